@@ -37,6 +37,7 @@ struct jit_products_unit {
 
 struct jit_products {
     uint16_t na, nb, ntiles, nunits;
+    uint16_t a_registers, b_registers, sum_registers, unused; /* of a fragment, of a tile */
     /* then the units; all is of uint16_t */
 };
 

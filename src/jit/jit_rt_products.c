@@ -31,7 +31,8 @@ static void step_make(const struct jit_products_task *t, uint32_t how, uint32_t 
                       unsigned b, uint32_t (*tile)[LANES])
 {
     const struct ir_mma mma = tile_of(t->mma);
-    const unsigned na = t->a_registers, nb = t->b_registers, ns = t->sum_registers;
+    const unsigned na = t->list->a_registers, nb = t->list->b_registers,
+                   ns = t->list->sum_registers;
     uint32_t src[REGISTERS_MAX][LANES], dst[SUMS_MAX][LANES];
     uint64_t words[2];
     assert(na + nb + ns <= REGISTERS_MAX && ns <= SUMS_MAX);
@@ -60,13 +61,7 @@ void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
     const uint64_t words[2] = {low, high};
     struct ir_mma mma;
     memcpy(&mma, words, sizeof(mma));
-    const struct ir_mma tile = tile_of(&mma);
-    struct jit_products_task t = {.mma = &mma,
-                                  .list = list,
-                                  .area = area,
-                                  .a_registers = ir_mma_registers(&tile, 'a'),
-                                  .b_registers = ir_mma_registers(&tile, 'b'),
-                                  .sum_registers = ir_mma_registers(&tile, 'd')};
+    const struct jit_products_task t = {.mma = &mma, .list = list, .area = area};
     if (mask != UINT32_MAX || !jit_products_vectors(&t, how))
         make_one_by_one(&t, how, mask);
 }
@@ -147,7 +142,8 @@ struct row_of_tiles {
 
 static void row_of_tiles_fill(struct row_of_tiles *row, uint16_t ntiles)
 {
-    row->head = (struct jit_products){1, ntiles, ntiles, (uint16_t)((ntiles + 1) / 2)};
+    row->head.na = 1, row->head.nb = row->head.ntiles = ntiles;
+    row->head.nunits = (uint16_t)((ntiles + 1) / 2);
     for (uint16_t i = 0; i < row->head.nunits; i++) {
         uint16_t first = 2 * i, second = first + 1 < ntiles ? first + 1 : first,
                  n = second - first + 1;
@@ -166,12 +162,8 @@ bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir
     struct jit_products_area area; /* what is used is written first */
     struct row_of_tiles list;
     const struct ir_mma tile = tile_of(mma);
-    const struct jit_products_task t = {.mma = mma,
-                                        .list = &list.head,
-                                        .area = &area,
-                                        .a_registers = A_REGISTERS,
-                                        .b_registers = B_REGISTERS,
-                                        .sum_registers = ir_mma_registers(&tile, 'd')};
+    const struct jit_products_task t = {.mma = mma, .list = &list.head, .area = &area};
+    const uint16_t sum_registers = (uint16_t)ir_mma_registers(&tile, 'd');
     const struct ir_matrix from_a = ir_mma_matrix(mma, 'a', at, src),
                            from_b = ir_mma_matrix(mma, 'b', at, src);
     const bool loads_a = (mma->flags >> IR_MMA_A_WINDOW & 1) != 0;
@@ -180,11 +172,13 @@ bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir
         (loads_a && !a_read(&from_a, at, a)) || !b_read(&from_b, at, ntiles, b))
         return false;
     area.a[0] = loads_a ? (const uint32_t(*)[LANES])a : regs;
-    memcpy(dst, regs + factors, (size_t)ntiles * t.sum_registers * sizeof(*regs));
+    memcpy(dst, regs + factors, (size_t)ntiles * sum_registers * sizeof(*regs));
     for (unsigned i = 0; i < ntiles; i++) {
         area.b[i] = (const uint32_t(*)[LANES])b + (size_t)i * B_REGISTERS;
-        area.tile[i] = (uint32_t(*)[LANES])dst + (size_t)i * t.sum_registers;
+        area.tile[i] = (uint32_t(*)[LANES])dst + (size_t)i * sum_registers;
     }
+    list.head.a_registers = A_REGISTERS, list.head.b_registers = B_REGISTERS;
+    list.head.sum_registers = sum_registers;
     row_of_tiles_fill(&list, ntiles);
     return jit_products_vectors(&t, how);
 }

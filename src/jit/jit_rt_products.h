@@ -9,7 +9,6 @@ struct jit_products_task {
     const struct ir_mma *mma;
     const struct jit_products *list;
     const struct jit_products_area *area;
-    unsigned a_registers, b_registers, sum_registers; /* of a fragment */
 };
 
 /*

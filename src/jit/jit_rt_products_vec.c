@@ -826,8 +826,8 @@ void JIT_PRODUCTS(const struct jit_products_task *t)
 {
     struct ready ready;
     struct pass p = {.t = t, .r = &ready};
-    const struct some a = {t->mma->a, t->list->na, t->a_registers, t->area->a};
-    const struct some b = {t->mma->b, t->list->nb, t->b_registers, t->area->b};
+    const struct some a = {t->mma->a, t->list->na, t->list->a_registers, t->area->a};
+    const struct some b = {t->mma->b, t->list->nb, t->list->b_registers, t->area->b};
     if (ir_type_is_float(a.type))
         floats_make(&p, &a, &b);
     else if (!bytes_make(&p, &a, &b))

@@ -70,12 +70,14 @@ bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
     enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_FLUSHES);
     if (path == JIT_GENERIC)
         return false;
+    if (!(how & JIT_FLUSHES)) {
+        best(path)(t);
+        return true;
+    }
     unsigned mode = _mm_getcsr();
-    if (how & JIT_FLUSHES)
-        _mm_setcsr(MXCSR_DEFAULT);
+    _mm_setcsr(MXCSR_DEFAULT);
     best(path)(t);
-    if (how & JIT_FLUSHES)
-        _mm_setcsr(mode);
+    _mm_setcsr(mode);
     return true;
 }
 

@@ -44,6 +44,55 @@ static bool fold_const(struct ir_instr *instr)
     return true;
 }
 
+/* ---- what ranges decide */
+
+/* a < b, and all other comparisons made of that and of `same`. */
+static bool compare_ranges(enum ir_cmp cmp, struct opt_range a, struct opt_range b, bool *out)
+{
+    const bool below = a.greatest<b.least, above = a.least> b.greatest;
+    const bool not_above = a.greatest <= b.least, not_below = a.least >= b.greatest;
+
+    switch (cmp) {
+    case IR_EQ:
+    case IR_NE:
+        *out = cmp == IR_NE;
+        return below || above;
+    case IR_LT:
+    case IR_GE:
+        *out = below == (cmp == IR_LT);
+        return below || not_below;
+    case IR_LE:
+    case IR_GT:
+        *out = not_above == (cmp == IR_LE);
+        return not_above || above;
+    default:
+        return false;
+    }
+}
+
+/* Comparisons and extrema whose operands' ranges lie apart, and shifts that leave one number. */
+static struct folded fold_range(struct ir_instr *instr)
+{
+    bool is_setp = instr->op == IR_OP_SETP, answer, least_first;
+
+    if ((!is_setp && instr->op != IR_OP_MIN && instr->op != IR_OP_MAX && instr->op != IR_OP_SHR) ||
+        !opt_type_is_int(instr->type) || ir_type_lanes(instr->type) > 1)
+        return nothing;
+    if (instr->op == IR_OP_SHR) {
+        struct opt_range x = opt_range(instr->dst[0]);
+        return x.least == x.greatest ? make_const(instr, x.least) : nothing;
+    }
+    struct opt_range a = opt_range(instr->src[0]), b = opt_range(instr->src[1]);
+    uint64_t half = opt_mask(instr->src[0]->type) >> 1;
+    if (ir_type_is_signed(instr->type) && (a.greatest > half || b.greatest > half))
+        return nothing;
+    if (is_setp)
+        return compare_ranges(instr->cmp, a, b, &answer) ? make_const(instr, answer) : nothing;
+    if (!compare_ranges(IR_LE, a, b, &least_first))
+        return nothing;
+    return use(instr->src[least_first == (instr->op == IR_OP_MAX)]);
+}
+
 /* ---- canonical operand order: constants last */
 
 static enum ir_cmp cmp_mirror(enum ir_cmp cmp)
@@ -484,6 +533,9 @@ static struct folded fold_instr(struct ir_instr *instr)
         return nothing;
     if (instr->src[0] == instr->src[1] && !ir_has(instr, IR_MOD_SAT))
         return fold_same(instr);
+    struct folded range = fold_range(instr);
+    if (range.value || range.rewritten)
+        return range;
     if (ir_value_const(instr->src[1], &c))
         return fold_second_const(instr, c);
     return instr->op == IR_OP_SUB ? fold_rest(instr) : nothing;
@@ -504,6 +556,26 @@ static bool fold_branch(struct ir_instr *instr)
     return true;
 }
 
+/* A loop that all threads leave together, although each counts from its own number, counts for all:
+ * its branch is uniform then. */
+static bool fold_turns(struct ir_instr *instr)
+{
+    struct ir_block *b = instr->block;
+    const uint64_t turns = instr->op == IR_OP_CBR ? opt_turns(b) : 0;
+
+    if (!turns)
+        return false;
+    const unsigned again = b->preds[1] == b;
+    struct ir_builder in_front = opt_before(b->preds[!again]->last), at_end = opt_before(instr);
+    struct ir_instr *turn = ir_build_phi(b, IR_B32);
+    struct ir_value *one = ir_build_const(&at_end, IR_B32, 1);
+    turn->src[!again] = ir_build_const(&in_front, IR_B32, 0);
+    turn->src[again] = ir_build2(&at_end, IR_OP_ADD, IR_S32, turn->dst[0], one);
+    instr->src[0] = ir_build_setp(&at_end, IR_OP_SETP, IR_S32, b->succs[0] == b ? IR_LT : IR_GE,
+                                  turn->src[again], ir_build_const(&at_end, IR_B32, turns));
+    return true;
+}
+
 static bool fold_block(struct opt_replace *r, struct ir_block *block, bool *edges)
 {
     bool changed = false;
@@ -515,6 +587,7 @@ static bool fold_block(struct opt_replace *r, struct ir_block *block, bool *edge
             bool swapped = fold_branch(instr);
             *edges |= swapped;
             changed |= swapped;
+            changed |= fold_turns(instr);
             continue;
         }
         if (!ir_op_has(instr->op, IR_F_PURE) || instr->op == IR_OP_CONST)

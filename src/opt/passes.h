@@ -60,8 +60,15 @@ void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi);
 /* All ones of the width. */
 uint64_t opt_mask(enum ir_type type);
 bool opt_type_is_int(enum ir_type type);
-/* opt_bound.c: the greatest number that the value can be, unsigned. */
+/* opt_bound.c: what the value can be, and at most, unsigned. */
+struct opt_range {
+    uint64_t least, greatest;
+};
+struct opt_range opt_range(const struct ir_value *v);
 uint64_t opt_bound(const struct ir_value *v);
+/* Turns of a loop of one block whose counter starts at another number in each thread, if they are
+ * as many for all; 0: that is not known, or it is no such loop. */
+uint64_t opt_turns(const struct ir_block *b);
 bool opt_is_never_negative(const struct ir_value *v);
 /* x with all bits below its highest one. */
 uint64_t opt_filled(uint64_t x);

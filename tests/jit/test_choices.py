@@ -138,6 +138,16 @@ def check_range():
     ok(rest.fine and not rest.has("jit_rt_eval"), "which way was taken is not computed again", rest.text)
 
 
+def check_copies():
+    call, line = "jit_rt_pieces", r"vmov\w+\s+%zmm\d+, \d*\(%(?!rsp)\w+\)$"
+    for path in "avx512", "avx2":
+        rows = Code("copy_rows", path)
+        ok(rows.fine and not rows.has(call), f"rows of four pieces: copied in line, {path}", rows.text)
+    rows = Code("copy_rows")
+    ok(rows.has(line) == 8, "a vector for each four pieces, without a mask", rows.text)
+    ok(Code("copy_apart").has(call), "pieces that are apart: by a call")
+
+
 def check_pieces():
     piece = r"(mov\w+\s+%xmm\d+|vextract\w+\s+\$\d, %[yz]mm\d+), [^,\n]*\("
     for path in "avx512", "avx2", "generic":
@@ -163,6 +173,7 @@ def main():
     check_fences()
     check_order()
     check_range()
+    check_copies()
     check_pieces()
     check_windows()
     tap.done()

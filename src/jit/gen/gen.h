@@ -257,7 +257,7 @@ struct gen {
     const struct ir_value **values; /* with carries: by id */
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
-    struct gen_rows **rows;         /* gen_rows.c: by value id */
+    struct gen_rows **rows[3];      /* gen_rows.c: of all lanes, of two, of four; by value id */
     struct gen_run *products;       /* gen_products.c */
     struct gen_tuples *tuples;      /* gen_tuples.c */
     struct gen_walk *walk;          /* gen_value.c */
@@ -275,6 +275,7 @@ struct gen {
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
+    const struct ir_instr *quads_store;    /* made with the one in front of it (gen_quads.c) */
 };
 
 /* May code be generated that only makes it faster? */
@@ -592,6 +593,17 @@ void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 bool gen_products(struct gen *g, const struct ir_instr *in);
 /* gen_rows.c: an ldmatrix whose rows lie at known distances; false: they do not. */
 bool gen_rows_load(struct gen *g, const struct ir_instr *in);
+/* Of rows of 16 bytes in shared memory: how far they are from the first lane's, a multiple of 16.
+ * False: that is not known, or not all lanes run. Then the first, checked for all. */
+bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
+LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in);
+/* The same from the first of each n lanes, 4 or 2. */
+bool gen_group_distances(struct gen *g, const struct ir_instr *in, unsigned n,
+                         int64_t out[2 * GEN_LANES]);
+/* How far the addresses of each n lanes are apart; false: that is not known, or not all run. */
+bool gen_group_step(struct gen *g, const struct ir_value *address, unsigned n, int64_t *out_step_B);
+/* gen_quads.c: stores of which four lanes have a row; false: it is no such. */
+bool gen_quads_store(struct gen *g, const struct ir_instr *in);
 /* Finds g->uses; false: no memory. */
 bool gen_uses_find(struct gen *g);
 /* Is it one operand of one instruction? Memory may run out: no. */

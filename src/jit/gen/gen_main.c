@@ -52,7 +52,7 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
             gen_load(g, in);
         return;
     case IR_OP_ST:
-        if (!gen_pieces(g, in))
+        if (!gen_pieces(g, in) && !gen_quads_store(g, in))
             gen_store(g, in);
         return;
     case IR_OP_ATOM:

@@ -179,8 +179,10 @@ static const struct ir_instr *run_find(struct gen *g, struct gen_run *r,
 
 /* ---- the list */
 
+enum { HEAD = sizeof(struct jit_products) / sizeof(uint16_t) };
+
 struct list {
-    uint16_t number[4 + JIT_PRODUCTS_MAX * 8];
+    uint16_t number[HEAD + JIT_PRODUCTS_MAX * 8];
     unsigned n;
 };
 
@@ -220,6 +222,8 @@ static LLVMValueRef list_constant(struct gen *g, struct gen_run *r)
     LLVMValueRef number[HD_COUNT_OF(list.number)];
     unsigned nunits = 0;
     put(&list, r->a.n), put(&list, r->b.n), put(&list, r->nchains), put(&list, 0);
+    put(&list, gen_tile_a(r->mma)), put(&list, gen_tile_b(r->mma));
+    put(&list, gen_tile_sums(r->mma)), put(&list, 0);
     for (unsigned i = 0; i < r->nchains; i++) {
         if (!r->chain[i].done)
             unit_put(&list, r, &r->chain[i]), nunits++;

@@ -1,55 +1,85 @@
 /*
- * Rows of ldmatrix whose distances from each other are known: programs give each lane the address
- * of a row, which they put together from bits of the thread's number (swizzled, often), and all
- * that differs from turn to turn and from warp to warp is the same in all lanes. So there is one
- * address to compute and to check, and each row is loaded at a constant distance from it.
+ * Rows of ldmatrix, and pieces of cp.async, whose distances from each other are known: programs
+ * give each lane the address of a row, which they put together from bits of the thread's number
+ * (swizzled, often), and all that differs from turn to turn and from warp to warp is the same in
+ * all lanes. So there is one address to compute and to check, and each row is loaded at a constant
+ * distance from it.
  *
  * A value is x + lane[l], where x is alike in the 32 lanes, and a multiple of the lowest bit of
  * `unknown`. As far as it is known, x has no bits but those, and lanes have none of them: then
  * operations on bits keep the form as well. gen_pattern.c does it for lanes of half a warp.
+ *
+ * Or x is alike in each four or two lanes only: rows of global memory are as far apart as a
+ * parameter says, but four lanes share one; and which part of a row a swizzle makes of a piece may
+ * depend on the warp.
  */
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_products.h"
 
 #include <assert.h>
 
-enum { LANES = 2 * GEN_LANES, DEPTH_MAX = 24, FAR_B = 1 << 20, ZERO = 1u << 31 };
+enum { LANES = 2 * GEN_LANES, DEPTH_MAX = 24, FAR_B = 1 << 20 };
 enum { ROWS_PER_REGISTER = 8, ROWS_PER_VECTOR = 4, ROW_B = 16, ROW_WORDS = 4 };
+
+#define IS_ZERO (1u << 31) /* an alignment */
 
 struct gen_rows {
     bool ok;
     bool are_bits; /* x has no others than `unknown`, lanes none of them */
-    uint32_t unknown;
-    uint32_t lane[LANES];
+    uint64_t unknown;
+    uint64_t lane[LANES];
 };
 
-static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, unsigned depth);
+/* n: lanes in which x is alike, all or each few; width: of the value that is being found. */
+struct finder {
+    struct gen *g;
+    unsigned n, width, depth;
+    struct gen_rows **memo; /* by value id */
+};
 
-static uint32_t low_bit(uint32_t x)
+static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v);
+
+static uint64_t low_bit(uint64_t x)
 {
     return x & -x;
 }
 
-static uint32_t ones(uint32_t n)
+static uint64_t ones(uint64_t n)
 {
-    return n < 32 ? (1u << n) - 1 : UINT32_MAX;
+    return n < 64 ? (1ull << n) - 1 : UINT64_MAX;
 }
 
-/* `unknown` of multiples of a power of two; of 2^32 (0), nothing. */
-static uint32_t from_bit(uint32_t bit)
+/* `unknown` of multiples of a power of two; of 2^64 (0), nothing. */
+static uint64_t from_bit(uint64_t bit)
 {
     return bit ? -bit : 0;
 }
 
 /* ---- operations */
 
-/* Lets x have what lanes have in common above its lowest bit. */
-static bool finish(struct gen_rows *p)
+/* Takes away what is above the value's width. */
+static void cut(const struct finder *f, struct gen_rows *p)
 {
-    const uint32_t above = from_bit(low_bit(p->unknown)), common = p->lane[0] & above;
-    p->are_bits = true;
+    p->unknown &= ones(f->width);
     for (unsigned l = 0; l < LANES; l++)
-        p->are_bits &= (p->lane[l] & above) == common;
+        p->lane[l] &= ones(f->width);
+}
+
+/* Bits in which lanes differ where x is alike. */
+static uint64_t differing(const struct finder *f, const struct gen_rows *p)
+{
+    uint64_t bits = 0;
+    for (unsigned l = 1; l < LANES; l++)
+        bits |= p->lane[l] ^ p->lane[l - l % f->n];
+    return bits;
+}
+
+/* Lets x have what lanes have in common above its lowest bit. */
+static bool finish(const struct finder *f, struct gen_rows *p)
+{
+    cut(f, p);
+    const uint64_t above = from_bit(low_bit(p->unknown));
+    p->are_bits = !(differing(f, p) & above);
     for (unsigned l = 0; l < LANES && p->are_bits; l++)
         p->lane[l] &= ~above;
     if (p->are_bits)
@@ -58,7 +88,7 @@ static bool finish(struct gen_rows *p)
 }
 
 /* Does nothing of the lanes reach bits that are unknown? */
-static bool are_apart(const struct gen_rows *p, uint32_t unknown)
+static bool are_apart(const struct finder *f, const struct gen_rows *p, uint64_t unknown)
 {
     for (unsigned l = 0; l < LANES; l++) {
         if (p->lane[l] & unknown)
@@ -67,43 +97,49 @@ static bool are_apart(const struct gen_rows *p, uint32_t unknown)
     return true;
 }
 
-static bool apply_sum(enum ir_op op, const struct gen_rows *a, const struct gen_rows *b,
-                      struct gen_rows *p)
+static bool apply_sum(const struct finder *f, enum ir_op op, const struct gen_rows *a,
+                      const struct gen_rows *b, struct gen_rows *p)
 {
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = op == IR_OP_ADD ? a->lane[l] + b->lane[l] : a->lane[l] - b->lane[l];
-    if (a->are_bits && !b->unknown && are_apart(p, a->unknown)) {
+    if (a->are_bits && !b->unknown && are_apart(f, p, a->unknown)) {
         p->unknown = a->unknown;
         return p->are_bits = true;
     }
-    const uint32_t both = a->unknown | b->unknown;
+    const uint64_t both = a->unknown | b->unknown;
     p->unknown = from_bit(low_bit(both));
-    return finish(p);
+    return finish(f, p);
 }
 
-static bool apply_scaled(const struct gen_rows *a, uint32_t k, struct gen_rows *p)
+static bool apply_scaled(const struct finder *f, const struct gen_rows *a, uint64_t k,
+                         struct gen_rows *p)
 {
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] * k;
     p->unknown = from_bit(low_bit(a->unknown) * low_bit(k));
-    return finish(p);
+    return finish(f, p);
 }
 
-static bool apply_shl(const struct gen_rows *a, uint32_t k, struct gen_rows *p)
+static bool apply_shl(const struct finder *f, unsigned width, const struct gen_rows *a, uint64_t k,
+                      struct gen_rows *p)
 {
-    if (k > 31)
+    if (k >= width)
         return false;
     if (!a->are_bits)
-        return apply_scaled(a, 1u << k, p);
+        return apply_scaled(f, a, 1ull << k, p);
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] << k;
     p->unknown = a->unknown << k;
     return p->are_bits = true;
 }
 
-static bool apply_shr(const struct gen_rows *a, uint32_t k, bool is_signed, struct gen_rows *p)
+static bool apply_shr(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
+                      uint64_t k, struct gen_rows *p)
 {
-    if (k > 31 || !a->are_bits || (is_signed && (a->unknown & ZERO || !are_apart(a, ZERO))))
+    const unsigned width = ir_type_bits(in->type);
+    const uint64_t sign = 1ull << (width - 1);
+    if (k >= width || !a->are_bits ||
+        (ir_type_is_signed(in->type) && (a->unknown & sign || !are_apart(f, a, sign))))
         return false;
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] >> k;
@@ -111,43 +147,37 @@ static bool apply_shr(const struct gen_rows *a, uint32_t k, bool is_signed, stru
     return p->are_bits = true;
 }
 
-static uint32_t bitwise(enum ir_op op, uint32_t a, uint32_t b)
+static uint64_t bitwise(enum ir_op op, uint64_t a, uint64_t b)
 {
     return op == IR_OP_AND ? a & b : op == IR_OP_OR ? a | b : a ^ b;
 }
 
-/* Bits in which lanes differ. */
-static uint32_t differing(const struct gen_rows *p)
+/* Which unknown bits stay so when they meet a known one, which is alike where x is. */
+static uint64_t kept_by(enum ir_op op, const struct gen_rows *p)
 {
-    uint32_t bits = 0;
-    for (unsigned l = 1; l < LANES; l++)
-        bits |= p->lane[l] ^ p->lane[0];
-    return bits;
-}
-
-/* Which unknown bits stay so when they meet a known one, which is alike in all lanes. */
-static uint32_t kept_by(enum ir_op op, const struct gen_rows *p)
-{
-    return op == IR_OP_AND ? p->lane[0] : op == IR_OP_OR ? ~p->lane[0] : UINT32_MAX;
+    uint64_t kept = op == IR_OP_XOR ? UINT64_MAX : 0;
+    for (unsigned l = 0; l < LANES && op != IR_OP_XOR; l++)
+        kept |= op == IR_OP_AND ? p->lane[l] : ~p->lane[l];
+    return kept;
 }
 
 /* Is b known, and nothing of it as high as what is unknown of a? */
-static bool is_below(const struct gen_rows *b, const struct gen_rows *a)
+static bool is_below(const struct finder *f, const struct gen_rows *b, const struct gen_rows *a)
 {
-    return !b->unknown && are_apart(b, from_bit(low_bit(a->unknown)));
+    return !b->unknown && are_apart(f, b, from_bit(low_bit(a->unknown)));
 }
 
-static bool apply_bits(enum ir_op op, const struct gen_rows *a, const struct gen_rows *b,
-                       struct gen_rows *p)
+static bool apply_bits(const struct finder *f, enum ir_op op, const struct gen_rows *a,
+                       const struct gen_rows *b, struct gen_rows *p)
 {
-    if (op == IR_OP_AND && (is_below(b, a) || is_below(a, b))) {
+    if (op == IR_OP_AND && (is_below(f, b, a) || is_below(f, a, b))) {
         for (unsigned l = 0; l < LANES; l++)
             p->lane[l] = a->lane[l] & b->lane[l];
         p->unknown = 0;
         return p->are_bits = true;
     }
-    const uint32_t of_a = a->unknown & ~b->unknown, of_b = b->unknown & ~a->unknown;
-    if (!a->are_bits || !b->are_bits || of_a & differing(b) || of_b & differing(a))
+    const uint64_t of_a = a->unknown & ~b->unknown, of_b = b->unknown & ~a->unknown;
+    if (!a->are_bits || !b->are_bits || of_a & differing(f, b) || of_b & differing(f, a))
         return false;
     p->unknown = (a->unknown & b->unknown) | (of_a & kept_by(op, b)) | (of_b & kept_by(op, a));
     for (unsigned l = 0; l < LANES; l++)
@@ -155,10 +185,10 @@ static bool apply_bits(enum ir_op op, const struct gen_rows *a, const struct gen
     return p->are_bits = true;
 }
 
-static bool apply_field(const struct gen_rows *a, const struct gen_rows *b, uint32_t at,
-                        uint32_t size, struct gen_rows *p)
+static bool apply_field(const struct finder *f, const struct gen_rows *a, const struct gen_rows *b,
+                        uint64_t at, uint64_t size, struct gen_rows *p)
 {
-    const uint32_t field = ones(size) << (at & 31);
+    const uint64_t field = ones(size) << (at & 31);
     if (!a->are_bits || !b->are_bits || at > 31 || size > 32 - at)
         return false;
     for (unsigned l = 0; l < LANES; l++)
@@ -167,145 +197,235 @@ static bool apply_field(const struct gen_rows *a, const struct gen_rows *b, uint
     return p->are_bits = true;
 }
 
-static bool word_const(const struct ir_value *v, uint32_t *out)
+static bool apply_shift(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
+                        struct gen_rows *p)
 {
     uint64_t k;
-    if (!ir_value_const(v, &k))
+    if (!ir_value_const(in->src[1], &k))
         return false;
-    *out = (uint32_t)k;
+    return in->op == IR_OP_SHL ? apply_shl(f, ir_type_bits(in->type), a, k, p)
+                               : apply_shr(f, in, a, k, p);
+}
+
+static bool apply_product(const struct finder *f, const struct ir_instr *in,
+                          const struct gen_rows *a, const struct gen_rows *b, struct gen_rows *p)
+{
+    uint64_t k;
+    if (ir_value_const(in->src[1], &k))
+        return apply_scaled(f, a, k, p);
+    return ir_value_const(in->src[0], &k) && apply_scaled(f, b, k, p);
+}
+
+static bool apply_bfi(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
+                      const struct gen_rows *b, struct gen_rows *p)
+{
+    uint64_t at, size;
+    return ir_type_bits(in->type) == 32 && ir_value_const(in->src[2], &at) &&
+           ir_value_const(in->src[3], &size) && apply_field(f, a, b, at, size, p);
+}
+
+/* Of 32 bits: x goes as it is, and lanes, if the sign is not theirs. */
+static bool apply_extended(const struct finder *f, const struct gen_rows *a, bool is_signed,
+                           struct gen_rows *p)
+{
+    const uint64_t sign = 1ull << 31;
+    if (!a->are_bits || (is_signed && !are_apart(f, a, sign)))
+        return false;
+    *p = *a;
+    if (is_signed && a->unknown & sign)
+        p->unknown |= ~ones(32);
     return true;
 }
 
-static bool apply_shift(const struct ir_instr *in, const struct gen_rows *a, struct gen_rows *p)
-{
-    uint32_t k;
-    if (!word_const(in->src[1], &k))
-        return false;
-    return in->op == IR_OP_SHL ? apply_shl(a, k, p)
-                               : apply_shr(a, k, ir_type_is_signed(in->type), p);
-}
-
-static bool apply_product(const struct ir_instr *in, const struct gen_rows *a,
-                          const struct gen_rows *b, struct gen_rows *p)
-{
-    uint32_t k;
-    if (word_const(in->src[1], &k))
-        return apply_scaled(a, k, p);
-    return word_const(in->src[0], &k) && apply_scaled(b, k, p);
-}
-
-static bool apply_bfi(const struct ir_instr *in, const struct gen_rows *a, const struct gen_rows *b,
+static bool apply_cvt(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
                       struct gen_rows *p)
 {
-    uint32_t at, size;
-    return word_const(in->src[2], &at) && word_const(in->src[3], &size) &&
-           apply_field(a, b, at, size, p);
+    const unsigned from = ir_type_bits(in->type2), to = ir_type_bits(in->type);
+    if (ir_type_is_float(in->type2) || from != ir_type_bits(in->src[0]->type) || to != f->width)
+        return false;
+    if (to > from)
+        return apply_extended(f, a, ir_type_is_signed(in->type2), p);
+    *p = *a;
+    return true;
 }
 
-static bool is_word_operation(const struct ir_instr *in)
+static bool apply_wide_product(const struct finder *f, const struct ir_instr *in,
+                               const struct gen_rows *a, struct gen_rows *p)
 {
-    return ir_type_bits(in->type) == 32 && !ir_type_is_float(in->type) &&
-           ir_type_lanes(in->type) == 1 && !ir_has(in, IR_MOD_SAT);
+    const bool is_signed = ir_type_is_signed(in->type);
+    struct gen_rows x;
+    uint64_t k;
+    if (ir_type_bits(in->type) != 32 || !ir_value_const(in->src[1], &k) ||
+        !apply_extended(f, a, is_signed, &x))
+        return false;
+    return apply_scaled(f, &x, is_signed ? (uint64_t)(int64_t)(int32_t)k : k, p);
 }
 
-static bool apply(struct gen *g, const struct ir_instr *in, struct gen_rows *p, unsigned depth)
+static bool is_operation(const struct ir_instr *in)
+{
+    const unsigned bits = ir_type_bits(in->type);
+    return (bits == 32 || bits == 64) && !ir_type_is_float(in->type) &&
+           ir_type_lanes(in->type) == 1 && !ir_has(in, IR_MOD_SAT) &&
+           ir_op_has(in->op, IR_F_PURE) && in->ndst == 1 && in->op != IR_OP_PHI;
+}
+
+static bool apply(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
 {
     const struct gen_rows *of[2] = {NULL, NULL};
     for (uint32_t i = 0; i < 2 && i < in->nsrc; i++) {
-        of[i] = rows_of(g, in->src[i], depth);
+        of[i] = rows_of(f, in->src[i]);
         if (!of[i] || !of[i]->ok)
             return false;
     }
+    f->width = ir_type_bits(in->dst[0]->type);
     switch (in->op) {
     case IR_OP_ADD:
     case IR_OP_SUB:
-        return in->op == IR_OP_ADD && !of[0]->unknown ? apply_sum(in->op, of[1], of[0], p)
-                                                      : apply_sum(in->op, of[0], of[1], p);
+        return in->op == IR_OP_ADD && !of[0]->unknown ? apply_sum(f, in->op, of[1], of[0], p)
+                                                      : apply_sum(f, in->op, of[0], of[1], p);
     case IR_OP_MUL:
-        return apply_product(in, of[0], of[1], p);
+        return apply_product(f, in, of[0], of[1], p);
     case IR_OP_AND:
     case IR_OP_OR:
     case IR_OP_XOR:
-        return apply_bits(in->op, of[0], of[1], p);
+        return apply_bits(f, in->op, of[0], of[1], p);
     case IR_OP_SHL:
     case IR_OP_SHR:
-        return apply_shift(in, of[0], p);
+        return apply_shift(f, in, of[0], p);
     case IR_OP_BFI:
-        return apply_bfi(in, of[0], of[1], p);
+        return apply_bfi(f, in, of[0], of[1], p);
+    case IR_OP_CVT:
+        return apply_cvt(f, in, of[0], p);
+    case IR_OP_MULWIDE:
+        return apply_wide_product(f, in, of[0], p);
     default:
         return false;
     }
 }
 
-/* What the shape says: nothing of lanes that are not in one line. */
-static bool apply_shape(struct gen *g, const struct ir_value *v, struct gen_rows *p)
+/* What is made of values that are alike in the lanes is alike, too. */
+static bool apply_alike(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
 {
-    const struct ir_shape *s = gen_shape(g, v);
-    const bool is_line = s->kind == IR_SHAPE_AFFINE && s->whole,
-               is_twice = s->kind == IR_SHAPE_AFFINE && s->align == ZERO;
-    uint32_t k;
-    if (word_const(v, &k)) {
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        const struct gen_rows *of = rows_of(f, in->src[i]);
+        if (!of || !of->ok || differing(f, of))
+            return false;
+    }
+    for (unsigned l = 0; l < LANES; l++)
+        p->lane[l] = 0;
+    p->unknown = UINT64_MAX;
+    return p->are_bits = true;
+}
+
+/* What the shape says: nothing of lanes that are not in one line. */
+static bool apply_shape(struct finder *f, const struct ir_value *v, struct gen_rows *p)
+{
+    const struct ir_shape *s = gen_shape(f->g, v);
+    uint64_t k;
+    f->width = ir_type_bits(v->type);
+    if (ir_value_const(v, &k)) {
         for (unsigned l = 0; l < LANES; l++)
             p->lane[l] = k;
         p->unknown = 0;
         return p->are_bits = true;
     }
+    const bool is_line = s->kind == IR_SHAPE_AFFINE && s->whole,
+               is_twice = s->kind == IR_SHAPE_AFFINE && (s->align == IS_ZERO || f->n < LANES);
     if (s->kind != IR_SHAPE_UNIFORM && !is_line && !is_twice)
         return false;
     const uint32_t align = is_line ? s->warp_align : s->align;
     for (unsigned l = 0; l < LANES; l++)
-        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint32_t)s->stride * (is_line ? l : l % 16);
-    p->unknown = align == ZERO ? 0 : from_bit(align);
-    return finish(p);
+        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint64_t)s->stride * (is_line ? l : l % 16);
+    p->unknown = align == IS_ZERO ? 0 : from_bit(align);
+    return finish(f, p);
 }
 
 static bool knows_more(const struct gen_rows *a, const struct gen_rows *b)
 {
     if (a->are_bits != b->are_bits)
         return a->are_bits;
-    return __builtin_popcount(a->unknown) < __builtin_popcount(b->unknown);
+    return __builtin_popcountll(a->unknown) < __builtin_popcountll(b->unknown);
 }
 
-static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, unsigned depth)
+static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v)
 {
-    struct gen_rows **memo = &g->rows[v->id], *p;
-    if (*memo || depth > DEPTH_MAX || ir_type_bits(v->type) != 32)
+    const unsigned width = ir_type_bits(v->type);
+    struct gen_rows **memo = &f->memo[v->id], *p;
+    if (*memo || f->depth > DEPTH_MAX || (width != 32 && width != 64))
         return *memo;
-    if (!(p = hd_arena_array(&g->arena, struct gen_rows, 1)))
+    if (!(p = hd_arena_array(&f->g->arena, struct gen_rows, 1)))
         return NULL;
     /* A value that keeps what lanes had that do not run now is no expression. */
-    bool is_made = v->instr && is_word_operation(v->instr) &&
-                   !(g->shapes.temporal && g->shapes.temporal[v->id]);
+    bool is_made = v->instr && is_operation(v->instr) &&
+                   !(f->g->shapes.temporal && f->g->shapes.temporal[v->id]);
     struct gen_rows made, shape;
-    made.ok = is_made && apply(g, v->instr, &made, depth + 1);
-    shape.ok = apply_shape(g, v, &shape);
+    f->depth++;
+    made.ok = is_made && (apply(f, v->instr, &made) || apply_alike(f, v->instr, &made));
+    f->depth--;
+    shape.ok = apply_shape(f, v, &shape);
     *p = made.ok && (!shape.ok || knows_more(&made, &shape)) ? made : shape;
+    if (p->ok)
+        cut(f, p);
     return *memo = p;
+}
+
+/* NULL: nothing is known, or some lanes do not run. n: LANES, 4 or 2. */
+static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsigned n)
+{
+    struct gen_rows ***memo = &g->rows[n == LANES ? 0 : n / 2];
+    if (!gen_does(g, GEN_PASS_ROWS) || !gen_is_warp(g) || g->dispatch || g->mask[0] || g->mask[1])
+        return NULL;
+    if (!*memo)
+        *memo = hd_arena_array(&g->arena, struct gen_rows *, g->func->nvalues + 1);
+    struct finder f = {.g = g, .n = n, .memo = *memo};
+    const struct gen_rows *p = f.memo ? rows_of(&f, v) : NULL;
+    return p && p->ok ? p : NULL;
 }
 
 /* ---- loads */
 
-/* Bytes from the first lane's row to each; false: they are not known, or some lanes do not run. */
-static bool distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+/* Distances from the first lane in which x is alike; false: not those of rows. */
+static bool distances(const struct gen_rows *p, unsigned n, int64_t out[LANES])
 {
-    if (!gen_does(g, GEN_PASS_ROWS) || !gen_is_warp(g) || g->dispatch || g->mask[0] || g->mask[1] ||
-        in->mem.space != IR_SPACE_SHARED)
-        return false;
-    if (!g->rows)
-        g->rows = hd_arena_array(&g->arena, struct gen_rows *, g->func->nvalues + 1);
-    const struct gen_rows *p = g->rows ? rows_of(g, in->src[0], 0) : NULL;
-    if (!p || !p->ok)
-        return false;
     for (unsigned l = 0; l < LANES; l++) {
-        out[l] = (int32_t)(p->lane[l] - p->lane[0]);
+        out[l] = (int64_t)(p->lane[l] - p->lane[l - l % n]);
         if (out[l] % ROW_B || out[l] > FAR_B || out[l] < -FAR_B)
             return false;
     }
     return true;
 }
 
+static bool is_row(const struct ir_instr *in)
+{
+    return in->mem.space == IR_SPACE_SHARED && ir_type_bits(in->src[0]->type) == 32;
+}
+
+bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+{
+    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], LANES) : NULL;
+    return p && distances(p, LANES, out);
+}
+
+bool gen_group_distances(struct gen *g, const struct ir_instr *in, unsigned n, int64_t out[LANES])
+{
+    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], n) : NULL;
+    return p && p->are_bits && distances(p, n, out);
+}
+
+bool gen_group_step(struct gen *g, const struct ir_value *address, unsigned n, int64_t *out_step_B)
+{
+    const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, n) : NULL;
+    const uint64_t step_B = p ? p->lane[1] - p->lane[0] : 0;
+    for (unsigned l = 0; l < LANES && p; l++) {
+        if (l % n && p->lane[l] - p->lane[l - 1] != step_B)
+            return false;
+    }
+    *out_step_B = (int64_t)step_B;
+    return p != NULL;
+}
+
 /* The first lane's row, checked for all. */
-static LLVMValueRef first_row(struct gen *g, const struct ir_instr *in)
+LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in)
 {
     struct gen_val v = gen_get(g, in->src[0]);
     LLVMValueRef x = v.c[0];
@@ -378,9 +498,9 @@ static bool can_load(const struct gen *g, const struct ir_instr *in)
 bool gen_rows_load(struct gen *g, const struct ir_instr *in)
 {
     int64_t more_B[LANES];
-    if (!can_load(g, in) || !distances(g, in, more_B))
+    if (!can_load(g, in) || !gen_row_distances(g, in, more_B))
         return false;
-    LLVMValueRef first = first_row(g, in), place = gen_loaded_place(g, in);
+    LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_place(g, in);
     for (uint32_t i = 0; i < in->ndst; i++) {
         LLVMValueRef x[GEN_HALVES];
         for (unsigned h = 0; h < 2; h++)

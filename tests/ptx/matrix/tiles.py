@@ -1,4 +1,4 @@
-"""Forms of ldmatrix, stmatrix and movmatrix. Rows of matrices lie scattered in shared memory."""
+"""Forms of ldmatrix, stmatrix and movmatrix. Rows of matrices lie scattered in shared memory. And of cp.async."""
 from products import Form
 
 SHARED = ".shared .align 16 .b8 rows[1024];\n"
@@ -104,6 +104,42 @@ def move():
     return Form("movmatrix.sync.aligned.m8n8.trans.b16 {d0}, {r0}", [("r0", 32)], [32], draw(["r0"]), oracle)
 
 
+# Which of 32 pieces of 16 bytes a lane copies, and where to: as numbers, and as text that makes %w of %t. %ntid.x is 32.
+STRIDE = "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 5; mul.lo.u32 %c, %c, 3; "
+SOURCES = {
+    "in a row": (lambda t: t, "mov.u32 %w, %t; "),
+    "rows of four": (lambda t: t // 4 * 3 % 8 * 4 + t % 4, STRIDE + "shr.u32 %w, %t, 2; mul.lo.u32 %w, %w, %c; and.b32 %w, %w, 7; "
+                     "shl.b32 %w, %w, 2; and.b32 %c, %t, 3; add.u32 %w, %w, %c; "),
+    "pairs": (lambda t: t ^ 2, "xor.b32 %w, %t, 2; "),
+}
+PLACES = {
+    "as it is": (lambda t: t, "mov.u32 %w, %t; "),
+    "swizzled": (lambda t: t ^ t // 8, "shr.u32 %w, %t, 3; xor.b32 %w, %w, %t; "),
+    "halves exchanged": (lambda t: t ^ t // 8 ^ 4, "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 3; and.b32 %c, %c, 4; shr.u32 %w, %t, 3; "
+                         "xor.b32 %w, %w, %t; xor.b32 %w, %w, %c; "),
+    "pairs exchanged": (lambda t: t ^ t // 8 ^ 2, "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 4; and.b32 %c, %c, 2; shr.u32 %w, %t, 3; "
+                        "xor.b32 %w, %w, %t; xor.b32 %w, %w, %c; "),
+    "apart": (lambda t: t // 4 + t % 4 * 8, "shr.u32 %w, %t, 2; bfi.b32 %w, %t, %w, 3, 2; "),
+    "no rule": (lambda t: (t * t + t) // 2 % 32, SQUARES),
+}
+
+
+def copied(source, where):
+    """The two registers of each lane are 32 pieces of global memory; each lane reads row t, whoever has copied it."""
+    (from_, from_text), (to, to_text) = SOURCES[source], PLACES[where]
+
+    def oracle(regs):
+        pieces = [regs[f"l{i // 16}"][i % 16 * 2:i % 16 * 2 + 2] for i in range(32)]
+        rows = {to(t): pieces[from_(t)] for t in range(32)}
+        return [[rows[t][i // 2] >> 32 * (i % 2) & 0xffffffff for t in range(32)] for i in range(4)]
+    setup = (f"mul.wide.u32 %at, %t, 8; sub.u64 %in, %in, %at; {from_text}mul.wide.u32 %at, %w, 16; add.u64 %in, %in, %at; "
+             f"{to_text}shl.b32 %w, %w, 4; mov.u32 %c, rows; add.u32 %w, %w, %c;")
+    text = ("cp.async.cg.shared.global [%w], [%in], 16; cp.async.wait_all; bar.warp.sync -1; shl.b32 %w, %t, 4; add.u32 %w, %w, %c; "
+            "ld.shared.v4.b32 {{ {d0}, {d1}, {d2}, {d3} }}, [%w]")
+    return Form(text, [("l0", 64), ("l1", 64)], [32] * 4, lambda rng: {n: [rng.getrandbits(64) for _ in range(32)] for n in ("l0", "l1")},
+                oracle, setup)
+
+
 def forms():
     out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [load("m8n8", n, trans, "b16", setup=put_rows(row, more)) for n in (1, 4) for trans in (False, True)
@@ -113,4 +149,5 @@ def forms():
             for types, bits in (("b8", 8), ("b8x16.b6x16_p32", 6), ("b8x16.b4x16_p64", 4))]
     out += [store("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [store("m16n8", n, True, "b8") for n in (1, 2, 4)]
+    out += [copied(source, where) for source in SOURCES for where in PLACES]
     return out + [move()]

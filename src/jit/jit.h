@@ -304,8 +304,10 @@ bool jit_crash_take(int sig);
 /* ---- what the host can do (jit_target.c) */
 
 enum jit_path { JIT_GENERIC, JIT_AVX2, JIT_AVX512 };
-/* Beside a path, from generated code to matrix products: its mode flushes denormals. */
+/* Beside a path, from generated code to matrices and textures: its mode flushes denormals. */
 enum { JIT_FLUSHES = 1 << 8 };
+/* To textures: all lanes have the first one's handles. */
+enum { JIT_TEX_ONE = 1 << 9 };
 bool jit_path_runs_here(enum jit_path path);
 /* A level and the features beyond it that are used; bits are jit_target.c's. */
 struct jit_cpu {

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-enum { LANES = 32, WORDS_MAX = 24, TEXEL_MAX_B = 16, RESULTS = 4 };
+enum { LANES = 32, WORDS_MAX = 24, TEXEL_MAX_B = 16, RESULTS = 4, MXCSR_DEFAULT = 0x1f80 };
 
 struct call {
     struct jit_cta *cta;
@@ -168,20 +168,26 @@ static uint32_t alike(uint32_t lanes, uint32_t lane, const uint64_t *handles,
     return same & lanes;
 }
 
-static void is_lanes(const struct call *c, uint32_t lanes, const uint64_t *handles)
+static void is_lanes(const struct call *c, uint32_t lanes, const uint64_t *handles, bool one)
 {
     FOR_LANES(lane, lanes)
     {
-        uint32_t word = ir_texture_is(c->op, find(c, handles[lane]));
+        uint32_t word = ir_texture_is(c->op, find(c, handles[one ? 0 : lane]));
         results_set(c, lane, &word);
     }
 }
 
-static void do_all(const struct call *c, uint32_t mask, enum jit_path path, const uint64_t *handles,
+static void do_all(const struct call *c, uint32_t mask, uint32_t how, const uint64_t *handles,
                    const uint64_t *samplers)
 {
+    enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_TEX_ONE);
+    bool one = (how & JIT_TEX_ONE) != 0;
     if (c->op->what == IR_TEX_IS) {
-        is_lanes(c, mask, handles);
+        is_lanes(c, mask, handles, one);
+        return;
+    }
+    if (one && mask) {
+        do_lanes(c, mask, handles, samplers, true, path);
         return;
     }
     for (uint32_t left = mask; left;) {
@@ -192,24 +198,27 @@ static void do_all(const struct call *c, uint32_t mask, enum jit_path path, cons
     }
 }
 
+/* `how`: the path, JIT_FLUSHES, JIT_TEX_ONE: then only the first lane's handles are there. */
 void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                uint64_t what, uint32_t path, const uint64_t *handles, const uint64_t *samplers,
+                uint64_t what, uint32_t how, const uint64_t *handles, const uint64_t *samplers,
                 const uint32_t (*words)[32], uint32_t (*out)[32]);
 void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                uint64_t what, uint32_t path, const uint64_t *handles, const uint64_t *samplers,
+                uint64_t what, uint32_t how, const uint64_t *handles, const uint64_t *samplers,
                 const uint32_t (*words)[32], uint32_t (*out)[32])
 {
     struct ir_tex op;
     memcpy(&op, &what, sizeof(op));
     const struct call c = {cta, warp, place, &op, words, out};
 #if defined(__x86_64__)
-    unsigned mode = _mm_getcsr(); /* the model rounds to nearest and keeps denormals */
-    _mm_setcsr(0x1f80);
-    do_all(&c, mask, (enum jit_path)path, handles, samplers);
-    _mm_setcsr(mode);
-#else
-    do_all(&c, mask, (enum jit_path)path, handles, samplers);
+    if (how & JIT_FLUSHES) { /* the model keeps denormals */
+        unsigned mode = _mm_getcsr();
+        _mm_setcsr(MXCSR_DEFAULT);
+        do_all(&c, mask, how & ~(uint32_t)JIT_FLUSHES, handles, samplers);
+        _mm_setcsr(mode);
+        return;
+    }
 #endif
+    do_all(&c, mask, how & ~(uint32_t)JIT_FLUSHES, handles, samplers);
 }
 
 void *jit_rt_tex_lookup(const char *name)

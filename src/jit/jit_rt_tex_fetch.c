@@ -3,104 +3,19 @@
  * too, without levels and offsets. Bits are those of src/ir/ir_texture.c, whose operations stand
  * here in the same order. Compiled once for each level of the processor, as JIT_TEX_FETCH.
  *
- * Texels are read as aligned words of 32 bits: rows of arrays are padded, and elsewhere a word that
- * holds a byte of a texel lies on its page. Coordinates of lanes that do not take part may be
- * anything: what is read is inside the texture whatever they are.
+ * Texels that lie side by side are read as a row. Others are read as aligned words of 32 bits: rows
+ * of arrays are padded, and elsewhere a word that holds a byte of a texel lies on its page.
+ * Coordinates of lanes that do not take part may be anything: what is read is inside the texture
+ * whatever they are.
  */
 #include "jit/jit_rt_tex.h"
+#include "jit/jit_rt_tex_level.h"
 
 #include <assert.h>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-enum { VECTOR_B = 64 };
-#elif defined(__AVX2__)
-#include <immintrin.h>
-enum { VECTOR_B = 32 };
-#else
-enum { VECTOR_B = 16 };
-#endif
+enum { LANES = 32, CHANNELS = 4, ONE = 256 };
 
-#define INLINE static inline __attribute__((always_inline))
-
-enum { LANES = 32, PART = VECTOR_B / 4, CHANNELS = 4, ONE = 256 };
-
-typedef int32_t vi __attribute__((vector_size(VECTOR_B)));
-typedef float vf __attribute__((vector_size(VECTOR_B)));
-
-/* Words at byte offsets from base, multiples of 4. */
-#if defined(__AVX512F__)
-INLINE vi gather(const char *base, vi offset)
-{
-    return (vi)_mm512_i32gather_epi32((__m512i)offset, base, 1);
-}
-#elif defined(__AVX2__)
-INLINE vi gather(const char *base, vi offset)
-{
-    return (vi)_mm256_i32gather_epi32((const int *)(const void *)base, (__m256i)offset, 1);
-}
-#else
-INLINE vi gather(const char *base, vi offset)
-{
-    vi out;
-    for (unsigned i = 0; i < PART; i++)
-        memcpy((char *)&out + 4 * i, base + offset[i], 4);
-    return out;
-}
-#endif
-
-INLINE vf load_f(const uint32_t *at)
-{
-    vf v;
-    memcpy(&v, at, sizeof(v));
-    return v;
-}
-
-INLINE vi load_i(const uint32_t *at)
-{
-    vi v;
-    memcpy(&v, at, sizeof(v));
-    return v;
-}
-
-INLINE vi pick(vi mask, vi a, vi b)
-{
-    return (a & mask) | (b & ~mask);
-}
-
-INLINE vf pick_f(vi mask, vf a, vf b)
-{
-    return (vf)pick(mask, (vi)a, (vi)b);
-}
-
-INLINE vi all(int32_t x)
-{
-    return x - (vi){0};
-}
-
-INLINE vf all_f(float x)
-{
-    return x - (vf){0};
-}
-
-INLINE vf to_float(vi x)
-{
-    return __builtin_convertvector(x, vf);
-}
-
-/* Of what fits an int. */
-INLINE vi to_int(vf x)
-{
-    return __builtin_convertvector(x, vi);
-}
-
-INLINE vf floor_f(vf x)
-{
-    vi small = (x > -0x1p23f) & (x < 0x1p23f);
-    vf whole = to_float(to_int((vf)((vi)x & small)));
-    whole -= (vf)((vi)all_f(1.0f) & (vi)(whole > x));
-    return pick_f(small, whole, x);
-}
+static const vi lanes = {LANES_OF};
 
 /* ---- coordinates */
 
@@ -117,8 +32,7 @@ INLINE vf scaled(const struct ir_texture *t, unsigned d, vf x, uint32_t extent)
         x = x * (float)extent;
     }
     x = (vf)((vi)x & (x == x));
-    x = pick_f(x < -4194304.0f, all_f(-4194304.0f), x);
-    return pick_f(x > 4194304.0f, all_f(4194304.0f), x);
+    return least_f(most_f(x, all_f(-4194304.0f)), all_f(4194304.0f));
 }
 
 /* From -1 to the extent unless clamped or bordered; *border gets lanes that are outside. */
@@ -129,8 +43,7 @@ INLINE vi addressed(enum ir_address_mode mode, vi i, uint32_t extent, vi *border
         return i + (n & (i < 0)) - (n & (i >= n));
     if (mode == IR_ADDRESS_BORDER)
         *border |= (i < 0) | (i >= n);
-    i = pick(i < 0, all(0), i);
-    return pick(i >= n, all(n - 1), i);
+    return least(most(i, all(0)), all(n - 1));
 }
 
 /* ---- texels */
@@ -139,6 +52,7 @@ INLINE vi addressed(enum ir_address_mode mode, vi i, uint32_t extent, vi *border
 struct shape {
     unsigned dimensions, channels;
     bool linear;
+    bool words; /* a texel is `channels` words as they read */
 };
 
 struct image {
@@ -178,27 +92,69 @@ INLINE vi converted(const struct ir_texture *t, vi x)
     return x;
 }
 
+/* The words of PART texels that lie side by side; of small ones a texel for each word. */
+INLINE void row_read(const char *at, unsigned texel_B, vi out[CHANNELS])
+{
+    if (texel_B == 1) {
+        out[0] = load_bytes(at);
+    } else if (texel_B == 2) {
+        out[0] = load_shorts(at);
+    } else if (texel_B == 4) {
+        out[0] = load_i(at);
+    } else if (texel_B == 8) {
+        vi a = load_i(at), next = load_i(at + VECTOR_B);
+        out[0] = evens(a, next);
+        out[1] = odds(a, next);
+    } else {
+        vi a = load_i(at), b = load_i(at + VECTOR_B);
+        vi c = load_i(at + 2 * VECTOR_B), d = load_i(at + 3 * VECTOR_B);
+        vi even[2] = {evens(a, b), evens(c, d)}, odd[2] = {odds(a, b), odds(c, d)};
+        out[0] = evens(even[0], even[1]);
+        out[1] = evens(odd[0], odd[1]);
+        out[2] = odds(even[0], even[1]);
+        out[3] = odds(odd[0], odd[1]);
+    }
+}
+
+/* Words of texels at byte offsets, and by how many bits the texel lies above a word's first. */
+INLINE vi words_read(const char *base, vi offset, unsigned texel_B, unsigned n, vi out[CHANNELS])
+{
+    if (are_alike(offset - offset[0], lanes * (int32_t)texel_B)) {
+        row_read(base + offset[0], texel_B, out);
+        return all(0);
+    }
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < CHANNELS; i++) {
+        if (i < n)
+            out[i] = gather(base, (offset & ~3) + (int32_t)(4 * i));
+    }
+    return texel_B < 4 ? (offset & 3) * 8 : all(0);
+}
+
 /* Channels of the texels at these places, as they read. */
 INLINE void texels(const struct shape *s, const struct image *m, const vi at[3], vi border,
                    vi out[CHANNELS])
 {
     const struct ir_texture *t = m->t;
-    const char *base = (const char *)(uintptr_t)m->l->base;
-    vi offset = at[0] * t->texel_B + at[1] * (int32_t)m->l->pitch_B + m->slice;
-    vi word = {0}, shift = (offset & 3) * 8;
+    unsigned texel_B = s->words ? 4 * s->channels : t->texel_B,
+             channel_B = s->words ? 4 : t->channel_B;
+    vi offset = at[0] * (int32_t)texel_B + at[1] * (int32_t)m->l->pitch_B + m->slice;
+    vi word[CHANNELS] = {{0}};
     if (s->dimensions == 3)
         offset += at[2] * (int32_t)m->l->slice_B;
-    for (unsigned c = 0; c < s->channels; c++) {
-        unsigned byte = c * t->channel_B;
-        if (byte % 4 == 0)
-            word = gather(base, (offset & ~3) + (int32_t)byte);
-        vi x = word;
-        if (t->channel_B < 4) {
-            vi places =
-                t->texel_B < 4 ? shift + (int32_t)(8 * byte) : all((int32_t)(8 * (byte % 4)));
-            x = x >> places & (int32_t)((1u << 8 * t->channel_B) - 1);
-        }
-        out[c] = pick(border, all((int32_t)t->border[c]), converted(t, x));
+    vi shift = words_read((const char *)(uintptr_t)m->l->base, offset, texel_B,
+                          (s->channels * channel_B + 3u) / 4u, word);
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < CHANNELS; c++) {
+        unsigned byte = c * channel_B;
+        if (c >= s->channels)
+            break;
+        vi x = word[byte / 4 % CHANNELS];
+        if (channel_B < 4)
+            x = x >> (shift + (int32_t)(8 * (byte % 4))) & (int32_t)((1u << 8 * channel_B) - 1);
+        if (!s->words)
+            x = converted(t, x);
+        out[c] = pick(border, all((int32_t)t->border[c]), x);
     }
 }
 
@@ -219,16 +175,18 @@ INLINE void footprint_find(const struct shape *s, const struct image *m, const v
                            struct footprint *p)
 {
     const uint32_t *extents = &m->l->width;
+#pragma GCC unroll 4
     for (unsigned d = 0; d < s->dimensions; d++) {
         vf u = scaled(m->t, d, x[d], extents[d]);
-        vi first = to_int(floor_f(u));
+        vi first = floor_i(u);
         p->weight[d] = all(0);
         if (s->linear) {
-            vi fixed = to_int(floor_f(u * (float)ONE + 0.5f)) - ONE / 2;
+            vi fixed = floor_i(u * (float)ONE + 0.5f) - ONE / 2;
             first = fixed >> 8;
             p->weight[d] = fixed & (ONE - 1);
         }
-        for (unsigned i = 0; i < (s->linear ? 2u : 1u); i++) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 2; i++) {
             p->border[d][i] = all(0);
             p->at[d][i] = addressed((enum ir_address_mode)m->t->address[d], first + (int32_t)i,
                                     extents[d], &p->border[d][i]);
@@ -240,6 +198,7 @@ INLINE void corner(const struct shape *s, const struct image *m, const struct fo
                    unsigned number, vi out[CHANNELS])
 {
     vi at[3] = {{0}, {0}, {0}}, border = {0};
+#pragma GCC unroll 4
     for (unsigned d = 0; d < s->dimensions; d++) {
         at[d] = p->at[d][number >> d & 1];
         border |= p->border[d][number >> d & 1];
@@ -249,17 +208,26 @@ INLINE void corner(const struct shape *s, const struct image *m, const struct fo
 
 INLINE void mix_all(const struct shape *s, vi a[CHANNELS], const vi b[CHANNELS], vi weight)
 {
-    for (unsigned c = 0; c < s->channels; c++)
-        a[c] = mixed(a[c], b[c], weight);
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < CHANNELS; c++) {
+        if (c < s->channels)
+            a[c] = mixed(a[c], b[c], weight);
+    }
+}
+
+/* Texels that count nothing in any lane are not read: pictures are often read at their centres. */
+INLINE bool is_one(const struct shape *s, const struct footprint *p, unsigned dimension)
+{
+    return !s->linear || s->dimensions <= dimension || are_alike(p->weight[dimension], all(0));
 }
 
 /* Two texels along x, or one. */
 INLINE void row(const struct shape *s, const struct image *m, const struct footprint *p,
                 unsigned number, vi out[CHANNELS])
 {
-    vi next[CHANNELS];
+    vi next[CHANNELS] = {{0}};
     corner(s, m, p, number, out);
-    if (!s->linear)
+    if (is_one(s, p, 0))
         return;
     corner(s, m, p, number | 1, next);
     mix_all(s, out, next, p->weight[0]);
@@ -268,9 +236,9 @@ INLINE void row(const struct shape *s, const struct image *m, const struct footp
 INLINE void plane(const struct shape *s, const struct image *m, const struct footprint *p,
                   unsigned number, vi out[CHANNELS])
 {
-    vi next[CHANNELS];
+    vi next[CHANNELS] = {{0}};
     row(s, m, p, number, out);
-    if (!s->linear || s->dimensions < 2)
+    if (is_one(s, p, 1))
         return;
     row(s, m, p, number | 2, next);
     mix_all(s, out, next, p->weight[1]);
@@ -279,10 +247,10 @@ INLINE void plane(const struct shape *s, const struct image *m, const struct foo
 INLINE void sample(const struct shape *s, const struct image *m, const vf *x, vi out[CHANNELS])
 {
     struct footprint p;
-    vi next[CHANNELS];
+    vi next[CHANNELS] = {{0}};
     footprint_find(s, m, x, &p);
     plane(s, m, &p, 0, out);
-    if (!s->linear || s->dimensions < 3)
+    if (is_one(s, &p, 2))
         return;
     plane(s, m, &p, 4, next);
     mix_all(s, out, next, p.weight[2]);
@@ -310,14 +278,18 @@ INLINE void fetch_part(const struct shape *s, const struct ir_tex *op, const str
     bool layered = op->geometry == IR_TEX_A1D || op->geometry == IR_TEX_A2D;
     struct image m = {t, &t->level[0], {0}};
     vf x[3];
-    vi texel[CHANNELS];
+    vi texel[CHANNELS] = {{0}};
     if (layered)
         m.slice = layer_offset(m.l, load_i(&words[0][part]));
+#pragma GCC unroll 4
     for (unsigned d = 0; d < s->dimensions; d++)
         x[d] = load_f(&words[layered + d][part]);
     sample(s, &m, x, texel);
-    for (unsigned c = 0; c < s->channels; c++)
-        memcpy(&out[c][part], &texel[c], sizeof(texel[c]));
+#pragma GCC unroll 4
+    for (unsigned c = 0; c < CHANNELS; c++) {
+        if (c < s->channels)
+            memcpy(&out[c][part], &texel[c], sizeof(texel[c]));
+    }
     for (unsigned c = s->channels; c < op->vec; c++)
         absent_set(t, c, &out[c][part]);
 }
@@ -326,9 +298,9 @@ INLINE void fetch_part(const struct shape *s, const struct ir_tex *op, const str
 INLINE void fetch_linear(const struct ir_tex *op, const struct ir_texture *t, unsigned channels,
                          const uint32_t (*words)[32], unsigned part, uint32_t (*out)[32])
 {
-    const struct shape s = {1, channels, false};
+    const struct shape s = {.dimensions = 1, .channels = channels};
     const struct image m = {t, &t->level[0], {0}};
-    vi i = load_i(&words[0][part]), texel[CHANNELS];
+    vi i = load_i(&words[0][part]), texel[CHANNELS] = {{0}};
     vi inside = (i >= 0) & (i < (int32_t)m.l->width);
     const vi at[3] = {i & inside, {0}, {0}};
     texels(&s, &m, at, all(0), texel);
@@ -345,9 +317,14 @@ INLINE void fetch_linear(const struct ir_tex *op, const struct ir_texture *t, un
 INLINE void fetch_shape(struct shape s, const struct ir_tex *op, const struct ir_texture *t,
                         const uint32_t (*words)[32], uint32_t (*out)[32])
 {
+    const struct shape one = {s.dimensions, 1, s.linear, true};
+    const struct shape four = {s.dimensions, 4, s.linear, true};
+    bool is_words = t->channel_B == 4 && t->texel_B == 4 * s.channels;
     for (unsigned part = 0; part < LANES; part += PART) {
-        if (s.channels == 1)
-            fetch_part(&(struct shape){s.dimensions, 1, s.linear}, op, t, words, part, out);
+        if (is_words && s.channels == 1)
+            fetch_part(&one, op, t, words, part, out);
+        else if (is_words && s.channels == 4)
+            fetch_part(&four, op, t, words, part, out);
         else
             fetch_part(&s, op, t, words, part, out);
     }
@@ -365,11 +342,11 @@ void JIT_TEX_FETCH(const struct ir_tex *op, const struct ir_texture *t, const ui
         return;
     }
     if (dimensions == 2 && linear)
-        fetch_shape((struct shape){2, channels, true}, op, t, words, out);
+        fetch_shape((struct shape){2, channels, true, false}, op, t, words, out);
     else if (dimensions == 2)
-        fetch_shape((struct shape){2, channels, false}, op, t, words, out);
+        fetch_shape((struct shape){2, channels, false, false}, op, t, words, out);
     else if (dimensions == 1)
-        fetch_shape((struct shape){1, channels, linear}, op, t, words, out);
+        fetch_shape((struct shape){1, channels, linear, false}, op, t, words, out);
     else
-        fetch_shape((struct shape){3, channels, linear}, op, t, words, out);
+        fetch_shape((struct shape){3, channels, linear, false}, op, t, words, out);
 }

@@ -66,6 +66,9 @@ def check_turns():
 def check_jam():
     chain, reads = (Code(kernel, blocks="1d_pairs") for kernel in ("jam_chain", "jam_reads"))
     ok(chain.warps == 2, "a chain of operations: two warps at once", f"{chain.warps}\n{chain.text}")
+    through, full = (Code(kernel, blocks="1d_pairs") for kernel in ("jam_through", "jam_full"))
+    ok(through.warps == 2, "values that only live through the loop do not count", f"{through.warps}\n{through.text}")
+    ok(full.warps == 1, "values that it needs do", f"{full.warps}\n{full.text}")
     ok(reads.warps == 1, "a loop of loads: one", f"{reads.warps}\n{reads.text}")
 
 

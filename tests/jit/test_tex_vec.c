@@ -1,13 +1,14 @@
 /*
  * Texture fetches with vectors against the model, bit by bit: random textures of every format,
- * geometry, filter and address mode, coordinates around their edges, far away, infinite and NaN.
+ * geometry, filter and address mode, coordinates around their edges, far away, infinite and NaN;
+ * and lanes that read neighbours of one row, with and without weights.
  */
 #include <math.h>
 
 #include "jit/jit_rt_tex.h"
 #include "tap.h"
 
-enum { LANES = 32, TEXELS_B = 1 << 17, ROUNDS = 3000 };
+enum { LANES = 32, TEXELS_B = 1 << 18, ROUNDS = 3000 };
 
 static uint64_t state;
 static unsigned char *texels;
@@ -51,7 +52,7 @@ static struct ir_texture texture_any(void)
     for (unsigned c = 0; c < 4; c++)
         t.border[c] = (uint32_t)tap_random(&state);
     *l = (struct ir_texture_level){.base = (uintptr_t)texels,
-                                   .width = 1 + below(40),
+                                   .width = 1 + below(80),
                                    .height = 1 + below(20),
                                    .depth = 1 + below(9)};
     l->pitch_B = hd_align_up((uint64_t)l->width * t.texel_B, 64);
@@ -89,8 +90,27 @@ static struct ir_tex op_any(const struct ir_texture *t)
     return (struct ir_tex){.what = IR_TEX_FETCH,
                            .geometry = (uint8_t)(t->is_linear ? IR_TEX_1D : all[below(5)]),
                            .type = IR_F32,
-                           .vec = 4,
+                           .vec = (uint8_t)(1 + below(4)),
                            .flags = t->is_linear ? 1u << IR_TEX_INTEGERS : 0};
+}
+
+/* Each half of the warp is somewhere in a row. */
+static void rows_fill(const struct ir_tex *op, const struct ir_texture *t, uint32_t words[4][LANES])
+{
+    const struct ir_texture_level *l = &t->level[0];
+    const uint32_t extents[] = {l->width, l->height, l->depth};
+    bool layered = op->geometry == IR_TEX_A1D || op->geometry == IR_TEX_A2D;
+    float at[3] = {0}, beside = below(2) ? 0.5f : (float)below(256) / 256;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned d = 0; d < 3 && lane % (LANES / 2) == 0; d++)
+            at[d] = (float)((int)below(extents[d] + 2) - 1) + (below(3) ? 0.5f : beside);
+        words[0][lane] = t->is_linear ? (uint32_t)at[0] + lane : (uint32_t)at[2];
+        for (unsigned d = 0; d < ir_tex_dimensions(op) && !t->is_linear; d++) {
+            float x = at[d] + (d ? 0.0f : (float)(lane % (LANES / 2)));
+            x = t->normalized ? x / (float)extents[d] : x;
+            memcpy(&words[layered + d][lane], &x, 4);
+        }
+    }
 }
 
 static void words_fill(const struct ir_tex *op, const struct ir_texture *t,
@@ -143,7 +163,7 @@ static void test_path(enum jit_path path)
         struct ir_texture t = texture_any();
         t.is_linear = !below(8);
         const struct ir_tex op = op_any(&t);
-        words_fill(&op, &t, words);
+        (i % 2 ? rows_fill : words_fill)(&op, &t, words);
         if (!jit_tex_vectors(&op, &t, path, words, got))
             continue;
         taken++;

@@ -222,41 +222,87 @@ static unsigned registers(struct gen *g, const struct ir_value *v)
     return !is_held(g, v) ? 0 : ir_type_bits(v->type) == 64 ? 2 : 1;
 }
 
-/* How many registers values of a half fill at the block's end. */
-static unsigned live_at_end(struct gen *g, const bool *live)
+static uint32_t ops_of(struct gen *g, const struct ir_block *b)
 {
-    unsigned n = 0;
-    for (uint32_t b = 0; b < g->func->nblocks; b++) {
-        ir_foreach_instr(in, g->func->blocks[b]) {
-            for (uint32_t d = 0; d < in->ndst; d++)
-                n += live[in->dst[d]->id] ? registers(g, in->dst[d]) : 0;
-        }
-    }
+    uint32_t n = 0;
+    ir_foreach_instr(in, b)
+        n += is_vector_op(g, in);
     return n;
 }
 
-/* How many at most, in the block. */
+static void uses_mark(const struct ir_block *b, bool *used)
+{
+    ir_foreach_instr(in, b) {
+        for (uint32_t s = 0; s < in->nsrc; s++)
+            used[in->src[s]->id] = true;
+        for (uint32_t d = 0; d < in->ndst; d++)
+            used[in->dst[d]->id] = true;
+    }
+}
+
+/* What the block needs, and those of its loop that compute an eighth as much: what only lives
+ * through them is out of the way in memory meanwhile. */
+static void needed_find(struct gen *g, const struct ir_block *b, bool *needed)
+{
+    const uint32_t *loop_of = g->shapes.loops.loop_of;
+    uint32_t ops = ops_of(g, b);
+    uses_mark(b, needed);
+    for (uint32_t i = 0; i < g->func->nblocks; i++) {
+        if (loop_of[i] == loop_of[b->id] && 8 * ops_of(g, g->func->blocks[i]) >= ops)
+            uses_mark(g->func->blocks[i], needed);
+    }
+}
+
+/* The registers that are live after `n`, of which are needed. */
+struct pressure {
+    struct gen *g;
+    const bool *needed;
+    bool *live;
+    unsigned n, most;
+};
+
+static void pressure_set(struct pressure *p, const struct ir_value *v, bool live)
+{
+    unsigned n = p->needed[v->id] && p->live[v->id] != live ? registers(p->g, v) : 0;
+    p->n = live ? p->n + n : p->n - n;
+    p->live[v->id] = live;
+    p->most = HD_MAX(p->most, p->n);
+}
+
+static void live_at_end(struct pressure *p, const struct ir_block *b)
+{
+    struct ir_live_set out = ir_live_out(&p->g->live, b->id);
+    bool *live = p->live;
+    for (uint32_t i = 0; i < out.n; i++)
+        live[out.ids[i]] = true;
+    for (uint32_t i = 0; i < p->g->func->nblocks; i++) {
+        ir_foreach_instr(in, p->g->func->blocks[i]) {
+            for (uint32_t d = 0; d < in->ndst; d++)
+                p->n += live[in->dst[d]->id] && p->needed[in->dst[d]->id]
+                            ? registers(p->g, in->dst[d])
+                            : 0;
+        }
+    }
+    p->most = p->n;
+}
+
+/* How many registers values of a half fill at most, in the block. */
 static unsigned live_at_most(struct gen *g, const struct ir_block *b)
 {
     bool *live = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
-    struct ir_live_set out = ir_live_out(&g->live, b->id);
-    if (!live)
+    bool *needed = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
+    struct pressure p = {.g = g, .needed = needed, .live = live};
+    if (!live || !needed)
         return GEN_HALVES * LIVE_MAX;
-    for (uint32_t i = 0; i < out.n; i++)
-        live[out.ids[i]] = true;
-    unsigned n = live_at_end(g, live), most = n;
+    needed_find(g, b, needed);
+    live_at_end(&p, b);
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
-        for (uint32_t d = 0; d < in->ndst; d++) {
-            n -= live[in->dst[d]->id] ? registers(g, in->dst[d]) : 0;
-            live[in->dst[d]->id] = false;
-        }
-        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
-            n += live[in->src[s]->id] ? 0 : registers(g, in->src[s]);
-            live[in->src[s]->id] = true;
-        }
-        most = HD_MAX(most, n);
+        for (uint32_t d = 0; d < in->ndst; d++)
+            pressure_set(&p, in->dst[d], false);
+        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
+            pressure_set(&p, in->src[s], true);
     }
-    return most;
+    return p.most;
 }
 
 /* Is there more to keep of a warp than registers, where much is computed with what is kept? Half of

@@ -302,13 +302,15 @@ static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTy
 
 /*
  * A place a multiple away from another one, for LLVM's strength reduction: of sums that become
- * addresses afterwards it makes a counter each, of these one for all.
+ * addresses afterwards it makes a counter each, of these one for all. Loops of scalar code alone
+ * have such addresses that are not the same in the whole CTA.
  */
 static LLVMValueRef indexed_ptr(struct gen *g, LLVMValueRef address, int64_t offset)
 {
     LLVMValueRef far = LLVMIsABinaryOperator(address) ? LLVMGetOperand(address, 1) : NULL;
-    bool is_index = far && LLVMGetInstructionOpcode(address) == LLVMAdd &&
-                    LLVMIsABinaryOperator(far) && LLVMGetInstructionOpcode(far) == LLVMMul;
+    bool is_index = g->nodes[g->cur].region && far &&
+                    LLVMGetInstructionOpcode(address) == LLVMAdd && LLVMIsABinaryOperator(far) &&
+                    LLVMGetInstructionOpcode(far) == LLVMMul;
     if (!is_index)
         return gen_ptr_at(g, address, offset);
     LLVMValueRef p = gen_ptr_at(g, LLVMGetOperand(address, 0), 0);

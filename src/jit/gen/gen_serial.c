@@ -15,6 +15,8 @@
 
 #include <assert.h>
 
+enum { FRONT_MIN = 16 }; /* operations */
+
 /* A value on its way into or out of the region. */
 struct carried {
     const struct ir_value *v;
@@ -269,7 +271,10 @@ static bool may_wait(const struct gen *g, const struct ir_block *block)
     return loop != IR_NO_BLOCK;
 }
 
-/* Is it nothing that a vector would do less well, and run once for each lane? */
+/*
+ * Is it nothing that a vector would do less well, run once for each lane, and more than the loads
+ * and stores that hand its results over?
+ */
 static bool is_front(struct gen *g, const struct region *r, uint32_t n)
 {
     const struct ir_block *block = g->nodes[n].block;
@@ -279,11 +284,13 @@ static bool is_front(struct gen *g, const struct region *r, uint32_t n)
         if (block_inside(g, r, block->preds[p]))
             return false;
     }
+    unsigned size = 0;
     ir_foreach_instr(in, block) {
         if (!ir_op_has(in->op, IR_F_TERM | IR_F_PURE | IR_F_HINT))
             return false;
+        size += in->op != IR_OP_CONST;
     }
-    return true;
+    return size >= FRONT_MIN;
 }
 
 /* What comes first, such as counts and addresses, is computed for all lanes together. */

@@ -24,6 +24,7 @@
     X(ir_opt_address, FUNC, "moves constants out of addresses into the memory operations")         \
     X(ir_opt_simplify_cfg, FUNC, "folds branches, merges chains, removes empty blocks")            \
     X(ir_opt_if_convert, FUNC, "turns small pure diamonds and triangles into selects")             \
+    X(ir_opt_reroll, FUNC, "rolls up unrolled loops that gather, where lanes run one by one")      \
     X(ir_opt_agree, FUNC, "makes versions of loops for when the lanes of a warp go together")      \
     X(ir_opt_close_loops, FUNC, "gives loop values that are used outside a phi at the exit")       \
     X(ir_opt_products, FUNC, "brings matrix products together")                                    \

@@ -57,6 +57,7 @@ static const struct step {
     {2, 3, PASS_ir_opt_dce},          {2, 3, PASS_ir_opt_simplify_cfg},
     {2, 3, PASS_ir_opt_if_convert},   {3, 2, PASS_ir_opt_address},
     {3, 2, PASS_ir_opt_fold},         {3, 2, PASS_ir_opt_cse},
+    {4, 1, PASS_ir_opt_reroll},       {4, 1, PASS_ir_opt_fold},
     {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
     {4, 1, PASS_ir_opt_agree},        {4, 1, PASS_ir_opt_copy},
     {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},

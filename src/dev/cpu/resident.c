@@ -107,8 +107,12 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     sm = cpu_slot_sm(slot, queue);
     cpu_resident_start(cta, job, sm, index);
     cta->queue = queue;
-    cta->next = slot->residents;
-    slot->residents = cta;
+    /* Behind those that began before it: it waits for them, if for any. */
+    struct cpu_cta **end = &slot->residents;
+    while (*end)
+        end = &(*end)->next;
+    cta->next = NULL;
+    *end = cta;
     slot->nresidents++;
     return true;
 }

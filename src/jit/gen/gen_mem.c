@@ -300,13 +300,31 @@ static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTy
     return x;
 }
 
+/*
+ * A place a multiple away from another one, for LLVM's strength reduction: of sums that become
+ * addresses afterwards it makes a counter each, of these one for all. Loops of scalar code alone
+ * have such addresses that are not the same in the whole CTA.
+ */
+static LLVMValueRef indexed_ptr(struct gen *g, LLVMValueRef address, int64_t offset)
+{
+    LLVMValueRef far = LLVMIsABinaryOperator(address) ? LLVMGetOperand(address, 1) : NULL;
+    bool is_index = g->nodes[g->cur].region && far &&
+                    LLVMGetInstructionOpcode(address) == LLVMAdd && LLVMIsABinaryOperator(far) &&
+                    LLVMGetInstructionOpcode(far) == LLVMMul;
+    if (!is_index)
+        return gen_ptr_at(g, address, offset);
+    LLVMValueRef p = gen_ptr_at(g, LLVMGetOperand(address, 0), 0);
+    p = LLVMBuildGEP2(g->b, g->t->i8, p, &far, 1, "");
+    return gen_gep(g, p, (uint64_t)offset);
+}
+
 static void load_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                          LLVMTypeRef elem, uint64_t size_B, unsigned n)
 {
     assert(a->kind == GEN_ACCESS_U && n == in->ndst);
     LLVMValueRef slot = gen_once_slot(g, in);
     for (unsigned j = 0; j < n; j++) {
-        LLVMValueRef ptr = gen_ptr_at(g, a->base[0], a->offset + (int64_t)(j * size_B));
+        LLVMValueRef ptr = indexed_ptr(g, a->base[0], a->offset + (int64_t)(j * size_B));
         LLVMValueRef x =
             load_scalar(g, in, elem, slot ? gen_once_from(g, slot, j, ptr) : ptr, size_B);
         if (slot)

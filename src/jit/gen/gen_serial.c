@@ -15,6 +15,8 @@
 
 #include <assert.h>
 
+enum { FRONT_MIN = 16 }; /* operations */
+
 /* A value on its way into or out of the region. */
 struct carried {
     const struct ir_value *v;
@@ -269,6 +271,42 @@ static bool may_wait(const struct gen *g, const struct ir_block *block)
     return loop != IR_NO_BLOCK;
 }
 
+/*
+ * Is it nothing that a vector would do less well, run once for each lane, and more than the loads
+ * and stores that hand its results over?
+ */
+static bool is_front(struct gen *g, const struct region *r, uint32_t n)
+{
+    const struct ir_block *block = g->nodes[n].block;
+    if (loop_depth(g, r, block->id))
+        return false;
+    for (uint32_t p = 0; p < block->npreds; p++) {
+        if (block_inside(g, r, block->preds[p]))
+            return false;
+    }
+    unsigned size = 0;
+    ir_foreach_instr(in, block) {
+        if (!ir_op_has(in->op, IR_F_TERM | IR_F_PURE | IR_F_HINT))
+            return false;
+        size += in->op != IR_OP_CONST;
+    }
+    return size >= FRONT_MIN;
+}
+
+/* What comes first, such as counts and addresses, is computed for all lanes together. */
+static void drop_front(struct gen *g, struct region *r)
+{
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        if (!r->inside[n])
+            continue;
+        if (!is_front(g, r, n))
+            return;
+        r->inside[n] = false;
+        if (g->nodes[n].block->nsuccs != 1)
+            return;
+    }
+}
+
 static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 {
     size_t nv = g->func->nvalues + 1;
@@ -291,6 +329,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
         if (r->inside[n] && may_wait(g, node->block))
             return false;
     }
+    drop_front(g, r);
     return true;
 }
 
@@ -305,7 +344,7 @@ bool gen_serial_pays(struct gen *g, const struct ir_block *block)
     const struct gen_node *node = &g->nodes[g->node_of_block[block->id]];
     struct region *r = hd_arena_new(&g->arena, struct region);
     return is_allowed(g) && node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK && r &&
-           region_init(g, r, node->conv) && region_pays(g, r);
+           region_init(g, r, node->conv) && r->inside[node - g->nodes] && region_pays(g, r);
 }
 
 void gen_serial_find(struct gen *g)

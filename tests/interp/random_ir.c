@@ -446,6 +446,32 @@ static void join_envs(struct gen *g, struct ir_block *join, struct ir_block *con
     }
 }
 
+/* Guards, which the thread's number decides for all of a block or for some of it. */
+static struct ir_value *gen_guard(struct gen *g)
+{
+    static const uint64_t ends[] = {0, 1, 16, 31, 32, 33, 64, 128, 1000, 0x7fffffff, UINT32_MAX};
+    struct ir_value *x = g->tid, *end = konst(g, IR_B32, ends[below(g, HD_COUNT_OF(ends))]);
+    enum ir_cmp cmp = (enum ir_cmp)(IR_EQ + below(g, IR_GE - IR_EQ + 1));
+
+    if (below(g, 2))
+        x = ir_build2(&g->b, IR_OP_ADD, IR_U32, x, konst(g, IR_B32, below(g, 9) - 4u));
+    if (below(g, 3)) {
+        struct ir_value *block = ir_build_sreg(&g->b, IR_SREG_CTAID_X);
+        block = ir_build2(&g->b, IR_OP_MUL, IR_S32, block, konst(g, IR_B32, below(g, 3) * 32));
+        x = ir_build2(&g->b, IR_OP_ADD, IR_U32, x, block);
+    }
+    return ir_build_setp(&g->b, IR_OP_SETP, below(g, 2) ? IR_U32 : IR_S32, cmp, x, end);
+}
+
+static struct ir_value *gen_condition(struct gen *g)
+{
+    struct ir_value *p = below(g, 2) ? pick(g, IR_PRED) : gen_guard(g);
+
+    if (below(g, 4) == 0)
+        p = ir_build2(&g->b, below(g, 2) ? IR_OP_AND : IR_OP_OR, IR_PRED, p, gen_guard(g));
+    return p;
+}
+
 static void gen_branch(struct gen *g)
 {
     struct ir_block *arms[4], *ends[4], *join;
@@ -456,7 +482,7 @@ static void gen_branch(struct gen *g)
         arms[k] = start_block(g);
     join = start_block(g);
     if (n == 2) {
-        ir_build_cbr(&g->b, pick(g, IR_PRED), arms[0], arms[1]);
+        ir_build_cbr(&g->b, gen_condition(g), arms[0], arms[1]);
     } else {
         struct ir_value *index =
             ir_build2(&g->b, IR_OP_REM, IR_U32, pick(g, IR_B32), konst(g, IR_B32, n));
@@ -566,25 +592,25 @@ static void gen_statement(struct gen *g, bool convergent)
 {
     unsigned r = below(g, 100);
     g->left -= g->left > 0;
-    if (r < 7 && g->depth < 3)
+    if (r < 11 && g->depth < 3)
         gen_branch(g);
-    else if (r < 11 && g->depth < 3)
+    else if (r < 15 && g->depth < 3)
         gen_loop(g);
-    else if (r < 17 && !g->computes)
-        gen_memory(g);
-    else if (r < 19 && !g->computes)
-        gen_atom(g);
     else if (r < 21 && !g->computes)
+        gen_memory(g);
+    else if (r < 23 && !g->computes)
+        gen_atom(g);
+    else if (r < 25 && !g->computes)
         gen_call(g);
-    else if (r < 23)
+    else if (r < 27)
         gen_pieces(g);
-    else if (r < 37)
+    else if (r < 39)
         gen_cvt(g);
-    else if (r < 40 && convergent)
+    else if (r < 43 && convergent)
         gen_exchange(g);
-    else if (r < 44 && convergent)
+    else if (r < 46 && convergent)
         gen_shfl(g);
-    else if (r < 47 && convergent)
+    else if (r < 49 && convergent)
         gen_collective(g);
     else
         gen_pure(g);

@@ -75,7 +75,8 @@ struct gen_node {
     LLVMValueRef pend[GEN_HALVES]; /* i16 slots (divergent) */
     LLVMBasicBlockRef test;        /* divergent: checks the pending mask */
     LLVMBasicBlockRef body;
-    LLVMBasicBlockRef tail;            /* divergent: goes to the next node of the sweep */
+    LLVMBasicBlockRef whole; /* where all lanes come at once, known without masks; NULL: nowhere */
+    LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
     uint32_t site;                     /* dispatch: index of the barrier that ends this node */
     struct region *region;             /* runs lane by lane: see gen_serial.c */
@@ -544,6 +545,9 @@ LLVMValueRef gen_index_wraps(struct gen *g, LLVMValueRef first, int64_t step, bo
                              unsigned lanes);
 LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
                             bool is_signed);
+/* gen_range.c. i1: the predicate is `want` in all threads of the block, as far as the ranges of
+ * what it compares tell, in any warp alike. NULL: they do not. */
+LLVMValueRef gen_block_has(struct gen *g, const struct ir_value *p, bool want);
 /*
  * gen_range.c. i1: the integer that makes an affine index is one of 32 bits in all lanes of the
  * block, so that it does not wrap anywhere; `tests` of halves are the alternative. NULL: not known.

@@ -503,6 +503,56 @@ static void branch_together(struct gen *g, struct gen_node *node, const struct i
     }
 }
 
+/* Do all lanes of the warp run the current node for sure? */
+static bool runs_full(const struct gen *g)
+{
+    return !g->mask[0] || (!g->cur && !g->nodes[0].block->npreds && g->is_kernel &&
+                           ir_launch_class_is_full(g->unit->cls));
+}
+
+/* All lanes go on there: into its version for all lanes, if it can have one. */
+static void edge_whole(struct gen *g, uint32_t succ)
+{
+    const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
+    uint32_t n = g->node_of_block[to->id];
+    struct gen_node *node = &g->nodes[n];
+    if (!runs_full(g) || n <= g->cur || node->region) {
+        edge_convergent(g, succ);
+        return;
+    }
+    edge_phis(g, succ, g->mask);
+    if (!node->whole)
+        node->whole = gen_bb(g, "whole");
+    LLVMBuildBr(g->b, node->whole);
+}
+
+/*
+ * What the block's least and greatest thread numbers decide needs no masks: guards of a grid that
+ * is a little too large, borders of an image. Not where barriers cut the kernel into regions, of
+ * which each is a loop with values of its own: larger ones were slower. Leaves the builder where
+ * the numbers do not decide.
+ */
+static void branch_whole(struct gen *g, const struct gen_node *node, const struct ir_instr *in)
+{
+    LLVMValueRef whole = NULL;
+    uint32_t way = 2;
+    bool may = !g->dispatch && !g->shapes.waits && !node->divergent;
+    may &= !g->unit->facts.has_barrier;
+    while (may && !whole && way--) {
+        if (!is_exit(g, node->block->succs[way]))
+            whole = gen_block_has(g, in->src[0], way == 0);
+    }
+    if (!whole)
+        return;
+    phi_sources_read(g, 0);
+    phi_sources_read(g, 1);
+    LLVMBasicBlockRef all = gen_bb(g, "block"), parts = gen_bb(g, "parts");
+    LLVMBuildCondBr(g->b, whole, all, parts);
+    LLVMPositionBuilderAtEnd(g->b, all);
+    edge_whole(g, way);
+    LLVMPositionBuilderAtEnd(g->b, parts);
+}
+
 static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     LLVMValueRef p[GEN_HALVES], edge[2][GEN_HALVES];
@@ -524,6 +574,7 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
         branch_together(g, node, in);
         return;
     }
+    branch_whole(g, node, in);
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
     if (node->bounds)

@@ -223,7 +223,7 @@ static bool is_loop_for_some(const struct gen *g, const struct ir_block *b)
     for (uint32_t p = 0; some && p < header->npreds; p++) {
         const struct ir_block *from = header->preds[p];
         bool inside = from->id >= header->id && from->id <= g->shapes.loops.loops[loop].last;
-        some = inside || g->shapes.divergent[from->id] || is_parted(from, header);
+        some = inside || is_parted(from, header);
     }
     return some;
 }
@@ -263,7 +263,7 @@ static void node_full(struct gen *g, struct gen_node *node)
     assert(g->mask[0] && !node->end);
     LLVMValueRef saved[GEN_HALVES];
     gen_masks_copy(saved, g->mask);
-    LLVMBasicBlockRef all = gen_bb(g, "all"), some = gen_bb(g, "some");
+    LLVMBasicBlockRef all = node->whole ? node->whole : gen_bb(g, "all"), some = gen_bb(g, "some");
     LLVMBuildCondBr(g->b, gen_all_active(g), all, some);
     LLVMPositionBuilderAtEnd(g->b, all);
     memset(g->mask, 0, sizeof(g->mask));
@@ -272,6 +272,18 @@ static void node_full(struct gen *g, struct gen_node *node)
     LLVMPositionBuilderAtEnd(g->b, some);
     gen_masks_copy(g->mask, saved);
     g->epoch = g->epoch_next++;
+}
+
+/* A node without a version for all lanes: they come to it as others do. */
+static void whole_joins(struct gen *g, struct gen_node *node)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
+    LLVMValueRef full[GEN_HALVES] = {NULL};
+    LLVMPositionBuilderAtEnd(g->b, node->whole);
+    if (node->divergent)
+        gen_pend_add(g, node, full);
+    LLVMBuildBr(g->b, node->divergent ? node->test : node->body);
+    LLVMPositionBuilderAtEnd(g->b, here);
 }
 
 static void gen_node_body(struct gen *g, uint32_t n)
@@ -292,6 +304,8 @@ static void gen_node_body(struct gen *g, uint32_t n)
     }
     if (wants_full(g, node))
         node_full(g, node);
+    else if (node->whole)
+        whole_joins(g, node);
     node_instrs(g, node);
     if (node->divergent)
         node_tail(g, n);
@@ -320,15 +334,16 @@ static bool pending_in_memory(const struct gen *g)
     return n > PENDING_SSA_MAX;
 }
 
-/* In a short loop that only computes the way to general registers and back is a good part of a
- * turn; elsewhere masks would fill the mask registers. */
+/* In a short loop that only computes, under masks in every turn, the way to general registers and
+ * back is a good part of a turn; elsewhere masks are tested, or would fill the mask registers. */
 #define MASKED_BLOCKS_MAX 4
 
 static bool keeps_masks(const struct gen *g, const struct gen_node *node)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t loop = loops->loop_of[node->block->id];
-    if (loop == IR_NO_BLOCK || !g->unit->avx512 || g->shapes.waits)
+    if (loop == IR_NO_BLOCK || !g->unit->avx512 || g->shapes.waits ||
+        !is_loop_for_some(g, node->block))
         return false;
     const struct ir_loop *l = &loops->loops[loop];
     for (uint32_t b = l->header; b <= l->last; b++) {

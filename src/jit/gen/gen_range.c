@@ -371,6 +371,84 @@ LLVMValueRef gen_index_fits(struct gen *g, const struct ir_value *v, bool is_sig
     return f.fits;
 }
 
+/* ---- conditions of the whole block */
+
+/* Is a < b (a <= b) in all threads? Unsigned numbers must not be beyond the signed ones. */
+static LLVMValueRef is_below(struct finder *f, const struct ir_instr *cmp, uint32_t a, bool equal)
+{
+    struct bounds x = bounds_of(f, cmp->src[a]), y = bounds_of(f, cmp->src[1 - a]);
+    int64_t least = ir_type_is_signed(cmp->type) ? INT32_MIN : 0;
+
+    demand(f, &x, least, INT32_MAX);
+    demand(f, &y, least, INT32_MAX);
+    LLVMIntPredicate p = equal ? LLVMIntSLE : LLVMIntSLT;
+    return LLVMBuildAnd(f->g->b, f->fits, LLVMBuildICmp(f->g->b, p, x.greatest, y.least, ""), "");
+}
+
+/* Is it made of the block's number? What threads' numbers alone decide parts every block. */
+static bool is_by_block(const struct ir_value *v, unsigned depth)
+{
+    const struct ir_instr *in = v->instr;
+
+    if (!in || depth++ == DEPTH)
+        return false;
+    if (in->op == IR_OP_SREG)
+        return in->imm >= IR_SREG_CTAID_X && in->imm <= IR_SREG_CTAID_Z;
+    for (uint32_t s = 0; s < in->nsrc && ir_op_has(in->op, IR_F_PURE); s++) {
+        if (is_by_block(in->src[s], depth))
+            return true;
+    }
+    return false;
+}
+
+static LLVMValueRef compares_as(struct gen *g, const struct ir_instr *cmp, bool want)
+{
+    struct finder f = {.g = g, .facts_only = true, .fits = gen_ci(g->t->i1, 1)};
+    enum ir_cmp is = cmp->cmp;
+    bool less = is == IR_LT || is == IR_LE;
+
+    if (!(less || is == IR_GT || is == IR_GE) ||
+        !(is_by_block(cmp->src[0], 0) || is_by_block(cmp->src[1], 0)) ||
+        !has_bounds(&f, cmp->src[0], 0) || !has_bounds(&f, cmp->src[1], 0))
+        return NULL;
+    return is_below(&f, cmp, less == want ? 0 : 1, (is == IR_LE || is == IR_GE) == want);
+}
+
+/* Of two that decide it; `both`: only together. */
+static LLVMValueRef either(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool both)
+{
+    if (!a || !b)
+        return both ? NULL : a ? a : b;
+    return both ? LLVMBuildAnd(g->b, a, b, "") : LLVMBuildOr(g->b, a, b, "");
+}
+
+static LLVMValueRef block_has(struct gen *g, const struct ir_value *v, bool want, unsigned depth)
+{
+    const struct ir_instr *in = v->instr;
+
+    if (!in || v->type != IR_PRED || depth++ == DEPTH)
+        return NULL;
+    switch (in->op) {
+    case IR_OP_NOT:
+        return block_has(g, in->src[0], !want, depth);
+    case IR_OP_AND:
+    case IR_OP_OR:
+        return either(g, block_has(g, in->src[0], want, depth),
+                      block_has(g, in->src[1], want, depth), (in->op == IR_OP_AND) == want);
+    case IR_OP_SETP:
+        return in->nsrc == 2 ? compares_as(g, in, want) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+LLVMValueRef gen_block_has(struct gen *g, const struct ir_value *p, bool want)
+{
+    if (!gen_does(g, GEN_PASS_RANGE) || !gen_does(g, GEN_PASS_WHOLE) || !g->is_kernel)
+        return NULL;
+    return block_has(g, p, want, 0);
+}
+
 /* ---- halves */
 
 /* Thread numbers of rows that are run at once (gen_cta.c). */

@@ -172,6 +172,10 @@ unsigned gen_prefix_of(LLVMValueRef mask);
 bool gen_is_nothing(LLVMValueRef passthru);
 /* gen_forward.c: parts of what a block has stored are taken out of registers. */
 void gen_forward_stores(struct gen_unit *u);
+/* The floats before their NaNs were made canonical; NULL: not such. */
+LLVMValueRef gen_before_canonical(LLVMValueRef x);
+/* An operation on floats that needs no canonical NaNs, as its own are made canonical? */
+bool gen_computes_floats(LLVMValueRef i);
 /* gen_sink.c: loads move into the block that needs them. */
 void gen_sink_loads(struct gen_unit *u);
 /* gen_count.c: of code that counts, before LLVM optimises it. */

@@ -10,7 +10,7 @@
 
 #include "launch_job.h"
 
-enum { WORDS = 640, HALF = WORDS / 2, STEPS_MAX = 12, KERNELS = 60 };
+enum { WORDS = 640, HALF = WORDS / 2, STEPS_MAX = 12, KERNELS = 24 };
 
 /* Which word of a half: `scale` times the thread's number, and more. */
 struct place {

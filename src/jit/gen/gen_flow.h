@@ -189,6 +189,10 @@ bool gen_words_of(LLVMValueRef i, struct gen_words *out);
 bool gen_may_write(LLVMValueRef i);
 /* gen_window.c: every second vector of a window that slides over memory is made of two others. */
 void gen_slide_windows(struct gen_unit *u);
+/* The floats before their NaNs were made canonical; NULL: not such. */
+LLVMValueRef gen_before_canonical(LLVMValueRef x);
+/* An operation on floats that needs no canonical NaNs, as its own are made canonical? */
+bool gen_computes_floats(LLVMValueRef i);
 /* gen_sink.c: loads move into the block that needs them. */
 void gen_sink_loads(struct gen_unit *u);
 /* gen_count.c: of code that counts, before LLVM optimises it. */

@@ -228,7 +228,7 @@ static LLVMValueRef before_fix_up(LLVMValueRef x)
 }
 
 /* The floats before their NaNs were made canonical: select (x uno 0), NaN, x; NULL: not such. */
-static LLVMValueRef before_canonical(LLVMValueRef x)
+LLVMValueRef gen_before_canonical(LLVMValueRef x)
 {
     LLVMValueRef fixed = before_fix_up(x);
     if (fixed)
@@ -241,11 +241,16 @@ static LLVMValueRef before_canonical(LLVMValueRef x)
     return is_nan && is_float(raw) ? raw : NULL;
 }
 
+bool gen_computes_floats(LLVMValueRef i)
+{
+    LLVMOpcode op = LLVMGetInstructionOpcode(i);
+    return op == LLVMFAdd || op == LLVMFSub || op == LLVMFMul || calls(i, RANGE);
+}
+
 static bool only_computes(LLVMValueRef x)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(x); use; use = LLVMGetNextUse(use)) {
-        LLVMOpcode op = LLVMGetInstructionOpcode(LLVMGetUser(use));
-        if (op != LLVMFAdd && op != LLVMFSub && op != LLVMFMul && !calls(LLVMGetUser(use), RANGE))
+        if (!gen_computes_floats(LLVMGetUser(use)))
             return false;
     }
     return true;
@@ -276,7 +281,7 @@ static bool forward(struct known *k, LLVMValueRef load, const struct gen_words *
     if (!x)
         return false;
     LLVMPositionBuilderBefore(k->b, load);
-    LLVMValueRef raw = before_canonical(x);
+    LLVMValueRef raw = gen_before_canonical(x);
     if (raw)
         forward_raw(load, to_front(k, raw, first, a->n));
     x = to_front(k, x, first, a->n);

@@ -590,14 +590,32 @@ static void take_store(struct words *w, const struct access *a)
     }
 }
 
+/* The same before NaNs were made canonical; false: that was not done with all of it. */
+static bool lanes_before(const struct made *m, struct lane *out)
+{
+    for (unsigned l = 0; l < m->n; l++) {
+        out[l] = m->lanes[l];
+        if (!out[l].value)
+            continue;
+        out[l].value = gen_before_canonical(out[l].value);
+        if (!out[l].value)
+            return false;
+    }
+    return true;
+}
+
 /* Operands that were moved are made out of what they are. */
 static void use_lanes(struct words *w, LLVMValueRef i)
 {
     for (int o = 0; o < LLVMGetNumOperands(i); o++) {
         LLVMValueRef x = LLVMGetOperand(i, (unsigned)o);
         const struct made *m = made_of(w, x);
-        if (m && m->is_moved)
-            LLVMSetOperand(i, (unsigned)o, value_of(w, LLVMTypeOf(x), m->lanes, m->n, i));
+        struct lane before[GEN_LANES];
+        if (!m || !m->is_moved)
+            continue;
+        bool raw = gen_computes_floats(i) && lanes_before(m, before);
+        LLVMSetOperand(i, (unsigned)o,
+                       value_of(w, LLVMTypeOf(x), raw ? before : m->lanes, m->n, i));
     }
 }
 
@@ -614,6 +632,17 @@ static bool is_computed_with(LLVMValueRef i)
     while (use && only_moves(LLVMGetUser(use)))
         use = LLVMGetNextUse(use);
     return use;
+}
+
+static bool is_of_one(const struct made *m)
+{
+    LLVMValueRef one = NULL;
+    for (unsigned l = 0; l < m->n; l++) {
+        if (m->lanes[l].value && one && m->lanes[l].value != one)
+            return false;
+        one = m->lanes[l].value ? m->lanes[l].value : one;
+    }
+    return true;
 }
 
 /*
@@ -643,7 +672,7 @@ static void note_made(struct words *w, LLVMValueRef i)
             w->no_memory |= !hd_map_put(&w->values, key, i);
         return;
     }
-    if (is_computed_with(i))
+    if (is_computed_with(i) && !is_of_one(m))
         put_together(w, i, m);
     use_elsewhere(w, i, m);
 }

@@ -34,22 +34,30 @@ static bool is_cheap(const struct ir_instr *instr)
     }
 }
 
-/* A block that only `head` leads to, that only goes to one block, and may run always. */
-static bool is_arm(const struct ir_block *head, const struct ir_block *arm)
+/* May what is in front of its last instruction run always? */
+static bool is_light(const struct ir_block *block)
 {
     unsigned cost = 0;
 
-    if (arm == head || arm->npreds != 1 || arm->nsuccs != 1 || arm->last->op != IR_OP_BR ||
-        arm->succs[0] == arm)
-        return false;
-    ir_foreach_instr(instr, arm) {
-        if (instr == arm->last)
-            break;
+    for (const struct ir_instr *instr = block->first; instr != block->last; instr = instr->next) {
         if (!is_cheap(instr))
             return false;
         cost += instr->op != IR_OP_CONST;
     }
     return cost <= MAX_ARM;
+}
+
+/* A block that only goes to one block, and may run always. */
+static bool is_way(const struct ir_block *head, const struct ir_block *arm)
+{
+    return arm != head && arm->nsuccs == 1 && arm->last->op == IR_OP_BR && arm->succs[0] != arm &&
+           is_light(arm);
+}
+
+/* One that only `head` leads to. */
+static bool is_arm(const struct ir_block *head, const struct ir_block *arm)
+{
+    return arm->npreds == 1 && is_way(head, arm);
 }
 
 static unsigned count_phis(const struct ir_block *block)
@@ -113,6 +121,57 @@ static void convert(struct ir_block *head, struct ir_block *on_true, struct ir_b
     ir_block_set_succs(head, 1, &join);
 }
 
+/*
+ * if (a || b): head goes to the arm or to `second`, which goes to the arm or to where that leads.
+ * Returns that; NULL: it is something else.
+ */
+static struct ir_block *short_circuit(const struct ir_block *head, const struct ir_block *second,
+                                      const struct ir_block *arm)
+{
+    if (second == head || second == arm || second->npreds != 1 || second->last->op != IR_OP_CBR ||
+        arm->npreds != 2 || !is_way(head, arm) || !is_light(second))
+        return NULL;
+    struct ir_block *join = arm->succs[0];
+    bool fits = (second->succs[0] == arm && second->succs[1] == join) ||
+                (second->succs[1] == arm && second->succs[0] == join);
+    bool apart = join != head && join != second;
+    return fits && apart && count_phis(join) && count_phis(join) <= MAX_SELECTS ? join : NULL;
+}
+
+/* When `block` goes to `to`. */
+static struct ir_value *condition(struct ir_builder *b, const struct ir_block *block,
+                                  const struct ir_block *to)
+{
+    struct ir_value *pred = block->last->src[0];
+
+    return block->succs[0] == to ? pred : ir_build1(b, IR_OP_NOT, IR_PRED, pred);
+}
+
+/* One branch for both: a || b is computed, and then there is a single arm. */
+static bool try_join(struct ir_block *head)
+{
+    if (head->last->op != IR_OP_CBR)
+        return false;
+    struct ir_block *arm = head->succs[0], *second = head->succs[1];
+    struct ir_block *join = short_circuit(head, second, arm);
+    if (!join) {
+        arm = head->succs[1];
+        second = head->succs[0];
+        join = short_circuit(head, second, arm);
+    }
+    if (!join)
+        return false;
+    hoist(head, second);
+    struct ir_builder b = opt_before(head->last);
+    struct ir_value *first = condition(&b, head, arm);
+    head->last->src[0] = ir_build2(&b, IR_OP_OR, IR_PRED, first, condition(&b, second, arm));
+    opt_edge_remove(second, arm);
+    ir_block_replace_pred(join, second, head);
+    second->npreds = second->nsuccs = 0;
+    ir_block_set_succs(head, 2, (struct ir_block *const[]){arm, join});
+    return true;
+}
+
 static bool try_convert(struct ir_block *head)
 {
     struct ir_block *t, *f, *join;
@@ -145,9 +204,12 @@ bool ir_opt_if_convert(struct ir_func *func)
     bool changed = false;
 
     /* From the end: inner conditionals become straight code before the outer ones are looked at. */
-    for (uint32_t b = func->nblocks; b-- > 0;)
-        if (b == 0 || func->blocks[b]->npreds)
+    for (uint32_t b = func->nblocks; b-- > 0;) {
+        if (b == 0 || func->blocks[b]->npreds) {
+            changed |= try_join(func->blocks[b]);
             changed |= try_convert(func->blocks[b]);
+        }
+    }
     if (changed)
         ir_func_compact(func);
     return changed;

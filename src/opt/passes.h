@@ -28,6 +28,7 @@
     X(ir_opt_agree, FUNC, "makes versions of loops for when the lanes of a warp go together")      \
     X(ir_opt_close_loops, FUNC, "gives loop values that are used outside a phi at the exit")       \
     X(ir_opt_products, FUNC, "brings matrix products together")                                    \
+    X(ir_opt_weave, FUNC, "puts long chains of operations side by side")                           \
     X(ir_opt_dce, FUNC, "removes computations whose results nobody needs")
 
 #define OPT_ARG_MODULE      struct ir_module *module

@@ -61,7 +61,7 @@ static const struct step {
     {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
     {4, 1, PASS_ir_opt_agree},        {4, 1, PASS_ir_opt_copy},
     {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
-    {4, 1, PASS_ir_opt_products},
+    {4, 1, PASS_ir_opt_products},     {4, 1, PASS_ir_opt_weave},
 };
 
 struct runner {

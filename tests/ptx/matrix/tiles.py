@@ -140,6 +140,23 @@ def copied(source, where):
                 oracle, setup)
 
 
+# How a lane stores its two words, as text.
+PAIRS = ("st.global.b32 [%at], w0; st.global.b32 [%at+4], w1", "st.global.v2.b32 [%at], {{w0, w1}}", "st.global.b64 [%at], x0",
+         "st.global.b32 [%at+4], w1; st.global.b32 [%at], w0")
+
+
+def row_stored(text):
+    """Four lanes have a row of global memory; rows are as far apart as the block is large, in bytes, the last one first."""
+    def oracle(regs):
+        return [[regs["l0"][28 - lane // 4 * 4 + lane % 4] for lane in range(32)]]
+    setup = ("{{ .reg .b64 x<2>; .reg .b32 w<2>; ld.global.b64 x0, [%in]; mov.b64 {{w0, w1}}, x0; mul.wide.u32 x1, %t, 8; sub.u64 %out, %out, x1; "
+             "shr.u32 %w, %t, 2; sub.u32 %w, 7, %w; mov.u32 %c, %ntid.x; mul.wide.u32 %at, %w, %c; and.b32 %w, %t, 3; mul.wide.u32 x1, %w, 8; "
+             "add.u64 %at, %at, %out; add.u64 %at, %at, x1; ")
+    form = Form(setup + text + "; }}", [("l0", 64)], [64], lambda rng: {"l0": [rng.getrandbits(64) for _ in range(32)]}, oracle)
+    form.raw = True
+    return form
+
+
 def forms():
     out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [load("m8n8", n, trans, "b16", setup=put_rows(row, more)) for n in (1, 4) for trans in (False, True)
@@ -150,4 +167,5 @@ def forms():
     out += [store("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [store("m16n8", n, True, "b8") for n in (1, 2, 4)]
     out += [copied(source, where) for source in SOURCES for where in PLACES]
+    out += [row_stored(text) for text in PAIRS]
     return out + [move()]

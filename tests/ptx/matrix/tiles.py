@@ -15,12 +15,17 @@ SWIZZLED = "and.b32 %c, %t, 31; shr.u32 %w, %c, 2; and.b32 %w, %w, 7; xor.b32 %w
 BACKWARDS = "and.b32 %w, %t, 31; sub.u32 %w, 31, %w; "
 FIELDS = "shr.u32 %w, %t, 4; bfi.b32 %w, %t, %w, 1, 4; and.b32 %w, %w, 31; "
 SQUARES = "and.b32 %w, %t, 31; mul.lo.u32 %w, %w, %w; add.u32 %w, %w, %t; shr.u32 %w, %w, 1; and.b32 %w, %w, 31; "  # no rule for it
+# Rows of two registers are neighbours: lanes t and t + 16, either first, or t and t + 8.
+BESIDE = ("and.b32 %w, %t, 15; shl.b32 %w, %w, 1; shr.u32 %c, %t, 4; and.b32 %c, %c, 1; or.b32 %w, %w, %c; "
+          "shr.u32 %c, %t, 1; and.b32 %c, %c, 1; xor.b32 %w, %w, %c; ")
+NEXT = ("and.b32 %w, %t, 7; shl.b32 %w, %w, 1; bfe.u32 %c, %t, 3, 1; or.b32 %w, %w, %c; bfe.u32 %c, %t, 4, 1; shl.b32 %c, %c, 4; "
+        "or.b32 %w, %w, %c; ")
 MORE = "mov.u32 %c, %ctaid.x; and.b32 %c, %c, 1; shl.b32 %c, %c, 4; or.b32 %w, %w, %c; "
 
 
-def put_rows(row=SCATTERED, more=""):
+def put_rows(row=SCATTERED, more="", shift=5):
     """The lane's four input words become the row that it has the address of; %w: that address."""
-    return (f"{row}shl.b32 %w, %w, 5; {more}mov.u32 %c, rows; add.u32 %w, %w, %c; "
+    return (f"{row}shl.b32 %w, %w, {shift}; {more}mov.u32 %c, rows; add.u32 %w, %w, %c; "
             "st.shared.v4.b32 [%w], {r0, r1, r2, r3}; bar.warp.sync -1;")
 
 
@@ -161,6 +166,7 @@ def forms():
     out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [load("m8n8", n, trans, "b16", setup=put_rows(row, more)) for n in (1, 4) for trans in (False, True)
             for row in (SWIZZLED, BACKWARDS, FIELDS, SQUARES) for more in ("", MORE)]
+    out += [load("m8n8", n, trans, "b16", setup=put_rows(row, shift=4)) for n in (2, 4) for trans in (False, True) for row in (BESIDE, NEXT)]
     out += [load("m8n16", n, False, f"b8x16.{src}", bits) for n in (1, 2, 4) for src, bits in (("b6x16_p32", 6), ("b4x16_p64", 4))]
     out += [load("m16n16", n, True, types, bits) for n in (1, 2)
             for types, bits in (("b8", 8), ("b8x16.b6x16_p32", 6), ("b8x16.b4x16_p64", 4))]

@@ -153,7 +153,7 @@ struct lines {
     int64_t more_B[LANES]; /* from `to` to where the lane's piece goes */
 };
 
-/* Are the n pieces at these distances neighbours, in some order? order: by place, which is there. */
+/* Are n pieces at these distances neighbours, in some order? order: by place, which is there. */
 static bool fill_line(unsigned n, const int64_t *more_B, unsigned order[IN_LINE_MAX],
                       int64_t *first_B)
 {

@@ -2,8 +2,8 @@
  * Stores of which each four lanes have a row: sums of matrix products, as four lanes have eight
  * columns of a row, and tiles that four threads write a row of. How far rows are apart is in a
  * parameter, so addresses are anything, but within four lanes they are neighbours (gen_rows.c):
- * eight vectors instead of a scatter of 32 lanes. Two stores side by side, which have the lane's two
- * columns, are made as one.
+ * eight vectors instead of a scatter of 32 lanes. Two stores side by side, which have the lane's
+ * two columns, are made as one.
  */
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_tuples.h"

@@ -438,9 +438,9 @@ LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in)
     return gen_ptr_at(g, x, in->mem.offset);
 }
 
-static LLVMValueRef row_load(struct gen *g, LLVMValueRef first, int64_t more_B)
+static LLVMValueRef words_load(struct gen *g, LLVMValueRef first, int64_t more_B, unsigned n)
 {
-    LLVMTypeRef row = LLVMVectorType(g->t->i32, ROW_WORDS);
+    LLVMTypeRef row = LLVMVectorType(g->t->i32, n);
     LLVMValueRef x = LLVMBuildLoad2(g->b, row, gen_gep(g, first, (uint64_t)more_B), "");
     LLVMSetAlignment(x, ROW_B);
     return x;
@@ -470,10 +470,68 @@ static LLVMValueRef rows_load(struct gen *g, LLVMValueRef first, const int64_t *
 {
     LLVMValueRef row[ROWS_PER_VECTOR];
     for (unsigned i = 0; i < ROWS_PER_VECTOR; i++)
-        row[i] = row_load(g, first, more_B[i]);
+        row[i] = words_load(g, first, more_B[i], ROW_WORDS);
     LLVMValueRef a = side_by_side(g, row[0], row[1], 2 * ROW_WORDS);
     LLVMValueRef b = side_by_side(g, row[2], row[3], 2 * ROW_WORDS);
     return side_by_side(g, a, b, GEN_LANES);
+}
+
+/* Are rows of two registers neighbours, each with one of the other? */
+static bool are_beside(const int64_t *a_B, const int64_t *b_B)
+{
+    bool yes = true;
+    for (unsigned i = 0; i < ROWS_PER_REGISTER; i++)
+        yes &= b_B[i] - a_B[i] == ROW_B || a_B[i] - b_B[i] == ROW_B;
+    return yes;
+}
+
+/* Two rows of each of two registers side by side: what the rows of one are, in two such vectors. */
+static LLVMValueRef rows_pick(struct gen *g, LLVMValueRef low, LLVMValueRef high,
+                              const int64_t *a_B, const int64_t *b_B)
+{
+    unsigned from[GEN_LANES];
+    for (unsigned i = 0; i < GEN_LANES; i++) {
+        const unsigned row = i / ROW_WORDS, second = a_B[row] > b_B[row];
+        from[i] = (2 * row + second) * ROW_WORDS + i % ROW_WORDS;
+    }
+    return pick(g, low, high, from, GEN_LANES);
+}
+
+/* Half a warp's vectors of both registers: half the loads. */
+static void rows_load_two(struct gen *g, LLVMValueRef first, const int64_t *a_B, const int64_t *b_B,
+                          LLVMValueRef *a, LLVMValueRef *b)
+{
+    LLVMValueRef two[ROWS_PER_VECTOR];
+    for (unsigned i = 0; i < ROWS_PER_VECTOR; i++)
+        two[i] = words_load(g, first, HD_MIN(a_B[i], b_B[i]), 2 * ROW_WORDS);
+    LLVMValueRef low = side_by_side(g, two[0], two[1], 4 * ROW_WORDS);
+    LLVMValueRef high = side_by_side(g, two[2], two[3], 4 * ROW_WORDS);
+    *a = rows_pick(g, low, high, a_B, b_B);
+    *b = rows_pick(g, low, high, b_B, a_B);
+}
+
+/* The registers of an ldmatrix, those of which rows are neighbours two at a time. */
+static void registers_load(struct gen *g, LLVMValueRef first, const int64_t *more_B, unsigned n,
+                           LLVMValueRef x[][GEN_HALVES])
+{
+    bool done[LANES / ROWS_PER_REGISTER] = {false};
+    assert(n <= HD_COUNT_OF(done));
+    for (unsigned i = 0; i < n; i++) {
+        const int64_t *a_B = more_B + (size_t)i * ROWS_PER_REGISTER;
+        unsigned j = i + 1;
+        while (j < n && (done[j] || !are_beside(a_B, more_B + (size_t)j * ROWS_PER_REGISTER)))
+            j++;
+        for (unsigned h = 0; h < 2 && !done[i]; h++) {
+            const size_t at = (size_t)h * ROWS_PER_VECTOR;
+            if (j < n)
+                rows_load_two(g, first, a_B + at, more_B + (size_t)j * ROWS_PER_REGISTER + at,
+                              &x[i][h], &x[j][h]);
+            else
+                x[i][h] = rows_load(g, first, a_B + at);
+        }
+        if (j < n && !done[i])
+            done[j] = true;
+    }
 }
 
 /* Lane 4 g + t takes the elements g of the rows 2 t and 2 t + 1. */
@@ -498,21 +556,19 @@ static bool can_load(const struct gen *g, const struct ir_instr *in)
 bool gen_rows_load(struct gen *g, const struct ir_instr *in)
 {
     int64_t more_B[LANES];
+    LLVMValueRef x[LANES / ROWS_PER_REGISTER][GEN_HALVES];
     if (!can_load(g, in) || !gen_row_distances(g, in, more_B))
         return false;
     LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_place(g, in);
+    registers_load(g, first, more_B, in->ndst, x);
     for (uint32_t i = 0; i < in->ndst; i++) {
-        LLVMValueRef x[GEN_HALVES];
-        for (unsigned h = 0; h < 2; h++)
-            x[h] = rows_load(g, first,
-                             more_B + (size_t)i * ROWS_PER_REGISTER + (size_t)h * ROWS_PER_VECTOR);
         if (in->imm == IR_TILE_M8N8_TRANS)
-            turn(g, x);
+            turn(g, x[i]);
         for (unsigned h = 0; h < 2 && place; h++)
-            LLVMBuildStore(g->b, x[h],
+            LLVMBuildStore(g->b, x[i][h],
                            gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2));
         if (!place)
-            gen_set(g, in->dst[i], gen_v(g, x));
+            gen_set(g, in->dst[i], gen_v(g, x[i]));
     }
     if (place)
         gen_place_changed(g, in->dst, in->ndst);

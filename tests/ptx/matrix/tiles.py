@@ -15,12 +15,17 @@ SWIZZLED = "and.b32 %c, %t, 31; shr.u32 %w, %c, 2; and.b32 %w, %w, 7; xor.b32 %w
 BACKWARDS = "and.b32 %w, %t, 31; sub.u32 %w, 31, %w; "
 FIELDS = "shr.u32 %w, %t, 4; bfi.b32 %w, %t, %w, 1, 4; and.b32 %w, %w, 31; "
 SQUARES = "and.b32 %w, %t, 31; mul.lo.u32 %w, %w, %w; add.u32 %w, %w, %t; shr.u32 %w, %w, 1; and.b32 %w, %w, 31; "  # no rule for it
+# Rows of two registers are neighbours: lanes t and t + 16, either first, or t and t + 8.
+BESIDE = ("and.b32 %w, %t, 15; shl.b32 %w, %w, 1; shr.u32 %c, %t, 4; and.b32 %c, %c, 1; or.b32 %w, %w, %c; "
+          "shr.u32 %c, %t, 1; and.b32 %c, %c, 1; xor.b32 %w, %w, %c; ")
+NEXT = ("and.b32 %w, %t, 7; shl.b32 %w, %w, 1; bfe.u32 %c, %t, 3, 1; or.b32 %w, %w, %c; bfe.u32 %c, %t, 4, 1; shl.b32 %c, %c, 4; "
+        "or.b32 %w, %w, %c; ")
 MORE = "mov.u32 %c, %ctaid.x; and.b32 %c, %c, 1; shl.b32 %c, %c, 4; or.b32 %w, %w, %c; "
 
 
-def put_rows(row=SCATTERED, more=""):
+def put_rows(row=SCATTERED, more="", shift=5):
     """The lane's four input words become the row that it has the address of; %w: that address."""
-    return (f"{row}shl.b32 %w, %w, 5; {more}mov.u32 %c, rows; add.u32 %w, %w, %c; "
+    return (f"{row}shl.b32 %w, %w, {shift}; {more}mov.u32 %c, rows; add.u32 %w, %w, %c; "
             "st.shared.v4.b32 [%w], {r0, r1, r2, r3}; bar.warp.sync -1;")
 
 
@@ -140,14 +145,33 @@ def copied(source, where):
                 oracle, setup)
 
 
+# How a lane stores its two words, as text.
+PAIRS = ("st.global.b32 [%at], w0; st.global.b32 [%at+4], w1", "st.global.v2.b32 [%at], {{w0, w1}}", "st.global.b64 [%at], x0",
+         "st.global.b32 [%at+4], w1; st.global.b32 [%at], w0")
+
+
+def row_stored(text):
+    """Four lanes have a row of global memory; rows are as far apart as the block is large, in bytes, the last one first."""
+    def oracle(regs):
+        return [[regs["l0"][28 - lane // 4 * 4 + lane % 4] for lane in range(32)]]
+    setup = ("{{ .reg .b64 x<2>; .reg .b32 w<2>; ld.global.b64 x0, [%in]; mov.b64 {{w0, w1}}, x0; mul.wide.u32 x1, %t, 8; sub.u64 %out, %out, x1; "
+             "shr.u32 %w, %t, 2; sub.u32 %w, 7, %w; mov.u32 %c, %ntid.x; mul.wide.u32 %at, %w, %c; and.b32 %w, %t, 3; mul.wide.u32 x1, %w, 8; "
+             "add.u64 %at, %at, %out; add.u64 %at, %at, x1; ")
+    form = Form(setup + text + "; }}", [("l0", 64)], [64], lambda rng: {"l0": [rng.getrandbits(64) for _ in range(32)]}, oracle)
+    form.raw = True
+    return form
+
+
 def forms():
     out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [load("m8n8", n, trans, "b16", setup=put_rows(row, more)) for n in (1, 4) for trans in (False, True)
             for row in (SWIZZLED, BACKWARDS, FIELDS, SQUARES) for more in ("", MORE)]
+    out += [load("m8n8", n, trans, "b16", setup=put_rows(row, shift=4)) for n in (2, 4) for trans in (False, True) for row in (BESIDE, NEXT)]
     out += [load("m8n16", n, False, f"b8x16.{src}", bits) for n in (1, 2, 4) for src, bits in (("b6x16_p32", 6), ("b4x16_p64", 4))]
     out += [load("m16n16", n, True, types, bits) for n in (1, 2)
             for types, bits in (("b8", 8), ("b8x16.b6x16_p32", 6), ("b8x16.b4x16_p64", 4))]
     out += [store("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
     out += [store("m16n8", n, True, "b8") for n in (1, 2, 4)]
     out += [copied(source, where) for source in SOURCES for where in PLACES]
+    out += [row_stored(text) for text in PAIRS]
     return out + [move()]

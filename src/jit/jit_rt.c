@@ -75,24 +75,6 @@ void jit_rt_divide64(uint32_t how, uint64_t *a, const uint64_t *b)
                           : divide_unsigned(how & 1, a[lane], b[lane]);
 }
 
-/* ---- thread numbers of blocks of any shape */
-
-void jit_rt_tids(uint32_t *out, uint32_t first, uint32_t bx, uint32_t by, uint32_t axis);
-void jit_rt_tids(uint32_t *out, uint32_t first, uint32_t bx, uint32_t by, uint32_t axis)
-{
-    uint32_t x = first % bx, row = first / bx, y = row % by, z = row / by;
-    for (uint32_t lane = 0; lane < 32; lane++) {
-        out[lane] = axis == 0 ? x : axis == 1 ? y : z;
-        if (++x == bx) {
-            x = 0;
-            if (++y == by) {
-                y = 0;
-                z++;
-            }
-        }
-    }
-}
-
 /* ---- warp operations (PTX ISA 9.7.9.6 and 9.7.13) */
 
 /* Per lane 16 bytes at once: aligned SSE accesses are on every CPU with AVX. */
@@ -250,7 +232,6 @@ static const struct rt_name names[] = {
     RT(jit_rt_count_avx2),
     RT(jit_rt_count_avx512),
 #endif
-    RT(jit_rt_tids),
     RT(jit_rt_load16),
     RT(jit_rt_store16),
     RT(jit_rt_misaligned_lanes),

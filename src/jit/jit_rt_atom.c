@@ -31,19 +31,24 @@ static inline double one_nan_f64(double v)
     return v;
 }
 
-/* Adds the lanes to `old`; what each found goes to `out`. */
+/*
+ * Adds the lanes to `sum`; what each found goes to `out`. A sum that is a NaN stays one, so the
+ * chain of additions goes on without looking.
+ */
 #define SUM_LIST(X) X(f32, float) X(f64, double)
 
 #define X(name, type)                                                                              \
     static type sum_lanes_##name(uint32_t mask, type sum, const type *x, type *out)                \
     {                                                                                              \
+        type found = sum;                                                                          \
         FOR_LANES(lane, mask)                                                                      \
         {                                                                                          \
             if (out)                                                                               \
-                out[lane] = sum;                                                                   \
-            sum = one_nan_##name(sum + x[lane]);                                                   \
+                out[lane] = found;                                                                 \
+            sum += x[lane];                                                                        \
+            found = out ? one_nan_##name(sum) : sum;                                               \
         }                                                                                          \
-        return sum;                                                                                \
+        return mask ? one_nan_##name(sum) : sum;                                                   \
     }                                                                                              \
     static void sum_##name##_cta(uint32_t mask, void *address, const void *x, void *out)           \
     {                                                                                              \

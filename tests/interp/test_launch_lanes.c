@@ -299,6 +299,40 @@ static void test_known_bits(uint32_t threads)
     ok(ran && !bad, "%u threads at places of which much is known", threads);
 }
 
+/* Every thread stores its numbers where its block has them in a row. */
+static void test_thread_numbers(const uint32_t block[3])
+{
+    static uint32_t words[1024];
+    const void *params[] = {words, NULL};
+    uint32_t bx = block[0], by = block[1], bz = block[2];
+    unsigned bad = 0;
+
+    memset(words, 0xff, sizeof(words));
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                    "  %6:b32 = sreg.b32 tid.y\n  %7:b32 = sreg.b32 tid.z\n"
+                    "  %8:b32 = sreg.b32 ntid.x\n  %9:b32 = sreg.b32 ntid.y\n"
+                    "  %10:b32 = mul.u32 %7, %9\n  %11:b32 = add.u32 %10, %6\n"
+                    "  %12:b32 = mul.u32 %11, %8\n  %13:b32 = add.u32 %12, %2\n"
+                    "  %14:b64 = mulwide.u32 %13, %4\n  %15:b64 = add.u64 %1, %14\n"
+                    "  %16:b32 = const.b32 0x400\n  %17:b32 = mul.u32 %7, %16\n"
+                    "  %18:b32 = add.u32 %17, %6\n  %19:b32 = mul.u32 %18, %16\n"
+                    "  %20:b32 = add.u32 %19, %2\n  st.b32.global [%15], %20\n  ret\n}\n");
+    bool ran =
+        run(&(struct job){text.ptr, 1, bx, .rows = by, .planes = bz, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < bx * by * bz; t++)
+        bad += words[t] != ((t / bx / by) << 20 | (t / bx % by) << 10 | t % bx);
+    ok(ran && !bad, "threads of blocks of %u x %u x %u have their numbers", bx, by, bz);
+}
+
+static void test_all_numbers(void)
+{
+    static const uint32_t blocks[][3] = {{1023, 1, 1}, {1, 1024, 1}, {1, 1, 64}, {3, 341, 1},
+                                         {341, 3, 1},  {8, 8, 16},   {7, 9, 16}, {31, 33, 1},
+                                         {33, 31, 1},  {5, 3, 64},   {2, 8, 64}, {511, 2, 1}};
+    for (size_t i = 0; i < HD_COUNT_OF(blocks); i++)
+        test_thread_numbers(blocks[i]);
+}
+
 int main(void)
 {
     static const uint64_t masks[] = {0, 1, 7, 15, 31, 63, 127, UINT32_MAX, 0xfffffff7};
@@ -325,6 +359,7 @@ int main(void)
     test_known_bits(16);
     test_known_bits(23);
     test_known_bits(T);
+    test_all_numbers();
     hd_buf_fini(&text);
     hd_buf_fini(&printed);
     return done();

@@ -88,27 +88,29 @@ def check_reach():
     ok(one.fine and not one.has(pick), "one warp: each half its own", one.text)
 
 
-def many_values(file, turn):
-    """A loop over `turn` of each of 32 values that lanes keep, which ends with a minimum."""
+def many_values(file, turn, n):
+    """A loop over `turn` of each of `n` values that lanes keep, which ends with a minimum."""
     lines = [".version 8.0", ".target sm_80", ".address_size 64", ".visible .entry many(.param .u64 p, .param .u32 n)",
              "{ .reg .b64 %d<4>; .reg .b32 %r<6>, %v<32>, %s<32>; .reg .pred %p;",
              "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;"]
-    lines += [f"mul.lo.u32 %v{i}, %r2, {7 + 2 * i}; xor.b32 %s{i}, %v{i}, {i + 1};" for i in range(32)]
-    lines += ["LOOP:"] + [turn.format(i=i) for i in range(32)]
+    lines += [f"mul.lo.u32 %v{i}, %r2, {7 + 2 * i}; xor.b32 %s{i}, %v{i}, {i + 1};" for i in range(n)]
+    lines += ["LOOP:"] + [turn.format(i=i) for i in range(n)]
     lines += ["min.s32 %s0, %s0, 77; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra LOOP;"]
-    lines += [f"xor.b32 %s0, %s0, %s{i};" for i in range(1, 32)]
+    lines += [f"xor.b32 %s0, %s0, %s{i};" for i in range(1, n)]
     lines += ["mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d1, %d2; st.global.u32 [%d3], %s0; ret; }", ""]
     file.write("\n".join(lines))
     file.flush()
 
 
 def check_halves():
-    apart, chain = "mad.lo.u32 %s{i}, %s{i}, %r3, %v{i};", "xor.b32 %s0, %s0, %v{i}; mul.lo.u32 %s0, %s0, %s0;"
-    for turn, least, name in (apart, 1, "sums side by side: half a warp"), (chain, 2, "one chain: a warp"):
+    apart, chain = "mad.lo.u32 %s{i}, %s{i}, %r3, %v{i};", "add.u32 %s0, %s0, %s{i}; mul.lo.u32 %s0, %s0, %s0;"
+    cases = ((apart, 20, 1, "20 sums side by side: half a warp"), (chain, 20, 2, "20 in one chain: a warp"),
+             (apart, 32, 2, "32, which half a warp has no room for either: a warp"))
+    for turn, n, least, name in cases:
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-            many_values(file, turn)
+            many_values(file, turn, n)
             code = Code("many", ptx=file.name)
-        ok(code.has(r"vpminsd\s") == least, f"more values than registers, {name} at a time", code.text)
+        ok(code.has(r"vpminsd\s") == least, f"more values than registers: {name} at a time", code.text)
 
 
 def check_stream():

@@ -305,11 +305,13 @@ static unsigned live_at_most(struct gen *g, const struct ir_block *b)
     return p.most;
 }
 
-/* Is there more to keep of a warp than registers, where much is computed with what is kept? Half of
- * a warp whose operations wait for each other would leave the core with nothing else to do. */
+/* Is there more to keep of a warp than registers, where much is computed with what is kept, but not
+ * of half a warp? Half of a warp whose operations wait for each other would leave the core with
+ * nothing else to do. */
 static bool spills(const struct chain *c, unsigned live)
 {
-    return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX && !is_chain(c);
+    return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX && live <= LIVE_MAX &&
+           !is_chain(c);
 }
 
 bool gen_jam_wanted(struct gen *g)

@@ -155,15 +155,45 @@ LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned ax
     return axis_of(g, linear_of(g, index, h), bx, by, axis);
 }
 
-/* Lane by lane, through memory: only for blocks whose rows are not multiples of 16. */
+/*
+ * x / d of numbers up to 1,055 (a block's threads and the rest of its last warp) by d up to 1,024:
+ * the product with 1 / d, rounded up, has 21 bits of fraction and is less than 1 / d too large.
+ */
+enum { RECIPROCAL_BITS = 21 };
+
+static LLVMValueRef reciprocal(struct gen *g, LLVMValueRef d)
+{
+    LLVMValueRef most = LLVMBuildSub(g->b, d, gen_i32(g, 1), "");
+    LLVMValueRef one = LLVMBuildAdd(g->b, most, gen_i32(g, 1u << RECIPROCAL_BITS), "");
+    return gen_splat(g, LLVMBuildUDiv(g->b, one, d, ""));
+}
+
+static LLVMValueRef divided(struct gen *g, LLVMValueRef x, LLVMValueRef by)
+{
+    LLVMValueRef product = LLVMBuildMul(g->b, x, by, "");
+    return LLVMBuildLShr(g->b, product, gen_splat_const(g, g->t->i32, RECIPROCAL_BITS), "");
+}
+
+static LLVMValueRef rest(struct gen *g, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef d)
+{
+    return LLVMBuildSub(g->b, x, LLVMBuildMul(g->b, whole, gen_splat(g, d), ""), "");
+}
+
+/* Only for blocks whose rows are not multiples of 16. */
 static struct gen_val tid_varying(struct gen *g, unsigned axis)
 {
     LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
     LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
-    LLVMValueRef array = gen_new_array(g, IR_B32);
-    LLVMValueRef args[] = {array, linear_base(g, 0), bx, by, gen_i32(g, axis)};
-    gen_call_rt(g, "jit_rt_tids", g->t->void_, args, 5);
-    return gen_from_array(g, array, IR_B32);
+    LLVMValueRef x_part = reciprocal(g, bx), y_part = axis ? reciprocal(g, by) : NULL;
+    LLVMValueRef out[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef first = gen_splat(g, linear_base(g, h));
+        LLVMValueRef number = LLVMBuildAdd(g->b, first, gen_lanes(g, g->t->i32, 1), "");
+        LLVMValueRef row = divided(g, number, x_part);
+        LLVMValueRef z = axis ? divided(g, row, y_part) : NULL;
+        out[h] = axis == 0 ? rest(g, number, row, bx) : axis == 1 ? rest(g, row, z, by) : z;
+    }
+    return gen_v(g, out);
 }
 
 /* Lane l of half h has number `apart` * (h % 2) + l. */

@@ -77,11 +77,20 @@ static unsigned words_of(LLVMTypeRef type)
     return is_word(LLVMGetElementType(type)) && n <= GEN_LANES ? n : 0;
 }
 
-static bool is_byte_gep(LLVMValueRef v)
+static bool is_add(LLVMValueRef v)
 {
-    return LLVMIsAGetElementPtrInst(v) && LLVMGetNumOperands(v) == 2 &&
-           LLVMGetGEPSourceElementType(v) ==
-               LLVMInt8TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v)));
+    return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd;
+}
+
+/* How many bytes the second operand of an address counts; 0: it is made in another way. */
+static int64_t unit_of(LLVMValueRef v)
+{
+    if (is_add(v))
+        return 1;
+    if (!LLVMIsAGetElementPtrInst(v) || LLVMGetNumOperands(v) != 2)
+        return 0;
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(v);
+    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) / 8 : 0;
 }
 
 static bool is_constant64(LLVMValueRef v)
@@ -93,15 +102,12 @@ static bool is_constant64(LLVMValueRef v)
 static LLVMValueRef strip(LLVMValueRef v, int64_t *at)
 {
     for (unsigned depth = 0; depth < STRIP_DEPTH; depth++) {
-        if (LLVMIsAIntToPtrInst(v)) {
-            v = LLVMGetOperand(v, 0);
-            continue;
+        int64_t unit = unit_of(v);
+        if (!LLVMIsAIntToPtrInst(v)) {
+            if (!unit || !is_constant64(LLVMGetOperand(v, 1)))
+                return v;
+            *at += unit * LLVMConstIntGetSExtValue(LLVMGetOperand(v, 1));
         }
-        bool adds =
-            is_byte_gep(v) || (LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd);
-        if (!adds || !is_constant64(LLVMGetOperand(v, 1)))
-            return v;
-        *at += LLVMConstIntGetSExtValue(LLVMGetOperand(v, 1));
         v = LLVMGetOperand(v, 0);
     }
     return v;
@@ -171,22 +177,21 @@ static bool is_vector(LLVMValueRef v)
 static LLVMValueRef strip_lane(LLVMValueRef v, unsigned lane, int64_t *at)
 {
     for (unsigned depth = 0; is_vector(v) && depth < STRIP_DEPTH; depth++) {
-        LLVMValueRef step = NULL;
         if (LLVMIsAShuffleVectorInst(v)) {
             v = splatted(v);
             if (!v)
                 return NULL;
             continue;
         }
-        if (is_byte_gep(v) || (LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd))
-            step = LLVMGetOperand(v, 1);
-        else if (!LLVMIsAIntToPtrInst(v))
+        int64_t unit = unit_of(v);
+        if (!unit && !LLVMIsAIntToPtrInst(v))
             return NULL;
+        LLVMValueRef step = unit ? LLVMGetOperand(v, 1) : NULL;
         if (step && is_vector(step))
-            step = LLVMIsConstant(step) ? LLVMGetAggregateElement(step, lane) : v;
-        if (step && !is_constant64(step))
+            step = LLVMIsConstant(step) ? LLVMGetAggregateElement(step, lane) : NULL;
+        if (unit && !(step && is_constant64(step)))
             return NULL;
-        *at += step ? LLVMConstIntGetSExtValue(step) : 0;
+        *at += step ? unit * LLVMConstIntGetSExtValue(step) : 0;
         v = LLVMGetOperand(v, 0);
     }
     return is_vector(v) ? NULL : strip(v, at);

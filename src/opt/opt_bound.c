@@ -19,7 +19,8 @@ static struct opt_range up_to(uint64_t greatest)
     return (struct opt_range){0, greatest};
 }
 
-/* Threads of a block that a launch may have; the greatest product of the three sizes. */
+/* Threads of a block that a launch may have, the greatest product of the three sizes: launches of
+ * more are refused (core/launch.c). */
 static uint64_t threads_of(const struct ir_func *func)
 {
     const uint32_t *n = func->reqntid[0] ? func->reqntid : func->maxntid;

@@ -14,9 +14,9 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_words.h"
 
-enum { WORD_B = 4, MAX_WORDS = 4096, STRIP_DEPTH = 6, REACH_DEPTH = 10, MAX_BLOCKS = 32 };
+enum { MAX_BLOCKS = 32 };
 
 /* One lane of a result; a scalar is lane 0. NULL: it does not matter. */
 struct lane {
@@ -37,14 +37,6 @@ struct made {
     struct lane lanes[GEN_LANES];
 };
 
-/* An access of shared memory: the words of its lanes, -1: that lane does not run. */
-struct access {
-    bool is_store;
-    unsigned n;
-    LLVMValueRef value; /* store: what; load: what lanes hold that do not run, NULL: anything */
-    int word[GEN_LANES];
-};
-
 struct words {
     struct hd_arena arena;
     struct hd_map made;   /* by LLVMValueRef: struct made */
@@ -56,196 +48,8 @@ struct words {
     /* One behind the other, apart from ends that faults come to. */
     LLVMBasicBlockRef blocks[MAX_BLOCKS];
     unsigned nblocks;
-    struct word words[MAX_WORDS];
+    struct word words[GEN_WORDS_MAX];
 };
-
-/* ---- accesses */
-
-static bool is_word(LLVMTypeRef type)
-{
-    LLVMTypeKind kind = LLVMGetTypeKind(type);
-    return kind == LLVMFloatTypeKind ||
-           (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 8 * WORD_B);
-}
-
-/* Of a vector of words, or a word: how many; 0: of another type. */
-static unsigned words_of(LLVMTypeRef type)
-{
-    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
-        return is_word(type);
-    unsigned n = LLVMGetVectorSize(type);
-    return is_word(LLVMGetElementType(type)) && n <= GEN_LANES ? n : 0;
-}
-
-static bool is_add(LLVMValueRef v)
-{
-    return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == LLVMAdd;
-}
-
-/* How many bytes the second operand of an address counts; 0: it is made in another way. */
-static int64_t unit_of(LLVMValueRef v)
-{
-    if (is_add(v))
-        return 1;
-    if (!LLVMIsAGetElementPtrInst(v) || LLVMGetNumOperands(v) != 2)
-        return 0;
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(v);
-    return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) / 8 : 0;
-}
-
-static bool is_constant64(LLVMValueRef v)
-{
-    return LLVMIsAConstantInt(v) && LLVMGetIntTypeWidth(LLVMTypeOf(v)) == 64;
-}
-
-/* Takes constants off an address. */
-static LLVMValueRef strip(LLVMValueRef v, int64_t *at)
-{
-    for (unsigned depth = 0; depth < STRIP_DEPTH; depth++) {
-        int64_t unit = unit_of(v);
-        if (!LLVMIsAIntToPtrInst(v)) {
-            if (!unit || !is_constant64(LLVMGetOperand(v, 1)))
-                return v;
-            *at += unit * LLVMConstIntGetSExtValue(LLVMGetOperand(v, 1));
-        }
-        v = LLVMGetOperand(v, 0);
-    }
-    return v;
-}
-
-/* Is it where the shared window begins, as the CTA has it? */
-static bool is_window(const struct words *w, LLVMValueRef v)
-{
-    int64_t at = 0;
-    return LLVMIsALoadInst(v) && LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind &&
-           strip(LLVMGetOperand(v, 0), &at) == w->cta && at == offsetof(struct jit_cta, shared);
-}
-
-/* Is an address made from that of the window? */
-static bool reaches_window(const struct words *w, LLVMValueRef v, unsigned depth)
-{
-    if (!LLVMIsAInstruction(v))
-        return false;
-    if (LLVMIsALoadInst(v) || depth == REACH_DEPTH)
-        return is_window(w, v) || depth == REACH_DEPTH;
-    for (int i = 0; i < LLVMGetNumOperands(v); i++) {
-        if (reaches_window(w, LLVMGetOperand(v, (unsigned)i), depth + 1))
-            return true;
-    }
-    return false;
-}
-
-static bool word_at(int64_t at_B, int *out)
-{
-    *out = (int)(at_B / WORD_B);
-    return at_B >= 0 && at_B % WORD_B == 0 && at_B / WORD_B < MAX_WORDS;
-}
-
-/* All lanes from `ptr` on. */
-static bool places_in_row(const struct words *w, LLVMValueRef ptr, struct access *a)
-{
-    int64_t at = 0;
-    if (!is_window(w, strip(ptr, &at)))
-        return false;
-    for (unsigned i = 0; i < a->n; i++) {
-        if (a->word[i] >= 0 && !word_at(at + WORD_B * (int64_t)i, &a->word[i]))
-            return false;
-    }
-    return true;
-}
-
-/* What all lanes are: shuffle (insert anything, x, 0), anything, zero; NULL: not such. */
-static LLVMValueRef splatted(LLVMValueRef v)
-{
-    LLVMValueRef x = LLVMIsAShuffleVectorInst(v) ? LLVMGetOperand(v, 0) : NULL;
-    if (!x || !LLVMIsAInsertElementInst(x) || !LLVMIsAConstantInt(LLVMGetOperand(x, 2)) ||
-        LLVMConstIntGetZExtValue(LLVMGetOperand(x, 2)))
-        return NULL;
-    for (unsigned i = 0; i < LLVMGetNumMaskElements(v); i++) {
-        if (LLVMGetMaskValue(v, i) > 0)
-            return NULL;
-    }
-    return LLVMGetOperand(x, 1);
-}
-
-static bool is_vector(LLVMValueRef v)
-{
-    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
-}
-
-/* Takes constants off the address of one lane; NULL: it is made in another way. */
-static LLVMValueRef strip_lane(LLVMValueRef v, unsigned lane, int64_t *at)
-{
-    for (unsigned depth = 0; is_vector(v) && depth < STRIP_DEPTH; depth++) {
-        if (LLVMIsAShuffleVectorInst(v)) {
-            v = splatted(v);
-            if (!v)
-                return NULL;
-            continue;
-        }
-        int64_t unit = unit_of(v);
-        if (!unit && !LLVMIsAIntToPtrInst(v))
-            return NULL;
-        LLVMValueRef step = unit ? LLVMGetOperand(v, 1) : NULL;
-        if (step && is_vector(step))
-            step = LLVMIsConstant(step) ? LLVMGetAggregateElement(step, lane) : NULL;
-        if (unit && !(step && is_constant64(step)))
-            return NULL;
-        *at += step ? unit * LLVMConstIntGetSExtValue(step) : 0;
-        v = LLVMGetOperand(v, 0);
-    }
-    return is_vector(v) ? NULL : strip(v, at);
-}
-
-/* Lanes at constant distances from a common address. */
-static bool places_apart(const struct words *w, LLVMValueRef ptrs, struct access *a)
-{
-    for (unsigned i = 0; i < a->n; i++) {
-        int64_t at = 0;
-        LLVMValueRef base = a->word[i] < 0 ? NULL : strip_lane(ptrs, i, &at);
-        if (a->word[i] >= 0 && (!base || !is_window(w, base) || !word_at(at, &a->word[i])))
-            return false;
-    }
-    return true;
-}
-
-/* Lanes that do not run get no word. */
-static bool mask_take(LLVMValueRef mask, struct access *a)
-{
-    for (unsigned i = 0; i < a->n; i++) {
-        LLVMValueRef lane = LLVMIsConstant(mask) ? LLVMGetAggregateElement(mask, i) : NULL;
-        if (!lane || !LLVMIsAConstantInt(lane))
-            return false;
-        a->word[i] = LLVMConstIntGetZExtValue(lane) ? 0 : -1;
-    }
-    return true;
-}
-
-/* Is it an access of known words of the window? */
-static bool access_of(const struct words *w, LLVMValueRef i, struct access *a)
-{
-    bool scatters = gen_is_call_of(i, "llvm.masked.scatter");
-    bool gathers = gen_is_call_of(i, "llvm.masked.gather");
-    bool stores = gen_is_call_of(i, "llvm.masked.store");
-    bool loads = gen_is_call_of(i, "llvm.masked.load");
-    memset(a, 0, sizeof(*a));
-    a->is_store = LLVMIsAStoreInst(i) || scatters || stores;
-    if (!a->is_store && !LLVMIsALoadInst(i) && !gathers && !loads)
-        return false;
-    a->n = words_of(LLVMTypeOf(a->is_store ? LLVMGetOperand(i, 0) : i));
-    if (!a->n)
-        return false;
-    LLVMValueRef ptr = LLVMGetOperand(i, a->is_store);
-    a->value = a->is_store ? LLVMGetOperand(i, 0) : NULL;
-    if (LLVMIsAStoreInst(i) || LLVMIsALoadInst(i))
-        return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic &&
-               places_in_row(w, ptr, a);
-    if (!mask_take(LLVMGetOperand(i, a->is_store ? 3 : 2), a))
-        return false;
-    if (!a->is_store && !gen_is_nothing(LLVMGetOperand(i, 3)))
-        a->value = LLVMGetOperand(i, 3);
-    return scatters || gathers ? places_apart(w, ptr, a) : places_in_row(w, ptr, a);
-}
 
 /* ---- what lanes are made of */
 
@@ -271,7 +75,7 @@ static bool is_moved(struct words *w, LLVMValueRef v)
 static struct made *made_new(struct words *w, LLVMValueRef v)
 {
     struct made *m = hd_arena_new(&w->arena, struct made);
-    m->n = words_of(LLVMTypeOf(v));
+    m->n = gen_words_in(LLVMTypeOf(v));
     w->no_memory |= !hd_map_put_u64(&w->made, (uint64_t)(uintptr_t)v, m);
     return m;
 }
@@ -330,9 +134,9 @@ static bool lane_is_constant(LLVMValueRef v, unsigned n)
 static bool take_move(struct words *w, LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    unsigned n = words_of(LLVMTypeOf(i));
+    unsigned n = gen_words_in(LLVMTypeOf(i));
     LLVMValueRef from = LLVMGetNumOperands(i) ? LLVMGetOperand(i, 0) : NULL;
-    unsigned nfrom = from ? words_of(LLVMTypeOf(from)) : 0;
+    unsigned nfrom = from ? gen_words_in(LLVMTypeOf(from)) : 0;
     bool moves = op == LLVMShuffleVector   ? nfrom > 0
                  : op == LLVMInsertElement ? lane_is_constant(LLVMGetOperand(i, 2), n)
                  : op == LLVMExtractElement
@@ -381,7 +185,7 @@ static LLVMValueRef shuffle(struct words *w, LLVMValueRef a, LLVMValueRef b, con
 /* As a vector of words as long as half a warp. */
 static LLVMValueRef widen(struct words *w, LLVMValueRef v)
 {
-    unsigned n = words_of(LLVMTypeOf(v));
+    unsigned n = gen_words_in(LLVMTypeOf(v));
     int from[GEN_LANES];
     if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind) {
         LLVMValueRef x = LLVMBuildBitCast(w->b, v, i32_of(v), "");
@@ -543,23 +347,23 @@ static int block_fits(const struct words *w, LLVMBasicBlockRef block)
 {
     int stores = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-        struct access a;
+        struct gen_word_access a;
         if (!touches_memory(i))
             continue;
-        bool known = access_of(w, i, &a);
+        bool known = gen_word_access_of(w->cta, i, &a);
         stores += known && a.is_store;
         if (!known && !is_intrinsic(i))
             return -1;
         for (int o = 0; !known && o < LLVMGetNumOperands(i); o++) {
             LLVMValueRef x = LLVMGetOperand(i, (unsigned)o);
-            if (is_pointer(LLVMTypeOf(x)) && reaches_window(w, x, 0))
+            if (is_pointer(LLVMTypeOf(x)) && gen_reaches_window(w->cta, x))
                 return -1;
         }
     }
     return stores;
 }
 
-static void take_load(struct words *w, LLVMValueRef i, const struct access *a)
+static void take_load(struct words *w, LLVMValueRef i, const struct gen_word_access *a)
 {
     struct made *m = made_new(w, i);
     for (unsigned l = 0; l < a->n; l++) {
@@ -587,7 +391,7 @@ static struct lane at_home(struct words *w, struct lane lane)
     return home ? *home : lane;
 }
 
-static void take_store(struct words *w, const struct access *a)
+static void take_store(struct words *w, const struct gen_word_access *a)
 {
     for (unsigned l = 0; l < a->n; l++) {
         if (a->word[l] >= 0)
@@ -695,15 +499,15 @@ static void write_back(struct words *w, LLVMValueRef window, unsigned first, uns
     LLVMTypeRef type = n > 1 ? vector_of(at, n) : i32_of(at);
     LLVMValueRef x = value_of(w, type, lanes, n, at);
     LLVMPositionBuilderBefore(w->b, at);
-    LLVMValueRef to = LLVMBuildAdd(w->b, window, LLVMConstInt(i64, first * WORD_B, false), "");
-    LLVMSetAlignment(LLVMBuildStore(w->b, x, LLVMBuildIntToPtr(w->b, to, ptr, "")), WORD_B);
+    LLVMValueRef to = LLVMBuildAdd(w->b, window, LLVMConstInt(i64, first * GEN_WORD_B, false), "");
+    LLVMSetAlignment(LLVMBuildStore(w->b, x, LLVMBuildIntToPtr(w->b, to, ptr, "")), GEN_WORD_B);
 }
 
 /* How many words from a changed one on are stored at once. Where few are changed in a row, those
  * between that are known are stored as well. */
 static unsigned in_row(const struct words *w, unsigned first)
 {
-    unsigned row = 0, n = 0, most = HD_MIN(GEN_LANES, MAX_WORDS - first);
+    unsigned row = 0, n = 0, most = HD_MIN(GEN_LANES, GEN_WORDS_MAX - first);
     while (row < most && w->words[first + row].is_changed)
         row++;
     for (unsigned i = row; row < GEN_LANES / 2 && i < most && w->words[first + i].is_known; i++)
@@ -716,26 +520,13 @@ static unsigned in_row(const struct words *w, unsigned first)
 
 static void write_all(struct words *w, LLVMValueRef window, LLVMValueRef at)
 {
-    for (unsigned i = 0, n; i < MAX_WORDS; i += n) {
+    for (unsigned i = 0, n; i < GEN_WORDS_MAX; i += n) {
         n = 1;
         if (!w->words[i].is_changed)
             continue;
         n = in_row(w, i);
         write_back(w, window, i, n, at);
     }
-}
-
-/* Where the window begins, as the address of a store has it. */
-static LLVMValueRef window_of(LLVMValueRef store)
-{
-    int64_t at = 0;
-    LLVMValueRef ptr = LLVMGetOperand(store, 1);
-    for (unsigned l = 0; is_vector(ptr) && l < GEN_LANES; l++) {
-        LLVMValueRef window = strip_lane(ptr, l, &at);
-        if (window)
-            return window;
-    }
-    return strip(ptr, &at);
 }
 
 static void erase_unused(struct words *w, LLVMBasicBlockRef block)
@@ -753,12 +544,12 @@ static LLVMValueRef forward_in(struct words *w, LLVMBasicBlockRef block)
 {
     LLVMValueRef next, window = NULL;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-        struct access a;
+        struct gen_word_access a;
         next = LLVMGetNextInstruction(i);
-        bool known = access_of(w, i, &a);
+        bool known = gen_word_access_of(w->cta, i, &a);
         if (known && a.is_store) {
             take_store(w, &a);
-            window = window_of(i);
+            window = gen_window_start(i);
             LLVMInstructionEraseFromParent(i);
         } else if (known) {
             take_load(w, i, &a);

@@ -49,7 +49,8 @@ static bool fold_const(struct ir_instr *instr)
 /* a < b, and all other comparisons made of that and of `same`. */
 static bool compare_ranges(enum ir_cmp cmp, struct opt_range a, struct opt_range b, bool *out)
 {
-    const bool below = a.greatest<b.least, above = a.least> b.greatest;
+    const bool below = a.greatest < b.least;
+    const bool above = b.greatest < a.least;
     const bool not_above = a.greatest <= b.least, not_below = a.least >= b.greatest;
 
     switch (cmp) {

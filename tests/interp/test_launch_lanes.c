@@ -333,6 +333,58 @@ static void test_all_numbers(void)
         test_thread_numbers(blocks[i]);
 }
 
+/* ---- who has the same: of numbers of few bits, of many; all lanes, or those with odd numbers */
+
+static uint32_t number_of(uint32_t t, uint32_t mask)
+{
+    return (t * t * 2654435761u >> 7) & mask;
+}
+
+static uint32_t matches_of(uint32_t t, uint32_t mask, uint32_t members)
+{
+    uint32_t same = 0;
+
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t other = t / 32 * 32 + lane;
+        same |= (uint32_t)(number_of(other, mask) == number_of(t, mask)) << lane;
+    }
+    return same & members;
+}
+
+static void test_match(uint32_t mask, uint32_t members)
+{
+    uint32_t words[T];
+    const void *params[] = {words, NULL};
+    unsigned bad = 0;
+
+    for (uint32_t t = 0; t < T; t++)
+        words[t] = t * t * 2654435761u >> 7;
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_printf(&text,
+                  "  %%6:b32 = ld.b32.global [%%3]\n  %%7:b32 = const.b32 %#x\n"
+                  "  %%8:b32 = and.b32 %%6, %%7\n  %%9:b32 = const.b32 %#x\n"
+                  "  %%10:b32 = sreg.b32 laneid\n  %%11:b32 = const.b32 0x1\n"
+                  "  %%12:b32 = shl.b32 %%11, %%10\n  %%13:b32 = and.b32 %%12, %%9\n"
+                  "  %%14:b32 = const.b32 0x0\n  %%15:pred = setp.u32.ne %%13, %%14\n"
+                  "  cbr %%15, bb1, bb2\nbb1:\n  %%16:b32 = match.b32.any %%8, %%9\n"
+                  "  st.b32.global [%%3], %%16\n  br bb2\nbb2:\n  ret\n}\n",
+                  mask, members);
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < T; t++)
+        bad += members >> t % 32 & 1 && words[t] != matches_of(t, mask, members);
+    ok(ran && !bad, "lanes of %#x with the same of bits %#x", members, mask);
+}
+
+static void test_matches(void)
+{
+    static const uint32_t masks[] = {0, 1, 0x84, 0xff, 0xffff, 0x1ffff, 0x7fffffff, UINT32_MAX};
+
+    for (size_t i = 0; i < HD_COUNT_OF(masks); i++) {
+        test_match(masks[i], UINT32_MAX);
+        test_match(masks[i], 0xaaaaaaaa);
+    }
+}
+
 int main(void)
 {
     static const uint64_t masks[] = {0, 1, 7, 15, 31, 63, 127, UINT32_MAX, 0xfffffff7};
@@ -360,6 +412,7 @@ int main(void)
     test_known_bits(23);
     test_known_bits(T);
     test_all_numbers();
+    test_matches();
     hd_buf_fini(&text);
     hd_buf_fini(&printed);
     return done();

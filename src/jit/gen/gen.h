@@ -548,6 +548,8 @@ LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES],
 /* gen_range.c. i1: the predicate is `want` in all threads of the block, as far as the ranges of
  * what it compares tell, in any warp alike. NULL: they do not. */
 LLVMValueRef gen_block_has(struct gen *g, const struct ir_value *p, bool want);
+/* gen_range.c: how many bits of a value may be set, from the lowest on. */
+unsigned gen_bits_at_most(struct gen *g, const struct ir_value *v);
 /*
  * gen_range.c. i1: the integer that makes an affine index is one of 32 bits in all lanes of the
  * block, so that it does not wrap anywhere; `tests` of halves are the alternative. NULL: not known.

@@ -180,6 +180,15 @@ static bool range_of(struct gen *g, const struct ir_value *v, unsigned depth, st
            out->greatest <= INT32_MAX;
 }
 
+unsigned gen_bits_at_most(struct gen *g, const struct ir_value *v)
+{
+    struct range x;
+
+    if (!range_of(g, v, 0, &x) || x.least < 0)
+        return ir_type_bits(v->type);
+    return x.greatest ? 64 - (unsigned)__builtin_clzll((unsigned long long)x.greatest) : 0;
+}
+
 /* ---- values that can be had anywhere */
 
 /* Is it made of constants, parameters and what the whole block has in common? */

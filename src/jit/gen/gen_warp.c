@@ -616,11 +616,41 @@ static void lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef ou
     LLVMPositionBuilderAtEnd(g->b, end);
 }
 
+/* The same of numbers of few bits: lanes that agree in each of them. */
+static void lanes_agreeing(struct gen *g, const struct ir_value *v, unsigned bits,
+                           LLVMValueRef out[GEN_HALVES])
+{
+    LLVMValueRef x[GEN_HALVES], has[GEN_HALVES], none = gen_splat_const(g, g->t->i32, 0);
+    assert(bits <= 32 && gen_halves(g) == 2);
+    gen_vector(g, v, x);
+    for (int h = 0; h < gen_halves(g); h++)
+        out[h] = LLVMBuildNot(g->b, none, "");
+    for (unsigned b = 0; b < bits; b++) {
+        LLVMValueRef bit = gen_splat_const(g, g->t->i32, UINT64_C(1) << b);
+        for (int h = 0; h < gen_halves(g); h++)
+            has[h] = LLVMBuildICmp(g->b, LLVMIntNE, LLVMBuildAnd(g->b, x[h], bit, ""), none, "");
+        LLVMValueRef lanes =
+            gen_splat(g, gen_bits_of_warp(g, gen_bits(g, has[0]), gen_bits(g, has[1])));
+        for (int h = 0; h < gen_halves(g); h++) {
+            LLVMValueRef has_not =
+                LLVMBuildSExt(g->b, LLVMBuildNot(g->b, has[h], ""), gen_vec(g, g->t->i32), "");
+            out[h] = LLVMBuildAnd(g->b, out[h], LLVMBuildXor(g->b, lanes, has_not, ""), "");
+        }
+    }
+}
+
+/* A bit costs about what two turns of the loop over the lanes do. */
+enum { AGREEING_BITS_MAX = GEN_LANES };
+
 static void gen_match(struct gen *g, const struct ir_instr *in)
 {
+    unsigned bits = gen_bits_at_most(g, in->src[0]);
     LLVMValueRef same[GEN_HALVES], who[GEN_HALVES], all[GEN_HALVES];
     LLVMValueRef here = gen_splat(g, gen_mask32(g));
-    lanes_alike(g, in->src[0], same);
+    if (bits <= AGREEING_BITS_MAX)
+        lanes_agreeing(g, in->src[0], bits, same);
+    else
+        lanes_alike(g, in->src[0], same);
     gen_vector(g, in->src[1], who);
     for (int h = 0; h < gen_halves(g); h++) {
         who[h] = LLVMBuildAnd(g->b, who[h], here, "");

@@ -1,7 +1,7 @@
 /* Accesses of known words of shared memory, in LLVM's code: between gen_words.c and the file that
  * finds them, gen_word_places.c. */
-#ifndef HD_JIT_GEN_WORDS_H
-#define HD_JIT_GEN_WORDS_H
+#ifndef HD_JIT_GEN_GEN_WORDS_H
+#define HD_JIT_GEN_GEN_WORDS_H
 
 #include "jit/gen/gen_flow.h"
 

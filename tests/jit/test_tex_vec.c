@@ -104,7 +104,7 @@ static void rows_fill(const struct ir_tex *op, const struct ir_texture *t, uint3
     for (unsigned lane = 0; lane < LANES; lane++) {
         for (unsigned d = 0; d < 3 && lane % (LANES / 2) == 0; d++)
             at[d] = (float)((int)below(extents[d] + 2) - 1) + (below(3) ? 0.5f : beside);
-        words[0][lane] = t->is_linear ? (uint32_t)at[0] + lane : (uint32_t)at[2];
+        words[0][lane] = t->is_linear ? (uint32_t)(int)at[0] + lane : (uint32_t)(int)at[2];
         for (unsigned d = 0; d < ir_tex_dimensions(op) && !t->is_linear; d++) {
             float x = at[d] + (d ? 0.0f : (float)(lane % (LANES / 2)));
             x = t->normalized ? x / (float)extents[d] : x;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What each pass of the code generator gains: every kernel with all passes and without one, in turns.
+"""What each pass gains: every kernel with all passes and without one, in turns.
 
     bench/ablation.py [--build DIR] [--passes gen_full,gen_jam] [--only a,b] [--rounds N] [--least 0.03]
 
 One thread, pinned to CPU 0. The table has the medians' ratios, without over with: above 1 the pass gains. Kernels
-that a pass does not move by --least are left out of its row. The first round checks all results.
+that a pass does not move by --least are left out of its row. A round before them makes the best code and checks
+all results.
 """
 import argparse
 import os
@@ -18,25 +19,31 @@ from kernels import NAMES, Setup, result_line
 
 
 def pass_names():
+    """Those of the IR, which make code smaller as well, and those of the code generator."""
+    with open(os.path.join(kernels.ROOT, "src", "opt", "passes.h"), encoding="utf-8") as file:
+        names = re.findall(r"X\((ir_opt_\w+),", file.read())
     with open(os.path.join(kernels.ROOT, "spec", "gen_passes.def"), encoding="utf-8") as file:
-        return re.findall(r'^X\(\w+, "(\w+)"', file.read(), re.M)
+        return names + re.findall(r'^X\(\w+, "(\w+)"', file.read(), re.M)
 
 
 def measure(setup, flavour, names, passes, rounds):
     """{name: {"" or the pass left out: [ms]}}"""
     times = {n: {p: [] for p in [""] + passes} for n in names}
-    for r in range(rounds):
+    for r in range(rounds + 1):
         for n in names:
             for p in times[n]:
-                bench.progress(f"round {r + 1} of {rounds}: {n} {p}")
-                cmd, env = bench.command(setup, "cuda1", n, flavour, False)
+                bench.progress(f"round {r} of {rounds}: {n} {p}")
+                cmd, env = bench.command(setup, "cuda1", n, flavour, r == 0)
                 if p:
                     env["HEDDLE_SKIP_PASS"] = p
+                if r == 0:
+                    env["HEDDLE_DEBUG"] = "sync"
                 status, out, err = kernels.run(cmd + ([] if r == 0 else ["-n"]), env)
                 fields = result_line(n, out)
                 if not fields or (r == 0 and fields[3] != "PASS"):
                     raise SystemExit(f"{n} without {p or 'nothing'}: status {status} {(fields or [err.strip()])[-1]}")
-                times[n][p].append(float(fields[1]))
+                if r:
+                    times[n][p].append(float(fields[1]))
     bench.progress("")
     return times
 

@@ -385,6 +385,24 @@ static void test_matches(void)
     }
 }
 
+/* ---- 0 by what becomes 0 */
+
+static void test_quotient(void)
+{
+    uint32_t words[T];
+    const void *params[] = {words, NULL};
+    unsigned bad = 0;
+
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                    "  %6:b32 = popc.s32 %2\n  %7:b32 = const.b32 0x0\n"
+                    "  %8:b32 = fdiv.f32.full.ftz %7, %6\n  %9:b32 = fma.f32.rz %2, %2, %8\n"
+                    "  st.b32.global [%3], %9\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < T; t++)
+        bad += words[t] != NAN_BITS;
+    ok(ran && !bad, "0 by numbers that are flushed is no number");
+}
+
 int main(void)
 {
     static const uint64_t masks[] = {0, 1, 7, 15, 31, 63, 127, UINT32_MAX, 0xfffffff7};
@@ -413,6 +431,7 @@ int main(void)
     test_known_bits(T);
     test_all_numbers();
     test_matches();
+    test_quotient();
     hd_buf_fini(&text);
     hd_buf_fini(&printed);
     return done();

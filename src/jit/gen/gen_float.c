@@ -93,6 +93,17 @@ static LLVMValueRef by_eight_pd(struct gen *g, const char *name, LLVMValueRef *x
     return part[0];
 }
 
+/* LLVM 19's DAG combiner takes 0 / 0 for 0 in lanes of which it finds out that both are (a flushed
+ * thread number); it does not look through a fence. */
+static LLVMValueRef quotient(struct gen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMTypeRef type = LLVMTypeOf(b);
+    bool may_be_0 = !LLVMIsConstant(b) || LLVMIsNull(b);
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind && may_be_0)
+        b = gen_intrinsic(g, "llvm.arithmetic.fence", &type, 1, &b, 1);
+    return LLVMBuildFDiv(g->b, a, b, "");
+}
+
 static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
                                    unsigned n)
 {
@@ -183,7 +194,7 @@ static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMV
     case IR_OP_FMUL:
         return LLVMBuildFMul(g->b, x[0], x[1], "");
     case IR_OP_FDIV:
-        return LLVMBuildFDiv(g->b, x[0], x[1], "");
+        return quotient(g, x[0], x[1]);
     case IR_OP_FMA:
         return fma_(g, x[0], x[1], x[2]);
     case IR_OP_FSQRT:

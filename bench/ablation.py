@@ -9,7 +9,6 @@ all results.
 """
 import argparse
 import os
-import re
 import statistics
 import sys
 
@@ -17,13 +16,8 @@ import kernels
 import run as bench
 from kernels import NAMES, Setup, result_line
 
-
-def pass_names():
-    """Those of the IR, which make code smaller as well, and those of the code generator."""
-    with open(os.path.join(kernels.ROOT, "src", "opt", "passes.h"), encoding="utf-8") as file:
-        names = re.findall(r"X\((ir_opt_\w+),", file.read())
-    with open(os.path.join(kernels.ROOT, "spec", "gen_passes.def"), encoding="utf-8") as file:
-        return names + re.findall(r'^X\(\w+, "(\w+)"', file.read(), re.M)
+sys.path.insert(0, os.path.join(kernels.ROOT, "tests", "differential"))
+import engine  # noqa: E402
 
 
 def measure(setup, flavour, names, passes, rounds):
@@ -61,16 +55,16 @@ def table(times, passes, least):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="See the head of the file.")
     p.add_argument("--build", default=os.path.join(kernels.ROOT, "build"))
-    p.add_argument("--passes", default=",".join(pass_names()))
+    p.add_argument("--passes", default=",".join(engine.passes(kernels.ROOT)))
     p.add_argument("--only", default=",".join(NAMES))
     p.add_argument("--flavour", default="cuda")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--least", type=float, default=0.03)
     args = p.parse_args()
     passes = args.passes.split(",")
-    unknown = [name for name in passes if name not in pass_names()]
+    unknown = [name for name in passes if name not in engine.passes(kernels.ROOT)]
     if unknown:
-        raise SystemExit(f"no such pass: {', '.join(unknown)} (there are {', '.join(pass_names())})")
+        raise SystemExit(f"no such pass: {', '.join(unknown)} (there are {', '.join(engine.passes(kernels.ROOT))})")
     bench.prioritise(-20)
     try:
         times = measure(Setup(args.build), args.flavour, args.only.split(","), passes, args.rounds)

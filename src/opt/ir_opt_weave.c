@@ -1,6 +1,8 @@
 /* requires: nothing. keeps: cfg, dominance. breaks: liveness, shapes. */
 #include "opt/passes.h"
 
+#include "ir/analysis.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -48,7 +50,7 @@ struct op {
 
 struct segment {
     struct ir_func *func;
-    uint32_t *uses;              /* of each value, in the whole function */
+    struct ir_uses uses;         /* in the whole function */
     uint32_t *number;            /* of the operation that makes a value */
     uint32_t *comes;             /* number of the segment that a value came into */
     uint32_t nsegments, outside; /* how many values come into this one */
@@ -296,7 +298,7 @@ static bool is_needed_behind(const struct segment *s, const struct op *op)
 {
     uint32_t uses = 0;
     for (uint32_t d = 0; d < op->in->ndst; d++)
-        uses += s->uses[op->in->dst[d]->id];
+        uses += s->uses.first[op->in->dst[d]->id + 1] - s->uses.first[op->in->dst[d]->id];
     return uses > op->users;
 }
 
@@ -341,40 +343,28 @@ static bool weave(struct segment *s, struct ir_block *block)
     return changed;
 }
 
-static void count_uses(struct segment *s)
+static bool segments_init(struct segment *s, struct ir_func *func, struct hd_arena *arena)
 {
-    for (uint32_t b = 0; b < s->func->nblocks; b++) {
-        ir_foreach_instr(in, s->func->blocks[b]) {
-            for (uint32_t i = 0; i < in->nsrc; i++)
-                s->uses[in->src[i]->id]++;
-        }
-    }
+    s->func = func;
+    s->number = hd_arena_array(arena, uint32_t, func->nvalues + 1);
+    s->comes = hd_arena_array(arena, uint32_t, func->nvalues + 1);
+    return s->number && s->comes && ir_uses_compute(func, arena, &s->uses) == HD_OK;
 }
 
 bool ir_opt_weave(struct ir_func *func)
 {
     struct segment *s = calloc(1, sizeof(*s));
+    struct hd_arena arena;
     bool changed = false;
-    if (s) {
-        s->func = func;
-        s->uses = calloc(func->nvalues + 1, sizeof(*s->uses));
-        s->number = calloc(func->nvalues + 1, sizeof(*s->number));
-        s->comes = calloc(func->nvalues + 1, sizeof(*s->comes));
-        s->failed = !s->uses || !s->number || !s->comes;
-    }
-    if (s && !s->failed) {
-        count_uses(s);
-        for (uint32_t b = 0; b < func->nblocks; b++)
-            changed |= weave(s, func->blocks[b]);
-    }
-    if (!s || s->failed)
+    hd_arena_init(&arena);
+    bool fine = s && segments_init(s, func, &arena);
+    for (uint32_t b = 0; fine && b < func->nblocks; b++)
+        changed |= weave(s, func->blocks[b]);
+    if (!fine || s->failed)
         opt_failed(func);
-    if (s) {
-        free(s->uses);
-        free(s->number);
-        free(s->comes);
+    if (s)
         free(s->needs);
-    }
     free(s);
+    hd_arena_fini(&arena);
     return changed;
 }

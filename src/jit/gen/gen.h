@@ -323,6 +323,12 @@ static inline bool gen_is_half(const struct gen *g)
     return g->unit->halves == 1;
 }
 
+/* May it access global memory? */
+static inline bool gen_is_far(const struct ir_instr *in)
+{
+    return in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC;
+}
+
 static inline bool gen_is_warp(const struct gen *g)
 {
     return g->unit->halves == 2;

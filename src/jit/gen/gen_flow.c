@@ -152,7 +152,7 @@ static bool is_access(const struct ir_instr *in)
 /* What prefetchers are for. */
 static bool is_far_access(const struct ir_instr *in)
 {
-    return is_access(in) && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
+    return is_access(in) && gen_is_far(in);
 }
 
 /* Where loaded values or bits decide which lanes run, so many accesses are worth asking. */

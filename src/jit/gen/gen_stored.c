@@ -21,11 +21,6 @@ struct stores {
     struct store **last; /* by value: of the stores to it */
 };
 
-static bool is_far(const struct ir_instr *in, enum ir_op op)
-{
-    return in->op == op && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
-}
-
 static bool store_note(struct gen *g, struct stores *stores, const struct ir_instr *in)
 {
     struct store *store = hd_arena_array(&g->arena, struct store, 1);
@@ -48,7 +43,7 @@ static bool stores_find(struct gen *g, struct stores *out)
         return false;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (is_far(in, IR_OP_ST) && !store_note(g, out, in))
+            if (in->op == IR_OP_ST && gen_is_far(in) && !store_note(g, out, in))
                 return false;
         }
     }
@@ -73,7 +68,7 @@ bool gen_reads_stored(struct gen *g)
         return true; /* no memory, which the arena knows */
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (is_far(in, IR_OP_LD) && reads_others(&stores, in))
+            if (in->op == IR_OP_LD && gen_is_far(in) && reads_others(&stores, in))
                 return true;
         }
     }

@@ -36,9 +36,9 @@ static bool tells(const struct ir_instr *in)
 
 static bool may_read(const struct ir_instr *in, const struct ir_value *root)
 {
-    bool far = in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC;
-    const struct ir_value *from = in->op == IR_OP_LD && far ? gen_root_of(in->src[0]) : NULL;
-    return in->op == IR_OP_LD && far && (!from || from == root);
+    bool reads = in->op == IR_OP_LD && gen_is_far(in);
+    const struct ir_value *from = reads ? gen_root_of(in->src[0]) : NULL;
+    return reads && (!from || from == root);
 }
 
 static uint32_t stored_B(const struct ir_instr *in)

@@ -10,8 +10,7 @@ static unsigned words_of(const struct ir_instr *in)
 {
     unsigned bits = in->mem.vec * ir_type_bits(in->type);
     bool whole = in->mem.vec > 1 && (bits == 64 || bits == 128);
-    bool place = in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC;
-    return in->mem.sem != IR_SEM_WEAK && whole && place ? bits / 64 : 0;
+    return in->mem.sem != IR_SEM_WEAK && whole && gen_is_far(in) ? bits / 64 : 0;
 }
 
 /* Element j of a lane's words; scalars or vectors. */

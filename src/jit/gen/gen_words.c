@@ -341,8 +341,7 @@ static bool is_pointer(LLVMTypeRef type)
     return LLVMGetTypeKind(type) == LLVMPointerTypeKind;
 }
 
-/* Are all accesses of the window known? */
-/* -1: no; else how many stores. */
+/* Are all accesses of the window known? -1: no; else how many stores. */
 static int block_fits(const struct words *w, LLVMBasicBlockRef block)
 {
     int stores = 0;

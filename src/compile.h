@@ -15,6 +15,7 @@
 #define HD_COMPILE_H
 
 #include "ir/ir.h"
+#include "opt/opt.h"
 
 struct compile_unit {
     const char *name; /* for messages: source or kernel file */
@@ -68,21 +69,24 @@ enum hd_status compile_program_survey(struct compile_program *program, compile_r
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index);
 /* 16 bytes: compile_key() of what the program was made of. */
 const uint8_t *compile_program_key(const struct compile_program *program);
+/* 16 bytes: the same of its code for a target, for a device's own caches. */
+void compile_code_key(const struct compile_program *program, enum opt_target target,
+                      uint8_t out_key[16]);
 /*
- * Kernel number `index` and what it reaches, optimised, with laid out windows. The caller owns the
- * module (ir_module_destroy); it does not refer to the program. HD_NOT_SUPPORTED, HD_UNRESOLVED,
- * HD_BAD_PTX, HD_NO_MEMORY; the message has the place.
+ * Kernel number `index` and what it reaches, optimised for a target, with laid out windows. The
+ * caller owns the module (ir_module_destroy); it does not refer to the program. HD_NOT_SUPPORTED,
+ * HD_UNRESOLVED, HD_BAD_PTX, HD_NO_MEMORY; the message has the place.
  */
 enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
-                              struct ir_module **out_module) HD_MUST_CHECK;
+                              enum opt_target target, struct ir_module **out_module) HD_MUST_CHECK;
 
 /*
  * HD_BAD_PTX, HD_NOT_SUPPORTED, HD_UNRESOLVED, HD_NO_MEMORY; the message has the place.
  * The caller owns the module (ir_module_destroy). Windows are laid out.
  */
 enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
-                           const struct compile_options *options, struct ir_module **out_module)
-    HD_MUST_CHECK;
+                           const struct compile_options *options, enum opt_target target,
+                           struct ir_module **out_module) HD_MUST_CHECK;
 
 /*
  * Identifies what compile_ptx() makes of these units, for caches: their text, names and order, the

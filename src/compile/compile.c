@@ -48,7 +48,8 @@ static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_a
 }
 
 /* Calls are inlined first; passes come behind the probes, which stay where they are. */
-static enum hd_status count(struct ir_module *module, const struct compile_options *options)
+static enum hd_status count(struct ir_module *module, const struct compile_options *options,
+                            enum opt_target target)
 {
     struct opt_options opt = {.validate = options->validate, .required_only = true};
 
@@ -56,20 +57,23 @@ static enum hd_status count(struct ir_module *module, const struct compile_optio
     if (!ir_count_insert(module))
         return hd_error(HD_NO_MEMORY, "counts");
     opt.required_only = options->no_opt;
+    opt.target = target;
     HD_TRY(opt_run(module, &opt));
     return ir_count_finish(module) ? HD_OK : hd_error(HD_NO_MEMORY, "counts");
 }
 
-static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
+static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options,
+                                    enum opt_target target)
 {
-    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt};
+    struct opt_options opt = {
+        .validate = options->validate, .required_only = options->no_opt, .target = target};
 
     dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
     if (options->counts)
-        HD_TRY(count(module, options));
+        HD_TRY(count(module, options, target));
     else if (!options->debug)
         HD_TRY(opt_run(module, &opt));
     if (options->probes && !ir_probe_insert(module, options->probes))
@@ -303,12 +307,26 @@ const uint8_t *compile_program_key(const struct compile_program *program)
     return program->key;
 }
 
+void compile_code_key(const struct compile_program *program, enum opt_target target,
+                      uint8_t out_key[16])
+{
+    struct obj_cache_hash hash;
+    struct obj_cache_key key;
+
+    obj_cache_hash_init(&hash);
+    obj_cache_hash_bytes(&hash, program->key, sizeof(program->key));
+    obj_cache_hash_str(&hash, opt_target_name(target));
+    key = obj_cache_hash_final(&hash);
+    memcpy(out_key, &key.low, 8);
+    memcpy(out_key + 8, &key.high, 8);
+}
+
 /* Destroys a module that cannot be finished. */
 static enum hd_status finish_or_destroy(struct ir_module *module,
                                         const struct compile_options *options,
-                                        struct ir_module **out_module)
+                                        enum opt_target target, struct ir_module **out_module)
 {
-    enum hd_status status = finish_module(module, options);
+    enum hd_status status = finish_module(module, options, target);
 
     if (status != HD_OK) {
         ir_module_destroy(module);
@@ -333,13 +351,13 @@ static enum hd_status check_shared(const struct ir_func *kernel)
 }
 
 enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
-                              struct ir_module **out_module)
+                              enum opt_target target, struct ir_module **out_module)
 {
     struct ir_module *module;
     enum hd_status status;
 
     HD_TRY(lower_kernel(program->lower, index, &module));
-    HD_TRY(finish_or_destroy(module, &program->options, out_module));
+    HD_TRY(finish_or_destroy(module, &program->options, target, out_module));
     assert(ir_module_func_at(*out_module, index)); /* passes keep kernels and their numbers */
     assert((*out_module)->nfuncs > index);
     status = check_shared(ir_module_func_at(*out_module, index));
@@ -349,7 +367,8 @@ enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
 }
 
 enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
-                           const struct compile_options *options, struct ir_module **out_module)
+                           const struct compile_options *options, enum opt_target target,
+                           struct ir_module **out_module)
 {
     struct compile_program *program;
     struct ir_module *module;
@@ -358,7 +377,7 @@ enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
     HD_TRY(compile_program_create(units, count, options, &program));
     status = lower_all(program->lower, &module);
     if (status == HD_OK)
-        status = finish_or_destroy(module, &program->options, out_module);
+        status = finish_or_destroy(module, &program->options, target, out_module);
     compile_program_destroy(program);
     return status;
 }

@@ -82,6 +82,7 @@ struct core_device {
     uint64_t memory_B;
     int priority_greatest;                  /* of streams; 0 is the least */
     int32_t attributes[CORE_ATTRIBUTE_END]; /* what hal says about itself */
+    unsigned target;                        /* enum opt_target: what code is made for */
     uint8_t uuid[16];
     struct core_context *primary; /* NULL until retained once; live while primary_refs is not 0 */
     unsigned primary_refs;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "compile.h"
 #include "core/checkpoint.h"
 #include "core/core.h"
 #include "core/coredump.h"
@@ -103,11 +104,14 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
 {
     const char *kind = hd_env("HEDDLE_DEVICE");
     const struct core_machine *machine = core_machine();
+    enum opt_target target;
 
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
+    HD_TRY(opt_target_find(d->hal->info.target, &target));
+    d->target = target;
     core_memory_watch(d->hal);
     d->hal->observer = san_observer() ? san_observer() : count_observer();
     d->hal->meter = count_meter();

@@ -33,7 +33,7 @@ struct core_image {
     struct hd_map by_name;    /* -> struct core_entry */
     struct hd_lock lock;      /* codes */
     pthread_cond_t changed;   /* some code is no longer busy */
-    struct entry_code *codes; /* by position */
+    struct entry_code *codes; /* lock; by target and position */
     struct dbg_program *debugged;
     struct dbg_text *texts;                    /* lock; NULL: not asked for yet */
     struct core_image *forms[CORE_FORM_COUNT]; /* lock; the others, whose list is ours */
@@ -94,7 +94,7 @@ static enum hd_status entries_fill(struct core_image *image)
     for (const struct ir_func *f = decls->funcs; f; f = f->next)
         count += compile_program_is_kernel(image->program, f->index);
     image->entries = hd_arena_array(&image->arena, struct core_entry, count + 1);
-    image->codes = hd_alloc_array(count + 1u, sizeof(*image->codes));
+    image->codes = hd_alloc_array(OPT_TARGET_COUNT * (count + 1u), sizeof(*image->codes));
     if (!image->entries || !image->codes)
         return hd_error(HD_NO_MEMORY, "module");
     for (const struct ir_func *f = decls->funcs; f; f = f->next)
@@ -222,7 +222,7 @@ void core_image_unref(struct core_image *image)
 {
     if (atomic_fetch_sub(&image->refs, 1) != 1)
         return;
-    for (uint32_t i = 0; i < image->nentries; i++) {
+    for (uint32_t i = 0; image->codes && i < OPT_TARGET_COUNT * image->nentries; i++) {
         assert(image->codes[i].state != CODE_BUSY);
         ir_module_destroy(image->codes[i].ir);
         hd_free(image->codes[i].why);
@@ -290,6 +290,12 @@ const uint8_t *core_image_key(const struct core_image *image)
     return compile_program_key(image->program);
 }
 
+void core_image_code_key(const struct core_image *image, const struct core_device *device,
+                         uint8_t out_key[16])
+{
+    compile_code_key(image->program, device->target, out_key);
+}
+
 const struct ir_module *core_image_decls(const struct core_image *image)
 {
     return compile_program_decls(image->program);
@@ -299,9 +305,8 @@ const struct ir_module *core_image_decls(const struct core_image *image)
 
 /* The first error stays, but for lack of memory, which may pass. */
 static void code_settle_locked(struct core_image *image, const struct core_entry *entry,
-                               struct ir_module *ir, enum hd_status status)
+                               struct entry_code *code, struct ir_module *ir, enum hd_status status)
 {
-    struct entry_code *code = &image->codes[entry->position];
     const char *why = hd_error_message();
 
     assert(hd_lock_held(&image->lock) && code->state == CODE_BUSY);
@@ -317,10 +322,10 @@ static void code_settle_locked(struct core_image *image, const struct core_entry
 }
 
 enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
-                               const struct ir_module **out_code)
+                               const struct core_device *device, const struct ir_module **out_code)
 {
     struct hd_compile_note note = {.name = entry->name, .form = "ir"};
-    struct entry_code *code = &image->codes[entry->position];
+    struct entry_code *code = &image->codes[device->target * image->nentries + entry->position];
     struct ir_module *ir = NULL;
     enum hd_status status;
 
@@ -332,10 +337,10 @@ enum hd_status core_image_code(struct core_image *image, const struct core_entry
         code->state = CODE_BUSY;
         hd_lock_release(&image->lock);
         hd_compile_begin(&note);
-        status = compile_kernel(image->program, entry->index, &ir);
+        status = compile_kernel(image->program, entry->index, device->target, &ir);
         hd_compile_end(&note, false, status);
         hd_lock_acquire(&image->lock);
-        code_settle_locked(image, entry, ir, status);
+        code_settle_locked(image, entry, code, ir, status);
     } else {
         status = code->state == CODE_READY ? HD_OK : hd_error(code->status, "%s", code->why);
     }

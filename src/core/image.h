@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 
+struct core_device;
 struct core_image;
 struct ir_module;
 
@@ -77,13 +78,19 @@ const struct core_entry *core_image_find_index(const struct core_image *image, u
 unsigned core_image_arch(const struct core_image *image);
 /* 16 bytes that identify the content. */
 const uint8_t *core_image_key(const struct core_image *image);
+/* 16 bytes that identify its code for a device. */
+void core_image_code_key(const struct core_image *image, const struct core_device *device,
+                         uint8_t out_key[16]);
 /* The PTX of a program of one unit, NULL of one that was linked. The image's. */
 const char *core_image_ptx(const struct core_image *image);
 /* Declarations of functions and variables, the latter with their initial images. */
 const struct ir_module *core_image_decls(const struct core_image *image);
-/* The entry's code; waits while another thread makes it. The first error is the answer for good,
- * lack of memory excepted. */
+/*
+ * The entry's code for devices of the same kind as `device`; waits while another thread makes it.
+ * The first error is the answer for good, lack of memory excepted.
+ */
 enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
-                               const struct ir_module **out_code) HD_MUST_CHECK;
+                               const struct core_device *device, const struct ir_module **out_code)
+    HD_MUST_CHECK;
 
 #endif

@@ -240,8 +240,9 @@ static enum hd_status module_load(struct core_module *module)
 {
     struct hal_device *hal = module->ctx->device->hal;
     const struct ir_module *ir = core_image_decls(module->image);
+    uint8_t key[16];
     struct hal_program program = {.name = ir->name,
-                                  .key = core_image_key(module->image),
+                                  .key = key,
                                   .ptx = core_image_ptx(module->image),
                                   .nfuncs = ir->nfuncs,
                                   .nvars = ir->nvars};
@@ -259,6 +260,7 @@ static enum hd_status module_load(struct core_module *module)
         vars_initialise(module, true);
     HD_TRY(core_module_samplers_create(module));
     program.var_va = module->var_va;
+    core_image_code_key(module->image, module->ctx->device, key);
     HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
     module->hal->owner = module;
     core_debug_module(module);
@@ -464,7 +466,7 @@ enum hd_status core_function_load(struct core_function *function)
 
     if (HD_LIKELY(core_function_is_loaded(function)))
         return HD_OK;
-    HD_TRY(core_image_code(module->image, function->entry, &code));
+    HD_TRY(core_image_code(module->image, function->entry, module->ctx->device, &code));
     hd_lock_acquire(&module->lock);
     if (!core_function_is_loaded(function))
         status = function_load_locked(function, code);
@@ -477,8 +479,9 @@ static enum hd_status form_load_locked(struct core_module *module, const struct 
 {
     struct hal_device *hal = module->ctx->device->hal;
     const struct ir_module *decls = core_image_decls(image);
+    uint8_t key[16];
     struct hal_program program = {.name = decls->name,
-                                  .key = core_image_key(image),
+                                  .key = key,
                                   .nfuncs = decls->nfuncs,
                                   .nvars = decls->nvars,
                                   .var_va = module->var_va};
@@ -486,6 +489,7 @@ static enum hd_status form_load_locked(struct core_module *module, const struct 
     assert(hd_lock_held(&module->lock));
     if (module->forms[form])
         return HD_OK;
+    core_image_code_key(image, module->ctx->device, key);
     HD_TRY(hal->ops->module_load(hal, &program, &module->forms[form]));
     module->forms[form]->owner = module;
     return HD_OK;
@@ -499,7 +503,8 @@ enum hd_status core_function_form(struct core_function *f, enum core_form form,
     enum hd_status status;
 
     HD_TRY(core_image_form(module->image, form, &image));
-    HD_TRY(core_image_code(image, core_image_entry(image, f->entry->position), out_code));
+    HD_TRY(core_image_code(image, core_image_entry(image, f->entry->position), module->ctx->device,
+                           out_code));
     hd_lock_acquire(&module->lock);
     status = form_load_locked(module, image, form);
     if (status == HD_OK)

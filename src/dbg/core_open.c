@@ -151,7 +151,7 @@ static enum hd_status kernel_compile(struct core_launch *l, const struct core_pr
 {
     ir_foreach_func(f, compile_program_decls(p->compiled))
         if (hd_str_is(name, f->name) && compile_program_is_kernel(p->compiled, f->index))
-            HD_TRY(compile_kernel(p->compiled, f->index, &l->code));
+            HD_TRY(compile_kernel(p->compiled, f->index, OPT_TARGET_COMMON, &l->code));
     l->launch.kernel = l->code ? func_named(l->code, name) : NULL;
     l->debugged = p->debugged;
     return l->launch.kernel ? HD_OK : damaged("a kernel that is not in its program");

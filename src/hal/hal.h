@@ -347,7 +347,8 @@ enum hal_attribute {
 };
 
 struct hal_device_info {
-    const char *name; /* of the backend: "cpu" */
+    const char *name;   /* of the backend: "cpu" */
+    const char *target; /* what kernel_get's code is to be optimised for (opt/opt.h): "common" */
     char description[96];
     unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
     int priority_greatest; /* of queues: 0 down to this */

@@ -10,7 +10,7 @@
 
 /*
  * name, scope (MODULE or FUNC), doc. ir_lower_*: required. Order here is documentation only; the
- * pipeline is in pipeline.c.
+ * pipelines are in pipeline.c (common) and target_*.c (of a device).
  */
 #define OPT_PASS_LIST(X)                                                                           \
     X(ir_lower_inline, MODULE, "inlines direct calls bottom-up, except recursion")                 \
@@ -30,6 +30,24 @@
     X(ir_opt_products, FUNC, "brings matrix products together")                                    \
     X(ir_opt_weave, FUNC, "puts long chains of operations side by side")                           \
     X(ir_opt_dce, FUNC, "removes computations whose results nobody needs")
+
+enum opt_pass {
+#define X(name, scope, doc) OPT_PASS_##name,
+    OPT_PASS_LIST(X)
+#undef X
+        OPT_PASS_COUNT
+};
+
+/* A row of a pipeline. Groups are consecutive steps of equal number. */
+struct opt_step {
+    unsigned group;
+    unsigned rounds; /* at most, of the group */
+    enum opt_pass pass;
+};
+
+/* target_cpu.c */
+#define OPT_CPU_STEPS 10
+extern const struct opt_step opt_cpu_steps[OPT_CPU_STEPS];
 
 #define OPT_ARG_MODULE      struct ir_module *module
 #define OPT_ARG_FUNC        struct ir_func *func

@@ -1,6 +1,6 @@
 /*
- * The pass runner and the pipeline: the table `steps` read from top to bottom. A group is repeated
- * while it makes progress, a few times at most.
+ * The pass runner and the pipeline: the table `common` read from top to bottom, then the table of
+ * the target (target_cpu.c). A group is repeated while it makes progress, a few times at most.
  */
 #include "opt/opt.h"
 
@@ -10,13 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "opt/passes.h"
-
-enum pass_id {
-#define X(name, scope, doc) PASS_##name,
-    OPT_PASS_LIST(X)
-#undef X
-        PASS_COUNT
-};
 
 union pass_run {
     bool (*on_MODULE)(struct ir_module *);
@@ -29,39 +22,43 @@ static const struct pass {
     const char *name;
     enum pass_scope scope;
     union pass_run run;
-} passes[PASS_COUNT] = {
-#define X(name_, scope_, doc) [PASS_##name_] = {#name_, SCOPE_##scope_, {.on_##scope_ = name_}},
+} passes[OPT_PASS_COUNT] = {
+#define X(name_, scope_, doc) [OPT_PASS_##name_] = {#name_, SCOPE_##scope_, {.on_##scope_ = name_}},
     OPT_PASS_LIST(X)
 #undef X
 };
 
-static const struct opt_pass_info infos[PASS_COUNT] = {
+static const struct opt_pass_info infos[OPT_PASS_COUNT] = {
 #define X(name_, scope, doc_)                                                                      \
-    [PASS_##name_] = {                                                                             \
+    [OPT_PASS_##name_] = {                                                                         \
         .name = #name_, .doc = doc_, .required = sizeof(#name_) > 9 && (#name_)[3] == 'l'},
     OPT_PASS_LIST(X)
 #undef X
 };
 
-/* Groups: consecutive steps of equal number. */
-static const struct step {
-    unsigned group;
-    unsigned rounds; /* at most, of the group */
-    enum pass_id pass;
-} steps[] = {
-    {0, 1, PASS_ir_lower_inline},     {0, 1, PASS_ir_opt_dead_funcs},
-    {1, 1, PASS_ir_opt_simplify_cfg}, {1, 1, PASS_ir_opt_copy},
-    {1, 1, PASS_ir_opt_fold},         {1, 1, PASS_ir_opt_slots},
-    {2, 3, PASS_ir_opt_copy},         {2, 3, PASS_ir_opt_space},
-    {2, 3, PASS_ir_opt_fold},         {2, 3, PASS_ir_opt_cse},
-    {2, 3, PASS_ir_opt_dce},          {2, 3, PASS_ir_opt_simplify_cfg},
-    {2, 3, PASS_ir_opt_if_convert},   {3, 2, PASS_ir_opt_address},
-    {3, 2, PASS_ir_opt_fold},         {3, 2, PASS_ir_opt_cse},
-    {4, 1, PASS_ir_opt_reroll},       {4, 1, PASS_ir_opt_fold},
-    {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
-    {4, 1, PASS_ir_opt_agree},        {4, 1, PASS_ir_opt_copy},
-    {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
-    {4, 1, PASS_ir_opt_products},     {4, 1, PASS_ir_opt_weave},
+static const struct opt_step common[] = {
+    {0, 1, OPT_PASS_ir_lower_inline},     {0, 1, OPT_PASS_ir_opt_dead_funcs},
+    {1, 1, OPT_PASS_ir_opt_simplify_cfg}, {1, 1, OPT_PASS_ir_opt_copy},
+    {1, 1, OPT_PASS_ir_opt_fold},         {1, 1, OPT_PASS_ir_opt_slots},
+    {2, 3, OPT_PASS_ir_opt_copy},         {2, 3, OPT_PASS_ir_opt_space},
+    {2, 3, OPT_PASS_ir_opt_fold},         {2, 3, OPT_PASS_ir_opt_cse},
+    {2, 3, OPT_PASS_ir_opt_dce},          {2, 3, OPT_PASS_ir_opt_simplify_cfg},
+    {2, 3, OPT_PASS_ir_opt_if_convert},   {3, 2, OPT_PASS_ir_opt_address},
+    {3, 2, OPT_PASS_ir_opt_fold},         {3, 2, OPT_PASS_ir_opt_cse},
+};
+
+/* What follows the common steps. */
+static const struct target {
+    const char *name;
+    const struct opt_step *steps;
+    size_t nsteps;
+} targets[OPT_TARGET_COUNT] = {
+#define X(NAME, text, doc) [OPT_TARGET_##NAME] = {.name = text},
+    OPT_TARGET_LIST(X)
+#undef X
+        [OPT_TARGET_CPU]
+            .steps = opt_cpu_steps,
+    [OPT_TARGET_CPU].nsteps = OPT_CPU_STEPS,
 };
 
 struct runner {
@@ -73,7 +70,24 @@ struct runner {
 size_t opt_passes(const struct opt_pass_info **out_passes)
 {
     *out_passes = infos;
-    return PASS_COUNT;
+    return OPT_PASS_COUNT;
+}
+
+enum hd_status opt_target_find(const char *name, enum opt_target *out_target)
+{
+    for (unsigned i = 0; i < OPT_TARGET_COUNT; i++) {
+        if (strcmp(targets[i].name, name) == 0) {
+            *out_target = (enum opt_target)i;
+            return HD_OK;
+        }
+    }
+    return hd_error(HD_NOT_FOUND, "the optimiser has no target '%s'", name);
+}
+
+const char *opt_target_name(enum opt_target target)
+{
+    assert(target < OPT_TARGET_COUNT);
+    return targets[target].name;
 }
 
 /* Of the code generator, which looks at the list itself. */
@@ -94,7 +108,7 @@ static bool is_optional(struct hd_str name)
 {
     if (is_generators(name))
         return true;
-    for (size_t i = 0; i < PASS_COUNT; i++)
+    for (size_t i = 0; i < OPT_PASS_COUNT; i++)
         if (hd_str_is(name, passes[i].name))
             return !infos[i].required;
     return false;
@@ -116,7 +130,7 @@ static enum hd_status check_skip_list(struct hd_str list)
     return HD_OK;
 }
 
-static bool skipped(const struct runner *r, enum pass_id id)
+static bool skipped(const struct runner *r, enum opt_pass id)
 {
     return !infos[id].required &&
            (r->options->required_only || hd_str_lists(r->skip, passes[id].name));
@@ -173,7 +187,7 @@ static double now_ms(void)
     return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
-static enum hd_status run_pass(const struct runner *r, enum pass_id id, bool *out_changed)
+static enum hd_status run_pass(const struct runner *r, enum opt_pass id, bool *out_changed)
 {
     const struct pass *pass = &passes[id];
     double start = hd_debug(HD_DEBUG_OPT) ? now_ms() : 0;
@@ -195,15 +209,28 @@ static enum hd_status run_pass(const struct runner *r, enum pass_id id, bool *ou
     return status;
 }
 
-static enum hd_status run_group(const struct runner *r, size_t from, size_t to)
+static enum hd_status run_group(const struct runner *r, const struct opt_step *from,
+                                const struct opt_step *to)
 {
-    for (unsigned round = 0; round < steps[from].rounds; round++) {
+    for (unsigned round = 0; round < from->rounds; round++) {
         bool changed = false;
-        for (size_t i = from; i < to; i++)
-            if (!skipped(r, steps[i].pass))
-                HD_TRY(run_pass(r, steps[i].pass, &changed));
+        for (const struct opt_step *step = from; step < to; step++)
+            if (!skipped(r, step->pass))
+                HD_TRY(run_pass(r, step->pass, &changed));
         if (!changed)
             break;
+    }
+    return HD_OK;
+}
+
+static enum hd_status run_steps(const struct runner *r, const struct opt_step *steps, size_t nsteps)
+{
+    const struct opt_step *end = steps + nsteps;
+
+    for (const struct opt_step *from = steps, *to; from < end; from = to) {
+        for (to = from; to < end && to->group == from->group; to++)
+            ;
+        HD_TRY(run_group(r, from, to));
     }
     return HD_OK;
 }
@@ -212,9 +239,9 @@ static enum hd_status run_only(const struct runner *r)
 {
     bool changed = false;
 
-    for (unsigned id = 0; id < PASS_COUNT; id++)
+    for (unsigned id = 0; id < OPT_PASS_COUNT; id++)
         if (!strcmp(passes[id].name, r->options->only))
-            return run_pass(r, (enum pass_id)id, &changed);
+            return run_pass(r, (enum opt_pass)id, &changed);
     return hd_error(HD_NOT_FOUND, "there is no pass %s", r->options->only);
 }
 
@@ -229,19 +256,17 @@ enum hd_status opt_run(struct ir_module *module, const struct opt_options *optio
 {
     struct runner r = {
         .module = module, .options = options, .skip = hd_str_from(hd_env("HEDDLE_SKIP_PASS"))};
-    size_t from = 0, to;
+    const struct target *target = &targets[options->target];
 
+    assert(options->target < OPT_TARGET_COUNT);
     HD_TRY(hd_arena_status(&module->arena));
     HD_TRY(check_skip_list(r.skip));
     compact_all(module);
     if (options->only) {
         HD_TRY(run_only(&r));
     } else {
-        for (; from < HD_COUNT_OF(steps); from = to) {
-            for (to = from; to < HD_COUNT_OF(steps) && steps[to].group == steps[from].group; to++)
-                ;
-            HD_TRY(run_group(&r, from, to));
-        }
+        HD_TRY(run_steps(&r, common, HD_COUNT_OF(common)));
+        HD_TRY(run_steps(&r, target->steps, target->nsteps));
     }
     compact_all(module);
     return hd_arena_status(&module->arena);

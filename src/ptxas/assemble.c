@@ -219,7 +219,7 @@ static enum hd_status kernel_look(struct ptxas *p, struct compile_program *progr
     struct ptxas_estimate estimate;
     struct ir_module *module;
     double start_ms = now_ms();
-    enum hd_status status = compile_kernel(program, decl->index, &module);
+    enum hd_status status = compile_kernel(program, decl->index, OPT_TARGET_COMMON, &module);
 
     if (status == HD_UNRESOLVED && leaves_names(p))
         return HD_OK;

@@ -129,13 +129,21 @@ const uint8_t *compile_program_key(const struct compile_program *program)
     return program->key;
 }
 
+void compile_code_key(const struct compile_program *program, enum opt_target target,
+                      uint8_t out_key[16])
+{
+    memcpy(out_key, program->key, 16);
+    out_key[0] ^= (uint8_t)target;
+}
+
 /* A kernel called `unsupported` stands for one whose body we cannot compile. */
 enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
-                              struct ir_module **out_module)
+                              enum opt_target target, struct ir_module **out_module)
 {
     const struct ir_func *decl = ir_module_func_at(program->ir, index);
     struct ir_func *func;
 
+    (void)target;
     if (!strcmp(decl->name, "unsupported"))
         return hd_error(HD_NOT_SUPPORTED, "fake.ptx:7: the instruction is not supported");
     HD_TRY(ir_module_create(decl->name, out_module));

@@ -95,7 +95,7 @@ static void describe_kernel(struct compile_program *program, const struct ir_fun
                             struct hd_buf *out)
 {
     struct ir_module *module = NULL;
-    enum hd_status status = compile_kernel(program, func->index, &module);
+    enum hd_status status = compile_kernel(program, func->index, OPT_TARGET_COMMON, &module);
 
     hd_buf_printf(out, "kernel %u %s:\n", func->index, func->name);
     if (status == HD_OK) {
@@ -322,7 +322,7 @@ static void *compiler_run(void *arg)
 
         snprintf(name, sizeof(name), "k%u", (c->first + i * 5) % KERNELS);
         const struct ir_func *f = ir_module_find_func(compile_program_decls(c->program), name);
-        if (f && compile_kernel(c->program, f->index, &module) == HD_OK) {
+        if (f && compile_kernel(c->program, f->index, OPT_TARGET_COMMON, &module) == HD_OK) {
             ir_module_destroy(module);
             c->made++;
         }
@@ -382,7 +382,7 @@ static bool load_known(void *arg)
 
     if (compile_program_create(arg, 1, &options, &program) == HD_OK) {
         const struct ir_func *f = ir_module_find_func(compile_program_decls(program), "indirect");
-        made = f && compile_kernel(program, f->index, &module) == HD_OK;
+        made = f && compile_kernel(program, f->index, OPT_TARGET_COMMON, &module) == HD_OK;
         if (made)
             ir_module_destroy(module);
         compile_program_destroy(program);

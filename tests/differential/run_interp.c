@@ -28,7 +28,8 @@ static bool open_module(void *ctx, const struct batch *batch, char *why, size_t 
     struct compile_options options = {.validate = true, .no_opt = !s->opt};
     struct compile_unit unit = {"batch", batch->ptx, batch->ptx_B};
     s->batch = batch;
-    return compile_ptx(&unit, 1, &options, &s->module) == HD_OK || fail(why, why_cap);
+    return compile_ptx(&unit, 1, &options, OPT_TARGET_CPU, &s->module) == HD_OK ||
+           fail(why, why_cap);
 }
 
 /* Constants stay where the module has them. */

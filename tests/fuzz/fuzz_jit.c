@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
     unsigned pick = 0;
     for (size_t i = 0; i < size_B; i++)
         pick = pick * 31 + bytes[i];
-    if (compile_ptx(&unit, 1, NULL, &module) != HD_OK)
+    if (compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module) != HD_OK)
         return 0;
     if (count_instrs(module) < INSTRS_MAX) {
         ir_foreach_func(func, module) {

@@ -70,7 +70,7 @@ static void survey(const struct ptx_module *ptx, enum hd_status lowered)
 
 static void compile(const struct ptx_module *ptx)
 {
-    struct opt_options options = {.validate = true};
+    struct opt_options options = {.validate = true, .target = OPT_TARGET_CPU};
     struct ir_module *module = NULL;
     enum hd_status status = lower_ptx(&ptx, 1, "fuzz", &module);
     survey(ptx, status);

@@ -192,7 +192,7 @@ static bool tell_alike(struct ir_module *module, uint64_t seed)
 static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, const char *only)
 {
     struct ir_module *copy = copy_module(module);
-    struct opt_options options = {.validate = true, .only = only};
+    struct opt_options options = {.validate = true, .only = only, .target = OPT_TARGET_CPU};
     const char *what = only ? (*only ? only : "text form") : "pipeline";
     bool fine = copy != NULL;
     if (fine && (!only || *only))

@@ -140,7 +140,7 @@ static bool try_file(const char *name, const struct choice *c)
     bool ok = text != NULL;
     unit.ptx = text;
     double start = now_s();
-    if (!text || compile_ptx(&unit, 1, NULL, &module) != HD_OK) {
+    if (!text || compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module) != HD_OK) {
         printf("%s: %s\n", name, text ? hd_error_message() : "cannot be read");
         free(text);
         return false;

@@ -57,7 +57,7 @@ int main(void)
         struct compile_unit unit = {"oom", programs[i], strlen(programs[i])};
         struct ir_module *module;
 
-        if (!ok(compile_ptx(&unit, 1, NULL, &module) == HD_OK, "program %zu", i)) {
+        if (!ok(compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module) == HD_OK, "program %zu", i)) {
             diag("%s", hd_error_message());
             continue;
         }

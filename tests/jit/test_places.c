@@ -66,7 +66,7 @@ static void check_file(const char *file, const char *path, const char *form)
     char *text = read_all(file, &unit.len);
 
     unit.ptx = text;
-    if (ok(text && compile_ptx(&unit, 1, NULL, &module) == HD_OK, "%s", file)) {
+    if (ok(text && compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module) == HD_OK, "%s", file)) {
         ir_foreach_func(f, module)
             if (f->is_kernel && !f->is_declaration)
                 check_kernel(f, path, form);

@@ -48,7 +48,7 @@ static bool program_make(void)
     }
     unit.ptx = text.ptr;
     unit.len = text.len;
-    bool fine = !text.failed && compile_ptx(&unit, 1, NULL, &program) == HD_OK;
+    bool fine = !text.failed && compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &program) == HD_OK;
     hd_buf_fini(&text);
     for (int k = 0; fine && k < NKERNELS; k++) {
         char name[8];

@@ -115,7 +115,7 @@ static void bench_many(unsigned n)
     if (compile_program_create(&unit, 1, NULL, &program) != HD_OK)
         die();
     linked = now_ms();
-    if (compile_kernel(program, n / 2, &module) != HD_OK)
+    if (compile_kernel(program, n / 2, OPT_TARGET_CPU, &module) != HD_OK)
         die();
     one = now_ms();
     ir_module_destroy(module);
@@ -123,7 +123,7 @@ static void bench_many(unsigned n)
            (double)text.len / 1e6, linked - start, one - linked);
     one = now_ms();
     for (unsigned i = 0; i < n; i++) {
-        if (compile_kernel(program, i, &module) != HD_OK)
+        if (compile_kernel(program, i, OPT_TARGET_CPU, &module) != HD_OK)
             die();
         ir_module_destroy(module);
     }
@@ -179,7 +179,7 @@ static void bench_one(const char *name, void (*make)(struct hd_buf *, unsigned),
     if (compile_program_create(&unit, 1, NULL, &program) != HD_OK)
         die();
     parsed = now_ms();
-    if (compile_kernel(program, 0, &module) != HD_OK)
+    if (compile_kernel(program, 0, OPT_TARGET_CPU, &module) != HD_OK)
         die();
     done = now_ms();
     bench_text(module);

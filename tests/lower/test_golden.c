@@ -69,7 +69,7 @@ static void check_round_trip(const char *text)
 
 static void check_module(struct ir_module *ir)
 {
-    struct opt_options options = {.validate = true};
+    struct opt_options options = {.validate = true, .target = OPT_TARGET_CPU};
 
     if (!ok(ir_validate(ir) == HD_OK && opt_run(ir, &options) == HD_OK &&
                 ir_layout_windows(ir) == HD_OK,

@@ -18,7 +18,7 @@ static bool compile_once(void *arg)
     struct job *job = arg;
     struct compile_options options = {.validate = true};
     struct ir_module *module = NULL;
-    enum hd_status status = compile_ptx(&job->unit, 1, &options, &module);
+    enum hd_status status = compile_ptx(&job->unit, 1, &options, OPT_TARGET_CPU, &module);
 
     if (status == HD_OK)
         ir_module_destroy(module);
@@ -37,7 +37,7 @@ static void compile_file(const char *folder, const char *name)
     if (!ok(hd_file_read(path.ptr, 1 << 20, &text) == HD_OK, "%s", name))
         return;
     job.unit = (struct compile_unit){name, text.ptr, text.len};
-    job.want = compile_ptx(&job.unit, 1, NULL, &module);
+    job.want = compile_ptx(&job.unit, 1, NULL, OPT_TARGET_CPU, &module);
     if (job.want == HD_OK)
         ir_module_destroy(module);
     tap_oom_loop(compile_once, &job, name);

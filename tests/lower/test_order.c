@@ -44,7 +44,7 @@ static bool run(const char *ptx, bool no_opt, uint32_t out[2])
     struct compile_unit unit = {"test", ptx, strlen(ptx)};
     struct compile_options options = {.validate = true, .no_opt = no_opt};
     struct ir_module *module = NULL;
-    if (compile_ptx(&unit, 1, &options, &module) != HD_OK)
+    if (compile_ptx(&unit, 1, &options, OPT_TARGET_CPU, &module) != HD_OK)
         return false;
     const void *params[] = {out};
     struct interp_launch launch = {.kernel = ir_module_find_func(module, "k"),

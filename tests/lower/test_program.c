@@ -48,7 +48,7 @@ static uint32_t number_of(const char *name)
 static struct ir_module *code_of(const char *name)
 {
     struct ir_module *module = NULL;
-    enum hd_status status = compile_kernel(program, number_of(name), &module);
+    enum hd_status status = compile_kernel(program, number_of(name), OPT_TARGET_CPU, &module);
     if (!ok(status == HD_OK, "%s compiles", name))
         diag("%s", hd_error_message());
     return module;
@@ -57,7 +57,8 @@ static struct ir_module *code_of(const char *name)
 static void fails(const char *name, enum hd_status want, const char *what)
 {
     struct ir_module *module = NULL;
-    eq_u64(compile_kernel(program, number_of(name), &module), want, "%s fails", name);
+    eq_u64(compile_kernel(program, number_of(name), OPT_TARGET_CPU, &module), want, "%s fails",
+           name);
     if (!ok(strstr(hd_error_message(), what), "%s: it names %s", name, what))
         diag("%s", hd_error_message());
 }
@@ -162,7 +163,7 @@ static enum hd_status compile_one(const char *ptx, struct ir_module **out_module
     if (status != HD_OK)
         return status;
     kernel = ir_module_find_func(compile_program_decls(p), "k");
-    status = compile_kernel(p, kernel->index, out_module);
+    status = compile_kernel(p, kernel->index, OPT_TARGET_CPU, out_module);
     compile_program_destroy(p);
     return status;
 }
@@ -293,6 +294,52 @@ static void test_keys(void)
 #undef X
 }
 
+static unsigned phis(const struct ir_module *module)
+{
+    unsigned count = 0;
+
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            for (const struct ir_instr *in = func->blocks[i]->first; in; in = in->next)
+                count += in->op == IR_OP_PHI;
+    return count;
+}
+
+/* Passes for one kind of device are not run for another; closing loops is one of the CPU's. */
+static void test_devices(void)
+{
+    static const char loop[] =
+        HEAD ".global .u32 counter;\n.visible .entry k(.param .u32 n) {\n"
+             ".reg .u32 %i, %n, %s; .reg .pred %p; ld.param.u32 %n, [n];\n"
+             "mov.u32 %i, %tid.x; mov.u32 %s, 0;\n"
+             "again: mad.lo.u32 %s, %s, %s, %i; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n;\n"
+             "@%p bra again; st.global.u32 [counter], %s; ret; }\n";
+    const struct compile_unit unit = {"loop", loop, sizeof(loop) - 1};
+    const struct compile_options options = {.validate = true};
+    struct compile_program *p = NULL;
+    struct ir_module *common = NULL, *cpu = NULL;
+    uint8_t common_key[16], cpu_key[16];
+    enum opt_target target;
+
+    if (!ok(compile_program_create(&unit, 1, &options, &p) == HD_OK &&
+                compile_kernel(p, 0, OPT_TARGET_COMMON, &common) == HD_OK &&
+                compile_kernel(p, 0, OPT_TARGET_CPU, &cpu) == HD_OK,
+            "a loop compiles for two kinds of device")) {
+        diag("%s", hd_error_message());
+    } else {
+        ok(phis(common) && phis(cpu) > phis(common), "the CPU's passes are for the CPU");
+        compile_code_key(p, OPT_TARGET_COMMON, common_key);
+        compile_code_key(p, OPT_TARGET_CPU, cpu_key);
+        ok(memcmp(common_key, cpu_key, 16) != 0, "another key for another kind of device");
+    }
+    eq_u64(opt_target_find("cpu", &target), HD_OK, "a target has a name");
+    eq_u64(target, OPT_TARGET_CPU, "and is found by it");
+    eq_u64(opt_target_find("gpu", &target), HD_NOT_FOUND, "an unknown one is an error");
+    ir_module_destroy(common);
+    ir_module_destroy(cpu);
+    compile_program_destroy(p);
+}
+
 int main(void)
 {
     const struct compile_unit unit = {"p.ptx", text, sizeof(text) - 1};
@@ -317,6 +364,7 @@ int main(void)
     test_skipped_passes();
     test_phis();
     test_keys();
+    test_devices();
     compile_program_destroy(program);
     return done();
 }

@@ -62,7 +62,7 @@ static void check_file(const char *path, const struct hd_buf *ptx)
     for (int no_opt = 0; no_opt < 2; no_opt++) {
         struct compile_options options = {.validate = true, .no_opt = no_opt};
         struct ir_module *module = NULL;
-        if (compile_ptx(&unit, 1, &options, &module) != HD_OK) {
+        if (compile_ptx(&unit, 1, &options, OPT_TARGET_CPU, &module) != HD_OK) {
             skip(hd_error_message());
             continue;
         }

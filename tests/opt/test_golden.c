@@ -10,6 +10,7 @@ static void make(const char *mode, const char *argument, const char *input, size
                  struct hd_buf *out)
 {
     struct opt_options options = {.validate = true,
+                                  .target = OPT_TARGET_CPU,
                                   .only = strcmp(argument, "all") ? argument : NULL};
     struct ir_module *module = NULL;
 

@@ -707,7 +707,7 @@ static bool check_class(struct ir_module *plain, struct ir_module *opt, enum ir_
 
 static bool one_kernel(uint64_t kernel_seed, bool spin, unsigned *dispatched)
 {
-    struct opt_options options = {.validate = true};
+    struct opt_options options = {.validate = true, .target = OPT_TARGET_CPU};
     struct ir_module *plain, *opt;
     char why[512] = "";
     bool good = true;

@@ -132,6 +132,7 @@ static enum hd_status device_init(struct cpu_device *dev)
     cpu_services_init(&dev->services);
     dev->base.info = (struct hal_device_info){
         .name = "cpu",
+        .target = "cpu",
         .units = dev->nslots,
         .priority_greatest = CPU_PRIORITY_GREATEST,
         .checks_accesses = true,

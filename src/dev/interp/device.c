@@ -111,8 +111,8 @@ enum hd_status interp_device_create(struct hal_device **out_device)
     pthread_cond_init(&dev->changed, &attr);
     pthread_condattr_destroy(&attr);
     hal_device_init(&dev->base, &device_ops);
-    dev->base.info =
-        (struct hal_device_info){.name = "interp", .units = 1, .checks_accesses = true};
+    dev->base.info = (struct hal_device_info){
+        .name = "interp", .target = "common", .units = 1, .checks_accesses = true};
     snprintf(dev->base.info.description, sizeof dev->base.info.description,
              "reference interpreter");
     *out_device = &dev->base;

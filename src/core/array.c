@@ -8,7 +8,7 @@
 #include "core/core.h"
 #include "core/ipc.h"
 #include "core/tap.h"
-#include "ir/texture.h"
+#include "model/texture.h"
 
 /* ---- formats */
 

@@ -9,7 +9,7 @@
 #include "core/mempool.h"
 #include "core/tap.h"
 #include "hal/hal.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 #include "san/san.h"
 
 uint64_t core_memory_next_id(void)

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "core/memory.h"
 #include "hal/hal.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 _Static_assert((int)CORE_DEVICES_MAX <= (int)IR_REPLICAS_MAX, "every device may have a replica");
 

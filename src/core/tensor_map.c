@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ir/tensor_map.h"
+#include "model/tensor_map.h"
 
 _Static_assert((int)CORE_TENSOR_MAP_ALIGN_B == (int)IR_TENSOR_MAP_ALIGN_B &&
                    (int)CORE_TENSOR_W128_PIXELS == (int)IR_TENSOR_W128_PIXELS,

@@ -1,5 +1,5 @@
 /*
- * Making tensor maps (ir/tensor_map.h), for cuTensorMapEncode..(): numbers as the program gave
+ * Making tensor maps (model/tensor_map.h), for cuTensorMapEncode..(): numbers as the program gave
  * them, of which not one has been looked at.
  */
 #ifndef HD_CORE_TENSOR_MAP_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/texture.h"
+#include "model/texture.h"
 
 enum { FORMAT_FLOAT = 0x20, LEVELS_ALL = 99 }; /* CU_AD_FORMAT_FLOAT */
 

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "core/core.h"
 #include "core/tap.h"
-#include "ir/texture.h"
+#include "model/texture.h"
 
 _Static_assert(sizeof(struct ir_texture) <= CORE_TEXTURE_VIEW_B, "a view fits its object");
 _Static_assert(sizeof(struct ir_texture_level) == sizeof(struct core_array_level) &&

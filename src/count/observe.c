@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "count/private.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 enum { LANE_MAX_B = 16 /* that a lane copies by cp.async */ };
 

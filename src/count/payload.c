@@ -4,11 +4,11 @@
  * may be another one later.
  */
 #include "count/private.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 #include "ir/probe.h"
-#include "ir/tensor.h"
-#include "ir/tensor_copy.h"
-#include "ir/texture.h"
+#include "model/tensor.h"
+#include "model/tensor_copy.h"
+#include "model/texture.h"
 
 enum { SECTOR_B = 32, BLOCK_B = 16, CTAS = 0xffff, WORDS_MAX = IR_PROBE_OPERANDS_MAX };
 

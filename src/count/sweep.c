@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "count/private.h"
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 /* Numbers of the instructions of a loop. */
 struct loop {

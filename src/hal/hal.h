@@ -424,8 +424,8 @@ struct hal_device {
      */
     const struct ir_texture *(*texture)(uint64_t handle);
     /*
-     * Likewise: where the replicas of a multimem address are (ir/multimem.h); false: it is none, or
-     * memory is missing behind it. Takes a lock: nobody may be stopped in the middle of it.
+     * Likewise: where the replicas of a multimem address are (model/multimem.h); false: it is none,
+     * or memory is missing behind it. Takes a lock: nobody may be stopped in the middle of it.
      */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     /*

@@ -81,7 +81,7 @@ struct interp_launch {
     void *ctx;
     /* The texture or surface of a handle, or NULL; may be NULL when no kernel asks. */
     const struct ir_texture *(*texture)(uint64_t handle);
-    /* Of a multimem address (ir/multimem.h); may be NULL. */
+    /* Of a multimem address (model/multimem.h); may be NULL. */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     /* Who is told by probes, and what its launch_begin() said; NULL: nobody. */
     const struct ir_observer *observer;

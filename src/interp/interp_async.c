@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "interp/interp_priv.h"
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 
 struct copy {
     enum ir_space space; /* of dst; src is generic */

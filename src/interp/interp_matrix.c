@@ -1,9 +1,9 @@
-/* Matrix instructions: the lanes' registers and rows on their way to the model (ir/eval.h). */
+/* Matrix instructions: the lanes' registers and rows on their way to the model (model/eval.h). */
 #include <assert.h>
 #include <string.h>
 
 #include "interp/interp_priv.h"
-#include "ir/matrix.h"
+#include "model/matrix.h"
 
 enum { ROW_B = 16, REGISTERS_MAX = 136 };
 

@@ -1,6 +1,6 @@
-/* Multimem instructions: ir/multimem.h says what they do; here is where their operands are. */
+/* Multimem instructions: model/multimem.h says what they do; here is where their operands are. */
 #include "interp/interp_priv.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 enum { BLOCK_B = 16 };
 

@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "interp/interp_cta.h"
-#include "ir/analysis.h"
-#include "ir/eval.h"
+#include "analysis/analysis.h"
+#include "model/eval.h"
 #include "ir/probe.h"
 
 enum { INTERP_WARP = 32, INTERP_NBARS = 16, INTERP_MAX_THREADS = 1024 };

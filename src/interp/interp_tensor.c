@@ -1,9 +1,9 @@
-/* Tensor memory (ir/tensor.h): made when a CTA first uses it. */
+/* Tensor memory (model/tensor.h): made when a CTA first uses it. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "interp/interp_priv.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 
 /* Of the CTA of this rank in the cluster. */
 static struct ir_tensor_memory *memory_of(struct interp_thread *t, uint32_t rank)

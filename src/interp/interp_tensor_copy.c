@@ -1,9 +1,9 @@
-/* Tensor copies (ir/tensor_copy.h): the whole box when the instruction executes. */
+/* Tensor copies (model/tensor_copy.h): the whole box when the instruction executes. */
 #include <string.h>
 
 #include "interp/interp_priv.h"
-#include "ir/mbarrier.h"
-#include "ir/tensor_copy.h"
+#include "model/mbarrier.h"
+#include "model/tensor_copy.h"
 
 enum { PIECE_B = 16 }; /* no page boundary divides it */
 

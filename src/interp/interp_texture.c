@@ -1,8 +1,8 @@
-/* Texture and surface instructions, lane by lane: ir/texture.h says what they compute. */
+/* Texture and surface instructions, lane by lane: model/texture.h says what they compute. */
 #include <string.h>
 
 #include "interp/interp_priv.h"
-#include "ir/texture.h"
+#include "model/texture.h"
 
 enum { WORDS_MAX = 24, TEXEL_MAX_B = 16 };
 

@@ -7,7 +7,7 @@
  * - A value is a result of exactly one instruction, or a function argument. It has a width and a
  *   dense id (func->nvalues); side tables are arrays indexed by id.
  * - The program is written for one thread. Which values agree between lanes is what analyses find
- *   out (ir/shape.h); nothing in the IR itself is vector or masked.
+ *   out (analysis/shape.h); nothing in the IR itself is vector or masked.
  * - Types: values carry PRED or B8..B128; instructions say how bits are read (spec/ir_types.def).
  * - Addresses: global, const and generic are 64-bit host addresses in one address space. shared and
  *   local are offsets into the CTA's and the thread's window (b32 or b64 values); CVTA makes them
@@ -210,7 +210,7 @@ struct ir_proto {
  *   XOR, AND  sums count the ones of a ^ b, a & b
  *   SAT       integer sums are clamped at the end
  *   MINUS     products are subtracted
- *   A_WINDOW, B_WINDOW  the matrix is in shared memory (ir/matrix.h), transposed with A_COLUMNS,
+ *   A_WINDOW, B_WINDOW  the matrix is in shared memory (model/matrix.h), transposed with A_COLUMNS,
  *             B_ROWS; instead of its registers there are two of a descriptor. b is whole; of a are
  *             the warp's 16 rows, which is the number of the warp modulo four times 16
  *
@@ -227,7 +227,7 @@ struct ir_mma {
     enum ir_rnd rnd;         /* of f64 */
 };
 
-/* What a TENSOR or TENSOR_WARP does; registers are b32. ir/tensor.h says more. */
+/* What a TENSOR or TENSOR_WARP does; registers are b32. model/tensor.h says more. */
 struct ir_tensor {
     uint8_t op;        /* enum ir_tensor_op */
     uint8_t shape;     /* enum ir_tensor_shape; of ld, st, cp */
@@ -255,7 +255,7 @@ bool ir_mma_selector_fits(const struct ir_mma *mma);
 unsigned ir_mma_register_bits(const struct ir_mma *mma);
 
 /*
- * What a texture or surface instruction does: src/ir/texture.h. In 8 bytes, which generated code
+ * What a texture or surface instruction does: src/model/texture.h. In 8 bytes, which generated code
  * hands over as a number.
  */
 struct ir_tex {
@@ -339,7 +339,7 @@ struct ir_reloc {
     struct ir_reloc *next;
 };
 
-/* What a variable names an object of: eight bytes with its handle (ir/texture.h). */
+/* What a variable names an object of: eight bytes with its handle (model/texture.h). */
 enum ir_reference { IR_REF_NONE, IR_REF_TEXTURE, IR_REF_SAMPLER, IR_REF_SURFACE };
 extern const char *const ir_reference_names[];
 
@@ -606,8 +606,8 @@ uint32_t ir_module_file(struct ir_module *module, const char *path);
 /* Likewise of a call that code was inlined at; `func` is copied. 0 when memory ran out. */
 /*
  * For messages. The source file of a place, "?" when it is not known; the place with the calls that
- * it was inlined at: "a.cuh:5, in f() inlined at b.cu:9"; what an instruction does: "write of 4 bytes
- * (st.global.u32)", "trap".
+ * it was inlined at: "a.cuh:5, in f() inlined at b.cu:9"; what an instruction does: "write of 4
+ * bytes (st.global.u32)", "trap".
  */
 const char *ir_source_file(const struct ir_module *module, const struct ir_place *place);
 void ir_print_source(const struct ir_module *module, const struct ir_place *place,

@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "ir/analysis.h"
+#include "ir/cfg.h"
 
 #define NONE UINT32_MAX
 

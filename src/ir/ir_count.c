@@ -3,10 +3,8 @@
 
 #include <assert.h>
 
-#include "ir/multimem.h"
 #include "ir/probe.h"
-#include "ir/tensor.h"
-#include "ir/texture.h"
+#include "ir/payload.h"
 
 enum { SECTOR_B = 32 };
 

@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "ir/analysis.h"
+#include "ir/cfg.h"
 
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 /* The payloads of spec/ir_ext.def: text form, equality, checks. */
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
-#include "ir/texture.h"
+#include "ir/payload.h"
 
 /* ---- proto: (b32, b64) -> (b32) */
 

@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "ir/ir_spin.h"
+#include "ir/cfg.h"
 
 #define NONE IR_NO_BLOCK
 
@@ -104,20 +104,6 @@ static void loops_reverse(struct ir_loops *out, uint32_t nblocks)
             out->loop_of[i] = n - 1 - out->loop_of[i];
 }
 
-static void loops_mark_spins(const struct ir_func *func, struct hd_arena *arena,
-                             struct ir_loops *out)
-{
-    for (uint32_t i = 0; i < func->nblocks; i++) {
-        if (out->loop_of[i] == NONE)
-            continue;
-        ir_foreach_instr(instr, func->blocks[i]) {
-            for (uint32_t l = out->loop_of[i]; l != NONE; l = out->loops[l].parent)
-                out->loops[l].spin_suspect |=
-                    !out->loops[l].spin_suspect && ir_spin_waits(func, out, l, instr, arena);
-        }
-    }
-}
-
 enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom *dom,
                                 struct hd_arena *arena, struct ir_loops *out)
 {
@@ -139,6 +125,5 @@ enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom 
     for (uint32_t i = func->nblocks; i-- > 0;)
         loop_find(&b, i);
     loops_reverse(out, func->nblocks);
-    loops_mark_spins(func, arena, out);
     return HD_OK;
 }

@@ -1,5 +1,5 @@
 /* Matrix products: what is legal, how many registers, which element is where. */
-#include "ir/ir_mma.h"
+#include "ir/mma.h"
 
 #include "ir/ir_ext.h"
 

@@ -1,7 +1,6 @@
 /* Where probes go, and what they carry. */
-#include "ir/multimem.h"
 #include "ir/probe.h"
-#include "ir/texture.h"
+#include "ir/payload.h"
 
 /* Of the set, in here: ends of threads. */
 #define PROBE_ENDS (1u << 31)

@@ -7,14 +7,10 @@
 #include <stdarg.h>
 
 #include "base/mem.h"
-#include "ir/analysis.h"
+#include "ir/cfg.h"
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
-#include "ir/texture.h"
-#include "ir/mbarrier.h"
-#include "ir/multimem.h"
-#include "ir/tensor.h"
-#include "ir/tensor_copy.h"
+#include "ir/payload.h"
 
 struct checker {
     const struct ir_func *func;

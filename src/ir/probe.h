@@ -40,10 +40,10 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#include "ir/conflicts.h"
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+struct ir_conflicts;
 struct ir_probe_launch;
 struct ir_replicas;
 struct ir_texture;

@@ -30,7 +30,7 @@
 #include <stdatomic.h>
 
 #include "ir/ir.h"
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 
 /* What stopped the warp: the low 2 bits of the state that run() returned. */
 enum jit_stop {
@@ -256,7 +256,7 @@ void jit_module_set_strict(struct jit_module *jit, bool strict);
  * HD_NO_MEMORY.
  */
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
-                              enum ir_launch_class cls, const struct jit_code **out_code)
+                              enum jit_launch_class cls, const struct jit_code **out_code)
     HD_MUST_CHECK;
 
 /*
@@ -288,7 +288,7 @@ struct jit_size {
  */
 typedef _Atomic(const struct jit_code *) jit_slot;
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
+                                enum jit_launch_class cls, struct jit_size size, jit_slot *slot)
     HD_MUST_CHECK;
 
 /* A launch takes long in this code: better code shall be made, if there is any. Any thread. */

@@ -164,7 +164,7 @@ static enum hd_status generate(const struct jit_job *job, enum jit_form form,
     hd_log_debug(HD_DEBUG_JIT,
                  "%s %s for %s (%s, %s, warps at once: %u%s): %llu us, %zu bytes, frame %llu",
                  status == HD_OK ? "compiled" : "could not compile", job->kernel->name,
-                 ir_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
+                 jit_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
                  result->facts.warps, result->facts.quick ? ", quick" : "",
                  (unsigned long long)(jit_now_us() - start), result->object_B,
                  (unsigned long long)result->facts.frame_B);
@@ -259,7 +259,7 @@ void jit_build_announce(const struct jit_job *job, const struct jit_build *build
         return;
     bool reported = jit_report_failure(job, build, path);
     hd_log("kernel %s (%s, %s) runs in its %s form, which is slower: %s%s%s", job->kernel->name,
-           ir_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
+           jit_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
            build->reason,
            reported                  ? "; `heddle replay` takes "
            : hd_env("HEDDLE_REPORT") ? ""

@@ -240,7 +240,7 @@ static void shape_dump(const struct jit_job *job)
         return;
     hd_arena_init(&arena);
     hd_buf_init(&text);
-    if (ir_shapes_compute(job->kernel, job->cls, &arena, &shapes) == HD_OK) {
+    if (ir_shapes_compute(job->kernel, jit_launch_facts(job->cls), &arena, &shapes) == HD_OK) {
         ir_shapes_print(job->kernel, &shapes, &text);
         hd_log_dump(HD_DEBUG_SHAPE, job->kernel->name, text.ptr ? text.ptr : "");
     }
@@ -259,7 +259,7 @@ static enum hd_status build_get(struct jit_module *jit, const struct jit_job *jo
     *out_build = build;
     if (build) {
         hd_log_debug(HD_DEBUG_JIT, "loaded %s for %s from the cache", job->kernel->name,
-                     ir_launch_class_name(job->cls));
+                     jit_launch_class_name(job->cls));
     } else {
         shape_dump(job);
         status = jit_build_make(job, out_build);
@@ -275,7 +275,7 @@ static enum hd_status build_get(struct jit_module *jit, const struct jit_job *jo
 
 /* NULL: no memory. */
 static struct jit_variant *variant_find_locked(struct jit_module *jit, const struct ir_func *kernel,
-                                               enum ir_launch_class cls)
+                                               enum jit_launch_class cls)
 {
     struct jit_variant *v = jit->variants;
 
@@ -353,7 +353,7 @@ static enum hd_status variant_make(struct jit_variant *v, enum gen_effort effort
     enum hd_status status = build_get(v->jit, &job, cached, &build);
     if (status == HD_OK && v->build)
         hd_log_debug(HD_DEBUG_JIT, "%s for %s: better code is there", job.kernel->name,
-                     ir_launch_class_name(job.cls));
+                     jit_launch_class_name(job.cls));
     variant_finish(v, build, status);
     return status;
 }
@@ -426,7 +426,7 @@ static bool interp_start(struct jit_variant *v, struct jit_size size)
     if (!variant_push(v))
         return false;
     hd_log_debug(HD_DEBUG_JIT, "%s for %s is interpreted until it is compiled", v->job.kernel->name,
-                 ir_launch_class_name(v->job.cls));
+                 jit_launch_class_name(v->job.cls));
     return true;
 }
 
@@ -580,22 +580,22 @@ static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
 }
 
 /* The class that code is made for: kernels whose warps must be run one by one have one for all. */
-static enum ir_launch_class class_for(const struct jit_module *jit, const struct ir_func *kernel,
-                                      enum ir_launch_class cls)
+static enum jit_launch_class class_for(const struct jit_module *jit, const struct ir_func *kernel,
+                                       enum jit_launch_class cls)
 {
-    bool warps = ir_launch_class_warps(cls) > 1 && jit->path == JIT_AVX512 && !jit->strict &&
-                 ir_warps_fit(kernel);
-    return warps ? cls : ir_launch_class_single(cls);
+    bool warps = jit_launch_class_warps(cls) > 1 && jit->path == JIT_AVX512 && !jit->strict &&
+                 jit_warps_fit(kernel);
+    return warps ? cls : jit_launch_class_single(cls);
 }
 
 static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,
-                                  enum ir_launch_class cls, struct jit_size size, jit_slot *slot,
+                                  enum jit_launch_class cls, struct jit_size size, jit_slot *slot,
                                   const struct jit_code **out_code)
 {
     enum hd_status status;
 
     *out_code = NULL;
-    assert(kernel->is_kernel && !kernel->is_declaration && cls < IR_CLASS_COUNT);
+    assert(kernel->is_kernel && !kernel->is_declaration && cls < JIT_CLASS_COUNT);
     hd_lock_acquire(&jit->lock);
     struct jit_variant *v = variant_find_locked(jit, kernel, class_for(jit, kernel, cls));
     if (v && slot)
@@ -612,7 +612,7 @@ static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *
 }
 
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
-                              enum ir_launch_class cls, const struct jit_code **out_code)
+                              enum jit_launch_class cls, const struct jit_code **out_code)
 {
     const struct jit_size any = {.threads = UINT64_MAX};
 
@@ -620,7 +620,7 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
 }
 
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
+                                enum jit_launch_class cls, struct jit_size size, jit_slot *slot)
 {
     const struct jit_code *code;
 

@@ -84,7 +84,7 @@ struct jit_build {
 
 struct jit_job {
     const struct ir_func *kernel;
-    enum ir_launch_class cls;
+    enum jit_launch_class cls;
     enum jit_path path;
     const char *features; /* of the CPU, beyond the path's */
     enum jit_form form;   /* the first one to try */

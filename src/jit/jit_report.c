@@ -78,7 +78,7 @@ static void report_text(const struct jit_job *job, const char *form, const char 
     char cpu[128], set[512];
     struct hd_buf ir;
 
-    assert(job->kernel->is_kernel && job->cls < IR_CLASS_COUNT && job->features);
+    assert(job->kernel->is_kernel && job->cls < JIT_CLASS_COUNT && job->features);
     cpu_text(cpu, sizeof(cpu));
     settings_text(set, sizeof(set));
     const struct {
@@ -86,7 +86,7 @@ static void report_text(const struct jit_job *job, const char *form, const char 
             *settings, *form, *reason;
     } field = {HEDDLE_VERSION,
                job->kernel->name,
-               ir_launch_class_name(job->cls),
+               jit_launch_class_name(job->cls),
                jit_path_name(job->path),
                job->features,
                job->strict ? "1" : "0",
@@ -122,7 +122,7 @@ static void report_path(const struct jit_job *job, const char *dir, const char *
     name[n] = 0;
     obj_cache_hash_init(&hash);
     obj_cache_hash_bytes(&hash, text->ptr, text->len);
-    snprintf(out, size_B, "%s/%s-%s-%s-%08x%s.heddle", dir, name, ir_launch_class_name(job->cls),
+    snprintf(out, size_B, "%s/%s-%s-%s-%08x%s.heddle", dir, name, jit_launch_class_name(job->cls),
              jit_path_name(job->path), (uint32_t)obj_cache_hash_final(&hash).low, ending);
 }
 
@@ -256,11 +256,11 @@ void jit_report_fini(struct jit_report *report)
 
 /* ---- trying again */
 
-enum ir_launch_class jit_report_class(const struct jit_report *report)
+enum jit_launch_class jit_report_class(const struct jit_report *report)
 {
-    enum ir_launch_class cls = (enum ir_launch_class)0;
+    enum jit_launch_class cls = (enum jit_launch_class)0;
 
-    while (cls < IR_CLASS_COUNT && !hd_str_is(report->launch_class, ir_launch_class_name(cls)))
+    while (cls < JIT_CLASS_COUNT && !hd_str_is(report->launch_class, jit_launch_class_name(cls)))
         cls++;
     return cls;
 }
@@ -314,7 +314,7 @@ enum hd_status jit_replay_form(const struct jit_report *report, enum jit_path pa
     struct ir_module *module;
 
     *out_replay = (struct jit_replay){0};
-    if (job.cls == IR_CLASS_COUNT)
+    if (job.cls == JIT_CLASS_COUNT)
         return hd_error(HD_CORRUPT, "report: no launch class '%.*s'", (int)report->launch_class.len,
                         report->launch_class.ptr);
     HD_TRY(jit_report_kernel(report, &module, &job.kernel));

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/eval.h"
+#include "model/eval.h"
 #include "jit/jit_rt_count.h"
 
 #define FOR_LANES(lane, mask)                                                                      \

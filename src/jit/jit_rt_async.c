@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "jit/jit_cluster.h"
 
 #define FOR_LANES(lane, mask)                                                                      \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/swap16.h"
-#include "ir/eval.h"
+#include "model/eval.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
     for (uint32_t lane##_left = (mask), lane = 0;                                                  \

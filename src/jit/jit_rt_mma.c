@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/eval.h"
-#include "ir/matrix.h"
+#include "model/eval.h"
+#include "model/matrix.h"
 
 enum { LANES = 32, ROW_B = 16, REGISTERS_MAX = 136, SMALL_MAX = 24, ROWS_PER_REGISTER = 8 };
 

@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "ir/matrix.h"
+#include "model/matrix.h"
 #include "jit/jit_rt_mma_vec.h"
 
 enum { N_MAX = 256, K_MAX = 32 };

@@ -1,8 +1,8 @@
 /*
- * Multimem instructions of a warp, lane by lane in lane order (gen/gen_async.c): src/ir/multimem.h
- * says what they do. Faults are reported here.
+ * Multimem instructions of a warp, lane by lane in lane order (gen/gen_async.c):
+ * src/model/multimem.h says what they do. Faults are reported here.
  */
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 #include <assert.h>
 #include <string.h>

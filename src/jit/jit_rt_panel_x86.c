@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#include "ir/matrix.h"
+#include "model/matrix.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
-#include "ir/matrix.h"
+#include "model/matrix.h"
 
 enum { LANES = 32, ROWS = 16, COLUMNS = 8, REGISTERS_MAX = 16, SUMS_MAX = 4 };
 

@@ -1,11 +1,11 @@
-/* Operations on tensor memory (ir/tensor.h), which gen/gen_matrix.c calls. */
+/* Operations on tensor memory (model/tensor.h), which gen/gen_matrix.c calls. */
 #include "jit/jit_rt_mma.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 #include "jit/jit_cluster.h"
 
 enum { LANES = 32 };

@@ -1,11 +1,11 @@
 /*
- * Tensor copies (ir/tensor_copy.h), lane by lane in lane order (gen/gen_async.c); most are the
+ * Tensor copies (model/tensor_copy.h), lane by lane in lane order (gen/gen_async.c); most are the
  * business of one lane. Faults are reported here: what a lane copies is only known when it does.
  */
 #include <string.h>
 
-#include "ir/mbarrier.h"
-#include "ir/tensor_copy.h"
+#include "model/mbarrier.h"
+#include "model/tensor_copy.h"
 #include "jit/gen/codegen.h"
 #include "jit/jit_cluster.h"
 #include "jit/jit_private.h"

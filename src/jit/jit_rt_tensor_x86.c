@@ -4,7 +4,7 @@
  */
 #include "jit/jit_rt_mma.h"
 
-#include "ir/tensor.h"
+#include "model/tensor.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 /*
  * Texture and surface instructions of a warp, which gen/gen_texture.c calls: operands are arrays of
- * 32 lanes. Lanes of one object go together; what they read is src/ir/texture.h's to say. Faults
+ * 32 lanes. Lanes of one object go together; what they read is src/model/texture.h's to say. Faults
  * are reported here: only here is known what a handle names.
  */
 #include "jit/jit_rt_tex.h"

@@ -2,7 +2,7 @@
 #ifndef HD_JIT_JIT_RT_TEX_H
 #define HD_JIT_JIT_RT_TEX_H
 
-#include "ir/texture.h"
+#include "model/texture.h"
 #include "jit/jit_private.h"
 
 /*

@@ -1,6 +1,6 @@
 /*
  * Texture fetches with vectors: points and linear filters in one, two and three dimensions, layers
- * too, without levels and offsets. Bits are those of src/ir/ir_texture.c, whose operations stand
+ * too, without levels and offsets. Bits are those of src/model/texture.c, whose operations stand
  * here in the same order. Compiled once for each level of the processor, as JIT_TEX_FETCH.
  *
  * Texels that lie side by side are read as a row. Others are read as aligned words of 32 bits: rows

@@ -21,7 +21,7 @@
 #define JIT_REPORT_FIELD_LIST(X)                                                                   \
     X(version, "Heddle's")                                                                         \
     X(kernel, "name of the kernel")                                                                \
-    X(launch_class, "what is known of the block (ir/shape.h)")                                     \
+    X(launch_class, "what is known of the block (analysis/shape.h)")                               \
     X(path, "code path: avx512, avx2, generic")                                                    \
     X(features, "LLVM features beyond the path's")                                                 \
     X(strict, "1: code that checks what it touches, else 0")                                       \
@@ -66,8 +66,8 @@ enum hd_status jit_replay_form(const struct jit_report *report, enum jit_path pa
 /* The report's kernel: its module is the caller's (ir_module_destroy). */
 enum hd_status jit_report_kernel(const struct jit_report *report, struct ir_module **out_module,
                                  const struct ir_func **out_kernel) HD_MUST_CHECK;
-/* IR_CLASS_COUNT, JIT_GENERIC - 1: no such name. */
-enum ir_launch_class jit_report_class(const struct jit_report *report);
+/* JIT_CLASS_COUNT, JIT_GENERIC - 1: no such name. */
+enum jit_launch_class jit_report_class(const struct jit_report *report);
 bool jit_report_path(const struct jit_report *report, enum jit_path *out_path);
 
 #endif

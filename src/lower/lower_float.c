@@ -1,5 +1,5 @@
 /* Floating-point instructions that are more than one IR operation. */
-#include "ir/tensor_copy.h"
+#include "model/tensor_copy.h"
 #include "lower/lower_priv.h"
 
 #include <assert.h>

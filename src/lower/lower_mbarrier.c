@@ -1,9 +1,9 @@
-/* Barriers in shared memory (ir/mbarrier.h). */
+/* Barriers in shared memory (model/mbarrier.h). */
 #include "lower/lower_async.h"
 
 #include <assert.h>
 
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 
 typedef struct ir_value *val;
 
@@ -228,7 +228,7 @@ static const char *wait_refusal(const struct lower_fn *f, const struct ptx_insn 
 
 /*
  * mbarrier.{test,try}_wait{.parity} p, [barrier], phase {, time}. A try may give up early, so it is
- * a test: programs go round until it succeeds, and such loops let others run (ir_spin.c).
+ * a test: programs go round until it succeeds, and such loops let others run (analysis/spin.c).
  */
 bool lower_do_mbarrier_wait(struct lower_fn *f, const struct ptx_insn *in)
 {

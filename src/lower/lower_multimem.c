@@ -2,7 +2,7 @@
  * Instructions on multimem addresses (docs/decisions/0097): each is one operation, which finds the
  * replicas itself. What may stand together is in spec/ptx_forms.def.
  */
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 #include <assert.h>
 

@@ -10,7 +10,7 @@
 #define HD_LOWER_LOWER_PRIV_H
 
 #include "base/lock.h"
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 #include "lower/lower.h"
 
 /* By function number: the definition that counts. */

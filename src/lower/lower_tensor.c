@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "ir/mbarrier.h"
-#include "ir/tensor.h"
+#include "model/mbarrier.h"
+#include "model/tensor.h"
 
 typedef struct ir_value *val;
 

@@ -1,12 +1,12 @@
 /*
  * Tensor copies, reductions and prefetches, made where they are issued (docs/decisions/0091), and
- * what changes tensor maps: their fields are stored into (ir/tensor_map.h).
+ * what changes tensor maps: their fields are stored into (model/tensor_map.h).
  */
 #include "lower/lower_async.h"
 
 #include <stddef.h>
 
-#include "ir/tensor_copy.h"
+#include "model/tensor_copy.h"
 
 typedef struct ir_value *val;
 

@@ -1,13 +1,13 @@
 /*
  * Texture and surface instructions: one IR operation, whose payload says what it does
- * (ir/texture.h). Which geometries, types and operands go together is here; lower_support.c leaves
- * all of that to this file.
+ * (model/texture.h). Which geometries, types and operands go together is here; lower_support.c
+ * leaves all of that to this file.
  */
 #include "lower/lower_priv.h"
 
 #include <assert.h>
 
-#include "ir/texture.h"
+#include "model/texture.h"
 
 typedef struct ir_value *val;
 

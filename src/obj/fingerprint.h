@@ -27,7 +27,7 @@
     X(U64, options, "struct compile_options")                                                      \
     X(KEY, program, "the PTX of all linked units, with names, in order")                           \
     X(STR, kernel, "name of the kernel")                                                           \
-    X(U64, launch_class, "enum ir_launch_class")                                                   \
+    X(U64, launch_class, "enum jit_launch_class")                                                  \
     X(U64, form, "how much code generation may do: form or tier")                                  \
     X(U64, path, "enum jit_path")                                                                  \
     X(U64, strict, "whether generated code checks what it touches")                                \

@@ -35,7 +35,9 @@ const char *obj_runtime_text(enum obj_runtime runtime);
 /* CUDA major version (11, 12, 13) of a SHARED or EMBEDDED runtime; 0 when unknown. */
 unsigned obj_program_cuda_version(const struct obj_elf *elf);
 
-/* "cudaMalloc", "__cudaRegisterVar": an entry point of the runtime, or a name that looks like one. */
+/*
+ * "cudaMalloc", "__cudaRegisterVar": an entry point of the runtime, or a name that looks like one.
+ */
 bool obj_is_runtime_name(struct hd_str name);
 /* "cuMemAlloc_v2": the driver. */
 bool obj_is_driver_name(struct hd_str name);

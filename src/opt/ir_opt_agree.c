@@ -26,7 +26,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "ir/shape.h"
+#include "analysis/shape.h"
 
 #define NONE       IR_NO_BLOCK
 #define REGION_MAX 320u  /* instructions of a region */
@@ -627,7 +627,7 @@ static bool analyse(struct agreer *a)
 
     a->nblocks = f->nblocks;
     a->nvalues = f->nvalues;
-    if (ir_shapes_compute(f, IR_CLASS_1D_FULL, &a->tmp, &a->shapes) != HD_OK ||
+    if (ir_shapes_compute(f, opt_cpu_launch, &a->tmp, &a->shapes) != HD_OK ||
         ir_postdom_compute(f, NULL, NULL, &a->tmp, &a->postdom) != HD_OK)
         return false;
     a->inside = hd_arena_array(&a->tmp, bool, a->nblocks);

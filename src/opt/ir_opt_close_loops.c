@@ -3,7 +3,7 @@
  *
  * Loop-closed form where it is simple: a loop that is only left to one block, which only the loop
  * leads to. Values of the loop that are used further down go through a phi there. The value itself
- * can then stay uniform inside the loop although lanes leave at different times (ir/shape.h:
+ * can then stay uniform inside the loop although lanes leave at different times (analysis/shape.h:
  * temporal).
  */
 #include "opt/passes.h"

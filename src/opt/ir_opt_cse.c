@@ -3,7 +3,8 @@
  *
  * A walk over the dominator tree with a hash table whose entries leave with their scope. A value is
  * not reused outside the loop it is computed in: if lanes leave that loop at different times, it
- * would have to be kept per lane (ir/shape.h: temporal), which costs more than computing it again.
+ * would have to be kept per lane (analysis/shape.h: temporal), which costs more than computing it
+ * again.
  */
 #include "opt/passes.h"
 

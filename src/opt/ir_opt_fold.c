@@ -1,7 +1,7 @@
 /* requires: nothing. keeps: cfg, dominance. breaks: liveness, shapes. */
 #include "opt/passes.h"
 
-#include "ir/eval.h"
+#include "model/eval.h"
 
 /* What to do with an instruction: nothing, use `value` instead, or it was rewritten in place. */
 struct folded {

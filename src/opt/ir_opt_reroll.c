@@ -17,7 +17,7 @@
 #include "opt/passes.h"
 
 #include "base/map.h"
-#include "ir/shape.h"
+#include "analysis/shape.h"
 #include "opt/unrolled.h"
 
 struct roller {
@@ -441,7 +441,7 @@ bool ir_opt_reroll(struct ir_func *func)
     if (!func->is_kernel || func->module->has_notes)
         return false;
     hd_arena_init(&tmp);
-    if (ir_shapes_compute(func, IR_CLASS_1D_FULL, &tmp, &shapes) != HD_OK)
+    if (ir_shapes_compute(func, opt_cpu_launch, &tmp, &shapes) != HD_OK)
         opt_failed(func);
     for (uint32_t b = 0; b < nblocks && !func->module->arena.failed; b++) {
         r.u = (struct opt_unrolled){.func = func, .shapes = &shapes};

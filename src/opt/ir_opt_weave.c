@@ -1,7 +1,7 @@
 /* requires: nothing. keeps: cfg, dominance. breaks: liveness, shapes. */
 #include "opt/passes.h"
 
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef HD_OPT_PASSES_H
 #define HD_OPT_PASSES_H
 
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 /*
  * name, scope (MODULE or FUNC), doc. ir_lower_*: required. Order here is documentation only; the
@@ -45,9 +45,10 @@ struct opt_step {
     enum opt_pass pass;
 };
 
-/* target_cpu.c */
+/* target_cpu.c; the launch is of whole warps of one dimension, in vectors of 16 lanes. */
 #define OPT_CPU_STEPS 10
 extern const struct opt_step opt_cpu_steps[OPT_CPU_STEPS];
+extern const struct ir_launch_facts opt_cpu_launch;
 
 #define OPT_ARG_MODULE      struct ir_module *module
 #define OPT_ARG_FUNC        struct ir_func *func

@@ -5,7 +5,11 @@
  * are scheduled side by side for an out-of-order core (list scheduling). Loops are closed (LCSSA)
  * for the versions, and again behind them. None of this is good for another device.
  */
+#include "analysis/shape.h"
 #include "opt/passes.h"
+
+const struct ir_launch_facts opt_cpu_launch = {
+    .group = 16, .warps = 1, .extents = IR_BLOCK_1D, .full = true};
 
 const struct opt_step opt_cpu_steps[OPT_CPU_STEPS] = {
     {0, 1, OPT_PASS_ir_opt_reroll},   {0, 1, OPT_PASS_ir_opt_fold},

@@ -10,8 +10,8 @@
 #ifndef HD_OPT_UNROLLED_H
 #define HD_OPT_UNROLLED_H
 
-#include "ir/analysis.h"
-#include "ir/shape.h"
+#include "analysis/analysis.h"
+#include "analysis/shape.h"
 
 #define OPT_UNROLLED_FACTOR 16u /* most turns at once */
 #define OPT_UNROLLED_PHIS   8u  /* of a loop, of each kind */

@@ -1,7 +1,7 @@
 /* See estimate.h. */
 #include "ptxas/estimate.h"
 
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 /* Of a multiprocessor (CUDA C++ Programming Guide, technical specifications). */
 #define SM_REGISTERS 65536u

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "san/lanes.h"
 #include "san/options.h"
 #include "san/range.h"

@@ -2,8 +2,8 @@
  * What wgmma and tcgen05 read of shared memory. Pieces of 16 bytes overlap and come in any order,
  * so they are collected first, and told as the stretches that they make.
  */
-#include "ir/matrix.h"
-#include "ir/tensor.h"
+#include "model/matrix.h"
+#include "model/tensor.h"
 #include "san/lanes.h"
 #include "san/payload.h"
 

@@ -1,9 +1,9 @@
 /*
- * Accesses to all replicas of a multicast object (ir/multimem.h). A device reaches replicas by
+ * Accesses to all replicas of a multicast object (model/multimem.h). A device reaches replicas by
  * mappings of its own; a program reaches the same memory where it has mapped it itself, so that is
  * where tools hear of them.
  */
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
  * What operations access that say so in their payload (ir_probed()): texels, by the code that finds
- * them (ir/texture.h), matrices in shared memory that products read (ir/matrix.h), replicas of
- * multicast objects (ir/multimem.h).
+ * them (model/texture.h), matrices in shared memory that products read (model/matrix.h), replicas
+ * of multicast objects (model/multimem.h).
  */
 #ifndef HD_SAN_PAYLOAD_H
 #define HD_SAN_PAYLOAD_H

@@ -356,9 +356,9 @@ struct race_cta *race_cta_take(void);
 void race_cta_give(struct race_cta *cta);
 
 /*
- * Reads that can meet no write of the launch, as ir/conflicts.h finds them: of shared memory while
- * nobody writes any; of allocations that the kernel has no pointer to write to, as long as all work
- * is in one stream, and of memory that the host does not access by itself.
+ * Reads that can meet no write of the launch, as analysis/conflicts.h finds them: of shared memory
+ * while nobody writes any; of allocations that the kernel has no pointer to write to, as long as
+ * all work is in one stream, and of memory that the host does not access by itself.
  */
 void race_quiet_begin(struct race_launch *launch);
 void race_quiet_end(struct race_launch *launch);

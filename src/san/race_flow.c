@@ -13,7 +13,7 @@
  *
  * A read is told before it happens, so what it saw is asked when its thread is next heard of.
  */
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "san/race.h"
 
 /* ---- where */

@@ -5,6 +5,7 @@
  * They are told once for each probe. From then on compiled code tests by itself that an address is
  * in the window or the allocation (san_range_set()).
  */
+#include "analysis/conflicts.h"
 #include "base/mem.h"
 #include "san/lanes.h"
 #include "san/order.h"

@@ -2,8 +2,8 @@
  * By which reads loops wait: what they read synchronises, whatever the program calls it. And which
  * plain reads only begin a loop of compare-and-swap, which sees whether the value was right.
  */
-#include "ir/analysis.h"
-#include "ir/ir_spin.h"
+#include "analysis/analysis.h"
+#include "analysis/spin.h"
 #include "ir/probe.h"
 #include "san/race.h"
 

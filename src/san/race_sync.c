@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "san/race.h"
 
 static uint64_t operand(const struct san_sync *sync, unsigned i, uint32_t lane, uint64_t missing)

@@ -12,7 +12,7 @@
  * cell the last is kept.
  */
 #include "base/mem.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 #include "san/race.h"
 
 enum { OPS_MAX = 1 << 20 }; /* a CTA with more is not looked at from there on */

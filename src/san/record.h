@@ -74,9 +74,10 @@ struct san_finding {
     const char *kind; /* a stable word for suppressions and JSON: "invalid-write" */
     enum san_severity severity;
     /*
-     * "Invalid __global__ write of size 4 bytes". Of two actors, either "Race reported between", whose
-     * actors' verbs go on with "at PLACE", and `count` hazards; or "Potential WAW hazard detected at
-     * __shared__ 0x0 in block (0,0,0) :", whose verbs are followed by the thread and the place.
+     * "Invalid __global__ write of size 4 bytes". Of two actors, either "Race reported between",
+     * whose actors' verbs go on with "at PLACE", and `count` hazards; or "Potential WAW hazard
+     * detected at __shared__ 0x0 in block (0,0,0) :", whose verbs are followed by the thread and
+     * the place.
      */
     char title[SAN_DETAIL_B];
     struct san_actor actors[2]; /* the second: races */

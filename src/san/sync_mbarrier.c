@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "san/options.h"
 #include "san/sync.h"
 

@@ -1,7 +1,7 @@
 #include "san/tensor.h"
 
-#include "ir/mbarrier.h"
-#include "ir/tensor_copy.h"
+#include "model/mbarrier.h"
+#include "model/tensor_copy.h"
 #include "san/lanes.h"
 
 struct tensor {

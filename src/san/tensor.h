@@ -1,7 +1,7 @@
 /*
  * What a tensor copy accesses: the box in shared memory of each CTA that gets it, the rows of
  * global memory, and the barriers that hear of it. By the code that makes the copies
- * (ir/tensor_copy.h), which is let run between buffers that nobody sees.
+ * (model/tensor_copy.h), which is let run between buffers that nobody sees.
  */
 #ifndef HD_SAN_TENSOR_H
 #define HD_SAN_TENSOR_H

@@ -9,7 +9,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 #include "san/lanes.h"
 #include "san/options.h"
 

@@ -1,8 +1,8 @@
 /*
- * What the CTAs of a launch have in tensor memory (ir/tensor.h), by what probes tell: which columns
- * are allocated, and which cells something has written. memcheck hears of what the device would
- * refuse and of what is left when all threads have ended, initcheck of reads of what nothing wrote;
- * that is reported here, in their names.
+ * What the CTAs of a launch have in tensor memory (model/tensor.h), by what probes tell: which
+ * columns are allocated, and which cells something has written. memcheck hears of what the device
+ * would refuse and of what is left when all threads have ended, initcheck of reads of what nothing
+ * wrote; that is reported here, in their names.
  *
  * A pair of blocks works in both memories, so they belong to the launch, under one lock, and are
  * found by the number of the CTA.

@@ -1,7 +1,7 @@
 /* What texture and surface instructions access. */
 #include <stdio.h>
 
-#include "ir/texture.h"
+#include "model/texture.h"
 #include "san/lanes.h"
 #include "san/payload.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 #include "jit/jit.h"
 
 struct fake_kernel {
@@ -22,10 +22,10 @@ static jit_slot *fake_slot;
 extern const struct fake_kernel fake_kernels[];
 
 /* Fake kernels are the same for all classes. */
-__attribute__((weak)) enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
+__attribute__((weak)) enum jit_launch_class jit_launch_class_of(const uint32_t block[3])
 {
     (void)block;
-    return IR_CLASS_OTHER;
+    return JIT_CLASS_OTHER;
 }
 
 enum hd_status jit_module_create(const char *name, const uint8_t key[16],
@@ -65,7 +65,7 @@ void jit_module_destroy(struct jit_module *jit)
 }
 
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
-                              enum ir_launch_class cls, const struct jit_code **out_code)
+                              enum jit_launch_class cls, const struct jit_code **out_code)
 {
     (void)jit, (void)cls;
     for (const struct fake_kernel *k = fake_kernels; k->name; k++) {
@@ -78,7 +78,7 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
 }
 
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
+                                enum jit_launch_class cls, struct jit_size size, jit_slot *slot)
 {
     const struct jit_code *code = NULL;
     enum hd_status status = jit_kernel_get(jit, kernel, cls, &code);

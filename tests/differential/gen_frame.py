@@ -8,7 +8,7 @@ import re
 
 THREADS = 96          # per block at most: three warps
 BLOCKS = 2
-# Blocks for each class of launches that code is made for (src/ir/shape.h); what costs more to compile is rarer.
+# Blocks for each class of launches that code is made for (src/analysis/shape.h); what costs more to compile is rarer.
 BLOCKS_OF_CLASS = ([(96, 1, 1)] * 6 + [(64, 1, 1)] * 6 + [(32, 3, 1)] * 2 + [(32, 2, 1)] * 3 + [(16, 4, 1)] * 3 + [(16, 6, 1)] * 2 + [(80, 1, 1), (16, 5, 1)] +
                    [(8, 4, 3)] * 2 + [(5, 3, 5)])
 IN_WORDS = 1024       # 32-bit words of input

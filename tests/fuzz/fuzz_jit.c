@@ -31,7 +31,7 @@ static void generate(const struct ir_func *kernel, unsigned pick)
     enum jit_path path = paths[pick % HD_COUNT_OF(paths)];
     struct gen_request req = {.kernel = kernel,
                               .path = path,
-                              .cls = (enum ir_launch_class)(pick / 3 % IR_CLASS_COUNT),
+                              .cls = (enum jit_launch_class)(pick / 3 % JIT_CLASS_COUNT),
                               .features = jit_features(path),
                               .verify = true};
     struct gen_result result;

@@ -2,7 +2,7 @@
 #ifndef HD_TESTS_EVAL_SUPPORT_H
 #define HD_TESTS_EVAL_SUPPORT_H
 
-#include "ir/eval.h"
+#include "model/eval.h"
 #include "tap.h"
 
 struct ev {

@@ -1,7 +1,7 @@
 /* See random_ir.h. SSA is built directly: an environment of current values, phis at every join. */
 #include "random_ir.h"
 
-#include "ir/eval.h"
+#include "model/eval.h"
 #include "tap.h"
 
 /* Values by class: pred, b16, b32, b64. */

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/approx.h"
-#include "ir/eval.h"
+#include "model/eval.h"
 #include "tap.h"
 
 static double decode(enum ir_type type, uint64_t bits)

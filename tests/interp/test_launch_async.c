@@ -1,5 +1,5 @@
 /* Block copies and barriers in shared memory, in IR text: what they do, and what they refuse. */
-#include "ir/eval.h"
+#include "model/eval.h"
 #include "launch_job.h"
 
 /*

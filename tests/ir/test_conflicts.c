@@ -1,4 +1,7 @@
-/* Which reads meet no write (ir/conflicts.h): small kernels, with and without what it takes. */
+/*
+ * Which reads meet no write (analysis/conflicts.h): small kernels, with and without what it takes.
+ */
+#include "analysis/conflicts.h"
 #include "tap.h"
 
 #include "base/str.h"

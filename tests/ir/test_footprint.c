@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "ir/matrix.h"
-#include "ir/tensor.h"
-#include "ir/texture.h"
+#include "model/matrix.h"
+#include "model/tensor.h"
+#include "model/texture.h"
 #include "tap.h"
 
 enum { TEXELS_B = 1 << 16, WINDOW_B = 1 << 16, ROUNDS = 400, LANES = 32 };

@@ -5,7 +5,7 @@
 #include "golden.h"
 
 #include "ir/ir.h"
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 
 static void show_windows(struct ir_module *module, struct hd_buf *out)
 {
@@ -47,14 +47,15 @@ static void show_shapes(struct ir_module *module, const char *class_name, struct
 {
     unsigned cls = 0;
 
-    while (cls < IR_CLASS_COUNT && strcmp(class_name, ir_launch_class_name(cls)) != 0)
+    while (cls < JIT_CLASS_COUNT && strcmp(class_name, jit_launch_class_name(cls)) != 0)
         cls++;
     ir_foreach_func(func, module) {
         struct ir_shapes shapes;
         struct hd_arena arena;
         hd_arena_init(&arena);
         ir_func_compact(func);
-        if (ir_shapes_compute(func, (enum ir_launch_class)cls, &arena, &shapes) == HD_OK)
+        if (ir_shapes_compute(func, jit_launch_facts((enum jit_launch_class)cls), &arena,
+                              &shapes) == HD_OK)
             ir_shapes_print(func, &shapes, out);
         else
             hd_buf_printf(out, "%s\n", hd_error_message());

@@ -1,7 +1,7 @@
 /* Liveness against the dense data-flow equations, and in a function that dense sets do not fit. */
 #include "tap.h"
 
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 enum { MAX_BLOCKS = 24, MAX_VALUES = 256 };
 

@@ -4,7 +4,7 @@
  * depend on nothing else, and all others stay as they are.
  */
 #include "ir/ir.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 #include "tap.h"
 
 enum { WARP = 32, ROUNDS = 1500, WINDOW_B = 1 << 16, RESULTS = IR_TENSOR_REGISTERS_MAX * WARP };

@@ -69,7 +69,7 @@ static double compile_timed(const struct gen_request *req, unsigned times, struc
     return seconds[times / 2];
 }
 
-static bool try_one(const struct ir_func *kernel, enum jit_path path, enum ir_launch_class cls,
+static bool try_one(const struct ir_func *kernel, enum jit_path path, enum jit_launch_class cls,
                     enum gen_form form, const struct choice *c)
 {
     struct gen_request req = {.kernel = kernel,
@@ -86,7 +86,7 @@ static bool try_one(const struct ir_func *kernel, enum jit_path path, enum ir_la
     printf(
         "%-8s %-8s %-6s %-40.40s %7.4f s %7llu of %6llu ops %6llu blocks %8zu B frame %llu warps "
         "%u%s%s%s%s\n",
-        jit_path_name(path), ir_launch_class_name(cls), form_names[form], kernel->name, seconds,
+        jit_path_name(path), jit_launch_class_name(cls), form_names[form], kernel->name, seconds,
         (unsigned long long)r.work.llvm_instrs, (unsigned long long)r.work.ir_instrs,
         (unsigned long long)r.work.llvm_blocks, r.object_B, (unsigned long long)r.facts.frame_B,
         r.facts.warps, r.facts.in_order ? ", in order" : "", r.facts.quick ? " quick" : "",
@@ -104,12 +104,12 @@ static bool try_kernel(const struct ir_func *kernel, const struct choice *c)
 {
     bool ok = true;
     for (int path = JIT_GENERIC; path <= JIT_AVX512; path++) {
-        for (int cls = 0; cls < IR_CLASS_COUNT; cls++) {
+        for (int cls = 0; cls < JIT_CLASS_COUNT; cls++) {
             for (int form = GEN_FAST; form <= GEN_SIMPLE; form++) {
                 if ((c->path >= 0 && c->path != path) || (c->cls >= 0 && c->cls != cls) ||
                     (c->form >= 0 && c->form != form))
                     continue;
-                ok &= try_one(kernel, (enum jit_path)path, (enum ir_launch_class)cls,
+                ok &= try_one(kernel, (enum jit_path)path, (enum jit_launch_class)cls,
                               (enum gen_form)form, c);
             }
         }
@@ -172,7 +172,7 @@ static const char *path_name(int i)
 
 static const char *class_name(int i)
 {
-    return ir_launch_class_name((enum ir_launch_class)i);
+    return jit_launch_class_name((enum jit_launch_class)i);
 }
 
 static const char *form_name(int i)
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
         if (opt == 'p')
             c.path = name_index(optarg, path_name, JIT_AVX512 + 1);
         else if (opt == 'c')
-            c.cls = name_index(optarg, class_name, IR_CLASS_COUNT);
+            c.cls = name_index(optarg, class_name, JIT_CLASS_COUNT);
         else if (opt == 'f')
             c.form = name_index(optarg, form_name, GEN_SIMPLE + 1);
         else if (opt == 'k')

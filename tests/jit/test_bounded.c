@@ -156,7 +156,7 @@ static struct gen_work work_of(size_t kind, unsigned n, enum jit_path path, enum
     enum hd_status status = compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module);
     if (status == HD_OK) {
         struct gen_request req = {.kernel = ir_module_find_func(module, "k"),
-                                  .cls = IR_CLASS_1D_FULL,
+                                  .cls = JIT_CLASS_1D_FULL,
                                   .path = path,
                                   .form = form,
                                   .count_only = true,

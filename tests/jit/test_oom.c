@@ -35,7 +35,7 @@ static bool compile_once(void *unused)
     struct gen_request req = {.kernel = kernel,
                               .path = JIT_GENERIC,
                               .features = jit_features(JIT_GENERIC),
-                              .cls = IR_CLASS_OTHER};
+                              .cls = JIT_CLASS_OTHER};
     struct gen_result result = {0};
     struct jit_image image = {0};
     enum hd_status status = heddle_codegen_compile(&req, &result);

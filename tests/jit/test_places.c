@@ -52,7 +52,7 @@ static void check_kernel(const struct ir_func *kernel, const char *path, const c
 
     if (jit_module_create("places", NULL, &jit) != HD_OK)
         return;
-    if (jit_kernel_get(jit, kernel, IR_CLASS_1D, &code) == HD_OK && code->form < JIT_INTERP) {
+    if (jit_kernel_get(jit, kernel, JIT_CLASS_1D, &code) == HD_OK && code->form < JIT_INTERP) {
         ok(has_places(jit, kernel, code), "%s, %s, %s", kernel->name, path, form);
         eq_u64(jit_place_find(jit, code, code->base + code->size_B), 0, "not behind the code");
     }

@@ -85,7 +85,7 @@ static void *ask_all(void *arg)
 
     for (unsigned i = 0; i < NKERNELS * 2; i++) {
         unsigned k = (i + s->index) % NKERNELS, c = (i + s->index) / NKERNELS % 2;
-        enum ir_launch_class cls = c ? IR_CLASS_OTHER : IR_CLASS_1D_FULL;
+        enum jit_launch_class cls = c ? JIT_CLASS_OTHER : JIT_CLASS_1D_FULL;
         s->failed += jit_kernel_get(s->jit, kernels[k], cls, &s->code[k][c]) != HD_OK;
     }
     return NULL;
@@ -97,7 +97,7 @@ static void *start_large_kernel(void *arg)
     struct jit_size size = s->index % 2 ? SMALL : LARGE;
     const struct ir_func *kernel = kernels[NKERNELS - 1];
 
-    s->failed += jit_kernel_start(s->jit, kernel, IR_CLASS_1D, size, s->slots) != HD_OK;
+    s->failed += jit_kernel_start(s->jit, kernel, JIT_CLASS_1D, size, s->slots) != HD_OK;
     const struct jit_code *code = atomic_load(s->slots);
     s->failed += !code || code->max_threads < size.threads;
     return NULL;
@@ -145,26 +145,26 @@ static void test_start(void)
     const struct jit_code *best;
     jit_slot slot = NULL, loops = NULL, straight = NULL;
 
-    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, SMALL, &loops) == HD_OK &&
+    ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, SMALL, &loops) == HD_OK &&
            atomic_load(&loops)->form == JIT_FAST && !atomic_load(&loops)->quick,
        "the best code of a small kernel is made at once");
-    ok(jit_kernel_start(jit, kernels[STRAIGHT], IR_CLASS_1D, SMALL, &straight) == HD_OK &&
+    ok(jit_kernel_start(jit, kernels[STRAIGHT], JIT_CLASS_1D, SMALL, &straight) == HD_OK &&
            atomic_load(&straight)->form == JIT_FAST && atomic_load(&straight)->quick &&
            atomic_load(&straight)->improve_ns,
        "without loops it starts in quick code");
-    ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK, "a large one starts");
+    ok(jit_kernel_start(jit, large, JIT_CLASS_1D, SMALL, &slot) == HD_OK, "a large one starts");
     const struct jit_code *first = atomic_load(&slot);
     ok(first->form == JIT_INTERP && first->quick && first->max_threads >= SMALL.threads &&
            first->max_threads < LARGE.threads,
        "interpreted, for small launches");
-    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &slot) == HD_OK, "a large launch waits");
+    ok(jit_kernel_start(jit, large, JIT_CLASS_1D, LARGE, &slot) == HD_OK, "a large launch waits");
     const struct jit_code *quick = atomic_load(&slot);
     ok(quick->form == JIT_FAST && quick->quick && quick->max_threads == UINT64_MAX,
        "for quick code");
-    ok(jit_kernel_get(jit, large, IR_CLASS_1D, &best) == HD_OK && !best->quick && best != quick,
+    ok(jit_kernel_get(jit, large, JIT_CLASS_1D, &best) == HD_OK && !best->quick && best != quick,
        "the best code");
     ok(atomic_load(&slot) == best, "then serves all");
-    ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK &&
+    ok(jit_kernel_start(jit, large, JIT_CLASS_1D, SMALL, &slot) == HD_OK &&
            atomic_load(&slot) == best,
        "and stays");
     jit_code_improve(best);
@@ -188,13 +188,13 @@ static void test_improve(void)
     struct jit_module *jit = module_make();
     jit_slot often = NULL, slow = NULL;
 
-    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &slow) == HD_OK &&
+    ok(jit_kernel_start(jit, large, JIT_CLASS_1D, LARGE, &slow) == HD_OK &&
            atomic_load(&slow)->quick,
        "a large launch of a large kernel gets quick code");
     jit_code_improve(atomic_load(&slow));
     ok(best_comes(&slow), "and the best when it takes long");
     for (unsigned i = 0; i < 10; i++)
-        if (jit_kernel_start(jit, large, IR_CLASS_1D_FULL, LARGE, &often) != HD_OK)
+        if (jit_kernel_start(jit, large, JIT_CLASS_1D_FULL, LARGE, &often) != HD_OK)
             abort();
     ok(best_comes(&often), "or is launched often");
     jit_module_destroy(jit);
@@ -206,15 +206,15 @@ static void test_many(void)
     struct jit_module *jit = module_make();
     jit_slot slot = NULL, often = NULL;
 
-    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, MANY, &slot) == HD_OK &&
+    ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, MANY, &slot) == HD_OK &&
            atomic_load(&slot)->quick && atomic_load(&slot)->min_turns <= MANY.turns &&
            atomic_load(&slot)->improve_ns,
        "many CTAs start in quick code, loops or not");
-    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, LARGE, &slot) == HD_OK &&
+    ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, LARGE, &slot) == HD_OK &&
            !atomic_load(&slot)->quick && !atomic_load(&slot)->min_turns,
        "few wait for the best");
     for (unsigned i = 0; i < 3; i++)
-        if (jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D_FULL, MANY, &often) != HD_OK)
+        if (jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D_FULL, MANY, &often) != HD_OK)
             abort();
     ok(best_comes(&often), "which comes to the others when they are launched again");
     jit_module_destroy(jit);
@@ -227,12 +227,12 @@ static void test_overtake(void)
     struct jit_module *jit = module_make();
     jit_slot first = NULL, second = NULL;
 
-    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &first) == HD_OK &&
-           jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, MANY, &second) == HD_OK,
+    ok(jit_kernel_start(jit, large, JIT_CLASS_1D, LARGE, &first) == HD_OK &&
+           jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, MANY, &second) == HD_OK,
        "two kernels in quick code");
     jit_code_improve(atomic_load(&first));
     jit_code_improve(atomic_load(&second));
-    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, LARGE, &second) == HD_OK &&
+    ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, LARGE, &second) == HD_OK &&
            !atomic_load(&second)->quick,
        "the best of the second for a launch of few CTAs");
     ok(best_comes(&first), "and that of the first");
@@ -249,12 +249,12 @@ static void test_quick_only(void)
 
     hd_fault_set(HD_FAULT_JIT_BEST, true);
     for (unsigned i = 0; i < 10; i++)
-        fine &= jit_kernel_start(jit, kernels[0], IR_CLASS_1D, SMALL, &slot) == HD_OK;
+        fine &= jit_kernel_start(jit, kernels[0], JIT_CLASS_1D, SMALL, &slot) == HD_OK;
     jit_code_improve(atomic_load(&slot));
-    fine &= jit_kernel_get(jit, kernels[0], IR_CLASS_1D, &code) == HD_OK;
+    fine &= jit_kernel_get(jit, kernels[0], JIT_CLASS_1D, &code) == HD_OK;
     ok(fine && code->quick && atomic_load(&slot) == code, "HEDDLE_FAULT=jit.best: quick code only");
     hd_fault_set(HD_FAULT_JIT_BEST, false);
-    ok(jit_kernel_get(jit, kernels[0], IR_CLASS_1D, &code) == HD_OK && !code->quick,
+    ok(jit_kernel_get(jit, kernels[0], JIT_CLASS_1D, &code) == HD_OK && !code->quick,
        "without it the best can be had again");
     jit_module_destroy(jit);
 }
@@ -262,8 +262,8 @@ static void test_quick_only(void)
 /* What is for one warp serves launches of any number of warps, and so does what is better. */
 static void test_classes(void)
 {
-    static const enum ir_launch_class classes[] = {IR_CLASS_1D_FULL, IR_CLASS_1D_PAIRS,
-                                                   IR_CLASS_1D_QUADS};
+    static const enum jit_launch_class classes[] = {JIT_CLASS_1D_FULL, JIT_CLASS_1D_PAIRS,
+                                                    JIT_CLASS_1D_QUADS};
     const struct ir_func *large = kernels[NKERNELS - 1];
     struct jit_module *jit = module_make();
     jit_slot slots[HD_COUNT_OF(classes)] = {NULL};
@@ -300,7 +300,7 @@ static void test_unload(void)
         struct jit_module *jit[2] = {module_make(), module_make()};
         jit_slot slots[2] = {NULL, NULL};
         for (int m = 0; m < 2; m++)
-            failed += jit_kernel_start(jit[m], large, IR_CLASS_1D, SMALL, &slots[m]) != HD_OK;
+            failed += jit_kernel_start(jit[m], large, JIT_CLASS_1D, SMALL, &slots[m]) != HD_OK;
         jit_module_destroy(jit[1]); /* its task waits behind the other's, or runs */
         jit_module_destroy(jit[0]);
     }
@@ -320,7 +320,7 @@ static void test_fork(void)
         struct jit_module *jit = module_make();
         jit_slot slot = NULL;
         enum hd_status got =
-            jit_kernel_start(jit, kernels[NKERNELS - 1], IR_CLASS_1D, SMALL, &slot);
+            jit_kernel_start(jit, kernels[NKERNELS - 1], JIT_CLASS_1D, SMALL, &slot);
         bool fine = got == HD_OK && atomic_load(&slot)->form == JIT_FAST;
         jit_module_destroy(jit);
         exit(fine ? 0 : 1);

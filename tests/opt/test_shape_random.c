@@ -10,8 +10,8 @@
 #include "tap.h"
 
 #include "interp/interp.h"
-#include "ir/eval.h"
-#include "ir/shape.h"
+#include "model/eval.h"
+#include "jit/launch_class.h"
 #include "opt/opt.h"
 
 #define NREGS     6
@@ -327,14 +327,14 @@ static struct ir_module *generate(bool spin)
 
 /* ---- the hostile warp, or pair of warps; four are too many lanes for a word */
 
-enum { LANES = 64, CLASSES = IR_CLASS_1D_QUADS };
+enum { LANES = 64, CLASSES = JIT_CLASS_1D_QUADS };
 
 static const uint32_t dims[CLASSES][3] = {
-    [IR_CLASS_1D_FULL] = {64, 1, 1},  [IR_CLASS_1D] = {50, 1, 1},
-    [IR_CLASS_X32] = {32, 2, 1},      [IR_CLASS_X16_FULL] = {16, 4, 1},
-    [IR_CLASS_X16] = {16, 3, 1},      [IR_CLASS_OTHER] = {8, 8, 1},
-    [IR_CLASS_1D_PAIRS] = {64, 1, 1}, [IR_CLASS_X32_PAIRS] = {32, 2, 1},
-    [IR_CLASS_X16_PAIRS] = {16, 4, 1}};
+    [JIT_CLASS_1D_FULL] = {64, 1, 1},  [JIT_CLASS_1D] = {50, 1, 1},
+    [JIT_CLASS_X32] = {32, 2, 1},      [JIT_CLASS_X16_FULL] = {16, 4, 1},
+    [JIT_CLASS_X16] = {16, 3, 1},      [JIT_CLASS_OTHER] = {8, 8, 1},
+    [JIT_CLASS_1D_PAIRS] = {64, 1, 1}, [JIT_CLASS_X32_PAIRS] = {32, 2, 1},
+    [JIT_CLASS_X16_PAIRS] = {16, 4, 1}};
 
 static uint32_t in_words[IN_WORDS];
 static uint32_t out_words[3][THREADS * NCTAS * OUT_SLOTS];
@@ -344,7 +344,7 @@ struct model {
     struct ir_shapes s;
     const uint32_t *block_dim;
     uint32_t ctaid, first; /* thread of lane 0 */
-    unsigned half, width;  /* lanes of a half, of all */
+    unsigned group, width; /* lanes of a group, of all */
     uint64_t params[2];
     uint64_t (*val)[LANES]; /* by value id and lane; for BASE_INDEX val[id][0] is the base */
     uint64_t *pend;         /* by block */
@@ -386,9 +386,9 @@ static void write_scalars(struct model *m, const struct ir_value *v, const uint6
     bool wide = s->kind == IR_SHAPE_UNIFORM || s->whole;
     int64_t stride = s->kind == IR_SHAPE_AFFINE ? s->stride : 0;
 
-    for (unsigned h = 0; h < (wide ? 1 : m->width / m->half); h++) {
-        unsigned first = wide ? 0 : m->half * h, count = wide ? m->width : m->half;
-        uint64_t members = wide ? mask : mask & (((1ull << m->half) - 1) << first);
+    for (unsigned h = 0; h < (wide ? 1 : m->width / m->group); h++) {
+        unsigned first = wide ? 0 : m->group * h, count = wide ? m->width : m->group;
+        uint64_t members = wide ? mask : mask & (((1ull << m->group) - 1) << first);
         uint64_t base;
         if (!members)
             continue;
@@ -625,18 +625,20 @@ static void model_run(struct model *m)
         broken(m, "lanes left over", NULL);
 }
 
-static bool model_launch(const struct ir_func *func, enum ir_launch_class cls, uint32_t *out,
-                         char *why, size_t why_len, bool *out_dispatch)
+static bool model_launch(const struct ir_func *func, enum jit_launch_class cls, uint8_t group,
+                         uint32_t *out, char *why, size_t why_len, bool *out_dispatch)
 {
     uint32_t nthreads = dims[cls][0] * dims[cls][1];
     struct model m = {.func = func, .block_dim = dims[cls]};
-    m.half = 16;
-    m.width = 32 * ir_launch_class_warps(cls);
+    struct ir_launch_facts facts = jit_launch_facts(cls);
+    facts.group = group;
+    m.group = group;
+    m.width = 32 * jit_launch_class_warps(cls);
     struct hd_arena arena;
     bool good;
 
     hd_arena_init(&arena);
-    if (ir_shapes_compute(func, cls, &arena, &m.s) != HD_OK)
+    if (ir_shapes_compute(func, facts, &arena, &m.s) != HD_OK)
         return false;
     *out_dispatch = m.s.needs_dispatch;
     m.params[0] = (uintptr_t)in_words;
@@ -657,7 +659,7 @@ static bool model_launch(const struct ir_func *func, enum ir_launch_class cls, u
     return good;
 }
 
-static bool interp_run_class(const struct ir_func *func, enum ir_launch_class cls, uint32_t *out)
+static bool interp_run_class(const struct ir_func *func, enum jit_launch_class cls, uint32_t *out)
 {
     uint64_t params[2] = {(uintptr_t)in_words, (uintptr_t)out};
     struct interp_launch launch = {.kernel = func,
@@ -668,7 +670,7 @@ static bool interp_run_class(const struct ir_func *func, enum ir_launch_class cl
     return interp_launch(&launch, NULL) == HD_OK;
 }
 
-static void show(const struct ir_func *func, enum ir_launch_class cls)
+static void show(const struct ir_func *func, enum jit_launch_class cls)
 {
     struct hd_arena arena;
     struct ir_shapes s;
@@ -676,14 +678,14 @@ static void show(const struct ir_func *func, enum ir_launch_class cls)
 
     hd_arena_init(&arena);
     hd_buf_init(&text);
-    if (ir_shapes_compute(func, cls, &arena, &s) == HD_OK)
+    if (ir_shapes_compute(func, jit_launch_facts(cls), &arena, &s) == HD_OK)
         ir_shapes_print(func, &s, &text);
     fprintf(stderr, "%s\n", text.ptr ? text.ptr : "");
     hd_buf_fini(&text);
     hd_arena_fini(&arena);
 }
 
-static bool check_class(struct ir_module *plain, struct ir_module *opt, enum ir_launch_class cls,
+static bool check_class(struct ir_module *plain, struct ir_module *opt, enum jit_launch_class cls,
                         char *why, size_t why_len, bool *out_dispatch)
 {
     memset(out_words, 0, sizeof(out_words));
@@ -696,11 +698,14 @@ static bool check_class(struct ir_module *plain, struct ir_module *opt, enum ir_
         snprintf(why, why_len, "the pipeline changed the results");
         return false;
     }
-    if (!model_launch(opt->funcs, cls, out_words[2], why, why_len, out_dispatch))
-        return false;
-    if (memcmp(out_words[0], out_words[2], sizeof(out_words[0])) != 0) {
-        snprintf(why, why_len, "the warp model has other results");
-        return false;
+    /* For a backend that holds half a warp side by side, and for one that holds all of it. */
+    for (uint8_t group = 16; group <= 32; group *= 2) {
+        if (!model_launch(opt->funcs, cls, group, out_words[2], why, why_len, out_dispatch))
+            return false;
+        if (memcmp(out_words[0], out_words[2], sizeof(out_words[0])) != 0) {
+            snprintf(why, why_len, "the warp model has other results in groups of %u", group);
+            return false;
+        }
     }
     return true;
 }
@@ -722,14 +727,14 @@ static bool one_kernel(uint64_t kernel_seed, bool spin, unsigned *dispatched)
         diag("%s", hd_error_message());
     for (unsigned c = 0; good && c < CLASSES; c++) {
         bool dispatch = false;
-        good = check_class(plain, opt, (enum ir_launch_class)c, why, sizeof(why), &dispatch);
+        good = check_class(plain, opt, (enum jit_launch_class)c, why, sizeof(why), &dispatch);
         *dispatched += dispatch;
         if (good)
             continue;
         diag("kernel seed %" PRIu64 ", class %s: %s", kernel_seed,
-             ir_launch_class_name((enum ir_launch_class)c), why);
+             jit_launch_class_name((enum jit_launch_class)c), why);
         if (getenv("HEDDLE_SHOW"))
-            show(opt->funcs, (enum ir_launch_class)c);
+            show(opt->funcs, (enum jit_launch_class)c);
     }
     ir_module_destroy(plain);
     ir_module_destroy(opt);

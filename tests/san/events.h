@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 #include "san/options.h"
 #include "san/tool.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 /*
  * Golden files: input and expectation in one file, cut by a line "; ---- expect". The first line is
- * "; MODE ARGUMENT"; the test program turns (mode, input) into text and compares. HEDDLE_GOLDEN=update
- * rewrites the expectation (`make golden`); review the diff.
+ * "; MODE ARGUMENT"; the test program turns (mode, input) into text and compares.
+ * HEDDLE_GOLDEN=update rewrites the expectation (`make golden`); review the diff.
  */
 #ifndef HD_TESTS_GOLDEN_H
 #define HD_TESTS_GOLDEN_H

@@ -101,7 +101,9 @@ static void put_side(const struct check_options *options, const struct check_fin
     hd_buf_printf(out, "%s by %s", f->sides[i].verb, f->sides[i].name);
 }
 
-/* "Race reported between Write access at K+0x90 in f.cu:41", "and Read access at .. [508 hazards]" */
+/*
+ * "Race reported between Write access at K+0x90 in f.cu:41", "and Read access at .. [508 hazards]"
+ */
 static void put_race(const struct check_options *options, const struct check_finding *f,
                      struct hd_buf *out)
 {

@@ -69,7 +69,7 @@ static bool block_find(const struct jit_report *report, const struct ir_func *ke
     }
     for (size_t i = 0; i < HD_COUNT_OF(blocks); i++) {
         memcpy(out, blocks[i], sizeof(blocks[i]));
-        if (ir_launch_class_of(out) == jit_report_class(report))
+        if (jit_launch_class_of(out) == jit_report_class(report))
             return true;
     }
     return false;

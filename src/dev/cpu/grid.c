@@ -25,7 +25,7 @@
 
 static const struct jit_code *code_of(struct cpu_kernel *kernel, const uint32_t block[3])
 {
-    return atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
+    return atomic_load_explicit(&kernel->codes[jit_launch_class_of(block)], memory_order_acquire);
 }
 
 bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct cpu_grid *out_grid)
@@ -175,7 +175,7 @@ struct better {
 static bool form_improve(struct grid_body *body, struct better *better)
 {
     struct cpu_job *job = body->job;
-    const jit_slot *slot = &job->kernel->codes[ir_launch_class_of(job->launch.block)];
+    const jit_slot *slot = &job->kernel->codes[jit_launch_class_of(job->launch.block)];
     const struct jit_code *old = body->form->code;
     const struct jit_code *code = atomic_load_explicit(slot, memory_order_acquire);
 

@@ -9,7 +9,7 @@
 
 #include "hal/hal.h"
 #include "ir/ir.h"
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 #include "jit/jit.h"
 
 struct cpu_kernel {
@@ -18,7 +18,7 @@ struct cpu_kernel {
     const char *name;
     struct ir_window window;
     const uint64_t *vars;
-    jit_slot codes[IR_CLASS_COUNT]; /* the best code so far, set by the JIT */
+    jit_slot codes[JIT_CLASS_COUNT]; /* the best code so far, set by the JIT */
     /* By place, with an observer; else NULL. */
     const struct ir_instr **probes;
     bool is_metered; /* device.meter is told of its launches */

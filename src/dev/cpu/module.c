@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/sample.h"
-#include "ir/conflicts.h"
+#include "analysis/conflicts.h"
 
 #define REGS_ESTIMATE 32
 
@@ -185,7 +185,7 @@ enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3
                                   const uint32_t block[3])
 {
     struct cpu_kernel *kernel = (struct cpu_kernel *)base;
-    enum ir_launch_class cls = ir_launch_class_of(block);
+    enum jit_launch_class cls = jit_launch_class_of(block);
     const struct jit_code *code = atomic_load_explicit(&kernel->codes[cls], memory_order_acquire);
 
     if (HD_LIKELY(code && !code->quick))

@@ -8,7 +8,7 @@
 
 #include "dev/cpu/cta.h"
 #include "dev/cpu/kernel.h"
-#include "ir/eval.h"
+#include "model/eval.h"
 
 enum { DEPTH_MAX = 24, STEPS_MAX = 200, SOURCES_MAX = 4 };
 

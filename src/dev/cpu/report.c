@@ -9,7 +9,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "interp/interp.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 struct report {
     const struct cpu_guard *guard;

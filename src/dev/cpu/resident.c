@@ -5,7 +5,7 @@
  */
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
-#include "ir/tensor.h"
+#include "model/tensor.h"
 
 static struct cpu_cta *block_take(struct cpu_slot *slot, size_t need_B)
 {

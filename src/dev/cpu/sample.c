@@ -114,7 +114,7 @@ static void code_add_locked(struct cpu_samples *s, const struct jit_code *code)
 /* The JIT may have made better code meanwhile. */
 static void codes_look_locked(struct cpu_samples *s)
 {
-    for (unsigned c = 0; s->kernel && c < IR_CLASS_COUNT; c++)
+    for (unsigned c = 0; s->kernel && c < JIT_CLASS_COUNT; c++)
         code_add_locked(s, atomic_load(&s->kernel->codes[c]));
 }
 

@@ -13,7 +13,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/watch.h"
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 enum {
     ALONE_WAIT_S = 5,     /* for work of other queues to end */

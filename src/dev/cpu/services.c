@@ -6,7 +6,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/queue.h"
 #include "ir/device_runtime.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/conflicts.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"

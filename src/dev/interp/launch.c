@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dev/interp/private.h"
-#include "ir/multimem.h"
+#include "model/multimem.h"
 #include "ir/probe.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "dev/interp/private.h"
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 
 static struct refdev_module *module_of(struct hal_module *module)
 {

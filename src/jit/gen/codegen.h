@@ -5,7 +5,7 @@
 #define HD_JIT_GEN_CODEGEN_H
 
 #include "ir/ir.h"
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 #include "jit/jit.h"
 
 /* Bits of gen_request.skip: what is left out of the fast form. */
@@ -46,7 +46,7 @@ struct gen_request {
      * by other threads. */
     _Atomic bool *reads;
     const _Atomic bool *ending;
-    enum ir_launch_class cls;
+    enum jit_launch_class cls;
     enum jit_path path;
     enum gen_form form;
     const char *features; /* LLVM feature string of the host, restricted to the path */

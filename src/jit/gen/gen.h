@@ -23,10 +23,10 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
-#include "ir/analysis.h"
+#include "analysis/analysis.h"
 #include "ir/ir.h"
 #include "ir/probe.h"
-#include "ir/shape.h"
+#include "jit/launch_class.h"
 #include "jit/gen/codegen.h"
 #include "jit/jit.h"
 
@@ -152,10 +152,10 @@ struct gen_types {
 /* All that becomes one LLVM module: a kernel, the functions that it calls, its entry points. */
 struct gen_unit {
     const struct gen_request *req;
-    enum jit_path path;       /* of the request */
-    enum ir_launch_class cls; /* of the request, or its single */
-    unsigned halves;          /* two for each warp that is run at once; 1: one after the other */
-    bool singly;              /* code for several warps, or halves, met what is made for one only */
+    enum jit_path path;        /* of the request */
+    enum jit_launch_class cls; /* of the request, or its single */
+    unsigned halves;           /* two for each warp that is run at once; 1: one after the other */
+    bool singly; /* code for several warps, or halves, met what is made for one only */
     bool avx512;
     bool fp_ftz;   /* MXCSR flushes: .ftz needs no code */
     bool clusters; /* shared addresses have the CTA's rank: struct ir_window */

@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/mbarrier.h"
-#include "ir/multimem.h"
-#include "ir/tensor_copy.h"
+#include "model/mbarrier.h"
+#include "model/multimem.h"
+#include "model/tensor_copy.h"
 
 /* Host addresses of the instruction's first source, in memory. */
 static LLVMValueRef address_array(struct gen *g, const struct ir_instr *in)

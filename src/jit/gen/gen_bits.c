@@ -1,7 +1,7 @@
 /*
  * Integer operations that no single host instruction does: fields and masks at run-time positions,
  * byte permutation, packed halves, dot products, saturation, wide multiplication and division.
- * Definitions: spec/ir_semantics.def and src/ir/ir_eval_int.c.
+ * Definitions: spec/ir_semantics.def and src/model/eval_int.c.
  */
 #include "jit/gen/gen.h"
 

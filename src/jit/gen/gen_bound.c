@@ -18,12 +18,12 @@ enum { MAX_BLOCKS = 4096, MAX_THREADS = 1024 };
 /* Grows with the number of the warp, and does not wrap: a small multiple of tid.x. */
 static bool grows(const struct gen *g, const struct ir_value *v)
 {
-    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
+    enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
     const struct ir_instr *in = v->instr;
     uint64_t c;
     for (unsigned depth = 0; in && depth < 3; depth++) {
         if (in->op == IR_OP_SREG)
-            return in->imm == IR_SREG_TID_X && (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL);
+            return in->imm == IR_SREG_TID_X && (cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL);
         bool scaled = in->op == IR_OP_SHL && ir_value_const(in->src[1], &c) && c < 6;
         bool moved = ir_is_plain_add(in) && ir_value_const(in->src[1], &c) && c < 1 << 20;
         if (ir_type_bits(in->type) != 32 || !(scaled || moved))

@@ -57,8 +57,8 @@ void gen_body_values(struct gen *g)
 
 static bool has_rows(const struct gen *g)
 {
-    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
-    return cls == IR_CLASS_X32 || cls == IR_CLASS_X16 || cls == IR_CLASS_X16_FULL;
+    enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
+    return cls == JIT_CLASS_X32 || cls == JIT_CLASS_X16 || cls == JIT_CLASS_X16_FULL;
 }
 
 static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
@@ -160,7 +160,7 @@ static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef 
                          LLVMValueRef *out)
 {
     unsigned halves = g->unit->halves;
-    unsigned in_row = ir_launch_class_single(g->unit->cls) == IR_CLASS_X16_FULL ? 1 : 2;
+    unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
     assert(gen_is_jam(g));
     for (unsigned h = 0; h < halves; h++) {
         out[3 * h] = tid[0];
@@ -187,7 +187,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
         tid_advance(g, run, tid, GEN_LANES);
         return;
     }
-    if (g->unit->cls == IR_CLASS_X32) {
+    if (g->unit->cls == JIT_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
         out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, GEN_LANES), "");
         tid_advance(g, run, tid, 2 * GEN_LANES);
@@ -202,7 +202,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
 static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
     LLVMValueRef all = LLVMConstAllOnes(g->t->all), one = gen_i32(g, 1);
-    if (ir_launch_class_is_full(g->unit->cls))
+    if (jit_launch_class_is_full(g->unit->cls))
         return all;
     LLVMValueRef left =
         LLVMBuildSub(g->b, run->threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");

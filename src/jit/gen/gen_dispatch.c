@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "ir/mbarrier.h"
+#include "model/mbarrier.h"
 
 #define SPINS_MAX 64 /* sweeps in which lanes may wait before others run */
 

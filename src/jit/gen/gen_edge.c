@@ -507,7 +507,7 @@ static void branch_together(struct gen *g, struct gen_node *node, const struct i
 static bool runs_full(const struct gen *g)
 {
     return !g->mask[0] || (!g->cur && !g->nodes[0].block->npreds && g->is_kernel &&
-                           ir_launch_class_is_full(g->unit->cls));
+                           jit_launch_class_is_full(g->unit->cls));
 }
 
 /* All lanes go on there: into its version for all lanes, if it can have one. */

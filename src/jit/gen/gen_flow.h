@@ -26,7 +26,7 @@ void gen_run_cta(struct gen_unit *u);
 
 /* ---- gen_jam.c: code for several warps at once, or for half of one */
 bool gen_jam_fits(const struct gen_request *req); /* can there be such code at all? */
-bool gen_halves_fit(const struct gen_request *req, enum ir_launch_class cls);
+bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls);
 /* After gen_nodes_build(): is it possible, and worth while, for as many as the unit has? */
 bool gen_jam_wanted(struct gen *g);
 

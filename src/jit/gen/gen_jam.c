@@ -37,13 +37,13 @@ static bool allows(const struct gen_request *req, enum gen_pass pass)
 
 bool gen_jam_fits(const struct gen_request *req)
 {
-    return allows(req, GEN_PASS_JAM) && ir_warps_fit(req->kernel);
+    return allows(req, GEN_PASS_JAM) && jit_warps_fit(req->kernel);
 }
 
-bool gen_halves_fit(const struct gen_request *req, enum ir_launch_class cls)
+bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls)
 {
-    return ir_launch_class_is_full(cls) && ir_launch_class_warps(cls) == 1 && !req->whole &&
-           allows(req, GEN_PASS_HALVES) && ir_halves_fit(req->kernel);
+    return jit_launch_class_is_full(cls) && jit_launch_class_warps(cls) == 1 && !req->whole &&
+           allows(req, GEN_PASS_HALVES) && jit_halves_fit(req->kernel);
 }
 
 /* ---- what most of the time goes to */
@@ -73,7 +73,7 @@ static bool is_vector_op(struct gen *g, const struct ir_instr *in)
 /* In blocks that are a warp wide, or half a warp, tid.x is the lane. */
 static bool is_alike(const struct search *s, const struct ir_instr *in)
 {
-    bool rows = ir_launch_class_single(s->g->unit->cls) != IR_CLASS_1D_FULL;
+    bool rows = jit_launch_class_single(s->g->unit->cls) != JIT_CLASS_1D_FULL;
     if (gen_shape(s->g, in->dst[0])->kind == IR_SHAPE_UNIFORM)
         return true;
     if (in->op == IR_OP_SREG)

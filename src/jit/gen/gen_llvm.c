@@ -377,8 +377,9 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     struct gen_unit unit = {.req = req,
                             .path = req->path,
                             .avx512 = req->path == JIT_AVX512,
-                            .cls = gen_jam_fits(req) ? req->cls : ir_launch_class_single(req->cls)};
-    unit.halves = gen_halves_fit(req, unit.cls) ? 1 : 2 * ir_launch_class_warps(unit.cls);
+                            .cls =
+                                gen_jam_fits(req) ? req->cls : jit_launch_class_single(req->cls)};
+    unit.halves = gen_halves_fit(req, unit.cls) ? 1 : 2 * jit_launch_class_warps(unit.cls);
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
     LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
@@ -399,7 +400,7 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     if (unit.singly) {
         struct gen_request other = *req;
         other.whole = unit.halves == 1;
-        other.cls = ir_launch_class_fewer(unit.cls);
+        other.cls = jit_launch_class_fewer(unit.cls);
         return heddle_codegen_compile(&other, out);
     }
     if (!unit.deep || !out->facts.quick || (req->effort != GEN_SOON && req->effort != GEN_MANY))

@@ -268,11 +268,13 @@ static void stack_setup(struct gen *g)
 static enum hd_status function_analyse(struct gen *g)
 {
     if (g->unit->req->form == GEN_SIMPLE)
-        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
+        HD_TRY(ir_shapes_compute_dispatch(g->func, jit_launch_facts(g->unit->cls), &g->arena,
+                                          &g->shapes));
     else
-        HD_TRY(ir_shapes_compute(g->func, g->unit->cls, &g->arena, &g->shapes));
+        HD_TRY(ir_shapes_compute(g->func, jit_launch_facts(g->unit->cls), &g->arena, &g->shapes));
     if (g->shapes.waits && !gen_spins_fit(g))
-        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
+        HD_TRY(ir_shapes_compute_dispatch(g->func, jit_launch_facts(g->unit->cls), &g->arena,
+                                          &g->shapes));
     HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
     return gen_nodes_build(g);
 }

@@ -1,6 +1,6 @@
 /*
  * Matrix instructions: registers go to memory as they lie in vectors, 32 lanes each, and a helper
- * of the runtime does the work (jit_rt_mma.c). What the results are is src/ir/ir_eval_mma.c's to
+ * of the runtime does the work (jit_rt_mma.c). What the results are is src/model/eval_mma.c's to
  * say; lanes that do not take part count as zeros.
  */
 #include "jit/gen/gen_access.h"

@@ -1,7 +1,7 @@
 /*
  * Mode, nodes and slots: what gen_flow.c walks over.
  */
-#include "ir/alike.h"
+#include "analysis/alike.h"
 #include "jit/gen/gen_flow.h"
 
 #include <assert.h>
@@ -64,7 +64,7 @@ static bool alive_stays_full(struct gen *g)
 {
     if (!g->is_kernel || g->dispatch)
         return false;
-    if (!ir_launch_class_is_full(g->unit->cls))
+    if (!jit_launch_class_is_full(g->unit->cls))
         return false;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         const struct ir_block *block = g->func->blocks[b];

@@ -463,7 +463,7 @@ LLVMValueRef gen_block_has(struct gen *g, const struct ir_value *p, bool want)
 /* Thread numbers of rows that are run at once (gen_cta.c). */
 static bool tid_apart(const struct gen *g, enum ir_sreg sreg, unsigned h, int64_t *out)
 {
-    unsigned in_row = ir_launch_class_single(g->unit->cls) == IR_CLASS_X16_FULL ? 1 : 2;
+    unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
 
     *out = sreg == IR_SREG_TID_X ? h % in_row * GEN_LANES : sreg == IR_SREG_TID_Y ? h / in_row : 0;
     return gen_is_jam(g);

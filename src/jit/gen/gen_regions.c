@@ -4,9 +4,9 @@
  * A region is what a warp runs from one stop to the next. When control between stops depends only
  * on values that are the same in every warp of the CTA, but for lanes that leave for good, one
  * function can run region after region, each in a loop over the warps (gen_cta.c). What is the same
- * in the whole CTA (ir/alike.h) is then kept once and computed once per region.
+ * in the whole CTA (analysis/alike.h) is then kept once and computed once per region.
  */
-#include "ir/alike.h"
+#include "analysis/alike.h"
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_walk.h"
 
@@ -118,7 +118,7 @@ enum hd_status gen_regions_find(struct gen *g)
                 return HD_OK;
     }
     struct ir_alike alike;
-    HD_TRY(ir_alike_compute(f, &g->shapes, g->unit->cls, &g->arena, &alike));
+    HD_TRY(ir_alike_compute(f, &g->shapes, jit_launch_facts(g->unit->cls), &g->arena, &alike));
     g->cta_uniform = alike.same;
     g->cta_base = alike.bases;
     struct regions r = {.g = g, .f = f};

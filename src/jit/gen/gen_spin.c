@@ -1,5 +1,5 @@
 /*
- * Loops that wait, in structured code (src/ir/ir_rejoin.c): after some turns others run.
+ * Loops that wait, in structured code (src/analysis/rejoin.c): after some turns others run.
  *
  * The warp stops between two turns. Values are in slots there, since the loop's first node reads
  * whatever it needs from these, so all that may be read after that is copied into the frame and

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/texture.h"
+#include "model/texture.h"
 
 enum { HANDLES = 2 * 8 * GEN_LANES, WORD = 2 * 4 * GEN_LANES }; /* bytes of 32 lanes */
 

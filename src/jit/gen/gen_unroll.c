@@ -155,8 +155,8 @@ static void run_find(struct unroll *u, uint32_t region, uint32_t nregions)
 
 static bool is_candidate(const struct gen *g)
 {
-    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
-    bool in_line = cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL;
+    enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
+    bool in_line = cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL;
     return in_line && gen_does(g, GEN_PASS_UNROLL) && gen_does(g, GEN_PASS_PATTERN) &&
            g->unit->avx512 && g->body.by_region && !g->body.leaves_early &&
            !g->body.alive_in_memory && !gen_is_jam(g) && !gen_is_half(g) && !g->unit->req->strict &&

@@ -211,14 +211,14 @@ static struct gen_val lane_numbers(struct gen *g, unsigned apart)
 
 static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
-    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
-    bool one_d = cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL;
+    enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
+    bool one_d = cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL;
     LLVMValueRef x[GEN_HALVES];
     if (one_d && axis)
         return gen_u(gen_i32(g, 0));
-    if (cls == IR_CLASS_OTHER)
+    if (cls == JIT_CLASS_OTHER)
         return tid_varying(g, axis);
-    if (axis == 0 && cls == IR_CLASS_X16_FULL)
+    if (axis == 0 && cls == JIT_CLASS_X16_FULL)
         return lane_numbers(g, 0);
     if (axis == 0 && !one_d && gen_is_jam(g))
         return lane_numbers(g, GEN_LANES);
@@ -289,8 +289,8 @@ static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
 
 static LLVMValueRef block_width(struct gen *g)
 {
-    bool x16 = ir_launch_class_single(g->unit->cls) == IR_CLASS_X16_FULL;
-    if (x16 || (gen_is_jam(g) && ir_launch_class_single(g->unit->cls) == IR_CLASS_X32))
+    bool x16 = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL;
+    if (x16 || (gen_is_jam(g) && jit_launch_class_single(g->unit->cls) == JIT_CLASS_X32))
         return gen_i32(g, x16 ? 16 : 32);
     return dim_field(g, offsetof(struct jit_launch, block), 0, false);
 }

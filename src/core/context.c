@@ -115,9 +115,7 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
     if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
-        ctx->domain->failed_arg = ctx;
-        ctx->domain->failed = core_tap_fault;
-        ctx->domain->runtime = &core_family_runtime;
+        ctx->domain->owner = ctx;
     }
     if (status == HD_OK)
         status = core_dump_context(ctx, flags);

@@ -7,10 +7,12 @@
 #include "core/checkpoint.h"
 #include "core/core.h"
 #include "core/coredump.h"
+#include "core/family.h"
 #include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "core/sampled.h"
+#include "core/tap.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 #include "count/count.h"
@@ -99,22 +101,34 @@ static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsign
     return HD_OK;
 }
 
+/* What we answer to devices. Checks, counts and the address space are ready. */
+static struct hal_client_ops client_ops(void)
+{
+    struct hal_client_ops client = {
+        .observer = san_observer() ? san_observer() : count_observer(),
+        .meter = count_meter(),
+        .runtime = &core_family_runtime,
+        .sampled = core_sampled,
+        .texture = core_texture_find,
+        .replicas = core_multicast_find,
+        .program_replicas = core_multicast_find_programs,
+        .failed = core_tap_fault,
+    };
+
+    core_memory_answer(&client);
+    return client;
+}
+
 static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B)
 {
     const char *kind = hd_env("HEDDLE_DEVICE");
+    const struct hal_client_ops client = client_ops();
     const struct core_machine *machine = core_machine();
 
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
-    HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
-    core_memory_watch(d->hal);
-    d->hal->observer = san_observer() ? san_observer() : count_observer();
-    d->hal->meter = count_meter();
-    d->hal->sampled = core_sampled;
-    d->hal->texture = core_texture_find;
-    d->hal->replicas = core_multicast_find;
-    d->hal->program_replicas = core_multicast_find_programs;
+    HD_TRY(hal_device_create(kind ? kind : "cpu", &client, &d->hal));
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
     hal_device_attributes(d->hal, d->attributes);
     if (machine)

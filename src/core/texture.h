@@ -76,7 +76,7 @@ enum hd_status core_sampler_create(struct core_context *ctx, const struct core_t
 bool core_texture_destroy(struct core_texture *texture);
 
 struct ir_texture;
-/* hal_device.texture */
+/* hal_client_ops.texture */
 const struct ir_texture *core_texture_find(uint64_t handle);
 
 #endif

@@ -247,7 +247,7 @@ static void test_device(const struct hal_backend *backend, struct ir_module *ir)
     const struct hal_device_ops *ops;
 
     n.va = (uintptr_t)at;
-    if (!ok(!backend->create(&n.device), "%s: create", n.name))
+    if (!ok(!backend->create(NULL, &n.device), "%s: create", n.name))
         return;
     ops = n.device->ops;
     if (ok(!ops->module_load(n.device, &description, &n.module) &&

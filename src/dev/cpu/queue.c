@@ -125,7 +125,7 @@ void cpu_queue_submit_children(struct cpu_queue *queue)
     void *children = queue->children;
 
     queue->children = NULL;
-    queue->base.domain->runtime->submit(&queue->base, children, &wait);
+    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
     assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
     wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
     wait.head.correlation = head->head.correlation;
@@ -495,7 +495,7 @@ bool cpu_queue_hold(struct cpu_queue *queue)
 
 static HD_NOINLINE void meter_end(struct cpu_queue *queue)
 {
-    queue->base.device->meter->end(queue->job.metered);
+    queue->base.device->client.meter->end(queue->job.metered);
     queue->job.metered = NULL;
 }
 

@@ -73,6 +73,12 @@ struct hal_domain {
     struct hal_queue *queues;
     struct hal_domain *next, **link; /* in device->domains */
     void *owner;                     /* core's: set before the first queue */
+    /*
+     * Where what the domain's work does is counted (registry/use.h): core may give it another place
+     * before the first queue, the device's until then. reg_begin() and reg_end() are for kernels
+     * and for copies that are jobs.
+     */
+    struct reg_use *use;
 };
 
 enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *device) HD_MUST_CHECK;
@@ -334,12 +340,7 @@ struct hal_device {
     uint64_t patience_ns;     /* of watchdogs; 0: endless */
     uint32_t nsms;            /* multiprocessors that are reported; set by core before any work */
     _Atomic bool has_limited; /* a queue has been limited to some of them: stays */
-    /*
-     * Where a device counts what it does (registry/use.h): core may give it another place before
-     * the first queue, own_use is what it has until then. reg_begin() and reg_end() are for kernels
-     * and for copies that are jobs.
-     */
-    struct reg_use *use, own_use;
+    struct reg_use own_use;   /* of domains that have no other */
     struct hal_client_ops client; /* constant; all NULL when nobody answers */
 };
 
@@ -351,6 +352,7 @@ struct hal_waiting {
 };
 struct hal_running {
     const char *kernel;
+    const struct hal_domain *domain;
     uint32_t grid[3], block[3];
     uint64_t grid_id;
     uint64_t running_ns;

@@ -45,7 +45,6 @@ void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops
     device->nidle_rings = 0;
     device->patience_ns = hal_patience_ns();
     memset(&device->own_use, 0, sizeof(device->own_use));
-    device->use = &device->own_use;
 }
 
 void hal_device_fini(struct hal_device *device)

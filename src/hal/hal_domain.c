@@ -27,6 +27,7 @@ enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *dev
     domain->fault = &domain->own_fault;
     domain->memfd = -1;
     domain->owner = NULL;
+    domain->use = &device->own_use;
     hal_domain_reset(domain);
     hd_lock_init(&domain->lock, HD_RANK_LEAF, "domain");
     domain->queues = NULL;

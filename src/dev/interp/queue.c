@@ -179,7 +179,7 @@ static bool must_happen(const struct hal_head *head)
 
 static void execute(struct refdev_queue *queue, const union hal_packet *p)
 {
-    struct reg_use *use = queue->base.device->use;
+    struct reg_use *use = queue->base.domain->use;
 
     if (hal_domain_status(queue->base.domain) != HD_OK && !must_happen(&p->head))
         return;

@@ -536,7 +536,7 @@ enum hd_status core_stream_mem_ops(struct core_stream *stream, const struct core
 struct core_event_cell {
     const _Atomic uint64_t *semaphore; /* the queue's `retired`; constant once it is in a list */
     uint64_t value;                    /* event->lock: of the last one; 0: none */
-    _Atomic uint64_t time_ns;          /* by the device, even after the event was destroyed */
+    _Atomic uint64_t ticks;            /* by the device, even after the event was destroyed */
     struct core_event_cell *next;      /* constant */
 };
 

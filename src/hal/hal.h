@@ -317,12 +317,39 @@ enum hal_attribute {
     HAL_ATTRIBUTE_END
 };
 
+/*
+ * A device's clock: TIMESTAMP packets and stamps hold its ticks. It runs as long as the device and
+ * never jumps. Device time is turned into host time, CLOCK_MONOTONIC, here and nowhere else.
+ * (docs/decisions/0142)
+ */
+struct hal_clock {
+    uint64_t hz;             /* ticks in a second */
+    uint64_t ticks, host_ns; /* the same moment by both clocks */
+};
+/* The host's clock, which devices have unless they say otherwise. */
+#define HAL_CLOCK_HOST {.hz = 1000000000u}
+/* The host's time at which the device's clock shows, or has shown, `ticks`. */
+static inline uint64_t hal_clock_host_ns(const struct hal_clock *clock, uint64_t ticks)
+{
+    int64_t since = (int64_t)(ticks - clock->ticks);
+
+    if (HD_UNLIKELY(clock->hz != 1000000000u))
+        since = (int64_t)((__int128)since * 1000000000 / (__int128)clock->hz);
+    return clock->host_ns + (uint64_t)since;
+}
+/* From one reading to another; negative when the second is the earlier one. */
+static inline double hal_clock_between_ns(const struct hal_clock *clock, uint64_t from, uint64_t to)
+{
+    return (double)(int64_t)(to - from) * (1e9 / (double)clock->hz);
+}
+
 struct hal_device_info {
     const char *name; /* of the backend: "cpu" */
     char description[96];
     unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
     int priority_greatest; /* of queues: 0 down to this */
-    bool checks_accesses;  /* in strict mode asks client.refusal, as it says */
+    struct hal_clock clock;
+    bool checks_accesses; /* in strict mode asks client.refusal, as it says */
 };
 
 /* Rings of destroyed queues that a device keeps: making one costs as much as 30 launches. */
@@ -476,6 +503,8 @@ struct hal_device_ops {
     /* Gives pages back to the host; they read as 0 when next touched. */
     void (*mem_discard)(struct hal_mem *mem, uint64_t offset_B, uint64_t size_B);
 
+    /* What the device's clock shows now. NULL: it is the host's. */
+    uint64_t (*clock_now)(struct hal_device *device);
     /* Writes out what the domain's kernels printed so far. Called at synchronisation points. */
     void (*printf_flush)(struct hal_domain *domain);
     /*
@@ -559,8 +588,14 @@ void hal_shared_destroy(int fd, void *at, size_t size_B);
 /* Of a memory file that cannot shrink; 0 for anything else, which might fault under our feet. */
 uint64_t hal_shared_size(int fd);
 
-/* CLOCK_MONOTONIC in ns: what TIMESTAMP and stamps hold. */
+/* CLOCK_MONOTONIC in ns. */
 uint64_t hal_time_ns(void);
+/* What the device's clock shows: what TIMESTAMP and stamps hold. */
+static inline uint64_t hal_device_now(struct hal_device *device)
+{
+    return HD_UNLIKELY(device->ops->clock_now != NULL) ? device->ops->clock_now(device)
+                                                       : hal_time_ns();
+}
 
 /* ---- one at a time (hal_serial.c) */
 

@@ -36,6 +36,7 @@ void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops
                      const struct hal_client_ops *client)
 {
     device->ops = ops;
+    device->info.clock = (struct hal_clock)HAL_CLOCK_HOST;
     device->client = client ? *client : (struct hal_client_ops){0};
     memset(&device->kernels, 0, sizeof(device->kernels));
     hd_lock_init(&device->kernels.lock, HD_RANK_LEAF, "kernel table");

@@ -135,6 +135,7 @@ static enum hd_status device_init(struct cpu_device *dev)
         .name = "cpu",
         .units = dev->nslots,
         .priority_greatest = CPU_PRIORITY_GREATEST,
+        .clock = HAL_CLOCK_HOST,
         .checks_accesses = true,
     };
     snprintf(dev->base.info.description, sizeof(dev->base.info.description),

@@ -35,7 +35,7 @@ static void queue_begin(struct cpu_queue *queue, union hal_packet *p)
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
         hal_dispatch_resolve(ring, p);
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP) && !queue->begun)
-        atomic_store_explicit(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns,
+        atomic_store_explicit(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ticks,
                               hal_time_ns(), memory_order_relaxed);
 }
 
@@ -44,7 +44,7 @@ static void stamp_end(struct hal_ring *ring)
 {
     struct hal_stamp *stamp = hal_ring_stamp(ring, hal_ring_retired(ring) + 1);
 
-    atomic_store_explicit(&stamp->end_ns, hal_time_ns(), memory_order_relaxed);
+    atomic_store_explicit(&stamp->end_ticks, hal_time_ns(), memory_order_relaxed);
 }
 
 static void queue_release_params(struct hal_ring *ring, const union hal_packet *p)

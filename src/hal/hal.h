@@ -223,8 +223,6 @@ static inline bool hal_queue_is_idle(const struct hal_queue *queue)
  */
 #define HAL_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 
-/* ---- modules and kernels */
-
 /*
  * A program as a device sees it before any kernel is asked for; its code comes kernel by kernel
  * (kernel_get). Functions and module-scope variables have dense numbers that hold for the whole
@@ -239,6 +237,13 @@ struct hal_program {
     const uint64_t *var_va; /* address of each variable, 0 for shared ones */
     /* Its text, for reports of failures, or NULL; must outlive the module. */
     const char *ptx;
+    /*
+     * Code made offline, in the device's own form, or NULL: the whole program. Valid during
+     * module_load. Then kernel_get takes no IR: `code` is NULL.
+     */
+    const void *image;
+    size_t image_B;
+    const char *image_kind; /* "heddle-isa": what the image says that it is */
 };
 
 struct hal_module {
@@ -415,7 +420,11 @@ struct hal_device_ops {
      */
     void (*describe)(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END]);
 
-    /* Copies what it keeps of the description. There is no code yet. */
+    /*
+     * Copies what it keeps of the description. There is no code yet, unless there is an image. A
+     * device that takes no images of the kind, or none at all, refuses it by name:
+     * HD_NOT_SUPPORTED, hal_program_refuse_image(). HD_BAD_IMAGE: it is damaged.
+     */
     enum hd_status (*module_load)(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module) HD_MUST_CHECK;
     /* No packet may refer to the module any more. Frees its kernels. */
@@ -544,6 +553,9 @@ enum hd_status hal_device_create(const char *name, const struct hal_client_ops *
 
 /* ---- for devices */
 
+/* HD_OK when the program has no image, for devices that take none. */
+enum hd_status hal_program_refuse_image(const struct hal_device *device,
+                                        const struct hal_program *program) HD_MUST_CHECK;
 /* The op kernel_instead of a device whose dispatches look at hal_kernel_instead(). */
 void hal_kernel_set_instead(struct hal_kernel *kernel, struct hal_kernel *other);
 /* Numbers a kernel of the device: sets kernel->id. HD_NO_MEMORY, HD_LAUNCH_LIMIT (a million). */

@@ -75,6 +75,16 @@ void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBU
 
 /* ---- kernels */
 
+enum hd_status hal_program_refuse_image(const struct hal_device *device,
+                                        const struct hal_program *program)
+{
+    if (!program->image)
+        return HD_OK;
+    return hd_error(HD_NOT_SUPPORTED,
+                    "module %s: the %s device takes no images of kind '%s', only IR", program->name,
+                    device->info.name, program->image_kind ? program->image_kind : "");
+}
+
 void hal_kernel_set_instead(struct hal_kernel *kernel, struct hal_kernel *other)
 {
     atomic_store_explicit(&kernel->instead, other, memory_order_release);

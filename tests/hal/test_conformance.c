@@ -552,6 +552,23 @@ static void test_two_devices(const struct hal_backend *backend)
     ok(drain(q) && data[31] == 4, "%s: and outlives it", name);
 }
 
+/* Code made offline: a device takes its own kind, and says which it does not take. */
+static void test_image(void)
+{
+    static const char bytes[64] = "no device's";
+    const struct hal_program program = {.name = "offline",
+                                        .nfuncs = 1,
+                                        .image = bytes,
+                                        .image_B = sizeof(bytes),
+                                        .image_kind = "abacus"};
+    struct hal_module *none = NULL;
+
+    eq_u64(device->ops->module_load(device, &program, &none), HD_NOT_SUPPORTED,
+           "%s: an image of another kind is refused", name);
+    ok(!none && strstr(hd_error_message(), "abacus") && strstr(hd_error_message(), name),
+       "%s: by name: %s", name, hd_error_message());
+}
+
 static void test_instead(void)
 {
     uint32_t index = ir_module_find_func(ir, "idle")->index, small[3] = {32, 1, 1};
@@ -641,6 +658,7 @@ int main(void)
         test_stale_kernel();
         test_limits();
         test_clusters();
+        test_image();
         test_instead();
         test_two_devices(b);
         test_calls_and_faults();

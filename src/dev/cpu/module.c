@@ -41,9 +41,11 @@ static enum hd_status module_init(struct cpu_module *module, const struct hal_pr
 enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module)
 {
-    struct cpu_module *module = hd_new(struct cpu_module);
+    struct cpu_module *module;
     enum hd_status status;
 
+    HD_TRY(hal_program_refuse_image(device, program));
+    module = hd_new(struct cpu_module);
     if (!module)
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     hd_lock_init(&module->lock, HD_RANK_DEVICE, "cpu module");

@@ -15,8 +15,10 @@ static struct refdev_module *module_of(struct hal_module *module)
 enum hd_status refdev_module_load(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module)
 {
-    struct refdev_module *module = hd_new(struct refdev_module);
+    struct refdev_module *module;
 
+    HD_TRY(hal_program_refuse_image(device, program));
+    module = hd_new(struct refdev_module);
     if (!module)
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     module->base.device = device;

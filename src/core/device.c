@@ -125,12 +125,12 @@ static struct hal_client_ops client_ops(void)
         .meter = count_meter(),
         .runtime = &core_family_runtime,
         .sampled = core_sampled,
-        .texture = core_texture_find,
         .replicas = core_multicast_find,
         .program_replicas = core_multicast_find_programs,
         .failed = core_tap_fault,
     };
 
+    core_texture_answer(&client);
     core_memory_answer(&client);
     return client;
 }
@@ -229,6 +229,7 @@ static enum hd_status devices_open(unsigned *out_count)
     uint64_t memory_B = memory_size_B(plan.total);
     HD_TRY(devices_choose(plan.total, order, &count));
     HD_TRY(core_space_reserve(memory_B, count));
+    HD_TRY(core_textures_reserve(false));
     while (open < count && status == HD_OK) {
         status = device_open(&devices[open], order[open], memory_B);
         open++;

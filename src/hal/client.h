@@ -29,7 +29,7 @@ struct hal_sample;
 struct ir_observer;
 struct ir_replicas;
 struct ir_runtime_io;
-struct ir_texture;
+struct ir_texture_table;
 
 /*
  * The CUDA runtime that kernels call (ir/device_runtime.h). What a grid asks for, launches above
@@ -68,6 +68,12 @@ struct hal_client_ops {
     HAL_CLIENT_OP_LIST(FUNC, TABLE)
 #undef FUNC
 #undef TABLE
+    /*
+     * What handles of textures and surfaces name, and the file that the table is in, or -1: memory
+     * that a device elsewhere can map. NULL: there are none. (docs/decisions/0143)
+     */
+    const struct ir_texture_table *textures;
+    int textures_fd;
     /*
      * With `refusal`: what lies inside [space_va, space_va + space_B) is not accessible while it is
      * refused, so there a device may rely on the signal, and ask for the reason afterwards. A

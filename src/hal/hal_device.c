@@ -15,7 +15,7 @@ const struct hal_client_row hal_client_rows[HAL_CLIENT_OPS] = {
 #undef FUNC
 #undef TABLE
 };
-_Static_assert(offsetof(struct hal_client_ops, space_va) == HAL_CLIENT_OPS * sizeof(void *),
+_Static_assert(offsetof(struct hal_client_ops, textures) == HAL_CLIENT_OPS * sizeof(void *),
                "a row for each operation");
 
 const struct hal_client_row *hal_client_ops_find(const struct hal_client_ops *client,

@@ -101,7 +101,7 @@ void cpu_inplace_launch(struct interp_launch *out, const struct cpu_cta *cta,
         .envreg = {launch->envreg[0], launch->envreg[1]},
         .ops = ops,
         .ctx = ctx,
-        .texture = cta->job->domain->base.device->client.texture,
+        .textures = cta->job->domain->base.device->client.textures,
         .replicas = cta->job->domain->base.device->client.replicas,
     };
     memcpy(out->grid, launch->grid, sizeof(out->grid));

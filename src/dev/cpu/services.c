@@ -6,6 +6,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/queue.h"
 #include "ir/device_runtime.h"
+#include "ir/texture.h"
 #include "ir/multimem.h"
 
 #if defined(__x86_64__)
@@ -84,9 +85,7 @@ static void service_refuse(struct jit_cta *cta, struct jit_warp *warp, uint32_t 
 
 static const struct ir_texture *service_texture(struct jit_cta *cta, uint64_t handle)
 {
-    const struct hal_device *device = cta_of(cta)->job->domain->base.device;
-
-    return device->client.texture ? device->client.texture(handle) : NULL;
+    return ir_texture_find(cta_of(cta)->job->domain->base.device->client.textures, handle);
 }
 
 /* Core has locks. */

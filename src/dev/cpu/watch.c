@@ -78,7 +78,7 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .vars = l->vars,
         .ranges = ranges,
         .conflicts = job->kernel->conflicts,
-        .texture = job->domain->base.device->client.texture,
+        .textures = job->domain->base.device->client.textures,
         .replicas = job->domain->base.device->client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,

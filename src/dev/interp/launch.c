@@ -231,7 +231,7 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .workspace = l->cooperative ? ctx->workspace : NULL,
         .workspace_B = sizeof(ctx->workspace),
         .vars = module->vars,
-        .texture = l->texture,
+        .textures = l->textures,
         .replicas = ctx->dev->base.client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = packet->head.correlation,
@@ -395,7 +395,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .grid_id = packet->grid_id,
         .ops = &ctx_ops,
         .ctx = &ctx,
-        .texture = dev->base.client.texture,
+        .textures = dev->base.client.textures,
         .replicas = dev->base.client.replicas,
         .observer = kernel->func->module->has_probes ? dev->base.client.observer : NULL,
     };

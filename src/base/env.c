@@ -83,9 +83,59 @@ static bool is_listed(const char *list, struct hd_str word)
     return false;
 }
 
+/* "interp", "cpu/2" */
+static bool parse_device(struct hd_str text, struct hd_env_device *out_device)
+{
+    const char *slash = memchr(text.ptr, '/', text.len);
+    uint64_t parts = 1;
+
+    if (slash) {
+        struct hd_str rest = {slash + 1, text.len - (size_t)(slash + 1 - text.ptr)};
+
+        if (!hd_str_to_u64(rest, 10, &parts) || !parts || parts > HD_ENV_DEVICES_MAX)
+            return false;
+        text.len = (size_t)(slash - text.ptr);
+    }
+    *out_device = (struct hd_env_device){text, (unsigned)parts};
+    return is_listed(find_row(hd_str_from("HEDDLE_DEVICE"))->possible, text);
+}
+
+/* How many entries; 0: the text is wrong. `kind`: of those that have none. */
+static unsigned parse_devices(const struct env_row *row, const char *text, const char *kind,
+                              struct hd_env_device out_devices[HD_ENV_DEVICES_MAX])
+{
+    unsigned n = 0, total = 0;
+    uint64_t count;
+
+    if (parse_count(row, hd_str_from(text), &count)) {
+        for (; n < count; n++)
+            out_devices[n] = (struct hd_env_device){hd_str_from(kind), 1};
+        return n;
+    }
+    for (size_t len;; text += len + 1) {
+        len = strcspn(text, ",");
+        if (n == HD_ENV_DEVICES_MAX || !parse_device((struct hd_str){text, len}, &out_devices[n]))
+            return 0;
+        total += out_devices[n++].parts;
+        if (total > HD_ENV_DEVICES_MAX)
+            return 0;
+        if (!text[len])
+            return n;
+    }
+}
+
+unsigned hd_env_devices(struct hd_env_device out_devices[HD_ENV_DEVICES_MAX])
+{
+    const char *text = hd_env("HEDDLE_DEVICES"), *kind = hd_env("HEDDLE_DEVICE");
+
+    return parse_devices(find_row(hd_str_from("HEDDLE_DEVICES")), text ? text : "1",
+                         kind ? kind : "cpu", out_devices);
+}
+
 static bool row_allows(const struct env_row *row, const char *value)
 {
     struct hd_str text = hd_str_from(value);
+    struct hd_env_device devices[HD_ENV_DEVICES_MAX];
     uint64_t number;
 
     switch (row->kind) {
@@ -101,6 +151,8 @@ static bool row_allows(const struct env_row *row, const char *value)
         return is_listed(row->possible, text);
     case HD_ENV_COUNT:
         return parse_count(row, text, &number);
+    case HD_ENV_DEVICES:
+        return parse_devices(row, value, "cpu", devices) > 0;
     case HD_ENV_SIZE:
         return parse_size(text, &number);
     }
@@ -117,6 +169,10 @@ static void explain(const struct env_row *row, const char *value, struct hd_buf 
         break;
     case HD_ENV_COUNT:
         hd_buf_printf(out_why, "it takes a number, %s", row->possible);
+        break;
+    case HD_ENV_DEVICES:
+        hd_buf_printf(out_why, "it takes a number, %s, or a list such as cpu,interp,cpu/2, of %s",
+                      row->possible, find_row(hd_str_from("HEDDLE_DEVICE"))->possible);
         break;
     case HD_ENV_SIZE:
         hd_buf_puts(out_why, "it takes a size, such as 512M or 4G");

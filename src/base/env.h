@@ -16,13 +16,14 @@
 
 /* What a variable may hold; the row's third column says more: */
 enum hd_env_kind {
-    HD_ENV_TEXT,   /* anything; whoever reads it checks */
-    HD_ENV_FLAGS,  /* comma list of debug flags (base/log.h) */
-    HD_ENV_FILE,   /* a path, recognisable as one: with a slash or a dot */
-    HD_ENV_CHOICE, /* one of the words in the third column */
-    HD_ENV_FIRST,  /* the same up to the first comma; whoever reads it checks the rest */
-    HD_ENV_COUNT,  /* a number; the third column is "FIRST to LAST" */
-    HD_ENV_SIZE,   /* bytes: a number with K, M, G or T; not 0 */
+    HD_ENV_TEXT,    /* anything; whoever reads it checks */
+    HD_ENV_FLAGS,   /* comma list of debug flags (base/log.h) */
+    HD_ENV_FILE,    /* a path, recognisable as one: with a slash or a dot */
+    HD_ENV_CHOICE,  /* one of the words in the third column */
+    HD_ENV_FIRST,   /* the same up to the first comma; whoever reads it checks the rest */
+    HD_ENV_COUNT,   /* a number; the third column is "FIRST to LAST" */
+    HD_ENV_DEVICES, /* a number, or a list of devices: hd_env_devices() */
+    HD_ENV_SIZE,    /* bytes: a number with K, M, G or T; not 0 */
 };
 
 /* name, kind, what is possible, doc */
@@ -35,8 +36,8 @@ enum hd_env_kind {
     X("HEDDLE_CACHE", TEXT, "", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle") \
     X("HEDDLE_CACHE_SIZE", SIZE, "", "size cap of the code cache, e.g. 512M; default: 1G")         \
     X("HEDDLE_MEMORY", SIZE, "", "memory of each device, e.g. 4G; default: half of the host's memory, shared among them") \
-    X("HEDDLE_DEVICE", CHOICE, "cpu, interp", "device kind; default: cpu. interp is the slow reference") \
-    X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
+    X("HEDDLE_DEVICE", CHOICE, "cpu, interp", "kind of the devices where HEDDLE_DEVICES names none; default: cpu. interp is the slow reference") \
+    X("HEDDLE_DEVICES", DEVICES, "1 to 64", "number of devices, or the kind of each (`cpu,cpu,interp`); each has its own memory and threads; `cpu/2` is two devices that share one, each with half of its multiprocessors; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \
     X("CUDA_INJECTION64_PATH", TEXT, "", "a tool's library, which cuInit() opens and whose InitializeInjection() it calls; without it, or when that returns 0, the program goes on and the log says why") \
@@ -81,6 +82,18 @@ const char *hd_env(const char *name);
 
 /* The value of a COUNT or SIZE; false, *out_value untouched, when unset or not allowed. */
 bool hd_env_u64(const char *name, uint64_t *out_value);
+
+/*
+ * What HEDDLE_DEVICES says, or HEDDLE_DEVICES=1: one entry per device of the HAL, in order. As the
+ * program counts them they are the sum of `parts`, at most HD_ENV_DEVICES_MAX.
+ */
+#define HD_ENV_DEVICES_MAX 64u
+struct hd_env_device {
+    struct hd_str kind; /* in the environment, or a constant */
+    unsigned parts;     /* devices that share it */
+};
+/* How many entries. */
+unsigned hd_env_devices(struct hd_env_device out_devices[HD_ENV_DEVICES_MAX]);
 
 /* True when the table allows the value; otherwise *out_why gets a sentence that says what it
  * allows. */

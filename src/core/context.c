@@ -90,8 +90,8 @@ static void device_show(struct core_device *device)
     struct reg_use *use = reg_claim(device->uuid);
 
     hd_lock_acquire(&core_memory_lock);
-    if (use && device->hal->use != use) {
-        device->hal->use = use;
+    if (use && device->use != use) {
+        device->use = use;
         atomic_store(&use->memory_B, core_pool_used_locked(device->pool));
     }
     hd_lock_release(&core_memory_lock);
@@ -99,7 +99,7 @@ static void device_show(struct core_device *device)
 
 static void count_context(struct core_context *ctx, int more)
 {
-    reg_count(&ctx->device->hal->use->contexts, (uint64_t)more);
+    reg_count(&ctx->device->use->contexts, (uint64_t)more);
 }
 
 enum hd_status core_context_create(struct core_device *device, unsigned flags,
@@ -115,9 +115,8 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
     if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
-        ctx->domain->failed_arg = ctx;
-        ctx->domain->failed = core_tap_fault;
-        ctx->domain->runtime = &core_family_runtime;
+        ctx->domain->owner = ctx;
+        ctx->domain->use = device->use;
     }
     if (status == HD_OK)
         status = core_dump_context(ctx, flags);

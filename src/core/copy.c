@@ -153,7 +153,7 @@ void core_copy_add_bytes(const struct core_copy *c, struct core_bus_bytes *bytes
 
 void core_copy_count(const struct core_context *ctx, const struct core_bus_bytes *bytes)
 {
-    struct reg_use *use = ctx->device->hal->use;
+    struct reg_use *use = ctx->device->use;
 
     if (bytes->to_device_B)
         reg_count(&use->to_device_B, bytes->to_device_B);

@@ -69,13 +69,23 @@ struct core_machine;
 const struct core_machine *core_machine(void);
 const char *core_machine_apply(const struct core_machine *machine, int32_t *attributes);
 
+struct reg_use;
+
+/*
+ * What a program takes for a device: a device of the HAL, or a part of one, which has some of its
+ * multiprocessors, a memory budget and an identity of its own, and nothing else that is its own:
+ * contexts of several parts are fault domains of one device. (docs/decisions/0141)
+ */
 struct core_device {
     int ordinal; /* as the program counts */
     struct hal_device *hal;
+    unsigned parts;    /* devices that share it; 1: nobody else has it */
+    uint32_t sm_first; /* `units` of its multiprocessors from this one on */
+    struct reg_use *use;
     struct core_pool *pool;
     char name[128];
     int cc_major, cc_minor;
-    int units;
+    int units; /* multiprocessors */
     int l2_B;
     int clock_khz;
     int pci_bus;
@@ -91,8 +101,8 @@ struct core_device {
 };
 
 /*
- * Creates the devices on first use: HEDDLE_DEVICES of them, of kind HEDDLE_DEVICE, those of them
- * that CUDA_VISIBLE_DEVICES names. HD_NOT_FOUND, HD_BAD_ARG (environment), HD_NO_MEMORY.
+ * Creates the devices on first use: what HEDDLE_DEVICES and HEDDLE_DEVICE say, those of them that
+ * CUDA_VISIBLE_DEVICES names. HD_NOT_FOUND, HD_BAD_ARG (environment), HD_NO_MEMORY.
  */
 enum hd_status core_init(void) HD_MUST_CHECK;
 /* 0 before core_init(). They live as long as the process. */
@@ -100,8 +110,8 @@ unsigned core_device_count(void);
 /* NULL when there is none of that number. */
 struct core_device *core_device_at(int ordinal);
 /*
- * What tells a device apart from all that there are, also those that CUDA_VISIBLE_DEVICES hides:
- * everything else is the same for all. How many there are; 0 before core_init(). Nothing is written
+ * What tells a device apart from all that there are, also those that CUDA_VISIBLE_DEVICES hides.
+ * How many there are; 0 before core_init(). Nothing is written
  * when `index` is not below that.
  */
 unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus);
@@ -120,9 +130,10 @@ struct core_device_pair {
     uint8_t old_uuid[16], new_uuid[16];
 };
 /*
- * After a checkpoint: what the process knows as one device is another one from now on. Its devices
- * are all of one kind, so that is told by identifiers alone. HD_BAD_ARG, and nothing changes: a
- * device of the process is in no pair, one is in two, or there is none with an identifier. Nobody
+ * After a checkpoint: what the process knows as one device is another one from now on, which is
+ * told by identifiers alone. HD_BAD_ARG, and nothing changes: a device of the process is in no
+ * pair, one is in two, or there is none with an identifier. HD_NOT_SUPPORTED: the other is of
+ * another kind, or has another share of its multiprocessors. Nobody
  * is inside a call.
  */
 enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsigned npairs)
@@ -526,7 +537,7 @@ enum hd_status core_stream_mem_ops(struct core_stream *stream, const struct core
 struct core_event_cell {
     const _Atomic uint64_t *semaphore; /* the queue's `retired`; constant once it is in a list */
     uint64_t value;                    /* event->lock: of the last one; 0: none */
-    _Atomic uint64_t time_ns;          /* by the device, even after the event was destroyed */
+    _Atomic uint64_t ticks;            /* by the device, even after the event was destroyed */
     struct core_event_cell *next;      /* constant */
 };
 

@@ -1,14 +1,58 @@
 /* Debuggable kernels beside fast ones. */
 #include "core/debug.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "core/coredump.h"
 #include "dbg/dbg.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
+
+/*
+ * Kernels that have a debuggable form: which of the two a launch takes that begins follows what the
+ * debugger has in the program, also when that changes while it waits in its queue.
+ */
+struct twin {
+    const struct dbg_program *program;
+    struct core_module *module;
+    struct hal_kernel *kernel, *other;
+};
+static struct {
+    struct hd_lock lock;
+    HD_VEC(struct twin) vec;
+} twins = {.lock = HD_LOCK_INIT(LEAF, "debuggable kernels")};
+
+static void twin_choose_locked(const struct twin *t)
+{
+    assert(hd_lock_held(&twins.lock));
+    t->module->ctx->device->hal->ops->kernel_instead(t->kernel,
+                                                     dbg_wanted(t->program) ? t->other : NULL);
+}
+
+static void on_wanted(const struct dbg_program *program)
+{
+    hd_lock_acquire(&twins.lock);
+    for (size_t i = 0; i < twins.vec.len; i++)
+        if (twins.vec.at[i].program == program)
+            twin_choose_locked(&twins.vec.at[i]);
+    hd_lock_release(&twins.lock);
+}
+
+void core_debug_forget(struct core_module *module)
+{
+    hd_lock_acquire(&twins.lock);
+    for (size_t i = twins.vec.len; i-- > 0;)
+        if (twins.vec.at[i].module == module) {
+            twins.vec.at[i] = hd_vec_last(&twins.vec);
+            twins.vec.len--;
+        }
+    hd_lock_release(&twins.lock);
+}
 
 enum hd_status core_debug_start(void)
 {
@@ -17,7 +61,7 @@ enum hd_status core_debug_start(void)
     if (!where)
         return HD_OK;
     /* What the program starts is not debugged. */
-    enum hd_status status = dbg_start(where);
+    enum hd_status status = dbg_start(where, on_wanted);
     unsetenv("HEDDLE_GDBSERVER");
     unsetenv("HEDDLE_GDB_LOST");
     unsetenv("HEDDLE_WATCHDOG"); /* a launch that is being looked at waits for long */
@@ -70,13 +114,19 @@ static void instead_set(struct core_function *f, const struct hal_dispatch *p,
 {
     struct hal_device *hal = f->module->ctx->device->hal;
 
-    if (hal->ops->kernel_prepare(
+    struct twin entry = {core_image_debugged(f->module->image), f->module, f->kernel, twin};
+    bool known = false;
+
+    if (!hal->ops->kernel_instead ||
+        hal->ops->kernel_prepare(
             twin, p->grid, (const uint32_t[3]){p->block[0], p->block[1], p->block[2]}) != HD_OK)
         return;
-    if (atomic_load_explicit(&f->kernel->instead, memory_order_acquire))
-        return;
-    f->kernel->when = dbg_wanted(core_image_debugged(f->module->image));
-    atomic_store_explicit(&f->kernel->instead, twin, memory_order_release);
+    hd_lock_acquire(&twins.lock);
+    for (size_t i = 0; i < twins.vec.len && !known; i++)
+        known = twins.vec.at[i].kernel == f->kernel;
+    if (!known && hd_vec_push(&twins.vec, entry))
+        twin_choose_locked(&entry);
+    hd_lock_release(&twins.lock);
 }
 
 struct hal_kernel *core_debug_choose(struct core_function *f, struct hal_dispatch *p)

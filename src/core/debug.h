@@ -16,6 +16,8 @@ struct dbg_program;
 
 /* HEDDLE_GDBSERVER: waits for a debugger. Before main(). HD_OK when nobody asked for one. */
 enum hd_status core_debug_start(void) HD_MUST_CHECK;
+/* A module's kernels go, before they do. */
+void core_debug_forget(struct core_module *module);
 /* Tells the debugger of the variables of a module. */
 void core_debug_module(struct core_module *module);
 struct hal_dispatch;

@@ -8,10 +8,12 @@
 #include "core/checkpoint.h"
 #include "core/core.h"
 #include "core/coredump.h"
+#include "core/family.h"
 #include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "core/sampled.h"
+#include "core/tap.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 #include "count/count.h"
@@ -22,6 +24,18 @@ _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
 
 static struct core_device devices[CORE_DEVICES_MAX]; /* in the order the program sees them */
 static _Atomic unsigned ndevices;                    /* 0 until all are open */
+/*
+ * What the environment asks for. A device's index counts all that there are, whether the program
+ * sees them or not: it says which part of which entry the device is.
+ */
+static struct {
+    struct hd_env_device entry[CORE_DEVICES_MAX];
+    struct hal_device *hal[CORE_DEVICES_MAX]; /* of an entry, while `users` is not 0 */
+    unsigned users[CORE_DEVICES_MAX];
+    uint8_t of[CORE_DEVICES_MAX], part[CORE_DEVICES_MAX]; /* by a device's index */
+    unsigned total;
+} plan;
+_Static_assert(CORE_DEVICES_MAX == HD_ENV_DEVICES_MAX, "one limit");
 static struct hd_lock init_lock = HD_LOCK_INIT(RUNTIME, "device init");
 
 unsigned core_device_count(void)
@@ -64,13 +78,17 @@ static uint64_t memory_size_B(unsigned count)
     return size_B;
 }
 
-static unsigned device_total(void)
+static void plan_make(void)
 {
-    uint64_t count = 1;
+    unsigned nentries = hd_env_devices(plan.entry);
 
-    (void)hd_env_u64("HEDDLE_DEVICES", &count);
-    assert(count >= 1 && count <= CORE_DEVICES_MAX); /* as the variable's row says */
-    return (unsigned)count;
+    plan.total = 0;
+    for (unsigned e = 0; e < nentries; e++)
+        for (unsigned part = 0; part < plan.entry[e].parts; part++) {
+            plan.of[plan.total] = (uint8_t)e;
+            plan.part[plan.total++] = (uint8_t)part;
+        }
+    assert(plan.total >= 1 && plan.total <= CORE_DEVICES_MAX); /* as the variable's row says */
 }
 
 /* Tells devices apart from the first digits on, as CUDA_VISIBLE_DEVICES abbreviates them. */
@@ -100,37 +118,89 @@ static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsign
     return HD_OK;
 }
 
+/* What we answer to devices. Checks, counts and the address space are ready. */
+static struct hal_client_ops client_ops(void)
+{
+    struct hal_client_ops client = {
+        .observer = san_observer() ? san_observer() : count_observer(),
+        .meter = count_meter(),
+        .runtime = &core_family_runtime,
+        .sampled = core_sampled,
+        .replicas = core_multicast_find,
+        .program_replicas = core_multicast_find_programs,
+        .failed = core_tap_fault,
+    };
+
+    core_texture_answer(&client);
+    core_memory_answer(&client);
+    return client;
+}
+
+/* The device of an entry, for one more user. */
+static enum hd_status hal_take(unsigned e, struct hal_device **out_hal)
+{
+    const struct hal_client_ops client = client_ops();
+    char kind[32];
+
+    snprintf(kind, sizeof(kind), "%.*s", HD_STR_ARG(plan.entry[e].kind));
+    if (!plan.users[e])
+        HD_TRY(hal_device_create(kind, &client, &plan.hal[e]));
+    plan.users[e]++;
+    *out_hal = plan.hal[e];
+    return HD_OK;
+}
+
+static void hal_give(struct hal_device *hal)
+{
+    for (unsigned e = 0; e < CORE_DEVICES_MAX; e++)
+        if (plan.users[e] && plan.hal[e] == hal && !--plan.users[e])
+            hal->ops->destroy(hal);
+}
+
+/* Which multiprocessors the device has of `all`. */
+static enum hd_status part_take(struct core_device *d, unsigned index, uint32_t all)
+{
+    unsigned part = plan.part[index];
+
+    d->parts = plan.entry[plan.of[index]].parts;
+    if (d->parts > all)
+        return hd_error(HD_BAD_ARG,
+                        "HEDDLE_DEVICES: %u devices share one of kind %s, which has %u "
+                        "multiprocessors",
+                        d->parts, d->hal->info.name, all);
+    d->sm_first = all * part / d->parts;
+    d->units = (int)(all * (part + 1) / d->parts - d->sm_first);
+    d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = d->units;
+    return HD_OK;
+}
+
 static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B)
 {
-    const char *kind = hd_env("HEDDLE_DEVICE");
     const struct core_machine *machine = core_machine();
     enum opt_target target;
 
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
-    HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
+    HD_TRY(hal_take(plan.of[index], &d->hal));
     HD_TRY(opt_target_find(d->hal->info.target, &target));
     d->target = target;
-    core_memory_watch(d->hal);
-    d->hal->observer = san_observer() ? san_observer() : count_observer();
-    d->hal->meter = count_meter();
-    d->hal->sampled = core_sampled;
-    d->hal->texture = core_texture_find;
-    d->hal->replicas = core_multicast_find;
-    d->hal->program_replicas = core_multicast_find_programs;
+    d->use = &d->hal->own_use;
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
     hal_device_attributes(d->hal, d->attributes);
     if (machine)
         snprintf(d->name, sizeof(d->name), "Heddle %s on %s",
                  core_machine_apply(machine, d->attributes), d->hal->info.description);
+    if (plan.entry[plan.of[index]].parts > 1)
+        snprintf(d->name + strlen(d->name), sizeof(d->name) - strlen(d->name), ", part %u of %u",
+                 plan.part[index] + 1u, plan.entry[plan.of[index]].parts);
     d->priority_greatest = d->hal->info.priority_greatest;
     d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += (int)index;
     d->cc_major = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
     d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
-    d->units = d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
-    d->hal->nsms = (uint32_t)d->units;
+    d->hal->nsms = (uint32_t)d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     assert(d->hal->nsms && d->hal->nsms <= HAL_SMS_MAX);
+    HD_TRY(part_take(d, index, d->hal->nsms));
     d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
@@ -143,7 +213,7 @@ static void device_close(struct core_device *d)
     assert(!d->primary);
     core_pool_destroy(d->pool);
     if (d->hal)
-        d->hal->ops->destroy(d->hal);
+        hal_give(d->hal);
     hd_lock_fini(&d->lock);
     memset(d, 0, sizeof(*d));
 }
@@ -159,18 +229,20 @@ static enum hd_status devices_open(unsigned *out_count)
     HD_TRY(count_start());
     if (count_is_on() && san_probes())
         return hd_error(HD_BAD_ARG, "kernels are either checked or counted");
-    unsigned total = device_total();
-    uint64_t memory_B = memory_size_B(total);
-    HD_TRY(devices_choose(total, order, &count));
+    plan_make();
+    uint64_t memory_B = memory_size_B(plan.total);
+    HD_TRY(devices_choose(plan.total, order, &count));
     HD_TRY(core_space_reserve(memory_B, count));
+    HD_TRY(core_textures_reserve(false));
     while (open < count && status == HD_OK) {
         status = device_open(&devices[open], order[open], memory_B);
         open++;
     }
     while (status != HD_OK && open)
         device_close(&devices[--open]);
-    if (status == HD_OK && core_strict() && !devices[0].hal->info.checks_accesses)
-        hd_log("HEDDLE_STRICT=1: this device does not check which memory kernels touch");
+    for (unsigned i = 0; i < count && status == HD_OK && core_strict(); i++)
+        if (!devices[i].hal->info.checks_accesses)
+            hd_log("HEDDLE_STRICT=1: device %u does not check which memory kernels touch", i);
     *out_count = count;
     return status;
 }
@@ -194,7 +266,7 @@ static int index_of(const uint8_t uuid[16])
 {
     uint8_t other[16];
 
-    for (unsigned i = 0; i < device_total(); i++) {
+    for (unsigned i = 0; i < plan.total; i++) {
         uuid_make(i, other);
         if (!memcmp(uuid, other, sizeof(other)))
             return (int)i;
@@ -204,13 +276,19 @@ static int index_of(const uint8_t uuid[16])
 
 unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus)
 {
-    unsigned total = core_device_count() ? device_total() : 0;
+    unsigned total = core_device_count() ? plan.total : 0;
 
     if (index < total) {
         uuid_make(index, out_uuid);
         *out_pci_bus = devices[0].pci_bus - index_of(devices[0].uuid) + (int)index;
     }
     return total;
+}
+
+static bool entries_match(unsigned a, unsigned b)
+{
+    return hd_str_eq(plan.entry[a].kind, plan.entry[b].kind) &&
+           plan.entry[a].parts == plan.entry[b].parts;
 }
 
 /* For each device by its index, which one takes its place; -1: not said. */
@@ -226,6 +304,13 @@ static enum hd_status pairs_read(const struct core_device_pair *pairs, unsigned 
 
         if (old < 0 || new < 0)
             return hd_error(HD_BAD_ARG, "pair %u of devices names one that is not there", i);
+        if (!entries_match(plan.of[old], plan.of[new]))
+            return hd_error(
+                HD_NOT_SUPPORTED,
+                "pair %u: a device of kind %.*s, a part of %u, cannot "
+                "take the place of one of kind %.*s, a part of %u",
+                i, HD_STR_ARG(plan.entry[plan.of[new]].kind), plan.entry[plan.of[new]].parts,
+                HD_STR_ARG(plan.entry[plan.of[old]].kind), plan.entry[plan.of[old]].parts);
         if (out_next[old] >= 0 || taken >> new & 1)
             return hd_error(HD_BAD_ARG, "pair %u names a device that another pair has named", i);
         out_next[old] = new;

@@ -186,7 +186,7 @@ static enum hd_status submit(const struct core_event *event, struct core_stream 
         p = core_wait_packet(stream->queue, 0);
         return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
     }
-    p.sem.address = (uintptr_t)&cell->time_ns;
+    p.sem.address = (uintptr_t)&cell->ticks;
     return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
 }
 
@@ -237,7 +237,7 @@ enum hd_status core_event_record_locked(struct core_event *event, struct core_st
     if (event->shared)
         return core_ipc_event_record(event, stream, true);
     HD_TRY(cell_get(event, stream, &cell));
-    p.sem.address = (uintptr_t)&cell->time_ns;
+    p.sem.address = (uintptr_t)&cell->ticks;
     if (!(event->flags & CORE_EVENT_DISABLE_TIMING))
         HD_TRY(core_stream_submit_locked(stream, &p, 1));
     cell_recorded(event, cell, hal_queue_submitted(stream->queue));
@@ -388,10 +388,22 @@ enum hd_status core_event_wait_locked(struct core_stream *stream, struct core_ev
     return status;
 }
 
+/* Devices have clocks of their own: what two of them show is compared in the host's time. */
+static double between_ns(const struct core_event *start, uint64_t from,
+                         const struct core_event *end, uint64_t to)
+{
+    const struct hal_clock *a = &start->ctx->device->hal->info.clock;
+    const struct hal_clock *b = &end->ctx->device->hal->info.clock;
+
+    if (a == b)
+        return hal_clock_between_ns(a, from, to);
+    return (double)(int64_t)(hal_clock_host_ns(b, to) - hal_clock_host_ns(a, from));
+}
+
 enum hd_status core_event_elapsed(struct core_event *start, struct core_event *end, float *out_ms)
 {
     const struct core_event_cell *from, *to;
-    uint64_t from_value, to_value, time_ns;
+    uint64_t from_value, to_value;
 
     if ((start->flags | end->flags) & CORE_EVENT_DISABLE_TIMING)
         return hd_error(HD_BAD_ARG, "an event was created without timing");
@@ -405,7 +417,7 @@ enum hd_status core_event_elapsed(struct core_event *start, struct core_event *e
     HD_TRY(core_context_status(end->ctx));
     if (!is_reached(from, from_value) || !is_reached(to, to_value))
         return HD_BUSY;
-    time_ns = atomic_load(&to->time_ns) - atomic_load(&from->time_ns);
-    *out_ms = (float)((double)(int64_t)time_ns * 1e-6);
+    *out_ms =
+        (float)(between_ns(start, atomic_load(&from->ticks), end, atomic_load(&to->ticks)) * 1e-6);
     return HD_OK;
 }

@@ -79,7 +79,7 @@ static uint64_t text_give(const struct core_family_call *call, const char *text)
     uint64_t va;
     bool kept;
 
-    if (!call->ctx->device->hal->refusal)
+    if (!call->ctx->device->hal->client.refusal)
         return (uintptr_t)text;
     family = core_family_get(call);
     if (!family || core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE,

@@ -325,15 +325,15 @@ bool core_strict(void)
     return value == 2;
 }
 
-void core_memory_watch(struct hal_device *hal)
+void core_memory_answer(struct hal_client_ops *client)
 {
-    hal->nearest = nearest;
+    client->nearest = nearest;
     if (!core_strict())
         return;
-    hal->refusal = refusal;
-    hal->space_va = core_space_base();
-    hal->space_B = core_space_size();
-    assert(hal->space_va && hal->space_B); /* reserved before devices are opened */
+    client->refusal = refusal;
+    client->space_va = core_space_base();
+    client->space_B = core_space_size();
+    assert(client->space_va && client->space_B); /* reserved before devices are opened */
 }
 
 /* ---- freeing */

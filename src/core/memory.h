@@ -50,9 +50,9 @@ struct core_block *core_block_at_locked(uint64_t va);
 
 /* HEDDLE_STRICT=1: only memory that a discrete GPU could touch. */
 bool core_strict(void);
-/* Tells the device how to ask about memory; in strict mode, by what rule it checks what kernels
- * touch. */
-void core_memory_watch(struct hal_device *hal);
+struct hal_client_ops;
+/* What devices may ask about memory; in strict mode, by what rule they check what kernels touch. */
+void core_memory_answer(struct hal_client_ops *client);
 
 /* ---- space.c */
 

@@ -279,6 +279,7 @@ void core_module_finalise(struct core_module *module)
     core_module_references_destroy(module);
     if (module->hal) {
         (void)!core_context_synchronize(ctx);
+        core_debug_forget(module);
         ctx->device->hal->ops->module_unload(module->hal);
     }
     dump_program_destroy(module->dump);

@@ -49,7 +49,7 @@ enum hd_status core_multicast_export(struct core_allocation *object, int *out_fd
  * process's. With a reference, held once more. */
 enum hd_status core_multicast_import(int fd, struct core_allocation **out_object) HD_MUST_CHECK;
 
-/* hal_device.replicas and .program_replicas. Both take a lock. */
+/* hal_client_ops.replicas and .program_replicas. Both take a lock. */
 bool core_multicast_find(uint64_t va, struct ir_replicas *out_replicas);
 bool core_multicast_find_programs(uint64_t va, struct ir_replicas *out_replicas);
 

@@ -21,6 +21,7 @@ _Static_assert((uint64_t)1 << (CLASS_MIN_LOG + CLASS_COUNT - 1) == SMALL_MAX_B, 
 
 struct core_pool {
     struct hal_device *hal;
+    struct core_device *device;
     struct core_pool *budget; /* whose limit blocks count against: itself, the device's, or none */
     struct hal_mem *mem;      /* as large as the address space: offset 0 is its base */
     uint64_t limit_B;
@@ -39,6 +40,7 @@ static enum hd_status pool_new(struct core_device *device, struct core_pool **ou
     if (!pool)
         return hd_error(HD_NO_MEMORY, "device memory");
     pool->hal = device->hal;
+    pool->device = device;
     pool->limit_B = device->memory_B;
     pool->kept = hd_alloc_array(core_space_size() / CORE_GRANULE_B, 1);
     if (!pool->kept) {
@@ -125,7 +127,7 @@ bool core_pool_counts(enum core_mem_kind kind)
 static void used_set(struct core_pool *pool, uint64_t used_B)
 {
     pool->used_B = used_B;
-    atomic_store_explicit(&pool->hal->use->memory_B, used_B, memory_order_relaxed);
+    atomic_store_explicit(&pool->device->use->memory_B, used_B, memory_order_relaxed);
 }
 
 bool core_pool_charge_locked(struct core_pool *pool, uint64_t size_B)

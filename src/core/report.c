@@ -28,10 +28,18 @@ static void write_waiting(struct hd_json *j, const struct hal_waiting *w)
     hd_json_close(j, '}');
 }
 
+struct writer {
+    struct hd_json *j;
+    const struct core_device *device; /* whose kernels are written: others may share the HAL's */
+};
+
 static void write_running(void *arg, const struct hal_running *r)
 {
-    struct hd_json *j = arg;
+    const struct writer *w = arg;
+    struct hd_json *j = w->j;
 
+    if (((const struct core_context *)r->domain->owner)->device != w->device)
+        return;
     hd_json_open(j, NULL, '{');
     hd_json_str(j, "kernel", r->kernel);
     hd_json_index(j, "grid", r->grid);
@@ -61,13 +69,15 @@ static uint64_t memory_B(const struct core_device *d)
 
 static void write_device(struct hd_json *j, struct core_device *d, unsigned index, bool has_kernels)
 {
+    struct writer w = {j, d};
+
     hd_json_open(j, NULL, '{');
     hd_json_u64(j, "device", index);
     hd_json_str(j, "name", d->hal->info.name);
     hd_json_u64(j, "memory_B", memory_B(d));
     if (d->hal->ops->report && has_kernels) {
         hd_json_open(j, "kernels", '[');
-        d->hal->ops->report(d->hal, write_running, j);
+        d->hal->ops->report(d->hal, write_running, &w);
         hd_json_close(j, ']');
     } else {
         hd_json_str(j, "kernels", NULL);
@@ -131,6 +141,16 @@ static void print_running(void *arg, const struct hal_running *r)
     }
 }
 
+/* Of those that share a device of the HAL. */
+static bool is_first(unsigned ordinal)
+{
+    unsigned i = 0;
+
+    while (core_device_at((int)i)->hal != core_device_at((int)ordinal)->hal)
+        i++;
+    return i == ordinal;
+}
+
 static void interrupt_tell(void)
 {
     struct hd_buf text;
@@ -139,7 +159,7 @@ static void interrupt_tell(void)
     pthread_mutex_lock(&asking);
     for (unsigned i = 0; i < core_device_count(); i++) {
         struct hal_device *hal = core_device_at(i)->hal;
-        if (hal->ops->report)
+        if (hal->ops->report && is_first(i))
             hal->ops->report(hal, print_running, &text);
     }
     pthread_mutex_unlock(&asking);

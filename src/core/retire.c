@@ -109,6 +109,7 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
 static void tell_as(struct core_retirement *r, enum heddle_event_kind kind)
 {
     struct heddle_event event = {.kind = (uint8_t)kind, .phase = HEDDLE_PHASE_POINT};
+    const struct hal_clock *clock = &r->ctx->device->hal->info.clock;
     const struct hal_stamp *stamp;
 
     event.correlation = r->correlation;
@@ -121,8 +122,10 @@ static void tell_as(struct core_retirement *r, enum heddle_event_kind kind)
         event.packet.op = r->packets[i].op;
         event.packet.work = &r->packets[i].work;
         stamp = hal_ring_stamp(r->ring, r->position + i);
-        event.packet.start_ns = atomic_load_explicit(&stamp->start_ns, memory_order_relaxed);
-        event.packet.end_ns = atomic_load_explicit(&stamp->end_ns, memory_order_relaxed);
+        event.packet.start_ns = hal_clock_host_ns(
+            clock, atomic_load_explicit(&stamp->start_ticks, memory_order_relaxed));
+        event.packet.end_ns =
+            hal_clock_host_ns(clock, atomic_load_explicit(&stamp->end_ticks, memory_order_relaxed));
         if (kind == HEDDLE_EVENT_DONE) /* its listener knows when it was told */
             event.time_ns = event.packet.end_ns;
         core_tap_emit(&event);

@@ -4,7 +4,7 @@
 
 struct hal_kernel;
 struct hal_sample;
-/* hal_device.sampled */
+/* hal_client_ops.sampled */
 void core_sampled(const struct hal_kernel *kernel, const struct hal_sample *sample);
 
 #endif

@@ -20,6 +20,22 @@
 
 /* ---- life */
 
+/* To the multiprocessors of the device, or to those of them that `green` has. */
+static void queue_limit(struct hal_queue *queue, const struct core_device *device,
+                        const struct core_green *green)
+{
+    struct hal_sms sms = {0};
+
+    if (!green && device->parts == 1) {
+        hal_queue_sms_set(queue, NULL);
+        return;
+    }
+    for (uint32_t sm = 0; sm < (uint32_t)device->units; sm++)
+        if (!green || core_sms_has(&green->sms, sm))
+            hal_sms_add(&sms, device->sm_first + sm);
+    hal_queue_sms_set(queue, &sms);
+}
+
 enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
                                       struct hal_queue **out_queue)
 {
@@ -34,6 +50,7 @@ enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
             *out_queue = queue;
             core_retire_settle(); /* its stamps are read before it is used again */
             queue->depth = 0;
+            queue_limit(queue, ctx->device, NULL);
             ctx->idle_queues.at[i] = hd_vec_last(&ctx->idle_queues);
             ctx->idle_queues.len--;
             return HD_OK;
@@ -43,6 +60,7 @@ enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
     if (!hd_vec_reserve(&ctx->idle_queues, ctx->nqueues + 1))
         return hd_error(HD_NO_MEMORY, "stream");
     HD_TRY(hal->ops->queue_create(ctx->domain, priority, out_queue));
+    queue_limit(*out_queue, ctx->device, NULL);
     ctx->nqueues++;
     return HD_OK;
 }
@@ -87,15 +105,6 @@ static void stream_link_locked(struct core_context *ctx, struct core_stream *str
         atomic_fetch_add(&ctx->nblocking, 1);
 }
 
-static void queue_limit(struct hal_queue *queue, const struct core_green *green)
-{
-    struct hal_sms sms;
-
-    if (green)
-        memcpy(&sms, &green->sms, sizeof(sms));
-    hal_queue_sms_set(queue, green ? &sms : NULL);
-}
-
 static enum hd_status gate_pass_locked(struct core_stream *stream, const struct core_gate *gate)
 {
     union hal_packet wait;
@@ -127,7 +136,8 @@ static enum hd_status stream_open_locked(struct core_context *ctx, struct core_s
     if (ctx->closing)
         return hd_error(HD_BAD_ARG, "the context was destroyed");
     HD_TRY(core_queue_take_locked(ctx, stream->priority, &stream->queue));
-    queue_limit(stream->queue, stream->green);
+    if (stream->green)
+        queue_limit(stream->queue, ctx->device, stream->green);
     stream->id = ++ctx->next_id;
     if (ctx->legacy) {
         core_context_ref(ctx);

@@ -423,7 +423,7 @@ static uint64_t xid_of(enum hd_status status)
 
 static void registry_tell_fault(struct hal_domain *domain)
 {
-    const struct core_context *ctx = domain->failed_arg;
+    const struct core_context *ctx = domain->owner;
 
     if (hal_fault_status(domain->fault) != HD_CANCELLED)
         reg_tell_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
@@ -439,7 +439,7 @@ void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *pla
     if (!core_tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
         return;
     assert(hal_fault_status(fault) != HD_OK);
-    event.context = core_context_handle(domain->failed_arg);
+    event.context = core_context_handle(domain->owner);
     event.fault.kernel = place->kernel;
     event.fault.message = fault->message;
     event.fault.status = hal_fault_status(fault);

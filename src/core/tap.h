@@ -39,7 +39,7 @@ void core_tap_stream(struct core_context *ctx, void *handle, uint32_t flags);
 void core_tap_memory(const struct core_block *block, struct core_stream *stream, bool is_freed);
 /* A module that was loaded, with its variables. */
 void core_tap_module(struct core_module *module);
-/* hal_domain.failed of a context's. */
+/* hal_client_ops.failed */
 struct hal_fault_place;
 void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place);
 /* Subscribes what HEDDLE_DEBUG asks for (tap_log.c). */

@@ -2,13 +2,15 @@
 #include "core/texture.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <sys/mman.h>
 
 #include "base/list.h"
 #include "core/core.h"
 #include "core/tap.h"
+#include "hal/hal.h"
 #include "model/texture.h"
 
-_Static_assert(sizeof(struct ir_texture) <= CORE_TEXTURE_VIEW_B, "a view fits its object");
 _Static_assert(sizeof(struct ir_texture_level) == sizeof(struct core_array_level) &&
                    offsetof(struct ir_texture_level, depth) ==
                        offsetof(struct core_array_level, depth),
@@ -254,9 +256,62 @@ static enum hd_status texel_of(const struct core_texture_desc *d, struct core_te
     return d->has_view ? view_format(d->view_format, out_texel) : HD_OK;
 }
 
+/* ---- what devices see */
+
+static struct {
+    struct ir_texture_table *table; /* constant once there are devices */
+    int fd;
+} seen = {.fd = -1};
+
+enum hd_status core_textures_reserve(bool shared)
+{
+    void *at = NULL;
+
+    if (seen.table)
+        return HD_OK; /* opening the devices failed before and is tried again */
+    if (shared) {
+        HD_TRY(hal_shared_create("heddle-textures", sizeof(*seen.table), &seen.fd, &at));
+    } else {
+        at = mmap(NULL, sizeof(*seen.table), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            return hd_error(HD_NO_MEMORY, "table of textures: %s", strerror(errno));
+    }
+    seen.table = at;
+    seen.table->slot_B = sizeof(struct ir_texture_slot);
+    return HD_OK;
+}
+
+void core_texture_answer(struct hal_client_ops *client)
+{
+    client->textures = seen.table;
+    client->textures_fd = seen.fd;
+}
+
+static struct ir_texture_slot *slot_of(const struct core_texture *texture)
+{
+    uint64_t handle = (uintptr_t)core_texture_handle(texture);
+
+    return &seen.table->slots[IR_TEXTURE_SLOT(handle)];
+}
+
+/* Nobody but who makes the texture, or who destroys it, writes its slot. */
+static void show(const struct core_texture *texture, const struct ir_texture *view)
+{
+    uint64_t handle = (uintptr_t)core_texture_handle(texture);
+    uint32_t slot = IR_TEXTURE_SLOT(handle), used = atomic_load(&seen.table->used);
+
+    assert(slot < IR_TEXTURE_SLOTS && !atomic_load(&slot_of(texture)->handle));
+    slot_of(texture)->texture = *view;
+    atomic_store_explicit(&slot_of(texture)->handle, handle, memory_order_release);
+    while (used <= slot && !atomic_compare_exchange_weak(&seen.table->used, &used, slot + 1))
+        ;
+}
+
 /* ---- life */
 
-static enum hd_status publish(struct core_texture *texture, struct core_texture **out_texture)
+static enum hd_status publish(struct core_texture *texture, const struct ir_texture *view,
+                              struct core_texture **out_texture)
 {
     struct core_context *ctx = texture->ctx;
     bool closing;
@@ -266,6 +321,7 @@ static enum hd_status publish(struct core_texture *texture, struct core_texture 
     if (!closing) {
         hd_list_push(&ctx->textures, texture);
         core_object_publish(&texture->object);
+        show(texture, view);
         *out_texture = core_texture_ref(texture);
     }
     hd_lock_release(&ctx->lock);
@@ -287,10 +343,13 @@ static enum hd_status make(struct core_context *ctx, const struct ir_texture *vi
     if (!texture)
         return hd_error(HD_NO_MEMORY, "texture");
     texture->ctx = core_context_ref(ctx);
+    if (texture->object.index >= IR_TEXTURE_SLOTS) {
+        core_texture_unref(texture);
+        return hd_error(HD_NO_MEMORY, "more than %u textures and surfaces", IR_TEXTURE_SLOTS);
+    }
     texture->is_surface = view->is_surface;
-    memcpy(texture->view, view, sizeof(*view));
     memcpy(texture->api, api, api_B);
-    return publish(texture, out_texture);
+    return publish(texture, view, out_texture);
 }
 
 enum hd_status core_texture_create(struct core_context *ctx, const struct core_texture_desc *desc,
@@ -339,6 +398,7 @@ bool core_texture_destroy(struct core_texture *texture)
 {
     if (!core_object_retire(&texture->object))
         return false;
+    atomic_store(&slot_of(texture)->handle, 0);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_TEXTURE, texture->ctx, core_texture_handle(texture), true);
     core_texture_unref(texture);
@@ -355,12 +415,4 @@ void core_texture_finalise(struct core_texture *texture)
     hd_lock_release(&ctx->lock);
     core_handle_free(texture);
     core_context_unref(ctx);
-}
-
-const struct ir_texture *core_texture_find(uint64_t handle)
-{
-    const struct core_texture *texture =
-        core_handle_peek(CORE_TEXTURE, (const void *)(uintptr_t)handle);
-
-    return texture ? (const struct ir_texture *)(const void *)texture->view : NULL;
 }

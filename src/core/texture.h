@@ -1,7 +1,7 @@
 /*
  * Texture and surface objects (texture.c): what a program says about one, checked and turned into
- * what a device reads (model/texture.h). The handle is what kernels get; devices find the object by
- * it without a lock (core_texture_find). Included by core/core.h.
+ * what a device reads (model/texture.h). The handle is what kernels get; devices find the object by it
+ * without a lock, in a table (ir_texture_find()). Included by core/core.h.
  *
  * An object refers to its array or memory by address and has no reference to either: CUDA leaves
  * what happens undefined when these go first. Numbers are the API's.
@@ -14,7 +14,6 @@
 #include "core/array.h"
 
 #define CORE_TEXTURE_ALIGN_B 256u /* of memory: as all blocks are */
-#define CORE_TEXTURE_VIEW_B  800
 #define CORE_TEXTURE_API_B   400
 
 /* CU_RESOURCE_TYPE_* */
@@ -55,9 +54,8 @@ struct core_texture {
     struct core_object object;
     struct core_context *ctx;
     bool is_surface;
-    alignas(8) unsigned char view[CORE_TEXTURE_VIEW_B]; /* struct ir_texture */
-    alignas(8) unsigned char api[CORE_TEXTURE_API_B];   /* what the API was told, for the API */
-    struct core_texture *next, **link;                  /* ctx->lock */
+    alignas(8) unsigned char api[CORE_TEXTURE_API_B]; /* what the API was told, for the API */
+    struct core_texture *next, **link;                /* ctx->lock */
 };
 
 /*
@@ -75,8 +73,12 @@ enum hd_status core_sampler_create(struct core_context *ctx, const struct core_t
 /* The device must be done with it. */
 bool core_texture_destroy(struct core_texture *texture);
 
-struct ir_texture;
-/* hal_device.texture */
-const struct ir_texture *core_texture_find(uint64_t handle);
+/*
+ * The table of what handles name, for devices. HD_NO_MEMORY. `shared`: in memory that a device of
+ * another process can map; else a child of fork() has its own, as of everything else.
+ */
+enum hd_status core_textures_reserve(bool shared) HD_MUST_CHECK;
+struct hal_client_ops;
+void core_texture_answer(struct hal_client_ops *client);
 
 #endif

@@ -32,11 +32,15 @@ struct dbg_text {
 struct dbg_program;
 struct ir_module;
 
+/* The debugger lets the program go on: dbg_wanted() of a program has changed. Locks are held: it
+ * calls nothing of this header but that. */
+typedef void dbg_told_fn(const struct dbg_program *program);
+
 /*
  * `where`: `unix:PATH`, `:PORT` or `HOST:PORT`. Returns when the debugger lets the program go on.
  * HD_BAD_ARG, HD_IO, HD_NO_MEMORY.
  */
-enum hd_status dbg_start(const char *where) HD_MUST_CHECK;
+enum hd_status dbg_start(const char *where, dbg_told_fn *told) HD_MUST_CHECK;
 /* Did dbg_start() succeed in this process? */
 bool dbg_is_active(void);
 
@@ -51,7 +55,7 @@ void dbg_program_global(struct dbg_program *program, const char *name, uint64_t 
 /* Shall launches of its kernels be debuggable? */
 bool dbg_wants(const struct dbg_program *program);
 /* The same without a wait: as it was when the debugger last let the program go on. */
-const _Atomic bool *dbg_wanted(const struct dbg_program *program);
+bool dbg_wanted(const struct dbg_program *program);
 /*
  * A core dump (dump.h), for one debugger, which finds the threads as they were: this process runs
  * nothing. Returns when the debugger has gone. HD_IO; HD_BAD_IMAGE: it is no core dump; HD_CORRUPT:

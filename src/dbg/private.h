@@ -107,6 +107,7 @@ struct dbg {
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
     bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
+    dbg_told_fn *told;   /* constant once the server runs; NULL: nobody */
     bool interrupted;    /* GDB asked for a stop */
     bool ends;           /* GDB asked for the program's end */
     bool break_on_launch;

@@ -146,14 +146,18 @@ static bool wants_locked(const struct dbg_program *program)
 
 void dbg_wanted_set_locked(void)
 {
-    for (size_t i = 0; i < dbg.programs.len; i++)
-        atomic_store_explicit(&dbg.programs.at[i]->wanted, wants_locked(dbg.programs.at[i]),
-                              memory_order_relaxed);
+    for (size_t i = 0; i < dbg.programs.len; i++) {
+        struct dbg_program *program = dbg.programs.at[i];
+        bool wants = wants_locked(program);
+
+        if (atomic_exchange(&program->wanted, wants) != wants && dbg.told)
+            dbg.told(program);
+    }
 }
 
-const _Atomic bool *dbg_wanted(const struct dbg_program *program)
+bool dbg_wanted(const struct dbg_program *program)
 {
-    return &program->wanted;
+    return atomic_load(&program->wanted);
 }
 
 bool dbg_wants(const struct dbg_program *program)

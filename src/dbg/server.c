@@ -497,9 +497,11 @@ bool dbg_is_active(void)
     return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-enum hd_status dbg_start(const char *where)
+enum hd_status dbg_start(const char *where, dbg_told_fn *told)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
+
+    dbg.told = told;
 
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));

@@ -1,6 +1,6 @@
 /*
  * The hardware abstraction layer: what core asks of a device. What it says to one, packet by
- * packet, is hal/packet.h.
+ * packet, is hal/packet.h; what a device asks of core is hal/client.h.
  *
  *     core ──► hal_device (ops) ── module_load ──► hal_module ── kernel_get ──► hal_kernel
  *                    ├─────────── domain_create ─► hal_domain: what faults and is limited together
@@ -39,15 +39,11 @@
 
 #include "base/lock.h"
 #include "base/status.h"
+#include "hal/client.h"
 #include "hal/packet.h"
 #include "registry/use.h"
 
 struct ir_module;
-struct hal_sample;
-struct ir_observer;
-struct ir_runtime_io;
-struct ir_texture;
-struct ir_replicas;
 
 struct hal_device;
 struct hal_domain;
@@ -66,25 +62,6 @@ enum hal_limit {
     HAL_LIMIT_COUNT
 };
 
-/*
- * The CUDA runtime that kernels call (ir/device_runtime.h). What a grid asks for, launches above
- * all, is only written down; it is submitted when the grid is over, and the grid's packet retires
- * when all of that is done. (docs/decisions/0095)
- */
-struct hal_runtime {
-    /*
-     * A call by a thread of the grid of `kernel`, in `queue`. *children, NULL when the grid begins,
-     * is what was written down. Any thread; takes locks, but none that is held while waiting.
-     */
-    void (*call)(struct hal_queue *queue, struct hal_kernel *kernel, _Atomic(void *) *children,
-                 struct ir_runtime_io *io);
-    /*
-     * The grid is over, or its domain has failed: submits or drops `children`, which is gone then.
-     * *out_wait is a WAIT packet that holds when everything is done. Compiles: not on a worker.
-     */
-    void (*submit)(struct hal_queue *queue, void *children, union hal_packet *out_wait);
-};
-
 /* Common part of every device's domain. */
 struct hal_domain {
     struct hal_device *device;
@@ -95,13 +72,13 @@ struct hal_domain {
     struct hd_lock lock; /* queues */
     struct hal_queue *queues;
     struct hal_domain *next, **link; /* in device->domains */
+    void *owner;                     /* core's: set before the first queue */
     /*
-     * Set by core before the first queue, or NULL: told once what failed, by the thread that ran
-     * it, which may hold locks. `place` is valid during the call.
+     * Where what the domain's work does is counted (registry/use.h): core may give it another place
+     * before the first queue, the device's until then. reg_begin() and reg_end() are for kernels
+     * and for copies that are jobs.
      */
-    void (*failed)(struct hal_domain *domain, const struct hal_fault_place *place);
-    void *failed_arg;
-    const struct hal_runtime *runtime; /* set by core before the first queue, or NULL */
+    struct reg_use *use;
 };
 
 enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *device) HD_MUST_CHECK;
@@ -246,8 +223,6 @@ static inline bool hal_queue_is_idle(const struct hal_queue *queue)
  */
 #define HAL_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 
-/* ---- modules and kernels */
-
 /*
  * A program as a device sees it before any kernel is asked for; its code comes kernel by kernel
  * (kernel_get). Functions and module-scope variables have dense numbers that hold for the whole
@@ -262,6 +237,13 @@ struct hal_program {
     const uint64_t *var_va; /* address of each variable, 0 for shared ones */
     /* Its text, for reports of failures, or NULL; must outlive the module. */
     const char *ptx;
+    /*
+     * Code made offline, in the device's own form, or NULL: the whole program. Valid during
+     * module_load. Then kernel_get takes no IR: `code` is NULL.
+     */
+    const void *image;
+    size_t image_B;
+    const char *image_kind; /* "heddle-isa": what the image says that it is */
 };
 
 struct hal_module {
@@ -272,21 +254,15 @@ struct hal_module {
 
 struct hal_kernel {
     struct hal_module *module;
-    uint32_t index; /* its number in the program */
-    uint64_t id;    /* for dispatch packets: hal_kernel_publish() */
-    /* What runs in its place, if it is prepared, while `*when` is true: a dispatch looks when it
-     * begins. NULL: nothing. Both stay as long as the kernel. */
-    _Atomic(struct hal_kernel *) instead;
-    const _Atomic bool *when; /* set before `instead` */
+    uint32_t index;                       /* its number in the program */
+    uint64_t id;                          /* for dispatch packets: hal_kernel_publish() */
+    _Atomic(struct hal_kernel *) instead; /* hal_device_ops.kernel_instead */
 };
 
-/* Whether a dispatch that begins now shall take another kernel: NULL: it shall not. */
+/* For devices: what a dispatch that begins now takes in the kernel's place, or NULL. */
 static inline struct hal_kernel *hal_kernel_instead(struct hal_kernel *kernel)
 {
-    struct hal_kernel *other = atomic_load_explicit(&kernel->instead, memory_order_acquire);
-
-    return HD_UNLIKELY(other) && atomic_load_explicit(kernel->when, memory_order_relaxed) ? other
-                                                                                          : NULL;
+    return atomic_load_explicit(&kernel->instead, memory_order_acquire);
 }
 
 struct hal_kernel_info {
@@ -346,29 +322,44 @@ enum hal_attribute {
     HAL_ATTRIBUTE_END
 };
 
+/*
+ * A device's clock: TIMESTAMP packets and stamps hold its ticks. It runs as long as the device and
+ * never jumps. Device time is turned into host time, CLOCK_MONOTONIC, here and nowhere else.
+ * (docs/decisions/0142)
+ */
+struct hal_clock {
+    uint64_t hz;             /* ticks in a second */
+    uint64_t ticks, host_ns; /* the same moment by both clocks */
+};
+/* The host's clock, which devices have unless they say otherwise. */
+#define HAL_CLOCK_HOST {.hz = 1000000000u}
+/* The host's time at which the device's clock shows, or has shown, `ticks`. */
+static inline uint64_t hal_clock_host_ns(const struct hal_clock *clock, uint64_t ticks)
+{
+    int64_t since = (int64_t)(ticks - clock->ticks);
+
+    if (HD_UNLIKELY(clock->hz != 1000000000u))
+        since = (int64_t)((__int128)since * 1000000000 / (__int128)clock->hz);
+    return clock->host_ns + (uint64_t)since;
+}
+/* From one reading to another; negative when the second is the earlier one. */
+static inline double hal_clock_between_ns(const struct hal_clock *clock, uint64_t from, uint64_t to)
+{
+    return (double)(int64_t)(to - from) * (1e9 / (double)clock->hz);
+}
+
 struct hal_device_info {
     const char *name;   /* of the backend: "cpu" */
     const char *target; /* what kernel_get's code is to be optimised for (opt/opt.h): "common" */
     char description[96];
     unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
     int priority_greatest; /* of queues: 0 down to this */
-    bool checks_accesses;  /* in strict mode asks hal_device.refusal, as it says */
+    struct hal_clock clock;
+    bool checks_accesses; /* in strict mode asks client.refusal, as it says */
 };
 
 /* Rings of destroyed queues that a device keeps: making one costs as much as 30 launches. */
 #define HAL_IDLE_RINGS 16
-
-/*
- * Who wants to know what threads of the host do for launches (count/host.h). Of each launch:
- * begin() before a thread works on it, then any thread enter() when it begins to, and leave() when
- * it has done what it could, any number of times; end() when all have left and it is over.
- */
-struct hal_meter {
-    void *(*begin)(const struct hal_dispatch *p); /* NULL: not this one */
-    void (*enter)(void *launch);
-    void (*leave)(void *launch);
-    void (*end)(void *launch);
-};
 
 struct hal_device {
     const struct hal_device_ops *ops;
@@ -382,57 +373,8 @@ struct hal_device {
     uint64_t patience_ns;     /* of watchdogs; 0: endless */
     uint32_t nsms;            /* multiprocessors that are reported; set by core before any work */
     _Atomic bool has_limited; /* a queue has been limited to some of them: stays */
-    /*
-     * Where a device counts what it does (registry/use.h): core may give it another place before
-     * the first queue, own_use is what it has until then. reg_begin() and reg_end() are for kernels
-     * and for copies that are jobs.
-     */
-    struct reg_use *use, own_use;
-    /*
-     * Set by core before any work, in strict mode; else NULL. Why a kernel may not touch these
-     * bytes, or NULL when it may. A device that checks accesses asks before each and faults with
-     * HD_ILLEGAL_ADDRESS and the reason; its own windows (shared, local, parameters) and heap are
-     * its own affair. What lies inside [space_va, space_va + space_B) is not accessible while it is
-     * refused, so there a device may rely on the signal, and ask for the reason afterwards.
-     */
-    const char *(*refusal)(uint64_t va, uint64_t size_B);
-    uint64_t space_va, space_B;
-    /*
-     * Set by core before any work; NULL in tests: the allocation of device memory that is nearest
-     * to an address among the device's; false: it is none of them. For messages; takes locks.
-     */
-    bool (*nearest)(uint64_t va, uint64_t *out_base, uint64_t *out_size_B);
-    /*
-     * Set by core before any work; NULL: nobody observes kernels. Else their code has probes
-     * (ir/probe.h), and a device tells this.
-     */
-    const struct ir_observer *observer;
-    /*
-     * Likewise, before any module; NULL: nobody wants to know. Launches whose blocks wait for each
-     * other are not told of: threads take turns among them.
-     */
-    const struct hal_meter *meter;
-    /*
-     * Set by core before anything is sampled: told of samples, at hal_device_ops.samples_tell() and
-     * before a kernel goes. `file` is the module's. Called with a lock held.
-     */
-    void (*sampled)(const struct hal_kernel *kernel, const struct hal_sample *sample);
-    /*
-     * Set by core before any work; NULL in tests: what a texture or surface handle names, or NULL.
-     * Neither locks nor waits. The object stays readable memory; that it stays the same while a
-     * kernel uses it is the program's business.
-     */
-    const struct ir_texture *(*texture)(uint64_t handle);
-    /*
-     * Likewise: where the replicas of a multimem address are (model/multimem.h); false: it is none,
-     * or memory is missing behind it. Takes a lock: nobody may be stopped in the middle of it.
-     */
-    bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
-    /*
-     * Likewise, for who observes kernels: where the program itself has the replicas mapped, which
-     * is where its other accesses meet them; of what it has not, as `replicas`.
-     */
-    bool (*program_replicas)(uint64_t address, struct ir_replicas *out_replicas);
+    struct reg_use own_use;   /* of domains that have no other */
+    struct hal_client_ops client; /* constant; all NULL when nobody answers */
 };
 
 /* A kernel that runs, and what blocks of it that wait are at. */
@@ -443,6 +385,7 @@ struct hal_waiting {
 };
 struct hal_running {
     const char *kernel;
+    const struct hal_domain *domain;
     uint32_t grid[3], block[3];
     uint64_t grid_id;
     uint64_t running_ns;
@@ -478,7 +421,11 @@ struct hal_device_ops {
      */
     void (*describe)(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END]);
 
-    /* Copies what it keeps of the description. There is no code yet. */
+    /*
+     * Copies what it keeps of the description. There is no code yet, unless there is an image. A
+     * device that takes no images of the kind, or none at all, refuses it by name:
+     * HD_NOT_SUPPORTED, hal_program_refuse_image(). HD_BAD_IMAGE: it is damaged.
+     */
     enum hd_status (*module_load)(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module) HD_MUST_CHECK;
     /* No packet may refer to the module any more. Frees its kernels. */
@@ -503,6 +450,13 @@ struct hal_device_ops {
      */
     enum hd_status (*kernel_prepare)(struct hal_kernel *kernel, const uint32_t grid[3],
                                      const uint32_t block[3]) HD_MUST_CHECK;
+
+    /*
+     * From now on a dispatch of `kernel` that begins runs `other` in its place, if that is prepared
+     * for its block size; NULL: no more. Any time, any number of times, until one of them is
+     * unloaded. NULL: the device cannot, and dispatches run what they name.
+     */
+    void (*kernel_instead)(struct hal_kernel *kernel, struct hal_kernel *other);
 
     enum hd_status (*domain_create)(struct hal_device *device, struct hal_domain **out_domain)
         HD_MUST_CHECK;
@@ -559,6 +513,8 @@ struct hal_device_ops {
     /* Gives pages back to the host; they read as 0 when next touched. */
     void (*mem_discard)(struct hal_mem *mem, uint64_t offset_B, uint64_t size_B);
 
+    /* What the device's clock shows now. NULL: it is the host's. */
+    uint64_t (*clock_now)(struct hal_device *device);
     /* Writes out what the domain's kernels printed so far. Called at synchronisation points. */
     void (*printf_flush)(struct hal_domain *domain);
     /*
@@ -571,30 +527,38 @@ struct hal_device_ops {
      * none are. NULL, with the next one: the device cannot.
      */
     enum hd_status (*sample)(struct hal_device *device, uint64_t period_ns) HD_MUST_CHECK;
-    /* Tells hal_device.sampled of what there is. */
+    /* Tells client.sampled of what there is. */
     void (*samples_tell)(struct hal_device *device);
 };
 
-/* Common part of every device (hal_device.c). */
-void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops);
+/* Common part of every device (hal_device.c). `client` is copied; NULL: nobody answers. */
+void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops,
+                     const struct hal_client_ops *client);
 void hal_device_fini(struct hal_device *device);
 /* The attributes of a device: defaults, and what it says itself. */
 void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END]);
 
 /*
  * The devices that are linked in: one row each, a row without a name ends the table (src/dev).
- * hal_device_create() makes the one that is called `name`. HD_NOT_FOUND lists what there is.
+ * hal_device_create() makes the one that is called `name`. HD_NOT_FOUND lists what there is. What
+ * the device asks of its user is `client`, which is copied; NULL: nothing (hal/client.h).
  */
 struct hal_backend {
     const char *name; /* value of HEDDLE_DEVICE */
     const char *doc;
-    enum hd_status (*create)(struct hal_device **out_device);
+    enum hd_status (*create)(const struct hal_client_ops *client, struct hal_device **out_device);
 };
 extern const struct hal_backend hal_backends[];
-enum hd_status hal_device_create(const char *name, struct hal_device **out_device) HD_MUST_CHECK;
+enum hd_status hal_device_create(const char *name, const struct hal_client_ops *client,
+                                 struct hal_device **out_device) HD_MUST_CHECK;
 
 /* ---- for devices */
 
+/* HD_OK when the program has no image, for devices that take none. */
+enum hd_status hal_program_refuse_image(const struct hal_device *device,
+                                        const struct hal_program *program) HD_MUST_CHECK;
+/* The op kernel_instead of a device whose dispatches look at hal_kernel_instead(). */
+void hal_kernel_set_instead(struct hal_kernel *kernel, struct hal_kernel *other);
 /* Numbers a kernel of the device: sets kernel->id. HD_NO_MEMORY, HD_LAUNCH_LIMIT (a million). */
 enum hd_status hal_kernel_publish(struct hal_device *device, struct hal_kernel *kernel)
     HD_MUST_CHECK;
@@ -637,8 +601,14 @@ void hal_shared_destroy(int fd, void *at, size_t size_B);
 /* Of a memory file that cannot shrink; 0 for anything else, which might fault under our feet. */
 uint64_t hal_shared_size(int fd);
 
-/* CLOCK_MONOTONIC in ns: what TIMESTAMP and stamps hold. */
+/* CLOCK_MONOTONIC in ns. */
 uint64_t hal_time_ns(void);
+/* What the device's clock shows: what TIMESTAMP and stamps hold. */
+static inline uint64_t hal_device_now(struct hal_device *device)
+{
+    return HD_UNLIKELY(device->ops->clock_now != NULL) ? device->ops->clock_now(device)
+                                                       : hal_time_ns();
+}
 
 /* ---- one at a time (hal_serial.c) */
 

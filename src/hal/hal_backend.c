@@ -4,14 +4,15 @@
 #include "base/str.h"
 #include "hal/hal.h"
 
-enum hd_status hal_device_create(const char *name, struct hal_device **out_device)
+enum hd_status hal_device_create(const char *name, const struct hal_client_ops *client,
+                                 struct hal_device **out_device)
 {
     struct hd_buf names;
     enum hd_status status;
 
     for (const struct hal_backend *b = hal_backends; b->name; b++)
         if (!strcmp(b->name, name))
-            return b->create(out_device);
+            return b->create(client, out_device);
     hd_buf_init(&names);
     for (const struct hal_backend *b = hal_backends; b->name; b++)
         hd_buf_printf(&names, " %s", b->name);

@@ -6,9 +6,38 @@
 #include "base/mem.h"
 #include "hal/hal.h"
 
-void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops)
+const struct hal_client_row hal_client_rows[HAL_CLIENT_OPS] = {
+#define FUNC(returns, name, arguments, reach, ...)                                                 \
+    {#name, HAL_CLIENT_##reach, offsetof(struct hal_client_ops, name)},
+#define TABLE(type, name, reach, ...)                                                              \
+    {#name, HAL_CLIENT_##reach, offsetof(struct hal_client_ops, name)},
+    HAL_CLIENT_OP_LIST(FUNC, TABLE)
+#undef FUNC
+#undef TABLE
+};
+_Static_assert(offsetof(struct hal_client_ops, textures) == HAL_CLIENT_OPS * sizeof(void *),
+               "a row for each operation");
+
+const struct hal_client_row *hal_client_ops_find(const struct hal_client_ops *client,
+                                                 enum hal_client_reach reach, unsigned *at)
+{
+    while (client && *at < HAL_CLIENT_OPS) {
+        const struct hal_client_row *row = &hal_client_rows[(*at)++];
+        void *op;
+
+        memcpy(&op, (const char *)client + row->at_B, sizeof(op));
+        if (op && row->reach == reach)
+            return row;
+    }
+    return NULL;
+}
+
+void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops,
+                     const struct hal_client_ops *client)
 {
     device->ops = ops;
+    device->info.clock = (struct hal_clock)HAL_CLOCK_HOST;
+    device->client = client ? *client : (struct hal_client_ops){0};
     memset(&device->kernels, 0, sizeof(device->kernels));
     hd_lock_init(&device->kernels.lock, HD_RANK_LEAF, "kernel table");
     hd_lock_init(&device->domains_lock, HD_RANK_QUEUE, "domains");
@@ -17,7 +46,6 @@ void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops
     device->nidle_rings = 0;
     device->patience_ns = hal_patience_ns();
     memset(&device->own_use, 0, sizeof(device->own_use));
-    device->use = &device->own_use;
 }
 
 void hal_device_fini(struct hal_device *device)
@@ -46,6 +74,21 @@ void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBU
 }
 
 /* ---- kernels */
+
+enum hd_status hal_program_refuse_image(const struct hal_device *device,
+                                        const struct hal_program *program)
+{
+    if (!program->image)
+        return HD_OK;
+    return hd_error(HD_NOT_SUPPORTED,
+                    "module %s: the %s device takes no images of kind '%s', only IR", program->name,
+                    device->info.name, program->image_kind ? program->image_kind : "");
+}
+
+void hal_kernel_set_instead(struct hal_kernel *kernel, struct hal_kernel *other)
+{
+    atomic_store_explicit(&kernel->instead, other, memory_order_release);
+}
 
 static struct hal_kernel_slot *slot_of(struct hal_kernel_table *table, uint32_t index)
 {

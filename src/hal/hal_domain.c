@@ -26,7 +26,8 @@ enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *dev
     domain->device = device;
     domain->fault = &domain->own_fault;
     domain->memfd = -1;
-    domain->failed = NULL;
+    domain->owner = NULL;
+    domain->use = &device->own_use;
     hal_domain_reset(domain);
     hd_lock_init(&domain->lock, HD_RANK_LEAF, "domain");
     domain->queues = NULL;
@@ -89,8 +90,8 @@ bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t 
     domain->device->ops->printf_flush(domain);
     if (!hal_fault_raise_at(domain->fault, status, address, place, message))
         return false;
-    if (domain->failed)
-        domain->failed(domain, place);
+    if (domain->device->client.failed)
+        domain->device->client.failed(domain, place);
     return true;
 }
 

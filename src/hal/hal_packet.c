@@ -253,9 +253,10 @@ HD_ATOMICS_MAY_FAULT bool hal_sem_holds(const struct hal_sem *wait, const void *
     return compare(wait->compare, s, wait->value, bits);
 }
 
-HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at)
+HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at,
+                                        struct hal_device *device)
 {
-    uint64_t value = p->head.op == HAL_OP_TIMESTAMP ? hal_time_ns() : p->value;
+    uint64_t value = p->head.op == HAL_OP_TIMESTAMP ? hal_device_now(device) : p->value;
     _Atomic uint64_t *s64 = at;
     _Atomic uint32_t *s32 = at;
 

@@ -143,8 +143,8 @@ static void copy_stamp(struct hal_server *server, uint64_t position)
     const struct hal_stamp *from = hal_ring_stamp(server->queue->ring, position);
     struct hal_stamp *to = hal_ring_stamp(server->ring, position);
 
-    atomic_store(&to->start_ns, atomic_load(&from->start_ns));
-    atomic_store(&to->end_ns, atomic_load(&from->end_ns));
+    atomic_store(&to->start_ticks, atomic_load(&from->start_ticks));
+    atomic_store(&to->end_ticks, atomic_load(&from->end_ticks));
 }
 
 /* Tells the submitter what has retired meanwhile; whether anything has. */

@@ -187,8 +187,9 @@ void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet);
 extern const char hal_sem_gone[];
 /* Does the semaphore at `at` satisfy a WAIT packet? */
 bool hal_sem_holds(const struct hal_sem *wait, const void *at);
-/* Does what a SIGNAL or TIMESTAMP packet says to the semaphore at `at`. */
-void hal_sem_apply(const struct hal_sem *signal, void *at);
+struct hal_device;
+/* Does what a SIGNAL or TIMESTAMP packet says to the semaphore at `at`; `device` has the time. */
+void hal_sem_apply(const struct hal_sem *signal, void *at, struct hal_device *device);
 
 /*
  * Checks a packet that comes from elsewhere against its rows and the ring's bounds, so that any

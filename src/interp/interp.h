@@ -27,7 +27,7 @@
 #include "ir/ir.h"
 
 struct ir_observer;
-struct ir_texture;
+struct ir_texture_table;
 struct ir_replicas;
 struct ir_schedule;
 
@@ -79,8 +79,8 @@ struct interp_launch {
     uint32_t envreg[2];
     const struct interp_ops *ops; /* may be NULL */
     void *ctx;
-    /* The texture or surface of a handle, or NULL; may be NULL when no kernel asks. */
-    const struct ir_texture *(*texture)(uint64_t handle);
+    /* What handles of textures and surfaces name; may be NULL when no kernel asks. */
+    const struct ir_texture_table *textures;
     /* Of a multimem address (model/multimem.h); may be NULL. */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     /* Who is told by probes, and what its launch_begin() said; NULL: nobody. */

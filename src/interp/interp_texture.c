@@ -9,7 +9,7 @@ enum { WORDS_MAX = 24, TEXEL_MAX_B = 16 };
 static const struct ir_texture *find(struct interp_thread *t, uint64_t handle)
 {
     const struct interp_launch *l = t->cta->run->launch;
-    return l->texture ? l->texture(handle) : NULL;
+    return ir_texture_find(l->textures, handle);
 }
 
 /* What a handle names; or what the handle names that lies where it points to. */

@@ -154,7 +154,7 @@ struct ir_probe_launch {
     struct ir_probe_range *ranges; /* by number of the probe; NULL: this device always asks */
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
     /* As struct hal_device has it; NULL: this device has none. */
-    const struct ir_texture *(*texture)(uint64_t handle);
+    const struct ir_texture_table *textures;
     /* hal_device.program_replicas; NULL: this device has none. */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     uint64_t grid_id;     /* of the dispatch packet */

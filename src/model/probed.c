@@ -18,13 +18,13 @@ static bool careful_read(uint64_t va, void *out, size_t size_B)
 
 const struct ir_texture *ir_probed_object(const struct ir_probe_launch *about, uint64_t handle)
 {
-    const struct ir_texture *object = about->texture ? about->texture(handle) : NULL;
+    const struct ir_texture *object = ir_texture_find(about->textures, handle);
     uint64_t named;
 
-    if (object || !about->texture || !handle || IR_TEXTURE_IS_HANDLE(handle) ||
+    if (object || !about->textures || !handle || IR_TEXTURE_IS_HANDLE(handle) ||
         !careful_read(handle, &named, sizeof(named)))
         return object;
-    return about->texture(named);
+    return ir_texture_find(about->textures, named);
 }
 
 bool ir_probed_map(uint64_t va, struct ir_tensor_map *out)

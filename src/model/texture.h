@@ -10,6 +10,7 @@
 #ifndef HD_MODEL_TEXTURE_H
 #define HD_MODEL_TEXTURE_H
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -69,6 +70,36 @@ struct ir_reference_init {
 
 /* Handles are numbers that no address is (core/handle.h). */
 #define IR_TEXTURE_IS_HANDLE(handle) ((handle) >> 58 != 0)
+
+/*
+ * What handles name, in one piece of memory without pointers, which a device of another process can
+ * map. Core writes, devices look, without a lock: a slot's object is there while the slot has its
+ * handle. That it stays while a kernel uses it is the program's business.
+ */
+#define IR_TEXTURE_SLOTS        (1u << 20)
+#define IR_TEXTURE_SLOT(handle) ((uint32_t)((handle) >> 4) & 0xffffff)
+struct ir_texture_slot {
+    _Atomic uint64_t handle; /* 0: nothing; written last when it comes, first when it goes */
+    struct ir_texture texture;
+};
+struct ir_texture_table {
+    _Atomic uint32_t used; /* slots that ever had an object are below this */
+    uint32_t slot_B;
+    _Alignas(64) struct ir_texture_slot slots[IR_TEXTURE_SLOTS]; /* touched as they are used */
+};
+
+/* The object, or NULL; any number may be asked for, and `table` may be NULL. */
+static inline const struct ir_texture *ir_texture_find(const struct ir_texture_table *table,
+                                                       uint64_t handle)
+{
+    uint32_t slot = IR_TEXTURE_SLOT(handle);
+
+    if (!table || !IR_TEXTURE_IS_HANDLE(handle) ||
+        slot >= atomic_load_explicit(&table->used, memory_order_acquire) ||
+        atomic_load_explicit(&table->slots[slot].handle, memory_order_acquire) != handle)
+        return NULL;
+    return &table->slots[slot].texture;
+}
 
 /*
  * Fetch, gather, queries of textures. `sampler` is the texture itself in unified mode. Fills

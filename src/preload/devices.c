@@ -115,11 +115,11 @@ LARGE(__fxstatat);
 
 void devices_start(void)
 {
-    uint64_t count = 1;
+    struct hd_env_device all[HD_ENV_DEVICES_MAX];
 
 #define X(name, ...) (void)real_##name();
     FILE_LIST(X)
 #undef X
-    (void)hd_env_u64("HEDDLE_DEVICES", &count);
-    device_count = (unsigned)count;
+    for (unsigned i = 0, n = hd_env_devices(all); i < n; i++)
+        device_count += all[i].parts;
 }

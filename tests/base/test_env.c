@@ -62,6 +62,14 @@ static void test_check(void)
     refused("HEDDLE_CPU", "quantum", "one of avx512, avx2, generic");
     refused("HEDDLE_DEVICE", "gpu", "one of cpu, interp");
     refused("HEDDLE_DEVICE", "cpu,interp", "one of cpu, interp");
+    refused("HEDDLE_DEVICES", "0", "1 to 64");
+    refused("HEDDLE_DEVICES", "65", "1 to 64");
+    refused("HEDDLE_DEVICES", "cpu,", "of cpu, interp");
+    refused("HEDDLE_DEVICES", "cpu,gpu", "a list such as");
+    refused("HEDDLE_DEVICES", "cpu/0", "a list such as");
+    refused("HEDDLE_DEVICES", "cpu/65", "a list such as");
+    refused("HEDDLE_DEVICES", "cpu/64,cpu", "a list such as");
+    refused("HEDDLE_DEVICES", "cpu/2x", "a list such as");
     refused("HEDDLE_MACHINE", "abacus", "default, t4");
     refused("HEDDLE_MEMORY", "lots", "such as 512M or 4G");
     refused("HEDDLE_CACHE_SIZE", "0", "such as 512M or 4G");
@@ -74,6 +82,31 @@ static void test_check(void)
     unsetenv("HEDDLE_CPU");
     unsetenv("HEDDLE_DEVICE");
     unsetenv("HEDDLE_LOG");
+}
+
+static void devices(const char *text, const char *kind, const char *want)
+{
+    struct hd_env_device all[HD_ENV_DEVICES_MAX];
+    struct hd_buf got;
+
+    text ? setenv("HEDDLE_DEVICES", text, 1) : unsetenv("HEDDLE_DEVICES");
+    kind ? setenv("HEDDLE_DEVICE", kind, 1) : unsetenv("HEDDLE_DEVICE");
+    hd_buf_init(&got);
+    for (unsigned i = 0, n = hd_env_devices(all); i < n; i++)
+        hd_buf_printf(&got, "%.*s*%u ", HD_STR_ARG(all[i].kind), all[i].parts);
+    eq_str(got.ptr, want, "HEDDLE_DEVICES=%s", text ? text : "");
+    hd_buf_fini(&got);
+    unsetenv("HEDDLE_DEVICES");
+    unsetenv("HEDDLE_DEVICE");
+}
+
+static void test_devices(void)
+{
+    devices(NULL, NULL, "cpu*1 ");
+    devices("2", NULL, "cpu*1 cpu*1 ");
+    devices("2", "interp", "interp*1 interp*1 ");
+    devices("cpu,interp", "interp", "cpu*1 interp*1 ");
+    devices("cpu/3,interp,cpu/2", NULL, "cpu*3 interp*1 cpu*2 ");
 }
 
 /* Warnings go to stderr: it is a file for the while. */
@@ -115,6 +148,7 @@ int main(void)
     test_read();
     test_numbers();
     test_check();
+    test_devices();
     test_warn();
     return done();
 }

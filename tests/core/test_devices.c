@@ -81,6 +81,37 @@ static void test_environment(void)
     eq_u64(count_in_child("65", NULL), CUDA_ERROR_NO_DEVICE, "and 65");
 }
 
+/* After a checkpoint a device takes the place of another one of its kind only. */
+static enum hd_status replace_in_child(unsigned a, unsigned b)
+{
+    int status, bus;
+    pid_t child = fork();
+
+    if (!child) {
+        struct core_device_pair pairs[3];
+
+        setenv("HEDDLE_DEVICES", "cpu,cpu,interp", 1);
+        if (core_init() != HD_OK)
+            _exit(99);
+        for (unsigned i = 0; i < 3; i++) {
+            (void)core_device_identity(i, pairs[i].old_uuid, &bus);
+            (void)core_device_identity(i == a ? b : i == b ? a : i, pairs[i].new_uuid, &bus);
+        }
+        _exit((int)core_devices_replace(pairs, 3));
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? (enum hd_status)WEXITSTATUS(status) : HD_INTERNAL;
+}
+
+static void test_kinds(void)
+{
+    eq_u64(count_in_child("cpu,interp", NULL), 2, "a device of each kind");
+    eq_u64(count_in_child("interp,cpu/2", "2,0"), 2, "one and a part of the other");
+    eq_u64(count_in_child("interp/2", NULL), CUDA_ERROR_NO_DEVICE, "no part has nothing");
+    eq_u64(replace_in_child(0, 1), HD_OK, "a device in the place of its like");
+    eq_u64(replace_in_child(0, 2), HD_NOT_SUPPORTED, "but not of another kind");
+}
+
 /* ---- three of four devices, the last one first */
 
 enum { DEVICES = 3, MEMORY_B = 64 << 20 };
@@ -293,6 +324,7 @@ int main(void)
     setenv("HEDDLE_MEMORY", "64M", 1);
     test_visible();
     test_environment();
+    test_kinds();
     setenv("HEDDLE_DEVICES", "4", 1);
     setenv("CUDA_VISIBLE_DEVICES", "3,0,1,-1", 1);
     success(cuInit(0), "cuInit");

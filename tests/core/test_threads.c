@@ -55,7 +55,7 @@ static unsigned misplaced(const struct recorder *r)
             hal_ring_packet(r->stream->queue->ring, r->events[i]->last->value);
 
         wrong += p->head.op != HAL_OP_TIMESTAMP ||
-                 p->sem.address != (uintptr_t)&r->events[i]->last->time_ns;
+                 p->sem.address != (uintptr_t)&r->events[i]->last->ticks;
     }
     return wrong;
 }

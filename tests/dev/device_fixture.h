@@ -27,7 +27,7 @@ struct fixture {
 static inline bool fixture_init(struct fixture *f)
 {
     memset(f, 0, sizeof(*f));
-    if (cpu_device_create(&f->device) != HD_OK || ir_module_create("test", &f->ir) != HD_OK)
+    if (cpu_device_create(NULL, &f->device) != HD_OK || ir_module_create("test", &f->ir) != HD_OK)
         return false;
     for (const struct fake_kernel *k = fake_kernels; k->name; k++)
         ir_func_create(f->ir, k->name)->is_kernel = true;

@@ -84,7 +84,7 @@ static void test_order(struct fixture *f)
  */
 static void test_counted(struct fixture *f, const char *kernel, unsigned launches, unsigned missing)
 {
-    struct reg_use *use = f->device->use;
+    struct reg_use *use = f->domain->use;
     struct hal_queue *q = fixture_queue(f);
     uint64_t none = 0, before = atomic_load(&use->launches);
     uint64_t begin_ns = hal_time_ns(), busy_ns = reg_busy_ns(use->kernel_busy, begin_ns), took_ns;

@@ -230,7 +230,7 @@ int main(void)
 {
     struct ir_module *ir = NULL;
     if (!ok(ir_read_module(text, strlen(text), "t", &ir) == HD_OK &&
-                ir_layout_windows(ir) == HD_OK && interp_device_create(&device) == HD_OK,
+                ir_layout_windows(ir) == HD_OK && interp_device_create(NULL, &device) == HD_OK,
             "set up"))
         return done();
     ok(device->ops->domain_create(device, &domain) == HD_OK, "domain");

@@ -16,7 +16,8 @@ static const char kernel_text[] =
     "  %4:b32 = sreg.b32 ctaid.x\n  %5:b32 = sreg.b32 ntid.x\n  %6:b32 = mul.u32 %4, %5\n"
     "  %7:b32 = add.u32 %6, %3\n  %8:b32 = const.b32 0x4\n  %9:b64 = mulwide.u32 %7, %8\n"
     "  %10:b64 = add.u64 %1, %9\n  %11:b32 = ld.b32.global [%10]\n  %12:b32 = add.u32 %11, %2\n"
-    "  st.b32.global [%10], %12\n  ret\n}\n";
+    "  st.b32.global [%10], %12\n  ret\n}\n"
+    "kernel @idle visible {\n  params 400\nbb0:\n  ret\n}\n";
 
 static void bump_cta(struct jit_cta *cta)
 {
@@ -28,8 +29,14 @@ static void bump_cta(struct jit_cta *cta)
         p[cta->ctaid[0] * block + t] += n;
 }
 
+static void idle_cta(struct jit_cta *cta)
+{
+    (void)cta;
+}
+
 const struct fake_kernel fake_kernels[] = {
     {"bump", {.run_cta = bump_cta, .cost_ops = UINT64_MAX}},
+    {"idle", {.run_cta = idle_cta, .cost_ops = UINT64_MAX}},
     {0},
 };
 

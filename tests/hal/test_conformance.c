@@ -75,6 +75,17 @@ static union hal_packet bump_packet(struct hal_queue *queue, uint32_t *p, uint32
     return d;
 }
 
+/* What the device tells its client. */
+static unsigned failures;
+static enum hd_status failed_status;
+
+static void on_failed(struct hal_domain *failed, const struct hal_fault_place *place)
+{
+    (void)place;
+    failures += failed == domain;
+    failed_status = hal_domain_status(failed);
+}
+
 /* ---- the requirements */
 
 static void test_memory(void)
@@ -262,8 +273,8 @@ static void test_stamps(void)
     submit(q, p);
     ok(drain(q), "%s: stamped grid", name);
     stamp = hal_ring_stamp(q->ring, hal_queue_submitted(q));
-    ok(stamp->start_ns >= before_ns && stamp->end_ns >= stamp->start_ns &&
-           stamp->end_ns <= hal_time_ns(),
+    ok(stamp->start_ticks >= before_ns && stamp->end_ticks >= stamp->start_ticks &&
+           stamp->end_ticks <= hal_time_ns(),
        "%s: a slot knows when its packet began and ended", name);
 }
 
@@ -407,6 +418,8 @@ static void test_calls_and_faults(void)
     submit(q2, call_packet(&always, true));
     ok(drain(q) && drain(q2), "%s: everything retires after a fault", name);
     eq_u64(hal_domain_status(domain), HD_ILLEGAL_ADDRESS, "%s: status of the domain", name);
+    eq_u64(failures, 1, "%s: the client is told once", name);
+    eq_u64(failed_status, HD_ILLEGAL_ADDRESS, "%s: of what is in the domain", name);
     ok(*domain->fault->message, "%s: message: %s", name, domain->fault->message);
     eq_u64(data[0], 0, "%s: later grids of the domain are skipped", name);
     eq_u64((unsigned)(skipped * 2 + always), 1, "%s: host calls only when asked for", name);
@@ -485,7 +498,7 @@ static bool second_open(struct second *s, const struct hal_backend *backend)
     struct hal_program program = {.name = "second", .nfuncs = ir->nfuncs};
 
     *s = (struct second){0};
-    return !backend->create(&s->device) &&
+    return !backend->create(NULL, &s->device) &&
            !s->device->ops->module_load(s->device, &program, &s->module) &&
            !s->device->ops->kernel_get(s->module, index, ir, &s->kernel) &&
            !s->device->ops->kernel_prepare(s->kernel, small, small) &&
@@ -539,14 +552,57 @@ static void test_two_devices(const struct hal_backend *backend)
     ok(drain(q) && data[31] == 4, "%s: and outlives it", name);
 }
 
+/* Code made offline: a device takes its own kind, and says which it does not take. */
+static void test_image(void)
+{
+    static const char bytes[64] = "no device's";
+    const struct hal_program program = {.name = "offline",
+                                        .nfuncs = 1,
+                                        .image = bytes,
+                                        .image_B = sizeof(bytes),
+                                        .image_kind = "abacus"};
+    struct hal_module *none = NULL;
+
+    eq_u64(device->ops->module_load(device, &program, &none), HD_NOT_SUPPORTED,
+           "%s: an image of another kind is refused", name);
+    ok(!none && strstr(hd_error_message(), "abacus") && strstr(hd_error_message(), name),
+       "%s: by name: %s", name, hd_error_message());
+}
+
+static void test_instead(void)
+{
+    uint32_t index = ir_module_find_func(ir, "idle")->index, small[3] = {32, 1, 1};
+    struct hal_kernel *idle;
+    static uint32_t data[32];
+
+    if (!device->ops->kernel_instead) {
+        skip("no kernel in the place of another");
+        return;
+    }
+    memset(data, 0, sizeof(data));
+    if (!ok(!device->ops->kernel_get(module, index, ir, &idle) &&
+                !device->ops->kernel_prepare(idle, small, small),
+            "%s: a second kernel", name))
+        return;
+    device->ops->kernel_instead(kernel, idle);
+    submit(q, bump_packet(q, data, 1, 1, 32));
+    ok(drain(q) && data[0] == 0, "%s: runs in the place of the first", name);
+    device->ops->kernel_instead(kernel, NULL);
+    submit(q, bump_packet(q, data, 1, 1, 32));
+    ok(drain(q) && data[0] == 1, "%s: and no more", name);
+}
+
 static bool open_device(const struct hal_backend *backend)
 {
     uint32_t block[3] = {100, 1, 1}, small[3] = {32, 1, 1};
     struct hal_program program = {.name = "test", .nfuncs = ir->nfuncs};
     struct hal_kernel_info info;
 
+    const struct hal_client_ops client = {.failed = on_failed};
+
     name = backend->name;
-    return ok(!backend->create(&device), "%s: create", name) &&
+    failures = 0;
+    return ok(!backend->create(&client, &device), "%s: create", name) &&
            ok(!device->ops->module_load(device, &program, &module), "%s: module", name) &&
            ok(!device->ops->kernel_get(module, ir_module_find_func(ir, "bump")->index, ir, &kernel),
               "%s: kernel", name) &&
@@ -602,6 +658,8 @@ int main(void)
         test_stale_kernel();
         test_limits();
         test_clusters();
+        test_image();
+        test_instead();
         test_two_devices(b);
         test_calls_and_faults();
         close_device();

@@ -36,7 +36,7 @@ __attribute__((constructor)) static void harness_init(void)
     }
     setenv("HEDDLE_THREADS", "1", 1);
     hd_fault_set(HD_FAULT_JIT_NEXT, true);
-    if (cpu_device_create(&device) != HD_OK)
+    if (cpu_device_create(NULL, &device) != HD_OK)
         abort();
     atexit(device_close);
 }
@@ -129,6 +129,18 @@ static enum hd_status run(const struct interp_launch *in, struct hal_module *mod
     return status != HD_OK ? status : hal_domain_status(domain);
 }
 
+/* Who observes kernels is said when a device is created. */
+static void observe(const struct ir_observer *observer)
+{
+    const struct hal_client_ops client = {.observer = observer};
+
+    if (device->client.observer == observer)
+        return;
+    device->ops->destroy(device);
+    if (cpu_device_create(&client, &device) != HD_OK)
+        abort();
+}
+
 enum hd_status jit_harness_launch(const struct interp_launch *in, struct interp_fault *out_fault)
 {
     uint64_t threads = (uint64_t)in->block[0] * in->block[1] * in->block[2];
@@ -141,7 +153,7 @@ enum hd_status jit_harness_launch(const struct interp_launch *in, struct interp_
     uint64_t *vars = variables(in);
     struct hal_program program = {
         .name = m->name, .nfuncs = m->nfuncs, .nvars = m->nvars, .var_va = vars};
-    device->observer = in->observer;
+    observe(in->observer);
     if (device->ops->domain_create(device, &domain) != HD_OK)
         abort();
     enum hd_status status = device->ops->module_load(device, &program, &module);

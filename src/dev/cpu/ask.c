@@ -147,6 +147,7 @@ static void job_tell(const struct cpu_device *dev, const struct cpu_queue *queue
     struct hal_waiting waits[ANSWERS_MAX];
     struct hal_running running = {
         .kernel = job->name,
+        .domain = queue->base.domain,
         .grid = {l->grid[0], l->grid[1], l->grid[2]},
         .block = {l->block[0], l->block[1], l->block[2]},
         .grid_id = l->grid_id,

@@ -8,6 +8,7 @@
 
 #include "hal/hal.h"
 
-enum hd_status cpu_device_create(struct hal_device **out_device) HD_MUST_CHECK;
+enum hd_status cpu_device_create(const struct hal_client_ops *client,
+                                 struct hal_device **out_device) HD_MUST_CHECK;
 
 #endif

@@ -61,6 +61,7 @@ static const struct hal_device_ops device_ops = {
     .kernel_get = cpu_kernel_get,
     .kernel_info = cpu_kernel_info,
     .kernel_prepare = cpu_kernel_prepare,
+    .kernel_instead = hal_kernel_set_instead,
     .domain_create = cpu_domain_create,
     .domain_destroy = cpu_domain_destroy,
     .domain_reset = cpu_domain_reset,
@@ -135,6 +136,7 @@ static enum hd_status device_init(struct cpu_device *dev)
         .target = "cpu",
         .units = dev->nslots,
         .priority_greatest = CPU_PRIORITY_GREATEST,
+        .clock = HAL_CLOCK_HOST,
         .checks_accesses = true,
     };
     snprintf(dev->base.info.description, sizeof(dev->base.info.description),
@@ -143,7 +145,8 @@ static enum hd_status device_init(struct cpu_device *dev)
     return cpu_workers_start(dev);
 }
 
-enum hd_status cpu_device_create(struct hal_device **out_device)
+enum hd_status cpu_device_create(const struct hal_client_ops *client,
+                                 struct hal_device **out_device)
 {
     struct cpu_device *dev = aligned_alloc(64, hd_align_up(sizeof(*dev), 64));
     enum hd_status status;
@@ -151,7 +154,7 @@ enum hd_status cpu_device_create(struct hal_device **out_device)
     if (!dev)
         return hd_error(HD_NO_MEMORY, "CPU device");
     memset(dev, 0, sizeof(*dev));
-    hal_device_init(&dev->base, &device_ops);
+    hal_device_init(&dev->base, &device_ops, client);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
     hd_lock_init(&dev->answers_lock, HD_RANK_LEAF, "cpu device's answers");
     pthread_cond_init(&dev->call_cond, NULL);

@@ -87,8 +87,8 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
         launch->cluster[i] = p->cluster[i];
     launch->cluster_ctas = grid->cluster_ctas;
     launch->explicit_cluster = p->cluster[0] != 0;
-    launch->space_va = dev->base.space_va;
-    launch->space_B = dev->base.space_B;
+    launch->space_va = dev->base.client.space_va;
+    launch->space_B = dev->base.client.space_B;
     launch->caches_B = 0;
 }
 
@@ -401,7 +401,7 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     if (HD_UNLIKELY(grid->kernel->probes) && !cpu_watch_begin(job, p))
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", job->name);
     if (HD_UNLIKELY(grid->kernel->is_metered) && !atomic_load(&job->spins))
-        job->metered = queue->base.device->meter->begin(p);
+        job->metered = queue->base.device->client.meter->begin(p);
     cpu_signals_check();
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
         hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,

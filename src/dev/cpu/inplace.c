@@ -66,7 +66,7 @@ static void inplace_runtime(void *ctx, struct ir_runtime_io *io)
 
 static bool is_strict(const struct cpu_cta *cta)
 {
-    return cta->job->domain->base.device->refusal != NULL;
+    return cta->job->domain->base.device->client.refusal != NULL;
 }
 
 static bool inplace_check(void *ctx, uint64_t address, uint64_t size_B, bool write)
@@ -101,8 +101,8 @@ void cpu_inplace_launch(struct interp_launch *out, const struct cpu_cta *cta,
         .envreg = {launch->envreg[0], launch->envreg[1]},
         .ops = ops,
         .ctx = ctx,
-        .texture = cta->job->domain->base.device->texture,
-        .replicas = cta->job->domain->base.device->replicas,
+        .textures = cta->job->domain->base.device->client.textures,
+        .replicas = cta->job->domain->base.device->client.replicas,
     };
     memcpy(out->grid, launch->grid, sizeof(out->grid));
     memcpy(out->block, launch->block, sizeof(out->block));

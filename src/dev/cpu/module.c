@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "dev/cpu/kernel.h"
+#include "ir/device_runtime.h"
 #include "dev/cpu/sample.h"
 #include "analysis/conflicts.h"
 
@@ -33,16 +34,18 @@ static enum hd_status module_init(struct cpu_module *module, const struct hal_pr
         memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
     HD_TRY(jit_module_create(program->name, program->key, &module->jit));
     jit_module_set_ptx(module->jit, program->ptx);
-    jit_module_set_strict(module->jit, module->base.device->refusal != NULL);
+    jit_module_set_strict(module->jit, module->base.device->client.refusal != NULL);
     return HD_OK;
 }
 
 enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module)
 {
-    struct cpu_module *module = hd_new(struct cpu_module);
+    struct cpu_module *module;
     enum hd_status status;
 
+    HD_TRY(hal_program_refuse_image(device, program));
+    module = hd_new(struct cpu_module);
     if (!module)
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     hd_lock_init(&module->lock, HD_RANK_DEVICE, "cpu module");
@@ -100,10 +103,10 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     kernel->func = func;
     kernel->name = func->name;
     kernel->vars = module->vars;
-    kernel->is_metered = module->base.device->meter != NULL;
+    kernel->is_metered = module->base.device->client.meter != NULL;
     status = ir_kernel_window(func, &kernel->window);
-    if (status == HD_OK && module->base.device->observer && func->module->has_probes &&
-        !cpu_kernel_find_probes(kernel, module->base.device->observer))
+    if (status == HD_OK && module->base.device->client.observer && func->module->has_probes &&
+        !cpu_kernel_find_probes(kernel, module->base.device->client.observer))
         status = hd_error(HD_NO_MEMORY, "kernel");
     if (status == HD_OK)
         status = hal_kernel_publish(module->base.device, &kernel->base);
@@ -125,6 +128,9 @@ enum hd_status cpu_kernel_get(struct hal_module *base, uint32_t index, const str
     if (!func || !func->is_kernel || func->is_declaration)
         return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
                         code->name);
+    if (!base->device->client.runtime && ir_module_runtime_calls(code))
+        return hd_error(HD_NOT_SUPPORTED, "kernel %s calls the CUDA runtime, which is not there",
+                        func->name);
     hd_lock_acquire(&module->lock);
     if (!module->kernels[index])
         status = kernel_create_locked(module, func);

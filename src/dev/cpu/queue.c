@@ -35,7 +35,7 @@ static void queue_begin(struct cpu_queue *queue, union hal_packet *p)
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
         hal_dispatch_resolve(ring, p);
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP) && !queue->begun)
-        atomic_store_explicit(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns,
+        atomic_store_explicit(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ticks,
                               hal_time_ns(), memory_order_relaxed);
 }
 
@@ -44,7 +44,7 @@ static void stamp_end(struct hal_ring *ring)
 {
     struct hal_stamp *stamp = hal_ring_stamp(ring, hal_ring_retired(ring) + 1);
 
-    atomic_store_explicit(&stamp->end_ns, hal_time_ns(), memory_order_relaxed);
+    atomic_store_explicit(&stamp->end_ticks, hal_time_ns(), memory_order_relaxed);
 }
 
 static void queue_release_params(struct hal_ring *ring, const union hal_packet *p)
@@ -125,7 +125,7 @@ void cpu_queue_submit_children(struct cpu_queue *queue)
     void *children = queue->children;
 
     queue->children = NULL;
-    queue->base.domain->runtime->submit(&queue->base, children, &wait);
+    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
     assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
     wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
     wait.head.correlation = head->head.correlation;
@@ -269,7 +269,7 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
 
 static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
 {
-    struct reg_use *use = queue->base.device->use;
+    struct reg_use *use = queue->base.domain->use;
 
     return queue->job.form.code ? &use->kernel_busy : &use->copy_busy;
 }
@@ -302,7 +302,7 @@ static bool is_left_untold(struct cpu_queue *queue, uint64_t ops)
 /* The busy time that jobs with nothing between them have in common ends. */
 static void count_pause(struct cpu_queue *queue, uint64_t now_ns)
 {
-    reg_end(queue->base.device->use, queue->busy, now_ns);
+    reg_end(queue->base.domain->use, queue->busy, now_ns);
     queue->busy = NULL;
 }
 
@@ -314,7 +314,7 @@ static inline void count_no_more(struct cpu_queue *queue)
 
 static void count_launches(struct cpu_queue *queue)
 {
-    reg_count(&queue->base.device->use->launches, queue->nlaunches);
+    reg_count(&queue->base.domain->use->launches, queue->nlaunches);
     queue->nlaunches = 0;
 }
 
@@ -332,7 +332,7 @@ static void count_begin(struct cpu_queue *queue)
     if (queue->busy)
         return;
     queue->busy = busy;
-    reg_begin(queue->base.device->use, busy, queue->job.published_ns);
+    reg_begin(queue->base.domain->use, busy, queue->job.published_ns);
     count_launches(queue);
 }
 
@@ -344,7 +344,7 @@ static void count_small(struct cpu_queue *queue, uint64_t end_ns)
 
     if (small->ops)
         reg_sampled(
-            queue->base.device->use,
+            queue->base.domain->use,
             HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
                    queue->job.published_ns - small->told_ns),
             end_ns);
@@ -373,7 +373,7 @@ static void count_end(struct cpu_queue *queue)
 /* Short grids on this thread, timed; what they took stands for all that were not told of yet. */
 static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    struct reg_use *use = queue->base.device->use;
+    struct reg_use *use = queue->base.domain->use;
     uint64_t begin_ns = hal_time_ns();
     unsigned n = cpu_grid_run_row(queue, slot), all = queue->row.n + n;
     uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * all / HD_MAX(n, 1u);
@@ -495,7 +495,7 @@ bool cpu_queue_hold(struct cpu_queue *queue)
 
 static HD_NOINLINE void meter_end(struct cpu_queue *queue)
 {
-    queue->base.device->meter->end(queue->job.metered);
+    queue->base.device->client.meter->end(queue->job.metered);
     queue->job.metered = NULL;
 }
 

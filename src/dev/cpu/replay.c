@@ -45,7 +45,7 @@ static bool replay_check(void *ctx, uint64_t address, uint64_t size_B, bool writ
     struct replay *r = ctx;
 
     (void)write;
-    return !r->job->domain->base.device->refusal ||
+    return !r->job->domain->base.device->client.refusal ||
            !cpu_strict_refusal(r->original, address, size_B);
 }
 

@@ -131,7 +131,7 @@ static bool is_multimem(const struct report *r)
     const struct hal_device *device = r->cta->job->domain->base.device;
     struct ir_replicas replicas;
 
-    return device->replicas && device->replicas(r->guard->address, &replicas);
+    return device->client.replicas && device->client.replicas(r->guard->address, &replicas);
 }
 
 static void find_reason(struct report *r)
@@ -214,8 +214,8 @@ static void print_nearest(struct hd_buf *text, const struct report *r)
     uint64_t base, size_B, by_B;
     bool is_behind;
 
-    if (r->guard->status != HD_ILLEGAL_ADDRESS || r->reason || !device->nearest ||
-        !device->nearest(r->address, &base, &size_B))
+    if (r->guard->status != HD_ILLEGAL_ADDRESS || r->reason || !device->client.nearest ||
+        !device->client.nearest(r->address, &base, &size_B))
         return;
     is_behind = r->address >= base;
     by_B = is_behind ? r->address - base - size_B : base - r->address;

@@ -221,7 +221,7 @@ static void place_tell(const struct cpu_samples *s, struct place *p)
         sample.file = ir_source_file(module, &in->place);
     }
     if (sample.count[HAL_SAMPLE_IN_CODE] || sample.count[HAL_SAMPLE_IN_CALL])
-        s->device->base.sampled(&s->kernel->base, &sample);
+        s->device->base.client.sampled(&s->kernel->base, &sample);
 }
 
 static void tell_locked(struct cpu_samples *s)
@@ -235,7 +235,7 @@ static void tell_locked(struct cpu_samples *s)
             place_tell(s, &s->places[i]);
     rest.count[HAL_SAMPLE_IN_CALL] = atomic_exchange(&s->elsewhere, 0);
     if (rest.count[HAL_SAMPLE_IN_CALL] || rest.lost)
-        s->device->base.sampled(&s->kernel->base, &rest);
+        s->device->base.client.sampled(&s->kernel->base, &rest);
 }
 
 void cpu_samples_tell(struct hal_device *device)

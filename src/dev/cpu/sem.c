@@ -7,6 +7,7 @@
 
 struct access {
     const struct hal_sem *sem;
+    struct hal_device *device;
     bool holds;
 };
 
@@ -32,7 +33,7 @@ static void apply_body(void *arg)
     const struct access *a = arg;
 
     touch((const void *)(uintptr_t)a->sem->address);
-    hal_sem_apply(a->sem, (void *)(uintptr_t)a->sem->address);
+    hal_sem_apply(a->sem, (void *)(uintptr_t)a->sem->address, a->device);
 }
 
 /* False: it faulted, and the domain has; or the domain was cancelled. */
@@ -53,7 +54,7 @@ static bool access_guarded(void (*body)(void *), struct access *a, struct hal_do
 /* What nobody can look at holds: the domain has failed, and the packet is skipped. */
 bool cpu_sem_holds(struct hal_domain *domain, const struct hal_sem *sem)
 {
-    struct access a = {.sem = sem};
+    struct access a = {.sem = sem, .device = domain->device};
 
     if (HD_LIKELY(!sem->is_guarded)) {
         look_body(&a);
@@ -64,7 +65,7 @@ bool cpu_sem_holds(struct hal_domain *domain, const struct hal_sem *sem)
 
 void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem)
 {
-    struct access a = {.sem = sem};
+    struct access a = {.sem = sem, .device = domain->device};
 
     if (HD_LIKELY(!sem->is_guarded))
         apply_body(&a);

@@ -7,6 +7,7 @@
 #include "dev/cpu/queue.h"
 #include "ir/device_runtime.h"
 #include "model/multimem.h"
+#include "model/texture.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -84,9 +85,7 @@ static void service_refuse(struct jit_cta *cta, struct jit_warp *warp, uint32_t 
 
 static const struct ir_texture *service_texture(struct jit_cta *cta, uint64_t handle)
 {
-    const struct hal_device *device = cta_of(cta)->job->domain->base.device;
-
-    return device->texture ? device->texture(handle) : NULL;
+    return ir_texture_find(cta_of(cta)->job->domain->base.device->client.textures, handle);
 }
 
 /* Core has locks. */
@@ -97,7 +96,7 @@ static bool service_replicas(struct jit_cta *cta, uint64_t address,
     bool found;
 
     cpu_guard_hold();
-    found = device->replicas && device->replicas(address, out_replicas);
+    found = device->client.replicas && device->client.replicas(address, out_replicas);
     cpu_guard_release();
     return found;
 }
@@ -107,7 +106,7 @@ static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t l
 {
     struct cpu_blame blame = {.warp = warp->index, .place = place};
 
-    assert(lanes && size_B && cta_of(cta)->job->domain->base.device->refusal);
+    assert(lanes && size_B && cta_of(cta)->job->domain->base.device->client.refusal);
     for (unsigned lane = 0; lane < 32; lane++) {
         if (!(lanes >> lane & 1))
             continue;
@@ -232,9 +231,9 @@ void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io)
 {
     struct cpu_queue *queue = HD_CONTAINER_OF(job, struct cpu_queue, job);
 
-    assert(job->domain->base.runtime); /* core makes the launches of programs */
-    job->domain->base.runtime->call(&queue->base, (struct hal_kernel *)(uintptr_t)job->kernel,
-                                    &job->children, io);
+    assert(job->domain->base.device->client.runtime); /* core makes the launches of programs */
+    job->domain->base.device->client.runtime->call(
+        &queue->base, (struct hal_kernel *)(uintptr_t)job->kernel, &job->children, io);
 }
 
 /* A fault leaves by the guard. */

@@ -1,7 +1,7 @@
 /*
  * Strict mode: what a kernel may touch besides the device's memory, asked where generated code
  * found an address outside of that (jit_services.check), and for every access of the interpreter in
- * place. What is not the device's own affair, core decides (hal_device.refusal).
+ * place. What is not the device's own affair, core decides (hal_client_ops.refusal).
  */
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
@@ -46,9 +46,9 @@ static const char *refusal_of_core(const struct cpu_cta *cta, uint64_t address, 
     struct hal_device *device = cta->job->domain->base.device;
     const char *reason;
 
-    assert(device->refusal);
+    assert(device->client.refusal);
     cpu_guard_hold();
-    reason = device->refusal(address, size_B);
+    reason = device->client.refusal(address, size_B);
     cpu_guard_release();
     return reason;
 }
@@ -73,7 +73,7 @@ const char *cpu_strict_thread_refusal(struct cpu_cta *cta, uint32_t thread, uint
 {
     uint64_t local_B = cta->job->launch.local_B;
 
-    assert(cta->job->domain->base.device->refusal && local_B % 16 == 0);
+    assert(cta->job->domain->base.device->client.refusal && local_B % 16 == 0);
 
     assert(thread < cta->job->launch.nwarps * 32);
     if (inside(address, size_B, va_of(cta->cta.local) + thread * local_B, local_B))
@@ -85,5 +85,5 @@ const char *cpu_strict_reason(struct cpu_cta *cta, uint64_t address)
 {
     const struct hal_device *device = cta->job->domain->base.device;
 
-    return device->refusal ? device->refusal(address, 1) : NULL;
+    return device->client.refusal ? device->client.refusal(address, 1) : NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * Launches that somebody observes (hal_device.observer): their kernels have probes, which this
+ * Launches that somebody observes (hal_client_ops.observer): their kernels have probes, which this
  * hands on, from generated code; the interpreter in place tells for itself.
  *
  * A CTA that the observer wants to fail is given up, the others go on, and the launch fails when
@@ -79,8 +79,8 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .vars = l->vars,
         .ranges = ranges,
         .conflicts = job->kernel->conflicts,
-        .texture = job->domain->base.device->texture,
-        .replicas = job->domain->base.device->program_replicas,
+        .textures = job->domain->base.device->client.textures,
+        .replicas = job->domain->base.device->client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
     };
@@ -88,7 +88,7 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
 
 bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
 {
-    const struct ir_observer *observer = job->domain->base.device->observer;
+    const struct ir_observer *observer = job->domain->base.device->client.observer;
     struct cpu_watch *watch = hd_new(struct cpu_watch);
     struct ir_probe_launch launch;
 

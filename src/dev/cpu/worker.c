@@ -225,7 +225,7 @@ void cpu_slot_give_ring(struct cpu_slot *slot)
 
 static void run_metered(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    const struct hal_meter *meter = queue->base.device->meter;
+    const struct hal_meter *meter = queue->base.device->client.meter;
     void *launch = queue->job.metered;
 
     meter->enter(launch);

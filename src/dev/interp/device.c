@@ -99,7 +99,8 @@ static const struct hal_device_ops device_ops = {
     .printf_flush = domain_printf_flush,
 };
 
-enum hd_status interp_device_create(struct hal_device **out_device)
+enum hd_status interp_device_create(const struct hal_client_ops *client,
+                                    struct hal_device **out_device)
 {
     struct refdev *dev = hd_new(struct refdev);
     pthread_condattr_t attr;
@@ -110,9 +111,9 @@ enum hd_status interp_device_create(struct hal_device **out_device)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&dev->changed, &attr);
     pthread_condattr_destroy(&attr);
-    hal_device_init(&dev->base, &device_ops);
+    hal_device_init(&dev->base, &device_ops, client);
     dev->base.info = (struct hal_device_info){
-        .name = "interp", .target = "common", .units = 1, .checks_accesses = true};
+        .name = "interp", .target = "common", .units = 1, .clock = HAL_CLOCK_HOST, .checks_accesses = true};
     snprintf(dev->base.info.description, sizeof dev->base.info.description,
              "reference interpreter");
     *out_device = &dev->base;

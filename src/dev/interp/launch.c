@@ -57,7 +57,7 @@ static bool in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t siz
 static bool is_multimem(const struct refdev *dev, uint64_t address)
 {
     struct ir_replicas replicas;
-    return dev->base.replicas && dev->base.replicas(address, &replicas);
+    return dev->base.client.replicas && dev->base.client.replicas(address, &replicas);
 }
 
 static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
@@ -65,8 +65,8 @@ static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
     struct launch_ctx *ctx = arg;
     if (address - (uintptr_t)ctx->workspace <= sizeof(ctx->workspace) - size_B)
         return true;
-    if (ctx->dev->base.refusal && !in_heap(ctx, address, size_B))
-        ctx->refusal = ctx->dev->base.refusal(address, size_B);
+    if (ctx->dev->base.client.refusal && !in_heap(ctx, address, size_B))
+        ctx->refusal = ctx->dev->base.client.refusal(address, size_B);
     if (ctx->refusal)
         return false;
     if (refdev_maps_check(&ctx->maps, address, size_B, write))
@@ -122,8 +122,8 @@ static bool ctx_free(void *arg, uint64_t address)
 static void ctx_runtime(void *arg, struct ir_runtime_io *io)
 {
     struct launch_ctx *ctx = arg;
-    ctx->domain->base.runtime->call(&ctx->queue->base, (struct hal_kernel *)&ctx->kernel->base,
-                                    &ctx->children, io);
+    ctx->domain->base.device->client.runtime->call(
+        &ctx->queue->base, (struct hal_kernel *)&ctx->kernel->base, &ctx->children, io);
 }
 
 static bool ctx_cancelled(void *arg)
@@ -142,7 +142,7 @@ static bool waits_in_schedule(struct launch_ctx *ctx, uint64_t effects)
     if (ctx->is_rerun)
         return true;
     if (ctx->is_alone) {
-        ctx->dev->base.observer->give_up(ctx->observed, true);
+        ctx->dev->base.client.observer->give_up(ctx->observed, true);
         hal_serial_share();
         ctx->is_alone = false;
     }
@@ -231,8 +231,8 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .workspace = l->cooperative ? ctx->workspace : NULL,
         .workspace_B = sizeof(ctx->workspace),
         .vars = module->vars,
-        .texture = l->texture,
-        .replicas = ctx->dev->base.program_replicas,
+        .textures = l->textures,
+        .replicas = ctx->dev->base.client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = packet->head.correlation,
         .units = ctas_of(l) / (window->clusters ? cluster_of(l) : 1),
@@ -347,7 +347,7 @@ static enum hd_status metered_launch(struct interp_launch *launch,
                                      const struct refdev_module *module,
                                      struct interp_fault *out_fault)
 {
-    const struct hal_meter *meter = module->base.device->meter;
+    const struct hal_meter *meter = module->base.device->client.meter;
     void *metered = meter && !may_wait(launch) ? meter->begin(packet) : NULL;
     enum hd_status status;
 
@@ -395,9 +395,9 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .grid_id = packet->grid_id,
         .ops = &ctx_ops,
         .ctx = &ctx,
-        .texture = dev->base.texture,
-        .replicas = dev->base.replicas,
-        .observer = kernel->func->module->has_probes ? dev->base.observer : NULL,
+        .textures = dev->base.client.textures,
+        .replicas = dev->base.client.replicas,
+        .observer = kernel->func->module->has_probes ? dev->base.client.observer : NULL,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);
@@ -419,6 +419,6 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
     }
     if (!ctx.children)
         return false;
-    queue->base.domain->runtime->submit(&queue->base, ctx.children, out_wait);
+    queue->base.device->client.runtime->submit(&queue->base, ctx.children, out_wait);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "dev/interp/private.h"
 #include "analysis/analysis.h"
+#include "ir/device_runtime.h"
 
 static struct refdev_module *module_of(struct hal_module *module)
 {
@@ -14,8 +15,10 @@ static struct refdev_module *module_of(struct hal_module *module)
 enum hd_status refdev_module_load(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module)
 {
-    struct refdev_module *module = hd_new(struct refdev_module);
+    struct refdev_module *module;
 
+    HD_TRY(hal_program_refuse_image(device, program));
+    module = hd_new(struct refdev_module);
     if (!module)
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     module->base.device = device;
@@ -80,6 +83,9 @@ enum hd_status refdev_kernel_get(struct hal_module *base, uint32_t index,
     if (!func || !func->is_kernel || func->is_declaration)
         return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
                         code->name);
+    if (!base->device->client.runtime && ir_module_runtime_calls(code))
+        return hd_error(HD_NOT_SUPPORTED, "kernel %s calls the CUDA runtime, which is not there",
+                        func->name);
     hd_lock_acquire(&dev->lock);
     if (!module->kernels[index])
         status = kernel_create_locked(module, func);

@@ -157,7 +157,7 @@ static void run_signal(struct refdev_queue *queue, const struct hal_sem *sem)
 {
     hal_serial_enter();
     if (sem_check(queue, sem, true))
-        hal_sem_apply(sem, (void *)(uintptr_t)sem->address);
+        hal_sem_apply(sem, (void *)(uintptr_t)sem->address, queue->base.device);
     hal_serial_leave();
 }
 
@@ -179,7 +179,7 @@ static bool must_happen(const struct hal_head *head)
 
 static void execute(struct refdev_queue *queue, const union hal_packet *p)
 {
-    struct reg_use *use = queue->base.device->use;
+    struct reg_use *use = queue->base.domain->use;
 
     if (hal_domain_status(queue->base.domain) != HD_OK && !must_happen(&p->head))
         return;
@@ -231,7 +231,8 @@ static void retire(struct refdev_queue *queue, const union hal_packet *p)
     if (p->head.op == HAL_OP_DISPATCH && p->dispatch.ring_B)
         atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
     if (p->head.flags & HAL_FLAG_STAMP)
-        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ns, hal_time_ns());
+        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ticks,
+                     hal_device_now(queue->base.device));
     hd_lock_acquire(&dev->lock);
     atomic_fetch_add(&ring->retired, 1);
     pthread_cond_broadcast(&dev->changed);
@@ -242,7 +243,8 @@ static void stamp_start(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct hal_ring *ring = queue->base.ring;
     if (p->head.flags & HAL_FLAG_STAMP)
-        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns, hal_time_ns());
+        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ticks,
+                     hal_device_now(queue->base.device));
 }
 
 static void *queue_main(void *arg)

@@ -35,7 +35,6 @@ static void device_destroy(struct hal_device *base)
             cpu_cluster_destroy(cluster);
         }
     }
-    pthread_cond_destroy(&dev->call_cond);
     hd_lock_fini(&dev->lock);
     hal_device_fini(base);
     free(dev->slots);
@@ -153,8 +152,7 @@ enum hd_status cpu_device_create(struct hal_device **out_device)
     hal_device_init(&dev->base, &device_ops);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
     hd_lock_init(&dev->answers_lock, HD_RANK_LEAF, "cpu device's answers");
-    pthread_cond_init(&dev->call_cond, NULL);
-    dev->last_call = &dev->calls;
+    cpu_call_init(dev);
     status = device_init(dev);
     if (status != HD_OK) {
         device_destroy(&dev->base);

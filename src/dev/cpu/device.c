@@ -9,6 +9,7 @@
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/native.h"
 #include "dev/cpu/sample.h"
 
 static void device_destroy(struct hal_device *base)
@@ -77,6 +78,7 @@ static const struct hal_device_ops device_ops = {
     .report = cpu_device_report,
     .sample = cpu_sample,
     .samples_tell = cpu_samples_tell,
+    .native_get = cpu_native_get,
 };
 
 /* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */

@@ -54,7 +54,8 @@
     X(CAPTURED_EVENT, 35, "the event was last recorded in a capturing stream")                     \
     X(CAPTURE_THREAD, 36, "the capture began in another thread")                                   \
     X(BAD_CLUSTER, 37, "invalid cluster size")                                                     \
-    X(ILLEGAL_INSTRUCTION, 38, "illegal instruction")
+    X(ILLEGAL_INSTRUCTION, 38, "illegal instruction")                                              \
+    X(NATIVE, 39, "a native kernel failed")
 
 enum hd_status {
 #define X(name, value, text) HD_##name = value,

@@ -38,6 +38,7 @@
 /* The API sees no more of hal than these names (scripts/lint_layers.py). */
 struct hal_device;
 struct hal_domain;
+struct hal_native;
 struct hal_kernel;
 struct hal_module;
 struct hal_queue;
@@ -485,6 +486,13 @@ bool core_stream_destroy(struct core_stream *stream);
 enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
                                   const void *params, uint32_t params_B, uint64_t *out_position)
     HD_MUST_CHECK;
+/*
+ * A dispatch that has HAL_FLAG_CALLER: who submits it runs it next (hal_queue_ops.run). Unless it
+ * `waits`, the flag goes where the stream is not idle.
+ */
+enum hd_status core_stream_submit_caller(struct core_stream *stream, union hal_packet *packet,
+                                         bool waits, const void *params, uint32_t params_B)
+    HD_MUST_CHECK;
 /* For who has the stream's lock, and its place among the others: graph launches. Waits for room. */
 enum hd_status core_stream_submit_locked(struct core_stream *stream,
                                          const union hal_packet *packets, unsigned n) HD_MUST_CHECK;
@@ -600,6 +608,7 @@ struct core_function {
     /* NULL until core_function_load(), which sets info before it. */
     _Atomic(struct hal_kernel *) kernel;
     struct core_function_info info;
+    const struct hal_native *native; /* what its device runs; NULL: code. As info */
     /* Limit of dynamic shared memory, opt-in; CORE_DYNAMIC_DEFAULT until set or loaded. */
     _Atomic uint32_t max_dynamic_B;
     /* Programs set these while other threads launch. */
@@ -609,6 +618,7 @@ struct core_function {
     _Atomic int cluster_policy;
     _Atomic bool large_clusters; /* beyond CORE_CLUSTER_PORTABLE */
     struct core_setup *setup;    /* module->lock; NULL until something was said (launch_setup.c) */
+    _Atomic bool was_named;      /* as a native kernel, to who looks into kernels */
 };
 #define CORE_DYNAMIC_DEFAULT UINT32_MAX
 
@@ -703,6 +713,9 @@ struct core_library {
 /* `preserved`: the image stays mapped, so loading can wait. */
 enum hd_status core_library_create(const void *image, size_t size_B, bool preserved,
                                    struct core_library **out_library) HD_MUST_CHECK;
+/* Of a native kernel's image, whose reference goes to it. */
+enum hd_status core_library_create_of(struct core_image *image, struct core_library **out_library)
+    HD_MUST_CHECK;
 bool core_library_destroy(struct core_library *library);
 /* HD_BUSY: a module has been made, so the variable is elsewhere. */
 enum hd_status core_library_place(struct core_library *library, const char *name, uint64_t va,

@@ -18,6 +18,12 @@ struct hal_kernel *core_kernel_choose(struct core_function *f, struct hal_dispat
     context = core_context_handle(f->module->ctx);
     if (!count_takes(context, f->entry->name))
         return core_debug_choose(f, p);
+    if (f->native) {
+        count_fails(context, f->entry->name,
+                    "a native kernel: it is a function of the host, whose instructions are not "
+                    "counted");
+        return f->kernel;
+    }
     if (core_function_form(f, CORE_FORM_COUNTED, &kernel, &code) != HD_OK) {
         count_fails(context, f->entry->name, hd_error_message());
         return core_debug_choose(f, p);

@@ -129,12 +129,24 @@ static void instead_set(struct core_function *f, const struct hal_dispatch *p,
     hd_lock_release(&twins.lock);
 }
 
+/* Said once for each kernel. */
+static struct hal_kernel *native_chosen(struct core_function *f)
+{
+    if (dbg_is_active() && !atomic_exchange(&f->was_named, true))
+        dbg_say("heddle: kernel %s is native, a function of the host: the debugger does not stop "
+                "in it",
+                f->entry->name);
+    return f->kernel;
+}
+
 struct hal_kernel *core_debug_choose(struct core_function *f, struct hal_dispatch *p)
 {
     struct dbg_program *program = core_image_debugged(f->module->image);
     bool wants = is_wanted(f->module);
     struct hal_kernel *twin;
 
+    if (HD_UNLIKELY(f->native != NULL))
+        return native_chosen(f);
     if (HD_LIKELY(!program && !wants) || !p->kernel)
         return f->kernel;
     if (kernel_make(f, &twin) != HD_OK) {

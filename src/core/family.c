@@ -160,6 +160,9 @@ static enum hd_status function_submit(struct submitter *s, struct core_function 
     union hal_packet p;
 
     HD_TRY(core_launch_check(f, l));
+    if (f->native)
+        return hd_error(HD_NOT_SUPPORTED, "kernel %s is native: kernels cannot launch it",
+                        f->entry->name);
     HD_TRY(core_launch_pack(f->entry, l, params));
     core_launch_packet(f, l, &p);
     HD_TRY(hal->ops->kernel_prepare(core_debug_choose(f, &p.dispatch), l->grid, l->block));

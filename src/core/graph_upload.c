@@ -22,7 +22,8 @@ bool core_upload_is_work(const struct core_body *body)
 {
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        return !(body->kernel.function->info.calls & IR_RUNTIME_WORK);
+        return !body->kernel.function->native &&
+               !(body->kernel.function->info.calls & IR_RUNTIME_WORK);
     case CORE_NODE_COPY:
         return !body->copy.copy.names_array && is_reachable(body->copy.copy.src) &&
                is_reachable(body->copy.copy.dst);
@@ -43,6 +44,10 @@ static enum hd_status nodes_check(const struct core_graph *graph, size_t *work,
 
         if (!core_upload_is_work(&node->body)) {
             out_why->node = node->handle;
+            if (node->body.type == CORE_NODE_KERNEL && node->body.kernel.function->native)
+                return hd_error(HD_NOT_SUPPORTED,
+                                "kernel %s is native: graphs launched by the device lack these",
+                                node->body.kernel.function->entry->name);
             return hd_error(HD_NOT_SUPPORTED, "a node that graphs launched by the device lack");
         }
         *work += node->body.type != CORE_NODE_CHILD;

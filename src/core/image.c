@@ -11,6 +11,7 @@
 #include "base/probe.h"
 #include "core/core.h"
 #include "dbg/dbg.h"
+#include "hal/hal.h"
 #include "obj/fatbin.h"
 #include "san/san.h"
 
@@ -38,6 +39,7 @@ struct core_image {
     struct dbg_text *texts;                    /* lock; NULL: not asked for yet */
     struct core_image *forms[CORE_FORM_COUNT]; /* lock; the others, whose list is ours */
     enum core_form form;                       /* its own */
+    struct hal_native native;                  /* of one entry, or of none */
 };
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
@@ -168,6 +170,73 @@ enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_ima
         image->debugged = debugged_create(image);
     *out_image = image;
     return HD_OK;
+}
+
+/* ---- native kernels */
+
+/* What stands for a native kernel without PTX: its parameters. */
+static const char *only_params(struct hd_arena *arena, uint32_t params_B)
+{
+    char *text = hd_arena_array(arena, char, 256), params[64] = "";
+
+    if (params_B)
+        snprintf(params, sizeof(params), ".param .align 16 .b8 params[%u]", params_B);
+    if (text)
+        snprintf(text, 256,
+                 ".version 6.0\n.target sm_30\n.address_size 64\n"
+                 ".visible .entry native(%s)\n{\n    trap;\n}\n",
+                 params);
+    return text;
+}
+
+static enum hd_status native_fill(struct core_image *image, const struct heddle_native *desc,
+                                  const struct core_entry **out_entry)
+{
+    const char *ptx = desc->ptx ? desc->ptx : only_params(&image->arena, desc->params_B);
+    const char *name = desc->ptx ? desc->entry ? desc->entry : desc->name : "native";
+    char *own_name = hd_arena_array(&image->arena, char, strlen(desc->name) + 1);
+    struct core_entry *entry;
+
+    if (!ptx || !own_name)
+        return hd_error(HD_NO_MEMORY, "native kernel %s", desc->name);
+    memcpy(own_name, desc->name, strlen(desc->name) + 1);
+    HD_TRY(image_fill(image, ptx, strlen(ptx) + 1));
+    entry = hd_map_get(&image->by_name, hd_str_from(name));
+    if (!entry)
+        return hd_error(HD_BAD_ARG, "native kernel %s: there is no kernel %s in its PTX",
+                        desc->name, name);
+    image->native.name = entry->name = own_name;
+    image->native.function = desc->function;
+    image->native.user = desc->user;
+    image->native.tile_ns = desc->tile_ns;
+    image->native.flags = desc->flags;
+    entry->native = &image->native;
+    entry->is_only_native = !desc->ptx;
+    *out_entry = entry;
+    return HD_OK;
+}
+
+enum hd_status core_image_load_native(const struct heddle_native *desc,
+                                      struct core_image **out_image,
+                                      const struct core_entry **out_entry)
+{
+    struct core_image *image = image_new();
+    enum hd_status status;
+
+    if (!image)
+        return hd_error(HD_NO_MEMORY, "native kernel %s", desc->name);
+    status = native_fill(image, desc, out_entry);
+    if (status == HD_OK)
+        *out_image = image;
+    else
+        core_image_unref(image);
+    return status;
+}
+
+void core_image_withdraw_native(struct core_image *image)
+{
+    assert(image->native.function);
+    atomic_store(&image->native.withdrawn, true);
 }
 
 /* ---- for a debugger */

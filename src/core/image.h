@@ -16,6 +16,8 @@
 
 struct core_device;
 struct core_image;
+struct hal_native;
+struct heddle_native;
 struct ir_module;
 
 struct core_param {
@@ -37,11 +39,24 @@ struct core_entry {
     bool explicit_cluster;    /* launches must say their cluster size */
     bool blocks_are_clusters; /* grids count clusters */
     uint32_t max_cluster;     /* most CTAs of a cluster; 0 = as many as the device allows */
+    /* The host's function that devices run instead where they can; NULL: there is none. */
+    const struct hal_native *native;
+    bool is_only_native; /* its code is none */
 };
 
 /* Any image the API takes; size_B may be SIZE_MAX. */
 enum hd_status core_image_load(const void *image, size_t size_B, struct core_image **out_image)
     HD_MUST_CHECK;
+/*
+ * The image of a native kernel (heddle/native.h): the PTX that stands in for the function, or one
+ * that only says what the parameters are. *out_entry: the kernel's, whose name is the native one.
+ * HD_BAD_ARG, and what is wrong with the PTX.
+ */
+enum hd_status core_image_load_native(const struct heddle_native *desc,
+                                      struct core_image **out_image,
+                                      const struct core_entry **out_entry) HD_MUST_CHECK;
+/* From now on launches of its native kernel fail, also those that were made before. */
+void core_image_withdraw_native(struct core_image *image);
 void core_image_ref(struct core_image *image);
 void core_image_unref(struct core_image *image);
 

@@ -129,6 +129,19 @@ static enum hd_status check_resolved(struct core_function *f, const struct core_
                           : HD_OK;
 }
 
+/* What the device cannot do with a function of the host. */
+static HD_NOINLINE enum hd_status check_native(const struct core_function *f,
+                                               const struct core_launch *l)
+{
+    const char *what = l->cooperative                ? "a cooperative launch"
+                       : l->party                    ? "a launch on several devices"
+                       : core_cluster_is_named(f, l) ? "a launch in clusters"
+                                                     : NULL;
+
+    return what ? hd_error(HD_NOT_SUPPORTED, "%s: %s of a native kernel", f->entry->name, what)
+                : HD_OK;
+}
+
 enum hd_status core_launch_check(struct core_function *f, const struct core_launch *l)
 {
     struct core_launch resolved;
@@ -138,6 +151,8 @@ enum hd_status core_launch_check(struct core_function *f, const struct core_laun
                         f->entry->params_B);
     if (HD_UNLIKELY(!core_function_is_loaded(f)))
         HD_TRY(core_function_load(f));
+    if (HD_UNLIKELY(f->native != NULL))
+        HD_TRY(check_native(f, l));
     if (HD_LIKELY(!core_cluster_is_named(f, l)))
         return check_resolved(f, l);
     resolved = *l;
@@ -205,6 +220,22 @@ void core_launch_settle(struct core_stream *stream)
         quiet_ns = san_is_running() ? 0 : quiet_ns + SETTLE_STEP_NS;
 }
 
+/* On this thread; without WAIT only if the stream is idle. */
+static HD_NOINLINE enum hd_status launch_inline(const struct core_function *f,
+                                                struct core_stream *stream, union hal_packet *p,
+                                                const void *params)
+{
+    bool waits = (f->native->flags & HEDDLE_NATIVE_WAIT) != 0;
+    struct hal_native_end end;
+
+    p->head.flags |= HAL_FLAG_CALLER;
+    HD_TRY(core_stream_submit_caller(stream, p, waits, params, f->entry->params_B));
+    if (!(p->head.flags & HAL_FLAG_CALLER))
+        return HD_OK;
+    stream->queue->ops->run(stream->queue, p->dispatch.grid_id, &end);
+    return end.status == HD_OK ? HD_OK : hd_error(end.status, "%s", end.message);
+}
+
 enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
                            const struct core_launch *l)
 {
@@ -227,7 +258,10 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
     HD_TRY(hal->ops->kernel_prepare(
         kernel, p.dispatch.grid,
         (const uint32_t[3]){p.dispatch.block[0], p.dispatch.block[1], p.dispatch.block[2]}));
-    HD_TRY(core_stream_submit(stream, &p, 1, params, f->entry->params_B, NULL));
+    if (HD_UNLIKELY(f->native && f->native->flags & HEDDLE_NATIVE_INLINE))
+        HD_TRY(launch_inline(f, stream, &p, params));
+    else
+        HD_TRY(core_stream_submit(stream, &p, 1, params, f->entry->params_B, NULL));
     if (hd_debug(HD_DEBUG_SYNC))
         return core_stream_synchronize(stream);
     core_launch_settle(stream);

@@ -29,6 +29,19 @@ enum hd_status core_library_create(const void *image, size_t size_B, bool preser
     return HD_OK;
 }
 
+enum hd_status core_library_create_of(struct core_image *image, struct core_library **out_library)
+{
+    struct core_library *library = core_handle_alloc(CORE_LIBRARY);
+
+    if (!library)
+        return hd_error(HD_NO_MEMORY, "library");
+    hd_lock_init(&library->lock, HD_RANK_MODULE, "library");
+    library->image = image;
+    core_object_publish(&library->object);
+    *out_library = core_library_ref(library);
+    return HD_OK;
+}
+
 /* One of the modules, with a reference, or NULL. */
 static struct core_module *module_any(struct core_library *library)
 {

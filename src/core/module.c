@@ -434,24 +434,29 @@ enum hd_status core_module_function(struct core_module *module, const char *name
     return core_module_function_at(module, entry->position, out_function);
 }
 
-/* `kernel` is written last: whoever sees it sees the rest. */
+/* `kernel` is written last: whoever sees it sees the rest. `code`: NULL of a native kernel. */
 static enum hd_status function_load_locked(struct core_function *function,
                                            const struct ir_module *code)
 {
     struct core_module *module = function->module;
     const struct hal_device_ops *ops = module->ctx->device->hal->ops;
+    const struct core_entry *entry = function->entry;
     uint32_t want = CORE_DYNAMIC_DEFAULT, fits = 0;
     struct hal_kernel_info info;
     struct hal_kernel *kernel;
 
     assert(hd_lock_held(&module->lock));
-    HD_TRY(ops->kernel_get(module->hal, function->entry->index, code, &kernel));
+    if (code)
+        HD_TRY(ops->kernel_get(module->hal, entry->index, code, &kernel));
+    else
+        HD_TRY(ops->native_get(module->hal, entry->index, entry->native, &kernel));
     HD_TRY(ops->kernel_info(kernel, &info));
+    function->native = code ? NULL : entry->native;
     function->info = (struct core_function_info){.shared_B = info.shared_B,
                                                  .local_B = info.local_B,
                                                  .regs = info.regs,
                                                  .max_threads = info.max_threads,
-                                                 .calls = ir_module_runtime_calls(code)};
+                                                 .calls = code ? ir_module_runtime_calls(code) : 0};
     if (function->info.shared_B < STATIC_SMEM_MAX_B)
         fits = (uint32_t)(STATIC_SMEM_MAX_B - function->info.shared_B);
     atomic_compare_exchange_strong(&function->max_dynamic_B, &want, fits);
@@ -459,20 +464,45 @@ static enum hd_status function_load_locked(struct core_function *function,
     return HD_OK;
 }
 
-enum hd_status core_function_load(struct core_function *function)
+static enum hd_status function_load_as(struct core_function *function, const struct ir_module *code)
 {
     struct core_module *module = function->module;
-    const struct ir_module *code;
     enum hd_status status = HD_OK;
 
-    if (HD_LIKELY(core_function_is_loaded(function)))
-        return HD_OK;
-    HD_TRY(core_image_code(module->image, function->entry, module->ctx->device, &code));
     hd_lock_acquire(&module->lock);
     if (!core_function_is_loaded(function))
         status = function_load_locked(function, code);
     hd_lock_release(&module->lock);
     return status;
+}
+
+static enum hd_status refuse_native(const struct core_function *f)
+{
+    return hd_error(HD_NOT_SUPPORTED,
+                    "kernel %s is a function of the host with no PTX in its place: the device "
+                    "\"%s\" cannot run it",
+                    f->entry->name, f->module->ctx->device->hal->info.name);
+}
+
+enum hd_status core_function_load(struct core_function *function)
+{
+    const struct core_entry *entry = function->entry;
+    const struct ir_module *code;
+    enum hd_status status;
+
+    if (HD_LIKELY(core_function_is_loaded(function)))
+        return HD_OK;
+    if (entry->native) {
+        bool can = function->module->ctx->device->hal->ops->native_get;
+
+        status = can ? function_load_as(function, NULL) : HD_NOT_SUPPORTED;
+        if (status != HD_NOT_SUPPORTED)
+            return status;
+        if (entry->is_only_native)
+            return refuse_native(function);
+    }
+    HD_TRY(core_image_code(function->module->image, entry, function->module->ctx->device, &code));
+    return function_load_as(function, code);
 }
 
 static enum hd_status form_load_locked(struct core_module *module, const struct core_image *image,

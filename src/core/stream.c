@@ -139,6 +139,9 @@ static enum hd_status stream_open_locked(struct core_context *ctx, struct core_s
     if (stream->green)
         queue_limit(stream->queue, ctx->device, stream->green);
     stream->id = ++ctx->next_id;
+    stream->queue->context_id = ctx->id;
+    stream->queue->stream_id = stream->id;
+    stream->queue->ordinal = (uint32_t)ctx->device->ordinal;
     if (ctx->legacy) {
         core_context_ref(ctx);
         stream_link_locked(ctx, stream);
@@ -377,7 +380,7 @@ static enum hd_status waits_add_locked(struct core_stream *legacy, struct waits 
 
         if (!stream_is_blocking(s) || s == legacy || default_of(s) != legacy ||
             atomic_load(&s->waited_by_legacy) >= position ||
-            hal_queue_retired(s->queue) >= position)
+            hal_queue_retired(s->queue) >= position || hal_inside_queue(s->queue, position))
             continue;
         atomic_store(&s->waited_by_legacy, position);
         waits->packets[waits->n++] = core_wait_packet(s->queue, position);
@@ -419,7 +422,8 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     union hal_packet wait;
 
     assert(hd_lock_held(&stream->lock));
-    if (stream->legacy_waited >= position || hal_queue_retired(legacy) >= position)
+    if (stream->legacy_waited >= position || hal_queue_retired(legacy) >= position ||
+        hal_inside_queue(legacy, position))
         return HD_OK;
     stream->legacy_waited = position;
     wait = core_wait_packet(legacy, position);
@@ -525,8 +529,9 @@ static struct core_retirement *tell_packets(struct core_stream *stream, union ha
     return core_tap_packets(stream, packets, n);
 }
 
-enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
-                                  const void *params, uint32_t params_B, uint64_t *out_position)
+static inline enum hd_status submit_in_order(struct core_stream *stream, union hal_packet *packets,
+                                             unsigned n, bool if_idle, const void *params,
+                                             uint32_t params_B, uint64_t *out_position)
 {
     struct core_retirement *told = NULL;
     enum hd_status status;
@@ -538,6 +543,8 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
         grid_number_locked(stream, &packets[0]);
         status = place_params_locked(stream, &packets[0].dispatch, params, params_B);
+        if (if_idle && !hal_queue_is_idle(stream->queue))
+            packets[0].head.flags &= (uint16_t)~HAL_FLAG_CALLER;
     }
     if (HD_LIKELY(!told) && status == HD_OK)
         status = core_stream_submit_locked(stream, packets, n);
@@ -549,6 +556,19 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
         *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
     return status;
+}
+
+enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
+                                  const void *params, uint32_t params_B, uint64_t *out_position)
+{
+    return submit_in_order(stream, packets, n, false, params, params_B, out_position);
+}
+
+enum hd_status core_stream_submit_caller(struct core_stream *stream, union hal_packet *packet,
+                                         bool waits, const void *params, uint32_t params_B)
+{
+    assert(packet->head.op == HAL_OP_DISPATCH && packet->head.flags & HAL_FLAG_CALLER);
+    return submit_in_order(stream, packet, 1, !waits, params, params_B, NULL);
 }
 
 /* ---- programs of packets */

@@ -41,6 +41,7 @@
 #include "base/status.h"
 #include "hal/client.h"
 #include "hal/packet.h"
+#include "heddle/native.h"
 #include "registry/use.h"
 
 struct ir_module;
@@ -50,6 +51,7 @@ struct hal_domain;
 struct hal_kernel;
 struct hal_mem;
 struct hal_module;
+struct hal_native_end;
 struct hal_queue;
 
 /* ---- fault domains */
@@ -166,6 +168,8 @@ struct hal_queue {
     _Atomic bool is_limited;   /* to `sms`; both may be looked at any time */
     _Atomic uint64_t sms[HAL_SMS_MAX / 64];
     uint64_t params_taken;          /* bytes of the parameter ring handed out, by the submitter */
+    uint64_t context_id, stream_id; /* core's: what native kernels are told of whose work it is */
+    uint32_t ordinal;               /* the same: of the device */
     struct hal_queue *next, **link; /* in domain->queues */
 };
 
@@ -180,6 +184,12 @@ struct hal_queue_ops {
         HD_MUST_CHECK;
     /* The queue must be idle. */
     void (*destroy)(struct hal_queue *queue);
+    /*
+     * Runs the dispatch of that number, submitted by this thread with HAL_FLAG_CALLER, when all
+     * before it has retired; waits until then. The caller holds no lock. NULL: of a device without
+     * native kernels.
+     */
+    void (*run)(struct hal_queue *queue, uint32_t grid_id, struct hal_native_end *out_end);
 };
 
 /* Common part of every device's queue (hal_queue.c). `priority` as for queue_create. */
@@ -214,6 +224,28 @@ static inline bool hal_queue_is_idle(const struct hal_queue *queue)
 {
     return hal_queue_retired(queue) == hal_queue_submitted(queue);
 }
+
+/* ---- inside a native kernel's function (hal_native.c) */
+
+/*
+ * A thread runs the function of the dispatch at the head of the queue. What it gives to the device
+ * meanwhile may wait for the queue: for what was before the dispatch, never for itself.
+ */
+struct hal_inside {
+    const struct hal_queue *queue;
+    uint64_t position;
+    struct hal_inside *outer;
+};
+void hal_inside_enter(struct hal_inside *inside, const struct hal_queue *queue);
+void hal_inside_leave(const struct hal_inside *inside);
+/* Is the calling thread inside any? */
+bool hal_inside_any(void);
+/* Is it at this position of the queue, or before? Then nobody may wait for that on its behalf. */
+bool hal_inside_queue(const struct hal_queue *queue, uint64_t position);
+/* Would a wait for the semaphore be one for itself? What it then returns: HD_OK at its own
+ * position; HD_NOT_SUPPORTED behind it. */
+bool hal_inside_awaits(const _Atomic uint64_t *semaphore, uint64_t value);
+enum hd_status hal_inside_wait(const _Atomic uint64_t *semaphore, uint64_t value) HD_MUST_CHECK;
 
 /* ---- modules and kernels */
 
@@ -273,6 +305,26 @@ struct hal_kernel_info {
     uint32_t max_threads;      /* per CTA: .maxntid, else the device's limit */
     uint32_t params_B;
     bool recursive;
+};
+
+/*
+ * A kernel that is a function of this process (heddle/native.h, docs/decisions/0150). Core's; stays
+ * as long as the kernels that devices made of it.
+ */
+struct hal_native {
+    const char *name;
+    heddle_native_fn *function;
+    void *user;
+    uint64_t tile_ns; /* 0: not known */
+    uint32_t flags;   /* enum heddle_native_flag */
+    /* The function may be gone: dispatches that begin from now on fail. */
+    _Atomic bool withdrawn;
+};
+
+/* How a native kernel ended on the thread that launched it. */
+struct hal_native_end {
+    enum hd_status status; /* HD_OK, or what `message` says */
+    char message[512];
 };
 
 /*
@@ -470,7 +522,8 @@ struct hal_device_ops {
     /*
      * Ends the domain's work: packets are skipped as after a fault, with HD_CANCELLED when there
      * was none yet, and CTAs that run are stopped where they are, also those that never end by
-     * themselves. Returns at once; wait for the queues as usual.
+     * themselves. A function of a native kernel cannot be stopped: it runs to its end. Returns at
+     * once; wait for the queues as usual.
      */
     void (*domain_cancel)(struct hal_domain *domain);
 
@@ -529,6 +582,15 @@ struct hal_device_ops {
     enum hd_status (*sample)(struct hal_device *device, uint64_t period_ns) HD_MUST_CHECK;
     /* Tells client.sampled of what there is. */
     void (*samples_tell)(struct hal_device *device);
+
+    /*
+     * As kernel_get, of a kernel whose code is a host function: `native` stays as long as the
+     * module. NULL, or HD_NOT_SUPPORTED without a message: the device cannot call functions of this
+     * process; core gives it the kernel's PTX.
+     */
+    enum hd_status (*native_get)(struct hal_module *module, uint32_t index,
+                                 const struct hal_native *native, struct hal_kernel **out_kernel)
+        HD_MUST_CHECK;
 };
 
 /* Common part of every device (hal_device.c). `client` is copied; NULL: nobody answers. */

@@ -71,6 +71,8 @@ static enum hd_status translate_dispatch(struct hal_server *server, struct hal_d
 
     if (p->head.flags & HAL_FLAG_INDIRECT)
         return hd_error(HD_BAD_ARG, "dispatch: an indirect one, not from another process");
+    if (p->head.flags & HAL_FLAG_CALLER)
+        return hd_error(HD_BAD_ARG, "dispatch: one for its caller, not from another process");
     if (!p->ring_B)
         return HD_OK;
     if (extended) {

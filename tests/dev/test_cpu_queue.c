@@ -275,6 +275,76 @@ static void test_slots_given_back(struct fixture *f)
     hd_free(slots);
 }
 
+#define CALLERS 12
+#define CALLS   3
+
+static _Atomic bool calls_may_end;
+static _Atomic uint32_t calls_begun;
+
+struct blocked_calls {
+    uint32_t next;    /* of this queue's */
+    uint32_t unsound; /* calls that came out of order */
+};
+
+static void blocked_call(void *arg)
+{
+    struct blocked_calls *of = *(struct blocked_calls **)arg;
+    uint32_t *number = (uint32_t *)((void **)arg + 1);
+
+    atomic_fetch_add(&calls_begun, 1);
+    while (!atomic_load(&calls_may_end))
+        usleep(200);
+    of->unsound += *number != of->next++;
+}
+
+static void free_call(void *arg)
+{
+    atomic_store((_Atomic bool *)arg, true);
+}
+
+/* Calls that wait hold up what is behind them, and no other queue. */
+static void test_calls(struct fixture *f)
+{
+    struct {
+        struct blocked_calls *of;
+        uint32_t number;
+    } args[CALLERS][CALLS];
+    struct blocked_calls of[CALLERS] = {{0}};
+    struct hal_queue *queues[CALLERS], *other = fixture_queue(f);
+    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL}};
+    _Atomic bool came = false;
+    uint32_t unsound = 0;
+
+    atomic_store(&calls_begun, 0);
+    atomic_store(&calls_may_end, false);
+    for (unsigned i = 0; i < CALLERS; i++) {
+        queues[i] = fixture_queue(f);
+        for (unsigned k = 0; k < CALLS; k++) {
+            args[i][k].of = &of[i];
+            args[i][k].number = k;
+            p.host_call.func = (uintptr_t)blocked_call;
+            p.host_call.arg = (uintptr_t)&args[i][k];
+            fixture_submit(queues[i], &p);
+        }
+    }
+    p.host_call.func = (uintptr_t)free_call;
+    p.host_call.arg = (uintptr_t)&came;
+    fixture_submit(other, &p);
+    fixture_wait(other);
+    ok(atomic_load(&came), "a call of another queue does not wait for them");
+    while (atomic_load(&calls_begun) < CALLERS)
+        usleep(200);
+    eq_u64(atomic_load(&calls_begun), CALLERS, "of each queue one call has begun");
+    atomic_store(&calls_may_end, true);
+    for (unsigned i = 0; i < CALLERS; i++) {
+        fixture_wait(queues[i]);
+        unsound += of[i].unsound + (of[i].next != CALLS);
+        queues[i]->ops->destroy(queues[i]);
+    }
+    eq_u64(unsound, 0, "each queue's calls came in order");
+    other->ops->destroy(other);
+}
+
 int main(void)
 {
     struct fixture f;
@@ -290,6 +360,7 @@ int main(void)
     test_progress(&f);
     test_left_behind(&f);
     test_slots_given_back(&f);
+    test_calls(&f);
     fixture_fini(&f);
     return done();
 }

@@ -5,29 +5,45 @@
  */
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 
+#include "api/lib_base/lib_base.h"
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "cudnn_handle.h"
 
 /* CUDA 13.0, whose runtime Heddle's is. */
 #define CUDART_VERSION_OF_US 13000
 
-struct cudnnContext {
-    cudaStream_t stream;
+static const struct lib_status statuses[] = {
+#define ROW(name) {name, #name},
+    ROW(CUDNN_STATUS_SUCCESS) ROW(CUDNN_STATUS_NOT_INITIALIZED) ROW(CUDNN_STATUS_BAD_PARAM)
+        ROW(CUDNN_STATUS_BAD_PARAM_NULL_POINTER) ROW(CUDNN_STATUS_NOT_SUPPORTED)
+            ROW(CUDNN_STATUS_INTERNAL_ERROR) ROW(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED)
+#undef ROW
 };
 
-/* Of this thread's last failed call. */
-static _Thread_local char last_error[128];
+static const struct lib_info info = {.name = "cuDNN",
+                                     .version = {CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL},
+                                     .cudart = CUDART_VERSION_OF_US,
+                                     .statuses = statuses,
+                                     .nstatuses = HD_COUNT_OF(statuses),
+                                     .unknown = "CUDNN_UNKNOWN_STATUS",
+                                     .level_variable = "CUDNN_LOGLEVEL_DBG",
+                                     .destination_variable = "CUDNN_LOGDEST_DBG"};
+
+struct cudnnContext {
+    struct lib_handle base;
+};
 
 HD_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
 {
     if (!handle)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     *handle = hd_new(struct cudnnContext);
-    return *handle ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    if (!*handle)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    lib_handle_init(&(*handle)->base, &info);
+    return CUDNN_STATUS_SUCCESS;
 }
 
 HD_EXPORT cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
@@ -42,7 +58,7 @@ HD_EXPORT cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream
 {
     if (!handle)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    handle->stream = streamId;
+    handle->base.stream = streamId;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -50,7 +66,7 @@ HD_EXPORT cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *strea
 {
     if (!handle || !streamId)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *streamId = handle->stream;
+    *streamId = handle->base.stream;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -61,48 +77,24 @@ HD_EXPORT size_t cudnnGetVersion(void)
 
 HD_EXPORT size_t cudnnGetCudartVersion(void)
 {
-    return CUDART_VERSION_OF_US;
+    return (size_t)info.cudart;
 }
 
 HD_EXPORT cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value)
 {
-    static const int values[] = {
-        [MAJOR_VERSION] = CUDNN_MAJOR,
-        [MINOR_VERSION] = CUDNN_MINOR,
-        [PATCH_LEVEL] = CUDNN_PATCHLEVEL,
-    };
     if (!value)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if ((size_t)type >= HD_COUNT_OF(values))
-        return CUDNN_STATUS_BAD_PARAM;
-    *value = values[type];
-    return CUDNN_STATUS_SUCCESS;
+    return lib_property(&info, (int)type, value) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 HD_EXPORT const char *cudnnGetErrorString(cudnnStatus_t status)
 {
-    switch (status) {
-#define ROW(name)                                                                                  \
-    case name:                                                                                     \
-        return #name;
-        ROW(CUDNN_STATUS_SUCCESS)
-        ROW(CUDNN_STATUS_NOT_INITIALIZED)
-        ROW(CUDNN_STATUS_BAD_PARAM)
-        ROW(CUDNN_STATUS_BAD_PARAM_NULL_POINTER)
-        ROW(CUDNN_STATUS_NOT_SUPPORTED)
-        ROW(CUDNN_STATUS_INTERNAL_ERROR)
-        ROW(CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED)
-#undef ROW
-    }
-    return "CUDNN_UNKNOWN_STATUS";
+    return lib_status_name(&info, (int)status);
 }
 
 HD_EXPORT void cudnnGetLastErrorString(char *message, size_t max_size)
 {
-    if (!message || !max_size)
-        return;
-    (void)snprintf(message, max_size, "%s", last_error);
-    last_error[0] = '\0';
+    lib_error_take(message, max_size);
 }
 
 HD_EXPORT cudnnStatus_t cudnnGraphVersionCheck(void)
@@ -125,20 +117,13 @@ HD_EXPORT cudnnStatus_t cudnnAdvVersionCheck(void)
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t refuse(const char *name, _Atomic bool *said)
-{
-    (void)snprintf(last_error, sizeof(last_error), "%s: Heddle has no cuDNN yet", name);
-    if (!atomic_exchange(said, true))
-        hd_log("%s", last_error);
-    return CUDNN_STATUS_NOT_SUPPORTED;
-}
-
 /* Whatever the arguments are: they are not looked at. */
 #define X(name)                                                                                    \
     HD_EXPORT cudnnStatus_t name(void);                                                            \
     cudnnStatus_t name(void)                                                                       \
     {                                                                                              \
         static _Atomic bool said;                                                                  \
-        return refuse(#name, &said);                                                               \
+        lib_refuse(&info, #name, &said);                                                           \
+        return CUDNN_STATUS_NOT_SUPPORTED;                                                         \
     }
 #include "api/cudnn_refused.def"

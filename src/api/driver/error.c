@@ -26,6 +26,7 @@
     X(ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS, QUIET)                                          \
     X(MISALIGNED, CUDA_ERROR_MISALIGNED_ADDRESS, QUIET)                                            \
     X(TRAP, CUDA_ERROR_LAUNCH_FAILED, QUIET)                                                       \
+    X(NATIVE, CUDA_ERROR_LAUNCH_FAILED, QUIET)                                                     \
     X(ILLEGAL_INSTRUCTION, CUDA_ERROR_ILLEGAL_INSTRUCTION, QUIET)                                  \
     X(ASSERT, CUDA_ERROR_ASSERT, QUIET)                                                            \
     X(STACK_OVERFLOW, CUDA_ERROR_HARDWARE_STACK_ERROR, QUIET)                                      \

@@ -367,6 +367,7 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->packet = p;
     job->name = hal_op_name(p->head.op);
     job->form.code = NULL;
+    job->native = NULL;
     job->way = copy_way(p, size_B);
     job->cooperative = false;
     job->in_order = false;

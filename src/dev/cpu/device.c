@@ -9,6 +9,7 @@
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/native.h"
 #include "dev/cpu/sample.h"
 
 static void device_destroy(struct hal_device *base)
@@ -35,7 +36,6 @@ static void device_destroy(struct hal_device *base)
             cpu_cluster_destroy(cluster);
         }
     }
-    pthread_cond_destroy(&dev->call_cond);
     hd_lock_fini(&dev->lock);
     hal_device_fini(base);
     free(dev->slots);
@@ -79,6 +79,7 @@ static const struct hal_device_ops device_ops = {
     .report = cpu_device_report,
     .sample = cpu_sample,
     .samples_tell = cpu_samples_tell,
+    .native_get = cpu_native_get,
 };
 
 /* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */
@@ -157,8 +158,7 @@ enum hd_status cpu_device_create(const struct hal_client_ops *client,
     hal_device_init(&dev->base, &device_ops, client);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
     hd_lock_init(&dev->answers_lock, HD_RANK_LEAF, "cpu device's answers");
-    pthread_cond_init(&dev->call_cond, NULL);
-    dev->last_call = &dev->calls;
+    cpu_call_init(dev);
     status = device_init(dev);
     if (status != HD_OK) {
         device_destroy(&dev->base);

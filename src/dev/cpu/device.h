@@ -1,5 +1,5 @@
 /*
- * The CPU device: slots and workers (worker.h), the table of queues (queue.h), the thread for host
+ * The CPU device: slots and workers (worker.h), the table of queues (queue.h), the threads for host
  * calls. Jobs, CTAs, faults and domains have headers of their own; each includes what it builds on:
  *
  *     domain.h ◄─ job.h ◄─┬─ cta.h ◄── fault.h
@@ -17,6 +17,22 @@
 
 #define CPU_MAX_QUEUES        1024
 #define CPU_PRIORITY_GREATEST (-5)
+
+/* Threads for host calls (call.c). */
+#define CPU_CALLERS_MAX 64
+enum cpu_caller_state { CPU_CALLER_NONE, CPU_CALLER_RUNS, CPU_CALLER_ENDED };
+struct cpu_caller {
+    struct cpu_device *device;
+    pthread_t thread;
+    enum cpu_caller_state state;
+};
+struct cpu_callers {
+    pthread_cond_t cond;             /* a call has come; CLOCK_MONOTONIC */
+    struct cpu_queue *first, **last; /* whose heads are calls that nobody makes yet */
+    unsigned nwaiting, nidle;        /* of these queues; of threads that wait for one */
+    unsigned nthreads;
+    struct cpu_caller all[CPU_CALLERS_MAX];
+};
 
 struct cpu_device {
     struct hal_device base;
@@ -38,11 +54,7 @@ struct cpu_device {
     _Atomic uint32_t nqueues;
     _Atomic(struct cpu_queue *) queues[CPU_MAX_QUEUES];
     struct hd_lock lock;
-    /* host calls run on a thread of their own: they may take long, or locks of the program */
-    pthread_t call_thread;
-    bool call_thread_started;
-    pthread_cond_t call_cond;
-    struct cpu_queue *calls, **last_call;
+    struct cpu_callers callers; /* lock */
     struct jit_services services;
     /* ask.c: */
     _Atomic uint32_t asked;            /* counts questions; workers answer between two turns */
@@ -69,6 +81,8 @@ static inline struct cpu_device *cpu_device_of(struct hal_device *device)
     return (struct cpu_device *)device;
 }
 
+/* call.c. Stopping makes the calls that wait, and waits for all. */
+void cpu_call_init(struct cpu_device *dev);
 void cpu_call_stop(struct cpu_device *dev);
 
 /* Stops a domain's work: the HAL's op (domain.c). */

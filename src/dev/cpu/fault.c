@@ -43,6 +43,7 @@ void cpu_guard_blame(enum hd_status status, uint64_t address, const struct cpu_b
     guard.address = address;
     guard.blame = *blame;
     guard.pc = 0;
+    guard.signal = 0;
     _longjmp(guard.env, 1);
 }
 
@@ -180,6 +181,7 @@ static void leave_from_handler(struct cpu_guard *g, enum hd_status status, uint6
 {
     assert(g->active && status != HD_OK);
     g->active = false;
+    g->signal = 0;
     g->status = status;
     g->address = address;
     memset(&g->blame, 0, sizeof(g->blame));
@@ -222,6 +224,7 @@ static bool take_signal(int sig, siginfo_t *info, void *context)
     if (sig == CPU_SIGNAL_CANCEL || jit_crash_take(sig) || !active || info->si_code <= 0)
         return false;
     leave_from_handler(g, signal_status(sig, info, context), (uintptr_t)info->si_addr, context);
+    g->signal = sig;
     return true;
 }
 
@@ -310,9 +313,9 @@ static void mxcsr_restore(unsigned before)
 }
 #endif
 
-static bool guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
+static bool guarded(struct cpu_guard *g, void (*body)(void *arg), void *arg, struct cpu_job *job,
+                    struct cpu_cta *cta)
 {
-    struct cpu_guard *g = &guard; /* looked up once: thread-local data costs a call */
     unsigned mxcsr = mxcsr_set(job);
     bool fine = true;
 
@@ -339,20 +342,78 @@ static bool guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, str
     return fine;
 }
 
+/*
+ * The function of a native kernel may give work to the device, and that may be executed on the
+ * function's thread: the guard around the function is put aside meanwhile. Signals find it or the
+ * inner one, never half of it.
+ */
+static void outer_save(struct cpu_guard *g, struct cpu_guard *out_outer)
+{
+    assert(g->job->native && g->held);
+    g->active = false;
+    atomic_signal_fence(memory_order_seq_cst);
+    *out_outer = *g;
+    g->held = 0;
+}
+
+static void outer_restore(struct cpu_guard *g, const struct cpu_guard *outer)
+{
+    *g = *outer;
+    atomic_signal_fence(memory_order_seq_cst);
+    g->active = true;
+}
+
+static HD_NOINLINE bool guarded_inside(struct cpu_guard *g, void (*body)(void *arg), void *arg,
+                                       struct cpu_job *job, struct cpu_cta *cta)
+{
+    struct cpu_guard outer;
+    bool fine;
+
+    outer_save(g, &outer);
+    fine = cpu_guarded(body, arg, job, cta);
+    outer_restore(g, &outer);
+    return fine;
+}
+
 bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
 {
-    if (HD_LIKELY(guarded(body, arg, job, cta)))
+    struct cpu_guard *g = &guard; /* looked up once: thread-local data costs a call */
+
+    if (HD_UNLIKELY(g->active))
+        return guarded_inside(g, body, arg, job, cta);
+    if (HD_LIKELY(guarded(g, body, arg, job, cta)))
         return true;
     cpu_fault_report(&guard, job);
     return false;
 }
 
+bool cpu_guarded_native(void (*body)(void *arg), void *arg, struct cpu_job *job,
+                        struct cpu_fault *out_fault)
+{
+    struct cpu_guard *g = &guard, outer;
+    bool is_inside = g->active, fine;
+
+    if (HD_UNLIKELY(is_inside))
+        outer_save(g, &outer);
+    fine = guarded(g, body, arg, job, NULL);
+    if (!fine)
+        *out_fault = (struct cpu_fault){.status = g->status,
+                                        .address = g->address,
+                                        .pc = g->pc,
+                                        .signal = g->signal,
+                                        .reason = g->blame.reason};
+    if (HD_UNLIKELY(is_inside))
+        outer_restore(g, &outer);
+    return fine;
+}
+
 bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,
                          enum hd_status *out_status, uint64_t *out_address)
 {
-    bool fine = guarded(body, arg, job, NULL);
+    struct cpu_fault fault = {.status = HD_OK};
+    bool fine = cpu_guarded_native(body, arg, job, &fault);
 
-    *out_status = fine ? HD_OK : guard.status;
-    *out_address = fine ? 0 : guard.address;
+    *out_status = fault.status;
+    *out_address = fault.address;
     return fine;
 }

@@ -43,17 +43,29 @@ struct cpu_guard {
     uint64_t address;
     struct cpu_blame blame; /* what a service knew */
     uintptr_t
-        pc; /* of the fault, in the kernel's code if it was called from there; 0: a service's */
+        pc;     /* of the fault, in the kernel's code if it was called from there; 0: a service's */
+    int signal; /* 0: a service's */
 };
 /*
  * Runs body(arg) so that a fault in it returns instead of killing the process. False: it faulted,
  * which has been raised in the job's domain with the kernel's name, or was cancelled. `cta` is the
- * memory in which its CTAs run, NULL for a copy. Does not nest.
+ * memory in which its CTAs run, NULL for a copy. Nests only inside a native kernel's function.
  */
 bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta);
 /* The same without telling anybody: false with the status and the address. */
 bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,
                          enum hd_status *out_status, uint64_t *out_address);
+/* What a guarded body ended with. */
+struct cpu_fault {
+    enum hd_status status;
+    uint64_t address;
+    uintptr_t pc;       /* 0: not known */
+    int signal;         /* 0: none */
+    const char *reason; /* of one without a signal; or NULL */
+};
+/* As cpu_guarded_quietly(), for native.c. */
+bool cpu_guarded_native(void (*body)(void *arg), void *arg, struct cpu_job *job,
+                        struct cpu_fault *out_fault);
 /* report.c: raises the fault in the job's domain, once. After the guarded body. */
 void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job);
 /*

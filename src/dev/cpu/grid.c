@@ -4,6 +4,7 @@
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/native.h"
 #include "dev/cpu/signals.h"
 #include "dev/cpu/sample.h"
 
@@ -193,12 +194,6 @@ static bool form_improve(struct grid_body *body, struct better *better)
     return true;
 }
 
-/* How long a thread's claims have lasted. */
-struct pace {
-    uint64_t since_ns; /* when it looked last; 0: not yet */
-    unsigned claims;   /* since then */
-};
-
 /* Units that last CLAIM_NS if `last` have lasted took_ns. */
 static uint64_t units_wanted(uint64_t last, uint64_t took_ns)
 {
@@ -207,9 +202,8 @@ static uint64_t units_wanted(uint64_t last, uint64_t took_ns)
     return factor ? last * factor : last / HD_MIN(took_ns / CLAIM_NS, PACE_GROWTH);
 }
 
-/* Behind each claim. Blocks that may wait for others, and those that somebody looks at, go on as
- * they have begun. */
-static void pace_keep(struct pace *pace, const struct cpu_job *job, struct cpu_claim *claim)
+/* Blocks that may wait for others, and those that somebody looks at, go on as they have begun. */
+void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim)
 {
     uint64_t now_ns, took_ns;
 
@@ -219,7 +213,7 @@ static void pace_keep(struct pace *pace, const struct cpu_job *job, struct cpu_c
     took_ns = (now_ns - pace->since_ns) / pace->claims;
     if (pace->since_ns)
         claim->wanted = units_wanted(HD_MAX(claim->wanted, job->chunk), took_ns);
-    *pace = (struct pace){.since_ns = now_ns};
+    *pace = (struct cpu_pace){.since_ns = now_ns};
 }
 
 /* False: the launch has failed. */
@@ -248,7 +242,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 {
     struct grid_body body = body_of(job, slot);
     struct better better = {.asked = false};
-    struct pace pace = {0};
+    struct cpu_pace pace = {0};
     bool asked_for_help = job->start_ns == 0;
 
     if (!cpu_slot_reserve(slot, job, body.form)) {
@@ -271,7 +265,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_job_end(job);
             break;
         }
-        pace_keep(&pace, job, &body.claim);
+        cpu_pace_keep(&pace, job, &body.claim);
         if (!asked_for_help && !cpu_job_exhausted(job) &&
             hal_time_ns() - job->start_ns > CPU_WAKE_AFTER_NS) {
             asked_for_help = true;
@@ -366,6 +360,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->form.code = grid->code;
     launch_setup(&job->launch, queue, p, grid);
     job->kernel = grid->kernel;
+    job->native = grid->kernel->native;
     job->queue = queue;
     job->name = grid->kernel->name;
     atomic_store_explicit(&job->samples, cpu_samples_for(grid->kernel), memory_order_relaxed);
@@ -388,6 +383,8 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->launch.caches_B = caches_of(job, grid);
     if (HD_UNLIKELY(grid->cluster_ctas > 1))
         clusters_setup(job, grid);
+    if (HD_UNLIKELY(job->native != NULL))
+        cpu_native_setup(job, dev, grid->ctas);
 }
 
 enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
@@ -397,6 +394,8 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
 
     if (HD_UNLIKELY(!grid->kernel || !grid->code))
         return grid_refuse(grid, p);
+    if (HD_UNLIKELY(grid->kernel->native != NULL))
+        HD_TRY(cpu_native_check(grid->kernel));
     job_setup(queue, p, grid);
     if (HD_UNLIKELY(grid->kernel->probes) && !cpu_watch_begin(job, p))
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", job->name);

@@ -88,7 +88,8 @@ struct cpu_job {
     /* dispatch */
     struct cpu_form form; /* that the launch starts in; code is NULL: a copy */
     const struct cpu_kernel *kernel;
-    const struct cpu_queue *queue; /* that it is of */
+    const struct hal_native *native; /* what it calls; NULL: it runs code */
+    const struct cpu_queue *queue;   /* that it is of */
     struct jit_launch launch;
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
@@ -127,6 +128,13 @@ void cpu_job_share(struct cpu_job *job, struct cpu_share *shares, unsigned nslot
 bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_claim *claim);
 /* Nobody takes another chunk. */
 void cpu_job_end(struct cpu_job *job);
+/* How long a thread's claims have lasted. */
+struct cpu_pace {
+    uint64_t since_ns; /* when it looked last; 0: not yet */
+    unsigned claims;   /* since then */
+};
+/* grid.c: behind each claim: the next one may be larger. */
+void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim);
 /* How many units have been taken. */
 uint64_t cpu_job_begun(const struct cpu_job *job);
 

@@ -14,7 +14,9 @@
 
 struct cpu_kernel {
     struct hal_kernel base;
-    const struct ir_func *func;
+    const struct ir_func *func;      /* NULL: a native kernel */
+    const struct hal_native *native; /* NULL: a compiled one */
+    struct jit_code native_code;     /* in all classes: native.h */
     const char *name;
     struct ir_window window;
     const uint64_t *vars;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "dev/cpu/kernel.h"
 #include "ir/device_runtime.h"
+#include "dev/cpu/native.h"
 #include "dev/cpu/sample.h"
 #include "analysis/conflicts.h"
 
@@ -118,6 +119,34 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     return HD_OK;
 }
 
+/* The same. */
+static enum hd_status native_create_locked(struct cpu_module *module, uint32_t index,
+                                           const struct hal_native *native)
+{
+    struct cpu_kernel *kernel = hd_new(struct cpu_kernel);
+    enum hd_status status;
+
+    assert(hd_lock_held(&module->lock) && !module->kernels[index]);
+    if (!kernel)
+        return hd_error(HD_NO_MEMORY, "kernel");
+    kernel->base.module = &module->base;
+    kernel->base.index = index;
+    kernel->native = native;
+    kernel->native_code = (struct jit_code){.cost_ops = UINT64_MAX};
+    kernel->name = native->name;
+    kernel->vars = module->vars;
+    kernel->window.local_align_B = 1;
+    for (int cls = 0; cls < JIT_CLASS_COUNT; cls++)
+        atomic_store(&kernel->codes[cls], &kernel->native_code);
+    status = hal_kernel_publish(module->base.device, &kernel->base);
+    if (status != HD_OK) {
+        kernel_free(kernel);
+        return status;
+    }
+    module->kernels[index] = kernel;
+    return HD_OK;
+}
+
 enum hd_status cpu_kernel_get(struct hal_module *base, uint32_t index, const struct ir_module *code,
                               struct hal_kernel **out_kernel)
 {
@@ -140,6 +169,23 @@ enum hd_status cpu_kernel_get(struct hal_module *base, uint32_t index, const str
     return status;
 }
 
+enum hd_status cpu_native_get(struct hal_module *base, uint32_t index,
+                              const struct hal_native *native, struct hal_kernel **out_kernel)
+{
+    struct cpu_module *module = module_of(base);
+    enum hd_status status = HD_OK;
+
+    if (index >= base->nfuncs)
+        return hd_error(HD_NOT_FOUND, "there is no function %u for %s", index, native->name);
+    hd_lock_acquire(&module->lock);
+    if (!module->kernels[index])
+        status = native_create_locked(module, index, native);
+    if (status == HD_OK)
+        *out_kernel = &module->kernels[index]->base;
+    hd_lock_release(&module->lock);
+    return status;
+}
+
 uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
                           uintptr_t pc)
 {
@@ -156,6 +202,11 @@ enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *
 {
     const struct cpu_kernel *kernel = (struct cpu_kernel *)base;
     const struct ir_func *func = kernel->func;
+
+    if (kernel->native) {
+        *out_info = cpu_native_info(kernel);
+        return HD_OK;
+    }
     const uint32_t *bound = func->reqntid[0] ? func->reqntid : func->maxntid;
     uint64_t threads = 1024;
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
+#include "dev/cpu/native.h"
 
 bool cpu_queue_own(struct cpu_queue *queue)
 {
@@ -417,6 +418,14 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     return joins ? ADVANCE_JOB : ADVANCE_GONE;
 }
 
+/* The owner leaves the queue to the thread that waits to run its head. */
+static void turn_give(struct cpu_queue *queue, const union hal_packet *p)
+{
+    assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id);
+    atomic_store(&queue->turn, p->dispatch.grid_id);
+    cpu_futex_wake(&queue->turn, INT32_MAX);
+}
+
 static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     union hal_packet *p = queue_head(queue);
@@ -426,6 +435,12 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     if (HD_UNLIKELY(queue->children != NULL)) {
         count_no_more(queue);
         cpu_call_push(queue);
+        return ADVANCE_GONE;
+    }
+    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_CALLER)) { /* also after a fault: it is waited for */
+        count_no_more(queue);
+        queue_set_blocked(queue, false);
+        turn_give(queue, p);
         return ADVANCE_GONE;
     }
     if (hal_domain_status(queue->base.domain) != HD_OK) {
@@ -543,6 +558,16 @@ static bool packet_is_short(const struct cpu_queue *queue, const union hal_packe
     return false;
 }
 
+static unsigned run_native(struct cpu_queue *queue, union hal_packet *p,
+                           const struct cpu_grid *grid)
+{
+    queue_begin(queue, p);
+    queue->row.n++;
+    if (queue_setup_grid(queue, p, grid))
+        cpu_native_run_all(&queue->job, NULL);
+    return 1;
+}
+
 /*
  * Runs the head and other short dispatches behind it on this thread, which owns the queue. How many
  * were run; 0: the head is left to the workers.
@@ -553,8 +578,10 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_grid grid;
 
-    if (!cpu_grid_find(dev, &p->dispatch, &grid) || !cpu_grid_is_short(&grid))
+    if (!cpu_grid_find(dev, &p->dispatch, &grid))
         return 0;
+    if (!cpu_grid_is_short(&grid))
+        return grid.kernel->native && cpu_native_is_short(&grid) ? run_native(queue, p, &grid) : 0;
     if (!*slot)
         *slot = cpu_slot_take_for(queue);
     if (!*slot)
@@ -563,6 +590,16 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     if (!queue_setup_grid(queue, p, &grid))
         return 1;
     return run_row(queue, *slot);
+}
+
+/* It comes next, on this thread: cpu_queue_run(). */
+static HD_NOINLINE void queue_leave_to_caller(struct cpu_queue *queue, const union hal_packet *p,
+                                              struct cpu_slot *slot)
+{
+    atomic_store_explicit(&queue->pending, false, memory_order_relaxed);
+    atomic_store(&queue->turn, p->dispatch.grid_id);
+    if (slot)
+        cpu_slot_give_ring(slot);
 }
 
 /* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */
@@ -574,8 +611,13 @@ static void queue_run_inline(struct cpu_queue *queue)
     while (queue_has_packets(queue) && hal_domain_status(queue->base.domain) == HD_OK) {
         union hal_packet *p = queue_head(queue);
 
-        if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
+        if (HD_UNLIKELY(p->head.flags & (HAL_FLAG_INDIRECT | HAL_FLAG_CALLER))) {
+            if (p->head.flags & HAL_FLAG_CALLER) {
+                queue_leave_to_caller(queue, p, slot);
+                return;
+            }
             hal_dispatch_resolve(queue->base.ring, p);
+        }
         if (p->head.op == HAL_OP_DISPATCH) {
             unsigned n = queue_run_grids(queue, p, &slot);
 
@@ -631,11 +673,77 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
     return HD_OK;
 }
 
+/* ---- on the thread that launched */
+
+/* How long it looks before it sleeps; and at most until it looks again. */
+#define TURN_SPINS    2000
+#define TURN_SLEEP_NS 2000000u
+
+static void turn_await(struct cpu_queue *queue, uint32_t grid_id)
+{
+    for (int i = 0; i < TURN_SPINS && atomic_load(&queue->turn) != grid_id; i++)
+        cpu_relax();
+    for (;;) {
+        uint32_t seen = atomic_load(&queue->turn);
+
+        if (seen == grid_id)
+            break;
+        cpu_futex_wait(&queue->turn, seen, TURN_SLEEP_NS);
+    }
+    atomic_store_explicit(&queue->turn, 0, memory_order_relaxed);
+    assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
+}
+
+/* The job is set up, and its tiles are all this thread's. It is published for who looks at it. */
+static void run_published(struct cpu_queue *queue, struct hal_native_end *out_end)
+{
+    struct hal_inside inside;
+
+    cpu_job_end(&queue->job);
+    queue->job.published_ns = hal_time_ns();
+    count_begin(queue);
+    queue->generation = (queue->generation + 1) & 0x7fffffffu;
+    atomic_store(&queue->state, CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | 1u);
+    hal_inside_enter(&inside, &queue->base);
+    cpu_native_run_all(&queue->job, out_end);
+    hal_inside_leave(&inside);
+    if (cpu_queue_leave(queue))
+        (void)cpu_queue_advance(queue, NULL);
+}
+
+/* The HAL's op. */
+static void cpu_queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_native_end *out_end)
+{
+    struct cpu_queue *queue = cpu_queue_of(base);
+    union hal_packet *p;
+    struct cpu_grid grid;
+
+    cpu_fault_thread_init();
+    turn_await(queue, grid_id);
+    p = queue_head(queue);
+    assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id == grid_id);
+    out_end->status = hal_domain_status(base->domain);
+    queue_begin(queue, p);
+    if (out_end->status == HD_OK) {
+        (void)cpu_grid_find(cpu_device_of(base->device), &p->dispatch, &grid);
+        if (queue_setup_grid(queue, p, &grid)) {
+            run_published(queue, out_end);
+            return;
+        }
+        out_end->status = hal_domain_status(base->domain);
+    }
+    snprintf(out_end->message, sizeof(out_end->message), "%.*s", (int)sizeof(out_end->message) - 1,
+             base->domain->fault->message);
+    cpu_queue_retire(queue);
+    (void)cpu_queue_advance(queue, NULL);
+}
+
 /* ---- life */
 
 static const struct hal_queue_ops queue_ops = {
     .submit = queue_submit,
     .destroy = cpu_queue_destroy,
+    .run = cpu_queue_run,
 };
 
 /* A dead queue's struct, or a new one in the table. The caller holds dev->lock. */
@@ -683,6 +791,7 @@ enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
     if (status == HD_OK) {
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
+        atomic_store(&queue->turn, 0);
         queue->row = queue->small = (struct cpu_untold){0};
         queue->busy = NULL;
         queue->nlaunches = 0;

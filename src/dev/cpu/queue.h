@@ -41,6 +41,9 @@ struct cpu_queue {
     uint32_t generation;         /* of jobs; the owner's */
     void *children;              /* of the grid at the head, which is over; the owner's */
     bool begun;                  /* the head has begun, as another packet; the owner's */
+    /* The number of the grid at the head, which is left to the thread that submitted it and owns
+     * the queue now; 0: of none. A futex. */
+    _Atomic uint32_t turn;
     /* What the registry is told of (queue.c); the owner's. */
     struct cpu_untold row;   /* short grids on the submitting thread */
     struct cpu_untold small; /* jobs of known length */

@@ -163,6 +163,8 @@ struct cpu_samples *cpu_samples_of(const struct cpu_kernel *kernel)
 {
     struct cpu_samples *s;
 
+    if (kernel->native)
+        return NULL; /* it has no instructions of ours */
     pthread_mutex_lock(&lock);
     s = find_locked(kernel);
     if (!s) {

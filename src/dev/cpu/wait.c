@@ -49,6 +49,8 @@ enum hd_status cpu_wait(struct hal_device *device, const _Atomic uint64_t *semap
         return HD_OK;
     if (!timeout_ns)
         return HD_TIMEOUT;
+    if (HD_UNLIKELY(hal_inside_any()) && hal_inside_awaits(semaphore, value))
+        return hal_inside_wait(semaphore, value);
     start_ns = now_ns = hal_time_ns();
     spin_end_ns = start_ns + (dev->ncpus > 1 ? CPU_WAIT_SPIN_NS : 0);
     for (;;) {

@@ -265,7 +265,7 @@ static bool work_on_job(struct cpu_queue *queue, struct cpu_slot *slot, bool wor
         cpu_work_leave(queue, slot);
         return false;
     }
-    if (!atomic_load(&queue->job.spins) || queue->job.in_schedule) {
+    if (!atomic_load(&queue->job.spins) || queue->job.in_schedule || queue->job.native) {
         cpu_work_on(queue, slot);
         return true;
     }

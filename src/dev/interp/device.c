@@ -112,8 +112,11 @@ enum hd_status interp_device_create(const struct hal_client_ops *client,
     pthread_cond_init(&dev->changed, &attr);
     pthread_condattr_destroy(&attr);
     hal_device_init(&dev->base, &device_ops, client);
-    dev->base.info = (struct hal_device_info){
-        .name = "interp", .target = "common", .units = 1, .clock = HAL_CLOCK_HOST, .checks_accesses = true};
+    dev->base.info = (struct hal_device_info){.name = "interp",
+                                              .target = "common",
+                                              .units = 1,
+                                              .clock = HAL_CLOCK_HOST,
+                                              .checks_accesses = true};
     snprintf(dev->base.info.description, sizeof dev->base.info.description,
              "reference interpreter");
     *out_device = &dev->base;

@@ -1,0 +1,144 @@
+/* Handles, statuses, errors and logs of libraries. */
+#include "api/lib_base/lib_base.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static _Thread_local char last_error[256];
+
+void lib_handle_init(struct lib_handle *handle, const struct lib_info *info)
+{
+    *handle = (struct lib_handle){.info = info};
+}
+
+bool lib_property(const struct lib_info *info, int property, int *out_value)
+{
+    if (property < 0 || property > 2)
+        return false;
+    *out_value = info->version[property];
+    return true;
+}
+
+const char *lib_status_name(const struct lib_info *info, int status)
+{
+    for (size_t i = 0; i < info->nstatuses; i++)
+        if (info->statuses[i].value == status)
+            return info->statuses[i].name;
+    return info->unknown;
+}
+
+/* ---- the log */
+
+/* One library has one copy of this file, so these are the library's. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct lib_info *logged; /* whose variables are read */
+static FILE *destination;             /* NULL: the environment asks for none */
+static _Atomic int env_level, callback_level;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* below */
+static lib_callback *callback_fn;
+static void *callback_user;
+
+static FILE *open_destination(const char *name)
+{
+    if (!name || !strcmp(name, "stderr"))
+        return stderr;
+    return strcmp(name, "stdout") != 0 ? fopen(name, "ae") : stdout;
+}
+
+static void read_environment(void)
+{
+    const char *level = logged->level_variable ? getenv(logged->level_variable) : NULL;
+    long value = level ? strtol(level, NULL, 10) : 0;
+
+    if (value <= LIB_LEVEL_OFF)
+        return;
+    destination = open_destination(
+        logged->destination_variable ? getenv(logged->destination_variable) : NULL);
+    if (destination)
+        atomic_store(&env_level, (int)HD_MIN(value, (long)LIB_LEVEL_INFO));
+    else
+        hd_log("%s: the file that %s names cannot be written", logged->name,
+               logged->destination_variable);
+}
+
+bool lib_log_wants(const struct lib_info *info, enum lib_level level)
+{
+    if (HD_UNLIKELY(!logged))
+        logged = info; /* every thread writes the same */
+    pthread_once(&once, read_environment);
+    return atomic_load_explicit(&env_level, memory_order_relaxed) >= (int)level ||
+           atomic_load_explicit(&callback_level, memory_order_relaxed) >= (int)level;
+}
+
+static void tell(const struct lib_info *info, enum lib_level level, const char *message)
+{
+    static const char letters[LIB_LEVELS] = {'-', 'E', 'W', 'I'};
+    lib_callback *callback = NULL;
+    void *user;
+
+    if (atomic_load(&env_level) >= (int)level) {
+        fprintf(destination, "%c! %s: %s\n", letters[level], info->name, message);
+        fflush(destination);
+    }
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&callback_level) >= (int)level)
+        callback = callback_fn;
+    user = callback_user;
+    pthread_mutex_unlock(&lock);
+    if (callback)
+        callback(user, level, message);
+}
+
+void lib_log(const struct lib_info *info, enum lib_level level, const char *fmt, ...)
+{
+    char message[512];
+    va_list args;
+
+    if (HD_LIKELY(!lib_log_wants(info, level)))
+        return;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    tell(info, level, message);
+}
+
+void lib_callback_set(lib_callback *callback, void *user, enum lib_level level)
+{
+    pthread_mutex_lock(&lock);
+    callback_fn = callback;
+    callback_user = user;
+    atomic_store(&callback_level, callback ? (int)level : LIB_LEVEL_OFF);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- errors */
+
+void lib_error(const struct lib_info *info, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(last_error, sizeof(last_error), fmt, args);
+    va_end(args);
+    lib_log(info, LIB_LEVEL_ERROR, "%s", last_error);
+}
+
+void lib_error_take(char *text, size_t size_B)
+{
+    if (!text || !size_B)
+        return;
+    (void)snprintf(text, size_B, "%s", last_error);
+    last_error[0] = '\0';
+}
+
+void lib_refuse(const struct lib_info *info, const char *function, _Atomic bool *said)
+{
+    lib_error(info, "%s: Heddle has no %s yet", function, info->name);
+    if (!atomic_exchange(said, true))
+        hd_log("%s", last_error);
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 #define ARENA_ALIGN       16
@@ -31,6 +32,7 @@ static struct {
     size_t used_B;
     HD_ALIGNED(ARENA_ALIGN) char bytes[ARENA_RESERVE_B];
 } reserve = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(reserve, reserve.lock);
 
 /* When the reserve is spent as well; its contents mean nothing to anybody. */
 static HD_ALIGNED(ARENA_ALIGN) char arena_scratch[ARENA_SMALL_MAX_B];

@@ -1,9 +1,63 @@
 #include "base/lock.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+
+/* ---- children of fork() */
+
+/* How many forks are behind this process; written while it has one thread. */
+static _Atomic uint32_t forks;
+static pthread_t forker; /* the thread that forked last */
+
+/* What the linker makes of HD_FORK_MUTEX(). */
+extern const struct hd_fork_mutex __start_hd_fork_mutex[] __attribute__((weak));
+extern const struct hd_fork_mutex __stop_hd_fork_mutex[] __attribute__((weak));
+
+void hd_fork_child(void)
+{
+    const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+    forker = pthread_self();
+    atomic_store(&forks, atomic_load(&forks) + 1);
+    for (const struct hd_fork_mutex *at = __start_hd_fork_mutex; at < __stop_hd_fork_mutex; at++)
+        *at->mutex = mutex;
+}
+
+/* Before the constructors of modules that register handlers of their own. */
+__attribute__((constructor(101))) static void fork_init(void)
+{
+    (void)pthread_atfork(NULL, NULL, hd_fork_child);
+}
+
+/*
+ * The first time that the child looks at a lock: it is made anew, unless the thread that forked has
+ * it. Threads of the child that come together wait for the one that does it.
+ */
+static HD_NOINLINE void lock_after_fork(struct hd_lock *lock, uint32_t now)
+{
+    const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    const uint32_t busy = UINT32_MAX;
+    uint32_t before = atomic_load(&lock->forks);
+
+    while (before != now) {
+        if (before == busy || !atomic_compare_exchange_weak(&lock->forks, &before, busy)) {
+            sched_yield();
+            before = atomic_load(&lock->forks);
+            continue;
+        }
+        if (!atomic_load(&lock->holder) || atomic_load(&lock->holder) != forker) {
+            lock->mutex = mutex;
+            atomic_store(&lock->holder, 0);
+        }
+        atomic_store(&lock->forks, now);
+        return;
+    }
+}
+
+/* ---- locks */
 
 void hd_lock_init(struct hd_lock *lock, enum hd_lock_rank rank, const char *name)
 {
@@ -13,12 +67,13 @@ void hd_lock_init(struct hd_lock *lock, enum hd_lock_rank rank, const char *name
     lock->mutex = mutex;
     lock->rank = rank;
     lock->name = name;
+    atomic_init(&lock->forks, atomic_load_explicit(&forks, memory_order_relaxed));
     atomic_init(&lock->holder, 0);
 }
 
 void hd_lock_fini(struct hd_lock *lock)
 {
-    assert(!atomic_load_explicit(&lock->holder, memory_order_relaxed));
+    assert(atomic_load(&forks) || !atomic_load_explicit(&lock->holder, memory_order_relaxed));
     pthread_mutex_destroy(&lock->mutex);
 }
 
@@ -64,11 +119,6 @@ static void lock_pop(const struct hd_lock *lock)
     stack.depth--;
 }
 
-static void holder_set(struct hd_lock *lock, pthread_t holder)
-{
-    atomic_store_explicit(&lock->holder, holder, memory_order_relaxed);
-}
-
 #else
 
 static void lock_push(const struct hd_lock *lock)
@@ -79,14 +129,19 @@ static void lock_pop(const struct hd_lock *lock)
 {
 }
 
+#endif
+
 static void holder_set(struct hd_lock *lock, pthread_t holder)
 {
+    atomic_store_explicit(&lock->holder, holder, memory_order_relaxed);
 }
-
-#endif
 
 void hd_lock_acquire(struct hd_lock *lock)
 {
+    uint32_t now = atomic_load_explicit(&forks, memory_order_relaxed);
+
+    if (HD_UNLIKELY(now && atomic_load_explicit(&lock->forks, memory_order_acquire) != now))
+        lock_after_fork(lock, now);
     lock_push(lock);
     pthread_mutex_lock(&lock->mutex);
     holder_set(lock, pthread_self());

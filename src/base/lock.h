@@ -1,6 +1,10 @@
 /*
  * Mutexes with ranks. A thread may only take locks in increasing rank; debug builds assert it and
- * print both names. A rank says who may be waiting for whom, so there is one table:
+ * print both names. A rank says who may be waiting for whom, so there is one table, below.
+ *
+ * A child of fork() has one thread. A lock that another one held at the fork is free in the child,
+ * and what it guards is as that thread left it: who goes on using it there sees to that, and nobody
+ * waits for ever. Plain mutexes that live as long as the process say HD_FORK_MUTEX() for the same.
  */
 #ifndef HD_BASE_LOCK_H
 #define HD_BASE_LOCK_H
@@ -41,10 +45,24 @@ struct hd_lock {
     pthread_mutex_t mutex;
     enum hd_lock_rank rank;
     const char *name;
-    _Atomic(pthread_t) holder; /* debug builds: whose it is; 0: nobody's */
+    _Atomic uint32_t forks;    /* forks behind the process when the mutex was last made */
+    _Atomic(pthread_t) holder; /* whose it is; 0: nobody's */
 };
 
-#define HD_LOCK_INIT(rank_, name_) {PTHREAD_MUTEX_INITIALIZER, HD_RANK_##rank_, (name_), 0}
+#define HD_LOCK_INIT(rank_, name_) {PTHREAD_MUTEX_INITIALIZER, HD_RANK_##rank_, (name_), 0, 0}
+
+/* After the definition of a mutex that is no hd_lock: it is free in a child of fork(). */
+#define HD_FORK_MUTEX(tag, mutex_)                                                                 \
+    __attribute__((                                                                                \
+        used, section("hd_fork_mutex"))) static const struct hd_fork_mutex hd_fork_mutex_##tag = { \
+        &(mutex_), hd_fork_child}
+
+struct hd_fork_mutex {
+    pthread_mutex_t *mutex;
+    void (*handler)(void); /* here so that the linker takes lock.c, which registers it */
+};
+
+void hd_fork_child(void);
 
 void hd_lock_init(struct hd_lock *lock, enum hd_lock_rank rank, const char *name);
 void hd_lock_fini(struct hd_lock *lock);

@@ -14,7 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/thread.h"
+#include "core/forked.h"
 #include "hal/futex.h"
 #include "hal/hal.h"
 
@@ -47,6 +49,7 @@ static struct {
     core_control_server serve;
     pthread_mutex_t asking; /* threads that ask this process itself, one at a time */
 } own = {.fd = -1, .asking = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(own, own.asking);
 
 static void answer(struct control *file)
 {
@@ -95,6 +98,15 @@ static int serve_start(void)
     error = hd_thread_create(&thread, &attr, serve, NULL);
     pthread_attr_destroy(&attr);
     return error;
+}
+
+/* The file is the parent's, and is not mapped here. */
+void core_control_in_child(void)
+{
+    if (own.fd >= 0)
+        close(own.fd);
+    own.fd = -1;
+    own.file = NULL;
 }
 
 enum hd_status core_control_start(core_control_server server)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -33,6 +34,7 @@ struct core_dump_settings {
 
 /* Settings of the process and of contexts. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct core_dump_settings process = {
     .trigger_host = true, .file = FILE_NAME, .pipe = PIPE_NAME};
 static bool is_read, is_listening, shows_progress;

@@ -9,6 +9,7 @@
 #include "core/core.h"
 #include "core/coredump.h"
 #include "core/family.h"
+#include "core/forked.h"
 #include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
@@ -342,9 +343,18 @@ enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsign
 /* What still runs must not keep the process from ending, nor waits that destructors make. */
 static void at_exit(void)
 {
+    if (core_is_forked())
+        return;
     for (unsigned i = 0; i < core_device_count(); i++)
         hal_device_stop(devices[i].hal, hal_stop_grace_ns());
     reg_leave();
+}
+
+/* Nobody uses the devices that were opened to be looked at: the next who asks opens others. */
+void core_device_in_child(void)
+{
+    if (!core_is_forked())
+        atomic_store(&ndevices, 0);
 }
 
 enum hd_status core_init(void)
@@ -354,6 +364,8 @@ enum hd_status core_init(void)
 
     if (core_device_count())
         return HD_OK;
+    if (core_is_forked())
+        return hd_error(HD_BAD_STATE, "the parent was opening devices when it forked");
     hd_lock_acquire(&init_lock);
     if (!core_device_count()) {
         static bool warned;
@@ -363,7 +375,10 @@ enum hd_status core_init(void)
         status = devices_open(&count);
         say_why(status);
         if (status == HD_OK) {
-            (void)atexit(at_exit);
+            static bool has_handler;
+            if (!has_handler)
+                (void)atexit(at_exit);
+            has_handler = true;
             atomic_store_explicit(&ndevices, count, memory_order_release);
             (void)!core_checkpoint_init(); /* what fails is logged; without it all else works */
             core_report_on_interrupt();

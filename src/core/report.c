@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/core.h"
@@ -16,6 +17,7 @@
 
 /* A device answers one question at a time. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(asking, asking);
 
 /* ---- JSON */
 

@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/forked.h"
 #include "core/core.h"
 #include "core/retire.h"
 #include "core/tap.h"
@@ -170,6 +171,13 @@ static struct {
     struct retiring_ring *rings;
     _Atomic uint32_t waiting; /* retirements in all lists; written with the lock */
 } retiring = {.lock = HD_LOCK_INIT(RETIRE, "retirements")};
+
+/* The parent's work is told in the parent. */
+void core_retire_in_child(void)
+{
+    retiring.rings = NULL;
+    atomic_store(&retiring.waiting, 0);
+}
 
 bool core_retire_any(void)
 {

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "core/core.h"
 #include "core/image.h"
 #include "hal/hal.h"
@@ -17,6 +18,7 @@ static struct {
     _Atomic(told_fn *) told;
     void *user; /* constant while told is set */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(all, all.lock);
 
 void core_sampled(const struct hal_kernel *kernel, const struct hal_sample *s)
 {

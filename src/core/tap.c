@@ -5,8 +5,10 @@
 #include "core/tap.h"
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/probe.h"
+#include "core/forked.h"
 #include "core/retire.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
@@ -42,6 +44,7 @@ static struct {
     _Atomic bool begins;   /* somebody wants to know when calls begin */
     _Atomic bool written;  /* somebody wants calls that compilers write */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(taps, taps.lock);
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
 struct frame {
@@ -475,16 +478,17 @@ static void compile_tell(struct hd_compile_note *note)
     core_tap_emit(&event);
 }
 
-/* The child's only thread has another number. */
-static void in_child(void)
+/* Another number, and nobody else is inside a listener: who removes one waits for this thread. */
+void core_tap_in_child(void)
 {
     tap_thread.tid = 0;
+    for (size_t i = 0; i < LISTENERS; i++)
+        atomic_store(&taps.slots[i].inside, frames_of(&taps.slots[i]));
 }
 
 /* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    (void)pthread_atfork(NULL, NULL, in_child);
     core_tap_log_init();
     hd_compile_probe_set(compile_tell);
 }

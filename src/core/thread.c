@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/forked.h"
 
 struct current {
     struct core_context *ctx;
@@ -25,6 +26,8 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static void thread_exit(void *unused)
 {
     (void)unused;
+    if (core_is_forked()) /* no stream comes to its end any more */
+        return;
     for (size_t i = 0; i < self.streams.len; i++) {
         core_stream_destroy(self.streams.at[i]);
         core_stream_unref(self.streams.at[i]);

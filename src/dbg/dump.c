@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "dbg/dump_private.h"
 #include "dbg/exceptions.h"
@@ -13,6 +14,7 @@ enum { PATIENCE_S = 1 }; /* for others to come to the end of their turns */
 
 /* Held for the lists and while a file is written; whoever has a turn does not wait for it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct dump_state state;
 
 /* Whose turn this thread has. A signal may have thrown it out of one: it still has it then. */

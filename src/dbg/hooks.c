@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 enum { PATIENCE = 2000, GENEROSITY = 200 /* passes */ };
@@ -23,6 +24,7 @@ struct dbg dbg = {
     .listener = -1,
     .peer = -1,
 };
+HD_FORK_MUTEX(dbg, dbg.lock);
 
 static _Thread_local bool holds; /* dbg.lock */
 

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/lock.h"
 #include "hal/hal.h"
 
 static struct {
@@ -19,6 +20,7 @@ static struct {
     uint32_t inside; /* that are not alone */
     bool is_taken;   /* somebody is alone */
 } serial = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(serial, serial.lock);
 
 void hal_serial_start(void)
 {

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 enum { MAGIC = 0x4A695444, VERSION = 1, CODE_LOAD = 0 };
@@ -37,6 +38,7 @@ struct code_load {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static FILE *dump; /* guarded by lock */
 static pid_t owner;
 static uint64_t count;

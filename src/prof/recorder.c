@@ -694,8 +694,7 @@ static void in_child(void)
     (void)madvise(rec.pending, PENDING * sizeof(rec.pending[0]), MADV_DONTNEED);
     memset(&own, 0, sizeof(own));
     atomic_store(&rec.nshapes, 0);
-    hd_map_fini(&rec.objects);
-    hd_map_init(&rec.objects);
+    hd_map_init(&rec.objects); /* another thread may have been changing it: not freed */
     atomic_store(&rec.devices, 0);
     open_spool();
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "hal/packet.h"
@@ -25,6 +26,7 @@ static struct {
     pthread_mutex_t lock;
     struct hd_map packets; /* id -> struct pending */
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(pending, pending.lock);
 
 static void pending_destroy(struct pending *p)
 {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "san/memcheck.h"
 #include "san/options.h"
 #include "san/stack.h"
@@ -173,6 +174,7 @@ static struct {
     char names[EXPECTED_MAX][128];
     unsigned n;
 } expected = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(expected, expected.lock);
 
 void memcheck_fault_expect(const struct san_launch *launch)
 {

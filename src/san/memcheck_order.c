@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "hal/packet.h"
 #include "san/memcheck.h"
@@ -37,6 +38,7 @@ static struct {
     pthread_mutex_t lock;
     struct submitted *launches; /* LAUNCHES; NULL: nothing of streams yet */
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(order, order.lock);
 
 static bool is_tracked(enum san_stream_races what)
 {

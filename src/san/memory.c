@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "hal/packet.h"
@@ -37,6 +38,7 @@ static struct {
     bool has_ordered; /* a block was allocated or freed in a stream */
     _Atomic bool is_incomplete;
 } map = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(map, map.lock);
 
 bool san_memory_is_incomplete(void)
 {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "hal/packet.h"
@@ -42,6 +43,7 @@ static struct {
     uint32_t nworking; /* streams that were made to get work, or got some; branches */
     bool is_off;       /* order that cannot be followed, or no memory */
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(order, order.lock);
 
 /* ---- clocks */
 

@@ -29,6 +29,7 @@
 #include <ucontext.h>
 
 #include "base/fault_hook.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "hal/packet.h"
 #include "san/memory.h"
@@ -53,6 +54,7 @@ static struct {
     bool is_closed; /* what `uses` says is done */
     bool is_off;
 } host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(host, host.lock);
 
 static HD_THREAD_LOCAL struct {
     uint64_t submitted; /* the last packet of the call; 0 */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "hal/packet.h"
 #include "san/memory.h"
@@ -34,6 +35,7 @@ static struct {
     struct birth *births;                /* a ring of BIRTHS */
     uint64_t nbirths;
 } streams = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(streams, streams.lock);
 
 void race_streams_lock(void)
 {

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "san/options.h"
 #include "san/schedcheck.h"
@@ -22,6 +23,7 @@ static struct {
     pthread_mutex_t lock;
     HD_VEC(struct heap_block) blocks;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(heap, heap.lock);
 
 static size_t heap_find_locked(uint64_t va)
 {

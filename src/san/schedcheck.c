@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "hal/hal.h"
@@ -83,6 +84,7 @@ static struct {
     pthread_mutex_t lock;
     struct hd_map times; /* hash of kernel and kind -> count */
 } kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(kernels, kernels.lock);
 
 bool sched_kernel_allows(const struct san_launch *launch, enum sched_kind kind, uint64_t times)
 {

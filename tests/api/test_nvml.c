@@ -4,6 +4,7 @@
  */
 #include <stddef.h>
 #include <strings.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
@@ -241,11 +242,45 @@ static void test_cudnn(void)
     eq_u64(cudnnDestroy(NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
 }
 
+/* Nothing but NVML was used so far: a child may use both. */
+static void test_children(void)
+{
+    int status = -1;
+    unsigned count = 0;
+    CUdeviceptr va = 0;
+    CUcontext ctx;
+    uint32_t word = 0;
+
+    good(nvmlInit_v2());
+    for (int initialised = 0; initialised < 2; initialised++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            alarm(60);
+            bool fine = nvmlDeviceGetCount_v2(&count) == NVML_SUCCESS && count == 2;
+            CUresult result = cuInit(0);
+            if (initialised)
+                _exit(!fine || result != CUDA_ERROR_NOT_INITIALIZED);
+            fine = fine && !result && !cuDevicePrimaryCtxRetain(&ctx, 1) && !cuCtxSetCurrent(ctx) &&
+                   !cuMemAlloc_v2(&va, 4096) && !cuMemsetD32_v2(va, 7, 1024) &&
+                   !cuMemcpyDtoH_v2(&word, va + 4092, 4) && word == 7;
+            exit(!fine);
+        }
+        waitpid(child, &status, 0);
+        eq_u64((unsigned)status, 0, "a child of a program that has%s initialised CUDA",
+               initialised ? "" : " not");
+        if (!initialised)
+            eq_u64(cuInit(0), CUDA_SUCCESS, "the parent initialises it");
+    }
+    good(nvmlShutdown());
+}
+
 int main(void)
 {
     nvmlDevice_t devices[2] = {NULL};
 
     test_before_init();
+    test_children();
     test_counted();
     test_system();
     test_handles(devices);

@@ -94,6 +94,62 @@ static void test_order(void)
 
 #endif
 
+/* ---- fork() while another thread holds locks */
+
+static struct hd_lock other_lock = HD_LOCK_INIT(LEAF, "another thread's");
+static struct hd_lock own_lock = HD_LOCK_INIT(STREAM, "the forking thread's");
+static pthread_mutex_t plain_mutex = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(plain, plain_mutex);
+static pthread_barrier_t held, forked;
+
+static void *holder_main(void *unused)
+{
+    hd_lock_acquire(&other_lock);
+    pthread_mutex_lock(&plain_mutex);
+    pthread_barrier_wait(&held);
+    pthread_barrier_wait(&forked);
+    pthread_mutex_unlock(&plain_mutex);
+    hd_lock_release(&other_lock);
+    return unused;
+}
+
+static int child_takes_locks(void)
+{
+    alarm(20); /* whoever waits for nobody ends by it */
+    if (pthread_mutex_trylock(&own_lock.mutex) == 0)
+        return 1; /* this thread holds it in the child, too */
+    hd_lock_acquire(&other_lock);
+    hd_lock_release(&other_lock);
+    hd_lock_release(&own_lock);
+    hd_lock_acquire(&own_lock);
+    hd_lock_release(&own_lock);
+    pthread_mutex_lock(&plain_mutex);
+    pthread_mutex_unlock(&plain_mutex);
+    return 0;
+}
+
+static void test_fork(void)
+{
+    int status = -1;
+    pthread_t thread;
+
+    pthread_barrier_init(&held, NULL, 2);
+    pthread_barrier_init(&forked, NULL, 2);
+    if (!ok(!pthread_create(&thread, NULL, holder_main, NULL), "a thread"))
+        return;
+    pthread_barrier_wait(&held);
+    hd_lock_acquire(&own_lock);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        _exit(child_takes_locks());
+    pthread_barrier_wait(&forked);
+    waitpid(child, &status, 0);
+    eq_u64((unsigned)status, 0, "the child takes the locks that another thread held");
+    hd_lock_release(&own_lock);
+    pthread_join(thread, NULL);
+}
+
 int main(void)
 {
     struct hd_lock lock;
@@ -105,5 +161,6 @@ int main(void)
     test_wait_until();
     test_threads();
     test_order();
+    test_fork();
     return done();
 }

@@ -4,6 +4,7 @@
 
 #include "api/cupti/cupti.h"
 #include "base/clock.h"
+#include "base/lock.h"
 
 /* The same moment by both clocks. */
 struct moment {
@@ -14,6 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint64_t epoch_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, for good: times stay in order */
 static _Atomic(CUpti_TimestampCallbackFunc) client_clock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct moment first, last; /* lock; of the client's clock */
 
 uint64_t cupti_now_ns(void)

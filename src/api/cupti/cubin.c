@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/cupti/sampler.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -24,6 +25,7 @@ _Static_assert(sizeof(struct cubin) == CUPTI_CUBIN_B, "sampler.h says so");
 #define CUBIN_MAGIC "HDLIMAG"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct hd_map kept;  /* cubins by image */
 static struct hd_map lines; /* struct line by image, kernel and instruction */
 static _Atomic(CUpti_ComputeCrcCallbackFunc) client_crc;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "api/cupti/cupti.h"
 
 #define PENDING 1024u
@@ -17,6 +18,7 @@ static struct pending {
     CUpti_ActivityCudaEvent2 record;
 } pending[PENDING];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static _Atomic bool wanted;
 
 static HD_THREAD_LOCAL struct {

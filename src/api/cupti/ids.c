@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "api/cupti/cupti.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -15,6 +16,7 @@ static struct {
 } contexts[CONTEXTS];
 
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(names_lock, names_lock);
 static struct hd_map names; /* text -> itself; names_lock */
 static size_t names_B;      /* names_lock */
 #define NAMES_MAX_B ((size_t)64 << 20)

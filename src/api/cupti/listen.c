@@ -1,12 +1,14 @@
 /* The subscription to the taps, and how the library ends. */
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "api/cupti/cupti.h"
 #include "api/cupti/profiler.h"
 #include "api/cupti/sampler.h"
 
 /* Not held while an event is told. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static uint32_t subscription, subscribed; /* its id and kinds */
 
 static void on_event(void *user, const struct heddle_event *event)

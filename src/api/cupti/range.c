@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/cupti/profiler.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "heddle/count.h"
@@ -56,6 +57,7 @@ struct CUpti_RangeProfiler_Object {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static CUpti_RangeProfiler_Object *objects;
 static uint32_t nstarted;
 
@@ -172,6 +174,7 @@ static void on_packet(void *user, const struct heddle_event *event)
 static void listen(void)
 {
     static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+    HD_FORK_MUTEX(changing, changing);
     static uint32_t subscription;
     bool is_wanted;
 

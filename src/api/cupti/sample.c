@@ -12,6 +12,7 @@
 
 #include "api/cupti/profiler.h"
 #include "api/cupti/sampler.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -55,6 +56,7 @@ struct sampler {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct sampler *samplers;
 static bool is_sampling;
 
@@ -172,6 +174,7 @@ static bool apply(void)
 
 /* One at a time, and apply() with it. */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(changing, changing);
 
 static CUptiResult start(CUcontext ctx)
 {

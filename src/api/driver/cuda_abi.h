@@ -102,6 +102,13 @@ typedef struct CUeglFrame_st {
 void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MAX]);
 
 /* Of all devices, hidden ones included, for NVML: core_device_identity(). libcuda exports it. */
+/*
+ * For NVML, which looks at devices and uses none: cuInit() that leaves children of fork() free to
+ * use CUDA, and what it needs to know of device 0 without having initialised CUDA.
+ */
+CUresult heddle_devices_open(void);
+const char *heddle_device_name(void);
+CUresult heddle_device_attribute(int *out_value, CUdevice_attribute what);
 unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci_bus);
 
 /*

@@ -85,6 +85,20 @@ HD_EXPORT unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci
     return core_device_identity(index, (uint8_t *)uuid->bytes, pci_bus);
 }
 
+HD_EXPORT const char *heddle_device_name(void)
+{
+    const struct core_device *d = core_device_at(0);
+
+    return d ? d->name : "";
+}
+
+HD_EXPORT CUresult heddle_device_attribute(int *out_value, CUdevice_attribute what)
+{
+    const struct core_device *d = core_device_at(0);
+
+    return d ? drv_result(core_device_attribute(d, (int)what, out_value)) : CUDA_ERROR_NO_DEVICE;
+}
+
 static int attribute(const struct core_device *d, int number)
 {
     int value = 0;

@@ -53,7 +53,7 @@ CUresult drv_missing(const char *name, _Atomic bool *logged);
 
 extern const struct heddle_entry driver_entries[]; /* by enum driver_entry */
 
-/* True after a successful cuInit(). */
+/* True after a successful cuInit(), and not in a child of such a process. */
 bool drv_is_initialised(void);
 /* Opens the tool that CUDA_INJECTION64_PATH names (inject.c). */
 void drv_inject(void);

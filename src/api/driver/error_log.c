@@ -36,22 +36,34 @@ static struct {
 } error_log = {
     .lock = HD_LOCK_INIT(LEAF, "error_log.lock"), .left = PTHREAD_COND_INITIALIZER, .fd = -1};
 
-static HD_THREAD_LOCAL bool in_callback;
+static HD_THREAD_LOCAL struct callback *calling; /* the one that this thread is in */
 
 /* ---- lines */
+
+/* Seconds that local time is ahead; looked up for a child before the fork: the C library's lock on
+ * time zones may be another thread's then, and is not free in the child. */
+static long utc_offset;
+static bool is_child;
+
+static long utc_offset_at(time_t time)
+{
+    struct tm local;
+
+    return localtime_r(&time, &local) ? local.tm_gmtoff : 0;
+}
 
 /* "[TIME][THREAD][SOURCE][SEVERITY][CALL] MESSAGE"; returns its length. */
 static size_t line_format(char *line, CUlogLevel level, const char *source, const char *symbol,
                           const char *message)
 {
     struct timespec now;
-    struct tm local;
+    unsigned second;
     int len;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &local);
-    len = snprintf(line, LINE_B, "[%02d:%02d:%02d.%03d][%ld][%s][%c][%s] %s", local.tm_hour,
-                   local.tm_min, local.tm_sec, (int)(now.tv_nsec / 1000000), syscall(SYS_gettid),
+    second = (unsigned)((now.tv_sec + (is_child ? utc_offset : utc_offset_at(now.tv_sec))) % 86400);
+    len = snprintf(line, LINE_B, "[%02u:%02u:%02u.%03d][%ld][%s][%c][%s] %s", second / 3600,
+                   second / 60 % 60, second % 60, (int)(now.tv_nsec / 1000000), syscall(SYS_gettid),
                    source, level == CU_LOG_LEVEL_ERROR ? 'E' : 'W', symbol, message);
     /* One line, whatever a file name or a program's text has in it. */
     for (char *c = line; *c; c++)
@@ -198,18 +210,18 @@ static void tell(CUlogLevel level, char *line, size_t len)
     struct callback *callback;
     uintptr_t id = 0;
 
-    in_callback = true;
     hd_lock_acquire(&error_log.lock);
     while ((callback = callback_after_locked(id))) {
         id = callback->id;
         callback->inside++;
+        calling = callback;
         hd_lock_release(&error_log.lock);
         callback->func(callback->user, level, line, len);
         hd_lock_acquire(&error_log.lock);
+        calling = NULL;
         callback_leave_locked(callback);
     }
     hd_lock_release(&error_log.lock);
-    in_callback = false;
 }
 
 void error_log_add(CUlogLevel level, const char *source, const char *symbol, const char *message)
@@ -222,7 +234,7 @@ void error_log_add(CUlogLevel level, const char *source, const char *symbol, con
     error_log.end++;
     file_write_locked(line, len);
     hd_lock_release(&error_log.lock);
-    if (!in_callback)
+    if (!calling)
         tell(level, line, len);
 }
 
@@ -259,7 +271,7 @@ bool error_log_unsubscribe(uintptr_t id)
 
     hd_lock_acquire(&error_log.lock);
     callback = callback_take_locked(id);
-    if (callback && in_callback && callback->inside) {
+    if (callback && calling && callback->inside) {
         callback->is_removed = true; /* whoever is inside last frees it */
     } else if (callback) {
         while (callback->inside)
@@ -274,15 +286,29 @@ bool error_log_unsubscribe(uintptr_t id)
 
 static void fork_prepare(void)
 {
+    if (!is_child)
+        utc_offset = utc_offset_at(time(NULL));
     hd_lock_acquire(&error_log.lock);
 }
 
-static void fork_done(void)
+static void fork_parent(void)
 {
+    hd_lock_release(&error_log.lock);
+}
+
+/* Only this thread is inside a callback. */
+static void fork_child(void)
+{
+    const pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+
+    is_child = true;
+    error_log.left = left;
+    for (struct callback *c = error_log.callbacks; c; c = c->next)
+        c->inside = c == calling;
     hd_lock_release(&error_log.lock);
 }
 
 __attribute__((constructor)) static void error_log_init(void)
 {
-    pthread_atfork(fork_prepare, fork_done, fork_done);
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
 }

@@ -173,7 +173,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsign
     char text[128] = "";
 
     ML_TRY(ml_index(device, &index));
-    ML_TRY(ml_result(cuDeviceGetName(text, sizeof(text), 0)));
+    snprintf(text, sizeof(text), "%s", heddle_device_name());
     return ml_give_text(name, length, text);
 }
 
@@ -208,7 +208,7 @@ nvmlReturn_t ml_attribute(CUdevice_attribute what, unsigned *out)
 {
     int value = 0;
 
-    ML_TRY(ml_result(cuDeviceGetAttribute(&value, what, 0)));
+    ML_TRY(ml_result(heddle_device_attribute(&value, what)));
     *out = (unsigned)value;
     return NVML_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/nvml/ml.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "registry/registry.h"
 
@@ -19,6 +20,7 @@ struct nvmlEventSet_st {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct nvmlEventSet_st *sets; /* all that there are: other pointers are refused */
 
 static uint64_t event_count(void)

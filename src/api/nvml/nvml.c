@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/lock.h"
 
 /*
  * The driver whose interface Heddle's libcuda has: R580 is the one of CUDA 13.0. Clients parse the
@@ -15,6 +16,7 @@
 #define NVML_VERSION   "13." DRIVER_VERSION
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static unsigned users; /* calls of init that no shutdown followed */
 
 nvmlReturn_t ml_result(CUresult result)
@@ -41,6 +43,8 @@ nvmlReturn_t ml_ready(void)
     pthread_mutex_lock(&lock);
     bool is_ready = users > 0;
     pthread_mutex_unlock(&lock);
+    if (is_ready)
+        (void)heddle_devices_open(); /* a child of fork() opens its own */
     return is_ready ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
 }
 
@@ -59,7 +63,7 @@ nvmlReturn_t ml_give_text(char *out, unsigned length, const char *text)
 /* No device is no failure: nvmlDeviceGetCount_v2() says 0. */
 static nvmlReturn_t start_driver(void)
 {
-    CUresult result = cuInit(0);
+    CUresult result = heddle_devices_open();
     return result == CUDA_ERROR_NO_DEVICE ? NVML_SUCCESS : ml_result(result);
 }
 

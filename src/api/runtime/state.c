@@ -10,6 +10,7 @@ struct rt_state rt = {.lock = HD_LOCK_INIT(RUNTIME, "rt.lock")};
 HD_THREAD_LOCAL struct rt_thread rt_thread;
 
 static pthread_once_t init_once = PTHREAD_ONCE_INIT;
+static _Atomic bool is_begun; /* init_driver() */
 static CUresult init_result;
 
 /*
@@ -61,8 +62,25 @@ static void read_limits(void)
         rt.limits.threads = (unsigned)value;
 }
 
+/* What the parent did not ask for is not the child's to tell; nor is its driver (core/forked.h). */
+static void in_child(void)
+{
+    atomic_store(&rt.unseen, 0);
+    rt_thread.unseen = 0;
+    if (atomic_load(&is_begun)) {
+        atomic_store(&rt.is_ready, false);
+        init_result = CUDA_ERROR_NOT_INITIALIZED;
+    }
+}
+
+__attribute__((constructor)) static void fork_init(void)
+{
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
 static void init_driver(void)
 {
+    atomic_store(&is_begun, true);
     atexit(at_exit);
     init_result = cuInit(0);
     if (init_result == CUDA_SUCCESS)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "dev/cpu/fault.h"
@@ -40,6 +41,7 @@ struct cpu_samples {
 
 _Atomic bool cpu_is_sampling;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+HD_FORK_MUTEX(lock, lock);
 static struct cpu_samples *all;
 static unsigned nsampling; /* devices */
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fault_hook.h"
+#include "base/lock.h"
 #include "dev/cpu/signals.h"
 
 /* The C library's own, whoever stands before it. */
@@ -202,6 +203,7 @@ void cpu_signals_check(void)
 enum hd_status cpu_signals_install(cpu_signals_fn *ours)
 {
     static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+    HD_FORK_MUTEX(once, once);
     bool fine = true;
 
     pthread_mutex_lock(&once);

@@ -9,6 +9,8 @@
 
 #include "dev/interp/private.h"
 
+enum { READINGS = 4 };
+
 void refdev_maps_fini(struct refdev_maps *maps)
 {
     hd_vec_fini(&maps->ranges);
@@ -82,8 +84,13 @@ bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size
         return true;
     if (maps_find(maps, address, size_B, write))
         return true;
-    maps_reload(maps);
-    return maps_find(maps, address, size_B, write);
+    /* What another thread maps or unmaps next to it meanwhile may hide it from one reading. */
+    for (unsigned i = 0; i < READINGS; i++) {
+        maps_reload(maps);
+        if (maps_find(maps, address, size_B, write))
+            return true;
+    }
+    return false;
 }
 
 /* To or from our own memory at `address`; false: it is not there. Sandboxes may forbid it. */

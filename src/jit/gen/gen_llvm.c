@@ -21,6 +21,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "base/lock.h"
 #include "base/log.h"
 
 static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)
@@ -49,6 +50,7 @@ static struct {
     pthread_mutex_t lock;
     struct machine *free;
 } machines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+HD_FORK_MUTEX(machines, machines.lock);
 
 static struct machine *machine_create(const struct gen_request *req, bool quick, char **out_message)
 {

@@ -57,6 +57,8 @@ static HD_THREAD_LOCAL struct {
     bool is_inside;               /* the recorder: a signal's handler writes nothing then */
     int32_t nvtx_level;           /* of the range that captures */
     struct prof_launch *launch;   /* the last of the call that the thread is in */
+    uint64_t judged;              /* correlation of the last call whose work came; 0: none */
+    bool is_taken;                /* some of that work is recorded, and so is its call */
     struct {
         struct heddle_work work;
         uint32_t number, generation; /* of the spool; 0: of none */
@@ -193,7 +195,7 @@ static bool complete_launch(const struct heddle_event *e, uint32_t name)
 
 static void write_call(const struct heddle_event *e)
 {
-    uint32_t name = prof_name_fixed(e->call.entry->name);
+    uint32_t name = prof_name_fixed(e->call.entry->title);
     struct prof_call *r;
 
     if (complete_launch(e, name))
@@ -224,7 +226,7 @@ static void on_call(const struct heddle_event *e)
     struct known_call scratch;
     const struct known_call *known = look_at(e->call.entry, &scratch);
 
-    if (is_wanted(e)) {
+    if (own.judged == e->correlation ? own.is_taken : is_wanted(e)) {
         write_call(e);
         if (known->sync)
             write_sync(e, known);
@@ -442,6 +444,14 @@ static struct prof_times *write_fill(const struct heddle_event *e, struct prof_r
     return &r->work.times;
 }
 
+/* A call is recorded if its work is, though the range ends, or the last launch is counted, while it
+ * is open. */
+static void judge(const struct heddle_event *e, bool wanted)
+{
+    own.is_taken = wanted || (own.judged == e->correlation && own.is_taken);
+    own.judged = e->correlation;
+}
+
 /* Waits, signals and host calls of a stream are no work of the device. */
 static void on_packet(const struct heddle_event *e)
 {
@@ -452,6 +462,8 @@ static void on_packet(const struct heddle_event *e)
 
     if (rec.is_counting && w && w->kernel)
         atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
+    if (w && e->correlation)
+        judge(e, wanted);
     if (!wanted)
         return;
     tell_ids(e);

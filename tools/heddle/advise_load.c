@@ -656,6 +656,7 @@ enum hd_status advise_load(struct advise *a)
     struct load l = {.a = a};
 
     HD_TRY(prof_db_open(a->path, &a->db));
+    a->has_counters = prof_db_has(a->db, "HEDDLE_METRICS");
     if (!prof_db_has(a->db, "StringIds") && !prof_db_has(a->db, "HEDDLE_LAUNCHES"))
         return hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems",
                         a->path);

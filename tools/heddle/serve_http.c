@@ -2,10 +2,10 @@
  * HTTP over libmicrohttpd: one thread, texts that are there already. See serve.h.
  *
  * Of clients nothing is believed. Connections and the memory of each are limited, and so is what
- * one address may ask in a second; a connection that completes no request for PATIENCE_NS is
- * ended, however busily it sends single bytes, and when there are too many, the one that has
- * completed none for longest makes room for each new one. A page from elsewhere that a browser shows cannot reach us
- * by a name of its own (Host), nor push (Origin).
+ * one address may ask in a second; a connection that completes no request for PATIENCE_NS is ended,
+ * however busily it sends single bytes, and when there are too many, the one that has completed
+ * none for longest makes room for each new one. A page from elsewhere that a browser shows cannot
+ * reach us by a name of its own (Host), nor push (Origin).
  */
 #include "serve.h"
 

@@ -42,6 +42,7 @@ static struct {
     struct prof_settings settings;
     uint64_t start_ns;
     _Atomic bool is_open;       /* what settings.capture waits for has come, and not ended */
+    _Atomic bool is_over;       /* nothing opens it any more: settings.once */
     bool is_counting, is_timed; /* settings.skip or .count; .delay or .duration */
     _Atomic uint64_t launches;  /* when they count */
     struct pending *pending;
@@ -212,13 +213,27 @@ static void write_call(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
+static void open_range(void)
+{
+    atomic_store(&rec.is_open, !atomic_load(&rec.is_over));
+}
+
+static void close_range(void)
+{
+    if (rec.settings.once && atomic_load(&rec.is_open))
+        atomic_store(&rec.is_over, true);
+    atomic_store(&rec.is_open, false);
+}
+
 /* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
 static void look_for_range(const char *name)
 {
     bool starts = !strcmp(name, "cudaProfilerStart") || !strcmp(name, "cuProfilerStart");
 
-    if (starts || !strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
-        atomic_store(&rec.is_open, starts);
+    if (starts)
+        open_range();
+    else if (!strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
+        close_range();
 }
 
 static void on_call(const struct heddle_event *e)
@@ -585,7 +600,7 @@ static void look_for_nvtx(const struct heddle_event *e)
         if (!is_the_range(e) || !atomic_compare_exchange_strong(&open, &none, it))
             return;
         own.nvtx_level = e->nvtx.level;
-        atomic_store(&rec.is_open, true);
+        open_range();
         return;
     case HEDDLE_NVTX_RANGE_POP:
     case HEDDLE_NVTX_RANGE_END:
@@ -593,7 +608,7 @@ static void look_for_nvtx(const struct heddle_event *e)
         if (it == of_thread && e->nvtx.level != own.nvtx_level)
             return;
         if (atomic_compare_exchange_strong(&open, &it, 0))
-            atomic_store(&rec.is_open, false);
+            close_range();
         return;
     default:
         return;

@@ -34,8 +34,8 @@ def compilers():
     if not find_nvcc():
         tap.skip("no nvcc")
         return [clang]
-    nvcc = row.compiler(heddle, "nvcc")
-    return [clang, ("nvcc-G", *nvcc, *row.options("-G")), ("nvcc-lineinfo", *nvcc, *row.options("-lineinfo"))]
+    nvcc = [*row.compiler(heddle, "nvcc"), f"-arch=sm_{row.arch}"]  # nvlink takes no compute_ARCH
+    return [clang, ("nvcc-G", *nvcc, "-G"), ("nvcc-lineinfo", *nvcc, "-lineinfo")]
 
 
 def main(sessions):

@@ -250,6 +250,15 @@ def test_threads(bench):
     tap.ok(abs(gain - (spans[0] - spans[1])) < 0.1 * gain, "threads: the gain is the twin's", f"{gain} {spans}")
 
 
+def test_names(bench):
+    """What calls are called in reports of Nsight Systems."""
+    for name in ("cudaLaunchKernel_v7000", "__cudaLaunchKernel_v13000", "__cudaLaunchKernel_ptsz_v13000", "cudaLaunchKernelExC_v11060", "cuLaunchKernel"):
+        t = Timeline(product="NVIDIA Nsight Systems")
+        t.LAUNCH_NAME = name
+        launch_bound(t, True)
+        tap.ok(found(bench.judge(t, "names-" + name), "launch-bound"), f"{name} is a launch")
+
+
 def test_long_kernels(bench):
     """The time of kernels that run within their launches is not the host's."""
     t = Timeline()
@@ -604,7 +613,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Reports(folder)
         if bench.variant.is_default:
-            for test in (test_pairs, test_threads, test_long_kernels, test_overlapping, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms,
+            for test in (test_pairs, test_threads, test_names, test_long_kernels, test_overlapping, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms,
                          test_exits, test_damage):
                 test(bench)
         test_programs(bench)

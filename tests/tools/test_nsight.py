@@ -22,12 +22,11 @@ class Commands(Bench):
     def __init__(self, folder):
         super().__init__(heddle, tap, folder, TMPDIR=folder)
         self.program = self.build(SOURCE)
-        for name in ("nsys", "ncu"):
-            os.symlink(heddle, os.path.join(folder, name))
+        self.commands = os.path.join(os.path.dirname(heddle), "cuda/profilers")
 
     def command(self, name, *args, code=4, **env):
-        """By its name, as scripts call it."""
-        got = subprocess.run([os.path.join(self.folder, name), *args], capture_output=True, text=True, env={**self.env, **env}, cwd=self.folder, timeout=200)
+        """Of the toolkit folder, as scripts call it."""
+        got = subprocess.run([os.path.join(self.commands, name), *args], capture_output=True, text=True, env={**self.env, **env}, cwd=self.folder, timeout=200)
         tap.eq(got.returncode, code, f"{name} {' '.join(args)}"[:90])
         return got
 
@@ -44,6 +43,15 @@ class Commands(Bench):
         table = "\n".join(line for line in lines if line.startswith('"'))
         rows = list(csv.DictReader(io.StringIO(table)))
         return [row["Kernel Name"].split("(")[0] for row in rows[1:]], got
+
+
+def test_place(bench):
+    """Programs that look for the commands find the vendor's, or none, unless the folder is in PATH."""
+    look = "command -v nsys ncu || true"
+    tap.eq(bench.run("run", "sh", "-c", look, PATH="/usr/bin:/bin").stdout,
+           subprocess.run(["sh", "-c", look], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}, timeout=60).stdout, "they are in nobody's way")
+    got = bench.run("run", "sh", "-c", "nsys --version; ncu --version", PATH=bench.commands + ":/usr/bin:/bin")
+    tap.eq([line.rsplit(" ", 1)[0] for line in got.stdout.splitlines()], ["Heddle's nsys, version", "Heddle's ncu, version"], "and there for who wants them")
 
 
 def test_nsys(bench):
@@ -116,7 +124,7 @@ def test_ranges(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-nsight-") as folder:
         bench = Commands(folder)
-        for test in (test_nsys, test_ncu, test_ranges):
+        for test in (test_place, test_nsys, test_ncu, test_ranges):
             test(bench)
     tap.done()
 

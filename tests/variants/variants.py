@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from cuda_toolkit import find_nvcc  # noqa: E402
 
 COLUMNS = ("builder", "arch", "code", "level")
-ENV = "HEDDLE_TEST_VARIANT"
+ENV = "TEST_VARIANT"
 
 
 class Variant:

@@ -175,6 +175,8 @@ static enum advise_call_kind kind_of(const char *name)
         {"cudaLibraryLoad", ADVISE_CALL_MODULE},
     };
 
+    if (strncmp(name, "__cuda", 6) == 0) /* as CUPTI calls what nvcc 13 writes for <<<>>> */
+        name += 2;
     if (has(name, "Synchronize"))
         return ADVISE_CALL_SYNC;
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)

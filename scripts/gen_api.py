@@ -17,6 +17,7 @@ import textwrap
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DRIVER = os.path.join(ROOT, "spec/api/driver.def")
 RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
+COMPILER = os.path.join(ROOT, "spec/api/compiler_calls.def")
 NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
 
 Param = collections.namedtuple("Param", "out inout opt type name default")
@@ -36,6 +37,8 @@ class Entry:
         self.name, self.since, self.nodes = symbol, 0, "BOTH"
         self.impl = ""  # the function behind it
         self.has_split = False  # the symbol has a row for 12 and one for 13
+        self.title = symbol  # what tools show
+        self.is_plumbing = False  # no call of the program's
 
     def stream(self):
         """The parameter in which a PTSZ twin replaces 0, or None: the function takes one more."""
@@ -98,7 +101,30 @@ def read_runtime():
         entry.has_split = count[entry.symbol] > 1
         if entry.has_split and entry.nodes == "V12":
             entry.impl = "rt12_" + entry.symbol
+    note_compiler_calls(table)
     return table
+
+
+def read_compiler_calls():
+    """symbol: (it is plumbing, its title)"""
+    with open(COMPILER, encoding="utf-8") as file:
+        found = re.findall(r"^X\((\w+), (CALL|PLUMBING), (\w+|-), \"", file.read(), re.M)
+    return {symbol: (part == "PLUMBING", symbol if title == "-" else title) for symbol, part, title in found}
+
+
+def note_compiler_calls(table):
+    """What spec/api/compiler_calls.def says of the rows; it speaks of all that compilers write, and of nothing else."""
+    calls = read_compiler_calls()
+    for entry in table:
+        if entry.symbol in calls:
+            entry.is_plumbing, entry.title = calls[entry.symbol]
+    wrong = {entry.symbol for entry in table if entry.symbol.startswith("__")} ^ set(calls)
+    if wrong:
+        sys.exit(f"gen_api.py: of runtime.def and compiler_calls.def only one has: {', '.join(sorted(wrong))}")
+    names = {entry.symbol for entry in table}
+    for entry in table:
+        if entry.title not in names or entry.is_plumbing != (entry.symbol.startswith("__") and entry.title == entry.symbol):
+            sys.exit(f"gen_api.py: compiler_calls.def: {entry.symbol}: a CALL has the title of a row of runtime.def, PLUMBING none")
 
 
 READ = {"driver": read_driver, "runtime": read_runtime}
@@ -229,8 +255,8 @@ def c_source(api, table):
             out += [f"static const struct heddle_arg args_{base}[] = {{", *args, "};"]
         for s, _ in symbols(e):
             place = f"{api.upper()}_ENTRY_{tag(e, s)}"
-            index.append(f'    [{place}] = {{{place}, {len(args)}, "{s}", '
-                         f"{'args_' + base if args else 'NULL'}}},")
+            index.append(f'    [{place}] = {{{place}, {len(args)}, "{s}", {"args_" + base if args else "NULL"}, '
+                         f'"{e.title + s[len(e.symbol):]}", {int(e.is_plumbing)}}},')
     out += ["", f"const struct heddle_entry {api}_entries[] = {{", *index, "};", ""]
     for e in table:
         for s, twin in symbols(e):

@@ -87,7 +87,7 @@ enum heddle_event_kind {
 #define HEDDLE_OUTERMOST (1u << 31)
 /* With kinds: of calls only the END, which has the time of the BEGIN. */
 #define HEDDLE_ENDS (1u << 30)
-/* With kinds: no calls that only compilers write, whose names begin with __: a launch has two. */
+/* With kinds: no calls that compilers write around the program's own (is_plumbing): <<<>>> has two. */
 #define HEDDLE_PLAIN (1u << 28)
 /* With kinds: each record of an event is a packet, though the event keeps no time. */
 #define HEDDLE_EVENT_TIMES (1u << 29)
@@ -124,6 +124,10 @@ struct heddle_entry {
     uint32_t nargs;
     const char *name; /* the exported symbol */
     const struct heddle_arg *args;
+    /* The call as the program has it: <<<>>> of nvcc 13 is __cudaLaunchKernel, its title is
+     * cudaLaunchKernel. Else the name. */
+    const char *title;
+    uint32_t is_plumbing; /* compilers write it around a call of the program; it submits no work */
 };
 
 /* ---- memory and variables */

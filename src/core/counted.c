@@ -1,6 +1,7 @@
 /* Kernels that count, beside those that do not. */
 #include "core/counted.h"
 
+#include "base/env.h"
 #include "core/debug.h"
 #include "count/count.h"
 #include "hal/hal.h"
@@ -30,6 +31,11 @@ struct hal_kernel *core_kernel_choose(struct core_function *f, struct hal_dispat
     }
     p->kernel = kernel->id;
     return kernel;
+}
+
+enum hd_status core_counted_start(void)
+{
+    return count_ranges_start(hd_env("HEDDLE_COUNT"), heddle_tap_subscribe);
 }
 
 HD_EXPORT int heddle_count_start(const struct heddle_count_listener *listener)

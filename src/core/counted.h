@@ -17,4 +17,7 @@ struct hal_dispatch;
  */
 struct hal_kernel *core_kernel_choose(struct core_function *function, struct hal_dispatch *p);
 
+/* From the program's first call on: NVTX ranges are noted, where launches are chosen by them. */
+enum hd_status core_counted_start(void) HD_MUST_CHECK;
+
 #endif

@@ -42,7 +42,7 @@ static struct {
     _Atomic uint32_t used; /* slots behind it never had a listener */
     _Atomic bool inner;    /* somebody wants calls that are inside others */
     _Atomic bool begins;   /* somebody wants to know when calls begin */
-    _Atomic bool written;  /* somebody wants calls that compilers write */
+    _Atomic bool plumbing; /* somebody wants calls that compilers write around others */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(taps, taps.lock);
 
@@ -74,19 +74,19 @@ static uint64_t now_ns(void)
 static void kinds_update_locked(void)
 {
     uint32_t kinds = 0;
-    bool inner = false, begins = false, written = false;
+    bool inner = false, begins = false, plumbing = false;
 
     for (size_t i = 0; i < LISTENERS; i++)
         if (atomic_load(&taps.slots[i].func)) {
             kinds |= taps.slots[i].kinds & (HEDDLE_KIND_ALL | HEDDLE_EVENT_TIMES);
-            written = written || !(taps.slots[i].kinds & HEDDLE_PLAIN);
+            plumbing = plumbing || !(taps.slots[i].kinds & HEDDLE_PLAIN);
             inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
             begins =
                 begins || (taps.slots[i].kinds & CALLS && !(taps.slots[i].kinds & HEDDLE_ENDS));
         }
     atomic_store(&taps.inner, inner);
     atomic_store(&taps.begins, begins);
-    atomic_store(&taps.written, written);
+    atomic_store(&taps.plumbing, plumbing);
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
@@ -176,17 +176,12 @@ static void slot_leave(struct listener *slot)
     pthread_mutex_unlock(&taps.lock);
 }
 
-static bool is_written_by_compilers(const struct heddle_entry *entry)
-{
-    return entry->name[0] == '_' && entry->name[1] == '_';
-}
-
 static bool is_left_out(const struct listener *slot, const struct heddle_event *event)
 {
     if (!(CALLS & 1u << event->kind))
         return false;
     if ((event->is_inner && slot->kinds & HEDDLE_OUTERMOST) ||
-        (slot->kinds & HEDDLE_PLAIN && is_written_by_compilers(event->call.entry)))
+        (slot->kinds & HEDDLE_PLAIN && event->call.entry->is_plumbing))
         return true;
     if (slot->kinds & HEDDLE_ENDS)
         return event->phase == HEDDLE_PHASE_BEGIN;
@@ -290,7 +285,7 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
         t->begin_ns = 0;
     }
     if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)) ||
-        (is_written_by_compilers(entry) && !atomic_load(&taps.written)))
+        (entry->is_plumbing && !atomic_load(&taps.plumbing)))
         return; /* somebody who comes before its end gets none of it */
     memset(&call->event, 0, sizeof(call->event));
     call->event.kind = (uint8_t)kind;

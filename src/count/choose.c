@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "count/private.h"
+#include "count/ranges.h"
 
 static struct {
     struct count_settings settings;
@@ -42,12 +43,32 @@ static bool take_name(struct hd_str word, const char *key, struct count_settings
     return true;
 }
 
+/* HD_NOT_FOUND: it is no such word. */
+static enum hd_status take_ranges(struct hd_str word)
+{
+    static const char *const keys[] = {"include=", "exclude="};
+
+    for (size_t i = 0; i < HD_COUNT_OF(keys); i++)
+        if (hd_str_starts(word, keys[i])) {
+            size_t len = strlen(keys[i]);
+            return count_ranges_add(word.ptr + len, word.len - len, i == 1);
+        }
+    return HD_NOT_FOUND;
+}
+
 enum hd_status count_settings_read(const char *text, struct count_settings *out)
 {
     *out = (struct count_settings){0};
     while (strncmp(text, "dir=", 4) != 0) {
         struct hd_str word = {text, strcspn(text, ";")};
+        enum hd_status ranges = text[word.len] ? take_ranges(word) : HD_NOT_FOUND;
 
+        if (ranges != HD_OK && ranges != HD_NOT_FOUND)
+            return ranges;
+        if (ranges == HD_OK) {
+            text += word.len + 1;
+            continue;
+        }
         if (!word.len || !text[word.len] ||
             !(take_name(word, "name=", out) || take_name(word, "regex=", out) ||
               take_number(word, "skip=", &out->skip) || take_number(word, "count=", &out->count) ||
@@ -162,7 +183,7 @@ static bool is_chosen(const char *kernel)
     const struct count_settings *s = &all.settings;
     uint64_t n;
 
-    if (!is_named(kernel))
+    if (!is_named(kernel) || !count_ranges_take())
         return false;
     n = atomic_fetch_add(&all.taken, 1);
     return n >= s->skip && (!s->count || n - s->skip < s->count);

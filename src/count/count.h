@@ -8,6 +8,8 @@
  *     regex=TEXT     or in whose name that POSIX extended regular expression is found
  *     skip=N         not the first N launches of those, and
  *     count=N        not more than N
+ *     include=RANGES launches in these NVTX ranges, and
+ *     exclude=RANGES not those in these (range_filter.h); both more than once
  *     host           what threads of the host do is counted, too, for all launches (host.h)
  *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
  *
@@ -22,6 +24,7 @@
 #define HD_COUNT_COUNT_H
 
 #include "heddle/count.h"
+#include "heddle/tap.h"
 #include "ir/probe.h"
 
 struct count_settings {
@@ -36,6 +39,10 @@ enum hd_status count_settings_read(const char *text, struct count_settings *out)
 
 /* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. Once, before any launch. */
 enum hd_status count_start(void) HD_MUST_CHECK;
+/* NVTX ranges are noted from now on, where `settings`, HEDDLE_COUNT or NULL, chooses by them. */
+enum hd_status count_ranges_start(const char *settings,
+                                  uint32_t (*subscribe)(uint32_t kinds, heddle_listener listener,
+                                                        void *user)) HD_MUST_CHECK;
 /* Somebody counts: HEDDLE_COUNT says so, or there is a listener. */
 bool count_is_on(void);
 /* False: somebody else counts. The listener stays valid. */

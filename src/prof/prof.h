@@ -7,6 +7,7 @@
  *     capture=WHEN   always; api: between cudaProfilerStart() and cudaProfilerStop(); nvtx: inside
  *                    the range `range`
  *     range=TEXT     of nvtx, `TEXT@DOMAIN` in a domain
+ *     once           only the first range of api and nvtx
  *     delay=MS       nothing before so many milliseconds of the process
  *     duration=MS    and nothing when so many more have passed
  *     skip=N         nothing before the N-th launch, and
@@ -41,6 +42,7 @@ struct prof_settings {
     uint64_t delay_ms, duration_ms; /* duration 0: no end */
     uint64_t skip, count;           /* count 0: no end */
     uint64_t limit_B;
+    bool once;
     const char *folder; /* in the text that was read */
 };
 

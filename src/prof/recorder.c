@@ -42,6 +42,7 @@ static struct {
     struct prof_settings settings;
     uint64_t start_ns;
     _Atomic bool is_open;       /* what settings.capture waits for has come, and not ended */
+    _Atomic bool is_over;       /* nothing opens it any more: settings.once */
     bool is_counting, is_timed; /* settings.skip or .count; .delay or .duration */
     _Atomic uint64_t launches;  /* when they count */
     struct pending *pending;
@@ -57,6 +58,8 @@ static HD_THREAD_LOCAL struct {
     bool is_inside;               /* the recorder: a signal's handler writes nothing then */
     int32_t nvtx_level;           /* of the range that captures */
     struct prof_launch *launch;   /* the last of the call that the thread is in */
+    uint64_t judged;              /* correlation of the last call whose work came; 0: none */
+    bool is_taken;                /* some of that work is recorded, and so is its call */
     struct {
         struct heddle_work work;
         uint32_t number, generation; /* of the spool; 0: of none */
@@ -193,7 +196,7 @@ static bool complete_launch(const struct heddle_event *e, uint32_t name)
 
 static void write_call(const struct heddle_event *e)
 {
-    uint32_t name = prof_name_fixed(e->call.entry->name);
+    uint32_t name = prof_name_fixed(e->call.entry->title);
     struct prof_call *r;
 
     if (complete_launch(e, name))
@@ -210,13 +213,27 @@ static void write_call(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
+static void open_range(void)
+{
+    atomic_store(&rec.is_open, !atomic_load(&rec.is_over));
+}
+
+static void close_range(void)
+{
+    if (rec.settings.once && atomic_load(&rec.is_open))
+        atomic_store(&rec.is_over, true);
+    atomic_store(&rec.is_open, false);
+}
+
 /* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
 static void look_for_range(const char *name)
 {
     bool starts = !strcmp(name, "cudaProfilerStart") || !strcmp(name, "cuProfilerStart");
 
-    if (starts || !strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
-        atomic_store(&rec.is_open, starts);
+    if (starts)
+        open_range();
+    else if (!strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
+        close_range();
 }
 
 static void on_call(const struct heddle_event *e)
@@ -224,7 +241,7 @@ static void on_call(const struct heddle_event *e)
     struct known_call scratch;
     const struct known_call *known = look_at(e->call.entry, &scratch);
 
-    if (is_wanted(e)) {
+    if (own.judged == e->correlation ? own.is_taken : is_wanted(e)) {
         write_call(e);
         if (known->sync)
             write_sync(e, known);
@@ -442,6 +459,14 @@ static struct prof_times *write_fill(const struct heddle_event *e, struct prof_r
     return &r->work.times;
 }
 
+/* A call is recorded if its work is, though the range ends, or the last launch is counted, while it
+ * is open. */
+static void judge(const struct heddle_event *e, bool wanted)
+{
+    own.is_taken = wanted || (own.judged == e->correlation && own.is_taken);
+    own.judged = e->correlation;
+}
+
 /* Waits, signals and host calls of a stream are no work of the device. */
 static void on_packet(const struct heddle_event *e)
 {
@@ -452,6 +477,8 @@ static void on_packet(const struct heddle_event *e)
 
     if (rec.is_counting && w && w->kernel)
         atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
+    if (w && e->correlation)
+        judge(e, wanted);
     if (!wanted)
         return;
     tell_ids(e);
@@ -573,7 +600,7 @@ static void look_for_nvtx(const struct heddle_event *e)
         if (!is_the_range(e) || !atomic_compare_exchange_strong(&open, &none, it))
             return;
         own.nvtx_level = e->nvtx.level;
-        atomic_store(&rec.is_open, true);
+        open_range();
         return;
     case HEDDLE_NVTX_RANGE_POP:
     case HEDDLE_NVTX_RANGE_END:
@@ -581,7 +608,7 @@ static void look_for_nvtx(const struct heddle_event *e)
         if (it == of_thread && e->nvtx.level != own.nvtx_level)
             return;
         if (atomic_compare_exchange_strong(&open, &it, 0))
-            atomic_store(&rec.is_open, false);
+            close_range();
         return;
     default:
         return;

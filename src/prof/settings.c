@@ -53,6 +53,8 @@ static bool take(struct hd_str word, struct prof_settings *out)
         out->capture = PROF_CAPTURE_API;
     else if (is(word, "capture=nvtx"))
         out->capture = PROF_CAPTURE_NVTX;
+    else if (is(word, "once"))
+        out->once = true;
     else
         known = false;
     return known || take_range(word, out) || take_number(word, "delay=", &out->delay_ms) ||

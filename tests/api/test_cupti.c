@@ -28,6 +28,10 @@ static CUmodule module;
 static CUfunction kernel;
 static CUdeviceptr memory;
 
+/* What nvcc 13 makes of <<<>>>; no header has it. */
+cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared_B,
+                               cudaStream_t stream);
+
 static void launch(CUstream stream)
 {
     unsigned value = 7;
@@ -595,6 +599,7 @@ static struct {
     uint64_t correlation;
     uint64_t kept;
     char symbol[64];
+    char called[64];
     unsigned grid;
     size_t copied;
     int result;
@@ -611,6 +616,8 @@ static void on_api(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
         if (data->symbolName)
             snprintf(seen.symbol, sizeof(seen.symbol), "%s", data->symbolName);
     }
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && data->symbolName)
+        snprintf(seen.called, sizeof(seen.called), "%s: %s", data->functionName, data->symbolName);
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && cbid == CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020)
         seen.copied = ((const cudaMemcpy_v3020_params *)data->functionParams)->count;
     if (data->callbackSite == CUPTI_API_ENTER) {
@@ -686,6 +693,26 @@ static void test_lending(void)
     eq_u64(ncompleted, nrequested, "it came back");
 }
 
+/* <<<>>> of either compiler tells its kernel. */
+static void test_launches(void)
+{
+    unsigned value = 7;
+    void *args[] = {&memory, &value};
+    cudaLibrary_t library;
+    cudaKernel_t by_name;
+
+    eq_u64(cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0), 0, "library");
+    eq_u64(cudaLibraryGetKernel(&by_name, library, "store_one"), 0, "kernel");
+    eq_u64(cudaLaunchKernel((const void *)by_name, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL),
+           0, "launch");
+    eq_str(seen.called, "cudaLaunchKernel: store_one", "its kernel's name");
+    eq_u64(__cudaLaunchKernel(by_name, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL), 0,
+           "launch as nvcc 13 does");
+    eq_str(seen.called, "__cudaLaunchKernel: store_one", "its kernel's name");
+    eq_u64(cudaDeviceSynchronize(), 0, "wait");
+    eq_u64(cudaLibraryUnload(library), 0, "unload");
+}
+
 static void test_callbacks(void)
 {
     static char host[64];
@@ -732,6 +759,7 @@ static void test_callbacks(void)
     ok(seen.synchronized > 0, "a wait is over");
     nvtxMarkA("mark");
     eq_u64(seen.marks, 1, "a mark");
+    test_launches();
     OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API,
                             CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, &name));
     eq_str(name, "cudaLaunchKernel_v7000", "a name");

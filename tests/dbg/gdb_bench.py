@@ -9,7 +9,7 @@ import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
-from support import Tap, find_nvcc, has_gdb  # noqa: E402,F401 (the tests take them from here)
+from support import Tap, find_nvcc, has_gdb, variants  # noqa: E402,F401 (the tests take them from here)
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -29,12 +29,13 @@ class Source:
 
 def compilers():
     """(name, command...) of those that are there and tell a debugger something."""
-    nvcc = find_nvcc()
-    if not nvcc:
+    row = variants.current()
+    clang = ("clang-G", *row.compiler(heddle, "cc"), *row.options("-G"))
+    if not find_nvcc():
         tap.skip("no nvcc")
-        return [("clang-G", heddle, "cc", "-G")]
-    return [("clang-G", heddle, "cc", "-G"), ("nvcc-G", nvcc, "-G", "-arch=sm_80"),
-            ("nvcc-lineinfo", nvcc, "-lineinfo", "-arch=sm_80")]
+        return [clang]
+    nvcc = [*row.compiler(heddle, "nvcc"), f"-arch=sm_{row.arch}"]  # nvlink takes no compute_ARCH
+    return [clang, ("nvcc-G", *nvcc, "-G"), ("nvcc-lineinfo", *nvcc, "-lineinfo")]
 
 
 def main(sessions):
@@ -54,7 +55,7 @@ class Bench:
         self.folder = folder
         self.source = source
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
-        self.env.update(HEDDLE_THREADS="1", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder)
+        self.env.update(HEDDLE_THREADS="1", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder, **variants.current().env())
         self.programs = {}
 
     def build(self, name, *command):

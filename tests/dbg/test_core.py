@@ -14,7 +14,7 @@ import time
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
 from rsp import Client, Closed  # noqa: E402
-from support import Tap, find_nvcc, has_gdb  # noqa: E402
+from support import Tap, find_nvcc, has_gdb, variants  # noqa: E402
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -50,7 +50,7 @@ class Bench:
     def __init__(self, folder):
         self.folder = folder
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA_", "HEDDLE_"))}
-        self.env.update(HEDDLE_THREADS="2", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder)
+        self.env.update(HEDDLE_THREADS="2", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder, **variants.current().env())
         self.programs = {}
 
     def build(self, name, *command):
@@ -279,10 +279,10 @@ def test_damaged(bench, path):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
-        nvcc = find_nvcc()
-        bench.build("clang-G", heddle, "cc", "-G")
-        if nvcc:
-            bench.build("nvcc-G", nvcc, "-G", "-arch=sm_80")
+        row = variants.current()
+        bench.build("clang-G", *row.compiler(heddle, "cc"), *row.options("-G"))
+        if find_nvcc():
+            bench.build("nvcc-G", *row.compiler(heddle, "nvcc"), *row.options("-G"))
         else:
             tap.skip("no nvcc")
         if has_gdb():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, compilers, has, heddle, main, Source, tap  # noqa: E402
+from gdb_bench import Bench, compilers, has, heddle, main, Source, tap, variants  # noqa: E402
 
 SOURCE = Source("program.cu")
 line = SOURCE.line
@@ -267,7 +267,7 @@ def test_leftovers(bench):
 
 def sessions(folder):
     bench = Bench(folder, SOURCE)
-    for name, *command in compilers() + [("clang-plain", heddle, "cc")]:
+    for name, *command in compilers() + [("clang-plain", *variants.current().compiler(heddle, "cc"))]:
         bench.build(name, *command)
     full = [name for name in ("clang-G", "nvcc-G") if name in bench.programs]
     for name in full:

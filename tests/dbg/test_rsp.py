@@ -13,7 +13,7 @@ import xml.dom.minidom
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
 from rsp import Client, Closed, Target  # noqa: E402
-from support import Tap  # noqa: E402
+from support import Tap, variants  # noqa: E402
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -26,11 +26,11 @@ class Bench:
     def __init__(self, folder):
         self.folder = folder
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), TMPDIR=folder)
+        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), TMPDIR=folder, **variants.current().env())
 
     def build(self, source, name):
         path = os.path.join(self.folder, name)
-        got = subprocess.run([heddle, "cc", "-G", source, "-o", path], capture_output=True, text=True, env=self.env, timeout=200)
+        got = subprocess.run(variants.current().command(heddle, source, path, "-G"), capture_output=True, text=True, env=self.env, timeout=200)
         if got.returncode:
             tap.ok(False, "builds " + name, got.stdout + got.stderr)
             tap.done()

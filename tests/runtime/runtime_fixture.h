@@ -25,6 +25,8 @@ char __cudaInitModule(void **handle);
 cudaError_t __cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
                                size_t shared_B, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                                    size_t shared_B, cudaStream_t stream);
 
 struct fixture_wrapper {
     int magic, version;

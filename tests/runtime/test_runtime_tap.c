@@ -201,6 +201,76 @@ static void test_retired(void)
     eq_error(cudaFree(p), cudaSuccess, "free");
 }
 
+/* ---- what compilers write */
+
+static struct {
+    const char *names[8], *titles[8];
+    uint64_t correlation[8], packet;
+    unsigned n;
+} written;
+
+static void on_written(void *user, const struct heddle_event *e)
+{
+    (void)user;
+    if (e->kind == HEDDLE_EVENT_PACKET) {
+        written.packet = e->correlation;
+    } else if (written.n < HD_COUNT_OF(written.names)) {
+        written.names[written.n] = e->call.entry->name;
+        written.titles[written.n] = e->call.entry->title;
+        written.correlation[written.n++] = e->correlation;
+    }
+}
+
+/* <<<>>> as nvcc 13 compiles it. */
+static void launch_as_nvcc(cudaError_t (*launch)(cudaKernel_t, dim3, dim3, void **, size_t,
+                                                 cudaStream_t),
+                           void **args)
+{
+    dim3 grid, block;
+    size_t shared_B;
+    cudaStream_t stream;
+    cudaKernel_t kernel;
+
+    eq_u64(__cudaPushCallConfiguration((dim3){1, 1, 1}, (dim3){32, 1, 1}, 0, NULL), 0, "push");
+    eq_error(__cudaGetKernel(&kernel, (const void *)kernel_stub), cudaSuccess, "kernel");
+    eq_error(__cudaPopCallConfiguration(&grid, &block, &shared_B, &stream), cudaSuccess, "pop");
+    eq_error(launch(kernel, grid, block, args, shared_B, stream), cudaSuccess, "launch");
+}
+
+/* HEDDLE_PLAIN leaves out what stands around a launch, and not the launch. */
+static void test_plain(void)
+{
+    const uint32_t kinds = HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(PACKET) |
+                           HEDDLE_OUTERMOST | HEDDLE_ENDS;
+    static const struct {
+        cudaError_t (*launch)(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
+        const char *name, *title;
+    } rows[] = {{__cudaLaunchKernel, "__cudaLaunchKernel", "cudaLaunchKernel"},
+                {__cudaLaunchKernel_ptsz, "__cudaLaunchKernel_ptsz", "cudaLaunchKernel_ptsz"}};
+    int value = 7, *p;
+    void *args[] = {&p, &value};
+
+    eq_error(cudaMalloc((void **)&p, 256), cudaSuccess, "cudaMalloc");
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        uint32_t id = heddle_tap_subscribe(kinds | HEDDLE_PLAIN, on_written, NULL);
+
+        written.n = 0;
+        launch_as_nvcc(rows[i].launch, args);
+        heddle_tap_unsubscribe(id);
+        eq_u64(written.n, 1, "one call is told");
+        eq_str(written.names[0], rows[i].name, "the launch");
+        eq_str(written.titles[0], rows[i].title, "by the name that programs have for it");
+        ok(written.packet && written.packet == written.correlation[0], "its kernel is its own");
+        id = heddle_tap_subscribe(kinds, on_written, NULL);
+        written.n = 0;
+        launch_as_nvcc(rows[i].launch, args);
+        heddle_tap_unsubscribe(id);
+        eq_u64(written.n, 3, "without HEDDLE_PLAIN, all that return an error");
+        eq_str(written.titles[1], "__cudaPopCallConfiguration", "whose titles are their names");
+    }
+    eq_error(cudaFree(p), cudaSuccess, "free");
+}
+
 static void test_results(void)
 {
     unsigned at;
@@ -301,6 +371,7 @@ int main(void)
                ~(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE) | HEDDLE_KIND(FAULT) | HEDDLE_KIND(NVTX)),
            "every kind of event was told");
     test_retired();
+    test_plain();
     test_threads();
     return done();
 }

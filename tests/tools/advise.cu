@@ -129,6 +129,40 @@ static void no_overlap()
     }
 }
 
+__global__ void tiny(float *a)
+{
+    a[threadIdx.x] += 1;
+}
+
+// Thousands of kernels that do next to nothing, and a wait behind each; mended: some that do something.
+static void tiny_launches()
+{
+    for (int i = 0; i < (mended ? 20 : 5000); i++) {
+        if (mended)
+            work<<<64, 256>>>(other, 400);
+        else
+            tiny<<<1, 64>>>(other);
+        cudaDeviceSynchronize();
+        if (mended)
+            host(200);
+    }
+}
+
+__global__ void sums(const float *a, float *o, int by_rows)
+{
+    int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int i = 0; i < 256; i++)
+        sum += a[by_rows ? thread * 256 + i : i * 256 + thread];
+    o[thread] = sum;
+}
+
+static void strided()
+{
+    for (int i = 0; i < 3; i++)
+        sums<<<2, 128>>>(device, other, !mended);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -136,7 +170,8 @@ int main(int argc, char **argv)
         void (*run)();
     } programs[] = {{"needless-sync", needless_sync}, {"alloc-in-loop", alloc_in_loop},     {"polling-copies", polling_copies},
                     {"tiny-copies", tiny_copies},     {"host-gaps", host_gaps},             {"round-trips", round_trips},
-                    {"small-grid", small_grid},       {"pageable-copies", pageable_copies}, {"no-overlap", no_overlap}};
+                    {"small-grid", small_grid},       {"pageable-copies", pageable_copies}, {"no-overlap", no_overlap},
+                    {"tiny-launches", tiny_launches}, {"strided", strided}};
 
     mended = argc > 2;
     cudaMalloc(&device, size);

@@ -33,6 +33,7 @@ CREATE TABLE HEDDLE_SOURCE_METRICS(launchId INTEGER, file TEXT, line INTEGER, fu
 class Timeline:
     """A device of `sms` multiprocessors and an engine for copies of each direction. Times in nanoseconds; calls return when the next may begin."""
     LAUNCH, LATENCY, QUEUE, TAIL = 3 * US, 5 * US, 500, 1 * US
+    LAUNCH_NAME = "cudaLaunchKernel_v7000"
 
     def __init__(self, sms=8, product="Heddle"):
         self.sms, self.now, self.correlation = sms, 0, 0
@@ -81,7 +82,7 @@ class Timeline:
         grid = grid or self.sms * 100
         engine = "compute" if grid >= self.sms else None
         start = self.begin(stream, self.now, self.LATENCY, after, engine)
-        correlation = self.call("cudaLaunchKernel_v7000", host or self.LAUNCH)
+        correlation = self.call(self.LAUNCH_NAME, host or self.LAUNCH)
         end = self.work(stream, start, time, engine)
         self.kernel_row(start, end, stream, correlation, name, grid)
         return end

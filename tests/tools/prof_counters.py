@@ -2,10 +2,10 @@
 import os
 import sqlite3
 
-from support import Bench
+from support import Bench, variants
 
 # A level that the machine lacks is left to the next one.
-DEVICES = (("cpu", "avx512"), ("cpu", "avx2"), ("cpu", "generic"), ("interp", "generic"))
+DEVICES = tuple(("cpu", level) for level in variants.levels()) + ((("interp", "generic"),) if variants.current().is_default else ())
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -5,8 +5,10 @@ import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts"))
-from cuda_toolkit import find_nvcc, home  # noqa: E402,F401 (the tests take them from here)
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../../scripts"), os.path.join(HERE, "../variants")]
+import variants  # noqa: E402,F401 (the tests take it from here, and these)
+from cuda_toolkit import find_nvcc, home  # noqa: E402,F401
 
 PTX = """.version 8.0
 .target sm_70
@@ -78,15 +80,16 @@ class Bench:
     def __init__(self, heddle, tap, folder, **env):
         self.heddle, self.tap, self.folder = os.path.abspath(heddle), tap, folder
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", **env)
+        self.variant = variants.current()
+        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", **self.variant.env(), **env)
 
     def run(self, *args, timeout=200, **env):
         return subprocess.run([self.heddle, *args], capture_output=True, text=True, env={**self.env, **env}, timeout=timeout, cwd=self.folder)
 
     def build(self, source, *options):
-        """The program that `heddle cc` makes of it."""
+        """The program that the row of this run makes of it."""
         program = os.path.join(self.folder, os.path.splitext(os.path.basename(source))[0])
-        got = self.run("cc", source, "-o", program, *options)
+        got = subprocess.run(self.variant.command(self.heddle, source, program, *options), capture_output=True, text=True, env=self.env, timeout=200)
         self.tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
         return program
 

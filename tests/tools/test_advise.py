@@ -27,9 +27,12 @@ class Reports(Bench):
     def advise(self, *args):
         got = self.run("advise", "--json", *args)
         try:
-            return json.loads(got.stdout)
+            report = json.loads(got.stdout)
         except ValueError:
             return {"findings": [], "steady_ns": 0, "error": got.stdout + got.stderr}
+        if report["steady_ns"] > report["span_ns"]:
+            tap.ok(False, "the steady time is part of all", f"{args}: {report['steady_ns']} of {report['span_ns']}")
+        return report
 
     def judge(self, timeline, name, more=""):
         timeline.write(self.path(name + ".sqlite"), more).close()
@@ -58,6 +61,20 @@ def launch_bound(t, fault):
                 t.launch(1 * US)
         else:
             t.graph([1 * US] * 30)
+        t.sync()
+
+
+def launch_bound_waits(t, fault):
+    """Kernels that end within their launches, each with a wait behind it that has nothing to wait for."""
+    t.LATENCY = 500
+    for _ in range(20):
+        t.host(60 * US)
+        if fault:
+            for _ in range(30):
+                t.launch(200)
+                t.sync()
+        else:
+            t.graph([200] * 30)
         t.sync()
 
 
@@ -192,7 +209,7 @@ PAIRS = {"needless-sync": needless_sync, "launch-bound": launch_bound, "alloc-in
 
 
 def test_pairs(bench):
-    pairs = list(PAIRS.items()) + [("serial-streams", serial_by_host)]
+    pairs = list(PAIRS.items()) + [("serial-streams", serial_by_host), ("launch-bound", launch_bound_waits)]
     for rule, make in pairs:
         fault, mended = Timeline(), Timeline()
         make(fault, True)
@@ -231,6 +248,41 @@ def test_threads(bench):
         tap.ok(bool(got) == fault, f"threads: {'told' if fault else 'nothing'}", json.dumps(report))
         gain = got["gain_ns"] if got else gain
     tap.ok(abs(gain - (spans[0] - spans[1])) < 0.1 * gain, "threads: the gain is the twin's", f"{gain} {spans}")
+
+
+def test_names(bench):
+    """What calls are called in reports of Nsight Systems."""
+    for name in ("cudaLaunchKernel_v7000", "__cudaLaunchKernel_v13000", "__cudaLaunchKernel_ptsz_v13000", "cudaLaunchKernelExC_v11060", "cuLaunchKernel"):
+        t = Timeline(product="NVIDIA Nsight Systems")
+        t.LAUNCH_NAME = name
+        launch_bound(t, True)
+        tap.ok(found(bench.judge(t, "names-" + name), "launch-bound"), f"{name} is a launch")
+
+
+def test_long_kernels(bench):
+    """The time of kernels that run within their launches is not the host's."""
+    t = Timeline()
+    t.LATENCY = 500
+    for _ in range(50):
+        t.launch(80 * US, host=81 * US)
+        t.sync()
+    tap.ok(not found(bench.judge(t, "long-kernels"), "launch-bound"), "launch-bound: not of kernels that take long within their launches")
+
+
+def test_overlapping(bench):
+    """A program that does all that no-overlap would have it do, on a device that runs one thing at a time, is not told to; others are."""
+    for name, streams, blocks, memory, want in (("three", 3, False, PINNED, False), ("two", 2, False, PINNED, False), ("one", 1, False, PINNED, True),
+                                                ("waiting", 3, True, PINNED, True), ("pageable", 3, False, PAGEABLE, True)):
+        t = Timeline()
+        for _ in range(8):
+            for stream in range(2, 2 + streams):
+                t.copy(1 << 20, 100 * US, TO_DEVICE, stream=stream, blocks=blocks, memory=memory, after=t.last_end)
+                t.launch(150 * US, stream=stream, after=t.last_end)
+                t.copy(1 << 19, 60 * US, TO_HOST, stream=stream, blocks=blocks, memory=memory, after=t.last_end)
+            for stream in range(2, 2 + streams):
+                t.sync(stream)
+        report = bench.judge(t, "overlapping-" + name)
+        tap.ok(bool(found(report, "no-overlap")) == want, f"no-overlap: {name}", json.dumps(report, indent=1))
 
 
 def test_hardware(bench):
@@ -502,18 +554,30 @@ def test_damage(bench):
 
 # ---- real programs
 
+RULES = {"tiny-launches": "launch-bound"}  # which tells of the program
+
+
 def test_programs(bench):
-    program = bench.path("advise")
-    got = bench.run("cc", SOURCE, "-o", program)
-    tap.eq(got.returncode, 0, "builds" + got.stderr)
+    program = bench.build(SOURCE)
     for rule in ("needless-sync", "alloc-in-loop", "polling-copies", "tiny-copies", "host-gaps", "round-trips", "small-grid", "pageable-copies",
-                 "no-overlap"):
+                 "no-overlap", "tiny-launches"):
         for mended in (False, True):
             name = f"{rule}-{'mended' if mended else 'fault'}-run"
             ran = bench.run("prof", "-f", "-o", name, program, rule, *(["mended"] if mended else []))
             tap.eq(ran.returncode, 0, f"{name}: runs" + ran.stderr)
             report = bench.advise("--min-gain", "0", name + ".sqlite")
-            tap.ok(bool(found(report, rule)) != mended, f"{name}: {'nothing' if mended else 'told'}", json.dumps(report, indent=1))
+            tap.ok(bool(found(report, RULES.get(rule, rule))) != mended, f"{name}: {'nothing' if mended else 'told'}", json.dumps(report, indent=1))
+    report = bench.advise("tiny-launches-fault-run.sqlite")
+    launches = found(report, "launch-bound")
+    tap.ok(launches and launches["count"] >= 1000, "more than a thousand launches are counted, whatever the compiler", launches)
+    tap.eq(report["has_counters"], False, "no counters")
+    tap.ok("There are no counters of what kernels do" in bench.run("advise", "small-grid-fault-run.sqlite").stdout, "which is told where kernels take long")
+    for mended in (False, True):
+        words = [program, "strided", *(["mended"] if mended else [])]
+        got = bench.run("advise", "--json", "--min-gain", "0", "-w", "out.json", "--prof", "--kernel", "--prof", "--roofline", "--prof", "none", *words)
+        with open(bench.path("out.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        tap.ok(report["has_counters"] and bool(found(report, "uncoalesced")) != mended, f"strided access{' mended' if mended else ''}, with counters", got.stderr)
     got = bench.run("advise", "--min-gain", "0", "--json", "-w", "out.json", program, "needless-sync")
     with open(bench.path("out.json")) as file:
         tap.ok(got.returncode == 0 and found(json.load(file), "needless-sync"), "a program is recorded", got.stderr)
@@ -548,8 +612,11 @@ def test_large(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Reports(folder)
-        for test in (test_pairs, test_threads, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms, test_exits, test_damage, test_programs):
-            test(bench)
+        if bench.variant.is_default:
+            for test in (test_pairs, test_threads, test_names, test_long_kernels, test_overlapping, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms,
+                         test_exits, test_damage):
+                test(bench)
+        test_programs(bench)
     tap.done()
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import prof_invariants
 from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
@@ -28,6 +29,9 @@ class Programs(Bench):
     def prof(self, name, *args, mode=(), code=0):
         got = self.run("prof", "-f", "-o", name, *args, self.program, *mode)
         tap.eq(got.returncode, code, f"{name}: the program's status")
+        db = self.db(name)
+        if not args[:1] == ("--limit",):  # what found no room may be a call
+            tap.eq((prof_invariants.orphans(db), prof_invariants.early(db)), ([], []), f"{name}: kernels, copies and fills have their calls, which begin first")
         return got
 
     def db(self, name):
@@ -143,8 +147,7 @@ def test_traces(bench):
     events = trace["traceEvents"]
     kernels = [e for e in events if e.get("cat") == "kernel" and e["ph"] == "X"]
     tap.eq(len(kernels), ROUNDS + 1, "Chrome: kernels")
-    starts = {e["id"] for e in events if e["ph"] == "s"}
-    tap.ok(all(e["args"]["correlation"] in starts for e in kernels), "each has an arrow from its call")
+    tap.eq(prof_invariants.bad_arrows(trace), [], "each has an arrow from its call")
     tap.eq({e["tid"] for e in kernels}, {e["args"]["stream"] for e in kernels}, "tracks are streams")
     packets = perfetto(os.path.join(bench.folder, "all.perfetto-trace"))
     opened, names, balanced = {}, [], True
@@ -215,6 +218,15 @@ def test_ends(bench):
     db = bench.db("fork")
     tap.eq(rows(db, "SELECT count(DISTINCT globalPid), count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), [(2, 2 * (ROUNDS + 1))], "a child is a process")
     tap.eq(one(db, "SELECT count(*) FROM PROCESSES")[0], 2, "of the report")
+    tap.eq(bench.run("prof", "export", "--type", "chrome", "fork.sqlite").returncode, 0, "as a trace")
+    with open(os.path.join(bench.folder, "fork.json"), encoding="utf-8") as file:
+        tap.eq(prof_invariants.bad_arrows(json.load(file)), [], "whose arrows stay in their process")
+    db.executescript("CREATE TABLE few AS SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE rowid % 3; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; "
+                     "ALTER TABLE few RENAME TO CUPTI_ACTIVITY_KIND_RUNTIME")
+    tap.eq(bench.run("prof", "export", "--type", "chrome", "fork.sqlite").returncode, 0, "a report that lacks calls")
+    with open(os.path.join(bench.folder, "fork.json"), encoding="utf-8") as file:
+        bad = prof_invariants.bad_arrows(json.load(file))
+        tap.ok(bad and {kind for kind, *_ in bad} == {"none"}, "has fewer arrows, whole ones", bad)
     tap.eq(glob.glob(os.path.join(bench.folder, "*.session-*")), [], "nothing is left beside the reports")
 
 

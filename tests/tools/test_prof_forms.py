@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from support import Bench, Tap
+from support import Bench, Tap, variants
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -109,7 +109,7 @@ def test_forms(bench):
     launches = [f"{'_'.join(map(str, name))}:2:{BLOCKS[(i * 5 + i // 7) % len(BLOCKS)]}" for i, name in enumerate(names)]
     _, want = bench.counts(program, ptx, launches, HEDDLE_DEVICE="interp")
     tap.ok(len(want) > 20 * len(launches), "there are counts")
-    for level in ("avx512", "avx2", "generic"):
+    for level in variants.levels():
         ran, got = bench.counts(program, ptx, launches, HEDDLE_DEVICE="cpu", HEDDLE_CPU=level, HEDDLE_DEBUG="sync")
         if "HEDDLE_CPU" in ran.stderr:
             tap.skip(f"{level}: not on this machine")

@@ -148,12 +148,12 @@ def test_promtool(server):
 def test_api(server):
     index = server.ask("/api/v1/")
     names = [path.rsplit("/", 1)[1] for path in json.loads(index[1]) if path.startswith("/api/")]
-    tap.eq(names, ["snapshot", "devices", "processes", "kernels", "memory", "requests", "thresholds"], "the API lists what it has")
+    tap.eq(names, ["snapshot", "devices", "processes", "kernels", "memory", "requests", "thresholds", "history"], "the API lists what it has")
     for name in names:
         told = server.api(name)
         tap.ok(name == "snapshot" or name in told, name, told)
     snapshot = server.api("snapshot")
-    tap.eq([name for name in names[1:] if name not in snapshot], [], "snapshot has all")
+    tap.eq([name for name in names[1:] if name not in snapshot], ["history"], "snapshot has all but the history")
     tap.eq([d["memory_total_B"] for d in snapshot["devices"]], [1 << 30] * 2, "devices")
     tap.eq((snapshot["devices"][0]["index"], snapshot["processes"], snapshot["requests"]), (0, [], []), "of which none is in use")
     later = await_for(lambda: server.api("snapshot")["snapshot"] > snapshot["snapshot"])
@@ -281,6 +281,56 @@ def test_push(server):
     tap.eq(push("b 1\n", "job15")[0], 200, "an empty push makes room")
     push("", "job15")
     push("", "other")
+
+
+def test_history(bench, server):
+    """What was before somebody asked: devices since the server began, and requests."""
+    now = server.api("snapshot")
+    history = server.api("history")["history"]
+    tap.eq([d["index"] for d in history["devices"]], [0, 1], "a curve of each device")
+    curve = history["devices"][0]["utilization_percent"]
+    times = [time for time, _ in curve]
+    tap.ok(len(curve) >= 5 and times == sorted(set(times)) and now["time_ms"] - 120000 <= times[0] and times[-1] <= now["time_ms"] + 60000,
+           "with a point for each look in the last two minutes", (len(curve), times[:2], times[-2:]))
+    tap.ok(max(value for _, value in curve) >= 50 and all(0 <= value <= 100 for _, value in curve), "in which it was busy", curve)
+    tap.ok({r["name"] for r in now["requests"]} <= {r["name"] for r in history["requests"]} and history["requests"], "and of each kind of request", history["requests"])
+
+
+def test_heads(server):
+    """Host: one in HTTP/1.1, none in 1.0 perhaps, and a local one."""
+    for head, status in (("GET /healthz HTTP/1.1\r\n\r\n", 400), ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+                         ("GET /healthz HTTP/1.0\r\n\r\n", 200), ("GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n", 403),
+                         ("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403), ("GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", 403),
+                         ("GET /healthz HTTP/1.1\r\nhost: localhost\r\nConnection: close\r\n\r\n", 200),
+                         ("POST /push?job=a HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400)):
+        with server.raw() as s:
+            s.sendall(head.encode())
+            s.settimeout(PATIENCE_S)
+            got = s.recv(1000)
+        tap.ok(got.startswith(b"HTTP/1.") and got.split()[1] == str(status).encode(), f"{status} for {head.splitlines()[:2]}", got)
+
+
+def test_crowd(bench):
+    """More slow clients than there may be connections: others are answered at once, and those who are answered keep their place."""
+    server = Server(bench.env, "--connections", "64", "--rate", "100000")
+    page = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+    slow, codes = [], []
+    for i in range(300):
+        s = server.raw()
+        s.sendall(b"GET /metrics HTTP/1.1\r\nX-")
+        slow.append(s)
+        if i % 20 == 0:
+            page.request("GET", "/healthz")
+            answer = page.getresponse()
+            codes.append((answer.status, answer.read()))
+    tap.eq(set(codes), {(200, b"ok\n")}, "a page that asks now and then keeps its connection")
+    tap.eq([server.ask("/healthz")[0] for _ in range(5)], [200] * 5, "and others get one, beside 300 that complete nothing")
+    open_now = server.metrics()["heddle_serve_connections"][0][1]
+    tap.ok(open_now <= 64 + 32, "of which not more are open than may be", open_now)
+    page.close()
+    for s in slow:
+        s.close()
+    server.stop()
 
 
 def test_who(bench, server):
@@ -546,8 +596,11 @@ def main():
         test_promtool(server)
         test_page(bench, server)
         test_prometheus(bench, server)
+        test_history(bench, server)
+        test_heads(server)
         test_who(bench, server)
         server.stop()
+        test_crowd(bench)
     return tap.done()
 
 

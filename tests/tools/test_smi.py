@@ -10,7 +10,7 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
-from support import Tap
+from support import Tap, variants
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -22,9 +22,9 @@ class Bench:
     def __init__(self, folder):
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_"))}
         self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", HEDDLE_DEVICES="2", HEDDLE_MEMORY="1G",
-                        HEDDLE_REGISTRY=os.path.join(folder, "registry"))
+                        HEDDLE_REGISTRY=os.path.join(folder, "registry"), **variants.current().env())
         self.program = os.path.join(folder, "hang")
-        got = subprocess.run([heddle, "cc", SOURCE, "-o", self.program], capture_output=True, text=True, env=self.env, timeout=200)
+        got = subprocess.run(variants.current().command(heddle, SOURCE, self.program), capture_output=True, text=True, env=self.env, timeout=200)
         tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
 
     def smi(self, *args, code=0, program=(heddle, "smi"), **env):

@@ -91,6 +91,7 @@ struct advise_plan_call {
     int64_t own_ns;  /* what it takes when it waits for nothing */
     int64_t tail_ns; /* from the end of what it waits for to its own */
     uint8_t wait;
+    bool is_idle;    /* what it could wait for had ended when it began */
     bool waits_late; /* not before the thread's next call */
 };
 
@@ -150,7 +151,9 @@ struct advise {
     struct advise_plan base, trial;
     int64_t span_ns;    /* from the first call's start to the end of all */
     int64_t steady_ns;  /* of that, replayed without what happens once: compilation, start-up */
+    int64_t replay_ns;  /* what the replay says of that: more, where the model packs work worse */
     int64_t compile_ns; /* while a call waited for it */
+    bool has_counters;  /* of kernels */
     bool out_of_memory;
 };
 

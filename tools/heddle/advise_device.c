@@ -40,6 +40,12 @@ static bool crosses(const struct advise_work *work)
     return copies(work, ADVISE_TO_DEVICE) || copies(work, ADVISE_TO_HOST);
 }
 
+static bool is_pageable(const struct advise_work *work)
+{
+    return (copies(work, ADVISE_TO_DEVICE) && work->source == ADVISE_MEMORY_PAGEABLE) ||
+           (copies(work, ADVISE_TO_HOST) && work->target == ADVISE_MEMORY_PAGEABLE);
+}
+
 static uint32_t sms_of(const struct advise *a, const struct advise_work *work)
 {
     return work->device < a->sms.len ? a->sms.at[work->device] : 0;
@@ -130,6 +136,57 @@ static void end_round(struct round *r)
     r->times_ns[0] = r->times_ns[1] = r->times_ns[2] = 0;
 }
 
+/* The last end of what a process has submitted, and the last one of another stream than that. */
+struct pending {
+    uint32_t stream;
+    int64_t end_ns, other_ns;
+};
+
+static void submit(struct pending *p, uint32_t stream, int64_t end_ns)
+{
+    if (end_ns > p->end_ns && stream != p->stream) {
+        p->other_ns = p->end_ns;
+        p->stream = stream;
+        p->end_ns = end_ns;
+    } else if (stream == p->stream) {
+        p->end_ns = HD_MAX(p->end_ns, end_ns);
+    } else {
+        p->other_ns = HD_MAX(p->other_ns, end_ns);
+    }
+}
+
+/* Could this copy lie beside other work, as the program made it? It is asynchronous, of pinned
+ * memory, and another stream had work when it was submitted. */
+static bool is_free_to_overlap(const struct advise_call *call, const struct advise_work *work,
+                               const struct pending *p)
+{
+    int64_t busy_ns = p->stream == work->stream ? p->other_ns : p->end_ns;
+
+    return call->kind == ADVISE_CALL_COPY && call->is_async && !is_pageable(work) &&
+           busy_ns > call->start_ns;
+}
+
+/* Processes half of whose copies are: what hinders these is the device. */
+static void find_free_processes(const struct advise *a, struct pending *pending, bool *out)
+{
+    HD_AUTOFREE uint64_t *copied = hd_alloc_array(a->processes.len + 1, sizeof(*copied));
+    HD_AUTOFREE uint64_t *is_free = hd_alloc_array(a->processes.len + 1, sizeof(*is_free));
+
+    for (size_t i = 0; i < a->processes.len; i++)
+        pending[i] = (struct pending){ADVISE_NONE, INT64_MIN, INT64_MIN};
+    for (uint32_t i = 0; copied && is_free && i < a->works.len; i++) {
+        const struct advise_work *work = &a->works.at[i];
+        const struct advise_call *call = &a->calls.at[work->call];
+        if (crosses(work)) {
+            copied[call->process]++;
+            is_free[call->process] += is_free_to_overlap(call, work, &pending[call->process]);
+        }
+        submit(&pending[call->process], work->stream, work->end_ns);
+    }
+    for (size_t i = 0; copied && is_free && i < a->processes.len; i++)
+        out[i] = copied[i] && is_free[i] * 2 >= copied[i];
+}
+
 static void overlap_work(struct advise *a, struct round *rounds, uint32_t index)
 {
     const struct advise_work *work = &a->works.at[index];
@@ -166,7 +223,7 @@ static bool copies_across(const struct advise *a, const struct advise_call *call
 }
 
 /* Waits for copies, and beside them, go, but for the last of each thread. */
-static void overlap_waits(struct advise *a)
+static void overlap_waits(struct advise *a, const bool *is_free)
 {
     HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
 
@@ -176,8 +233,8 @@ static void overlap_waits(struct advise *a)
         bool is_beside =
             (call->before != ADVISE_NONE && copies_across(a, &a->calls.at[call->before])) ||
             (next && copies_across(a, next));
-        if (a->base.calls[i].wait == ADVISE_WAIT_NOTHING || call->kind == ADVISE_CALL_ALLOC ||
-            (!copies_across(a, call) && !is_beside))
+        if (is_free[call->process] || a->base.calls[i].wait == ADVISE_WAIT_NOTHING ||
+            call->kind == ADVISE_CALL_ALLOC || (!copies_across(a, call) && !is_beside))
             continue;
         if (last[call->thread])
             drop_wait(a, last[call->thread] - 1);
@@ -207,19 +264,23 @@ static void tell_rounds(struct advise *a, struct advise_finding *f)
 void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
 {
     HD_AUTOFREE struct round *rounds = hd_alloc_array(a->streams.len + 1, sizeof(*rounds));
+    HD_AUTOFREE struct pending *pending = hd_alloc_array(a->processes.len + 1, sizeof(*pending));
+    HD_AUTOFREE bool *is_free = hd_alloc_array(a->processes.len + 1, sizeof(*is_free));
     int64_t hidden_ns = 0;
     uint64_t count = 0;
 
-    a->out_of_memory |= !rounds;
-    if (!rounds)
+    a->out_of_memory |= !rounds || !pending || !is_free;
+    if (!rounds || !pending || !is_free)
         return;
+    find_free_processes(a, pending, is_free);
     for (size_t i = 0; i < a->streams.len; i++)
         rounds[i] = (struct round){
             .to_device = ADVISE_NONE, .kernel = ADVISE_NONE, .ended = {ADVISE_NONE, ADVISE_NONE}};
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++)
-        overlap_work(a, rounds, i);
-    overlap_waits(a);
+        if (!is_free[a->calls.at[a->works.at[i].call].process])
+            overlap_work(a, rounds, i);
+    overlap_waits(a, is_free);
     for (size_t i = 0; i < a->streams.len; i++) {
         end_round(&rounds[i]);
         count += rounds[i].rounds;
@@ -233,12 +294,6 @@ void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
 }
 
 /* ---- pageable-copies */
-
-static bool is_pageable(const struct advise_work *work)
-{
-    return (copies(work, ADVISE_TO_DEVICE) && work->source == ADVISE_MEMORY_PAGEABLE) ||
-           (copies(work, ADVISE_TO_HOST) && work->target == ADVISE_MEMORY_PAGEABLE);
-}
 
 /* Bytes in a nanosecond of all copies from or to pinned memory in that direction; 0: none. */
 static double pinned_rate(const struct advise *a, unsigned copy_kind)

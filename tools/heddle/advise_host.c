@@ -107,7 +107,7 @@ void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
 /* ---- launch-bound */
 
 struct runs {
-    uint64_t runs, launches;
+    uint64_t runs, launches, waits;
     int64_t host_ns, kernel_ns;
     uint32_t first; /* the call that begins the longest one; ADVISE_NONE */
     uint64_t longest;
@@ -118,38 +118,70 @@ static bool is_launch(const struct advise_call *call)
     return call->kind == ADVISE_CALL_LAUNCH && call->work_count == 1;
 }
 
-static bool continues(const struct advise *a, const struct advise_call *call)
+/* A wait that had nothing to wait for: the kernel had ended, as one that runs in its launch has. */
+static bool is_idle_wait(const struct advise *a, uint32_t index)
 {
-    const struct advise_call *next = advise_next(a, call);
-
-    return next && is_launch(next) && gap_behind(a, call) <= LOOP_NS;
+    return a->calls.at[index].kind == ADVISE_CALL_SYNC && a->base.calls[index].is_idle;
 }
 
-/* From `first` as far as launches follow each other. */
-static uint64_t measure_run(const struct advise *a, uint32_t first, int64_t *out_host_ns,
-                            int64_t *out_kernel_ns)
+/* The next call of the run of launches that this call is in, a launch or an idle wait that a launch
+ * follows; ADVISE_NONE: the run ends here. */
+static uint32_t next_of_run(const struct advise *a, uint32_t index)
 {
-    uint64_t n = 0;
+    uint32_t next = a->calls.at[index].next;
 
-    *out_host_ns = *out_kernel_ns = 0;
-    for (uint32_t i = first;; i = a->calls.at[i].next) {
-        const struct advise_call *call = &a->calls.at[i];
-        *out_host_ns += a->base.calls[i].own_ns + (n ? a->base.calls[i].gap_ns : 0);
-        *out_kernel_ns += a->base.works[call->first_work].time_ns;
-        n++;
-        if (!continues(a, call))
-            return n;
+    for (uint32_t i = index, then = next; then != ADVISE_NONE;
+         i = then, then = a->calls.at[then].next) {
+        if (gap_behind(a, &a->calls.at[i]) > LOOP_NS)
+            return ADVISE_NONE;
+        if (is_launch(&a->calls.at[then]))
+            return next;
+        if (!is_idle_wait(a, then))
+            return ADVISE_NONE;
     }
+    return ADVISE_NONE;
+}
+
+/* What the call takes the host, beside a kernel that runs in it. */
+static int64_t host_time(const struct advise *a, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index];
+    int64_t inside_ns = 0;
+
+    if (call->work_count) {
+        const struct advise_work *work = &a->works.at[call->first_work];
+        inside_ns = HD_MIN(call->end_ns, work->end_ns) - HD_MAX(call->start_ns, work->start_ns);
+    }
+    return HD_MAX(INT64_C(0), a->base.calls[index].own_ns - HD_MAX(INT64_C(0), inside_ns));
+}
+
+/* From `first` on. */
+static struct runs measure_run(const struct advise *a, uint32_t first)
+{
+    struct runs r = {.runs = 1, .first = first};
+
+    for (uint32_t i = first; i != ADVISE_NONE; i = next_of_run(a, i)) {
+        const struct advise_call *call = &a->calls.at[i];
+        r.host_ns += host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
+        r.launches += is_launch(call);
+        r.waits += !is_launch(call);
+        if (is_launch(call))
+            r.kernel_ns += a->base.works[call->first_work].time_ns;
+    }
+    return r;
 }
 
 static void join_run(struct advise *a, uint32_t first)
 {
     int64_t launch_ns = a->base.works[a->calls.at[first].first_work].launch_ns;
 
-    for (uint32_t i = first; continues(a, &a->calls.at[i]);) {
-        i = a->calls.at[i].next;
-        struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
+    for (uint32_t i = first; (i = next_of_run(a, i)) != ADVISE_NONE;) {
         a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
+        if (!is_launch(&a->calls.at[i])) {
+            drop_wait(a, i, 0);
+            continue;
+        }
+        struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
         work->launch_ns = HD_MIN(work->launch_ns, launch_ns);
         work->extra_ns = 0;
     }
@@ -157,27 +189,30 @@ static void join_run(struct advise *a, uint32_t first)
 
 static bool begins_run(const struct advise *a, uint32_t index)
 {
-    const struct advise_call *call = &a->calls.at[index];
-    const struct advise_call *before =
-        call->before == ADVISE_NONE ? NULL : &a->calls.at[call->before];
+    uint32_t before = a->calls.at[index].before;
 
-    return is_launch(call) &&
-           !(before && before->thread == call->thread && is_launch(before) && continues(a, before));
+    if (!is_launch(&a->calls.at[index]))
+        return false;
+    while (before != ADVISE_NONE && is_idle_wait(a, before) &&
+           a->calls.at[before].thread == a->calls.at[index].thread)
+        before = a->calls.at[before].before;
+    return before == ADVISE_NONE || a->calls.at[before].thread != a->calls.at[index].thread ||
+           !is_launch(&a->calls.at[before]) || next_of_run(a, before) == ADVISE_NONE;
 }
 
 static void count_run(struct advise *a, uint32_t first, struct runs *out)
 {
-    int64_t host_ns, kernel_ns;
-    uint64_t n = measure_run(a, first, &host_ns, &kernel_ns);
+    struct runs r = measure_run(a, first);
 
-    if (n < RUN_MIN || host_ns <= kernel_ns)
+    if (r.launches < RUN_MIN || r.host_ns <= r.kernel_ns)
         return;
     out->runs++;
-    out->launches += n;
-    out->host_ns += host_ns;
-    out->kernel_ns += kernel_ns;
-    if (n > out->longest) {
-        out->longest = n;
+    out->launches += r.launches;
+    out->waits += r.waits;
+    out->host_ns += r.host_ns;
+    out->kernel_ns += r.kernel_ns;
+    if (r.launches > out->longest) {
+        out->longest = r.launches;
         out->first = first;
     }
     join_run(a, first);
@@ -195,16 +230,20 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
         r.runs ? advise_find(a, rule, advise_trial_gain(a), r.launches) : NULL;
     if (!f)
         return;
-    advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with nothing between",
+    advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with no other work between",
                (unsigned long long)r.launches, (unsigned long long)r.runs,
                (unsigned long long)r.longest);
     advise_say(a, f, "each takes the host %s, and the device %s",
                advise_time(r.host_ns / (int64_t)r.launches),
                advise_time(r.kernel_ns / (int64_t)r.launches));
+    if (r.waits)
+        advise_say(a, f, "and %llu waits between them, which had nothing to wait for",
+                   (unsigned long long)r.waits);
     f->kernel = a->names.at[a->works.at[a->calls.at[r.first].first_work].name];
-    for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4; i = a->calls.at[i].next) {
+    for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4; i = next_of_run(a, i)) {
         advise_example_call(a, f, i);
-        advise_example_work(a, f, a->calls.at[i].first_work);
+        if (is_launch(&a->calls.at[i]))
+            advise_example_work(a, f, a->calls.at[i].first_work);
     }
 }
 

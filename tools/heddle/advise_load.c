@@ -175,6 +175,8 @@ static enum advise_call_kind kind_of(const char *name)
         {"cudaLibraryLoad", ADVISE_CALL_MODULE},
     };
 
+    if (strncmp(name, "__cuda", 6) == 0) /* as CUPTI calls what nvcc 13 writes for <<<>>> */
+        name += 2;
     if (has(name, "Synchronize"))
         return ADVISE_CALL_SYNC;
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
@@ -656,6 +658,7 @@ enum hd_status advise_load(struct advise *a)
     struct load l = {.a = a};
 
     HD_TRY(prof_db_open(a->path, &a->db));
+    a->has_counters = prof_db_has(a->db, "HEDDLE_METRICS");
     if (!prof_db_has(a->db, "StringIds") && !prof_db_has(a->db, "HEDDLE_LAUNCHES"))
         return hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems",
                         a->path);

@@ -557,6 +557,7 @@ static void plan_call(struct advise *a, uint32_t index, int64_t until_ns)
     plan->gap_ns = call->start_ns - before;
     plan->own_ns = HD_MAX(INT64_C(0), time - once_ns(a, index));
     plan->wait = call->wait;
+    plan->is_idle = until_ns <= call->start_ns;
     plan->tail_ns = HD_MIN(plan->own_ns, SHORT_WAIT_NS);
     if (until_ns > call->end_ns) {
         plan->wait = ADVISE_WAIT_NOTHING;
@@ -626,7 +627,8 @@ enum hd_status advise_model_init(struct advise *a)
     if (!plan_calls(a) || !plan_works(a))
         return hd_error(HD_NO_MEMORY, "%s: out of memory", a->path);
     a->span_ns = span_of_trace(a);
-    a->steady_ns = span_of(a, &a->base);
+    a->replay_ns = span_of(a, &a->base);
+    a->steady_ns = HD_MIN(a->replay_ns, a->span_ns);
     for (size_t i = 0; i < a->calls.len; i++)
         a->compile_ns += a->calls.at[i].compile_ns;
     return a->out_of_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", a->path) : HD_OK;
@@ -642,9 +644,12 @@ void advise_trial_begin(struct advise *a)
         memcpy(a->trial.works, a->base.works, a->works.len * sizeof(*a->base.works));
 }
 
+/* What the model adds to the run's own time is in both replays. */
 int64_t advise_trial_gain(struct advise *a)
 {
-    int64_t gain_ns = a->steady_ns - span_of(a, &a->trial);
+    int64_t gain_ns = a->replay_ns - span_of(a, &a->trial);
 
-    return HD_MAX(INT64_C(0), gain_ns);
+    if (gain_ns <= 0 || a->replay_ns <= 0)
+        return 0;
+    return (int64_t)((double)gain_ns * (double)a->steady_ns / (double)a->replay_ns);
 }

@@ -70,6 +70,11 @@ static void text_head(const struct advise *a, struct hd_buf *out)
     hd_buf_printf(out, "%llu kernels take %s, %llu copies %s\n", (unsigned long long)s.kernels,
                   advise_time(s.kernels_ns), (unsigned long long)s.copies,
                   advise_time(s.copies_ns));
+    if (!a->has_counters && s.kernels_ns * 5 >= a->steady_ns && s.kernels)
+        hd_buf_puts(
+            out,
+            "There are no counters of what kernels do: accesses, divergence and conflicts in them "
+            "were not judged\n(heddle advise --prof --kernel PROGRAM).\n");
     if (a->until_ns != INT64_MAX)
         hd_buf_printf(out, "Only the beginning was judged, until %s (--limit).\n",
                       advise_time(a->until_ns));
@@ -191,6 +196,7 @@ void advise_json(const struct advise *a, struct hd_buf *out)
     hd_json_u64(&j, "copies", s.copies);
     hd_json_i64(&j, "copies_ns", s.copies_ns);
     hd_json_double(&j, "min_gain", a->min_gain);
+    hd_json_bool(&j, "has_counters", a->has_counters);
     hd_json_bool(&j, "is_cut", a->until_ns != INT64_MAX);
     hd_json_open(&j, "findings", '[');
     for (size_t i = 0; i < a->findings.len; i++)

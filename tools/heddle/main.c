@@ -78,7 +78,8 @@ static const struct cli_command *command_by_name(const char *path)
 {
     static const char *const names[][2] = {{"ptxas", "ptxas"},    {"nvcc", "cc"},
                                            {"heddle-nvcc", "cc"}, {"cuda-checkpoint", "checkpoint"},
-                                           {"nvidia-smi", "smi"}, {"compute-sanitizer", "check"}};
+                                           {"nvidia-smi", "smi"}, {"compute-sanitizer", "check"},
+                                           {"nsys", "nsys"},      {"ncu", "ncu"}};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (strcmp(name, names[i][0]) == 0)

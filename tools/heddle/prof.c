@@ -52,6 +52,7 @@ static const char help[] =
     "  -f, --force-overwrite     replace a report of that name\n"
     "  -c, --capture-range WHEN  none (all, the default), cudaProfilerApi, or nvtx\n"
     "  -p, --nvtx-capture RANGE  the range of nvtx: TEXT or TEXT@DOMAIN\n"
+    "      --capture-range-end WHAT  repeat: each range (the default); stop: only the first\n"
     "  -y, --delay SECONDS       record nothing before\n"
     "  -d, --duration SECONDS    and nothing when so much has been recorded\n"
     "      --launch-skip N       nothing before N launches of kernels\n"
@@ -72,6 +73,10 @@ static const char help[] =
     "  -k, --kernel-name NAME    only kernels of this name; regex:EXPRESSION: in whose name it is\n"
     "  -s, --launch-skip N       not the first N launches of those\n"
     "  -c, --launch-count N      and N launches at most\n"
+    "      --nvtx-include RANGES only launches in these NVTX ranges: NAME/ a pushed one, A/B one "
+    "in the\n"
+    "                            other, NAME a started one, DOMAIN@...; more than once: in any\n"
+    "      --nvtx-exclude RANGES and not in these\n"
     "      --section NAMES       what to print, with commas; --list-sections\n"
     "      --metrics NAMES       likewise; --query-metrics\n"
     "      --page PAGE           details (the default), raw, or source: a row for each line\n"
@@ -106,6 +111,12 @@ enum {
     OPT_CSV,
     OPT_ROOFLINE,
     OPT_HOST,
+    OPT_NVTX,
+    OPT_INCLUDE,
+    OPT_EXCLUDE,
+    OPT_NO_SHOW,
+    OPT_QUIET,
+    OPT_RANGE_END,
     OPT_LIST_SECTIONS,
     OPT_QUERY_METRICS,
     OPT_HELP
@@ -139,6 +150,12 @@ static const struct option options[] = {
     {"csv", no_argument, NULL, OPT_CSV},
     {"roofline", required_argument, NULL, OPT_ROOFLINE},
     {"host-counters", no_argument, NULL, OPT_HOST},
+    {"nvtx", no_argument, NULL, OPT_NVTX},
+    {"nvtx-include", required_argument, NULL, OPT_INCLUDE},
+    {"nvtx-exclude", required_argument, NULL, OPT_EXCLUDE},
+    {"no-show", no_argument, NULL, OPT_NO_SHOW},
+    {"quiet", no_argument, NULL, OPT_QUIET},
+    {"capture-range-end", required_argument, NULL, OPT_RANGE_END},
     {"list-sections", no_argument, NULL, OPT_LIST_SECTIONS},
     {"query-metrics", no_argument, NULL, OPT_QUERY_METRICS},
     {"help", no_argument, NULL, OPT_HELP},
@@ -150,8 +167,11 @@ struct prof_args {
     uint64_t page_events, delay_ms, duration_ms, skip, count, limit_MiB;
     enum prof_format format;
     bool overwrite, primary, stats, page, osrt;
-    bool host;
-    bool kernel; /* with counters: of these launches, and what is shown */
+    bool host, once;
+    bool no_show,
+        quiet; /* what `heddle ncu` wants: kernels are not shown; the report is not named */
+    struct hd_buf ranges; /* words of HEDDLE_COUNT */
+    bool kernel;          /* with counters: of these launches, and what is shown */
     const char *kernel_name;
     struct prof_kernel_view view;
     enum prof_roofline roofline;
@@ -263,6 +283,18 @@ static bool read_kernel_name(struct prof_args *args)
     return true;
 }
 
+static bool read_ranges(const char *option, const char *word, struct prof_args *args)
+{
+    if (strchr(optarg, ';'))
+        return bad_value(option, optarg);
+    if (prof_kernel_check_ranges(optarg) != HD_OK) {
+        cli_error("prof: %s: %s", option, hd_error_message());
+        return false;
+    }
+    hd_buf_printf(&args->ranges, "%s%s;", word, optarg);
+    return true;
+}
+
 /* What --kernel gives another meaning, or any. */
 static bool take_kernel_option(int option, struct prof_args *args)
 {
@@ -275,6 +307,10 @@ static bool take_kernel_option(int option, struct prof_args *args)
     case OPT_COUNT:
         return read_number("--launch-count", optarg, &args->count) &&
                (args->count || bad_value("--launch-count", optarg));
+    case OPT_INCLUDE:
+        return read_ranges("--nvtx-include", "include=", args);
+    case OPT_EXCLUDE:
+        return read_ranges("--nvtx-exclude", "exclude=", args);
     default:
         return false;
     }
@@ -309,8 +345,14 @@ static bool take_option(int option, struct prof_args *args)
 {
     if (is_view_option(option))
         return take_view_option(option, args);
-    if (args->kernel && (option == 'k' || option == 's' || option == 'c' || option == OPT_COUNT))
+    if (args->kernel && (option == 'k' || option == 's' || option == 'c' || option == OPT_COUNT ||
+                         option == OPT_INCLUDE || option == OPT_EXCLUDE))
         return take_kernel_option(option, args);
+    if (option == OPT_INCLUDE || option == OPT_EXCLUDE) {
+        cli_error("prof: --nvtx-include and --nvtx-exclude belong to --kernel, which comes first; "
+                  "see --nvtx-capture");
+        return false;
+    }
     if (option == 'k' || option == 's') {
         cli_error("prof: -%c belongs to --kernel, which comes first", option);
         return false;
@@ -320,6 +362,14 @@ static bool take_option(int option, struct prof_args *args)
         return args->kernel = true;
     case OPT_HOST:
         return args->host = true;
+    case OPT_NVTX: /* ranges are always recorded */
+        return true;
+    case OPT_NO_SHOW:
+        return args->no_show = true;
+    case OPT_QUIET:
+        return args->quiet = true;
+    case OPT_RANGE_END:
+        return read_word("--capture-range-end", "repeat", "stop", &args->once);
     case OPT_ROOFLINE:
         return read_roofline(args);
     case 'o':
@@ -511,6 +561,8 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
     hd_buf_printf(&text, "capture=%s;", args->capture);
     if (args->range)
         hd_buf_printf(&text, "range=%s;", args->range);
+    if (args->once)
+        hd_buf_puts(&text, "once;");
     hd_buf_printf(&text, "delay=%llu;duration=%llu;skip=%llu;count=%llu;limit=%llu;dir=%s",
                   (unsigned long long)args->delay_ms, (unsigned long long)args->duration_ms,
                   (unsigned long long)(args->kernel ? 0 : args->skip),
@@ -542,11 +594,13 @@ static bool set_counters(const struct prof_args *args, const char *folder)
     if (name)
         hd_buf_printf(&text, "%s=%s;", is_regex ? "regex" : "name",
                       is_regex ? name + strlen(REGEX) : name);
+    if (args->ranges.len)
+        hd_buf_puts(&text, args->ranges.ptr);
     if (args->host)
         hd_buf_puts(&text, "host;");
     hd_buf_printf(&text, "skip=%llu;count=%llu;dir=%s", (unsigned long long)args->skip,
                   (unsigned long long)args->count, folder);
-    bool good = !text.failed && setenv("HEDDLE_COUNT", text.ptr, 1) == 0;
+    bool good = !text.failed && !args->ranges.failed && setenv("HEDDLE_COUNT", text.ptr, 1) == 0;
     hd_buf_fini(&text);
     return good;
 }
@@ -712,11 +766,12 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
 
     if (prof_build(folder, command, report, args->roofline, &totals) != HD_OK)
         return cli_error("prof: %s", hd_error_message());
-    tell(&totals, report);
+    if (!args->quiet)
+        tell(&totals, report);
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("prof: %s", hd_error_message());
-    return args->kernel ? show_kernels(args, report) : CLI_OK;
+    return args->kernel && !args->no_show ? show_kernels(args, report) : CLI_OK;
 }
 
 static int profile(const struct prof_args *args, const char *program)

@@ -35,6 +35,8 @@ struct prof_kernel_view {
 
 /* HD_BAD_ARG: a section or metric is not known. HD_NOT_FOUND: nothing was counted. */
 enum hd_status prof_kernel_check(const struct prof_kernel_view *view) HD_MUST_CHECK;
+/* HD_BAD_ARG: these are no NVTX ranges as --nvtx-include has them. */
+enum hd_status prof_kernel_check_ranges(const char *text) HD_MUST_CHECK;
 enum hd_status prof_kernel_show(const char *report, const struct prof_kernel_view *view, FILE *out)
     HD_MUST_CHECK;
 void prof_kernel_list_sections(FILE *out);

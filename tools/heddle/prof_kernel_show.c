@@ -9,6 +9,7 @@
 #include "prof_db.h"
 #include "prof_kernel.h"
 #include "count/metrics.h"
+#include "count/range_filter.h"
 #include "prof_stats.h"
 
 /* ---- what is wanted */
@@ -41,6 +42,13 @@ static bool is_section(const char *name, size_t len)
         if (strlen(metric_section_names[s]) == len && !memcmp(metric_section_names[s], name, len))
             return true;
     return false;
+}
+
+enum hd_status prof_kernel_check_ranges(const char *text)
+{
+    struct count_filter filter;
+
+    return count_filter_read(text, strlen(text), &filter);
 }
 
 enum hd_status prof_kernel_check(const struct prof_kernel_view *view)

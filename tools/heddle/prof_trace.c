@@ -9,6 +9,7 @@
  */
 #include "prof_trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +21,12 @@
 #include "base/vec.h"
 #include "prof_db.h"
 
-/* Columns: process and thread of the track, start, end, name, category, flow (`is_work`: the end of
- * an arrow), arguments. */
+/* Columns: process and thread of the track, start, end, name, category, correlation (`is_work`: of
+ * the end of an arrow; 0: of none), arguments; of work the process whose call it was. */
 #define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
 #define HOST_TRACK     "(globalTid >> 24) & 16777215, globalTid & 16777215"
 #define DEVICE_TRACK   "-1 - deviceId, streamId"
+#define WORK_PROCESS   "(globalPid >> 24) & 16777215"
 
 static const struct query {
     const char *table, *sql;
@@ -60,7 +62,7 @@ static const struct query {
                                               "memory', staticSharedMemory + dynamicSharedMemory, "
                                               "'grid', json_array(gridX, gridY, gridZ), "
                                               "'block', json_array(blockX, blockY, blockZ), 'graph "
-                                              "node id', graphNodeId) "
+                                              "node id', graphNodeId), " WORK_PROCESS " "
                                               "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
      true},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
@@ -68,18 +70,20 @@ static const struct query {
      "ENUM_CUDA_MEMCPY_OPER WHERE id = copyKind), ''), 'gpu_memcpy', correlationId, "
      "json_object('device', deviceId, 'context', contextId, 'stream', streamId, 'correlation', "
      "correlationId, 'bytes', bytes, 'memory bandwidth (GB/s)', round(1.0 * bytes / (end - start), "
-     "3)) FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start",
+     "3)), " WORK_PROCESS " FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start",
      true},
     {"CUPTI_ACTIVITY_KIND_MEMSET",
      "SELECT " DEVICE_TRACK ", start, end, 'Memset', 'gpu_memset', correlationId, "
      "json_object('device', deviceId, 'context', contextId, 'stream', streamId, 'correlation', "
-     "correlationId, 'bytes', bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start",
+     "correlationId, 'bytes', bytes), " WORK_PROCESS
+     " FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start",
      true},
 };
 
 struct slice {
     int64_t process, thread; /* process -1 - D: device D, and its stream */
-    int64_t start_ns, end_ns, flow;
+    int64_t start_ns, end_ns;
+    int64_t correlation, caller;        /* of the call, and its process; correlation 0: of none */
     const char *name, *category, *args; /* args: a JSON object, or NULL */
     bool is_work;
 };
@@ -91,12 +95,21 @@ struct track {
     HD_VEC(int64_t) ends;    /* of the slices that are open, the innermost last */
 };
 
+/* The arrows from a call to what it caused, which has one number each. */
+struct flow {
+    uint64_t first;
+    uint32_t count, used; /* used: ends that were told */
+    bool has_call;
+};
+
 struct trace {
     const char *path;
     sqlite3 *db;
     FILE *out;
     void (*slice)(struct trace *t, const struct slice *slice);
     bool is_first;
+    HD_VEC(struct flow) flows;
+    struct hd_map flow_of; /* by process and correlation: its place in flows, from 1 */
     /* Perfetto: tracks, one after the other in time */
     HD_VEC(struct track) tracks;
     struct hd_map first_tracks; /* by key: uuid of the first */
@@ -132,8 +145,9 @@ static enum hd_status tell_rows(struct trace *t, const struct query *query)
             .end_ns = sqlite3_column_int64(row, 3),
             .name = text_at(row, 4),
             .category = text_at(row, 5),
-            .flow = sqlite3_column_int64(row, 6),
+            .correlation = sqlite3_column_int64(row, 6),
             .args = (const char *)sqlite3_column_text(row, 7),
+            .caller = sqlite3_column_int64(row, query->is_work ? 8 : 0),
             .is_work = query->is_work,
         };
         t->slice(t, &slice);
@@ -143,8 +157,87 @@ static enum hd_status tell_rows(struct trace *t, const struct query *query)
     return status;
 }
 
+/* ---- arrows: each has a number of its own, for correlations are those of a process, and a graph's
+ * launch has one for all that it runs */
+
+static uint64_t flow_key(int64_t process, int64_t correlation)
+{
+    return (uint64_t)process << 40 ^ (uint64_t)correlation;
+}
+
+static bool flow_count(struct trace *t, uint64_t key)
+{
+    uint64_t at = (uint64_t)(uintptr_t)hd_map_get_u64(&t->flow_of, key);
+
+    if (at) {
+        t->flows.at[at - 1].count++;
+        return true;
+    }
+    return hd_vec_push(&t->flows, ((struct flow){.count = 1})) &&
+           hd_map_put_u64(&t->flow_of, key, (void *)(uintptr_t)t->flows.len);
+}
+
+static enum hd_status flows_of_table(struct trace *t, const char *table)
+{
+    char sql[200];
+    sqlite3_stmt *row;
+    int code;
+    bool has_room = true;
+
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT " WORK_PROCESS ", correlationId FROM %s WHERE correlationId <> 0",
+                   table);
+    if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
+        return failed(t);
+    while ((code = sqlite3_step(row)) == SQLITE_ROW && has_room)
+        has_room =
+            flow_count(t, flow_key(sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)));
+    enum hd_status status = !has_room ? hd_error(HD_NO_MEMORY, "%s: out of memory", t->path)
+                            : code == SQLITE_DONE ? HD_OK
+                                                  : failed(t);
+    sqlite3_finalize(row);
+    return status;
+}
+
+static enum hd_status find_flows(struct trace *t)
+{
+    uint64_t next = 1;
+
+    for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
+        if (queries[i].is_work && prof_db_has(t->db, queries[i].table))
+            HD_TRY(flows_of_table(t, queries[i].table));
+    for (size_t i = 0; i < t->flows.len; i++) {
+        t->flows.at[i].first = next;
+        next += t->flows.at[i].count;
+    }
+    return HD_OK;
+}
+
+/* The arrows that begin or end at a slice: how many. Work has none whose call is not in the report.
+ */
+static uint32_t flows_at(struct trace *t, const struct slice *s, uint64_t *out_first)
+{
+    uint64_t at =
+        s->correlation
+            ? (uint64_t)(uintptr_t)hd_map_get_u64(&t->flow_of, flow_key(s->caller, s->correlation))
+            : 0;
+    struct flow *flow = at ? &t->flows.at[at - 1] : NULL;
+
+    if (!flow || flow->has_call != s->is_work)
+        return 0;
+    if (!s->is_work) {
+        flow->has_call = true;
+        *out_first = flow->first;
+        return flow->count;
+    }
+    assert(flow->used < flow->count);
+    *out_first = flow->first + flow->used++;
+    return 1;
+}
+
 static enum hd_status tell_all(struct trace *t)
 {
+    HD_TRY(find_flows(t));
     for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
         HD_TRY(tell_rows(t, &queries[i]));
     return HD_OK;
@@ -167,6 +260,7 @@ static enum hd_status begin(struct trace *t, const char *path, const char *to)
 {
     *t = (struct trace){.path = path, .is_first = true};
     hd_map_init(&t->first_tracks);
+    hd_map_init(&t->flow_of);
     HD_TRY(prof_db_open_report(path, &t->db));
     t->out = fopen(to, "we");
     if (t->out)
@@ -183,6 +277,8 @@ static enum hd_status end(struct trace *t, const char *to, enum hd_status status
     sqlite3_close(t->db);
     hd_vec_fini(&t->tracks);
     hd_map_fini(&t->first_tracks);
+    hd_vec_fini(&t->flows);
+    hd_map_fini(&t->flow_of);
     hd_buf_fini(&t->packet);
     hd_buf_fini(&t->event);
     if (status == HD_OK && !is_good)
@@ -207,7 +303,7 @@ static void chrome_place(struct hd_json *j, const struct slice *s)
     hd_json_i64(j, "tid", s->thread);
 }
 
-static void chrome_flow(struct trace *t, const struct slice *s)
+static void chrome_flow(struct trace *t, const struct slice *s, uint64_t id)
 {
     struct hd_json j;
 
@@ -215,7 +311,7 @@ static void chrome_flow(struct trace *t, const struct slice *s)
     j.on_line = true;
     hd_json_open(&j, NULL, '{');
     hd_json_str(&j, "ph", s->is_work ? "f" : "s");
-    hd_json_i64(&j, "id", s->flow);
+    hd_json_i64(&j, "id", (int64_t)id);
     chrome_place(&j, s);
     hd_json_double(&j, "ts", (double)s->start_ns / 1e3);
     hd_json_str(&j, "cat", "ac2g");
@@ -230,6 +326,7 @@ static void chrome_flow(struct trace *t, const struct slice *s)
 static void chrome_slice(struct trace *t, const struct slice *s)
 {
     struct hd_json j;
+    uint64_t first;
 
     hd_json_init(&j);
     j.on_line = true;
@@ -250,8 +347,8 @@ static void chrome_slice(struct trace *t, const struct slice *s)
     }
     chrome_event(t, &j);
     hd_buf_fini(&j.buf);
-    if (s->flow)
-        chrome_flow(t, s);
+    for (uint32_t n = flows_at(t, s, &first); n; n--)
+        chrome_flow(t, s, first++);
 }
 
 /* One object of JSON for each row, written by the query itself. */
@@ -570,6 +667,7 @@ static void perfetto_slice(struct trace *t, const struct slice *s)
 {
     struct track *track = track_for(t, s);
     bool is_long = s->end_ns > s->start_ns;
+    uint64_t first;
 
     if (!track || (is_long && !hd_vec_push(&track->ends, s->end_ns)))
         return;
@@ -577,8 +675,8 @@ static void perfetto_slice(struct trace *t, const struct slice *s)
     put_number(&t->event, EVENT_TRACK, track->uuid);
     put_text(&t->event, EVENT_CATEGORY, s->category);
     put_text(&t->event, EVENT_NAME, s->name);
-    if (s->flow)
-        put_fixed(&t->event, s->is_work ? EVENT_FLOW_END : EVENT_FLOW, (uint64_t)s->flow);
+    for (uint32_t n = flows_at(t, s, &first); n; n--)
+        put_fixed(&t->event, s->is_work ? EVENT_FLOW_END : EVENT_FLOW, first++);
     write_packet(t, PACKET_EVENT, s->start_ns);
 }
 

@@ -210,6 +210,7 @@ static void publish(const struct serve_snapshot *s, const struct serve_options *
     struct hd_buf texts[SERVE_TEXT_COUNT] = {0};
     struct serve_counts counts;
 
+    serve_history_add(s);
     serve_http_count(&counts);
     serve_metrics_write(s, &counts, SERVE_PROMETHEUS, &texts[SERVE_TEXT_PROMETHEUS]);
     serve_metrics_write(s, &counts, SERVE_OPENMETRICS, &texts[SERVE_TEXT_OPENMETRICS]);
@@ -262,6 +263,7 @@ static int serve(const struct serve_options *o, struct serve_snapshot *s)
         return code;
     run(o, s);
     serve_http_stop();
+    serve_history_fini();
     if (serve_sample_is_asking()) /* perhaps for seconds */
         _exit(fflush(NULL) ? CLI_FAILED : CLI_OK);
     return CLI_OK;

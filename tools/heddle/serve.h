@@ -125,7 +125,8 @@ void serve_metrics_write(const struct serve_snapshot *snapshot, const struct ser
     X(kernels, "kernels that run now, and how far they are")                                       \
     X(memory, "memory of devices, and whose it is")                                                \
     X(requests, "what programs mark as requests: rates, percentiles of durations")                 \
-    X(thresholds, "what the page shows in red when it is more")
+    X(thresholds, "what the page shows in red when it is more")                                    \
+    X(history, "the last two minutes of devices and requests; not in the snapshot")
 
 enum serve_api {
 #define X(name, doc) SERVE_API_##name,
@@ -139,6 +140,11 @@ void serve_api_write(const struct serve_snapshot *snapshot, const struct serve_o
                      enum serve_api which, struct hd_buf *out);
 /* The list of them. */
 void serve_api_index(struct hd_buf *out);
+
+/* serve_history.c: a snapshot is added; the last two minutes as a member "history". */
+void serve_history_add(const struct serve_snapshot *snapshot);
+void serve_history_write(struct hd_json *j);
+void serve_history_fini(void);
 
 /* ---- HTTP */
 

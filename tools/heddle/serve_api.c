@@ -204,8 +204,11 @@ static void put_part(struct hd_json *j, const struct serve_snapshot *s,
     case SERVE_API_thresholds:
         put_thresholds(j, o);
         break;
+    case SERVE_API_history:
+        serve_history_write(j);
+        break;
     case SERVE_API_snapshot:
-        for (enum serve_api i = SERVE_API_snapshot + 1; i < SERVE_API_COUNT; i++)
+        for (enum serve_api i = SERVE_API_snapshot + 1; i < SERVE_API_history; i++)
             put_part(j, s, o, i);
         break;
     case SERVE_API_COUNT:

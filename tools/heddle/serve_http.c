@@ -3,8 +3,9 @@
  *
  * Of clients nothing is believed. Connections and the memory of each are limited, and so is what
  * one address may ask in a second; a connection that completes no request for PATIENCE_NS is ended,
- * however busily it sends single bytes. A page from elsewhere that a browser shows cannot reach us
- * by a name of its own (Host), nor push (Origin).
+ * however busily it sends single bytes, and when there are too many, the one that has completed
+ * none for longest makes room for each new one. A page from elsewhere that a browser shows cannot
+ * reach us by a name of its own (Host), nor push (Origin).
  */
 #include "serve.h"
 
@@ -31,6 +32,7 @@ enum {
     CONNECTION_MEMORY_B = 16 << 10, /* a request's head has to fit */
     IDLE_S = 10,
     ADDRESSES = 256, /* whose rate is known; a power of two */
+    SPARE = 32,      /* connections beyond the limit: for these, others are being ended */
     LOGIN_MAX_B = 1024,
     WRONG_TOKEN_COST = 20, /* requests */
 };
@@ -44,6 +46,7 @@ enum {
     X(add_response_header)                                                                         \
     X(queue_response)                                                                              \
     X(lookup_connection_value)                                                                     \
+    X(get_connection_values)                                                                       \
     X(get_connection_info)
 
 /* It brings GnuTLS, which takes longer to load than all else that the command needs. */
@@ -430,9 +433,27 @@ static uint64_t announced_B(struct MHD_Connection *c)
     return length && hd_str_to_u64(hd_str_from(length), 10, &value) ? value : 0;
 }
 
+static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(unsigned *)count += !strcasecmp(name, "Host");
+    return MHD_YES;
+}
+
+/* RFC 9112, 3.2: version 1.1 has one, and nobody two. */
+static bool has_good_host(struct MHD_Connection *c, const char *version)
+{
+    unsigned count = 0;
+
+    (void)mhd.get_connection_values(c, MHD_HEADER_KIND, count_host, &count);
+    return count == 1 || (!count && !strcmp(version, "HTTP/1.0"));
+}
+
 /* 0, or the status with which it is refused. */
 static unsigned look_at_head(struct MHD_Connection *c, const char *path, const char *method,
-                             const char **out_why)
+                             const char *version, const char **out_why)
 {
     const char *host = header(c, "Host");
     bool is_post = !strcmp(method, "POST"), is_login = is_path(path, "/login");
@@ -440,6 +461,8 @@ static unsigned look_at_head(struct MHD_Connection *c, const char *path, const c
     *out_why = "";
     if (!may_go_on(c, 1))
         return *out_why = "too many requests", 429;
+    if (!has_good_host(c, version))
+        return *out_why = "a request says one Host", 400;
     if (http.is_local && !*http.options->token && host && !is_local_name(host))
         return *out_why = "this is asked for by another name than localhost", 403;
     if (!is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -488,10 +511,9 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
     const char *why;
 
     (void)user;
-    (void)version;
     if (!up) { /* only the head is there: what is refused sends no body */
         *kept = up = hd_new(struct upload);
-        unsigned status = look_at_head(c, path, method, &why);
+        unsigned status = look_at_head(c, path, method, version, &why);
         if (up && status)
             return refuse(c, path, status, why);
         return up ? MHD_YES : MHD_NO;
@@ -518,6 +540,23 @@ static int fd_of(struct MHD_Connection *c)
     return info ? info->connect_fd : -1;
 }
 
+/* Ends the connection that has completed no request for longest. */
+static void make_room_locked(void)
+{
+    struct connection *oldest = NULL;
+
+    for (uint64_t i = 0; i < http.options->connections + SPARE; i++) {
+        struct connection *c = &http.connections[i];
+        if (c->fd >= 0 && !c->is_cut && (!oldest || c->since_ns < oldest->since_ns))
+            oldest = c;
+    }
+    if (!oldest)
+        return;
+    oldest->is_cut = true;
+    http.counts.cut++;
+    (void)shutdown(oldest->fd, SHUT_RDWR);
+}
+
 static void on_connection(void *user, struct MHD_Connection *c, void **kept,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -527,7 +566,9 @@ static void on_connection(void *user, struct MHD_Connection *c, void **kept,
     pthread_mutex_lock(&http.lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *kept = NULL;
-        for (uint64_t i = 0; i < http.options->connections && !*kept; i++)
+        if (http.counts.connections >= http.options->connections)
+            make_room_locked();
+        for (uint64_t i = 0; i < http.options->connections + SPARE && !*kept; i++)
             if (http.connections[i].fd < 0)
                 *kept = &http.connections[i];
         if (*kept)
@@ -555,7 +596,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **kept,
         *kept = NULL;
     }
     pthread_mutex_lock(&http.lock);
-    for (uint64_t i = 0; i < http.options->connections; i++)
+    for (uint64_t i = 0; i < http.options->connections + SPARE; i++)
         if (http.connections[i].fd == fd)
             http.connections[i].since_ns = reg_now_ns();
     pthread_mutex_unlock(&http.lock);
@@ -567,7 +608,7 @@ void serve_http_tidy(void)
     uint64_t now_ns = reg_now_ns();
 
     pthread_mutex_lock(&http.lock);
-    for (uint64_t i = 0; i < http.options->connections; i++) {
+    for (uint64_t i = 0; i < http.options->connections + SPARE; i++) {
         struct connection *c = &http.connections[i];
         if (c->fd < 0 || c->is_cut || now_ns < c->since_ns + PATIENCE_NS)
             continue;
@@ -700,7 +741,8 @@ int serve_http_open(void)
 {
     if (!library_open())
         return cli_error("serve: libmicrohttpd.so.12 was not found; install libmicrohttpd12");
-    return connections_init(http.options->connections) ? CLI_OK : cli_error("serve: out of memory");
+    return connections_init(http.options->connections + SPARE) ? CLI_OK
+                                                               : cli_error("serve: out of memory");
 }
 
 int serve_http_start(void)
@@ -710,7 +752,7 @@ int serve_http_start(void)
     http.daemon = mhd.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, NULL,
         MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, http.fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections + SPARE,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT,
         (unsigned)(http.is_local ? 0 : HD_MAX(options->connections / 4, 1u)),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_B,

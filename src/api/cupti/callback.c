@@ -107,7 +107,7 @@ static const char *kernel_name(const struct heddle_event *event)
         if (!strcmp(entry->args[i].type, "CUfunction"))
             return cuFuncGetName(&name, cupti_argument(event, (int)i)) == CUDA_SUCCESS ? name
                                                                                        : NULL;
-        if (!strcmp(entry->args[i].name, "func"))
+        if (!strcmp(entry->args[i].name, "func") || !strcmp(entry->args[i].type, "cudaKernel_t"))
             return runtime_kernel_name(cupti_argument(event, (int)i));
     }
     return NULL;

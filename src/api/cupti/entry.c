@@ -136,7 +136,7 @@ static void entry_fill(struct cupti_entry *e, const struct heddle_entry *entry, 
     e->stream = (int8_t)argument_of_type(entry, "CUstream", "cudaStream_t");
     e->event = (int8_t)argument_of_type(entry, "CUevent", "cudaEvent_t");
     e->cbid = cbid;
-    atomic_store_explicit(&e->action, (uint8_t)action_of(entry->name), memory_order_release);
+    atomic_store_explicit(&e->action, (uint8_t)action_of(entry->title), memory_order_release);
 }
 
 const struct cupti_entry *cupti_entry_of(const struct heddle_event *event)

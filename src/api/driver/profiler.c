@@ -7,6 +7,7 @@
 
 #include "api/driver/driver.h"
 #include "base/log.h"
+#include "core/counted.h"
 #include "prof/prof.h"
 #include "requests/requests.h"
 
@@ -44,7 +45,7 @@ static void describe(uint32_t ordinal, struct prof_device *out, char text[PROF_D
 
 __attribute__((constructor)) static void profiler_start(void)
 {
-    if (prof_start(describe) == HD_OK && requests_start() == HD_OK)
+    if (prof_start(describe) == HD_OK && requests_start() == HD_OK && core_counted_start() == HD_OK)
         return;
     hd_log("%s", hd_error_message());
     _exit(1); /* nothing of the program has begun */

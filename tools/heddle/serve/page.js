@@ -46,7 +46,7 @@ function meter(name, percent, text, isOver) {
 }
 function keep(name, time, value) {
   const list = histories.get(name) || [];
-  list.push([time, value]);
+  if (!list.length || list[list.length - 1][0] < time) list.push([time, value]);
   while (list.length && list[0][0] < time - KEPT_MS) list.shift();
   histories.set(name, list);
   return list;
@@ -162,6 +162,18 @@ function tell(text, isBad) {
   byId("state").parentElement.classList.toggle("bad", isBad);
 }
 
+/* What was before the page was opened. Without it the curves begin now. */
+async function recall() {
+  try {
+    const answer = await fetch("/api/v1/history", { signal: AbortSignal.timeout(PATIENCE_MS), cache: "no-store" });
+    if (!answer.ok) return;
+    const { history } = await answer.json();
+    for (const d of history.devices) histories.set(`device ${d.index}`, d.utilization_percent);
+    for (const r of history.requests)
+      histories.set(`request ${r.source} ${r.program} ${r.domain ? `${r.name} @ ${r.domain}` : r.name}`, r.requests_per_s);
+  } catch (error) { /* ask() says what is wrong */ }
+}
+
 async function ask() {
   clearTimeout(timer);
   let wait = last ? last.interval_ms : 1000;
@@ -190,4 +202,4 @@ byId("pause").addEventListener("click", () => {
   else ask();
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
-ask();
+recall().then(ask);

@@ -417,6 +417,34 @@ static void test_bools_of_any_byte(void)
     }
 }
 
+/* What an integer cannot hold, the device saturates; also where the compiler sees the constant. */
+static void test_conversions(void)
+{
+    static const char source[] = "template <class T> __device__ T made(double x) { return (T)x; }\n"
+                                 "extern \"C\" __global__ void k(int *out) { int n = 0;\n"
+                                 "  n += __double2int_rz(1e30) == 0x7fffffff;\n"
+                                 "  n += __float2int_rz(-1e30f) == (int)0x80000000;\n"
+                                 "  n += __float2uint_rz(5e9f) == 0xffffffff;\n"
+                                 "  n += __double2ll_rz(1e30) == 0x7fffffffffffffff;\n"
+                                 "  n += (int)1e30f == 0x7fffffff;\n"
+                                 "  n += (unsigned)-1.0 == 0;\n"
+                                 "  n += made<int>(-1e30) == (int)0x80000000;\n"
+                                 "  n += made<unsigned long long>(1e30) == ~0ull;\n"
+                                 "  n += made<short>(70000.0) == 4464;\n"
+                                 "  *out = n; }\n";
+    static const char *const options[] = {"-arch=sm_90", "-G"};
+
+    for (int n = 1; n <= 2; n++) {
+        nvrtcProgram p = program_of(source);
+
+        success(nvrtcCompileProgram(p, n, options), "conversions, %d options", n);
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), 9, "all saturate");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
 /* What the second run of clang is told counts as when there was one. */
 static void test_options_of_both_runs(void)
 {
@@ -714,6 +742,7 @@ int main(int argc, char **argv)
     test_kinds_of_results();
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
+    test_conversions();
     test_options_of_both_runs();
     test_headers_by_standard_names();
     test_headers_one_by_one();

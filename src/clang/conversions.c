@@ -1,14 +1,15 @@
 /*
- * Floating point to integers. To C++ and LLVM a value that the integer cannot hold is undefined, and
- * what is made of a constant one is nothing: its store goes. The device's instruction saturates, and
- * NVIDIA's compiler keeps it. So the conversions become what LLVM's optimisers know nothing of:
+ * Floating point to integers. To C++ and LLVM a value that the integer cannot hold is undefined,
+ * and what is made of a constant one is nothing: its store goes. The device's instruction
+ * saturates, and NVIDIA's compiler keeps it. So the conversions become what LLVM's optimisers know
+ * nothing of. clang writes the first under -fno-strict-float-cast-overflow:
  *
- *     %3 = call i32 @llvm.fptosi.sat.i32.f32(float %2)        (clang, -fno-strict-float-cast-overflow)
+ *     %3 = call i32 @llvm.fptosi.sat.i32.f32(float %2)
  *     %3 = call i32 @llvm.nvvm.f2i.rz.ftz(float %2)
  *
- * Flushing changes no result that is rounded to zero; LLVM 19 takes the same name without `ftz` for
- * its own conversion. It does so with all of double's, which are assembly here. Integers of 8 and 16
- * bits are the lower half of one of 32, as in NVIDIA's compiler.
+ * Flushing changes no result that is rounded to zero; LLVM 19 takes the same name without `ftz`
+ * for its own conversion. It does so with all of double's, which are assembly here. Integers of 8
+ * and 16 bits are the lower half of one of 32, as in NVIDIA's compiler.
  */
 #include "clang/clang.h"
 #include "clang/ir_text.h"

@@ -179,8 +179,8 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
                                "-Wno-macro-redefined");
     /* Suffixes of the standard's without an underscore, as in libcu++'s chrono. */
     clang_args_add_words(args, "-Wno-reserved-user-defined-literal");
-    /* With modules, which C++20 has, clang takes the host's and the device's function of one name out
-     * of a compiled header for the same. */
+    /* With modules, which C++20 has, clang takes the host's and the device's function of one name
+     * out of a compiled header for the same. */
     clang_args_add_words(args, "-Xclang -fno-cxx-modules");
     put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
@@ -541,8 +541,8 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
 }
 
 /*
- * With the front compiled ahead. What fails with it is tried without: whatever is wrong with it, the
- * program's errors are only those that it has without.
+ * With the front compiled ahead. What fails with it is tried without: whatever is wrong with it,
+ * the program's errors are only those that it has without.
  */
 static nvrtcResult clang_try(const struct build *b, const struct clang_args *words,
                              struct hd_buf *log, struct hd_buf *ptx)

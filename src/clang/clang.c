@@ -216,9 +216,14 @@ static bool begins(const char *word, const char *with)
     return !strncmp(word, with, strlen(with));
 }
 
-/* Where ".ftz" stands in an opcode that must not have it; NULL for all other words. */
+/* Where ".ftz" stands in an opcode that must not or need not have it; NULL for all other words. */
 static const char *wrong_ftz(const char *word, size_t len)
 {
+    static const char to_integer[] = "cvt.rzi.ftz."; /* 0 either way: see conversions.c */
+
+    if (begins(word, to_integer) &&
+        (word[strlen(to_integer)] == 's' || word[strlen(to_integer)] == 'u'))
+        return word + strlen("cvt.rzi");
     static const char bf16[] = ".bf16", bf16x2[] = ".bf16x2";
     bool is_bf16 = (len > strlen(bf16) && begins(word + len - strlen(bf16), bf16)) ||
                    (len > strlen(bf16x2) && begins(word + len - strlen(bf16x2), bf16x2));

@@ -35,7 +35,8 @@ enum hd_status clang_find(const char **out_path) HD_MUST_CHECK;
 #define CLANG_CUDA_WORDS                                                                           \
     "-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Wno-unknown-cuda-version "            \
     "-Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions"
-#define CLANG_DEVICE_WORDS "--cuda-device-only -S --cuda-feature=+ptx85"
+#define CLANG_DEVICE_WORDS                                                                         \
+    "--cuda-device-only -S --cuda-feature=+ptx85 -fno-strict-float-cast-overflow"
 
 /* The newest of clang 19's architectures that `cc` (75, 120) can run; 0: none. */
 unsigned clang_arch(unsigned cc);
@@ -57,6 +58,10 @@ void clang_back_words(const struct clang_args *front, struct clang_args *back);
 enum hd_status clang_ir_mend(const char *path, bool keeps_statics) HD_MUST_CHECK;
 /* A variable of the program's own scope, visible; false: the line is none, nothing is put. */
 bool clang_static_put(struct hd_str line, struct hd_buf *out);
+/* A conversion to an integer, as the device does it; `count` numbers them. False: as above. */
+bool clang_conversion_put(struct hd_str line, unsigned *count, struct hd_buf *out);
+/* What clang_conversion_put() calls, but for what the module declares. */
+void clang_conversions_declare(const char *ir, struct hd_buf *out);
 /* What clang_static_put() made visible is not, and has the name that the source gives it. */
 enum hd_status clang_statics_name(struct hd_buf *ptx) HD_MUST_CHECK;
 

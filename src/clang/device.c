@@ -4,8 +4,10 @@
  * clang takes the lowest bit of a byte for the bool that it reads, and tells its optimisers that
  * the byte is 0 or 1. NVIDIA's compiler asks whether the byte is 0, and programs that write bytes
  * and read bools (views of arrays, memset) count on it. No option of clang 19 says so: the reads
- * are changed between the runs.
+ * are changed between the runs. So are conversions to integers (conversions.c)
+ * and the built-in variables (builtin_vars.c).
  */
+#include "clang/builtin_vars.h"
 #include "clang/clang.h"
 #include "clang/ir_text.h"
 
@@ -190,19 +192,28 @@ static bool put_written(struct mending *m, struct hd_str line)
 static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
 {
     struct mending m = {.out = out};
+    unsigned conversions = 0;
+    const char *all = ir;
 
     while (*ir) {
         struct hd_str line = ir_line_at(ir);
         const char *after = ir_next_line(ir);
 
-        if (hd_str_starts(line, "define "))
+        if (hd_str_starts(line, "define ")) {
             m.n = 0;
-        if (put_read(&m, line, ir_line_at(after)))
+            hd_buf_append(out, ir, (size_t)(after - ir));
+            after = clang_builtin_vars_enter(after, out);
+        } else if (put_read(&m, line, ir_line_at(after)))
             after = ir_next_line(after);
-        else if (!put_written(&m, line) && !(keeps_statics && clang_static_put(line, out)))
+        else if (!put_written(&m, line) && !clang_conversion_put(line, &conversions, out) &&
+                 !clang_builtin_var_put(line, out) &&
+                 !(keeps_statics && clang_static_put(line, out)))
             hd_buf_append(out, ir, (size_t)(after - ir));
         ir = after;
     }
+    if (conversions)
+        clang_conversions_declare(all, out);
+    clang_builtin_vars_end(out);
 }
 
 enum hd_status clang_ir_mend(const char *path, bool keeps_statics)

@@ -10,8 +10,8 @@
  * Whose code it is, is read off the words in front of a body: clang decides no other way.
  */
 #include "clang/clang.h"
+#include "clang/tokens.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -20,69 +20,6 @@
 #define DEVICE "__attribute__((device))"
 #define HOST   "__attribute__((host))"
 #define KERNEL "__attribute__((host, device, used, annotate(\"" CLANG_KERNEL_NOTE "\")))"
-
-/* ---- tokens */
-
-static bool is_of_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static const char *behind_quoted(const char *at, char quote)
-{
-    while (*at && *at != quote && *at != '\n')
-        at += at[0] == '\\' && at[1] ? 2 : 1;
-    return at + (*at == quote);
-}
-
-/* Behind R"mark( ... )mark"; `at` is the quote. */
-static const char *behind_raw(const char *at)
-{
-    char end[20];
-    size_t mark = strcspn(at + 1, "(\"\n");
-
-    if (at[1 + mark] != '(' || mark + 3 > sizeof(end))
-        return behind_quoted(at + 1, '"');
-    end[0] = ')';
-    memcpy(end + 1, at + 1, mark);
-    end[1 + mark] = '"';
-    end[2 + mark] = '\0';
-    const char *found = strstr(at, end);
-    return found ? found + strlen(end) : at + strlen(at);
-}
-
-static const char *behind_name(const char *at)
-{
-    const char *end = at;
-
-    while (is_of_name(*end))
-        end++;
-    if (*end == '"' && end[-1] == 'R')
-        return behind_raw(end);
-    return end;
-}
-
-/* 1'000'000, 1e+3 is three tokens, which nobody minds. */
-static const char *behind_number(const char *at)
-{
-    while (is_of_name(*at) || *at == '.' || (*at == '\'' && is_of_name(at[1])))
-        at++;
-    return at;
-}
-
-/* Behind the token at `at`; of a line marker or a pragma, behind the line. */
-static const char *behind_token(const char *at, const char *text)
-{
-    if (isdigit((unsigned char)*at))
-        return behind_number(at);
-    if (is_of_name(*at))
-        return behind_name(at);
-    if (*at == '"' || *at == '\'')
-        return behind_quoted(at + 1, *at);
-    if (*at == '#' && (at == text || at[-1] == '\n'))
-        return at + strcspn(at, "\n");
-    return at + 1;
-}
 
 /* ---- scopes and launches */
 
@@ -127,14 +64,9 @@ static void scope_open(struct source *s, const char *at)
     s->failed |= !hd_vec_push(&s->scopes, inner);
 }
 
-static const char *skip_blanks(const char *at)
-{
-    return at + strspn(at, " \t\n");
-}
-
 static void scope_close(struct source *s, const char *behind)
 {
-    const char *next = skip_blanks(behind);
+    const char *next = clang_skip_blanks(behind);
 
     if (s->scopes.len == 1)
         return; /* nothing is open: clang says so */
@@ -144,13 +76,6 @@ static void scope_close(struct source *s, const char *behind)
 }
 
 /* ---- the kernel's name, which stands in front of <<< */
-
-static const char *back_over_blanks(const char *at, const char *text)
-{
-    while (at > text && strchr(" \t\n", at[-1]))
-        at--;
-    return at;
-}
 
 /* From behind a closing bracket to the opening one. */
 static const char *back_over_brackets(const char *at, const char *text, char open, char close)
@@ -171,16 +96,9 @@ static const char *back_over_brackets(const char *at, const char *text, char ope
 
 static const char *back_over_name(const char *at, const char *text)
 {
-    while (at > text && is_of_name(at[-1]))
+    while (at > text && clang_is_of_name(at[-1]))
         at--;
     return at;
-}
-
-static bool ends_with(const char *at, const char *text, const char *word)
-{
-    size_t len = strlen(word);
-
-    return (size_t)(at - text) >= len && !memcmp(at - len, word, len);
 }
 
 /* One name with its template arguments, subscripts or parentheses. */
@@ -191,7 +109,7 @@ static const char *back_over_part(const char *at, const char *text)
     for (size_t i = 0; i < HD_COUNT_OF(brackets); i++)
         if (at > text && at[-1] == brackets[i][1]) {
             at = back_over_brackets(at, text, brackets[i][0], brackets[i][1]);
-            return back_over_part(back_over_blanks(at, text), text);
+            return back_over_part(clang_back_over_blanks(at, text), text);
         }
     return back_over_name(at, text);
 }
@@ -200,19 +118,19 @@ static const char *back_over_part(const char *at, const char *text)
 static const char *back_over_joint(const char *at, const char *text)
 {
     static const char *const joints[] = {"::", "->", "."};
-    const char *before = back_over_blanks(at, text);
+    const char *before = clang_back_over_blanks(at, text);
 
-    if (ends_with(before, text, "template"))
-        before = back_over_blanks(before - strlen("template"), text);
+    if (clang_ends_with(before, text, "template"))
+        before = clang_back_over_blanks(before - strlen("template"), text);
     for (size_t i = 0; i < HD_COUNT_OF(joints); i++)
-        if (ends_with(before, text, joints[i]))
-            return back_over_blanks(before - strlen(joints[i]), text);
+        if (clang_ends_with(before, text, joints[i]))
+            return clang_back_over_blanks(before - strlen(joints[i]), text);
     return at;
 }
 
 static const char *callee_of(const char *open, const char *text)
 {
-    const char *at = back_over_blanks(open, text), *before = at;
+    const char *at = clang_back_over_blanks(open, text), *before = at;
 
     do {
         at = back_over_part(before, text);
@@ -223,26 +141,12 @@ static const char *callee_of(const char *open, const char *text)
 
 /* ---- finding them */
 
-/* The first of `what` outside of brackets; NULL. */
-static const char *find_outside(const char *at, const char *text, const char *what)
-{
-    for (unsigned depth = 0; *at; at = behind_token(at, text)) {
-        if (!depth && !strncmp(at, what, strlen(what)))
-            return at;
-        if (strchr("([{", *at))
-            depth++;
-        else if (strchr(")]}", *at) && !depth--)
-            return NULL;
-    }
-    return NULL;
-}
-
 static void launch_add(struct source *s, const char *open)
 {
     const struct scope *scope = &hd_vec_last(&s->scopes);
-    const char *close = find_outside(open + 3, s->text, ">>>");
-    const char *args = close ? skip_blanks(close + 3) : NULL;
-    const char *end = args && *args == '(' ? find_outside(args + 1, s->text, ")") : NULL;
+    const char *close = clang_find_outside(open + 3, s->text, ">>>");
+    const char *args = close ? clang_skip_blanks(close + 3) : NULL;
+    const char *end = args && *args == '(' ? clang_find_outside(args + 1, s->text, ")") : NULL;
 
     if (end)
         s->failed |=
@@ -253,7 +157,7 @@ static void launch_add(struct source *s, const char *open)
 static bool is_launch(const char *at, const char *text)
 {
     return !strncmp(at, "<<<", 3) && at[3] != '<' && (at == text || at[-1] != '<') &&
-           !ends_with(back_over_blanks(at, text), text, "operator");
+           !clang_ends_with(clang_back_over_blanks(at, text), text, "operator");
 }
 
 static void read_token(struct source *s, const char *at, const char *behind)
@@ -275,7 +179,7 @@ static enum hd_status source_read(const char *text, struct source *s)
     *s = (struct source){.text = text};
     s->failed = !hd_vec_push(&s->scopes, (struct scope){.head = text, .is_body = true});
     for (const char *at = text; *at && !s->failed;) {
-        const char *behind = behind_token(at, text);
+        const char *behind = clang_behind_token(at, text);
         read_token(s, at, behind);
         at = behind;
     }
@@ -349,7 +253,7 @@ static void put_device(const struct source *s, const char *at, const char *end, 
 static bool has_list(const char *at, const char *end, const char *text)
 {
     for (; at < end; at++)
-        if (*at == '{' && strchr("<(,", back_over_blanks(at, text)[-1]))
+        if (*at == '{' && strchr("<(,", clang_back_over_blanks(at, text)[-1]))
             return true;
     return false;
 }

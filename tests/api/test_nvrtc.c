@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define success(call, ...) eq_u64((call), 0, __VA_ARGS__)
@@ -297,6 +298,75 @@ static void test_front(const char *cache)
     free(first);
 }
 
+/* Programs of every standard, with what is compiled ahead and before there is any. */
+static void test_standards(void)
+{
+    static const char *const standards[] = {"--std=c++11", "--std=c++14", "--std=c++17",
+                                            "--std=c++20", "--std=c++23"};
+    char source[256];
+
+    for (unsigned i = 0; i < 3 * HD_COUNT_OF(standards); i++) {
+        snprintf(source, sizeof(source),
+                 "extern \"C\" __global__ void k(int *out)\n"
+                 "{ *out = max(3, %u) + (int)min(2.5f, *(float *)out); }",
+                 i);
+        nvrtcProgram p = program_of(source);
+        const char *standard = standards[i / 3];
+
+        if (!success(nvrtcCompileProgram(p, 1, &standard), "%s, program %u", standard, i % 3))
+            diag("%s", log_of(p));
+        char *ptx = ptx_of(p);
+        ok(strstr(ptx, ".entry k("), "it is compiled");
+        free(ptx);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
+/*
+ * A compiler that takes nothing that was compiled ahead: programs compile without, errors are their
+ * own, and what is of no use is not tried for ever.
+ */
+static void test_useless_front(const char *cache, const char *folder)
+{
+    static const char *const sources[] = {
+        "extern \"C\" __global__ void k(int *out) { *out = 1; }",
+        "extern \"C\" __global__ void k(int *out) { *out = 2; }",
+        "extern \"C\" __global__ void k(int *out) { *out = 3; }",
+        "extern \"C\" __global__ void k(int *out) { *out = four; }",
+    };
+    static const size_t kept[] = {2, 2, 1, 0}; /* a note or a front, and the result */
+    char script[256], count[256];
+
+    snprintf(script, sizeof(script), "%s-clang", folder);
+    snprintf(count, sizeof(count), "%s-count", folder);
+    FILE *f = fopen(script, "w");
+    fprintf(f,
+            "#!/bin/sh\ncase \" $* \" in *\" -include-pch \"*)\n"
+            "echo x >>%s; echo 'fatal error: no such thing'; exit 1;; esac\n"
+            "command -v clang++-19 >/dev/null && exec clang++-19 \"$@\"\n"
+            "exec /usr/lib/llvm-19/bin/clang++ \"$@\"\n",
+            count);
+    fclose(f);
+    (void)chmod(script, 0700);
+    setenv("HEDDLE_CLANG", script, 1);
+    for (size_t i = 0; i < HD_COUNT_OF(sources); i++) {
+        nvrtcProgram p = program_of(sources[i]);
+        size_t before = entries_of(cache);
+
+        eq_u64(nvrtcCompileProgram(p, 0, NULL), i < 3 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION,
+               "program %zu", i);
+        eq_u64(entries_of(cache) - before, kept[i], "what is kept");
+        if (i == 3)
+            log_has(p, "four");
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+    struct stat st = {.st_size = 0};
+    (void)!stat(count, &st);
+    eq_u64((unsigned)st.st_size, 2, "it was tried once");
+    (void)unlink(script);
+    (void)unlink(count);
+}
+
 /* Results are kept of programs that depend on nothing else: not of those that include files. */
 static void test_kept_results(const char *cache)
 {
@@ -412,6 +482,34 @@ static void test_bools_of_any_byte(void)
             diag("%s", log_of(p));
         void *image = cubin_of(p);
         eq_u64((unsigned)run(image, "k"), 121110115, "its result");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
+/* What an integer cannot hold, the device saturates; also where the compiler sees the constant. */
+static void test_conversions(void)
+{
+    static const char source[] = "template <class T> __device__ T made(double x) { return (T)x; }\n"
+                                 "extern \"C\" __global__ void k(int *out) { int n = 0;\n"
+                                 "  n += __double2int_rz(1e30) == 0x7fffffff;\n"
+                                 "  n += __float2int_rz(-1e30f) == (int)0x80000000;\n"
+                                 "  n += __float2uint_rz(5e9f) == 0xffffffff;\n"
+                                 "  n += __double2ll_rz(1e30) == 0x7fffffffffffffff;\n"
+                                 "  n += (int)1e30f == 0x7fffffff;\n"
+                                 "  n += (unsigned)-1.0 == 0;\n"
+                                 "  n += made<int>(-1e30) == (int)0x80000000;\n"
+                                 "  n += made<unsigned long long>(1e30) == ~0ull;\n"
+                                 "  n += made<short>(70000.0) == 4464;\n"
+                                 "  *out = n; }\n";
+    static const char *const options[] = {"-arch=sm_90", "-G"};
+
+    for (int n = 1; n <= 2; n++) {
+        nvrtcProgram p = program_of(source);
+
+        success(nvrtcCompileProgram(p, n, options), "conversions, %d options", n);
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), 9, "all saturate");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }
@@ -686,7 +784,7 @@ static void test_leftovers(const char *folder)
     (void)rmdir(folder);
 }
 
-/* With an argument: what is kept between programs, in a cache of its own. */
+/* With an argument: what is kept between programs, in a cache of its own; or of what use. */
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
@@ -700,8 +798,15 @@ int main(int argc, char **argv)
     setenv("HEDDLE_CACHE", argc > 1 ? cache : "off", 1);
     success(cuInit(0), "cuInit");
     success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    if (argc > 1 && !strcmp(argv[1], "useless")) {
+        test_useless_front(cache, folder);
+        empty(cache);
+        test_leftovers(folder);
+        return done();
+    }
     if (argc > 1) {
         test_front(cache);
+        test_standards();
         test_kept_results(cache);
         empty(cache);
         test_leftovers(folder);
@@ -714,6 +819,7 @@ int main(int argc, char **argv)
     test_kinds_of_results();
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
+    test_conversions();
     test_options_of_both_runs();
     test_headers_by_standard_names();
     test_headers_one_by_one();

@@ -35,6 +35,30 @@ static const char old_ir[] =
     "!0 = !{void (i32*, %\"pair*\"*)* @run, !\"kernel\", i32 1}\n";
 static const char lazy_ir[] = "define i32 @twice(i32 %x) { %y = add i32 %x, %x ret i32 %y }\n"
                               "define i32 @nobody(i32 %x) { ret i32 %x }\n";
+/* Conversions of what an integer cannot hold: each gives 1 when it saturates. */
+#define RZ(n, type, from, name, x, want)                                                           \
+    "  %c" n " = call " type " @llvm.nvvm." name ".rz(" from " " x ")\n"                           \
+    "  %e" n " = icmp eq " type " %c" n ", " want "\n  %z" n " = zext i1 %e" n " to i32\n"
+static const char saturating_ir[] =
+    "declare i32 @llvm.nvvm.d2i.rz(double)\ndeclare i32 @llvm.nvvm.d2ui.rz(double)\n"
+    "declare i64 @llvm.nvvm.d2ll.rz(double)\ndeclare i64 @llvm.nvvm.d2ull.rz(double)\n"
+    "declare i32 @llvm.nvvm.f2i.rz(float)\ndeclare i32 @llvm.nvvm.f2ui.rz(float)\n"
+    "declare i64 @llvm.nvvm.f2ll.rz(float)\ndeclare i64 @llvm.nvvm.f2ull.rz(float)\n"
+    "define void @saturate(i32* %out, i32* %unused) {\n" RZ("0", "i32", "double", "d2i", "1.0e30",
+                                                            "2147483647") RZ("1", "i32", "double",
+                                                                             "d2ui", "-5.0", "0")
+        RZ("2", "i64", "double", "d2ll", "-1.0e30", "-9223372036854775808") RZ(
+            "3", "i64", "double", "d2ull", "1.0e30",
+            "-1") RZ("4", "i32", "float", "f2i", "0x7FF8000000000000",
+                     "0") RZ("5", "i32", "float", "f2ui", "0x46293E5940000000",
+                             "-1") RZ("6", "i64", "float", "f2ll", "0x46293E5940000000",
+                                      "9223372036854775807")
+            RZ("7", "i64", "float", "f2ull", "0xC6293E5940000000",
+               "0") "  %s1 = add i32 %z0, %z1\n  %s2 = add i32 %s1, %z2\n  %s3 = add i32 %s2, %z3\n"
+                    "  %s4 = add i32 %s3, %z4\n  %s5 = add i32 %s4, %z5\n  %s6 = add i32 %s5, %z6\n"
+                    "  %s7 = add i32 %s6, %z7\n  store i32 %s7, i32* %out\n  ret void\n}\n"
+                    "!nvvm.annotations = !{!0}\n"
+                    "!0 = !{void (i32*, i32*)* @saturate, !\"kernel\", i32 1}\n";
 static const char new_ir[] = "define void @k(ptr %p) { store i32 7, ptr %p ret void }\n"
                              "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
 
@@ -298,6 +322,7 @@ int main(void)
     compiles("-arch=compute_120a", false, new_ir, NULL, "k", 7);
     compiles("-arch=compute_75", false, mode_ir, NULL, "modes", 50000000 + 84000000 + 1111010);
     compiles("-arch=compute_75", true, mode_ir, NULL, "modes", 50000000 + 84000000 + 1111010);
+    compiles("-arch=compute_75", false, saturating_ir, NULL, "saturate", 8);
     test_floats();
     test_assembly();
     test_bad();

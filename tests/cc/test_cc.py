@@ -373,6 +373,15 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", what, done.stdout + done.stderr)
+    for name, flags, what in (("conversions", ["-O0"], "conversions saturate"), ("conversions", ["-O3"], "conversions saturate"),
+                              ("conversions", ["-O1", "-ftz=true"], "conversions saturate"),
+                              ("builtin_vars", ["-G"], "built-in variables as variables"),
+                              ("builtin_vars", ["-rdc=true"], "built-in variables as variables")):
+        program = os.path.join(work, name)
+        done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
+        if done.returncode == 0:
+            done = run(program)
+        ok(done.returncode == 0 and done.stdout == "0 wrong, no error\n", f"{what} {' '.join(flags)}", done.stdout + done.stderr)
     test_host_half(work)
     for flags in ([], ["-G", "-O0"], ["-arch=sm_120", "-std=c++20", "-lineinfo"]):
         program = os.path.join(work, "launches")

@@ -65,25 +65,19 @@ __device__ static inline void *malloc(size_t size_B)
 }
 } // namespace std
 
-#include <__clang_cuda_builtin_vars.h>
+/*
+ * The built-in variables, of the types that CUDA gives them. In the compiler's own header they are
+ * objects of other types. Who runs clang makes reads of special registers of them (src/clang).
+ */
+#define __CUDA_BUILTIN_VARS_H
 #define __DEVICE_LAUNCH_PARAMETERS_H__
-
-/* clang's built-in variables are objects of their own types; here is what they convert to. */
-#define HEDDLE_BUILTIN_VAR(name)                                                                   \
-    __device__ inline __cuda_builtin_##name##_t::operator dim3() const                             \
-    {                                                                                              \
-        return dim3(x, y, z);                                                                      \
-    }                                                                                              \
-    __device__ inline __cuda_builtin_##name##_t::operator uint3() const                            \
-    {                                                                                              \
-        uint3 v = {x, y, z};                                                                       \
-        return v;                                                                                  \
-    }
-HEDDLE_BUILTIN_VAR(threadIdx)
-HEDDLE_BUILTIN_VAR(blockIdx)
-HEDDLE_BUILTIN_VAR(blockDim)
-HEDDLE_BUILTIN_VAR(gridDim)
+#define HEDDLE_BUILTIN_VAR extern const __device__ __attribute__((weak))
+HEDDLE_BUILTIN_VAR uint3 threadIdx;
+HEDDLE_BUILTIN_VAR uint3 blockIdx;
+HEDDLE_BUILTIN_VAR dim3 blockDim;
+HEDDLE_BUILTIN_VAR dim3 gridDim;
 #undef HEDDLE_BUILTIN_VAR
+__device__ const int warpSize = 32;
 
 #include <__clang_cuda_libdevice_declares.h>
 #include <__clang_cuda_device_functions.h>

@@ -22,6 +22,7 @@ struct build {
     char folder[64];
     struct hd_buf text; /* what clang reads */
     size_t source_at;   /* where the program's source begins in it */
+    size_t front_words; /* those that the front was compiled ahead with; 0: it was not */
 };
 
 /* ---- the folder */
@@ -178,6 +179,9 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
                                "-Wno-macro-redefined");
     /* Suffixes of the standard's without an underscore, as in libcu++'s chrono. */
     clang_args_add_words(args, "-Wno-reserved-user-defined-literal");
+    /* With modules, which C++20 has, clang takes the host's and the device's function of one name
+     * out of a compiled header for the same. */
+    clang_args_add_words(args, "-Xclang -fno-cxx-modules");
     put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!is_of_files(b->options->clang.at[i]))
@@ -192,12 +196,14 @@ static bool has_files(const struct build *b)
     return b->program->headers.len != 0;
 }
 
-static void put_front(const struct build *b, struct clang_args *args)
+static void put_front(struct build *b, struct clang_args *args)
 {
+    size_t words = args->len;
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
     if (!b->options->syntax_only && rtc_front_get(args, has_files(b), path)) {
+        b->front_words = words;
         clang_args_add(args, "-include-pch");
         clang_args_add(args, "%s", path);
     } else {
@@ -220,7 +226,7 @@ static nvrtcResult places_check(const struct build *b, const char **out_clang)
 }
 
 /* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
-static void put_rest(const struct build *b, struct clang_args *args)
+static void put_rest(struct build *b, struct clang_args *args)
 {
     put_front(b, args);
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
@@ -534,8 +540,30 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
     return clusters_add(b, ir_path, log, ptx);
 }
 
+/*
+ * With the front compiled ahead. What fails with it is tried without: whatever is wrong with it,
+ * the program's errors are only those that it has without.
+ */
+static nvrtcResult clang_try(const struct build *b, const struct clang_args *words,
+                             struct hd_buf *log, struct hd_buf *ptx)
+{
+    const struct clang_args front = {.at = words->at, .len = b->front_words};
+    struct clang_args args = {0};
+    nvrtcResult result = clang_once(b, words, log, ptx);
+
+    if (result || ptx->len || !b->front_words || lacks_header(log))
+        return result;
+    put_without_front(words, &args);
+    clang_args_add_words(&args, "-include heddle/rtc.h");
+    result = clang_once(b, &args, log, ptx);
+    clang_args_fini(&args);
+    if (!result && ptx->len)
+        rtc_front_refuse(&front);
+    return result;
+}
+
 /* Until there is nothing left that only clang refuses. */
-static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
+static nvrtcResult clang_build(struct build *b, struct clang_args *args, struct hd_buf *log,
                                struct hd_buf *ptx)
 {
     nvrtcResult result = headers_write(b);
@@ -544,14 +572,14 @@ static nvrtcResult clang_build(const struct build *b, struct clang_args *args, s
         return result;
     put_rest(b, args);
     do
-        result = clang_once(b, args, log, ptx);
+        result = clang_try(b, args, log, ptx);
     while (!result && !ptx->len &&
            rtc_commas_drop(b->text.ptr + b->source_at, b->program->name, log));
     return result;
 }
 
 /* The same, but for what is kept. */
-static nvrtcResult kept_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
+static nvrtcResult kept_build(struct build *b, struct clang_args *args, struct hd_buf *log,
                               struct hd_buf *ptx)
 {
     struct obj_cache_key key;

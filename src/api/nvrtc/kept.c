@@ -5,7 +5,8 @@
  * takes longer than most programs. clang's precompiled form of a header fits one command line. It
  * is made when a command line comes for the second time, so that one that never comes again costs
  * nothing; and always for programs that bring files, whose math.h it must not find. The key has all
- * that it depends on: the words, the compiler, our headers.
+ * that it depends on: the words, the compiler, our headers. A program that compiles without it only
+ * says that it is of no use, whatever the reason: it is not tried again.
  *
  * Results: what clang wrote for a text that includes no file, which is then all that it depends on
  * besides. Clients compile the same small programs in every process, CuPy an empty one.
@@ -20,6 +21,9 @@
 #include "api/nvrtc/program.h"
 
 #define FRONT_MAX_B (64u << 20)
+#define FRONT_KEY   "nvrtc front"
+/* An entry of one byte: there is none for these words. */
+#define NO_FRONT "-"
 
 static struct obj_cache *cache; /* NULL: there is none */
 
@@ -138,14 +142,20 @@ bool rtc_front_get(const struct clang_args *words, bool always, const char *path
         return false;
     if (!cache)
         return always && front_make(words, path);
-    struct obj_cache_key key = key_of(words, "nvrtc front");
+    struct obj_cache_key key = key_of(words, FRONT_KEY);
     if (!obj_cache_get(cache, key, &entry)) {
         bool wanted = came_before(words) || always;
         return wanted && front_make(words, path) && front_keep(path, key);
     }
-    bool worked = hd_file_write(path, entry.bytes, entry.size_B) == HD_OK;
+    bool worked = entry.size_B > 1 && hd_file_write(path, entry.bytes, entry.size_B) == HD_OK;
     obj_cache_entry_release(&entry);
     return worked;
+}
+
+void rtc_front_refuse(const struct clang_args *words)
+{
+    if (cache)
+        (void)!obj_cache_put(cache, key_of(words, FRONT_KEY), NO_FRONT, 1);
 }
 
 /* ---- results */

@@ -71,6 +71,9 @@ bool rtc_commas_drop(char *source, const char *name, const struct hd_buf *log);
  */
 bool rtc_front_get(const struct clang_args *words, bool always, const char *path);
 
+/* A program with these words compiled without what rtc_front_get() wrote, and not with it. */
+void rtc_front_refuse(const struct clang_args *words);
+
 /* What clang wrote for words and a text that includes no file. False: nothing is kept. */
 bool rtc_result_key(const struct clang_args *words, const char *text,
                     struct obj_cache_key *out_key);

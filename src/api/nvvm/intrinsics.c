@@ -1,6 +1,6 @@
 /*
  * NVVM's own intrinsics that LLVM has in another form: the mode is an argument there and part of
- * the name here. LLVM keeps names that begin with "llvm." for itself, so they are renamed in the
+ * the name here; or in another sense: conversions that saturate. LLVM keeps names that begin with "llvm." for itself, so they are renamed in the
  * modules, and a module defines them by what LLVM has. A name of the same length can be changed
  * in bitcode as well, whose names lie in one blob of bytes.
  */
@@ -18,6 +18,14 @@ static const struct {
     {"llvm.nvvm.vote.sync", 0},
     {"llvm.nvvm.match.all.sync.i32", 'p'},
     {"llvm.nvvm.match.all.sync.i64", 'p'},
+    {"llvm.nvvm.f2i.rz", '.'},
+    {"llvm.nvvm.f2ui.rz", '.'},
+    {"llvm.nvvm.f2ll.rz", '.'},
+    {"llvm.nvvm.f2ull.rz", '.'},
+    {"llvm.nvvm.d2i.rz", 0},
+    {"llvm.nvvm.d2ui.rz", 0},
+    {"llvm.nvvm.d2ll.rz", 0},
+    {"llvm.nvvm.d2ull.rz", 0},
 };
 
 #define SHUFFLE(mode) "declare {i32, i1} @llvm.nvvm.shfl.sync." mode ".i32p(i32, i32, i32, i32)\n"
@@ -32,6 +40,17 @@ static const struct {
          "  %r" mode " = insertvalue {i32, i1} zeroinitializer, i1 %p" mode ", 1\n"                \
          "  ret {i32, i1} %r" mode "\n"
 #define VOTE(mode) "declare i1 @llvm.nvvm.vote." mode ".sync(i32, i1)\n"
+/* LLVM takes these for its own conversions, of which constants too large are undefined: as in
+ * clang/conversions.c. */
+#define FLOAT_TO(type, name)                                                                       \
+    "declare " type " @llvm.nvvm.f2" name ".rz.ftz(float)\n"                                       \
+    "define " type " @nvvm.nvvm.f2" name ".rz(float %x) #1 {\n"                                    \
+    "  %r = call " type " @llvm.nvvm.f2" name ".rz.ftz(float %x)\n  ret " type " %r\n}\n"
+#define DOUBLE_TO(type, name, ptx, constraint)                                                     \
+    "define " type " @nvvm.nvvm.d2" name ".rz(double %x) #1 {\n"                                   \
+    "  %r = call " type " asm \"cvt.rzi." ptx ".f64 $0, $1;\", \"=" constraint                     \
+    ",d\"(double %x) #1\n"                                                                         \
+    "  ret " type " %r\n}\n"
 #define MATCH(type)                                                                                \
     "declare {i32, i1} @llvm.nvvm.match.all.sync." type "p(i32, " type ")\n"                       \
     "define {i32, i1} @nvvm.nvvm.match.all.sync." type "(i32 %m, " type " %v) #0 {\n"              \
@@ -56,8 +75,16 @@ const char nv_intrinsics[] =
                                       "%p)\n"
                                       "  %r = insertvalue {i32, i1} zeroinitializer, i32 %bits, 0\n"
                                       "  ret {i32, i1} %r\n"
-                                      "none:\n  unreachable\n}\n" MATCH("i32")
-                                          MATCH("i64") "attributes #0 = { alwaysinline convergent "
+                                      "none:\n  unreachable\n}\n" MATCH("i32") MATCH(
+                                          "i64") FLOAT_TO("i32", "i") FLOAT_TO("i32", "ui")
+                                          FLOAT_TO("i64", "ll") FLOAT_TO("i64", "ull") DOUBLE_TO(
+                                              "i32", "i", "s32", "r") DOUBLE_TO("i32", "ui", "u32",
+                                                                                "r")
+                                              DOUBLE_TO("i64", "ll", "s64", "l") DOUBLE_TO(
+                                                  "i64", "ull", "u64",
+                                                  "l") "attributes #1 = { alwaysinline nounwind "
+                                                       "willreturn memory(none) }\n"
+                                                       "attributes #0 = { alwaysinline convergent "
                                                        "nounwind }\n";
 
 static bool is_renamed(const char *at, size_t len, const char *name, char other)

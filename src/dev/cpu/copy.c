@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/worker.h"
 
@@ -92,9 +93,9 @@ __attribute__((target("avx2"))) static void fill_nt_avx2(char *dst, uint32_t val
 
 static bool copy_nt(char *dst, const char *src, size_t size_B)
 {
-    if (__builtin_cpu_supports("avx512f"))
+    if (hd_host_has(HD_HOST_AVX512))
         copy_nt_avx512(dst, src, size_B);
-    else if (__builtin_cpu_supports("avx2"))
+    else if (hd_host_has(HD_HOST_AVX2))
         copy_nt_avx2(dst, src, size_B);
     else
         return false;
@@ -103,7 +104,7 @@ static bool copy_nt(char *dst, const char *src, size_t size_B)
 
 static bool fill_nt(char *dst, uint32_t value, size_t size_B)
 {
-    if (!__builtin_cpu_supports("avx2"))
+    if (!hd_host_has(HD_HOST_AVX2))
         return false;
     fill_nt_avx2(dst, value, size_B);
     return true;

@@ -4,10 +4,10 @@ FUZZ_SECONDS ?= 60
 MESON_FLAGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test bench lint golden docs install deb clean help test-asan test-tsan fuzz fuzz-api
+.PHONY: all setup demo test test-all bench lint golden docs install deb clean help test-asan test-tsan fuzz fuzz-api
 
-all: $(BUILD)/build.ninja ## build everything
-	@ninja -C $(BUILD) --quiet
+all: $(BUILD)/build.ninja ## build libraries and tools
+	@scripts/build $(BUILD)
 
 setup: ## install missing packages (as root), or print the command that does
 	@scripts/setup
@@ -19,8 +19,12 @@ $(BUILD)/build.ninja: | setup
 demo: all ## compile examples/*.cu without any SDK, run them on the CPU device, show what ran and how fast
 	@scripts/demo $(BUILD)
 
-test: all ## run every test
-	@meson test -C $(BUILD) --no-rebuild --print-errorlogs || scripts/failed $(BUILD)
+test: $(BUILD)/build.ninja ## build and run the quick tests, some minutes
+	@ninja -C $(BUILD) --quiet
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite slow || scripts/failed $(BUILD)
+
+test-all: test ## and the slow ones: before a release
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --suite slow || scripts/failed $(BUILD)
 
 bench: all ## compare the CPU device with PoCL and C + OpenMP
 	@scripts/setup --bench
@@ -29,7 +33,8 @@ bench: all ## compare the CPU device with PoCL and C + OpenMP
 lint: all ## layers, format, banned constructs, stale generated files
 	@scripts/lint
 
-golden: all ## rewrite the expectations of the golden tests; review the diff
+golden: $(BUILD)/build.ninja ## rewrite the expectations of the golden tests; review the diff
+	@ninja -C $(BUILD) --quiet
 	@HEDDLE_GOLDEN=update meson test -C $(BUILD) --no-rebuild --suite golden --print-errorlogs
 
 docs: ## regenerate what is made from tables

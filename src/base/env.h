@@ -32,6 +32,7 @@ enum hd_env_kind {
     X("HEDDLE_DEBUG", FLAGS, "", "comma list of debug flags; `help` prints them")                  \
     X("HEDDLE_LOG", FILE, "", "file that receives the log instead of stderr")                      \
     X("HEDDLE_CPU", FIRST, "avx512, avx2, generic", "code path of the CPU device, and features of the host that are not used (`avx512,-vbmi`); default: best the host has") \
+    X("HEDDLE_HOST_CPU", CHOICE, "avx512, avx2, generic", "the most that the host is taken to have, for tests of what hosts with less do; default: what it has") \
     X("HEDDLE_THREADS", COUNT, "1 to 256", "worker threads of the CPU device; default: the CPUs this process may use") \
     X("HEDDLE_CACHE", TEXT, "", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle") \
     X("HEDDLE_CACHE_SIZE", SIZE, "", "size cap of the code cache, e.g. 512M; default: 1G")         \

@@ -1,7 +1,7 @@
 /*
  * Which code this host runs: a level (the instruction sets that the code generator distinguishes)
  * and the features beyond it that change which instructions LLVM chooses. Everything is looked up,
- * nothing is concluded from a model name; HEDDLE_CPU lowers it.
+ * nothing is concluded from a model name; HEDDLE_CPU and HEDDLE_HOST_CPU lower it.
  */
 #include "jit/jit_private.h"
 
@@ -13,10 +13,12 @@
 #include <cpuid.h>
 #endif
 
+#include "base/host.h"
 #include "base/log.h"
 
-static const char *const path_names[] = {
-    [JIT_GENERIC] = "generic", [JIT_AVX2] = "avx2", [JIT_AVX512] = "avx512"};
+_Static_assert(JIT_GENERIC == (int)HD_HOST_GENERIC && JIT_AVX2 == (int)HD_HOST_AVX2 &&
+                   JIT_AVX512 == (int)HD_HOST_AVX512,
+               "a path for each level of the host");
 
 /* Name, LLVM's name ("" = shown, but no code is made for it), lowest and highest level to which it
  * adds; CPUID: leaf, subleaf, register (0 = eax ..), bit. */
@@ -55,24 +57,12 @@ static bool is_of_level(const struct feature *f, enum jit_path path)
 
 const char *jit_path_name(enum jit_path path)
 {
-    assert((size_t)path < HD_COUNT_OF(path_names));
-    return path_names[path];
+    return hd_host_level_name((enum hd_host_level)path);
 }
 
 bool jit_path_runs_here(enum jit_path path)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("f16c");
-    if (path == JIT_AVX2)
-        return avx2;
-    if (path == JIT_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512cd");
-#endif
-    return path == JIT_GENERIC;
+    return hd_host_has((enum hd_host_level)path);
 }
 
 /* Registers beyond AVX-512's need the kernel's consent as well. */
@@ -143,7 +133,7 @@ static enum hd_status unknown_level(const char *text)
     char here[64] = "";
     for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
         if (jit_path_runs_here((enum jit_path)p))
-            words_add(here, sizeof(here), " ", path_names[p]);
+            words_add(here, sizeof(here), " ", jit_path_name((enum jit_path)p));
     }
     return hd_error(HD_BAD_ARG,
                     "HEDDLE_CPU=%s: expected avx512, avx2 or generic, then ,-FEATURE for what is "
@@ -154,12 +144,13 @@ static enum hd_status unknown_level(const char *text)
 static enum hd_status level_parse(const char *text, size_t len, struct jit_cpu *out)
 {
     for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
-        if (len != strlen(path_names[p]) || memcmp(text, path_names[p], len))
+        const char *name = jit_path_name((enum jit_path)p);
+        if (len != strlen(name) || memcmp(text, name, len))
             continue;
         out->path = (enum jit_path)p;
         if (jit_path_runs_here(out->path))
             return HD_OK;
-        return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: this CPU lacks %s", text, path_names[p]);
+        return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: this CPU lacks %s", text, name);
     }
     return unknown_level(text);
 }

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/host.h"
 #include "san/race_streams.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* into code for other CPUs */
@@ -214,13 +215,12 @@ struct race_links race_links_of(const uint64_t *at, uint64_t step_B)
 void race_check_start(void)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+    if (hd_host_has(HD_HOST_AVX512)) {
         runs.write = write_avx512;
         runs.read = read_avx512;
         runs.idle = idle_avx512;
         runs.links = links_avx512;
-    } else if (__builtin_cpu_supports("avx2")) {
+    } else if (hd_host_has(HD_HOST_AVX2)) {
         runs.write = write_avx2;
         runs.read = read_avx2;
         runs.idle = idle_avx2;

@@ -181,7 +181,7 @@ static void test_images(void)
     eq_u64(cuModuleLoadDataEx(&module, ".version 8.0\n.target sm_80\n!", 2, options, values),
            CUDA_ERROR_INVALID_PTX, "bad PTX");
     eq_str(log, "line 1: '!'", "error log");
-    eq_u64(cuModuleLoad(&module, "/nonexistent"), CUDA_ERROR_FILE_NOT_FOUND, "missing file");
+    eq_u64(cuModuleLoad(&module, tap_missing_path()), CUDA_ERROR_FILE_NOT_FOUND, "missing file");
     eq_u64(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_VALUE, "null image");
 }
 

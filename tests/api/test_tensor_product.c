@@ -205,10 +205,10 @@ int main(int argc, char **argv)
         setenv("HEDDLE_DEVICE", argv[1], 1);
     if (argc > 2)
         setenv("HEDDLE_CPU", argv[2], 1);
-    if (cuInit(0) && argc > 2)
+    if (argc > 2 && tap_lacks(argv[2]))
         return skip_all("this CPU lacks the level");
     put_kernel();
-    if (ok(!cuDeviceGet(&dev, 0) && !cuCtxCreate_v2(&ctx, 0, dev) &&
+    if (ok(!cuInit(0) && !cuDeviceGet(&dev, 0) && !cuCtxCreate_v2(&ctx, 0, dev) &&
                !cuModuleLoadData(&module, text) &&
                !cuMemAlloc_v2(&memory, (M + N) * K * 2 + M * N * 4),
            "the module loads"))

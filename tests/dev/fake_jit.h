@@ -28,6 +28,12 @@ __attribute__((weak)) enum jit_launch_class jit_launch_class_of(const uint32_t b
     return JIT_CLASS_OTHER;
 }
 
+enum hd_status jit_path_get(enum jit_path *out_path)
+{
+    *out_path = JIT_GENERIC;
+    return HD_OK;
+}
+
 enum hd_status jit_module_create(const char *name, const uint8_t key[16],
                                  struct jit_module **out_jit)
 {

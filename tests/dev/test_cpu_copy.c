@@ -120,6 +120,64 @@ static void test_end_of_memory(struct fixture *f, struct hal_queue *q)
     munmap(at, half_B);
 }
 
+/*
+ * The address is that of the first byte that is not there, wherever the C library begins: it loads
+ * the end of a short copy first, and of a long one several pages at a time.
+ */
+static void test_first_byte(struct fixture *f, struct hal_queue *q)
+{
+    static const size_t behind_B[] = {1, 15, 16, 33, 64, 100, 300, 1000, 5000, 70000, 700000};
+    static const size_t before_B[] = {0, 1, 31, 65, 500, 4097, 300001};
+    const size_t room_B = 4 << 20;
+    uint8_t *at = mmap(NULL, room_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *end = at + room_B / 2;
+
+    munmap(end, room_B / 2);
+    for (size_t i = 0; i < HD_COUNT_OF(behind_B); i++) {
+        for (size_t k = 0; k < HD_COUNT_OF(before_B); k++) {
+            size_t size_B = behind_B[i] + before_B[k];
+            uint64_t bad = (uintptr_t)end - before_B[k];
+            union hal_packet copy = {
+                .copy = {.head.op = HAL_OP_COPY, .width_B = size_B, .height = 1, .depth = 1}};
+            copy.copy.src = bad, copy.copy.dst = (uintptr_t)dst;
+            faults(f, q, &copy, (uintptr_t)end, "a copy from there");
+            copy.copy.src = (uintptr_t)src, copy.copy.dst = bad;
+            faults(f, q, &copy, (uintptr_t)end, "a copy to there");
+        }
+    }
+    mprotect(at, room_B / 2, PROT_READ);
+    union hal_packet copy = {
+        .copy = {.head.op = HAL_OP_COPY, .width_B = 5000, .height = 1, .depth = 1}};
+    copy.copy.src = (uintptr_t)src, copy.copy.dst = (uintptr_t)at + 77;
+    faults(f, q, &copy, (uintptr_t)at + 77, "a copy to what may only be read");
+    munmap(at, room_B / 2);
+}
+
+/* In rows: the first row that is not all there. */
+static void test_first_row(struct fixture *f, struct hal_queue *q)
+{
+    const size_t room_B = 8 << 20, pitch_B = 10000, width_B = 9000, gap_B = 1 << 20;
+    uint8_t *at = mmap(NULL, room_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    union hal_packet copy = {.copy = {.head.op = HAL_OP_COPY,
+                                      .width_B = width_B,
+                                      .height = 350,
+                                      .depth = 2,
+                                      .src_pitch_B = pitch_B,
+                                      .dst_pitch_B = width_B,
+                                      .src_slice_B = 400 * pitch_B,
+                                      .dst_slice_B = 350 * width_B}};
+    size_t row = gap_B / pitch_B, in_row_B = gap_B % pitch_B;
+    uint64_t first = in_row_B < width_B ? gap_B : (row + 1) * pitch_B;
+
+    munmap(at + gap_B, room_B - gap_B);
+    copy.copy.src = (uintptr_t)at, copy.copy.dst = (uintptr_t)dst;
+    faults(f, q, &copy, (uintptr_t)at + first, "a copy of rows");
+    copy.copy.width_B = 4000; /* the byte behind the end is between two rows */
+    first = in_row_B < 4000 ? gap_B : (row + 1) * pitch_B;
+    faults(f, q, &copy, (uintptr_t)at + first, "a copy of shorter rows");
+    munmap(at, gap_B);
+}
+
 /* The signal of such an access does not say where it was. */
 static void test_no_address_of_processes(struct fixture *f, struct hal_queue *q)
 {
@@ -162,6 +220,8 @@ int main(void)
     test_fill(q, 1, 0x77, 5, 300001);
     test_fill(q, 2, 0x7788, 2, 200001);
     test_end_of_memory(&f, q);
+    test_first_byte(&f, q);
+    test_first_row(&f, q);
     test_no_address_of_processes(&f, q);
     q->ops->destroy(q);
     free(src), free(dst), free(want);

@@ -196,7 +196,7 @@ static void test_errors(void)
     ok(obj_elf_open(file, sizeof(file), &elf) == HD_BAD_IMAGE &&
            !strcmp(hd_error_message(), "offset 0: not an ELF file"),
        "%s", hd_error_message());
-    ok(obj_elf_open_file("/nonexistent", &elf) == HD_NOT_FOUND, "%s", hd_error_message());
+    ok(obj_elf_open_file(tap_missing_path(), &elf) == HD_NOT_FOUND, "%s", hd_error_message());
     ok(obj_elf_open_file("/", &elf) == HD_BAD_IMAGE, "%s", hd_error_message());
     ok(obj_elf_open_file("/dev/null", &elf) == HD_BAD_IMAGE, "%s", hd_error_message());
 }

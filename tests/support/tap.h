@@ -19,7 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/host.h"
 #include "base/mem.h"
 
 static unsigned tap_planned, tap_run, tap_failed;
@@ -83,6 +85,25 @@ static inline bool tap_note_mem_(const void *got, const void *want, size_t len)
 /* One test that cannot run here; a whole file: return skip_all("no AVX-512"); */
 #define skip(why)     printf("ok %u # SKIP %s\n", ++tap_run, (why))
 #define skip_all(why) (printf("1..0 # SKIP %s\n", (why)), 0)
+/* Does this host lack what `cpu`, a HEDDLE_CPU or NULL, asks for? Then: return skip_all(). */
+static inline bool tap_lacks(const char *cpu)
+{
+    for (unsigned i = 0; cpu && i <= HD_HOST_AVX512; i++) {
+        const char *name = hd_host_level_name((enum hd_host_level)i);
+        if (strlen(name) == strcspn(cpu, ",") && !strncmp(cpu, name, strlen(name)))
+            return !hd_host_has((enum hd_host_level)i);
+    }
+    return false;
+}
+/* A path where nothing is: that of a folder which is gone again. */
+static inline const char *tap_missing_path(void)
+{
+    static char path[64];
+    snprintf(path, sizeof(path), "/tmp/heddle-missing-XXXXXX");
+    if (!mkdtemp(path) || rmdir(path))
+        abort();
+    return path;
+}
 /* Optional: states the number of checks first, so that a missing one is a failure. */
 #define plan(n) printf("1..%u\n", tap_planned = (n))
 

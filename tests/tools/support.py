@@ -52,12 +52,17 @@ class Tap:
         sys.exit(self.failed != 0)
 
 
+def clean_env(*prefixes):
+    """The environment without what tests set themselves; what the host is taken to have stays."""
+    return {k: v for k, v in os.environ.items() if k == "HEDDLE_HOST_CPU" or not k.startswith(("HEDDLE_", "LD_", *prefixes))}
+
+
 class Tool:
     """Runs the heddle command with the libraries of a folder and a cache of its own."""
 
     def __init__(self, heddle, folder, libdir=None):
         self.heddle = os.path.abspath(heddle)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "LD_"))}
+        self.env = clean_env()
         self.env["HEDDLE_CACHE"] = os.path.join(folder, "cache")
         if libdir:
             self.env["HEDDLE_LIBDIR"] = libdir
@@ -79,12 +84,17 @@ class Bench:
 
     def __init__(self, heddle, tap, folder, **env):
         self.heddle, self.tap, self.folder = os.path.abspath(heddle), tap, folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
+        self.env = clean_env("CUDA_", "NVTX_")
         self.variant = variants.current()
         self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", **self.variant.env(), **env)
 
     def run(self, *args, timeout=200, **env):
         return subprocess.run([self.heddle, *args], capture_output=True, text=True, env={**self.env, **env}, timeout=timeout, cwd=self.folder)
+
+    def lacks(self, level):
+        """Why this host cannot run a level of HEDDLE_CPU; None when it can."""
+        said = json.loads(self.run("info", "--json", HEDDLE_CPU=level).stdout)["cpu"]["level"]
+        return said if "lacks" in said else None
 
     def build(self, source, *options):
         """The program that the row of this run makes of it."""

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from support import Tap, has_gdb, variants
+from support import Tap, clean_env, has_gdb, variants
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -41,7 +41,7 @@ def wait_until(condition):
 class Bench:
     def __init__(self, folder):
         self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_"))}
+        self.env = clean_env("CUDA_")
         self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="1", TMPDIR=folder, HOME=folder, **variants.current().env())
         self.program = os.path.join(folder, "hang")
         got = subprocess.run(variants.current().command(heddle, SOURCE, self.program), capture_output=True, text=True, env=self.env, timeout=200)

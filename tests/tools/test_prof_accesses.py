@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 from support import Tap
-from prof_counters import DEVICES, HERE, CounterBench
+from prof_counters import HERE, CounterBench
 
 tap = Tap()
 heddle = os.path.abspath(sys.argv[1])
@@ -97,7 +97,7 @@ def test_programs(bench):
     for name, options, case, want in PROGRAMS:
         if (name, options) != built:
             program, built = bench.build(os.path.join(SAN, name + ".cu"), *options), (name, options)
-        for device, level in DEVICES: # those that wait for a barrier look as often as they have time
+        for device, level in bench.devices(): # those that wait for a barrier look as often as they have time
             bench.count(program, case, HEDDLE_DEVICE=device, HEDDLE_CPU=level, HEDDLE_DEVICES="2", HEDDLE_MEMORY="256M")
             compare(bench.values()[-1][1], want, f"{name} {case} {' '.join(options)}: {device} {level}")
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from support import Tap, variants
+from support import Tap, clean_env, variants
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -30,7 +30,7 @@ def default_interrupt():
 
 class Bench:
     def __init__(self, folder):
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_"))}
+        self.env = clean_env("CUDA_")
         self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", **variants.current().env())
         self.program = os.path.join(folder, "hang")
         got = subprocess.run(variants.current().command(heddle, SOURCE, self.program, "-lineinfo"), capture_output=True, text=True, env=self.env, timeout=200)

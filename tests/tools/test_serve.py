@@ -341,7 +341,7 @@ def test_who(bench, server):
         tap.eq(server.ask("/metrics", Host=host)[0], 403, f"by {host}")
     for args, said in ((["--listen", "0.0.0.0:0"], "needs --token-file"), (["--listen", "localhost:99999"], "not possible"), (["--rate", "0"], "not possible"),
                        (["--threshold", "foo=1"], "not possible"), (["--threshold", "p99_ms=x"], "not possible"), (["more"], "unknown argument"),
-                       (["--token-file", "/nonexistent"], "/nonexistent")):
+                       (["--token-file", bench.folder + "/no-such-file"], "/no-such-file")):
         got = subprocess.run([heddle, "serve", *args], capture_output=True, text=True, env=bench.env, timeout=PATIENCE_S)
         tap.ok(got.returncode == 2 and said in got.stderr, "refused: " + " ".join(args), got.stderr)
     got = subprocess.run([heddle, "serve", "--listen", f"127.0.0.1:{server.port}"], capture_output=True, text=True, env=bench.env, timeout=PATIENCE_S)

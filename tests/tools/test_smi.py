@@ -10,7 +10,7 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
-from support import Tap, variants
+from support import Tap, clean_env, variants
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -20,7 +20,7 @@ PATIENCE_S = 100
 
 class Bench:
     def __init__(self, folder):
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_"))}
+        self.env = clean_env("CUDA_")
         self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", HEDDLE_DEVICES="2", HEDDLE_MEMORY="1G",
                         HEDDLE_REGISTRY=os.path.join(folder, "registry"), **variants.current().env())
         self.program = os.path.join(folder, "hang")

@@ -58,12 +58,16 @@ class Variant:
         return [*self.compiler(heddle), *self.options(*own), source, "-o", program, *libraries]
 
 
+LEVELS = ("generic", "avx2", "avx512")
+
+
 def host_levels():
-    """The levels of HEDDLE_CPU besides generic that the host has."""
+    """The levels of HEDDLE_CPU besides generic that the host has, less what HEDDLE_HOST_CPU hides."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         flags = set(re.search(r"^flags\s*:(.*)$", file.read(), re.M)[1].split())
     needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq"}}
-    return [level for level, features in needs.items() if features <= flags]
+    most = os.environ.get("HEDDLE_HOST_CPU", "avx512")
+    return [level for level, features in needs.items() if features <= flags and LEVELS.index(level) <= LEVELS.index(most)]
 
 
 def levels():

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "jit/jit.h"
@@ -13,20 +14,20 @@
 #define HEDDLE_LLVM_VERSION "none"
 #endif
 
-#ifdef __x86_64__
+#ifdef __x86_64__ /* what GCC calls it, and the level of HEDDLE_HOST_CPU that has it */
 #define FEATURE_LIST(X)                                                                            \
-    X("sse4.2")                                                                                    \
-    X("avx")                                                                                       \
-    X("f16c")                                                                                      \
-    X("fma")                                                                                       \
-    X("bmi2")                                                                                      \
-    X("avx2")                                                                                      \
-    X("avx512f")                                                                                   \
-    X("avx512bw")                                                                                  \
-    X("avx512dq")                                                                                  \
-    X("avx512vl")                                                                                  \
-    X("avx512vnni")                                                                                \
-    X("avx512bf16")
+    X("sse4.2", GENERIC)                                                                           \
+    X("avx", AVX2)                                                                                 \
+    X("f16c", AVX2)                                                                                \
+    X("fma", AVX2)                                                                                 \
+    X("bmi2", AVX2)                                                                                \
+    X("avx2", AVX2)                                                                                \
+    X("avx512f", AVX512)                                                                           \
+    X("avx512bw", AVX512)                                                                          \
+    X("avx512dq", AVX512)                                                                          \
+    X("avx512vl", AVX512)                                                                          \
+    X("avx512vnni", AVX512)                                                                        \
+    X("avx512bf16", AVX512)
 #else
 #define FEATURE_LIST(X)
 #endif
@@ -35,8 +36,8 @@ static void query_features(struct info_host *host)
 {
     size_t len = 0;
     host->features[0] = '\0';
-#define X(name)                                                                                    \
-    if (__builtin_cpu_supports(name))                                                              \
+#define X(name, level)                                                                             \
+    if (__builtin_cpu_supports(name) && hd_host_has(HD_HOST_##level))                              \
         len += (size_t)snprintf(host->features + len, sizeof(host->features) - len, "%s%s",        \
                                 len ? " " : "", name);
     FEATURE_LIST(X)

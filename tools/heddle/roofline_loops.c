@@ -10,6 +10,7 @@
 #endif
 
 #include "base/compiler.h"
+#include "base/host.h"
 
 /* A step takes four cycles or so, and a core does two in each: enough that do not wait. */
 #define CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -148,9 +149,9 @@ const struct roofline_loops *roofline_loops_of(const char *path)
 #if defined(__x86_64__)
     static const struct roofline_loops avx2 = LOOPS(avx2, 256, 2), avx512 = LOOPS(avx512, 512, 2);
 
-    if (!strcmp(path, "avx512") && __builtin_cpu_supports("avx512f"))
+    if (!strcmp(path, "avx512") && hd_host_has(HD_HOST_AVX512))
         return &avx512;
-    if (!strcmp(path, "avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (!strcmp(path, "avx2") && hd_host_has(HD_HOST_AVX2))
         return &avx2;
 #else
     (void)path;

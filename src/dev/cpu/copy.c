@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/worker.h"
 
@@ -92,9 +93,9 @@ __attribute__((target("avx2"))) static void fill_nt_avx2(char *dst, uint32_t val
 
 static bool copy_nt(char *dst, const char *src, size_t size_B)
 {
-    if (__builtin_cpu_supports("avx512f"))
+    if (hd_host_has(HD_HOST_AVX512))
         copy_nt_avx512(dst, src, size_B);
-    else if (__builtin_cpu_supports("avx2"))
+    else if (hd_host_has(HD_HOST_AVX2))
         copy_nt_avx2(dst, src, size_B);
     else
         return false;
@@ -103,7 +104,7 @@ static bool copy_nt(char *dst, const char *src, size_t size_B)
 
 static bool fill_nt(char *dst, uint32_t value, size_t size_B)
 {
-    if (!__builtin_cpu_supports("avx2"))
+    if (!hd_host_has(HD_HOST_AVX2))
         return false;
     fill_nt_avx2(dst, value, size_B);
     return true;
@@ -313,6 +314,79 @@ static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_wake_more(slot->device);
         }
     }
+}
+
+/* ---- where it faulted */
+
+/* Rows that a packet reads or writes. */
+struct place {
+    uint64_t va, width_B, height, depth, pitch_B, slice_B;
+    bool writes;
+};
+
+static uint64_t place_row(const struct place *p, uint64_t row)
+{
+    return p->va + row / p->height * p->slice_B + row % p->height * p->pitch_B;
+}
+
+static bool place_has(const struct place *p, uint64_t address)
+{
+    for (uint64_t row = 0; row < p->height * p->depth; row++) {
+        if (address - place_row(p, row) < p->width_B)
+            return true;
+    }
+    return false;
+}
+
+/* A byte as it is: it is written without another value, also while others write it. */
+CPU_READS_ANYTHING static void touch(uint64_t va, bool writes)
+{
+    if (writes)
+        __atomic_fetch_or((uint8_t *)row_at(va, 1), 0, __ATOMIC_RELAXED);
+    else
+        (void)*(volatile const uint8_t *)row_at(va, 1);
+}
+
+#define PAGE_B 4096 /* or a multiple of it */
+
+/* One byte of each page, up to the first that faults. */
+static void place_touch(void *arg)
+{
+    const struct place *p = arg;
+
+    for (uint64_t row = 0; row < p->height * p->depth; row++) {
+        uint64_t at = place_row(p, row), end = at + p->width_B;
+        for (; at < end; at = (at | (PAGE_B - 1)) + 1)
+            touch(at, p->writes);
+    }
+}
+
+/* The C library and other workers may have begun elsewhere. */
+uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address)
+{
+    const union hal_packet *packet = job->packet;
+    const struct hal_copy *c = &packet->copy;
+    const struct hal_fill *f = &packet->fill;
+    struct place places[2] = {0};
+    unsigned n = 0;
+
+    if (packet->head.op == HAL_OP_COPY) {
+        places[n++] = (struct place){c->src,         c->width_B,     c->height, c->depth,
+                                     c->src_pitch_B, c->src_slice_B, false};
+        places[n++] = (struct place){c->dst,         c->width_B,     c->height, c->depth,
+                                     c->dst_pitch_B, c->dst_slice_B, true};
+    } else
+        places[n++] =
+            (struct place){f->dst, f->width * f->elem_B, f->height, 1, f->pitch_B, 0, true};
+    for (unsigned i = 0; i < n; i++) {
+        enum hd_status status;
+        uint64_t first;
+        if (place_has(&places[i], address) &&
+            !cpu_guarded_quietly(place_touch, &places[i], job, &status, &first) &&
+            status == HD_ILLEGAL_ADDRESS)
+            return first;
+    }
+    return address; /* it is there by now */
 }
 
 static struct {

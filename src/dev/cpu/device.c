@@ -111,8 +111,10 @@ static void place_workers(struct cpu_device *dev, const cpu_set_t *mask)
 
 static enum hd_status device_init(struct cpu_device *dev)
 {
+    enum jit_path path; /* known here, so that no program begins which then cannot load a module */
     cpu_set_t mask;
 
+    HD_TRY(jit_path_get(&path));
     CPU_ZERO(&mask);
     if (sched_getaffinity(0, sizeof(mask), &mask))
         CPU_SET(0, &mask);

@@ -187,5 +187,7 @@ void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem);
 uint64_t cpu_caches_B(void);
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
 uint64_t cpu_copy_size_B(const union hal_packet *packet);
+/* Of a copy or fill that met bad memory at `address`: the first byte that it cannot access. */
+uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address);
 
 #endif

@@ -275,6 +275,8 @@ static void report(struct report *r)
     struct hd_buf text;
     const char *said;
 
+    if (!r->cta && g->status == HD_ILLEGAL_ADDRESS)
+        r->address = cpu_copy_first_bad(r->job, r->address);
     find_reason(r);
     said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
     hd_buf_init(&text);

@@ -25,8 +25,10 @@ STYLES = {"drawn": Style(gen_frame.HEAD, gen_ptx.entry, 60), "compiled": Style(g
           "alone": Style(gen_frame.HEAD, gen_ptx.entry_alone, 60)}
 # Form of code: what HEDDLE_FAULT has to make fail. jit.next: another form than this is an error.
 FORMS = {"fast": "jit.next", "pairs": "jit.next,jit.singly", "halves": "jit.next,jit.whole", "quick": "jit.next,jit.best", "plain": "jit.fast", "simple": "jit.fast,jit.plain", "interpreted": "jit.fast,jit.plain,jit.simple"}
+LEVELS = ["avx512", "avx2", "generic"]
+MAIN_FORMS = ["fast", "quick", "plain", "simple"]
 # Lines that reduction keeps: labels, branches and loop counters.
-CONTROL = re.compile(r"\s*(\$L\d+:|@!?%q|bra|brx|@!?%p\d bra|sub\.u32 %c|and\.b32 %c|setp\.eq\.u32 %q)")
+CONTROL = re.compile(r"\s*(\$L\d+:|@!?%q|bra|brx|@!?%p\d bra|(sub|add)\.u32 %(c|round)|and\.b32 %c|mov\.u32 %round|setp\.\w+\.[us]32 %q)")
 CPU_S = 600  # of one process, however many kernels it has: a kernel that hangs ends there
 
 
@@ -95,6 +97,10 @@ def device(name, interp, driver):
     if level:
         env["HEDDLE_CPU"] = level
     return Device(name, [driver], env, form or "fast")
+
+
+def level_forms():
+    return [f"cpu/{level}:{form}" for form in MAIN_FORMS for level in LEVELS]
 
 
 def passes(root):

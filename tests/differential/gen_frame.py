@@ -6,6 +6,8 @@ to compile: a campaign compiles tens of thousands of kernels.
 import random
 import re
 
+import gen_known
+
 THREADS = 96          # per block at most: three warps
 BLOCKS = 2
 # Blocks for each class of launches that code is made for (src/analysis/shape.h); what costs more to compile is rarer.
@@ -79,7 +81,7 @@ PROLOGUE = """    .reg .b32 %x<2>;
     .reg .b64 %y<2>;
     .reg .b32 %c<4>;
     .reg .pred %q<4>, %z;
-    .reg .b32 %me, %id, %slot;
+{temporaries}    .reg .b32 %me, %id, %slot;
     .reg .b64 %out, %in, %atoms, %wide2, %wide4, %wide8;
 {own}    ld.param.u64 %out, [out];
     ld.param.u64 %in, [in];
@@ -123,7 +125,7 @@ def prologue(block, used, rows):
     # Without a multiple of 16 threads in x, thread numbers are known from the lane alone, or not at all.
     number = ("    mov.u32 %me, %tid.x;\n" if block[1] == block[2] == 1 else
               LANE_NUMBER if block[0] == 8 else THREAD_NUMBER)
-    out.append(PROLOGUE.format(threads=THREADS, state_B=STATE_B, number=number, members=partial,
+    out.append(PROLOGUE.format(threads=THREADS, state_B=STATE_B, number=number, members=partial, temporaries=gen_known.TEMPORARIES,
                                own="".join(o[1] for o in used)))
     out.append("".join(o[2] for o in used))
     out += [f"    add.u64 %wide{n}, %wide{n}, %in;" for n in (2, 4, 8)]

@@ -14,6 +14,7 @@ import random
 import sys
 
 import gen_frame
+import gen_known
 import gen_units
 from gen_frame import ATOM_WORDS, CLASS_TYPE, COUNTS, HEAD, IN_WORDS, THREADS, block_of
 
@@ -178,6 +179,7 @@ class Generator:
         self.left = size
         self.skip = skip
         self.ended = False  # some lanes may have
+        self.round = 0      # loops around barriers that this is in
         self.block = block_of(seed)
         self.threads = self.block[0] * self.block[1] * self.block[2]
 
@@ -206,11 +208,18 @@ class Generator:
         return self.reg(cls)
 
     def arithmetic(self):
+        kind = self.rnd.random()
+        if kind < 0.1:
+            (gen_known.rotation if kind < 0.04 else gen_known.idiom)(self)
+            return
         family = self.rnd.choices(FAMILIES, WEIGHTS)[0]
         while True:
             name, dst, srcs = self.rnd.choice(family)
             if name not in self.skip:
                 break
+        if kind < 0.35 and any(c in "rlh" for c in srcs) and dst != "d":
+            gen_known.arithmetic(self, name, self.reg(dst), srcs)
+            return
         ops = [self.reg(dst)] + [self.source(c) for c in srcs]
         self.emit(f"{name} {', '.join(ops)};")
         if dst == "d" and name.split(".")[0] not in ("mov", "selp", "neg", "abs", "copysign"):
@@ -288,8 +297,8 @@ class Generator:
 
     def guarded(self):
         self.arithmetic()
-        line = self.lines.pop().strip()
-        self.emit(f"@{self.rnd.choice(['', '!'])}{self.reg('p')} {line}")
+        before, _, last = self.lines.pop().strip()[:-1].rpartition("; ")
+        self.emit(f"{before}{';' * bool(before)} @{self.rnd.choice(['', '!'])}{self.reg('p')} {last};")
 
     def local_memory(self):
         c = self.rnd.choice("rlfdh")
@@ -356,6 +365,9 @@ class Generator:
         self.lines.append(f"{end}:")
 
     def loop(self):
+        if self.rnd.random() < 0.2:
+            gen_known.wrapping_loop(self)
+            return
         head, end, n = self.label(), self.label(), self.depth
         self.emit(f"and.b32 %c{n}, {self.reg('r')}, 7;")
         self.lines.append(f"{head}:")
@@ -484,6 +496,8 @@ class Generator:
             self.call()
         elif r < 0.41 and convergent:
             self.exchange() if r < 0.38 else self.collective()
+        elif r < 0.425 and convergent and self.round < 2:
+            gen_known.rounds(self)
         else:
             self.arithmetic()
 
@@ -524,6 +538,8 @@ class Alone(Generator):
             self.global_load()
         elif r < 0.42 and convergent:
             self.exchange()
+        elif r < 0.45 and convergent and self.round < 2:
+            gen_known.rounds(self)
         else:
             self.arithmetic()
 

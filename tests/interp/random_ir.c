@@ -23,6 +23,8 @@ struct gen {
     struct ir_var *depot, *shared;
     struct ir_value *last; /* put() most recently */
     bool computes;         /* in a loop that does nothing else */
+    bool knows;            /* some statements are `known` */
+    bool known;            /* operands of which compilers know bits are as frequent as others */
 };
 
 static unsigned below(struct gen *g, unsigned n)
@@ -41,9 +43,80 @@ static int class_of(enum ir_type type)
     return bits == 1 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : bits == 64 ? 3 : -1;
 }
 
+/* Where operations change: widths, and the ends of ranges of integers and of floats. */
+static struct ir_value *limit(struct gen *g, enum ir_type type)
+{
+    static const uint64_t small[] = {0, 1, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 255};
+    static const uint64_t words[] = {
+        0x80000000, 0x7fffffff, 0xffffffff, 0x9e3779b9, 0x8000,     0x7fff,     0x3f800000,
+        0xbf000000, 0x7f800000, 0x7fc00000, 0x4effffff, 0x4f000000, 0xcf000000, 0xcf000001,
+        0x4f7fffff, 0x4f800000, 0x5f000000, 0xdf000000, 0x5f800000, 0x3c003c00, 0x7c00fc00};
+    static const uint64_t longs[] = {
+        0x8000000000000000, 0x7fffffffffffffff, 0xffffffffffffffff, 0x9e3779b97f4a7c15,
+        0x80000000,         0xffffffff,         0x100000000,        0x41dfffffffc00000,
+        0x41e0000000000000, 0xc1e0000000000000, 0xc1e0000000200000, 0x41efffffffe00000,
+        0x41f0000000000000, 0x43e0000000000000, 0xc3e0000000000000, 0x43f0000000000000,
+        0x7ff0000000000000, 0x7ff8000000000000, 0xbfe0000000000000, 0x3ff0000000000000};
+    unsigned bits = ir_type_bits(type);
+    uint64_t k = small[below(g, HD_COUNT_OF(small))];
+
+    if (below(g, 2))
+        k = bits == 64 ? longs[below(g, HD_COUNT_OF(longs))] : words[below(g, HD_COUNT_OF(words))];
+    return konst(g, type, bits == 64 ? k : k & ((1ull << bits) - 1));
+}
+
+/* Made of the thread's number: compilers know some of its bits, other ones in each lane. */
+static struct ir_value *of_thread(struct gen *g, enum ir_type type)
+{
+    static const uint64_t ends[] = {0, 1, 7, 15, 16, 31, 32, 33, 63, 64, 255, UINT32_MAX};
+    struct ir_value *k = konst(g, IR_B32, ends[below(g, HD_COUNT_OF(ends))]), *x = g->tid;
+
+    if (!below(g, 3))
+        x = ir_build_sreg(&g->b, IR_SREG_LANEID);
+    switch (below(g, 7)) {
+    case 0:
+        x = ir_build2(&g->b, IR_OP_AND, IR_B32, x, k);
+        break;
+    case 1:
+        x = ir_build2(&g->b, IR_OP_SUB, IR_U32, k, x);
+        break;
+    case 2:
+        x = ir_build2(&g->b, IR_OP_SHL, IR_B32, x, konst(g, IR_B32, below(g, 7)));
+        break;
+    case 3:
+        x = ir_build2(&g->b, IR_OP_XOR, IR_B32, x, k);
+        break;
+    case 4:
+        x = ir_build2(&g->b, IR_OP_MUL, IR_U32, x, k);
+        break;
+    default:
+        break;
+    }
+    if (type == IR_PRED)
+        return ir_build_setp(&g->b, IR_OP_SETP, below(g, 2) ? IR_U32 : IR_S32,
+                             (enum ir_cmp)(IR_EQ + below(g, IR_GE - IR_EQ + 1)), x, k);
+    if (type == IR_B32)
+        return x;
+    return ir_build_cvt(&g->b, type == IR_B16 ? IR_U16 : IR_U64, below(g, 2) ? IR_U32 : IR_S32,
+                        IR_RND_NONE, x);
+}
+
+enum operand_kind { OPERAND_LIMIT, OPERAND_THREAD, OPERAND_LOADED, OPERAND_KINDS };
+
+static struct ir_value *operand(struct gen *g, enum ir_type type, enum operand_kind kind)
+{
+    int c = class_of(type);
+
+    return kind == OPERAND_LIMIT    ? limit(g, class_types[c])
+           : kind == OPERAND_THREAD ? of_thread(g, class_types[c])
+                                    : g->env.v[c][below(g, PER_CLASS)];
+}
+
 /* A value of this width; a constant now and then. */
 static struct ir_value *pick(struct gen *g, enum ir_type type)
 {
+    if (g->known)
+        return operand(g, type, (enum operand_kind)below(g, OPERAND_KINDS));
     static const uint64_t constants[] = {
         0,          1,          UINT64_MAX, 0x80000000,         0x7fffffff, 31,        32,
         0x3f800000, 0x7fc00000, 0x3c003c00, 0x8000000000000000, 5,          0x7f800000};
@@ -197,8 +270,11 @@ static void gen_pure(struct gen *g)
         like.type = IR_S32;
     struct ir_value *src[4];
     uint32_t nsrc = ir_operands_min(ir_op_infos[op].src);
-    for (uint32_t s = 0; s < nsrc; s++)
+    for (uint32_t s = 0; s < nsrc; s++) {
         src[s] = pick(g, ir_role_type(ir_operand_role(ir_op_infos[op].src, s), like.type, IR_VOID));
+        if (g->known && s && src[s]->type == src[s - 1]->type && !below(g, 4))
+            src[s] = src[s - 1]; /* rotations, squares, differences that are 0 */
+    }
     struct ir_instr *in = build(g, op, like.type, nsrc, src, 1);
     random_modifiers(g, in);
     put(g, defined_nan(g, in));
@@ -592,6 +668,7 @@ static void gen_statement(struct gen *g, bool convergent)
 {
     unsigned r = below(g, 100);
     g->left -= g->left > 0;
+    g->known = g->knows && !below(g, 3);
     if (r < 11 && g->depth < 3)
         gen_branch(g);
     else if (r < 15 && g->depth < 3)
@@ -701,29 +778,147 @@ static void store_env(struct gen *g, struct ir_value *id)
     }
 }
 
-/* Single operations on loaded values, each result stored in its own place. */
-static void gen_singles(struct gen *g, struct ir_value *id)
+/* ---- operations at their limits */
+
+struct limit_row {
+    enum ir_op op; /* OR: a rotation that is made of two shifts */
+    enum ir_type type;
+    uint32_t mods;
+};
+
+static const struct limit_row limit_rows[RANDOM_IR_LIMITS] = {
+    {IR_OP_SHFL_L, IR_B32, IR_MOD_WRAP},
+    {IR_OP_SHFL_R, IR_B32, IR_MOD_WRAP},
+    {IR_OP_SHFL_L, IR_B32, 0},
+    {IR_OP_SHFL_R, IR_B32, 0},
+    {IR_OP_OR, IR_B16, 0},
+    {IR_OP_OR, IR_B32, 0},
+    {IR_OP_OR, IR_B64, 0},
+    {IR_OP_SHL, IR_B16, 0},
+    {IR_OP_SHL, IR_B32, 0},
+    {IR_OP_SHL, IR_B64, 0},
+    {IR_OP_SHR, IR_U16, 0},
+    {IR_OP_SHR, IR_S16, 0},
+    {IR_OP_SHR, IR_U32, 0},
+    {IR_OP_SHR, IR_S32, 0},
+    {IR_OP_SHR, IR_U64, 0},
+    {IR_OP_SHR, IR_S64, 0},
+    {IR_OP_BFE, IR_U32, 0},
+    {IR_OP_BFE, IR_S32, 0},
+    {IR_OP_BFE, IR_U64, 0},
+    {IR_OP_BFE, IR_S64, 0},
+    {IR_OP_BFI, IR_B32, 0},
+    {IR_OP_BFI, IR_B64, 0},
+    {IR_OP_BMSK, IR_B32, 0},
+    {IR_OP_BMSK, IR_B32, IR_MOD_WRAP},
+    {IR_OP_SZEXT, IR_U32, 0},
+    {IR_OP_SZEXT, IR_S32, IR_MOD_WRAP},
+    {IR_OP_DIV, IR_S16, 0},
+    {IR_OP_DIV, IR_S32, 0},
+    {IR_OP_DIV, IR_U32, 0},
+    {IR_OP_DIV, IR_S64, 0},
+    {IR_OP_REM, IR_U16, 0},
+    {IR_OP_REM, IR_S32, 0},
+    {IR_OP_REM, IR_U32, 0},
+    {IR_OP_REM, IR_U64, 0},
+    {IR_OP_PRMT, IR_B32, 0},
+    {IR_OP_MULHI, IR_S32, 0},
+    {IR_OP_MULHI, IR_S64, 0},
+    {IR_OP_SAD, IR_S32, 0},
+    {IR_OP_ADD, IR_S32, IR_MOD_SAT},
+    {IR_OP_SUB, IR_S32, IR_MOD_SAT},
+    {IR_OP_MADHI_SAT, IR_S32, 0},
+    {IR_OP_FNS, IR_B32, 0},
+};
+
+/* x << n | x >> w - n, in one of the ways to say that; shifts by w and more give 0. */
+static void gen_rotation(struct gen *g, enum ir_type type, struct ir_value *x, struct ir_value *n,
+                         unsigned way)
+{
+    struct ir_value *mask = konst(g, IR_B32, ir_type_bits(type) - 1), *rest;
+
+    rest = konst(g, IR_B32, way ? 0 : ir_type_bits(type));
+    rest = ir_build2(&g->b, IR_OP_SUB, IR_U32, rest, n);
+    if (way)
+        rest = ir_build2(&g->b, IR_OP_AND, IR_B32, rest, mask);
+    if (way == 2)
+        n = ir_build2(&g->b, IR_OP_AND, IR_B32, n, mask);
+    enum ir_type number = type == IR_B16 ? IR_U16 : type == IR_B32 ? IR_U32 : IR_U64;
+    struct ir_value *high = ir_build2(&g->b, IR_OP_SHL, type, x, n);
+    struct ir_value *low = ir_build2(&g->b, IR_OP_SHR, number, x, rest);
+    put(g, ir_build2(&g->b, IR_OP_OR, type, high, low));
+}
+
+/* Result number i: of other kinds of operands each. */
+static void gen_limit(struct gen *g, const struct limit_row *row, unsigned i)
+{
+    enum operand_kind kinds[4] = {i % OPERAND_KINDS, i / OPERAND_KINDS % OPERAND_KINDS,
+                                  i / OPERAND_KINDS / OPERAND_KINDS % OPERAND_KINDS,
+                                  below(g, OPERAND_KINDS)};
+    uint32_t nsrc = ir_operands_min(ir_op_infos[row->op].src);
+    struct ir_value *src[4];
+
+    for (uint32_t s = 0; s < nsrc; s++) {
+        const char role = ir_operand_role(ir_op_infos[row->op].src, s);
+        src[s] = operand(g, ir_role_type(role, row->type, IR_VOID), kinds[s]);
+    }
+    if (row->op == IR_OP_OR) {
+        gen_rotation(g, row->type, src[0], operand(g, IR_B32, kinds[1]), kinds[2]);
+        return;
+    }
+    if (nsrc > 2 && src[0]->type == src[1]->type && kinds[1] == OPERAND_LIMIT)
+        src[1] = src[0];
+    struct ir_instr *in = build(g, row->op, row->type, nsrc, src, 1);
+    ir_set_mod(in, row->mods, row->mods != 0);
+    put(g, in->dst[0]);
+}
+
+static struct ir_value *single(struct gen *g, const struct limit_row *limits, unsigned i)
 {
     struct env loaded = g->env;
-    struct ir_value *size = konst(g, IR_B32, 8 * RANDOM_IR_VALUES);
+
+    for (g->last = NULL; !g->last; g->env = loaded) {
+        g->known = g->knows && below(g, 3);
+        if (limits)
+            gen_limit(g, limits, i);
+        else if (below(g, 3))
+            gen_pure(g);
+        else
+            gen_cvt(g);
+    }
+    if (g->last->type != IR_PRED)
+        return g->last;
+    return ir_build3(&g->b, IR_OP_SELECT, IR_B32, g->last, konst(g, IR_B32, 1),
+                     konst(g, IR_B32, 0));
+}
+
+/*
+ * Single operations, each result stored in its own place. Limits come behind barriers, where code
+ * computes thread numbers anew, and before stores, which end blocks: instruction selection sees
+ * both.
+ */
+static void gen_singles(struct gen *g, struct ir_value *id, const struct limit_row *limits)
+{
+    enum { TOGETHER = 4 };
+    unsigned n = limits ? TOGETHER : 1;
+    struct ir_value *size = konst(g, IR_B32, 8 * RANDOM_IR_VALUES), *value[TOGETHER];
     struct ir_value *at = ir_build2(&g->b, IR_OP_ADD, IR_U64, g->out,
                                     ir_build2(&g->b, IR_OP_MULWIDE, IR_U32, id, size));
-    for (int i = 0; i < RANDOM_IR_VALUES; i++) {
-        for (g->last = NULL; !g->last; g->env = loaded) {
-            if (below(g, 3))
-                gen_pure(g);
-            else
-                gen_cvt(g);
+
+    _Static_assert(RANDOM_IR_VALUES % TOGETHER == 0, "whole groups");
+    for (unsigned i = 0; i < RANDOM_IR_VALUES; i += n) {
+        if (limits)
+            gen_bar(g);
+        for (unsigned k = 0; k < n; k++)
+            value[k] = single(g, limits, i + k);
+        for (unsigned k = 0; k < n; k++) {
+            store(g, value[k]->type, IR_SPACE_GLOBAL, at, value[k]);
+            g->b.block->last->mem.offset = 8 * (i + k);
         }
-        struct ir_value *v = g->last;
-        if (v->type == IR_PRED)
-            v = ir_build3(&g->b, IR_OP_SELECT, IR_B32, v, konst(g, IR_B32, 1), konst(g, IR_B32, 0));
-        store(g, v->type, IR_SPACE_GLOBAL, at, v);
-        g->b.block->last->mem.offset = 8 * i;
     }
 }
 
-static void make_kernel(struct gen *g, unsigned size)
+static void make_kernel(struct gen *g, unsigned size, const struct limit_row *limits)
 {
     struct ir_func *f = ir_func_create(g->module, "k");
     f->is_kernel = true;
@@ -753,24 +948,34 @@ static void make_kernel(struct gen *g, unsigned size)
     if (size)
         store_env(g, id);
     else
-        gen_singles(g, id);
+        gen_singles(g, id, limits);
     build(g, IR_OP_RET, IR_VOID, 0, NULL, 0);
     ir_func_link_cfg(f);
 }
 
-struct ir_module *random_ir_module(uint64_t seed, unsigned size)
+static struct ir_module *make_module(uint64_t seed, unsigned size, const struct limit_row *limits)
 {
-    struct gen g = {.seed = seed};
+    struct gen g = {.seed = seed, .knows = limits || seed >= RANDOM_IR_KNOWS};
     if (ir_module_create("random", &g.module) != HD_OK)
         return NULL;
     make_helper(&g);
-    make_kernel(&g, size);
+    make_kernel(&g, size, limits);
     if (ir_validate(g.module) != HD_OK || ir_layout_windows(g.module) != HD_OK) {
         diag("seed %llu: %s", (unsigned long long)seed, hd_error_message());
         ir_module_destroy(g.module);
         return NULL;
     }
     return g.module;
+}
+
+struct ir_module *random_ir_module(uint64_t seed, unsigned size)
+{
+    return make_module(seed, size, NULL);
+}
+
+struct ir_module *random_ir_limits(uint64_t seed)
+{
+    return make_module(seed, 0, &limit_rows[seed % RANDOM_IR_LIMITS]);
 }
 
 void random_ir_input(uint64_t seed, uint32_t in[RANDOM_IR_WORDS])

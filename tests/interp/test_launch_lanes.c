@@ -403,6 +403,32 @@ static void test_quotient(void)
     ok(ran && !bad, "0 by numbers that are flushed is no number");
 }
 
+/* ---- the same in sixteen lanes, of which the first does not run, computed by the reference */
+
+static void test_row_numbers(void)
+{
+    enum { X = 16, Y = 6 };
+    static const uint16_t halves[Y] = {0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500};
+    uint32_t words[X * Y];
+    const void *params[] = {words, NULL};
+    unsigned bad = 0;
+
+    memset(words, 0xff, sizeof(words));
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                    "  %6:b32 = sreg.b32 tid.y\n  %7:b32 = const.b32 0x10\n"
+                    "  %8:b32 = mul.u32 %6, %7\n  %9:b32 = add.u32 %8, %2\n"
+                    "  %10:b64 = mulwide.u32 %9, %4\n  %11:b64 = add.u64 %1, %10\n"
+                    "  %12:b32 = const.b32 0x1\n  %13:b32 = and.b32 %2, %12\n"
+                    "  %14:pred = setp.u32.eq %13, %12\n  cbr %14, bb1, bb2\n"
+                    "bb1:\n  %15:b64 = cvt.u64.u32 %6\n  %16:b16 = cvt.f16.u64.rm %15\n"
+                    "  %17:b32 = cvt.u32.u16 %16\n  st.b32.global [%11], %17\n  br bb2\n"
+                    "bb2:\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, X, .rows = Y, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < X * Y; t++)
+        bad += words[t] != (t % 2 ? halves[t / X] : UINT32_MAX);
+    ok(ran && !bad, "numbers of rows become halves where the first lane does not run");
+}
+
 int main(void)
 {
     static const uint64_t masks[] = {0, 1, 7, 15, 31, 63, 127, UINT32_MAX, 0xfffffff7};
@@ -432,6 +458,7 @@ int main(void)
     test_all_numbers();
     test_matches();
     test_quotient();
+    test_row_numbers();
     hd_buf_fini(&text);
     hd_buf_fini(&printed);
     return done();

@@ -1,8 +1,12 @@
 /*
  * Random kernels: the text form, each pass alone and the whole pipeline must not change what they
  * do. With RANDOM_JIT also the JIT must agree, and with probes in the module each thread must tell
- * the same as in the interpreter. Arguments: FIRST COUNT SIZE.
+ * the same as in the interpreter. Arguments: FIRST COUNT SIZE; a SIZE of "limits" is operations at
+ * their limits (random_ir.h). The JIT makes another form of code for each seed, so that four seeds
+ * have all (4 * RANDOM_IR_LIMITS seeds all limits in all), or always the one that HEDDLE_FAULT says
+ * (jit.best, jit.fast, ...).
  */
+#include "base/fault.h"
 #include "interp/interp.h"
 #include "ir/probe.h"
 #include "opt/opt.h"
@@ -92,6 +96,29 @@ static bool same_output(const struct ir_module *module, bool singles, uint64_t s
 }
 
 #ifdef RANDOM_JIT
+/* ---- forms of code */
+
+/* What fails in each. The best code is the code there is with HEDDLE_DEBUG=sync; without, large
+ * programs begin in quick code. */
+static const struct {
+    const char *name;
+    uint32_t faults;
+} forms[] = {{"best", HD_FAULT_JIT_NEXT},
+             {"quick", HD_FAULT_JIT_NEXT | HD_FAULT_JIT_BEST},
+             {"plain", HD_FAULT_JIT_FAST},
+             {"simple", HD_FAULT_JIT_FAST | HD_FAULT_JIT_PLAIN}};
+static bool form_given; /* by HEDDLE_FAULT */
+
+static const char *set_form(uint64_t number)
+{
+    number %= HD_COUNT_OF(forms);
+    if (form_given)
+        return getenv("HEDDLE_FAULT");
+    hd_fault_set((1u << HD_FAULT_COUNT) - 1, false);
+    hd_fault_set(forms[number].faults, true);
+    return forms[number].name;
+}
+
 /* ---- what threads tell */
 
 enum { THREADS = RANDOM_IR_CTAS * RANDOM_IR_THREADS };
@@ -188,8 +215,25 @@ static bool tell_alike(struct ir_module *module, uint64_t seed)
 }
 #endif
 
+#ifdef RANDOM_JIT
+static bool check_jit(const struct ir_module *module, struct ir_module *copy, bool singles,
+                      bool limits, uint64_t seed)
+{
+    char what[80];
+
+    snprintf(what, sizeof(what), "%s code of the optimised module",
+             set_form(limits ? seed + seed / RANDOM_IR_LIMITS : seed));
+    if (launch_with(jit_harness_launch, copy, got) != HD_OK) {
+        diag("seed %llu, %s: %s", (unsigned long long)seed, what, hd_error_message());
+        return false;
+    }
+    return same_output(module, singles, seed, what) && (limits || tell_alike(copy, seed));
+}
+#endif
+
 /* only NULL: the whole pipeline; "" nothing but the copy. */
-static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, const char *only)
+static bool check_passes(struct ir_module *module, bool singles, bool limits, uint64_t seed,
+                         const char *only)
 {
     struct ir_module *copy = copy_module(module);
     struct opt_options options = {.validate = true, .only = only, .target = OPT_TARGET_CPU};
@@ -203,34 +247,29 @@ static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, 
         diag("seed %llu, %s: %s", (unsigned long long)seed, what, hd_error_message());
     fine = fine && same_output(module, singles, seed, what);
 #ifdef RANDOM_JIT
-    if (fine && !only) {
-        fine = launch_with(jit_harness_launch, copy, got) == HD_OK;
-        if (!fine)
-            diag("seed %llu, jit: %s", (unsigned long long)seed, hd_error_message());
-        fine = fine && same_output(module, singles, seed, "jit of the optimised module");
-        fine = fine && tell_alike(copy, seed);
-    }
+    if (fine && !only)
+        fine = check_jit(module, copy, singles, limits, seed);
 #endif
     if (copy)
         ir_module_destroy(copy);
     return fine;
 }
 
-static bool check_seed(uint64_t seed, unsigned size)
+static bool check_seed(uint64_t seed, unsigned size, bool limits)
 {
     const struct opt_pass_info *passes;
     size_t count = opt_passes(&passes);
-    struct ir_module *module = random_ir_module(seed, size);
+    struct ir_module *module = limits ? random_ir_limits(seed) : random_ir_module(seed, size);
     bool fine = module != NULL;
     random_ir_input(seed, input);
     if (fine && launch_with(interp_launch, module, expected) != HD_OK) {
         diag("seed %llu: %s", (unsigned long long)seed, hd_error_message());
         fine = false;
     }
-    fine = fine && check_passes(module, !size, seed, "");
+    fine = fine && check_passes(module, !size, limits, seed, "");
     for (size_t i = 0; fine && seed % 8 == 0 && i < count; i++)
-        fine = check_passes(module, !size, seed, passes[i].name);
-    fine = fine && check_passes(module, !size, seed, NULL);
+        fine = check_passes(module, !size, limits, seed, passes[i].name);
+    fine = fine && check_passes(module, !size, limits, seed, NULL);
     if (module)
         ir_module_destroy(module);
     return fine;
@@ -240,8 +279,12 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 10;
+    bool limits = argc > 3 && !strcmp(argv[3], "limits");
     unsigned size = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 0) : 60;
+#ifdef RANDOM_JIT
+    form_given = getenv("HEDDLE_FAULT") && *getenv("HEDDLE_FAULT");
+#endif
     for (uint64_t seed = first; seed < first + count; seed++)
-        ok(check_seed(seed, size), "seed %llu", (unsigned long long)seed);
+        ok(check_seed(seed, size, limits), "seed %llu", (unsigned long long)seed);
     return done();
 }

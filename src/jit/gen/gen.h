@@ -484,6 +484,8 @@ LLVMValueRef gen_emit_cvt(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_small(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_bits(struct gen *g, const struct gen_emit *e); /* what gen_emit_int leaves */
+/* n, of which LLVM knows nothing: the count of a shift or rotation of elements of `width` bits. */
+LLVMValueRef gen_hide_count(struct gen *g, LLVMValueRef n, unsigned width);
 void gen_pure(struct gen *g, const struct ir_instr *instr);
 void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op through jit_rt_eval */
 /* Constants and types in the form of the operands. */

@@ -40,12 +40,14 @@ static LLVMValueRef wide(const struct bits *o, LLVMValueRef x)
 static LLVMValueRef shl(const struct bits *o, LLVMValueRef x, LLVMValueRef n)
 {
     LLVMValueRef m = LLVMBuildAnd(o->g->b, n, k(o, o->w - 1), "");
+    m = gen_hide_count(o->g, m, o->w);
     return pick(o, is(o, LLVMIntULT, n, o->w), LLVMBuildShl(o->g->b, x, m, ""), k(o, 0));
 }
 
 static LLVMValueRef lshr(const struct bits *o, LLVMValueRef x, LLVMValueRef n)
 {
     LLVMValueRef m = LLVMBuildAnd(o->g->b, n, k(o, o->w - 1), "");
+    m = gen_hide_count(o->g, m, o->w);
     return pick(o, is(o, LLVMIntULT, n, o->w), LLVMBuildLShr(o->g->b, x, m, ""), k(o, 0));
 }
 

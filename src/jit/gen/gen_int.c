@@ -34,6 +34,51 @@ static LLVMValueRef select_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
 }
 
+/* NULL: of more than one scalar. */
+static LLVMValueRef scalar_of_splat(LLVMValueRef v)
+{
+    if (!LLVMIsAShuffleVectorInst(v) || !LLVMIsAInsertElementInst(LLVMGetOperand(v, 0)))
+        return NULL;
+    for (unsigned i = 0; i < LLVMGetNumMaskElements(v); i++)
+        if (LLVMGetMaskValue(v, i))
+            return NULL;
+    return LLVMGetOperand(LLVMGetOperand(v, 0), 1);
+}
+
+static bool is_splat_constant(LLVMValueRef v)
+{
+    if (!LLVMIsConstant(v))
+        return false;
+    for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(v)); i++)
+        if (LLVMGetAggregateElement(v, i) != LLVMGetAggregateElement(v, 0))
+            return false;
+    return true;
+}
+
+/*
+ * Where the host has no instruction for them LLVM 19 makes rotations of two shifts, by n and by
+ * w - n. For n = 0 the second one is by w: that gives 0 in the host's instructions, but is
+ * undefined to the DAG combiner, which computes it when it knows x and the low bits of n in some
+ * lane, as those of thread numbers. It also finds rotations in shifts. So counts hide behind a
+ * fence. (Those that are a constant in all lanes are never w; a scalar's fence keeps what is a
+ * splat one.)
+ */
+LLVMValueRef gen_hide_count(struct gen *g, LLVMValueRef n, unsigned width)
+{
+    LLVMTypeRef type = LLVMTypeOf(n), form;
+    LLVMValueRef scalar;
+
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || is_splat_constant(n) ||
+        (g->unit->avx512 && width >= 32))
+        return n;
+    scalar = scalar_of_splat(n);
+    form = LLVMGetIntTypeWidth(LLVMGetElementType(type)) == 64 ? g->t->f64 : g->t->f32;
+    form = gen_type_as(g, !scalar, form);
+    n = LLVMBuildBitCast(g->b, scalar ? scalar : n, form, "");
+    n = gen_intrinsic(g, "llvm.arithmetic.fence", &form, 1, &n, 1);
+    return LLVMBuildBitCast(g->b, scalar ? gen_splat(g, n) : n, type, "");
+}
+
 /* Counts are b32 and clamp at the width. */
 static LLVMValueRef shift(struct gen *g, const struct gen_emit *e)
 {
@@ -48,8 +93,7 @@ static LLVMValueRef shift(struct gen *g, const struct gen_emit *e)
     /* Counts that do not fit are replaced, not just selected away: no poison even in between. */
     LLVMValueRef m = LLVMBuildAnd(g->b, n, k_like(g, n, w - 1), "");
     uint64_t unused;
-    if (ir_value_const(e->in->src[1], &unused))
-        m = n;
+    m = ir_value_const(e->in->src[1], &unused) ? n : gen_hide_count(g, m, w);
     m = resize(g, e->vec, m, elem_of(x), false);
     if (ir_value_const(e->in->src[1], &unused) && (uint32_t)unused >= w)
         return k_like(g, x, 0);
@@ -62,7 +106,7 @@ static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef n = e->src[2];
     bool left = e->in->op == IR_OP_SHFL_L;
-    LLVMValueRef args[] = {e->src[1], e->src[0], n}; /* high, low */
+    LLVMValueRef args[] = {e->src[1], e->src[0], gen_hide_count(g, n, 32)}; /* high, low */
     LLVMTypeRef t = LLVMTypeOf(n);
     LLVMValueRef r = gen_intrinsic(g, left ? "llvm.fshl" : "llvm.fshr", &t, 1, args, 3);
     if (ir_has(e->in, IR_MOD_WRAP))

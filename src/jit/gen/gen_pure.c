@@ -272,9 +272,9 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
 
 void gen_eval(struct gen *g, const struct ir_instr *in)
 {
+    /* What is affine is read from lane 0 of each half, whether it runs or not. */
+    bool is_affine = gen_shape(g, in->dst[0])->kind == IR_SHAPE_AFFINE;
+
     assert(in->op != IR_OP_PHI);
-    struct gen_val val = eval_lanes(g, in, !gen_tuple_of(g, in->dst[0]));
-    if (gen_shape(g, in->dst[0])->kind == IR_SHAPE_AFFINE && g->mask[0])
-        gen_unsupported(g, in, "internal: affine result of an operation without native form");
-    gen_set(g, in->dst[0], val);
+    gen_set(g, in->dst[0], eval_lanes(g, in, !gen_tuple_of(g, in->dst[0]) && !is_affine));
 }

@@ -96,6 +96,28 @@ static inline float ld_from_bitsf(ld_u32 u)
     return x;
 }
 
+/*
+ * Is this compiled to flush subnormals of float (-ftz=true)? LLVM puts the answer in while it
+ * compiles a program. Where a function must not see a subnormal, or looks at bits of one, its
+ * operand goes through ld_flush().
+ */
+#if LD_DEVICE
+/* build_bitcode.py makes __nvvm_reflect("__CUDA_FTZ") of it, which the build would answer itself. */
+int ld_reflect_ftz(void) __attribute__((const));
+#define LD_FTZ (ld_reflect_ftz() != 0)
+#else
+#define LD_FTZ 0
+#endif
+
+static inline float ld_flush(float x)
+{
+#if LD_DEVICE
+    return LD_FTZ ? __nvvm_mul_rn_ftz_f(x, 1.0f) : x;
+#else
+    return x;
+#endif
+}
+
 static inline double ld_abs(double x)
 {
     return __builtin_fabs(x);

@@ -8,10 +8,15 @@
 #define MODES(X, ...)                                                                              \
     X(rn, rn, __VA_ARGS__) X(rz, rz, __VA_ARGS__) X(rd, rm, __VA_ARGS__) X(ru, rp, __VA_ARGS__)
 
+/* Of float there is a form that flushes subnormals, of double none. */
+#define LD_FORM_d(op, ...) __nvvm_##op##_d(__VA_ARGS__)
+#define LD_FORM_f(op, ...)                                                                         \
+    (LD_FTZ ? __nvvm_##op##_ftz_f(__VA_ARGS__) : __nvvm_##op##_f(__VA_ARGS__))
+
 #define BINARY(cu, nv, name, op, type, t)                                                          \
     LD_FN(type, __nv_##name##_##cu, type x, type y)                                                \
     {                                                                                              \
-        return __nvvm_##op##_##nv##_##t(x, y);                                                     \
+        return LD_FORM_##t(op##_##nv, x, y);                                                       \
     }
 MODES(BINARY, dadd, add, double, d)
 MODES(BINARY, dmul, mul, double, d)
@@ -23,7 +28,7 @@ MODES(BINARY, fdiv, div, float, f)
 #define SUBTRACT(cu, nv, name, type, t)                                                            \
     LD_FN(type, __nv_##name##_##cu, type x, type y)                                                \
     {                                                                                              \
-        return __nvvm_add_##nv##_##t(x, -y);                                                       \
+        return LD_FORM_##t(add_##nv, x, -y);                                                       \
     }
 MODES(SUBTRACT, dsub, double, d)
 MODES(SUBTRACT, fsub, float, f)
@@ -31,7 +36,7 @@ MODES(SUBTRACT, fsub, float, f)
 #define UNARY(cu, nv, name, op, type, t)                                                           \
     LD_FN(type, __nv_##name##_##cu, type x)                                                        \
     {                                                                                              \
-        return __nvvm_##op##_##nv##_##t(x);                                                        \
+        return LD_FORM_##t(op##_##nv, x);                                                          \
     }
 MODES(UNARY, drcp, rcp, double, d)
 MODES(UNARY, dsqrt, sqrt, double, d)
@@ -41,11 +46,13 @@ MODES(UNARY, fsqrt, sqrt, float, f)
 #define TERNARY(cu, nv, name, type, t)                                                             \
     LD_FN(type, __nv_##name##_##cu, type x, type y, type z)                                        \
     {                                                                                              \
-        return __nvvm_fma_##nv##_##t(x, y, z);                                                     \
+        return LD_FORM_##t(fma_##nv, x, y, z);                                                     \
     }
 MODES(TERNARY, fma, double, d)
 MODES(TERNARY, fmaf, float, f)
-MODES(TERNARY, fmaf_ieee, float, f)
+/* By name this one never does. */
+#define LD_FORM_ieee(op, ...) __nvvm_##op##_f(__VA_ARGS__)
+MODES(TERNARY, fmaf_ieee, float, ieee)
 
 /* Conversions: from, to (C types), the builtin's short names. */
 #define CONVERT(cu, nv, name, op, from, to)                                                        \
@@ -133,53 +140,53 @@ LD_D1(rcp64h)
 /* Fast versions: the hardware's approximations and what follows from them. */
 LD_F1(fast_sinf)
 {
-    return __nvvm_sin_approx_f(x);
+    return LD_FORM_f(sin_approx, x);
 }
 
 LD_F1(fast_cosf)
 {
-    return __nvvm_cos_approx_f(x);
+    return LD_FORM_f(cos_approx, x);
 }
 
 LD_FN(void, __nv_fast_sincosf, float x, float *out_sin, float *out_cos)
 {
-    *out_sin = __nvvm_sin_approx_f(x);
-    *out_cos = __nvvm_cos_approx_f(x);
+    *out_sin = LD_FORM_f(sin_approx, x);
+    *out_cos = LD_FORM_f(cos_approx, x);
 }
 
 LD_F2(fast_fdividef)
 {
-    return __nvvm_div_approx_f(x, y);
+    return LD_FORM_f(div_approx, x, y);
 }
 
 LD_F1(fast_tanf)
 {
-    return __nvvm_div_approx_f(__nvvm_sin_approx_f(x), __nvvm_cos_approx_f(x));
+    return LD_FORM_f(div_approx, LD_FORM_f(sin_approx, x), LD_FORM_f(cos_approx, x));
 }
 
 LD_F1(fast_expf)
 {
-    return __nvvm_ex2_approx_f(x * 1.4426950216293335f);
+    return LD_FORM_f(ex2_approx, x * 1.4426950216293335f);
 }
 
 LD_F1(fast_exp10f)
 {
-    return __nvvm_ex2_approx_f(x * 3.3219280242919922f);
+    return LD_FORM_f(ex2_approx, x * 3.3219280242919922f);
 }
 
 LD_F1(fast_log2f)
 {
-    return __nvvm_lg2_approx_f(x);
+    return LD_FORM_f(lg2_approx, x);
 }
 
 LD_F1(fast_logf)
 {
-    return __nvvm_lg2_approx_f(x) * 0.69314718246459961f;
+    return LD_FORM_f(lg2_approx, x) * 0.69314718246459961f;
 }
 
 LD_F1(fast_log10f)
 {
-    return __nvvm_lg2_approx_f(x) * 0.30103000998497009f;
+    return LD_FORM_f(lg2_approx, x) * 0.30103000998497009f;
 }
 
 /* From sm_75 on. */
@@ -192,7 +199,7 @@ LD_F1(fast_tanhf)
 
 LD_F2(fast_powf)
 {
-    return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));
+    return LD_FORM_f(ex2_approx, y * LD_FORM_f(lg2_approx, x));
 }
 
 /* libcu++ declares it for host and device by itself; include/cuda/heddle/device.h says when. */

@@ -107,7 +107,7 @@ LD_F1(tanhf)
 
 LD_F1(asinhf)
 {
-    return (float)__nv_asinh((double)x);
+    return (float)__nv_asinh((double)ld_flush(x));
 }
 
 LD_F1(acoshf)

@@ -132,6 +132,7 @@ LD_F1(logf)
 {
     int e;
     float rest;
+    x = ld_flush(x);
     if (!ordinary_float(x))
         return (float)special((double)x);
     float f = split_float(x, &e, &rest), k = (float)e;
@@ -142,6 +143,7 @@ LD_F1(log2f)
 {
     int e;
     float rest;
+    x = ld_flush(x);
     if (!ordinary_float(x))
         return (float)special((double)x);
     float f = split_float(x, &e, &rest);
@@ -152,6 +154,7 @@ LD_F1(log10f)
 {
     int e;
     float rest;
+    x = ld_flush(x);
     if (!ordinary_float(x))
         return (float)special((double)x);
     float f = split_float(x, &e, &rest);

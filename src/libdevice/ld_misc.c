@@ -18,6 +18,14 @@ LD_D2(copysign)
 
 LD_F2(copysignf)
 {
+#if LD_DEVICE
+    /* LLVM would make it of abs.ftz; the instruction leaves all bits but the sign as they are. */
+    if (LD_FTZ) {
+        float r;
+        __asm__("copysign.f32 %0, %1, %2;" : "=f"(r) : "f"(y), "f"(x));
+        return r;
+    }
+#endif
     return __builtin_copysignf(x, y);
 }
 
@@ -113,7 +121,7 @@ LD_FN(double, __nv_frexp, double x, int *out_exponent)
 
 LD_FN(float, __nv_frexpf, float x, int *out_exponent)
 {
-    return (float)__nv_frexp((double)x, out_exponent);
+    return (float)__nv_frexp((double)ld_flush(x), out_exponent);
 }
 
 /* x 2^n, rounded once: the two outer factors are exact unless the result leaves the range. */
@@ -212,8 +220,26 @@ LD_D2(nextafter)
     return ld_from_bits((x < y) == (x > 0.0) ? u + 1 : u - 1);
 }
 
+/* Without subnormals the smallest number is a normal one. */
+static float next_flushed(float x, float y)
+{
+    const float smallest = 1.17549435e-38f;
+
+    x = ld_flush(x);
+    y = ld_flush(y);
+    if (x != x || y != y)
+        return x + y;
+    if (x == y)
+        return y;
+    if (x == 0.0f)
+        return ld_from_bitsf(ld_bitsf(smallest) | (ld_bitsf(y) & 0x80000000u));
+    return ld_flush(ld_from_bitsf((x < y) == (x > 0.0f) ? ld_bitsf(x) + 1 : ld_bitsf(x) - 1));
+}
+
 LD_F2(nextafterf)
 {
+    if (LD_FTZ)
+        return next_flushed(x, y);
     if (x != x || y != y)
         return x + y;
     if (x == y)

@@ -121,7 +121,7 @@ LD_D1(rcbrt)
 
 LD_F1(cbrtf)
 {
-    return (float)__nv_cbrt((double)x);
+    return (float)__nv_cbrt((double)ld_flush(x));
 }
 
 LD_F1(rcbrtf)

@@ -212,6 +212,7 @@ static float with_quadrant_float(float r, int quadrant)
 LD_F1(sinf)
 {
     int q;
+    x = ld_flush(x);
     float r = reduce_float(x, &q);
     return x == 0.0f ? x : with_quadrant_float(r, q);
 }
@@ -226,6 +227,7 @@ LD_F1(cosf)
 LD_FN(void, __nv_sincosf, float x, float *out_sin, float *out_cos)
 {
     int q;
+    x = ld_flush(x);
     float r = reduce_float(x, &q);
     *out_sin = x == 0.0f ? x : with_quadrant_float(r, q);
     *out_cos = with_quadrant_float(r, q + 1);
@@ -234,6 +236,7 @@ LD_FN(void, __nv_sincosf, float x, float *out_sin, float *out_cos)
 LD_F1(tanf)
 {
     int q;
+    x = ld_flush(x);
     float r = reduce_float(x, &q);
     if (x == 0.0f)
         return x;

@@ -621,6 +621,12 @@ struct ptx_target {
 
 #define PTX_MAX_TARGETS 8
 
+/*
+ * Of a version, major and minor. It is the vendor's text, from which programs (XLA) read the newest
+ * version that they may write: CUDA 13.0's.
+ */
+#define PTX_UNSUPPORTED_VERSION "Unsupported .version %u.%u; current version is '9.0'"
+
 struct ptx_module {
     struct hd_str name;
     uint16_t version_major, version_minor;

@@ -85,8 +85,8 @@ static enum hd_status parse_version(struct ptx_parser *p)
     if (tok->kind != PTX_TOK_F64 || tok->len > 8 || sscanf(text, "%3u.%3u", &major, &minor) != 2)
         return ptx_expected(p, "a version such as 8.5");
     if (major < 1 || major > 9)
-        return hd_error(HD_BAD_VERSION, "%s:%u:%u: PTX version %u.%u is not supported (1.0 to 9.x)",
-                        p->lex.name, tok->line, tok->col, major, minor);
+        return hd_error(HD_BAD_VERSION, "%s:%u:%u: " PTX_UNSUPPORTED_VERSION, p->lex.name,
+                        tok->line, tok->col, major, minor);
     m->version_major = (uint16_t)major;
     m->version_minor = (uint16_t)minor;
     return ptx_next(p);

@@ -80,8 +80,8 @@ static enum hd_status version_check(const struct ptx_module *module)
 {
     if (ptxas_version_known(module->version_major, module->version_minor))
         return HD_OK;
-    return hd_error(HD_BAD_VERSION, "%.*s:1:1: Unsupported .version %u.%u",
-                    HD_STR_ARG(module->name), module->version_major, module->version_minor);
+    return hd_error(HD_BAD_VERSION, "%.*s:1:1: " PTX_UNSUPPORTED_VERSION, HD_STR_ARG(module->name),
+                    module->version_major, module->version_minor);
 }
 
 static enum hd_status list_add(struct ptxas *p, const struct ptxas_input *input,
@@ -126,7 +126,7 @@ static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *inpu
     if (status == HD_OK)
         status = list_add(p, input, module, list);
     if (status != HD_OK)
-        ptxas_say_status(p);
+        ptxas_say_status(p, status);
     hd_arena_fini(&arena);
     return status;
 }
@@ -228,7 +228,7 @@ static enum hd_status kernel_look(struct ptxas *p, struct compile_program *progr
         ir_module_destroy(module);
     }
     if (status != HD_OK) {
-        ptxas_say_status(p);
+        ptxas_say_status(p, status);
         return status == HD_NO_MEMORY ? status : HD_OK;
     }
     if (p->options.verbose)
@@ -306,7 +306,7 @@ static void undefined_check(struct ptxas *p, struct compile_program *program)
 static void refused(void *user, enum hd_status status)
 {
     if (status != HD_UNRESOLVED)
-        ptxas_say_status(user);
+        ptxas_say_status(user, status);
 }
 
 static enum hd_status program_check(struct ptxas *p, struct compile_program *program)
@@ -336,7 +336,7 @@ static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *l
         compile_program_destroy(program);
     }
     if (status != HD_OK)
-        ptxas_say_status(p);
+        ptxas_say_status(p, status);
     return status;
 }
 

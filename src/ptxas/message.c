@@ -51,8 +51,9 @@ static unsigned place_read(const char *at, const char **out_text)
     return line;
 }
 
-void ptxas_say_status(struct ptxas *p)
+void ptxas_say_status(struct ptxas *p, enum hd_status status)
 {
+    enum ptxas_severity severity = status == HD_BAD_VERSION ? PTXAS_FATAL : PTXAS_ERROR;
     const char *message = hd_error_message();
 
     p->failed = true;
@@ -63,9 +64,9 @@ void ptxas_say_status(struct ptxas *p)
 
         if (!text)
             continue;
-        hd_buf_printf(&p->error, "ptxas %s, line %u; %s : %s\n", name, line,
-                      severities[PTXAS_ERROR], text);
+        hd_buf_printf(&p->error, "ptxas %s, line %u; %s : %s\n", name, line, severities[severity],
+                      text);
         return;
     }
-    ptxas_say(p, PTXAS_ERROR, "%s", message);
+    ptxas_say(p, severity, "%s", message);
 }

@@ -103,6 +103,6 @@ enum ptxas_severity { PTXAS_INFO, PTXAS_WARNING, PTXAS_ERROR, PTXAS_FATAL };
 
 void ptxas_say(struct ptxas *p, enum ptxas_severity severity, const char *fmt, ...) HD_PRINTF(3, 4);
 /* The calling thread's last error, whose text begins with the input's name and maybe a line. */
-void ptxas_say_status(struct ptxas *p);
+void ptxas_say_status(struct ptxas *p, enum hd_status status);
 
 #endif

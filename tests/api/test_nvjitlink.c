@@ -23,6 +23,7 @@ static const char other_ptx[] =
          "  .reg .b32 v; ld.param.b32 v, [x]; add.u32 v, v, v; st.param.b32 [r], v; ret;\n}\n";
 static const char kernel_ptx[] = HEAD ".visible .entry k(.param .u64 p) { ret; }\n";
 static const char bad_ptx[] = HEAD ".visible .entry k()\n{\n  frob.u32 %r1;\n  ret;\n}\n";
+static const char future_ptx[] = ".version 99.99\n.target sm_80\n.address_size 64\n";
 static const char newer_ptx[] = ".version 8.6\n.target sm_100\n.address_size 64\n"
                                 ".visible .entry k() { ret; }\n";
 
@@ -246,6 +247,8 @@ static void test_inputs(void)
     nvJitLinkHandle link = create_90();
 
     refuse_input(NVJITLINK_INPUT_PTX, bad_ptx, NVJITLINK_ERROR_PTX_COMPILE, "in.x:6:");
+    refuse_input(NVJITLINK_INPUT_PTX, future_ptx, NVJITLINK_ERROR_PTX_COMPILE,
+                 "Unsupported .version 99.99; current version is '9.0'");
     refuse_input(NVJITLINK_INPUT_PTX, newer_ptx, NVJITLINK_ERROR_PTX_COMPILE, "sm_100");
     for (int type = NVJITLINK_INPUT_CUBIN; type <= NVJITLINK_INPUT_LIBRARY; type++)
         if (type != NVJITLINK_INPUT_LTOIR && type != NVJITLINK_INPUT_PTX)

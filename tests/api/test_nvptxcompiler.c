@@ -149,7 +149,8 @@ static void test_refused(void)
     refused(bad_ptx, NULL, failure, "ptxas application ptx input, line 6; error   : ");
     refused(bad_ptx, NULL, failure, "ptxas fatal   : Ptx assembly aborted due to errors");
     refused(calls_ptx, NULL, failure, "'f'");
-    refused(future_ptx, NULL, NVPTXCOMPILE_ERROR_UNSUPPORTED_PTX_VERSION, ".version 9.9");
+    refused(future_ptx, NULL, NVPTXCOMPILE_ERROR_UNSUPPORTED_PTX_VERSION,
+            "fatal   : Unsupported .version 9.9; current version is '9.0'");
     refused(good_ptx, "--frob", failure, "ptxas fatal   : Unknown option '-frob'");
     refused(good_ptx, "k.ptx", failure, "Unknown option 'k.ptx'");
     refused(good_ptx, "-optf=file", failure, "Unknown option 'optf=file'");

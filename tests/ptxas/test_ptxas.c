@@ -82,7 +82,13 @@ static void test_messages(void)
     job = (struct job){"", HEAD "frob\n", 1, {"-arch=sm_90"}};
     says(&job, HD_BAD_PTX, "ptxas , line 4; error   : ");
     job = (struct job){"future", ".version 9.9\n.target sm_80\n", 1, {"-arch=sm_90"}};
-    says(&job, HD_BAD_VERSION, "ptxas future, line 1; error   : Unsupported .version 9.9");
+    says(&job, HD_BAD_VERSION,
+         "ptxas future, line 1; fatal   : Unsupported .version 9.9; "
+         "current version is '9.0'");
+    job = (struct job){"far", ".version 99.99\n.target sm_80\n", 1, {"-arch=sm_90"}};
+    says(&job, HD_BAD_VERSION,
+         "ptxas far, line 1; fatal   : Unsupported .version 99.99; "
+         "current version is '9.0'");
 }
 
 /* The lowering goes on behind an error. */

@@ -141,7 +141,7 @@ COMMANDS = [
     ("mismatch.ptx", FAILED, "ptxas mismatch.ptx, line 12; error   : "),
     ("good.ptx unknown.ptx", FAILED, "ptxas unknown.ptx, line 12; error   : "),
     ("nobody.ptx", FAILED, "ptxas nobody.ptx, line 1; "), ("empty.ptx", FAILED, "ptxas empty.ptx, line 1; "),
-    ("future.ptx", FAILED, "Unsupported .version 9.9"),
+    ("future.ptx", FAILED, "ptxas future.ptx, line 1; fatal   : Unsupported .version 9.9; current version is '9.0'"),
     ("good.ptx good.ptx", FAILED, "ptxas good.ptx, line 4; error   : "),
     ("calls.ptx", FAILED, "'helper'"), ("-c calls.ptx", OK, ""), ("-ewp calls.ptx", OK, ""),
     ("-arch=sm_80 shared.ptx", FAILED, ""),

@@ -70,6 +70,7 @@ static bool stdin_read(struct hd_buf *out)
 static bool input_read(struct ptxas *p, const char *path)
 {
     struct hd_buf text;
+    enum hd_status status;
     bool good;
 
     hd_buf_init(&text);
@@ -77,8 +78,8 @@ static bool input_read(struct ptxas *p, const char *path)
                                   : hd_file_read(path, INPUT_MAX_B, &text) == HD_OK;
     if (!good)
         ptxas_say(p, PTXAS_FATAL, "Input file '%s' could not be opened", path);
-    else if (ptxas_input_add(p, path, text.ptr ? text.ptr : "", text.len) != HD_OK)
-        ptxas_say_status(p);
+    else if ((status = ptxas_input_add(p, path, text.ptr ? text.ptr : "", text.len)) != HD_OK)
+        ptxas_say_status(p, status);
     hd_buf_fini(&text);
     return !p->failed;
 }

@@ -2,7 +2,7 @@
  * Children of fork(). CUDA is not to be used in the child of a process that has initialised it, and
  * here it cannot be: the child has no workers, and device memory is shared with its parent. Calls
  * answer CUDA_ERROR_NOT_INITIALIZED there (cudaErrorInitializationError), exit() waits for nobody,
- * and no thread's end gives anything back. docs/decisions/0144-children-of-fork.md
+ * and no thread's end gives anything back. docs/decisions/0145-children-of-fork.md
  *
  * Until the program has initialised CUDA its children may, also when it has opened devices to look
  * at them (NVML): then they open their own.

@@ -64,7 +64,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "count", "prof", "requests"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "dev/cpu", "core", "san", "count", "prof", "requests"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

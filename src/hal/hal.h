@@ -40,7 +40,6 @@
 #include "base/lock.h"
 #include "base/status.h"
 #include "hal/packet.h"
-#include "heddle/native.h"
 #include "registry/use.h"
 
 struct ir_module;
@@ -49,6 +48,8 @@ struct ir_observer;
 struct ir_runtime_io;
 struct ir_texture;
 struct ir_replicas;
+
+struct heddle_native_call;
 
 struct hal_device;
 struct hal_domain;
@@ -337,7 +338,7 @@ struct hal_kernel_info {
  */
 struct hal_native {
     const char *name;
-    heddle_native_fn *function;
+    int (*function)(struct heddle_native_call *call);
     void *user;
     uint64_t tile_ns; /* 0: not known */
     uint32_t flags;   /* enum heddle_native_flag */

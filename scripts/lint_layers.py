@@ -33,7 +33,7 @@ MODULES = {
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir", "registry"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir", "registry", "model", "analysis"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir", "registry", "model", "analysis"}),
-    "dev/remote": ("a device in a process of its own", {"hal", "ir", "registry"}),
+    "dev/remote": ("a device in a process of its own", {"hal", "ir", "model", "registry"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp", "dev/remote"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "model", "analysis", "hal"}),
     "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
@@ -66,7 +66,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "count", "prof", "requests"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "dev/cpu", "core", "san", "count", "prof", "requests"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

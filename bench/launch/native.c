@@ -61,7 +61,7 @@ static CUfunction native(unsigned flags)
     CUfunction function;
 
     check(heddle_native_register(&desc, &kernel));
-    check(heddle_native_function(kernel, &function));
+    check(heddle_native_get_function(kernel, &function));
     return function;
 }
 

@@ -15,7 +15,7 @@
  *         .function = scale, .ptx = text, .entry = "scale", .tile_ns = 200};
  *     struct heddle_native_kernel *kernel;
  *     CUfunction f;
- *     if (!heddle_native_register(&desc, &kernel) && !heddle_native_function(kernel, &f))
+ *     if (!heddle_native_register(&desc, &kernel) && !heddle_native_get_function(kernel, &f))
  *         cuLaunchKernel(f, tiles, 1, 1, 1, 1, 1, 0, stream, params, NULL);
  *
  * The runtime takes the CUfunction, too: it is a cudaFunction_t, cudaLaunchKernel() launches it.
@@ -55,8 +55,8 @@
  * the program has for these signals do not see those from inside. exit(), abort() and what else
  * ends the process end it.
  *
- * Nobody can stop a function midway: cancelling work (cuCtxDestroy, a reset, the end of the
- * process) waits for it; tiles that have not begun are left out.
+ * Nobody can stop a function midway: cancelling work (cuCtxDestroy, a reset) waits for it, the end
+ * of the process does so for a while; tiles that have not begun are left out.
  *
  * Not for native kernels, refused by name: cooperative launches, clusters, launches by kernels and
  * graphs that kernels launch. `heddle check` and kernel counters do not look into them, a debugger
@@ -137,8 +137,9 @@ int heddle_native_register(const struct heddle_native *desc,
  * As a CUfunction of the current context, and as a CUkernel, which is of none. They stay valid
  * until the context is destroyed, and the kernel unregistered.
  */
-int heddle_native_function(struct heddle_native_kernel *kernel, struct CUfunc_st **out_function);
-int heddle_native_kernel(struct heddle_native_kernel *kernel, struct CUkern_st **out_kernel);
+int heddle_native_get_function(struct heddle_native_kernel *kernel,
+                               struct CUfunc_st **out_function);
+int heddle_native_get_kernel(struct heddle_native_kernel *kernel, struct CUkern_st **out_kernel);
 /*
  * Waits for the work of all contexts that used it. When it returns the function is not called any
  * more, so its library may be unloaded. Graphs that have it as a node fail when they come to it.

@@ -173,7 +173,8 @@ struct heddle_kernel {
     uint32_t regs;    /* per thread, an estimate */
     uint32_t max_threads;
     uint64_t static_shared_B;
-    uint64_t local_B; /* per thread */
+    uint64_t local_B;   /* per thread */
+    uint32_t is_native; /* a function of the host (heddle/native.h) */
 };
 
 /* What a packet does; members that its operation does not have are 0. */

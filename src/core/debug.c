@@ -12,6 +12,7 @@
 #include "dbg/dbg.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
+#include "san/san.h"
 
 /*
  * Kernels that have a debuggable form: which of the two a launch takes that begins follows what the
@@ -132,7 +133,14 @@ static void instead_set(struct core_function *f, const struct hal_dispatch *p,
 /* Said once for each kernel. */
 static struct hal_kernel *native_chosen(struct core_function *f)
 {
-    if (dbg_is_active() && !atomic_exchange(&f->was_named, true))
+    bool is_checked = san_observer() != NULL;
+
+    if ((!is_checked && !dbg_is_active()) || atomic_exchange(&f->was_named, true))
+        return f->kernel;
+    if (is_checked)
+        hd_log("kernel %s is native, a function of the host: the checker does not look into it",
+               f->entry->name);
+    else
         dbg_say("heddle: kernel %s is native, a function of the host: the debugger does not stop "
                 "in it",
                 f->entry->name);

@@ -12,6 +12,7 @@
 #include "core/core.h"
 #include "dbg/dbg.h"
 #include "hal/hal.h"
+#include "heddle/native.h"
 #include "obj/fatbin.h"
 #include "san/san.h"
 

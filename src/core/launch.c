@@ -6,6 +6,7 @@
 #include "core/counted.h"
 #include "core/family.h"
 #include "hal/hal.h"
+#include "heddle/native.h"
 #include "san/san.h"
 
 /* How long a stream does not get on before a launch call returns that would wait for it. */

@@ -58,7 +58,8 @@ static struct noted *noted_create(struct hal_device *device, uint64_t id)
                                            .regs = info.regs,
                                            .max_threads = info.max_threads,
                                            .static_shared_B = info.shared_B,
-                                           .local_B = info.local_B};
+                                           .local_B = info.local_B,
+                                           .is_native = entry->native && device->ops->native_get};
     return noted;
 }
 

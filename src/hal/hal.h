@@ -41,10 +41,11 @@
 #include "base/status.h"
 #include "hal/client.h"
 #include "hal/packet.h"
-#include "heddle/native.h"
 #include "registry/use.h"
 
 struct ir_module;
+
+struct heddle_native_call;
 
 struct hal_device;
 struct hal_domain;
@@ -315,7 +316,7 @@ struct hal_kernel_info {
  */
 struct hal_native {
     const char *name;
-    heddle_native_fn *function;
+    int (*function)(struct heddle_native_call *call);
     void *user;
     uint64_t tile_ns; /* 0: not known */
     uint32_t flags;   /* enum heddle_native_flag */

@@ -53,9 +53,12 @@ static bool changes_memory(uint32_t op)
 
 static void on_packet(const struct heddle_event *e)
 {
+    const struct heddle_kernel *kernel = e->packet.work ? e->packet.work->kernel : NULL;
     struct pending *p;
     bool kept = false;
 
+    if (kernel && kernel->is_native)
+        lose_track(); /* nobody knows what its function writes */
     if (!changes_memory(e->packet.op))
         return;
     p = hd_new(struct pending);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
@@ -169,7 +170,7 @@ static CUfunction function_of(struct heddle_native_kernel *kernel)
 {
     CUfunction f = NULL;
 
-    if (heddle_native_function(kernel, &f))
+    if (heddle_native_get_function(kernel, &f))
         abort();
     return f;
 }
@@ -264,7 +265,7 @@ static void test_kernel_handle(void)
     CUkernel handle;
     int blocks = 0;
 
-    success(heddle_native_kernel(kernel, &handle), "as a CUkernel");
+    success(heddle_native_get_kernel(kernel, &handle), "as a CUkernel");
     clear();
     success(launch((CUfunction)handle, GRID, NULL, 5, 0), "launched by it");
     eq_u64(wrong(5), 0, "ran");
@@ -306,7 +307,7 @@ static void test_only_native(void)
     CUfunction f;
 
     success(heddle_native_register(&desc, &kernel), "without PTX");
-    success(heddle_native_function(kernel, &f), "as a function");
+    success(heddle_native_get_function(kernel, &f), "as a function");
     clear();
     eq_u64(cuLaunchKernel(f, GRID, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
            is_native ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, "launched, where it can be");
@@ -652,6 +653,42 @@ static void test_failure(unsigned i, uint32_t flags)
     success(heddle_native_unregister(kernel), "unregistered");
 }
 
+/* ---- the end of a process */
+
+static void count_call(void *calls_made)
+{
+    atomic_fetch_add((_Atomic unsigned *)calls_made, 1);
+}
+
+/* Host calls had threads, which a child does not have; it ends, and the parent goes on. */
+static void test_fork(void)
+{
+    static _Atomic unsigned made;
+    CUstream streams[4];
+    int status = -1;
+    pid_t child;
+
+    for (unsigned i = 0; i < 4; i++) {
+        success(cuStreamCreate(&streams[i], 1), "stream");
+        success(cuLaunchHostFunc(streams[i], count_call, &made), "a host call");
+    }
+    success(cuCtxSynchronize(), "of each");
+    eq_u64(atomic_load(&made), 4, "were made");
+    fflush(NULL);
+    child = fork();
+    if (!child) {
+        alarm(60);
+        exit(7);
+    }
+    waitpid(child, &status, 0);
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "a child ends by exit()");
+    success(cuLaunchHostFunc(streams[0], count_call, &made), "a host call");
+    success(cuStreamSynchronize(streams[0]), "of the parent");
+    eq_u64(atomic_load(&made), 5, "is made");
+    for (unsigned i = 0; i < 4; i++)
+        success(cuStreamDestroy_v2(streams[i]), "stream destroyed");
+}
+
 int main(void)
 {
     const char *device = getenv("HEDDLE_DEVICE");
@@ -686,6 +723,7 @@ int main(void)
             test_failure(i, HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_RECOVERS);
         }
     }
+    test_fork();
     (void)cuCtxDestroy_v2(ctx);
     return done();
 }

@@ -146,6 +146,7 @@ static int far_main(char **args)
                                               .kernel = f.kernel,
                                               .grid = {1, 1, 1},
                                               .block = {1, 1, 1}}};
+    union hal_packet own = indirect;
     union hal_packet outside = sem(HAL_OP_SIGNAL, 1u << 20, 1), odd = sem(HAL_OP_SIGNAL, 0, 1);
     union hal_packet local = sem(HAL_OP_SIGNAL, 8, 1), nop = {.head = {.reserved = 1}};
 
@@ -154,15 +155,16 @@ static int far_main(char **args)
     f.memory = map((int)strtol(args[1], NULL, 10), MEMORY_B);
     f.fault = map((int)strtol(args[2], NULL, 10), sizeof(*f.fault));
     f.semaphores = map((int)strtol(args[3], NULL, 10), 4096);
+    own.head.flags = HAL_FLAG_CALLER;
     odd.sem.region = 3;
     local.sem.region = 0;
     if (part == 0) {
         far_work(&f);
         far_order(&f);
     } else {
-        const union hal_packet packets[] = {call, outside, odd, local, nop, indirect};
-        const char *const words[] = {"host_call", "region 1", "region 3",
-                                     "region 0",  "reserved", "indirect"};
+        const union hal_packet packets[] = {call, outside, odd, local, nop, indirect, own};
+        const char *const words[] = {"host_call", "region 1", "region 3",  "region 0",
+                                     "reserved",  "indirect", "its caller"};
 
         far_fault(&f, packets[part - 1], words[part - 1]);
     }
@@ -257,7 +259,7 @@ static void test_device(const struct hal_backend *backend, struct ir_module *ir)
                !ops->mem_map(n.memory, n.va, 0, MEMORY_B, HAL_PROT_READ_WRITE) &&
                !ops->mem_export(n.memory, &n.memory_fd),
            "%s: kernel and memory", n.name))
-        for (unsigned part = 0; part <= 6; part++)
+        for (unsigned part = 0; part <= 7; part++)
             serve(&n, part);
     close(n.memory_fd);
     ops->mem_unmap(n.memory, n.va, MEMORY_B);

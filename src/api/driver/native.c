@@ -66,12 +66,13 @@ HD_EXPORT int heddle_native_register(const struct heddle_native *desc,
     return result;
 }
 
-HD_EXPORT int heddle_native_function(struct heddle_native_kernel *native, CUfunction *out_function)
+HD_EXPORT int heddle_native_get_function(struct heddle_native_kernel *native,
+                                         CUfunction *out_function)
 {
     struct core_function *function;
     enum hd_status status;
 
-    API_CALL(heddle_native_function);
+    API_CALL(heddle_native_get_function);
     API_CHECK(native && out_function);
     API_CONTEXT(ctx);
     status = core_kernel_function(native->kernel, ctx, &function);
@@ -80,9 +81,9 @@ HD_EXPORT int heddle_native_function(struct heddle_native_kernel *native, CUfunc
     return drv_code_result(api_name_, status);
 }
 
-HD_EXPORT int heddle_native_kernel(struct heddle_native_kernel *native, CUkernel *out_kernel)
+HD_EXPORT int heddle_native_get_kernel(struct heddle_native_kernel *native, CUkernel *out_kernel)
 {
-    API_CALL(heddle_native_kernel);
+    API_CALL(heddle_native_get_kernel);
     API_CHECK(native && out_kernel);
     *out_kernel = core_kernel_handle(native->kernel);
     return CUDA_SUCCESS;

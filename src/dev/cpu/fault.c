@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "base/fault_hook.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/sample.h"
 #include "dev/cpu/signals.h"
@@ -223,6 +224,9 @@ static bool take_signal(int sig, siginfo_t *info, void *context)
     }
     if (sig == CPU_SIGNAL_CANCEL || jit_crash_take(sig) || !active || info->si_code <= 0)
         return false;
+    /* To a native function the checker's closed pages are what they are to the host. */
+    if (g->job->native && hd_fault_hook_take(sig, info, context))
+        return true;
     leave_from_handler(g, signal_status(sig, info, context), (uintptr_t)info->si_addr, context);
     g->signal = sig;
     return true;

@@ -12,6 +12,7 @@
 
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/queue.h"
+#include "heddle/native.h"
 
 /* The HAL's op. */
 enum hd_status cpu_native_get(struct hal_module *module, uint32_t index,

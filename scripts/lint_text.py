@@ -14,6 +14,9 @@ C_ENDINGS = (".c", ".h")
 TEXT_ENDINGS = C_ENDINGS + (".def", ".inc", ".cu", ".py", ".md", ".build", ".sh")
 COLUMNS = 100
 REMINDER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+# src/ reads the environment through base/env.h, which knows about raised privileges.
+ENVIRONMENT = re.compile(r"\b(secure_)?getenv\s*\(|\benviron\b")
+READS_ENVIRONMENT = {"src/base/env.c", "src/clang/clang.c", "src/preload/preload.c"}
 LITERAL = re.compile(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])*\'')
 
 
@@ -54,6 +57,8 @@ def check_c(path, lines):
             code = code[:code.index("/*")]
         if "//" in code:
             yield number, "// comment; write /* */"
+        if path.startswith("src/") and path not in READS_ENVIRONMENT and ENVIRONMENT.search(code):
+            yield number, "environment; use hd_env() or hd_env_of_system()"
     if path.endswith(".h") and path.startswith("src/"):
         guard = "HD_" + re.sub(r"[^A-Za-z0-9]", "_", path[len("src/"):]).upper()
         if not any(line.startswith(f"#ifndef {guard}") or f"defined({guard})" in line for line in lines):

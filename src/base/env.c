@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -35,9 +36,19 @@ static const struct env_row *find_row(struct hd_str name)
     return NULL;
 }
 
+bool hd_env_is_foreign(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+const char *hd_env_of_system(const char *name)
+{
+    return hd_env_is_foreign() ? NULL : getenv(name);
+}
+
 const char *hd_env(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = hd_env_of_system(name);
 
     assert(find_row(hd_str_from(name)));
     return value && value[0] ? value : NULL;
@@ -248,7 +259,7 @@ static bool is_known(struct hd_str name)
 void hd_env_warn(void)
 {
     hd_debug_check();
-    for (char **at = environ; at && *at; at++) {
+    for (char **at = environ; at && *at && !hd_env_is_foreign(); at++) {
         struct hd_str name = {*at, strcspn(*at, "=")};
         if (hd_str_starts(name, "HEDDLE_") && name.len <= NAME_MAX_B && !is_known(name))
             warn_unknown(name);

@@ -6,6 +6,10 @@
  * hd_env_check() when they start and refuse to go on, with a message that names variable, value
  * and what is possible. Readers may therefore rely on the form of what they read.
  *
+ * A program with raised privileges (setuid, setgid, file capabilities: AT_SECURE) is run by
+ * somebody with less rights than it has. Variables name files, folders, libraries and programs, so
+ * none is read there, as if all were unset. All of src/ reads the environment here, as lint checks.
+ *
  * Threads: getenv()'s rules; nothing here writes the environment.
  */
 #ifndef HD_BASE_ENV_H
@@ -78,8 +82,13 @@ enum hd_env_kind {
     X("HEDDLE_CORPUS")                                                                             \
     X("HEDDLE_CORPUS_TABLES")
 
-/* getenv() for a variable of the table; NULL when unset or empty. */
+/* Are privileges raised, and the environment that of somebody else? */
+bool hd_env_is_foreign(void);
+/* A variable of the table; NULL when unset or empty. */
 const char *hd_env(const char *name);
+/* One of the system or of another project, as PATH and HOME, or one for which empty is a value;
+ * NULL when unset. */
+const char *hd_env_of_system(const char *name);
 
 /* The value of a COUNT or SIZE; false, *out_value untouched, when unset or not allowed. */
 bool hd_env_u64(const char *name, uint64_t *out_value);

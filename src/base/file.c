@@ -44,17 +44,31 @@ static enum hd_status file_read_fd(int fd, const char *path, size_t max_B, struc
     return out_buf->failed ? hd_error(HD_NO_MEMORY, "read %s: out of memory", path) : HD_OK;
 }
 
-enum hd_status hd_file_read(const char *path, size_t max_B, struct hd_buf *out_buf)
+static enum hd_status file_read(const char *path, int flags, size_t max_B, struct hd_buf *out_buf)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    enum hd_status status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    enum hd_status status = HD_OK;
+    struct stat info;
 
     hd_buf_clear(out_buf);
     if (fd < 0)
         return file_error("open", path);
-    status = file_read_fd(fd, path, max_B, out_buf);
+    if (flags && (fstat(fd, &info) || !S_ISREG(info.st_mode)))
+        status = hd_error(HD_IO, "read %s: it is no regular file", path);
+    if (status == HD_OK)
+        status = file_read_fd(fd, path, max_B, out_buf);
     close(fd);
     return status;
+}
+
+enum hd_status hd_file_read(const char *path, size_t max_B, struct hd_buf *out_buf)
+{
+    return file_read(path, 0, max_B, out_buf);
+}
+
+enum hd_status hd_file_read_kept(const char *path, size_t max_B, struct hd_buf *out_buf)
+{
+    return file_read(path, O_NONBLOCK, max_B, out_buf);
 }
 
 static enum hd_status file_write_fd(int fd, const char *path, const char *bytes, size_t len)

@@ -150,6 +150,16 @@ void hd_debug_check(void)
     }
 }
 
+int hd_log_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    return fd;
+}
+
 /* Before main(), and before the constructors of modules that log. */
 __attribute__((constructor(101))) static void log_from_env(void)
 {
@@ -159,7 +169,7 @@ __attribute__((constructor(101))) static void log_from_env(void)
 
     hd_buf_init(&why);
     if (path && hd_env_allows("HEDDLE_LOG", path, &why)) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        int fd = hd_log_open(path);
         if (fd >= 0)
             log_fd = fd;
         else

@@ -64,6 +64,10 @@ void hd_log_debug(enum hd_debug_flag flag, const char *fmt, ...) HD_PRINTF(2, 3)
 /* Multi-line dump with a heading, when the flag is set. */
 void hd_log_dump(enum hd_debug_flag flag, const char *heading, const char *text);
 
+/* Opens a file to append to; a FIFO that nobody reads is an error (ENXIO), and never waited for. -1
+ * and errno. */
+int hd_log_open(const char *path);
+
 /* Sets flags from a comma list ("jit,ir"); other words are passed over. */
 void hd_debug_parse(const char *list);
 /* Says which words of HEDDLE_DEBUG are no flags, and prints the table when one is `help`. */

@@ -53,6 +53,10 @@ void hd_uuid_text(const uint8_t uuid[16], char out_text[HD_UUID_TEXT_B]);
 
 /* Reads a whole file of up to max_B bytes. HD_NOT_FOUND, HD_IO, HD_NO_MEMORY. */
 enum hd_status hd_file_read(const char *path, size_t max_B, struct hd_buf *out_buf) HD_MUST_CHECK;
+/* The same of what ourselves keep (configuration, reports): HD_IO for a FIFO, device or folder that
+ * somebody put in its place; never waits. */
+enum hd_status hd_file_read_kept(const char *path, size_t max_B, struct hd_buf *out_buf)
+    HD_MUST_CHECK;
 /* Writes atomically: a temporary file in the same directory, then rename. */
 enum hd_status hd_file_write(const char *path, const void *bytes, size_t len) HD_MUST_CHECK;
 

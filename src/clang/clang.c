@@ -95,7 +95,7 @@ static void look(void)
     if (own && strchr(own, '/'))
         (void)snprintf(found, sizeof(found), "%s", own);
     else
-        look_along(getenv("PATH"), own ? own : "clang++-19");
+        look_along(hd_env_of_system("PATH"), own ? own : "clang++-19");
     if (!own && !found[0])
         look_along("/usr/bin:/usr/local/bin", "clang++-19");
     if (!own && !found[0])
@@ -143,12 +143,13 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words)
 
 /* ---- running it */
 
-/* The environment without what was preloaded into this process; NULL: no memory. */
+/* The environment without what was preloaded into this process; NULL: no memory. With raised
+ * privileges nothing: CPATH and others would have clang read what they name. */
 static char **environment_make(void)
 {
     size_t n = 0, kept = 0;
 
-    while (environ[n])
+    while (environ[n] && !hd_env_is_foreign())
         n++;
     char **own = hd_alloc_array(n + 1, sizeof(*own));
     for (size_t i = 0; own && i < n; i++)

@@ -80,6 +80,7 @@ static uint64_t memory_size_B(unsigned count)
 {
     uint64_t size_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
 
+    size_B = HD_MIN(size_B, core_space_limit_B() / 4);
     size_B = size_B / count & ~(uint64_t)((2u << 20) - 1);
     (void)hd_env_u64("HEDDLE_MEMORY", &size_B);
     return size_B;
@@ -108,7 +109,8 @@ static void uuid_make(unsigned index, uint8_t out_uuid[16])
 /* Which devices the program sees: their indices in its order. */
 static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsigned *out_count)
 {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES"); /* empty is not the same as not set */
+    const char *list =
+        hd_env_of_system("CUDA_VISIBLE_DEVICES"); /* empty is not the same as not set */
     uint8_t uuids[CORE_DEVICES_MAX][16];
 
     *out_count = total;
@@ -269,9 +271,15 @@ static void say_why(enum hd_status status)
 {
     static bool said;
 
-    if (status == HD_OK || status == HD_NO_MEMORY || status == HD_NOT_FOUND || said)
+    bool is_limited = core_space_limit_B() != UINT64_MAX;
+
+    if (status == HD_OK || status == HD_NOT_FOUND || said ||
+        (status == HD_NO_MEMORY && !is_limited))
         return;
-    hd_log("no device: %s", hd_error_message());
+    hd_log("no device: %s%s", hd_error_message(),
+           is_limited ? "; the process may not have more addresses (RLIMIT_AS, `ulimit -v`): some "
+                        "4 GiB are needed, and HEDDLE_MEMORY"
+                      : "");
     said = true;
 }
 

@@ -12,6 +12,9 @@
 #define EVENT_NO_TIMING 2u
 #define OBJECT_SHIFT    8
 
+/* Up to here dynamic shared memory fits beside what most kernels have. */
+#define SHARED_ASKED_B (16u << 10)
+
 typedef uint64_t call_fn(const struct core_family_call *call);
 
 /* ---- errors, by thread */
@@ -260,6 +263,36 @@ static uint64_t buffer_create(const struct core_family_call *call,
     return cudaErrorMemoryAllocation;
 }
 
+/*
+ * Does the kernel take such blocks? What the PTX says is known; how much shared memory is left only
+ * when the child was lowered, which the calling thread does when it asks for much.
+ */
+static bool entry_takes(const struct core_family_call *call, const struct core_entry *entry,
+                        const struct core_launch *l)
+{
+    const struct core_device *device = call->ctx->device;
+    const uint32_t *req = entry->reqntid;
+    struct core_function *function;
+    bool fits;
+
+    if (entry->max_threads &&
+        (uint64_t)l->block[0] * l->block[1] * l->block[2] > entry->max_threads)
+        return false;
+    if (req[0] && (l->block[0] != req[0] || l->block[1] != HD_MAX(req[1], 1u) ||
+                   l->block[2] != HD_MAX(req[2], 1u)))
+        return false;
+    if (l->dynamic_smem_B <= SHARED_ASKED_B)
+        return true;
+    if (l->dynamic_smem_B >
+        (uint32_t)device->attributes[CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
+        return false;
+    if (core_module_function_at(call->module, entry->position, &function) != HD_OK)
+        return true; /* told when it is submitted, as all that cannot be known yet */
+    fits = core_function_load(function) != HD_OK || core_launch_check(function, l) == HD_OK;
+    core_function_unref(function);
+    return fits;
+}
+
 static uint64_t launch_check(const struct core_family_call *call,
                              const struct core_family_launch *what)
 {
@@ -267,8 +300,9 @@ static uint64_t launch_check(const struct core_family_call *call,
         return cudaErrorLaunchMaxDepthExceeded;
     if (!what->entry)
         return cudaErrorInvalidDeviceFunction;
-    return core_launch_fits(call->ctx->device, &what->launch) ? cudaSuccess
-                                                              : cudaErrorInvalidConfiguration;
+    if (!core_launch_fits(call->ctx->device, &what->launch))
+        return cudaErrorInvalidConfiguration;
+    return entry_takes(call, what->entry, &what->launch) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* 0, with the reason as the thread's error, when there can be none. */

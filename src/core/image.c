@@ -76,6 +76,9 @@ static void entry_fill(struct core_image *image, const struct ir_func *func)
                                  .params = params,
                                  .params_B = func->param_size_B};
     memcpy(entry->reqntid, func->reqntid, sizeof(entry->reqntid));
+    if (func->maxntid[0])
+        entry->max_threads = (uint64_t)func->maxntid[0] * HD_MAX(func->maxntid[1], 1u) *
+                             HD_MAX(func->maxntid[2], 1u);
     memcpy(entry->cluster, func->reqnctapercluster, sizeof(entry->cluster));
     entry->explicit_cluster = func->explicitcluster;
     entry->blocks_are_clusters = func->blocksareclusters;

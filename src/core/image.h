@@ -35,6 +35,7 @@ struct core_entry {
     const struct core_param *params;
     uint32_t params_B;
     uint32_t reqntid[3];      /* required block; 0 = any */
+    uint64_t max_threads;     /* of a block, by the kernel's launch bounds; 0 = not given */
     uint32_t cluster[3];      /* required cluster; 0 = none */
     bool explicit_cluster;    /* launches must say their cluster size */
     bool blocks_are_clusters; /* grids count clusters */

@@ -1,11 +1,15 @@
 /*
  * The address space: one reserved range in granules of 2 MiB. Free runs of granules are a sorted
  * array: neighbours are found by binary search and always merged. GUARD_B at both ends are never
- * handed out, so an index that is a billion off faults instead of finding the program's memory.
+ * handed out, so an index that is a billion off faults instead of finding the program's memory;
+ * less, where the process may not have so many addresses.
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "core/memory.h"
@@ -41,15 +45,34 @@ bool core_space_overlaps(uint64_t va, uint64_t size_B)
     return va < space.base + core_space_size() && va + size_B > space.base;
 }
 
+uint64_t core_space_limit_B(void)
+{
+    struct rlimit limit;
+    unsigned long long pages = 0;
+    FILE *file;
+
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%llu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    uint64_t used_B = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > used_B ? limit.rlim_cur - used_B : 0;
+}
+
 /* Much more than there is memory: blocks are never moved, so free addresses come in pieces. */
-static void *reserve(uint64_t need_B, uint64_t *out_size_B)
+static void *reserve(uint64_t need_B, uint64_t guard_B, uint64_t *out_size_B)
 {
     void *base = MAP_FAILED;
     uint64_t size_B = HD_MAX(need_B * 4, core_strict() ? STRICT_SPACE_B : (uint64_t)64 << 30);
 
-    size_B += 2 * GUARD_B;
+    /* Where addresses are limited: half of them; code, stacks and the program need some, too. */
+    size_B = HD_MIN(size_B, HD_MAX(core_space_limit_B() / 2, need_B));
+    size_B += 2 * guard_B;
 
-    for (; base == MAP_FAILED && size_B >= need_B + 2 * GUARD_B + CORE_GRANULE_B; size_B /= 2) {
+    for (; base == MAP_FAILED && size_B >= need_B + 2 * guard_B + CORE_GRANULE_B; size_B /= 2) {
         base = mmap(NULL, size_B + CORE_GRANULE_B, PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         *out_size_B = size_B;
@@ -59,7 +82,9 @@ static void *reserve(uint64_t need_B, uint64_t *out_size_B)
 
 enum hd_status core_space_reserve(uint64_t memory_B, unsigned count)
 {
-    const uint64_t guard = GUARD_B / CORE_GRANULE_B;
+    const uint64_t guard_B =
+                       HD_MIN(GUARD_B, hd_align_up(core_space_limit_B() / 16, CORE_GRANULE_B)),
+                   guard = guard_B / CORE_GRANULE_B;
     uint64_t size_B = 0, granules;
     void *base;
 
@@ -68,7 +93,7 @@ enum hd_status core_space_reserve(uint64_t memory_B, unsigned count)
     if (memory_B > ((uint64_t)1 << 46) / count)
         return hd_error(HD_NO_MEMORY, "%u devices with %llu bytes do not fit the address space",
                         count, (unsigned long long)memory_B);
-    base = reserve(memory_B * count, &size_B);
+    base = reserve(memory_B * count, guard_B, &size_B);
     if (base == MAP_FAILED)
         return hd_error(HD_NO_MEMORY, "cannot reserve address space for %llu bytes: %s",
                         (unsigned long long)(memory_B * count), strerror(errno));

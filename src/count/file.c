@@ -42,7 +42,7 @@ static int descriptor_locked(void)
         (void)close(file.fd); /* the parent's */
     file.pid = getpid();
     (void)snprintf(path, sizeof(path), "%s/%d" COUNT_FILE_SUFFIX, file.path, (int)file.pid);
-    file.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    file.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     return file.fd;
 }
 

@@ -396,7 +396,7 @@ static enum hd_status listen_tcp(const char *where)
 
 enum hd_status dbg_folder_make(void)
 {
-    const char *root = getenv("TMPDIR");
+    const char *root = hd_env_of_system("TMPDIR");
     char path[sizeof(dbg.folder) + 16];
 
     snprintf(dbg.folder, sizeof(dbg.folder), "%s/heddle-gdb-XXXXXX", root ? root : "/tmp");

@@ -80,7 +80,7 @@ static void codegen_open(void)
     bool found = env && try_open(env, "");
     if (!found && dladdr((void *)&codegen, &info) && info.dli_fname)
         found = open_near(info.dli_fname);
-    if (!found)
+    if (!found && !hd_env_is_foreign()) /* anybody may link the program into a folder of his */
         found = open_near("/proc/self/exe");
     if (!found) {
         if (!codegen.why[0])

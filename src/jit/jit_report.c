@@ -241,7 +241,7 @@ enum hd_status jit_report_read(const char *path, struct jit_report *out_report)
 
     *out_report = (struct jit_report){0};
     hd_buf_init(&out_report->text);
-    status = hd_file_read(path, REPORT_MAX_B, &out_report->text);
+    status = hd_file_read_kept(path, REPORT_MAX_B, &out_report->text);
     if (status == HD_OK)
         status = report_parse(out_report);
     if (status != HD_OK)

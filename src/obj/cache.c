@@ -74,10 +74,11 @@ static char *join(const char *a, const char *b)
 
 static const char *home_dir(void)
 {
-    const char *home = getenv("HOME");
+    const char *home = hd_env_of_system("HOME");
     if (home && home[0] == '/')
         return home;
-    struct passwd *user = getpwuid(getuid());
+    /* With raised privileges who runs the program is not whose rights it has. */
+    struct passwd *user = getpwuid(geteuid());
     return user ? user->pw_dir : NULL;
 }
 
@@ -91,7 +92,7 @@ static bool choose_dir(const char *dir, char **out_dir)
     if (dir && !strcmp(dir, "off"))
         return true;
     if (!dir) {
-        dir = getenv("XDG_CACHE_HOME");
+        dir = hd_env_of_system("XDG_CACHE_HOME");
         tail = "/heddle";
         if (!dir || dir[0] != '/') {
             dir = home_dir();
@@ -199,7 +200,8 @@ bool obj_cache_get(struct obj_cache *cache, struct obj_cache_key key,
     char path[OBJ_CACHE_PATH_MAX];
     if (!cache || !entry_path(cache, key, path, sizeof(path)))
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* Whatever stands there: nobody may ever write what a FIFO waits for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         hd_log_debug(HD_DEBUG_CACHE, "miss %016llx%016llx", (unsigned long long)key.high,
                      (unsigned long long)key.low);

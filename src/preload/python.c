@@ -283,7 +283,7 @@ static enum hd_status point_to(Elf64_Sym *symbol, uintptr_t base, init_function 
 /* The variable is the package's own. */
 static bool is_per_thread(const char *name)
 {
-    const char *value = getenv("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM");
+    const char *value = hd_env_of_system("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM");
     return strstr(name, "_ptds") || (value && strtol(value, NULL, 10) != 0);
 }
 

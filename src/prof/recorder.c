@@ -728,9 +728,9 @@ static void in_child(void)
 
 enum hd_status prof_start(prof_device_fn *describe)
 {
-    const char *text = getenv("HEDDLE_PROF");
+    const char *text = hd_env("HEDDLE_PROF");
 
-    if (!text || !*text)
+    if (!text)
         return HD_OK;
     HD_TRY(prof_settings_read(text, &rec.settings));
     rec.pending = mmap(NULL, PENDING * sizeof(rec.pending[0]), PROT_READ | PROT_WRITE,

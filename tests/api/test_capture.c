@@ -346,6 +346,83 @@ static void test_graphs(void)
     fails(cuStreamUpdateCaptureDependencies(first, NULL, 0, 0), ILLEGAL_STATE, "not capturing");
 }
 
+/* ---- calls whose effect a capture would not see */
+
+static CUdeviceptr unsafe_va;
+static CUmemoryPool unsafe_pool;
+static CUarray unsafe_array;
+static CUmipmappedArray unsafe_mips;
+static void *unsafe_host;
+static char unsafe_bytes[8192];
+
+static const CUDA_ARRAY3D_DESCRIPTOR unsafe_shape = {
+    .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+
+#define UNSAFE_LIST(X)                                                                             \
+    X(cuMemAlloc_v2(&unsafe_va, 64))                                                               \
+    X(cuMemAllocPitch_v2(&unsafe_va, &pitch_B, 64, 4, 4))                                          \
+    X(cuMemAllocManaged(&unsafe_va, 64, CU_MEM_ATTACH_GLOBAL))                                     \
+    X(cuMemFree_v2(unsafe_va))                                                                     \
+    X(cuMemHostAlloc(&unsafe_host, 64, 0))                                                         \
+    X(cuMemAllocHost_v2(&unsafe_host, 64))                                                         \
+    X(cuMemFreeHost(unsafe_host))                                                                  \
+    X(cuMemHostRegister_v2(unsafe_bytes, 64, 0))                                                   \
+    X(cuMemHostUnregister(unsafe_bytes))                                                           \
+    X(cuMemPoolCreate(&unsafe_pool, &props))                                                       \
+    X(cuMemPoolGetAttribute(unsafe_pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &number))              \
+    X(cuMemPoolSetAttribute(unsafe_pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &number))              \
+    X(cuMemPoolTrimTo(unsafe_pool, 0))                                                             \
+    X(cuArray3DCreate_v2(&unsafe_array, &unsafe_shape))                                            \
+    X(cuArrayDestroy(unsafe_array))                                                                \
+    X(cuArrayCreate_v2(&unsafe_array, &flat))                                                      \
+    X(cuMipmappedArrayCreate(&unsafe_mips, &unsafe_shape, 2))                                      \
+    X(cuMipmappedArrayDestroy(unsafe_mips))
+
+static CUresult unsafe_call(unsigned i, const char **out_name)
+{
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUDA_ARRAY_DESCRIPTOR flat = {
+        .Width = 16, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    static cuuint64_t number;
+    size_t pitch_B;
+    unsigned at = 0;
+
+#define X(call)                                                                                    \
+    if (at++ == i) {                                                                               \
+        *out_name = #call;                                                                         \
+        return (call);                                                                             \
+    }
+    UNSAFE_LIST(X)
+#undef X
+    *out_name = NULL;
+    return CUDA_SUCCESS;
+}
+
+static void test_unsafe(void)
+{
+    const char *name = "";
+
+    for (unsigned i = 0; name; i++) {
+        for (unsigned mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+             mode <= CU_STREAM_CAPTURE_MODE_RELAXED && name; mode++) {
+            bool is_relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+            CUgraph graph = NULL;
+
+            success(cuStreamBeginCapture_v2(first, (CUstreamCaptureMode)mode), "capture");
+            CUresult result = unsafe_call(i, &name);
+            if (name)
+                eq_u64(result, is_relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                       "%s in mode %u", name, mode);
+            eq_u64(cuStreamEndCapture(first, &graph),
+                   is_relaxed || !name ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                   "and the capture");
+            if (graph)
+                success(cuGraphDestroy(graph), "destroy");
+        }
+    }
+}
+
 int main(void)
 {
     CUmodule module;
@@ -367,6 +444,7 @@ int main(void)
     test_borders();
     test_states();
     test_modes();
+    test_unsafe();
     test_graphs();
     success(cuCtxDestroy_v2(ctx), "the end");
     return done();

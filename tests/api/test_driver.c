@@ -3,6 +3,7 @@
 #include "core/handle.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define N 10000
@@ -245,6 +246,55 @@ static void test_event_of_a_destroyed_context(CUcontext ctx)
     success(cuStreamDestroy_v2(waits), "stream");
 }
 
+/* Memory that is not there, or only in part, or the device's own, cannot be pinned. */
+static void test_register(void)
+{
+    const size_t page_B = 4096;
+    char *at = mmap(NULL, 4 * page_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr va, managed;
+    void *pinned;
+
+    munmap(at + 2 * page_B, page_B);
+    mprotect(at + 3 * page_B, page_B, PROT_NONE);
+    eq_u64(cuMemHostRegister_v2((void *)0x10000, 4096, 0), CUDA_ERROR_INVALID_VALUE, "no memory");
+    eq_u64(cuMemHostRegister_v2(at, 3 * page_B, 0), CUDA_ERROR_INVALID_VALUE, "a hole at the end");
+    eq_u64(cuMemHostRegister_v2(at, 4 * page_B, 0), CUDA_ERROR_INVALID_VALUE, "and in the middle");
+    eq_u64(cuMemHostRegister_v2(at + page_B, page_B + 1, 0), CUDA_ERROR_INVALID_VALUE, "one byte");
+    eq_u64(cuMemHostRegister_v2(at + 3 * page_B, 64, 0), CUDA_ERROR_INVALID_VALUE, "no rights");
+    eq_u64(cuMemHostRegister_v2(at, SIZE_MAX - 64, 0), CUDA_ERROR_INVALID_VALUE, "too much");
+    success(cuMemHostRegister_v2(at + 100, page_B, 0), "part of two pages");
+    eq_u64(cuMemHostRegister_v2(at, 2 * page_B, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+           "around it");
+    success(cuMemHostUnregister(at + 100), "unregister");
+    success(cuMemHostRegister_v2(at, 2 * page_B, 0), "all that there is");
+    success(cuMemHostUnregister(at), "unregister");
+    success(cuMemAlloc_v2(&va, page_B), "device memory");
+    success(cuMemAllocManaged(&managed, page_B, CU_MEM_ATTACH_GLOBAL), "managed memory");
+    success(cuMemHostAlloc(&pinned, page_B, 0), "pinned memory");
+    eq_u64(cuMemHostRegister_v2((void *)va, page_B, 0), CUDA_ERROR_INVALID_VALUE, "of the device");
+    eq_u64(cuMemHostRegister_v2((void *)managed, page_B, 0), CUDA_ERROR_INVALID_VALUE, "managed");
+    eq_u64(cuMemHostRegister_v2(pinned, page_B, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+           "pinned");
+    success(cuMemFree_v2(va), "free");
+    success(cuMemFree_v2(managed), "free");
+    success(cuMemFreeHost(pinned), "free");
+    munmap(at, 4 * page_B);
+}
+
+/* Only the library unloads the module that it made. */
+static void test_library_module(void)
+{
+    CUlibrary library;
+    CUmodule module;
+    CUfunction function;
+
+    success(cuLibraryLoadData(&library, driver_ptx, NULL, NULL, 0, NULL, NULL, 0), "library");
+    success(cuLibraryGetModule(&module, library), "its module");
+    eq_u64(cuModuleUnload(module), CUDA_ERROR_NOT_PERMITTED, "is not the program's to unload");
+    success(cuModuleGetFunction(&function, module, "add"), "and is still there");
+    success(cuLibraryUnload(library), "unload");
+}
+
 int main(void)
 {
     CUcontext ctx, popped;
@@ -265,6 +315,8 @@ int main(void)
     test_stream_attributes();
     test_entry_points();
     test_memory_kinds();
+    test_register();
+    test_library_module();
     test_event_of_a_destroyed_context(ctx);
     success(cuModuleUnload(module), "unload");
     success(cuCtxPopCurrent_v2(&popped), "pop");

@@ -248,6 +248,57 @@ static void test_questions(int *d)
     CHECK(h[5] == 1 && h[6] == blocks && h[7] >= 12000 && version >= 12000);
 }
 
+/* ---- launches that their kernel does not take: the launching thread's error, and nobody else's */
+
+__global__ void __launch_bounds__(64) narrow(int *p)
+{
+    p[16] = 1;
+}
+
+__global__ void roomy(int *p)
+{
+    extern __shared__ int words[];
+    __shared__ int fixed[8192];
+    fixed[threadIdx.x] = words[threadIdx.x] = p[16];
+    __syncthreads();
+    p[17] = fixed[0] + words[threadIdx.x];
+}
+
+__global__ void launch_refused(int *out)
+{
+    if (threadIdx.x == 1) {
+        out[8] = cudaPeekAtLastError();
+        return;
+    }
+    roomy<<<1, 1, 1 << 20>>>(out);
+    out[0] = cudaGetLastError();
+    out[1] = cudaGetLastError();
+    narrow<<<1, 65>>>(out);
+    out[2] = cudaGetLastError();
+    roomy<<<1, 1, 40 << 10>>>(out); /* beside 32 KiB of its own */
+    out[3] = cudaGetLastError();
+    narrow<<<1, 1025>>>(out);
+    out[4] = cudaGetLastError();
+    narrow<<<1, 64>>>(out);
+    out[5] = cudaGetLastError();
+}
+
+static void test_refused(int *d)
+{
+    const int want[6] = {cudaErrorInvalidValue,         cudaSuccess,
+                         cudaErrorInvalidValue,         cudaErrorInvalidValue,
+                         cudaErrorInvalidConfiguration, cudaSuccess};
+    int h[32];
+
+    cudaMemset(d, 0xff, sizeof(h));
+    launch_refused<<<1, 2>>>(d);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost) == cudaSuccess);
+    for (int i = 0; i < 6; i++)
+        CHECK(h[i] == want[i]);
+    CHECK(h[8] == cudaSuccess && h[16] == 1 && h[17] == -1);
+}
+
 __global__ void wild(int *p)
 {
     *p = 1;
@@ -278,6 +329,7 @@ int main()
     test_errors(d);
     test_copies(d);
     test_questions(d);
+    test_refused(d);
     test_fault(d);
     puts(failed ? "FAIL" : "PASS");
     return failed;

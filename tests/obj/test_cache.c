@@ -127,6 +127,14 @@ static void test_damage(void)
     entry_file(cache, 8, other, sizeof(other));
     ok(rename(path, other) == 0 && !holds(cache, 8, "some code", 9),
        "an entry under another key's name is not used");
+    ok(mkfifo(path, 0600) == 0 && !holds(cache, 7, "some code", 9),
+       "a FIFO in its place is a miss");
+    ok(obj_cache_put(cache, key_of(7), "some code", 9) == HD_OK && holds(cache, 7, "some code", 9),
+       "and is replaced");
+    (void)unlink(path);
+    ok(symlink("/dev/zero", path) == 0 && !holds(cache, 7, "some code", 9),
+       "a link to a device is a miss");
+    (void)unlink(path);
     ok(mkdir(path, 0700) == 0 && !holds(cache, 7, "", 0), "a directory in its place is a miss");
     hd_buf_fini(&good);
     obj_cache_close(cache);

@@ -152,7 +152,7 @@ static void find_owners(struct folder *f)
 
         hd_buf_init(&text);
         (void)snprintf(path, sizeof(path), "%s/%s", f->path, f->records.at[i]);
-        if (hd_file_read(path, RECORD_MAX_B, &text) == HD_OK && text.len)
+        if (hd_file_read_kept(path, RECORD_MAX_B, &text) == HD_OK && text.len)
             own_lines(f, f->records.at[i], text.ptr);
         hd_buf_fini(&text);
     }

@@ -155,7 +155,7 @@ static char *find_built_headers(void)
     struct hd_buf folder;
     char *conf = file_near(".", "heddle-paths.conf"), *found = NULL;
     hd_buf_init(&folder);
-    if (conf && hd_file_read(conf, PATH_MAX, &folder) == HD_OK && folder.len) {
+    if (conf && hd_file_read_kept(conf, PATH_MAX, &folder) == HD_OK && folder.len) {
         folder.ptr[strcspn(folder.ptr, "\n")] = '\0';
         found = file_in(folder.ptr, A_HEADER);
     }

@@ -108,6 +108,7 @@ void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MA
  */
 CUresult heddle_devices_open(void);
 const char *heddle_device_name(void);
+CUresult heddle_device_memory(size_t *out_total_B);
 CUresult heddle_device_attribute(int *out_value, CUdevice_attribute what);
 unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci_bus);
 

@@ -92,6 +92,14 @@ HD_EXPORT const char *heddle_device_name(void)
     return d ? d->name : "";
 }
 
+HD_EXPORT CUresult heddle_device_memory(size_t *out_total_B)
+{
+    const struct core_device *d = core_device_at(0);
+
+    *out_total_B = d ? d->memory_B : 0;
+    return d ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
 HD_EXPORT CUresult heddle_device_attribute(int *out_value, CUdevice_attribute what)
 {
     const struct core_device *d = core_device_at(0);

@@ -86,7 +86,7 @@ static int file_locked(void)
     else if (!strcmp(path, "stderr"))
         error_log.fd = STDERR_FILENO;
     else
-        error_log.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        error_log.fd = hd_log_open(path);
     if (error_log.fd < 0)
         hd_log("CUDA_LOG_FILE=%s: %s", path, strerror(errno));
     return error_log.fd;

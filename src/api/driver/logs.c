@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/driver/error_log.h"
+#include "base/log.h"
 
 CUresult drv_cuLogsRegisterCallback(CUlogsCallback func, void *user, CUlogsCallbackHandle *out)
 {
@@ -40,7 +41,7 @@ CUresult drv_cuLogsCurrent(CUlogIterator *iterator, unsigned flags)
 
 static CUresult file_append(const char *name, const char *path, const struct hd_buf *text)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = hd_log_open(path);
     size_t done = 0;
 
     while (fd >= 0 && done < text->len) {

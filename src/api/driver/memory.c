@@ -2,6 +2,11 @@
 #include "api/driver/driver.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "core/graph_memory.h"
 
@@ -139,6 +144,47 @@ CUresult drv_cuMemFreeHost(void *ptr)
     return drv_result(status);
 }
 
+/*
+ * Is all of it mapped, and may it be read? msync() with MS_ASYNC does nothing but look for holes; a
+ * mapping without rights, as guards of stacks are, shows at the ends.
+ */
+static bool is_mapped(uintptr_t at, size_t size_B)
+{
+    uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE), first = at & ~(page_B - 1);
+    char ends[2];
+    struct iovec to[2] = {{&ends[0], 1}, {&ends[1], 1}};
+    struct iovec from[2] = {{(void *)at, 1}, {(void *)(at + size_B - 1), 1}};
+
+    if (at + size_B < at || msync((void *)first, at + size_B - first, MS_ASYNC))
+        return false;
+    ssize_t got = process_vm_readv(getpid(), to, 2, from, 2, 0);
+    return got == 2 || (got < 0 && (errno == ENOSYS || errno == EPERM));
+}
+
+/* What the device allocated is its own, or pinned already. */
+static CUresult check_register(uintptr_t at, size_t size_B, unsigned flags)
+{
+    struct core_block block;
+
+    for (unsigned end = 0; end < 2; end++) {
+        if (!core_memory_find(end ? at + size_B - 1 : at, &block))
+            continue;
+        if (block.kind == CORE_MEM_HOST || block.kind == CORE_MEM_REGISTERED)
+            return drv_error(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+                             "cuMemHostRegister: memory at 0x%llx is pinned already",
+                             (unsigned long long)at);
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "cuMemHostRegister: memory at 0x%llx was allocated by CUDA",
+                         (unsigned long long)at);
+    }
+    if (!(flags & CU_MEMHOSTREGISTER_IOMEMORY) && !is_mapped(at, size_B))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "cuMemHostRegister: not all of the %zu bytes at 0x%llx are memory of the "
+                         "program's",
+                         size_B, (unsigned long long)at);
+    return CUDA_SUCCESS;
+}
+
 CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
 {
     enum hd_status status;
@@ -149,6 +195,7 @@ CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)));
     API_CONTEXT(ctx);
+    API_TRY(check_register((uintptr_t)ptr, size_B, flags));
     status = core_memory_register(ctx, (uintptr_t)ptr, size_B, CORE_MEM_REGISTERED, flags);
     return status == HD_BUSY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : drv_result(status);
 }

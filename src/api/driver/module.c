@@ -89,6 +89,10 @@ CUresult drv_cuModuleUnload(CUmodule module)
     API_CALL(cuModuleUnload);
     API_CONTEXT(ctx);
     API_HANDLE(module, m, module);
+    if (m->library)
+        return drv_error(
+            CUDA_ERROR_NOT_PERMITTED,
+            "cuModuleUnload: the module is a library's, which cuLibraryUnload() unloads");
     API_CHECK(core_module_destroy(m));
     return CUDA_SUCCESS;
 }

@@ -271,7 +271,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t
     ML_TRY(ml_index(device, &index));
     if (!memory)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_result(cuDeviceTotalMem_v2(&total_B, 0)));
+    ML_TRY(ml_result(heddle_device_memory(&total_B)));
     ml_usage_get(index, &usage);
     uint64_t used_B = HD_MIN(usage.memory_B, total_B);
     *memory = (nvmlMemory_t){.total = total_B, .free = total_B - used_B, .used = used_B};

@@ -41,7 +41,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static bool folder_make(struct build *b)
 {
-    const char *base = getenv("TMPDIR");
+    const char *base = hd_env_of_system("TMPDIR");
 
     if (!base || !*base || strlen(base) > 30)
         base = "/tmp";

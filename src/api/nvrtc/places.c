@@ -36,7 +36,7 @@ static bool settle_built_headers(const char *own)
 
     hd_buf_init(&line);
     int n = snprintf(path, sizeof(path), "%s/../../../tools/heddle/heddle-paths.conf", own);
-    if (n > 0 && (size_t)n < sizeof(path) && hd_file_read(path, PATH_MAX, &line) == HD_OK &&
+    if (n > 0 && (size_t)n < sizeof(path) && hd_file_read_kept(path, PATH_MAX, &line) == HD_OK &&
         line.len) {
         line.ptr[strcspn(line.ptr, "\n")] = '\0';
         worked = settle(headers, line.ptr, A_HEADER, false);

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "clang/clang.h"
 #include "obj/linked.h"
@@ -43,7 +44,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 static bool folder_make(struct build *b)
 {
-    const char *base = getenv("TMPDIR");
+    const char *base = hd_env_of_system("TMPDIR");
 
     if (!base || !*base || strlen(base) > 30)
         base = "/tmp";

@@ -59,7 +59,8 @@ static struct {
 struct connection {
     int fd; /* -1: the place is free */
     bool is_cut;
-    uint64_t since_ns; /* it began, or completed a request */
+    bool has_completed; /* a request */
+    uint64_t since_ns;  /* it began, or completed a request */
 };
 
 /* Tokens of a bucket that fills again. */
@@ -540,16 +541,27 @@ static int fd_of(struct MHD_Connection *c)
     return info ? info->connect_fd : -1;
 }
 
-/* Ends the connection that has completed no request for longest. */
+/* Ends the connection that has completed no request for longest: where most have never completed
+ * one, as with slow clients, one of these. */
 static void make_room_locked(void)
 {
-    struct connection *oldest = NULL;
+    struct connection *oldest = NULL, *silent = NULL;
+    uint64_t nsilent = 0;
 
     for (uint64_t i = 0; i < http.options->connections + SPARE; i++) {
         struct connection *c = &http.connections[i];
-        if (c->fd >= 0 && !c->is_cut && (!oldest || c->since_ns < oldest->since_ns))
+        if (c->fd < 0 || c->is_cut)
+            continue;
+        if (!oldest || c->since_ns < oldest->since_ns)
             oldest = c;
+        if (c->has_completed)
+            continue;
+        nsilent++;
+        if (!silent || c->since_ns < silent->since_ns)
+            silent = c;
     }
+    if (nsilent > http.options->connections / 2)
+        oldest = silent;
     if (!oldest)
         return;
     oldest->is_cut = true;
@@ -597,8 +609,10 @@ static void on_completed(void *user, struct MHD_Connection *c, void **kept,
     }
     pthread_mutex_lock(&http.lock);
     for (uint64_t i = 0; i < http.options->connections + SPARE; i++)
-        if (http.connections[i].fd == fd)
+        if (http.connections[i].fd == fd) {
             http.connections[i].since_ns = reg_now_ns();
+            http.connections[i].has_completed = true;
+        }
     pthread_mutex_unlock(&http.lock);
 }
 

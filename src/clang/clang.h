@@ -82,6 +82,13 @@ enum hd_status clang_launches_put(const char *source, enum clang_side side, stru
 enum hd_status clang_launches_mend(struct hd_buf *ir) HD_MUST_CHECK;
 
 /*
+ * What NVIDIA's compiler takes and clang does not (dialect.c), in preprocessed source that clang
+ * has refused with this log. Nothing is put when there is none of it.
+ */
+enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_buf *out)
+    HD_MUST_CHECK;
+
+/*
  * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this
  * process are not the compiler's. HD_NOT_FOUND, HD_FAILED when it cannot be started: how it ended
  * is seen by its output file, as programs may take the exit status of all their children.

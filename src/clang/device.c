@@ -189,7 +189,62 @@ static bool put_written(struct mending *m, struct hd_str line)
     return true;
 }
 
-static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
+/* "bitcast (ptr ... to ptr addrspace(1))": `at` is the bracket. */
+static bool is_wrong_cast(const char *at, const char *end)
+{
+    static const char pointer[] = "(ptr ", space[] = " to ptr addrspace(";
+    const char *to = NULL, *begin = at;
+    unsigned depth = 0;
+
+    for (; at < end; at++) {
+        if (depth == 1 && hd_str_starts(between(at, end), space))
+            to = at;
+        depth += (*at == '(') - (*at == ')');
+        if (!depth)
+            break;
+    }
+    return to && hd_str_starts(between(begin, end), pointer);
+}
+
+/*
+ * Tables of virtual bases as arguments: clang 19 casts them to another address space by a word that
+ * LLVM refuses there.
+ */
+static bool put_casts(struct hd_str line, struct hd_buf *out)
+{
+    static const char cast[] = "bitcast ";
+    const char *at = line.ptr, *end = line.ptr + line.len, *found;
+
+    if (!ir_find(line, cast) || !ir_find(line, "@_ZTT"))
+        return false;
+    for (; (found = ir_find(between(at, end), cast)); at = found + strlen(cast)) {
+        hd_buf_append(out, at, (size_t)(found - at));
+        hd_buf_puts(out, is_wrong_cast(found + strlen(cast), end) ? "addrspacecast " : cast);
+    }
+    hd_buf_append(out, at, (size_t)(end - at));
+    hd_buf_putc(out, '\n');
+    return true;
+}
+
+/* What needs types at run time: which word of C++ it is, in a line of a function; NULL: none. */
+static const char *refused_word(struct hd_str line)
+{
+    static const struct {
+        const char *symbol, *word;
+    } words[] = {{"@__dynamic_cast(", "dynamic_cast"},
+                 {"@__cxa_bad_cast(", "dynamic_cast"},
+                 {"@__cxa_bad_typeid(", "typeid"},
+                 {"@_ZTI", "typeid"}};
+
+    if (!hd_str_starts(line, "  "))
+        return NULL;
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (ir_find(line, words[i].symbol))
+            return words[i].word;
+    return NULL;
+}
+
+static enum hd_status mend(const char *ir, bool keeps_statics, struct hd_buf *out)
 {
     struct mending m = {.out = out};
     unsigned conversions = 0;
@@ -197,8 +252,11 @@ static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
 
     while (*ir) {
         struct hd_str line = ir_line_at(ir);
-        const char *after = ir_next_line(ir);
+        const char *after = ir_next_line(ir), *word = refused_word(line);
 
+        if (word)
+            return hd_error(HD_NOT_SUPPORTED, "the operator '%s' is not allowed in device code",
+                            word);
         if (hd_str_starts(line, "define ")) {
             m.n = 0;
             hd_buf_append(out, ir, (size_t)(after - ir));
@@ -206,7 +264,7 @@ static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
         } else if (put_read(&m, line, ir_line_at(after)))
             after = ir_next_line(after);
         else if (!put_written(&m, line) && !clang_conversion_put(line, &conversions, out) &&
-                 !clang_builtin_var_put(line, out) &&
+                 !clang_builtin_var_put(line, out) && !put_casts(line, out) &&
                  !(keeps_statics && clang_static_put(line, out)))
             hd_buf_append(out, ir, (size_t)(after - ir));
         ir = after;
@@ -214,6 +272,7 @@ static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
     if (conversions)
         clang_conversions_declare(all, out);
     clang_builtin_vars_end(out);
+    return HD_OK;
 }
 
 enum hd_status clang_ir_mend(const char *path, bool keeps_statics)
@@ -226,7 +285,7 @@ enum hd_status clang_ir_mend(const char *path, bool keeps_statics)
     if (status == HD_OK)
         status = clang_launches_mend(&ir);
     if (status == HD_OK && ir.len)
-        mend(ir.ptr, keeps_statics, &mended);
+        status = mend(ir.ptr, keeps_statics, &mended);
     if (status == HD_OK && mended.failed)
         status = hd_error(HD_NO_MEMORY, "no memory for the compiler's IR");
     else if (status == HD_OK)

@@ -515,6 +515,45 @@ static void test_conversions(void)
     }
 }
 
+/* What NVIDIA's front end takes and clang alone does not (clang/dialect.c); built-in variables. */
+static void test_dialect(void)
+{
+    static const char source[] =
+        "struct T { int v = 7; __device__ T() {} __device__ ~T() { v = 0; } };\n"
+        "template <class A, class B> struct same { enum { value = 0 }; };\n"
+        "template <class A> struct same<A, A> { enum { value = 1 }; };\n"
+        "__host__ __device__ [[nodiscard]] int three() { return 3; }\n"
+        "struct base { int a; __device__ base() : a(5) {} __device__ virtual ~base() {} };\n"
+        "struct derived : virtual base { __device__ ~derived() { a = 0; } };\n"
+        "template <class Q> __device__ int in_shared() {\n"
+        "  __shared__ Q t, u[2]; t.v = 1; u[1].v = 2; return t.v + u[1].v; }\n"
+        "extern \"C\" __global__ void k(int *out) {\n"
+        "  __shared__ alignas(16) int aligned[4]; aligned[0] = 100; unsigned lane;\n"
+        "  asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(lane));\n"
+        "  auto t = threadIdx; const auto &b = blockDim; base *p = new derived; int a = p->a;\n"
+        "  delete p;\n"
+        "  *out = in_shared<T>() + aligned[0] + lane + three() + t.x + b.x * 1000 + a * 10000\n"
+        "    + same<decltype(threadIdx), const uint3>::value * 100000; }\n";
+    static const char *const options[] = {"-arch=sm_90", "--std=c++20", "-G"};
+
+    for (int n = 1; n <= 3; n++) {
+        nvrtcProgram p = program_of(source);
+
+        if (!success(nvrtcCompileProgram(p, n, options), "dialect, %d options", n))
+            diag("%s", log_of(p));
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), 151106, "its result");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+    nvrtcProgram p = program_of("__host__ __device__ [[nodiscard]] int three() { return 3; }\n\n"
+                                "__global__ void k(int *out) { *out = for; }\n");
+    eq_u64(nvrtcCompileProgram(p, 1, options), NVRTC_ERROR_COMPILATION,
+           "an error of the program's");
+    log_has(p, "prog.cu(3): error: expected expression");
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
 /* What the second run of clang is told counts as when there was one. */
 static void test_options_of_both_runs(void)
 {
@@ -820,6 +859,7 @@ int main(int argc, char **argv)
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
     test_conversions();
+    test_dialect();
     test_options_of_both_runs();
     test_headers_by_standard_names();
     test_headers_one_by_one();

@@ -326,6 +326,20 @@ def test_programs(work):
         ok(done.returncode == 0 and not unresolved(text), os.path.relpath(source, ROOT), done.stderr or str(unresolved(text)))
 
 
+def test_refused(work):
+    """What nvcc refuses, too, in words that say what is wrong; once."""
+    for text, words in (("__global__ void k(int *o) { __shared__ int w = 3; o[0] = w; }", "initialization is not supported for __shared__"),
+                        ("struct T { int v = 0; }; __global__ void k(int *o) { __shared__ T w{}; o[0] = w.v; }", "initialization is not supported for __shared__"),
+                        ("struct A { __device__ virtual ~A() {} }; struct B : A {}; __global__ void k(A *a, const void **o) { *o = dynamic_cast<B *>(a); }",
+                         "the operator 'dynamic_cast' is not allowed in device code"),
+                        ("#include <typeinfo>\nstruct A { __device__ virtual ~A() {} }; __global__ void k(A *a, const void **o) { *o = &typeid(*a); }",
+                         "the operator 'typeid' is not allowed in device code"),
+                        ("__global__ void k(int *o) { asm(\"mov.u32 %0, %laneid;\" : \"=r\"(*o)); undeclared = 3; }", "undeclared identifier 'undeclared'")):
+        source = write(work, "refused.cu", text + "\n")
+        done = cc("-c", source, "-o", os.path.join(work, "refused.o"))
+        ok(done.returncode != 0 and done.stderr.count(words) == 1, f"refused: {words}", done.stderr)
+
+
 def test_host_half(work):
     """The types of 16 bits and less where another compiler compiles host code: the same sum as from clang."""
     source, program = os.path.join(HERE, "run/host_half.cpp"), os.path.join(work, "host_half")
@@ -376,12 +390,14 @@ def test_runs(work):
     for name, flags, what in (("conversions", ["-O0"], "conversions saturate"), ("conversions", ["-O3"], "conversions saturate"),
                               ("conversions", ["-O1", "-ftz=true"], "conversions saturate"),
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
-                              ("builtin_vars", ["-rdc=true"], "built-in variables as variables")):
+                              ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
+                              ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "0 wrong, no error\n", f"{what} {' '.join(flags)}", done.stdout + done.stderr)
+    test_refused(work)
     test_host_half(work)
     for flags in ([], ["-G", "-O0"], ["-arch=sm_120", "-std=c++20", "-lineinfo"]):
         program = os.path.join(work, "launches")

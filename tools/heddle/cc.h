@@ -129,6 +129,8 @@ void cc_print_words(const struct cc_list *words);
 /* Runs a command and waits; prints it first when verbose or dry. Returns its exit code, 128+n for a
  * signal. */
 int cc_exec(const struct cc_job *job, const struct cc_list *command);
+/* The same, with what it says (stderr) in a file. */
+int cc_exec_logged(const struct cc_job *job, const struct cc_list *command, const char *log);
 
 /* A path for an intermediate file: <dir>/<stem of source><suffix>; removed at the end unless
  * --keep. */
@@ -161,6 +163,19 @@ enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objec
  */
 int cc_launches(struct cc_job *job, struct cc_list *words, const char *object, bool on_host,
                 const char **source);
+
+/*
+ * A pass of clang: the words, `tail` and the source, to `to`. What clang refuses of NVIDIA's
+ * dialect is changed and tried again (src/clang/dialect.c). Returns an exit code.
+ */
+int cc_pass(struct cc_job *job, const struct cc_list *words, const struct cc_list *tail,
+            const char *source, const char *to);
+
+/* Preprocesses with the words of a pass and these; what is said goes to a file, or NULL. */
+int cc_preprocess(const struct cc_job *job, const struct cc_list *words, const char *more,
+                  const char *source, const char *object, const char *to, const char *log);
+/* Leaves out of a pass's words what preprocessing has done. */
+void cc_drop_preprocessing(struct cc_list *words);
 
 /* -dlink -cubin: the image of these objects' device code, to `output`. Returns an exit code. */
 int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const char *output);

@@ -105,14 +105,14 @@ static int run_step(const struct cc_job *job, struct cc_list *cmd, const char *f
 /* The front end's run. */
 static int compile_ir(struct cc_job *job, struct cc_list *front, const char *source, const char *ir)
 {
-    struct cc_list plain = {0};
+    struct cc_list plain = {0}, tail = {0};
     const char *input = unique_source(job, source);
     int rc = job->rdc ? cc_launches(job, front, NULL, false, &input) : 0;
     if (rc)
         return rc;
     cc_list_add_all(&plain, front);
-    cc_add_front_words(front);
-    rc = run_step(job, front, input, ir);
+    cc_add_front_words(&tail);
+    rc = cc_pass(job, front, &tail, input, ir);
     if (rc && !job->rdc && !job->dryrun && cc_launches(job, &plain, NULL, false, &input) == 0 &&
         job->launches_in_kernels)
         fprintf(
@@ -225,7 +225,7 @@ static void add_host(const struct cc_job *job, const char *source, const char *o
 static int compile_host_cuda(struct cc_job *job, const char *source, const char *fatbin,
                              const char *object)
 {
-    struct cc_list cmd = {0};
+    struct cc_list cmd = {0}, tail = {0};
     cc_list_add(&cmd, job->paths.clang);
     add_cuda_mode(job, source, &cmd);
     cc_list_add(&cmd, "--cuda-host-only");
@@ -240,18 +240,17 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     int rc = job->launches_in_kernels ? cc_launches(job, &cmd, object, true, &input) : 0;
     if (rc)
         return rc;
-    if (job->mode == CC_MODE_PREPROCESS)
-        cc_list_add(&cmd, "-E");
-    else if (job->mode == CC_MODE_DEPEND)
-        cc_list_add(&cmd, job->depend_mode);
-    else
-        cc_list_add(&cmd, "-c");
-    cc_list_add(&cmd, input);
-    if (object) {
-        cc_list_add(&cmd, "-o");
-        cc_list_add(&cmd, object);
+    if (job->mode == CC_MODE_PREPROCESS || job->mode == CC_MODE_DEPEND) {
+        cc_list_add(&cmd, job->mode == CC_MODE_DEPEND ? job->depend_mode : "-E");
+        cc_list_add(&cmd, input);
+        if (object) {
+            cc_list_add(&cmd, "-o");
+            cc_list_add(&cmd, object);
+        }
+        return cc_exec(job, &cmd);
     }
-    return cc_exec(job, &cmd);
+    cc_list_add(&tail, "-c");
+    return cc_pass(job, &cmd, &tail, input, object);
 }
 
 /* -cubin: the PTX of the first target through `heddle ptxas`. */

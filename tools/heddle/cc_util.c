@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -121,8 +122,9 @@ static int wait_for(pid_t pid, const char *program)
     return WEXITSTATUS(status);
 }
 
-int cc_exec(const struct cc_job *job, const struct cc_list *command)
+int cc_exec_logged(const struct cc_job *job, const struct cc_list *command, const char *log)
 {
+    posix_spawn_file_actions_t files;
     pid_t pid;
     struct timespec start;
     if (job->verbose)
@@ -130,8 +132,13 @@ int cc_exec(const struct cc_job *job, const struct cc_list *command)
     if (job->dryrun)
         return 0;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
-    int err =
-        posix_spawnp(&pid, command->at[0], NULL, NULL, (char *const *)(void *)command->at, environ);
+    int err = posix_spawn_file_actions_init(&files);
+    if (!err && log)
+        err = posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!err)
+        err = posix_spawnp(&pid, command->at[0], &files, NULL, (char *const *)(void *)command->at,
+                           environ);
+    (void)posix_spawn_file_actions_destroy(&files);
     if (err) {
         fprintf(stderr, "heddle cc: cannot run %s: %s\n", command->at[0], strerror(err));
         return 127;
@@ -140,6 +147,11 @@ int cc_exec(const struct cc_job *job, const struct cc_list *command)
     if (job->time_file)
         add_time(job, command->at[0], &start);
     return rc;
+}
+
+int cc_exec(const struct cc_job *job, const struct cc_list *command)
+{
+    return cc_exec_logged(job, command, NULL);
 }
 
 size_t cc_stem_len(const char *path)

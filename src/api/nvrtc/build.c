@@ -456,10 +456,61 @@ static nvrtcResult launches_write(const struct build *b, const struct clang_args
     return result;
 }
 
+/* Reads a file of the folder; empty when it is not there. */
+static void file_read(const struct build *b, const char *name, struct hd_buf *out)
+{
+    char path[PATH_MAX];
+
+    hd_buf_init(out);
+    if (file_is_there(b, name, path) && hd_file_read(path, OBJ_PAYLOAD_MAX_B, out) != HD_OK)
+        hd_buf_clear(out);
+}
+
+/*
+ * What clang has refused of NVIDIA's dialect is changed and compiled again (clang/dialect.c), and
+ * what is said of it replaces the log. `from` is what was refused; nothing happens when there is
+ * none of it.
+ */
+static nvrtcResult dialect_run(const struct build *b, const struct clang_args *words,
+                               const char *from, struct hd_buf *log)
+{
+    struct clang_args args = {0};
+    struct hd_buf text, out, said;
+    char path[PATH_MAX];
+    nvrtcResult result;
+
+    hd_buf_init(&said);
+    put_without_front(words, &args);
+    clang_args_add_words(&args,
+                         strcmp(from, "launches.cu") ? "-include heddle/rtc.h -E -w" : "-E -w");
+    result = clang_step(b, &args, from, "dialect.cui", &said);
+    clang_args_fini(&args);
+    file_read(b, "dialect.cui", &text);
+    for (int i = 0; !result && text.len && i < 3 && !file_is_there(b, "out.ll", path); i++) {
+        hd_buf_init(&out);
+        bool changed = clang_dialect_put(text.ptr, log->ptr ? log->ptr : "", &out) == HD_OK &&
+                       out.len && file_write(b, "dialect.cu", out.ptr);
+        hd_buf_fini(&text);
+        text = out;
+        if (!changed)
+            break;
+        hd_buf_clear(log);
+        args = (struct clang_args){0};
+        put_without_front(words, &args);
+        clang_args_add_words(&args, CLANG_FRONT_WORDS);
+        result = clang_step(b, &args, "dialect.cu", "out.ll", log);
+        clang_args_fini(&args);
+    }
+    hd_buf_fini(&text);
+    hd_buf_fini(&said);
+    return result;
+}
+
 static nvrtcResult front_run(const struct build *b, const struct clang_args *words,
                              struct hd_buf *log)
 {
     struct clang_args args = {0};
+    char path[PATH_MAX];
     bool launches = false;
     nvrtcResult result = is_relocatable(b) ? launches_write(b, words, &launches) : NVRTC_SUCCESS;
 
@@ -470,8 +521,11 @@ static nvrtcResult front_run(const struct build *b, const struct clang_args *wor
     else
         clang_args_add_all(&args, words);
     clang_args_add_words(&args, CLANG_FRONT_WORDS);
-    result = clang_step(b, &args, launches ? "launches.cu" : "heddle-input.cu", "out.ll", log);
+    const char *from = launches ? "launches.cu" : "heddle-input.cu";
+    result = clang_step(b, &args, from, "out.ll", log);
     clang_args_fini(&args);
+    if (!result && !file_is_there(b, "out.ll", path) && !lacks_header(log))
+        result = dialect_run(b, words, from, log);
     return result;
 }
 
@@ -518,6 +572,8 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
 
     if (!file_write(b, "heddle-input.cu", b->text.ptr))
         return internal(b->program, "the source");
+    path_of(b, "out.ll", ir_path);
+    (void)unlink(ir_path);
     bool missing;
     hd_buf_clear(log);
     nvrtcResult result = headers_try(b, words, log, &missing);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cudnn_handle.h"
+#include "refuse.h"
 
 /* CUDA 13.0, whose runtime Heddle's is. */
 #define CUDART_VERSION_OF_US 13000
@@ -125,7 +126,7 @@ HD_EXPORT cudnnStatus_t cudnnAdvVersionCheck(void)
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t refuse(const char *name, _Atomic bool *said)
+cudnnStatus_t cudnn_refuse(const char *name, _Atomic bool *said)
 {
     (void)snprintf(last_error, sizeof(last_error), "%s: Heddle has no cuDNN yet", name);
     if (!atomic_exchange(said, true))
@@ -139,6 +140,6 @@ static cudnnStatus_t refuse(const char *name, _Atomic bool *said)
     cudnnStatus_t name(void)                                                                       \
     {                                                                                              \
         static _Atomic bool said;                                                                  \
-        return refuse(#name, &said);                                                               \
+        return cudnn_refuse(#name, &said);                                                         \
     }
 #include "api/cudnn_refused.def"

@@ -42,6 +42,7 @@
 #if defined(__CUDA__)
 #include "heddle/managed.h"
 #include "heddle/math_overloads.h"
+#include "heddle/device_builtins.h"
 #if __cplusplus >= 201103L
 #include "texture_indirect_functions.h"
 #include "surface_indirect_functions.h"

@@ -17,7 +17,7 @@
 
 #define BACK_WORDS                                                                                 \
     "--target=nvptx64-nvidia-cuda -nogpulib -x ir -S -Wno-override-module "                        \
-    "-Wno-unused-command-line-argument"
+    "-Wno-unused-command-line-argument -mllvm -expand-fp-convert-bits=64"
 /* No vectors of straight-line code: LLVM 19 reads 16 bytes at any address as if it were aligned
  * (`load <16 x i8>, align 1` becomes ld.v4.u32). Behind -O, which would allow them again. */
 #define END_WORDS "-fno-slp-vectorize"

@@ -96,34 +96,51 @@ unsigned obj_program_cuda_version(const struct obj_elf *elf)
     return obj_program_runtime(elf) == OBJ_RUNTIME_EMBEDDED ? embedded_version(elf) : 0;
 }
 
+static const struct obj_vendor_library vendors[] = {
+    {"libcublasLt.so", "cuBLASLt", "cublasLt"},
+    {"libcublas.so", "cuBLAS", "cublas"},
+    {"libnvblas.so", "NVBLAS", "nvblas"},
+    {"libcusparse.so", "cuSPARSE", "cusparse"},
+    {"libcusolver.so", "cuSOLVER", "cusolver"},
+    {"libcusolverMg.so", "cuSOLVER for several GPUs", "cusolverMg"},
+    {"libcufft.so", "cuFFT", "cufft"},
+    {"libcufftw.so", "cuFFTW", "fftw"},
+    {"libcurand.so", "cuRAND", "curand"},
+    {"libcudnn", "cuDNN", "cudnn"},
+    {"libnccl.so", "NCCL", "nccl"},
+    {"libnvrtc.so", "NVRTC", "nvrtc"},
+    {"libnvJitLink.so", "nvJitLink", "nvJitLink"},
+    {"libnvjpeg.so", "nvJPEG", "nvjpeg"},
+    {"libnpp", "NPP", "npp"},
+    {"libcupti.so", "CUPTI", "cupti"},
+    {"libnvidia-ml.so", "NVML", "nvml"},
+    {"libcufile.so", "cuFile", "cuFile"},
+    {"libnvToolsExt.so", "NVTX", "nvtx"},
+};
+
 const struct obj_vendor_library *obj_vendor_library(struct hd_str path)
 {
-    static const struct obj_vendor_library rows[] = {
-        {"libcublasLt.so", "cuBLASLt", "cublasLt"},
-        {"libcublas.so", "cuBLAS", "cublas"},
-        {"libnvblas.so", "NVBLAS", "nvblas"},
-        {"libcusparse.so", "cuSPARSE", "cusparse"},
-        {"libcusolver.so", "cuSOLVER", "cusolver"},
-        {"libcusolverMg.so", "cuSOLVER for several GPUs", "cusolverMg"},
-        {"libcufft.so", "cuFFT", "cufft"},
-        {"libcufftw.so", "cuFFTW", "fftw"},
-        {"libcurand.so", "cuRAND", "curand"},
-        {"libcudnn", "cuDNN", "cudnn"},
-        {"libnccl.so", "NCCL", "nccl"},
-        {"libnvrtc.so", "NVRTC", "nvrtc"},
-        {"libnvJitLink.so", "nvJitLink", "nvJitLink"},
-        {"libnvjpeg.so", "nvJPEG", "nvjpeg"},
-        {"libnpp", "NPP", "npp"},
-        {"libcupti.so", "CUPTI", "cupti"},
-        {"libnvidia-ml.so", "NVML", "nvml"},
-        {"libcufile.so", "cuFile", "cuFile"},
-        {"libnvToolsExt.so", "NVTX", "nvtx"},
-    };
     const char *slash = memrchr(path.ptr ? path.ptr : "", '/', path.len);
     if (slash)
         path = (struct hd_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (hd_str_starts(path, rows[i].soname))
-            return &rows[i];
+    for (size_t i = 0; i < HD_COUNT_OF(vendors); i++)
+        if (hd_str_starts(path, vendors[i].soname))
+            return &vendors[i];
+    return NULL;
+}
+
+const struct obj_vendor_library *obj_vendor_function(struct hd_str name)
+{
+    const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] != '_' && !(name.ptr[i] >= '0' && name.ptr[i] <= '9') &&
+            !((name.ptr[i] | 32) >= 'a' && (name.ptr[i] | 32) <= 'z'))
+            return NULL;
+    for (size_t i = 0; i < HD_COUNT_OF(vendors); i++) {
+        size_t len = strlen(vendors[i].functions);
+        if (name.len > len && hd_str_starts(name, vendors[i].functions) &&
+            strchr(letters, name.ptr[len]))
+            return &vendors[i];
+    }
     return NULL;
 }

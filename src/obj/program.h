@@ -51,5 +51,7 @@ struct obj_vendor_library {
 
 /* The row for a file's name or path; NULL for other files. */
 const struct obj_vendor_library *obj_vendor_library(struct hd_str path);
+/* The row whose functions have such names, "cublasCreate_v2"; NULL for other texts. */
+const struct obj_vendor_library *obj_vendor_function(struct hd_str name);
 
 #endif

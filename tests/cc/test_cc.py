@@ -121,6 +121,47 @@ def test_with_vendor(work):
             ok(done.returncode == 0, f"headers of the vendor's libraries {what} Heddle's, {name}", done.stderr)
 
 
+# What nvcc 13.0 defines by its options, on both sides or on the device's.
+MACROS = {
+    "-arch=sm_80 -G -dopt=on -use_fast_math -ftz=true -lineinfo": ["__CUDA_ARCH_LIST__=800"],
+    "-arch=sm_80 --extended-lambda --expt-relaxed-constexpr -rdc=true -G -default-stream per-thread":
+        ["__CUDACC_EXTENDED_LAMBDA__=1", "__CUDACC_RELAXED_CONSTEXPR__=1", "__CUDACC_RDC__=1", "__CUDACC_DEBUG__=1", "CUDA_API_PER_THREAD_DEFAULT_STREAM=1"],
+    "-expt-extended-lambda -ewp -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_80,code=[sm_80,compute_80]":
+        ["__CUDACC_EXTENDED_LAMBDA__=1", "__CUDACC_EWP__=1", "__CUDA_ARCH_LIST__=800,900"],
+}
+ALWAYS = ["__NVCC_DIAG_PRAGMA_SUPPORT__=1", "__CUDACC_DEVICE_ATOMIC_BUILTINS__=1", "__CUDACC_VER_MAJOR__=13", "__CUDA_API_VER_MAJOR__=13"]
+
+
+def test_macros(work):
+    """Of both passes, in errors that the source makes of macros that are not as expected."""
+    options = sorted({m.partition("=")[0] for macros in MACROS.values() for m in macros} - {"__CUDA_ARCH_LIST__"})
+    for flags, macros in MACROS.items():
+        text = "#define TEXT(...) #__VA_ARGS__\n#define IS(m, t) static_assert(__builtin_strcmp(TEXT m, t) == 0, t);\n"
+        for macro in macros + ALWAYS:
+            name, _, value = macro.partition("=")
+            text += f"#if !defined({name})\n#error {name}\n#endif\nIS(({name}), \"{value}\")\n" if "," in value else f"#if {name} != {value}\n#error {name}\n#endif\n"
+        for name in options:
+            if name not in {m.partition("=")[0] for m in macros}:
+                text += f"#ifdef {name}\n#error {name} is there\n#endif\n"
+        text += "#if defined(__CUDA_ARCH__) != defined(CUDA_DOUBLE_MATH_FUNCTIONS)\n#error CUDA_DOUBLE_MATH_FUNCTIONS\n#endif\n"
+        text = text.replace("TEXT m", "TEXT2 m").replace("#define IS", "#define TEXT2(...) TEXT(__VA_ARGS__)\n#define IS")
+        done = cc("-Wall", "-c", *flags.split(), write(work, "macros.cu", text + "#pragma nv_diag_suppress 177\n"), "-o", os.path.join(work, "macros.o"))
+        ok(done.returncode == 0 and not done.stderr, f"macros of {flags}", done.stderr)
+    wheel = os.path.join(work, "wheel/nvidia/cuda_runtime/include")
+    os.makedirs(wheel)
+    for name, text in (("cuda_runtime.h", "#error a toolkit's\n"), ("cuda_runtime_api.h", "#error a toolkit's\n"), ("beside.h", "#define BESIDE 1\n")):
+        write(wheel, name, text)
+    source = write(work, "wheel.cu", "#include <cuda_runtime.h>\n#include <beside.h>\nint beside = BESIDE;\n")
+    for how in ([f"-I{wheel}"], ["-isystem", wheel], ["-I", wheel]):
+        done = cc("-E", *how, source)
+        ok(done.returncode == 0, f"the include folder of a wheel, {how[0][:3]}", done.stderr)
+    own = os.path.join(work, "own")
+    os.makedirs(own)
+    write(own, "cuda_runtime.h", "#define OWN 1\n")
+    done = cc("-E", f"-I{own}", write(work, "own.cu", "#include <cuda_runtime.h>\nint own = OWN;\n"))
+    ok(done.returncode == 0 and "int own = 1;" in done.stdout, "a program's own file of that name comes first", done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -170,6 +211,7 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
     guards = write(work, "guards.cu", "#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)\n#error guards\n#endif\n")
     done = cc("-c", guards, "-o", os.path.join(work, "guards.o"))
     ok(done.returncode == 0, "macros by which programs see what is included", done.stderr)
+    test_macros(work)
     done = cc("-M", kernel)
     ok(done.returncode == 0 and "cuda_runtime.h" in done.stdout, "-M lists what is included")
     done = cc("-E", "-x", "cu", kernel)
@@ -380,10 +422,17 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
-    for name, what in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools"),
-                       ("chars", "halves as chars")):
+    for name, what, *flags in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools"),
+                               ("chars", "halves as chars"), ("dpx", "DPX functions"), ("dpx", "DPX functions, slow code", "-G", "-O0"),
+                               ("int128", "integers of 128 bits"), ("int128", "integers of 128 bits, slow code", "-G", "-O0"),
+                               ("atomic_builtins", "atomic builtins"),
+                               ("atomic_builtins", "atomic builtins and 16 bytes", "-arch=sm_90", "-DWIDE"),
+                               ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),
+                               ("flushed", "maths that flushes subnormals", "-ftz=true", "-DFLUSHED=1"), ("flushed", "maths that does not", "-DFLUSHED=0"),
+                               ("flushed", "by -use_fast_math", "-use_fast_math", "-DFLUSHED=1"),
+                               ("builtins", "builtins of the C library's maths"), ("host_maths", "device maths on the host")):
         program = os.path.join(work, name)
-        done = cc("-arch=sm_80", os.path.join(HERE, f"run/{name}.cu"), "-o", program)
+        done = cc("-std=c++17", *([] if any("-arch" in f for f in flags) else ["-arch=sm_80"]), *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", what, done.stdout + done.stderr)

@@ -303,6 +303,14 @@ def test_doctor_programs():
     result = tool("doctor", linked)
     tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,
            "a library of which nothing is called is a note", result.stdout)
+    opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libcufft.so.12", "cublasCreate_v2", "cublasDestroy_v2", '
+                                  '"cublasSetStream_v2", "cublasSgemm_v2", "cusparseCreate", "libcurand.so: not a name"};'
+                                  ' for (int i = 0; i < 7; i++) puts(n[i]); return 0; }\n')
+    result = tool("doctor", opens)
+    tap.ok(result.returncode == 0 and "opens libcufft.so by name" in result.stdout and "opens libcublas.so by name" in result.stdout
+           and "cuSPARSE" not in result.stdout and "cuRAND" not in result.stdout and "but for what needs " in result.stdout,
+           "libraries that are opened by name", result.stdout)
+    tap.eq([lib["opened"] for lib in tool.json("doctor", "--json", opens)["libraries"]], [True, True], "in JSON")
     result = tool("doctor", "-v", build("nothing"))
     tap.ok(result.returncode == 0 and "does not use CUDA" in result.stdout, "a plain program",
            result.stdout)

@@ -93,6 +93,7 @@ struct cc_job {
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
         verbose, no_cudart, want_libcuda;
     bool help, version, run, list_virtual, list_real, cubin;
+    bool extended_lambda, relaxed_constexpr, extensible; /* they define macros */
     bool as_nvcc;          /* called by that name: build systems look for its output */
     bool forward_compiler; /* options that we do not know are the host compiler's */
     bool forward_linker;   /* or the linker's */
@@ -118,6 +119,10 @@ void cc_nvcc_print_version(void);
 void cc_nvcc_print_places(const struct cc_job *job);
 /* The libraries that nvcc adds to every link. */
 void cc_nvcc_add_runtime(const struct cc_job *job, struct cc_list *cmd);
+
+/* The macros that nvcc defines: for every source, and all of those for CUDA's. */
+void cc_add_macros(const struct cc_job *job, struct cc_list *cmd);
+void cc_add_cuda_macros(const struct cc_job *job, struct cc_list *cmd);
 
 /* Finds headers, libraries and the compiler. HD_NOT_FOUND names what is missing and how to point at
  * it. */

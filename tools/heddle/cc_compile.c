@@ -61,7 +61,10 @@ static void add_cuda_mode(const struct cc_job *job, const char *source, struct c
         cc_list_add(cmd, "-fgpu-rdc");
         add_unique_words(source, cmd);
     }
+    cc_add_cuda_macros(job, cmd);
     add_common(job, cmd);
+    /* Pragmas of nvcc are none of clang's; programs ask by macros whether they may use them. */
+    cc_list_add(cmd, "-Wno-unknown-pragmas");
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
     cc_list_add(cmd, "-Wno-pass-failed");
     cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
@@ -86,6 +89,7 @@ static void add_device_pass(struct cc_job *job, const char *source, struct cc_ar
     cc_list_add(cmd, "-Wunused-variable");
     add_cuda_mode(job, source, cmd);
     cc_add_device_words(cmd, arch);
+    cc_list_add(cmd, "-DCUDA_DOUBLE_MATH_FUNCTIONS=1");
     if (job->paths.libdevice) {
         cc_list_add_split(cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
         cc_list_add(cmd, job->paths.libdevice);
@@ -296,6 +300,8 @@ static int compile_plain(struct cc_job *job, const struct cc_input *input, const
     cc_list_add(&cmd, job->paths.clang);
     if (input->lang != CC_LANG_ASM)
         cc_list_addf(&cmd, "-x%s", is_c ? "c" : "c++");
+    if (input->lang == CC_LANG_CXX)
+        cc_add_macros(job, &cmd);
     add_common(job, &cmd);
     add_host(job, input->path, object, &cmd);
     if (job->mode == CC_MODE_PREPROCESS)

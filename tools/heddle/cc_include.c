@@ -17,9 +17,11 @@ static bool holds(const char *folder, const char *file)
     return access(cc_format("%s/%s", folder, file), R_OK) == 0;
 }
 
+/* A toolkit's own, or of a wheel, where crt/ is in another one. */
 static bool is_toolkits(const char *folder)
 {
-    return holds(folder, "cuda_runtime.h") && holds(folder, "crt/host_runtime.h");
+    return holds(folder, "cuda_runtime.h") &&
+           (holds(folder, "crt/host_runtime.h") || holds(folder, "cuda_runtime_api.h"));
 }
 
 /* The folder that the word at `*at` names, stepping to its value; NULL when the word is another. */

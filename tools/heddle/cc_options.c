@@ -270,7 +270,6 @@ HANDLER(fast_math)
     struct cc_list *device = &p->job->device;
     cc_list_add_split(device, "-fgpu-approx-transcendentals,-fgpu-flush-denormals-to-zero", ",");
     cc_list_add_split(device, "-mllvm,-nvptx-prec-divf32=0,-mllvm,-nvptx-prec-sqrtf32=0", ",");
-    cc_list_add(&p->job->compile, "-D__USE_FAST_MATH__=1");
     return CLI_OK;
 }
 
@@ -430,9 +429,9 @@ const struct cc_option cc_options[] = {
     {"-ccbin", "--compiler-bindir", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
     {"-m", "--machine", CC_VALUE, ignore, NULL, 0, "64", NULL},
     {"-m64", "--m64", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-expt-extended-lambda", "--expt-extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-extended-lambda", "--extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", CC_FLAG, set_flag, NULL, MEMBER(relaxed_constexpr), NULL, "define __CUDACC_RELAXED_CONSTEXPR__; clang takes such calls anyway"},
+    {"-expt-extended-lambda", "--expt-extended-lambda", CC_FLAG, set_flag, NULL, MEMBER(extended_lambda), NULL, "the same"},
+    {"-extended-lambda", "--extended-lambda", CC_FLAG, set_flag, NULL, MEMBER(extended_lambda), NULL, "define __CUDACC_EXTENDED_LAMBDA__; clang takes such lambdas anyway"},
     {"-allow-unsupported-compiler", "--allow-unsupported-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-Wno-deprecated-gpu-targets", "--Wno-deprecated-gpu-targets", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
@@ -447,7 +446,7 @@ const struct cc_option cc_options[] = {
     {"-Ofc", "--Ofast-compile", CC_VALUE, ignore, NULL, 0, "LEVEL", NULL},
     {"-opt-info", "--optimization-info", CC_VALUE, ignore, NULL, 0, "KIND", NULL},
     {"-e", "--entries", CC_VALUE, ignore, NULL, 0, "KERNEL,...", NULL},
-    {"-ewp", "--extensible-whole-program", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-ewp", "--extensible-whole-program", CC_FLAG, set_flag, NULL, MEMBER(extensible), NULL, "define __CUDACC_EWP__"},
     {"-keep-device-functions", "--keep-device-functions", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-reloc-ptx", "--relocatable-ptx", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-device-stack-protector", "--device-stack-protector", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},

@@ -300,6 +300,7 @@ enum hd_status doctor_examine(const char *path, unsigned cc, struct doctor_repor
     hd_arena_init(&r->arena);
     if (r->program.kind == OBJ_IMAGE_HOST_ELF) {
         check_libraries(r);
+        doctor_find_opened(r);
         check_entries(r);
     }
     check_runtime(r);

@@ -30,6 +30,7 @@ struct doctor_library {
     const char *name; /* "libcublas.so.13" */
     const char *what; /* "cuBLAS" */
     bool called;      /* the program imports functions of it */
+    bool opened;      /* it is not linked, the program's text has its name */
 };
 
 /* A PTX module that would be loaded. */
@@ -94,6 +95,9 @@ void doctor_check_links(struct doctor_report *report);
 /* Modules that are linked together: what lowering refuses. */
 void doctor_check_program(struct doctor_report *report, const struct ptx_module *const *modules,
                           size_t len);
+
+/* Libraries that Heddle does not have and that the program may open by name. */
+void doctor_find_opened(struct doctor_report *report);
 
 /* Sets `called` of the entry points of an embedded runtime. */
 void doctor_find_calls(struct doctor_report *report);

@@ -61,6 +61,18 @@ static void print_ptx(const struct doctor_report *r)
     }
 }
 
+static void print_should_run(const struct doctor_report *r)
+{
+    bool any = false;
+    fputs("  should run", stdout);
+    for (size_t i = 0; i < r->libraries.len; i++)
+        if (r->libraries.at[i].opened) {
+            printf("%s%s", any ? ", " : ", but for what needs ", r->libraries.at[i].what);
+            any = true;
+        }
+    putchar('\n');
+}
+
 void doctor_print_text(const struct doctor_report *r, bool verbose)
 {
     const struct program *p = &r->program;
@@ -79,7 +91,10 @@ void doctor_print_text(const struct doctor_report *r, bool verbose)
         printf("  note           %s\n", r->notes.at[i]);
     for (size_t i = 0; i < r->problems.len; i++)
         printf("  problem        %s\n", r->problems.at[i]);
-    puts(r->problems.len ? "  will not run as it is" : "  should run");
+    if (r->problems.len)
+        puts("  will not run as it is");
+    else
+        print_should_run(r);
 }
 
 static void json_images(struct hd_json *j, const struct doctor_report *r)
@@ -129,6 +144,7 @@ static void json_libraries(struct hd_json *j, const struct doctor_report *r)
         hd_json_str(j, "name", r->libraries.at[i].name);
         hd_json_str(j, "what", r->libraries.at[i].what);
         hd_json_bool(j, "called", r->libraries.at[i].called);
+        hd_json_bool(j, "opened", r->libraries.at[i].opened);
         hd_json_close(j, '}');
     }
     hd_json_close(j, ']');

@@ -129,7 +129,14 @@ HEDDLE_CVTA(local, 5)
 #define __nvvm_redux_sync_or(mask, value)   __nvvm_redux_sync_or(value, mask)
 #define __nvvm_redux_sync_and(mask, value)  __nvvm_redux_sync_and(value, mask)
 #define __nvvm_redux_sync_xor(mask, value)  __nvvm_redux_sync_xor(value, mask)
+/* Those of float2 and float4 it has may be moved and dropped: heddle/device_atomics.h has others. */
+#define atomicAdd        heddle_clang_atomicAdd
+#define atomicAdd_block  heddle_clang_atomicAdd_block
+#define atomicAdd_system heddle_clang_atomicAdd_system
 #include <__clang_cuda_intrinsics.h>
+#undef atomicAdd
+#undef atomicAdd_block
+#undef atomicAdd_system
 #undef __nvvm_redux_sync_add
 #undef __nvvm_redux_sync_umin
 #undef __nvvm_redux_sync_umax
@@ -141,8 +148,22 @@ HEDDLE_CVTA(local, 5)
 #include <__clang_cuda_complex_builtins.h>
 
 #include "heddle/device_atomics.h"
+#include "heddle/device_atomic_builtins.h"
 #include "heddle/device_memory.h"
 #include "heddle/device_integer.h"
+
+/*
+ * What nvcc says of lambdas with execution spaces. Those of clang are closures like any other, whose
+ * return type host code can ask for: none is what nvcc calls extended.
+ */
+template <class _Tp> struct heddle_lambda {
+    static constexpr bool is_extended = false;
+};
+#define __nv_is_extended_device_lambda_closure_type(...) heddle_lambda<__VA_ARGS__>::is_extended
+#define __nv_is_extended_host_device_lambda_closure_type(...)                                      \
+    heddle_lambda<__VA_ARGS__>::is_extended
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...)                             \
+    heddle_lambda<__VA_ARGS__>::is_extended
 
 /* Device operator new and delete; clang's wrapper waits for the declarations above. */
 #include <new>

@@ -87,6 +87,34 @@ HEDDLE_ATOMIC_CAS16(, "")
 HEDDLE_ATOMIC_CAS16(_block, ".cta")
 HEDDLE_ATOMIC_CAS16(_system, ".sys")
 #endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+/* Each element by itself is added in one piece, the vector is not. */
+#define HEDDLE_ATOMIC_FLOATS(scope, ptx)                                                           \
+    HEDDLE_FN float2 atomicAdd##scope(float2 *address, float2 value)                               \
+    {                                                                                              \
+        float2 old;                                                                                \
+        __asm__ __volatile__("atom" ptx ".global.add.v2.f32 {%0, %1}, [%2], {%3, %4};"             \
+                             : "=f"(old.x), "=f"(old.y)                                            \
+                             : "l"(__cvta_generic_to_global(address)), "f"(value.x), "f"(value.y)  \
+                             : "memory");                                                          \
+        return old;                                                                                \
+    }                                                                                              \
+    HEDDLE_FN float4 atomicAdd##scope(float4 *address, float4 value)                               \
+    {                                                                                              \
+        float4 old;                                                                                \
+        __asm__ __volatile__("atom" ptx                                                            \
+                             ".global.add.v4.f32 {%0, %1, %2, %3}, [%4], {%5, %6, %7, %8};"        \
+                             : "=f"(old.x), "=f"(old.y), "=f"(old.z), "=f"(old.w)                  \
+                             : "l"(__cvta_generic_to_global(address)), "f"(value.x), "f"(value.y), \
+                               "f"(value.z), "f"(value.w)                                          \
+                             : "memory");                                                          \
+        return old;                                                                                \
+    }
+HEDDLE_ATOMIC_FLOATS(, "")
+HEDDLE_ATOMIC_FLOATS(_block, ".cta")
+HEDDLE_ATOMIC_FLOATS(_system, ".sys")
+#undef HEDDLE_ATOMIC_FLOATS
+#endif
 
 #undef HEDDLE_ATOMIC_SCOPE
 #undef HEDDLE_ATOMIC_ORDER

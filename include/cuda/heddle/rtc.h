@@ -17,6 +17,7 @@
 #include "surface_types.h"
 #include "channel_descriptor.h"
 #include "heddle/math_overloads.h"
+#include "heddle/device_builtins.h"
 #include "texture_indirect_functions.h"
 #include "surface_indirect_functions.h"
 #if defined(__CUDACC_RDC__)

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "cudnn_handle.h"
+#include "refuse.h"
 
 /* CUDA 13.0, whose runtime Heddle's is. */
 #define CUDART_VERSION_OF_US 13000
@@ -117,13 +118,18 @@ HD_EXPORT cudnnStatus_t cudnnAdvVersionCheck(void)
     return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnn_refuse(const char *name, _Atomic bool *said)
+{
+    lib_refuse(&info, name, said);
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 /* Whatever the arguments are: they are not looked at. */
 #define X(name)                                                                                    \
     HD_EXPORT cudnnStatus_t name(void);                                                            \
     cudnnStatus_t name(void)                                                                       \
     {                                                                                              \
         static _Atomic bool said;                                                                  \
-        lib_refuse(&info, #name, &said);                                                           \
-        return CUDNN_STATUS_NOT_SUPPORTED;                                                         \
+        return cudnn_refuse(#name, &said);                                                         \
     }
 #include "api/cudnn_refused.def"

@@ -109,6 +109,25 @@ template <bool waits> __global__ void copied_mbarrier(int *out, const int *in)
     out[threadIdx.x] = stage[127 - threadIdx.x];
 }
 
+/* Each row of the block adds to the same words. GPUs give the sum of one row: all have read theirs
+ * before one is written. (PolyBench's mvt) */
+template <bool one> __global__ void sums_of_rows(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (one && threadIdx.y)
+        return;
+    for (int k = 0; k < n; k++)
+        out[i] += in[k];
+}
+/* The same with the sum in a register until the end. */
+__global__ void late_sums_of_rows(int *out, const int *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = out[i];
+    for (int k = 0; k < n; k++)
+        sum += in[k];
+    out[i] = sum;
+}
+
 static void run(const char *name, int *p, int *q)
 {
     if (!strcmp(name, "apart"))
@@ -142,6 +161,12 @@ static void run(const char *name, int *p, int *q)
         halves<<<1, 128>>>(p);
     else if (!strcmp(name, "rows"))
         rows<<<1, dim3(32, 32)>>>(p);
+    else if (!strcmp(name, "sums_of_rows"))
+        sums_of_rows<false><<<2, dim3(32, 8)>>>(p, q, 9);
+    else if (!strcmp(name, "sums_of_one_row"))
+        sums_of_rows<true><<<2, dim3(32, 8)>>>(p, q, 9);
+    else if (!strcmp(name, "late_sums_of_rows"))
+        late_sums_of_rows<<<2, dim3(32, 8)>>>(p, q, 9);
     else if (!strcmp(name, "copied"))
         copied<1, false><<<2, 128>>>(p, q, 4);
     else if (!strcmp(name, "copied_all"))

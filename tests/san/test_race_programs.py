@@ -6,8 +6,9 @@ import subprocess
 from programs import HEDDLE, build, environment, main, ok
 
 RACES = ("alias far_alias through_pointer through_variable chosen counted tiles_before tiles_after halves rows "
+         "sums_of_rows late_sums_of_rows "
          "copied_early copied_own_early copied_mbarrier_early").split()
-NONE = "apart one_allocation far other_pointer tiles copied copied_all copied_own copied_mbarrier".split()
+NONE = "apart one_allocation far other_pointer tiles sums_of_one_row copied copied_all copied_own copied_mbarrier".split()
 # (case of boxes.cu, tool, is something found)
 BOXES = [("fine", "racecheck", False), ("early", "racecheck", True), ("again", "racecheck", True), ("fine", "memcheck", False),
          ("edge", "memcheck", False), ("beyond", "memcheck", True), ("fine", "initcheck", False), ("unwritten", "initcheck", True),

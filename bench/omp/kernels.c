@@ -3,7 +3,7 @@
  * marked [I]. The matrix products are in sgemm.c. */
 #include "kernels.h"
 #include "fmath.h"
-#include <immintrin.h>
+#include "wide.h"
 #include <math.h>
 #include <string.h>
 #include <stdlib.h>

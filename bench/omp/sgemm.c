@@ -1,6 +1,6 @@
 /* Matrix products in C + OpenMP. */
 #include "kernels.h"
-#include <immintrin.h>
+#include "wide.h"
 #include <string.h>
 #include <stdlib.h>
 

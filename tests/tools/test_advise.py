@@ -267,6 +267,13 @@ def test_long_kernels(bench):
         t.launch(80 * US, host=81 * US)
         t.sync()
     tap.ok(not found(bench.judge(t, "long-kernels"), "launch-bound"), "launch-bound: not of kernels that take long within their launches")
+    tap.ok("There are no counters of what kernels do" in bench.run("advise", "long-kernels.sqlite").stdout, "whose inside was not judged, which is told")
+    t = Timeline()
+    t.host(MS)
+    t.launch(US)
+    t.sync()
+    bench.judge(t, "short-kernels")
+    tap.ok("There are no counters" not in bench.run("advise", "short-kernels.sqlite").stdout, "and is not where they take little")
 
 
 def test_overlapping(bench):
@@ -571,7 +578,6 @@ def test_programs(bench):
     launches = found(report, "launch-bound")
     tap.ok(launches and launches["count"] >= 1000, "more than a thousand launches are counted, whatever the compiler", launches)
     tap.eq(report["has_counters"], False, "no counters")
-    tap.ok("There are no counters of what kernels do" in bench.run("advise", "small-grid-fault-run.sqlite").stdout, "which is told where kernels take long")
     for mended in (False, True):
         words = [program, "strided", *(["mended"] if mended else [])]
         got = bench.run("advise", "--json", "--min-gain", "0", "-w", "out.json", "--prof", "--kernel", "--prof", "--roofline", "--prof", "none", *words)

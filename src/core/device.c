@@ -42,6 +42,12 @@ unsigned core_device_count(void)
     return atomic_load_explicit(&ndevices, memory_order_acquire);
 }
 
+bool core_devices_are_peers(const struct core_device *a, const struct core_device *b)
+{
+    return a != b &&
+           (a->hal == b->hal || (!a->hal->info.is_elsewhere && !b->hal->info.is_elsewhere));
+}
+
 struct core_device *core_device_at(int ordinal)
 {
     return ordinal >= 0 && (unsigned)ordinal < core_device_count() ? &devices[ordinal] : NULL;
@@ -214,6 +220,15 @@ static void device_close(struct core_device *d)
     memset(d, 0, sizeof(*d));
 }
 
+static bool any_elsewhere(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < plan.total; i++)
+        any |= hd_str_starts(plan.entry[plan.of[i]].kind, "remote-");
+    return any;
+}
+
 static enum hd_status devices_open(unsigned *out_count)
 {
     unsigned order[CORE_DEVICES_MAX], count = 0, open = 0;
@@ -229,7 +244,7 @@ static enum hd_status devices_open(unsigned *out_count)
     uint64_t memory_B = memory_size_B(plan.total);
     HD_TRY(devices_choose(plan.total, order, &count));
     HD_TRY(core_space_reserve(memory_B, count));
-    HD_TRY(core_textures_reserve(false));
+    HD_TRY(core_textures_reserve(any_elsewhere()));
     while (open < count && status == HD_OK) {
         status = device_open(&devices[open], order[open], memory_B);
         open++;

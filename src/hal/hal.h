@@ -62,6 +62,8 @@ enum hal_limit {
     HAL_LIMIT_COUNT
 };
 
+#define HAL_DOMAIN_B 4096u /* of a shared one's memory */
+
 /* Common part of every device's domain. */
 struct hal_domain {
     struct hal_device *device;
@@ -354,6 +356,7 @@ struct hal_device_info {
     unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
     int priority_greatest; /* of queues: 0 down to this */
     struct hal_clock clock;
+    bool is_elsewhere;    /* grids reach device memory, pinned and managed memory of it only */
     bool checks_accesses; /* in strict mode asks client.refusal, as it says */
 };
 

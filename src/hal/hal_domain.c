@@ -8,9 +8,8 @@
 #include "base/log.h"
 #include "hal/hal.h"
 
-#define DOMAIN_B       4096u
 #define CANCEL_WAIT_NS 1000000000u
-_Static_assert(sizeof(struct hal_fault) <= DOMAIN_B, "the fault fits its memory");
+_Static_assert(sizeof(struct hal_fault) <= HAL_DOMAIN_B, "the fault fits its memory");
 
 static const struct {
     const char *name;
@@ -47,7 +46,7 @@ void hal_domain_fini(struct hal_domain *domain)
     hd_lock_release(&device->domains_lock);
     hd_lock_fini(&domain->lock);
     if (domain->memfd >= 0)
-        hal_shared_destroy(domain->memfd, domain->fault, DOMAIN_B);
+        hal_shared_destroy(domain->memfd, domain->fault, HAL_DOMAIN_B);
     domain->fault = NULL;
     domain->memfd = -1;
 }
@@ -63,7 +62,7 @@ enum hd_status hal_domain_share(struct hal_domain *domain, int *out_fd)
         hd_lock_release(&domain->lock);
         if (busy)
             return hd_error(HD_BUSY, "a domain is shared before its first queue");
-        HD_TRY(hal_shared_create("heddle-domain", DOMAIN_B, &domain->memfd, &at));
+        HD_TRY(hal_shared_create("heddle-domain", HAL_DOMAIN_B, &domain->memfd, &at));
         memcpy(at, domain->fault, sizeof(*domain->fault));
         domain->fault = at;
     }

@@ -75,6 +75,27 @@ static union hal_packet bump_packet(struct hal_queue *queue, uint32_t *p, uint32
     return d;
 }
 
+/*
+ * Memory that grids reach: of the device, since one that is elsewhere has no other. It is zeroed,
+ * and used again by the next test.
+ */
+enum { ARENA_B = 1 << 20 };
+static struct hal_mem *arena_mem;
+static char *arena;
+
+static bool arena_map(struct hal_device *of, struct hal_mem *mem)
+{
+    return of->ops->mem_map(mem, (uintptr_t)arena, 0, ARENA_B, HAL_PROT_READ_WRITE) == HD_OK;
+}
+
+static uint32_t *words(size_t n)
+{
+    if (n * sizeof(uint32_t) > ARENA_B)
+        abort();
+    memset(arena, 0, ARENA_B);
+    return (uint32_t *)(void *)arena;
+}
+
 /* What the device tells its client. */
 static unsigned failures;
 static enum hd_status failed_status;
@@ -179,16 +200,16 @@ static void test_boxes(void)
 
 static void test_order(void)
 {
-    static uint32_t data[WORDS], back[WORDS];
+    uint32_t *data = words(WORDS);
+    static uint32_t back[WORDS];
     _Atomic uint64_t t0 = 0, t1 = 0;
     unsigned wrong = 0;
 
-    memset(data, 0, sizeof(data));
     submit(q, sem_packet(HAL_OP_TIMESTAMP, &t0, 0));
     for (int i = 0; i < 20; i++)
         submit(q, bump_packet(q, data, 3, 10, 100));
     submit(q, (union hal_packet){.head.op = HAL_OP_BARRIER});
-    submit(q, copy_packet(back, data, sizeof(data)));
+    submit(q, copy_packet(back, data, sizeof(back)));
     submit(q, sem_packet(HAL_OP_TIMESTAMP, &t1, 0));
     ok(drain(q), "%s: grids end", name);
     for (int i = 0; i < WORDS; i++)
@@ -199,9 +220,8 @@ static void test_order(void)
 
 static void test_many_small(void)
 {
-    static uint32_t data[32];
+    uint32_t *data = words(32);
 
-    memset(data, 0, sizeof(data));
     for (unsigned i = 0; i < 3 * HAL_RING_SLOTS; i++)
         submit(q, bump_packet(q, data, 1, 1, 32));
     ok(drain(q), "%s: three rings full of packets", name);
@@ -210,11 +230,10 @@ static void test_many_small(void)
 
 static void test_between_queues(void)
 {
-    static uint32_t data[WORDS];
+    uint32_t *data = words(WORDS);
     _Atomic uint64_t sem = 0;
     uint32_t seen = 0;
 
-    memset(data, 0, sizeof(data));
     submit(q2, sem_packet(HAL_OP_WAIT, &sem, 7));
     submit(q2, copy_packet(&seen, &data[WORDS - 1], 4));
     eq_u64(device->ops->wait(device, &q2->ring->retired, hal_queue_submitted(q2), 1000000),
@@ -264,7 +283,7 @@ static void test_semaphores(void)
 
 static void test_stamps(void)
 {
-    static uint32_t data[WORDS];
+    uint32_t *data = words(WORDS);
     struct hal_stamp *stamp;
     uint64_t before_ns = hal_time_ns();
     union hal_packet p = bump_packet(q, data, 1, 10, 100);
@@ -282,12 +301,11 @@ static void test_extension(void)
 {
     struct hal_extension extension = {
         .size_B = sizeof(extension), .present = HAL_EXTENSION_PRIORITY | HAL_EXTENSION_SYNC_DOMAIN};
-    static uint32_t data[32], *at = data;
+    uint32_t *data = words(32), *at = data;
     union hal_packet p = bump_packet(q, data, 1, 1, 32);
     uint32_t n = 2;
     char *params;
 
-    memset(data, 0, sizeof(data));
     submit(q, p);
     params = hal_queue_params(q, &p.dispatch, &extension, BIG_B);
     memcpy(params, &at, sizeof(at));
@@ -317,10 +335,9 @@ static void block_set(struct block *b, uint32_t enabled, uint32_t grid, const vo
 static void test_indirect(void)
 {
     static struct block blocks[3];
-    static uint32_t data[3][32], *nowhere;
+    uint32_t(*data)[32] = (uint32_t(*)[32])words(3 * 32), *nowhere = NULL;
     _Atomic uint64_t gate = 0;
 
-    memset(data, 0, sizeof(data));
     submit(q, sem_packet(HAL_OP_WAIT, &gate, 1));
     for (int i = 0; i < 3; i++) {
         union hal_packet p = bump_packet(q, nowhere, 99, 7, 32);
@@ -351,9 +368,9 @@ static void test_stale_kernel(void)
     struct hal_kernel *gone, *heir;
     struct hal_domain *own;
     struct hal_queue *queue;
-    uint32_t data = 0;
+    uint32_t *data = words(32);
     int fd = -1;
-    union hal_packet p = bump_packet(q, &data, 1, 1, 32);
+    union hal_packet p = bump_packet(q, data, 1, 1, 32);
 
     submit(q, (union hal_packet){.head.op = HAL_OP_NOP});
     if (!ok(!device->ops->domain_create(device, &own) &&
@@ -362,7 +379,7 @@ static void test_stale_kernel(void)
                 !device->ops->kernel_get(other, bump, ir, &gone),
             "%s: another module", name))
         return;
-    p = bump_packet(queue, &data, 1, 1, 32);
+    p = bump_packet(queue, data, 1, 1, 32);
     p.dispatch.kernel = gone->id;
     device->ops->module_unload(other);
     ok(!device->ops->module_load(device, &program, &other) &&
@@ -373,7 +390,8 @@ static void test_stale_kernel(void)
     ok(drain(queue), "%s: a stale id is no crash", name);
     eq_u64(hal_domain_status(own), HD_BAD_ARG, "%s: but a fault: %s", name, own->fault->message);
     eq_u64(hal_kernel_find(device, UINT64_MAX) != NULL, 0, "%s: an id out of range", name);
-    eq_u64(hal_domain_share(own, &fd), HD_BUSY, "%s: too late to share a domain", name);
+    if (own->memfd < 0) /* of a device elsewhere it is shared from the start */
+        eq_u64(hal_domain_share(own, &fd), HD_BUSY, "%s: too late to share a domain", name);
     queue->ops->destroy(queue);
     if (ok(!device->ops->queue_create(own, 0, &queue), "%s: another queue", name)) {
         eq_u64(hal_queue_submitted(queue) | hal_queue_retired(queue), 0,
@@ -403,11 +421,10 @@ static void test_calls_and_faults(void)
 {
     struct hal_domain *elsewhere = NULL;
     struct hal_queue *other;
-    static uint32_t data[64];
+    uint32_t *data = words(64);
     int calls = 0, skipped = 0, always = 0;
     void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    memset(data, 0, sizeof(data));
     submit(q, call_packet(&calls, false));
     ok(drain(q), "%s: host call", name);
     eq_u64((unsigned)calls, 1, "%s: was made once", name);
@@ -462,10 +479,9 @@ static void test_clusters(void)
 {
     struct hal_domain *own = NULL;
     struct hal_queue *queue;
-    static uint32_t data[64];
+    uint32_t *data = words(64);
     union hal_packet p;
 
-    memset(data, 0, sizeof(data));
     if (!ok(!device->ops->domain_create(device, &own) && !device->ops->queue_create(own, 0, &queue),
             "%s: domain for clusters", name))
         return;
@@ -490,7 +506,27 @@ struct second {
     struct hal_kernel *kernel;
     struct hal_domain *domain;
     struct hal_queue *queue;
+    struct hal_mem *mem; /* the first one's arena */
 };
+
+static bool second_map(struct second *s)
+{
+    const struct hal_device_ops *ops = s->device->ops;
+    int fd = -1;
+    bool fine = !device->ops->mem_export(arena_mem, &fd) &&
+                !ops->mem_import(s->device, fd, &s->mem) && arena_map(s->device, s->mem);
+
+    close(fd);
+    return fine;
+}
+
+static void second_unmap(struct second *s)
+{
+    s->device->ops->mem_unmap(s->mem, (uintptr_t)arena, ARENA_B);
+    s->device->ops->mem_destroy(s->mem);
+    if (!arena_map(device, arena_mem))
+        abort();
+}
 
 static bool second_open(struct second *s, const struct hal_backend *backend)
 {
@@ -503,7 +539,7 @@ static bool second_open(struct second *s, const struct hal_backend *backend)
            !s->device->ops->kernel_get(s->module, index, ir, &s->kernel) &&
            !s->device->ops->kernel_prepare(s->kernel, small, small) &&
            !s->device->ops->domain_create(s->device, &s->domain) &&
-           !s->device->ops->queue_create(s->domain, 0, &s->queue);
+           !s->device->ops->queue_create(s->domain, 0, &s->queue) && second_map(s);
 }
 
 static bool second_drain(const struct second *s)
@@ -522,11 +558,10 @@ static union hal_packet second_bump(const struct second *s, uint32_t *p)
 
 static void test_two_devices(const struct hal_backend *backend)
 {
-    static uint32_t data[64];
+    uint32_t *data = words(64);
     _Atomic uint64_t go = 0;
     struct second s;
 
-    memset(data, 0, sizeof(data));
     if (!ok(second_open(&s, backend), "%s: a second device", name))
         return;
     /* q waits for the second device, which waits for the host. */
@@ -547,6 +582,7 @@ static void test_two_devices(const struct hal_backend *backend)
     s.queue->ops->destroy(s.queue);
     s.device->ops->domain_destroy(s.domain);
     s.device->ops->module_unload(s.module);
+    second_unmap(&s);
     s.device->ops->destroy(s.device);
     submit(q, bump_packet(q, data, 1, 1, 32));
     ok(drain(q) && data[31] == 4, "%s: and outlives it", name);
@@ -573,13 +609,12 @@ static void test_instead(void)
 {
     uint32_t index = ir_module_find_func(ir, "idle")->index, small[3] = {32, 1, 1};
     struct hal_kernel *idle;
-    static uint32_t data[32];
+    uint32_t *data = words(32);
 
     if (!device->ops->kernel_instead) {
         skip("no kernel in the place of another");
         return;
     }
-    memset(data, 0, sizeof(data));
     if (!ok(!device->ops->kernel_get(module, index, ir, &idle) &&
                 !device->ops->kernel_prepare(idle, small, small),
             "%s: a second kernel", name))
@@ -603,6 +638,11 @@ static bool open_device(const struct hal_backend *backend)
     name = backend->name;
     failures = 0;
     return ok(!backend->create(&client, &device), "%s: create", name) &&
+           ok(!device->ops->mem_create(device, ARENA_B, true, &arena_mem) &&
+                  (arena = mmap(NULL, ARENA_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) !=
+                      MAP_FAILED &&
+                  arena_map(device, arena_mem),
+              "%s: memory for grids", name) &&
            ok(!device->ops->module_load(device, &program, &module), "%s: module", name) &&
            ok(!device->ops->kernel_get(module, ir_module_find_func(ir, "bump")->index, ir, &kernel),
               "%s: kernel", name) &&
@@ -623,6 +663,9 @@ static void close_device(void)
     q2->ops->destroy(q2);
     device->ops->domain_destroy(domain);
     device->ops->module_unload(module);
+    device->ops->mem_unmap(arena_mem, (uintptr_t)arena, ARENA_B);
+    device->ops->mem_destroy(arena_mem);
+    munmap(arena, ARENA_B);
     device->ops->destroy(device);
 }
 

@@ -178,7 +178,7 @@ CUresult drv_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
     API_CHECK(can);
     API_DEVICE(from, dev);
     API_DEVICE(to, peer);
-    *can = from != to;
+    *can = core_devices_are_peers(from, to);
     return CUDA_SUCCESS;
 }
 
@@ -198,7 +198,7 @@ CUresult drv_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUd
         return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-        *value = 1;
+        *value = core_devices_are_peers(from, to);
         return CUDA_SUCCESS;
     default:
         return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no peer attribute %d", (int)attr);

@@ -1,0 +1,229 @@
+/*
+ * Devices in processes of their own, beside one in this: kernels, copies from each to each, events,
+ * textures, what is refused by name; and a process that dies: an error, and nobody waits.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/driver/cuda_abi.h"
+#include "tap.h"
+
+#define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
+
+enum { DEVICES = 3, WORDS = 1 << 16 };
+
+static const char text[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .global .align 4 .u32 base = 3;\n"
+    /* p[i] += n + base */
+    ".visible .entry add(.param .u64 p, .param .u32 n)\n{\n"
+    " .reg .b32 %r<9>;\n .reg .b64 %d<4>;\n"
+    " ld.param.u64 %d1, [p];\n ld.param.u32 %r1, [n];\n"
+    " mov.u32 %r2, %ctaid.x;\n mov.u32 %r3, %ntid.x;\n mov.u32 %r4, %tid.x;\n"
+    " mad.lo.u32 %r5, %r2, %r3, %r4;\n mul.wide.u32 %d2, %r5, 4;\n add.u64 %d3, %d1, %d2;\n"
+    " ld.global.u32 %r6, [%d3];\n add.u32 %r7, %r6, %r1;\n ld.global.u32 %r8, [base];\n"
+    " add.u32 %r7, %r7, %r8;\n st.global.u32 [%d3], %r7;\n ret;\n}\n"
+    /* p[i] = texel i */
+    ".visible .entry fetch(.param .u64 p, .param .u64 t)\n{\n"
+    " .reg .b32 %r<6>;\n .reg .b64 %d<5>;\n"
+    " ld.param.u64 %d1, [p];\n ld.param.u64 %d4, [t];\n mov.u32 %r1, %tid.x;\n"
+    " tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%d4, {%r1}];\n"
+    " mul.wide.u32 %d2, %r1, 4;\n add.u64 %d3, %d1, %d2;\n st.global.u32 [%d3], %r2;\n ret;\n}\n"
+    /* for ever */
+    ".visible .entry spin(.param .u64 p)\n{\n .reg .b32 %r<2>;\n .reg .b64 %d<2>;\n"
+    " .reg .pred %p<2>;\n ld.param.u64 %d1, [p];\n"
+    "again:\n ld.volatile.global.u32 %r1, [%d1];\n setp.ne.u32 %p1, %r1, 77;\n"
+    " @%p1 bra again;\n ret;\n}\n";
+
+static struct one {
+    CUcontext context;
+    CUmodule module;
+    CUdeviceptr memory;
+    CUevent event;
+    CUstream stream;
+} ones[DEVICES];
+static uint32_t host[WORDS];
+
+static void open_one(struct one *d, int ordinal)
+{
+    success(cuDevicePrimaryCtxRetain(&d->context, ordinal), "context %d", ordinal);
+    success(cuCtxSetCurrent(d->context), "is current");
+    success(cuModuleLoadData(&d->module, text), "module");
+    success(cuMemAlloc_v2(&d->memory, sizeof(host)), "memory");
+    success(cuEventCreate(&d->event, 0), "event");
+    success(cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING), "stream");
+}
+
+static CUresult launch(struct one *d, const char *name, CUdeviceptr memory, uint64_t n,
+                       unsigned grid, unsigned block)
+{
+    void *params[] = {&memory, &n};
+    CUfunction function;
+    CUresult result = cuModuleGetFunction(&function, d->module, name);
+
+    return result ? result
+                  : cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, d->stream, params, NULL);
+}
+
+static void test_chain(void)
+{
+    unsigned wrong = 0;
+    float ms;
+
+    success(cuCtxSetCurrent(ones[0].context), "device 0");
+    success(cuMemsetD32Async(ones[0].memory, 0, WORDS, ones[0].stream), "zeroes");
+    for (int i = 0; i < 2 * DEVICES; i++) {
+        struct one *d = &ones[i % DEVICES], *last = &ones[(i + DEVICES - 1) % DEVICES];
+
+        success(cuCtxSetCurrent(d->context), "device %d", i % DEVICES);
+        if (i) {
+            success(cuStreamWaitEvent(d->stream, last->event, 0), "waits for the one before");
+            success(cuMemcpyPeerAsync(d->memory, d->context, last->memory, last->context,
+                                      sizeof(host), d->stream),
+                    "takes its words");
+        }
+        success(launch(d, "add", d->memory, 1u << i, WORDS / 256, 256), "launch");
+        success(cuEventRecord(d->event, d->stream), "record");
+    }
+    success(cuEventSynchronize(ones[DEVICES - 1].event), "the last one");
+    success(cuMemcpyDtoH_v2(host, ones[DEVICES - 1].memory, sizeof(host)), "to pageable memory");
+    for (int i = 0; i < WORDS; i++)
+        wrong += host[i] != (1u << 2 * DEVICES) - 1 + 3 * 2 * DEVICES;
+    eq_u64(wrong, 0, "all have added");
+    success(cuEventElapsedTime(&ms, ones[DEVICES - 1].event, ones[DEVICES - 1].event), "times");
+}
+
+static void test_peers(void)
+{
+    int can;
+
+    ok(!cuDeviceCanAccessPeer(&can, 0, 1) && !can, "a process does not reach the other's memory");
+    ok(!cuDeviceCanAccessPeer(&can, 1, 2) && !can, "nor two devices elsewhere each other's");
+    success(cuCtxSetCurrent(ones[0].context), "device 0");
+    eq_u64(cuCtxEnablePeerAccess(ones[1].context, 0), CUDA_ERROR_NOT_SUPPORTED, "refused");
+}
+
+static void test_pinned(void)
+{
+    uint32_t *pinned = NULL;
+
+    success(cuCtxSetCurrent(ones[1].context), "device 1");
+    success(cuMemAllocHost_v2((void **)&pinned, 4096), "pinned memory");
+    memset(pinned, 0, 4096);
+    success(launch(&ones[1], "add", (CUdeviceptr)(uintptr_t)pinned, 4, 1, 32), "launch");
+    success(cuStreamSynchronize(ones[1].stream), "wait");
+    eq_u64(pinned[31], 7, "a kernel elsewhere writes it");
+    success(cuMemFreeHost(pinned), "free");
+}
+
+static void test_texture(void)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR};
+    CUDA_TEXTURE_DESC sampler = {.flags = CU_TRSF_READ_AS_INTEGER};
+    CUtexObject object;
+
+    success(cuCtxSetCurrent(ones[1].context), "device 1");
+    for (uint32_t i = 0; i < 64; i++)
+        host[i] = 1000 + i;
+    success(cuMemcpyHtoD_v2(ones[1].memory, host, 256), "texels");
+    resource.res.linear.devPtr = ones[1].memory;
+    resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
+    resource.res.linear.numChannels = 1;
+    resource.res.linear.sizeInBytes = 256;
+    success(cuTexObjectCreate(&object, &resource, &sampler, NULL), "texture");
+    success(launch(&ones[1], "fetch", ones[1].memory + 4096, object, 1, 32), "launch");
+    success(cuStreamSynchronize(ones[1].stream), "wait");
+    success(cuMemcpyDtoH_v2(host, ones[1].memory + 4096, 128), "copy");
+    ok(host[0] == 1000 && host[31] == 1031, "a device elsewhere finds the object");
+    success(cuTexObjectDestroy(object), "gone");
+}
+
+/* Of devices: this process has no other children. */
+static unsigned children(pid_t *out_pids, unsigned max)
+{
+    char path[64];
+    unsigned n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+
+    while (tasks && (task = readdir(tasks))) {
+        snprintf(path, sizeof(path), "/proc/self/task/%.20s/children", task->d_name);
+        FILE *file = fopen(path, "re");
+        int pid;
+
+        while (file && n < max && fscanf(file, "%d", &pid) == 1)
+            out_pids[n++] = pid;
+        if (file)
+            fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+    return n;
+}
+
+/* What runs, what waits and what comes fail; the device of this process goes on. */
+static void test_death(void)
+{
+    pid_t pids[8];
+    unsigned n;
+
+    success(cuCtxSetCurrent(ones[1].context), "device 1");
+    success(cuMemsetD32_v2(ones[1].memory, 0, 1), "zero");
+    success(cuCtxSynchronize(), "wait");
+    success(launch(&ones[1], "spin", ones[1].memory, 0, 1, 1), "a kernel that does not end");
+    n = children(pids, 8);
+    eq_u64(n, 2, "two devices have processes");
+    for (unsigned i = 0; i < n; i++)
+        kill(pids[i], SIGKILL);
+    ok(cuStreamSynchronize(ones[1].stream) != CUDA_SUCCESS, "its process dies: an error");
+    ok(launch(&ones[1], "add", ones[1].memory, 1, 1, 32) != CUDA_SUCCESS, "no more launches");
+    success(cuCtxSetCurrent(ones[2].context), "device 2");
+    ok(launch(&ones[2], "add", ones[2].memory, 1, 1, 32) != CUDA_SUCCESS ||
+           cuStreamSynchronize(ones[2].stream) != CUDA_SUCCESS,
+       "idle or not");
+    success(cuCtxSetCurrent(ones[0].context), "device 0");
+    success(launch(&ones[0], "add", ones[0].memory, 1, 1, 32), "launch");
+    success(cuStreamSynchronize(ones[0].stream), "goes on");
+}
+
+static CUresult init_in_child(const char *variable, const char *value)
+{
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    int ends[2];
+    pid_t child;
+
+    if (pipe(ends))
+        abort();
+    child = fork();
+    if (!child) {
+        setenv(variable, value, 1);
+        result = cuInit(0);
+        _exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
+    }
+    close(ends[1]);
+    ok(read(ends[0], &result, sizeof(result)) == sizeof(result), "a child answers");
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return result;
+}
+
+int main(void)
+{
+    setenv("HEDDLE_DEVICES", "cpu,remote-cpu,remote-interp", 1);
+    setenv("HEDDLE_MEMORY", "64M", 1);
+    eq_u64(init_in_child("HEDDLE_STRICT", "1"), CUDA_ERROR_NOT_SUPPORTED,
+           "HEDDLE_STRICT is refused");
+    success(cuInit(0), "cuInit");
+    for (int i = 0; i < DEVICES; i++)
+        open_one(&ones[i], i);
+    test_chain();
+    test_peers();
+    test_pinned();
+    test_texture();
+    test_death();
+    return done();
+}

@@ -190,17 +190,25 @@ static void test_death(void)
     success(cuStreamSynchronize(ones[0].stream), "goes on");
 }
 
-static int init_in_child(const char *variable, const char *value)
+static CUresult init_in_child(const char *variable, const char *value)
 {
-    int status;
-    pid_t child = fork();
+    CUresult result = CUDA_ERROR_UNKNOWN;
+    int ends[2];
+    pid_t child;
 
+    if (pipe(ends))
+        abort();
+    child = fork();
     if (!child) {
         setenv(variable, value, 1);
-        _exit((int)cuInit(0));
+        result = cuInit(0);
+        _exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
     }
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    close(ends[1]);
+    ok(read(ends[0], &result, sizeof(result)) == sizeof(result), "a child answers");
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return result;
 }
 
 int main(void)

@@ -304,6 +304,24 @@ static void test_shares(nvmlDevice_t device, const struct worker *busy)
     }
 }
 
+/* Two that are busy all the time have half of the device each. */
+static void test_both_busy(nvmlDevice_t device, const struct worker *b)
+{
+    nvmlProcessUtilizationSample_t s[2] = {{0}};
+    unsigned count = 2, most = 0;
+
+    tell(b, 'k');
+    for (unsigned i = 0; i < 1000 && (s[0].smUtil < 45 || s[1].smUtil < 45); i++) {
+        if (nvmlDeviceGetProcessUtilization(device, s, &count, 0) != NVML_SUCCESS || count != 2)
+            break;
+        most = HD_MAX(most, s[0].smUtil + s[1].smUtil);
+        usleep(10000);
+    }
+    ok(s[0].smUtil >= 45 && s[1].smUtil >= 45, "%u and %u %%", s[0].smUtil, s[1].smUtil);
+    ok(most <= 100, "together never more than the device: %u %%", most);
+    tell(b, 'e');
+}
+
 static void test_samples(nvmlDevice_t device)
 {
     nvmlSample_t samples[32];
@@ -398,6 +416,7 @@ static void test_work(nvmlDevice_t device, struct worker a, struct worker b)
     test_samples(device);
     good(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));
     eq_u64(reasons, nvmlClocksEventReasonNone, "not idle");
+    test_both_busy(device, &b);
     tell(&a, 'e');
     await_gpu(device, 0, 0);
     good(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));

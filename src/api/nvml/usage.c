@@ -242,6 +242,15 @@ struct share {
     unsigned pid, sm, memory;
 };
 
+/*
+ * Processes share the device's threads, and each is busy while it waits for its turn: what they
+ * have of it together is no more than all of it.
+ */
+static unsigned share_of(double part, double sum)
+{
+    return sum > 1 ? (unsigned)(part / sum * 100.0) : percent(part);
+}
+
 /* NVML_ERROR_NOT_FOUND: nobody did anything. */
 static nvmlReturn_t shares_read(nvmlDevice_t device, unsigned long long seen_us, uint64_t *time_us,
                                 struct share shares[PROCESSES_MAX], unsigned *count)
@@ -254,12 +263,19 @@ static nvmlReturn_t shares_read(nvmlDevice_t device, unsigned long long seen_us,
     uint64_t window_ns = window_since(seen_us, *time_us);
     processes_read(index, window_ns, &all);
     *count = all.count;
+    double kernels = 0, copies = 0;
+    for (unsigned i = 0; i < all.count; i++) {
+        const struct reg_totals *a = &all.at[i].before, *b = &all.at[i].now;
+
+        kernels += part(a->kernel_ns, b->kernel_ns, window_ns);
+        copies += part(a->copy_ns, b->copy_ns, window_ns);
+    }
     for (unsigned i = 0; i < all.count; i++) {
         const struct reg_totals *a = &all.at[i].before, *b = &all.at[i].now;
 
         shares[i] = (struct share){(unsigned)all.at[i].pid,
-                                   percent(part(a->kernel_ns, b->kernel_ns, window_ns)),
-                                   percent(part(a->copy_ns, b->copy_ns, window_ns))};
+                                   share_of(part(a->kernel_ns, b->kernel_ns, window_ns), kernels),
+                                   share_of(part(a->copy_ns, b->copy_ns, window_ns), copies)};
     }
     return all.count ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }

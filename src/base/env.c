@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 
 #define NAME_MAX_B 48
 
@@ -246,6 +247,22 @@ static void warn_unknown(struct hd_str name)
         if (distance(name, rows[i].name) < distance(name, nearest))
             nearest = rows[i].name;
     hd_log("%.*s is not a variable of Heddle; the nearest is %s", HD_STR_ARG(name), nearest);
+}
+
+char **hd_env_of_child(void)
+{
+    size_t n = 0, kept = 0;
+    char **own;
+
+    while (environ && environ[n] && !hd_env_is_foreign())
+        n++;
+    own = hd_alloc_array(n + 1, sizeof(*own));
+    for (size_t i = 0; own && i < n; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)
+            own[kept++] = environ[i];
+    if (own)
+        own[kept] = NULL;
+    return own;
 }
 
 static bool is_known(struct hd_str name)

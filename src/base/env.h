@@ -89,6 +89,11 @@ const char *hd_env(const char *name);
 /* One of the system or of another project, as PATH and HOME, or one for which empty is a value;
  * NULL when unset. */
 const char *hd_env_of_system(const char *name);
+/*
+ * The environment for a program of ours that this process starts: without what was preloaded into
+ * this one; empty with raised privileges. hd_free() it, not its strings. NULL: no memory.
+ */
+char **hd_env_of_child(void);
 
 /* The value of a COUNT or SIZE; false, *out_value untouched, when unset or not allowed. */
 bool hd_env_u64(const char *name, uint64_t *out_value);

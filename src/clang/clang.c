@@ -143,23 +143,6 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words)
 
 /* ---- running it */
 
-/* The environment without what was preloaded into this process; NULL: no memory. With raised
- * privileges nothing: CPATH and others would have clang read what they name. */
-static char **environment_make(void)
-{
-    size_t n = 0, kept = 0;
-
-    while (environ[n] && !hd_env_is_foreign())
-        n++;
-    char **own = hd_alloc_array(n + 1, sizeof(*own));
-    for (size_t i = 0; own && i < n; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)
-            own[kept++] = environ[i];
-    if (own)
-        own[kept] = NULL;
-    return own;
-}
-
 static void wait_for(pid_t pid)
 {
     int status;
@@ -171,7 +154,7 @@ static void wait_for(pid_t pid)
 enum hd_status clang_run(const struct clang_args *args, const char *log_path)
 {
     posix_spawn_file_actions_t files;
-    char **own = args->failed ? NULL : environment_make();
+    char **own = args->failed ? NULL : hd_env_of_child();
     pid_t pid;
 
     if (!own || posix_spawn_file_actions_init(&files)) {

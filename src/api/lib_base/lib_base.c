@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/log.h"
 
 static _Thread_local char last_error[256];
@@ -52,13 +53,13 @@ static FILE *open_destination(const char *name)
 
 static void read_environment(void)
 {
-    const char *level = logged->level_variable ? getenv(logged->level_variable) : NULL;
+    const char *level = logged->level_variable ? hd_env_of_system(logged->level_variable) : NULL;
     long value = level ? strtol(level, NULL, 10) : 0;
 
     if (value <= LIB_LEVEL_OFF)
         return;
     destination = open_destination(
-        logged->destination_variable ? getenv(logged->destination_variable) : NULL);
+        logged->destination_variable ? hd_env_of_system(logged->destination_variable) : NULL);
     if (destination)
         atomic_store(&env_level, (int)HD_MIN(value, (long)LIB_LEVEL_INFO));
     else

@@ -435,6 +435,8 @@ static enum hd_status hello(struct remote_device *dev, const char *backend)
     memcpy(dev->attributes, at, sizeof(dev->attributes));
     munmap((void *)(uintptr_t)at, sizeof(dev->attributes));
     m.device.description[sizeof(m.device.description) - 1] = 0;
+    memcpy(dev->target, m.device.target, sizeof(dev->target) - 1);
+    dev->base.info.target = dev->target;
     dev->base.info.units = m.device.units;
     dev->base.info.priority_greatest = m.device.priority_greatest;
     snprintf(dev->base.info.description, sizeof(dev->base.info.description), "%.80s, elsewhere",

@@ -16,6 +16,7 @@ struct remote_device {
     struct hd_lock lock; /* the socket: one call at a time */
     _Atomic bool is_gone;
     int32_t attributes[HAL_ATTRIBUTE_END];
+    char target[32]; /* info.target */
     struct hd_lock retire_lock;
     pthread_cond_t retired; /* something has, in any queue */
 };

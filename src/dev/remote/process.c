@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "dev/remote/private.h"
 
@@ -33,21 +34,6 @@ static bool program_find(char path[PATH_MAX])
     return found;
 }
 
-/* What is preloaded here is for the program, not for the device. */
-static char **environment_make(void)
-{
-    size_t n = 0, kept = 0;
-    char **copy;
-
-    while (environ[n])
-        n++;
-    copy = hd_alloc_array(n + 1, sizeof(*copy));
-    for (size_t i = 0; copy && i < n; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11))
-            copy[kept++] = environ[i];
-    return copy;
-}
-
 enum hd_status remote_start(int *out_socket, pid_t *out_process)
 {
     char path[PATH_MAX], *argv[] = {"heddle-device", NULL}, **own;
@@ -59,7 +45,7 @@ enum hd_status remote_start(int *out_socket, pid_t *out_process)
                                       "Heddle's libraries");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
         return hd_error(HD_NO_MEMORY, "socket of a device: %s", strerror(errno));
-    own = environment_make();
+    own = hd_env_of_child();
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
     error = own ? posix_spawn(out_process, path, &actions, NULL, argv, own) : ENOMEM;

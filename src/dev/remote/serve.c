@@ -134,6 +134,7 @@ static enum hd_status hello(struct remote_message *m, int fd, int *out_fd)
     own.device->nsms = (uint32_t)attributes[HAL_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     memset(m->text, 0, sizeof(m->text));
     memcpy(m->device.description, own.device->info.description, sizeof(m->device.description));
+    snprintf(m->device.target, sizeof(m->device.target), "%s", own.device->info.target);
     m->device.units = own.device->info.units;
     m->device.priority_greatest = own.device->info.priority_greatest;
     return remote_file_make(attributes, sizeof(attributes), out_fd);

@@ -35,6 +35,7 @@ struct remote_message {
         struct hal_kernel_info kernel;
         struct {
             char description[96];
+            char target[32]; /* hal_device_info.target */
             uint32_t units;
             int32_t priority_greatest;
         } device;

@@ -13,8 +13,10 @@ static _Atomic uint32_t forks;
 static pthread_t forker; /* the thread that forked last */
 
 /* What the linker makes of HD_FORK_MUTEX(). */
-extern const struct hd_fork_mutex __start_hd_fork_mutex[] __attribute__((weak));
-extern const struct hd_fork_mutex __stop_hd_fork_mutex[] __attribute__((weak));
+extern const struct hd_fork_mutex __start_hd_fork_mutex[]
+    __attribute__((weak, visibility("hidden")));
+extern const struct hd_fork_mutex __stop_hd_fork_mutex[]
+    __attribute__((weak, visibility("hidden")));
 
 void hd_fork_child(void)
 {

@@ -281,6 +281,7 @@ def test_push(server):
     tap.eq(push("b 1\n", "job15")[0], 200, "an empty push makes room")
     push("", "job15")
     push("", "other")
+    tap.ok(await_for(lambda: not {"a_total", "b"} & set(server.metrics())), "and what it had pushed is gone when the next text is made")
 
 
 def test_history(bench, server):

@@ -373,11 +373,23 @@ static void at_exit(void)
     reg_leave();
 }
 
-/* Nobody uses the devices that were opened to be looked at: the next who asks opens others. */
+/*
+ * Nobody uses the devices that were opened to be looked at: the next who asks opens others. The
+ * parent's have threads that are not here, so they are left as they are, where leak checkers see
+ * them.
+ */
 void core_device_in_child(void)
 {
-    if (!core_is_forked())
-        atomic_store(&ndevices, 0);
+    static struct core_device left[CORE_DEVICES_MAX];
+    static struct hal_device *left_hal[CORE_DEVICES_MAX];
+
+    if (core_is_forked())
+        return;
+    memcpy(left, devices, sizeof(left));
+    memcpy(left_hal, plan.hal, sizeof(left_hal));
+    memset(devices, 0, sizeof(devices));
+    memset(plan.users, 0, sizeof(plan.users));
+    atomic_store(&ndevices, 0);
 }
 
 enum hd_status core_init(void)

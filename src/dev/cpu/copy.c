@@ -338,13 +338,17 @@ static bool place_has(const struct place *p, uint64_t address)
     return false;
 }
 
-/* A byte as it is: it is written without another value, also while others write it. */
+/*
+ * A byte as it is: it is written without another value, also while others write it. By a
+ * compare-and-swap: clang makes a load of `fetch_or(0)`.
+ */
 CPU_READS_ANYTHING static void touch(uint64_t va, bool writes)
 {
+    volatile uint8_t *at = row_at(va, 1);
+    uint8_t was = *at;
+
     if (writes)
-        __atomic_fetch_or((uint8_t *)row_at(va, 1), 0, __ATOMIC_RELAXED);
-    else
-        (void)*(volatile const uint8_t *)row_at(va, 1);
+        (void)__atomic_compare_exchange_n(at, &was, was, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 #define PAGE_B 4096 /* or a multiple of it */

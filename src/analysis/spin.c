@@ -20,17 +20,6 @@
  */
 #include "analysis/spin.h"
 
-struct spin_walk {
-    const struct ir_func *func;
-    const struct ir_loops *loops;
-    struct hd_arena *arena;
-    uint32_t loop;
-    uint64_t *seen; /* values, by id */
-    const struct ir_value **work;
-    uint32_t nwork;
-    bool all_branches; /* the conditions of all branches of the loop are in */
-};
-
 static bool in_loop(const struct ir_loops *loops, uint32_t loop, uint32_t block)
 {
     uint32_t l = loops->loop_of[block];
@@ -111,85 +100,99 @@ static bool is_retry(const struct ir_func *func, const struct ir_loops *loops, u
            leaves_on_success(func, loops, loop, in);
 }
 
-/* The load that a retry loop begins each turn with. */
-static bool feeds_retry(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
-                        const struct ir_instr *ld)
+/* ---- what is known of one loop */
+
+static void walk_push(struct ir_spins *s, const struct ir_value *v)
 {
-    for (uint32_t b = loops->loops[loop].header; b <= loops->loops[loop].last; b++) {
-        if (loops->loop_of[b] != loop)
-            continue;
-        ir_foreach_instr(in, func->blocks[b]) {
-            if (in->op == IR_OP_ATOM && in->mem.atom == IR_ATOM_CAS && in->src[1] == ld->dst[0] &&
-                is_retry(func, loops, loop, in))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* ---- does the end of a loop depend on what an instruction read? */
-
-static void walk_push(struct spin_walk *w, const struct ir_value *v)
-{
-    uint64_t bit = 1ull << (v->id % 64);
-
-    if ((w->seen[v->id / 64] & bit) || !v->instr ||
-        !in_loop(w->loops, w->loop, v->instr->block->id))
+    if (s->ends[v->id] == s->mark || !v->instr || !in_loop(s->loops, s->loop, v->instr->block->id))
         return;
-    w->seen[v->id / 64] |= bit;
-    w->work[w->nwork++] = v;
+    s->ends[v->id] = s->mark;
+    s->work[s->nwork++] = v;
 }
 
-static void push_branches(struct spin_walk *w, bool leaving_only)
+static void push_branches(struct ir_spins *s, bool leaving_only)
 {
-    for (uint32_t b = w->loops->loops[w->loop].header; b <= w->loops->loops[w->loop].last; b++) {
-        const struct ir_block *block = w->func->blocks[b];
+    for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
+        const struct ir_block *block = s->func->blocks[b];
         bool leaves = false;
-        if (block->nsuccs < 2 || !in_loop(w->loops, w->loop, b))
+        s->steps++;
+        if (block->nsuccs < 2 || !in_loop(s->loops, s->loop, b))
             continue;
-        for (uint32_t s = 0; s < block->nsuccs; s++)
-            leaves |= !in_loop(w->loops, w->loop, block->succs[s]->id);
+        for (uint32_t i = 0; i < block->nsuccs; i++)
+            leaves |= !in_loop(s->loops, s->loop, block->succs[i]->id);
         if (leaves || !leaving_only)
-            walk_push(w, block->last->src[0]);
+            walk_push(s, block->last->src[0]);
     }
 }
 
 /* Several ways lead here from inside the loop, so branches choose the value. */
-static bool is_choice(const struct spin_walk *w, const struct ir_instr *phi)
+static bool is_choice(const struct ir_spins *s, const struct ir_instr *phi)
 {
     unsigned inside = 0;
 
     for (uint32_t p = 0; p < phi->nsrc; p++)
-        inside += in_loop(w->loops, w->loop, phi->block->preds[p]->id);
+        inside += in_loop(s->loops, s->loop, phi->block->preds[p]->id);
     return inside > 1;
 }
 
-static bool walk_init(struct spin_walk *w)
+/* Marks the values that the end of the loop depends on. */
+static void ends_find(struct ir_spins *s)
 {
-    uint32_t n = w->func->nvalues;
+    bool all_branches = false;
 
-    w->seen = hd_arena_array(w->arena, uint64_t, n / 64 + 1);
-    w->work = hd_arena_array(w->arena, const struct ir_value *, n + 1);
-    return w->seen && w->work;
-}
-
-static bool end_depends_on(struct spin_walk *w, const struct ir_instr *read)
-{
-    if (!walk_init(w))
-        return true;
-    push_branches(w, true);
-    while (w->nwork) {
-        const struct ir_instr *in = w->work[--w->nwork]->instr;
-        if (in == read)
-            return true;
-        for (uint32_t s = 0; s < in->nsrc; s++)
-            walk_push(w, in->src[s]);
-        if (in->op == IR_OP_PHI && !w->all_branches && is_choice(w, in)) {
-            w->all_branches = true;
-            push_branches(w, false);
+    push_branches(s, true);
+    while (s->nwork) {
+        const struct ir_instr *in = s->work[--s->nwork]->instr;
+        s->steps += 1 + in->nsrc;
+        for (uint32_t i = 0; i < in->nsrc; i++)
+            walk_push(s, in->src[i]);
+        if (in->op == IR_OP_PHI && !all_branches && is_choice(s, in)) {
+            all_branches = true;
+            push_branches(s, false);
         }
     }
+}
+
+/* Marks what the loop's own retries expect. */
+static void retries_find(struct ir_spins *s)
+{
+    for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
+        s->steps++;
+        if (s->loops->loop_of[b] != s->loop)
+            continue;
+        ir_foreach_instr(in, s->func->blocks[b]) {
+            s->steps++;
+            if (is_retry(s->func, s->loops, s->loop, in))
+                s->expected[in->src[1]->id] = s->mark;
+        }
+    }
+}
+
+/* All that the loop reads is asked about together, so only the last loop is remembered. */
+static void loop_look(struct ir_spins *s, uint32_t loop)
+{
+    if (s->mark && s->loop == loop)
+        return;
+    s->loop = loop;
+    s->mark++;
+    ends_find(s);
+    retries_find(s);
+}
+
+static bool end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_instr *read)
+{
+    loop_look(s, loop);
+    for (uint32_t d = 0; d < read->ndst; d++)
+        if (s->ends[read->dst[d]->id] == s->mark)
+            return true;
     return false;
+}
+
+/* The load that a retry loop begins each turn with. */
+static bool feeds_retry(struct ir_spins *s, uint32_t loop, const struct ir_instr *ld)
+{
+    loop_look(s, loop);
+    return s->expected[ld->dst[0]->id] == s->mark;
 }
 
 /* ---- */
@@ -243,36 +246,77 @@ bool ir_polls(const struct ir_instr *in)
     return reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
 }
 
-bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
-                   const struct ir_instr *in, struct hd_arena *arena)
+bool ir_spins_init(struct ir_spins *s, const struct ir_func *func, const struct ir_loops *loops,
+                   struct hd_arena *arena)
 {
-    struct spin_walk walk = {.func = func, .loops = loops, .arena = arena, .loop = loop};
+    size_t n = func->nvalues + 1;
 
+    *s = (struct ir_spins){.func = func, .loops = loops};
+    s->ends = hd_arena_array(arena, uint32_t, n);
+    s->expected = hd_arena_array(arena, uint32_t, n);
+    s->work = hd_arena_array(arena, const struct ir_value *, n);
+    return s->ends && s->expected && s->work;
+}
+
+bool ir_spins_wait(struct ir_spins *s, uint32_t loop, const struct ir_instr *in)
+{
     switch (in->op) {
     case IR_OP_LD:
-        return reads_anew(in) && !feeds_retry(func, loops, loop, in) && end_depends_on(&walk, in);
+        return reads_anew(in) && !feeds_retry(s, loop, in) && end_depends_on(s, loop, in);
     case IR_OP_NANOSLEEP:
         return true;
     case IR_OP_MBARRIER:
     case IR_OP_TENSOR_WARP:
-        return (in->op == IR_OP_MBARRIER ? in->ndst : allocates(in)) && end_depends_on(&walk, in);
+        return (in->op == IR_OP_MBARRIER ? in->ndst : allocates(in)) && end_depends_on(s, loop, in);
     case IR_OP_ATOM:
-        return in->ndst && is_followed(in) && !is_retry(func, loops, loop, in) &&
-               end_depends_on(&walk, in);
+        return in->ndst && is_followed(in) && !is_retry(s->func, s->loops, loop, in) &&
+               end_depends_on(s, loop, in);
     default:
         return false;
     }
 }
 
-void ir_loops_mark_spins(const struct ir_func *func, struct hd_arena *arena, struct ir_loops *loops)
+/* Does something in the loop, or in one inside it, wait? */
+static bool loop_waits(struct ir_spins *s, uint32_t loop)
 {
-    for (uint32_t i = 0; i < func->nblocks; i++) {
-        if (loops->loop_of[i] == IR_NO_BLOCK)
+    for (uint32_t b = s->loops->loops[loop].header; b <= s->loops->loops[loop].last; b++) {
+        s->steps++;
+        if (!in_loop(s->loops, loop, b))
             continue;
-        ir_foreach_instr(in, func->blocks[i]) {
-            for (uint32_t l = loops->loop_of[i]; l != IR_NO_BLOCK; l = loops->loops[l].parent)
-                loops->loops[l].spin_suspect |=
-                    !loops->loops[l].spin_suspect && ir_spin_waits(func, loops, l, in, arena);
+        ir_foreach_instr(in, s->func->blocks[b]) {
+            s->steps++;
+            if (ir_spins_wait(s, loop, in))
+                return true;
         }
     }
+    return false;
+}
+
+void ir_spins_mark(struct ir_spins *s, struct ir_loops *loops)
+{
+    assert(loops == s->loops);
+    for (uint32_t l = 0; l < loops->nloops; l++)
+        loops->loops[l].spin_suspect |= loop_waits(s, l);
+}
+
+bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
+                   const struct ir_instr *in, struct hd_arena *arena)
+{
+    struct ir_spins spins;
+
+    return !ir_spins_init(&spins, func, loops, arena) || ir_spins_wait(&spins, loop, in);
+}
+
+void ir_loops_mark_spins(const struct ir_func *func, struct hd_arena *arena, struct ir_loops *loops)
+{
+    struct ir_spins spins;
+
+    if (!loops->nloops)
+        return;
+    if (ir_spins_init(&spins, func, loops, arena)) {
+        ir_spins_mark(&spins, loops);
+        return;
+    }
+    for (uint32_t l = 0; l < loops->nloops; l++)
+        loops->loops[l].spin_suspect = true;
 }

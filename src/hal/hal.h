@@ -444,8 +444,8 @@ struct hal_running {
     const struct hal_domain *domain;
     uint32_t grid[3], block[3];
     uint64_t grid_id;
-    uint64_t running_ns;
-    uint64_t blocks, begun; /* of the grid, and how many of these have begun */
+    uint64_t running_ns;    /* a short grid: since a report saw it first */
+    uint64_t blocks, begun; /* of the grid, and how many of these have begun; short grids: all */
     uint32_t threads, of;   /* of the host's that execute it now, of those that the device has */
     const struct hal_waiting *waits;
     size_t nwaits;

@@ -1,7 +1,8 @@
 /*
  * A module of many kernels, loaded when nobody knows its text and again when the code cache does:
  * kernels, attributes and results are the same, also when threads use different kernels at once,
- * and an error in a kernel that nobody uses is told at every load.
+ * and an error in a kernel that nobody uses is told at every load. What directives say is known
+ * without compiling.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -184,6 +185,62 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
+/* What directives say is known without compiling the kernel, and the same afterwards. */
+static void test_declared(void)
+{
+    static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry most() .maxntid 8, 4, 2 { ret; }\n"
+                               ".visible .entry exactly() .reqntid 96, 2 { ret; }\n"
+                               ".visible .entry beyond() .maxntid 1024, 1024 { ret; }\n"
+                               ".visible .entry any() { ret; }\n";
+    static const struct {
+        const char *name;
+        int threads;
+        bool is_declared;
+    } all[] = {
+        {"most", 64, true}, {"exactly", 192, true}, {"beyond", 1024, true}, {"any", 1024, false}};
+    static const CUfunction_attribute others[] = {CU_FUNC_ATTRIBUTE_PTX_VERSION,
+                                                  CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+                                                  CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
+                                                  CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+                                                  CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET,
+                                                  CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH};
+    CUlibrary library;
+
+    success(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0), "library");
+    for (unsigned i = 0; i < HD_COUNT_OF(all); i++) {
+        int value = 0, before[HD_COUNT_OF(others)], after;
+        CUfunctionLoadingState state;
+        CUkernel kernel;
+        CUfunction func;
+
+        success(cuLibraryGetKernel(&kernel, library, all[i].name), "%s", all[i].name);
+        func = (CUfunction)kernel;
+        for (unsigned k = 0; k < HD_COUNT_OF(others); k++)
+            success(cuFuncGetAttribute(&before[k], others[k], func), "attribute %d", others[k]);
+        if (all[i].is_declared) {
+            success(
+                cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0),
+                "threads");
+            eq_u64((unsigned)value, (unsigned)all[i].threads, "as declared");
+        }
+        success(cuFuncIsLoaded(&state, func), "state");
+        eq_u64(state, CU_FUNCTION_LOADING_STATE_UNLOADED, "nothing was compiled for that");
+        success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, func), "registers");
+        ok(value > 0, "are some");
+        success(cuFuncIsLoaded(&state, func), "state");
+        eq_u64(state, CU_FUNCTION_LOADING_STATE_LOADED, "for which it was compiled");
+        success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func),
+                "threads");
+        eq_u64((unsigned)value, (unsigned)all[i].threads, "the same as before");
+        for (unsigned k = 0; k < HD_COUNT_OF(others); k++) {
+            success(cuFuncGetAttribute(&after, others[k], func), "attribute %d", others[k]);
+            eq_u64((unsigned)after, (unsigned)before[k], "is the same");
+        }
+    }
+    success(cuLibraryUnload(library), "unload");
+}
+
 int main(void)
 {
     char folder[] = "/tmp/hd_on_demand_XXXXXX";
@@ -200,6 +257,7 @@ int main(void)
     test_same(text.ptr);
     test_threads(text.ptr);
     test_error();
+    test_declared();
     success(cuDevicePrimaryCtxRelease_v2(0), "release");
     hd_buf_fini(&text);
     remove_folder(folder);

@@ -4,13 +4,16 @@
  * CTAs belong to the workers that hold them, and nothing in them is atomic. So a question is a
  * number that workers see between two turns; whoever has CTAs that wait is back there soon, because
  * each turn ends when all of them wait. Jobs are looked at by becoming a user of them, which keeps
- * them from ending.
+ * them from ending; those that their owner runs unpublished by reading what is there (queue.h,
+ * `here`). That is done before workers are waited for: one of them may answer only when its kernel
+ * has ended.
  */
 #include "dev/cpu/device.h"
 
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 
@@ -132,67 +135,169 @@ static void answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
     hd_lock_release(&dev->answers_lock);
 }
 
-/* Threads that execute the queue's job; the caller is a user of it, and is none of them. */
-static uint32_t threads_of(const struct cpu_queue *queue)
-{
-    return (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed) - 1;
-}
+/* ---- what runs */
 
-/* A user of the job. */
-static void job_tell(const struct cpu_device *dev, const struct cpu_queue *queue,
-                     const struct cpu_answers *answers, hal_tell_running *tell, void *arg)
+/* A kernel that ran when the question came: it may have ended when the answers have. */
+struct look {
+    struct hal_running running; /* without what its blocks wait for */
+    const struct cpu_job *job;
+    bool spins;
+    char *kernel; /* a copy, for then */
+};
+
+struct looks {
+    HD_VEC(struct look) all;
+    bool spins; /* one of them does: then CTAs wait at workers */
+};
+
+/* Looks at an unpublished job that begins and ends all the time. */
+enum { HERE_TRIES = 1000 };
+
+/* Without times and threads. A job that is not held may change meanwhile: look_here() finds out. */
+CPU_READS_ANYTHING static void look_read(const struct cpu_queue *queue, struct look *out)
 {
     const struct cpu_job *job = &queue->job;
     const struct jit_launch *l = &job->launch;
-    struct hal_waiting waits[ANSWERS_MAX];
-    struct hal_running running = {
-        .kernel = job->name,
-        .domain = queue->base.domain,
-        .grid = {l->grid[0], l->grid[1], l->grid[2]},
-        .block = {l->block[0], l->block[1], l->block[2]},
-        .grid_id = l->grid_id,
-        .running_ns = hal_time_ns() - job->published_ns,
-        .blocks = atomic_load(&job->total) * l->cluster_ctas,
-        .begun = cpu_job_begun(job) * l->cluster_ctas,
-        .threads = HD_MIN(threads_of(queue), dev->nslots),
-        .of = dev->nslots,
-        .waits = waits,
-    };
+    struct hal_running *r = &out->running;
 
-    for (size_t i = 0; i < answers->len; i++) {
-        const struct answer *a = &answers->at[i];
-        if (a->job == job && a->grid_id == l->grid_id)
-            waits[running.nwaits++] =
-                (struct hal_waiting){{a->ctaid[0], a->ctaid[1], a->ctaid[2]}, a->count, a->what};
+    out->job = job;
+    out->spins = atomic_load(&job->spins) && !job->native;
+    r->kernel = job->name;
+    r->domain = queue->base.domain;
+    for (int i = 0; i < 3; i++) {
+        r->grid[i] = l->grid[i];
+        r->block[i] = l->block[i];
     }
-    tell(arg, &running);
+    r->grid_id = l->grid_id;
+    r->blocks = atomic_load(&job->total) * l->cluster_ctas;
 }
 
-static void jobs_tell(struct cpu_device *dev, const struct cpu_answers *answers,
-                      hal_tell_running *tell, void *arg)
+static void looks_add(struct looks *looks, struct look *look)
+{
+    look->kernel = hd_strdup(look->running.kernel);
+    if (!look->kernel || !hd_vec_push(&looks->all, *look)) {
+        hd_free(look->kernel);
+        return;
+    }
+    looks->spins |= look->spins;
+}
+
+/* Published, and the caller is a user of it; it is none of the threads that execute it. */
+static void look_held(const struct cpu_device *dev, const struct cpu_queue *queue,
+                      struct looks *looks)
+{
+    uint32_t users = (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed);
+    struct look look = {.running.of = dev->nslots};
+
+    look_read(queue, &look);
+    look.running.running_ns = hal_time_ns() - queue->job.published_ns;
+    look.running.begun = cpu_job_begun(&queue->job) * queue->job.launch.cluster_ctas;
+    look.running.threads = HD_MIN(users - 1, dev->nslots);
+    looks_add(looks, &look);
+}
+
+/*
+ * The owner of the queue may run a job that it has not published. Kernels are withdrawn under the
+ * lock of their table before they are freed, and that one is not while it runs: so who finds it
+ * running with the lock held may read its name.
+ */
+static bool look_here_locked(const struct cpu_device *dev, struct cpu_queue *queue,
+                             struct looks *looks)
+{
+    uint64_t here = atomic_load_explicit(&queue->here, memory_order_acquire);
+    struct look look = {.running = {.threads = 1, .of = dev->nslots}};
+
+    if (!(here & 1))
+        return false;
+    look_read(queue, &look);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&queue->here, memory_order_relaxed) != here)
+        return false;
+    if (queue->seen_here != here) {
+        queue->seen_here = here;
+        queue->seen_ns = hal_time_ns();
+    }
+    look.running.running_ns = hal_time_ns() - queue->seen_ns;
+    look.running.begun = look.running.blocks;
+    looks_add(looks, &look);
+    return true;
+}
+
+static void look_here(struct cpu_device *dev, struct cpu_queue *queue, struct looks *looks)
+{
+    struct hd_lock *lock = &dev->base.kernels.lock;
+    bool found = false;
+
+    for (int i = 0; !found && i < HERE_TRIES; i++) {
+        if (atomic_load_explicit(&queue->state, memory_order_relaxed) != CPU_QUEUE_OWNED)
+            break;
+        hd_lock_acquire(lock);
+        found = look_here_locked(dev, queue, looks);
+        hd_lock_release(lock);
+    }
+}
+
+static void looks_take(struct cpu_device *dev, struct looks *looks)
 {
     uint32_t count = atomic_load(&dev->nqueues);
 
     for (uint32_t i = 0; i < count; i++) {
         struct cpu_queue *queue = atomic_load_explicit(&dev->queues[i], memory_order_acquire);
-        if (!cpu_queue_hold(queue))
+        if (!cpu_queue_hold(queue)) {
+            look_here(dev, queue, looks);
             continue;
+        }
         if (queue->job.form.code)
-            job_tell(dev, queue, answers, tell, arg);
+            look_held(dev, queue, looks);
         /* We were the last one: what follows in the queue is begun for others to go on. */
         if (cpu_queue_leave(queue))
             (void)cpu_queue_advance(queue, NULL);
     }
 }
 
+static bool domain_lives_locked(const struct cpu_device *dev, const struct hal_domain *domain)
+{
+    for (const struct hal_domain *d = dev->base.domains; d; d = d->next)
+        if (d == domain)
+            return true;
+    return false;
+}
+
+static void look_tell(struct look *look, const struct cpu_answers *answers, hal_tell_running *tell,
+                      void *arg)
+{
+    struct hal_waiting waits[ANSWERS_MAX];
+
+    look->running.kernel = look->kernel;
+    look->running.waits = waits;
+    for (size_t i = 0; i < answers->len; i++) {
+        const struct answer *a = &answers->at[i];
+        if (a->job == look->job && a->grid_id == look->running.grid_id)
+            waits[look->running.nwaits++] =
+                (struct hal_waiting){{a->ctaid[0], a->ctaid[1], a->ctaid[2]}, a->count, a->what};
+    }
+    tell(arg, &look->running);
+}
+
 void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *arg)
 {
     struct cpu_device *dev = cpu_device_of(device);
     struct cpu_answers answers = {.len = 0};
+    struct looks looks = {.spins = false};
 
     cpu_fault_thread_init(); /* a copy may follow in a queue */
-    answers_collect(dev, &answers);
-    jobs_tell(dev, &answers, tell, arg);
+    looks_take(dev, &looks);
+    if (looks.spins)
+        answers_collect(dev, &answers);
+    hd_lock_acquire(&device->domains_lock);
+    for (size_t i = 0; i < looks.all.len; i++) {
+        struct look *look = &looks.all.at[i];
+        if (domain_lives_locked(dev, look->running.domain))
+            look_tell(look, &answers, tell, arg);
+        hd_free(look->kernel);
+    }
+    hd_lock_release(&device->domains_lock);
+    hd_vec_fini(&looks.all);
     for (size_t i = 0; i < answers.len; i++)
         hd_free(answers.at[i].what);
 }

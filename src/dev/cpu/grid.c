@@ -482,8 +482,10 @@ static void row_body(void *arg)
     do {
         uint64_t ctas = atomic_load_explicit(&job->total, memory_order_relaxed);
 
+        cpu_queue_here_begin(row->queue);
         cpu_cta_start(cta, job, &job->form, row->sm, 0);
         cpu_cta_run_many(cta, ctas);
+        cpu_queue_here_end(row->queue);
         row->ops += (job->form.code->cost_ops + 16) * job->launch.nwarps * ctas;
         row->done++;
     } while (row_goes_on(row));
@@ -504,5 +506,6 @@ unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
     row.last = alone ? row.first : hal_ring_submitted(ring);
     if (cpu_slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
         return row.done;
+    cpu_queue_here_end(queue);
     return row.done + 1; /* with the one that failed */
 }

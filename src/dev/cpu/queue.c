@@ -563,8 +563,11 @@ static unsigned run_native(struct cpu_queue *queue, union hal_packet *p,
 {
     queue_begin(queue, p);
     queue->row.n++;
-    if (queue_setup_grid(queue, p, grid))
+    if (queue_setup_grid(queue, p, grid)) {
+        cpu_queue_here_begin(queue);
         cpu_native_run_all(&queue->job, NULL);
+        cpu_queue_here_end(queue);
+    }
     return 1;
 }
 

@@ -5,7 +5,8 @@
  *
  *     IDLE ──own──► OWNED ──publish a job──► ACTIVE|users ──last user leaves──► OWNED ──► IDLE
  *
- *   OWNED      one thread executes packets at the head of the ring
+ *   OWNED      one thread executes packets at the head of the ring; of these it runs short grids
+ *              as unpublished jobs (`here`)
  *   ACTIVE|n   the packet at the head is a job (a grid, a large copy) that n threads work on. Who
  *              joins takes chunks until none is left. The thread that leaves last, when all chunks
  *              are taken, becomes the owner, retires the packet and goes on. The state carries a
@@ -35,6 +36,12 @@ struct cpu_queue {
     _Atomic bool pending;   /* something was submitted since the last look */
     _Atomic uint32_t level; /* -priority: greater is more urgent */
     _Atomic bool blocked;   /* the head is an unsatisfied WAIT; counted in device->blocked */
+    /*
+     * Odd while the owner runs the job itself, without publishing it. A sequence: who looks at the
+     * job meanwhile (ask.c) believes what it has read when the number is the same afterwards.
+     */
+    _Atomic uint64_t here;
+    uint64_t seen_here, seen_ns; /* the number when ask.c saw it first, and when: ask.c's */
     struct cpu_job job;
     struct cpu_share *shares;    /* for the job, one for each slot */
     struct cpu_queue *next_call; /* in the host-call list */
@@ -73,6 +80,21 @@ bool cpu_queue_own(struct cpu_queue *queue);
 bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot);
 /* Joins the queue's job if it has chunks left. */
 bool cpu_queue_join(struct cpu_queue *queue);
+/* The owner has set up the job and runs it now, unpublished; it has ended, or none had begun. */
+static inline void cpu_queue_here_begin(struct cpu_queue *queue)
+{
+    uint64_t here = atomic_load_explicit(&queue->here, memory_order_relaxed);
+
+    assert(!(here & 1));
+    atomic_store_explicit(&queue->here, here + 1, memory_order_release);
+}
+static inline void cpu_queue_here_end(struct cpu_queue *queue)
+{
+    uint64_t here = atomic_load_explicit(&queue->here, memory_order_relaxed);
+
+    atomic_store_explicit(&queue->here, (here + 1) & ~UINT64_C(1), memory_order_relaxed);
+    atomic_thread_fence(memory_order_release); /* before the job is changed */
+}
 /* Becomes a user of the queue's job, whatever is left of it, to look at it. */
 bool cpu_queue_hold(struct cpu_queue *queue);
 /* Leaves a job. True: its work is done, and the caller owns the queue. */

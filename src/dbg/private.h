@@ -256,6 +256,9 @@ bool dbg_reg_get(const struct interp_thread *t, unsigned number, uint64_t *out_v
 bool dbg_condition(struct interp_thread *t, const char *hex);
 void dbg_break_fini(struct dbg_breakpoint *b);
 
+/* ---- peer.c: is it of this user, or of root? Says so, once, if not */
+bool dbg_peer_is_ours(int fd);
+
 /* ---- packets.c: answers a packet; false: the program goes on, the reply comes when it stops */
 bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);
 void dbg_stop_reply(struct hd_buf *out);

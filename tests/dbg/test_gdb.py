@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, compilers, has, heddle, main, Source, tap, variants  # noqa: E402
+from gdb_bench import Bench, compilers, has, heddle, lacks, main, Source, tap, variants  # noqa: E402
 
 SOURCE = Source("program.cu")
 line = SOURCE.line
@@ -44,6 +44,18 @@ def test_variables(bench, name):
     has(got, r"^Value returned is \$9 = 112$", f"{name}: finish, and what the function returned")
     has(got, r"exited normally", f"{name}: the program ends")
     has(got, r"%s$" % bench.plain(name).strip(), f"{name}: with the same results")
+
+
+def test_addresses(bench, name):
+    """Of variables, with their names."""
+    got = bench.gdb(name, [f"break program.cu:{line('call')}", "run", "print &counter", "print &tile", "print &threadIdx", "info symbol &counter",
+                           "output/x *&counter", "x/dw &counter"])
+    has(got, r"^\$1 = \(int \*\) 0x7[0-9a-f]+ <counter>$", f"{name}: a global variable's address")
+    has(got, r"^\$2 = \(float \(\*\)\[128\]\) 0x6[0-9a-f]+ <.*tile.*>$", f"{name}: a shared one's")
+    has(got, r"^\$3 = .* 0x3", f"{name}: threadIdx's")
+    has(got, r"^counter in section .global", f"{name}: and back")
+    has(got, r"^0x0?0x7[0-9a-f]+ <counter>:\t0$", f"{name}: what is there")
+    lacks(got, r"nternal error|warning|not in symtab", f"{name}: GDB has nothing to complain of")
 
 
 def test_inlined(bench, name):
@@ -274,7 +286,7 @@ def sessions(folder):
         test_variables(bench, name)
         test_divergence(bench, name)
     for name in full:
-        for test in (test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
+        for test in (test_addresses, test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
                      test_launches, test_rerun, test_interrupt):
             test(bench, name)
     if "nvcc-lineinfo" in bench.programs:

@@ -108,8 +108,9 @@ struct dbg {
     bool attached, stopped, released, reported;
     bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
     dbg_told_fn *told;   /* constant once the server runs; NULL: nobody */
-    bool interrupted;    /* GDB asked for a stop */
-    bool ends;           /* GDB asked for the program's end */
+    dbg_running_fn *running;
+    bool interrupted; /* GDB asked for a stop */
+    bool ends;        /* GDB asked for the program's end */
     bool break_on_launch;
     bool aside;         /* threads are shown one byte behind where they are... */
     uint64_t stepped;   /* this one, too: GDB believes that it has made a step */

@@ -239,12 +239,18 @@ static void input_read(struct conversation *c)
 }
 
 /* No kernel that could be shown has taken notice. */
-static void host_stop_locked(void)
+static void host_stop_locked(const struct hd_buf *running)
 {
     dbg.interrupted = false;
     dbg.stopped = true;
     dbg.reported = false;
-    if (!dbg.ctas.len)
+    if (!dbg.ctas.len && running->len)
+        hd_buf_printf(&dbg.said,
+                      "heddle: no kernel that can be stopped runs: these began before there was a "
+                      "breakpoint, and are compiled code\n%.*s"
+                      "heddle: with a breakpoint, launches that begin from now on can be stopped\n",
+                      (int)running->len, running->ptr);
+    else if (!dbg.ctas.len)
         hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
                                "there was a breakpoint is compiled code\n");
     dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL,
@@ -268,9 +274,14 @@ static void converse(struct conversation *c)
         char drained[64];
         if (n > 0 && fds[1].revents)
             (void)!read(dbg.wake[0], drained, sizeof(drained));
+        struct hd_buf running;
+        hd_buf_init(&running);
+        /* Where the host's debugger has stopped all threads, nobody would answer. */
+        if (n == 0 && waits && dbg.running && !dbg_is_apart())
+            dbg.running(&running);
         dbg_lock();
         if (n == 0 && dbg.interrupted && !dbg.stopped)
-            host_stop_locked();
+            host_stop_locked(&running);
         if (dbg_is_alone())
             dbg.ctas.len = 0;
         input_take_locked(c);
@@ -280,6 +291,7 @@ static void converse(struct conversation *c)
             said_send_locked(c);
         notify_locked(c);
         dbg_unlock();
+        hd_buf_fini(&running);
     }
 }
 
@@ -538,12 +550,12 @@ bool dbg_is_active(void)
     return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-enum hd_status dbg_start(const char *where, dbg_told_fn *told)
+enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *running)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
 
     dbg.told = told;
-
+    dbg.running = running;
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));
     atomic_store(&active, true);

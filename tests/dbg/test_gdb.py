@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_bench import Bench, compilers, has, heddle, lacks, main, Source, tap, variants  # noqa: E402
@@ -208,6 +209,38 @@ def test_interrupt(bench, name):
     has(got, r"spin 1 7$", f"{name}: memory that was changed is seen by the kernel")
 
 
+def test_running(bench, name):
+    """A kernel that runs in compiled code cannot be stopped, but shown: by Ctrl-C, and by its process."""
+    where = r"block \(0,0,0\): .*warp 0 .*in a loop with ld, .*program.cu:(%d|%d)\b" % (line("spin"), line("spin") + 1)
+    # Several times: workers that the system does not let run do not answer in time.
+    got = bench.interrupted(bench.command(name, ["run", *["continue"] * 3, "info cuda kernels"], "spinning"), ["spinning", *["SIGINT"] * 3], 2)
+    has(got, r"^heddle: no kernel that can be stopped runs: ", f"{name}: Ctrl-C without a breakpoint")
+    has(got, r"^heddle: kernel spin<<<\(1,1,1\),\(32,1,1\)>>> has run for \d", f"{name}: names the kernel that runs")
+    has(got, r"^heddle: +" + where, f"{name}: and says where")
+    has(got, r"received signal SIGINT", f"{name}: the program is stopped")
+    has(got, r"^No CUDA kernels\.$", f"{name}: and none of its kernels")
+    process = subprocess.Popen([heddle, "run", bench.programs[name], "spinning"], stdout=subprocess.PIPE, text=True, env=bench.env)
+    process.stdout.readline()
+    for _ in range(60):
+        shown = subprocess.run([heddle, "gdb", "-p", str(process.pid)], capture_output=True, text=True, env=bench.env, timeout=100)
+        if re.search(where, shown.stdout, re.M):
+            break
+        time.sleep(1)
+    has(shown.stdout, where, f"{name}: -p shows where its blocks are")
+    has(shown.stderr, r"^heddle: gdb: kernels of a process .* cannot be stopped: `heddle gdb PROGRAM`", f"{name}: and what to do to stop them")
+    tap.eq(shown.returncode, 0, f"{name}: which is a success")
+    process.kill()
+    process.communicate()
+
+
+def test_process(bench):
+    """-p with what is no process of ours, and where it makes no sense."""
+    for arguments, code, why in ((["-p", "4194305"], 1, "4194305"), (["--pid=x"], 2, "no number of a process"), (["-p"], 2, "wants an argument"),
+                                 (["-p", "1", "program"], 2, "stands alone"), (["--host", "--pid", "1"], 2, "stands alone")):
+        got = subprocess.run([heddle, "gdb", *arguments], capture_output=True, text=True, env=bench.env, timeout=100)
+        tap.ok((got.returncode, why in got.stderr) == (code, True), f"heddle gdb {' '.join(arguments)}", (got.returncode, got.stderr))
+
+
 NAME = "_Z6triplei"
 LOADED = """
 import ctypes, os
@@ -287,10 +320,11 @@ def sessions(folder):
         test_divergence(bench, name)
     for name in full:
         for test in (test_addresses, test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
-                     test_launches, test_rerun, test_interrupt):
+                     test_launches, test_rerun, test_interrupt, test_running):
             test(bench, name)
     if "nvcc-lineinfo" in bench.programs:
         test_lines(bench, "nvcc-lineinfo")
+    test_process(bench)
     test_ptx(bench, "clang-plain")
     test_inlined_lines(bench)
     test_leftovers(bench)

@@ -126,6 +126,8 @@ int main(int argc, char **argv)
     } else if (what[0] == 's') {
         out[0] = out[1] = 0;
         spin<<<1, 32>>>(out, out + 1);
+        if (what[4])
+            say(what, NULL, 0);
         cudaDeviceSynchronize();
         say("spin", out, 2);
     }

@@ -99,7 +99,11 @@ def test_run():
     tap.eq(got.stdout.splitlines()[-3:],
            ["========= LEAK SUMMARY: 1024 bytes leaked in 1 allocations",
             "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)",
-            "========= ERROR SUMMARY: 1 error"], "totals of each tool")
+            "========= ERROR SUMMARY: 2 errors"], "totals of each tool, then of all")
+    got = check("--tool", "memcheck,racecheck", fake, "race")
+    tap.eq(got.stdout.splitlines()[-1], "========= ERROR SUMMARY: 1 error", "the last total has the errors of the other tools")
+    got = check("--tool", "memcheck,racecheck", fake, "hazard")
+    tap.eq(got.stdout.splitlines()[-1], "========= ERROR SUMMARY: 0 errors", "but no warnings")
     test_orders()
     got = check("--leak-check", "full", fake)
     tap.ok("LEAK SUMMARY: 0 bytes leaked in 0 allocations\n" in got.stdout, "no leaks", got.stdout)

@@ -352,6 +352,10 @@ def test_html():
         low = {word: color for word, color in colors.items() if contrast(color, back) < 4.5}
         tap.ok(len(colors) == 3 and not low, f"severities can be read on {back}", f"{colors} {low}")
     tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
+    tap.ok(text.count("<details open>") == 1 and text.index("<details open>") < text.index("<details>"), "the first one is open", text)
+    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text)]
+    races = [part for part in summaries if "between" in part]
+    tap.ok(races and all(re.search(r"between [^ ]+:\d+ and [^ ]+:\d+ in kernel\(", part) for part in races), "a race names both places and its kernel", summaries)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
     tap.ok("<h2>memcheck</h2>" in text and "<h2>racecheck</h2>" in text and "Launch 3 of <code>kernel(float *, int)</code>" in text, "by tool", text)

@@ -105,6 +105,18 @@ def test_cuda_commands(bench, name):
     has(got, r"Break on every kernel launch is 'none'", f"{name}: show cuda break_on_launch")
 
 
+def test_managed(bench, name):
+    got = bench.gdb(name, ["info cuda managed", "break kern", "run", "info cuda managed", "print *(@shared int *) 0"])
+    has(got, r"^No CUDA managed variables\. \(heddle cc ", f"{name}: before the program has begun there are no managed variables")
+    has(got, r'^Unknown address space specifier: "shared"$', f"{name}: casts to address spaces are refused")
+    if name.startswith("clang"):
+        tap.eq(got.count("No CUDA managed variables. (heddle cc does not mark them"), 2, f"{name}: its managed variables are like others, which is said")
+        return
+    has(got, r"^many = \{1, 20, 3\}$", f"{name}: info cuda managed shows what the host wrote")
+    has(got, r"^space::both = \{a = 7, b = \{0\.5, 1\.5\}\}$", f"{name}: also in a namespace")
+    lacks(got, r"^counter = ", f"{name}: and no others")
+
+
 def test_divergence(bench, name):
     """Lanes part and meet: behind the `if` all 32 are there at once."""
     got = bench.gdb(name, [f"break program.cu:{line('odd')}", "run", "info cuda warps", "delete",
@@ -319,7 +331,7 @@ def sessions(folder):
         test_variables(bench, name)
         test_divergence(bench, name)
     for name in full:
-        for test in (test_addresses, test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
+        for test in (test_addresses, test_managed, test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
                      test_launches, test_rerun, test_interrupt, test_running):
             test(bench, name)
     if "nvcc-lineinfo" in bench.programs:

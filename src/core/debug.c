@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/coredump.h"
+#include "core/report.h"
 #include "dbg/dbg.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
@@ -62,7 +63,7 @@ enum hd_status core_debug_start(void)
     if (!where)
         return HD_OK;
     /* What the program starts is not debugged. */
-    enum hd_status status = dbg_start(where, on_wanted);
+    enum hd_status status = dbg_start(where, on_wanted, core_report_text);
     unsetenv("HEDDLE_GDBSERVER");
     unsetenv("HEDDLE_GDB_LOST");
     unsetenv("HEDDLE_WATCHDOG"); /* a launch that is being looked at waits for long */

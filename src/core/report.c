@@ -122,7 +122,7 @@ enum hd_status core_report(struct hd_buf *out, size_t max_B)
     return good && !out->failed ? HD_OK : hd_error(HD_NO_MEMORY, "a report of what runs");
 }
 
-/* ---- text, at Ctrl-C */
+/* ---- text */
 
 static void print_running(void *arg, const struct hal_running *r)
 {
@@ -141,6 +141,9 @@ static void print_running(void *arg, const struct hal_running *r)
             hd_buf_printf(out, " and %u more", w->blocks - 1);
         hd_buf_printf(out, ": %s\n", w->what);
     }
+    if (!r->nwaits)
+        hd_buf_puts(out,
+                    "heddle:   its blocks wait for nothing: they compute, or have not begun\n");
 }
 
 /* Of those that share a device of the HAL. */
@@ -153,18 +156,25 @@ static bool is_first(unsigned ordinal)
     return i == ordinal;
 }
 
+void core_report_text(struct hd_buf *out)
+{
+    pthread_mutex_lock(&asking);
+    for (unsigned i = 0; i < core_device_count(); i++) {
+        struct hal_device *hal = core_device_at((int)i)->hal;
+        if (hal->ops->report && is_first(i))
+            hal->ops->report(hal, print_running, out);
+    }
+    pthread_mutex_unlock(&asking);
+}
+
+/* ---- at Ctrl-C */
+
 static void interrupt_tell(void)
 {
     struct hd_buf text;
 
     hd_buf_init(&text);
-    pthread_mutex_lock(&asking);
-    for (unsigned i = 0; i < core_device_count(); i++) {
-        struct hal_device *hal = core_device_at(i)->hal;
-        if (hal->ops->report && is_first(i))
-            hal->ops->report(hal, print_running, &text);
-    }
-    pthread_mutex_unlock(&asking);
+    core_report_text(&text);
     if (text.len)
         fwrite(text.ptr, 1, text.len, stderr);
     hd_buf_fini(&text);

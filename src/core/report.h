@@ -15,6 +15,9 @@
  * kernels, and "truncated": true. HD_NO_MEMORY. */
 enum hd_status core_report(struct hd_buf *out, size_t max_B) HD_MUST_CHECK;
 
+/* The same for people, a line for each kernel and each group of blocks; nothing if nothing runs. */
+void core_report_text(struct hd_buf *out);
+
 /*
  * When the user presses Ctrl-C while kernels run, who waits where is told on stderr before the
  * program dies of the signal. Only if that is what SIGINT does: a program that handles it, or has

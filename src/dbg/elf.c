@@ -116,6 +116,16 @@ static Elf64_Shdr header_of(struct image *e, const struct section *s, uint64_t a
     return h;
 }
 
+/* Code and variables: each has a segment. */
+static uint32_t nsegments_of(const struct image *e)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 1; i < e->nsections; i++)
+        count += (e->sections[i].flags & SHF_ALLOC) != 0;
+    return count;
+}
+
 /* As libraries: when LLDB is told of a program, it forgets where everything is. */
 static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf *out)
 {
@@ -128,25 +138,29 @@ static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf 
                     .e_shoff = sections_at,
                     .e_ehsize = sizeof(Elf64_Ehdr),
                     .e_phentsize = sizeof(Elf64_Phdr),
-                    .e_phnum = 1,
+                    .e_phnum = (uint16_t)nsegments_of(e),
                     .e_shentsize = sizeof(Elf64_Shdr),
                     .e_shnum = (uint16_t)e->nsections,
                     .e_shstrndx = (uint16_t)(e->nsections - 1)};
-    Elf64_Phdr p = {.p_type = PT_LOAD,
-                    .p_flags = PF_R | PF_X,
-                    .p_vaddr = e->sections[1].address,
-                    .p_paddr = e->sections[1].address,
-                    .p_memsz = e->sections[1].size_B,
-                    .p_align = DBG_INSN_B};
 
     hd_buf_append(out, &h, sizeof(h));
-    hd_buf_append(out, &p, sizeof(p));
+    for (uint32_t i = 1; i < e->nsections; i++) {
+        const struct section *s = &e->sections[i];
+        Elf64_Phdr p = {.p_type = PT_LOAD,
+                        .p_flags = PF_R | (s->flags & SHF_WRITE ? PF_W : PF_X),
+                        .p_vaddr = s->address,
+                        .p_paddr = s->address,
+                        .p_memsz = s->size_B,
+                        .p_align = s->align_B};
+        if (s->flags & SHF_ALLOC)
+            hd_buf_append(out, &p, sizeof(p));
+    }
 }
 
 /* The headers of the sections come first, then their bytes. */
 static void image_put(struct image *e, struct hd_buf *out)
 {
-    uint64_t sections_at = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+    uint64_t sections_at = sizeof(Elf64_Ehdr) + nsegments_of(e) * sizeof(Elf64_Phdr);
     uint64_t at = sections_at + e->nsections * sizeof(Elf64_Shdr);
     static const Elf64_Shdr none;
     struct hd_buf headers;
@@ -191,8 +205,36 @@ static enum hd_status image_write(struct image *e, const struct dbg_dwarf *dwarf
     return status;
 }
 
+/* The section of a unit's variables of a kind; 0: it has none. */
+static uint16_t vars_section(struct image *e, const struct dbg_unit *unit, enum dbg_var_kind kind,
+                             const char *name)
+{
+    uint64_t from = UINT64_MAX, to = 0;
+
+    for (size_t i = 0; i < unit->vars.len; i++) {
+        const struct dbg_var *v = &unit->vars.at[i];
+        if (v->kind != kind)
+            continue;
+        from = HD_MIN(from, v->at);
+        to = HD_MAX(to, v->at + HD_MAX(v->size_B, 1u));
+    }
+    if (from >= to)
+        return 0;
+    section_add(e, (struct section){.name = name,
+                                    .type = SHT_NOBITS,
+                                    .flags = SHF_ALLOC | SHF_WRITE,
+                                    .address = from,
+                                    .size_B = to - from});
+    return (uint16_t)(e->nsections - 1);
+}
+
+/* Variables have sections, too, or GDB looks for code at their addresses and tells of an internal
+ * error when it finds none. */
 static void unit_symbols(struct image *e, const struct dbg_unit *unit)
 {
+    uint16_t globals = vars_section(e, unit, DBG_VAR_GLOBAL, ".global");
+    uint16_t shared = vars_section(e, unit, DBG_VAR_SHARED, ".shared");
+
     for (uint32_t i = 0; i < unit->nfuncs; i++) {
         const struct dbg_func *f = &unit->funcs[i];
         symbol_add(e, f->name, dbg_unit_pc(unit, f->first), (uint64_t)f->count * DBG_INSN_B,
@@ -201,7 +243,8 @@ static void unit_symbols(struct image *e, const struct dbg_unit *unit)
     for (size_t i = 0; i < unit->vars.len; i++) {
         const struct dbg_var *v = &unit->vars.at[i];
         if (v->kind != DBG_VAR_LOCAL)
-            symbol_add(e, v->name, v->at, v->size_B, STT_OBJECT, SHN_ABS);
+            symbol_add(e, v->name, v->at, v->size_B, STT_OBJECT,
+                       v->kind == DBG_VAR_GLOBAL ? globals : shared);
     }
 }
 

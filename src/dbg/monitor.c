@@ -356,6 +356,18 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
     }
 }
 
+static void do_managed(const char *arguments, struct hd_buf *out)
+{
+    (void)arguments;
+    for (size_t i = 0; i < dbg.programs.len; i++) {
+        const struct dbg_program *p = dbg.programs.at[i];
+        for (size_t k = 0; k < p->nunits; k++)
+            for (size_t v = 0; v < p->units[k]->vars.len; v++)
+                if (p->units[k]->vars.at[v].ptx->managed)
+                    hd_buf_printf(out, "%s\n", p->units[k]->vars.at[v].name);
+    }
+}
+
 /* word, function, doc */
 #define COMMAND_LIST(X)                                                                            \
     X("focus", do_focus, "the thread that has the focus")                                          \
@@ -375,7 +387,8 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
     X("warps", do_warps, "their warps")                                                            \
     X("lanes", do_lanes, "lanes of the warp that has the focus")                                   \
     X("threads", do_threads, "runs of threads at the same place")                                  \
-    X("barriers", do_barriers, "who waits at barriers")
+    X("barriers", do_barriers, "who waits at barriers")                                            \
+    X("managed", do_managed, "names of managed variables")
 
 void dbg_monitor(const char *command, struct hd_buf *out_text)
 {

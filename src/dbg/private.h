@@ -108,8 +108,9 @@ struct dbg {
     bool attached, stopped, released, reported;
     bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
     dbg_told_fn *told;   /* constant once the server runs; NULL: nobody */
-    bool interrupted;    /* GDB asked for a stop */
-    bool ends;           /* GDB asked for the program's end */
+    dbg_running_fn *running;
+    bool interrupted; /* GDB asked for a stop */
+    bool ends;        /* GDB asked for the program's end */
     bool break_on_launch;
     bool aside;         /* threads are shown one byte behind where they are... */
     uint64_t stepped;   /* this one, too: GDB believes that it has made a step */
@@ -255,6 +256,9 @@ bool dbg_reg_get(const struct interp_thread *t, unsigned number, uint64_t *out_v
 /* ---- agent.c: true unless the expression is 0 or cannot be computed */
 bool dbg_condition(struct interp_thread *t, const char *hex);
 void dbg_break_fini(struct dbg_breakpoint *b);
+
+/* ---- peer.c: is it of this user, or of root? Says so, once, if not */
+bool dbg_peer_is_ours(int fd);
 
 /* ---- packets.c: answers a packet; false: the program goes on, the reply comes when it stops */
 bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);

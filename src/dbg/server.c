@@ -28,6 +28,7 @@ enum {
     PACKET_MAX_B = 0x4000 + 16,
     HOST_PATIENCE_MS = 200, /* for a kernel to take notice of an interrupt */
     COMING_MS = 60000,      /* for a debugger to come, where it is waited for no longer */
+    FIRST_MS = 10000,       /* for the first byte of one that has connected */
 };
 
 struct conversation {
@@ -175,15 +176,27 @@ static bool sum_is_right(const char *text, size_t len, const char *digits)
     return strncasecmp(right, digits, 2) == 0;
 }
 
-/* One packet, or what stands between packets; how many bytes that were, 0: not all are there. */
+/* What the protocol has where no packet is. */
+static bool is_between_packets(char c)
+{
+    return c == '$' || c == '+' || c == '-' || c == 0x03;
+}
+
+/*
+ * One packet, or what stands between packets; how many bytes that were, 0: not all are there. Bytes
+ * that have no place there end the conversation: a packet behind them may be in the text that a web
+ * page has made a browser send.
+ */
 static size_t take_one_locked(struct conversation *c, char *at, size_t len)
 {
     if (*at == 0x03) {
         dbg.interrupted = !dbg.stopped;
         return 1;
     }
-    if (*at != '$')
+    if (*at != '$') {
+        c->open = c->open && is_between_packets(*at);
         return 1;
+    }
     char *end = memchr(at, '#', len);
     if (!end || (size_t)(end - at) + 3 > len) {
         if (len > PACKET_MAX_B)
@@ -226,12 +239,18 @@ static void input_read(struct conversation *c)
 }
 
 /* No kernel that could be shown has taken notice. */
-static void host_stop_locked(void)
+static void host_stop_locked(const struct hd_buf *running)
 {
     dbg.interrupted = false;
     dbg.stopped = true;
     dbg.reported = false;
-    if (!dbg.ctas.len)
+    if (!dbg.ctas.len && running->len)
+        hd_buf_printf(&dbg.said,
+                      "heddle: no kernel that can be stopped runs: these began before there was a "
+                      "breakpoint, and are compiled code\n%.*s"
+                      "heddle: with a breakpoint, launches that begin from now on can be stopped\n",
+                      (int)running->len, running->ptr);
+    else if (!dbg.ctas.len)
         hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
                                "there was a breakpoint is compiled code\n");
     dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL,
@@ -255,9 +274,14 @@ static void converse(struct conversation *c)
         char drained[64];
         if (n > 0 && fds[1].revents)
             (void)!read(dbg.wake[0], drained, sizeof(drained));
+        struct hd_buf running;
+        hd_buf_init(&running);
+        /* Where the host's debugger has stopped all threads, nobody would answer. */
+        if (n == 0 && waits && dbg.running && !dbg_is_apart())
+            dbg.running(&running);
         dbg_lock();
         if (n == 0 && dbg.interrupted && !dbg.stopped)
-            host_stop_locked();
+            host_stop_locked(&running);
         if (dbg_is_alone())
             dbg.ctas.len = 0;
         input_take_locked(c);
@@ -267,6 +291,7 @@ static void converse(struct conversation *c)
             said_send_locked(c);
         notify_locked(c);
         dbg_unlock();
+        hd_buf_fini(&running);
     }
 }
 
@@ -278,6 +303,27 @@ static void end_lost(void)
     dbg_files_remove_locked();
     if (!dbg.core)
         kill(dbg.pid, SIGKILL);
+}
+
+/* Debuggers speak first. Whoever does not, or says something else, has never been there. */
+static bool is_debugger(int fd)
+{
+    struct pollfd peer = {.fd = fd, .events = POLLIN};
+    char first;
+
+    if (!dbg_peer_is_ours(fd))
+        return false;
+    for (int ms = 0; ms < FIRST_MS && !dbg_is_alone(); ms += HOST_PATIENCE_MS)
+        if (poll(&peer, 1, HOST_PATIENCE_MS) > 0)
+            return recv(fd, &first, 1, MSG_PEEK) == 1 && is_between_packets(first);
+    return false;
+}
+
+static void peer_set(int fd)
+{
+    dbg_lock();
+    dbg.peer = fd;
+    dbg_unlock();
 }
 
 /* -1: none will come any more. */
@@ -295,8 +341,15 @@ static int peer_accept(void)
         if (n == 0 && dbg.ends_when_lost)
             return -1;
         int fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-        if (fd >= 0 || (n != 0 && errno != EINTR && errno != ECONNABORTED))
+        if (fd < 0 && n != 0 && errno != EINTR && errno != ECONNABORTED)
+            return -1;
+        if (fd < 0)
+            continue;
+        peer_set(fd);
+        if (is_debugger(fd))
             return fd;
+        peer_set(-1);
+        close(fd);
     }
 }
 
@@ -497,12 +550,12 @@ bool dbg_is_active(void)
     return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-enum hd_status dbg_start(const char *where, dbg_told_fn *told)
+enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *running)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
 
     dbg.told = told;
-
+    dbg.running = running;
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));
     atomic_store(&active, true);

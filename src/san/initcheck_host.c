@@ -92,6 +92,11 @@ static struct pending *pending_take(uint64_t id)
 
 /* ---- ranges of memory */
 
+enum {
+    MEMBER_MAX_B = 16, /* the largest alignment of a member */
+    STRUCT_MAX_B = 64, /* a larger struct with one gap is told of */
+};
+
 /* What of [va, va + size_B) is checked: its shadow, where in it, and *size_B of it in one block. */
 struct part {
     struct san_shadow *shadow; /* NULL: counts as initialised */
@@ -125,6 +130,39 @@ static void range_set(const struct san_memory *memory, uint64_t va, uint64_t siz
     }
 }
 
+/*
+ * Padding: a struct's members are written one by one, and a copy of the struct has what is between
+ * them, too. It is shorter than the alignment of the member behind it, which is there.
+ */
+static bool is_padding(const struct san_shadow *shadow, uint64_t gap, uint64_t gap_end,
+                       uint64_t end, uint64_t begin)
+{
+    unsigned align_B = 2;
+
+    while (align_B <= gap_end - gap)
+        align_B *= 2;
+    return gap > begin && align_B <= MEMBER_MAX_B && gap_end % align_B == 0 &&
+           end - gap_end >= align_B && !san_shadow_missing(shadow, gap_end, align_B);
+}
+
+/*
+ * The first byte of a range that is not initialised; its end: there is none. Where all gaps are
+ * like padding they are, if there are as many of them as structs would have: one element that is
+ * missing in an array looks the same.
+ */
+static uint64_t first_wild(const struct san_shadow *shadow, uint64_t at, uint64_t size_B)
+{
+    uint64_t end = at + size_B, first = san_shadow_first_clear(shadow, at, size_B), gaps = 0;
+
+    for (uint64_t gap = first; gap < end; gaps++) {
+        uint64_t gap_end = san_shadow_first_set(shadow, gap, end - gap);
+        if (!is_padding(shadow, gap, gap_end, end, at))
+            return first;
+        gap = san_shadow_first_clear(shadow, gap_end, end - gap_end);
+    }
+    return gaps * STRUCT_MAX_B >= size_B ? end : first;
+}
+
 /* Copies what is known of it. The first byte that leaves checked memory without being initialised
  * goes to *wild, unless that is set. */
 static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t src, uint64_t size_B,
@@ -140,7 +178,7 @@ static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t s
         else if (to.shadow)
             san_shadow_set(to.shadow, to.at, n);
         else if (from.shadow && !*wild) {
-            clear = san_shadow_first_clear(from.shadow, from.at, n) - from.at;
+            clear = first_wild(from.shadow, from.at, n) - from.at;
             *wild = clear < n ? src + clear : 0;
         }
         dst += n;

@@ -10,10 +10,11 @@ class Closed(Exception):
 
 
 class Client:
-    def __init__(self, path, timeout=60):
-        self.socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, at, timeout=60):
+        """`at`: the path of a socket, or a port of this machine."""
+        self.socket = socket.socket(socket.AF_INET if isinstance(at, int) else socket.AF_UNIX)
         self.socket.settimeout(timeout)
-        self.socket.connect(path)
+        self.socket.connect(("127.0.0.1", at) if isinstance(at, int) else at)
         self.data = b""
 
     def close(self):
@@ -91,6 +92,12 @@ class Client:
         return stops, got
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Target:
     """A program that waits for its debugger."""
 
@@ -102,6 +109,21 @@ class Target:
         deadline = time.monotonic() + 60
         while not os.path.exists(self.path) and self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
+
+    @classmethod
+    def on_tcp(cls, heddle, program, folder, *args, env=None):
+        """At the port `path`."""
+        self = cls.__new__(cls)
+        self.path = free_port()
+        log = os.path.join(folder, "tcp-%d" % self.path)
+        with open(log, "w") as stderr:
+            self.process = subprocess.Popen([heddle, "run", "--gdbserver", ":%d" % self.path, program, *args],
+                                            stdout=subprocess.PIPE, stderr=stderr, text=True, env=env,
+                                            stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while os.path.getsize(log) == 0 and self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self
 
     def connect(self):
         return Client(self.path)

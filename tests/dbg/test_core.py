@@ -248,6 +248,7 @@ def test_server(bench, path):
     tap.eq(client.ask("vKill;1"), "OK", "server: is told to end")
     tap.eq(process.wait(PATIENCE_S), 0, "server: and ends")
     process, client = bench.serve(path)
+    client.ask("?")
     client.close()
     tap.eq(process.wait(PATIENCE_S), 0, "server: ends when its debugger goes")
     try:

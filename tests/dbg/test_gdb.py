@@ -8,9 +8,10 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, compilers, has, heddle, main, Source, tap, variants  # noqa: E402
+from gdb_bench import Bench, compilers, has, heddle, lacks, main, Source, tap, variants  # noqa: E402
 
 SOURCE = Source("program.cu")
 line = SOURCE.line
@@ -44,6 +45,18 @@ def test_variables(bench, name):
     has(got, r"^Value returned is \$9 = 112$", f"{name}: finish, and what the function returned")
     has(got, r"exited normally", f"{name}: the program ends")
     has(got, r"%s$" % bench.plain(name).strip(), f"{name}: with the same results")
+
+
+def test_addresses(bench, name):
+    """Of variables, with their names."""
+    got = bench.gdb(name, [f"break program.cu:{line('call')}", "run", "print &counter", "print &tile", "print &threadIdx", "info symbol &counter",
+                           "output/x *&counter", "x/dw &counter"])
+    has(got, r"^\$1 = \(int \*\) 0x7[0-9a-f]+ <counter>$", f"{name}: a global variable's address")
+    has(got, r"^\$2 = \(float \(\*\)\[128\]\) 0x6[0-9a-f]+ <.*tile.*>$", f"{name}: a shared one's")
+    has(got, r"^\$3 = .* 0x3", f"{name}: threadIdx's")
+    has(got, r"^counter in section .global", f"{name}: and back")
+    has(got, r"^0x0?0x7[0-9a-f]+ <counter>:\t0$", f"{name}: what is there")
+    lacks(got, r"nternal error|warning|not in symtab", f"{name}: GDB has nothing to complain of")
 
 
 def test_inlined(bench, name):
@@ -90,6 +103,18 @@ def test_cuda_commands(bench, name):
     has(got, r"Request cannot be satisfied. CUDA focus unchanged.", f"{name}: a thread that is not there")
     has(got, r'^\* \d+ +Thread \d+ "\(0,0,0\)/\(9,0,0\)" ', f"{name}: info threads")
     has(got, r"Break on every kernel launch is 'none'", f"{name}: show cuda break_on_launch")
+
+
+def test_managed(bench, name):
+    got = bench.gdb(name, ["info cuda managed", "break kern", "run", "info cuda managed", "print *(@shared int *) 0"])
+    has(got, r"^No CUDA managed variables\. \(heddle cc ", f"{name}: before the program has begun there are no managed variables")
+    has(got, r'^Unknown address space specifier: "shared"$', f"{name}: casts to address spaces are refused")
+    if name.startswith("clang"):
+        tap.eq(got.count("No CUDA managed variables. (heddle cc does not mark them"), 2, f"{name}: its managed variables are like others, which is said")
+        return
+    has(got, r"^many = \{1, 20, 3\}$", f"{name}: info cuda managed shows what the host wrote")
+    has(got, r"^space::both = \{a = 7, b = \{0\.5, 1\.5\}\}$", f"{name}: also in a namespace")
+    lacks(got, r"^counter = ", f"{name}: and no others")
 
 
 def test_divergence(bench, name):
@@ -196,6 +221,38 @@ def test_interrupt(bench, name):
     has(got, r"spin 1 7$", f"{name}: memory that was changed is seen by the kernel")
 
 
+def test_running(bench, name):
+    """A kernel that runs in compiled code cannot be stopped, but shown: by Ctrl-C, and by its process."""
+    where = r"block \(0,0,0\): .*warp 0 .*in a loop with ld, .*program.cu:(%d|%d)\b" % (line("spin"), line("spin") + 1)
+    # Several times: workers that the system does not let run do not answer in time.
+    got = bench.interrupted(bench.command(name, ["run", *["continue"] * 3, "info cuda kernels"], "spinning"), ["spinning", *["SIGINT"] * 3], 2)
+    has(got, r"^heddle: no kernel that can be stopped runs: ", f"{name}: Ctrl-C without a breakpoint")
+    has(got, r"^heddle: kernel spin<<<\(1,1,1\),\(32,1,1\)>>> has run for \d", f"{name}: names the kernel that runs")
+    has(got, r"^heddle: +" + where, f"{name}: and says where")
+    has(got, r"received signal SIGINT", f"{name}: the program is stopped")
+    has(got, r"^No CUDA kernels\.$", f"{name}: and none of its kernels")
+    process = subprocess.Popen([heddle, "run", bench.programs[name], "spinning"], stdout=subprocess.PIPE, text=True, env=bench.env)
+    process.stdout.readline()
+    for _ in range(60):
+        shown = subprocess.run([heddle, "gdb", "-p", str(process.pid)], capture_output=True, text=True, env=bench.env, timeout=100)
+        if re.search(where, shown.stdout, re.M):
+            break
+        time.sleep(1)
+    has(shown.stdout, where, f"{name}: -p shows where its blocks are")
+    has(shown.stderr, r"^heddle: gdb: kernels of a process .* cannot be stopped: `heddle gdb PROGRAM`", f"{name}: and what to do to stop them")
+    tap.eq(shown.returncode, 0, f"{name}: which is a success")
+    process.kill()
+    process.communicate()
+
+
+def test_process(bench):
+    """-p with what is no process of ours, and where it makes no sense."""
+    for arguments, code, why in ((["-p", "4194305"], 1, "4194305"), (["--pid=x"], 2, "no number of a process"), (["-p"], 2, "wants an argument"),
+                                 (["-p", "1", "program"], 2, "stands alone"), (["--host", "--pid", "1"], 2, "stands alone")):
+        got = subprocess.run([heddle, "gdb", *arguments], capture_output=True, text=True, env=bench.env, timeout=100)
+        tap.ok((got.returncode, why in got.stderr) == (code, True), f"heddle gdb {' '.join(arguments)}", (got.returncode, got.stderr))
+
+
 NAME = "_Z6triplei"
 LOADED = """
 import ctypes, os
@@ -274,11 +331,12 @@ def sessions(folder):
         test_variables(bench, name)
         test_divergence(bench, name)
     for name in full:
-        for test in (test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
-                     test_launches, test_rerun, test_interrupt):
+        for test in (test_addresses, test_managed, test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
+                     test_launches, test_rerun, test_interrupt, test_running):
             test(bench, name)
     if "nvcc-lineinfo" in bench.programs:
         test_lines(bench, "nvcc-lineinfo")
+    test_process(bench)
     test_ptx(bench, "clang-plain")
     test_inlined_lines(bench)
     test_leftovers(bench)

@@ -146,9 +146,9 @@ def fuzz(client, rng, packets):
     for _ in range(packets):
         kind = rng.randrange(20)
         if kind == 0:
-            client.raw(bytes(rng.getrandbits(8) for _ in range(rng.randrange(40))).replace(b"#", b"."))
+            client.raw(bytes(rng.choice(b"+-\x03") for _ in range(rng.randrange(40))))  # all that may stand between packets
         elif kind == 1:
-            client.raw(b"$" + random_packet(rng) + b"#zz")  # a wrong sum
+            client.raw(b"$" + random_packet(rng).replace(b"#", b".") + b"#zz")  # a wrong sum
         elif kind == 2:
             client.raw(b"\x03")
         else:
@@ -208,6 +208,93 @@ def test_fuzz(bench, program):
     tap.eq(bad, [], f"random packets, seeds {SEED} to {SEED + 11}: the program ends as if nothing had been")
 
 
+def packets(*texts):
+    return b"+".join(b"$" + text + b"#%02x" % (sum(text) & 255) for text in texts)
+
+
+STRANGERS = (
+    ("an HTTP request with packets in it",
+     b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n" + packets(b"QStartNoAckMode", b"?", b"k")),
+    ("a line before packets", b"\r\n" + packets(b"?", b"k")),
+    ("TLS", b"\x16\x03\x01" + packets(b"?", b"k")),
+    ("zeros", bytes(8) + packets(b"?", b"k")),
+    ("nothing", b""),
+)
+
+
+def heard(client):
+    """All that comes until the other side hangs up."""
+    try:
+        while True:
+            more = client.socket.recv(65536)
+            if not more:
+                return client.data
+            client.data += more
+    except ConnectionError:
+        return client.data
+
+
+def test_strangers(bench, program):
+    """What is no debugger has no say, is not kept, and does not disturb the next one; with HEDDLE_GDB_LOST=end it does not end the program."""
+    env = {**bench.env, "HEDDLE_GDB_LOST": "end"}
+    for make in (Target, Target.on_tcp):
+        target = make(heddle, program, bench.folder, env=env)
+        for name, data in STRANGERS:
+            client = target.connect()
+            client.raw(data)
+            client.socket.shutdown(1)
+            tap.eq(heard(client), b"", f"{make.__name__}: {name}: hangs up, says nothing")
+        client = target.connect()
+        tap.ok(client.ask("?").startswith("T05"), f"{make.__name__}: then a debugger comes, and the program has waited for it")
+        stops, last = client.run()
+        tap.eq(last, "W00", f"{make.__name__}: the program ends")
+        tap.eq(target.end(), bench.plain(program), f"{make.__name__}: with its results")
+        target = make(heddle, program, bench.folder, env=bench.env)
+        client = target.connect()
+        client.ask("?")
+        client.raw(b"x" + packets(b"k"))
+        heard(client)
+        tap.eq(target.end(), bench.plain(program), f"{make.__name__}: bytes between packets end the conversation, what is behind them is not read")
+
+
+AS_NOBODY = """
+import os, socket, sys
+os.setgid(65534)
+os.setuid(65534)
+at = sys.argv[1]
+s = socket.socket(socket.AF_INET if at.isdigit() else socket.AF_UNIX)
+s.settimeout(60)
+try:
+    s.connect(("127.0.0.1", int(at)) if at.isdigit() else at)
+    s.sendall(b"$?#3f")
+    if sys.argv[2] == "gone":
+        sys.exit("[]")
+    got = s.recv(100)
+except (ConnectionError, PermissionError):
+    got = b""
+sys.exit("[%s]" % got.decode())
+"""
+
+
+def test_users(bench, program):
+    """Another user may not debug, whether he waits for an answer or not."""
+    if os.getuid() != 0:
+        tap.skip("only root can be somebody else")
+        return
+    for make in (Target, Target.on_tcp):
+        target = make(heddle, program, bench.folder, env=bench.env)
+        if make is Target:
+            os.chmod(bench.folder, 0o755)
+            os.chmod(target.path, 0o777)
+        for how in ("stays", "gone"):
+            got = subprocess.run([sys.executable, "-c", AS_NOBODY, str(target.path), how], capture_output=True, text=True, timeout=100)
+            tap.eq(got.stderr.strip(), "[]", f"{make.__name__}: another user is refused, who {how}")
+        client = target.connect()
+        tap.ok(client.ask("?").startswith("T05"), f"{make.__name__}: the program still waits for its debugger")
+        client.send("k")
+        target.end()
+
+
 def test_where(bench, program):
     for where, why in (("nonsense", "neither :PORT"), ("unix:" + "x" * 200, "too long"), (":", "neither")):
         got = subprocess.run([heddle, "run", "--gdbserver", where, program], capture_output=True, text=True, env=bench.env,
@@ -221,6 +308,8 @@ with tempfile.TemporaryDirectory() as folder:
     test_basics(bench, program)
     test_gone(bench, program)
     test_fuzz(bench, program)
+    test_strangers(bench, program)
+    test_users(bench, program)
     test_where(bench, program)
     test_examples(bench)
 tap.done()

@@ -45,6 +45,52 @@ static unsigned reads(uint64_t va, uint64_t size_B)
     return reports.n;
 }
 
+/* Which bytes are written of a struct or array, from a text: '.' is a byte that is not. */
+static unsigned copied_out(uint64_t va, const char *bytes, uint64_t times)
+{
+    uint64_t size_B = strlen(bytes);
+
+    alloc(va, size_B * times);
+    for (uint64_t i = 0; i < size_B * times; i++)
+        if (bytes[i % size_B] != '.')
+            run(copy(va + i, 0x700000, 1));
+    run(copy(0x700000, va, size_B * times));
+    unsigned n = reports.n;
+    reports_take();
+    release(va, size_B * times);
+    return n;
+}
+
+static void test_padding(void)
+{
+    static const struct {
+        const char *bytes;
+        uint64_t times;
+        unsigned reports;
+        const char *what;
+    } rows[] = {
+        {"c.......llllllll", 1, 0, "char, long"},
+        {"iiii....llllllll", 1, 0, "int, long"},
+        {"c.ssiiii", 1, 0, "char, short, int"},
+        {"c...iiii", 100, 0, "an array of char, int"},
+        {"llllllllc.......llllllllllllllll", 1, 0, "a struct in a struct"},
+        {"llllllll........llllllll", 1, 1, "a whole long"},
+        {"iiii....iiiiiiii", 100, 0, "an array of int, long"},
+        {"........llllllll", 1, 1, "the beginning"},
+        {"llllllll........", 1, 1, "the end"},
+        {"llllllllc.......", 1, 1, "behind the last member: as if a text were too short"},
+        {"iiii....iiii....", 1, 1, "every second int"},
+        {"cccc.cccc", 1, 1, "a char that no alignment explains"},
+        {"c.......llll....", 1, 1, "padding, and half of a long"},
+        {"iiii....iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii", 1, 1,
+         "one int of twenty"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        eq_u64(copied_out(A + 0x100000 + i * 0x10000, rows[i].bytes, rows[i].times),
+               rows[i].reports, rows[i].what);
+}
+
 static void test_kernels(void)
 {
     alloc(A, 4096);
@@ -450,6 +496,7 @@ int main(void)
     test_kernels();
     test_partial();
     test_host();
+    test_padding();
     test_box();
     test_order();
     test_ranges();

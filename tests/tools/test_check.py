@@ -99,7 +99,11 @@ def test_run():
     tap.eq(got.stdout.splitlines()[-3:],
            ["========= LEAK SUMMARY: 1024 bytes leaked in 1 allocations",
             "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)",
-            "========= ERROR SUMMARY: 1 error"], "totals of each tool")
+            "========= ERROR SUMMARY: 2 errors"], "totals of each tool, then of all")
+    got = check("--tool", "memcheck,racecheck", fake, "race")
+    tap.eq(got.stdout.splitlines()[-1], "========= ERROR SUMMARY: 1 error", "the last total has the errors of the other tools")
+    got = check("--tool", "memcheck,racecheck", fake, "hazard")
+    tap.eq(got.stdout.splitlines()[-1], "========= ERROR SUMMARY: 0 errors", "but no warnings")
     test_orders()
     got = check("--leak-check", "full", fake)
     tap.ok("LEAK SUMMARY: 0 bytes leaked in 0 allocations\n" in got.stdout, "no leaks", got.stdout)
@@ -348,6 +352,10 @@ def test_html():
         low = {word: color for word, color in colors.items() if contrast(color, back) < 4.5}
         tap.ok(len(colors) == 3 and not low, f"severities can be read on {back}", f"{colors} {low}")
     tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
+    tap.ok(text.count("<details open>") == 1 and text.index("<details open>") < text.index("<details>"), "the first one is open", text)
+    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text)]
+    races = [part for part in summaries if "between" in part]
+    tap.ok(races and all(re.search(r"between [^ ]+:\d+ and [^ ]+:\d+ in kernel\(", part) for part in races), "a race names both places and its kernel", summaries)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
     tap.ok("<h2>memcheck</h2>" in text and "<h2>racecheck</h2>" in text and "Launch 3 of <code>kernel(float *, int)</code>" in text, "by tool", text)

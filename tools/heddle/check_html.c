@@ -85,18 +85,26 @@ static void put_source(struct hd_buf *out, const struct check_place *place)
 
 /* ---- causes */
 
+/* The lines of all that take part, both of a race, or the call; and the kernel. */
 static void put_place(struct hd_buf *out, const struct check_finding *f)
 {
-    const struct check_place *place = f->nactors ? &f->actors[0].places[0] : NULL;
-
     hd_buf_puts(out, " <span class=\"place\">");
-    if (place && place->file[0]) {
-        put(out, place->file);
-        hd_buf_printf(out, ":%u", place->line);
-    } else if (place) {
-        put(out, check_demangle(place->func, DEMANGLE_FULL));
-    } else {
+    for (size_t i = 0; i < f->nactors; i++) {
+        const struct check_place *place = &f->actors[i].places[0];
+        hd_buf_puts(out, i ? " and " : "");
+        put(out, place->file[0] ? place->file : check_demangle(place->func, DEMANGLE_FULL));
+        if (place->file[0])
+            hd_buf_printf(out, ":%u", place->line);
+    }
+    for (size_t i = 0; i < f->nsides; i++) {
+        hd_buf_puts(out, i + f->nactors ? " and " : "");
+        put(out, f->sides[i].name);
+    }
+    if (!f->nactors && !f->nsides)
         put(out, check_api(f));
+    if (f->has_launch) {
+        hd_buf_puts(out, " in ");
+        put(out, check_demangle(f->kernel, DEMANGLE_FULL));
     }
     hd_buf_puts(out, "</span>");
 }
@@ -120,13 +128,14 @@ static void put_example(struct hd_buf *out, const struct check_options *options,
 }
 
 static void put_group(struct hd_buf *out, const struct check_options *options,
-                      const struct check_group *group)
+                      const struct check_group *group, bool is_open)
 {
     const struct check_finding *f = group->first;
 
     hd_buf_printf(
-        out, "<details>\n<summary><span class=\"count\">%llu &times;</span><span class=\"%s\">",
-        (unsigned long long)group->count, san_severity_words[group->severity]);
+        out, "<details%s>\n<summary><span class=\"count\">%llu &times;</span><span class=\"%s\">",
+        is_open ? " open" : "", (unsigned long long)group->count,
+        san_severity_words[group->severity]);
     put(out, f->title);
     hd_buf_puts(out, "</span>");
     put_place(out, f);
@@ -141,7 +150,8 @@ static void put_group(struct hd_buf *out, const struct check_options *options,
 }
 
 /* Those of one tool, in the order in which they were found. */
-static void put_tool(struct hd_buf *out, const struct check_session *s, const char *tool)
+static void put_tool(struct hd_buf *out, const struct check_session *s, const char *tool,
+                     bool is_first)
 {
     bool any = false;
 
@@ -154,8 +164,8 @@ static void put_tool(struct hd_buf *out, const struct check_session *s, const ch
             put(out, tool);
             hd_buf_puts(out, "</h2>\n");
         }
+        put_group(out, s->options, group, is_first && !any);
         any = true;
-        put_group(out, s->options, group);
     }
 }
 
@@ -204,7 +214,7 @@ enum hd_status check_html_write(const struct check_session *s, const char *path)
     put_totals(&out, s);
     for (size_t i = 0; i < s->groups.len; i++)
         if (is_first_of_tool(s, i))
-            put_tool(&out, s, s->groups.at[i].first->tool);
+            put_tool(&out, s, s->groups.at[i].first->tool, i == 0);
     hd_buf_puts(&out, "</body>\n</html>\n");
     enum hd_status status = out.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", path)
                                        : hd_file_write(path, out.ptr, out.len);

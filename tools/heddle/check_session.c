@@ -469,9 +469,10 @@ void check_session_print_summary(struct check_session *s)
                    (unsigned long long)t->hazard_warnings, plural(t->hazard_warnings));
     if (s->tools & 1u << SAN_SCHEDCHECK)
         print_orders(s);
+    /* The last total of several tools is that of all: who reads nothing else must not read 0. */
+    uint64_t all = t->errors + t->hazard_errors + t->order_errors;
     if ((s->tools & errors) || t->errors)
-        check_line(s, "ERROR SUMMARY: %llu error%s", (unsigned long long)t->errors,
-                   plural(t->errors));
+        check_line(s, "ERROR SUMMARY: %llu error%s", (unsigned long long)all, plural(all));
     if (t->unprinted)
         check_line(s,
                    "ERROR SUMMARY: %llu error%s were not printed. Use --print-limit option to "

@@ -18,6 +18,7 @@ enum { EXIT_NO_GDB = 127, SEPARATOR = '\x1f' };
 static const char help[] =
     "usage: heddle gdb [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "       heddle gdb [OPTIONS] [PROGRAM] --core FILE\n"
+    "       heddle gdb -p PID\n"
     "\n"
     "Debugs the kernels of a CUDA program with GDB: breakpoints, stepping by warps, variables,\n"
     "backtraces, watchpoints, and cuda-gdb's commands (`info cuda kernels`, `cuda block (1,0,0)\n"
@@ -31,11 +32,14 @@ static const char help[] =
     "  --core FILE      look at a core dump of kernels, which a program wrote that failed with\n"
     "                   CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1\n"
     "  --gdbserver AT   with --core: no GDB, but wait for a debugger at unix:PATH or :PORT\n"
+    "  -p, --pid PID    show what the kernels of a process do now, and who waits for whom, as\n"
+    "                   `heddle ps PID` does: they cannot be stopped\n"
     "  --gdb FILE       the GDB to run, 13 or newer, with Python; default: gdb\n"
     "  -ex, -x, -batch, -q and other options of GDB are passed on\n"
     "  --help           this text\n"
     "\n"
-    "exit status: GDB's; 1 the core dump cannot be read, 2 wrong usage, 127 there is no GDB\n";
+    "exit status: GDB's; 1 the core dump cannot be read, or the process not asked, 2 wrong usage,\n"
+    "127 there is no GDB\n";
 
 /* Options of GDB that have an argument of their own. */
 static bool takes_argument(const char *option)
@@ -71,8 +75,8 @@ static bool command_set(char **command)
 
 struct gdb_args {
     const char *gdb;
-    const char *core, *server; /* NULL: not given */
-    char **options;            /* for GDB */
+    const char *core, *server, *pid; /* NULL: not given */
+    char **options;                  /* for GDB */
     int noptions;
     bool has_host;
     char **command;
@@ -84,11 +88,10 @@ static const char **own_option(struct gdb_args *args, const char *name)
     const struct {
         const char *name;
         const char **to;
-    } rows[] = {{"--gdb", &args->gdb},
-                {"--core", &args->core},
-                {"-core", &args->core},
-                {"-c", &args->core},
-                {"--gdbserver", &args->server}};
+    } rows[] = {{"--gdb", &args->gdb},  {"--core", &args->core},
+                {"-core", &args->core}, {"-c", &args->core},
+                {"-p", &args->pid},     {"-pid", &args->pid},
+                {"--pid", &args->pid},  {"--gdbserver", &args->server}};
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (strcmp(name, rows[i].name) == 0)
@@ -138,6 +141,8 @@ static int parse(int argc, char **argv, struct gdb_args *args)
             args->has_host = true;
         else if (strncmp(argv[i], "--core=", 7) == 0)
             args->core = argv[i] + 7;
+        else if (strncmp(argv[i], "--pid=", 6) == 0)
+            args->pid = argv[i] + 6;
         else
             for (int k = 0; k < n; k++) /* over the ones that were ours */
                 args->options[args->noptions++] = argv[i + k];
@@ -147,7 +152,27 @@ static int parse(int argc, char **argv, struct gdb_args *args)
     core_behind_program(args);
     if (args->server && !args->core)
         return usage("", "--gdbserver is for --core; `heddle run` has it for programs");
-    return i < argc || args->core ? -1 : usage("", "which program?");
+    if (args->pid && (i < argc || args->core || args->has_host))
+        return usage("", "-p PID stands alone: nothing is started");
+    return i < argc || args->core || args->pid ? -1 : usage("", "which program?");
+}
+
+/*
+ * Threads of compiled kernels have no place between two instructions of PTX at which they could be
+ * stopped, so what can be had of a process that was not started for a debugger is what it answers.
+ */
+static int attach(const char *pid)
+{
+    char *ps[] = {(char *)(uintptr_t)"ps", (char *)(uintptr_t)pid, NULL};
+    int code = cmd_ps(2, ps);
+
+    if (code == CLI_OK && fflush(stdout) == 0)
+        fprintf(stderr,
+                "heddle: gdb: kernels of a process that was not started with `heddle gdb` are "
+                "compiled code and cannot be stopped: `heddle gdb PROGRAM`, then a breakpoint "
+                "and `run`, or `gdb -p %s` for the host program\n",
+                pid);
+    return code;
 }
 
 static int core_failed(const struct gdb_args *args)
@@ -161,6 +186,8 @@ int cmd_gdb(int argc, char **argv)
     int code = parse(argc, argv, &args), n = 0;
     if (code >= 0)
         return code;
+    if (args.pid)
+        return attach(args.pid);
     if (args.server)
         return dbg_core_serve(args.core, args.server) == HD_OK ? CLI_OK : core_failed(&args);
     if (args.core && dbg_core_check(args.core) != HD_OK)

@@ -8,6 +8,11 @@ struct pair {
 
 __device__ int counter;
 
+namespace space {
+__managed__ pair both = {7, {0.5f, 1.5f}};
+}
+__managed__ int many[3] = {1, 2, 3};
+
 __device__ __noinline__ int helper(int x, pair *p)
 {
     int y = x * 3; /* mark: helper */
@@ -102,6 +107,7 @@ static void say(const char *what, const int *values, int n)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "kern";
+    many[1] = space::both.a + 13;
     int *out;
     float *in;
     cudaMallocManaged(&out, 64 * sizeof(int));
@@ -126,6 +132,8 @@ int main(int argc, char **argv)
     } else if (what[0] == 's') {
         out[0] = out[1] = 0;
         spin<<<1, 32>>>(out, out + 1);
+        if (what[4])
+            say(what, NULL, 0);
         cudaDeviceSynchronize();
         say("spin", out, 2);
     }

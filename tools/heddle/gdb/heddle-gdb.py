@@ -331,6 +331,37 @@ class Threads(gdb.Command):
             print("%s %-12s %-12s %-12s %5s %-18s %s" % (line[0], block, first, last, count, pc, where))
 
 
+class Managed(gdb.Command):
+    """Managed variables of the program, with their values."""
+
+    def __init__(self):
+        super().__init__("info cuda managed", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        names = sorted(set((monitor("managed") or "").split()))
+        if not names:
+            print("No CUDA managed variables. (heddle cc does not mark them: print them by name.)")
+            return
+        print("Static managed variables are:")
+        for name in names:
+            plain = gdb.execute("demangle -- " + name, to_string=True).strip() if name.startswith("_Z") else name
+            value = self.value(name, plain)
+            print("%s = %s" % (plain, value) if value else "%s has no type: print a cast of it" % plain)
+
+    @staticmethod
+    def value(name, plain):
+        """nvcc's variables in namespaces have the mangled name for a name, which GDB's expressions cannot say."""
+        try:
+            block = gdb.selected_frame().block()
+            for scope in (block.static_block, block.global_block):
+                for symbol in scope or ():
+                    if name in (symbol.name, symbol.linkage_name) and symbol.is_variable:
+                        return symbol.value().format_string()
+            return gdb.parse_and_eval(plain).format_string()
+        except (gdb.error, RuntimeError):  # no frame has symbols, or they have no type
+            return None
+
+
 # ---- cuda ...
 
 COORDINATES = re.compile(r"\(?\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*(\d+)\s*)?\)?")
@@ -504,6 +535,7 @@ for name, doc in (("devices", "CUDA devices."), ("sms", "Multiprocessors that ho
                   ("barriers", "Who waits at barriers.")):
     Table(name, doc)
 Threads()
+Managed()
 Cuda()
 Record()
 Prefix("set cuda", gdb.COMMAND_RUNNING, "Settings for CUDA.")

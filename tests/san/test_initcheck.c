@@ -88,7 +88,7 @@ static void test_padding(void)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         eq_u64(copied_out(A + 0x100000 + i * 0x10000, rows[i].bytes, rows[i].times),
-               rows[i].reports, rows[i].what);
+               rows[i].reports, "%s", rows[i].what);
 }
 
 static void test_kernels(void)

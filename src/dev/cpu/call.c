@@ -83,26 +83,26 @@ static void *caller_main(void *arg)
         hd_lock_acquire(&dev->lock);
     }
     callers->nthreads--;
-    self->state = CPU_CALLER_ENDED;
+    if (!atomic_load(&dev->stopping)) { /* else it is joined */
+        pthread_detach(self->thread);
+        self->state = CPU_CALLER_NONE;
+    }
     hd_lock_release(&dev->lock);
     return NULL;
 }
 
-/* One more thread, if there is room for one. An ended one needs only what is left of its exit. */
+/* One more thread, if there is room for one. */
 static void start_caller(struct cpu_device *dev)
 {
     struct cpu_callers *callers = &dev->callers;
     struct cpu_caller *caller = callers->all;
 
     assert(hd_lock_held(&dev->lock));
-    while (caller < callers->all + CPU_CALLERS_MAX && caller->state == CPU_CALLER_RUNS)
+    while (caller < callers->all + CPU_CALLERS_MAX && caller->state != CPU_CALLER_NONE)
         caller++;
     if (caller == callers->all + CPU_CALLERS_MAX)
         return;
-    if (caller->state == CPU_CALLER_ENDED)
-        pthread_join(caller->thread, NULL);
     caller->device = dev;
-    caller->state = CPU_CALLER_NONE;
     if (hd_thread_create(&caller->thread, NULL, caller_main, caller))
         return; /* those that there are go on; the next call tries again */
     caller->state = CPU_CALLER_RUNS;

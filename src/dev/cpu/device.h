@@ -20,7 +20,7 @@
 
 /* Threads for host calls (call.c). */
 #define CPU_CALLERS_MAX 64
-enum cpu_caller_state { CPU_CALLER_NONE, CPU_CALLER_RUNS, CPU_CALLER_ENDED };
+enum cpu_caller_state { CPU_CALLER_NONE, CPU_CALLER_RUNS };
 struct cpu_caller {
     struct cpu_device *device;
     pthread_t thread;

@@ -1,5 +1,5 @@
 /*
- * Private to src/ir: the state of one shape analysis, shared by its parts:
+ * Private to src/analysis: the state of one shape analysis, shared by its parts:
  *
  *   analysis/shape.c           fixpoint over values, temporal values, dispatch mode, result
  *   ir_shape_lattice.[ch] joins, alignments, affine arithmetic

@@ -1,4 +1,4 @@
-/* Private to src/ir: arithmetic on alignments and affine shapes, for the shape analysis. */
+/* Private to src/analysis: arithmetic on alignments and affine shapes, for the shape analysis. */
 #ifndef HD_ANALYSIS_SHAPE_LATTICE_H
 #define HD_ANALYSIS_SHAPE_LATTICE_H
 

@@ -1,4 +1,4 @@
-/* Private to ir_eval*.c: helpers that the expressions in spec/ir_semantics.def are made of. */
+/* Private to eval*.c: helpers that the expressions in spec/ir_semantics.def are made of. */
 #ifndef HD_MODEL_EVAL_PRIVATE_H
 #define HD_MODEL_EVAL_PRIVATE_H
 

@@ -4,7 +4,7 @@
  * call, a thread at a time.
  *
  * A multimem address is mapped but not accessible. Whoever mapped it tells where the replicas are:
- * one per device, in the order of the devices (hal_device). Operands: ir/payload.h.
+ * one per device, in the order of the devices (hal_client_ops). Operands: ir/payload.h.
  */
 #ifndef HD_MODEL_MULTIMEM_H
 #define HD_MODEL_MULTIMEM_H

@@ -1,5 +1,5 @@
 /*
- * Private to src/ir/ir_tensor_*.c: a product in tensor memory, step by step. The descriptor says
+ * Private to src/model/tensor_*.c: a product in tensor memory, step by step. The descriptor says
  * what it is (model/tensor_describe.c), matrices, metadata and scales are read
  * (model/tensor_read.c), then the sums are made (model/tensor_mma.c). What can be wrong is found
  * before anything is changed.

@@ -1,4 +1,4 @@
-/* Private to src/ir: what ir_tensor*.c share. */
+/* Private to src/model: what tensor*.c share. */
 #ifndef HD_MODEL_TENSOR_PRIVATE_H
 #define HD_MODEL_TENSOR_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* Private to the tensor copies of src/ir: the rows of a box, in the order of shared memory. */
+/* Private to the tensor copies of src/model: the rows of a box, in the order of shared memory. */
 #ifndef HD_MODEL_TENSOR_WALK_H
 #define HD_MODEL_TENSOR_WALK_H
 

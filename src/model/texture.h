@@ -4,8 +4,8 @@
  * code agrees with bit by bit. What it computes and why: docs/decisions/0096-textures.md.
  *
  * A kernel has the handle of an object, or the address of 8 bytes that hold one (a variable of type
- * .texref, .samplerref, .surfref). Whoever gave out the handle finds the object (hal_device). The
- * words of an instruction: ir/payload.h.
+ * .texref, .samplerref, .surfref). The object is found by ir_texture_find(). The words of an
+ * instruction: ir/payload.h.
  */
 #ifndef HD_MODEL_TEXTURE_H
 #define HD_MODEL_TEXTURE_H

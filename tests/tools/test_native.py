@@ -53,7 +53,7 @@ def test_prof(bench, program):
     tap.ok("lib::scale_here" in got.stdout, "in the statistics", got.stdout + got.stderr)
     got = bench.run("advise", "report.sqlite")
     tap.ok(got.returncode in (0, 1) and "Traceback" not in got.stderr, "heddle advise reads it", got.stdout + got.stderr)
-    got = bench.run("prof", "--kernel", "-f", "-o", "counted", program, "fine")
+    got = bench.run("prof", "--kernel", "--roofline", "none", "-f", "-o", "counted", program, "fine")
     tap.ok("lib::scale" in got.stdout + got.stderr and "native kernel" in got.stdout + got.stderr, "counters say why it has none",
            got.stdout + got.stderr)
 

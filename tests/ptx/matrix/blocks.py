@@ -1,4 +1,6 @@
 """Forms that are whole kernels of a block of 128 threads: a blob of memory in, words out."""
+import struct
+
 from products import Form
 
 SLOT_B = 256  # of one input or output in memory, see entry() in test_matrix.py
@@ -13,12 +15,11 @@ def slots(size_B):
 
 def to_slots(blob):
     blob = bytes(blob).ljust(slots(len(blob)) * SLOT_B, b"\0")
-    words = [int.from_bytes(blob[i:i + 8], "little") for i in range(0, len(blob), 8)]
-    return [words[32 * i:32 * i + 32] for i in range(len(words) // 32)]
+    return [list(words) for words in struct.iter_unpack("<32Q", blob)]
 
 
 def from_slots(regs):
-    return b"".join(w.to_bytes(8, "little") for i in range(len(regs)) for w in regs[f"m{i}"])
+    return b"".join(struct.pack("<32Q", *regs[f"m{i}"]) for i in range(len(regs)))
 
 
 def loop(name, times, lines):

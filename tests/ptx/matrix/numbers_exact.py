@@ -1,24 +1,33 @@
 """Element types of matrices as exact numbers, and the one sum that Heddle defines (docs/decisions/0090). Shares no code
 with src/: numbers are Python's, which are f64, and one rounding to f32 is done in two exact steps."""
+import functools
 import math
 import struct
 import sys
 from fractions import Fraction
 
 NAN = float("nan")
+F32, U32, F64, U64 = (struct.Struct(f"<{c}") for c in "fIdQ")
 
 
 def f32_of(bits):
-    return struct.unpack("<f", struct.pack("<I", bits & 0xffffffff))[0]
+    return F32.unpack(U32.pack(bits & 0xffffffff))[0]
 
 
 def f32_bits(x):
-    if math.isnan(x):
+    if x != x:
         return 0x7fffffff
     try:
-        return struct.unpack("<I", struct.pack("<f", x))[0]
+        return U32.unpack(F32.pack(x))[0]
     except OverflowError:
         return 0x7f800000 if x > 0 else 0xff800000
+
+
+def round_f32(x):
+    try:
+        return F32.unpack(F32.pack(x))[0]
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
 
 
 def f64_of(bits):
@@ -31,6 +40,7 @@ def f64_bits(x):
 
 def small(exp_bits, frac_bits, bias, inf, nans):
     """A decoder. inf: the largest exponent is for infinity and NaN; nans: magnitudes that are NaN."""
+    @functools.cache
     def decode(bits):
         sign = -1.0 if bits >> (exp_bits + frac_bits) & 1 else 1.0
         magnitude = bits & (1 << exp_bits + frac_bits) - 1
@@ -47,11 +57,12 @@ def signed(bits):
     return lambda x: (x & (1 << bits) - 1) - ((x >> bits - 1 & 1) << bits)
 
 
+E4M3 = small(4, 3, 7, False, (0x7f,))
 DECODE = {
     "f16": small(5, 10, 15, True, ()), "bf16": lambda b: f32_of(b << 16), "tf32": lambda b: f32_of(b & ~0x1fff),
-    "f32": f32_of, "f64": f64_of, "e5m2": small(5, 2, 15, True, ()), "e4m3": small(4, 3, 7, False, (0x7f,)),
+    "f32": f32_of, "f64": f64_of, "e5m2": small(5, 2, 15, True, ()), "e4m3": E4M3,
     "e3m2": small(3, 2, 3, False, ()), "e2m3": small(2, 3, 1, False, ()), "e2m1": small(2, 1, 1, False, ()),
-    "ue8m0": lambda b: NAN if b == 255 else math.ldexp(1.0, b - 127), "ue4m3": lambda b: small(4, 3, 7, False, (0x7f,))(b & 0x7f),
+    "ue8m0": lambda b: NAN if b == 255 else math.ldexp(1.0, b - 127), "ue4m3": lambda b: E4M3(b & 0x7f),
     "s8": signed(8), "u8": lambda b: b & 0xff, "s4": signed(4), "u4": lambda b: b & 15, "s32": signed(32), "b1": lambda b: b & 1,
 }
 WIDTH = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "e5m2": 8, "e4m3": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4,
@@ -71,13 +82,13 @@ def f16_bits(x):
 def add_f32(product, total):
     """product + total, rounded once to f32. Both are f64 that hold what they are exactly."""
     s = product + total
-    if math.isnan(s) or math.isinf(s):
+    if not math.isfinite(s):
         return s
     back = s - product
     error = (product - (s - back)) + (total - back)
-    if error and not struct.unpack("<Q", struct.pack("<d", s))[0] & 1:  # to odd: the second rounding cannot err
+    if error and not U64.unpack(F64.pack(s))[0] & 1:  # to odd: the second rounding cannot err
         s = math.nextafter(s, math.inf if error > 0 else -math.inf)
-    return f32_of(f32_bits(s))
+    return round_f32(s)
 
 
 def round_f64(x, mode):

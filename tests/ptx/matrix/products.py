@@ -61,6 +61,10 @@ def quad_c(lane, i, dtype):
     return (lane & 1) + (i & 2) + (4 if lane >= 16 else 0), (i & 4) + (lane & 2) + (i & 1)
 
 
+DRAWN = (lambda rng: rng.uniform(-4, 4), lambda rng: rng.gauss(0, 1), lambda rng: float(rng.randrange(-8, 9)),
+         lambda rng: rng.uniform(-1, 1) * 2.0 ** rng.randrange(-14, 14))
+
+
 class Product:
     def __init__(self, shape, d, a, b, c, op="mma", layout=("row", "col"), mods="", kind="", sat=False, bits="", rnd="",
                  sparse=None, scale=None):
@@ -97,7 +101,7 @@ class Product:
     def draw_element(self, rng, dtype):
         width = num.WIDTH[dtype]
         if dtype in ("f16", "bf16", "tf32", "f32", "f64") and rng.random() < 0.9:
-            x = rng.choice((rng.uniform(-4, 4), rng.gauss(0, 1), float(rng.randrange(-8, 9)), rng.uniform(-1, 1) * 2.0 ** rng.randrange(-14, 14)))
+            x = rng.choice(DRAWN)(rng)
             if dtype == "f64":
                 return num.f64_bits(x)
             return num.f16_bits(x) if dtype == "f16" else num.f32_bits(x) >> (16 if dtype == "bf16" else 0)
@@ -215,8 +219,7 @@ class Product:
                 continue
             product = a[row, j] * b[k, col]
             if self.scale:
-                product *= self.scale_at(regs, row, k, False) * self.scale_at(regs, col, k, True)
-                product = num.f32_of(num.f32_bits(product))
+                product = num.round_f32(product * (self.scale_at(regs, row, k, False) * self.scale_at(regs, col, k, True)))
             total = num.add_f32(product, total)
         return total
 

@@ -2,6 +2,7 @@
 
 Of forms for pairs (.cta_group::2) each of the two blocks has an input and an output of its own; the even one's first thread does it.
 """
+import functools
 import struct
 
 import blocks
@@ -325,19 +326,20 @@ class Mma(Test):
     def draw(self, rng):
         p, box = self.product, self.box()
         pool = [self.draw_word(rng) for _ in range(512)]
-        image = b"".join(rng.choice(pool).to_bytes(4, "little") for _ in range(IMAGE_B // 4))
+        image = struct.pack(f"<{IMAGE_B // 4}I", *rng.choices(pool, k=IMAGE_B // 4))
         a = self.a_matrix.encode(self.a_matrix.draw(rng, IMAGE_B)) if self.a_matrix else 0
         b = self.b_matrix.encode(self.b_matrix.draw(rng, IMAGE_B))
         off = [rng.getrandbits(32) if self.off else 0 for _ in range(8)]
         constants = struct.pack("<QQII8IQ", a, b, rng.random() < 0.7, self.idesc(), *off, self.zeros_word())
         rows = [[rng.getrandbits(32) for _ in range(COLUMNS)] for _ in range(128)]
+        shift = 2 if box == 8 and num.WIDTH[self.a] == 4 else 0
+        sums = [p.draw_register(rng, self.d, 32 if self.d != "f16" else 16) for _ in range(512)]
+        factors = [sum(p.draw_element(rng, self.a) << (i * box + shift) for i in range(32 // box)) for _ in range(512)]
+        metadata = [p.draw_metadata(rng) for _ in range(512)]
         for row in rows:
-            for col in range(A_COL):
-                row[col] = p.draw_register(rng, self.d, 32 if self.d != "f16" else 16)
-            for col in range(A_COL, SCALE_A_COL):
-                row[col] = sum(p.draw_element(rng, self.a) << (i * box + (2 if box == 8 and num.WIDTH[self.a] == 4 else 0)) for i in range(32 // box))
-            for col in range(META_COL, COLUMNS):
-                row[col] = p.draw_metadata(rng)
+            row[:A_COL] = rng.choices(sums, k=A_COL)
+            row[A_COL:SCALE_A_COL] = rng.choices(factors, k=SCALE_A_COL - A_COL)
+            row[META_COL:] = rng.choices(metadata, k=COLUMNS - META_COL)
         if self.scale:
             self.draw_scales(rng, rows)
         return image + constants.ljust(CONST_B, b"\0") + b"".join(struct.pack(f"<{COLUMNS}I", *row) for row in rows)
@@ -435,15 +437,15 @@ class Mma(Test):
             return [(j, 8 * (j // 4) + 2 * (meta >> 2 * (j // 2) & 3) + j % 2) for j in range(self.stored)]
         return [(j, 4 * (j // 2) + (meta >> 2 * j & 3)) for j in range(self.stored)]
 
-    def scale_of(self, cells, row, line, k, which):
-        """CuTe's tmem_sf_frg; `line` is a row of a or a column of b."""
-        block, half = self.k // self.scale[1], 0
+    def scale_of(self, cells, block, line, part, which):
+        """CuTe's tmem_sf_frg; `line` is a row of a or a column of b, `part` a span of k that has one scale."""
+        half = 0
         if which == 0 and self.group == 2 and self.m == 256:
             line %= self.rows
         if which == 1 and self.halves():
             half, line = divmod(line, self.n // 2)
-        word = cells[row // self.rows].rows[line % 32 + 64 * half][(SCALE_A_COL, SCALE_B_COL)[which] + line // 32]
-        return num.DECODE[self.scale[0]](word >> 8 * (self.ids[which] + k // block) & 0xff)
+        word = cells[block].rows[line % 32 + 64 * half][(SCALE_A_COL, SCALE_B_COL)[which] + line // 32]
+        return num.DECODE[self.scale[0]](word >> 8 * (self.ids[which] + part) & 0xff)
 
     def change(self, cells, blobs):
         sign = -1 if self.minus[0] != self.minus[1] else 1
@@ -452,6 +454,7 @@ class Mma(Test):
         accumulate = struct.unpack_from("<I", blobs[0], IMAGE_B + 16)[0]
         off = struct.unpack_from("<8I", blobs[0], IMAGE_B + 24)
         old = [[row[:] for row in own.rows] for own in cells]
+        scale = functools.cache(lambda *where: self.scale_of(cells, *where))
         for row in range(self.m):
             columns = self.columns(cells, row)
             for col in range(self.n):
@@ -460,18 +463,18 @@ class Mma(Test):
                     continue
                 total = num.DECODE[self.d](old[block][lane][column] & (1 << num.WIDTH[self.d]) - 1) if accumulate else 0
                 if self.divide and accumulate:
-                    total = num.f32_of(num.f32_bits(total * 2.0 ** -self.divide))
-                cells[block].rows[lane][column] = self.product.encode(self.dot(cells, a, b, total, row, col, columns))
+                    total = num.round_f32(total * 2.0 ** -self.divide)
+                cells[block].rows[lane][column] = self.product.encode(self.dot(scale, a, b, total, row, col, columns))
 
-    def dot(self, cells, a, b, total, row, col, columns):
+    def dot(self, scale, a, b, total, row, col, columns):
         if self.d == "s32":
             total += sum(a[row, j] * b[col, k] for j, k in columns)
             return min(max(total, -2 ** 31), 2 ** 31 - 1) if self.sat else total
+        block, span = row // self.rows, self.scale and self.k // self.scale[1]
         for j, k in columns:
             product = a[row, j] * b[col, k]
             if self.scale:
-                product *= self.scale_of(cells, row, row, k, 0) * self.scale_of(cells, row, col, k, 1)
-                product = num.f32_of(num.f32_bits(product))
+                product = num.round_f32(product * (scale(block, row, k // span, 0) * scale(block, col, k // span, 1)))
             total = num.add_f32(product, total)
         return total
 

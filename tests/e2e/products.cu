@@ -116,6 +116,28 @@ __global__ void watched(uint32_t *out, int turns)
     put(out, d, e);
 }
 
+/* What is made of sums on one side of a barrier is read on the other, where the sums are needed as well. */
+__global__ void kept_at_barriers(uint32_t *out, int turns)
+{
+    __shared__ float near[THREADS];
+    float d[4] = {1, 2, 3, 4}, e[4] = {};
+#pragma unroll 1
+    for (int k = 0; k < turns; k++) {
+        bool low = d[1] < 3;
+        near[threadIdx.x] = d[0];
+        __syncthreads();
+        float other = near[(threadIdx.x + 32) % THREADS];
+        multiply(d, draw(k));
+        e[0] += low ? other : 1;
+        float twice = d[2] + d[2];
+        __syncthreads();
+        multiply(e, draw(2 * k));
+        e[1] += twice;
+        __syncthreads();
+    }
+    put(out, d, e);
+}
+
 /* Who has enough leaves; others of the block go on. */
 __global__ void leaving(uint32_t *out, int turns)
 {
@@ -159,13 +181,13 @@ static uint32_t hash(const uint32_t *x, int n)
 
 int main()
 {
-    static void (*const kernels[])(uint32_t *, int) = {plain, with_barriers, nested, change_places, watched, leaving, many};
+    static void (*const kernels[])(uint32_t *, int) = {plain, with_barriers, nested, change_places, watched, kept_at_barriers, leaving, many};
     const int n = BLOCKS * THREADS * WORDS;
     static uint32_t out[BLOCKS * THREADS * WORDS];
     uint32_t *d;
     if (cudaMalloc(&d, sizeof(out)) != cudaSuccess)
         return 1;
-    for (int k = 0; k < 7; k++) {
+    for (int k = 0; k < 8; k++) {
         for (int turns = 0; turns <= TURNS; turns += TURNS) {
             kernels[k]<<<BLOCKS, THREADS>>>(d, turns);
             cudaError_t status = cudaMemcpy(out, d, sizeof(out), cudaMemcpyDeviceToHost);

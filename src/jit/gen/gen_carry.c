@@ -683,11 +683,12 @@ void gen_carry_save(struct gen *g, const struct gen_carry *c)
     }
 }
 
-/* Computes it again, from what is restored for it when only what is read is. */
+/* Computes it again, from what is restored for it when only what is read is, and from sums in their places. */
 static void remake(struct gen *g, const struct gen_carry *c, const struct ir_value *v)
 {
     const struct ir_value *index = index_of(g, v);
-    if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch)
+    if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch ||
+        gen_is_in_place(g, v))
         return;
     if (ir_live_test(c->placed, v->id)) {
         carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);

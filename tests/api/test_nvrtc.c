@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -824,6 +825,34 @@ static void test_leftovers(const char *folder)
 }
 
 /* With an argument: what is kept between programs, in a cache of its own; or of what use. */
+static void *compile_in_thread(void *out_result)
+{
+    const char *options[] = {"--gpu-architecture=compute_80"};
+    nvrtcProgram p;
+
+    *(int *)out_result =
+        nvrtcCreateProgram(&p, "__global__ void k(int *p) { *p = 1; }", "prog.cu", 0, NULL, NULL);
+    if (!*(int *)out_result)
+        *(int *)out_result = nvrtcCompileProgram(p, 1, options);
+    nvrtcDestroyProgram(&p);
+    return NULL;
+}
+
+static void test_little_stack(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    int result = -1;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 20 << 10);
+    if (pthread_create(&thread, &attr, compile_in_thread, &result))
+        abort();
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    eq_u64((uint64_t)result, NVRTC_SUCCESS, "on a thread with 20 KiB of stack");
+}
+
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
@@ -867,6 +896,7 @@ int main(int argc, char **argv)
     test_clusters();
     test_static_variables();
     test_errors();
+    test_little_stack();
     test_bad_calls();
     test_leftovers(folder);
     return done();

@@ -4,11 +4,19 @@
 
 #include "api/driver/describe.h"
 #include "api/driver/driver.h"
+#include "base/stack.h"
 #include "core/calls.h"
 
-#define API_RUN(symbol, expr)                                                                      \
+#define API_STACK_IS_SHORT() hd_stack_is_short()
+#define API_APART(type, name, params, ...)                                                         \
+    API_APART_ON(hd_stack_call, type, name, params, __VA_ARGS__)
+
+/* `apart` is the exported function's whole result when its thread has too little stack. */
+#define API_RUN(symbol, expr, apart)                                                               \
     ({                                                                                             \
         struct core_caller *caller_ = core_call_enter();                                           \
+        if (HD_UNLIKELY(!caller_))                                                                 \
+            return apart;                                                                          \
         CUresult entered_result_ = API_RUN_ANYTIME(symbol, expr);                                  \
         core_call_leave(caller_);                                                                  \
         entered_result_;                                                                           \

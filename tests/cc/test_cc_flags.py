@@ -54,6 +54,9 @@ check("-Werror alone, before a file", ["-Werror"], host=["-Werror", "k.cu"])
 check("-Werror reorder", ["-Werror", "reorder,default-stream-launch"], absent=["reorder", "-Werror"])
 check("-Xcompiler with blanks", ["-Xcompiler", "-O3 -march=native,-Wall"], host=["-O3", "-march=native", "-Wall"],
       absent=["-O3 -march=native,-Wall"])
+check("-Xcompiler: code generation is the link's, too", ["-Xcompiler", "-fopenmp,-Wall,-O3"], host=["-fopenmp", "-Wall"], last=["-fopenmp"])
+tap.ok(not has(commands("-Xcompiler", "-fopenmp,-Wall,-O3")[2], "-Wall"), "warnings are not")
+check("-fsanitize", ["-fsanitize=address"], host=["-fsanitize=address"], last=["-fsanitize=address"])
 check("-Xlinker with commas", ["-Xlinker", "-rpath,/x"], last=["-Wl,-rpath -Wl,/x"])
 check("-MD -MF: the host pass alone writes them", ["-c", "-o", "d/k.o", "-MD", "-MF", "k.dep", "-MT", "k"],
       host=["-MD -MF k.dep -MT k"])

@@ -17,6 +17,7 @@ import textwrap
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DRIVER = os.path.join(ROOT, "spec/api/driver.def")
 RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
+UNSAFE = os.path.join(ROOT, "spec/api/unsafe.def")
 COMPILER = os.path.join(ROOT, "spec/api/compiler_calls.def")
 NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
 
@@ -41,6 +42,7 @@ class Entry:
         self.has_split = False  # the symbol has a row for 12 and one for 13
         self.title = symbol  # what tools show
         self.is_plumbing = False  # no call of the program's
+        self.is_unsafe = False  # while a stream is captured
 
     def stream(self):
         """The parameter in which a PTSZ twin replaces 0, or None: the function takes one more."""
@@ -89,6 +91,13 @@ def read_driver():
         entry = Entry(symbol, twin, have, "CUresult", params)
         entry.name, entry.since, entry.impl = name, int(since), "drv_" + symbol
         table.append(entry)
+    with open(UNSAFE, encoding="utf-8") as file:
+        unsafe = set(re.findall(r"^X\((\w+)\)$", file.read(), re.M))
+    for entry in table:
+        entry.is_unsafe = entry.name in unsafe
+    unknown = unsafe - {entry.name for entry in table}
+    if unknown:
+        sys.exit(f"gen_api.py: unsafe.def: not in driver.def: {', '.join(sorted(unknown))}")
     return table
 
 
@@ -258,6 +267,8 @@ def c_function(api, entry, symbol, twin):
         return
     runs = entry.tells() and symbol not in NO_FAILURE and not ANYTIME.match(entry.symbol)
     is_short = ["    if (HD_UNLIKELY(API_STACK_IS_SHORT()))", f"        return {apart};"]
+    if entry.is_unsafe and entry.have != "NO":
+        call = f"API_UNSAFE({call})"
     if runs:
         call = f"API_RUN({entry.symbol}, {call}, {apart})"
     elif entry.tells() and symbol not in NO_FAILURE:

@@ -32,6 +32,13 @@
         run_result_;                                                                               \
     })
 
+/* Around what spec/api/unsafe.def names. */
+#define API_UNSAFE(expr)                                                                           \
+    ({                                                                                             \
+        enum hd_status unsafe_status_ = core_capture_any() ? core_capture_refuse_unsafe() : HD_OK; \
+        unsafe_status_ == HD_OK ? (expr) : drv_result(unsafe_status_);                             \
+    })
+
 #define API_MISSING(symbol)                                                                        \
     ({                                                                                             \
         static _Atomic bool logged_;                                                               \

@@ -17,6 +17,7 @@ import textwrap
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DRIVER = os.path.join(ROOT, "spec/api/driver.def")
 RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
+UNSAFE = os.path.join(ROOT, "spec/api/unsafe.def")
 COMPILER = os.path.join(ROOT, "spec/api/compiler_calls.def")
 NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
 
@@ -25,6 +26,8 @@ Param = collections.namedtuple("Param", "out inout opt type name default")
 
 # Work while a checkpoint keeps all other calls waiting.
 ANYTIME = re.compile("cuCheckpoint")
+# Need next to no stack.
+SHALLOW = {"cudaGetErrorName", "cudaGetErrorString", "__cudaPushCallConfiguration"}
 # What these return is the failure of another call.
 NO_FAILURE = {"cudaGetLastError", "cudaPeekAtLastError"}
 
@@ -39,6 +42,7 @@ class Entry:
         self.has_split = False  # the symbol has a row for 12 and one for 13
         self.title = symbol  # what tools show
         self.is_plumbing = False  # no call of the program's
+        self.is_unsafe = False  # while a stream is captured
 
     def stream(self):
         """The parameter in which a PTSZ twin replaces 0, or None: the function takes one more."""
@@ -87,6 +91,13 @@ def read_driver():
         entry = Entry(symbol, twin, have, "CUresult", params)
         entry.name, entry.since, entry.impl = name, int(since), "drv_" + symbol
         table.append(entry)
+    with open(UNSAFE, encoding="utf-8") as file:
+        unsafe = set(re.findall(r"^X\((\w+)\)$", file.read(), re.M))
+    for entry in table:
+        entry.is_unsafe = entry.name in unsafe
+    unknown = unsafe - {entry.name for entry in table}
+    if unknown:
+        sys.exit(f"gen_api.py: unsafe.def: not in driver.def: {', '.join(sorted(unknown))}")
     return table
 
 
@@ -214,6 +225,21 @@ def c_call(entry, twin):
     return f"{entry.impl}({', '.join(names)})"
 
 
+def c_apart(api, entry, symbol):
+    """The exported function once more, for hd_stack_call(): by a name that no other library can take."""
+    name, struct = tag(entry, symbol), f"struct {tag(entry, entry.symbol)}_params"
+    own = f"own_{symbol}" if api == "driver" else f"entry_{name}"
+    if api == "driver":
+        yield f'extern __typeof__({symbol}) {own} __attribute__((alias("{symbol}"), visibility("hidden")));'
+    yield f"static void apart_{name}(const void *args, void *result)"
+    yield "{"
+    yield f"    const {struct} *a HD_UNUSED = args;"
+    call = f"{own}({', '.join('a->' + p.name for p in entry.params)});"
+    yield "    (void)result;" if entry.result == "void" else f"    *({result_of(entry)}*)result ="
+    yield f"        {call}"
+    yield "}"
+
+
 def c_function(api, entry, symbol, twin):
     name = tag(entry, symbol)
     call = c_call(entry, twin)
@@ -229,15 +255,31 @@ def c_function(api, entry, symbol, twin):
         node = "SPLIT_" + entry.nodes if entry.has_split else entry.nodes
         yield f"RT_EXPORT_{node}(entry_{name}, {symbol})"
         head, kind = wrap(f"{result_of(entry)}entry_{name}", params, ""), "RUNTIME"
+    values = ", ".join(p.name for p in entry.params) or "0"
+    if entry.symbol not in SHALLOW:
+        yield from c_apart(api, entry, symbol)
     yield head
     yield "{"
+    apart = f"API_APART{'_VOID' if entry.result == 'void' else ''}({entry.result}, {name}, {tag(entry, entry.symbol)}, {values})"
+    if entry.symbol in SHALLOW:
+        yield f"    return {call};"
+        yield "}"
+        return
+    runs = entry.tells() and symbol not in NO_FAILURE and not ANYTIME.match(entry.symbol)
+    is_short = ["    if (HD_UNLIKELY(API_STACK_IS_SHORT()))", f"        return {apart};"]
+    if entry.is_unsafe and entry.have != "NO":
+        call = f"API_UNSAFE({call})"
+    if runs:
+        call = f"API_RUN({entry.symbol}, {call}, {apart})"
+    elif entry.tells() and symbol not in NO_FAILURE:
+        call = f"API_RUN_ANYTIME({entry.symbol}, {call})"
+    if not runs:
+        yield from is_short
     if entry.tells():
-        values = ", ".join(p.name for p in entry.params) or "0"
-        if symbol not in NO_FAILURE:
-            run = "API_RUN_ANYTIME" if ANYTIME.match(entry.symbol) else "API_RUN"
-            call = f"{run}({entry.symbol}, {call})"
         yield "    if (HD_LIKELY(!heddle_tap_kinds_wanted()))"
         yield f"        return {call};"
+        if runs:
+            yield from is_short
         yield f"    const struct {tag(entry, entry.symbol)}_params tell_args_ = {{{values}}};"
         yield f"    TELL({kind}, &{api}_entries[{api.upper()}_ENTRY_{name}], &tell_args_, {call});"
     else:

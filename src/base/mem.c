@@ -41,19 +41,29 @@ void hd_free(void *ptr)
     free(ptr);
 }
 
-#if HD_SANITIZES_ADDRESSES
-#include <sanitizer/lsan_interface.h>
-#endif
+/* LeakSanitizer's, which the program may have been built with though we were not. */
+extern void __lsan_register_root_region(const void *memory, size_t size_B) __attribute__((weak));
 
 void hd_mem_root(const void *memory, size_t size_B)
 {
-#if HD_SANITIZES_ADDRESSES
-    __lsan_register_root_region(memory, size_B);
-#else
-    (void)memory;
-    (void)size_B;
-#endif
+    if (__lsan_register_root_region)
+        __lsan_register_root_region(memory, size_B);
 }
+
+/*
+ * ThreadSanitizer inside of a program (clang's) starts with the program's constructors, after those
+ * of libraries, whose calls its half-made interceptors would take.
+ */
+extern void __tsan_init(void) __attribute__((weak));
+
+static void start_sanitizer(void)
+{
+    if (__tsan_init)
+        __tsan_init();
+}
+
+__attribute__((section(".init_array.00040"),
+               used)) static void (*const sanitizer_first)(void) = start_sanitizer;
 
 void hd_autofree_(void *ptr_to_ptr)
 {

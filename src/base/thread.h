@@ -10,7 +10,10 @@
 
 #include <pthread.h>
 
-/* pthread_create() with all signals blocked. Returns its errno value, 0 when it started. */
+/*
+ * pthread_create() with all signals blocked. Without attributes the thread has HD_STACK_B of stack,
+ * whatever the program's limit or default is. Returns its errno value, 0 when it started.
+ */
 int hd_thread_create(pthread_t *out_thread, const pthread_attr_t *attr, void *(*main)(void *),
                      void *arg);
 

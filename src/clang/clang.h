@@ -60,6 +60,8 @@ enum hd_status clang_ir_mend(const char *path, bool keeps_statics) HD_MUST_CHECK
 bool clang_static_put(struct hd_str line, struct hd_buf *out);
 /* A conversion to an integer, as the device does it; `count` numbers them. False: as above. */
 bool clang_conversion_put(struct hd_str line, unsigned *count, struct hd_buf *out);
+/* Assembly with text as an operand (pasted.c), whose array is in `ir`. False: as above. */
+bool clang_pasted_put(const char *ir, struct hd_str line, struct hd_buf *out);
 /* What clang_conversion_put() calls, but for what the module declares. */
 void clang_conversions_declare(const char *ir, struct hd_buf *out);
 /* What clang_static_put() made visible is not, and has the name that the source gives it. */

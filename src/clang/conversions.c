@@ -131,6 +131,41 @@ static void put_conversion(const struct conversion *c, const char *to, struct hd
                       HD_STR_ARG(debug));
 }
 
+/*
+ * To 128 bits there is no instruction: LLVM writes one out, which is right for what the integer can
+ * hold. NVIDIA's saturates; what is no number is the highest bit alone, signed or not.
+ */
+static void put_long_conversion(const struct conversion *c, unsigned number, const char *to,
+                                struct hd_str type, struct hd_str operand, struct hd_str debug,
+                                struct hd_buf *out)
+{
+    static const char max[] = "170141183460469231731687303715884105727";
+    static const char min[] = "-170141183460469231731687303715884105728";
+    const char *most = c->is_signed           ? "0x47E0000000000000"  /* 2^127 */
+                       : is_type(c, "double") ? "0x47F0000000000000"  /* 2^128 */
+                                              : "0x7FF0000000000000"; /* float has no 2^128 */
+    const struct {
+        const char *compare, *limit, *value;
+    } steps[] = {{"oge", most, c->is_signed ? max : "-1"},
+                 {"olt", c->is_signed ? "0xC7E0000000000000" : "0.0", c->is_signed ? min : "0"},
+                 {"uno", "0.0", min}};
+
+    hd_buf_printf(out, "  %%heddle.long.%u.0 = fpto%ci %.*s %.*s to i128%.*s\n", number,
+                  c->is_signed ? 's' : 'u', HD_STR_ARG(type), HD_STR_ARG(operand),
+                  HD_STR_ARG(debug));
+    for (unsigned i = 0; i < HD_COUNT_OF(steps); i++) {
+        hd_buf_printf(out, "  %%heddle.out.%u.%u = fcmp %s %.*s %.*s, %s%.*s\n", number, i,
+                      steps[i].compare, HD_STR_ARG(type), HD_STR_ARG(operand), steps[i].limit,
+                      HD_STR_ARG(debug));
+        if (i + 1 < HD_COUNT_OF(steps))
+            hd_buf_printf(out, "  %%heddle.long.%u.%u = ", number, i + 1);
+        else
+            hd_buf_printf(out, "  %s = ", to);
+        hd_buf_printf(out, "select i1 %%heddle.out.%u.%u, i128 %s, i128 %%heddle.long.%u.%u%.*s\n",
+                      number, i, steps[i].value, number, i, HD_STR_ARG(debug));
+    }
+}
+
 bool clang_conversion_put(struct hd_str line, unsigned *count, struct hd_buf *out)
 {
     struct conversion c;
@@ -143,27 +178,27 @@ bool clang_conversion_put(struct hd_str line, unsigned *count, struct hd_buf *ou
     const char *dbg = ir_find(line, ", !dbg !");
     struct hd_str debug = dbg ? between(dbg, line.ptr + line.len) : HD_STR("");
     bool widens = is_type(&c, "half") || is_type(&c, "bfloat");
-    if (c.bits == 128 && (widens || is_type(&c, "float") || is_type(&c, "double"))) {
-        hd_buf_printf(out, "  %.*s = fpto%ci %.*s %.*s to i128%.*s\n", HD_STR_ARG(c.result),
-                      c.is_signed ? 's' : 'u', HD_STR_ARG(c.type), HD_STR_ARG(c.operand),
-                      HD_STR_ARG(debug));
-        return true;
-    }
-    if ((c.bits != 8 && c.bits != 16 && c.bits != 32 && c.bits != 64) ||
+    if ((c.bits != 8 && c.bits != 16 && c.bits != 32 && c.bits != 64 && c.bits != 128) ||
         (!widens && !is_type(&c, "float") && !is_type(&c, "double")))
         return false;
     (void)snprintf(wide, sizeof(wide), "%%heddle.wide.%u", *count);
     (void)snprintf(source, sizeof(source), "%%heddle.float.%u", *count);
     (void)snprintf(result, sizeof(result), "%.*s", HD_STR_ARG(c.result));
-    ++*count;
+
     if (widens)
         hd_buf_printf(out, "  %s = fpext %.*s %.*s to float%.*s\n", source, HD_STR_ARG(c.type),
                       HD_STR_ARG(c.operand), HD_STR_ARG(debug));
-    put_conversion(&c, c.bits < 32 ? wide : result,
-                   widens ? (struct hd_str){source, strlen(source)} : c.operand, debug, out);
+    if (c.bits == 128)
+        put_long_conversion(&c, *count, result, widens ? HD_STR("float") : c.type,
+                            widens ? (struct hd_str){source, strlen(source)} : c.operand, debug,
+                            out);
+    else
+        put_conversion(&c, c.bits < 32 ? wide : result,
+                       widens ? (struct hd_str){source, strlen(source)} : c.operand, debug, out);
     if (c.bits < 32)
         hd_buf_printf(out, "  %s = trunc i32 %s to i%u%.*s\n", result, wide, c.bits,
                       HD_STR_ARG(debug));
+    ++*count;
     return true;
 }
 

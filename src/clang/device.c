@@ -264,8 +264,8 @@ static enum hd_status mend(const char *ir, bool keeps_statics, struct hd_buf *ou
         } else if (put_read(&m, line, ir_line_at(after)))
             after = ir_next_line(after);
         else if (!put_written(&m, line) && !clang_conversion_put(line, &conversions, out) &&
-                 !clang_builtin_var_put(line, out) && !put_casts(line, out) &&
-                 !(keeps_statics && clang_static_put(line, out)))
+                 !clang_builtin_var_put(line, out) && !clang_pasted_put(all, line, out) &&
+                 !put_casts(line, out) && !(keeps_statics && clang_static_put(line, out)))
             hd_buf_append(out, ir, (size_t)(after - ir));
         ir = after;
     }

@@ -6,6 +6,7 @@
  *     __shared__ alignas(16) int a[4];    __shared__ _Alignas(16) int a[4];
  *     __device__ [[nodiscard]] int f();   __device__ __attribute__((warn_unused_result)) int f();
  *     asm("mov.u32 %0, %laneid;" : ...)   asm("mov.u32 %0, %%laneid;" : ...)
+ *     asm("mul.%1.s32 ..." : ... : "C"(mode))    ... : "i"(mode)); pasted.c does the rest
  *     __shared__ T t;                     a room of T's size without a constructor, and a reference
  *
  * The last only where clang has said that T's constructor is why. Lines stay where they are, and
@@ -173,6 +174,21 @@ static bool has_operands(const char *colon, const char *text)
     return false;
 }
 
+/* Of inputs, which are behind the second colon. */
+static void read_constraints(struct dialect *d, const char *colon)
+{
+    const char *at = clang_find_outside(colon + 1, d->text, ":");
+
+    while (at && *at && *at != ')') {
+        const char *end = clang_behind_token(at, d->text);
+        if (*at == '(')
+            end = behind_brackets(at, d->text);
+        else if (is_word(at, end, "\"C\""))
+            hd_buf_puts(edit_add(d, at, end), "\"i\"");
+        at = end;
+    }
+}
+
 /* `at` is behind the word. */
 static void read_assembly(struct dialect *d, const char *at)
 {
@@ -195,6 +211,7 @@ static void read_assembly(struct dialect *d, const char *at)
             read_percents(d, at, end, operands);
         at = end;
     }
+    read_constraints(d, colon);
 }
 
 /* ---- attributes */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/stack.h"
 #include "hal/hal.h"
 
 #define LOOK_AGAIN_NS 50000
@@ -108,6 +109,9 @@ static HD_NOINLINE struct core_caller *enter_slow(struct core_caller *caller)
 struct core_caller *core_call_enter(void)
 {
     struct core_caller *caller = &self;
+
+    if (HD_UNLIKELY(!hd_stack_is_surely_enough()) && hd_stack_is_short())
+        return NULL;
     uint32_t inside = atomic_load_explicit(&caller->inside, memory_order_relaxed);
 
     atomic_store_explicit(&caller->inside, inside + 1, memory_order_relaxed);

@@ -24,7 +24,7 @@ struct core_caller {
     struct core_caller *next, **link;
 };
 
-/* The calling thread's, until it leaves. */
+/* The calling thread's, until it leaves. NULL: its stack is too short for calls (base/stack.h). */
 struct core_caller *core_call_enter(void);
 
 static inline void core_call_leave(struct core_caller *caller)

@@ -269,12 +269,19 @@ static enum hd_status check_recorded(struct core_event *event)
     return HD_UNLIKELY(captured) ? core_capture_refuse_event(event) : HD_OK;
 }
 
+/* The same for what looks at the event now, which a capture would not see (spec/api/unsafe.def). */
+static enum hd_status check_looked_at(struct core_event *event)
+{
+    HD_TRY(check_recorded(event));
+    return core_capture_any() ? core_capture_refuse_unsafe() : HD_OK;
+}
+
 enum hd_status core_event_query(struct core_event *event)
 {
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    HD_TRY(check_recorded(event));
+    HD_TRY(check_looked_at(event));
     HD_TRY(core_context_status(event->ctx));
     if (event->shared)
         return core_ipc_event_is_reached(event) ? HD_OK : HD_BUSY;
@@ -287,7 +294,7 @@ enum hd_status core_event_synchronize(struct core_event *event)
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    HD_TRY(check_recorded(event));
+    HD_TRY(check_looked_at(event));
     if (event->shared)
         HD_TRY(core_ipc_event_synchronize(event));
     else if (cell)

@@ -233,11 +233,33 @@ bool lower_do_cvta(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+/* The cvta that the address comes from, past sums; NULL: it is not known here. */
+static const struct ir_instr *cvta_behind(const struct ir_value *value, unsigned depth)
+{
+    const struct ir_instr *in = value->instr, *found = NULL;
+
+    if (!in || in->op == IR_OP_CVTA)
+        return in;
+    if (depth && (in->op == IR_OP_ADD || in->op == IR_OP_SUB))
+        for (uint32_t i = 0; i < (in->op == IR_OP_ADD ? 2u : 1u) && !found; i++)
+            found = cvta_behind(in->src[i], depth - 1);
+    return found;
+}
+
+/* Constant variables are in device memory: what has become one's address is known here only. */
 bool lower_do_isspacep(struct lower_fn *f, const struct ptx_insn *in)
 {
+    enum { SUMS_MAX = 8 };
     val a = lower_src(f, &in->ops[1], IR_B64);
+    const struct ir_instr *cvta = cvta_behind(a, SUMS_MAX);
+    enum ir_space space = lower_space(ptx_form_space(in->form));
+
+    if (cvta && cvta->mem.space == IR_SPACE_CONST) {
+        lower_dst(f, &in->ops[0], lower_const(f, IR_PRED, space == IR_SPACE_CONST), IR_PRED);
+        return true;
+    }
     struct ir_instr *r = lower_emit(f, IR_OP_ISSPACEP, IR_VOID, 1, &a, 1);
-    r->mem.space = lower_space(ptx_form_space(in->form));
+    r->mem.space = space;
     lower_dst(f, &in->ops[0], r->dst[0], IR_PRED);
     return true;
 }

@@ -180,7 +180,10 @@ static void patch_all(const struct redirection *r, struct redirect_result *out_r
     }
 }
 
-/* Makes the executable segments that hold entry points writable, never both at once. */
+/*
+ * Makes the executable segments that hold entry points writable, never both at once, unless what
+ * writes needs them: a program with a sanitizer inside has functions of the C library there.
+ */
 static enum hd_status set_protection(const struct redirection *r, bool writable)
 {
     assert(r->points.len);
@@ -195,8 +198,10 @@ static enum hd_status set_protection(const struct redirection *r, bool writable)
         uintptr_t high = r->base + (uintptr_t)(segment.addr + segment.mem_B);
         if (high <= first || low >= last)
             continue;
+        bool is_needed = (uintptr_t)mprotect - low < high - low;
         int usual = PROT_READ | PROT_EXEC | (segment.flags & PF_W ? PROT_WRITE : 0);
-        if (mprotect((void *)low, high - low, writable ? PROT_READ | PROT_WRITE : usual) != 0)
+        int changing = PROT_READ | PROT_WRITE | (is_needed ? PROT_EXEC : 0);
+        if (mprotect((void *)low, high - low, writable ? changing : usual) != 0)
             return hd_error(
                 HD_NOT_SUPPORTED,
                 "the system does not let the embedded CUDA runtime be redirected (mprotect); "

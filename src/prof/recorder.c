@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/stack.h"
 #include "hal/packet.h"
 #include "heddle/tap.h"
 #include "prof/osrt.h"
@@ -60,11 +61,13 @@ static HD_THREAD_LOCAL struct {
     struct prof_launch *launch;   /* the last of the call that the thread is in */
     uint64_t judged;              /* correlation of the last call whose work came; 0: none */
     bool is_taken;                /* some of that work is recorded, and so is its call */
-    struct {
-        struct heddle_work work;
-        uint32_t number, generation; /* of the spool; 0: of none */
-    } shapes[SHAPES];
+    void *shapes;                 /* struct shape[SHAPES]; NULL: none so far, or no memory */
 } own;
+
+struct shape {
+    struct heddle_work work;
+    uint32_t number, generation; /* of the spool; 0: of none */
+};
 
 /* ---- what is recorded now */
 
@@ -370,17 +373,15 @@ static uint32_t write_shape(const struct heddle_work *w)
 
 static uint32_t shape_of(const struct heddle_work *w)
 {
-    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES;
+    struct shape *shapes = hd_thread_block(&own.shapes, SHAPES * sizeof(*shapes));
+    struct shape *s = shapes ? &shapes[((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES] : NULL;
     uint32_t generation = prof_spool_generation();
 
-    if (HD_LIKELY(own.shapes[i].generation == generation && is_shape_of(&own.shapes[i].work, w)))
-        return own.shapes[i].number;
+    if (HD_LIKELY(s && s->generation == generation && is_shape_of(&s->work, w)))
+        return s->number;
     uint32_t number = write_shape(w);
-    if (!number)
-        return 0;
-    own.shapes[i].work = *w;
-    own.shapes[i].number = number;
-    own.shapes[i].generation = generation;
+    if (number && s)
+        *s = (struct shape){*w, number, generation};
     return number;
 }
 

@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/stack.h"
 
 enum {
     EXTENT_BLOCKS = 64,
@@ -45,11 +46,13 @@ static struct {
 static HD_THREAD_LOCAL struct {
     uint32_t generation;
     struct prof_block *block;
-    struct {
-        const char *text;
-        uint32_t id;
-    } fixed[FIXED_NAMES];
+    void *fixed; /* struct fixed[FIXED_NAMES]; NULL: none so far, or no memory */
 } own;
+
+struct fixed {
+    const char *text;
+    uint32_t id;
+};
 
 /* ---- the file */
 
@@ -214,8 +217,8 @@ static bool block_next(void)
     struct prof_block *block =
         spool.is_full ? NULL : block_at(atomic_fetch_add(&spool.head->blocks, 1));
 
-    if (is_first)
-        memset(own.fixed, 0, sizeof(own.fixed));
+    if (is_first && own.fixed)
+        memset(own.fixed, 0, FIXED_NAMES * sizeof(struct fixed));
     own.generation = generation;
     own.block = block;
     if (!block)
@@ -316,15 +319,16 @@ uint32_t prof_name(const char *text)
 
 uint32_t prof_name_fixed(const char *text)
 {
-    size_t slot = ((uintptr_t)text >> 3) % FIXED_NAMES;
+    struct fixed *names = hd_thread_block(&own.fixed, FIXED_NAMES * sizeof(*names));
+    struct fixed *name = names ? &names[((uintptr_t)text >> 3) % FIXED_NAMES] : NULL;
 
     if (!text)
         return 0;
-    if (own.generation == atomic_load_explicit(&spool.generation, memory_order_relaxed) &&
-        own.fixed[slot].text == text)
-        return own.fixed[slot].id;
+    if (name && own.generation == atomic_load_explicit(&spool.generation, memory_order_relaxed) &&
+        name->text == text)
+        return name->id;
     uint32_t id = prof_name(text);
-    own.fixed[slot].text = text;
-    own.fixed[slot].id = id;
+    if (name)
+        *name = (struct fixed){text, id};
     return id;
 }

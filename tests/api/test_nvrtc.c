@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -527,13 +528,15 @@ static void test_dialect(void)
         "struct derived : virtual base { __device__ ~derived() { a = 0; } };\n"
         "template <class Q> __device__ int in_shared() {\n"
         "  __shared__ Q t, u[2]; t.v = 1; u[1].v = 2; return t.v + u[1].v; }\n"
+        "__device__ constexpr char add[] = \"add\";\n"
         "extern \"C\" __global__ void k(int *out) {\n"
+        "  int text; asm(\"%1.s32 %0, %2, 7;\" : \"=r\"(text) : \"C\"(add), \"r\"(1000000));\n"
         "  __shared__ alignas(16) int aligned[4]; aligned[0] = 100; unsigned lane;\n"
         "  asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(lane));\n"
         "  auto t = threadIdx; const auto &b = blockDim; base *p = new derived; int a = p->a;\n"
         "  delete p;\n"
         "  *out = in_shared<T>() + aligned[0] + lane + three() + t.x + b.x * 1000 + a * 10000\n"
-        "    + same<decltype(threadIdx), const uint3>::value * 100000; }\n";
+        "    + same<decltype(threadIdx), const uint3>::value * 100000 + text; }\n";
     static const char *const options[] = {"-arch=sm_90", "--std=c++20", "-G"};
 
     for (int n = 1; n <= 3; n++) {
@@ -542,7 +545,7 @@ static void test_dialect(void)
         if (!success(nvrtcCompileProgram(p, n, options), "dialect, %d options", n))
             diag("%s", log_of(p));
         void *image = cubin_of(p);
-        eq_u64((unsigned)run(image, "k"), 151106, "its result");
+        eq_u64((unsigned)run(image, "k"), 1151113, "its result");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }
@@ -824,6 +827,34 @@ static void test_leftovers(const char *folder)
 }
 
 /* With an argument: what is kept between programs, in a cache of its own; or of what use. */
+static void *compile_in_thread(void *out_result)
+{
+    const char *options[] = {"--gpu-architecture=compute_80"};
+    nvrtcProgram p;
+
+    *(int *)out_result =
+        nvrtcCreateProgram(&p, "__global__ void k(int *p) { *p = 1; }", "prog.cu", 0, NULL, NULL);
+    if (!*(int *)out_result)
+        *(int *)out_result = nvrtcCompileProgram(p, 1, options);
+    nvrtcDestroyProgram(&p);
+    return NULL;
+}
+
+static void test_little_stack(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    int result = -1;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 20 << 10);
+    if (pthread_create(&thread, &attr, compile_in_thread, &result))
+        abort();
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    eq_u64((uint64_t)result, NVRTC_SUCCESS, "on a thread with 20 KiB of stack");
+}
+
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
@@ -867,6 +898,7 @@ int main(int argc, char **argv)
     test_clusters();
     test_static_variables();
     test_errors();
+    test_little_stack();
     test_bad_calls();
     test_leftovers(folder);
     return done();

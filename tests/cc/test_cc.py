@@ -440,7 +440,8 @@ def test_runs(work):
                               ("conversions", ["-O1", "-ftz=true"], "conversions saturate"),
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
                               ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
-                              ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
+                              ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses"),
+                              ("asm_text", ["-O3"], "text as an operand"), ("spaces", ["-O3"], "spaces of addresses"), ("asm_text", ["-arch=sm_120", "-G", "-rdc=true"], "text as an operand")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:

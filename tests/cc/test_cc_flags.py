@@ -54,6 +54,15 @@ check("-Werror alone, before a file", ["-Werror"], host=["-Werror", "k.cu"])
 check("-Werror reorder", ["-Werror", "reorder,default-stream-launch"], absent=["reorder", "-Werror"])
 check("-Xcompiler with blanks", ["-Xcompiler", "-O3 -march=native,-Wall"], host=["-O3", "-march=native", "-Wall"],
       absent=["-O3 -march=native,-Wall"])
+check("-Xcompiler: code generation is the link's, too", ["-Xcompiler", "-fopenmp,-Wall,-O3"], host=["-fopenmp", "-Wall"], last=["-fopenmp"])
+tap.ok(not has(commands("-Xcompiler", "-fopenmp,-Wall,-O3")[2], "-Wall"), "warnings are not")
+with tempfile.TemporaryDirectory() as FOLDER:
+    SOURCE = os.path.join(FOLDER, "e.cu")
+    with open(SOURCE, "w", encoding="utf-8") as FILE:
+        FILE.write("#ifdef __CUDA_ARCH__\nint device_pass = __CUDA_ARCH__;\n#else\nint host_pass;\n#endif\n")
+    TEXT = cc("-E", SOURCE, "-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90").stdout
+    tap.ok("int device_pass = 800;" in TEXT and "host_pass" not in TEXT and "device_pass = 900" not in TEXT, "-E: the first device pass, as with nvcc", TEXT[-500:])
+check("-fsanitize", ["-fsanitize=address"], host=["-fsanitize=address"], last=["-fsanitize=address"])
 check("-Xlinker with commas", ["-Xlinker", "-rpath,/x"], last=["-Wl,-rpath -Wl,/x"])
 check("-MD -MF: the host pass alone writes them", ["-c", "-o", "d/k.o", "-MD", "-MF", "k.dep", "-MT", "k"],
       host=["-MD -MF k.dep -MT k"])

@@ -71,6 +71,21 @@ def check_program(folder, name, *flags):
            result.stdout + result.stderr)
 
 
+def check_small_stacks(folder):
+    """nvcc's own static runtime needs 24 KiB of a thread itself."""
+    whiches = ("32", "64", "100", "2048", "main", "deep", "coroutine", "signal", "many")
+    kinds = ((("-O2",), ("16", *whiches)), (("-O0", "-G"), whiches), (("-cudart", "static"), whiches)) if COMPILER == "nvcc" else \
+        ((("-O2",), ("16", *whiches)), (("-O0",), whiches))
+    for flags, those in kinds:
+        program = build(folder, "small_stacks", "80", flags)
+        for which in those if program else ():
+            result = run(program, which)
+            ok(result.stdout == "PASS\n", f"little stack {flags}: {which}", f"{result.returncode} {result.stdout}{result.stderr}")
+        for which in ("main", "32") if program else ():
+            result = run("/bin/sh", "-c", f"ulimit -s 64; exec {program} {which}")
+            ok(result.stdout == "PASS\n", f"little stack {flags}: the program's limit, {which}", result.stdout + result.stderr)
+
+
 def check_last_words(folder):
     program = build(folder, "last_words")
     for args, error in (((), "cudaErrorLaunchFailure"), (("store",), "cudaErrorIllegalAddress")) if program else ():
@@ -306,6 +321,7 @@ def main():
         for name in ("graphs", "grid_sync", "swap", "spin"):
             check_program(folder, name)
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
+        check_small_stacks(folder)
         check_last_words(folder)
         check_races_that_gpus_win(folder)
         check_tensor(folder)

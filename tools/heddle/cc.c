@@ -105,6 +105,28 @@ static bool only_runs(const struct cc_job *job)
     return linked;
 }
 
+/*
+ * nvcc links with what -Xcompiler says. Of that the link needs what code is generated for: a
+ * runtime of -fopenmp or -fsanitize=, of which clang takes the latter for all passes.
+ */
+static void add_host_words(const struct cc_list *words, struct cc_list *cmd)
+{
+    static const char *const first[] = {"-f",          "-m",          "--coverage",
+                                        "-static-lib", "-shared-lib", "-pthread"};
+    for (size_t i = 0; i < words->len; i++)
+        for (size_t k = 0; k < HD_COUNT_OF(first); k++)
+            if (!strncmp(words->at[i], first[k], strlen(first[k])))
+                cc_list_add(cmd, words->at[i]);
+}
+
+static void add_sanitizers(const struct cc_list *words, struct cc_list *cmd)
+{
+    for (size_t i = 0; i < words->len; i++)
+        if (!strncmp(words->at[i], "-fsanitize", strlen("-fsanitize")) ||
+            !strncmp(words->at[i], "-fno-sanitize", strlen("-fno-sanitize")))
+            cc_list_add(cmd, words->at[i]);
+}
+
 static int link_all(struct cc_job *job)
 {
     struct cc_list objects = {0}, cmd = {0};
@@ -124,6 +146,9 @@ static int link_all(struct cc_job *job)
     cc_list_add_all(&cmd, &objects);
     cc_list_add(&cmd, "-o");
     cc_list_add(&cmd, output);
+    cc_list_add(&cmd, "-Wno-unused-command-line-argument");
+    add_sanitizers(&job->compile, &cmd);
+    add_host_words(&job->host, &cmd);
     cc_list_add_all(&cmd, &job->link);
     add_runtime(job, &cmd);
     rc = cc_exec(job, &cmd);

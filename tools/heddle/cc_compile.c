@@ -244,8 +244,8 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     int rc = job->launches_in_kernels ? cc_launches(job, &cmd, object, true, &input) : 0;
     if (rc)
         return rc;
-    if (job->mode == CC_MODE_PREPROCESS || job->mode == CC_MODE_DEPEND) {
-        cc_list_add(&cmd, job->mode == CC_MODE_DEPEND ? job->depend_mode : "-E");
+    if (job->mode == CC_MODE_DEPEND) {
+        cc_list_add(&cmd, job->depend_mode);
         cc_list_add(&cmd, input);
         if (object) {
             cc_list_add(&cmd, "-o");
@@ -277,10 +277,27 @@ static int make_cubin(struct cc_job *job, const char *source, const char *cubin)
     return cc_exec(job, &cmd);
 }
 
+/* -E: what the device code of the first target is made from, as nvcc prints it. */
+static int preprocess(struct cc_job *job, const char *source)
+{
+    struct cc_list cmd = {0};
+    add_device_pass(job, source, job->archs.at[0], &cmd);
+    cc_list_add(&cmd, "-Qunused-arguments");
+    cc_list_add(&cmd, "-E");
+    cc_list_add(&cmd, unique_source(job, source));
+    if (job->output) {
+        cc_list_add(&cmd, "-o");
+        cc_list_add(&cmd, job->output);
+    }
+    return cc_exec(job, &cmd);
+}
+
 static int compile_cuda(struct cc_job *job, const char *source, const char *object)
 {
     struct cc_list ptx = {0};
-    if (job->mode == CC_MODE_PREPROCESS || job->mode == CC_MODE_DEPEND)
+    if (job->mode == CC_MODE_PREPROCESS)
+        return preprocess(job, source);
+    if (job->mode == CC_MODE_DEPEND)
         return compile_host_cuda(job, source, NULL, job->output);
     if (job->mode == CC_MODE_PTX)
         return compile_device(job, source, object, &ptx);

@@ -252,6 +252,16 @@ static bool may_be_missing(enum where_library library)
     return library == WHERE_CUDART12 || library == WHERE_CUPTI || library == WHERE_CUPTI12;
 }
 
+/*
+ * What sanitizers of the program have to know of our libraries: they come before a libasan.so, from
+ * which they take nothing, and ThreadSanitizer does not see how their threads wait for each other.
+ */
+static bool set_sanitizers(void)
+{
+    return run_prepend("ASAN_OPTIONS", "verify_asan_link_order=0") &&
+           run_prepend("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
+}
+
 /* LD_PRELOAD for what is linked, LD_LIBRARY_PATH for what is opened by name later. */
 static int set_libraries(void)
 {
@@ -272,7 +282,7 @@ static int set_libraries(void)
             add_folder(&folders, path);
     }
     if (!code && (preload.failed || folders.failed || !run_prepend("LD_PRELOAD", preload.ptr) ||
-                  !run_prepend("LD_LIBRARY_PATH", folders.ptr)))
+                  !run_prepend("LD_LIBRARY_PATH", folders.ptr) || !set_sanitizers()))
         code = cli_error("run: out of memory");
     hd_buf_fini(&preload);
     hd_buf_fini(&folders);

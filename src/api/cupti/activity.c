@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/stack.h"
 #include "api/cupti/cupti.h"
 
 _Atomic uint64_t cupti_kinds;
@@ -344,10 +345,15 @@ uint32_t cupti_thread(const struct heddle_event *event)
 
 #define EXTERNAL_DEPTH 256
 static HD_THREAD_LOCAL struct {
-    uint64_t ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE][EXTERNAL_DEPTH];
+    void *ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE]; /* uint64_t[EXTERNAL_DEPTH] */
     uint32_t depth[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE];
     uint32_t total;
 } external;
+
+static uint64_t *external_ids(CUpti_ExternalCorrelationKind kind)
+{
+    return hd_thread_block(&external.ids[kind], EXTERNAL_DEPTH * sizeof(uint64_t));
+}
 
 static bool is_external(CUpti_ExternalCorrelationKind kind)
 {
@@ -360,9 +366,10 @@ CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind
 {
     if (!is_external(kind))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    if (external.depth[kind] == EXTERNAL_DEPTH)
+    uint64_t *ids = external_ids(kind);
+    if (!ids || external.depth[kind] == EXTERNAL_DEPTH)
         return cupti_result(CUPTI_ERROR_OUT_OF_MEMORY);
-    external.ids[kind][external.depth[kind]++] = id;
+    ids[external.depth[kind]++] = id;
     external.total++;
     return CUPTI_SUCCESS;
 }
@@ -378,7 +385,7 @@ CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind 
     external.depth[kind]--;
     external.total--;
     if (lastId)
-        *lastId = external.ids[kind][external.depth[kind]];
+        *lastId = ((uint64_t *)external.ids[kind])[external.depth[kind]];
     return CUPTI_SUCCESS;
 }
 
@@ -393,7 +400,7 @@ void cupti_external_record(uint32_t correlation)
         if (!r)
             continue;
         r->externalKind = (CUpti_ExternalCorrelationKind)kind;
-        r->externalId = external.ids[kind][external.depth[kind] - 1];
+        r->externalId = ((uint64_t *)external.ids[kind])[external.depth[kind] - 1];
         r->correlationId = correlation;
         cupti_record_end();
     }

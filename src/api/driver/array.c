@@ -29,7 +29,6 @@ static CUresult create(struct core_context *ctx, const CUDA_ARRAY3D_DESCRIPTOR *
 CUresult drv_cuArray3DCreate_v2(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *desc)
 {
     API_CALL(cuArray3DCreate_v2);
-    API_UNSAFE();
     API_CHECK(handle && desc);
     API_CONTEXT(ctx);
     return create(ctx, desc, 0, (void **)handle);
@@ -40,7 +39,6 @@ CUresult drv_cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *desc
     CUDA_ARRAY3D_DESCRIPTOR d;
 
     API_CALL(cuArrayCreate_v2);
-    API_UNSAFE();
     API_CHECK(handle && desc);
     API_CONTEXT(ctx);
     d = (CUDA_ARRAY3D_DESCRIPTOR){.Width = desc->Width,
@@ -63,7 +61,6 @@ static CUresult destroy(struct core_context *ctx, struct core_array *array)
 CUresult drv_cuArrayDestroy(CUarray handle)
 {
     API_CALL(cuArrayDestroy);
-    API_UNSAFE();
     API_CONTEXT(ctx);
     API_ARRAY(array, handle, false);
     API_CHECK(!array->is_level);
@@ -120,7 +117,6 @@ CUresult drv_cuMipmappedArrayCreate(CUmipmappedArray *handle, const CUDA_ARRAY3D
                                     unsigned nlevels)
 {
     API_CALL(cuMipmappedArrayCreate);
-    API_UNSAFE();
     API_CHECK(handle && desc);
     API_CHECK(nlevels > 0);
     API_CONTEXT(ctx);
@@ -130,7 +126,6 @@ CUresult drv_cuMipmappedArrayCreate(CUmipmappedArray *handle, const CUDA_ARRAY3D
 CUresult drv_cuMipmappedArrayDestroy(CUmipmappedArray handle)
 {
     API_CALL(cuMipmappedArrayDestroy);
-    API_UNSAFE();
     API_CONTEXT(ctx);
     API_ARRAY(array, handle, true);
     return destroy(array->ctx, array);

@@ -1,40 +1,13 @@
 /* What exported functions do when their body fails: which call of the program it was, and why. */
 #include <stdio.h>
 
-#include "api/driver/describe.h"
+#include "api/driver/caller.h"
 #include "api/driver/error_log.h"
-
-struct heddle_caller {
-    unsigned depth; /* calls of the runtime that the thread is in */
-    unsigned outer; /* as many of them are around a callback: the next one is the program's */
-    uint32_t told;  /* hd_error_count() when a message was last taken for a reason */
-    int result;     /* drv_error()'s last, and hd_error_count() then */
-    uint32_t result_count;
-    int inner_result; /* what a driver call inside the runtime's failed with last; 0: none has */
-    uint32_t inner_count; /* hd_error_count() of its reason; 0: it has none */
-};
-
-static HD_THREAD_LOCAL struct heddle_caller caller;
-
-HD_EXPORT struct heddle_caller *heddle_call_enter(void)
-{
-    struct heddle_caller *c = &caller;
-
-    if (c->depth++ == c->outer)
-        c->inner_result = 0;
-    return c;
-}
-
-HD_EXPORT void heddle_call_leave(struct heddle_caller *c)
-{
-    assert(c->depth > c->outer);
-    c->depth--;
-}
 
 void drv_error_note(CUresult result)
 {
-    caller.result = (int)result;
-    caller.result_count = hd_error_count();
+    drv_caller.result = (int)result;
+    drv_caller.result_count = hd_error_count();
 }
 
 /* The message without the name of the call, which the log has anyway. */
@@ -84,7 +57,7 @@ static void tell(struct heddle_caller *c, const char *source, const char *symbol
 HD_EXPORT void heddle_driver_failed(const char *symbol, int result, const char *name,
                                     const char *text)
 {
-    struct heddle_caller *c = &caller;
+    struct heddle_caller *c = &drv_caller;
     const char *why;
     bool has_message;
 
@@ -103,7 +76,7 @@ HD_EXPORT void heddle_driver_failed(const char *symbol, int result, const char *
 HD_EXPORT void heddle_runtime_failed(const char *symbol, int result, const char *name,
                                      const char *text)
 {
-    struct heddle_caller *c = &caller;
+    struct heddle_caller *c = &drv_caller;
     const char *why = NULL;
 
     assert(c->depth > c->outer);

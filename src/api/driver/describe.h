@@ -45,13 +45,28 @@
     ARG_ROW(params, type, member, direction, opt, sizeof(target), ARG_KIND(target))
 
 /*
+ * hd_stack_is_short() and hd_stack_call() (base/stack.h) with the driver's stacks, for the runtime.
+ * They and what enters calls are bound when the runtime is loaded: at the first call that takes
+ * 3 KiB of stack.
+ */
+#if defined(__clang__)
+#define DESCRIBE_BOUND_EARLY
+#else
+#define DESCRIBE_BOUND_EARLY __attribute__((noplt))
+#endif
+bool heddle_stack_is_short(void) DESCRIBE_BOUND_EARLY;
+void heddle_stack_call(void (*fn)(const void *args, void *result), const void *args,
+                       void *result) DESCRIBE_BOUND_EARLY;
+
+/*
  * What an exported function does with the result of its body (caller.c). A call that fails is an
  * entry of the error log, once, by the outermost call: what a driver call inside a call of the
  * runtime fails with is that one's reason. So calls of the runtime enter and leave; those of the
  * driver, which call no others, cost nothing unless they fail.
  */
 struct heddle_caller;
-struct heddle_caller *heddle_call_enter(void);
+/* NULL: the thread's stack is too short for calls (base/stack.h). */
+struct heddle_caller *heddle_call_enter(void) DESCRIBE_BOUND_EARLY;
 void heddle_call_leave(struct heddle_caller *caller);
 /* Before it leaves. The result's name and text. */
 void heddle_driver_failed(const char *symbol, int result, const char *name, const char *text);
@@ -66,6 +81,16 @@ static inline CUcontext heddle_context_base(CUcontext ctx)
 {
     return HD_UNLIKELY((uintptr_t)ctx & 1) ? heddle_context_base_slow(ctx) : ctx;
 }
+
+/* An exported function whose caller has too little stack for it calls itself again on another. */
+#define API_APART_ON(stack_call, type, name, params, ...)                                          \
+    ({                                                                                             \
+        type apart_result_;                                                                        \
+        stack_call(apart_##name, &(const struct params##_params){__VA_ARGS__}, &apart_result_);    \
+        apart_result_;                                                                             \
+    })
+#define API_APART_VOID(type, name, params, ...)                                                    \
+    heddle_stack_call(apart_##name, &(const struct params##_params){__VA_ARGS__}, NULL)
 
 /* The rest of an exported function somebody listens to. */
 #define TELL(kind, entry, args, expr)                                                              \

@@ -145,16 +145,6 @@ struct core_context *drv_stream_owner(CUstream stream);
             return api_result_;                                                                    \
     } while (0)
 
-/* A call that may break the capture of a stream: some modes forbid it. */
-#define API_UNSAFE()                                                                               \
-    do {                                                                                           \
-        if (core_capture_any()) {                                                                  \
-            enum hd_status unsafe_status_ = core_capture_refuse_unsafe();                          \
-            if (unsafe_status_ != HD_OK)                                                           \
-                return drv_result(unsafe_status_);                                                 \
-        }                                                                                          \
-    } while (0)
-
 CUresult drv_no_context(struct core_context *ctx);
 /* Flags of a context: those that exist, and at most one way to wait. */
 bool drv_context_flags_ok(unsigned flags);

@@ -42,7 +42,6 @@ static CUresult mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem
 CUresult drv_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
 {
     API_CALL(cuMemAlloc_v2);
-    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CONTEXT(ctx);
     return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
@@ -54,7 +53,6 @@ CUresult drv_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_
     size_t pitch;
 
     API_CALL(cuMemAllocPitch_v2);
-    API_UNSAFE();
     API_CHECK(ptr && pitch_B && width_B && height);
     API_CHECK(elem_B == 4 || elem_B == 8 || elem_B == 16);
     API_CONTEXT(ctx);
@@ -77,7 +75,6 @@ CUresult drv_cuMemFree_v2(CUdeviceptr ptr)
     enum hd_status status;
 
     API_CALL(cuMemFree_v2);
-    API_UNSAFE();
     API_CONTEXT_OR(ctx, core_memory_owner(ptr));
     if (!ptr)
         return CUDA_SUCCESS;
@@ -114,7 +111,6 @@ CUresult drv_cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
     CUresult result;
 
     API_CALL(cuMemHostAlloc);
-    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                                     CU_MEMHOSTALLOC_WRITECOMBINED)));
@@ -135,7 +131,6 @@ CUresult drv_cuMemFreeHost(void *ptr)
     enum hd_status status;
 
     API_CALL(cuMemFreeHost);
-    API_UNSAFE();
     API_CHECK(ptr);
     API_CONTEXT_OR(ctx, core_memory_owner((uintptr_t)ptr));
     status = core_context_synchronize(ctx);
@@ -190,7 +185,6 @@ CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
     enum hd_status status;
 
     API_CALL(cuMemHostRegister_v2);
-    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)));
@@ -205,7 +199,6 @@ CUresult drv_cuMemHostUnregister(void *ptr)
     enum hd_status status;
 
     API_CALL(cuMemHostUnregister);
-    API_UNSAFE();
     API_CHECK(ptr);
     API_CONTEXT(ctx);
     status = core_context_synchronize(ctx);
@@ -247,7 +240,6 @@ CUresult drv_cuMemHostGetFlags(unsigned *flags, void *ptr)
 CUresult drv_cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
 {
     API_CALL(cuMemAllocManaged);
-    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
     API_CONTEXT(ctx);

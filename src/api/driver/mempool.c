@@ -71,7 +71,6 @@ CUresult drv_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
     CUresult result;
 
     API_CALL(cuMemPoolCreate);
-    API_UNSAFE();
     API_CHECK(out && props);
     result = drv_mempool_props(props, &decoded);
     if (result == CUDA_SUCCESS)
@@ -94,7 +93,6 @@ CUresult drv_cuMemPoolDestroy(CUmemoryPool handle)
 CUresult drv_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_B)
 {
     API_CALL(cuMemPoolTrimTo);
-    API_UNSAFE();
     API_HANDLE(mempool, pool, handle);
     core_mempool_trim(pool, keep_B);
     return CUDA_SUCCESS;
@@ -250,7 +248,6 @@ CUresult drv_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr
     const struct row *row = row_of(attr);
 
     API_CALL(cuMemPoolGetAttribute);
-    API_UNSAFE();
     API_CHECK(value);
     API_HANDLE(mempool, pool, handle);
     API_CHECK(row);
@@ -268,7 +265,6 @@ CUresult drv_cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr
     const struct row *row = row_of(attr);
 
     API_CALL(cuMemPoolSetAttribute);
-    API_UNSAFE();
     API_CHECK(value);
     API_HANDLE(mempool, pool, handle);
     API_CHECK(row && row->shape != COUNT);

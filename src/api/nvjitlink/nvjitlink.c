@@ -9,6 +9,7 @@
 #include "api/nvjitlink/exports.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stack.h"
 #include "base/vec.h"
 #include "cuda_version.h"
 #include "linker/linker.h"
@@ -216,8 +217,18 @@ static nvJitLinkResult add_check(struct nvJitLink *link)
     return NVJITLINK_SUCCESS;
 }
 
-nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
-                           size_t size, const char *name)
+/* Of either way to add. */
+struct add_args {
+    nvJitLinkHandle handle;
+    nvJitLinkInputType type;
+    const void *bytes;
+    size_t size_B;
+    const char *name;
+    bool is_file;
+};
+
+static nvJitLinkResult add_data(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
+                                size_t size, const char *name)
 {
     nvJitLinkResult result = add_check(handle);
 
@@ -225,7 +236,7 @@ nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, cons
                                        : result;
 }
 
-nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
+static nvJitLinkResult add_file(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
 {
     nvJitLinkResult result = add_check(handle);
     struct hd_buf file;
@@ -240,6 +251,33 @@ nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, cons
     else
         result = add(handle, type, file.ptr, file.len, path);
     hd_buf_fini(&file);
+    return result;
+}
+
+static void add_anywhere(const void *args, void *result)
+{
+    const struct add_args *a = args;
+
+    *(nvJitLinkResult *)result = a->is_file
+                                     ? add_file(a->handle, a->type, a->name)
+                                     : add_data(a->handle, a->type, a->bytes, a->size_B, a->name);
+}
+
+nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
+                           size_t size, const char *name)
+{
+    nvJitLinkResult result;
+
+    hd_stack_ensure(add_anywhere, &(struct add_args){handle, type, data, size, name, false},
+                    &result);
+    return result;
+}
+
+nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
+{
+    nvJitLinkResult result;
+
+    hd_stack_ensure(add_anywhere, &(struct add_args){handle, type, NULL, 0, path, true}, &result);
     return result;
 }
 
@@ -290,7 +328,7 @@ static double now_ms(void)
     return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
-nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
+static nvJitLinkResult complete(nvJitLinkHandle handle)
 {
     nvJitLinkResult result;
     double start_ms = now_ms();
@@ -310,6 +348,19 @@ nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
                       handle->inputs.len, handle->image.len);
     if (handle->options.time)
         hd_buf_printf(&handle->info, "nvJitLink time until Complete: %f\n", now_ms() - start_ms);
+    return result;
+}
+
+static void complete_anywhere(const void *args, void *result)
+{
+    *(nvJitLinkResult *)result = complete(*(const nvJitLinkHandle *)args);
+}
+
+nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
+{
+    nvJitLinkResult result;
+
+    hd_stack_ensure(complete_anywhere, &handle, &result);
     return result;
 }
 

@@ -4,6 +4,7 @@
  * A handle keeps its PTX, and what its last compilation left. It belongs to one thread at a time,
  * as the manual asks. Logs are handed out with their NUL, which their size counts.
  */
+#include "base/stack.h"
 #include "nvPTXCompiler.h"
 
 #include <string.h>
@@ -169,16 +170,30 @@ static nvPTXCompileResult compile(struct nvPTXCompiler *compiler, size_t count,
     return result_of(status, work);
 }
 
+struct compile_args {
+    nvPTXCompilerHandle compiler;
+    size_t noptions;
+    const char *const *options;
+};
+
+static void compile_anywhere(const void *args, void *result)
+{
+    const struct compile_args *a = args;
+
+    *(nvPTXCompileResult *)result = compile(a->compiler, a->noptions, a->options);
+}
+
 RESULT nvPTXCompilerCompile(nvPTXCompilerHandle compiler, int numCompileOptions,
                             const char *const *compileOptions)
 {
+    const struct compile_args args = {compiler, (size_t)numCompileOptions, compileOptions};
     nvPTXCompileResult result;
 
     if (!is_handle(compiler))
         return NVPTXCOMPILE_ERROR_INVALID_COMPILER_HANDLE;
     if (numCompileOptions < 0 || (numCompileOptions && !compileOptions))
         return NVPTXCOMPILE_ERROR_INVALID_INPUT;
-    result = compile(compiler, (size_t)numCompileOptions, compileOptions);
+    hd_stack_ensure(compile_anywhere, &args, &result);
     compiler->complete = result == NVPTXCOMPILE_SUCCESS;
     return result;
 }

@@ -2,6 +2,7 @@
 #include "api/nvrtc/program.h"
 
 #include "base/mem.h"
+#include "base/stack.h"
 
 /* The version of the manual that is followed. */
 #define MAJOR 13
@@ -152,8 +153,13 @@ static bool is_cancelled(const struct _nvrtcProgram *p)
     return p->flow && p->flow(p->flow_payload, NULL) == 1;
 }
 
-HD_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions,
-                                          const char *const *options)
+struct compile_args {
+    nvrtcProgram prog;
+    int noptions;
+    const char *const *options;
+};
+
+static nvrtcResult compile(nvrtcProgram prog, int numOptions, const char *const *options)
 {
     struct rtc_options o;
 
@@ -165,6 +171,22 @@ HD_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions,
         result = is_cancelled(prog) ? NVRTC_ERROR_CANCELLED : rtc_build(prog, &o);
     rtc_options_fini(&o);
     prog->compiled = result == NVRTC_SUCCESS;
+    return result;
+}
+
+static void compile_anywhere(const void *args, void *result)
+{
+    const struct compile_args *a = args;
+
+    *(nvrtcResult *)result = compile(a->prog, a->noptions, a->options);
+}
+
+HD_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions,
+                                          const char *const *options)
+{
+    nvrtcResult result;
+
+    hd_stack_ensure(compile_anywhere, &(struct compile_args){prog, numOptions, options}, &result);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include "api/nvvm/program.h"
 #include "base/compiler.h"
 #include "base/mem.h"
+#include "base/stack.h"
 
 /* The version of CUDA 13.0's libNVVM, of its IR and its debug metadata. */
 enum { MAJOR = 2, MINOR = 0, IR_MAJOR = 2, IR_MINOR = 0, DEBUG_MAJOR = 3, DEBUG_MINOR = 1 };
@@ -132,7 +133,13 @@ static nvvmResult begin(struct _nvvmProgram *p, int n, const char **words, struc
     return p->modules.len ? NVVM_SUCCESS : NVVM_ERROR_NO_MODULE_IN_PROGRAM;
 }
 
-HD_EXPORT nvvmResult nvvmCompileProgram(nvvmProgram prog, int numOptions, const char **options)
+struct call_args {
+    nvvmProgram prog;
+    int noptions;
+    const char **options;
+};
+
+static nvvmResult compile(nvvmProgram prog, int numOptions, const char **options)
 {
     struct nv_options o;
     nvvmResult result = begin(prog, numOptions, options, &o);
@@ -144,11 +151,41 @@ HD_EXPORT nvvmResult nvvmCompileProgram(nvvmProgram prog, int numOptions, const 
     return result == NVVM_ERROR_INVALID_IR ? NVVM_ERROR_COMPILATION : result;
 }
 
-HD_EXPORT nvvmResult nvvmVerifyProgram(nvvmProgram prog, int numOptions, const char **options)
+static nvvmResult verify(nvvmProgram prog, int numOptions, const char **options)
 {
     struct nv_options o;
     nvvmResult result = begin(prog, numOptions, options, &o);
     return result ? result : nv_verify(prog);
+}
+
+static void compile_anywhere(const void *args, void *result)
+{
+    const struct call_args *a = args;
+
+    *(nvvmResult *)result = compile(a->prog, a->noptions, a->options);
+}
+
+static void verify_anywhere(const void *args, void *result)
+{
+    const struct call_args *a = args;
+
+    *(nvvmResult *)result = verify(a->prog, a->noptions, a->options);
+}
+
+HD_EXPORT nvvmResult nvvmCompileProgram(nvvmProgram prog, int numOptions, const char **options)
+{
+    nvvmResult result;
+
+    hd_stack_ensure(compile_anywhere, &(struct call_args){prog, numOptions, options}, &result);
+    return result;
+}
+
+HD_EXPORT nvvmResult nvvmVerifyProgram(nvvmProgram prog, int numOptions, const char **options)
+{
+    nvvmResult result;
+
+    hd_stack_ensure(verify_anywhere, &(struct call_args){prog, numOptions, options}, &result);
+    return result;
 }
 
 /* Of a program that was not compiled the result is an empty text. */

@@ -38,9 +38,16 @@
     RT_EXPORT_SPLIT_V12(func, name)
 #endif
 
-#define API_RUN(symbol, expr)                                                                      \
+#define API_STACK_IS_SHORT() heddle_stack_is_short()
+#define API_APART(type, name, params, ...)                                                         \
+    API_APART_ON(heddle_stack_call, type, name, params, __VA_ARGS__)
+
+/* `apart` is the exported function's whole result when its thread has too little stack. */
+#define API_RUN(symbol, expr, apart)                                                               \
     ({                                                                                             \
         struct heddle_caller *caller_ = heddle_call_enter();                                       \
+        if (HD_UNLIKELY(!caller_))                                                                 \
+            return apart;                                                                          \
         cudaError_t run_result_ = (expr);                                                          \
         if (HD_UNLIKELY(run_result_))                                                              \
             heddle_runtime_failed(#symbol, (int)run_result_, rt_cudaGetErrorName(run_result_),     \

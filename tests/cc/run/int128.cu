@@ -51,6 +51,66 @@ __global__ void kernel(const u128 *a, const u128 *b, const double *x, results *r
         compute(a[i], b[i], x[i], r + i);
 }
 
+/* What an integer cannot hold: nvcc saturates; what is no number is the highest bit. */
+template <typename F> __global__ void limits(const F *x, i128 *s, u128 *u, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        s[i] = (i128)x[i];
+        u[i] = (u128)x[i];
+    }
+}
+
+__global__ void constant_limits(i128 *s, u128 *u)
+{
+    s[0] = (i128)1e300, u[0] = (u128)1e300;
+    s[1] = (i128)(-3e38f * 0.9f), u[1] = (u128)-5.0f;
+}
+
+template <typename F> static int check_limits()
+{
+    const u128 top = (u128)1 << 127, all = ~(u128)0;
+    const double two64 = 18446744073709551616.0, two127 = two64 * two64 / 2;
+    const struct {
+        double x;
+        u128 s, u;
+    } rows[] = {
+        {two127, top - 1, top},         {-two127, top, 0},          {two127 * 2, top - 1, all},
+        {-two127 * 2, top, 0},          {two127 * 4, top - 1, all}, {-1, all, 0},
+        {-0.5, 0, 0},                   {-0.0, 0, 0},               {-two64, all << 64, 0},
+        {__builtin_inf(), top - 1, all}, {-__builtin_inf(), top, 0}, {__builtin_nan(""), top, top},
+        {two127 / 2, top / 2, top / 2}, {two127 + two127 / 2, top - 1, top + top / 2},
+    };
+    const int n = sizeof(rows) / sizeof(*rows);
+    F *x;
+    i128 *s;
+    u128 *u;
+    int wrong = 0;
+
+    cudaMallocManaged(&x, n * sizeof(*x));
+    cudaMallocManaged(&s, n * sizeof(*s));
+    cudaMallocManaged(&u, n * sizeof(*u));
+    for (int i = 0; i < n; i++)
+        x[i] = (F)rows[i].x;
+    limits<<<1, 32>>>(x, s, u, n);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < n; i++)
+        if ((u128)s[i] != rows[i].s || u[i] != rows[i].u)
+            wrong += printf("limits of %zu bytes: %g\n", sizeof(F), rows[i].x) != 0;
+    return wrong;
+}
+
+static int check_constant_limits()
+{
+    i128 *s;
+    u128 *u;
+
+    cudaMallocManaged(&s, 32);
+    cudaMallocManaged(&u, 32);
+    constant_limits<<<1, 1>>>(s, u);
+    cudaDeviceSynchronize();
+    return (u128)s[0] != ~(u128)0 >> 1 || u[0] != ~(u128)0 || (u128)s[1] != (u128)1 << 127 || u[1];
+}
+
 static unsigned long long seed = 42;
 static unsigned long long next()
 {
@@ -105,6 +165,7 @@ int main()
                    r[i].from_unsigned, r[i].from_signed_f, r[i].from_unsigned_f, want.from_signed,
                    want.from_unsigned, want.from_signed_f, want.from_unsigned_f);
     }
+    wrong += check_limits<float>() + check_limits<double>() + check_constant_limits();
     std::puts(wrong ? "wrong" : "all right");
     return wrong != 0;
 }

@@ -162,6 +162,26 @@ def test_macros(work):
     ok(done.returncode == 0 and "int own = 1;" in done.stdout, "a program's own file of that name comes first", done.stderr)
 
 
+def test_include(work):
+    """Files that the command line includes see CUDA, as with nvcc; a program's own file of the name, too."""
+    header = write(work, "pre.h", """#if !defined(__CUDACC__) || !defined(__CUDA_RUNTIME_H__) || defined(SEEN)
+#error no CUDA
+#endif
+#define SEEN 1
+static inline cudaError_t cudaMemAdvise(const void *p, size_t n, cudaMemoryAdvise a, int) { return cudaMemAdvise(p, n, a, cudaMemLocation()); }
+__global__ void pre(float4 *x) { *x = make_float4(1, 2, 3, __cosf(threadIdx.x)); }
+""")
+    use = write(work, "use.cu", "int main() { pre<<<1, 1>>>(nullptr); return cudaMemAdvise(nullptr, 0, cudaMemAdviseSetReadMostly, 0) + !SEEN; }\n")
+    second = write(work, "pre2.h", "#if !SEEN\n#error the first comes first\n#endif\n")
+    for flags in (["-include", header], ["--pre-include", header], [f"-include={header}"], ["-include", header, "-include", second],
+                  ["-rdc=true", "-include", header]):
+        done = cc("-c", *flags, use, "-o", os.path.join(work, "use.o"))
+        ok(done.returncode == 0, f"an included file of CUDA: {flags[0]} {len(flags)}", done.stderr)
+    host = write(work, "host.cpp", "int main() { return COUNT - 3; }\n")
+    done = cc("-c", "-include", write(work, "host.h", "#ifdef __CUDACC__\n#error CUDA\n#endif\n#define COUNT 3\n"), host, "-o", os.path.join(work, "host.o"))
+    ok(done.returncode == 0, "an included file of C++", done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -485,6 +505,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         if MODE == "quick":
             test_driver(work)
+            test_include(work)
             test_launches(work)
             test_executables(work)
             test_link(work)

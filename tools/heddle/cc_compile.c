@@ -62,12 +62,13 @@ static void add_cuda_mode(const struct cc_job *job, const char *source, struct c
         add_unique_words(source, cmd);
     }
     cc_add_cuda_macros(job, cmd);
+    /* In front of the user's: those files may be of CUDA, too. */
+    cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
     add_common(job, cmd);
     /* Pragmas of nvcc are none of clang's; programs ask by macros whether they may use them. */
     cc_list_add(cmd, "-Wno-unknown-pragmas");
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
     cc_list_add(cmd, "-Wno-pass-failed");
-    cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
 }
 
 static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)

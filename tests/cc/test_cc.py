@@ -182,6 +182,25 @@ __global__ void pre(float4 *x) { *x = make_float4(1, 2, 3, __cosf(threadIdx.x));
     ok(done.returncode == 0, "an included file of C++", done.stderr)
 
 
+def test_languages(work):
+    """-x is of all sources, the last one counts; a standard of the other language is left out, as GCC leaves it out."""
+    cuda = write(work, "lang.cc", "#ifndef __CUDACC__\n#error C++\n#endif\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    plain_c = write(work, "lang.c", "#ifdef __cplusplus\n#error C++\n#endif\nint class;\n")
+    cxx = write(work, "lang.cpp", "#if __cplusplus != STANDARD\n#error standard\n#endif\nint main() { return 0; }\n")
+    for name, flags, source in (
+            ("-x behind the source", ["-x", "cu"], cuda), ("the last -x", ["-x", "c++", "--x", "cu"], cuda), ("-x=cu", ["-x=cu"], cuda),
+            ("C with a standard of C++", ["-std=c++14"], plain_c), ("C with GNU's", ["-Xcompiler", "-std=gnu++17,-std=c11"], plain_c),
+            ("CUDA with a standard of C", ["-x", "cu", "-Xcompiler", "-std=gnu99"], cuda),
+            ("C++ with a standard of C", ["-std=c++14", "-DSTANDARD=201402L", "-Xcompiler", "-std=gnu99"], cxx),
+            ("C++ with its own", ["-std=c++20", "-DSTANDARD=202002L"], cxx)):
+        done = cc("-c", source, *flags, "-o", os.path.join(work, "lang.o"))
+        ok(done.returncode == 0, name, done.stderr)
+    done = cc("-c", plain_c, "-Xcompiler", "-std=c89,-pedantic-errors", "-o", os.path.join(work, "lang.o"))
+    ok(done.returncode == 0, "a standard of C for C", done.stderr)
+    done = cc("-c", write(work, "new.c", "inline int f(void) { return 1; }\n"), "-Xcompiler", "-std=c89", "-o", os.path.join(work, "lang.o"))
+    ok(done.returncode != 0, "which holds", done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -460,7 +479,7 @@ def test_runs(work):
                               ("conversions", ["-O1", "-ftz=true"], "conversions saturate"),
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
                               ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
-                              ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
+                              ("pragmas", ["-arch=sm_80"], "macros of pragmas"), ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:
@@ -506,6 +525,7 @@ def main():
         if MODE == "quick":
             test_driver(work)
             test_include(work)
+            test_languages(work)
             test_launches(work)
             test_executables(work)
             test_link(work)

@@ -99,6 +99,7 @@ HANDLER(language)
         enum cc_lang lang;
     } known[] = {
         {"cu", CC_LANG_CUDA}, {"cuda", CC_LANG_CUDA}, {"c++", CC_LANG_CXX}, {"c", CC_LANG_C}};
+    value += value[0] == '=';
     for (size_t i = 0; i < HD_COUNT_OF(known); i++)
         if (strcmp(value, known[i].name) == 0) {
             p->lang = known[i].lang;
@@ -381,7 +382,7 @@ const struct cc_option cc_options[] = {
     {"-fmad", "--fmad", CC_VALUE, contract, NULL, 0, "true|false", "contract a * b + c"},
     {"-default-stream", "--default-stream", CC_VALUE, default_stream, NULL, 0, "legacy|per-thread", "what stream 0 means"},
     /* as in every compiler */
-    {"-x", "--x", CC_JOINED, language, NULL, 0, "cu|c++|c", "language of the files that follow"},
+    {"-x", "--x", CC_JOINED, language, NULL, 0, "cu|c++|c", "language of all sources"},
     {"-std", "--std", CC_VALUE, pass_value, "-std=", 0, "c++NN", "language standard"},
     {"-O", "--optimize", CC_JOINED, level, NULL, 0, "0..3", "optimisation (default 3)"},
     {"-g", "--debug", CC_FLAG, pass_host, "-g", 0, NULL, "debug information of host code"},

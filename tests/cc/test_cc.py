@@ -195,6 +195,9 @@ def test_languages(work):
             ("C++ with its own", ["-std=c++20", "-DSTANDARD=202002L"], cxx)):
         done = cc("-c", source, *flags, "-o", os.path.join(work, "lang.o"))
         ok(done.returncode == 0, name, done.stderr)
+    for wrong in ("WRONG_KERNEL", "WRONG_HOST"):
+        done = cc("-c", f"-D{wrong}", os.path.join(HERE, "run/sides.cu"), "-o", os.path.join(work, "lang.o"))
+        ok(done.returncode != 0 and "error" in done.stderr, f"a call of the other side: {wrong}", done.stderr)
     done = cc("-c", plain_c, "-Xcompiler", "-std=c89,-pedantic-errors", "-o", os.path.join(work, "lang.o"))
     ok(done.returncode == 0, "a standard of C for C", done.stderr)
     done = cc("-c", write(work, "new.c", "inline int f(void) { return 1; }\n"), "-Xcompiler", "-std=c89", "-o", os.path.join(work, "lang.o"))
@@ -479,7 +482,9 @@ def test_runs(work):
                               ("conversions", ["-O1", "-ftz=true"], "conversions saturate"),
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
                               ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
-                              ("pragmas", ["-arch=sm_80"], "macros of pragmas"), ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
+                              ("pragmas", ["-arch=sm_80"], "macros of pragmas"),
+                              ("sides", [], "functions chosen by __CUDA_ARCH__"), ("sides", ["-G", "-rdc=true"], "functions chosen by __CUDA_ARCH__"),
+                              ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:

@@ -204,6 +204,19 @@ def test_languages(work):
     ok(done.returncode != 0, "which holds", done.stderr)
 
 
+def test_nvml(work):
+    """libnvidia-ml is the driver's, as libcuda is: Heddle's, by path, from any folder."""
+    source = write(work, "nvml.cu", """#include <nvml.h>
+int main() { unsigned n = 0; return nvmlInit() != NVML_SUCCESS || nvmlDeviceGetCount(&n) != NVML_SUCCESS || n == 0; }
+""")
+    for flags in (["-lnvidia-ml"], ["-l", "nvidia-ml,m", "-L/nonexistent"], ["-lnvidia-ml", "-lcuda"]):
+        program = os.path.join(work, "nvml")
+        done = cc(source, *flags, "-o", program)
+        if done.returncode == 0:
+            done = run(program, cwd="/")
+        ok(done.returncode == 0, "libnvidia-ml: " + " ".join(flags), done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -531,6 +544,7 @@ def main():
             test_driver(work)
             test_include(work)
             test_languages(work)
+            test_nvml(work)
             test_launches(work)
             test_executables(work)
             test_link(work)

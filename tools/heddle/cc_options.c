@@ -7,6 +7,7 @@
 
 #include "cc_arch.h"
 #include "cli.h"
+#include "where.h"
 
 int cc_usage(const char *what, const char *text)
 {
@@ -236,6 +237,8 @@ static void add_library(struct cc_job *job, const char *name)
         return;
     if (strcmp(name, "cuda") == 0)
         job->want_libcuda = true;
+    else if (strcmp(name, "nvidia-ml") == 0 && where_library(WHERE_NVML))
+        job->want_libnvml = true; /* of the driver, as libcuda is: stubs of it work nowhere */
     else
         cc_list_addf(&job->link, "-l%s", name);
 }

@@ -1,5 +1,4 @@
 """Programs compiled in a variant, each in a copy of its folder (of links) beside its neighbours' data."""
-import fcntl
 import functools
 import glob
 import os
@@ -78,13 +77,14 @@ def copy_links(source, target):
 def prepare(place, variant, program):
     source = os.path.realpath(place.source(program.repo))
     tree = place.built_tree(variant, program.repo)
-    target = os.path.join(tree, program.folder)
+    target = os.path.join(tree, program.copy)
     if not os.path.isdir(os.path.join(source, program.folder)):
         raise FileNotFoundError(f"no folder {program.folder} in {source}: run scripts/corpus fetch")
-    link_neighbours(source, tree, program.folder)
-    own_folder(target)
-    shutil.rmtree(target)
-    copy_links(os.path.join(source, program.folder), target)
+    with place.lock(variant, program.repo):  # a neighbour's copy may be made at the same time
+        link_neighbours(source, tree, program.folder)
+        own_folder(target)
+        shutil.rmtree(target)
+        copy_links(os.path.join(source, program.folder), target)
     return target
 
 
@@ -140,8 +140,7 @@ def harness_objects(place, variant, harness, env):
     folder = os.path.join(place.top, "build", str(variant), "harness", harness.name)
     os.makedirs(folder, exist_ok=True)
     objects = []
-    with open(os.path.join(folder, ".lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with place.lock(variant, "harness", harness.name):
         for repo, source in harness.sources:
             objects.append(os.path.join(folder, source.replace("/", "_") + ".o"))
             if os.path.exists(objects[-1]):
@@ -191,5 +190,5 @@ def executable(place, variant, program):
         target = os.path.join(place.built_tree(variant, program.repo), "units", program.name)
         return target, os.path.join(target, "program")
     default = "main" if program.builder == "make" else "program"
-    target = os.path.join(place.built_tree(variant, program.repo), program.folder)
+    target = os.path.join(place.built_tree(variant, program.repo), program.copy)
     return target, os.path.join(target, program.options.get("program", default))

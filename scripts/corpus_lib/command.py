@@ -61,7 +61,9 @@ def do_build(args, place):
     results = Results(args, place)
 
     def one(variant, program):
-        why = build.build(place, variant, program, args.heddle)
+        with place.lock(variant, program.repo, program.copy):  # several programs may be of one build
+            done = not args.again and os.path.exists(build.executable(place, variant, program)[1])
+            why = None if done else build.build(place, variant, program, args.heddle)
         why = why and place.shortened(why, program.repo)
         results.set(variant, program.name, {"outcome": "not built", "reason": why} if why else None)
         return "not built" if why else "built"
@@ -96,7 +98,8 @@ def do_run(args, place):
     results = Results(args, place)
 
     def one(variant, program):
-        entry = run_one(args, place, variant, program)
+        with place.lock(variant, program.repo, program.copy):  # they may write the same files
+            entry = run_one(args, place, variant, program)
         results.set(variant, program.name, entry)
         return entry["outcome"]
 

@@ -11,8 +11,9 @@ BAD = ("error", "hang", "crash", "wrong", "internal")
 PASS = re.compile(r"\bPASS(ED)?\b|\bpassed\b|\bTest successful\b|\bSUCCESS\b", re.I)
 FAIL = re.compile(r"\bFAIL(ED|URE)?\b|\bmismatch|\bincorrect\b|\bwrong\b|\bverification error", re.I)
 NOTHING_FAILED = re.compile(r"\b(0|no) (fail|mismatch|error|incorrect)\w*|(fail|mismatch|error)\w*\s*[:=]\s*0\b", re.I)
-# What changes from run to run: lines about time and speed are left out of comparisons.
-TIMING = re.compile(r"time|\d s\b|sec\b|seconds|\bms\b|\bus\b|[GMT]B/s|[GMT]?flops?|speed|throughput|bandwidth|elapsed|device \d", re.I)
+# What changes from run to run, or with the device: lines about time, speed and the device's name are left out of comparisons.
+TIMING = re.compile(r"time|\d s\b|sec\b|seconds|\bms\b|\bus\b|[GMT]B/s|[GMT]?flops?|speed|throughput|bandwidth|elapsed|device \d|"
+                    r"\bHeddle\b|\bSMs?\b|multi-?processors", re.I)
 INTERNAL = re.compile(r"\binternal:|Assertion `.*src/|LLVM ERROR|Sanitizer", re.I)
 
 

@@ -1,4 +1,6 @@
 """Where sources, programs and results live, and how long jobs show how far they are."""
+import contextlib
+import fcntl
 import os
 import sys
 import threading
@@ -17,6 +19,15 @@ class Place:
 
     def built_tree(self, variant, repo):
         return os.path.join(self.top, "build", str(variant), repo)
+
+    @contextlib.contextmanager
+    def lock(self, variant, *names):
+        """Held by one thread of one process at a time."""
+        folder = os.path.join(self.top, "build", str(variant), "locks")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "+".join(names).replace("/", "+")), "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def shortened(self, text, repo):
         """Without what is only true on this machine."""

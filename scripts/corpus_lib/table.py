@@ -8,6 +8,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 TABLES = os.environ.get("HEDDLE_CORPUS_TABLES") or os.path.join(ROOT, "tests", "corpus")
 JUDGES = ("pass", "exit", "interp", "none")
 BUILDERS = ("make", "cuda-dir", "files", "unit")
+RUN_OPTIONS = ("program", "cwd", "env", "needs", "data")  # what programs of one build may differ in
 
 
 class TableError(Exception):
@@ -39,6 +40,7 @@ class Program:
     args: list = field(default_factory=list)
     judge: str = "pass"
     note: str = ""
+    copy: str = ""   # of the folder, in a variant's tree: programs of one build share it
 
     def environment(self):
         """What its runs find in the environment, besides what is there."""
@@ -99,6 +101,18 @@ def program(path, number, repo, cells):
     return Program(f"{repo}/{name}", repo, folder or name, words[0], options, shlex.split(args), judge, note)
 
 
+def choose_copies(found):
+    """A folder may hold programs of several builds, and each build removes what the last one left: so each has a copy."""
+    builds = {}
+    for p in found:
+        of_folder = builds.setdefault((p.repo, p.folder), [])
+        build = (p.builder, {name: value for name, value in p.options.items() if name not in RUN_OPTIONS})
+        if build not in of_folder:
+            of_folder.append(build)
+        at = of_folder.index(build)
+        p.copy = f"{p.folder}~{at + 1}" if at else p.folder
+
+
 def programs(patterns=()):
     """All programs whose name matches one of the patterns (regular expressions), or all."""
     found = {}
@@ -108,6 +122,6 @@ def programs(patterns=()):
             p = program(path, number, repo, cells)
             if p.name in found:
                 raise TableError(f"{path}:{number}: a second program '{p.name}'")
-            if not patterns or any(re.search(pattern, p.name) for pattern in patterns):
-                found[p.name] = p
-    return list(found.values())
+            found[p.name] = p
+    choose_copies(found.values())
+    return [p for p in found.values() if not patterns or any(re.search(pattern, p.name) for pattern in patterns)]

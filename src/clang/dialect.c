@@ -8,6 +8,7 @@
  *     asm("mov.u32 %0, %laneid;" : ...)   asm("mov.u32 %0, %%laneid;" : ...)
  *     asm("mul.%1.s32 ..." : ... : "C"(mode))    ... : "i"(mode)); pasted.c does the rest
  *     __shared__ T t;                     a room of T's size without a constructor, and a reference
+ *     UNROLL                              #pragma unroll, where a macro of that name stands for it
  *
  * The last only where clang has said that T's constructor is why. Lines stay where they are, and
  * nothing is changed that clang takes.
@@ -383,6 +384,24 @@ static void read_brace(struct dialect *d, const char *at, const char *behind)
         d->head = behind;
 }
 
+/* ---- pragmas */
+
+/* nvcc reads preprocessed text again, so a macro that stands for a pragma is one where it begins a
+ * line; clang puts blanks in front of what is none. Behind the line. */
+static const char *read_pragma(struct dialect *d, const char *at)
+{
+    const char *line = at;
+
+    while (line > d->text && (line[-1] == ' ' || line[-1] == '\t'))
+        line--;
+    const char *word = clang_skip_blanks(at + 1);
+    if (line == at || (line > d->text && line[-1] != '\n') ||
+        !is_word(word, clang_behind_token(word, d->text), "pragma"))
+        return at + 1;
+    (void)edit_add(d, line, at);
+    return at + strcspn(at, "\n");
+}
+
 static void text_read(struct dialect *d)
 {
     static const char *const assembly[] = {"asm", "__asm__", "__asm"};
@@ -390,6 +409,8 @@ static void text_read(struct dialect *d)
 
     for (const char *at = d->text; *at && !d->failed; at = behind) {
         behind = clang_behind_token(at, d->text);
+        if (*at == '#' && at + 1 == behind)
+            behind = read_pragma(d, at);
         if (isspace((unsigned char)*at) || *at == '#')
             continue;
         const char *specifier = read_specifier(d, at, behind);

@@ -162,6 +162,61 @@ def test_macros(work):
     ok(done.returncode == 0 and "int own = 1;" in done.stdout, "a program's own file of that name comes first", done.stderr)
 
 
+def test_include(work):
+    """Files that the command line includes see CUDA, as with nvcc; a program's own file of the name, too."""
+    header = write(work, "pre.h", """#if !defined(__CUDACC__) || !defined(__CUDA_RUNTIME_H__) || defined(SEEN)
+#error no CUDA
+#endif
+#define SEEN 1
+static inline cudaError_t cudaMemAdvise(const void *p, size_t n, cudaMemoryAdvise a, int) { return cudaMemAdvise(p, n, a, cudaMemLocation()); }
+__global__ void pre(float4 *x) { *x = make_float4(1, 2, 3, __cosf(threadIdx.x)); }
+""")
+    use = write(work, "use.cu", "int main() { pre<<<1, 1>>>(nullptr); return cudaMemAdvise(nullptr, 0, cudaMemAdviseSetReadMostly, 0) + !SEEN; }\n")
+    second = write(work, "pre2.h", "#if !SEEN\n#error the first comes first\n#endif\n")
+    for flags in (["-include", header], ["--pre-include", header], [f"-include={header}"], ["-include", header, "-include", second],
+                  ["-rdc=true", "-include", header]):
+        done = cc("-c", *flags, use, "-o", os.path.join(work, "use.o"))
+        ok(done.returncode == 0, f"an included file of CUDA: {flags[0]} {len(flags)}", done.stderr)
+    host = write(work, "host.cpp", "int main() { return COUNT - 3; }\n")
+    done = cc("-c", "-include", write(work, "host.h", "#ifdef __CUDACC__\n#error CUDA\n#endif\n#define COUNT 3\n"), host, "-o", os.path.join(work, "host.o"))
+    ok(done.returncode == 0, "an included file of C++", done.stderr)
+
+
+def test_languages(work):
+    """-x is of all sources, the last one counts; a standard of the other language is left out, as GCC leaves it out."""
+    cuda = write(work, "lang.cc", "#ifndef __CUDACC__\n#error C++\n#endif\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    plain_c = write(work, "lang.c", "#ifdef __cplusplus\n#error C++\n#endif\nint class;\n")
+    cxx = write(work, "lang.cpp", "#if __cplusplus != STANDARD\n#error standard\n#endif\nint main() { return 0; }\n")
+    for name, flags, source in (
+            ("-x behind the source", ["-x", "cu"], cuda), ("the last -x", ["-x", "c++", "--x", "cu"], cuda), ("-x=cu", ["-x=cu"], cuda),
+            ("C with a standard of C++", ["-std=c++14"], plain_c), ("C with GNU's", ["-Xcompiler", "-std=gnu++17,-std=c11"], plain_c),
+            ("CUDA with a standard of C", ["-x", "cu", "-Xcompiler", "-std=gnu99"], cuda),
+            ("C++ with a standard of C", ["-std=c++14", "-DSTANDARD=201402L", "-Xcompiler", "-std=gnu99"], cxx),
+            ("C++ with its own", ["-std=c++20", "-DSTANDARD=202002L"], cxx)):
+        done = cc("-c", source, *flags, "-o", os.path.join(work, "lang.o"))
+        ok(done.returncode == 0, name, done.stderr)
+    for wrong in ("WRONG_KERNEL", "WRONG_HOST"):
+        done = cc("-c", f"-D{wrong}", os.path.join(HERE, "run/sides.cu"), "-o", os.path.join(work, "lang.o"))
+        ok(done.returncode != 0 and "error" in done.stderr, f"a call of the other side: {wrong}", done.stderr)
+    done = cc("-c", plain_c, "-Xcompiler", "-std=c89,-pedantic-errors", "-o", os.path.join(work, "lang.o"))
+    ok(done.returncode == 0, "a standard of C for C", done.stderr)
+    done = cc("-c", write(work, "new.c", "inline int f(void) { return 1; }\n"), "-Xcompiler", "-std=c89", "-o", os.path.join(work, "lang.o"))
+    ok(done.returncode != 0, "which holds", done.stderr)
+
+
+def test_nvml(work):
+    """libnvidia-ml is the driver's, as libcuda is: Heddle's, by path, from any folder."""
+    source = write(work, "nvml.cu", """#include <nvml.h>
+int main() { unsigned n = 0; return nvmlInit() != NVML_SUCCESS || nvmlDeviceGetCount(&n) != NVML_SUCCESS || n == 0; }
+""")
+    for flags in (["-lnvidia-ml"], ["-l", "nvidia-ml,m", "-L/nonexistent"], ["-lnvidia-ml", "-lcuda"]):
+        program = os.path.join(work, "nvml")
+        done = cc(source, *flags, "-o", program)
+        if done.returncode == 0:
+            done = run(program, cwd="/")
+        ok(done.returncode == 0, "libnvidia-ml: " + " ".join(flags), done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -441,6 +496,8 @@ def test_runs(work):
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
                               ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
                               ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses"),
+                              ("pragmas", ["-arch=sm_80"], "macros of pragmas"),
+                              ("sides", [], "functions chosen by __CUDA_ARCH__"), ("sides", ["-G", "-rdc=true"], "functions chosen by __CUDA_ARCH__"),
                               ("asm_text", ["-O3"], "text as an operand"), ("spaces", ["-O3"], "spaces of addresses"), ("asm_text", ["-arch=sm_120", "-G", "-rdc=true"], "text as an operand")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
@@ -486,6 +543,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         if MODE == "quick":
             test_driver(work)
+            test_include(work)
+            test_languages(work)
+            test_nvml(work)
             test_launches(work)
             test_executables(work)
             test_link(work)

@@ -32,6 +32,7 @@ RUNS = [
     ("/x = 4$/", "x = 4\n", "", 0, None, "right"),
     ("/x = 4$/", "x = 5\n", "", 0, None, "wrong"),
     ("interp", "sum 7\ntime 3 ms\n", "", 0, None, "right"),
+    ("interp", "Heddle CPU device, 2 threads\n2 SMs enabled\nsum 7\n", "", 0, None, "right"),
     ("interp", "sum 8\ntime 3 ms\n", "", 0, None, "wrong"),
 ]
 # log, errors, output: the reason of the refusal
@@ -64,11 +65,20 @@ BAD_TABLES = [
     ("a\tf\tmake env=A=1,B\t\tpass\t", "env: 'B' is not NAME=value"),
     ("a\tf\tmake\t\tguess\t", "judge 'guess' is none of: pass"),
 ]
+# what a build calls nvcc with, what the compiler is called with
+OURS = "-DX -arch=compute_80 -cudart=shared -O3"
+STAND_IN = [
+    ("-arch sm_35 -O2 -c a.cu", f"-c a.cu {OURS}"),
+    ("-Xcompiler -O3 -arch=sm_35 -std=c++14 -c a.cu", f"-Xcompiler -O3 -std=c++14 -c a.cu {OURS}"),
+]
 PROGRAM = """
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
-__global__ void add(int *x) { x[threadIdx.x] += 41; }
+#ifndef ADDED
+#define ADDED 41
+#endif
+__global__ void add(int *x) { x[threadIdx.x] += ADDED; }
 int main(int argc, char **argv) {
     int h[32] = {}, *d;
     int devices;
@@ -115,11 +125,18 @@ def write(path, text):
         file.write(text)
 
 
+def passed_on(*args):
+    """What the compiler is called with by a build that calls the stand-in for nvcc with args."""
+    env = dict(os.environ, CORPUS_COMPILER="echo", CORPUS_ARCH="80", CORPUS_CUDART="shared", CORPUS_OPT="O3", CORPUS_FLAGS="-DX")
+    return subprocess.run([os.path.join(ROOT, "scripts/corpus_lib/nvcc"), *args], capture_output=True, text=True, env=env).stdout.strip()
+
+
 def steps(top):
     """A repository of a program that is right where there are as many devices as it is told."""
     write(top + "/tables/repositories.tsv", "mine\thttps://example.org/mine.git\t0\n")
     write(top + "/tables/mine.tsv", "good\tprogs/one\tcuda-dir\t\npoor\tprogs/two\tcuda-dir\t2\tpass\n"
           "both\tprogs/two\tcuda-dir env=HEDDLE_DEVICES=2\t2\n"
+          "other\tprogs/two\tcuda-dir flags=-DADDED=40\t\t/^FAIL$/\n"
           "none\tprogs/three\tcuda-dir\n"
           "unit\tprogs/unit.cu\tunit harness=own\t\texit\n")
     write(top + "/tables/harnesses.tsv", "own\tmine:progs/help/help.cu\t-I{mine}/progs/help -DWANTED=3\n")
@@ -130,16 +147,18 @@ def steps(top):
         write(f"{top}/mine/progs/{name}/main.cu", PROGRAM)
     choice = ("--compiler", "heddle-cc", "--arch", "80")
     ok("mine: ready" in corpus(top, "fetch", "--repo", "mine", "--local", top + "/mine").stdout, "fetch links a folder")
-    built = corpus(top, "build", *choice)
-    ok("build: 4 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
+    built = corpus(top, "build", "--jobs", "2", *choice)
+    ok("build: 5 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
     ran = corpus(top, "run", *choice)
-    ok(ran.returncode == 1 and "run: 3 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
+    ok(ran.returncode == 1 and "run: 4 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
     sources = os.listdir(top + "/mine/progs/one")
     ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
+    copies = [name for name in os.listdir(top + "/build/80-shared-heddle-cc-O3/mine/progs") if name.startswith("two")]
+    ok(sorted(copies) == ["two", "two~2"], "a copy for each build of a folder", str(copies))
     first = corpus(top, "report", "--json").stdout
     outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
     ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built",
-                     "mine/unit": "right"}, "report", str(outcomes))
+                     "mine/unit": "right", "mine/other": "right"}, "report", str(outcomes))
     ok("| mine/poor | wrong |" in corpus(top, "report").stdout, "report in Markdown")
     write(top + "/old.json", first.replace('"wrong"', '"right"'))
     compared = corpus(top, "report", "--against", top + "/old.json")
@@ -148,7 +167,7 @@ def steps(top):
 
 
 def main():
-    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + 10}")
+    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + len(STAND_IN) + 11}")
     for rule, out, err, status, late, expected in RUNS:
         found = judged(rule, out, err, status, late)
         ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)
@@ -170,6 +189,9 @@ def main():
     worse, better = report.changes(old, new)
     ok([w[1:] for w in worse] == [("right", "slow")] and [b[1:] for b in better] == [("wrong", "right")],
        "what changed is found")
+    for args, expected in STAND_IN:
+        found = passed_on(*args.split())
+        ok(found == expected, f"stand-in: {args}", found)
     with tempfile.TemporaryDirectory() as top:
         steps(top)
 

@@ -28,15 +28,16 @@ static int object_of(struct cc_job *job, const struct cc_input *input, struct cc
  */
 static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 {
-    const char *libs[2] = {job->no_cudart ? NULL : job->paths.libcudart,
-                           job->want_libcuda ? job->paths.libcuda : NULL};
+    const char *libs[] = {job->no_cudart ? NULL : job->paths.libcudart,
+                          job->want_libcuda ? job->paths.libcuda : NULL,
+                          job->want_libnvml ? job->paths.libnvml : NULL};
     bool by_name = job->as_nvcc && job->paths.toolkit;
     if (by_name)
         cc_nvcc_add_runtime(job, cmd);
     for (size_t i = 0; i < HD_COUNT_OF(libs); i++) {
         if (!libs[i])
             continue;
-        if (!by_name || libs[i] == job->paths.libcuda)
+        if (!by_name || libs[i] != job->paths.libcudart)
             cc_list_add(cmd, libs[i]);
         const char *slash = strrchr(libs[i], '/');
         int n = (int)(slash - libs[i]);

@@ -70,10 +70,7 @@ static const char *unquoted(const char *path)
 static void add_input(struct cc_parse *p, const char *word)
 {
     const char *path = unquoted(word);
-    struct cc_input input = {path, p->lang};
-    enum cc_lang named = lang_of_name(path);
-    if (p->lang == CC_LANG_BY_NAME || named == CC_LANG_LINK)
-        input.lang = named;
+    struct cc_input input = {path, lang_of_name(path)};
     if (!hd_vec_push(&p->job->inputs, input))
         abort();
 }
@@ -186,6 +183,9 @@ int cc_parse(int argc, char **argv, struct cc_job *out_job)
     int rc = cc_parse_words(&p, argc - 1, argv + 1);
     if (rc != CLI_OK)
         return rc;
+    for (size_t i = 0; i < out_job->inputs.len; i++) /* -x, too, and the last one counts */
+        if (p.lang != CC_LANG_BY_NAME && out_job->inputs.at[i].lang != CC_LANG_LINK)
+            out_job->inputs.at[i].lang = p.lang;
     if (out_job->archs.len == 0 && cc_arch_add(out_job, "sm_90") != CLI_OK)
         return CLI_USAGE;
     return check(out_job);

@@ -62,12 +62,13 @@ static void add_cuda_mode(const struct cc_job *job, const char *source, struct c
         add_unique_words(source, cmd);
     }
     cc_add_cuda_macros(job, cmd);
+    /* In front of the user's: those files may be of CUDA, too. */
+    cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
     add_common(job, cmd);
     /* Pragmas of nvcc are none of clang's; programs ask by macros whether they may use them. */
     cc_list_add(cmd, "-Wno-unknown-pragmas");
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
     cc_list_add(cmd, "-Wno-pass-failed");
-    cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
 }
 
 static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
@@ -210,6 +211,22 @@ static int make_fatbin(struct cc_job *job, const char *source, const char *fatbi
 
 /* Host options; the file that -MD writes lies beside the result, as with nvcc, not beside a
  * temporary object. */
+/* A standard of the other language: nvcc keeps its own from C, and GCC ignores one that it gets
+ * by -Xcompiler; clang refuses it. */
+static void drop_other_standards(struct cc_list *cmd, bool is_c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cmd->len; i++) {
+        const char *word = cmd->at[i];
+        bool is_standard = strncmp(word, "-std=", 5) == 0;
+        bool is_cxx = is_standard && strstr(word, "++");
+        if (!is_standard || is_cxx != is_c)
+            cmd->at[kept++] = word;
+    }
+    cmd->len = kept;
+    cmd->at[kept] = NULL;
+}
+
 static void add_host(const struct cc_job *job, const char *source, const char *object,
                      struct cc_list *cmd)
 {
@@ -240,6 +257,7 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     /* The device pass has reported the warnings of shared code; the arch is only a name. */
     cc_add_host_words(&cmd, job->archs.at[0]);
     add_host(job, source, object, &cmd);
+    drop_other_standards(&cmd, false);
     const char *input = unique_source(job, source);
     int rc = job->launches_in_kernels ? cc_launches(job, &cmd, object, true, &input) : 0;
     if (rc)
@@ -321,6 +339,7 @@ static int compile_plain(struct cc_job *job, const struct cc_input *input, const
         cc_add_macros(job, &cmd);
     add_common(job, &cmd);
     add_host(job, input->path, object, &cmd);
+    drop_other_standards(&cmd, is_c);
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
     else if (job->mode == CC_MODE_DEPEND)

@@ -7,6 +7,7 @@
 
 #include "cc_arch.h"
 #include "cli.h"
+#include "where.h"
 
 int cc_usage(const char *what, const char *text)
 {
@@ -99,6 +100,7 @@ HANDLER(language)
         enum cc_lang lang;
     } known[] = {
         {"cu", CC_LANG_CUDA}, {"cuda", CC_LANG_CUDA}, {"c++", CC_LANG_CXX}, {"c", CC_LANG_C}};
+    value += value[0] == '=';
     for (size_t i = 0; i < HD_COUNT_OF(known); i++)
         if (strcmp(value, known[i].name) == 0) {
             p->lang = known[i].lang;
@@ -235,6 +237,8 @@ static void add_library(struct cc_job *job, const char *name)
         return;
     if (strcmp(name, "cuda") == 0)
         job->want_libcuda = true;
+    else if (strcmp(name, "nvidia-ml") == 0 && where_library(WHERE_NVML))
+        job->want_libnvml = true; /* of the driver, as libcuda is: stubs of it work nowhere */
     else
         cc_list_addf(&job->link, "-l%s", name);
 }
@@ -381,7 +385,7 @@ const struct cc_option cc_options[] = {
     {"-fmad", "--fmad", CC_VALUE, contract, NULL, 0, "true|false", "contract a * b + c"},
     {"-default-stream", "--default-stream", CC_VALUE, default_stream, NULL, 0, "legacy|per-thread", "what stream 0 means"},
     /* as in every compiler */
-    {"-x", "--x", CC_JOINED, language, NULL, 0, "cu|c++|c", "language of the files that follow"},
+    {"-x", "--x", CC_JOINED, language, NULL, 0, "cu|c++|c", "language of all sources"},
     {"-std", "--std", CC_VALUE, pass_value, "-std=", 0, "c++NN", "language standard"},
     {"-O", "--optimize", CC_JOINED, level, NULL, 0, "0..3", "optimisation (default 3)"},
     {"-g", "--debug", CC_FLAG, pass_host, "-g", 0, NULL, "debug information of host code"},

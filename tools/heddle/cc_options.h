@@ -17,7 +17,7 @@ enum cc_form {
 /* What parsing carries along. */
 struct cc_parse {
     struct cc_job *job;
-    enum cc_lang lang; /* of the files that follow (-x) */
+    enum cc_lang lang; /* of all sources (-x) */
     unsigned nested;   /* options files that are being read */
 };
 

@@ -8,8 +8,6 @@
 #include "dev/cpu/sample.h"
 #include "analysis/conflicts.h"
 
-#define REGS_ESTIMATE 32
-
 _Static_assert(HAL_FUNC_HANDLE(5) == JIT_FUNC_HANDLE(5), "images hold what the JIT calls through");
 
 struct cpu_module {
@@ -216,7 +214,7 @@ enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *
         .shared_B = kernel->window.shared_B,
         .dynamic_offset_B = kernel->window.dynamic_offset_B,
         .local_B = kernel->window.local_B,
-        .regs = func->maxnreg ? HD_MIN(func->maxnreg, REGS_ESTIMATE) : REGS_ESTIMATE,
+        .regs = hal_regs_estimate(func->maxnreg),
         .max_threads = (uint32_t)HD_MIN(threads, 1024),
         .params_B = func->param_size_B,
         .recursive = kernel->window.recursive,

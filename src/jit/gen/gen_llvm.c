@@ -5,6 +5,7 @@
  * values outnumber registers. Kernels that would take it long can be had sooner, in slower code:
  * without most of the optimiser, in short blocks, without register allocation across blocks.
  */
+#include "jit/gen/gen_apart.h"
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_recover.h"
 
@@ -102,15 +103,37 @@ static void machine_give(struct machine *m)
 
 /* ---- how much work LLVM is given */
 
-static struct gen_work work_of(const struct gen_unit *u)
+static uint64_t instrs_of(LLVMValueRef fn)
 {
-    struct gen_work work = {.ir_instrs = u->ir_instrs};
+    uint64_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            n++;
+    return n;
+}
+
+/* The best code has the body of what is apart in place of each call. */
+static uint64_t instrs_of_calls(struct gen_unit *u)
+{
+    uint64_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+        uint64_t calls = 0;
+        if (!LLVMGetFirstBasicBlock(f) || !gen_apart_is_inlined(u, f))
+            continue;
+        for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use))
+            calls++;
+        n += calls > 1 ? (calls - 1) * instrs_of(f) : 0;
+    }
+    return n;
+}
+
+static struct gen_work work_of(struct gen_unit *u)
+{
+    struct gen_work work = {.ir_instrs = u->ir_instrs, .llvm_instrs = instrs_of_calls(u)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             work.llvm_blocks++;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                work.llvm_instrs++;
-        }
+        work.llvm_instrs += instrs_of(f);
     }
     return work;
 }
@@ -195,7 +218,7 @@ static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool
     static const char all[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
                               "instcombine<no-verify-fixpoint>,simplifycfg,"
                               "loop-mssa(licm),early-cse)";
-    const char *passes = quick ? "function(sroa,early-cse)" : all;
+    const char *passes = quick ? "function(sroa,early-cse,simplifycfg)" : all;
     if (u->req->form == GEN_SIMPLE)
         return HD_OK;
     if (u->req->kernel->module->has_counts && !quick)
@@ -254,6 +277,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
+    if (status == HD_OK)
+        gen_places_of_calls(u);
     if (status == HD_OK && !quick && u->body.unrolled)
         status = gen_words_forward(u);
     if (status == HD_OK && !quick && u->req->form == GEN_FAST &&
@@ -271,6 +296,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (status == HD_OK && !quick)
         gen_sink_loads(u);
     if (status == HD_OK && quick) {
+        if (u->path != JIT_AVX512)
+            gen_mask_words(u);
+        gen_sink_pure(u);
         gen_split_blocks(u);
         status = verify(u, out);
     }

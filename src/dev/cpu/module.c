@@ -33,6 +33,7 @@ static enum hd_status module_init(struct cpu_module *module, const struct hal_pr
         memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
     HD_TRY(jit_module_create(program->name, program->key, &module->jit));
     jit_module_set_ptx(module->jit, program->ptx);
+    jit_module_set_alone(module->jit, cpu_device_of(module->base.device)->ncpus == 1);
     jit_module_set_strict(module->jit, module->base.device->client.refusal != NULL);
     return HD_OK;
 }

@@ -171,6 +171,9 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 
 #define BEST_US_PER_INSTR 20 /* of AVX-512 */
 
+/* With one CPU what quick code takes to make, half as long, is lost if the best is made as well. */
+#define ALONE_SOON_US 200000
+
 static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
 {
     return work->llvm_instrs * path_weight(u->req);
@@ -204,10 +207,15 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
     u->facts.quick = effort == GEN_QUICK || (effort != GEN_BEST && takes_long(u, work));
     if (!u->facts.quick)
         u->facts.quick = u->facts.many = may_be_for_many(u, work);
-    if (u->facts.quick)
-        u->facts.best_us =
-            (uint32_t)HD_MIN(weighed(u, work) * BEST_US_PER_INSTR, (uint64_t)UINT32_MAX);
-    return u->facts.quick;
+    if (!u->facts.quick)
+        return false;
+    uint64_t best_us = weighed(u, work) * BEST_US_PER_INSTR;
+    if (u->req->alone && effort != GEN_QUICK && best_us < ALONE_SOON_US) {
+        u->facts.quick = u->facts.many = false;
+        return false;
+    }
+    u->facts.best_us = (uint32_t)HD_MIN(best_us, (uint64_t)UINT32_MAX);
+    return true;
 }
 
 /* ---- LLVM's part */

@@ -2,7 +2,8 @@
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
-#   build.sh floor start                                                  what the machine could do; PTX of a file; likewise
+#   build.sh floor start native                                           what the machine could do; PTX of a file; launches of native kernels; likewise
+# HEDDLE_HOST_CPU=avx2 or generic compiles C for such a host as well.
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
 # to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of cuda/.
 set -u
@@ -14,6 +15,11 @@ CLANG=${CLANG:-clang-19}
 CLANGXX=${CLANGXX:-clang++-19}
 HEDDLE=${HEDDLE:-../build/tools/heddle/heddle}
 JOBS=${JOBS:-2}
+case ${HEDDLE_HOST_CPU:-} in
+avx2*) MARCH=x86-64-v3 ;;
+generic*) MARCH=x86-64-v2 ;;
+*) MARCH=native ;;
+esac
 PROGRAMS=${PROGRAMS:-cuda launch start}
 read -ra device_flags <<<"${DEVICE_FLAGS:-}"
 mkdir -p "$OUT"
@@ -58,7 +64,7 @@ build_ocl() {
 }
 
 build_omp() {
-    local flags=(-O3 -march=native -fopenmp -c)
+    local flags=(-O3 "-march=$MARCH" -fopenmp -Wno-psabi -c) # vectors are passed within a file only
     for f in kernels sgemm arrays layers; do
         quietly "$CLANG" "${flags[@]}" "omp/$f.c" -o "$OUT/${f}_base.o" &&
             quietly "$CLANG" "${flags[@]}" -mprefer-vector-width=512 -ffast-math "omp/$f.c" \
@@ -83,7 +89,7 @@ up_to_date() {
 # Each needs the PTX of its instructions: compile_tensor ARCH SOURCE MADE
 compile_tensor() {
     if have "$NVCC"; then
-        quietly "$NVCC" -gencode "arch=compute_$1,code=compute_$1" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native "$2" -o "$3"
+        quietly "$NVCC" -gencode "arch=compute_$1,code=compute_$1" -cudart shared "${nvcc_flags[@]}" -Xcompiler "-march=$MARCH" "$2" -o "$3"
     else
         quietly "$HEDDLE" cc -arch "sm_$1" "${heddle_flags[@]}" "$2" -o "$3"
     fi
@@ -104,11 +110,16 @@ build_tensor() {
 }
 
 build_floor() {
-    quietly "$CLANG" -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -fopenmp floor/floor.c -o "$OUT/floor"
+    quietly "$CLANG" -O3 "-march=$MARCH" -mprefer-vector-width=512 -ffp-contract=fast -fopenmp floor/floor.c -o "$OUT/floor"
 }
 
 build_start() {
     quietly "$CLANG" -O2 start/ptx.c -o "$OUT/ptx" -ldl
+}
+
+build_native() {
+    quietly "$CLANG" -O2 -I../include -I../include/cuda launch/native.c -o "$OUT/native" \
+        -L"$(dirname "$HEDDLE")/cuda/lib64" -lcuda
 }
 
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
@@ -124,6 +135,7 @@ build() {
     tensor) build_tensor ;;
     floor) build_floor ;;
     start) build_start ;;
+    native) build_native ;;
     *) echo "unknown target $1" >&2; return 1 ;;
     esac
 }

@@ -5,7 +5,7 @@ from .common import JUDGED, Table, judged, lines_of, median, missing, pin, progr
 from kernels import BENCH, run
 
 NAME, TITLE = "launch", "Launch latency, microseconds"
-BUILDS = ["ocl", "omp"]
+BUILDS = ["ocl", "omp", "native"]
 
 # Microseconds, one thread: the launch call alone, and launched and waited for.
 TARGETS = {"enqueue 1x32": 0.28, "sync 1x32": 0.36, "enqueue 64x256": 0.6, "sync 64x256": 0.9}
@@ -59,6 +59,22 @@ def fork_join(bench):
     return [f"libomp, 2 threads: fork-join, idle {row[2]} us: {row[3]} us" for row in rows if len(row) == 4]
 
 
+def native_table(bench, program):
+    """Of a kernel that does nothing, in bursts of one program: the kinds in turns, and the builds."""
+    builds = {name: setup for name, setup in (("was1", bench.setup.against), ("cuda1", bench.setup)) if setup}
+    times = {name: {} for name in builds}
+    for r in range(1 if bench.quick else bench.rounds):
+        for name, setup in builds.items():
+            progress(f"native kernels, round {r + 1}: {name}")
+            for what, ns, *_ in (line.split(",") for line in bench.run_cuda(program, [], 1, setup=setup)[1].splitlines()):
+                times[name].setdefault(what, []).append(float(ns))
+    values = {name: {what: median(ns) for what, ns in row.items()} for name, row in times.items()}
+    table = Table("Launches of a compiled and of native kernels, ns each in bursts of 64", ["kind", *values], values)
+    for what in values["cuda1"]:
+        table.add(what, *[row.get(what) for row in values.values()])
+    return table
+
+
 def progress_table(bench, program):
     progress("progress without calls")
     result = bench.run_cuda(program, ["-q"] if bench.quick else [], 2)
@@ -81,4 +97,5 @@ def measure(bench):
         return [missing(TITLE, f"bench/out/{bench.flavour}/launch or progress is not built")]
     table = latency_table(bench, program)
     table.notes += fork_join(bench)
-    return [table, progress_table(bench, waiting)]
+    native = bench.built("native")
+    return [table] + ([native_table(bench, native)] if native else []) + [progress_table(bench, waiting)]

@@ -70,7 +70,8 @@ def packages():
 
 
 def describe(setup):
-    host = {"CPU": cpu_model(), "CPUs": str(os.cpu_count()), "ISA": isa_level(), "caches": caches(), "memory": memory(),
+    seen = os.environ.get("HEDDLE_HOST_CPU")
+    host = {"CPU": cpu_model(), "CPUs": str(os.cpu_count()), "ISA": isa_level() + (f", used as a host with {seen}" if seen else ""), "caches": caches(), "memory": memory(),
             "governor": file_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             "kernel": platform.release(), "load": " ".join(f"{x:.1f}" for x in os.getloadavg())}
     host["virtual"] = "yes" if "hypervisor" in file_text("/proc/cpuinfo").split() else "no"

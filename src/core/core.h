@@ -600,18 +600,18 @@ struct core_function_info {
     uint64_t local_B;     /* per thread */
     uint32_t regs;        /* per thread, estimate */
     uint32_t max_threads; /* per CTA: .maxntid, else the device's limit */
-    uint64_t calls;       /* of the runtime: a set of ir/device_runtime.h */
 };
 
 struct core_function {
     struct core_object object;
     struct core_module *module;
     const struct core_entry *entry;
-    /* NULL until core_function_load(), which sets info before it. */
-    _Atomic(struct hal_kernel *) kernel;
-    struct core_function_info info;
-    const struct hal_native *native; /* what its device runs; NULL: code. As info */
-    /* Limit of dynamic shared memory, opt-in; CORE_DYNAMIC_DEFAULT until set or loaded. */
+    _Atomic(struct hal_kernel *) kernel; /* NULL until core_function_load() */
+    struct core_function_info info;      /* set by core_function_describe() */
+    _Atomic bool is_described;
+    uint64_t calls; /* of the runtime: a set of ir/device_runtime.h; set before `kernel` */
+    const struct hal_native *native; /* what its device runs; NULL: code. As calls */
+    /* Limit of dynamic shared memory, opt-in; CORE_DYNAMIC_DEFAULT until set or described. */
     _Atomic uint32_t max_dynamic_B;
     /* Programs set these while other threads launch. */
     _Atomic int carveout;
@@ -663,10 +663,22 @@ enum hd_status core_module_function_at(struct core_module *module, uint32_t posi
                                        struct core_function **out_function) HD_MUST_CHECK;
 /*
  * Compiles the function and gives it to the device, unless that was done: then it costs one load.
- * Must have succeeded before `kernel`, `info` or `max_dynamic_B` are looked at. HD_NOT_SUPPORTED,
+ * Must have succeeded before `kernel` is looked at; describes the function, too. HD_NOT_SUPPORTED,
  * HD_UNRESOLVED, HD_BAD_PTX, HD_NO_MEMORY.
  */
 enum hd_status core_function_load(struct core_function *function) HD_MUST_CHECK;
+/*
+ * Finds out what the function needs, `info` and `max_dynamic_B`, from its PTX, unless that was
+ * done. What looks as if it cannot be compiled, and native kernels, are loaded: the errors are
+ * those. A kernel that is described may fail to load all the same; once it has, this fails as well.
+ */
+enum hd_status core_function_describe(struct core_function *function) HD_MUST_CHECK;
+/* Of a block: what the PTX says, at most what the device takes. */
+uint32_t core_function_threads(const struct core_function *function);
+static inline bool core_function_is_described(const struct core_function *function)
+{
+    return atomic_load_explicit(&function->is_described, memory_order_acquire);
+}
 /*
  * The kernel in another form than the plain one, made when it is first asked for, and its code.
  * They live as long as the module, whose variables all forms share.

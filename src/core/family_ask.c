@@ -69,7 +69,7 @@ const struct core_entry *core_family_entry(const struct core_family_call *call, 
     return core_image_find_index(call->module->image, index);
 }
 
-/* With a reference; NULL: there is none, or it cannot be compiled. */
+/* With a reference, described; NULL: there is none, or it cannot be compiled. */
 static struct core_function *function_of(const struct core_family_call *call, uint64_t func)
 {
     const struct core_entry *entry = core_family_entry(call, func);
@@ -77,7 +77,7 @@ static struct core_function *function_of(const struct core_family_call *call, ui
 
     if (!entry || core_module_function_at(call->module, entry->position, &function) != HD_OK)
         return NULL;
-    if (core_function_load(function) == HD_OK)
+    if (core_function_describe(function) == HD_OK)
         return function;
     core_function_unref(function);
     return NULL;

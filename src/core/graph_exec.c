@@ -384,11 +384,11 @@ static enum hd_status node_of(const struct core_exec *exec, const struct core_no
 bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
                             bool asks)
 {
-    uint64_t more = to->function->info.calls & ~from->function->info.calls;
+    uint64_t more = to->function->calls & ~from->function->calls;
 
-    if (more & IR_RUNTIME_WORK && !(from->function->info.calls & IR_RUNTIME_WORK))
+    if (more & IR_RUNTIME_WORK && !(from->function->calls & IR_RUNTIME_WORK))
         return false;
-    if (more & IR_RUNTIME_UPDATES && !(from->function->info.calls & IR_RUNTIME_UPDATES))
+    if (more & IR_RUNTIME_UPDATES && !(from->function->calls & IR_RUNTIME_UPDATES))
         return false;
     return asks || !(more & IR_RUNTIME_BIT(IR_RUNTIME_GraphLaunch));
 }

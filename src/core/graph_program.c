@@ -79,7 +79,7 @@ static bool kernel_add(struct core_program *program, const struct core_node *own
     kernel = core_kernel_choose(node->function, &p.dispatch);
     p.dispatch.params_B = params_B;
     program->ngrids++;
-    program->asks |= (node->function->info.calls & IR_RUNTIME_GRAPHS) != 0;
+    program->asks |= (node->function->calls & IR_RUNTIME_GRAPHS) != 0;
     if (node->device_node)
         core_device_node_set(node->device_node, &p.dispatch, node->block, !owner->is_disabled);
     program->is_updatable |= node->device_node != NULL;

@@ -22,8 +22,7 @@ bool core_upload_is_work(const struct core_body *body)
 {
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        return !body->kernel.function->native &&
-               !(body->kernel.function->info.calls & IR_RUNTIME_WORK);
+        return !body->kernel.function->native && !(body->kernel.function->calls & IR_RUNTIME_WORK);
     case CORE_NODE_COPY:
         return !body->copy.copy.names_array && is_reachable(body->copy.copy.src) &&
                is_reachable(body->copy.copy.dst);

@@ -79,6 +79,7 @@ static void entry_fill(struct core_image *image, const struct ir_func *func)
     if (func->maxntid[0])
         entry->max_threads = (uint64_t)func->maxntid[0] * HD_MAX(func->maxntid[1], 1u) *
                              HD_MAX(func->maxntid[2], 1u);
+    entry->max_regs = func->maxnreg;
     memcpy(entry->cluster, func->reqnctapercluster, sizeof(entry->cluster));
     entry->explicit_cluster = func->explicitcluster;
     entry->blocks_are_clusters = func->blocksareclusters;
@@ -376,6 +377,12 @@ const struct ir_module *core_image_decls(const struct core_image *image)
 
 /* ---- code */
 
+enum hd_status core_image_sizes(const struct core_image *image, const struct core_entry *entry,
+                                struct compile_sizes *out_sizes)
+{
+    return compile_kernel_sizes(image->program, entry->index, out_sizes);
+}
+
 /* The first error stays, but for lack of memory, which may pass. */
 static void code_settle_locked(struct core_image *image, const struct core_entry *entry,
                                struct entry_code *code, struct ir_module *ir, enum hd_status status)
@@ -394,15 +401,34 @@ static void code_settle_locked(struct core_image *image, const struct core_entry
     pthread_cond_broadcast(&image->changed);
 }
 
+static struct entry_code *code_of(const struct core_image *image, const struct core_entry *entry,
+                                  const struct core_device *device)
+{
+    assert(core_image_entry(image, entry->position) == entry);
+    return &image->codes[device->target * image->nentries + entry->position];
+}
+
+enum hd_status core_image_code_error(struct core_image *image, const struct core_entry *entry,
+                                     const struct core_device *device)
+{
+    const struct entry_code *code = code_of(image, entry, device);
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&image->lock);
+    if (code->state == CODE_FAILED)
+        status = hd_error(code->status, "%s", code->why);
+    hd_lock_release(&image->lock);
+    return status;
+}
+
 enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
                                const struct core_device *device, const struct ir_module **out_code)
 {
     struct hd_compile_note note = {.name = entry->name, .form = "ir"};
-    struct entry_code *code = &image->codes[device->target * image->nentries + entry->position];
+    struct entry_code *code = code_of(image, entry, device);
     struct ir_module *ir = NULL;
     enum hd_status status;
 
-    assert(core_image_entry(image, entry->position) == entry);
     hd_lock_acquire(&image->lock);
     while (code->state == CODE_BUSY)
         hd_lock_wait(&image->lock, &image->changed);

@@ -36,6 +36,7 @@ struct core_entry {
     uint32_t params_B;
     uint32_t reqntid[3];      /* required block; 0 = any */
     uint64_t max_threads;     /* of a block, by the kernel's launch bounds; 0 = not given */
+    uint32_t max_regs;        /* of a thread; 0 = not given */
     uint32_t cluster[3];      /* required cluster; 0 = none */
     bool explicit_cluster;    /* launches must say their cluster size */
     bool blocks_are_clusters; /* grids count clusters */
@@ -101,6 +102,10 @@ void core_image_code_key(const struct core_image *image, const struct core_devic
 const char *core_image_ptx(const struct core_image *image);
 /* Declarations of functions and variables, the latter with their initial images. */
 const struct ir_module *core_image_decls(const struct core_image *image);
+/* What the entry needs, without making its code. HD_BAD_PTX, HD_NO_MEMORY. */
+struct compile_sizes;
+enum hd_status core_image_sizes(const struct core_image *image, const struct core_entry *entry,
+                                struct compile_sizes *out_sizes) HD_MUST_CHECK;
 /*
  * The entry's code for devices of the same kind as `device`; waits while another thread makes it.
  * The first error is the answer for good, lack of memory excepted.
@@ -108,5 +113,9 @@ const struct ir_module *core_image_decls(const struct core_image *image);
 enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
                                const struct core_device *device, const struct ir_module **out_code)
     HD_MUST_CHECK;
+
+/* Why core_image_code() failed, if it did: HD_OK when nobody asked for the code yet. */
+enum hd_status core_image_code_error(struct core_image *image, const struct core_entry *entry,
+                                     const struct core_device *device) HD_MUST_CHECK;
 
 #endif

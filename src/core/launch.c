@@ -286,7 +286,7 @@ static int warps_threads(int threads)
 
 int core_occupancy(const struct core_function *f, int threads, uint64_t dynamic_smem_B)
 {
-    assert(core_function_is_loaded(f));
+    assert(core_function_is_described(f));
     int per_sm = attribute(f, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     uint64_t smem_sm = (uint64_t)attribute(f, CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     uint64_t reserved = (uint64_t)attribute(f, CORE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);

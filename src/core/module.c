@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "compile.h"
 #include "core/core.h"
 #include "core/debug.h"
 #include "core/tap.h"
@@ -434,44 +435,70 @@ enum hd_status core_module_function(struct core_module *module, const char *name
     return core_module_function_at(module, entry->position, out_function);
 }
 
+uint32_t core_function_threads(const struct core_function *function)
+{
+    const struct core_device *device = function->module->ctx->device;
+    uint64_t limit = (uint64_t)device->attributes[CORE_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
+    const uint32_t *req = function->entry->reqntid;
+    uint64_t threads = req[0] ? (uint64_t)req[0] * HD_MAX(req[1], 1u) * HD_MAX(req[2], 1u)
+                              : function->entry->max_threads;
+
+    return (uint32_t)(threads ? HD_MIN(threads, limit) : limit);
+}
+
+static void function_describe_locked(struct core_function *function,
+                                     const struct core_function_info *info)
+{
+    uint32_t want = CORE_DYNAMIC_DEFAULT, fits = 0;
+
+    assert(hd_lock_held(&function->module->lock));
+    if (core_function_is_described(function))
+        return;
+    function->info = *info;
+    if (info->shared_B < STATIC_SMEM_MAX_B)
+        fits = (uint32_t)(STATIC_SMEM_MAX_B - info->shared_B);
+    atomic_compare_exchange_strong(&function->max_dynamic_B, &want, fits);
+    atomic_store_explicit(&function->is_described, true, memory_order_release);
+}
+
 /* `kernel` is written last: whoever sees it sees the rest. `code`: NULL of a native kernel. */
 static enum hd_status function_load_locked(struct core_function *function,
-                                           const struct ir_module *code)
+                                           const struct ir_module *code,
+                                           struct core_function_info info)
 {
     struct core_module *module = function->module;
     const struct hal_device_ops *ops = module->ctx->device->hal->ops;
     const struct core_entry *entry = function->entry;
-    uint32_t want = CORE_DYNAMIC_DEFAULT, fits = 0;
-    struct hal_kernel_info info;
+    struct hal_kernel_info native;
     struct hal_kernel *kernel;
 
     assert(hd_lock_held(&module->lock));
-    if (code)
+    if (code) {
         HD_TRY(ops->kernel_get(module->hal, entry->index, code, &kernel));
-    else
+    } else {
         HD_TRY(ops->native_get(module->hal, entry->index, entry->native, &kernel));
-    HD_TRY(ops->kernel_info(kernel, &info));
+        HD_TRY(ops->kernel_info(kernel, &native));
+        info = (struct core_function_info){.shared_B = native.shared_B,
+                                           .local_B = native.local_B,
+                                           .regs = native.regs,
+                                           .max_threads = native.max_threads};
+    }
     function->native = code ? NULL : entry->native;
-    function->info = (struct core_function_info){.shared_B = info.shared_B,
-                                                 .local_B = info.local_B,
-                                                 .regs = info.regs,
-                                                 .max_threads = info.max_threads,
-                                                 .calls = code ? ir_module_runtime_calls(code) : 0};
-    if (function->info.shared_B < STATIC_SMEM_MAX_B)
-        fits = (uint32_t)(STATIC_SMEM_MAX_B - function->info.shared_B);
-    atomic_compare_exchange_strong(&function->max_dynamic_B, &want, fits);
+    function->calls = code ? ir_module_runtime_calls(code) : 0;
+    function_describe_locked(function, &info);
     atomic_store_explicit(&function->kernel, kernel, memory_order_release);
     return HD_OK;
 }
 
-static enum hd_status function_load_as(struct core_function *function, const struct ir_module *code)
+static enum hd_status function_load_as(struct core_function *function, const struct ir_module *code,
+                                       const struct core_function_info *info)
 {
     struct core_module *module = function->module;
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&module->lock);
     if (!core_function_is_loaded(function))
-        status = function_load_locked(function, code);
+        status = function_load_locked(function, code, *info);
     hd_lock_release(&module->lock);
     return status;
 }
@@ -484,9 +511,24 @@ static enum hd_status refuse_native(const struct core_function *f)
                     f->entry->name, f->module->ctx->device->hal->info.name);
 }
 
+static enum hd_status sizes_get(const struct core_function *function,
+                                struct core_function_info *out_info, bool *out_doubtful)
+{
+    struct compile_sizes sizes;
+
+    HD_TRY(core_image_sizes(function->module->image, function->entry, &sizes));
+    *out_info = (struct core_function_info){.shared_B = sizes.shared_B,
+                                            .local_B = sizes.local_B,
+                                            .regs = hal_regs_estimate(function->entry->max_regs),
+                                            .max_threads = core_function_threads(function)};
+    *out_doubtful = sizes.is_doubtful;
+    return HD_OK;
+}
+
 enum hd_status core_function_load(struct core_function *function)
 {
     const struct core_entry *entry = function->entry;
+    struct core_function_info info = {0};
     const struct ir_module *code;
     enum hd_status status;
 
@@ -495,14 +537,39 @@ enum hd_status core_function_load(struct core_function *function)
     if (entry->native) {
         bool can = function->module->ctx->device->hal->ops->native_get;
 
-        status = can ? function_load_as(function, NULL) : HD_NOT_SUPPORTED;
+        status = can ? function_load_as(function, NULL, &info) : HD_NOT_SUPPORTED;
         if (status != HD_NOT_SUPPORTED)
             return status;
         if (entry->is_only_native)
             return refuse_native(function);
     }
     HD_TRY(core_image_code(function->module->image, entry, function->module->ctx->device, &code));
-    return function_load_as(function, code);
+    if (!core_function_is_described(function))
+        HD_TRY(sizes_get(function, &info, &(bool){false}));
+    return function_load_as(function, code, &info);
+}
+
+enum hd_status core_function_describe(struct core_function *function)
+{
+    const struct core_device *device = function->module->ctx->device;
+    const struct core_entry *entry = function->entry;
+    struct core_function_info info;
+    bool is_doubtful;
+
+    if (HD_LIKELY(core_function_is_loaded(function)))
+        return HD_OK;
+    if (entry->is_only_native || (entry->native && device->hal->ops->native_get))
+        return core_function_load(function);
+    HD_TRY(core_image_code_error(function->module->image, entry, device));
+    if (core_function_is_described(function))
+        return HD_OK;
+    HD_TRY(sizes_get(function, &info, &is_doubtful));
+    if (is_doubtful)
+        return core_function_load(function);
+    hd_lock_acquire(&function->module->lock);
+    function_describe_locked(function, &info);
+    hd_lock_release(&function->module->lock);
+    return HD_OK;
 }
 
 static enum hd_status form_load_locked(struct core_module *module, const struct core_image *image,

@@ -300,6 +300,14 @@ static inline struct hal_kernel *hal_kernel_instead(struct hal_kernel *kernel)
     return atomic_load_explicit(&kernel->instead, memory_order_acquire);
 }
 
+/* Registers of a thread: nobody allocates any, but programs compute with their number. */
+#define HAL_REGS_ESTIMATE 32u
+
+static inline uint32_t hal_regs_estimate(uint32_t maxnreg)
+{
+    return maxnreg ? HD_MIN(maxnreg, HAL_REGS_ESTIMATE) : HAL_REGS_ESTIMATE;
+}
+
 struct hal_kernel_info {
     uint64_t shared_B;         /* static shared memory */
     uint64_t dynamic_offset_B; /* where dynamic shared memory begins */

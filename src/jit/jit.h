@@ -248,6 +248,8 @@ void jit_module_destroy(struct jit_module *jit);
 /* The program's text, for reports (report.h); it must outlive `jit`. Before any kernel is asked
  * for. */
 void jit_module_set_ptx(struct jit_module *jit, const char *ptx);
+/* The process has one CPU, which compiling takes from kernels. Before any kernel is asked for. */
+void jit_module_set_alone(struct jit_module *jit, bool alone);
 /* Code that checks what it touches, services->check. Before any kernel is asked for. */
 void jit_module_set_strict(struct jit_module *jit, bool strict);
 /*

@@ -76,6 +76,7 @@ enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
     else
         memcpy(&build->code.run, &entry, sizeof(entry));
     build->quick = facts->quick;
+    build->best_us = facts->best_us;
     assert(build->code.frame_B % 64 == 0 && !build->code.run != !build->code.run_cta);
     return HD_OK;
 }
@@ -133,6 +134,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .features = job->features,
         .skip = passes_to_skip(),
         .strict = job->strict,
+        .alone = job->alone,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
         .jam = hd_fault(HD_FAULT_JIT_SINGLY),
         .halves = hd_fault(HD_FAULT_JIT_WHOLE),

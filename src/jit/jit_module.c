@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -35,6 +36,9 @@
 #define QUICK_LAUNCHES       4u
 #define QUICK_LAUNCHES_LOOPS 2u
 
+/* See waits_for_best_locked(). */
+#define WAIT_FOR_BEST_PART 4
+
 /* A cache entry: this, then why it is in that form, then the object. */
 struct entry_head {
     struct gen_facts facts;
@@ -53,6 +57,7 @@ struct jit_variant {
     struct jit_build *build;        /* the best so far, then older ones; NULL = none yet */
     jit_slot *slots[VARIANT_SLOTS]; /* where launches look; NULL = nobody does */
     uint32_t launches;              /* of quick code */
+    uint64_t quick_since_ns;        /* of the process's CPU time: quick code is there */
     bool is_best;                   /* better code than the build could not be made */
     struct jit_variant *next;
 };
@@ -62,6 +67,7 @@ struct jit_module {
     struct obj_cache_key key; /* of the module's content */
     bool cacheable;
     bool strict;
+    bool alone; /* jit_module_set_alone() */
     enum jit_path path;
     const char *ptx;     /* NULL = not known */
     struct hd_lock lock; /* variants and what is in them */
@@ -104,6 +110,12 @@ void jit_module_set_strict(struct jit_module *jit, bool strict)
 {
     assert(!jit->variants);
     jit->strict = strict;
+}
+
+void jit_module_set_alone(struct jit_module *jit, bool alone)
+{
+    assert(!jit->variants);
+    jit->alone = alone;
 }
 
 void jit_module_destroy(struct jit_module *jit)
@@ -295,7 +307,8 @@ static struct jit_variant *variant_find_locked(struct jit_module *jit, const str
                               .form = kernel->module->has_notes ? JIT_INTERP : JIT_FAST,
                               .last = JIT_INTERP,
                               .ptx = jit->ptx,
-                              .strict = jit->strict};
+                              .strict = jit->strict,
+                              .alone = jit->alone};
     v->next = jit->variants;
     jit->variants = v;
     return v;
@@ -331,6 +344,7 @@ static void variant_finish(struct jit_variant *v, struct jit_build *build, enum 
     hd_lock_acquire(&jit->lock);
     if (build) {
         build->code.quick = build->quick ? v : NULL;
+        v->quick_since_ns = hd_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         build_add_locked(v, build);
     }
     v->is_best = v->build && is_final(status);
@@ -540,6 +554,23 @@ static uint32_t quick_launches(const struct jit_variant *v)
     return v->build->code.min_turns ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
 }
 
+/*
+ * With one CPU the best code takes twice as long to make while quick code runs, which is several
+ * times slower. Once the program has run for a part of what it takes, more launches are likely, and
+ * the next one waits.
+ */
+static bool waits_for_best_locked(const struct jit_variant *v)
+{
+    const struct jit_build *build = v->build;
+    uint64_t ran_ns;
+
+    assert(hd_lock_held(&v->jit->lock));
+    if (!v->jit->alone || !v->making || !build->quick || !jit_background_usable())
+        return false;
+    ran_ns = hd_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - v->quick_since_ns;
+    return ran_ns > build->best_us * UINT64_C(1000) / WAIT_FOR_BEST_PART;
+}
+
 /* With the module's lock held, which is released meanwhile: until the variant serves the launch. */
 static enum hd_status variant_want_locked(struct jit_variant *v, struct jit_size size,
                                           bool has_slot)
@@ -560,6 +591,8 @@ static enum hd_status variant_want_locked(struct jit_variant *v, struct jit_size
     }
     if (v->build->code.quick && ++v->launches >= quick_launches(v) && codegen_open_locked(jit))
         improve_locked(v);
+    while (waits_for_best_locked(v))
+        hd_lock_wait(&jit->lock, &jit->changed);
     return HD_OK;
 }
 

@@ -71,6 +71,7 @@ struct jit_build {
     struct jit_image image;    /* empty when interpreted */
     struct gen_result result;  /* its object is kept until jit_build_strip() */
     bool quick;                /* generated, and better could be */
+    uint32_t best_us;          /* about how long LLVM takes for that */
     bool lasting;              /* the same would come out next time: worth caching */
     char reason[JIT_REASON_B]; /* why it is not in the form that was asked for; "" = it is */
     struct jit_build *next;
@@ -92,6 +93,7 @@ struct jit_job {
     enum gen_effort effort;
     const char *ptx; /* that the kernel came from, for reports; NULL = not known */
     bool strict;     /* gen_request.strict */
+    bool alone;      /* gen_request.alone */
 };
 
 /* What the code generator is asked for. */

@@ -461,6 +461,7 @@ void lower_program_destroy(struct lower_program *p)
     if (!p)
         return;
     ir_module_destroy(p->decls);
+    lower_reaches_destroy(p);
     hd_map_fini(&p->vars);
     hd_map_fini(&p->funcs);
     hd_map_fini(&p->definitions);

@@ -28,11 +28,12 @@ struct lower_program {
     struct hd_map definitions; /* u64 key struct ir_var* in decls -> its struct ptx_var* */
     HD_VEC(struct lower_body) bodies;
     struct hd_lock lock;
-    bool ptx_lines;   /* lower_program_keep_ptx_lines() */
-    bool notes;       /* lower_program_keep_notes() */
-    bool counts;      /* lower_program_keep_counts() */
-    bool asyncs;      /* lower_program_keep_asyncs() */
-    bool taken_known; /* address_taken of all declarations is complete */
+    bool ptx_lines;               /* lower_program_keep_ptx_lines() */
+    bool notes;                   /* lower_program_keep_notes() */
+    bool counts;                  /* lower_program_keep_counts() */
+    bool asyncs;                  /* lower_program_keep_asyncs() */
+    bool taken_known;             /* address_taken of all declarations is complete */
+    struct lower_reach **reaches; /* by function number; NULL: not scanned yet (lower_sizes.c) */
 };
 
 /* One module in the making; module->arena.failed when memory ran out. */
@@ -256,6 +257,13 @@ static inline struct ir_value *lower_op3(struct lower_fn *f, enum ir_op op, enum
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why);
 /* The same for what no operands would make supported. */
 void lower_fail_form(struct lower_fn *f, const char *why);
+
+/* lower_program.c: marks in the declarations whose address is taken, by a look into every body
+ * once, when the first kernel that calls through a pointer asks. */
+enum hd_status lower_find_taken(struct lower_program *program);
+
+/* lower_sizes.c */
+void lower_reaches_destroy(struct lower_program *program);
 
 /* lower_names.c: of the function that a line was inlined from. */
 const char *lower_inlined_name(struct lower_fn *f, const struct ptx_loc *loc);

@@ -242,8 +242,7 @@ static enum hd_status read_all(const struct lower_program *p)
     return HD_OK;
 }
 
-/* Looks into every body once, when the first kernel that calls through a pointer asks. */
-static enum hd_status find_taken(struct lower_program *p)
+enum hd_status lower_find_taken(struct lower_program *p)
 {
     HD_TRY(read_all(p));
     hd_lock_acquire(&p->lock);
@@ -272,7 +271,7 @@ static bool called_like(const struct lower_job *job, const struct ir_proto *prot
 /* Whatever may be behind the pointers: functions of a signature that is called. */
 static enum hd_status indirect_enter(struct lower_job *job)
 {
-    HD_TRY(find_taken(job->program));
+    HD_TRY(lower_find_taken(job->program));
     ir_foreach_func(decl, job->program->decls) {
         if (!decl->address_taken || decl->is_kernel ||
             !lower_program_has_body(job->program, decl->index) || !called_like(job, &decl->proto))
@@ -346,7 +345,7 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
     for (const struct ir_var *v = program->decls->vars; status == HD_OK && v; v = v->next)
         var_enter(&job, v);
     if (status == HD_OK)
-        status = find_taken(program);
+        status = lower_find_taken(program);
     if (status == HD_OK) {
         ir_foreach_func(decl, program->decls)
             func_enter(&job, decl);

@@ -136,6 +136,15 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
     out_key[0] ^= (uint8_t)target;
 }
 
+enum hd_status compile_kernel_sizes(struct compile_program *program, uint32_t index,
+                                    struct compile_sizes *out_sizes)
+{
+    const struct ir_func *decl = ir_module_func_at(program->ir, index);
+
+    *out_sizes = (struct compile_sizes){.is_doubtful = !strcmp(decl->name, "unsupported")};
+    return HD_OK;
+}
+
 /* A kernel called `unsupported` stands for one whose body we cannot compile. */
 enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
                               enum opt_target target, struct ir_module **out_module)

@@ -47,6 +47,11 @@ void jit_module_set_ptx(struct jit_module *jit, const char *ptx)
     (void)jit, (void)ptx;
 }
 
+void jit_module_set_alone(struct jit_module *jit, bool alone)
+{
+    (void)jit, (void)alone;
+}
+
 void jit_module_set_strict(struct jit_module *jit, bool strict)
 {
     (void)jit, (void)strict;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/str.h"
 #include "compile.h"
@@ -16,13 +17,14 @@
 #define NKERNELS 3
 #define LOOPS    0 /* kernels: small with a loop, small without, large without */
 #define STRAIGHT 1
+#define HUGE     NKERNELS /* and one that takes even longer */
 /* Launches that may start interpreted, that may not, and that have many CTAs as well. */
 #define SMALL ((struct jit_size){.threads = 64})
 #define LARGE ((struct jit_size){.threads = 1u << 20})
 #define MANY  ((struct jit_size){.threads = 1u << 20, .turns = 1000})
 
 static struct ir_module *program;
-static const struct ir_func *kernels[NKERNELS];
+static const struct ir_func *kernels[NKERNELS + 1];
 
 static bool program_make(void)
 {
@@ -31,14 +33,14 @@ static bool program_make(void)
 
     hd_buf_init(&text);
     hd_buf_puts(&text, ".version 8.0\n.target sm_80\n.address_size 64\n");
-    for (int k = 0; k < NKERNELS; k++) {
+    for (int k = 0; k <= HUGE; k++) {
         hd_buf_printf(&text,
                       ".visible .entry k%d(.param .u64 p) { .reg .b64 %%d<2>; .reg .b32 %%r<5>; "
                       ".reg .pred %%p;\n"
                       "ld.param.u64 %%d1, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%ctaid.x;\n"
                       "mov.u32 %%r2, %%warpid;\n",
                       k);
-        for (int i = 0; i < (k == NKERNELS - 1 ? 1100 : 3 + k); i++)
+        for (int i = 0; i < (k == HUGE ? 1900 : k == NKERNELS - 1 ? 1100 : 3 + k); i++)
             hd_buf_printf(&text,
                           "mad.lo.u32 %%r%d, %%r%d, %d, %%r%d; xor.b32 %%r%d, %%r%d, %%r2;\n",
                           i % 2, (i + 1) % 2, i * 7919 % 4093 + 3, i % 2, i % 2, i % 2);
@@ -50,7 +52,7 @@ static bool program_make(void)
     unit.len = text.len;
     bool fine = !text.failed && compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &program) == HD_OK;
     hd_buf_fini(&text);
-    for (int k = 0; fine && k < NKERNELS; k++) {
+    for (int k = 0; fine && k <= HUGE; k++) {
         char name[8];
         snprintf(name, sizeof(name), "k%d", k);
         kernels[k] = ir_module_find_func(program, name);
@@ -220,6 +222,45 @@ static void test_many(void)
     jit_module_destroy(jit);
 }
 
+/* With one CPU: the best at once where that does not take long, also of what is quick elsewhere. */
+static void test_alone(void)
+{
+    struct jit_module *jit = module_make();
+    jit_slot slot = NULL;
+
+    jit_module_set_alone(jit, true);
+    ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, MANY, &slot) == HD_OK &&
+           !atomic_load(&slot)->quick,
+       "with one CPU many CTAs start in the best code");
+    jit_module_destroy(jit);
+}
+
+static uint64_t spent_ns(void)
+{
+    return hd_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* ... and of what does, a launch waits for it once the program has run for a part of that. */
+static void test_alone_long(void)
+{
+    struct jit_module *jit = module_make();
+    uint64_t quick_ns = spent_ns();
+    jit_slot slot = NULL;
+
+    jit_module_set_alone(jit, true);
+    ok(jit_kernel_start(jit, kernels[HUGE], JIT_CLASS_1D, LARGE, &slot) == HD_OK &&
+           atomic_load(&slot)->quick,
+       "what takes long starts in quick code");
+    quick_ns = spent_ns() - quick_ns;
+    jit_code_improve(atomic_load(&slot));
+    for (uint64_t from_ns = spent_ns(); spent_ns() - from_ns < 2 * quick_ns;)
+        ;
+    ok(jit_kernel_start(jit, kernels[HUGE], JIT_CLASS_1D, LARGE, &slot) == HD_OK &&
+           !atomic_load(&slot)->quick,
+       "a later launch waits for the best");
+    jit_module_destroy(jit);
+}
+
 /* Who needs better code than there is does not wait until it is the turn of its task. */
 static void test_overtake(void)
 {
@@ -339,6 +380,8 @@ int main(void)
     test_improve();
     test_many();
     test_overtake();
+    test_alone();
+    test_alone_long();
     test_quick_only();
     test_classes();
     test_start_threads();

@@ -178,11 +178,11 @@ CUresult drv_function(struct core_context *ctx, const void *handle,
             return function_result_;                                                               \
     } while (0)
 
-/* The same, compiled and known to the device: its properties can be asked for. */
-#define API_LOADED_FUNCTION(ctx, function, handle)                                                 \
+/* The same, with its properties. */
+#define API_DESCRIBED_FUNCTION(ctx, function, handle)                                              \
     API_FUNCTION(ctx, function, handle);                                                           \
     do {                                                                                           \
-        enum hd_status loaded_status_ = core_function_load(function);                              \
+        enum hd_status loaded_status_ = core_function_describe(function);                          \
         if (HD_UNLIKELY(loaded_status_ != HD_OK))                                                  \
             return drv_result(loaded_status_);                                                     \
     } while (0)
@@ -215,7 +215,7 @@ CUresult drv_launch_extra(void **extra, struct core_launch *launch);
 CUresult drv_launch_attribute(const CUlaunchAttribute *attribute, struct core_launch *launch);
 
 /* Attributes of functions and kernels (function.c). */
-/* Loads a function and hands it out; takes the caller's reference. */
+/* Describes a function and hands it out; takes the caller's reference. */
 CUresult drv_function_give(struct core_function *function, CUfunction *out_func);
 CUresult drv_function_attribute(struct core_function *f, int attribute, int *out_value);
 CUresult drv_function_attribute_set(struct core_function *f, int attribute, int value);

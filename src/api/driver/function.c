@@ -25,36 +25,17 @@ CUresult drv_function(struct core_context *ctx, const void *handle,
 
 CUresult drv_function_give(struct core_function *function, CUfunction *out_func)
 {
-    enum hd_status status = core_function_load(function);
+    enum hd_status status = core_function_describe(function);
 
-    assert(out_func && (status != HD_OK || core_function_is_loaded(function)));
+    assert(out_func && (status != HD_OK || core_function_is_described(function)));
     if (status == HD_OK)
         *out_func = core_function_handle(function);
     core_function_unref(function);
     return drv_code_result("kernel", status);
 }
 
-/* Threads of a block by the kernel's directives; 0: they do not say. */
-static uint64_t bound_of(const struct core_entry *entry)
-{
-    const uint32_t *req = entry->reqntid;
-
-    return req[0] ? (uint64_t)req[0] * HD_MAX(req[1], 1u) * HD_MAX(req[2], 1u) : entry->max_threads;
-}
-
-static int max_threads(const struct core_function *f)
-{
-    int limit = 0;
-
-    if (core_function_is_loaded(f))
-        return (int)f->info.max_threads;
-    (void)!core_device_attribute(f->module->ctx->device, CORE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                 &limit);
-    return (int)HD_MIN(bound_of(f->entry), (uint64_t)limit);
-}
-
-/* Is it known only when the kernel has been compiled? The rest its declaration says. */
-static bool needs_code(const struct core_function *f, int attribute)
+/* Is it to be found in the kernel's body? The rest its declaration says. */
+static bool needs_body(const struct core_function *f, int attribute)
 {
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
@@ -62,7 +43,7 @@ static bool needs_code(const struct core_function *f, int attribute)
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         return true;
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        return f->entry->native || !bound_of(f->entry);
+        return f->entry->native || (!f->entry->reqntid[0] && !f->entry->max_threads);
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         return f->max_dynamic_B == CORE_DYNAMIC_DEFAULT;
     default:
@@ -72,13 +53,13 @@ static bool needs_code(const struct core_function *f, int attribute)
 
 CUresult drv_function_attribute(struct core_function *f, int attribute, int *out_value)
 {
-    enum hd_status status = needs_code(f, attribute) ? core_function_load(f) : HD_OK;
+    enum hd_status status = needs_body(f, attribute) ? core_function_describe(f) : HD_OK;
 
     if (status != HD_OK)
         return drv_result(status);
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *out_value = max_threads(f);
+        *out_value = (int)(f->entry->native ? f->info.max_threads : core_function_threads(f));
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
         *out_value = (int)f->info.shared_B;
@@ -132,7 +113,7 @@ CUresult drv_function_attribute(struct core_function *f, int attribute, int *out
 static CUresult set_dynamic_smem(struct core_function *f, int value)
 {
     int optin = 0;
-    enum hd_status status = core_function_load(f);
+    enum hd_status status = core_function_describe(f);
 
     if (status != HD_OK)
         return drv_result(status);
@@ -273,7 +254,7 @@ CUresult drv_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction func)
     API_CHECK(state);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    *state = core_function_is_loaded(function);
+    *state = core_function_is_described(function);
     return CUDA_SUCCESS;
 }
 

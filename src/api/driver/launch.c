@@ -325,7 +325,7 @@ CUresult drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, C
     API_CHECK(block_size > 0);
     API_CHECK(!(flags & ~1u));
     API_CONTEXT(ctx);
-    API_LOADED_FUNCTION(ctx, function, func);
+    API_DESCRIBED_FUNCTION(ctx, function, func);
     *blocks = core_occupancy(function, block_size, smem_B);
     return CUDA_SUCCESS;
 }
@@ -356,7 +356,7 @@ CUresult drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block
     API_CHECK(min_grid && block_size);
     API_CHECK(!(flags & ~1u));
     API_CONTEXT(ctx);
-    API_LOADED_FUNCTION(ctx, function, func);
+    API_DESCRIBED_FUNCTION(ctx, function, func);
     max = (int)function->info.max_threads;
     if (limit > 0 && limit < max)
         max = limit;
@@ -388,7 +388,7 @@ CUresult drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *smem_B, CUfunction 
     API_CALL(cuOccupancyAvailableDynamicSMemPerBlock);
     API_CHECK(smem_B && blocks > 0 && block_size > 0);
     API_CONTEXT(ctx);
-    API_LOADED_FUNCTION(ctx, function, func);
+    API_DESCRIBED_FUNCTION(ctx, function, func);
     *smem_B = core_occupancy_smem(function, blocks, block_size);
     return CUDA_SUCCESS;
 }
@@ -429,7 +429,7 @@ CUresult drv_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func,
     API_CHECK(clusters && config && (!config->numAttrs || config->attrs));
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, config->hStream);
-    API_LOADED_FUNCTION(ctx, function, func);
+    API_DESCRIBED_FUNCTION(ctx, function, func);
     result = launch_decode(config, &ex);
     if (result == CUDA_SUCCESS)
         result = cluster_size(function, &ex, &ctas);
@@ -450,7 +450,7 @@ CUresult drv_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func,
     API_CHECK(size && config && (!config->numAttrs || config->attrs));
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, config->hStream);
-    API_LOADED_FUNCTION(ctx, function, func);
+    API_DESCRIBED_FUNCTION(ctx, function, func);
     result = launch_decode(config, &ex);
     if (result != CUDA_SUCCESS)
         return result;

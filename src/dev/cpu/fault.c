@@ -43,7 +43,7 @@ void cpu_guard_blame(enum hd_status status, uint64_t address, const struct cpu_b
     guard.status = status;
     guard.address = address;
     guard.blame = *blame;
-    guard.pc = 0;
+    guard.pc = guard.caller = 0;
     guard.signal = 0;
     _longjmp(guard.env, 1);
 }
@@ -73,6 +73,11 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 static uintptr_t program_counter(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
+static uintptr_t frame_pointer(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
 }
 
 static void go_on_at_resume(ucontext_t *context)
@@ -114,6 +119,11 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 static uintptr_t program_counter(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.pc;
+}
+
+static uintptr_t frame_pointer(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.regs[29];
 }
 
 static void go_on_at_resume(ucontext_t *context)
@@ -176,6 +186,23 @@ CPU_READS_ANYTHING static uintptr_t code_counter(const struct cpu_guard *g,
     return pc;
 }
 
+/*
+ * Who called the function of generated code that the fault is in. Those that gathers and the like
+ * share have frames (jit/gen/gen_apart.h); of others this may be anything in the code, or 0.
+ */
+CPU_READS_ANYTHING static uintptr_t code_caller(const struct cpu_guard *g,
+                                                const ucontext_t *context)
+{
+    const struct jit_code *code = g->cta ? g->cta->code : NULL;
+    uintptr_t fp = frame_pointer(context), sp = stack_pointer(context), word;
+
+    if (!code || !code->base || !in_code(code, program_counter(context)) || fp % 8 || fp < sp ||
+        fp - sp > SCAN_WORDS * 8 || fp + 16 > g->frame)
+        return 0;
+    word = ((const volatile uintptr_t *)fp)[1];
+    return in_code(code, word - 1) && follows_call(word, code->base) ? word - 1 : 0;
+}
+
 /* The interrupted guarded body is over when the handler returns. */
 static void leave_from_handler(struct cpu_guard *g, enum hd_status status, uint64_t address,
                                ucontext_t *context)
@@ -187,6 +214,7 @@ static void leave_from_handler(struct cpu_guard *g, enum hd_status status, uint6
     g->address = address;
     memset(&g->blame, 0, sizeof(g->blame));
     g->pc = code_counter(g, context);
+    g->caller = code_caller(g, context);
     go_on_at_resume(context);
 }
 

@@ -43,8 +43,9 @@ struct cpu_guard {
     uint64_t address;
     struct cpu_blame blame; /* what a service knew */
     uintptr_t
-        pc;     /* of the fault, in the kernel's code if it was called from there; 0: a service's */
-    int signal; /* 0: a service's */
+        pc; /* of the fault, in the kernel's code if it was called from there; 0: a service's */
+    uintptr_t caller; /* of the function that `pc` is in, if that is the kernel's code; else 0 */
+    int signal;       /* 0: a service's */
 };
 /*
  * Runs body(arg) so that a fault in it returns instead of killing the process. False: it faulted,

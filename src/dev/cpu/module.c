@@ -8,8 +8,6 @@
 #include "dev/cpu/sample.h"
 #include "analysis/conflicts.h"
 
-#define REGS_ESTIMATE 32
-
 _Static_assert(HAL_FUNC_HANDLE(5) == JIT_FUNC_HANDLE(5), "images hold what the JIT calls through");
 
 struct cpu_module {
@@ -35,6 +33,7 @@ static enum hd_status module_init(struct cpu_module *module, const struct hal_pr
         memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
     HD_TRY(jit_module_create(program->name, program->key, &module->jit));
     jit_module_set_ptx(module->jit, program->ptx);
+    jit_module_set_alone(module->jit, cpu_device_of(module->base.device)->ncpus == 1);
     jit_module_set_strict(module->jit, module->base.device->client.refusal != NULL);
     return HD_OK;
 }
@@ -216,7 +215,7 @@ enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *
         .shared_B = kernel->window.shared_B,
         .dynamic_offset_B = kernel->window.dynamic_offset_B,
         .local_B = kernel->window.local_B,
-        .regs = func->maxnreg ? HD_MIN(func->maxnreg, REGS_ESTIMATE) : REGS_ESTIMATE,
+        .regs = hal_regs_estimate(func->maxnreg),
         .max_threads = (uint32_t)HD_MIN(threads, 1024),
         .params_B = func->param_size_B,
         .recursive = kernel->window.recursive,

@@ -83,6 +83,8 @@ static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
 static const struct ir_instr *instr_at_pc(const struct report *r)
 {
     uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
+    if (!place && r->guard->caller) /* in a function that has no place of its own */
+        place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->caller);
     const struct ir_instr *in = place ? ir_module_instr_at(module_of(r), place) : NULL;
     bool is_user = in && (!is_access(in) || stores_elsewhere(r, in));
     const struct ir_instr *load = is_user ? folded_load(in, FOLDED_DEPTH) : NULL;

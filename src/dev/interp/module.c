@@ -109,7 +109,7 @@ enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_inf
         .shared_B = window.shared_B,
         .dynamic_offset_B = window.dynamic_offset_B,
         .local_B = window.local_B,
-        .regs = func->maxnreg ? HD_MIN(func->maxnreg, 32) : 32,
+        .regs = hal_regs_estimate(func->maxnreg),
         .max_threads = (uint32_t)HD_MIN(threads, 1024),
         .params_B = func->param_size_B,
         .recursive = window.recursive,

@@ -51,6 +51,7 @@ struct gen_request {
     enum gen_form form;
     const char *features; /* LLVM feature string of the host, restricted to the path */
     enum gen_effort effort;
+    bool alone; /* no other CPU makes the best code meanwhile: quick code only if that takes long */
     uint32_t skip; /* 1 << enum gen_pass */
     bool strict;   /* services->check is asked about what is outside of the device's space */
     bool places;   /* the object has .debug_line, whose lines are numbers of instructions */

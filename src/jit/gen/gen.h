@@ -457,6 +457,8 @@ void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
 /* gen_place.c: around all of the module; before each function; false: no memory. */
 void gen_places_begin(struct gen_unit *u);
 void gen_places_end(struct gen_unit *u);
+/* When calls have been inlined: what came from functions without places has the call's. */
+void gen_places_of_calls(struct gen_unit *u);
 bool gen_place_init(struct gen *g);
 /* What follows comes from this instruction. */
 void gen_place_at(struct gen *g, const struct ir_instr *in);

@@ -8,7 +8,10 @@
  * the operands and results of the .ftz minority are flushed by integer operations.
  * The approximations emit base/approx.h step by step: equal operations, equal bits.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_apart.h"
+
+#include <assert.h>
+#include <stdio.h>
 
 #include "base/approx.h"
 
@@ -183,6 +186,29 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
     return gen_directed_f32(g, e->vec, s, e->in->rnd);
 }
 
+/* Long where the host has no embedded rounding. x[]: as many as the operation has sources. */
+static LLVMValueRef arith_wide_apart(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x[0]), params[] = {type, type, type};
+    uint32_t n = e->in->nsrc;
+    bool fits = e->in->type == IR_F32 && !ir_has(e->in, IR_MOD_FTZ) &&
+                (e->in->op == IR_OP_FMUL || e->in->op == IR_OP_FSUB || e->in->op == IR_OP_FMA ||
+                 e->in->op == IR_OP_FADD);
+    char name[48];
+
+    if (!e->vec || !fits)
+        return arith_wide(g, e, x);
+    snprintf(name, sizeof(name), "heddle_%s_%u", ir_op_infos[e->in->op].name, e->in->rnd);
+    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, type, params, n);
+    if (apart.is_new) {
+        LLVMValueRef own[3];
+        for (uint32_t i = 0; i < n; i++)
+            own[i] = LLVMGetParam(apart.fn, i);
+        gen_apart_close(g, &apart, arith_wide(g, e, own));
+    }
+    return gen_apart_call(g, &apart, x, n);
+}
+
 static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
                                   LLVMTypeRef ft)
 {
@@ -267,7 +293,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
             x[n++] = x[0];
             x[0] = gen_kf(g, e->vec, ft, 1.0);
         }
-        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide(g, e, x);
+        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide_apart(g, e, x);
     } else {
         r = arith_nearest(g, e, x, ft);
     }
@@ -676,6 +702,38 @@ static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
     return when(p, LLVMRealOGT, fi(p, a), kf(p, 5.0), fi(p, one), y);
 }
 
+static LLVMValueRef ap_of(const struct ap *p, enum ir_op op, LLVMValueRef x)
+{
+    switch (op) {
+    case IR_OP_FRSQRT:
+        return ap_rsqrt(p, x);
+    case IR_OP_FSIN:
+        return ap_sin(p, x, 0);
+    case IR_OP_FCOS:
+        return ap_sin(p, x, 1);
+    case IR_OP_FEX2:
+        return ap_ex2(p, x);
+    case IR_OP_FLG2:
+        return ap_lg2(p, x);
+    default:
+        assert(op == IR_OP_FTANH);
+        return ap_tanh(p, x);
+    }
+}
+
+static LLVMValueRef ap_apart(const struct ap *p, enum ir_op op, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    char name[48];
+
+    snprintf(name, sizeof(name), "heddle_%s%s%s", ir_op_infos[op].name, p->ftz ? "_ftz" : "",
+             p->is_normal ? "_normal" : "");
+    struct gen_apart apart = gen_apart_open(p->g, name, GEN_APART_QUICK, type, &type, 1);
+    if (apart.is_new)
+        gen_apart_close(p->g, &apart, ap_of(p, op, LLVMGetParam(apart.fn, 0)));
+    return gen_apart_call(p->g, &apart, &x, 1);
+}
+
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
 {
     bool ftz = ir_has(e->in, IR_MOD_FTZ);
@@ -688,28 +746,7 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
     /* ex2 of a denormal is 1, as of zero. */
     bool flushes = ir_has(e->in, IR_MOD_FTZ) && e->in->op != IR_OP_FEX2;
     LLVMValueRef x = fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
-    switch (e->in->op) {
-    case IR_OP_FRSQRT:
-        y = ap_rsqrt(&p, x);
-        break;
-    case IR_OP_FSIN:
-        y = ap_sin(&p, x, 0);
-        break;
-    case IR_OP_FCOS:
-        y = ap_sin(&p, x, 1);
-        break;
-    case IR_OP_FEX2:
-        y = ap_ex2(&p, x);
-        break;
-    case IR_OP_FLG2:
-        y = ap_lg2(&p, x);
-        break;
-    case IR_OP_FTANH:
-        y = ap_tanh(&p, x);
-        break;
-    default:
-        return NULL;
-    }
+    y = is_wide(&p) || !p.vec ? ap_of(&p, e->in->op, x) : ap_apart(&p, e->in->op, x);
     y = if_(&p, y); /* a NaN becomes canonical where it is seen */
     return ir_has(e->in, IR_MOD_FTZ) && !flushed ? gen_flush(g, e->vec, y) : y;
 }

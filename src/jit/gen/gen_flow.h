@@ -195,10 +195,14 @@ LLVMValueRef gen_before_canonical(LLVMValueRef x);
 bool gen_computes_floats(LLVMValueRef i);
 /* gen_sink.c: loads move into the block that needs them. */
 void gen_sink_loads(struct gen_unit *u);
+/* The same of what is computed, in quick code. */
+void gen_sink_pure(struct gen_unit *u);
 /* gen_count.c: of code that counts, before LLVM optimises it. */
 void gen_count_apart(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
+/* gen_mask_words.c: of quick code without mask registers. */
+void gen_mask_words(struct gen_unit *u);
 
 /* gen_edge.c: room for what an edge's phis become, until the next edge; NULL: no memory, or no
  * phis. */

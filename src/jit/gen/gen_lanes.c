@@ -5,9 +5,11 @@
  * 32 blocks for every access, which predict badly and make every later pass of the compiler crawl.
  * Here lanes that do not run access a word of our own instead, so an access is straight code: one
  * select of addresses, then one scalar access per lane, in lane order (the last lane's value
- * stays). A function with very many of them calls a helper for the rest, one per element type.
+ * stays). A function with very many of them calls a helper for the rest, one per element type, and
+ * quick code calls one for each.
  */
 #include "jit/gen/gen_lanes.h"
+#include "jit/gen/gen_apart.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -102,55 +104,28 @@ static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned 
     }
 }
 
-/* ---- helpers for functions with very many */
+/* ---- out of line */
 
-struct helper {
-    LLVMTypeRef type;
-    LLVMValueRef fn;
-    bool is_new; /* the builder is in its body, and `saved` is where it was */
-    LLVMBasicBlockRef saved;
-};
-
-static struct helper helper_open(struct gen *g, const char *what, LLVMTypeRef elem, LLVMTypeRef ret,
-                                 LLVMTypeRef *params, unsigned nparams)
+static void name_of(char name[48], const char *what, LLVMTypeRef elem, const char *how)
 {
-    char name[48];
-    struct helper h = {.type = LLVMFunctionType(ret, params, nparams, false)};
-    snprintf(name, sizeof(name), "heddle_%s_%u", what, LLVMGetIntTypeWidth(elem));
-    h.fn = LLVMGetNamedFunction(g->unit->mod, name);
-    if (h.fn)
-        return h;
-    h.is_new = true;
-    h.fn = LLVMAddFunction(g->unit->mod, name, h.type);
-    LLVMSetLinkage(h.fn, LLVMInternalLinkage);
-    gen_function_attributes(g->unit, h.fn);
-    h.saved = LLVMGetInsertBlock(g->b);
-    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->unit->ctx, h.fn, "entry"));
-    return h;
-}
-
-static void helper_close(struct gen *g, const struct helper *h, LLVMValueRef result)
-{
-    assert(h->is_new && h->saved);
-    if (result)
-        LLVMBuildRet(g->b, result);
-    else
-        LLVMBuildRetVoid(g->b);
-    LLVMPositionBuilderAtEnd(g->b, h->saved);
+    snprintf(name, 48, "heddle_%s_%u%s", what, LLVMGetIntTypeWidth(elem), how);
 }
 
 static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
                                 LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t->bits};
-    struct helper h = helper_open(g, "gather", elem, gen_vec(g, elem), params, 2);
-    if (h.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 1));
-        LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare_to_read(g));
-        helper_close(g, &h, load_each(g, elem, at, align, true));
-    }
     LLVMValueRef args[] = {ptrs, mask ? gen_bits(g, mask) : gen_full_bits(g)};
-    return LLVMBuildCall2(g->b, h.type, h.fn, args, 2, "");
+    char name[48];
+
+    name_of(name, "gather", elem, "");
+    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_ALWAYS, gen_vec(g, elem), params, 2);
+    if (apart.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(apart.fn, 1));
+        LLVMValueRef at = addresses(g, LLVMGetParam(apart.fn, 0), m, spare_to_read(g));
+        gen_apart_close(g, &apart, load_each(g, elem, at, align, true));
+    }
+    return gen_apart_call(g, &apart, args, 2);
 }
 
 static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
@@ -158,16 +133,49 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
     LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->bits};
-    struct helper h = helper_open(g, "scatter", elem, g->t->void_, params, 3);
-    if (h.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 2));
-        LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
-        LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare);
-        store_each(g, LLVMGetParam(h.fn, 1), at, align, true);
-        helper_close(g, &h, NULL);
-    }
     LLVMValueRef args[] = {ptrs, x, mask ? gen_bits(g, mask) : gen_full_bits(g)};
-    LLVMBuildCall2(g->b, h.type, h.fn, args, 3, "");
+    char name[48];
+
+    name_of(name, "scatter", elem, "");
+    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_ALWAYS, g->t->void_, params, 3);
+    if (apart.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(apart.fn, 2));
+        LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
+        LLVMValueRef at = addresses(g, LLVMGetParam(apart.fn, 0), m, spare);
+        store_each(g, LLVMGetParam(apart.fn, 1), at, align, true);
+        gen_apart_close(g, &apart, NULL);
+    }
+    gen_apart_call(g, &apart, args, 3);
+}
+
+/* In place in the best code. `at`: <16 x i64>, of all lanes. */
+static LLVMValueRef load_each_apart(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
+                                    unsigned align, bool strong)
+{
+    LLVMTypeRef params[] = {LLVMTypeOf(at)};
+    char name[48];
+
+    name_of(name, "load_each", elem, strong ? "_strong" : "");
+    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, gen_vec(g, elem), params, 1);
+    if (apart.is_new)
+        gen_apart_close(g, &apart, load_each(g, elem, LLVMGetParam(apart.fn, 0), align, strong));
+    return gen_apart_call(g, &apart, &at, 1);
+}
+
+static void store_each_apart(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align,
+                             bool strong)
+{
+    LLVMTypeRef params[] = {LLVMTypeOf(x), LLVMTypeOf(at)};
+    LLVMValueRef args[] = {x, at};
+    char name[48];
+
+    name_of(name, "store_each", LLVMGetElementType(LLVMTypeOf(x)), strong ? "_strong" : "");
+    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, g->t->void_, params, 2);
+    if (apart.is_new) {
+        store_each(g, LLVMGetParam(apart.fn, 0), LLVMGetParam(apart.fn, 1), align, strong);
+        gen_apart_close(g, &apart, NULL);
+    }
+    gen_apart_call(g, &apart, args, 2);
 }
 
 /* ---- */
@@ -198,7 +206,7 @@ LLVMValueRef gen_gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, LLVM
     if (!in_place(g))
         return load_called(g, elem, ptrs, mask, (unsigned)size_B);
     LLVMValueRef at = addresses(g, ptrs, mask, spare_to_read(g));
-    return load_each(g, elem, at, (unsigned)size_B, strong);
+    return load_each_apart(g, elem, at, (unsigned)size_B, strong);
 }
 
 /* Where lanes without work store: on the stack, one per function. */
@@ -226,7 +234,7 @@ void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef 
         return;
     }
     LLVMValueRef at = addresses(g, ptrs, mask, mask ? spare_to_write(g) : NULL);
-    store_each(g, x, at, (unsigned)size_B, strong);
+    store_each_apart(g, x, at, (unsigned)size_B, strong);
 }
 
 /* ---- contiguous */

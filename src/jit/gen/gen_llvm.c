@@ -5,6 +5,7 @@
  * values outnumber registers. Kernels that would take it long can be had sooner, in slower code:
  * without most of the optimiser, in short blocks, without register allocation across blocks.
  */
+#include "jit/gen/gen_apart.h"
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_recover.h"
 
@@ -102,15 +103,37 @@ static void machine_give(struct machine *m)
 
 /* ---- how much work LLVM is given */
 
-static struct gen_work work_of(const struct gen_unit *u)
+static uint64_t instrs_of(LLVMValueRef fn)
 {
-    struct gen_work work = {.ir_instrs = u->ir_instrs};
+    uint64_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            n++;
+    return n;
+}
+
+/* The best code has the body of what is apart in place of each call. */
+static uint64_t instrs_of_calls(struct gen_unit *u)
+{
+    uint64_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+        uint64_t calls = 0;
+        if (!LLVMGetFirstBasicBlock(f) || !gen_apart_is_inlined(u, f))
+            continue;
+        for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use))
+            calls++;
+        n += calls > 1 ? (calls - 1) * instrs_of(f) : 0;
+    }
+    return n;
+}
+
+static struct gen_work work_of(struct gen_unit *u)
+{
+    struct gen_work work = {.ir_instrs = u->ir_instrs, .llvm_instrs = instrs_of_calls(u)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             work.llvm_blocks++;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                work.llvm_instrs++;
-        }
+        work.llvm_instrs += instrs_of(f);
     }
     return work;
 }
@@ -148,6 +171,9 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 
 #define BEST_US_PER_INSTR 20 /* of AVX-512 */
 
+/* With one CPU what quick code takes to make, half as long, is lost if the best is made as well. */
+#define ALONE_SOON_US 200000
+
 static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
 {
     return work->llvm_instrs * path_weight(u->req);
@@ -181,10 +207,15 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
     u->facts.quick = effort == GEN_QUICK || (effort != GEN_BEST && takes_long(u, work));
     if (!u->facts.quick)
         u->facts.quick = u->facts.many = may_be_for_many(u, work);
-    if (u->facts.quick)
-        u->facts.best_us =
-            (uint32_t)HD_MIN(weighed(u, work) * BEST_US_PER_INSTR, (uint64_t)UINT32_MAX);
-    return u->facts.quick;
+    if (!u->facts.quick)
+        return false;
+    uint64_t best_us = weighed(u, work) * BEST_US_PER_INSTR;
+    if (u->req->alone && effort != GEN_QUICK && best_us < ALONE_SOON_US) {
+        u->facts.quick = u->facts.many = false;
+        return false;
+    }
+    u->facts.best_us = (uint32_t)HD_MIN(best_us, (uint64_t)UINT32_MAX);
+    return true;
 }
 
 /* ---- LLVM's part */
@@ -195,7 +226,7 @@ static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool
     static const char all[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
                               "instcombine<no-verify-fixpoint>,simplifycfg,"
                               "loop-mssa(licm),early-cse)";
-    const char *passes = quick ? "function(sroa,early-cse)" : all;
+    const char *passes = quick ? "function(sroa,early-cse,simplifycfg)" : all;
     if (u->req->form == GEN_SIMPLE)
         return HD_OK;
     if (u->req->kernel->module->has_counts && !quick)
@@ -254,6 +285,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
+    if (status == HD_OK)
+        gen_places_of_calls(u);
     if (status == HD_OK && !quick && u->body.unrolled)
         status = gen_words_forward(u);
     if (status == HD_OK && !quick && u->req->form == GEN_FAST &&
@@ -271,6 +304,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (status == HD_OK && !quick)
         gen_sink_loads(u);
     if (status == HD_OK && quick) {
+        if (u->path != JIT_AVX512)
+            gen_mask_words(u);
+        gen_sink_pure(u);
         gen_split_blocks(u);
         status = verify(u, out);
     }

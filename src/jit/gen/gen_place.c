@@ -69,6 +69,28 @@ void gen_places_end(struct gen_unit *u)
     u->debug = NULL;
 }
 
+static void place_of_call(LLVMValueRef in)
+{
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in), call;
+
+    while (place && !LLVMDILocationGetLine(place) && (call = LLVMDILocationGetInlinedAt(place)))
+        place = call;
+    if (place)
+        LLVMInstructionSetDebugLoc(in, place);
+}
+
+void gen_places_of_calls(struct gen_unit *u)
+{
+    if (!u->req->places)
+        return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
+        LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f);
+        for (; b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                place_of_call(i);
+    }
+}
+
 bool gen_place_init(struct gen *g)
 {
     g->place.block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);

@@ -1,7 +1,8 @@
 /*
- * Loads that only the next block needs are made there.
+ * What only the next block needs is made there: loads in the best code, and in quick code, whose
+ * values have to pass the end of a block through memory, what is computed.
  *
- * LLVM's code generator does so itself, but then takes the place in the program off them, and a
+ * LLVM's code generator moves loads itself, but then takes the place in the program off them, and a
  * fault of such a load would have none (gen_place.c).
  */
 #include <string.h>
@@ -66,19 +67,25 @@ static LLVMValueRef first_place(LLVMBasicBlockRef block)
     return in;
 }
 
+static void sink(LLVMBuilderRef b, LLVMValueRef in)
+{
+    LLVMBasicBlockRef to = only_user(in);
+    if (!to)
+        return;
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in);
+    LLVMPositionBuilderBefore(b, first_place(to));
+    LLVMInstructionRemoveFromParent(in);
+    LLVMInsertIntoBuilder(b, in);
+    LLVMInstructionSetDebugLoc(in, place);
+}
+
 static void sink_from(LLVMBuilderRef b, LLVMBasicBlockRef block)
 {
     LLVMValueRef in = LLVMGetLastInstruction(block);
     while (in && leaves_memory(in)) {
         LLVMValueRef before = LLVMGetPreviousInstruction(in);
-        LLVMBasicBlockRef to = is_load(in) ? only_user(in) : NULL;
-        if (to) {
-            LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in);
-            LLVMPositionBuilderBefore(b, first_place(to));
-            LLVMInstructionRemoveFromParent(in);
-            LLVMInsertIntoBuilder(b, in);
-            LLVMInstructionSetDebugLoc(in, place);
-        }
+        if (is_load(in))
+            sink(b, in);
         in = before;
     }
 }
@@ -90,6 +97,30 @@ void gen_sink_loads(struct gen_unit *u)
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             sink_from(b, block);
+    }
+    LLVMDisposeBuilder(b);
+}
+
+static bool is_pure(LLVMValueRef in)
+{
+    return LLVMIsABinaryOperator(in) || LLVMIsACastInst(in) || LLVMIsACmpInst(in) ||
+           LLVMIsASelectInst(in) || LLVMIsAGetElementPtrInst(in) || LLVMIsAExtractElementInst(in) ||
+           LLVMIsAInsertElementInst(in) || LLVMIsAShuffleVectorInst(in);
+}
+
+void gen_sink_pure(struct gen_unit *u)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
+        LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
+        for (; block; block = LLVMGetNextBasicBlock(block)) {
+            LLVMValueRef in = LLVMGetLastInstruction(block), before;
+            for (; in; in = before) {
+                before = LLVMGetPreviousInstruction(in);
+                if (is_pure(in))
+                    sink(b, in);
+            }
+        }
     }
     LLVMDisposeBuilder(b);
 }

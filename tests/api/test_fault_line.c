@@ -1,0 +1,94 @@
+/*
+ * A fault of one lane among many at places of their own names the instruction, in all code: also
+ * where lanes access memory one by one in a function that all such places share.
+ */
+#include "api/driver/cuda_abi.h"
+#include "base/str.h"
+#include "tap.h"
+
+#include <unistd.h>
+
+#define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
+
+#define BLOCKS  256u
+#define THREADS 256u
+
+/* Many accesses of one kind: the one that faults is in the middle. */
+#define LOADS                                                                                      \
+    "ld.global.u32 %r3, [%d4+4];\nld.global.u32 %r4, [%d4+8];\n"                                   \
+    "ld.global.u32 %r5, [%d5];\nld.global.u32 %r6, [%d4+16];\n"
+static const char text[] =
+    ".version 7.5\n.target sm_75\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 store)\n"
+    "{ .reg .b64 %d<8>; .reg .b32 %r<12>; .reg .pred %p;\n"
+    "ld.param.u64 %d1, [p]; ld.param.u64 %d2, [q];\n"
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r7, %ntid.x;\n"
+    "mad.lo.u32 %r1, %r2, %r7, %r1; mul.wide.u32 %d3, %r1, 4;\n"
+    "add.u64 %d3, %d1, %d3; ld.global.u32 %r8, [%d3];\n"
+    "and.b32 %r9, %r8, 1023; mul.wide.u32 %d4, %r9, 32;\n"
+    "add.u64 %d4, %d2, %d4; mul.wide.u32 %d5, %r8, 32;\n"
+    "add.u64 %d5, %d2, %d5; ld.param.u32 %r10, [store];\n"
+    "setp.ne.u32 %p, %r10, 0; @%p bra S;\n" LOADS "add.u32 %r3, %r3, %r4; add.u32 %r5, %r5, %r6;\n"
+    "add.u32 %r3, %r3, %r5; st.global.u32 [%d4], %r3; ret;\n"
+    "S: st.global.u32 [%d4+4], %r8;\n"
+    "st.global.u32 [%d5+12], %r8;\n"
+    "st.global.u32 [%d4+8], %r8; ret; }\n";
+
+/* Its result, and what is written to stderr meanwhile. */
+static CUresult run(CUfunction func, void **params, char said[4096])
+{
+    FILE *file = tmpfile();
+    int saved = dup(2);
+    CUresult result;
+
+    dup2(fileno(file), 2);
+    result = cuLaunchKernel(func, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL);
+    if (result == CUDA_SUCCESS) /* else the launching thread ran it */
+        result = cuCtxSynchronize();
+    dup2(saved, 2);
+    close(saved);
+    rewind(file);
+    said[fread(said, 1, 4095, file)] = 0;
+    fclose(file);
+    return result;
+}
+
+static void test_fault(unsigned store)
+{
+    static unsigned where[BLOCKS * THREADS];
+    CUdeviceptr p, q;
+    CUcontext ctx;
+    CUmodule module;
+    CUfunction func;
+    void *params[] = {&p, &q, &store};
+    char line[32], said[4096];
+
+    for (unsigned i = 0; i < HD_COUNT_OF(where); i++)
+        where[i] = i * 7919 % 1024;
+    where[200 * THREADS + 77] = 0x7fffffff; /* 64 GiB away */
+    success(cuDevicePrimaryCtxRetain(&ctx, 0), "context");
+    success(cuCtxSetCurrent(ctx), "set");
+    success(cuMemAlloc_v2(&p, sizeof(where)), "memory");
+    success(cuMemAlloc_v2(&q, 1024 * 32), "memory");
+    success(cuMemcpyHtoD_v2(p, where, sizeof(where)), "copy");
+    success(cuModuleLoadData(&module, text), "load");
+    success(cuModuleGetFunction(&func, module, "k"), "kernel");
+    eq_u64(run(func, params, said), CUDA_ERROR_ILLEGAL_ADDRESS, "a wild %s",
+           store ? "store" : "load");
+    snprintf(line, sizeof(line), "ptx:%u", store ? 21 : 16);
+    ok(strstr(said, store ? "st.global.u32" : "ld.global.u32") && strstr(said, line),
+       "the message has the instruction's line: %s", said);
+    ok(strstr(said, "block (200,0,0), thread (77,0,0)"), "and the thread");
+    (void)!cuDevicePrimaryCtxReset_v2(0);
+}
+
+int main(void)
+{
+    if (tap_lacks(getenv("HEDDLE_CPU")))
+        return skip_all("this CPU lacks the level");
+    setenv("HEDDLE_MEMORY", "64M", 1);
+    success(cuInit(0), "cuInit");
+    test_fault(0);
+    test_fault(1);
+    return done();
+}

@@ -188,7 +188,7 @@ CPU_READS_ANYTHING static uintptr_t code_counter(const struct cpu_guard *g,
 
 /*
  * Who called the function of generated code that the fault is in. Those that gathers and the like
- * share have frames (jit/gen/gen_apart.h); of others this may be anything in the code, or 0.
+ * share have frames (jit/gen/gen_outline.h); of others this may be anything in the code, or 0.
  */
 CPU_READS_ANYTHING static uintptr_t code_caller(const struct cpu_guard *g,
                                                 const ucontext_t *context)

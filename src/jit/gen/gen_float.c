@@ -8,7 +8,7 @@
  * the operands and results of the .ftz minority are flushed by integer operations.
  * The approximations emit base/approx.h step by step: equal operations, equal bits.
  */
-#include "jit/gen/gen_apart.h"
+#include "jit/gen/gen_outline.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -187,7 +187,7 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
 }
 
 /* Long where the host has no embedded rounding. x[]: as many as the operation has sources. */
-static LLVMValueRef arith_wide_apart(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
+static LLVMValueRef arith_wide_outlined(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
 {
     LLVMTypeRef type = LLVMTypeOf(x[0]), params[] = {type, type, type};
     uint32_t n = e->in->nsrc;
@@ -199,14 +199,14 @@ static LLVMValueRef arith_wide_apart(struct gen *g, const struct gen_emit *e, LL
     if (!e->vec || !fits)
         return arith_wide(g, e, x);
     snprintf(name, sizeof(name), "heddle_%s_%u", ir_op_infos[e->in->op].name, e->in->rnd);
-    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, type, params, n);
-    if (apart.is_new) {
+    struct gen_outline outline = gen_outline_open(g, name, GEN_OUTLINE_QUICK, type, params, n);
+    if (outline.is_new) {
         LLVMValueRef own[3];
         for (uint32_t i = 0; i < n; i++)
-            own[i] = LLVMGetParam(apart.fn, i);
-        gen_apart_close(g, &apart, arith_wide(g, e, own));
+            own[i] = LLVMGetParam(outline.fn, i);
+        gen_outline_close(g, &outline, arith_wide(g, e, own));
     }
-    return gen_apart_call(g, &apart, x, n);
+    return gen_outline_call(g, &outline, x, n);
 }
 
 static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
@@ -293,7 +293,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
             x[n++] = x[0];
             x[0] = gen_kf(g, e->vec, ft, 1.0);
         }
-        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide_apart(g, e, x);
+        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide_outlined(g, e, x);
     } else {
         r = arith_nearest(g, e, x, ft);
     }
@@ -721,17 +721,17 @@ static LLVMValueRef ap_of(const struct ap *p, enum ir_op op, LLVMValueRef x)
     }
 }
 
-static LLVMValueRef ap_apart(const struct ap *p, enum ir_op op, LLVMValueRef x)
+static LLVMValueRef ap_outlined(const struct ap *p, enum ir_op op, LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     char name[48];
 
     snprintf(name, sizeof(name), "heddle_%s%s%s", ir_op_infos[op].name, p->ftz ? "_ftz" : "",
              p->is_normal ? "_normal" : "");
-    struct gen_apart apart = gen_apart_open(p->g, name, GEN_APART_QUICK, type, &type, 1);
-    if (apart.is_new)
-        gen_apart_close(p->g, &apart, ap_of(p, op, LLVMGetParam(apart.fn, 0)));
-    return gen_apart_call(p->g, &apart, &x, 1);
+    struct gen_outline outline = gen_outline_open(p->g, name, GEN_OUTLINE_QUICK, type, &type, 1);
+    if (outline.is_new)
+        gen_outline_close(p->g, &outline, ap_of(p, op, LLVMGetParam(outline.fn, 0)));
+    return gen_outline_call(p->g, &outline, &x, 1);
 }
 
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
@@ -746,7 +746,7 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
     /* ex2 of a denormal is 1, as of zero. */
     bool flushes = ir_has(e->in, IR_MOD_FTZ) && e->in->op != IR_OP_FEX2;
     LLVMValueRef x = fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
-    y = is_wide(&p) || !p.vec ? ap_of(&p, e->in->op, x) : ap_apart(&p, e->in->op, x);
+    y = is_wide(&p) || !p.vec ? ap_of(&p, e->in->op, x) : ap_outlined(&p, e->in->op, x);
     y = if_(&p, y); /* a NaN becomes canonical where it is seen */
     return ir_has(e->in, IR_MOD_FTZ) && !flushed ? gen_flush(g, e->vec, y) : y;
 }

@@ -9,7 +9,7 @@
  * quick code calls one for each.
  */
 #include "jit/gen/gen_lanes.h"
-#include "jit/gen/gen_apart.h"
+#include "jit/gen/gen_outline.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -119,13 +119,14 @@ static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef pt
     char name[48];
 
     name_of(name, "gather", elem, "");
-    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_ALWAYS, gen_vec(g, elem), params, 2);
-    if (apart.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(apart.fn, 1));
-        LLVMValueRef at = addresses(g, LLVMGetParam(apart.fn, 0), m, spare_to_read(g));
-        gen_apart_close(g, &apart, load_each(g, elem, at, align, true));
+    struct gen_outline outline =
+        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, gen_vec(g, elem), params, 2);
+    if (outline.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 1));
+        LLVMValueRef at = addresses(g, LLVMGetParam(outline.fn, 0), m, spare_to_read(g));
+        gen_outline_close(g, &outline, load_each(g, elem, at, align, true));
     }
-    return gen_apart_call(g, &apart, args, 2);
+    return gen_outline_call(g, &outline, args, 2);
 }
 
 static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
@@ -137,45 +138,49 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
     char name[48];
 
     name_of(name, "scatter", elem, "");
-    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_ALWAYS, g->t->void_, params, 3);
-    if (apart.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(apart.fn, 2));
+    struct gen_outline outline =
+        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 3);
+    if (outline.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 2));
         LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
-        LLVMValueRef at = addresses(g, LLVMGetParam(apart.fn, 0), m, spare);
-        store_each(g, LLVMGetParam(apart.fn, 1), at, align, true);
-        gen_apart_close(g, &apart, NULL);
+        LLVMValueRef at = addresses(g, LLVMGetParam(outline.fn, 0), m, spare);
+        store_each(g, LLVMGetParam(outline.fn, 1), at, align, true);
+        gen_outline_close(g, &outline, NULL);
     }
-    gen_apart_call(g, &apart, args, 3);
+    gen_outline_call(g, &outline, args, 3);
 }
 
 /* In place in the best code. `at`: <16 x i64>, of all lanes. */
-static LLVMValueRef load_each_apart(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
-                                    unsigned align, bool strong)
+static LLVMValueRef load_each_outlined(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
+                                       unsigned align, bool strong)
 {
     LLVMTypeRef params[] = {LLVMTypeOf(at)};
     char name[48];
 
     name_of(name, "load_each", elem, strong ? "_strong" : "");
-    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, gen_vec(g, elem), params, 1);
-    if (apart.is_new)
-        gen_apart_close(g, &apart, load_each(g, elem, LLVMGetParam(apart.fn, 0), align, strong));
-    return gen_apart_call(g, &apart, &at, 1);
+    struct gen_outline outline =
+        gen_outline_open(g, name, GEN_OUTLINE_QUICK, gen_vec(g, elem), params, 1);
+    if (outline.is_new)
+        gen_outline_close(g, &outline,
+                          load_each(g, elem, LLVMGetParam(outline.fn, 0), align, strong));
+    return gen_outline_call(g, &outline, &at, 1);
 }
 
-static void store_each_apart(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align,
-                             bool strong)
+static void store_each_outlined(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align,
+                                bool strong)
 {
     LLVMTypeRef params[] = {LLVMTypeOf(x), LLVMTypeOf(at)};
     LLVMValueRef args[] = {x, at};
     char name[48];
 
     name_of(name, "store_each", LLVMGetElementType(LLVMTypeOf(x)), strong ? "_strong" : "");
-    struct gen_apart apart = gen_apart_open(g, name, GEN_APART_QUICK, g->t->void_, params, 2);
-    if (apart.is_new) {
-        store_each(g, LLVMGetParam(apart.fn, 0), LLVMGetParam(apart.fn, 1), align, strong);
-        gen_apart_close(g, &apart, NULL);
+    struct gen_outline outline =
+        gen_outline_open(g, name, GEN_OUTLINE_QUICK, g->t->void_, params, 2);
+    if (outline.is_new) {
+        store_each(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1), align, strong);
+        gen_outline_close(g, &outline, NULL);
     }
-    gen_apart_call(g, &apart, args, 2);
+    gen_outline_call(g, &outline, args, 2);
 }
 
 /* ---- */
@@ -206,7 +211,7 @@ LLVMValueRef gen_gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, LLVM
     if (!in_place(g))
         return load_called(g, elem, ptrs, mask, (unsigned)size_B);
     LLVMValueRef at = addresses(g, ptrs, mask, spare_to_read(g));
-    return load_each_apart(g, elem, at, (unsigned)size_B, strong);
+    return load_each_outlined(g, elem, at, (unsigned)size_B, strong);
 }
 
 /* Where lanes without work store: on the stack, one per function. */
@@ -234,7 +239,7 @@ void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef 
         return;
     }
     LLVMValueRef at = addresses(g, ptrs, mask, mask ? spare_to_write(g) : NULL);
-    store_each_apart(g, x, at, (unsigned)size_B, strong);
+    store_each_outlined(g, x, at, (unsigned)size_B, strong);
 }
 
 /* ---- contiguous */

@@ -5,7 +5,7 @@
  * values outnumber registers. Kernels that would take it long can be had sooner, in slower code:
  * without most of the optimiser, in short blocks, without register allocation across blocks.
  */
-#include "jit/gen/gen_apart.h"
+#include "jit/gen/gen_outline.h"
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_recover.h"
 
@@ -112,13 +112,13 @@ static uint64_t instrs_of(LLVMValueRef fn)
     return n;
 }
 
-/* The best code has the body of what is apart in place of each call. */
+/* The best code has the body of what is outlined in place of each call. */
 static uint64_t instrs_of_calls(struct gen_unit *u)
 {
     uint64_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         uint64_t calls = 0;
-        if (!LLVMGetFirstBasicBlock(f) || !gen_apart_is_inlined(u, f))
+        if (!LLVMGetFirstBasicBlock(f) || !gen_outline_is_inlined(u, f))
             continue;
         for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use))
             calls++;

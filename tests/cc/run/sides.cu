@@ -67,6 +67,6 @@ int main()
     kernel<<<1, 1>>>(t, out);
     cudaError_t error = cudaDeviceSynchronize();
     wrong += (*out != 2) + (t->sum != 19) + (t->last != 14) + (error != cudaSuccess);
-    printf("%d wrong\n", wrong);
+    printf("%d wrong, %s\n", wrong, cudaGetErrorString(error));
     return wrong != 0;
 }

@@ -683,7 +683,10 @@ void gen_carry_save(struct gen *g, const struct gen_carry *c)
     }
 }
 
-/* Computes it again, from what is restored for it when only what is read is, and from sums in their places. */
+/*
+ * Computes it again, from what is restored for it when only what is read is. Sums of matrix
+ * products that have a place of their own are there.
+ */
 static void remake(struct gen *g, const struct gen_carry *c, const struct ir_value *v)
 {
     const struct ir_value *index = index_of(g, v);

@@ -142,7 +142,21 @@ static void test_texture(void)
     success(cuTexObjectDestroy(object), "gone");
 }
 
-/* Of devices: this process has no other children. */
+/* Has the process the device's program? A sanitizer's symbolizer is a child as well. */
+static bool is_device(int pid)
+{
+    char path[32], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+
+    if (file && !fgets(name, sizeof(name), file))
+        name[0] = '\0';
+    if (file)
+        fclose(file);
+    return !strcmp(name, "heddle-device\n");
+}
+
+/* Processes of devices. A child of a thread that ends meanwhile may be read twice. */
 static unsigned children(pid_t *out_pids, unsigned max)
 {
     char path[64];
@@ -155,8 +169,13 @@ static unsigned children(pid_t *out_pids, unsigned max)
         FILE *file = fopen(path, "re");
         int pid;
 
-        while (file && n < max && fscanf(file, "%d", &pid) == 1)
-            out_pids[n++] = pid;
+        while (file && n < max && fscanf(file, "%d", &pid) == 1) {
+            unsigned i = 0;
+            while (i < n && out_pids[i] != pid)
+                i++;
+            if (i == n && is_device(pid))
+                out_pids[n++] = pid;
+        }
         if (file)
             fclose(file);
     }

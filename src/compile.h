@@ -76,13 +76,8 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
  * What kernel number `index` needs, without compiling anything: see lower_kernel_sizes().
  * HD_BAD_PTX, HD_NO_MEMORY.
  */
-struct compile_sizes {
-    uint64_t shared_B; /* static shared memory */
-    uint64_t local_B;  /* stack per thread, before anything of it is kept in registers */
-    bool is_doubtful;  /* something that it names may be refused: compile_kernel() tells */
-};
 enum hd_status compile_kernel_sizes(struct compile_program *program, uint32_t index,
-                                    struct compile_sizes *out_sizes) HD_MUST_CHECK;
+                                    struct ir_kernel_sizes *out_sizes) HD_MUST_CHECK;
 /*
  * Kernel number `index` and what it reaches, optimised for a target, with laid out windows. The
  * caller owns the module (ir_module_destroy); it does not refer to the program. HD_NOT_SUPPORTED,

@@ -351,13 +351,9 @@ static enum hd_status check_shared(const struct ir_func *kernel)
 }
 
 enum hd_status compile_kernel_sizes(struct compile_program *program, uint32_t index,
-                                    struct compile_sizes *out_sizes)
+                                    struct ir_kernel_sizes *out_sizes)
 {
-    struct lower_sizes sizes;
-
-    HD_TRY(lower_kernel_sizes(program->lower, index, &sizes));
-    *out_sizes = (struct compile_sizes){sizes.shared_B, sizes.local_B, sizes.is_doubtful};
-    return HD_OK;
+    return lower_kernel_sizes(program->lower, index, out_sizes);
 }
 
 enum hd_status compile_kernel(struct compile_program *program, uint32_t index,

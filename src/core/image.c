@@ -378,7 +378,7 @@ const struct ir_module *core_image_decls(const struct core_image *image)
 /* ---- code */
 
 enum hd_status core_image_sizes(const struct core_image *image, const struct core_entry *entry,
-                                struct compile_sizes *out_sizes)
+                                struct ir_kernel_sizes *out_sizes)
 {
     return compile_kernel_sizes(image->program, entry->index, out_sizes);
 }

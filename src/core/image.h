@@ -103,9 +103,9 @@ const char *core_image_ptx(const struct core_image *image);
 /* Declarations of functions and variables, the latter with their initial images. */
 const struct ir_module *core_image_decls(const struct core_image *image);
 /* What the entry needs, without making its code. HD_BAD_PTX, HD_NO_MEMORY. */
-struct compile_sizes;
+struct ir_kernel_sizes;
 enum hd_status core_image_sizes(const struct core_image *image, const struct core_entry *entry,
-                                struct compile_sizes *out_sizes) HD_MUST_CHECK;
+                                struct ir_kernel_sizes *out_sizes) HD_MUST_CHECK;
 /*
  * The entry's code for devices of the same kind as `device`; waits while another thread makes it.
  * The first error is the answer for good, lack of memory excepted.

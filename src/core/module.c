@@ -514,7 +514,7 @@ static enum hd_status refuse_native(const struct core_function *f)
 static enum hd_status sizes_get(const struct core_function *function,
                                 struct core_function_info *out_info, bool *out_doubtful)
 {
-    struct compile_sizes sizes;
+    struct ir_kernel_sizes sizes;
 
     HD_TRY(core_image_sizes(function->module->image, function->entry, &sizes));
     *out_info = (struct core_function_info){.shared_B = sizes.shared_B,

@@ -760,6 +760,12 @@ struct ir_window {
     bool clusters;             /* the kernel, or what it may call, looks beyond its CTA */
 };
 
+/* What launches of a kernel have to provide, as far as its PTX tells: lower_kernel_sizes(). */
+struct ir_kernel_sizes {
+    uint64_t shared_B; /* static shared memory */
+    uint64_t local_B;  /* stack per thread, before anything of it is kept in registers */
+    bool is_doubtful;  /* something that it names may be refused: lowering it tells */
+};
 /*
  * Gives every shared variable its offset (one layout for the module: callees are shared between
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.

@@ -58,18 +58,12 @@ bool lower_program_is_kernel(const struct lower_program *program, uint32_t index
  */
 enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
                             struct ir_module **out_module) HD_MUST_CHECK;
-/* What launches of a kernel have to provide. */
-struct lower_sizes {
-    uint64_t shared_B; /* static shared memory */
-    uint64_t local_B;  /* stack per thread, before anything of it is kept in registers */
-    bool is_doubtful;  /* something that it names may be refused: lower_kernel() tells */
-};
 /*
  * Those of kernel number `index`, from what it and the functions that it reaches declare and name:
  * bodies are parsed, nothing is lowered. HD_BAD_PTX (a body that is read late), HD_NO_MEMORY.
  */
 enum hd_status lower_kernel_sizes(struct lower_program *program, uint32_t index,
-                                  struct lower_sizes *out_sizes) HD_MUST_CHECK;
+                                  struct ir_kernel_sizes *out_sizes) HD_MUST_CHECK;
 /* Every function and variable in one module, as far as the first error. */
 enum hd_status lower_all(struct lower_program *program, struct ir_module **out_module)
     HD_MUST_CHECK;

@@ -421,7 +421,7 @@ static enum hd_status walk_shared(const struct walk *w, uint64_t *out_B)
     return ok ? HD_OK : walk_no_memory(w);
 }
 
-static enum hd_status walk_kernel(struct walk *w, uint32_t index, struct lower_sizes *out_sizes)
+static enum hd_status walk_kernel(struct walk *w, uint32_t index, struct ir_kernel_sizes *out_sizes)
 {
     size_t n = w->program->bodies.len + 1;
 
@@ -441,12 +441,12 @@ static enum hd_status walk_kernel(struct walk *w, uint32_t index, struct lower_s
 }
 
 enum hd_status lower_kernel_sizes(struct lower_program *program, uint32_t index,
-                                  struct lower_sizes *out_sizes)
+                                  struct ir_kernel_sizes *out_sizes)
 {
     struct walk w = {.program = program, .align_B = IR_WINDOW_ALIGN_B};
     enum hd_status status;
 
-    *out_sizes = (struct lower_sizes){0};
+    *out_sizes = (struct ir_kernel_sizes){0};
     if (!lower_program_is_kernel(program, index))
         return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
                         program->decls->name);

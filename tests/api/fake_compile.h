@@ -137,11 +137,11 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
 }
 
 enum hd_status compile_kernel_sizes(struct compile_program *program, uint32_t index,
-                                    struct compile_sizes *out_sizes)
+                                    struct ir_kernel_sizes *out_sizes)
 {
     const struct ir_func *decl = ir_module_func_at(program->ir, index);
 
-    *out_sizes = (struct compile_sizes){.is_doubtful = !strcmp(decl->name, "unsupported")};
+    *out_sizes = (struct ir_kernel_sizes){.is_doubtful = !strcmp(decl->name, "unsupported")};
     return HD_OK;
 }
 

@@ -267,6 +267,13 @@ def test_long_kernels(bench):
         t.launch(80 * US, host=81 * US)
         t.sync()
     tap.ok(not found(bench.judge(t, "long-kernels"), "launch-bound"), "launch-bound: not of kernels that take long within their launches")
+    t = Timeline()
+    t.LATENCY = 500
+    for i in range(2000):
+        t.launch(100 * MS if i == 900 else 200, host=101 * MS if i == 900 else None)
+        t.sync()
+    launches = found(bench.judge(t, "one-long"), "launch-bound")
+    tap.ok(launches and launches["count"] == 2000, "but one kernel that takes long hides none of the others", launches)
     tap.ok("There are no counters of what kernels do" in bench.run("advise", "long-kernels.sqlite").stdout, "whose inside was not judged, which is told")
     t = Timeline()
     t.host(MS)
@@ -574,7 +581,7 @@ def test_programs(bench):
             tap.eq(ran.returncode, 0, f"{name}: runs" + ran.stderr)
             report = bench.advise("--min-gain", "0", name + ".sqlite")
             tap.ok(bool(found(report, RULES.get(rule, rule))) != mended, f"{name}: {'nothing' if mended else 'told'}", json.dumps(report, indent=1))
-    report = bench.advise("tiny-launches-fault-run.sqlite")
+    report = bench.advise("--min-gain", "0", "tiny-launches-fault-run.sqlite")
     launches = found(report, "launch-bound")
     tap.ok(launches and launches["count"] >= 1000, "more than a thousand launches are counted, whatever the compiler", launches)
     tap.eq(report["has_counters"], False, "no counters")

@@ -108,6 +108,7 @@ void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
 
 struct runs {
     uint64_t runs, launches, waits;
+    uint64_t bound; /* launches that take the host longer than the device */
     int64_t host_ns, kernel_ns;
     uint32_t first; /* the call that begins the longest one; ADVISE_NONE */
     uint64_t longest;
@@ -159,14 +160,22 @@ static int64_t host_time(const struct advise *a, uint32_t index)
 static struct runs measure_run(const struct advise *a, uint32_t first)
 {
     struct runs r = {.runs = 1, .first = first};
+    int64_t since_ns = 0; /* host time since the launch before */
 
     for (uint32_t i = first; i != ADVISE_NONE; i = next_of_run(a, i)) {
         const struct advise_call *call = &a->calls.at[i];
-        r.host_ns += host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
-        r.launches += is_launch(call);
-        r.waits += !is_launch(call);
-        if (is_launch(call))
-            r.kernel_ns += a->base.works[call->first_work].time_ns;
+        int64_t host_ns = host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
+        r.host_ns += host_ns;
+        since_ns += host_ns;
+        if (!is_launch(call)) {
+            r.waits++;
+            continue;
+        }
+        int64_t kernel_ns = a->base.works[call->first_work].time_ns;
+        r.launches++;
+        r.bound += since_ns > kernel_ns;
+        r.kernel_ns += kernel_ns;
+        since_ns = 0;
     }
     return r;
 }
@@ -204,7 +213,8 @@ static void count_run(struct advise *a, uint32_t first, struct runs *out)
 {
     struct runs r = measure_run(a, first);
 
-    if (r.launches < RUN_MIN || r.host_ns <= r.kernel_ns)
+    /* Not by the sums: one kernel that the system took the processor from would hide thousands. */
+    if (r.launches < RUN_MIN || 2 * r.bound <= r.launches)
         return;
     out->runs++;
     out->launches += r.launches;

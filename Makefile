@@ -47,7 +47,7 @@ deb: all ## make a Debian package in $(BUILD)
 	@scripts/deb $(BUILD)
 
 clean: ## remove all build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
 
 test-asan: setup ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/sanitize $(BUILD)-asan address,undefined
@@ -56,7 +56,7 @@ test-tsan: setup ## every test under ThreadSanitizer
 	@scripts/sanitize $(BUILD)-tsan thread
 
 fuzz: setup ## run each fuzz target for FUZZ_SECONDS
-	@scripts/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+	@scripts/fuzz $(BUILD)-asan $(FUZZ_SECONDS)
 
 fuzz-api: setup ## random API calls from 8 threads, FUZZ_SECONDS under each sanitizer
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-asan address,undefined -t 0 api_fuzz_many

@@ -225,7 +225,7 @@ def test_running(bench, name):
     """A kernel that runs in compiled code cannot be stopped, but shown: by Ctrl-C, and by its process."""
     where = r"block \(0,0,0\): .*warp 0 .*in a loop with ld, .*program.cu:(%d|%d)\b" % (line("spin"), line("spin") + 1)
     # Several times: workers that the system does not let run do not answer in time.
-    got = bench.interrupted(bench.command(name, ["run", *["continue"] * 3, "info cuda kernels"], "spinning"), ["spinning", *["SIGINT"] * 3], 2)
+    got = bench.interrupted(bench.command(name, ["run", *["continue"] * 3, "info cuda kernels"], "spinning"), ["spinning", *["SIGINT"] * 3], 0.5)
     has(got, r"^heddle: no kernel that can be stopped runs: ", f"{name}: Ctrl-C without a breakpoint")
     has(got, r"^heddle: kernel spin<<<\(1,1,1\),\(32,1,1\)>>> has run for \d", f"{name}: names the kernel that runs")
     has(got, r"^heddle: +" + where, f"{name}: and says where")

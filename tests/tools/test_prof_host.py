@@ -14,12 +14,12 @@ SECTION = "HostCounters"
 PROGRAM = """
 __global__ void fill(int *to) { to[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void meet(int *to) { while (atomicAdd(to, 0) < blockIdx.x); atomicAdd(to, 1); }
-int main(void)
+int main(int argc, char **)
 {
-    int *to;
+    int *to, blocks = argc > 1 ? 16 : 16384; // with an argument less, for a slow device
     cudaMalloc(&to, 16 << 20);
     for (int i = 0; i < 5; i++)
-        fill<<<16384, 256>>>(to);
+        fill<<<blocks, 256>>>(to);
     cudaMemset(to, 0, 4);
     meet<<<2, 1>>>(to);
     cudaGraph_t graph;
@@ -27,8 +27,8 @@ int main(void)
     cudaStream_t stream;
     cudaStreamCreate(&stream);
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-    fill<<<8192, 256, 0, stream>>>(to);
-    fill<<<8192, 128, 0, stream>>>(to);
+    fill<<<blocks / 2, 256, 0, stream>>>(to);
+    fill<<<blocks / 2, 128, 0, stream>>>(to);
     cudaStreamEndCapture(stream, &graph);
     cudaGraphInstantiate(&exec, graph, 0);
     cudaGraphLaunch(exec, stream);
@@ -43,8 +43,8 @@ class Host(CounterBench):
         super().__init__(heddle, tap, folder)
         self.program = self.build(write(os.path.join(folder, "host.cu"), PROGRAM))
 
-    def prof(self, *args, code=0, **env):
-        return self.count(self.program, options=("--roofline", "none", *args), code=code, **env)
+    def prof(self, *args, code=0, words=(), **env):
+        return self.count(self.program, *words, options=("--roofline", "none", *args), code=code, **env)
 
     def values(self):
         """[{metric: value}] of the launches."""
@@ -120,7 +120,7 @@ def test_unasked(bench):
     tap.eq(bench.rows("SELECT name FROM sqlite_master WHERE name IN ('HEDDLE_HOST_COUNTERS', 'HEDDLE_NOTES')"), [], "nor tables of them")
     got = bench.run("prof", "--host-counters", bench.program)
     tap.ok(got.returncode == 2 and "--kernel" in got.stderr, "belongs to --kernel", got.stderr)
-    bench.prof("--host-counters", "-k", "fill", "-c", "1", HEDDLE_DEVICE="interp", HEDDLE_CACHE="off")
+    bench.prof("--host-counters", "-k", "fill", "-c", "1", words=["small"], HEDDLE_DEVICE="interp", HEDDLE_CACHE="off")
     of, = bench.values()
     tap.eq((of[H + "launches_uncounted.sum"], of[H + "threads.sum"]), (4, 1), "the reference device has one thread")
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Matrix instructions against a model of their own, bit for bit, on every device (TAP).
 
-    test_matrix.py --interp RUN_INTERP --driver RUN_DRIVER [--devices "opt cpu cpu/avx2"] [--vectors N] [--seed N]
-                   [--forms TEXT] [--every] [--ptxas]
+    test_matrix.py --interp RUN_INTERP --driver RUN_DRIVER [--devices "opt cpu"] [--turns "cpu/avx2 cpu/generic"]
+                   [--vectors N] [--seed N] [--forms TEXT] [--every] [--ptxas]
 
---forms: only those whose text has TEXT. --every: all pairs of types and all selectors. --ptxas: asks the vendor's
+--turns: further devices, of which each form runs on one. --forms: only those whose text has TEXT. --every: all pairs of types and all selectors. --ptxas: asks the vendor's
 assembler instead whether it takes what is tested and refuses what is refused here.
 """
 import argparse
+import copy
 import os
 import re
 import struct
@@ -66,6 +67,11 @@ class Batch:
         self.inputs = [[products.draw(f, seed, v) for v in range(vectors)] for f in forms]
         self.expected = [self.outputs(f, self.inputs[i]) for i, f in enumerate(forms)]
 
+    def share(self, first, step):
+        part = copy.copy(self)
+        part.forms, part.inputs, part.expected = (each[first::step] for each in (self.forms, self.inputs, self.expected))
+        return part
+
     @staticmethod
     def outputs(form, inputs):
         """Of each vector, or of each two, which a pair of blocks shares."""
@@ -103,9 +109,9 @@ class Batch:
         return trouble
 
 
-def devices_here(where, args):
-    """Those of --devices that this host can be; a level of HEDDLE_CPU that it lacks is skipped."""
-    levels = {n: n.partition(":")[0].partition("/")[2] for n in args.devices.split()}
+def devices_here(where, args, names):
+    """Those of `names` that this host can be; a level of HEDDLE_CPU that it lacks is skipped."""
+    levels = {n: n.partition(":")[0].partition("/")[2] for n in names.split()}
     _, lacking = engine.levels_here(args.driver, sorted(set(levels.values()) - {""}), where)
     for level, why in lacking:
         ok(True, f"{level} # SKIP {why}")
@@ -118,8 +124,13 @@ def check_devices(where, forms, args):
     for arch, pair in sorted({(f.arch, f.pair) for f in forms}):
         vectors = args.vectors + args.vectors % 2 if pair else args.vectors
         batches[arch, pair] = Batch([f for f in forms if (f.arch, f.pair) == (arch, pair)], vectors, args.seed)
-    for device in devices_here(where, args):
-        for (arch, pair), batch in batches.items():
+    turns = devices_here(where, args, args.turns)
+    shares = [(device, 0, 1) for device in devices_here(where, args, args.devices)] + [(device, i, len(turns)) for i, device in enumerate(turns)]
+    for device, first, step in shares:
+        for (arch, pair), whole in batches.items():
+            batch = whole.share(first, step)
+            if not batch.forms:
+                continue
             batch.write(where)
             bad = batch.run(where, device)
             ok(not bad, f"{device.name}: {len(batch.forms)} forms of {batch.vectors} vectors for {arch}{', pairs' if pair else ''}", bad)
@@ -188,6 +199,7 @@ def main():
     p.add_argument("--interp")
     p.add_argument("--driver")
     p.add_argument("--devices", default="opt cpu")
+    p.add_argument("--turns", default="")
     p.add_argument("--vectors", type=int, default=1)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--forms", default="")

@@ -116,7 +116,8 @@ static enum hd_status variables_read(struct core_in *in, const struct core_progr
 {
     for (uint32_t n = core_get_u32(in); n && !in->failed; n--) {
         const char *name = text_copy(core_get_text(in));
-        dbg_program_global(p->debugged, name, core_get_u64(in));
+        uint64_t va = core_get_u64(in);
+        dbg_program_global(p->debugged, name, va, core_get_u32(in) != 0);
     }
     return in->failed ? damaged("variables") : hd_arena_status(&core.arena);
 }

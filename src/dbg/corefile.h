@@ -7,7 +7,8 @@
  *       PROCESS     u32 format, text version, u64 time_s, u32 pid, text program, u32 flags,
  *                   u32 exception, u32 signal, text what, u32 block, u32 thread of it
  *                   (block CORE_NOBODY: nothing failed, somebody asked for the dump)
- *       PROGRAM     u32 n, n times: text name, text PTX; u32 n, n times: text variable, u64 address
+ *       PROGRAM     u32 n, n times: text name, text PTX;
+ *                   u32 n, n times: text variable, u64 address, u32 is it managed
  *       LAUNCH      u32 program, text kernel, u64 grid, 3 u32 grid, 3 u32 block, 3 u32 cluster,
  *                   u32 dynamic_shared_B, u64 local_B, u32 nsms, text parameters
  *       BLOCK       u32 launch, 3 u32 index, u32 sm, u64 address and u64 size of its shared window,
@@ -25,7 +26,7 @@
 
 #include "base/str.h"
 
-enum { CORE_FORMAT = 1 };
+enum { CORE_FORMAT = 2 };
 #define CORE_OWNER   "Heddle"
 #define CORE_NOBODY  UINT32_MAX
 #define CORE_MACHINE 190 /* EM_CUDA */

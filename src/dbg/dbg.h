@@ -55,8 +55,10 @@ void dbg_program_destroy(struct dbg_program *program); /* NULL is fine */
 /* A module of its debuggable code, which outlives the program here; again and again does no harm.
  * False: no memory. */
 bool dbg_program_code(struct dbg_program *program, const struct ir_module *code) HD_MUST_CHECK;
-/* Where a variable of the program is; of several contexts the last one counts. */
-void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va);
+/* Where a variable of the program is, and whether it is managed, which its PTX need not say; of
+ * several contexts the last one counts. */
+void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va,
+                        bool is_managed);
 /* Shall launches of its kernels be debuggable? */
 bool dbg_wants(const struct dbg_program *program);
 /* The same without a wait: as it was when the debugger last let the program go on. */

@@ -60,7 +60,7 @@ struct dump_program;
 struct dump_variable {
     const char *name;
     uint64_t va, size_B;
-    bool is_constant;
+    bool is_constant, is_managed;
 };
 
 /* Texts and owner stay the caller's and outlive the program; names are copied. NULL: no memory. */

@@ -105,6 +105,7 @@ static void put_program(struct writer *w, const struct dump_program *p)
     for (size_t i = 0; i < p->variables.len; i++) {
         core_put_text(&w->notes, p->variables.at[i].name);
         core_put_u64(&w->notes, p->variables.at[i].va);
+        core_put_u32(&w->notes, p->variables.at[i].is_managed);
     }
     note_end(w, begin);
 }

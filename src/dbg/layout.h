@@ -6,7 +6,8 @@
  *
  *     TEXT    instruction n of unit u: one address each, DBG_INSN_B apart
  *     STACK   frames, in a window for each thread
- *     SHARED  shared variables, of the current thread's CTA
+ *     SHARED  shared variables, of the current thread's CTA; from DBG_SHARED_WINDOW on all of its
+ *             shared memory, by PTX's addresses
  *     GLOBAL  variables of a module, of the current thread's module
  *     SPECIAL threadIdx and the like, of the current thread
  *
@@ -29,6 +30,8 @@
 #define DBG_SHARED      ((uint64_t)6 << DBG_SPACE_SHIFT)
 #define DBG_GLOBAL      ((uint64_t)7 << DBG_SPACE_SHIFT)
 #define DBG_SPECIAL     ((uint64_t)3 << DBG_SPACE_SHIFT)
+
+#define DBG_SHARED_WINDOW (DBG_SHARED + ((uint64_t)1 << (DBG_SPACE_SHIFT - 1)))
 
 #define DBG_UNIT_SHIFT 32 /* number of the unit, above what is in it */
 #define DBG_INSN_B     8

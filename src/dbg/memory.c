@@ -180,15 +180,17 @@ static void shared_place(const struct interp_thread *t, uint64_t address, struct
 {
     const struct interp_cta *cta = interp_debug_cta(t);
     const struct dbg_var *v;
-    uint64_t window_B;
-
-    if (!program_with(address, &v))
-        return;
-    const struct ir_var *var = shared_named(interp_debug_launch(cta)->kernel->module, v->name);
+    uint64_t window_B, at = address - DBG_SHARED_WINDOW;
     char *window = interp_debug_shared(cta, &window_B);
-    if (!var || var->window_offset > window_B)
-        return;
-    uint64_t at = var->window_offset + (address - v->at);
+
+    if (address < DBG_SHARED_WINDOW) {
+        if (!program_with(address, &v))
+            return;
+        const struct ir_var *var = shared_named(interp_debug_launch(cta)->kernel->module, v->name);
+        if (!var || var->window_offset > window_B)
+            return;
+        at = var->window_offset + (address - v->at);
+    }
     if (at >= window_B)
         return;
     out->at = window + at;

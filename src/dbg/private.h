@@ -31,6 +31,7 @@
 struct dbg_global {
     char *name;
     uint64_t va;
+    bool is_managed;
 };
 
 struct dbg_program {

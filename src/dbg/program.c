@@ -185,9 +185,9 @@ bool dbg_program_code(struct dbg_program *program, const struct ir_module *code)
     return good;
 }
 
-void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va)
+void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va, bool is_managed)
 {
-    struct dbg_global g = {hd_strdup(name), va};
+    struct dbg_global g = {hd_strdup(name), va, is_managed};
 
     dbg_lock();
     for (size_t i = 0; i < program->globals.len; i++) {

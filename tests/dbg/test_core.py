@@ -94,7 +94,7 @@ def test_sight(bench, name):
     got = bench.gdb(path, ["bt", "info locals", "print *p", "up", "info args", "info locals", "print tile[5]", "print table",
                            "print counter", "print out[255]", "print $ptx(\"%r1\") != 0", "print threadIdx", "print gridDim.x",
                            "info cuda kernels", "info cuda threads", "info cuda blocks", "info cuda warps", "info cuda lanes",
-                           "cuda thread (40,0,0)", "print i", "print p.a", "x/1dw &tile[40]"])
+                           "cuda thread (40,0,0)", "print i", "print p.a", "x/1dw &tile[40]", "x/1dw $shared(160)"])
     has(got, r"^CUDA Exception: Warp Illegal Address: illegal device address at 0x12345678a000: write of 4 bytes", f"{name}: the exception")
     has(got, r"^CUDA thread received signal CUDA_EXCEPTION_14, Warp Illegal Address\.$", f"{name}: its number")
     has(got, r"block \(1,0,0\), thread \(5,0,0\), device 0, sm \d+, warp 0, lane 5\]$", f"{name}: the thread")
@@ -119,6 +119,7 @@ def test_sight(bench, name):
     has(got, r"^\$9 = 104$", f"{name}: a variable of another thread")
     has(got, r"^\$10 = 104$", f"{name}: in its local memory")
     has(got, r"^0x[0-9a-f]+.*:\t140$", f"{name}: raw shared memory")
+    has(got, r"^0x68[0-9a-f]+:\t140$", f"{name}: by its offset")
     return path
 
 

@@ -39,6 +39,8 @@ static void ask_memory(void)
     ask(packet);
     snprintf(packet, sizeof(packet), "m%llx,8", (unsigned long long)DBG_SHARED);
     ask(packet);
+    snprintf(packet, sizeof(packet), "m%llx,80", (unsigned long long)DBG_SHARED_WINDOW);
+    ask(packet);
     ask("m7f0000000000,40");
 }
 
@@ -46,7 +48,7 @@ static void look(void)
 {
     static const char *const tables[] = {"stop",        "focus",   "launch",  "registers 0",
                                          "registers 1", "kernels", "blocks",  "warps",
-                                         "lanes",       "threads", "barriers"};
+                                         "lanes",       "threads", "barriers", "managed"};
 
     dbg_core_stop(&dbg.stop);
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;

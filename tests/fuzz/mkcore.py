@@ -80,8 +80,8 @@ def thread(i):
 
 
 def notes():
-    yield note(1, u32(1) + text("0.1.0") + u64(0) + u32(7) + text("/bin/program") + u32(0, 14, 11) + text("Warp Illegal Address: x") + u32(0, 1))
-    yield note(2, u32(1) + text("kernel.ptx") + text(PTX) + u32(1) + text("counter") + u64(GLOBAL))
+    yield note(1, u32(2) + text("0.1.0") + u64(0) + u32(7) + text("/bin/program") + u32(0, 14, 11) + text("Warp Illegal Address: x") + u32(0, 1))
+    yield note(2, u32(1) + text("kernel.ptx") + text(PTX) + u32(1) + text("counter") + u64(GLOBAL) + u32(1))
     yield note(3, u32(0) + text("kern") + u64(9) + u32(1, 1, 1, THREADS, 1, 1, 0, 0, 0, 0) + u64(LOCAL_B) + u32(2) + text(u64(GLOBAL)))
     yield note(4, u32(0, 0, 0, 0, 1) + u64(SHARED, SHARED_B) + b"".join(thread(i) for i in range(THREADS)))
 

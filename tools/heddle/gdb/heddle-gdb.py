@@ -21,6 +21,7 @@ import gdb.disassembler
 
 INSN_B = 8  # of an instruction: src/dbg/layout.h
 TEXT = 4  # what addresses of PTX begin with, in their highest four bits
+SHARED_WINDOW = 0x6800000000000000  # likewise
 START_S = 60  # for the program to open its socket
 
 
@@ -340,7 +341,7 @@ class Managed(gdb.Command):
     def invoke(self, argument, from_tty):
         names = sorted(set((monitor("managed") or "").split()))
         if not names:
-            print("No CUDA managed variables. (heddle cc does not mark them: print them by name.)")
+            print("No CUDA managed variables.")
             return
         print("Static managed variables are:")
         for name in names:
@@ -510,6 +511,16 @@ class PtxFunction(gdb.Function):
         return int(text[1], 0)
 
 
+class Shared(gdb.Function):
+    """$shared(0x20): the address of a byte of the focused block's shared memory, counted as PTX and cuda-gdb's @shared do."""
+
+    def __init__(self):
+        super().__init__("shared")
+
+    def invoke(self, offset=0):
+        return SHARED_WINDOW + int(offset)
+
+
 class Ptx(gdb.disassembler.Disassembler):
     def __init__(self):
         super().__init__("heddle")
@@ -543,6 +554,7 @@ Prefix("show cuda", gdb.COMMAND_RUNNING, "Settings for CUDA.")
 break_on_launch = BreakOnLaunch()
 PtxRegisters()
 PtxFunction()
+Shared()
 gdb.disassembler.register_disassembler(Ptx(), None)
 gdb.events.stop.connect(on_stop)
 gdb.events.exited.connect(on_exit)

@@ -46,8 +46,8 @@ static void ask_memory(void)
 
 static void look(void)
 {
-    static const char *const tables[] = {"stop",        "focus",   "launch",  "registers 0",
-                                         "registers 1", "kernels", "blocks",  "warps",
+    static const char *const tables[] = {"stop",        "focus",   "launch",   "registers 0",
+                                         "registers 1", "kernels", "blocks",   "warps",
                                          "lanes",       "threads", "barriers", "managed"};
 
     dbg_core_stop(&dbg.stop);

@@ -692,6 +692,9 @@ static inline bool core_function_is_loaded(const struct core_function *function)
 }
 enum hd_status core_module_var(struct core_module *module, const char *name,
                                struct core_var *out_var) HD_MUST_CHECK;
+/* By its PTX, or placed in managed memory of the program. */
+struct ir_var;
+bool core_module_var_is_managed(const struct core_module *module, const struct ir_var *var);
 
 struct core_kernel {
     struct core_object object;

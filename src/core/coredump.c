@@ -504,12 +504,11 @@ static struct dump_program *program_make(struct core_module *module, const struc
     struct dump_program *p = dump_program_create(texts, count, module->ctx);
 
     for (const struct ir_var *v = core_image_decls(module->image)->vars; p && v; v = v->next) {
-        const struct dump_variable variable = {
-            .name = v->name,
-            .va = module->var_va[v->index],
-            .size_B = v->size_B,
-            .is_constant = v->space == IR_SPACE_CONST,
-            .is_managed = v->managed || core_library_placed(module->library, v->name)};
+        const struct dump_variable variable = {.name = v->name,
+                                               .va = module->var_va[v->index],
+                                               .size_B = v->size_B,
+                                               .is_constant = v->space == IR_SPACE_CONST,
+                                               .is_managed = core_module_var_is_managed(module, v)};
         if (variable.va && !dump_program_variable(p, &variable)) {
             dump_program_destroy(p);
             p = NULL;

@@ -78,7 +78,7 @@ void core_debug_module(struct core_module *module)
     for (const struct ir_var *v = program ? decls->vars : NULL; v; v = v->next)
         if (module->var_va[v->index])
             dbg_program_global(program, v->name, module->var_va[v->index],
-                               v->managed || core_library_placed(module->library, v->name));
+                               core_module_var_is_managed(module, v));
 }
 
 static enum hd_status kernel_make(struct core_function *f, struct hal_kernel **out_kernel)

@@ -612,6 +612,11 @@ enum hd_status core_function_form(struct core_function *f, enum core_form form,
     return status;
 }
 
+bool core_module_var_is_managed(const struct core_module *module, const struct ir_var *var)
+{
+    return var->managed || var_placed(module, var);
+}
+
 enum hd_status core_module_var(struct core_module *module, const char *name,
                                struct core_var *out_var)
 {
@@ -620,6 +625,6 @@ enum hd_status core_module_var(struct core_module *module, const char *name,
     if (!var || !var_has_memory(var))
         return hd_error(HD_NOT_FOUND, "there is no variable %s in the module", name);
     *out_var = (struct core_var){var_address(module, var), var->size_B,
-                                 var->managed || var_placed(module, var)};
+                                 core_module_var_is_managed(module, var)};
     return HD_OK;
 }

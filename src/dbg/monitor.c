@@ -359,12 +359,8 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
 static void do_managed(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
-    for (size_t i = 0; i < dbg.programs.len; i++) { /* perhaps twice: from PTX, and as placed */
+    for (size_t i = 0; i < dbg.programs.len; i++) {
         const struct dbg_program *p = dbg.programs.at[i];
-        for (size_t k = 0; k < p->nunits; k++)
-            for (size_t v = 0; v < p->units[k]->vars.len; v++)
-                if (p->units[k]->vars.at[v].ptx->managed)
-                    hd_buf_printf(out, "%s\n", p->units[k]->vars.at[v].name);
         for (size_t k = 0; k < p->globals.len; k++)
             if (p->globals.at[k].is_managed)
                 hd_buf_printf(out, "%s\n", p->globals.at[k].name);

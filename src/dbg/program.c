@@ -193,6 +193,7 @@ void dbg_program_global(struct dbg_program *program, const char *name, uint64_t 
     for (size_t i = 0; i < program->globals.len; i++) {
         if (g.name && strcmp(program->globals.at[i].name, name) == 0) {
             program->globals.at[i].va = va;
+            program->globals.at[i].is_managed = is_managed;
             hd_free(g.name);
             g.name = NULL;
         }

@@ -4,8 +4,9 @@
     test_matrix.py --interp RUN_INTERP --driver RUN_DRIVER [--devices "opt cpu"] [--turns "cpu/avx2 cpu/generic"]
                    [--vectors N] [--seed N] [--forms TEXT] [--every] [--ptxas]
 
---turns: further devices, of which each form runs on one. --forms: only those whose text has TEXT. --every: all pairs of types and all selectors. --ptxas: asks the vendor's
-assembler instead whether it takes what is tested and refuses what is refused here.
+--turns: further devices, of which each form runs on one. --forms: only those whose text has TEXT. --every: all pairs
+of types and all selectors. --ptxas: asks the vendor's assembler instead whether it takes what is tested and refuses
+what is refused here.
 """
 import argparse
 import copy

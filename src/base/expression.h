@@ -8,8 +8,9 @@
 
 /*
  * A POSIX extended regular expression, without places of matches. 0, or an error of regcomp();
- * REG_ESPACE as well when its repetitions of repetitions would take megabytes: the C library copies
- * what "+" and "{n}" repeat, so each of "a++++" doubles what is before it.
+ * REG_ESPACE as well when the C library would take megabytes or seconds for it: it copies what "+"
+ * and "{n}" repeat, so each of "a++++" doubles what is before it, and it walks every way through
+ * a sequence of things that may be empty, "((a*|b*)(a*|b*)...)*".
  */
 int hd_regex_compile(regex_t *out, const char *text) HD_MUST_CHECK;
 

@@ -2,6 +2,9 @@
 #include "base/expression.h"
 #include "tap.h"
 
+#define PAIRS "(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)"
+#define EMPTY "(|c*)(|c*)(|c*)(|c*)(|c*)(|c*)(|c*)(|c*)"
+
 static const struct {
     const char *text;
     bool good;
@@ -19,6 +22,20 @@ static const struct {
     {"a+++++++++++++++++++++++++++++++++++++++++++", false, NULL},
     {"((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", false, NULL},
     {"(((a{100}){100}){100}){100}", false, NULL},
+    {"a{0,3}b{2,}", true, "bbb"},
+    {"(_a|_b)?(_c)?(_d*|_e)?(x*|y*)*z", true, "_a_c_ddz"},
+    {"(" PAIRS PAIRS PAIRS PAIRS ")*", false, NULL},
+    {"((" PAIRS "){4})*", false, NULL},
+    {"(((((((((((((((((((((((((((((((a|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|)|"
+     ")",
+     true, NULL},
+    {"(" EMPTY EMPTY EMPTY EMPTY ")*", false, NULL},
+    {"^()*{32}", false, NULL},
+    {"(b?|)(b?|)(a*|b*)(b?|)*$(b?|)***?(b?|)*(b?|)(b?|)?{0,2}+(b?|)****(b?|)*{2,3}***", false,
+     NULL},
+    {"^(.*/)?(lib|bin)[^/]*(\\.so(\\.[0-9]+){0,3})?$", true, "/a/lib/libx.so.1"},
+    {"(^|_)(gemm|conv[0-9]*|(soft|arg)max)(_(f|bf)?16)*(_v[0-9]+)?($|\\b)", true, "a_softmax_bf16"},
+    {"^(a|b*|c?)*(d|e*)*.*(f*g*)*$", true, "zz"},
 };
 
 int main(void)

@@ -273,6 +273,11 @@ enum hd_status hal_server_create(struct hal_domain *domain, int priority, int me
     return HD_OK;
 }
 
+void hal_server_sms_set(struct hal_server *server, const struct hal_sms *sms)
+{
+    hal_queue_sms_set(server->queue, sms);
+}
+
 void hal_server_destroy(struct hal_server *server)
 {
     atomic_store(&server->stopping, true);

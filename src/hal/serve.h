@@ -58,6 +58,8 @@ struct hal_server;
  */
 enum hd_status hal_server_create(struct hal_domain *domain, int priority, int memfd,
                                  struct hal_server **out_server) HD_MUST_CHECK;
+/* As hal_queue_sms_set(). */
+void hal_server_sms_set(struct hal_server *server, const struct hal_sms *sms);
 /* Finishes what was submitted before, then ends the thread. */
 void hal_server_destroy(struct hal_server *server);
 /*

@@ -240,7 +240,7 @@ static enum hd_status fault_map(struct hal_domain *domain, int fd)
 
 static enum hd_status domain_create(struct hal_device *device, struct hal_domain **out_domain)
 {
-    struct remote_message m = {.op = REMOTE_DOMAIN_CREATE};
+    struct remote_message m = {.op = REMOTE_DOMAIN_CREATE, .a = device->nsms};
     struct remote_domain *domain;
     enum hd_status status;
     int fd;

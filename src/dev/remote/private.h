@@ -46,6 +46,8 @@ struct remote_queue {
     struct hal_queue base;
     struct hal_client far; /* grids go there */
     uint64_t id;
+    bool is_limited; /* to `sms`, as the other side knows; the thread's */
+    struct hal_sms sms;
     pthread_t thread;
     _Atomic uint32_t bell; /* rung by a submission */
     _Atomic bool stop;

@@ -1,6 +1,7 @@
 /* The process of the device: found beside this code, started with one end of a socket. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -48,6 +49,10 @@ enum hd_status remote_start(int *out_socket, pid_t *out_process)
     own = hd_env_of_child();
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 3);
+    /* What the program has open is not the device's: a pipe would not end when the program closes
+     * it. */
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 4);
     error = own ? posix_spawn(out_process, path, &actions, NULL, argv, own) : ENOMEM;
     posix_spawn_file_actions_destroy(&actions);
     hd_free(own);

@@ -171,7 +171,19 @@ static bool far_wait(struct remote_queue *queue)
     return true;
 }
 
-/* Limits are set without an operation. */
+/* Limits and multiprocessors are set without an operation. */
+static enum hd_status sms_send(struct remote_queue *queue)
+{
+    struct remote_message m = {.op = REMOTE_QUEUE_SMS, .id = queue->id};
+
+    m.a = hal_queue_sms(&queue->base, &m.sms);
+    if (m.a == queue->is_limited && !memcmp(&m.sms, &queue->sms, sizeof(m.sms)))
+        return HD_OK;
+    queue->is_limited = m.a;
+    queue->sms = m.sms;
+    return remote_call(remote_of(queue->base.device), &m, -1, NULL);
+}
+
 static enum hd_status limits_send(struct remote_domain *domain)
 {
     enum hd_status status = HD_OK;
@@ -213,7 +225,8 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
         memcpy(params, hal_dispatch_params(queue->base.ring, packet), packet->params_B);
     }
     p.head.flags &= (uint16_t)~(HAL_FLAG_INDIRECT | HAL_FLAG_STAMP);
-    if (limits_send((struct remote_domain *)queue->base.domain) != HD_OK ||
+    if (sms_send(queue) != HD_OK ||
+        limits_send((struct remote_domain *)queue->base.domain) != HD_OK ||
         hal_client_submit(&queue->far, &p, 1) != HD_OK || !far_wait(queue))
         fail_gone(queue);
     else

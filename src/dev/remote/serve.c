@@ -221,6 +221,41 @@ static enum hd_status map(const struct remote_message *m)
     return own.device->ops->mem_map(mem, m->a, m->b, m->c, (enum hal_prot)m->d);
 }
 
+static enum hd_status create_domain(struct remote_message *m, int *out_fd)
+{
+    const struct hal_device_ops *ops = own.device->ops;
+    struct hal_domain *domain;
+    enum hd_status status;
+
+    if (m->a > HAL_SMS_MAX)
+        return hd_error(HD_BAD_ARG, "%llu multiprocessors", (unsigned long long)m->a);
+    if (m->a)
+        own.device->nsms = (uint32_t)m->a;
+    HD_TRY(ops->domain_create(own.device, &domain));
+    status = hal_domain_share(domain, out_fd);
+    if (status == HD_OK)
+        *out_fd = dup(*out_fd); /* the domain's stays its own */
+    if (status == HD_OK)
+        status = add(DOMAIN, domain, NULL, &m->id);
+    if (status != HD_OK)
+        ops->domain_destroy(domain);
+    return status;
+}
+
+static enum hd_status limit_queue(const struct remote_message *m)
+{
+    struct hal_server *queue;
+
+    HD_TRY(get(m->id, QUEUE, &queue));
+    if (m->a && !hal_sms_count(&m->sms))
+        return hd_error(HD_BAD_ARG, "a queue without multiprocessors");
+    for (uint32_t sm = own.device->nsms; sm < HAL_SMS_MAX; sm++)
+        if (hal_sms_has(&m->sms, sm))
+            return hd_error(HD_BAD_ARG, "there is no multiprocessor %u", sm);
+    hal_server_sms_set(queue, m->a ? &m->sms : NULL);
+    return HD_OK;
+}
+
 static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
 {
     const struct hal_device_ops *ops = own.device ? own.device->ops : NULL;
@@ -230,7 +265,6 @@ static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
     struct hal_module *module;
     struct hal_mem *mem;
     struct codes *codes;
-    enum hd_status status;
 
     m->text[sizeof(m->text) - 1] = 0;
     if (!ops && m->op != REMOTE_HELLO)
@@ -251,15 +285,7 @@ static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
         HD_TRY(get(m->id, KERNEL, &kernel));
         return ops->kernel_prepare(kernel, m->grid, m->block);
     case REMOTE_DOMAIN_CREATE:
-        HD_TRY(ops->domain_create(own.device, &domain));
-        status = hal_domain_share(domain, out_fd);
-        if (status == HD_OK)
-            *out_fd = dup(*out_fd); /* the domain's stays its own */
-        if (status == HD_OK)
-            status = add(DOMAIN, domain, NULL, &m->id);
-        if (status != HD_OK)
-            ops->domain_destroy(domain);
-        return status;
+        return create_domain(m, out_fd);
     case REMOTE_DOMAIN_DESTROY:
         HD_TRY(take(m->id, DOMAIN, &domain));
         ops->domain_destroy(domain);
@@ -285,6 +311,8 @@ static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
         HD_TRY(get(m->id, DOMAIN, &domain));
         HD_TRY(hal_server_create(domain, (int)(int64_t)m->a, fd, &queue));
         return add(QUEUE, queue, NULL, &m->id);
+    case REMOTE_QUEUE_SMS:
+        return limit_queue(m);
     case REMOTE_QUEUE_DESTROY:
         HD_TRY(take(m->id, QUEUE, &queue));
         hal_server_destroy(queue);

@@ -10,13 +10,14 @@ enum remote_op {
     REMOTE_MODULE_UNLOAD,  /* id */
     REMOTE_KERNEL_GET,     /* id: module; text: kernel; fd: IR, `a` bytes. Back: id, b: number */
     REMOTE_KERNEL_PREPARE, /* id; grid, block */
-    REMOTE_DOMAIN_CREATE,  /* Back: id; fd: fault */
+    REMOTE_DOMAIN_CREATE,  /* a: multiprocessors that are reported. Back: id; fd: fault */
     REMOTE_DOMAIN_DESTROY, /* id */
     REMOTE_DOMAIN_RESET,   /* id */
     REMOTE_DOMAIN_CANCEL,  /* id */
     REMOTE_DOMAIN_FLUSH,   /* id */
     REMOTE_DOMAIN_LIMIT,   /* id, a: limit, b: value */
     REMOTE_QUEUE_CREATE,   /* id: domain, a: priority; fd: ring. Back: id */
+    REMOTE_QUEUE_SMS,      /* id; a: limited to `sms`? No grid of it runs */
     REMOTE_QUEUE_DESTROY,  /* id */
     REMOTE_MEM_ADD,        /* fd: memory file. Back: id */
     REMOTE_MEM_REMOVE,     /* id */
@@ -33,6 +34,7 @@ struct remote_message {
     union {
         char text[512]; /* or why it failed */
         struct hal_kernel_info kernel;
+        struct hal_sms sms;
         struct {
             char description[96];
             char target[32]; /* hal_device_info.target */

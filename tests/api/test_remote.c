@@ -3,6 +3,7 @@
  * textures, what is refused by name; and a process that dies: an error, and nobody waits.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,16 @@ static void test_death(void)
     success(cuStreamSynchronize(ones[0].stream), "goes on");
 }
 
+/* The reader of a pipe that the program had open when the devices began. */
+static void test_descriptors(const int ends[2])
+{
+    char byte;
+
+    close(ends[1]);
+    ok(read(ends[0], &byte, 1) == 0, "a pipe ends with the program's own end");
+    close(ends[0]);
+}
+
 static CUresult init_in_child(const char *variable, const char *value)
 {
     CUresult result = CUDA_ERROR_UNKNOWN;
@@ -232,13 +243,18 @@ static CUresult init_in_child(const char *variable, const char *value)
 
 int main(void)
 {
+    int ends[2];
+
     setenv("HEDDLE_DEVICES", "cpu,remote-cpu,remote-interp", 1);
     setenv("HEDDLE_MEMORY", "64M", 1);
     eq_u64(init_in_child("HEDDLE_STRICT", "1"), CUDA_ERROR_NOT_SUPPORTED,
            "HEDDLE_STRICT is refused");
+    if (pipe(ends) || fcntl(ends[0], F_SETFL, O_NONBLOCK))
+        abort();
     success(cuInit(0), "cuInit");
     for (int i = 0; i < DEVICES; i++)
         open_one(&ones[i], i);
+    test_descriptors(ends);
     test_chain();
     test_peers();
     test_pinned();

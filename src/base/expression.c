@@ -133,6 +133,7 @@ static struct weight repeated(struct weight w, const char **at)
             all = either(after(w, all), nothing);
         for (uint32_t i = 0; i < from; i++)
             all = after(w, all);
+        all.nodes += to ? 0 : w.nodes; /* dropped when it has been made */
         return endless ? after(all, star) : all;
     }
 }
@@ -150,6 +151,8 @@ static bool is_small(const char *text)
         case '+':
         case '{':
             g->last = repeated(g->last, &text);
+            if (g->last.nodes > NODES_MAX)
+                return false;
             continue;
         case '|':
             *g = (struct group){branches_of(g), nothing, nothing};
@@ -179,6 +182,10 @@ static bool is_small(const char *text)
         g->before = after(g->before, g->last);
         g->last = part;
         text = *text == '[' ? skip_brackets(text) : text + (*text == '\\' && text[1] ? 2 : 1);
+    }
+    for (; g > groups; g--) { /* an error is found when all else has been made */
+        g[-1].before = after(g[-1].before, g[-1].last);
+        g[-1].last = branches_of(g);
     }
     const struct weight all = branches_of(g);
     const uint64_t nodes = all.nodes + all.anchors * all.within.visited;

@@ -5,14 +5,18 @@
  * A queue whose head is a call stands in a list, in the order in which the calls were due; a thread
  * takes the first one, makes the call, and does whatever follows in that queue. So calls of one
  * queue come one after another, and those of different queues do not wait for each other: there is
- * a thread more whenever a call finds all of them in calls, up to CPU_CALLERS_MAX; beyond, calls
- * wait. A thread that has had nothing to do for CALLER_IDLE_NS ends, unless it is the last one.
+ * a thread more whenever a call finds none that is idle, begins or has made its call, up to
+ * CPU_CALLERS_MAX; beyond, calls wait. A thread that has had nothing to do for CALLER_IDLE_NS ends,
+ * unless it is the last one.
  */
 #include "base/thread.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 
 #define CALLER_IDLE_NS UINT64_C(2000000000)
+
+/* The call of this thread is over: it takes what it finds for its queue itself. */
+static _Thread_local bool is_free;
 
 static void call_run(struct cpu_queue *queue)
 {
@@ -28,10 +32,12 @@ static void call_run(struct cpu_queue *queue)
         func((void *)(uintptr_t)p->host_call.arg);
         cpu_queue_retire(queue);
     }
+    is_free = true;
     if (cpu_queue_advance(queue, NULL)) {
         /* Cannot happen: without a slot jobs are only published. */
         (void)cpu_queue_leave(queue);
     }
+    is_free = false;
 }
 
 /* False: nothing has come for long. */
@@ -69,6 +75,7 @@ static void *caller_main(void *arg)
     cpu_fault_thread_init();
     pthread_setname_np(pthread_self(), "heddle-call");
     hd_lock_acquire(&dev->lock);
+    callers->nidle--; /* start_caller()'s */
     for (;;) {
         struct cpu_queue *queue;
 
@@ -107,6 +114,7 @@ static void start_caller(struct cpu_device *dev)
         return; /* those that there are go on; the next call tries again */
     caller->state = CPU_CALLER_RUNS;
     callers->nthreads++;
+    callers->nidle++; /* as good as: it takes a call when it has begun */
 }
 
 void cpu_call_push(struct cpu_queue *queue)
@@ -118,7 +126,7 @@ void cpu_call_push(struct cpu_queue *queue)
     queue->next_call = NULL;
     *callers->last = queue;
     callers->last = &queue->next_call;
-    if (++callers->nwaiting > callers->nidle)
+    if (++callers->nwaiting > callers->nidle + is_free)
         start_caller(dev);
     pthread_cond_signal(&callers->cond);
     hd_lock_release(&dev->lock);

@@ -15,8 +15,8 @@
 
 #define CALLER_IDLE_NS UINT64_C(2000000000)
 
-/* The call of this thread is over: it takes what it finds for its queue itself. */
-static _Thread_local bool is_free;
+/* The call of this thread is over: it takes the next one of this device itself. */
+static _Thread_local const struct cpu_device *free_for;
 
 static void call_run(struct cpu_queue *queue)
 {
@@ -32,12 +32,12 @@ static void call_run(struct cpu_queue *queue)
         func((void *)(uintptr_t)p->host_call.arg);
         cpu_queue_retire(queue);
     }
-    is_free = true;
+    free_for = cpu_device_of(queue->base.device);
     if (cpu_queue_advance(queue, NULL)) {
         /* Cannot happen: without a slot jobs are only published. */
         (void)cpu_queue_leave(queue);
     }
-    is_free = false;
+    free_for = NULL;
 }
 
 /* False: nothing has come for long. */
@@ -126,7 +126,7 @@ void cpu_call_push(struct cpu_queue *queue)
     queue->next_call = NULL;
     *callers->last = queue;
     callers->last = &queue->next_call;
-    if (++callers->nwaiting > callers->nidle + is_free)
+    if (++callers->nwaiting > callers->nidle + (free_for == dev))
         start_caller(dev);
     pthread_cond_signal(&callers->cond);
     hd_lock_release(&dev->lock);

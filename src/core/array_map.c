@@ -4,13 +4,13 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/backing.h"
 #include "core/memory.h"
-#include "hal/hal.h"
 
 struct core_array_map {
-    struct core_owner owner; /* of the granules: the array's addresses are a block */
-    struct core_block block; /* its only slot */
-    struct hal_mem *zeroes;  /* where nothing is mapped */
+    struct core_owner owner;     /* of the granules: the array's addresses are a block */
+    struct core_block block;     /* its only slot */
+    struct core_backing *zeroes; /* where nothing is mapped */
     uint64_t nunits;
     struct core_allocation *units[]; /* a use of each; NULL: zeroes */
 };
@@ -109,13 +109,12 @@ static struct place place_of(const struct core_array *array, uint64_t unit)
 static enum hd_status zeroes_show(struct core_array_map *map, const struct core_allocation *was,
                                   const struct place *p)
 {
-    const struct hal_device_ops *ops = was->device->hal->ops;
-
     for (uint64_t i = 0; i < p->rows; i++) {
         uint64_t va = p->va + i * p->pitch_B;
 
-        ops->mem_unmap(was->mem, va, p->row_B); /* the pages that come back are new */
-        HD_TRY(ops->mem_map(map->zeroes, va, va - map->owner.base, p->row_B, HAL_PROT_READ_WRITE));
+        core_backing_unmap(was->backing, va, p->row_B); /* the pages that come back are new */
+        HD_TRY(
+            core_backing_map(map->zeroes, va, va - map->owner.base, p->row_B, HAL_PROT_READ_WRITE));
     }
     return HD_OK;
 }
@@ -123,11 +122,9 @@ static enum hd_status zeroes_show(struct core_array_map *map, const struct core_
 static enum hd_status memory_show(const struct core_allocation *memory, uint64_t offset_B,
                                   const struct place *p)
 {
-    const struct hal_device_ops *ops = memory->device->hal->ops;
-
     for (uint64_t i = 0; i < p->rows; i++)
-        HD_TRY(ops->mem_map(memory->mem, p->va + i * p->pitch_B, offset_B + i * p->row_B, p->row_B,
-                            HAL_PROT_READ_WRITE));
+        HD_TRY(core_backing_map(memory->backing, p->va + i * p->pitch_B, offset_B + i * p->row_B,
+                                p->row_B, HAL_PROT_READ_WRITE));
     return HD_OK;
 }
 
@@ -206,9 +203,9 @@ static enum hd_status zeroes_make(struct core_array *array, struct core_array_ma
     struct hal_device *hal = array->ctx->device->hal;
     uint64_t size_B = map->owner.slot_B;
 
-    HD_TRY(hal->ops->mem_create(hal, size_B, false, &map->zeroes));
-    HD_TRY(hal->ops->mem_map(map->zeroes, map->owner.base, 0, size_B, HAL_PROT_READ_WRITE));
-    hal->ops->mem_discard(map->zeroes, 0, size_B);
+    HD_TRY(core_backing_create(hal, size_B, false, &map->zeroes));
+    HD_TRY(core_backing_map(map->zeroes, map->owner.base, 0, size_B, HAL_PROT_READ_WRITE));
+    core_backing_discard(map->zeroes, 0, size_B);
     return HD_OK;
 }
 
@@ -250,8 +247,7 @@ enum hd_status core_array_map_create(struct core_array *array)
         array->va = map->owner.base;
         return HD_OK;
     }
-    if (map->zeroes)
-        array->ctx->device->hal->ops->mem_destroy(map->zeroes);
+    core_backing_destroy(map->zeroes);
     hd_free(map);
     return status;
 }
@@ -268,7 +264,6 @@ static bool unit_is_mapped(const struct core_array_map *map, uint64_t unit)
 
 void core_array_map_destroy(struct core_array *array)
 {
-    const struct hal_device_ops *ops = array->ctx->device->hal->ops;
     struct core_array_map *map = array->map;
 
     for (uint64_t i = 0; i < map->nunits; i++)
@@ -276,11 +271,11 @@ void core_array_map_destroy(struct core_array *array)
             (void)!unit_set(array, i, NULL, 0); /* at worst its addresses show nothing */
     hd_lock_acquire(&core_memory_lock);
     array->map = NULL;
-    ops->mem_discard(map->zeroes, 0, map->owner.slot_B);
-    ops->mem_unmap(map->zeroes, map->owner.base, map->owner.slot_B);
+    core_backing_discard(map->zeroes, 0, map->owner.slot_B);
+    core_backing_unmap(map->zeroes, map->owner.base, map->owner.slot_B);
     space_give_locked(map);
     hd_lock_release(&core_memory_lock);
-    ops->mem_destroy(map->zeroes);
+    core_backing_destroy(map->zeroes);
     hd_free(map);
 }
 

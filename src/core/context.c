@@ -392,10 +392,6 @@ static enum hd_status peer_check(const struct core_context *ctx, const struct co
 {
     if (ctx->device == peer->device)
         return hd_error(HD_BAD_ARG, "both contexts are on device %d", ctx->device->ordinal);
-    if (!core_devices_are_peers(ctx->device, peer->device))
-        return hd_error(HD_NOT_SUPPORTED, "devices %d (%s) and %d (%s) are not in one process",
-                        ctx->device->ordinal, ctx->device->hal->info.name, peer->device->ordinal,
-                        peer->device->hal->info.name);
     return HD_OK;
 }
 

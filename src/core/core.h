@@ -116,8 +116,9 @@ struct core_device *core_device_at(int ordinal);
  * when `index` is not below that.
  */
 unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus);
-/* May kernels of one reach memory of the other? One in another process reaches only its own. */
-bool core_devices_are_peers(const struct core_device *a, const struct core_device *b);
+/* Devices in other processes that are in use, but for one; how many. While devices are opened also. */
+unsigned core_devices_elsewhere(const struct hal_device *but,
+                                struct hal_device *out[CORE_DEVICES_MAX]);
 /* Value of a CUdevice_attribute number. HD_BAD_ARG when there is no such attribute. */
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
     HD_MUST_CHECK;

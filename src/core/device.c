@@ -44,12 +44,6 @@ unsigned core_device_count(void)
     return atomic_load_explicit(&ndevices, memory_order_acquire);
 }
 
-bool core_devices_are_peers(const struct core_device *a, const struct core_device *b)
-{
-    return a != b &&
-           (a->hal == b->hal || (!a->hal->info.is_elsewhere && !b->hal->info.is_elsewhere));
-}
-
 struct core_device *core_device_at(int ordinal)
 {
     return ordinal >= 0 && (unsigned)ordinal < core_device_count() ? &devices[ordinal] : NULL;
@@ -214,17 +208,27 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
     uuid_make(index, d->uuid);
-    return core_pool_create(d, &d->pool);
+    return HD_OK;
 }
 
 static void device_close(struct core_device *d)
 {
-    assert(!d->primary);
-    core_pool_destroy(d->pool);
+    assert(!d->primary && !d->pool);
     if (d->hal)
         hal_give(d->hal);
     hd_lock_fini(&d->lock);
     memset(d, 0, sizeof(*d));
+}
+
+unsigned core_devices_elsewhere(const struct hal_device *but,
+                                struct hal_device *out[CORE_DEVICES_MAX])
+{
+    unsigned n = 0;
+
+    for (unsigned e = 0; e < CORE_DEVICES_MAX; e++)
+        if (plan.users[e] && plan.hal[e] != but && plan.hal[e]->info.is_elsewhere)
+            out[n++] = plan.hal[e];
+    return n;
 }
 
 static bool any_elsewhere(void)
@@ -255,6 +259,12 @@ static enum hd_status devices_open(unsigned *out_count)
     while (open < count && status == HD_OK) {
         status = device_open(&devices[open], order[open], memory_B);
         open++;
+    }
+    for (unsigned i = 0; i < open && status == HD_OK; i++) /* all devices are known */
+        status = core_pool_create(&devices[i], &devices[i].pool);
+    for (unsigned i = 0; i < open && status != HD_OK; i++) {
+        core_pool_destroy(devices[i].pool);
+        devices[i].pool = NULL;
     }
     while (status != HD_OK && open)
         device_close(&devices[--open]);

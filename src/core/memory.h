@@ -33,12 +33,12 @@ struct core_owner {
     uint64_t slot_B;
     uint32_t slots;
     uint32_t free_slots;
-    uint32_t hint;             /* no slot below is free */
-    unsigned cls;              /* of a slab */
-    struct core_owner *next;   /* slabs with free slots; unused owners */
-    struct core_block *blocks; /* by slot; size_B 0 = free */
-    struct hal_mem *shared;    /* memory that other processes may map, instead of the pool's */
-    int shared_fd;             /* of it */
+    uint32_t hint;               /* no slot below is free */
+    unsigned cls;                /* of a slab */
+    struct core_owner *next;     /* slabs with free slots; unused owners */
+    struct core_block *blocks;   /* by slot; size_B 0 = free */
+    struct core_backing *shared; /* memory that other processes may map, instead of the pool's */
+    int shared_fd;               /* of it */
 };
 
 /* ---- memory.c */

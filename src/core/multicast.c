@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "core/backing.h"
 #include "core/memory.h"
 #include "hal/hal.h"
 #include "model/multimem.h"
@@ -109,12 +110,9 @@ static void list_remove_locked(struct core_multicast *m)
 /* The allocation when this was the last of it; the caller drops its reference without the lock. */
 static struct core_allocation *release_locked(const struct binding *b)
 {
-    struct hal_device *hal;
-
     if (!b->memory)
         return NULL;
-    hal = b->memory->device->hal;
-    hal->ops->mem_unmap(b->memory->mem, b->va, b->size_B);
+    core_backing_unmap(b->memory->backing, b->va, b->size_B);
     core_space_give_locked(b->va, b->size_B / CORE_GRANULE_B);
     return core_allocation_unuse_locked(b->memory) ? b->memory : NULL;
 }
@@ -208,14 +206,13 @@ static enum hd_status check_part(const struct core_allocation *object, uint64_t 
 
 static enum hd_status replica_map_locked(struct binding *b)
 {
-    struct hal_device *hal = b->memory->device->hal;
     enum hd_status status;
 
     if (!core_space_take_locked(b->size_B / CORE_GRANULE_B, &b->va))
         return hd_error(HD_NO_DEVICE_MEMORY, "there are no %llu bytes of addresses",
                         (unsigned long long)b->size_B);
-    status = hal->ops->mem_map(b->memory->mem, b->va, b->memory_offset_B, b->size_B,
-                               HAL_PROT_READ_WRITE);
+    status = core_backing_map(b->memory->backing, b->va, b->memory_offset_B, b->size_B,
+                              HAL_PROT_READ_WRITE);
     if (status != HD_OK)
         core_space_give_locked(b->va, b->size_B / CORE_GRANULE_B);
     return status;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "core/backing.h"
 #include "core/memory.h"
-#include "hal/hal.h"
 
 #define CLASS_MIN_LOG 8
 #define CLASS_COUNT   11 /* 256 B .. 256 KiB */
@@ -20,10 +20,9 @@
 _Static_assert((uint64_t)1 << (CLASS_MIN_LOG + CLASS_COUNT - 1) == SMALL_MAX_B, "largest class");
 
 struct core_pool {
-    struct hal_device *hal;
     struct core_device *device;
     struct core_pool *budget; /* whose limit blocks count against: itself, the device's, or none */
-    struct hal_mem *mem;      /* as large as the address space: offset 0 is its base */
+    struct core_backing *backing; /* as large as the address space: offset 0 is its base */
     uint64_t limit_B;
     uint64_t used_B; /* by blocks that count */
     uint64_t kept_B; /* pages of free granules, at most keep_max_B */
@@ -39,7 +38,6 @@ static enum hd_status pool_new(struct core_device *device, struct core_pool **ou
 
     if (!pool)
         return hd_error(HD_NO_MEMORY, "device memory");
-    pool->hal = device->hal;
     pool->device = device;
     pool->limit_B = device->memory_B;
     pool->kept = hd_alloc_array(core_space_size() / CORE_GRANULE_B, 1);
@@ -58,7 +56,7 @@ static enum hd_status pool_create(struct core_device *device, bool shareable,
     enum hd_status status;
 
     HD_TRY(pool_new(device, &pool));
-    status = pool->hal->ops->mem_create(pool->hal, core_space_size(), shareable, &pool->mem);
+    status = core_backing_create(device->hal, core_space_size(), shareable, &pool->backing);
     if (status != HD_OK)
         core_pool_destroy(pool);
     else
@@ -87,7 +85,7 @@ enum hd_status core_pool_import(struct core_device *device, int fd, struct core_
     enum hd_status status;
 
     HD_TRY(pool_new(device, &pool));
-    status = pool->hal->ops->mem_import(pool->hal, fd, &pool->mem);
+    status = core_backing_import(device->hal, fd, &pool->backing);
     if (status != HD_OK)
         core_pool_destroy(pool);
     else
@@ -97,7 +95,7 @@ enum hd_status core_pool_import(struct core_device *device, int fd, struct core_
 
 enum hd_status core_pool_export(struct core_pool *pool, int *out_fd)
 {
-    return pool->hal->ops->mem_export(pool->mem, out_fd);
+    return core_backing_export(pool->backing, out_fd);
 }
 
 void core_pool_destroy(struct core_pool *pool)
@@ -112,8 +110,7 @@ void core_pool_destroy(struct core_pool *pool)
         hd_free(owner->blocks);
         hd_free(owner);
     }
-    if (pool->mem)
-        pool->hal->ops->mem_destroy(pool->mem);
+    core_backing_destroy(pool->backing);
     hd_free(pool->kept);
     hd_free(pool);
 }
@@ -179,15 +176,13 @@ static void owner_put_away(struct core_pool *pool, struct core_owner *owner)
 /* Backs the first bind_B of so many granules; 0: none of them. */
 static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_t bind_B)
 {
-    const struct hal_device_ops *ops = pool->hal->ops;
-
     if (!core_space_take_locked(owner->granules, &owner->base))
         return false;
     kept_set(pool, owner->base, owner->granules, false);
     if (!bind_B) /* the caller maps something itself */
         return true;
-    if (ops->mem_map(pool->mem, owner->base, owner->base - core_space_base(), bind_B,
-                     HAL_PROT_READ_WRITE) == HD_OK)
+    if (core_backing_map(pool->backing, owner->base, owner->base - core_space_base(), bind_B,
+                         HAL_PROT_READ_WRITE) == HD_OK)
         return true;
     core_space_give_locked(owner->base, owner->granules);
     return false;
@@ -335,15 +330,14 @@ bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what,
     uint64_t first = offset_B & ~(CORE_GRANULE_B - 1);
     uint64_t granules = (offset_B + what->size_B - first + CORE_GRANULE_B - 1) / CORE_GRANULE_B;
     struct core_owner *owner = owner_create(pool, granules, 0, 1);
-    const struct hal_device_ops *ops = pool->hal->ops;
+    uint64_t size_B = core_backing_size(pool->backing);
 
     assert(hd_lock_held(&core_memory_lock) && !pool->budget);
     if (!owner)
         return false;
-    if (first >= pool->mem->size_B ||
-        ops->mem_map(pool->mem, owner->base, first,
-                     HD_MIN(granules * CORE_GRANULE_B, pool->mem->size_B - first),
-                     HAL_PROT_READ_WRITE) != HD_OK) {
+    if (first >= size_B || core_backing_map(pool->backing, owner->base, first,
+                                            HD_MIN(granules * CORE_GRANULE_B, size_B - first),
+                                            HAL_PROT_READ_WRITE) != HD_OK) {
         core_space_give_locked(owner->base, granules);
         owner_put_away(pool, owner);
         return false;
@@ -369,43 +363,41 @@ static void contents_copy(uint8_t *to, const uint8_t *from, uint64_t size_B)
 }
 
 /* The owner's contents in a memory file, through addresses that are free. */
-static enum hd_status contents_move(struct core_pool *pool, struct core_owner *owner,
-                                    uint64_t bound_B, struct hal_mem *mem)
+static enum hd_status contents_move(const struct core_owner *owner, uint64_t bound_B,
+                                    struct core_backing *backing)
 {
-    const struct hal_device_ops *ops = pool->hal->ops;
     enum hd_status status;
     uint64_t to;
 
     if (!core_space_take_locked(owner->granules, &to))
         return hd_error(HD_NO_DEVICE_MEMORY, "no addresses are left to move memory");
-    status = ops->mem_map(mem, to, 0, bound_B, HAL_PROT_READ_WRITE);
+    status = core_backing_map(backing, to, 0, bound_B, HAL_PROT_READ_WRITE);
     if (status == HD_OK) {
         contents_copy((uint8_t *)(uintptr_t)to, (const uint8_t *)(uintptr_t)owner->base, bound_B);
-        ops->mem_unmap(mem, to, bound_B);
-        status = ops->mem_map(mem, owner->base, 0, bound_B, HAL_PROT_READ_WRITE);
+        core_backing_unmap(backing, to, bound_B);
+        status = core_backing_map(backing, owner->base, 0, bound_B, HAL_PROT_READ_WRITE);
     }
     core_space_give_locked(to, owner->granules);
     return status;
 }
 
-static enum hd_status owner_share(struct core_pool *pool, struct core_owner *owner,
-                                  uint64_t bound_B)
+static enum hd_status owner_share(struct core_owner *owner, uint64_t bound_B)
 {
-    const struct hal_device_ops *ops = pool->hal->ops;
-    struct hal_mem *mem;
+    struct core_backing *backing;
     enum hd_status status;
 
-    HD_TRY(ops->mem_create(pool->hal, owner->granules * CORE_GRANULE_B, true, &mem));
-    status = ops->mem_export(mem, &owner->shared_fd);
+    HD_TRY(core_backing_create(owner->pool->device->hal, owner->granules * CORE_GRANULE_B, true,
+                               &backing));
+    status = core_backing_export(backing, &owner->shared_fd);
     if (status == HD_OK) {
-        status = contents_move(pool, owner, bound_B, mem);
+        status = contents_move(owner, bound_B, backing);
         if (status == HD_OK)
-            owner->shared = mem;
+            owner->shared = backing;
         else
             close(owner->shared_fd);
     }
     if (status != HD_OK)
-        ops->mem_destroy(mem);
+        core_backing_destroy(backing);
     return status;
 }
 
@@ -419,17 +411,17 @@ enum hd_status core_pool_share_locked(const struct core_block *block, int *out_f
     if (owner->slots == 1) /* its last page is the guard */
         bound_B = hd_align_up(block->size_B, CORE_PAGE_B);
     if (!owner->shared)
-        HD_TRY(owner_share(owner->pool, owner, bound_B));
+        HD_TRY(owner_share(owner, bound_B));
     *out_fd = owner->shared_fd;
     *out_offset_B = block->base - owner->base;
     return HD_OK;
 }
 
 /* Other processes keep what they mapped. */
-static void owner_unshare(struct core_pool *pool, struct core_owner *owner)
+static void owner_unshare(struct core_owner *owner)
 {
-    pool->hal->ops->mem_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
-    pool->hal->ops->mem_destroy(owner->shared);
+    core_backing_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
+    core_backing_destroy(owner->shared);
     close(owner->shared_fd);
     owner->shared = NULL;
 }
@@ -442,12 +434,12 @@ static void free_large(struct core_pool *pool, struct core_owner *owner)
     bool keep = pool->kept_B + size_B <= pool->keep_max_B && !owner->shared;
 
     if (owner->shared)
-        owner_unshare(pool, owner);
+        owner_unshare(owner);
     core_space_owner_set_locked(owner->base, owner->granules, NULL);
     kept_set(pool, owner->base, owner->granules, keep);
     if (!keep && pool->budget) /* what was imported is others' as well */
-        pool->hal->ops->mem_discard(pool->mem, owner->base - core_space_base(), size_B);
-    pool->hal->ops->mem_unmap(pool->mem, owner->base, size_B);
+        core_backing_discard(pool->backing, owner->base - core_space_base(), size_B);
+    core_backing_unmap(pool->backing, owner->base, size_B);
     core_space_give_locked(owner->base, owner->granules);
     owner_put_away(pool, owner);
 }

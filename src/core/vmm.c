@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "core/backing.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "core/tap.h"
@@ -53,10 +54,10 @@ static enum hd_status mem_make(struct core_allocation *a, const struct core_allo
     struct hal_device *hal = a->device->hal;
 
     if (what->fd >= 0)
-        HD_TRY(hal->ops->mem_import(hal, what->fd, &a->mem));
+        HD_TRY(core_backing_import(hal, what->fd, &a->backing));
     else
-        HD_TRY(hal->ops->mem_create(hal, what->size_B, true, &a->mem));
-    a->size_B = a->mem->size_B;
+        HD_TRY(core_backing_create(hal, what->size_B, true, &a->backing));
+    a->size_B = core_backing_size(a->backing);
     return is_granular(a->size_B) ? HD_OK : hd_error(HD_BAD_ARG, "memory of an unknown kind");
 }
 
@@ -129,8 +130,7 @@ void core_allocation_finalise(struct core_allocation *a)
     assert(!a->mappings);
     if (a->multicast)
         core_multicast_destroy(a->multicast);
-    if (a->mem)
-        a->device->hal->ops->mem_destroy(a->mem);
+    core_backing_destroy(a->backing);
     hd_lock_acquire(&core_memory_lock);
     if (!a->is_host)
         core_pool_uncharge_locked(a->device->pool, a->size_B);
@@ -183,7 +183,7 @@ bool core_allocation_release(struct core_allocation *a)
 
 enum hd_status core_allocation_export(struct core_allocation *a, int *out_fd)
 {
-    return a->device->hal->ops->mem_export(a->mem, out_fd);
+    return core_backing_export(a->backing, out_fd);
 }
 
 /* ---- reservations */
@@ -389,10 +389,8 @@ static bool is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_
 /* Its pages go out of the address space. */
 static void mapping_hide(const struct mapping *m)
 {
-    struct hal_device *hal = m->allocation->device->hal;
-
     if (!m->allocation->multicast)
-        hal->ops->mem_unmap(m->allocation->mem, m->owner.base, m->block.size_B);
+        core_backing_unmap(m->allocation->backing, m->owner.base, m->block.size_B);
 }
 
 static void list_remove_locked(struct core_allocation *a, const struct mapping *m)
@@ -470,11 +468,10 @@ static enum hd_status access_apply(const struct mapping *m)
     static const enum hal_prot prots[] = {
         [CORE_VMM_READ] = HAL_PROT_READ, [CORE_VMM_READ_WRITE] = HAL_PROT_READ_WRITE};
     enum core_vmm_access access = access_of_all(m);
-    struct hal_device *hal = m->allocation->device->hal;
 
     if (access != CORE_VMM_NONE && !m->allocation->multicast)
-        return hal->ops->mem_map(m->allocation->mem, m->owner.base, m->offset_B, m->block.size_B,
-                                 prots[access]);
+        return core_backing_map(m->allocation->backing, m->owner.base, m->offset_B, m->block.size_B,
+                                prots[access]);
     mapping_hide(m);
     return HD_OK;
 }

@@ -21,7 +21,7 @@
 #include "core/core.h"
 #include "core/handle.h"
 
-struct hal_mem;
+struct core_backing;
 struct core_multicast;
 
 #define CORE_VMM_GRANULE_B    ((uint64_t)2 << 20)
@@ -34,7 +34,7 @@ struct core_allocation {
     struct core_object object;
     struct core_device *device;       /* whose memory it is, or that it counts as host memory of */
     bool is_host;                     /* counts against no device's memory */
-    struct hal_mem *mem;              /* NULL: of a multicast object */
+    struct core_backing *backing;     /* NULL: of a multicast object */
     struct core_multicast *multicast; /* multicast.h; NULL: this is memory */
     uint64_t size_B;
     uint8_t about[CORE_ALLOCATION_ABOUT]; /* the API's, for whoever asks */

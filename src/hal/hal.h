@@ -418,7 +418,7 @@ struct hal_device_info {
     unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
     int priority_greatest; /* of queues: 0 down to this */
     struct hal_clock clock;
-    bool is_elsewhere;    /* grids reach device memory, pinned and managed memory of it only */
+    bool is_elsewhere;    /* grids run in another process, and reach its memory objects only */
     bool checks_accesses; /* in strict mode asks client.refusal, as it says */
 };
 

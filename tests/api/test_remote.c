@@ -1,6 +1,7 @@
 /*
  * Devices in processes of their own, beside one in this: kernels, copies from each to each, events,
- * textures, what is refused by name; and a process that dies: an error, and nobody waits.
+ * textures, each one's memory in grids of each, what is refused by name; and a process that dies:
+ * an error, and nobody waits.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -98,27 +99,146 @@ static void test_chain(void)
     success(cuEventElapsedTime(&ms, ones[DEVICES - 1].event, ones[DEVICES - 1].event), "times");
 }
 
-static void test_peers(void)
-{
-    int can;
+enum place { SMALL, LARGE, PINNED, MANAGED, POOLED, MAPPED, PLACES };
+static const char *const place_names[PLACES] = {"a small block",    "a large block",
+                                                "pinned memory",    "managed memory",
+                                                "memory of a pool", "a mapping"};
+enum { LARGE_B = 3 << 20 };
 
-    ok(!cuDeviceCanAccessPeer(&can, 0, 1) && !can, "a process does not reach the other's memory");
-    ok(!cuDeviceCanAccessPeer(&can, 1, 2) && !can, "nor two devices elsewhere each other's");
-    success(cuCtxSetCurrent(ones[0].context), "device 0");
-    eq_u64(cuCtxEnablePeerAccess(ones[1].context, 0), CUDA_ERROR_NOT_SUPPORTED, "refused");
+/* Memory of cuMemCreate(), which all devices may use. */
+static CUdeviceptr map(int ordinal)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, ordinal}};
+    CUmemAccessDesc access[DEVICES];
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr va = 0;
+
+    for (int i = 0; i < DEVICES; i++)
+        access[i] =
+            (CUmemAccessDesc){{CU_MEM_LOCATION_TYPE_DEVICE, i}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    success(cuMemCreate(&handle, 4 << 20, &prop, 0), "create");
+    success(cuMemAddressReserve(&va, 4 << 20, 0, 0, 0), "reserve");
+    success(cuMemMap(va, 4 << 20, 0, handle, 0), "map");
+    success(cuMemSetAccess(va, 4 << 20, access, DEVICES), "access");
+    success(cuMemRelease(handle), "release");
+    return va;
 }
 
-static void test_pinned(void)
+static CUdeviceptr place(struct one *owner, enum place which, CUmemoryPool *out_pool)
 {
-    uint32_t *pinned = NULL;
+    int ordinal = (int)(owner - ones);
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, ordinal}};
+    CUdeviceptr va = 0;
+    void *pinned = NULL;
 
+    switch (which) {
+    case SMALL:
+    case LARGE:
+        success(cuMemAlloc_v2(&va, which == SMALL ? 1024 : LARGE_B), "block");
+        break;
+    case PINNED:
+        success(cuMemAllocHost_v2(&pinned, LARGE_B), "pinned");
+        va = (CUdeviceptr)(uintptr_t)pinned;
+        break;
+    case MANAGED:
+        success(cuMemAllocManaged(&va, LARGE_B, CU_MEM_ATTACH_GLOBAL), "managed");
+        break;
+    case POOLED:
+        success(cuMemPoolCreate(out_pool, &props), "pool");
+        success(cuMemAllocFromPoolAsync(&va, LARGE_B, *out_pool, owner->stream), "from it");
+        success(cuStreamSynchronize(owner->stream), "wait");
+        break;
+    case MAPPED:
+        va = map(ordinal);
+        break;
+    case PLACES:
+        break;
+    }
+    return va;
+}
+
+static void take_away(struct one *owner, enum place which, CUdeviceptr va, CUmemoryPool pool)
+{
+    switch (which) {
+    case SMALL:
+    case LARGE:
+    case MANAGED:
+        success(cuMemFree_v2(va), "free");
+        break;
+    case PINNED:
+        success(cuMemFreeHost((void *)(uintptr_t)va), "free");
+        break;
+    case POOLED:
+        success(cuMemFreeAsync(va, owner->stream), "free");
+        success(cuStreamSynchronize(owner->stream), "wait");
+        success(cuMemPoolDestroy(pool), "pool");
+        break;
+    case MAPPED:
+        success(cuMemUnmap(va, 4 << 20), "unmap");
+        success(cuMemAddressFree(va, 4 << 20), "addresses");
+        break;
+    case PLACES:
+        break;
+    }
+}
+
+/* What one device has, grids of all write, whichever of them are elsewhere. */
+static void test_each_in_each(void)
+{
+    for (int o = 0; o < DEVICES; o++)
+        for (enum place which = 0; which < PLACES; which++) {
+            CUmemoryPool pool = NULL;
+            CUdeviceptr va;
+
+            success(cuCtxSetCurrent(ones[o].context), "device %d", o);
+            va = place(&ones[o], which, &pool);
+            success(cuMemsetD32_v2(va, 100, 32), "words");
+            success(cuCtxSynchronize(), "wait");
+            for (int i = 0; i < DEVICES; i++) {
+                success(cuCtxSetCurrent(ones[i].context), "device %d", i);
+                success(launch(&ones[i], "add", va, 4, 1, 32), "launch");
+                success(cuStreamSynchronize(ones[i].stream), "wait");
+            }
+            success(cuCtxSetCurrent(ones[o].context), "device %d", o);
+            success(cuMemcpyDtoH_v2(host, va, 128), "copy");
+            ok(host[0] == 121 && host[31] == 121, "%s of device %d in grids of all",
+               place_names[which], o);
+            take_away(&ones[o], which, va, pool);
+        }
+}
+
+static void test_peers(void)
+{
+    int can = 0;
+
+    for (int a = 0; a < DEVICES; a++)
+        for (int b = 0; b < DEVICES; b++) {
+            success(cuDeviceCanAccessPeer(&can, a, b), "%d, %d", a, b);
+            eq_u64(can, a != b, "others are peers, wherever they are");
+        }
+    success(cuCtxSetCurrent(ones[0].context), "device 0");
+    success(cuCtxEnablePeerAccess(ones[1].context, 0), "enable");
+    success(cuCtxDisablePeerAccess(ones[1].context), "disable");
+}
+
+/* After memory that devices shared was given back: what is there is not seen any more. */
+static void test_freed(void)
+{
+    CUdeviceptr va;
+
+    success(cuCtxSetCurrent(ones[0].context), "device 0");
+    va = map(0);
+    success(cuMemUnmap(va, 4 << 20), "unmap");
     success(cuCtxSetCurrent(ones[1].context), "device 1");
-    success(cuMemAllocHost_v2((void **)&pinned, 4096), "pinned memory");
-    memset(pinned, 0, 4096);
-    success(launch(&ones[1], "add", (CUdeviceptr)(uintptr_t)pinned, 4, 1, 32), "launch");
-    success(cuStreamSynchronize(ones[1].stream), "wait");
-    eq_u64(pinned[31], 7, "a kernel elsewhere writes it");
-    success(cuMemFreeHost(pinned), "free");
+    success(launch(&ones[1], "add", va, 4, 1, 32), "launch");
+    eq_u64(cuStreamSynchronize(ones[1].stream), CUDA_ERROR_ILLEGAL_ADDRESS,
+           "a device elsewhere does not reach what was unmapped");
+    success(cuMemAddressFree(va, 4 << 20), "addresses");
+    success(cuDevicePrimaryCtxReset_v2(1), "reset");
+    open_one(&ones[1], 1);
 }
 
 static void test_texture(void)
@@ -257,7 +377,8 @@ int main(void)
     test_descriptors(ends);
     test_chain();
     test_peers();
-    test_pinned();
+    test_each_in_each();
+    test_freed();
     test_texture();
     test_death();
     return done();

@@ -193,14 +193,14 @@ CUresult drv_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
     return drv_error(CUDA_ERROR_INVALID_DEVICE, "there is no device at %s", id);
 }
 
-/* All devices share the host's memory; a device is not its own peer. */
+/* All devices map all memory (core/backing.h); a device is not its own peer. */
 CUresult drv_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
     API_CALL(cuDeviceCanAccessPeer);
     API_CHECK(can);
     API_DEVICE(from, dev);
     API_DEVICE(to, peer);
-    *can = core_devices_are_peers(from, to);
+    *can = from != to;
     return CUDA_SUCCESS;
 }
 
@@ -220,7 +220,7 @@ CUresult drv_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUd
         return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-        *value = core_devices_are_peers(from, to);
+        *value = 1;
         return CUDA_SUCCESS;
     default:
         return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no peer attribute %d", (int)attr);

@@ -27,6 +27,7 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
     va_end(args);
     memcpy(f->ctaid, t->cta->id, sizeof f->ctaid);
     memcpy(f->tid, t->tid, sizeof f->tid);
+    f->instr = pc;
     if (pc && pc->place.file && pc->place.file <= run->module->files.len) {
         f->file = run->module->files.at[pc->place.file - 1];
         f->line = pc->place.line;

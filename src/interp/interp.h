@@ -96,6 +96,7 @@ struct interp_fault {
     uint64_t address;
     uint32_t line; /* 0 = unknown */
     const char *file;
+    const struct ir_instr *instr;
 };
 
 /*

@@ -34,6 +34,22 @@ static const char text[] =
     "st.global.u32 [%d5+12], %r8;\n"
     "st.global.u32 [%d4+8], %r8; ret; }\n";
 
+/* c[i] = a[i] + n - b[i]: loads that become operands of the sums, beside that of a parameter. */
+static const char sums[] =
+    ".version 7.5\n.target sm_75\n.address_size 64\n"
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n"
+    "{ .reg .b64 %d<8>; .reg .b32 %r<12>;\n"
+    "ld.param.u64 %d1, [a]; ld.param.u64 %d2, [b]; ld.param.u64 %d3, [c];\n"
+    "ld.param.u32 %r1, [n];\n"
+    "mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x;\n"
+    "mad.lo.u32 %r2, %r3, %r4, %r2; mul.wide.u32 %d4, %r2, 4;\n"
+    "add.u64 %d1, %d1, %d4; add.u64 %d2, %d2, %d4; add.u64 %d3, %d3, %d4;\n"
+    "ld.global.u32 %r5, [%d1];\n"
+    "add.u32 %r7, %r5, %r1;\n"
+    "ld.global.u32 %r6, [%d2];\n"
+    "sub.u32 %r7, %r7, %r6;\n"
+    "st.global.u32 [%d3], %r7; ret; }\n";
+
 /* Its result, and what is written to stderr meanwhile. */
 static CUresult run(CUfunction func, void **params, char said[4096])
 {
@@ -82,6 +98,33 @@ static void test_fault(unsigned store)
     (void)!cuDevicePrimaryCtxReset_v2(0);
 }
 
+/* The pointer that is wrong, 0 to 2, has the only access that can be at its address. */
+static void test_operand(unsigned wrong)
+{
+    static const unsigned lines[] = {11, 13, 15};
+    CUdeviceptr p[3];
+    unsigned n = 5;
+    CUcontext ctx;
+    CUmodule module;
+    CUfunction func;
+    void *params[] = {&p[0], &p[1], &p[2], &n};
+    char line[32], said[4096];
+
+    success(cuDevicePrimaryCtxRetain(&ctx, 0), "context");
+    success(cuCtxSetCurrent(ctx), "set");
+    for (unsigned i = 0; i < 3; i++)
+        success(cuMemAlloc_v2(&p[i], 1 << 20), "memory"); /* pages of its own */
+    success(cuMemFree_v2(p[wrong]), "free");
+    success(cuModuleLoadData(&module, sums), "load");
+    success(cuModuleGetFunction(&func, module, "k"), "kernel");
+    eq_u64(run(func, params, said), CUDA_ERROR_ILLEGAL_ADDRESS, "pointer %u is wrong", wrong);
+    snprintf(line, sizeof(line), "ptx:%u:", lines[wrong]);
+    ok(strstr(said, wrong == 2 ? "st.global.u32" : "ld.global.u32") && strstr(said, line),
+       "the message has the line of its access, %u: %s", lines[wrong], said);
+    ok(strstr(said, "block (") && strstr(said, "thread ("), "and a thread");
+    (void)!cuDevicePrimaryCtxReset_v2(0);
+}
+
 int main(void)
 {
     if (tap_lacks(getenv("HEDDLE_CPU")))
@@ -90,5 +133,7 @@ int main(void)
     success(cuInit(0), "cuInit");
     test_fault(0);
     test_fault(1);
+    for (unsigned wrong = 0; wrong < 3; wrong++)
+        test_operand(wrong);
     return done();
 }

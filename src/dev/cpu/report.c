@@ -20,6 +20,7 @@ struct report {
     uint64_t address;
     uint32_t thread[3];
     bool has_thread;
+    bool is_certain; /* instr: the code has its place */
 };
 
 static const struct ir_module *module_of(const struct report *r)
@@ -53,8 +54,14 @@ static bool is_access(const struct ir_instr *in)
 /* How many operations the operand of one machine instruction may have passed through. */
 #define FOLDED_DEPTH 3
 
+/* Parameters are always there. */
+static bool is_folded(const struct ir_instr *def)
+{
+    return def && ir_op_has(def->op, IR_F_LOAD) && def->mem.space != IR_SPACE_PARAM;
+}
+
 /* LLVM makes a load part of what uses it, and the machine instruction then has the user's place:
- * the nearest load that `in` depends on; NULL when there is none. */
+ * the nearest load that `in` depends on, a guess where there are several; NULL: there is none. */
 static const struct ir_instr *folded_load(const struct ir_instr *in, unsigned depth)
 {
     const struct ir_instr *def, *found = NULL;
@@ -62,7 +69,7 @@ static const struct ir_instr *folded_load(const struct ir_instr *in, unsigned de
     assert(depth <= FOLDED_DEPTH);
     for (uint32_t i = 0; i < in->nsrc && depth; i++) {
         def = in->src[i]->instr;
-        if (def && ir_op_has(def->op, IR_F_LOAD))
+        if (is_folded(def))
             return def;
     }
     for (uint32_t i = 0; i < in->nsrc && depth && !found; i++) {
@@ -80,7 +87,7 @@ static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
     return in->op == IR_OP_ST && ir_space_is_shared(in->mem.space) && from_window > UINT32_MAX;
 }
 
-static const struct ir_instr *instr_at_pc(const struct report *r)
+static void find_instr_at_pc(struct report *r)
 {
     uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
     if (!place && r->guard->caller) /* in a function that has no place of its own */
@@ -89,7 +96,8 @@ static const struct ir_instr *instr_at_pc(const struct report *r)
     bool is_user = in && (!is_access(in) || stores_elsewhere(r, in));
     const struct ir_instr *load = is_user ? folded_load(in, FOLDED_DEPTH) : NULL;
 
-    return load ? load : in;
+    r->is_certain = in && !is_user;
+    r->instr = load ? load : in;
 }
 
 static void find_instr(struct report *r)
@@ -101,7 +109,7 @@ static void find_instr(struct report *r)
     if (place)
         r->instr = ir_module_instr_at(module_of(r), place);
     else if (r->guard->pc)
-        r->instr = instr_at_pc(r);
+        find_instr_at_pc(r);
 }
 
 /* Is what the interpreter met what the code met? */
@@ -115,8 +123,12 @@ static bool same_fault(const struct report *r, const struct interp_fault *fault)
            !strcmp(fault->file, ir_source_file(module_of(r), place));
 }
 
-/* A signal says nothing of threads; its address is that of the first byte that is not there. */
-static void find_thread_again(struct report *r)
+/*
+ * A signal says nothing of threads; its address is that of the first byte that is not there. LLVM
+ * merges and reorders sums of what was loaded, so that their instructions have another's place or
+ * none.
+ */
+static void run_again(struct report *r)
 {
     struct interp_fault fault;
 
@@ -126,6 +138,8 @@ static void find_thread_again(struct report *r)
     r->has_thread = true;
     memcpy(r->thread, fault.tid, sizeof(r->thread));
     r->address = fault.address;
+    if (!r->is_certain && fault.instr)
+        r->instr = fault.instr;
 }
 
 static bool is_multimem(const struct report *r)
@@ -291,7 +305,7 @@ static void report(struct report *r)
     }
     find_thread(r);
     find_instr(r);
-    find_thread_again(r);
+    run_again(r);
     print(&text, r);
     raise_report(r, text.ptr ? text.ptr : r->job->name, false);
     hd_buf_fini(&text);

@@ -10,7 +10,7 @@
 
 struct core_backing;
 
-/* Of `size_B` bytes. Shareable: can be exported. Errors of hal_device_ops.mem_create, mem_import. */
+/* Of `size_B` bytes. Shareable: can be exported. Errors: those of mem_create and mem_import. */
 enum hd_status core_backing_create(struct hal_device *owner, uint64_t size_B, bool shareable,
                                    struct core_backing **out_backing) HD_MUST_CHECK;
 /* What another process exported. The descriptor stays the caller's. */

@@ -116,7 +116,7 @@ struct core_device *core_device_at(int ordinal);
  * when `index` is not below that.
  */
 unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus);
-/* Devices in other processes that are in use, but for one; how many. While devices are opened also. */
+/* Devices in other processes, but for one: how many. Also while devices are opened. */
 unsigned core_devices_elsewhere(const struct hal_device *but,
                                 struct hal_device *out[CORE_DEVICES_MAX]);
 /* Value of a CUdevice_attribute number. HD_BAD_ARG when there is no such attribute. */

@@ -85,6 +85,8 @@ static enum hd_status kernel_make(struct core_function *f, struct hal_kernel **o
 {
     const struct ir_module *code;
 
+    if (f->module->ctx->device->hal->info.is_elsewhere)
+        return hd_error(HD_NOT_SUPPORTED, "its device runs in another process");
     HD_TRY(core_function_form(f, CORE_FORM_DEBUG, out_kernel, &code));
     if (!core_image_debugged(f->module->image))
         return core_dump_code(f->module, code);

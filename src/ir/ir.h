@@ -323,7 +323,7 @@ struct ir_func {
     uint32_t nvalues;
     struct ir_var *vars; /* function-scope LOCAL and SHARED variables */
     struct ir_var *last_var;
-    uint32_t nregs; /* NOTEs name PTX registers below this; not part of the text form */
+    uint32_t nregs; /* NOTEs with a source name PTX registers below this */
     struct ir_func *next;
 };
 

@@ -446,6 +446,8 @@ static void print_header(const struct ir_func *func, struct hd_buf *out)
         hd_buf_puts(out, "  explicitcluster\n");
     if (func->blocksareclusters)
         hd_buf_puts(out, "  blocksareclusters\n");
+    if (func->nregs)
+        hd_buf_printf(out, "  registers %" PRIu32 "\n", func->nregs);
     for (const struct ir_var *var = func->vars; var; var = var->next)
         print_var(var, 0, out);
 }

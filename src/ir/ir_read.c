@@ -426,6 +426,8 @@ static enum hd_status read_func_attributes(struct ir_reader *r)
             func->explicitcluster = true;
         else if (hd_str_is(word, "blocksareclusters"))
             func->blocksareclusters = true;
+        else if (hd_str_is(word, "registers"))
+            HD_TRY(read_index(r, &func->nregs));
         else if (hd_str_is(word, "var"))
             HD_TRY(read_var(r));
         else

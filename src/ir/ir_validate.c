@@ -524,6 +524,13 @@ static enum hd_status check_varaddr(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_note(struct checker *c)
+{
+    REQUIRE(!c->instr->nsrc || (uint32_t)c->instr->imm < c->func->nregs,
+            "the function has %u registers to note", c->func->nregs);
+    return HD_OK;
+}
+
 static enum hd_status check_funcaddr(struct checker *c)
 {
     REQUIRE(c->instr->callee, "no function");
@@ -701,6 +708,7 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_SREG] = check_sreg,
     [IR_OP_VARADDR] = check_varaddr,
     [IR_OP_FUNCADDR] = check_funcaddr,
+    [IR_OP_NOTE] = check_note,
     [IR_OP_CALL] = check_call,
     [IR_OP_CALLI] = check_calli,
     [IR_OP_BUILTIN] = check_builtin,

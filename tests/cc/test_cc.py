@@ -91,7 +91,7 @@ def test_features(work):
 def test_headers_together(work):
     text = "".join(f"#include <{h}>\n" for h in headers()) + "int main() { return 0; }\n"
     source = write(work, "all.cu", text)
-    for std in ("c++11", "c++14", "c++17", "c++20"):
+    for std in ("c++03", "gnu++98", "c++11", "c++14", "c++17", "c++20"):
         done = cc("-c", f"-std={std}", "-Wall", source, "-o", os.path.join(work, "all.o"))
         ok(done.returncode == 0 and not done.stderr, f"all headers together, {std}", done.stderr)
     plain = "".join(f"#include <{h}>\n" for h in headers()
@@ -261,6 +261,9 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
     done = cc("-c", "-Xcompiler", "-fno-canonical-system-headers,-fno-gnu-unique,-fPIC", '-Xcompiler=-D__DATE__="x"', kernel, "-o", os.path.join(work, "gcc.o"))
     ok(done.returncode == 0 and "clang, which has no -fno-gnu-unique\n" in done.stderr and "-fPIC" not in done.stderr and "warning" not in done.stderr,
        "options of GCC alone are left out", done.stderr)
+    whole = write(work, "whole.cu", "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    done = cc("-forward-unknown-to-host-compiler", "-fopt-info", whole, "-o", os.path.join(work, "forwarded"))
+    ok(done.returncode == 0 and "clang, which has no -fopt-info\n" in done.stderr, "also those that are forwarded, to the linker, too", done.stderr)
     done = cc("-c", "k.cu", cwd=work)
     ok(done.returncode == 0 and os.path.exists(os.path.join(work, "k.o")), "-c names its output k.o")
     guards = write(work, "guards.cu", "#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)\n#error guards\n#endif\n")

@@ -118,6 +118,9 @@ check("-odir", ["-odir", "d", "-c"], host=["-o d/k.o"])
 check("-cubin", ["-cubin", "-arch=sm_80"], last=["ptxas -arch=sm_80", "-o k.cubin"])
 check("-forward-unknown-to-host-compiler", ["-frobnicate", "--frobnicate=1", "-Wl,-z,now", "-rdynamic", "-forward-unknown-to-host-compiler"],
       host=["--frobnicate=1 -rdynamic"], last=["-Wl,-z,now", "--frobnicate=1", "-rdynamic"])
+check("code generation that is forwarded is the host's", ["-forward-unknown-to-host-compiler", "-ffast-math", "-mavx2"],
+      host=["-ffast-math", "-mavx2"], last=["-ffast-math"])
+tap.ok(not has(commands("-forward-unknown-to-host-compiler", "-ffast-math")[0], "-ffast-math"), "device code stays as exact as it was")
 check("-Xcompiler: what the preprocessor takes is for device code too", ["-Xcompiler=-DA,-Iq,-march=native"], device=["-DA -Iq"],
       host=["-march=native"])
 check("nvcc's newer options", ["--diag-error=1", "-split-compile=0", "-Xcudafe=--diag_suppress=1", "-compress-mode=size",

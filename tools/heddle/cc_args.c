@@ -97,10 +97,15 @@ static const char *next_value(const struct cc_option *opt, char **argv, int *at,
     return argv[(*at)++];
 }
 
-/* Warnings and code generation flags mean the same to clang; those that differ are rows. */
-static bool is_clangs(const char *arg)
+/*
+ * Warnings and code generation flags mean the same to clang; those that differ are rows. Code
+ * generation is the host's alone where a build asks for what nvcc does (-ffast-math).
+ */
+static bool is_clangs(const struct cc_job *job, const char *arg)
 {
-    return arg[1] == 'W' || arg[1] == 'f' || (arg[1] == 'm' && arg[2]);
+    bool generates = arg[1] == 'f' || (arg[1] == 'm' && arg[2]);
+
+    return arg[1] == 'W' || (generates && !job->forward_compiler);
 }
 
 /* An option that has no row: clang's, or by -forward-unknown-to-... that of a host tool. */
@@ -108,7 +113,7 @@ static int parse_unknown(struct cc_job *job, const char *arg)
 {
     if (strncmp(arg, "-Wl,", 4) == 0) {
         cc_list_add(&job->link, arg);
-    } else if (is_clangs(arg)) {
+    } else if (is_clangs(job, arg)) {
         cc_list_add(&job->compile, arg);
     } else if (job->forward_compiler || job->forward_linker) {
         if (job->forward_compiler)

@@ -54,6 +54,17 @@ static void add_unique_words(const char *source, struct cc_list *cmd)
 }
 
 /* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
+/* The headers of CUDA C++ are C++11. */
+static void raise_standard(struct cc_list *cmd)
+{
+    static const char *const old[] = {"-std=c++98", "-std=c++03", "-std=gnu++98", "-std=gnu++03"};
+
+    for (size_t i = 0; i < cmd->len; i++)
+        for (size_t k = 0; k < HD_COUNT_OF(old); k++)
+            if (!strcmp(cmd->at[i], old[k]))
+                cmd->at[i] = strstr(old[k], "gnu") ? "-std=gnu++11" : "-std=c++11";
+}
+
 static void add_cuda_mode(const struct cc_job *job, const char *source, struct cc_list *cmd)
 {
     cc_add_cuda_words(cmd);
@@ -65,6 +76,7 @@ static void add_cuda_mode(const struct cc_job *job, const char *source, struct c
     /* In front of the user's: those files may be of CUDA, too. */
     cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
     add_common(job, cmd);
+    raise_standard(cmd);
     /* Pragmas of nvcc are none of clang's; programs ask by macros whether they may use them. */
     cc_list_add(cmd, "-Wno-unknown-pragmas");
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */

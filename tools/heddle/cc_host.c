@@ -38,17 +38,20 @@ static void drop(struct cc_list *list, struct hd_str word)
     for (size_t i = 0; i < list->len; i++)
         if (!hd_str_is(word, list->at[i]))
             list->at[kept++] = list->at[i];
-    list->at[list->len = kept] = NULL;
+    list->len = kept;
+    if (list->at) /* an empty list has no end yet */
+        list->at[kept] = NULL;
 }
 
-static void drop_unknown(struct cc_list *list, const char *said)
+static void drop_unknown(struct cc_job *job, const char *said)
 {
     for (const char *at = said; (at = strstr(at, UNKNOWN));) {
         at += strlen(UNKNOWN);
         struct hd_str word = {at, strcspn(at, "'\n")};
         fprintf(stderr, "heddle cc: note: the host compiler is clang, which has no %.*s\n",
                 HD_STR_ARG(word));
-        drop(list, word);
+        drop(&job->host, word);
+        drop(&job->link, word); /* where options are forwarded to the linker, too */
     }
 }
 
@@ -80,6 +83,6 @@ void cc_drop_foreign(struct cc_job *job)
     hd_buf_init(&said);
     if (ask(job->paths.clang, &job->host, cc_temp_path(job, "host", ".log"), &said) == HD_OK &&
         said.len)
-        drop_unknown(&job->host, said.ptr);
+        drop_unknown(job, said.ptr);
     hd_buf_fini(&said);
 }

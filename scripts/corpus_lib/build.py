@@ -44,7 +44,7 @@ def environment(place, variant, program, heddle):
     path = os.path.join(toolkit(place, variant), "bin") + os.pathsep + os.environ.get("PATH", "")
     return dict(os.environ, PATH=path, CORPUS_COMPILER=compiler(variant, heddle), CORPUS_ARCH=variant.arch,
                 CORPUS_CUDART=variant.cudart, CORPUS_OPT=variant.opt,
-                CORPUS_FLAGS=program.options.get("flags", "").replace(",", " "))
+                CORPUS_FLAGS=place.expanded(program.options.get("flags", "").replace(",", " ")))
 
 
 def own_folder(path):
@@ -103,7 +103,7 @@ def lambdas(variant):
     return ["--extended-lambda", "-Wno-deprecated-gpu-targets"] if variant.compiler == "nvcc" else []
 
 
-def files_command(place, variant, program, target):
+def files_command(place, variant, program, target, flags, objects):
     """Builders cuda-dir and files: one call of the compiler. Options: files=a.cu,b.cpp  flags=..  libs=a,b  skip=.."""
     if program.builder == "files":
         sources = program.options["files"].split(",")
@@ -113,8 +113,9 @@ def files_command(place, variant, program, target):
         sources = sorted(os.path.basename(path) for paths in found for path in paths)
         sources = [name for name in sources if name not in skipped]
     common = os.path.join(os.path.realpath(place.source(program.repo)), "Common")
-    command = [os.path.join(HERE, "nvcc"), "-std=c++17", "-I.", f"-I{common}", "-o", "program"]
-    return command + lambdas(variant) + sources + ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
+    command = [os.path.join(HERE, "nvcc"), *flags, "-I.", f"-I{common}", "-o", "program"]
+    libs = ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
+    return command + lambdas(variant) + sources + objects + libs
 
 
 def run_step(command, target, env, timeout_s=TIMEOUT_S):
@@ -130,54 +131,55 @@ def run_step(command, target, env, timeout_s=TIMEOUT_S):
     return (lines or ["the build failed"])[0].strip()[:300] if done.returncode else None
 
 
-def unit_flags(place, harness):
-    folders = {repo: os.path.realpath(place.source(repo)) for repo in table.repositories()}
-    return ["-std=c++17"] + harness.flags.format(tables=table.TABLES, **folders).split()
-
-
-def harness_objects(place, variant, harness, env):
-    """Compiles what the programs of a harness share, once for a variant. Returns ([objects], what went wrong or None)."""
+def shared(place, variant, program, env):
+    """([flags], [objects], what went wrong or None): what a program is built with besides its own sources. Its harness
+    is compiled once for a variant."""
+    flags, objects = ["-std=c++17"], []
+    if "harness" not in program.options:
+        return flags, objects, None
+    harness = table.harnesses()[program.options["harness"]]
+    flags += place.expanded(harness.flags).split()
     folder = os.path.join(place.top, "build", str(variant), "harness", harness.name)
     os.makedirs(folder, exist_ok=True)
-    objects = []
     with place.lock(variant, "harness", harness.name):
         for repo, source in harness.sources:
             objects.append(os.path.join(folder, source.replace("/", "_") + ".o"))
             if os.path.exists(objects[-1]):
                 continue
-            command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *unit_flags(place, harness), "-c", "-o", objects[-1] + ".new",
+            command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *flags, "-c", "-o", objects[-1] + ".new",
                        os.path.join(os.path.realpath(place.source(repo)), source)]
             why = run_step(command, folder, dict(env, CORPUS_FLAGS=""), HARNESS_TIMEOUT_S)
             if why:
-                return objects, f"{source}: {why}"
+                return flags, objects, f"{source}: {why}"
             os.rename(objects[-1] + ".new", objects[-1])
-    return objects, None
+    return flags, objects, None
 
 
-def build_unit(place, variant, program, env):
+def unit_command(place, variant, program, path, flags, objects):
     """Builder unit: one source, compiled with its harness."""
-    harness = table.harnesses()[program.options["harness"]]
-    objects, why = harness_objects(place, variant, harness, env)
-    if why:
-        return why
-    folder, path = executable(place, variant, program)
-    os.makedirs(folder, exist_ok=True)
     source = os.path.join(os.path.realpath(place.source(program.repo)), program.folder)
-    return run_step([os.path.join(HERE, "nvcc"), *lambdas(variant), *unit_flags(place, harness), "-o", path, source, *objects],
-                    folder, env)
+    return [os.path.join(HERE, "nvcc"), *lambdas(variant), *flags, "-o", path, source, *objects]
 
 
 def build(place, variant, program, heddle):
     """Returns what went wrong, or None."""
+    env = environment(place, variant, program, heddle)
+    flags, objects, why = shared(place, variant, program, env)
+    if why:
+        return why
     if program.builder == "unit":
-        return build_unit(place, variant, program, environment(place, variant, program, heddle))
+        folder, path = executable(place, variant, program)
+        os.makedirs(folder, exist_ok=True)
+        return run_step(unit_command(place, variant, program, path, flags, objects), folder, env)
     try:
         target = prepare(place, variant, program)
     except OSError as error:
         return str(error)
-    env = environment(place, variant, program, heddle)
-    command = {"make": make_command, "cuda-dir": files_command, "files": files_command}[program.builder]
-    why = run_step(command(place, variant, program, target), target, env)
+    if program.builder == "make":
+        command = make_command(place, variant, program, target)
+    else:
+        command = files_command(place, variant, program, target, flags, objects)
+    why = run_step(command, target, env)
     for name in program.options.get("fatbin", "").split(","):
         if name and not why:
             source, output = name.split(":")

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import build
+import data
 import fetch
 import judge
 import report
@@ -32,6 +33,7 @@ def do_fetch(args, place):
         why = fetch.link_local(folder, args.local) if args.local else fetch.fetch_one(repo, folder)
         print(f"{repo.name}: {why or 'ready'}")
         failed += bool(why)
+    data.write(place.data())
     return 1 if failed else 0
 
 
@@ -76,15 +78,16 @@ def do_build(args, place):
 
 def run_one(args, place, variant, program):
     folder, path = build.executable(place, variant, program)
-    folder = os.path.join(folder, program.options.get("cwd", "."))
-    read = [a for a in program.args if "/" in a and not a.startswith("-")] + program.options.get("data", "").split(",")
+    folder = os.path.join(folder, place.expanded(program.options.get("cwd", ".")))
+    args_of_program = [place.expanded(word) for word in program.args]
+    read = [a for a in args_of_program if "/" in a and not a.startswith("-")] + program.options.get("data", "").split(",")
     absent = [name for name in read if not os.path.exists(os.path.join(folder, name))]
     if absent:
         return {"outcome": "not built", "reason": f"its data is not in the repository: {absent[0]}"}
     needed = program.options.get("needs")
     if needed and not shutil.which(needed):
         return {"outcome": "not built", "reason": f"it starts {needed}, which is not installed"}
-    command, env = [path, *program.args], program.environment()
+    command, env = [path, *args_of_program], program.environment()
     result = run.execute(args.heddle, folder, command, args.timeout, env)
     reference = None
     if program.judge == "interp" and result.status == 0:

@@ -1,14 +1,17 @@
-"""Where sources, programs and results live, and how long jobs show how far they are."""
+"""Where sources, programs, their input and results live, and how long jobs show how far they are."""
 import contextlib
 import fcntl
 import os
+import re
 import sys
 import threading
 import time
 
+import table
+
 
 class Place:
-    """The folder of the corpus: src/<repository>, build/<variant>/<repository>/<program>, results/<variant>.json."""
+    """The folder of the corpus: src/<repository>, data, build/<variant>/<repository>/<program>, results/<variant>.json."""
 
     def __init__(self, folder):
         default = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "heddle-corpus")
@@ -16,6 +19,15 @@ class Place:
 
     def source(self, repo):
         return os.path.join(self.top, "src", repo)
+
+    def data(self):
+        return os.path.join(self.top, "data")
+
+    def expanded(self, text):
+        """{repository}, {tables} and {data} in flags and arguments stand for folders."""
+        folders = {repo: os.path.realpath(self.source(repo)) for repo in table.repositories()}
+        folders.update(tables=table.TABLES, data=self.data())
+        return re.sub(r"\{([\w-]+)\}", lambda word: folders.get(word[1], word[0]), text)
 
     def built_tree(self, variant, repo):
         return os.path.join(self.top, "build", str(variant), repo)

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """scripts/corpus: its tables are sound, its judges judge, and a small corpus goes through every step."""
+import collections
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "scripts/corpus_lib"))
+import data  # noqa: E402
 import judge  # noqa: E402
 import reason  # noqa: E402
 import report  # noqa: E402
@@ -90,6 +93,18 @@ int main(int argc, char **argv) {
     printf("%s\\n", h[31] == 41 && devices == (argc > 1 ? atoi(argv[1]) : 1) ? "PASS" : "FAIL");
 }
 """
+READER = """
+#include <cstdio>
+#include <help.h>
+#include <less.h>
+int main(int, char **argv) {
+    char line[20] = {};
+    FILE *file = fopen(argv[1], "r");
+    if (value() - LESS != 2 || !file || !fgets(line, sizeof line, file))
+        return 1;
+    fputs(line, stdout);
+}
+"""
 number = 0
 
 
@@ -131,6 +146,39 @@ def passed_on(*args):
     return subprocess.run([os.path.join(ROOT, "scripts/corpus_lib/nvcc"), *args], capture_output=True, text=True, env=env).stdout.strip()
 
 
+def test_data():
+    """The generated input: the same every time, in the shapes that its readers expect."""
+    made = data.files()
+    ok(made == data.files(), "data: the same every time")
+    rng = data.random.Random(1)
+    graph = data.random_graph(rng, 50, 200)
+    ok(all(graph.weights[b, a] == weight and a != b for (a, b), weight in graph.weights.items()), "data: an undirected graph")
+    lines = data.dimacs(graph).decode().splitlines()
+    ok(lines[0] == f"p s 50 {len(graph.weights)}" and len(lines) == 1 + len(graph.weights), "data: DIMACS", lines[0])
+    ok({line.split()[1] for line in lines[1:]} == {str(node) for node in range(1, 51)}, "data: edges leave every node")
+    neighbours = [list(map(int, line.split())) for line in data.metis(graph).decode().splitlines()[1:]]
+    ok([(a, b - 1) for a, all_b in enumerate(neighbours) for b in all_b] == list(graph.weights), "data: METIS")
+    directed = data.random_graph(rng, 7, 21, directed=True)
+    packed = data.galois(directed)
+    head = struct.unpack("<4Q7Q21I", packed[:172])
+    ends, targets = head[4:11], head[11:]
+    edges = [(node, target) for node in range(7) for target in targets[(ends[node - 1] if node else 0):ends[node]]]
+    ok(head[:4] == (1, 4, 7, 21) and edges == list(directed.weights) and packed[172:176] == bytes(4) and
+       struct.unpack("<21I", packed[176:]) == tuple(directed.weights.values()), "data: Galois' binary graphs")
+    mesh = data.grid_mesh(rng, 12, 0)
+    data.make_delaunay(mesh)
+    corners = [[mesh.points[i] for i in triangle] for triangle in mesh.triangles]
+    areas = [data.orientation(*three) / 2 for three in corners]
+    ok(min(areas) > 0 and abs(sum(areas) - 121) < 1e-9, "data: the mesh covers its square once", str(sum(areas)))
+    ok(not any(data.in_circle(*three, p) for three in corners for p in mesh.points), "data: the mesh is Delaunay's")
+    sides = collections.Counter(frozenset((t[i], t[i - 1])) for t in mesh.triangles for i in range(3))
+    ok({side for side, count in sides.items() if count == 1} == set(map(frozenset, mesh.segments)) and
+       max(sides.values()) == 2, "data: the mesh's border")
+    clauses = [list(map(int, line.split())) for line in data.formula(rng, 9, 30).decode().splitlines()[1:]]
+    ok(len(clauses) == 30 and all(len({abs(v) for v in c[:3]}) == 3 and c[3:] == [0] and max(map(abs, c)) <= 9
+                                  for c in clauses), "data: a formula")
+
+
 def steps(top):
     """A repository of a program that is right where there are as many devices as it is told."""
     write(top + "/tables/repositories.tsv", "mine\thttps://example.org/mine.git\t0\n")
@@ -138,19 +186,22 @@ def steps(top):
           "both\tprogs/two\tcuda-dir env=HEDDLE_DEVICES=2\t2\n"
           "other\tprogs/two\tcuda-dir flags=-DADDED=40\t\t/^FAIL$/\n"
           "none\tprogs/three\tcuda-dir\n"
-          "unit\tprogs/unit.cu\tunit harness=own\t\texit\n")
+          "unit\tprogs/unit.cu\tunit harness=own\t\texit\n"
+          "shared\tprogs/four\tfiles harness=own files=main.cu flags=-I{tables}/own\t{data}/formula.cnf\t/^p cnf/\n")
     write(top + "/tables/harnesses.tsv", "own\tmine:progs/help/help.cu\t-I{mine}/progs/help -DWANTED=3\n")
     write(top + "/mine/progs/help/help.h", "int value();\n")
     write(top + "/mine/progs/help/help.cu", "#include <help.h>\nint value() { return WANTED; }\n")
     write(top + "/mine/progs/unit.cu", "#include <help.h>\nint main() { return value() - WANTED; }\n")
+    write(top + "/tables/own/less.h", "#define LESS 1\n")
+    write(top + "/mine/progs/four/main.cu", READER)
     for name in ("one", "two"):
         write(f"{top}/mine/progs/{name}/main.cu", PROGRAM)
     choice = ("--compiler", "heddle-cc", "--arch", "80")
     ok("mine: ready" in corpus(top, "fetch", "--repo", "mine", "--local", top + "/mine").stdout, "fetch links a folder")
     built = corpus(top, "build", "--jobs", "2", *choice)
-    ok("build: 5 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
+    ok("build: 6 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
     ran = corpus(top, "run", *choice)
-    ok(ran.returncode == 1 and "run: 4 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
+    ok(ran.returncode == 1 and "run: 5 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
     sources = os.listdir(top + "/mine/progs/one")
     ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
     copies = [name for name in os.listdir(top + "/build/80-shared-heddle-cc-O3/mine/progs") if name.startswith("two")]
@@ -158,7 +209,7 @@ def steps(top):
     first = corpus(top, "report", "--json").stdout
     outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
     ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built",
-                     "mine/unit": "right", "mine/other": "right"}, "report", str(outcomes))
+                     "mine/unit": "right", "mine/other": "right", "mine/shared": "right"}, "report", str(outcomes))
     ok("| mine/poor | wrong |" in corpus(top, "report").stdout, "report in Markdown")
     write(top + "/old.json", first.replace('"wrong"', '"right"'))
     compared = corpus(top, "report", "--against", top + "/old.json")
@@ -167,7 +218,7 @@ def steps(top):
 
 
 def main():
-    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + len(STAND_IN) + 11}")
+    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + len(STAND_IN) + 21}")
     for rule, out, err, status, late, expected in RUNS:
         found = judged(rule, out, err, status, late)
         ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)
@@ -192,6 +243,7 @@ def main():
     for args, expected in STAND_IN:
         found = passed_on(*args.split())
         ok(found == expected, f"stand-in: {args}", found)
+    test_data()
     with tempfile.TemporaryDirectory() as top:
         steps(top)
 

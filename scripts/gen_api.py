@@ -17,7 +17,7 @@ import textwrap
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DRIVER = os.path.join(ROOT, "spec/api/driver.def")
 RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
-UNSAFE = os.path.join(ROOT, "spec/api/unsafe.def")
+CAPTURE = os.path.join(ROOT, "spec/api/capture.def")
 COMPILER = os.path.join(ROOT, "spec/api/compiler_calls.def")
 NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
 
@@ -42,7 +42,7 @@ class Entry:
         self.has_split = False  # the symbol has a row for 12 and one for 13
         self.title = symbol  # what tools show
         self.is_plumbing = False  # no call of the program's
-        self.is_unsafe = False  # while a stream is captured
+        self.is_unsafe = False  # spec/api/capture.def: UNSAFE
 
     def stream(self):
         """The parameter in which a PTSZ twin replaces 0, or None: the function takes one more."""
@@ -91,13 +91,18 @@ def read_driver():
         entry = Entry(symbol, twin, have, "CUresult", params)
         entry.name, entry.since, entry.impl = name, int(since), "drv_" + symbol
         table.append(entry)
-    with open(UNSAFE, encoding="utf-8") as file:
-        unsafe = set(re.findall(r"^X\((\w+)\)$", file.read(), re.M))
+    with open(CAPTURE, encoding="utf-8") as file:
+        classes = re.findall(r"^X\((\w+), (\w+)\)$", file.read(), re.M)
+    class_of = dict(classes)
+    names = {entry.name for entry in table}
+    for what, wrong in [("twice", {name for name, n in collections.Counter(name for name, _ in classes).items() if n > 1}),
+                        ("not in driver.def", class_of.keys() - names), ("missing", names - class_of.keys()),
+                        ("NONE is what REFUSES", {e.name for e in table
+                                                  if e.name in class_of and (class_of[e.name] == "NONE") != (e.have == "REFUSES")})]:
+        if wrong:
+            sys.exit(f"gen_api.py: capture.def: {what}: {', '.join(sorted(wrong))}")
     for entry in table:
-        entry.is_unsafe = entry.name in unsafe
-    unknown = unsafe - {entry.name for entry in table}
-    if unknown:
-        sys.exit(f"gen_api.py: unsafe.def: not in driver.def: {', '.join(sorted(unknown))}")
+        entry.is_unsafe = class_of[entry.name] == "UNSAFE"
     return table
 
 
@@ -427,7 +432,7 @@ def typedefs_page(table):
 
 COVERAGE = "docs/cuda-coverage.md"
 # Tests that name or call everything say nothing about a function.
-NAMES_ALL = {"test_null.c", "test_signatures.py", "test_runtime_exports.py"}
+NAMES_ALL = {"test_null.c", "test_capture_table.c", "test_signatures.py", "test_runtime_exports.py"}
 # Whose names are symbols; elsewhere a plain name stands for the newest version.
 EXACT = re.compile(r"cuda_abi\.h|driver_fixture\.h|__CUDA_API_VERSION_INTERNAL")
 

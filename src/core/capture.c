@@ -643,6 +643,16 @@ enum hd_status core_capture_refuse_stream(struct core_stream *stream)
     return status;
 }
 
+enum hd_status core_capture_check_stream(struct core_stream *stream)
+{
+    const struct core_context *ctx = stream->ctx;
+
+    if (!core_capture_any() || (!core_stream_is_capturing(stream) &&
+                                !(stream == ctx->legacy && atomic_load(&ctx->ncapturing))))
+        return HD_OK;
+    return core_capture_refuse_stream(stream);
+}
+
 enum hd_status core_capture_refuse_context(struct core_context *ctx)
 {
     unsigned n;

@@ -110,6 +110,11 @@ static inline bool core_stream_is_capturing(const struct core_stream *stream)
  * capturing stream, in the legacy stream while a blocking one is capturing, for the whole context.
  */
 enum hd_status core_capture_refuse_stream(struct core_stream *stream) HD_MUST_CHECK;
+/*
+ * The same for whatever reaches a stream's queue, or would on hardware, and was not captured. Takes
+ * the lock of graphs only to refuse: captures of other streams hold no launch up.
+ */
+enum hd_status core_capture_check_stream(struct core_stream *stream) HD_MUST_CHECK;
 enum hd_status core_capture_refuse_context(struct core_context *ctx) HD_MUST_CHECK;
 enum hd_status core_capture_refuse_event(struct core_event *event) HD_MUST_CHECK;
 /* Calls that may break a capture, as memory allocation may: who forbids them depends on modes. */

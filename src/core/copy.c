@@ -169,6 +169,7 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
 
     if (core_stream_is_capturing(stream))
         return copy_capture(stream, c);
+    HD_TRY(core_capture_check_stream(stream)); /* also for nothing to copy */
     HD_TRY(copy_classify(c, &dst, &src));
     if (!c->width_B || !c->height || !c->depth)
         return HD_OK;
@@ -245,6 +246,7 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
         return fill_capture(
             stream, &(struct core_body_fill){NULL, dst, pitch_B, value, elem_B, width, height},
             async);
+    HD_TRY(core_capture_check_stream(stream));
     HD_TRY(fill_classify(dst, pitch_B, elem_B, width, height, &kind));
     if (!width || !height)
         return HD_OK;

@@ -269,7 +269,7 @@ static enum hd_status check_recorded(struct core_event *event)
     return HD_UNLIKELY(captured) ? core_capture_refuse_event(event) : HD_OK;
 }
 
-/* The same for what looks at the event now, which a capture would not see (spec/api/unsafe.def). */
+/* The same for what looks at the event now: a capture would not see it (spec/api/capture.def). */
 static enum hd_status check_looked_at(struct core_event *event)
 {
     HD_TRY(check_recorded(event));
@@ -368,6 +368,7 @@ enum hd_status core_event_wait(struct core_stream *stream, struct core_event *ev
         status = core_capture_wait(stream, event, external, &done);
     if (done)
         return status;
+    HD_TRY(core_capture_check_stream(stream)); /* also when there is nothing to wait for */
     if (event->shared)
         return core_ipc_event_wait(stream, event, false);
     if (!foreign)

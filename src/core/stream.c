@@ -430,20 +430,6 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     return core_stream_submit_locked(stream, &wait, 1);
 }
 
-/*
- * What reaches the queue of a capturing stream could not be captured. Takes the lock of graphs only
- * to refuse: captures of other streams hold no launch up.
- */
-static enum hd_status order_check(struct core_stream *stream)
-{
-    const struct core_context *ctx = stream->ctx;
-
-    if (!core_capture_any() || (!core_stream_is_capturing(stream) &&
-                                !(stream == ctx->legacy && atomic_load(&ctx->ncapturing))))
-        return HD_OK;
-    return core_capture_refuse_stream(stream);
-}
-
 /* The stream's lock, which is held afterwards also on failure, and its place among the others. */
 static enum hd_status order_acquire(struct core_stream *stream)
 {
@@ -536,7 +522,7 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
     struct core_retirement *told = NULL;
     enum hd_status status;
 
-    HD_TRY(order_check(stream));
+    HD_TRY(core_capture_check_stream(stream));
     if (core_tap_wants(HEDDLE_KIND_ALL))
         told = tell_packets(stream, packets, n);
     status = order_acquire(stream);
@@ -741,7 +727,7 @@ enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
     bool told = core_tap_wants(HEDDLE_KIND_ALL);
     enum hd_status status;
 
-    HD_TRY(order_check(stream));
+    HD_TRY(core_capture_check_stream(stream));
     status = order_acquire(stream);
     if (status == HD_OK)
         status = after_locked(stream, after, after_value);
@@ -761,7 +747,7 @@ enum hd_status core_stream_mark(struct core_stream *stream, uint64_t *out_positi
 {
     enum hd_status status;
 
-    HD_TRY(order_check(stream));
+    HD_TRY(core_capture_check_stream(stream));
     status = order_acquire(stream);
     *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
@@ -776,7 +762,7 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
     struct hal_device *hal = ctx->device->hal;
     struct hal_queue *queue = stream->queue;
 
-    enum hd_status status = order_check(stream);
+    enum hd_status status = core_capture_check_stream(stream);
 
     HD_TRY(status);
     /* The legacy stream stands for everything that orders with it. */
@@ -808,7 +794,7 @@ void core_stream_awaited(struct core_stream *stream, const _Atomic uint64_t *sem
 
 enum hd_status core_stream_query(struct core_stream *stream)
 {
-    HD_TRY(order_check(stream));
+    HD_TRY(core_capture_check_stream(stream));
     HD_TRY(core_context_status(stream->ctx));
     return hal_queue_is_idle(stream->queue) ? HD_OK : HD_BUSY;
 }

@@ -1,6 +1,7 @@
 /*
  * Stream capture of the driver API: what becomes a node of what, forks and joins over events, and
- * every error that the documentation names. Code is fake (tests/dev/fake_jit.h).
+ * every error that the documentation names. Code is fake (tests/dev/fake_jit.h). Which calls
+ * captures forbid: test_capture_table.c.
  */
 #include <pthread.h>
 
@@ -346,172 +347,6 @@ static void test_graphs(void)
     fails(cuStreamUpdateCaptureDependencies(first, NULL, 0, 0), ILLEGAL_STATE, "not capturing");
 }
 
-/* ---- calls whose effect a capture would not see */
-
-static CUdeviceptr unsafe_va;
-static CUmemoryPool unsafe_pool;
-static CUarray unsafe_array;
-static CUmipmappedArray unsafe_mips;
-static void *unsafe_host;
-static char unsafe_bytes[8192];
-static CUevent unsafe_event, safe_event;
-static CUmodule unsafe_module;
-static CUgraphExec unsafe_exec;
-static CUstream safe_stream;
-static CUfunction safe_func;
-static CUdeviceptr safe_memory;
-static CUcontext safe_ctx;
-static CUgraph safe_graph;
-static CUlibrary safe_library;
-
-static const CUDA_ARRAY3D_DESCRIPTOR unsafe_shape = {
-    .Width = 16, .Height = 16, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
-
-#define UNSAFE_LIST(X)                                                                             \
-    X(cuMemAlloc_v2(&unsafe_va, 64))                                                               \
-    X(cuMemAllocPitch_v2(&unsafe_va, &pitch_B, 64, 4, 4))                                          \
-    X(cuMemAllocManaged(&unsafe_va, 64, CU_MEM_ATTACH_GLOBAL))                                     \
-    X(cuMemFree_v2(unsafe_va))                                                                     \
-    X(cuMemHostAlloc(&unsafe_host, 64, 0))                                                         \
-    X(cuMemAllocHost_v2(&unsafe_host, 64))                                                         \
-    X(cuMemFreeHost(unsafe_host))                                                                  \
-    X(cuMemHostRegister_v2(unsafe_bytes, 64, 0))                                                   \
-    X(cuMemHostUnregister(unsafe_bytes))                                                           \
-    X(cuMemPoolCreate(&unsafe_pool, &props))                                                       \
-    X(cuMemPoolGetAttribute(unsafe_pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &number))              \
-    X(cuMemPoolSetAttribute(unsafe_pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &number))              \
-    X(cuMemPoolTrimTo(unsafe_pool, 0))                                                             \
-    X(cuArray3DCreate_v2(&unsafe_array, &unsafe_shape))                                            \
-    X(cuArrayDestroy(unsafe_array))                                                                \
-    X(cuArrayCreate_v2(&unsafe_array, &flat))                                                      \
-    X(cuMipmappedArrayCreate(&unsafe_mips, &unsafe_shape, 2))                                      \
-    X(cuMipmappedArrayDestroy(unsafe_mips))                                                        \
-    X(cuEventQuery(unsafe_event))                                                                  \
-    X(cuEventSynchronize(unsafe_event))                                                            \
-    X(cuModuleLoadData(&unsafe_module, driver_ptx))                                                \
-    X(cuModuleUnload(unsafe_module))                                                               \
-    X(cuModuleLoadDataEx(&unsafe_module, driver_ptx, 0, NULL, NULL))                               \
-    X(cuModuleUnload(unsafe_module))                                                               \
-    X(cuModuleLoadFatBinary(&unsafe_module, driver_ptx))                                           \
-    X(cuGraphExecDestroy(unsafe_exec))
-
-/* What captures have to allow: libraries make such calls in them. */
-#define SAFE_LIST(X)                                                                               \
-    X(cuEventCreate(&safe_event, 0))                                                               \
-    X(cuEventDestroy_v2(safe_event))                                                               \
-    X(cuStreamCreate(&safe_stream, CU_STREAM_NON_BLOCKING))                                        \
-    X(cuStreamDestroy_v2(safe_stream))                                                             \
-    X(cuModuleGetFunction(&safe_func, unsafe_module, "add"))                                       \
-    X(cuFuncSetAttribute(safe_func, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024))        \
-    X(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, safe_func))              \
-    X(cuMemGetInfo_v2(&size, &size))                                                               \
-    X(cuPointerGetAttribute(&safe_memory, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, a))                 \
-    X(cuCtxGetCurrent(&safe_ctx))                                                                  \
-    X(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0))                              \
-    X(cuGraphCreate(&safe_graph, 0))                                                               \
-    X(cuGraphDestroy(safe_graph))                                                                  \
-    X(cuMemAllocAsync(&safe_memory, 64, first))                                                    \
-    X(cuMemFreeAsync(safe_memory, first))                                                          \
-    X(cuLibraryLoadData(&safe_library, driver_ptx, NULL, NULL, 0, NULL, NULL, 0))                  \
-    X(cuLibraryUnload(safe_library))                                                               \
-    X(cuEventRecord(unsafe_event, second))                                                         \
-    X(cuMemsetD8Async(a, 0, 16, second))
-
-static CUresult unsafe_call(unsigned i, const char **out_name)
-{
-    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-    const CUDA_ARRAY_DESCRIPTOR flat = {
-        .Width = 16, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
-    static cuuint64_t number;
-    size_t pitch_B;
-    unsigned at = 0;
-
-#define X(call)                                                                                    \
-    if (at++ == i) {                                                                               \
-        *out_name = #call;                                                                         \
-        return (call);                                                                             \
-    }
-    UNSAFE_LIST(X)
-#undef X
-    *out_name = NULL;
-    return CUDA_SUCCESS;
-}
-
-static CUresult safe_call(unsigned i, const char **out_name)
-{
-    unsigned at = 0;
-    size_t size;
-    int value;
-
-#define X(call)                                                                                    \
-    if (at++ == i) {                                                                               \
-        *out_name = #call;                                                                         \
-        return (call);                                                                             \
-    }
-    SAFE_LIST(X)
-#undef X
-    *out_name = NULL;
-    return CUDA_SUCCESS;
-}
-
-static void test_safe(void)
-{
-    for (unsigned mode = CU_STREAM_CAPTURE_MODE_GLOBAL; mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
-         mode++) {
-        const char *name = "";
-        CUgraph graph = NULL;
-
-        success(cuStreamBeginCapture_v2(first, (CUstreamCaptureMode)mode), "capture");
-        for (unsigned i = 0; name; i++) {
-            CUresult result = safe_call(i, &name);
-            if (name)
-                success(result, "%s in mode %u", name, mode);
-        }
-        success(cuStreamEndCapture(first, &graph), "the capture is fine");
-        success(cuGraphDestroy(graph), "destroy");
-    }
-}
-
-static void unsafe_begin(void)
-{
-    CUgraph graph;
-
-    success(cuEventCreate(&unsafe_event, 0), "event");
-    success(cuEventRecord(unsafe_event, second), "recorded before");
-    success(cuStreamSynchronize(second), "and over");
-    begin(first);
-    graph = end(first);
-    success(cuGraphInstantiateWithFlags(&unsafe_exec, graph, 0), "instantiate");
-    success(cuGraphDestroy(graph), "destroy");
-}
-
-static void test_unsafe(void)
-{
-    const char *name = "";
-
-    unsafe_begin();
-
-    for (unsigned i = 0; name; i++) {
-        for (unsigned mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-             mode <= CU_STREAM_CAPTURE_MODE_RELAXED && name; mode++) {
-            bool is_relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
-            CUgraph graph = NULL;
-
-            success(cuStreamBeginCapture_v2(first, (CUstreamCaptureMode)mode), "capture");
-            CUresult result = unsafe_call(i, &name);
-            if (name)
-                eq_u64(result, is_relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                       "%s in mode %u", name, mode);
-            eq_u64(cuStreamEndCapture(first, &graph),
-                   is_relaxed || !name ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-                   "and the capture");
-            if (graph)
-                success(cuGraphDestroy(graph), "destroy");
-        }
-    }
-}
-
 int main(void)
 {
     CUmodule module;
@@ -533,8 +368,6 @@ int main(void)
     test_borders();
     test_states();
     test_modes();
-    test_unsafe();
-    test_safe();
     test_graphs();
     success(cuCtxDestroy_v2(ctx), "the end");
     return done();

@@ -9,11 +9,11 @@
 
 static cudaStream_t stream, other;
 static cudaEvent_t event, captured;
-static cudaGraphExec_t exec;
+static cudaGraphExec_t exec, exec2;
 static cudaArray_t array;
 static cudaMipmappedArray_t mips;
 static cudaMemPool_t pool;
-static void *device, *host, *kept;
+static void *device, *host, *kept, *managed;
 static char bytes[8192];
 static size_t pitch_B;
 static uint64_t number;
@@ -23,10 +23,16 @@ static const struct cudaExtent flat = {16, 4, 0};
 static const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                               .location = {.type = cudaMemLocationTypeDevice}};
 
+static struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice};
+static const struct cudaMemAccessDesc rights = {.location = {.type = cudaMemLocationTypeDevice},
+                                                .flags = cudaMemAccessFlagsProtReadWrite};
+static enum cudaMemAccessFlags access_flags;
+
 /* In an order in which each can succeed. */
 #define UNSAFE_LIST(X)                                                                             \
     X(cudaMalloc(&device, 64))                                                                     \
     X(cudaFree(device))                                                                            \
+    X(cudaFree(NULL))                                                                              \
     X(cudaMallocPitch(&device, &pitch_B, 64, 4))                                                   \
     X(cudaFree(device))                                                                            \
     X(cudaMallocManaged(&device, 64, cudaMemAttachGlobal))                                         \
@@ -47,6 +53,11 @@ static const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationType
     X(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &number))                     \
     X(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &number))                     \
     X(cudaMemPoolTrimTo(pool, 0))                                                                  \
+    X(cudaMemPoolSetAccess(pool, &rights, 1))                                                      \
+    X(cudaMemPoolGetAccess(&access_flags, pool, &here))                                            \
+    X(cudaMemPoolDestroy(pool))                                                                    \
+    X(cudaDeviceEnablePeerAccess(1, 0))                                                            \
+    X(cudaDeviceDisablePeerAccess(1))                                                              \
     X(cudaEventQuery(event))                                                                       \
     X(cudaEventSynchronize(event))                                                                 \
     X(cudaGraphExecDestroy(exec))
@@ -55,6 +66,14 @@ static const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationType
 #define ALWAYS_LIST(X)                                                                             \
     X(cudaStreamSynchronize(stream), Unsupported)                                                  \
     X(cudaStreamQuery(stream), Unsupported)                                                        \
+    X(cudaMemPrefetchAsync(managed, 64, here, 0, stream), Unsupported)                             \
+    X(cudaMemPrefetchAsync(managed, 64, here, 0, NULL), Implicit)                                  \
+    X(cudaStreamAttachMemAsync(stream, managed, 0, cudaMemAttachGlobal), Unsupported)              \
+    X(cudaStreamAddCallback(stream, stream_func, NULL, 0), Unsupported)                            \
+    X(cudaGraphUpload(exec2, stream), Unsupported)                                                 \
+    X(cudaGraphUpload(exec2, NULL), Implicit)                                                      \
+    X(cudaStreamWaitEvent(NULL, event, 0), Implicit)                                               \
+    X(cudaMemcpyAsync(kept, bytes, 0, cudaMemcpyDefault, NULL), Implicit)                          \
     X(cudaDeviceSynchronize(), Unsupported)                                                        \
     X(cudaMemcpy(kept, bytes, 64, cudaMemcpyHostToDevice), Implicit)                               \
     X(cudaMemcpy(bytes, kept, 64, cudaMemcpyDeviceToHost), Implicit)                               \
@@ -71,6 +90,11 @@ static const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationType
 static void host_func(void *unused)
 {
     (void)unused;
+}
+
+static void CUDART_CB stream_func(cudaStream_t unused, cudaError_t error, void *arg)
+{
+    (void)unused, (void)error, (void)arg;
 }
 
 static cudaError_t unsafe_call(unsigned i, const char **out_name)
@@ -248,6 +272,7 @@ int main(void)
 {
     cudaGraph_t graph;
 
+    setenv("HEDDLE_DEVICES", "2", 1);
     eq_error(cudaStreamCreate(&stream), cudaSuccess, "stream");
     eq_error(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess, "stream");
     eq_error(cudaEventCreate(&event), cudaSuccess, "event");
@@ -257,6 +282,8 @@ int main(void)
     eq_error(cudaMalloc(&kept, 64), cudaSuccess, "memory");
     eq_error(cudaGraphCreate(&graph, 0), cudaSuccess, "graph");
     eq_error(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess, "instantiate");
+    eq_error(cudaGraphInstantiate(&exec2, graph, 0), cudaSuccess, "instantiate");
+    eq_error(cudaMallocManaged(&managed, 64, cudaMemAttachGlobal), cudaSuccess, "memory");
     test_unsafe();
     test_always();
     test_captured_event();

@@ -116,7 +116,7 @@ CUresult drv_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size_B, CUmemLocation
     API_CHECK(!flags);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    (void)stream;
+    API_TRY(drv_result(core_capture_check_stream(stream)));
     return prefetch(ctx, ptr, size_B, &location);
 }
 
@@ -179,7 +179,7 @@ static CUresult batch_prefetch(const struct core_context *ctx, const struct batc
         API_CHECK(locations &&first &&nlocations &&nlocations <= count);                           \
         API_CONTEXT(ctx);                                                                          \
         API_STREAM(ctx, stream, handle);                                                           \
-        (void)stream;                                                                              \
+        API_TRY(drv_result(core_capture_check_stream(stream)));                                    \
         return batch_prefetch(ctx, &b);                                                            \
     }
 
@@ -195,7 +195,7 @@ CUresult drv_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *sizes, size_t cou
     API_CHECK(ptrs && sizes && count && !flags);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    (void)stream;
+    API_TRY(drv_result(core_capture_check_stream(stream)));
     return batch_check(ctx, &b);
 }
 

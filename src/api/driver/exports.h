@@ -32,7 +32,7 @@
         run_result_;                                                                               \
     })
 
-/* Around what spec/api/unsafe.def names. */
+/* Around what is UNSAFE in spec/api/capture.def. */
 #define API_UNSAFE(expr)                                                                           \
     ({                                                                                             \
         enum hd_status unsafe_status_ = core_capture_any() ? core_capture_refuse_unsafe() : HD_OK; \

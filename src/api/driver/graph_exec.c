@@ -106,6 +106,7 @@ CUresult drv_cuGraphUpload(CUgraphExec handle, CUstream stream_handle)
     API_CONTEXT(ctx);
     API_GRAPH(exec, exec, handle);
     API_STREAM(ctx, stream, stream_handle);
+    API_TRY(drv_result(core_capture_check_stream(stream)));
     return drv_result(core_exec_upload(exec, stream));
 }
 

@@ -214,7 +214,7 @@ CUresult drv_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t siz
         return drv_error(CUDA_ERROR_INVALID_VALUE, "0x%llx is not managed memory", ptr);
     if (block.base != ptr || (size_B && size_B != block.size_B))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "only whole allocations are attached");
-    return CUDA_SUCCESS;
+    return drv_result(core_capture_check_stream(stream));
 }
 
 /* ---- attributes: kept and reported; all are hints, or have one possible value */

@@ -18,7 +18,7 @@ cudaError_t rt_cudaMalloc(void **devPtr, size_t size)
 cudaError_t rt_cudaFree(void *devPtr)
 {
     RT_TRY(rt_enter());
-    return devPtr ? rt_result(cuMemFree_v2(rt_va(devPtr))) : cudaSuccess;
+    return rt_result(cuMemFree_v2(rt_va(devPtr))); /* also of NULL: captures forbid cudaFree(0) */
 }
 
 cudaError_t rt_cudaMallocHost(void **ptr, size_t size)

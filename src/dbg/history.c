@@ -141,6 +141,14 @@ bool dbg_history_begin(struct dbg_cta *c)
 
 /* ---- forwards */
 
+/* What comes after where the program stands is no history any more. */
+void dbg_history_forward(void)
+{
+    if (history.is_ahead)
+        history.passes.len = (size_t)(history.here - history.first);
+    history.is_ahead = false;
+}
+
 /* The older half goes; false: the history is over. */
 static bool forget_some(void)
 {
@@ -313,6 +321,7 @@ bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *sto
     history.end = end;
     history.questions = 0;
     history.stop = *stop;
+    history.keeps_ahead = false;
     history.nplan = 0;
     if (mode == HISTORY_GOES)
         plan_make(point->pass, end);
@@ -341,15 +350,26 @@ static bool step_back(uint64_t tid)
             continue;
         }
         (void)history_find_step(pass - 1, tid, &stop);
-        return history_go(HISTORY_GOES, pass - 1, &stop);
+        if (!history_go(HISTORY_GOES, pass - 1, &stop))
+            return false;
+        history.keeps_ahead = true;
+        return true;
     }
     return false;
 }
 
+/*
+ * On its way to a breakpoint GDB steps over threads that are in the way: it takes the breakpoint
+ * out, steps the thread back, puts it in, and goes on; the user sees none of that. To step one
+ * thread back is to go back with all of them. So that nothing is missed that another one came by,
+ * what follows such a step looks from where the step began.
+ */
 bool dbg_history_back(uint64_t tid, bool to_break)
 {
     const struct interp_thread *t = dbg_thread(tid);
 
+    if (!to_break || dbg.is_shown || !dbg.home)
+        dbg_history_forward();
     if (!history.cta || !t || dbg_cta_of(t) != history.cta || !history.passes.len)
         return false;
     return to_break ? history_find(history_last()) : step_back(tid);
@@ -368,7 +388,11 @@ static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
         return history_find(history.end);
     }
     history.mode = HISTORY_RECORDS;
-    history.passes.len = (size_t)(history.end - history.first);
+    history.is_ahead = true;
+    history.here = history.end;
+    if (!history.keeps_ahead)
+        dbg_history_forward();
+    history.keeps_ahead = false;
     size_t last = history_point_before(history.end) + 1;
     points_free(last, history.points.len);
     return true;

@@ -62,8 +62,10 @@ struct history {
     uint64_t next, end;
     uint64_t plan[HISTORY_PLAN]; /* where points are to be taken, the last one first */
     uint32_t nplan;
-    unsigned questions;   /* without the pass that comes next */
-    struct dbg_stop stop; /* at `end` */
+    unsigned questions;         /* without the pass that comes next */
+    struct dbg_stop stop;       /* at `end` */
+    bool keeps_ahead, is_ahead; /* passes from `here` on are kept: see dbg_history_back() */
+    uint64_t here;
     /* history_find.c: the best that is known so far, and what a scan finds */
     bool is_known, is_found;
     uint64_t known, found;

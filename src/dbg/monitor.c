@@ -27,6 +27,7 @@ static void do_focus(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     dbg.home = asked; /* the question comes when a stop is shown */
+    dbg.is_shown = true;
     if (focus())
         dbg_describe(focus(), out);
     else

@@ -132,7 +132,7 @@ static bool do_interrupt(struct scan *s, struct hd_buf *out)
 
 void dbg_resume_locked(void)
 {
-    dbg.stopped = false;
+    dbg.stopped = dbg.is_shown = false;
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
     dbg.aside = false;
@@ -222,6 +222,7 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
         dbg.step = (struct dbg_step){0};
     if (dbg.non_stop && !everybody && steps_in_vain())
         return packet_answer(out, "OK");
+    dbg_history_forward();
     dbg_resume_locked();
     return dbg.non_stop ? packet_answer(out, "OK") : false;
 }

@@ -124,6 +124,7 @@ struct dbg {
     bool lldb;       /* the debugger is LLDB */
     uint64_t reader; /* thread of its `m` packets */
     uint64_t home;   /* the thread that the user looked at last: GDB steps over others in between */
+    bool is_shown;   /* the user has seen the stop; GDB makes others for itself */
     uint64_t nctas_ever;
     uint32_t nunits_ever, nkernels;
     uint32_t kernels_seen; /* launches below this were shown */
@@ -168,6 +169,8 @@ bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out);
 bool dbg_history_begin(struct dbg_cta *c);
 void dbg_history_end(void);
 bool dbg_history_is_on(void);
+/* The program goes on from where it stands. */
+void dbg_history_forward(void);
 bool dbg_history_is_of(const struct dbg_cta *c);
 /* A round of its warps begins. */
 void dbg_history_round(const struct dbg_cta *c);

@@ -69,13 +69,44 @@ def test_steps(bench, name):
     has(got, r"%s$" % bench.plain(name, "3100").strip(), f"{name}: the results are the same")
 
 
+def test_calls(bench, name, thread):
+    """Out of a function, over its call and from line to line, back: GDB steps over the other warps, which come by the same places."""
+    turns = (38, 34, 31, 27, 23, 12, 4)
+    commands = [f"break history.cu:{line('first')}", "run", f"cuda thread {thread}", "cuda record", "delete",
+                f"tbreak history.cu:{line('end')} if threadIdx.x == {thread}", "continue"]
+    for k in turns:
+        commands += [f"tbreak history.cu:{line('mix')} if k == {k} && threadIdx.x == {thread}", "reverse-continue", "up",
+                     f'printf "\\nup %d %d\\n", k, threadIdx.x', "down", "reverse-finish", 'printf "\\nfinish %d %d\\n", k, threadIdx.x',
+                     f"tbreak history.cu:{line('count')} if k == {k - 1} && threadIdx.x == {thread}", "reverse-continue", "reverse-next",
+                     'printf "\\nnext %d %d\\n", k, threadIdx.x', "reverse-step", 'printf "\\nstep %d\\n", threadIdx.x']
+    got = bench.gdb(name, commands + ["delete", "continue"], "40")
+    for command, back in (("up", 0), ("finish", 0), ("next", 1)):
+        found = [(int(k), int(x)) for k, x in re.findall(rf"^{command} (-?\d+) (\d+)$", got, re.M)]
+        tap.eq(found, [(k - back, thread) for k in turns], f"{name}: thread {thread}: {'reverse-' * (command != 'up')}{command} in each turn")
+    tap.eq(re.findall(r"^step (\d+)$", got, re.M), [str(thread)] * len(turns), f"{name}: thread {thread}: reverse-step stays in the thread")
+    has(got, r"%s$" % bench.plain(name, "40").strip(), f"{name}: thread {thread}: the results are the same")
+
+
+def test_warps(bench, name):
+    """A breakpoint that three warps come by is hit three times in each turn, in both directions."""
+    point = f"break history.cu:{line('body')}"
+    again = ['printf "\\nat %d %d\\n", k, threadIdx.x / 32']
+    got = bench.gdb(name, [f"break history.cu:{line('first')}", "run", "cuda record", "delete", point] + (["continue"] + again) * 12 +
+                    ["echo back\\n"] + (["reverse-continue"] + again) * 11 + ["delete", "continue"], "40")
+    there, _, back = got.partition("back\n")
+    forward, backward = (re.findall(r"^at (\d+) (\d)$", text, re.M) for text in (there, back))
+    tap.eq(sorted(forward), sorted((str(k), str(warp)) for k in range(4) for warp in range(3)), f"{name}: each warp in each turn, forwards")
+    tap.eq(backward, forward[-2::-1], f"{name}: and backwards, in the opposite order")
+    has(got, r"%s$" % bench.plain(name, "40").strip(), f"{name}: the results are the same")
+
+
 def test_fault(bench, name):
     """From a fault to what made the address wrong."""
     got = bench.gdb(name, ["break astray", "run", "cuda record", "delete", "continue", "watch at", "reverse-continue", "print k == 19", "delete",
                            "continue"], "20", "astray")
     has(got, r"CUDA_EXCEPTION_14", f"{name}: the fault")
     has(got, r"^Old value = 1073741824$\s^New value = 18$", f"{name}: what made the address wrong")
-    if name == "clang-G": # nvcc shows another register as k there
+    if name == "clang-G": # nvcc writes the register that `at` is in when it has counted k already
         has(got, r"^\$1 = true$", f"{name}: when")
     tap.eq(got.count("CUDA_EXCEPTION_14"), 2, f"{name}: forwards it comes again")
 
@@ -88,8 +119,10 @@ def sessions(folder):
         for what, thread in (("v", 37), ("slow", 70), ("turns", 3), ("total", 0), ("seen[1]", 95)):
             if name != "nvcc-G" or what not in ("v", "slow"): # nvcc moves these from register to register
                 test_watch(bench, name, what, thread)
-        for test in (test_reads, test_conditions, test_steps, test_fault):
+        for test in (test_reads, test_conditions, test_steps, test_warps, test_fault):
             test(bench, name)
+        for thread in (5, 71):
+            test_calls(bench, name, thread)
 
 
 main(sessions)

@@ -19,7 +19,7 @@ extern "C" __global__ void walk(int *out, int n)
     __syncthreads();
     for (int k = 0; k < n; k++) {
         v = mix(v, k); /* mark: body */
-        seen[k % 3] += 1;
+        seen[k % 3] += 1; /* mark: count */
         if (k % 4 == 3)
             slow = slow + v % 7 + 1; /* mark: slow */
         if (k % 8 == 5 && threadIdx.x % 2) /* mark: odd */

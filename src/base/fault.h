@@ -29,7 +29,8 @@
     X(JIT_STACK, "jit.stack", "the fast form needs more of the host's stack than there is")        \
     X(JIT_HANG, "jit.hang", "the code generator never comes back with the fast form")              \
     X(JIT_BEST, "jit.best", "the best code of a kernel: every one gets what can be made quickly") \
-    X(CPU_CACHES, "cpu.caches", "the host's caches: what may be stored past them is")
+    X(CPU_CACHES, "cpu.caches", "the host's caches: what may be stored past them is")              \
+    X(REMOTE_LIMITS, "remote.limits", "a device in a process of its own: it refuses limits and sets of multiprocessors")
 /* clang-format on */
 
 enum hd_fault_index {

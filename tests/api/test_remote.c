@@ -361,6 +361,107 @@ static CUresult init_in_child(const char *variable, const char *value)
     return result;
 }
 
+/* ---- a device that refuses what a grid needs */
+
+static CUresult limit_set(void)
+{
+    return cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096);
+}
+
+/* A green context with some of the device's multiprocessors becomes the current one. */
+static CUresult sms_set(void)
+{
+    CUdevResource all, part[1], rest;
+    unsigned n = 1;
+    CUdevResourceDesc desc;
+    CUgreenCtx green;
+    CUcontext context;
+    CUresult result = cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM);
+
+    if (!result)
+        result = cuDevSmResourceSplitByCount(part, &n, &all, &rest, 0, 1);
+    if (!result)
+        result = cuDevResourceGenerateDesc(&desc, part, 1);
+    if (!result)
+        result = cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    if (!result)
+        result = cuCtxFromGreenCtx(&context, green);
+    return result ? result : cuCtxSetCurrent(context);
+}
+
+/* How a launch ends in a process of its own; what it prints comes to `out_text`. */
+static CUresult launch_in_child(CUresult (*set)(void), const char *fault, char *out_text,
+                                size_t text_B)
+{
+    CUresult results[3] = {CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN};
+    int ends[2], error_ends[2];
+    size_t text_len = 0;
+    ssize_t n;
+
+    if (pipe(ends) || pipe(error_ends))
+        abort();
+    pid_t child = fork();
+    if (!child) {
+        struct one d = {0};
+
+        dup2(error_ends[1], STDERR_FILENO);
+        close(error_ends[1]);
+        setenv("HEDDLE_DEVICES", "remote-cpu", 1);
+        setenv("HEDDLE_THREADS", "16", 1); /* multiprocessors to choose among */
+        setenv("HEDDLE_FAULT", fault, 1);
+        results[0] = cuInit(0);
+        if (!results[0])
+            results[0] = cuDevicePrimaryCtxRetain(&d.context, 0);
+        if (!results[0])
+            results[0] = cuCtxSetCurrent(d.context);
+        if (!results[0])
+            results[0] = set();
+        if (!results[0])
+            results[0] = cuModuleLoadData(&d.module, text);
+        if (!results[0])
+            results[0] = cuMemAlloc_v2(&d.memory, 4096);
+        results[1] = launch(&d, "add", d.memory, 1, 1, 32);
+        results[2] = cuCtxSynchronize();
+        _exit(write(ends[1], results, sizeof(results)) != sizeof(results));
+    }
+    close(ends[1]);
+    close(error_ends[1]);
+    while (text_len < text_B - 1 &&
+           (n = read(error_ends[0], out_text + text_len, text_B - 1 - text_len)) > 0)
+        text_len += (size_t)n;
+    out_text[text_len] = '\0';
+    ok(read(ends[0], results, sizeof(results)) == sizeof(results), "a child answers");
+    close(ends[0]);
+    close(error_ends[0]);
+    waitpid(child, NULL, 0);
+    success(results[0], "it has a device");
+    success(results[1], "a launch");
+    return results[2];
+}
+
+static void test_refusal(void)
+{
+    static const struct {
+        CUresult (*set)(void);
+        const char *why;
+    } cases[] = {
+        {limit_set, "limits are refused (HEDDLE_FAULT)"},
+        {sms_set, "sets of multiprocessors are refused (HEDDLE_FAULT)"},
+    };
+
+    for (size_t i = 0; i < HD_COUNT_OF(cases); i++) {
+        char said[4096];
+
+        eq_u64(launch_in_child(cases[i].set, "jit.next", said, sizeof(said)), CUDA_SUCCESS,
+               "case %zu: what is not refused runs", i);
+        eq_u64(launch_in_child(cases[i].set, "jit.next,remote.limits", said, sizeof(said)),
+               CUDA_ERROR_NOT_SUPPORTED, "case %zu: the error is the device's", i);
+        ok(strstr(said, cases[i].why), "case %zu: so is the message", i);
+        ok(!strstr(said, "is gone"), "case %zu: its process is there", i);
+        diag("%s", said);
+    }
+}
+
 int main(void)
 {
     int ends[2];
@@ -369,6 +470,7 @@ int main(void)
     setenv("HEDDLE_MEMORY", "64M", 1);
     eq_u64(init_in_child("HEDDLE_STRICT", "1"), CUDA_ERROR_NOT_SUPPORTED,
            "HEDDLE_STRICT is refused");
+    test_refusal();
     if (pipe(ends) || fcntl(ends[0], F_SETFL, O_NONBLOCK))
         abort();
     success(cuInit(0), "cuInit");

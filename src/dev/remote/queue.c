@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -149,39 +150,52 @@ static void run_signal(struct remote_queue *queue, const struct hal_sem *sem)
 
 /* ---- grids */
 
-/* The process of the device is gone: whatever comes is skipped, and nobody waits. */
-static void fail_gone(struct remote_queue *queue)
+/*
+ * A grid does not get to the other side: its process is gone, or it refuses what the grid needs,
+ * and the error says what. Whatever comes is skipped, and nobody waits.
+ */
+static void fail_dispatch(struct remote_queue *queue, enum hd_status status)
 {
-    hal_domain_fail(queue->base.domain, HD_INTERNAL, 0, NULL,
-                    "the process of the device is gone: its contexts are lost");
+    char why[512]; /* to tell the domain makes calls of its own */
+
+    snprintf(why, sizeof(why), "%s", hd_error_message());
+    if (remote_is_gone(remote_of(queue->base.device)))
+        hal_domain_fail(queue->base.domain, HD_INTERNAL, 0, NULL,
+                        "the process of the device is gone: its contexts are lost");
+    else
+        hal_domain_fail(queue->base.domain, status, 0, NULL, why);
 }
 
-/* Until the other side has retired what was submitted; false: it is gone. */
-static bool far_wait(struct remote_queue *queue)
+/* Until the other side has retired what was submitted. */
+static enum hd_status far_wait(struct remote_queue *queue)
 {
     struct remote_device *dev = remote_of(queue->base.device);
     uint64_t position = hal_ring_submitted(queue->far.ring);
 
     for (unsigned i = 0; i < 2000; i++) /* a short grid is over before a thread sleeps */
         if (hal_ring_retired(queue->far.ring) >= position)
-            return true;
+            return HD_OK;
     while (hal_client_wait(&queue->far, position, LOOK_NS) == HD_TIMEOUT)
         if (remote_is_gone(dev))
-            return false;
-    return true;
+            return hd_error(HD_INTERNAL, "the process of the device is gone");
+    return HD_OK;
 }
 
 /* Limits and multiprocessors are set without an operation. */
 static enum hd_status sms_send(struct remote_queue *queue)
 {
     struct remote_message m = {.op = REMOTE_QUEUE_SMS, .id = queue->id};
+    struct hal_sms sms;
+    bool is_limited = hal_queue_sms(&queue->base, &sms);
 
-    m.a = hal_queue_sms(&queue->base, &m.sms);
-    if (m.a == queue->is_limited && !memcmp(&m.sms, &queue->sms, sizeof(m.sms)))
+    if (is_limited == queue->is_limited && !memcmp(&sms, &queue->sms, sizeof(sms)))
         return HD_OK;
-    queue->is_limited = m.a;
-    queue->sms = m.sms;
-    return remote_call(remote_of(queue->base.device), &m, -1, NULL);
+    m.a = is_limited;
+    m.sms = sms;
+    HD_TRY(remote_call(remote_of(queue->base.device), &m, -1, NULL));
+    queue->is_limited = is_limited;
+    queue->sms = sms;
+    return HD_OK;
 }
 
 static enum hd_status limits_send(struct remote_domain *domain)
@@ -196,7 +210,8 @@ static enum hd_status limits_send(struct remote_domain *domain)
         if (value == domain->limits[i])
             continue;
         status = remote_call(remote_of(domain->base.device), &m, -1, NULL);
-        domain->limits[i] = value;
+        if (status == HD_OK)
+            domain->limits[i] = value;
     }
     hd_lock_release(&domain->limits_lock);
     return status;
@@ -216,6 +231,7 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
 {
     union hal_packet p = {.dispatch = *packet};
     const struct hal_extension *extension = hal_dispatch_extension(queue->base.ring, packet);
+    enum hd_status status;
     void *params;
 
     if (packet->ring_B) {
@@ -225,10 +241,16 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
         memcpy(params, hal_dispatch_params(queue->base.ring, packet), packet->params_B);
     }
     p.head.flags &= (uint16_t)~(HAL_FLAG_INDIRECT | HAL_FLAG_STAMP);
-    if (sms_send(queue) != HD_OK ||
-        limits_send((struct remote_domain *)queue->base.domain) != HD_OK ||
-        hal_client_submit(&queue->far, &p, 1) != HD_OK || !far_wait(queue))
-        fail_gone(queue);
+    status = sms_send(queue);
+    if (status == HD_OK)
+        status = limits_send((struct remote_domain *)queue->base.domain);
+    if (status == HD_OK) {
+        status = hal_client_submit(&queue->far, &p, 1);
+        assert(status == HD_OK); /* one at a time */
+        status = far_wait(queue);
+    }
+    if (status != HD_OK)
+        fail_dispatch(queue, status);
     else
         tell_failed(queue);
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "dev/remote/remote.h"
@@ -247,6 +248,8 @@ static enum hd_status limit_queue(const struct remote_message *m)
     struct hal_server *queue;
 
     HD_TRY(get(m->id, QUEUE, &queue));
+    if (hd_fault(HD_FAULT_REMOTE_LIMITS))
+        return hd_error(HD_NOT_SUPPORTED, "sets of multiprocessors are refused (HEDDLE_FAULT)");
     if (m->a && !hal_sms_count(&m->sms))
         return hd_error(HD_BAD_ARG, "a queue without multiprocessors");
     for (uint32_t sm = own.device->nsms; sm < HAL_SMS_MAX; sm++)
@@ -306,6 +309,8 @@ static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
         HD_TRY(get(m->id, DOMAIN, &domain));
         if (m->a >= HAL_LIMIT_COUNT)
             return hd_error(HD_BAD_ARG, "there is no limit %llu", (unsigned long long)m->a);
+        if (hd_fault(HD_FAULT_REMOTE_LIMITS))
+            return hd_error(HD_NOT_SUPPORTED, "limits are refused (HEDDLE_FAULT)");
         return hal_limit_set(domain, (enum hal_limit)m->a, m->b);
     case REMOTE_QUEUE_CREATE:
         HD_TRY(get(m->id, DOMAIN, &domain));

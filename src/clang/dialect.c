@@ -7,10 +7,13 @@
  *     __device__ [[nodiscard]] int f();   __device__ __attribute__((warn_unused_result)) int f();
  *     asm("mov.u32 %0, %laneid;" : ...)   asm("mov.u32 %0, %%laneid;" : ...)
  *     asm("mul.%1.s32 ..." : ... : "C"(mode))    ... : "i"(mode)); pasted.c does the rest
- *     __shared__ T t;                     a room of T's size without a constructor, and a reference
  *     UNROLL                              #pragma unroll, where a macro of that name stands for it
+ *     __shared__ T t;                     a room of T's size without a constructor, and a reference
+ *     if constexpr (this->flag)           if constexpr (__heddle_bare<decltype(*this)>::flag)
+ *     f.operator()<1>(p), a::of<T>        f.template operator()<1>(p), a::template of<T>
  *
- * The last only where clang has said that T's constructor is why. Lines stay where they are, and
+ * The last three only where clang has said that T's constructor is why, that `this` is no constant,
+ * and which names lack the word. Lines stay where they are, and
  * nothing is changed that clang takes.
  */
 #include "clang/clang.h"
@@ -24,6 +27,9 @@
 
 #define SHARED         "__attribute__((shared))"
 #define SHARED_REFUSED "initialization is not supported for __shared__ variables"
+#define THIS_REFUSED   "use of 'this' pointer is only allowed within the evaluation of a call"
+
+typedef HD_VEC(struct hd_str) names_t;
 
 /* What stands in a text's place from `at` to `end`. */
 struct edit {
@@ -40,8 +46,10 @@ struct specifiers {
 struct dialect {
     const char *text, *head; /* head: where the words begin that are in front of the next body */
     bool rooms;              /* __shared__ variables get rooms */
+    bool bare;               /* constant conditions name the class, not the object */
     unsigned count;          /* of rooms */
     struct specifiers specifiers;
+    names_t templates; /* members that lack the word `template` */
     HD_VEC(struct edit) edits;
     HD_VEC(bool) bodies; /* braces that are open: of a namespace? */
     bool failed;
@@ -240,9 +248,85 @@ static const char *read_attributes(struct dialect *d, const char *at)
     return end;
 }
 
-/* ---- variables in shared memory */
+/* ---- templates of dependent classes */
 
-typedef HD_VEC(struct hd_str) names_t;
+static bool templates_add(struct dialect *d, const char *log, const char *said)
+{
+    for (const char *at = log; (at = strstr(at, said));) {
+        at += strlen(said);
+        size_t length = 0;
+        while (clang_is_of_name(at[length])) /* of operator() the first word */
+            length++;
+        if (!hd_vec_push(&d->templates, ((struct hd_str){at, length})))
+            return false;
+    }
+    return true;
+}
+
+/* Of members that it takes for no templates clang shows the line, and a caret under the name. */
+static bool members_add(struct dialect *d, const char *log)
+{
+    static const char said[] = "reference to non-static member function must be called\n";
+
+    for (const char *at = log; (at = strstr(at, said));) {
+        const char *line = at += sizeof(said) - 1, *below = line + strcspn(line, "\n");
+        size_t caret = strcspn(below + (*below != 0), "^\n"), length = 0;
+        if (caret >= (size_t)(below - line))
+            continue;
+        while (clang_is_of_name(line[caret + length]))
+            length++;
+        if (!hd_vec_push(&d->templates, ((struct hd_str){line + caret, length})))
+            return false;
+    }
+    return true;
+}
+
+static void read_member(struct dialect *d, const char *at, const char *behind)
+{
+    const char *before = clang_back_over_blanks(at, d->text), *open = clang_skip_blanks(behind);
+    struct hd_str name = {at, (size_t)(behind - at)};
+
+    if (before - d->text < 2 ||
+        !(before[-1] == '.' || !strncmp(before - 2, "->", 2) || !strncmp(before - 2, "::", 2)))
+        return;
+    if (is_word(at, behind, "operator")) { /* of the operators only that of calls */
+        if (*open != '(' || *clang_skip_blanks(open + 1) != ')')
+            return;
+        open = clang_skip_blanks(clang_skip_blanks(open + 1) + 1);
+    }
+    for (size_t i = 0; *open == '<' && i < d->templates.len; i++)
+        if (hd_str_eq(d->templates.at[i], name)) {
+            hd_buf_puts(edit_add(d, at, at), "template ");
+            return;
+        }
+}
+
+/* ---- constant conditions */
+
+/* Of a condition that is a constant, whose bracket is behind the blanks at `at`: a static member of
+ * the object that `this` points to is one of its class. A function that is not static fails as it
+ * did. */
+static void read_condition(struct dialect *d, const char *at)
+{
+    at = clang_skip_blanks(at);
+    if (*at != '(')
+        return;
+    for (const char *end = behind_brackets(at, d->text), *behind; at < end; at = behind) {
+        behind = clang_behind_token(at, d->text);
+        const char *arrow = clang_skip_blanks(behind);
+        if (is_word(at, behind, "this") && !strncmp(arrow, "->", 2))
+            hd_buf_puts(edit_add(d, at, arrow + 2), "__heddle_bare<decltype(*this)>::");
+    }
+}
+
+static bool is_constant_condition(const char *at, const char *behind, const char *text)
+{
+    return is_word(at, behind, "static_assert") ||
+           (is_word(at, behind, "constexpr") &&
+            clang_ends_with(clang_back_over_blanks(at, text), text, "if"));
+}
+
+/* ---- variables in shared memory */
 
 /* The names that a declaration declares, from its type on; false: it is not one for a room. */
 static bool names_read(const char *at, const char *end, const char *text, names_t *out)
@@ -413,6 +497,10 @@ static void text_read(struct dialect *d)
             behind = read_pragma(d, at);
         if (isspace((unsigned char)*at) || *at == '#')
             continue;
+        if (d->bare && is_constant_condition(at, behind, d->text))
+            read_condition(d, behind);
+        if (d->templates.len && clang_is_of_name(*at))
+            read_member(d, at, behind);
         const char *specifier = read_specifier(d, at, behind);
         if (specifier) {
             behind = specifier;
@@ -466,8 +554,14 @@ static void edits_put(struct dialect *d, struct hd_buf *out)
 
 enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_buf *out)
 {
-    struct dialect d = {.text = text, .head = text, .rooms = strstr(log, SHARED_REFUSED) != NULL};
+    struct dialect d = {.text = text,
+                        .head = text,
+                        .rooms = strstr(log, SHARED_REFUSED) != NULL,
+                        .bare = strstr(log, THIS_REFUSED) != NULL};
 
+    d.failed = !members_add(&d, log) ||
+               !templates_add(&d, log, "'template' keyword prior to dependent template name '") ||
+               !templates_add(&d, log, "use 'template' keyword to treat '");
     text_read(&d);
     if (d.edits.len)
         edits_put(&d, out);
@@ -476,5 +570,6 @@ enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_bu
         hd_buf_fini(&d.edits.at[i].text);
     hd_vec_fini(&d.edits);
     hd_vec_fini(&d.bodies);
+    hd_vec_fini(&d.templates);
     return failed ? hd_error(HD_NO_MEMORY, "no memory for a source's dialect") : HD_OK;
 }

@@ -529,6 +529,10 @@ static void test_dialect(void)
         "template <class Q> __device__ int in_shared() {\n"
         "  __shared__ Q t, u[2]; t.v = 1; u[1].v = 2; return t.v + u[1].v; }\n"
         "__device__ constexpr char add[] = \"add\";\n"
+        "template <class Q> struct flagged { static constexpr bool four = sizeof(Q) == 4; Q v;\n"
+        "  template <int N> __device__ int operator()(int x) const { return x + N; }\n"
+        "  __device__ int f() const { if constexpr (this->four) return 1; else return v.n; } };\n"
+        "template <class F> __device__ int call(F f) { return f.operator()<2>(0); }\n"
         "extern \"C\" __global__ void k(int *out) {\n"
         "  int text; asm(\"%1.s32 %0, %2, 7;\" : \"=r\"(text) : \"C\"(add), \"r\"(1000000));\n"
         "  __shared__ alignas(16) int aligned[4]; aligned[0] = 100; unsigned lane;\n"
@@ -536,7 +540,8 @@ static void test_dialect(void)
         "  auto t = threadIdx; const auto &b = blockDim; base *p = new derived; int a = p->a;\n"
         "  delete p;\n"
         "  *out = in_shared<T>() + aligned[0] + lane + three() + t.x + b.x * 1000 + a * 10000\n"
-        "    + same<decltype(threadIdx), const uint3>::value * 100000 + text; }\n";
+        "    + same<decltype(threadIdx), const uint3>::value * 100000 + text\n"
+        "    + 10000000 * (flagged<int>().f() + call(flagged<int>())); }\n";
     static const char *const options[] = {"-arch=sm_90", "--std=c++20", "-G"};
 
     for (int n = 1; n <= 3; n++) {
@@ -545,7 +550,7 @@ static void test_dialect(void)
         if (!success(nvrtcCompileProgram(p, n, options), "dialect, %d options", n))
             diag("%s", log_of(p));
         void *image = cubin_of(p);
-        eq_u64((unsigned)run(image, "k"), 1151113, "its result");
+        eq_u64((unsigned)run(image, "k"), 31151113, "its result");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }

@@ -277,17 +277,30 @@ HEDDLE_CG coalesced_group tiled_partition(const thread_block &, unsigned int cou
     return coalesced_group(full << (heddle::lane() & ~(count - 1)));
 }
 
-/* Splits by a predicate or by a label. */
-template <class _Group>
-HEDDLE_CG coalesced_group binary_partition(const _Group &group, bool predicate)
+/* Splits by a predicate or by a label. Callers may name a tile's size, or the label's type and it. */
+HEDDLE_CG coalesced_group binary_partition(const coalesced_group &group, bool predicate)
 {
     unsigned int mask = group.heddle_mask(), yes = __ballot_sync(mask, predicate);
     return coalesced_group(predicate ? yes : mask & ~yes);
 }
-template <class _Group, class _Label>
-HEDDLE_CG coalesced_group labeled_partition(const _Group &group, _Label label)
+template <unsigned int _Np, class _Parent>
+HEDDLE_CG coalesced_group binary_partition(const thread_block_tile<_Np, _Parent> &tile,
+                                           bool predicate)
+{
+    static_assert(_Np <= 32, "binary_partition: only of tiles of at most 32 threads");
+    return binary_partition(coalesced_group(tile.heddle_mask()), predicate);
+}
+template <class _Label>
+HEDDLE_CG coalesced_group labeled_partition(const coalesced_group &group, _Label label)
 {
     return coalesced_group(heddle::match_any(group.heddle_mask(), label));
+}
+template <class _Label, unsigned int _Np, class _Parent>
+HEDDLE_CG coalesced_group labeled_partition(const thread_block_tile<_Np, _Parent> &tile,
+                                            _Label label)
+{
+    static_assert(_Np <= 32, "labeled_partition: only of tiles of at most 32 threads");
+    return coalesced_group(heddle::match_any(tile.heddle_mask(), label));
 }
 
 /* Runs on one member; _broadcast gives its result to all. */

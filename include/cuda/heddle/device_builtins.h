@@ -99,4 +99,9 @@
 #define __builtin_powif(x, n)             ::__nv_powif(x, n)
 #endif
 
+/* What stands for `this->` in constant conditions: nvcc takes it there, clang does not. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+template <class _Tp> using __heddle_bare = __remove_reference_t(_Tp);
+#endif
+
 #endif

@@ -36,6 +36,8 @@ __global__ void groups(int *p, double *d)
     }
     v += cg::inclusive_scan(tile, v) + cg::exclusive_scan(eight, v) + tile.match_any(v);
     v += cg::labeled_partition(tile, v & 3).size() + any_group(block, v) + any_group(tile, v);
+    v += cg::binary_partition<16>(tile, v & 1).size() + cg::labeled_partition<int, 8>(eight, v & 1).size();
+    v += cg::binary_partition(cg::coalesced_threads(), v > 1).size();
     if (grid.is_valid())
         grid.sync();
     cg::this_cluster().sync();

@@ -158,6 +158,88 @@ __global__ void assembly(unsigned *out)
     out[threadIdx.x] = lane + width + named + doubled;
 }
 
+/* ---- static members of `this` in constant conditions */
+
+struct of_base {
+    static constexpr bool inherited = true;
+};
+template <class T> class chooses : of_base {
+    static constexpr auto is_pair = sizeof(T) == sizeof(long long);
+    enum { count = 3 };
+    T value;
+
+  public:
+    __host__ __device__ constexpr explicit chooses(T v) : value(v)
+    {
+    }
+    __host__ __device__ constexpr int first() const noexcept
+    {
+        static_assert(this->count == 3 && this -> inherited, "this->count");
+        if constexpr (this->is_pair && (this->inherited)) {
+            return value.x;
+        } else {
+            return value;
+        }
+    }
+    __host__ __device__ int second()
+    {
+        auto inner = [this] {
+            if constexpr (not this->is_pair)
+                return this->value;
+            else
+                return this->value.y;
+        };
+        return inner();
+    }
+};
+__global__ void conditions(int *out)
+{
+    chooses<int2> pair(make_int2(1, 20));
+    chooses<int> one(300);
+    *out = pair.first() + pair.second() + one.first() + one.second();
+}
+
+/* ---- templates of dependent classes, without the word */
+
+enum class kind { no, yes };
+template <class T> struct compares {
+    template <kind What> __host__ __device__ int operator()(T a, T b) const
+    {
+        return What == kind::yes ? 10 + (a == b) : a == b;
+    }
+    template <int By> __host__ __device__ T plus(T a) const
+    {
+        return a + By;
+    }
+    template <class U> using other = compares<U>;
+    __host__ __device__ bool operator<(const compares &) const;
+};
+template <class T> __host__ __device__ bool compares<T>::operator<(const compares &) const
+{
+    return false;
+}
+template <class T> struct calls {
+    compares<T> compare;
+    template <class V> __host__ __device__ int count(V v) const
+    {
+        typename compares<T>::other<V> same;
+        auto const within = [&] {
+            switch (this->compare.operator()<kind::yes>(v, 1)) {
+            case 11:
+                return 200;
+            default:
+                return 100;
+            }
+        }();
+        return within + compare.operator () <kind::no>(v, 1) + (&compare)->plus<4>(v) +
+               same.operator()<kind::yes>(v, v);
+    }
+};
+__global__ void templates(int *out)
+{
+    *out = calls<int>().count(1);
+}
+
 /* ---- virtual bases */
 
 struct base {
@@ -279,6 +361,12 @@ int main()
     for (int i = 0; i < 32; i++)
         if (out[i] != i + 32 + i + 3 + 64)
             wrong++;
+    templates<<<1, 1>>>(out);
+    want("templates", 217);
+    conditions<<<1, 1>>>(out);
+    want("conditions", 621);
+    if (chooses<int2>(make_int2(1, 2)).first() != 1 || chooses<int>(4).second() != 4)
+        wrong++;
     virtual_bases<<<1, 1>>>(out);
     cudaDeviceSynchronize();
     if (out[0] != 7536 || out[1] != 7568 || out[2] != 2 * 1116 + 2 * 12) {

@@ -2,6 +2,8 @@
 """The tables of variants.py, and that each test of a tool uses them: test_variants.py"""
 import collections
 import glob
+import importlib.machinery
+import importlib.util
 import itertools
 import os
 import re
@@ -54,6 +56,22 @@ def test_tests():
             tap.ok(False, f"{path}: {test.mode} is none of both, one, none")
 
 
+def test_clients():
+    """Programs of others compile in their process: what varies for them is in scripts/clients, and none starts a compiler."""
+    paths = [path for path in glob.glob(os.path.join(variants.ROOT, "tests/clients/*/*.py")) if "/suites/" not in path]
+    tap.ok(paths, "there are clients")
+    compiler = re.compile(OWN_BUILDER.pattern + r"|nvcc|clang\+\+")
+    tap.eq([path for path in paths if compiler.search(text_of(os.path.relpath(path, variants.ROOT)))], [], "none of them starts a compiler")
+    spec = importlib.util.spec_from_loader("clients", importlib.machinery.SourceFileLoader("clients", os.path.join(variants.ROOT, "scripts/clients")))
+    clients = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(clients)
+    tap.eq(set(clients.MACHINES), {row.arch for row in variants.table()}, "scripts/clients knows a machine of each architecture")
+    taken = [clients.row_of(number) for number in range(len(clients.CLIENTS))]
+    every = {(row.level, row.arch) for row in variants.table()}
+    default = (variants.table()[0].level, variants.table()[0].arch)
+    tap.eq({(row.level, row.arch) for row in taken}, every - {default}, "all clients together take each level with each architecture")
+
+
 def test_rotation():
     names = {row.name for row in variants.table()}
     varying = [test for test in variants.tests() if test.mode != "none"]
@@ -101,6 +119,6 @@ def test_skipped():
     tap.eq(told, {row.name: want.get(row.name, "no nvcc") for row in variants.table()}, "what cannot run here is skipped by its name, and why")
 
 
-for test in (test_table, test_tests, test_rotation, test_stream, test_skipped):
+for test in (test_table, test_tests, test_clients, test_rotation, test_stream, test_skipped):
     test()
 tap.done()

@@ -5,6 +5,8 @@
  */
 #include "launch_job.h"
 
+#include <math.h>
+
 enum { T = 128, WORDS = 1024, NAN_BITS = 0x7fffffff };
 
 static struct hd_buf text;
@@ -403,6 +405,55 @@ static void test_quotient(void)
     ok(ran && !bad, "0 by numbers that are flushed is no number");
 }
 
+/* ---- a fused multiply-add, rounded down, that leaves a whole number: see gen_floor_is_sum() */
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+/* scale and start: bits of f32. */
+static void test_whole_sum(uint32_t scale, uint32_t start, uint32_t flush)
+{
+    static const uint32_t special[] = {0,          0x80000000, 1,          0x7fffff,  0x3f800000,
+                                       0x40000000, 0xff800000, 0x7f800000, 0x7fc00000};
+    uint32_t words[T], from[T];
+    const void *params[] = {words, NULL};
+    unsigned bad = 0;
+
+    for (uint32_t t = 0; t < T; t++) /* integers over the scale and their neighbours, and others */
+        from[t] = t < HD_COUNT_OF(special) ? special[t]
+                  : t < 100                ? 0x3b820821 + (t - 50) * (t % 2 ? 1 : 0x21041)
+                                           : 0x3f7fffff - t * 7919 * (t % 3);
+    memcpy(words, from, sizeof(words));
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = ld.b32.global [%3]\n");
+    hd_buf_printf(&text,
+                  "  %%7:b32 = const.b32 %#x\n  %%8:b32 = const.b32 %#x\n"
+                  "  %%9:b32 = cvt.f32.f32%s.sat %%6\n  %%10:b32 = fma.f32.rm%s %%9, %%7, %%8\n"
+                  "  st.b32.global [%%3], %%10\n  ret\n}\n",
+                  scale, start, flush ? ".ftz" : "", flush ? ".ftz" : "");
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < T; t++) {
+        float x = float_of(from[t]);
+        double of_unit = x > 0 ? x < 1 ? x : 1 : 0;
+        double sum = floor(of_unit * float_of(scale)) + float_of(start);
+        bad += float_of(words[t]) != (float)sum;
+    }
+    ok(ran && !bad, "whole numbers from %#x on, up to %#x: %u wrong", start, scale, bad);
+}
+
+static void test_whole_sums(void)
+{
+    for (uint32_t flush = 0; flush < 2; flush++) {
+        test_whole_sum(0x437c0000, 0x4b400001, flush); /* expf(): 252, 12582913 */
+        test_whole_sum(0x3f800000, 0x4b000000, flush); /* 1, 2^23 */
+        test_whole_sum(0x4a800000, 0x4b000000, flush); /* 2^22, the same */
+        test_whole_sum(0x42a3d70a, 0x4b3c614e, flush); /* 81.92, 12345678 */
+    }
+}
+
 /* ---- the same in sixteen lanes, of which the first does not run, computed by the reference */
 
 static void test_row_numbers(void)
@@ -458,6 +509,7 @@ int main(void)
     test_all_numbers();
     test_matches();
     test_quotient();
+    test_whole_sums();
     test_row_numbers();
     hd_buf_fini(&text);
     hd_buf_fini(&printed);

@@ -510,6 +510,9 @@ LLVMValueRef gen_fix_up(struct gen *g, LLVMValueRef y, LLVMValueRef x, uint32_t 
 /* gen_float_range.c: what an f32 cannot be. */
 bool gen_never_denormal(const struct ir_value *v);
 bool gen_never_signals(struct gen *g, const struct ir_value *v); /* no signalling NaN */
+/* A fused multiply-add, rounded down, of a number from 0 to 1 and constants, of which the sum has
+ * no fraction: expf() cuts its argument into pieces so. */
+bool gen_floor_is_sum(const struct ir_instr *in);
 /* gen_half.c: f16 and bf16 bits (i16) to f32 and back; NaN becomes 0x7fff. */
 LLVMValueRef gen_half_widen(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x);
 LLVMValueRef gen_half_narrow(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x,

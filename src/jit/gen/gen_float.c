@@ -209,6 +209,21 @@ static LLVMValueRef arith_wide_outlined(struct gen *g, const struct gen_emit *e,
     return gen_outline_call(g, &outline, x, n);
 }
 
+/*
+ * floor(a * b) + c in two operations more than to nearest, see gen_floor_is_sum(): that one minus c
+ * is the nearest integer, which is one too many where it exceeds the product. The difference has
+ * the sign of the exact one.
+ */
+static LLVMValueRef floor_sum(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
+{
+    LLVMBuilderRef b = g->b;
+    LLVMValueRef near = fma_(g, x[0], x[1], x[2]);
+    LLVMValueRef n = LLVMBuildFSub(b, near, x[2], "");
+    LLVMValueRef more = as_int(g, e->vec, fma_(g, x[0], x[1], LLVMBuildFNeg(b, n, "")));
+    more = LLVMBuildAShr(b, more, gen_k(g, e->vec, g->t->i32, 31), "");
+    return as_float(g, e->vec, g->t->f32, LLVMBuildAdd(b, as_int(g, e->vec, near), more, ""));
+}
+
 static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
                                   LLVMTypeRef ft)
 {
@@ -293,7 +308,12 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
             x[n++] = x[0];
             x[0] = gen_kf(g, e->vec, ft, 1.0);
         }
-        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide_outlined(g, e, x);
+        if (g->unit->avx512)
+            r = arith_directed(g, e, x, n);
+        else if (g->unit->path == JIT_AVX2 && gen_floor_is_sum(in))
+            r = floor_sum(g, e, x);
+        else
+            r = arith_wide_outlined(g, e, x);
     } else {
         r = arith_nearest(g, e, x, ft);
     }

@@ -114,3 +114,15 @@ bool gen_never_signals(struct gen *g, const struct ir_value *v)
 {
     return never_signals(g, v, NULL, 0);
 }
+
+bool gen_floor_is_sum(const struct ir_instr *in)
+{
+    const struct ir_instr *a = in->src[0]->instr;
+    float scale, start;
+
+    return in->op == IR_OP_FMA && in->type == IR_F32 && in->rnd == IR_RM && a &&
+           a->type == IR_F32 && (a->op == IR_OP_CVT || a->op == IR_OP_FMA || a->op == IR_OP_FADD) &&
+           ir_has(a, IR_MOD_SAT) && is_f32_const(in->src[1], &scale) &&
+           is_f32_const(in->src[2], &start) && scale >= 1 && scale <= 0x1p22f && start >= 0x1p23f &&
+           start + scale < 0x1p24f;
+}

@@ -50,6 +50,32 @@ static const char sums[] =
     "sub.u32 %r7, %r7, %r6;\n"
     "st.global.u32 [%d3], %r7; ret; }\n";
 
+/* Addresses that are computed, but not of neighbours: the side of a guess that hardly ever runs. */
+static const char computed[] =
+    ".version 7.5\n.target sm_75\n.address_size 64\n"
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 what)\n"
+    "{ .reg .b64 %d<8>; .reg .b32 %r<16>; .reg .pred %p<5>;\n"
+    "ld.param.u64 %d1, [p]; ld.param.u64 %d2, [q]; ld.param.u32 %r10, [what];\n"
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r7, %ntid.x;\n"
+    "mad.lo.u32 %r1, %r2, %r7, %r1; setp.eq.u32 %p1, %r1, 51277;\n"
+    "mul.lo.u32 %r3, %r1, 37; and.b32 %r3, %r3, 1023;\n"
+    "selp.b32 %r4, 0x7fffffff, %r3, %p1;\n"
+    "mul.wide.u32 %d3, %r3, 32; add.u64 %d3, %d2, %d3;\n"
+    "mul.wide.u32 %d4, %r4, 32; add.u64 %d4, %d2, %d4;\n"
+    "and.b32 %r11, %r10, 2; setp.ne.u32 %p2, %r11, 0;\n"
+    "and.b32 %r11, %r10, 1; setp.ne.u32 %p3, %r11, 0;\n"
+    "@%p2 bra V; @%p3 bra S;\n"
+    "ld.global.u32 %r5, [%d3+4];\n"
+    "ld.global.u32 %r6, [%d4];\n"
+    "add.u32 %r5, %r5, %r6; st.global.u32 [%d3], %r5; ret;\n"
+    "S: st.global.u32 [%d3+4], %r1;\n"
+    "st.global.u32 [%d4], %r1; ret;\n"
+    "V:\n"
+    "ld.global.v4.u32 {%r5, %r6, %r8, %r9}, [%d3+16];\n"
+    "ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%d4];\n"
+    "add.u32 %r5, %r5, %r12; add.u32 %r6, %r6, %r13; add.u32 %r8, %r8, %r14;\n"
+    "add.u32 %r9, %r9, %r15; st.global.v4.u32 [%d3], {%r5, %r6, %r8, %r9}; ret; }\n";
+
 /* Its result, and what is written to stderr meanwhile. */
 static CUresult run(CUfunction func, void **params, char said[4096])
 {
@@ -69,14 +95,15 @@ static CUresult run(CUfunction func, void **params, char said[4096])
     return result;
 }
 
-static void test_fault(unsigned store)
+static void test_fault(const char *ptx, unsigned what, unsigned at)
 {
+    const bool store = what & 1;
     static unsigned where[BLOCKS * THREADS];
     CUdeviceptr p, q;
     CUcontext ctx;
     CUmodule module;
     CUfunction func;
-    void *params[] = {&p, &q, &store};
+    void *params[] = {&p, &q, &what};
     char line[32], said[4096];
 
     for (unsigned i = 0; i < HD_COUNT_OF(where); i++)
@@ -87,12 +114,12 @@ static void test_fault(unsigned store)
     success(cuMemAlloc_v2(&p, sizeof(where)), "memory");
     success(cuMemAlloc_v2(&q, 1024 * 32), "memory");
     success(cuMemcpyHtoD_v2(p, where, sizeof(where)), "copy");
-    success(cuModuleLoadData(&module, text), "load");
+    success(cuModuleLoadData(&module, ptx), "load");
     success(cuModuleGetFunction(&func, module, "k"), "kernel");
     eq_u64(run(func, params, said), CUDA_ERROR_ILLEGAL_ADDRESS, "a wild %s",
            store ? "store" : "load");
-    snprintf(line, sizeof(line), "ptx:%u", store ? 21 : 16);
-    ok(strstr(said, store ? "st.global.u32" : "ld.global.u32") && strstr(said, line),
+    snprintf(line, sizeof(line), "ptx:%u", at);
+    ok(strstr(said, store ? "st.global." : "ld.global.") && strstr(said, line),
        "the message has the instruction's line: %s", said);
     ok(strstr(said, "block (200,0,0), thread (77,0,0)"), "and the thread");
     (void)!cuDevicePrimaryCtxReset_v2(0);
@@ -131,8 +158,10 @@ int main(void)
         return skip_all("this CPU lacks the level");
     setenv("HEDDLE_MEMORY", "64M", 1);
     success(cuInit(0), "cuInit");
-    test_fault(0);
-    test_fault(1);
+    test_fault(text, 0, 16);
+    test_fault(text, 1, 21);
+    for (unsigned what = 0; what < 3; what++)
+        test_fault(computed, what, (const unsigned[]){17, 20, 23}[what]);
     for (unsigned wrong = 0; wrong < 3; wrong++)
         test_operand(wrong);
     return done();

@@ -166,6 +166,23 @@ def check_windows():
     ok(few.fine and not few.has("valignd"), "a few: loaded", few.text)
 
 
+def check_cold():
+    """What is hardly ever run is called, registers stay as they are; upper halves are not cleared there."""
+    for path in "avx2", "generic":
+        code = Code("cold_sides", path)
+        ok(code.has(r"call\w*\s+heddle_gather_32") >= 8 and code.has(r"call\w*\s+heddle_scatter_32") >= 8,
+           f"the sides of guesses that hardly ever run are calls, {path}", code.text)
+    body = re.search(r"^heddle_gather_32:(.*?)^\.Lfunc_end", Code("cold_sides", "avx2").text, re.MULTILINE | re.DOTALL)
+    ok(body and "ymm" in body[1] and "vzeroupper" not in body[1], "which leave the upper halves of registers alone",
+       body[1] if body else "")
+
+
+def check_whole_sum():
+    code, plain = Code("whole_sum", "avx2"), Code("whole_sum", "avx512")
+    ok(code.fine and not code.has("vcvtps2pd"), "expf()'s sum that is rounded down: in f32", code.text)
+    ok(plain.has(r"\{rd-sae\}"), "with AVX-512 as it is", plain.text)
+
+
 def main():
     check_atomics()
     check_full()
@@ -181,6 +198,8 @@ def main():
     check_copies()
     check_pieces()
     check_windows()
+    check_cold()
+    check_whole_sum()
     tap.done()
 
 

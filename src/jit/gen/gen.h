@@ -266,6 +266,7 @@ struct gen {
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
     bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
+    LLVMValueRef lane_values;       /* gen_lanes.c: what a call loads */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
     LLVMValueRef strict_lanes;      /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
@@ -273,6 +274,7 @@ struct gen {
     /* Where generation is. */
     uint32_t cur;                  /* node */
     LLVMValueRef mask[GEN_HALVES]; /* <16 x i1>; NULL = all lanes run */
+    bool cold;                     /* on the side of a guess that hardly ever runs */
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */

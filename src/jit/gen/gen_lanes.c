@@ -19,9 +19,11 @@
 #define INLINE_MAX      32
 #define INLINE_LOOP_MAX 96
 
-/* Is there room for another one in place? */
+/* Is there room for another one in place? What hardly ever runs needs none. */
 static bool in_place(struct gen *g)
 {
+    if (g->cold)
+        return false;
     bool loops = g->shapes.loops.loop_of[g->nodes[g->cur].block->id] != IR_NO_BLOCK;
     if (g->nlanes_inline >= (loops ? INLINE_LOOP_MAX : INLINE_MAX))
         return false;
@@ -111,43 +113,87 @@ static void name_of(char name[48], const char *what, LLVMTypeRef elem, const cha
     snprintf(name, 48, "heddle_%s_%u%s", what, LLVMGetIntTypeWidth(elem), how);
 }
 
+/* Takes a constant off all addresses, which the function adds: a sum less for each call. */
+static LLVMValueRef without_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef *out_offset)
+{
+    LLVMValueRef sum = ptrs, more;
+
+    *out_offset = gen_i64(g, 0);
+    if (LLVMIsAIntToPtrInst(ptrs))
+        sum = LLVMGetOperand(ptrs, 0);
+    if (sum == ptrs || !LLVMIsABinaryOperator(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd)
+        return ptrs;
+    more = LLVMGetOperand(sum, 1);
+    if (!LLVMIsAConstantDataVector(more))
+        return ptrs;
+    *out_offset = LLVMGetAggregateElement(more, 0);
+    for (unsigned l = 1; l < GEN_LANES; l++) {
+        if (LLVMGetAggregateElement(more, l) != *out_offset) {
+            *out_offset = gen_i64(g, 0);
+            return ptrs;
+        }
+    }
+    return LLVMBuildIntToPtr(g->b, LLVMGetOperand(sum, 0), LLVMTypeOf(ptrs), "");
+}
+
+static LLVMValueRef with_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef offset)
+{
+    return LLVMBuildGEP2(g->b, g->t->i8, ptrs, &offset, 1, "");
+}
+
 static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
                                 LLVMValueRef mask, unsigned align)
 {
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t->bits};
-    LLVMValueRef args[] = {ptrs, mask ? gen_bits(g, mask) : gen_full_bits(g)};
+    LLVMTypeRef params[] = {g->t->ptr, LLVMTypeOf(ptrs), g->t->i64, g->t->bits};
+    LLVMValueRef offset;
+    assert(LLVMGetIntTypeWidth(elem) <= 64);
+    ptrs = without_offset(g, ptrs, &offset);
+    if (!g->lane_values)
+        g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i64, GEN_LANES), 64, "");
+    LLVMValueRef args[] = {g->lane_values, ptrs, offset,
+                           mask ? gen_bits(g, mask) : gen_full_bits(g)};
     char name[48];
 
     name_of(name, "gather", elem, "");
     struct gen_outline outline =
-        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, gen_vec(g, elem), params, 2);
+        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
     if (outline.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 1));
-        LLVMValueRef at = addresses(g, LLVMGetParam(outline.fn, 0), m, spare_to_read(g));
-        gen_outline_close(g, &outline, load_each(g, elem, at, align, true));
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 3));
+        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 1), LLVMGetParam(outline.fn, 2));
+        at = addresses(g, at, m, spare_to_read(g));
+        LLVMValueRef x =
+            LLVMBuildStore(g->b, load_each(g, elem, at, align, true), LLVMGetParam(outline.fn, 0));
+        LLVMSetAlignment(x, 64);
+        gen_outline_close(g, &outline, NULL);
     }
-    return gen_outline_call(g, &outline, args, 2);
+    gen_outline_call(g, &outline, args, 4);
+    LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, elem), args[0], "");
+    LLVMSetAlignment(x, 64);
+    return x;
 }
 
 static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
                          unsigned align)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->bits};
-    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits(g, mask) : gen_full_bits(g)};
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->i64, g->t->bits};
+    LLVMValueRef offset;
+    ptrs = without_offset(g, ptrs, &offset);
+    LLVMValueRef args[] = {ptrs, x, offset, mask ? gen_bits(g, mask) : gen_full_bits(g)};
     char name[48];
 
     name_of(name, "scatter", elem, "");
     struct gen_outline outline =
-        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 3);
+        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
     if (outline.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 2));
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 3));
         LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
-        LLVMValueRef at = addresses(g, LLVMGetParam(outline.fn, 0), m, spare);
+        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 2));
+        at = addresses(g, at, m, spare);
         store_each(g, LLVMGetParam(outline.fn, 1), at, align, true);
         gen_outline_close(g, &outline, NULL);
     }
-    gen_outline_call(g, &outline, args, 3);
+    gen_outline_call(g, &outline, args, 4);
 }
 
 /* In place in the best code. `at`: <16 x i64>, of all lanes. */

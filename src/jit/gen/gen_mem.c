@@ -267,8 +267,10 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct gen_acc
     LLVMBasicBlockRef fast_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
+    g->cold = true;
     gen_access_stray(g, &idx, size_B * n);
     load_unlike(g, in, &idx, elem, size_B, n, b_out);
+    g->cold = false;
     if (gen_tuple_of(g, in->dst[0]))
         gen_tuple_from_lanes(g, b_out, n);
     LLVMBasicBlockRef slow_end = LLVMGetInsertBlock(g->b);
@@ -550,8 +552,10 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     LLVMPositionBuilderAtEnd(g->b, slow);
     if (gen_tuple_of(g, in->src[1]))
         gen_tuple_to_lanes(g, x, n);
+    g->cold = true;
     gen_access_stray(g, &idx, size_B * n);
     store_unlike(g, in, &idx, x, size_B, n);
+    g->cold = false;
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }

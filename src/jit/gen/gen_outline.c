@@ -4,11 +4,34 @@
 #include "jit/gen/gen_flow.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static unsigned always_inline(void)
 {
     return LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
+}
+
+/*
+ * A function that keeps all registers, so that values that live in them stay there. VZEROUPPER at
+ * its end would clear their upper halves: LLVM 19 does not see that the caller has them.
+ */
+#define PRESERVE_ALL 15 /* LLVM's number of the calling convention */
+
+static void keeps_registers(struct gen_unit *u, LLVMValueRef fn)
+{
+    static const char name[] = "target-features", without[] = ",-vzeroupper";
+    char text[512];
+
+    if (u->avx512)
+        return;
+    int n = snprintf(text, sizeof(text), "%s%s", u->req->features, without);
+    assert(n > 0 && (size_t)n < sizeof(text));
+    (void)n;
+    LLVMSetFunctionCallConv(fn, PRESERVE_ALL);
+    LLVMAddAttributeAtIndex(
+        fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateStringAttribute(u->ctx, name, sizeof(name) - 1, text, (unsigned)strlen(text)));
 }
 
 struct gen_outline gen_outline_open(struct gen *g, const char *name, enum gen_outline_kind kind,
@@ -28,6 +51,8 @@ struct gen_outline gen_outline_open(struct gen *g, const char *name, enum gen_ou
     if (kind == GEN_OUTLINE_QUICK)
         LLVMAddAttributeAtIndex(outline.fn, self,
                                 LLVMCreateEnumAttribute(g->unit->ctx, always_inline(), 0));
+    if (kind == GEN_OUTLINE_ALWAYS)
+        keeps_registers(g->unit, outline.fn);
     LLVMAddAttributeAtIndex(
         outline.fn, self,
         LLVMCreateStringAttribute(g->unit->ctx, frame, sizeof(frame) - 1, all, sizeof(all) - 1));
@@ -54,7 +79,9 @@ void gen_outline_close(struct gen *g, const struct gen_outline *outline, LLVMVal
 LLVMValueRef gen_outline_call(struct gen *g, const struct gen_outline *outline, LLVMValueRef *args,
                               unsigned nargs)
 {
-    return LLVMBuildCall2(g->b, outline->type, outline->fn, args, nargs, "");
+    LLVMValueRef call = LLVMBuildCall2(g->b, outline->type, outline->fn, args, nargs, "");
+    LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(outline->fn));
+    return call;
 }
 
 bool gen_outline_is_inlined(struct gen_unit *u, LLVMValueRef fn)

@@ -17,14 +17,15 @@
 #define NKERNELS 3
 #define LOOPS    0 /* kernels: small with a loop, small without, large without */
 #define STRAIGHT 1
-#define HUGE     NKERNELS /* and one that takes even longer */
+#define LONG     NKERNELS /* and two that take even longer */
+#define HUGE     (NKERNELS + 1)
 /* Launches that may start interpreted, that may not, and that have many CTAs as well. */
 #define SMALL ((struct jit_size){.threads = 64})
 #define LARGE ((struct jit_size){.threads = 1u << 20})
 #define MANY  ((struct jit_size){.threads = 1u << 20, .turns = 1000})
 
 static struct ir_module *program;
-static const struct ir_func *kernels[NKERNELS + 1];
+static const struct ir_func *kernels[HUGE + 1];
 
 static bool program_make(void)
 {
@@ -40,7 +41,10 @@ static bool program_make(void)
                       "ld.param.u64 %%d1, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%ctaid.x;\n"
                       "mov.u32 %%r2, %%warpid;\n",
                       k);
-        for (int i = 0; i < (k == HUGE ? 1900 : k == NKERNELS - 1 ? 1100 : 3 + k); i++)
+        for (int i = 0; i < (k >= LONG           ? 1900 + 2600 * (k - LONG)
+                             : k == NKERNELS - 1 ? 1100
+                                                 : 3 + k);
+             i++)
             hd_buf_printf(&text,
                           "mad.lo.u32 %%r%d, %%r%d, %d, %%r%d; xor.b32 %%r%d, %%r%d, %%r2;\n",
                           i % 2, (i + 1) % 2, i * 7919 % 4093 + 3, i % 2, i % 2, i % 2);
@@ -232,6 +236,10 @@ static void test_alone(void)
     ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, MANY, &slot) == HD_OK &&
            !atomic_load(&slot)->quick,
        "with one CPU many CTAs start in the best code");
+    slot = NULL;
+    ok(jit_kernel_start(jit, kernels[LONG], JIT_CLASS_1D, LARGE, &slot) == HD_OK &&
+           !atomic_load(&slot)->quick,
+       "and so does what takes less than half a second");
     jit_module_destroy(jit);
 }
 

@@ -171,19 +171,27 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 
 #define BEST_US_PER_INSTR 20 /* of AVX-512 */
 
-/* With one CPU what quick code takes to make, half as long, is lost if the best is made as well. */
-#define ALONE_SOON_US 200000
+/*
+ * With one CPU what quick code takes to make, half as long, is lost if the best is made as well,
+ * and so is the time for which loops run in it. The estimate is half as much again as what it takes
+ * with AVX2.
+ */
+#define ALONE_SOON_US          700000
+#define ALONE_SOON_STRAIGHT_US 500000
 
 static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
 {
     return work->llvm_instrs * path_weight(u->req);
 }
 
+static bool is_straight(const struct gen_unit *u)
+{
+    return u->facts.cost_ops < STRAIGHT_OPS;
+}
+
 static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
 {
-    bool is_straight = u->facts.cost_ops < STRAIGHT_OPS;
-
-    return weighed(u, work) > (is_straight ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
+    return weighed(u, work) > (is_straight(u) ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
 }
 
 /*
@@ -210,7 +218,8 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
     if (!u->facts.quick)
         return false;
     uint64_t best_us = weighed(u, work) * BEST_US_PER_INSTR;
-    if (u->req->alone && effort != GEN_QUICK && best_us < ALONE_SOON_US) {
+    if (u->req->alone && effort != GEN_QUICK &&
+        best_us < (is_straight(u) ? ALONE_SOON_STRAIGHT_US : ALONE_SOON_US)) {
         u->facts.quick = u->facts.many = false;
         return false;
     }

@@ -60,6 +60,37 @@ HEDDLE_CG _Tp reduce(const coalesced_group &group, _Tp value, _Op op)
     return group.shfl(value, 0);
 }
 
+/*
+ * The result in one place: combined with what an atomic holds, or stored. libcu++'s atomics are
+ * taken as what they can do, since this header does not include them.
+ */
+template <class _Group, class _Cell, class _Tp, class _Op>
+HEDDLE_CG auto reduce_update_async(const _Group &group, _Cell &&atomic, _Tp value, _Op op)
+    -> decltype((void)atomic.load())
+{
+    value = reduce(group, value, op);
+    if (group.thread_rank() != 0)
+        return;
+    auto seen = atomic.load();
+    while (!atomic.compare_exchange_weak(seen, op(seen, value)))
+        ;
+}
+template <class _Group, class _Cell, class _Tp, class _Op>
+HEDDLE_CG auto reduce_store_async(const _Group &group, _Cell &&atomic, _Tp value, _Op op)
+    -> decltype((void)atomic.load())
+{
+    value = reduce(group, value, op);
+    if (group.thread_rank() == 0)
+        atomic.store(value);
+}
+template <class _Group, class _Value, class _Tp, class _Op>
+HEDDLE_CG void reduce_store_async(const _Group &group, _Value *out, _Tp value, _Op op)
+{
+    value = reduce(group, value, op);
+    if (group.thread_rank() == 0)
+        *out = value;
+}
+
 } // namespace cooperative_groups
 
 #endif

@@ -1,11 +1,12 @@
 """What the tests of counters share."""
 import os
 import sqlite3
+import sys
 
 from support import Bench, variants
 
 # A level that the machine lacks is left to the next one.
-DEVICES = tuple(("cpu", level) for level in variants.levels()) + ((("interp", "generic"),) if variants.current().is_default else ())
+DEVICES = tuple(("cpu", level) for level in variants.levels(os.path.abspath(sys.argv[1]))) + ((("interp", "generic"),) if variants.current().is_default else ())
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -93,8 +93,7 @@ class Bench:
 
     def lacks(self, level):
         """Why this host cannot run a level of HEDDLE_CPU; None when it can."""
-        said = json.loads(self.run("info", "--json", HEDDLE_CPU=level).stdout)["cpu"]["level"]
-        return said if "lacks" in said else None
+        return variants.lacks(self.heddle, level)
 
     def build(self, source, *options):
         """The program that the row of this run makes of it."""

@@ -109,7 +109,7 @@ def test_forms(bench):
     launches = [f"{'_'.join(map(str, name))}:2:{BLOCKS[(i * 5 + i // 7) % len(BLOCKS)]}" for i, name in enumerate(names)]
     _, want = bench.counts(program, ptx, launches, HEDDLE_DEVICE="interp")
     tap.ok(len(want) > 20 * len(launches), "there are counts")
-    for level in variants.levels():
+    for level in variants.levels(bench.heddle):
         why = bench.lacks(level)
         if why:
             tap.skip(why)

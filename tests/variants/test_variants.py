@@ -110,9 +110,9 @@ def test_stream():
 def test_skipped():
     """Without nvcc, and on a host of one level: rows are skipped by name."""
     test = os.path.join(variants.ROOT, "tests/tools/test_each_tool.py")
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); import variants; variants.find_nvcc = lambda: None; variants.host_levels = lambda: []\n"
+    code = ("import sys; sys.path.insert(0, sys.argv[1]); import variants; variants.find_nvcc = lambda: None; variants.host_levels = lambda heddle: []\n"
             "variants.Stream.run = lambda self, row, test, args: self.line('ok 1 - ran', row)\n"
-            "variants.main(['--every', sys.argv[2]])")
+            "variants.main(['--every', sys.argv[2], 'heddle'])")
     got = subprocess.run([sys.executable, "-c", code, HERE, test], capture_output=True, text=True, check=False).stdout
     want = {"cc": "ran", "cc-generic": "ran", "cc-avx2": "no avx2 on this machine"}
     told = {name: why or "ran" for name, why in re.findall(r"^ok \d+ - .*?\[([\w-]+)\](?: # SKIP (.*))?$", got, re.M)}

@@ -3,10 +3,12 @@
 
 A test builds its programs by variants.current() and knows no compiler; this file runs it once for each of its rows, as one TAP stream:
 
-    variants.py [--every] TEST.py ARGUMENTS...
+    variants.py [--every] TEST.py HEDDLE ARGUMENTS...
 
 Without --every a test runs with the default row and one more. Which one is a rotation over tests.txt, so that one run of all the tests
 sees every row; HEDDLE_SEED=N turns it by N. Rows that need nvcc, or a CPU that the host is not, are skipped by name."""
+import functools
+import json
 import os
 import re
 import subprocess
@@ -26,11 +28,11 @@ class Variant:
         self.name, self.builder, self.arch, self.code, self.level = name, builder, arch, code, level
         self.is_default = False
 
-    def missing(self):
+    def missing(self, heddle):
         """Why it cannot run here, or None."""
         if self.builder != "cc" and not find_nvcc():
             return "no nvcc"
-        if self.level not in ("best", "generic") and self.level not in host_levels():
+        if self.level not in ("best", "generic") and self.level not in host_levels(heddle):
             return f"no {self.level} on this machine"
         return None
 
@@ -58,22 +60,23 @@ class Variant:
         return [*self.compiler(heddle), *self.options(*own), source, "-o", program, *libraries]
 
 
-LEVELS = ("generic", "avx2", "avx512")
+@functools.cache
+def lacks(heddle, level):
+    """Why the host cannot run a level of HEDDLE_CPU; None when it can."""
+    said = subprocess.run([heddle, "info", "--json"], capture_output=True, text=True, env={**os.environ, "HEDDLE_CPU": level}, check=False).stdout
+    said = json.loads(said)["cpu"]["level"]
+    return said if "lacks" in said else None
 
 
-def host_levels():
-    """The levels of HEDDLE_CPU besides generic that the host has, less what HEDDLE_HOST_CPU hides."""
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        flags = set(re.search(r"^flags\s*:(.*)$", file.read(), re.M)[1].split())
-    needs = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq"}}
-    most = os.environ.get("HEDDLE_HOST_CPU", "avx512")
-    return [level for level, features in needs.items() if features <= flags and LEVELS.index(level) <= LEVELS.index(most)]
+def host_levels(heddle):
+    """The levels of HEDDLE_CPU besides generic that the host has."""
+    return [level for level in ("avx2", "avx512") if not lacks(heddle, level)]
 
 
-def levels():
+def levels(heddle):
     """The levels that a test of all of them goes through: with another row than the default only that row's."""
     row = current()
-    return ("avx512", "avx2", "generic") if row.is_default else (row.level if row.level != "best" else (host_levels() or ["generic"])[-1],)
+    return ("avx512", "avx2", "generic") if row.is_default else (row.level if row.level != "best" else (host_levels(heddle) or ["generic"])[-1],)
 
 
 def lines(name):
@@ -170,7 +173,7 @@ def main(args):
         sys.exit(f"variants.py: tests/variants/tests.txt does not say what {test} varies")
     stream = Stream()
     for row in rows:
-        why = row.missing()
+        why = row.missing(os.path.abspath(rest[0]))
         if why and len(rows) == 1:  # the test has other builders
             row, why = table()[0], None
         if why:

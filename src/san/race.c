@@ -71,6 +71,8 @@ static void launch_end(struct san_launch *san)
     race_places_fini(&launch->places);
     race_map_destroy(launch->windows);
     hd_map_fini(&launch->polls);
+    hd_map_fini(&launch->loops);
+    hd_arena_fini(&launch->loops_arena);
     for (unsigned i = 0; i < RACE_PROBE_CHUNKS; i++)
         hd_free(launch->probes[i]);
     hd_lock_fini(&launch->places_lock);
@@ -108,6 +110,8 @@ static bool launch_begin(struct san_launch *san)
     race_places_init(&launch->places);
     hd_map_init(&launch->found);
     hd_map_init(&launch->polls);
+    hd_map_init(&launch->loops);
+    hd_arena_init(&launch->loops_arena);
     if (launch->sees_cluster && !(launch->windows = race_map_create())) {
         launch_end(san);
         return false;

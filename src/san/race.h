@@ -339,6 +339,9 @@ struct race_launch {
     struct hd_lock found_lock;
     struct hd_map found; /* hash of the pair -> struct race_found */
     struct hd_map polls; /* probe number -> whether a loop waits by it */
+    struct hd_map
+        loops; /* function -> struct ir_loops, in loops_arena; NULL: there was no memory */
+    struct hd_arena loops_arena;
     const struct ir_instr **_Atomic probes[RACE_PROBE_CHUNKS]; /* by number */
     struct race_quiet *quiet; /* race_quiet.c; NULL: every access is looked at */
 };

@@ -7,6 +7,8 @@
 #include "ir/probe.h"
 #include "san/race.h"
 
+#include <assert.h>
+
 /* What the probe stands for. */
 static const struct ir_instr *probed(const struct ir_instr *probe)
 {
@@ -17,35 +19,53 @@ static const struct ir_instr *probed(const struct ir_instr *probe)
     return in;
 }
 
-static bool waits(const struct ir_instr *in, struct hd_arena *arena)
+/* Of a function once: it may have many reads that wait. NULL: no memory. */
+static const struct ir_loops *loops_of_locked(struct race_launch *launch,
+                                              const struct ir_func *func)
 {
-    const struct ir_func *func = in->block->func;
+    struct hd_arena *arena = &launch->loops_arena;
+    struct ir_loops *loops;
     struct ir_dom dom;
-    struct ir_loops loops;
+    void *known;
 
-    if (!ir_polls(in) || ir_dom_compute(func, arena, &dom) != HD_OK ||
-        ir_loops_compute(func, &dom, arena, &loops) != HD_OK)
-        return false;
-    for (uint32_t l = loops.loop_of[in->block->id]; l != IR_NO_BLOCK; l = loops.loops[l].parent)
-        if (ir_spin_waits(func, &loops, l, in, arena))
-            return true;
-    return loops.irreducible;
+    assert(hd_lock_held(&launch->found_lock));
+    if (hd_map_find_u64(&launch->loops, (uintptr_t)func, &known))
+        return known;
+    loops = hd_arena_try_alloc(arena, sizeof(*loops));
+    if (loops && (ir_dom_compute(func, arena, &dom) != HD_OK ||
+                  ir_loops_compute(func, &dom, arena, loops) != HD_OK))
+        loops = NULL;
+    (void)!hd_map_put_u64(&launch->loops, (uintptr_t)func, loops);
+    return loops;
+}
+
+static bool waits(const struct ir_loops *loops, const struct ir_instr *in)
+{
+    struct hd_arena arena;
+    bool waits = false;
+
+    hd_arena_init(&arena);
+    for (uint32_t l = loops->loop_of[in->block->id]; l != IR_NO_BLOCK && !waits;
+         l = loops->loops[l].parent)
+        waits = ir_spin_waits(in->block->func, loops, l, in, &arena);
+    hd_arena_fini(&arena);
+    return waits || loops->irreducible;
 }
 
 bool race_polls(struct race_launch *launch, const struct ir_instr *probe, uint32_t number)
 {
     const struct ir_instr *in = probed(probe);
-    struct hd_arena arena;
+    const struct ir_loops *loops = NULL;
     void *known;
 
     hd_lock_acquire(&launch->found_lock);
     bool is_known = hd_map_find_u64(&launch->polls, number, &known);
+    if (!is_known && in && ir_polls(in))
+        loops = loops_of_locked(launch, in->block->func);
     hd_lock_release(&launch->found_lock);
     if (is_known)
         return known != NULL;
-    hd_arena_init(&arena);
-    bool polls = in && waits(in, &arena);
-    hd_arena_fini(&arena);
+    bool polls = loops && waits(loops, in);
     hd_lock_acquire(&launch->found_lock);
     (void)!hd_map_put_u64(&launch->polls, number, polls ? launch : NULL);
     hd_lock_release(&launch->found_lock);

@@ -186,6 +186,7 @@ struct ir_proto {
     const enum ir_type *params; /* value types after chunking */
     const enum ir_type *results;
 };
+bool ir_proto_equals(const struct ir_proto *a, const struct ir_proto *b);
 
 /*
  * What an MMA computes: d (m x n) = a (m x k) * b (k x n) + c. Registers have 32 bits, or 64 where

@@ -51,11 +51,16 @@ static bool same_types(uint32_t n, const enum ir_type *a, const enum ir_type *b)
     return true;
 }
 
-bool ir_ext_same_proto(const struct ir_proto *a, const struct ir_proto *b)
+bool ir_proto_equals(const struct ir_proto *a, const struct ir_proto *b)
 {
     return a->nparams == b->nparams && a->nresults == b->nresults &&
            same_types(a->nparams, a->params, b->params) &&
            same_types(a->nresults, a->results, b->results);
+}
+
+bool ir_ext_same_proto(const struct ir_proto *a, const struct ir_proto *b)
+{
+    return ir_proto_equals(a, b);
 }
 
 const char *ir_ext_check_proto(const struct ir_proto *proto)

@@ -266,22 +266,6 @@ static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n,
     return call;
 }
 
-static bool same_types(uint32_t n, const enum ir_type *a, uint32_t m, const enum ir_type *b)
-{
-    for (uint32_t i = 0; n == m && i < n; i++) {
-        if (a[i] != b[i])
-            return false;
-    }
-    return n == m;
-}
-
-/* A declaration here and the definition in another module may disagree. */
-bool lower_same_proto(const struct ir_proto *a, const struct ir_proto *b)
-{
-    return same_types(a->nparams, a->params, b->nparams, b->params) &&
-           same_types(a->nresults, a->results, b->nresults, b->results);
-}
-
 static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
                         const struct ptx_func *callee)
 {
@@ -313,7 +297,8 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
         lower_fail_unresolved(f, callee->sym.name);
         return true;
     }
-    if (!lower_same_proto(&want, &proto) || (ir && ir->is_kernel)) {
+    /* A declaration here and the definition in another module may disagree. */
+    if (!ir_proto_equals(&want, &proto) || (ir && ir->is_kernel)) {
         lower_fail(f, HD_BAD_PTX, "the function is defined with another signature");
         return true;
     }

@@ -197,7 +197,6 @@ enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *r
 void lower_entry_args(struct lower_fn *f);
 
 /* lower_call.c */
-bool lower_same_proto(const struct ir_proto *a, const struct ir_proto *b);
 void lower_fail_unresolved(struct lower_fn *f, struct hd_str name);
 
 /* lower_link.c */

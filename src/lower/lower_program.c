@@ -262,7 +262,7 @@ enum hd_status lower_find_taken(struct lower_program *p)
 static bool called_like(const struct lower_job *job, const struct ir_proto *proto)
 {
     for (size_t i = 0; i < job->indirect.len; i++) {
-        if (lower_same_proto(job->indirect.at[i], proto))
+        if (ir_proto_equals(job->indirect.at[i], proto))
             return true;
     }
     return false;

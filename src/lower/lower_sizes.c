@@ -310,7 +310,7 @@ static bool calls_like(const struct walk *w, const struct ir_proto *proto)
     for (size_t i = 0; i < w->reached.len; i++) {
         const struct lower_reach *reach = w->reaches[w->reached.at[i]];
         for (size_t k = 0; k < reach->indirect.len; k++)
-            if (lower_same_proto(reach->indirect.at[k], proto))
+            if (ir_proto_equals(reach->indirect.at[k], proto))
                 return true;
     }
     return false;

@@ -40,6 +40,23 @@ static inline bool hd_stack_is_surely_enough(void)
 void hd_stack_call(void (*fn)(const void *args, void *result), const void *args, void *result);
 /* fn(args, result) where there is enough stack for it. */
 void hd_stack_ensure(void (*fn)(const void *args, void *result), const void *args, void *result);
+/*
+ * Defines `type name(const args_type *a)`, which computes `expr`, where there is enough stack:
+ *
+ *     HD_STACK_ENSURED(int, sum_anywhere, struct pair, sum(a->x, a->y))
+ */
+#define HD_STACK_ENSURED(type, name, args_type, expr)                                              \
+    static void name##_there(const void *args_, void *result_)                                     \
+    {                                                                                              \
+        const args_type *a = args_;                                                                \
+        *(type *)result_ = (expr);                                                                 \
+    }                                                                                              \
+    static type name(const args_type *a)                                                           \
+    {                                                                                              \
+        type result_;                                                                              \
+        hd_stack_ensure(name##_there, a, &result_);                                                \
+        return result_;                                                                            \
+    }
 
 /*
  * Large data of a thread, for what few threads need: thread-local variables themselves take stack

@@ -254,31 +254,19 @@ static nvJitLinkResult add_file(nvJitLinkHandle handle, nvJitLinkInputType type,
     return result;
 }
 
-static void add_anywhere(const void *args, void *result)
-{
-    const struct add_args *a = args;
-
-    *(nvJitLinkResult *)result = a->is_file
-                                     ? add_file(a->handle, a->type, a->name)
-                                     : add_data(a->handle, a->type, a->bytes, a->size_B, a->name);
-}
+HD_STACK_ENSURED(nvJitLinkResult, add_anywhere, struct add_args,
+                 a->is_file ? add_file(a->handle, a->type, a->name)
+                            : add_data(a->handle, a->type, a->bytes, a->size_B, a->name))
 
 nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
                            size_t size, const char *name)
 {
-    nvJitLinkResult result;
-
-    hd_stack_ensure(add_anywhere, &(struct add_args){handle, type, data, size, name, false},
-                    &result);
-    return result;
+    return add_anywhere(&(struct add_args){handle, type, data, size, name, false});
 }
 
 nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
 {
-    nvJitLinkResult result;
-
-    hd_stack_ensure(add_anywhere, &(struct add_args){handle, type, NULL, 0, path, true}, &result);
-    return result;
+    return add_anywhere(&(struct add_args){handle, type, NULL, 0, path, true});
 }
 
 /* ---- the result */
@@ -351,17 +339,11 @@ static nvJitLinkResult complete(nvJitLinkHandle handle)
     return result;
 }
 
-static void complete_anywhere(const void *args, void *result)
-{
-    *(nvJitLinkResult *)result = complete(*(const nvJitLinkHandle *)args);
-}
+HD_STACK_ENSURED(nvJitLinkResult, complete_anywhere, nvJitLinkHandle, complete(*a))
 
 nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
 {
-    nvJitLinkResult result;
-
-    hd_stack_ensure(complete_anywhere, &handle, &result);
-    return result;
+    return complete_anywhere(&handle);
 }
 
 /* The image, or why there is none. */

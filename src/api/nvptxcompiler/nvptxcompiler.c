@@ -176,12 +176,8 @@ struct compile_args {
     const char *const *options;
 };
 
-static void compile_anywhere(const void *args, void *result)
-{
-    const struct compile_args *a = args;
-
-    *(nvPTXCompileResult *)result = compile(a->compiler, a->noptions, a->options);
-}
+HD_STACK_ENSURED(nvPTXCompileResult, compile_anywhere, struct compile_args,
+                 compile(a->compiler, a->noptions, a->options))
 
 RESULT nvPTXCompilerCompile(nvPTXCompilerHandle compiler, int numCompileOptions,
                             const char *const *compileOptions)
@@ -193,7 +189,7 @@ RESULT nvPTXCompilerCompile(nvPTXCompilerHandle compiler, int numCompileOptions,
         return NVPTXCOMPILE_ERROR_INVALID_COMPILER_HANDLE;
     if (numCompileOptions < 0 || (numCompileOptions && !compileOptions))
         return NVPTXCOMPILE_ERROR_INVALID_INPUT;
-    hd_stack_ensure(compile_anywhere, &args, &result);
+    result = compile_anywhere(&args);
     compiler->complete = result == NVPTXCOMPILE_SUCCESS;
     return result;
 }

@@ -174,20 +174,13 @@ static nvrtcResult compile(nvrtcProgram prog, int numOptions, const char *const 
     return result;
 }
 
-static void compile_anywhere(const void *args, void *result)
-{
-    const struct compile_args *a = args;
-
-    *(nvrtcResult *)result = compile(a->prog, a->noptions, a->options);
-}
+HD_STACK_ENSURED(nvrtcResult, compile_anywhere, struct compile_args,
+                 compile(a->prog, a->noptions, a->options))
 
 HD_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions,
                                           const char *const *options)
 {
-    nvrtcResult result;
-
-    hd_stack_ensure(compile_anywhere, &(struct compile_args){prog, numOptions, options}, &result);
-    return result;
+    return compile_anywhere(&(struct compile_args){prog, numOptions, options});
 }
 
 HD_EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram prog, int (*callback)(void *, void *),

@@ -158,34 +158,19 @@ static nvvmResult verify(nvvmProgram prog, int numOptions, const char **options)
     return result ? result : nv_verify(prog);
 }
 
-static void compile_anywhere(const void *args, void *result)
-{
-    const struct call_args *a = args;
-
-    *(nvvmResult *)result = compile(a->prog, a->noptions, a->options);
-}
-
-static void verify_anywhere(const void *args, void *result)
-{
-    const struct call_args *a = args;
-
-    *(nvvmResult *)result = verify(a->prog, a->noptions, a->options);
-}
+HD_STACK_ENSURED(nvvmResult, compile_anywhere, struct call_args,
+                 compile(a->prog, a->noptions, a->options))
+HD_STACK_ENSURED(nvvmResult, verify_anywhere, struct call_args,
+                 verify(a->prog, a->noptions, a->options))
 
 HD_EXPORT nvvmResult nvvmCompileProgram(nvvmProgram prog, int numOptions, const char **options)
 {
-    nvvmResult result;
-
-    hd_stack_ensure(compile_anywhere, &(struct call_args){prog, numOptions, options}, &result);
-    return result;
+    return compile_anywhere(&(struct call_args){prog, numOptions, options});
 }
 
 HD_EXPORT nvvmResult nvvmVerifyProgram(nvvmProgram prog, int numOptions, const char **options)
 {
-    nvvmResult result;
-
-    hd_stack_ensure(verify_anywhere, &(struct call_args){prog, numOptions, options}, &result);
-    return result;
+    return verify_anywhere(&(struct call_args){prog, numOptions, options});
 }
 
 /* Of a program that was not compiled the result is an empty text. */

@@ -16,6 +16,9 @@
  * is told once, SHAPE. Pages of a file cost the program more than all else that a record does, so
  * records are short.
  *
+ * Samples of host code are in a file of their own (is_samples), which signals' handlers write: its
+ * blocks go from a thread that ends to another, so a sample says whose it is.
+ *
  * Times are nanoseconds of CLOCK_MONOTONIC, ids of contexts and streams those of cuCtxGetId() and
  * cuStreamGetId(), names numbers of STRING records of the same file, 0 for none. All little endian.
  */
@@ -25,7 +28,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define PROF_MAGIC        UINT64_C(0x326c6f6f70736468) /* "hdspool2" */
+#define PROF_MAGIC        UINT64_C(0x336c6f6f70736468) /* "hdspool3" */
 #define PROF_HEAD_B       4096u
 #define PROF_BLOCK_B      32768u
 #define PROF_SUFFIX       ".spool"
@@ -39,6 +42,8 @@ struct prof_head {
     _Atomic uint64_t blocks; /* begun */
     _Atomic uint64_t lost; /* records that found no room: the disk is full, or the limit reached */
     char exe[1024];        /* ends with 0 */
+    uint32_t is_samples;   /* of a process that has another file as well */
+    uint32_t reserved;
 };
 
 struct prof_block {
@@ -70,7 +75,9 @@ struct prof_record {
     X(OSRT, osrt, "a thread of the program was in a call of the operating system")                 \
     X(NVTX, nvtx, "the program marked something")                                                  \
     X(THREAD, thread, "a thread of the process")                                                   \
-    X(DEVICE, device, "a device")
+    X(DEVICE, device, "a device")                                                                  \
+    X(MODULE, module, "what frames of samples are in")                                             \
+    X(SAMPLE, sample, "where a thread was")
 
 enum prof_type {
 #define X(NAME, type, doc) PROF_##NAME,
@@ -247,5 +254,35 @@ struct prof_device {
     uint32_t pci_bus, memory_clock_kHz, bus_width, const_B;
     uint8_t uuid[16];
 };
+
+/* Its number is that of frames: a library, or, for what the host does not see into, a kernel. */
+struct prof_module {
+    struct prof_record record;
+    uint32_t is_kernel;
+    uint32_t len;
+    char name[]; /* a path as the loader has it, "" of the program; mangled; without 0 */
+};
+
+/* A frame: 16 bits of its module, 0: none, over 48 of an address, which is the file's, or without a
+ * module the process's. Those of callers are inside of their calls. */
+#define PROF_FRAME_ADDRESS ((UINT64_C(1) << 48) - 1)
+enum prof_stack_end {
+    PROF_STACK_WHOLE,
+    PROF_STACK_CUT,    /* there were more frames than `depth` */
+    PROF_STACK_BROKEN, /* who called the last one is not known */
+};
+#define PROF_DEPTH_MAX 960u
+
+/* Its number is the thread, as gettid(). */
+struct prof_sample {
+    struct prof_record record;
+    uint64_t time_ns;
+    uint64_t weight_ns; /* processor time that it stands for */
+    uint32_t cpu;
+    uint16_t nframes;
+    uint16_t end;      /* enum prof_stack_end */
+    uint64_t frames[]; /* innermost first */
+};
+_Static_assert(sizeof(struct prof_sample) + PROF_DEPTH_MAX * 8 <= PROF_RECORD_MAX_B, "a record");
 
 #endif

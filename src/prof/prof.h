@@ -13,6 +13,8 @@
  *     skip=N         nothing before the N-th launch, and
  *     count=N        nothing behind so many launches
  *     limit=BYTES    of the file
+ *     sample=HZ      samples of host code, per second of each thread's processor time
+ *     depth=N        frames of a sample's stack, at most
  *     dir=FOLDER     the rest of the text
  */
 #ifndef HD_PROF_PROF_H
@@ -42,9 +44,13 @@ struct prof_settings {
     uint64_t delay_ms, duration_ms; /* duration 0: no end */
     uint64_t skip, count;           /* count 0: no end */
     uint64_t limit_B;
+    uint64_t sample_Hz, depth; /* 0: no samples */
     bool once;
     const char *folder; /* in the text that was read */
 };
+
+#define PROF_SAMPLE_HZ_MAX 10000u
+#define PROF_DEPTH         256u
 
 enum hd_status prof_settings_read(const char *text, struct prof_settings *out) HD_MUST_CHECK;
 

@@ -19,6 +19,7 @@
 #include "heddle/tap.h"
 #include "prof/osrt.h"
 #include "prof/prof.h"
+#include "prof/sample.h"
 #include "prof/spool.h"
 
 enum {
@@ -725,6 +726,8 @@ static void in_child(void)
     hd_map_init(&rec.objects); /* another thread may have been changing it: not freed */
     atomic_store(&rec.devices, 0);
     open_spool();
+    if (rec.settings.sample_Hz)
+        prof_sample_in_child();
 }
 
 enum hd_status prof_start(prof_device_fn *describe)
@@ -751,5 +754,5 @@ enum hd_status prof_start(prof_device_fn *describe)
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     listen_to_waits();
-    return HD_OK;
+    return rec.settings.sample_Hz ? prof_sample_start(&rec.settings, is_wanted_at) : HD_OK;
 }

@@ -59,13 +59,14 @@ static bool take(struct hd_str word, struct prof_settings *out)
         known = false;
     return known || take_range(word, out) || take_number(word, "delay=", &out->delay_ms) ||
            take_number(word, "duration=", &out->duration_ms) ||
-           take_number(word, "skip=", &out->skip) || take_number(word, "count=", &out->count) ||
-           take_number(word, "limit=", &out->limit_B);
+           take_number(word, "sample=", &out->sample_Hz) ||
+           take_number(word, "depth=", &out->depth) || take_number(word, "skip=", &out->skip) ||
+           take_number(word, "count=", &out->count) || take_number(word, "limit=", &out->limit_B);
 }
 
 enum hd_status prof_settings_read(const char *text, struct prof_settings *out)
 {
-    *out = (struct prof_settings){.limit_B = LIMIT_B};
+    *out = (struct prof_settings){.limit_B = LIMIT_B, .depth = PROF_DEPTH};
     while (strncmp(text, "dir=", 4) != 0) {
         struct hd_str word = {text, strcspn(text, ";")};
 
@@ -74,5 +75,7 @@ enum hd_status prof_settings_read(const char *text, struct prof_settings *out)
         text += word.len + 1;
     }
     out->folder = text + 4;
+    if (out->sample_Hz > PROF_SAMPLE_HZ_MAX || !out->depth || out->depth > PROF_DEPTH_MAX)
+        return hd_error(HD_BAD_ARG, "HEDDLE_PROF: so many samples or frames are not possible");
     return *out->folder ? HD_OK : hd_error(HD_BAD_ARG, "HEDDLE_PROF names no folder");
 }

@@ -149,6 +149,8 @@ char *check_file_name(const char *option, const char *pattern);
 const char *check_demangle(const char *name, unsigned how);
 /* The function at an address of a module's file; "" when it is not known. Kept. */
 const char *check_symbol(const char *module, uint64_t pc);
+/* Where the function begins that has the address, in a file without names too; 0: not known. */
+uint64_t check_function_start(const char *path, uint64_t pc);
 /* The part behind the last slash, unless paths are wanted. */
 const char *check_path(const struct check_options *options, const char *path);
 /* How many frames of a stack are shown, and which of these are not; the function of one: as above.

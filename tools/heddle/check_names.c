@@ -121,6 +121,7 @@ struct module {
     struct obj_elf elf;
     bool is_open;
     HD_VEC(struct function) functions; /* by address */
+    HD_VEC(uint64_t) starts;           /* likewise, of those that can be unwound */
 };
 
 static int by_address(const void *a, const void *b)
@@ -147,6 +148,25 @@ static void add_functions(struct module *m, enum obj_elf_table which)
     }
 }
 
+/* .eh_frame_hdr has the beginnings of all functions, sorted, also of those without names. */
+static void add_starts(struct module *m)
+{
+    static const uint8_t usual[] = {1, 0x1b, 3, 0x3b}; /* how compilers and linkers write it */
+    struct obj_elf_section table;
+    uint32_t n;
+
+    if (!obj_elf_section_find(&m->elf, ".eh_frame_hdr", &table) || !table.bytes ||
+        table.size_B < 12 || memcmp(table.bytes, usual, sizeof(usual)) != 0)
+        return;
+    memcpy(&n, table.bytes + 8, sizeof(n));
+    for (size_t i = 0; i < n && i < (table.size_B - 12) / 8; i++) {
+        int32_t start;
+        memcpy(&start, table.bytes + 12 + i * 8, sizeof(start));
+        if (!hd_vec_push(&m->starts, table.addr + (uint64_t)(int64_t)start))
+            return;
+    }
+}
+
 static struct module *module_open(const char *path)
 {
     struct module *m = hd_new(struct module);
@@ -159,6 +179,7 @@ static struct module *module_open(const char *path)
         add_functions(m, OBJ_ELF_DYNSYM);
     if (m->functions.len)
         qsort(m->functions.at, m->functions.len, sizeof(m->functions.at[0]), by_address);
+    add_starts(m);
     return m;
 }
 
@@ -177,10 +198,12 @@ static const struct function *module_find(const struct module *m, uint64_t pc)
 }
 
 /* Modules and names are kept for the life of the process: a program has few of them. */
-const char *check_symbol(const char *path, uint64_t pc)
+static struct hd_arena kept;
+
+/* NULL: no memory. */
+static struct module *module_of(const char *path)
 {
     static struct hd_map modules;
-    static struct hd_arena kept;
     static bool is_ready;
 
     if (!is_ready) {
@@ -188,17 +211,37 @@ const char *check_symbol(const char *path, uint64_t pc)
         hd_arena_init(&kept);
         is_ready = true;
     }
-    if (!path[0])
-        return "";
     struct module *m = hd_map_get(&modules, hd_str_from(path));
     if (!m) {
         m = module_open(path);
         char *key = hd_arena_strndup(&kept, path, strlen(path));
         if (!m || !hd_map_put(&modules, hd_str_from(key), m))
-            return "";
+            return NULL;
     }
-    const struct function *f = module_find(m, pc);
+    return m;
+}
+
+const char *check_symbol(const char *path, uint64_t pc)
+{
+    const struct module *m = path[0] ? module_of(path) : NULL;
+    const struct function *f = m ? module_find(m, pc) : NULL;
+
     return f ? hd_arena_strndup(&kept, f->name.ptr, f->name.len) : "";
+}
+
+uint64_t check_function_start(const char *path, uint64_t pc)
+{
+    const struct module *m = path[0] ? module_of(path) : NULL;
+    size_t low = 0, high = m ? m->starts.len : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->starts.at[middle] <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? m->starts.at[low - 1] : 0;
 }
 
 const char *check_frame_func(const struct check_frame *frame)

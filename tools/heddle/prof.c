@@ -58,6 +58,12 @@ static const char help[] =
     "      --launch-skip N       nothing before N launches of kernels\n"
     "      --launch-count N      and nothing behind N more\n"
     "      --limit SIZE          of a process's recording, in MiB (default: 65536)\n"
+    "      --sample[=HZ]         also where the program's threads spend their processor time, "
+    "with\n"
+    "                            stacks of calls: so often in a second of it (1 to 10000; "
+    "default:\n"
+    "                            1000, and no more than the kernel's ticks)\n"
+    "      --sample-depth N      functions of a stack, at most (1 to 960; default: 256)\n"
     "      --wait WHOM           all processes (the default), or the primary one\n"
     "\n"
     "what is made of it:\n"
@@ -97,6 +103,8 @@ enum {
     OPT_SKIP = 256,
     OPT_COUNT,
     OPT_LIMIT,
+    OPT_SAMPLE,
+    OPT_DEPTH,
     OPT_WAIT,
     OPT_STATS,
     OPT_EXPORT,
@@ -132,6 +140,8 @@ static const struct option options[] = {
     {"launch-skip", required_argument, NULL, OPT_SKIP},
     {"launch-count", required_argument, NULL, OPT_COUNT},
     {"limit", required_argument, NULL, OPT_LIMIT},
+    {"sample", optional_argument, NULL, OPT_SAMPLE},
+    {"sample-depth", required_argument, NULL, OPT_DEPTH},
     {"wait", required_argument, NULL, OPT_WAIT},
     {"stats", no_argument, NULL, OPT_STATS},
     {"export", required_argument, NULL, OPT_EXPORT},
@@ -162,9 +172,12 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
+#define SAMPLE_HZ 1000u /* Nsight Systems' */
+
 struct prof_args {
     const char *output, *capture, *range, *report, *type, *exports, *html;
     uint64_t page_events, delay_ms, duration_ms, skip, count, limit_MiB;
+    uint64_t sample_Hz, depth; /* 0: no samples; the recorder's depth */
     enum prof_format format;
     bool overwrite, primary, stats, page, osrt;
     bool host, once;
@@ -395,6 +408,15 @@ static bool take_option(int option, struct prof_args *args)
         return read_number("--limit", optarg, &args->limit_MiB) &&
                ((args->limit_MiB && args->limit_MiB < UINT64_C(1) << 30) ||
                 bad_value("--limit", optarg));
+    case OPT_SAMPLE:
+        args->sample_Hz = SAMPLE_HZ;
+        return !optarg || (read_number("--sample", optarg, &args->sample_Hz) &&
+                           ((args->sample_Hz && args->sample_Hz <= PROF_SAMPLE_HZ_MAX) ||
+                            bad_value("--sample", optarg)));
+    case OPT_DEPTH:
+        return read_number("--sample-depth", optarg, &args->depth) &&
+               ((args->depth && args->depth <= PROF_DEPTH_MAX) ||
+                bad_value("--sample-depth", optarg));
     case OPT_WAIT:
         return read_word("--wait", "all", "primary", &args->primary);
     case OPT_STATS:
@@ -455,6 +477,10 @@ static int parse(int argc, char **argv, struct prof_args *args)
     }
     if (args->host && !args->kernel) {
         cli_error("prof: --host-counters belongs to --kernel, which comes first");
+        return CLI_USAGE;
+    }
+    if (args->depth && !args->sample_Hz) {
+        cli_error("prof: --sample-depth belongs to --sample");
         return CLI_USAGE;
     }
     args->view.format = args->format;
@@ -563,6 +589,10 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
         hd_buf_printf(&text, "range=%s;", args->range);
     if (args->once)
         hd_buf_puts(&text, "once;");
+    if (args->sample_Hz)
+        hd_buf_printf(&text, "sample=%llu;", (unsigned long long)args->sample_Hz);
+    if (args->depth)
+        hd_buf_printf(&text, "depth=%llu;", (unsigned long long)args->depth);
     hd_buf_printf(&text, "delay=%llu;duration=%llu;skip=%llu;count=%llu;limit=%llu;dir=%s",
                   (unsigned long long)args->delay_ms, (unsigned long long)args->duration_ms,
                   (unsigned long long)(args->kernel ? 0 : args->skip),
@@ -574,14 +604,15 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
     return good;
 }
 
-static bool set_waits(const struct prof_args *args)
+/* What stands in front of the C library. */
+static bool set_front(bool is_wanted, enum where_library which)
 {
-    const char *library = where_library(WHERE_OSRT);
+    const char *library = is_wanted ? where_library(which) : NULL;
 
-    if (!args->osrt)
+    if (!is_wanted)
         return true;
     if (!library)
-        cli_error("prof: %s not found; set HEDDLE_LIBDIR", where_library_file(WHERE_OSRT));
+        cli_error("prof: %s not found; set HEDDLE_LIBDIR", where_library_file(which));
     return library && run_prepend("LD_PRELOAD", library);
 }
 
@@ -660,7 +691,8 @@ static int run_program(const struct prof_args *args, const char *path, const cha
     if (!primary) {
         restore_signals();
         if (!set_recorder(args, folder) || (args->kernel && !set_counters(args, folder)) ||
-            run_set_environment() || !set_waits(args))
+            run_set_environment() || !set_front(args->osrt, WHERE_OSRT) ||
+            !set_front(args->sample_Hz, WHERE_THREADS))
             _exit(RUN_CANNOT);
         _exit(run_execute("prof", path, args->rest));
     }
@@ -740,6 +772,9 @@ static void tell(const struct prof_totals *t, const char *report)
             report, (unsigned long long)t->kernels, (unsigned long long)(t->copies + t->fills),
             (unsigned long long)t->calls, (unsigned long long)t->ranges,
             (unsigned long long)t->processes);
+    if (t->samples)
+        fprintf(stderr, "heddle: %llu samples of host code, %.1f s of processor time\n",
+                (unsigned long long)t->samples, (double)t->sampled_ns / 1e9);
     if (t->lost)
         cli_error("prof: %llu records found no room", (unsigned long long)t->lost);
     if (t->incomplete)

@@ -21,6 +21,7 @@
 #include "prof_db.h"
 #include "prof_host.h"
 #include "prof_kernel.h"
+#include "prof_sample.h"
 
 enum {
     EVENT_RUNTIME = 0,
@@ -42,6 +43,7 @@ enum {
     NVTX_FLOAT = 6,
     SEVERITY_WARNING = 2,
     SEVERITY_ERROR = 3,
+    STATE_RUNNING = 1,
 };
 #define VM (INT64_C(1) << 48)
 
@@ -67,11 +69,13 @@ struct source {
     HD_VEC(struct open_range) pushed; /* of all threads */
     struct hd_map ranges;             /* of start and end: index in `halves` + 1 */
     HD_VEC(struct open_range) halves;
+    struct prof_frames frames;
 };
 
 struct build {
     struct prof_db db;
-    int64_t nwaits; /* of the operating system */
+    int64_t nwaits;        /* of the operating system */
+    struct hd_map threads; /* that have a name: by globalTid */
     struct prof_totals totals;
     HD_VEC(struct source) sources;
     uint64_t start_ns, end_ns;
@@ -488,8 +492,14 @@ static void put_fault(struct build *b, struct source *s, const struct prof_fault
                 (int64_t)1, (int64_t)SEVERITY_ERROR, text_of(s, r->message), global_pid(s));
 }
 
+/* A thread that is sampled is in both files of its process. */
 static void put_thread(struct build *b, struct source *s, const struct prof_thread *r)
 {
+    void *found;
+
+    if (hd_map_find_u64(&b->threads, (uint64_t)global_tid(s, r->thread), &found))
+        return;
+    (void)!hd_map_put_u64(&b->threads, (uint64_t)global_tid(s, r->thread), NULL);
     prof_db_row(&b->db, TABLE_ThreadNames, "ini", string_of(b, s, r->name),
                 global_tid(s, r->thread));
 }
@@ -513,6 +523,19 @@ static void put_device(struct build *b, struct source *s, const struct prof_devi
         (int64_t)r->cc_major, (int64_t)r->cc_minor, (int64_t)r->cc_major, (int64_t)r->cc_minor);
     prof_db_row(&b->db, TABLE_TARGET_INFO_CUDA_DEVICE, "iiisi", (int64_t)r->device,
                 (int64_t)r->device, (int64_t)s->reader.head.pid, uuid, (int64_t)r->sms);
+}
+
+static void put_sample(struct build *b, struct source *s, const struct prof_sample *r)
+{
+    if (r->nframes > (r->record.size_B - sizeof(*r)) / sizeof(r->frames[0]))
+        return;
+    note_end(b, r->time_ns);
+    b->totals.samples++;
+    b->totals.sampled_ns += r->weight_ns;
+    prof_db_row(&b->db, TABLE_COMPOSITE_EVENTS, "iiiiii", (int64_t)b->totals.samples,
+                since(b, r->time_ns), (int64_t)r->cpu, (int64_t)STATE_RUNNING,
+                global_tid(s, r->record.number), (int64_t)r->weight_ns);
+    prof_sample_put(&b->db, &s->frames, s->reader.head.exe, r, (int64_t)b->totals.samples);
 }
 
 /* Streams have their context's row beside them: what a report calls the default stream. */
@@ -583,8 +606,12 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
     case PROF_OBJECT:
         put_object(b, s, (const struct prof_object *)record);
         return;
+    case PROF_SAMPLE:
+        put_sample(b, s, (const struct prof_sample *)record);
+        return;
     case PROF_STRING:
     case PROF_SHAPE:
+    case PROF_MODULE:
     case PROF_TYPE_COUNT:
         return;
     }
@@ -626,6 +653,9 @@ static enum hd_status source_look(struct source *s)
             good = add_object(s, (const struct prof_object *)record);
         else if (record->type == PROF_SHAPE)
             good = add_shape(s, (const struct prof_shape *)record);
+        else if (record->type == PROF_MODULE)
+            good =
+                prof_frames_add(&s->frames, (const struct prof_module *)record, s->reader.size_B);
     }
     s->reader.damaged = 0;
     return good ? HD_OK : hd_error(HD_NO_MEMORY, "no memory");
@@ -640,6 +670,7 @@ static void source_fini(struct source *s)
     hd_vec_fini(&s->objects);
     hd_vec_fini(&s->pushed);
     hd_vec_fini(&s->halves);
+    prof_frames_fini(&s->frames);
     prof_reader_close(&s->reader);
 }
 
@@ -650,6 +681,7 @@ static enum hd_status source_add(struct build *b, const char *path)
     HD_TRY(prof_reader_open(path, &s.reader));
     hd_map_init(&s.ids);
     hd_map_init(&s.ranges);
+    hd_map_init(&s.frames.by_frame);
     enum hd_status status = source_look(&s);
     if (status == HD_OK && !hd_vec_push(&b->sources, s))
         status = hd_error(HD_NO_MEMORY, "no memory");
@@ -696,9 +728,11 @@ static void put_source(struct build *b, struct source *s)
     const struct prof_record *record;
     char text[128];
 
-    b->totals.processes++;
-    prof_db_row(&b->db, TABLE_PROCESSES, "iis", global_pid(s), (int64_t)s->reader.head.pid,
-                s->reader.head.exe);
+    if (!s->reader.head.is_samples) {
+        b->totals.processes++;
+        prof_db_row(&b->db, TABLE_PROCESSES, "iis", global_pid(s), (int64_t)s->reader.head.pid,
+                    s->reader.head.exe);
+    }
     while ((record = prof_reader_next(&s->reader, &cursor)))
         put(b, s, record, cursor.thread);
     put_open_ranges(b, s);
@@ -797,9 +831,11 @@ enum hd_status prof_build(const char *folder, char *const *command, const char *
     enum hd_status status = sources_open(&b, folder);
 
     versions_init(&b.versioned);
+    hd_map_init(&b.threads);
     if (status == HD_OK)
         status = write_report(&b, folder, command, path, roofline);
     hd_map_fini(&b.versioned);
+    hd_map_fini(&b.threads);
     for (size_t i = 0; i < b.sources.len; i++)
         source_fini(&b.sources.at[i]);
     hd_vec_fini(&b.sources);

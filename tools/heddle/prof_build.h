@@ -7,10 +7,11 @@
 
 struct prof_totals {
     uint64_t processes, kernels, copies, fills, calls, ranges;
-    uint64_t counted;    /* launches with counters */
-    uint64_t lost;       /* records that found no room */
-    uint64_t incomplete; /* work without an end */
-    uint64_t damaged;    /* blocks that were skipped from some record on */
+    uint64_t samples, sampled_ns; /* of host code; the processor time that they stand for */
+    uint64_t counted;             /* launches with counters */
+    uint64_t lost;                /* records that found no room */
+    uint64_t incomplete;          /* work without an end */
+    uint64_t damaged;             /* blocks that were skipped from some record on */
 };
 
 /*

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "prof_db.h"
+#include "prof_sample.h"
 
 #define DEFAULTS                                                                                   \
     "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
+#define WITH_SAMPLES DEFAULTS ",host_samples_sum,host_samples_tree" /* of a report that has some */
 
 const char *const prof_format_words[PROF_FORMAT_COUNT] = {
     [PROF_TABLE] = "table", [PROF_CSV] = "csv", [PROF_JSON] = "json"};
@@ -304,6 +306,8 @@ static enum hd_status print_report(struct stats *s, const struct report *report)
     sqlite3_stmt *row;
     int code;
 
+    if (!strcmp(report->name, "host_samples_tree"))
+        HD_TRY(prof_sample_tree(s->db, s->path));
     if (sqlite3_prepare_v2(s->db, report->query, -1, &row, NULL))
         return prof_db_error(s->db, s->path);
     if (s->format == PROF_JSON)
@@ -342,6 +346,19 @@ static enum hd_status print_all(struct stats *s, const char *names)
     return HD_OK;
 }
 
+static bool has_rows(sqlite3 *db, const char *table)
+{
+    char sql[64];
+    sqlite3_stmt *row;
+    bool has = false;
+
+    (void)snprintf(sql, sizeof(sql), "SELECT 1 FROM %s LIMIT 1", table);
+    if (!sqlite3_prepare_v2(db, sql, -1, &row, NULL))
+        has = sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return has;
+}
+
 enum hd_status prof_stats(const char *path, const char *names, enum prof_format format, FILE *out)
 {
     struct stats s = {.path = path, .format = format, .out = out};
@@ -353,7 +370,9 @@ enum hd_status prof_stats(const char *path, const char *names, enum prof_format 
         hd_json_open(&s.json, NULL, '{');
     }
     if (status == HD_OK)
-        status = print_all(&s, names ? names : DEFAULTS);
+        status = print_all(&s, names                                ? names
+                               : has_rows(s.db, "COMPOSITE_EVENTS") ? WITH_SAMPLES
+                                                                    : DEFAULTS);
     if (status == HD_OK && format == PROF_JSON) {
         hd_json_close(&s.json, '}');
         fprintf(out, "%s\n", s.json.buf.ptr ? s.json.buf.ptr : "");

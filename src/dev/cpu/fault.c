@@ -20,6 +20,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/sample.h"
 #include "dev/cpu/signals.h"
+#include "hal/interrupted.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -260,6 +261,19 @@ static bool take_signal(int sig, siginfo_t *info, void *context)
     return true;
 }
 
+/* What lies above the guard's frame: the saved frame pointer and the return address. */
+CPU_READS_ANYTHING static bool interrupted(struct hal_interrupted *out)
+{
+    const struct cpu_guard *g = pthread_getspecific(guard_key);
+    const volatile uintptr_t *frame;
+
+    if (!g || !g->active || !g->cta || g->job->native)
+        return false;
+    frame = (const volatile uintptr_t *)g->frame;
+    *out = (struct hal_interrupted){g->job->name, frame[1], g->cfa, frame[0]};
+    return true;
+}
+
 void cpu_guard_hold(void)
 {
     guard.held++;
@@ -308,6 +322,8 @@ static void install_once(void)
         install_result = hd_error(HD_NO_MEMORY, "no thread-specific key left");
     else
         install_result = cpu_signals_install(take_signal);
+    if (install_result == HD_OK)
+        hal_interrupted_serve(interrupted);
 }
 
 enum hd_status cpu_fault_install(void)
@@ -358,6 +374,7 @@ static bool guarded(struct cpu_guard *g, void (*body)(void *arg), void *arg, str
     g->domain = job->domain;
     g->job = job;
     g->frame = (uintptr_t)__builtin_frame_address(0);
+    g->cfa = (uintptr_t)__builtin_dwarf_cfa();
     if (_setjmp(g->env) == 0) {
         g->active = true;
         /* A cancellation before this line has sent its signal already. */

@@ -38,6 +38,7 @@ struct cpu_guard {
     struct cpu_domain *domain; /* of the job */
     const struct cpu_job *job;
     uintptr_t frame;     /* of cpu_guarded() */
+    uintptr_t cfa;       /* the stack pointer behind its return */
     struct cpu_cta *cta; /* running, for the message; NULL: a copy */
     enum hd_status status;
     uint64_t address;

@@ -1,0 +1,513 @@
+/* See sample.h. */
+#include "prof/sample.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stack.h"
+#include "hal/interrupted.h"
+#include "prof/threads.h"
+#include "prof/unwind.h"
+
+enum {
+    SLOTS = 4096, /* threads at once */
+    EXTENT_BLOCKS = 16,
+    EXTENTS_MAX = 1 << 14,
+    MODULES = 4096, /* a power of two */
+    KERNEL_NAME_MAX = 1024,
+    SIGNAL_STACK_B = 64 << 10,
+};
+#define EXTENT_B ((size_t)EXTENT_BLOCKS * PROF_BLOCK_B)
+
+/* What the handler needs and a signal's stack, the program's perhaps, has no room for. */
+struct room {
+    struct prof_unwind unwind;
+    uint64_t frames[PROF_DEPTH_MAX];
+    _Alignas(64) char stack[SIGNAL_STACK_B];
+};
+
+/* A thread that is sampled. Threads that end leave their slots, with what is left of the block. */
+struct slot {
+    _Alignas(64) _Atomic uint32_t tid; /* 0: free */
+    int timer;
+    bool is_told; /* the thread's name is in the file */
+    struct room *room;
+    struct prof_block *block; /* NULL: none yet, or no room */
+    uintptr_t low, high;      /* of its stack */
+};
+
+static struct {
+    const struct prof_settings *settings;
+    prof_wanted_fn *wanted;
+    uint64_t period_ns, tick_ns; /* the kernel looks at timers once in a tick */
+    int sig;
+    pthread_key_t key; /* the thread's slot; leaves it */
+    char path[1024];
+    struct prof_head *head; /* NULL: there is no file */
+    uint8_t *_Atomic extents[EXTENTS_MAX];
+    atomic_flag making; /* blocks; held in the handler only, with all signals blocked */
+    _Atomic uint64_t modules[MODULES]; /* what they are known by; 0: free. Numbers are places + 1 */
+    _Atomic uint32_t nstrings;
+    struct slot slots[SLOTS];
+} all = {.making = ATOMIC_FLAG_INIT};
+
+static uint32_t thread_id(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+/* ---- the file, which has no descriptor: the program may close all */
+
+static bool take_room(int fd, uint64_t at, uint64_t size_B)
+{
+    return syscall(SYS_fallocate, fd, 0, at, size_B) == 0 ||
+           ((errno == EOPNOTSUPP || errno == ENOSYS) && ftruncate(fd, (off_t)(at + size_B)) == 0);
+}
+
+static void *map_room(int fd, uint64_t at, size_t size_B)
+{
+    void *map = MAP_FAILED;
+
+    if (take_room(fd, at, size_B))
+        map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static void file_open(void)
+{
+    const char *folder = all.settings->folder;
+    int n = snprintf(all.path, sizeof(all.path), "%s/%d-XXXXXX" PROF_SUFFIX, folder, (int)getpid());
+    int fd = -1;
+
+    all.head = NULL;
+    if (n > 0 && (size_t)n < sizeof(all.path))
+        fd = mkostemps(all.path, (int)strlen(PROF_SUFFIX), O_CLOEXEC);
+    struct prof_head *head = fd >= 0 ? map_room(fd, 0, PROF_HEAD_B) : NULL;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!head) {
+        hd_log("%s: %s: host code of this process is not sampled", all.path, strerror(error));
+        return;
+    }
+    ssize_t len = readlink("/proc/self/exe", head->exe, sizeof(head->exe) - 1);
+    head->exe[len > 0 ? len : 0] = '\0';
+    head->pid = (uint32_t)getpid();
+    head->parent = (uint32_t)getppid();
+    head->start_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    head->start_real_ns = hd_clock_ns(CLOCK_REALTIME);
+    head->is_samples = true;
+    head->magic = PROF_MAGIC;
+    all.head = head;
+}
+
+/* What a child has of its parent's. */
+static void file_forget(void)
+{
+    for (size_t i = 0; i < EXTENTS_MAX && all.extents[i]; i++) {
+        (void)munmap(all.extents[i], EXTENT_B);
+        all.extents[i] = NULL;
+    }
+    if (all.head)
+        (void)munmap(all.head, PROF_HEAD_B);
+    all.head = NULL;
+    atomic_flag_clear(&all.making);
+    for (size_t i = 0; i < MODULES; i++)
+        atomic_store_explicit(&all.modules[i], 0, memory_order_relaxed);
+    atomic_store(&all.nstrings, 0);
+}
+
+/* ---- in the handler: writing */
+
+static uint8_t *extent_make(uint64_t extent)
+{
+    uint64_t at = PROF_HEAD_B + extent * EXTENT_B;
+    int fd = extent < EXTENTS_MAX && at + EXTENT_B <= all.settings->limit_B
+                 ? open(all.path, O_RDWR | O_CLOEXEC)
+                 : -1;
+    uint8_t *map = fd >= 0 ? map_room(fd, at, EXTENT_B) : NULL;
+
+    if (fd >= 0)
+        close(fd);
+    return map;
+}
+
+/* NULL: there is no room. */
+static struct prof_block *block_make(void)
+{
+    struct prof_block *block = NULL;
+
+    while (atomic_flag_test_and_set(&all.making))
+        sched_yield();
+    uint64_t number = atomic_load(&all.head->blocks), extent = number / EXTENT_BLOCKS;
+    if (extent < EXTENTS_MAX && !all.extents[extent])
+        all.extents[extent] = extent_make(extent);
+    if (extent < EXTENTS_MAX && all.extents[extent]) {
+        block = (struct prof_block *)(all.extents[extent] + number % EXTENT_BLOCKS * PROF_BLOCK_B);
+        atomic_store(&block->used_B, sizeof(*block));
+        atomic_store(&all.head->blocks, number + 1);
+    }
+    atomic_flag_clear(&all.making);
+    return block;
+}
+
+/* A record of zeroes with its head; nobody knows of it before record_done(). NULL: it is lost. */
+static void *record_new(struct slot *s, enum prof_type type, size_t size_B)
+{
+    struct prof_record *record;
+
+    size_B = (size_B + 7) & ~(size_t)7;
+    assert(size_B <= PROF_RECORD_MAX_B);
+    if (!s->block || atomic_load(&s->block->used_B) + size_B > PROF_BLOCK_B) {
+        s->block = block_make();
+        if (s->block)
+            s->block->thread = atomic_load(&s->tid);
+    }
+    if (!s->block) {
+        atomic_fetch_add(&all.head->lost, 1);
+        return NULL;
+    }
+    record = (struct prof_record *)((uint8_t *)s->block + atomic_load(&s->block->used_B));
+    record->size_B = (uint16_t)size_B;
+    record->type = (uint16_t)type;
+    return record;
+}
+
+static void record_done(struct slot *s, const struct prof_record *record)
+{
+    atomic_fetch_add_explicit(&s->block->used_B, record->size_B, memory_order_release);
+}
+
+static void tell_name(struct slot *s)
+{
+    char name[16] = "";
+    uint32_t id = atomic_fetch_add(&all.nstrings, 1) + 1;
+
+    s->is_told = true;
+    (void)prctl(PR_GET_NAME, name);
+    size_t len = strnlen(name, sizeof(name));
+    struct prof_string *text = record_new(s, PROF_STRING, sizeof(*text) + len);
+    if (!text)
+        return;
+    text->id = id;
+    text->len = (uint32_t)len;
+    memcpy(text->text, name, len);
+    record_done(s, &text->record);
+    struct prof_thread *thread = record_new(s, PROF_THREAD, sizeof(*thread));
+    if (!thread)
+        return;
+    thread->thread = atomic_load(&s->tid);
+    thread->name = id;
+    record_done(s, &thread->record);
+}
+
+/* ---- in the handler: what frames are in */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
+    return a ^ a >> 29;
+}
+
+/* Its number; 0: there is no room. */
+static uint64_t module_of(struct slot *s, uint64_t key, bool is_kernel, const char *name,
+                          size_t max_B)
+{
+    key += !key;
+    for (size_t i = 0; i < 64; i++) {
+        size_t at = (size_t)((key >> 20) + i) % MODULES;
+        uint64_t there = atomic_load_explicit(&all.modules[at], memory_order_acquire);
+        if (there == key)
+            return at + 1;
+        if (there || !atomic_compare_exchange_strong(&all.modules[at], &there, key)) {
+            if (there == key)
+                return at + 1;
+            continue;
+        }
+        size_t len = strnlen(name, max_B);
+        struct prof_module *r = record_new(s, PROF_MODULE, sizeof(*r) + len);
+        if (!r)
+            return 0;
+        r->record.number = (uint32_t)at + 1;
+        r->is_kernel = is_kernel;
+        r->len = (uint32_t)len;
+        memcpy(r->name, name, len);
+        record_done(s, &r->record);
+        return at + 1;
+    }
+    return 0;
+}
+
+static uint64_t frame_at(struct slot *s, const struct prof_unwind *u)
+{
+    const struct link_map *map = u->map;
+    uint64_t key, module;
+
+    if (!map)
+        return u->pc & PROF_FRAME_ADDRESS;
+    key = mix(mix(mix(1, u->map_begin), u->map_end), (uintptr_t)map ^ (uintptr_t)map->l_name);
+    module = module_of(s, key, false, map->l_name ? map->l_name : "", 4096);
+    return module ? module << 48 | ((u->pc - map->l_addr) & PROF_FRAME_ADDRESS)
+                  : u->pc & PROF_FRAME_ADDRESS;
+}
+
+static uint64_t frame_of_kernel(struct slot *s, const char *name)
+{
+    uint64_t key = 2;
+
+    for (size_t i = 0; i < KERNEL_NAME_MAX && name[i]; i++)
+        key = mix(key, (uint8_t)name[i]);
+    return module_of(s, key, true, name, KERNEL_NAME_MAX) << 48;
+}
+
+/* ---- the handler */
+
+/* How many frames are in the room. */
+static size_t take_stack(struct slot *s, const void *context, enum prof_stack_end *out_end)
+{
+    struct room *room = s->room;
+    struct prof_unwind *u = &room->unwind;
+    struct hal_interrupted running;
+    size_t n = 0, depth = all.settings->depth;
+    enum prof_unwind_end end = PROF_UNWIND_MORE;
+
+    prof_unwind_init(u, context);
+    /* Nothing below the stack pointer is the stack's; coroutines have one that is not known. */
+    bool is_known = u->reg[PROF_REG_SP] >= s->low && u->reg[PROF_REG_SP] < s->high;
+    u->low = is_known ? u->reg[PROF_REG_SP] : 0;
+    u->high = is_known ? s->high : 0;
+    if (hal_interrupted_get(&running)) {
+        room->frames[n++] = frame_of_kernel(s, running.kernel);
+        prof_unwind_continue(u, running.pc, running.sp, running.fp);
+    }
+    while (end == PROF_UNWIND_MORE && n < depth) {
+        room->frames[n++] = frame_at(s, u);
+        end = prof_unwind_next(u);
+    }
+    *out_end = end == PROF_UNWIND_MORE   ? PROF_STACK_CUT
+               : end == PROF_UNWIND_DONE ? PROF_STACK_WHOLE
+                                         : PROF_STACK_BROKEN;
+    return n;
+}
+
+static void take_sample(struct slot *s, const siginfo_t *info, const void *context)
+{
+    uint64_t now_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    unsigned cpu = 0;
+    enum prof_stack_end end;
+
+    if (!all.head || !s->room || !all.wanted(now_ns))
+        return;
+    (void)getcpu(&cpu, NULL);
+    /* A thread that ends is not asked what it did since the last tick: half of one, on average. */
+    uint64_t end_ns = s->is_told ? 0 : all.tick_ns / 2;
+    if (!s->is_told)
+        tell_name(s);
+    size_t n = take_stack(s, context, &end);
+    struct prof_sample *r = record_new(s, PROF_SAMPLE, sizeof(*r) + n * sizeof(r->frames[0]));
+    if (!r)
+        return;
+    r->record.number = atomic_load(&s->tid);
+    r->time_ns = now_ns;
+    r->weight_ns = (1 + (uint64_t)HD_MAX(info->si_overrun, 0)) * all.period_ns + end_ns;
+    r->cpu = cpu;
+    r->nframes = (uint16_t)n;
+    r->end = (uint16_t)end;
+    memcpy(r->frames, s->room->frames, n * sizeof(r->frames[0]));
+    record_done(s, &r->record);
+}
+
+/* What another thread's timer sent before that thread ended is nobody's any more. */
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+    uintptr_t at = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)all.slots;
+    int error = errno;
+
+    (void)sig;
+    if (info->si_code == SI_TIMER && at < sizeof(all.slots) && at % sizeof(all.slots[0]) == 0) {
+        struct slot *s = &all.slots[at / sizeof(all.slots[0])];
+        if (atomic_load(&s->tid) == thread_id())
+            take_sample(s, info, context);
+    }
+    errno = error;
+}
+
+/* ---- threads: system calls as they are, for sanitizers replace the C library's */
+
+static struct timespec time_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+static bool timer_start(struct slot *s)
+{
+    struct sigevent event = {
+        .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = all.sig, .sigev_value.sival_ptr = s};
+    /* The first comes anywhere in a period: threads that are shorter than one count as well. */
+    uint64_t first_ns = 1 + mix(hd_clock_ns(CLOCK_MONOTONIC), thread_id()) % all.period_ns;
+    struct itimerspec times = {.it_interval = time_of(all.period_ns),
+                               .it_value = time_of(first_ns)};
+
+    event._sigev_un._tid = (int)thread_id();
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer))
+        return false;
+    return syscall(SYS_timer_settime, s->timer, 0, &times, NULL) == 0;
+}
+
+static void unblock(void)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, all.sig);
+    (void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+}
+
+/* Threads that have no stack for signals get one: what is left of theirs may be too little. */
+static void stack_give(struct slot *s)
+{
+    stack_t own = {.ss_sp = s->room->stack, .ss_size = SIGNAL_STACK_B}, there;
+
+    if (syscall(SYS_sigaltstack, NULL, &there) == 0 && there.ss_flags & SS_DISABLE)
+        (void)syscall(SYS_sigaltstack, &own, NULL);
+}
+
+/* False: somebody still uses the room's stack, or has given it back. */
+static bool stack_take_back(const struct slot *s)
+{
+    stack_t none = {.ss_flags = SS_DISABLE}, there;
+
+    if (syscall(SYS_sigaltstack, NULL, &there))
+        return false;
+    return there.ss_sp != s->room->stack || syscall(SYS_sigaltstack, &none, NULL) == 0;
+}
+
+static void slot_leave(void *arg)
+{
+    struct slot *s = arg;
+    struct room *room = s->room;
+
+    if (atomic_load(&s->tid) != thread_id())
+        return;
+    (void)syscall(SYS_timer_delete, s->timer);
+    bool is_free = stack_take_back(s);
+    s->room = NULL; /* for a signal that still comes */
+    s->is_told = false;
+    atomic_store_explicit(&s->tid, 0, memory_order_release);
+    if (is_free)
+        (void)syscall(SYS_munmap, room, sizeof(*room));
+}
+
+static struct slot *slot_take(void)
+{
+    static _Atomic uint32_t hint;
+    uint32_t first = atomic_load_explicit(&hint, memory_order_relaxed), tid = thread_id();
+
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        uint32_t at = (first + i) % SLOTS, none = 0;
+        if (atomic_load_explicit(&all.slots[at].tid, memory_order_relaxed) ||
+            !atomic_compare_exchange_strong(&all.slots[at].tid, &none, tid))
+            continue;
+        atomic_store_explicit(&hint, at, memory_order_relaxed);
+        return &all.slots[at];
+    }
+    return NULL;
+}
+
+/* Threads that cannot be sampled run as they are, and are counted as lost. */
+static void thread_begins(void)
+{
+    struct slot *s = slot_take();
+    long room = s ? syscall(SYS_mmap, NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                  : -1;
+
+    if (room == -1) {
+        if (s)
+            atomic_store(&s->tid, 0);
+        if (all.head)
+            atomic_fetch_add(&all.head->lost, 1);
+        return;
+    }
+    s->room = (struct room *)room;
+    if (!hd_stack_bounds(&s->low, &s->high))
+        s->low = s->high = 0;
+    (void)pthread_setspecific(all.key, s);
+    stack_give(s);
+    unblock();
+    if (!timer_start(s) && all.head)
+        atomic_fetch_add(&all.head->lost, 1);
+}
+
+void prof_sample_in_child(void)
+{
+    struct slot *own = pthread_getspecific(all.key);
+
+    file_forget();
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct slot *s = &all.slots[i];
+        s->block = NULL;
+        s->is_told = false;
+        if (s == own || !atomic_load(&s->tid))
+            continue;
+        if (s->room)
+            (void)syscall(SYS_munmap, s->room, sizeof(*s->room));
+        s->room = NULL;
+        atomic_store(&s->tid, 0);
+    }
+    file_open();
+    if (!own)
+        return;
+    atomic_store(&own->tid, thread_id());
+    (void)timer_start(own);
+}
+
+/* ---- start */
+
+extern int __libc_allocate_rtsig(int high);
+/* The C library's own, whoever stands before it. */
+extern int __sigaction(int sig, const struct sigaction *action, struct sigaction *old);
+
+enum hd_status prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted)
+{
+    struct timespec tick = {0};
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    __typeof__(heddle_threads_watch) *watch;
+
+#if !__GLIBC_PREREQ(2, 35)
+    return hd_error(HD_NOT_SUPPORTED, "samples of host code need a C library of 2.35 or later");
+#endif
+    all.settings = settings;
+    all.wanted = wanted;
+    all.period_ns = 1000000000u / settings->sample_Hz;
+    (void)clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    all.tick_ns = (uint64_t)tick.tv_nsec;
+    all.sig = __libc_allocate_rtsig(false);
+    sigfillset(&action.sa_mask);
+    if (all.sig < 0 || __sigaction(all.sig, &action, NULL) ||
+        pthread_key_create(&all.key, slot_leave))
+        return hd_error(HD_NOT_SUPPORTED, "samples of host code: there is no signal left for them");
+    file_open();
+    *(void **)&watch = dlsym(RTLD_DEFAULT, THREADS_WATCH);
+    if (watch)
+        watch(all.sig, thread_begins);
+    thread_begins();
+    return HD_OK;
+}

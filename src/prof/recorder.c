@@ -754,5 +754,7 @@ enum hd_status prof_start(prof_device_fn *describe)
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     listen_to_waits();
-    return rec.settings.sample_Hz ? prof_sample_start(&rec.settings, is_wanted_at) : HD_OK;
+    if (rec.settings.sample_Hz)
+        prof_sample_start(&rec.settings, is_wanted_at);
+    return HD_OK;
 }

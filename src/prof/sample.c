@@ -53,6 +53,7 @@ struct slot {
 };
 
 static struct {
+    bool is_on;
     const struct prof_settings *settings;
     prof_wanted_fn *wanted;
     uint64_t period_ns, tick_ns; /* the kernel looks at timers once in a tick */
@@ -457,8 +458,10 @@ static void thread_begins(void)
 
 void prof_sample_in_child(void)
 {
-    struct slot *own = pthread_getspecific(all.key);
+    struct slot *own = all.is_on ? pthread_getspecific(all.key) : NULL;
 
+    if (!all.is_on)
+        return;
     file_forget();
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &all.slots[i];
@@ -484,16 +487,19 @@ extern int __libc_allocate_rtsig(int high);
 /* The C library's own, whoever stands before it. */
 extern int __sigaction(int sig, const struct sigaction *action, struct sigaction *old);
 
-enum hd_status prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted)
+void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted)
 {
     struct timespec tick = {0};
     struct sigaction action = {.sa_sigaction = on_signal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     __typeof__(heddle_threads_watch) *watch;
 
-#if !__GLIBC_PREREQ(2, 35)
-    return hd_error(HD_NOT_SUPPORTED, "samples of host code need a C library of 2.35 or later");
-#endif
+    *(void **)&watch = dlsym(RTLD_DEFAULT, THREADS_WATCH);
+    if (!PROF_CAN_UNWIND || !watch) {
+        hd_log("host code is not sampled: %s",
+               watch ? "it takes a C library of 2.35 or later" : "libheddle_threads.so is missing");
+        return;
+    }
     all.settings = settings;
     all.wanted = wanted;
     all.period_ns = 1000000000u / settings->sample_Hz;
@@ -502,12 +508,12 @@ enum hd_status prof_sample_start(const struct prof_settings *settings, prof_want
     all.sig = __libc_allocate_rtsig(false);
     sigfillset(&action.sa_mask);
     if (all.sig < 0 || __sigaction(all.sig, &action, NULL) ||
-        pthread_key_create(&all.key, slot_leave))
-        return hd_error(HD_NOT_SUPPORTED, "samples of host code: there is no signal left for them");
+        pthread_key_create(&all.key, slot_leave)) {
+        hd_log("host code is not sampled: there is no signal left for it");
+        return;
+    }
+    all.is_on = true;
     file_open();
-    *(void **)&watch = dlsym(RTLD_DEFAULT, THREADS_WATCH);
-    if (watch)
-        watch(all.sig, thread_begins);
+    watch(all.sig, thread_begins);
     thread_begins();
-    return HD_OK;
 }

@@ -28,12 +28,9 @@
 /* Is what happens at that time recorded? Called in the handler. */
 typedef bool prof_wanted_fn(uint64_t time_ns);
 
-/*
- * Once, on the program's first thread. HD_NOT_SUPPORTED: this C library or kernel cannot. That no
- * file can be made is only logged.
- */
-enum hd_status prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted)
-    HD_MUST_CHECK;
+/* Once, on the program's first thread. Where it cannot be, that is logged, and the program goes
+ * on. */
+void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted);
 /* In a child of fork(): timers stayed with the parent, and so does the file. */
 void prof_sample_in_child(void);
 

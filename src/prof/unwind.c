@@ -184,7 +184,7 @@ static uint64_t take_pointer(struct bytes *b, unsigned encoding)
 
 static void find_object(struct prof_unwind *u)
 {
-#if __GLIBC_PREREQ(2, 35)
+#if PROF_CAN_UNWIND
     struct dl_find_object found;
 
     u->map = NULL;

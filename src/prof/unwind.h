@@ -18,8 +18,12 @@
 #ifndef HD_PROF_UNWIND_H
 #define HD_PROF_UNWIND_H
 
+#include <features.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Objects are found without locks by newer C libraries only. */
+#define PROF_CAN_UNWIND __GLIBC_PREREQ(2, 35)
 
 struct link_map;
 

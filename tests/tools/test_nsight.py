@@ -74,7 +74,7 @@ def test_nsys(bench):
     plain = bench.run("prof", "stats", "--report", "cuda_gpu_kern_sum", "--format", "csv", "one.sqlite").stdout
     tap.eq(got.stdout, plain, "as of heddle prof")
     tap.ok("cuda_api_sum" in bench.command("nsys", "stats", "--help-reports", code=0).stdout, "which reports there are")
-    for args, why in ((("launch", "x"), "no sessions"), (("profile", "--sample=cpu", "x"), "not sampled"), (("profile", "--gpu-metrics-set=1", "x"), "--gpu-metrics-set"),
+    for args, why in ((("launch", "x"), "no sessions"), (("profile", "--sample=gpu", "x"), "--sample=gpu"), (("profile", "--sampling-frequency=7", "x"), "100 to 8000"), (("profile", "--cpuctxsw=process-tree", "x"), "switches"), (("profile", "--gpu-metrics-set=1", "x"), "--gpu-metrics-set"),
                       (("profile", "-t", "cuda,magic", "x"), "magic"), (("profile", "--capture-range-end=stop-shutdown", "x"), "not ended"), (("profile",), "which program"),
                       (("profile", "-o", "%n", "x"), "%q{NAME}"), (("stats",), "which report"), (("stats", "-f", "tsv", "one"), "tsv"), ((), "profile, or stats"),
                       (("export", "one"), "SQLite"), (("profile", "-e", "novalue", "x"), "NAME=VALUE"), (("profile", "--output"), "missing")):

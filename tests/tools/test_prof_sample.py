@@ -181,6 +181,23 @@ def test_ranges(bench):
     tap.ok(got.returncode == 0 and 10 <= n <= 30, "as often as is asked for", str(n))
 
 
+def test_nsys(bench):
+    """As Nsight Systems, which samples unless it is told not to."""
+    def profile(name, *args):
+        got = bench.run("nsys", "profile", "-o", name, *args, bench.program, "hot")
+        tap.eq(got.returncode, 0, f"nsys profile {' '.join(args)}")
+        return Report(os.path.join(bench.folder, name + ".sqlite")), got.stderr
+
+    r, _ = profile("usual")
+    tap.ok(near(r.share("hot_f", "main"), 0.7), "host code is sampled by default", str(len(r.samples)))
+    r, _ = profile("not", "--sample=none", "--cpuctxsw=none")
+    tap.eq(len(r.samples), 0, "unless that is refused")
+    r, told = profile("bare", "-s", "system-wide", "--backtrace=none", "--sampling-frequency=100")
+    tap.ok("not sampled" in told and r.samples and all(len(stack) <= 2 for _, _, stack in r.samples), "without stacks", told)
+    r, _ = profile("period", "--sample=process-tree", "--sampling-period=30000000", "--samples-per-backtrace=1", "-b", "dwarf")
+    tap.ok(50 <= len(r.samples) <= 150, "each so many cycles", str(len(r.samples)))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Programs(folder)
@@ -191,6 +208,7 @@ def main():
         test_stacks(bench)
         test_kernels(bench)
         test_ranges(bench)
+        test_nsys(bench)
     tap.done()
 
 

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/mem.h"
 #include "obj/elf.h"
@@ -167,11 +168,21 @@ static void add_starts(struct module *m)
     }
 }
 
+/* What the kernel puts into every process is a file in memory, whose sections end it. */
+static enum hd_status open_vdso(struct obj_elf *out)
+{
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+
+    return head ? obj_elf_open(head, head->e_shoff + (size_t)head->e_shnum * head->e_shentsize, out)
+                : hd_error(HD_NOT_FOUND, "there is no vdso");
+}
+
 static struct module *module_open(const char *path)
 {
     struct module *m = hd_new(struct module);
 
-    if (!m || obj_elf_open_file(path, &m->elf) != HD_OK)
+    if (!m || (strcmp(path, "linux-vdso.so.1") ? obj_elf_open_file(path, &m->elf)
+                                               : open_vdso(&m->elf)) != HD_OK)
         return m;
     m->is_open = true;
     add_functions(m, OBJ_ELF_SYMTAB);

@@ -29,7 +29,13 @@ static const char help[] =
     "                                 on; repeat: all, in one report\n"
     "  -p, --nvtx-capture RANGE       -y, --delay SECONDS              -d, --duration SECONDS\n"
     "  -e, --env-var A=B,C=D          --wait all|primary               -x, --stop-on-exit true\n"
-    "  -s, --sample none              --cpuctxsw none                  -b, --backtrace none\n"
+    "  -s, --sample process-tree|none samples of host code: of the program's processes (the "
+    "default)\n"
+    "      --sampling-frequency HZ    so many in a second of a thread's processor time (1000)\n"
+    "      --sampling-period N        or one each N cycles, of 3 GHz\n"
+    "  -b, --backtrace auto|dwarf|fp|lbr|none   with stacks, however they are unwound; none: "
+    "without\n"
+    "      --samples-per-backtrace 1                                    --cpuctxsw none\n"
     "      --cudabacktrace none       --cuda-graph-trace node          --gpu-metrics-devices none\n"
     "      --cuda-memory-usage BOOL   memory is always recorded\n"
     "      --trace-fork-before-exec true     --kill none\n"
@@ -43,6 +49,8 @@ static const char help[] =
 struct profile {
     struct nsight_words *words;
     bool has_trace, has_range, has_range_end;
+    bool no_samples, no_stacks;
+    uint64_t sample_Hz;
 };
 
 /* name, what of it is recorded: its word of `heddle prof`, or NULL and why nothing is */
@@ -124,6 +132,83 @@ static bool take_range_end(void *state, const char *value)
     return true;
 }
 
+/* ---- samples of host code */
+
+static bool take_sample(void *state, const char *value)
+{
+    struct profile *p = state;
+
+    p->no_samples = !strcmp(value, "none");
+    if (!strcmp(value, "system-wide"))
+        cli_error(NAME
+                  ": --sample=system-wide: other processes than the program's are not sampled");
+    return true;
+}
+
+static bool take_backtrace(void *state, const char *value)
+{
+    struct profile *p = state;
+
+    p->no_stacks = !strcmp(value, "none");
+    return true;
+}
+
+static bool read_number(const char *option, const char *value, uint64_t least, uint64_t most,
+                        uint64_t *out)
+{
+    bool good = hd_str_to_u64((struct hd_str){value, strlen(value)}, 10, out) && *out >= least &&
+                *out <= most;
+
+    if (!good)
+        cli_error(NAME ": --%s=%s: a number from %llu to %llu is expected", option, value,
+                  (unsigned long long)least, (unsigned long long)most);
+    return good;
+}
+
+static bool take_frequency(void *state, const char *value)
+{
+    struct profile *p = state;
+
+    return read_number("sampling-frequency", value, 100, 8000, &p->sample_Hz);
+}
+
+static bool take_period(void *state, const char *value)
+{
+    struct profile *p = state;
+    uint64_t cycles;
+
+    if (!read_number("sampling-period", value, 1, UINT64_C(1) << 40, &cycles))
+        return false;
+    p->sample_Hz = HD_MIN(HD_MAX(UINT64_C(3000000000) / cycles, (uint64_t)1), (uint64_t)8000);
+    return true;
+}
+
+static bool take_per_backtrace(void *state, const char *value)
+{
+    uint64_t n;
+
+    (void)state;
+    if (!read_number("samples-per-backtrace", value, 1, 32, &n))
+        return false;
+    if (n > 1)
+        cli_error(NAME ": --samples-per-backtrace=%s: each sample has its stack", value);
+    return true;
+}
+
+static void push_samples(const struct profile *p)
+{
+    char text[40];
+
+    if (p->no_samples)
+        return;
+    (void)snprintf(text, sizeof(text), "--sample=%llu", (unsigned long long)p->sample_Hz);
+    nsight_push(p->words, text);
+    if (!p->no_stacks)
+        return;
+    nsight_push(p->words, "--sample-depth");
+    nsight_push(p->words, "1");
+}
+
 /* A=B,C=D: the program's, and of `heddle` itself only what it does not read any more. */
 static bool take_variables(void *state, const char *value)
 {
@@ -166,10 +251,14 @@ static const struct nsight_option profile_options[] = {
      NULL},
     {"inherit-environment", 'n', NSIGHT_VALUE, NULL, "true", NULL, NULL},
     {"stop-on-exit", 'x', NSIGHT_VALUE, NULL, "true", "the recording ends with the program", NULL},
-    {"sample", 's', NSIGHT_VALUE, NULL, "none", "host code is not sampled", NULL},
+    {"sample", 's', NSIGHT_VALUE, NULL, "process-tree cpu system-wide none", NULL, take_sample},
+    {"sampling-frequency", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_frequency},
+    {"sampling-period", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_period},
+    {"samples-per-backtrace", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_per_backtrace},
     {"cpuctxsw", 0, NSIGHT_VALUE, NULL, "none", "threads' switches are not recorded", NULL},
-    {"backtrace", 'b', NSIGHT_VALUE, NULL, "none", "there are no stacks", NULL},
-    {"cudabacktrace", 0, NSIGHT_VALUE, NULL, "none false", "there are no stacks", NULL},
+    {"backtrace", 'b', NSIGHT_VALUE, NULL, "auto dwarf fp lbr none", NULL, take_backtrace},
+    {"cudabacktrace", 0, NSIGHT_VALUE, NULL, "none false", "calls have no stacks, see --sample",
+     NULL},
     {"cuda-graph-trace", 0, NSIGHT_VALUE, NULL, "node", "graphs are recorded by their nodes", NULL},
     {"gpu-metrics-device", 0, NSIGHT_VALUE, NULL, "none", "there are no samples of devices", NULL},
     {"gpu-metrics-devices", 0, NSIGHT_VALUE, NULL, "none", "there are no samples of devices", NULL},
@@ -181,7 +270,7 @@ static const struct nsight_option profile_options[] = {
 static int profile(char **argv)
 {
     struct nsight_words words = {0};
-    struct profile p = {.words = &words};
+    struct profile p = {.words = &words, .sample_Hz = 1000};
     char **rest;
 
     nsight_push(&words, "prof");
@@ -196,6 +285,7 @@ static int profile(char **argv)
             (void)take_trace(&p, "cuda,nvtx,osrt");
         if (p.has_range && !p.has_range_end)
             (void)take_range_end(&p, "stop");
+        push_samples(&p);
         nsight_push(&words, "--");
         for (; *rest; rest++)
             nsight_push(&words, *rest);

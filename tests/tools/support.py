@@ -103,6 +103,32 @@ class Bench:
         return program
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def message(data):
+    """{field: [values]} of a protobuf message."""
+    at, fields = 0, {}
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 1:
+            value, at = data[at:at + 8], at + 8
+        else:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
 def write(path, text):
     with open(path, "wb" if isinstance(text, bytes) else "w") as f:
         f.write(text)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import prof_invariants
-from support import Bench, Tap
+from support import Bench, Tap, message
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -161,32 +161,6 @@ def test_traces(bench):
             balanced = balanced and opened[track] >= 0
     tap.ok(balanced and not any(opened.values()), "Perfetto: slices end")
     tap.eq(sum(n.startswith("scale(") for n in names), ROUNDS, "and are the kernels")
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def message(data):
-    """{field: [values]} of a protobuf message."""
-    at, fields = 0, {}
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        elif key & 7 == 1:
-            value, at = data[at:at + 8], at + 8
-        else:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-        fields.setdefault(key >> 3, []).append(value)
-    return fields
 
 
 def perfetto(path):

@@ -117,44 +117,30 @@ void prof_sample_put(struct prof_db *db, struct prof_frames *frames, const char 
     put_end(db, sample, id);
 }
 
-/* ---- the tree */
+/* ---- calls */
 
-/* A function, called by its parent; functions that call themselves are one. */
-struct node {
-    int64_t symbol, module;
-    int64_t total, self; /* of the samples' weights */
-    int64_t samples;
-    size_t child, next; /* index + 1; 0: none */
-};
-
-struct tree {
-    HD_VEC(struct node) nodes; /* the root, which is no function, first */
-    HD_VEC(struct node *) sorted;
-    struct hd_map by_caller;
-    sqlite3_stmt *insert;
-    int64_t rows;
-};
-
-/* Index; 0, which is the root: no memory. */
-static size_t child_of(struct tree *t, size_t parent, int64_t symbol, int64_t module)
+/* Index; 0: no memory. */
+static size_t call_of(struct prof_calls *c, size_t caller, int64_t symbol, int64_t module)
 {
-    int64_t key[] = {(int64_t)parent, symbol, module};
+    int64_t key[] = {(int64_t)caller, symbol, module};
     uint64_t hash = hd_hash(key, sizeof(key), 0);
-    size_t at = (size_t)(uintptr_t)hd_map_get_u64(&t->by_caller, hash);
+    size_t at = (size_t)(uintptr_t)hd_map_get_u64(&c->by_caller, hash);
 
     if (at)
         return at;
-    at = t->nodes.len;
-    if (!hd_vec_push(&t->nodes,
-                     ((struct node){
-                         .symbol = symbol, .module = module, .next = t->nodes.at[parent].child})) ||
-        !hd_map_put_u64(&t->by_caller, hash, (void *)(uintptr_t)at))
+    at = c->at.len;
+    if (!hd_vec_push(&c->at, ((struct prof_called){.symbol = symbol,
+                                                   .module = module,
+                                                   .caller = caller,
+                                                   .next = c->at.at[caller].child})) ||
+        !hd_map_put_u64(&c->by_caller, hash, (void *)(uintptr_t)at))
         return 0;
-    t->nodes.at[parent].child = at;
+    c->at.at[caller].child = at;
     return at;
 }
 
-static int fill(struct tree *t, sqlite3_stmt *row)
+/* Rows are frames, the outermost of each sample first. */
+static int read_calls(struct prof_calls *c, sqlite3_stmt *row, bool merged)
 {
     int64_t id = -1, weight = 0;
     size_t at = 0;
@@ -164,67 +150,118 @@ static int fill(struct tree *t, sqlite3_stmt *row)
         int64_t symbol = sqlite3_column_int64(row, 2), module = sqlite3_column_int64(row, 3);
 
         if (sqlite3_column_int64(row, 0) != id) {
-            t->nodes.at[at].self += weight;
+            c->at.at[at].self += weight;
+            if (id != -1)
+                hd_vec_last(&c->leaves) = at;
+            if (!hd_vec_push(&c->leaves, 0))
+                return SQLITE_NOMEM;
             id = sqlite3_column_int64(row, 0);
             weight = sqlite3_column_int64(row, 1);
-            t->nodes.at[0].total += weight;
-            t->nodes.at[0].samples++;
+            c->at.at[0].total += weight;
+            c->at.at[0].samples++;
             at = 0;
-        } else if (t->nodes.at[at].symbol == symbol && t->nodes.at[at].module == module) {
+        } else if (merged && c->at.at[at].symbol == symbol && c->at.at[at].module == module) {
             continue;
         }
-        at = child_of(t, at, symbol, module);
+        if (sqlite3_column_type(row, 2) == SQLITE_NULL)
+            continue;
+        at = call_of(c, at, symbol, module);
         if (!at)
             return SQLITE_NOMEM;
-        t->nodes.at[at].total += weight;
-        t->nodes.at[at].samples++;
+        c->at.at[at].total += weight;
+        c->at.at[at].samples++;
     }
-    t->nodes.at[at].self += weight;
+    c->at.at[at].self += weight;
+    if (id != -1)
+        hd_vec_last(&c->leaves) = at;
     return code;
 }
 
+enum hd_status prof_calls_read(sqlite3 *db, const char *path, bool merged, struct prof_calls *out)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        "SELECT e.id, coalesce(nullif(e.cpuCycles, 0), 1), c.symbol, c.module FROM "
+        "COMPOSITE_EVENTS e LEFT JOIN SAMPLING_CALLCHAINS c ON c.id = e.id ORDER BY e.id, "
+        "c.stackDepth DESC",
+        -1, &row, NULL);
+
+    *out = (struct prof_calls){0};
+    hd_map_init(&out->by_caller);
+    if (!code && !hd_vec_push(&out->at, ((struct prof_called){.symbol = -1, .module = -1})))
+        code = SQLITE_NOMEM;
+    if (!code)
+        code = read_calls(out, row, merged);
+    enum hd_status status = code == SQLITE_DONE    ? HD_OK
+                            : code == SQLITE_NOMEM ? hd_error(HD_NO_MEMORY, "%s: no memory", path)
+                                                   : prof_db_error(db, path);
+    sqlite3_finalize(row);
+    if (status != HD_OK)
+        prof_calls_fini(out);
+    return status;
+}
+
+void prof_calls_fini(struct prof_calls *calls)
+{
+    hd_vec_fini(&calls->at);
+    hd_vec_fini(&calls->leaves);
+    hd_map_fini(&calls->by_caller);
+}
+
+/* ---- the tree */
+
+struct tree {
+    struct prof_calls calls;
+    HD_VEC(const struct prof_called *) sorted;
+    sqlite3_stmt *insert;
+    int64_t rows;
+};
+
 static int by_total(const void *a, const void *b)
 {
-    const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+    const struct prof_called *x = *(const struct prof_called *const *)a,
+                             *y = *(const struct prof_called *const *)b;
 
     return x->total != y->total ? (x->total < y->total ? 1 : -1)
                                 : (x->symbol > y->symbol) - (x->symbol < y->symbol);
 }
 
-static int put_node(struct tree *t, const struct node *n, int depth)
+static int put_call(struct tree *t, const struct prof_called *call, int depth)
 {
-    const double whole = (double)t->nodes.at[0].total / 100;
+    const double percent = (double)t->calls.at.at[0].total / 100;
 
     (void)sqlite3_bind_int64(t->insert, 1, ++t->rows);
-    (void)sqlite3_bind_double(t->insert, 2, (double)n->total / whole);
-    (void)sqlite3_bind_double(t->insert, 3, (double)n->self / whole);
-    (void)sqlite3_bind_int64(t->insert, 4, n->samples);
+    (void)sqlite3_bind_double(t->insert, 2, (double)call->total / percent);
+    (void)sqlite3_bind_double(t->insert, 3, (double)call->self / percent);
+    (void)sqlite3_bind_int64(t->insert, 4, call->samples);
     (void)sqlite3_bind_int(t->insert, 5, depth);
-    (void)sqlite3_bind_int64(t->insert, 6, n->symbol);
-    (void)sqlite3_bind_int64(t->insert, 7, n->module);
+    (void)sqlite3_bind_int64(t->insert, 6, call->symbol);
+    (void)sqlite3_bind_int64(t->insert, 7, call->module);
     int code = sqlite3_step(t->insert);
     (void)sqlite3_reset(t->insert);
     return code;
 }
 
-/* As deep as the recursion of stacks that were recorded: PROF_DEPTH_MAX at most, or a file's. */
-static int put_children(struct tree *t, const struct node *parent, int depth)
+/* No deeper than a stack that was recorded; a file from elsewhere may say anything. */
+static int put_called(struct tree *t, const struct prof_called *by, int depth)
 {
+    const struct prof_called *calls = t->calls.at.at;
     size_t first = t->sorted.len, n;
     int code = SQLITE_DONE;
 
-    for (size_t at = parent->child; at; at = t->nodes.at[at].next)
-        if ((double)t->nodes.at[at].total >= PROF_TREE_LEAST * (double)t->nodes.at[0].total &&
-            !hd_vec_push(&t->sorted, &t->nodes.at[at]))
+    for (size_t at = by->child; at; at = calls[at].next)
+        if ((double)calls[at].total >= PROF_TREE_LEAST * (double)calls[0].total &&
+            !hd_vec_push(&t->sorted, &calls[at]))
             return SQLITE_NOMEM;
     n = t->sorted.len - first;
     if (n)
         qsort(t->sorted.at + first, n, sizeof(t->sorted.at[0]), by_total);
     for (size_t i = 0; i < n && code == SQLITE_DONE; i++) {
-        const struct node *node = t->sorted.at[first + i];
-        code = put_node(t, node, depth);
+        const struct prof_called *call = t->sorted.at[first + i];
+        code = put_call(t, call, depth);
         if (code == SQLITE_DONE && depth < 4096)
-            code = put_children(t, node, depth + 1);
+            code = put_called(t, call, depth + 1);
     }
     t->sorted.len = first;
     return code;
@@ -233,37 +270,23 @@ static int put_children(struct tree *t, const struct node *parent, int depth)
 enum hd_status prof_sample_tree(sqlite3 *db, const char *path)
 {
     struct tree t = {0};
-    sqlite3_stmt *row = NULL;
+
+    HD_TRY(prof_calls_read(db, path, true, &t.calls));
     int code = sqlite3_exec(db,
                             "CREATE TEMP TABLE IF NOT EXISTS host_tree(row INTEGER PRIMARY KEY, "
                             "total REAL, self REAL, samples INTEGER, depth INTEGER, symbol "
                             "INTEGER, module INTEGER); DELETE FROM host_tree",
                             NULL, NULL, NULL);
-
-    hd_map_init(&t.by_caller);
     if (!code)
         code = sqlite3_prepare_v2(db, "INSERT INTO host_tree VALUES(?,?,?,?,?,?,?)", -1, &t.insert,
                                   NULL);
     if (!code)
-        code = sqlite3_prepare_v2(
-            db,
-            "SELECT e.id, coalesce(nullif(e.cpuCycles, 0), 1), c.symbol, c.module FROM "
-            "COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c ON c.id = e.id ORDER BY e.id, "
-            "c.stackDepth DESC",
-            -1, &row, NULL);
-    if (!code && !hd_vec_push(&t.nodes, ((struct node){.symbol = -1, .module = -1})))
-        code = SQLITE_NOMEM;
-    if (!code)
-        code = fill(&t, row);
-    if (code == SQLITE_DONE && t.nodes.at[0].total)
-        code = put_children(&t, &t.nodes.at[0], 0);
+        code = put_called(&t, &t.calls.at.at[0], 0);
     enum hd_status status = code == SQLITE_DONE    ? HD_OK
                             : code == SQLITE_NOMEM ? hd_error(HD_NO_MEMORY, "%s: no memory", path)
                                                    : prof_db_error(db, path);
-    sqlite3_finalize(row);
     sqlite3_finalize(t.insert);
-    hd_map_fini(&t.by_caller);
-    hd_vec_fini(&t.nodes);
+    prof_calls_fini(&t.calls);
     hd_vec_fini(&t.sorted);
     return status;
 }

@@ -28,6 +28,25 @@ void prof_frames_fini(struct prof_frames *frames);
 void prof_sample_put(struct prof_db *db, struct prof_frames *frames, const char *program,
                      const struct prof_sample *sample, int64_t id);
 
+/* A function and who called it. */
+struct prof_called {
+    int64_t symbol, module;     /* rows of StringIds */
+    size_t caller, child, next; /* indices; child: one of those it calls, next: of its caller */
+    int64_t total, self;        /* of the samples' weights */
+    int64_t samples;
+};
+
+/* Calls of samples, which share what they have in common from the outermost on. */
+struct prof_calls {
+    HD_VEC(struct prof_called) at; /* the first is nobody, whom index 0 stands for */
+    HD_VEC(size_t) leaves; /* of samples, by their ids: where each was; 0: it has no stack */
+    struct hd_map by_caller;
+};
+/* Of a report that is open. With `merged` a function that calls itself is one. */
+enum hd_status prof_calls_read(sqlite3 *db, const char *path, bool merged, struct prof_calls *out)
+    HD_MUST_CHECK;
+void prof_calls_fini(struct prof_calls *calls);
+
 /*
  * Makes the table host_tree in a report that is open: a row for each function called from there
  * that at least PROF_TREE_LEAST of the samples' time was in, in the order in which they are shown.

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "prof_db.h"
+#include "prof_sample.h"
 
 /* Columns: process and thread of the track, start, end, name, category, correlation (`is_work`: of
  * the end of an arrow; 0: of none), arguments; of work the process whose call it was. */
@@ -288,6 +289,58 @@ static enum hd_status end(struct trace *t, const char *to, enum hd_status status
     return status;
 }
 
+/* ---- samples of host code */
+
+struct sample {
+    int64_t start_ns, cpu, process, thread, weight_ns;
+};
+
+/* In the order of prof_calls' leaves. */
+static enum hd_status samples_open(struct trace *t, struct prof_calls *out_calls,
+                                   sqlite3_stmt **out_row)
+{
+    HD_TRY(prof_calls_read(t->db, t->path, false, out_calls));
+    if (!sqlite3_prepare_v2(t->db,
+                            "SELECT start, cpu, " HOST_TRACK ", cpuCycles FROM COMPOSITE_EVENTS "
+                            "ORDER BY id",
+                            -1, out_row, NULL))
+        return HD_OK;
+    prof_calls_fini(out_calls);
+    return failed(t);
+}
+
+static int samples_next(sqlite3_stmt *row, struct sample *out)
+{
+    int code = sqlite3_step(row);
+
+    if (code == SQLITE_ROW)
+        *out = (struct sample){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+                               sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3),
+                               sqlite3_column_int64(row, 4)};
+    return code;
+}
+
+static enum hd_status samples_close(struct trace *t, struct prof_calls *calls, sqlite3_stmt *row,
+                                    int code)
+{
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+
+    sqlite3_finalize(row);
+    prof_calls_fini(calls);
+    return status;
+}
+
+/* "": there is none. */
+static void string_of(struct trace *t, sqlite3_stmt *find, int64_t id, struct hd_buf *out)
+{
+    (void)t;
+    hd_buf_clear(out);
+    (void)sqlite3_bind_int64(find, 1, id);
+    if (sqlite3_step(find) == SQLITE_ROW)
+        hd_buf_puts(out, text_at(find, 0));
+    (void)sqlite3_reset(find);
+}
+
 /* ---- Chrome */
 
 static void chrome_event(struct trace *t, const struct hd_json *j)
@@ -405,6 +458,59 @@ static enum hd_status chrome_devices(struct trace *t)
     return status;
 }
 
+/* The Trace Event Format's "stackFrames" and "samples": threads are known by their ids alone. */
+static enum hd_status chrome_samples(struct trace *t)
+{
+    struct prof_calls calls;
+    sqlite3_stmt *row, *find = NULL;
+    struct sample sample;
+    struct hd_buf name = {0}, module = {0};
+    int code;
+
+    HD_TRY(samples_open(t, &calls, &row));
+    if (sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?", -1, &find, NULL))
+        return samples_close(t, &calls, row, SQLITE_ERROR);
+    fputs(",\n\"stackFrames\": {", t->out);
+    for (size_t i = 1; i < calls.at.len; i++) {
+        const struct prof_called *call = &calls.at.at[i];
+        struct hd_json j;
+        char id[24], caller[24];
+
+        string_of(t, find, call->symbol, &name);
+        string_of(t, find, call->module, &module);
+        (void)snprintf(id, sizeof(id), "%zu", i);
+        (void)snprintf(caller, sizeof(caller), "%zu", call->caller);
+        hd_json_init(&j);
+        j.on_line = true;
+        hd_json_open(&j, NULL, '{');
+        hd_json_str(&j, "name", name.ptr ? name.ptr : "");
+        hd_json_str(&j, "category", module.ptr ? module.ptr : "");
+        if (call->caller)
+            hd_json_str(&j, "parent", caller);
+        hd_json_close(&j, '}');
+        fprintf(t->out, "%s\"%s\": %s", i > 1 ? ",\n" : "\n", id, j.buf.ptr ? j.buf.ptr : "{}");
+        hd_buf_fini(&j.buf);
+    }
+    fputs("\n},\n\"samples\": [", t->out);
+    const char *between = "\n";
+    for (size_t i = 0; (code = samples_next(row, &sample)) == SQLITE_ROW && i < calls.leaves.len;
+         i++) {
+        if (!calls.leaves.at[i])
+            continue;
+        fprintf(t->out,
+                "%s{\"cpu\": %lld, \"pid\": %lld, \"tid\": %lld, \"ts\": %.3f, \"name\": "
+                "\"host\", \"sf\": \"%zu\", \"weight\": %lld}",
+                between, (long long)sample.cpu, (long long)sample.process, (long long)sample.thread,
+                (double)sample.start_ns / 1e3, calls.leaves.at[i], (long long)sample.weight_ns);
+        between = ",\n";
+    }
+    fputs("\n]", t->out);
+    sqlite3_finalize(find);
+    hd_buf_fini(&name);
+    hd_buf_fini(&module);
+    return samples_close(t, &calls, row, code);
+}
+
 enum hd_status prof_trace_chrome(const char *path, const char *to)
 {
     struct trace t;
@@ -424,7 +530,10 @@ enum hd_status prof_trace_chrome(const char *path, const char *to)
         status = chrome_names(&t);
     if (status == HD_OK)
         status = tell_all(&t);
-    fputs("\n]}\n", t.out);
+    fputs("\n]", t.out);
+    if (status == HD_OK && prof_db_has(t.db, "COMPOSITE_EVENTS"))
+        status = chrome_samples(&t);
+    fputs("}\n", t.out);
     return end(&t, to, status);
 }
 
@@ -435,7 +544,10 @@ enum {
     PACKET_TIMESTAMP = 8,
     PACKET_SEQUENCE = 10,
     PACKET_EVENT = 11,
+    PACKET_INTERNED = 12,
+    PACKET_FLAGS = 13,
     PACKET_TRACK = 60,
+    PACKET_SAMPLE = 66,
     TRACK_UUID = 1,
     TRACK_NAME = 2,
     TRACK_PROCESS = 3,
@@ -448,10 +560,32 @@ enum {
     EVENT_NAME = 23,
     EVENT_FLOW = 47,
     EVENT_FLOW_END = 48,
+    SAMPLE_CPU = 1,
+    SAMPLE_PID = 2,
+    SAMPLE_TID = 3,
+    SAMPLE_STACK = 4,
+    SAMPLE_COUNT = 6,
+    INTERNED_FUNCTION = 5,
+    INTERNED_FRAME = 6,
+    INTERNED_STACK = 7,
+    INTERNED_PATH = 17,
+    INTERNED_MAPPING = 19,
+    INTERNED_ID = 1, /* of each */
+    INTERNED_TEXT = 2,
+    MAPPING_PATH = 7,
+    FRAME_FUNCTION = 2,
+    FRAME_MAPPING = 3,
+    FRAME_PC = 4,
+    STACK_FRAME = 2,
+    STATE_CLEARED = 1,
+    STATE_NEEDED = 2,
+    TOLD_FRAME = 1, /* ours */
+    TOLD_STACK = 2,
     BEGIN = 1,
     END = 2,
     INSTANT = 3,
     SEQUENCE = 1,
+    SEQUENCE_OF_SAMPLES = 2,
     WIRE_VARINT = 0,
     WIRE_64 = 1,
     WIRE_BYTES = 2,
@@ -680,6 +814,136 @@ static void perfetto_slice(struct trace *t, const struct slice *s)
     write_packet(t, PACKET_EVENT, s->start_ns);
 }
 
+/* What a trace has been told of samples, by ids of our own. */
+struct told {
+    const struct prof_calls *calls;
+    sqlite3_stmt *find;
+    uint8_t *of_call;             /* TOLD_FRAME, TOLD_STACK */
+    struct hd_map names, modules; /* rows of StringIds */
+};
+
+static void intern_text(struct trace *t, struct told *told, int64_t id, unsigned field,
+                        struct hd_buf *out)
+{
+    struct hd_buf part = {0}, text = {0};
+
+    string_of(t, told->find, id, &text);
+    put_number(&part, INTERNED_ID, (uint64_t)id + 1);
+    put_text(&part, INTERNED_TEXT, text.ptr ? text.ptr : "");
+    put_bytes(out, field, part.ptr ? part.ptr : "", part.len);
+    hd_buf_fini(&part);
+    hd_buf_fini(&text);
+}
+
+/* Was it told? It is from now on. */
+static bool is_told(struct hd_map *map, int64_t id)
+{
+    void *found;
+
+    return hd_map_find_u64(map, (uint64_t)id, &found) || !hd_map_put_u64(map, (uint64_t)id, NULL);
+}
+
+static void intern_frame(struct trace *t, struct told *told, size_t at, struct hd_buf *out)
+{
+    const struct prof_called *call = &told->calls->at.at[at];
+    struct hd_buf part = {0};
+
+    if (told->of_call[at] & TOLD_FRAME)
+        return;
+    told->of_call[at] |= TOLD_FRAME;
+    if (!is_told(&told->names, call->symbol))
+        intern_text(t, told, call->symbol, INTERNED_FUNCTION, out);
+    if (!is_told(&told->modules, call->module)) {
+        intern_text(t, told, call->module, INTERNED_PATH, out);
+        put_number(&part, INTERNED_ID, (uint64_t)call->module + 1);
+        put_number(&part, MAPPING_PATH, (uint64_t)call->module + 1);
+        put_bytes(out, INTERNED_MAPPING, part.ptr ? part.ptr : "", part.len);
+        hd_buf_clear(&part);
+    }
+    put_number(&part, INTERNED_ID, at);
+    put_number(&part, FRAME_FUNCTION, (uint64_t)call->symbol + 1);
+    put_number(&part, FRAME_MAPPING, (uint64_t)call->module + 1);
+    put_number(&part, FRAME_PC, 0);
+    put_bytes(out, INTERNED_FRAME, part.ptr ? part.ptr : "", part.len);
+    hd_buf_fini(&part);
+}
+
+/* The stack that ends with the call, and of it what was not told before. */
+static void intern_stack(struct trace *t, struct told *told, size_t leaf, struct hd_buf *out)
+{
+    HD_VEC(size_t) order = {0};
+    struct hd_buf part = {0};
+
+    if (told->of_call[leaf] & TOLD_STACK)
+        return;
+    told->of_call[leaf] |= TOLD_STACK;
+    for (size_t at = leaf; at; at = told->calls->at.at[at].caller)
+        (void)hd_vec_push(&order, at); /* without memory the stack is shorter */
+    put_number(&part, INTERNED_ID, leaf);
+    for (size_t i = order.len; i-- > 0;) {
+        intern_frame(t, told, order.at[i], out);
+        put_number(&part, STACK_FRAME, order.at[i]);
+    }
+    put_bytes(out, INTERNED_STACK, part.ptr ? part.ptr : "", part.len);
+    hd_buf_fini(&part);
+    hd_vec_fini(&order);
+}
+
+static void perfetto_sample(struct trace *t, const struct sample *s, size_t leaf, bool is_first,
+                            const struct hd_buf *interned)
+{
+    struct hd_buf sample = {0}, packet = {0}, whole = {0};
+
+    put_number(&sample, SAMPLE_CPU, (uint64_t)s->cpu);
+    put_number(&sample, SAMPLE_PID, (uint64_t)s->process);
+    put_number(&sample, SAMPLE_TID, (uint64_t)s->thread);
+    put_number(&sample, SAMPLE_STACK, leaf);
+    put_number(&sample, SAMPLE_COUNT, (uint64_t)s->weight_ns);
+    put_number(&packet, PACKET_TIMESTAMP, (uint64_t)s->start_ns);
+    put_number(&packet, PACKET_SEQUENCE, SEQUENCE_OF_SAMPLES);
+    put_number(&packet, PACKET_FLAGS, (is_first ? STATE_CLEARED : 0) | STATE_NEEDED);
+    if (interned->len)
+        put_bytes(&packet, PACKET_INTERNED, interned->ptr, interned->len);
+    put_bytes(&packet, PACKET_SAMPLE, sample.ptr ? sample.ptr : "", sample.len);
+    put_bytes(&whole, TRACE_PACKET, packet.ptr ? packet.ptr : "", packet.len);
+    (void)fwrite(whole.ptr ? whole.ptr : "", 1, whole.len, t->out);
+    hd_buf_fini(&sample);
+    hd_buf_fini(&packet);
+    hd_buf_fini(&whole);
+}
+
+static enum hd_status perfetto_samples(struct trace *t)
+{
+    struct prof_calls calls;
+    struct told told = {.calls = &calls};
+    sqlite3_stmt *row;
+    struct sample sample;
+    struct hd_buf interned = {0};
+    int code;
+
+    HD_TRY(samples_open(t, &calls, &row));
+    hd_map_init(&told.names);
+    hd_map_init(&told.modules);
+    told.of_call = hd_alloc_array(calls.at.len, sizeof(told.of_call[0]));
+    code = !told.of_call ? SQLITE_NOMEM
+                         : sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?", -1,
+                                              &told.find, NULL);
+    for (size_t i = 0; i < calls.leaves.len && (code == SQLITE_OK || code == SQLITE_ROW); i++) {
+        code = samples_next(row, &sample);
+        hd_buf_clear(&interned);
+        if (code == SQLITE_ROW && calls.leaves.at[i])
+            intern_stack(t, &told, calls.leaves.at[i], &interned);
+        if (code == SQLITE_ROW)
+            perfetto_sample(t, &sample, calls.leaves.at[i], !i, &interned);
+    }
+    sqlite3_finalize(told.find);
+    hd_free(told.of_call);
+    hd_map_fini(&told.names);
+    hd_map_fini(&told.modules);
+    hd_buf_fini(&interned);
+    return samples_close(t, &calls, row, code == SQLITE_ROW ? SQLITE_DONE : code);
+}
+
 enum hd_status prof_trace_perfetto(const char *path, const char *to)
 {
     struct trace t;
@@ -692,5 +956,7 @@ enum hd_status prof_trace_perfetto(const char *path, const char *to)
             close_slice(&t, &t.tracks.at[i]);
         hd_vec_fini(&t.tracks.at[i].ends);
     }
+    if (status == HD_OK && prof_db_has(t.db, "COMPOSITE_EVENTS"))
+        status = perfetto_samples(&t);
     return end(&t, to, status);
 }

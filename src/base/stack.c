@@ -122,12 +122,6 @@ static bool thread_stack(uintptr_t *out_low, uintptr_t *out_high)
     return fine;
 }
 
-bool hd_stack_bounds(uintptr_t *out_low, uintptr_t *out_high)
-{
-    return first_thread_stack((uintptr_t)__builtin_frame_address(0), out_low, out_high) ||
-           thread_stack(out_low, out_high);
-}
-
 static HD_NOINLINE bool look_up(uintptr_t sp)
 {
     uintptr_t low, high;

@@ -27,9 +27,6 @@ extern HD_THREAD_LOCAL struct hd_stack_enough hd_stack_enough;
 /* Less than HD_STACK_B / 8 * 7 is left to the calling function, or it is not known how much. */
 bool hd_stack_is_short(void);
 
-/* Where the thread's own stack lies, not one that it has changed to. False: it is not known. */
-bool hd_stack_bounds(uintptr_t *out_low, uintptr_t *out_high);
-
 /* False: hd_stack_is_short() has to say. For files with the TLS dialect of src/base/meson.build. */
 static inline bool hd_stack_is_surely_enough(void)
 {

@@ -17,4 +17,7 @@
 int hd_thread_create(pthread_t *out_thread, const pthread_attr_t *attr, void *(*main)(void *),
                      void *arg);
 
+/* A profiler's, which is not to see our threads: from now on called on each before its function. */
+void hd_thread_on_start(void (*fn)(void));
+
 #endif

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stack.h"
+#include "base/thread.h"
 #include "hal/interrupted.h"
 #include "prof/threads.h"
 #include "prof/unwind.h"
@@ -49,7 +48,6 @@ struct slot {
     bool is_told; /* the thread's name is in the file */
     struct room *room;
     struct prof_block *block; /* NULL: none yet, or no room */
-    uintptr_t low, high;      /* of its stack */
 };
 
 static struct {
@@ -73,21 +71,49 @@ static uint32_t thread_id(void)
     return (uint32_t)syscall(SYS_gettid);
 }
 
+/*
+ * What the handler uses, and what begins threads, are system calls as they are: the C library's
+ * functions may be those of a sanitizer, which are for threads and moments that it knows.
+ */
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void copy(void *to, const void *from, size_t size_B)
+{
+    for (size_t i = 0; i < size_B; i++)
+        ((volatile char *)to)[i] = ((const char *)from)[i];
+}
+
+static size_t length(const char *text, size_t most)
+{
+    size_t len = 0;
+
+    while (len < most && text[len])
+        len++;
+    return len;
+}
+
 /* ---- the file, which has no descriptor: the program may close all */
 
 static bool take_room(int fd, uint64_t at, uint64_t size_B)
 {
     return syscall(SYS_fallocate, fd, 0, at, size_B) == 0 ||
-           ((errno == EOPNOTSUPP || errno == ENOSYS) && ftruncate(fd, (off_t)(at + size_B)) == 0);
+           ((errno == EOPNOTSUPP || errno == ENOSYS) &&
+            syscall(SYS_ftruncate, fd, at + size_B) == 0);
 }
 
 static void *map_room(int fd, uint64_t at, size_t size_B)
 {
-    void *map = MAP_FAILED;
+    long map = -1;
 
     if (take_room(fd, at, size_B))
-        map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-    return map == MAP_FAILED ? NULL : map;
+        map = syscall(SYS_mmap, NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+    return map == -1 ? NULL : (void *)map;
 }
 
 static void file_open(void)
@@ -140,12 +166,12 @@ static uint8_t *extent_make(uint64_t extent)
 {
     uint64_t at = PROF_HEAD_B + extent * EXTENT_B;
     int fd = extent < EXTENTS_MAX && at + EXTENT_B <= all.settings->limit_B
-                 ? open(all.path, O_RDWR | O_CLOEXEC)
+                 ? (int)syscall(SYS_openat, AT_FDCWD, all.path, O_RDWR | O_CLOEXEC)
                  : -1;
     uint8_t *map = fd >= 0 ? map_room(fd, at, EXTENT_B) : NULL;
 
     if (fd >= 0)
-        close(fd);
+        (void)syscall(SYS_close, fd);
     return map;
 }
 
@@ -155,7 +181,7 @@ static struct prof_block *block_make(void)
     struct prof_block *block = NULL;
 
     while (atomic_flag_test_and_set(&all.making))
-        sched_yield();
+        (void)syscall(SYS_sched_yield);
     uint64_t number = atomic_load(&all.head->blocks), extent = number / EXTENT_BLOCKS;
     if (extent < EXTENTS_MAX && !all.extents[extent])
         all.extents[extent] = extent_make(extent);
@@ -201,14 +227,14 @@ static void tell_name(struct slot *s)
     uint32_t id = atomic_fetch_add(&all.nstrings, 1) + 1;
 
     s->is_told = true;
-    (void)prctl(PR_GET_NAME, name);
-    size_t len = strnlen(name, sizeof(name));
+    (void)syscall(SYS_prctl, PR_GET_NAME, name);
+    size_t len = length(name, sizeof(name));
     struct prof_string *text = record_new(s, PROF_STRING, sizeof(*text) + len);
     if (!text)
         return;
     text->id = id;
     text->len = (uint32_t)len;
-    memcpy(text->text, name, len);
+    copy(text->text, name, len);
     record_done(s, &text->record);
     struct prof_thread *thread = record_new(s, PROF_THREAD, sizeof(*thread));
     if (!thread)
@@ -241,14 +267,14 @@ static uint64_t module_of(struct slot *s, uint64_t key, bool is_kernel, const ch
                 return at + 1;
             continue;
         }
-        size_t len = strnlen(name, max_B);
+        size_t len = length(name, max_B);
         struct prof_module *r = record_new(s, PROF_MODULE, sizeof(*r) + len);
         if (!r)
             return 0;
         r->record.number = (uint32_t)at + 1;
         r->is_kernel = is_kernel;
         r->len = (uint32_t)len;
-        memcpy(r->name, name, len);
+        copy(r->name, name, len);
         record_done(s, &r->record);
         return at + 1;
     }
@@ -289,10 +315,6 @@ static size_t take_stack(struct slot *s, const void *context, enum prof_stack_en
     enum prof_unwind_end end = PROF_UNWIND_MORE;
 
     prof_unwind_init(u, context);
-    /* Nothing below the stack pointer is the stack's; coroutines have one that is not known. */
-    bool is_known = u->reg[PROF_REG_SP] >= s->low && u->reg[PROF_REG_SP] < s->high;
-    u->low = is_known ? u->reg[PROF_REG_SP] : 0;
-    u->high = is_known ? s->high : 0;
     if (hal_interrupted_get(&running)) {
         room->frames[n++] = frame_of_kernel(s, running.kernel);
         prof_unwind_continue(u, running.pc, running.sp, running.fp);
@@ -309,13 +331,13 @@ static size_t take_stack(struct slot *s, const void *context, enum prof_stack_en
 
 static void take_sample(struct slot *s, const siginfo_t *info, const void *context)
 {
-    uint64_t now_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    uint64_t time_ns = now_ns();
     unsigned cpu = 0;
     enum prof_stack_end end;
 
-    if (!all.head || !s->room || !all.wanted(now_ns))
+    if (!all.head || !s->room || !all.wanted(time_ns))
         return;
-    (void)getcpu(&cpu, NULL);
+    (void)syscall(SYS_getcpu, &cpu, NULL, NULL);
     /* A thread that ends is not asked what it did since the last tick: half of one, on average. */
     uint64_t end_ns = s->is_told ? 0 : all.tick_ns / 2;
     if (!s->is_told)
@@ -325,12 +347,13 @@ static void take_sample(struct slot *s, const siginfo_t *info, const void *conte
     if (!r)
         return;
     r->record.number = atomic_load(&s->tid);
-    r->time_ns = now_ns;
+    r->time_ns = time_ns;
     r->weight_ns = (1 + (uint64_t)HD_MAX(info->si_overrun, 0)) * all.period_ns + end_ns;
     r->cpu = cpu;
     r->nframes = (uint16_t)n;
     r->end = (uint16_t)end;
-    memcpy(r->frames, s->room->frames, n * sizeof(r->frames[0]));
+    for (size_t i = 0; i < n; i++)
+        r->frames[i] = s->room->frames[i];
     record_done(s, &r->record);
 }
 
@@ -361,7 +384,7 @@ static bool timer_start(struct slot *s)
     struct sigevent event = {
         .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = all.sig, .sigev_value.sival_ptr = s};
     /* The first comes anywhere in a period: threads that are shorter than one count as well. */
-    uint64_t first_ns = 1 + mix(hd_clock_ns(CLOCK_MONOTONIC), thread_id()) % all.period_ns;
+    uint64_t first_ns = 1 + mix(now_ns(), thread_id()) % all.period_ns;
     struct itimerspec times = {.it_interval = time_of(all.period_ns),
                                .it_value = time_of(first_ns)};
 
@@ -377,7 +400,7 @@ static void unblock(void)
 
     sigemptyset(&ours);
     sigaddset(&ours, all.sig);
-    (void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, 8);
+    (void)syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, _NSIG / 8);
 }
 
 /* Threads that have no stack for signals get one: what is left of theirs may be too little. */
@@ -447,13 +470,21 @@ static void thread_begins(void)
         return;
     }
     s->room = (struct room *)room;
-    if (!hd_stack_bounds(&s->low, &s->high))
-        s->low = s->high = 0;
     (void)pthread_setspecific(all.key, s);
     stack_give(s);
     unblock();
     if (!timer_start(s) && all.head)
         atomic_fetch_add(&all.head->lost, 1);
+}
+
+/* It is Heddle's. */
+static void thread_is_ours(void)
+{
+    struct slot *s = pthread_getspecific(all.key);
+
+    if (s)
+        slot_leave(s);
+    (void)pthread_setspecific(all.key, NULL);
 }
 
 void prof_sample_in_child(void)
@@ -495,9 +526,11 @@ void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wan
     __typeof__(heddle_threads_watch) *watch;
 
     *(void **)&watch = dlsym(RTLD_DEFAULT, THREADS_WATCH);
-    if (!PROF_CAN_UNWIND || !watch) {
+    if (!PROF_CAN_UNWIND || HD_SANITIZES_THREADS || !watch) {
         hd_log("host code is not sampled: %s",
-               watch ? "it takes a C library of 2.35 or later" : "libheddle_threads.so is missing");
+               !PROF_CAN_UNWIND       ? "it takes a C library of 2.35 or later"
+               : HD_SANITIZES_THREADS ? "this is a build with ThreadSanitizer"
+                                      : "libheddle_threads.so is missing");
         return;
     }
     all.settings = settings;
@@ -515,5 +548,6 @@ void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wan
     all.is_on = true;
     file_open();
     watch(all.sig, thread_begins);
+    hd_thread_on_start(thread_is_ours);
     thread_begins();
 }

@@ -10,8 +10,8 @@
  * sample stands for several periods.
  *
  * Which threads: the program's. libheddle_threads.so (threads.h) sees them begin. Heddle's own
- * execute kernels, which are in the tables of kernels; a kernel that a thread of the program
- * executes itself while it waits is one frame with the kernel's name.
+ * (base/thread.h) execute kernels, which are in the tables of kernels; a kernel that a thread of
+ * the program executes itself while it waits is one frame with the kernel's name.
  *
  * The signal is one that the C library gives away (__libc_allocate_rtsig()): SIGRTMAX is one less
  * from then on, so no program can choose it.

@@ -67,7 +67,8 @@ __attribute__((constructor)) static void start(void)
 
 /* ---- threads */
 
-static bool is_ours(void *caller)
+/* Is the function in a library of Heddle's? Those that a sanitizer starts tell it themselves. */
+static bool is_ours(void *(*fn)(void *))
 {
     static const char *const files[] = {
 #define X(name, text, file, folder, how) file,
@@ -78,7 +79,7 @@ static bool is_ours(void *caller)
 #if __GLIBC_PREREQ(2, 35)
     struct dl_find_object found;
 
-    if (!_dl_find_object(caller, &found))
+    if (!_dl_find_object((void *)fn, &found))
         path = found.dlfo_link_map->l_name;
 #endif
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -110,7 +111,7 @@ HD_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
                              void *arg)
 {
     find_next();
-    if (!kept_signal() || is_ours(__builtin_return_address(0)))
+    if (!kept_signal() || is_ours(fn))
         return next.pthread_create(thread, attr, fn, arg);
     struct start *own = (struct start *)syscall(
         SYS_mmap, NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -33,7 +32,7 @@ READS_ANYTHING static uintptr_t word_at(uintptr_t at)
 {
     uintptr_t word;
 
-    memcpy(&word, (const void *)at, sizeof(word));
+    __builtin_memcpy(&word, (const void *)at, sizeof(word));
     return word;
 }
 
@@ -53,8 +52,6 @@ static bool can_read(struct prof_unwind *u, uintptr_t at, size_t size_B)
 
     if (last < at)
         return false;
-    if (at >= u->low && last < u->high)
-        return true;
     for (uintptr_t page = at & ~(uintptr_t)(PAGE_B - 1); page <= last; page += PAGE_B) {
         if (page == u->page)
             continue;
@@ -243,7 +240,7 @@ READS_ANYTHING static uintptr_t find_entry(const struct prof_unwind *u)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int32_t start;
-        memcpy(&start, rows + middle * 8, sizeof(start));
+        __builtin_memcpy(&start, rows + middle * 8, sizeof(start));
         if (base + (uintptr_t)(intptr_t)start <= u->pc)
             low = middle + 1;
         else
@@ -252,7 +249,7 @@ READS_ANYTHING static uintptr_t find_entry(const struct prof_unwind *u)
     int32_t entry;
     if (!low)
         return 0;
-    memcpy(&entry, rows + (low - 1) * 8 + 4, sizeof(entry));
+    __builtin_memcpy(&entry, rows + (low - 1) * 8 + 4, sizeof(entry));
     return base + (uintptr_t)(intptr_t)entry;
 }
 
@@ -672,7 +669,9 @@ static enum prof_unwind_end next_by_table(struct prof_unwind *u, const struct ta
     uintptr_t values[PROF_REGS], cfa, before = u->reg[PROF_REG_SP];
     struct table from_start = *t;
 
-    memset(&u->row, 0, sizeof(u->row));
+    u->row.cfa = (struct prof_rule){SAME, 0, 0};
+    for (unsigned i = 0; i < PROF_REGS; i++)
+        u->row.reg[i] = (struct prof_rule){SAME, 0, 0};
     from_start.start = 0; /* the common part holds everywhere */
     if (!run(u, &from_start, t->common))
         return PROF_UNWIND_BROKEN;
@@ -689,7 +688,8 @@ static enum prof_unwind_end next_by_table(struct prof_unwind *u, const struct ta
     bool moves = values[PROF_REG_SP] > before || (values[PROF_REG_SP] == before && pc != u->pc + 1);
     if (!t->is_signal && !moves)
         return PROF_UNWIND_BROKEN;
-    memcpy(u->reg, values, sizeof(values));
+    for (unsigned i = 0; i < PROF_REGS; i++)
+        u->reg[i] = values[i];
     if (!pc)
         return PROF_UNWIND_DONE;
     go_to(u, pc, !t->is_signal);
@@ -725,7 +725,8 @@ enum prof_unwind_end prof_unwind_next(struct prof_unwind *u)
 void prof_unwind_continue(struct prof_unwind *u, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     u->page = 0;
-    memset(u->reg, 0, sizeof(u->reg));
+    for (unsigned i = 0; i < PROF_REGS; i++)
+        u->reg[i] = 0;
     u->reg[PROF_REG_SP] = sp;
     u->reg[PROF_REG_FP] = fp;
     go_to(u, plain_address(pc), true);

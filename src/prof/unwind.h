@@ -3,8 +3,8 @@
  * exceptions (.eh_frame: DWARF 5, 6.4; System V ABI AMD64, 3.7; AAPCS64 registers), which code has
  * without frame pointers, and by frame pointers where an address has no table.
  *
- * It takes no lock and allocates nothing: objects are found by _dl_find_object(), and no word is
- * read outside of the thread's own stack before the kernel has said that it can be. So it may
+ * It takes no lock and allocates nothing: objects are found by _dl_find_object(), and no word of a
+ * stack, which may be any, is read before the kernel has said that its page can be. So it may
  * interrupt malloc() and dlopen(). What the tables say is checked against the object's bounds.
  *
  *     struct prof_unwind *u;             about 4 KiB: not on a signal's stack
@@ -54,10 +54,9 @@ struct prof_unwind {
     const struct link_map *map; /* of the object that has it; NULL: none */
     uintptr_t map_begin, map_end;
 
-    uintptr_t low, high; /* the thread's stack, if the caller knows it: it can be read */
     uintptr_t reg[PROF_REGS];
     const uint8_t *tables; /* the object's .eh_frame_hdr */
-    uintptr_t page;        /* elsewhere, that can be read */
+    uintptr_t page;        /* that can be read */
     struct prof_row row, first, kept[PROF_UNWIND_STATES];
 };
 
@@ -67,7 +66,7 @@ enum prof_unwind_end {
     PROF_UNWIND_BROKEN, /* the caller is not known */
 };
 
-/* At the instruction that the signal interrupted. Clears all but low and high. */
+/* At the instruction that the signal interrupted. */
 void prof_unwind_init(struct prof_unwind *u, const void *ucontext);
 /* Or where these registers are. Callee-saved ones are not known. */
 void prof_unwind_continue(struct prof_unwind *u, uintptr_t pc, uintptr_t sp, uintptr_t fp);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define HOST extern "C" __attribute__((noinline, visibility("default")))
-static volatile unsigned sink;
+static thread_local volatile unsigned sink;
 
 static double now(clockid_t clock)
 {

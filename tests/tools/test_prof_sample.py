@@ -64,9 +64,7 @@ class Programs(Bench):
     def sample(self, mode, *args, code=0, program=None):
         name = "mode-" + mode
         got = self.run("prof", "-f", "-o", name, "--sample", *args, program or self.program, mode)
-        tap.eq(got.returncode, code, f"{mode}: the program's status")
-        if got.returncode != code:
-            print("#", got.stdout[-500:], got.stderr[-500:])
+        tap.ok(got.returncode == code, f"{mode}: the program's status", f"{got.returncode}, not {code}: {got.stdout[-500:]}{got.stderr[-1500:]}")
         return Report(os.path.join(self.folder, name + ".sqlite"))
 
 
@@ -217,6 +215,23 @@ def test_ranges(bench):
     tap.ok(got.returncode == 0 and 10 <= n <= 30, "as often as is asked for", str(n))
 
 
+def test_sanitizers(bench):
+    """Programs whose C library is in part a sanitizer's."""
+    if bench.variant.builder != "cc":
+        tap.skip("sanitizers: with heddle cc only")
+        return
+    for name in ("address", "thread"):
+        program = os.path.join(bench.folder, "with-" + name)
+        got = subprocess.run(bench.variant.command(bench.heddle, SOURCE, program, "-Xcompiler", "-fsanitize=" + name), capture_output=True, text=True, env=bench.env, timeout=200)
+        if got.returncode:
+            tap.skip(f"{name}: {got.stderr.splitlines()[-1] if got.stderr else 'it cannot be built'}")
+            continue
+        r = bench.sample("threads", program=program)
+        tap.ok(r.share("in_thread") > 0.3 and r.share("in_short") > 0.05, f"under -fsanitize={name}", f"{r.share('in_thread')} {r.share('in_short')}")
+        r = bench.sample("kernels", program=program)
+        tap.eq(len({thread for thread, _, _ in r.samples}), 1, "without Heddle's own threads")
+
+
 def test_nsys(bench):
     """As Nsight Systems, which samples unless it is told not to."""
     def profile(name, *args):
@@ -245,6 +260,7 @@ def main():
         test_stacks(bench)
         test_kernels(bench)
         test_ranges(bench)
+        test_sanitizers(bench)
         test_nsys(bench)
     tap.done()
 

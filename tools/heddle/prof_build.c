@@ -654,8 +654,7 @@ static enum hd_status source_look(struct source *s)
         else if (record->type == PROF_SHAPE)
             good = add_shape(s, (const struct prof_shape *)record);
         else if (record->type == PROF_MODULE)
-            good =
-                prof_frames_add(&s->frames, (const struct prof_module *)record, s->reader.size_B);
+            good = prof_frames_add(&s->frames, (const struct prof_module *)record);
     }
     s->reader.damaged = 0;
     return good ? HD_OK : hd_error(HD_NO_MEMORY, "no memory");

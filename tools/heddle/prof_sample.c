@@ -10,11 +10,11 @@
 
 /* ---- names */
 
-bool prof_frames_add(struct prof_frames *frames, const struct prof_module *module, size_t most)
+bool prof_frames_add(struct prof_frames *frames, const struct prof_module *module)
 {
     uint32_t number = module->record.number;
 
-    if (!number || number > most || module->len > module->record.size_B - sizeof(*module))
+    if (!number || number > UINT16_MAX || module->len > module->record.size_B - sizeof(*module))
         return true;
     while (frames->modules.len < number)
         if (!hd_vec_push(&frames->modules, NULL))

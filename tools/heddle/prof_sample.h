@@ -22,7 +22,7 @@ struct prof_frames {
 };
 
 /* False: no memory. What is damaged is no module. */
-bool prof_frames_add(struct prof_frames *frames, const struct prof_module *module, size_t most);
+bool prof_frames_add(struct prof_frames *frames, const struct prof_module *module);
 void prof_frames_fini(struct prof_frames *frames);
 /* Rows of SAMPLING_CALLCHAINS for the sample of that id; `program` is the process's file. */
 void prof_sample_put(struct prof_db *db, struct prof_frames *frames, const char *program,

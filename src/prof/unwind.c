@@ -24,7 +24,7 @@ enum rule_how {
     IS_EXPR,   /* what the expression computes */
 };
 
-enum { PAGE_B = 4096, EXPR_STACK = 16, FRAME_MAX_B = 64 << 20 };
+enum { PAGE_B = 4096, NO_PAGE = 1, EXPR_STACK = 16, FRAME_MAX_B = 64 << 20 };
 
 /* ---- memory */
 
@@ -724,7 +724,7 @@ enum prof_unwind_end prof_unwind_next(struct prof_unwind *u)
 
 void prof_unwind_continue(struct prof_unwind *u, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-    u->page = 0;
+    u->page = NO_PAGE;
     for (unsigned i = 0; i < PROF_REGS; i++)
         u->reg[i] = 0;
     u->reg[PROF_REG_SP] = sp;
@@ -736,7 +736,7 @@ void prof_unwind_init(struct prof_unwind *u, const void *ucontext)
 {
     const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
 
-    u->page = 0;
+    u->page = NO_PAGE;
 #if defined(__x86_64__)
     static const int order[PROF_REGS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                          REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,

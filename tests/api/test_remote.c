@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
+#include "heddle/tap.h"
 #include "tap.h"
 
 #define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
@@ -71,10 +72,25 @@ static CUresult launch(struct one *d, const char *name, CUdeviceptr memory, uint
                   : cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, d->stream, params, NULL);
 }
 
+/* Grids that listeners are told of by name, with times. */
+static _Atomic unsigned told;
+
+static void on_done(void *user, const struct heddle_event *e)
+{
+    const struct heddle_work *work = e->packet.work;
+
+    if (work && work->kernel && !strcmp(work->kernel->name, "add") && work->grid[0] == WORDS / 256)
+        told += e->packet.start_ns && e->packet.end_ns >= e->packet.start_ns;
+}
+
 static void test_chain(void)
 {
     unsigned wrong = 0;
     float ms;
+
+    uint32_t listener = heddle_tap_subscribe(HEDDLE_KIND(DONE), on_done, NULL);
+
+    ok(listener, "a listener");
 
     success(cuCtxSetCurrent(ones[0].context), "device 0");
     success(cuMemsetD32Async(ones[0].memory, 0, WORDS, ones[0].stream), "zeroes");
@@ -96,6 +112,9 @@ static void test_chain(void)
     for (int i = 0; i < WORDS; i++)
         wrong += host[i] != (1u << 2 * DEVICES) - 1 + 3 * 2 * DEVICES;
     eq_u64(wrong, 0, "all have added");
+    heddle_tap_settle();
+    eq_u64(told, 2 * DEVICES, "each grid is told with its kernel's name and times");
+    heddle_tap_unsubscribe(listener);
     success(cuEventElapsedTime(&ms, ones[DEVICES - 1].event, ones[DEVICES - 1].event), "times");
 }
 

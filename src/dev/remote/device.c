@@ -128,8 +128,11 @@ static void module_unload(struct hal_module *base)
     struct remote_module *module = (struct remote_module *)base;
 
     tell(base->device, REMOTE_MODULE_UNLOAD, module->id);
-    for (uint32_t i = 0; i < base->nfuncs; i++)
+    for (uint32_t i = 0; i < base->nfuncs; i++) {
+        if (module->kernels[i])
+            hal_kernel_withdraw(base->device, &module->kernels[i]->base);
         hd_free(module->kernels[i]);
+    }
     hd_free(module->kernels);
     hd_lock_fini(&module->lock);
     hd_free(module);
@@ -158,10 +161,10 @@ static enum hd_status kernel_send(struct remote_module *module, uint32_t index,
         return status;
     kernel->base.module = &module->base;
     kernel->base.index = index;
-    kernel->base.id = m.b;
+    kernel->dispatched = m.b;
     kernel->id = m.id;
     kernel->info = m.kernel;
-    return HD_OK;
+    return hal_kernel_publish(module->base.device, &kernel->base);
 }
 
 static enum hd_status kernel_get(struct hal_module *base, uint32_t index,

@@ -37,8 +37,9 @@ struct remote_module {
 };
 
 struct remote_kernel {
-    struct hal_kernel base; /* base.id is the other side's */
+    struct hal_kernel base;
     uint64_t id;
+    uint64_t dispatched; /* what packets call it on the other side */
     struct hal_kernel_info info;
 };
 

@@ -230,6 +230,8 @@ static void tell_failed(struct remote_queue *queue)
 static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *packet)
 {
     union hal_packet p = {.dispatch = *packet};
+    const struct remote_kernel *kernel =
+        (struct remote_kernel *)hal_kernel_find(queue->base.device, packet->kernel);
     const struct hal_extension *extension = hal_dispatch_extension(queue->base.ring, packet);
     enum hd_status status;
     void *params;
@@ -240,6 +242,7 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
         assert(params); /* nothing else is in that ring */
         memcpy(params, hal_dispatch_params(queue->base.ring, packet), packet->params_B);
     }
+    p.dispatch.kernel = kernel ? kernel->dispatched : 0; /* 0: the other side says so */
     p.head.flags &= (uint16_t)~(HAL_FLAG_INDIRECT | HAL_FLAG_STAMP);
     status = sms_send(queue);
     if (status == HD_OK)

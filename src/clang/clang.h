@@ -35,8 +35,13 @@ enum hd_status clang_find(const char **out_path) HD_MUST_CHECK;
 #define CLANG_CUDA_WORDS                                                                           \
     "-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Wno-unknown-cuda-version "            \
     "-Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions"
+/*
+ * In device code lanes may pass on what they never set, as to a shuffle that reads lane 0, so that
+ * parameters are not noundef: LLVM would drop those lanes' branches.
+ */
 #define CLANG_DEVICE_WORDS                                                                         \
-    "--cuda-device-only -S --cuda-feature=+ptx85 -fno-strict-float-cast-overflow"
+    "--cuda-device-only -S --cuda-feature=+ptx85 -fno-strict-float-cast-overflow "                 \
+    "-Xclang -no-enable-noundef-analysis"
 
 /* The newest of clang 19's architectures that `cc` (75, 120) can run; 0: none. */
 unsigned clang_arch(unsigned cc);

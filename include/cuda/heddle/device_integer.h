@@ -150,8 +150,8 @@ HEDDLE_DPX3(short, viaddmin, s16x2_relu, heddle_s16_relu)
 #undef HEDDLE_HALVES
 #undef HEDDLE_HD
 
-/* Nanoseconds since the device's epoch. */
-HEDDLE_FN unsigned long long __globaltimer(void)
+/* Nanoseconds since the device's epoch. A template, as programs define a function of this name. */
+template <int _Unused = 0> HEDDLE_FN unsigned long long __globaltimer(void)
 {
     unsigned long long t;
     __asm__ __volatile__("mov.u64 %0, %%globaltimer;" : "=l"(t));

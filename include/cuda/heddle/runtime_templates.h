@@ -321,6 +321,18 @@ static __inline__ __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exe
         log[0] = 0;
     return ::cudaGraphInstantiate(exec, graph, 0);
 }
+static __inline__ __host__ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                                           cudaGraphNode_t *error_node,
+                                                           cudaGraphExecUpdateResult *result)
+{
+    cudaGraphExecUpdateResultInfo info = {};
+    cudaError_t error = ::cudaGraphExecUpdate(exec, graph, &info);
+    if (error_node)
+        *error_node = info.errorNode;
+    if (result)
+        *result = info.result;
+    return error;
+}
 
 #undef HEDDLE_API
 

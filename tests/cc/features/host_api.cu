@@ -52,6 +52,8 @@ int main()
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaStreamEndCapture(stream, &graph);
     cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
+    cudaGraphExecUpdateResult updated;
+    cudaGraphExecUpdate(exec, graph, nullptr, &updated);
     cudaGraphLaunch(exec, stream);
     cudaChannelFormatDesc desc = cudaCreateChannelDesc<float4>();
     cudaProfilerStop();

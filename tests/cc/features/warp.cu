@@ -18,6 +18,12 @@
  * expect: nanosleep
  * expect: fence|membar
  */
+__device__ unsigned long long __globaltimer() /* a program may have its own */
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
 __global__ void warp(int *p, double *d, unsigned *u, long long *l)
 {
     int i = threadIdx.x;

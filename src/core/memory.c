@@ -328,9 +328,7 @@ bool core_strict(void)
 void core_memory_answer(struct hal_client_ops *client)
 {
     client->nearest = nearest;
-    if (!core_strict())
-        return;
-    client->refusal = refusal;
+    client->refusal = core_strict() ? refusal : NULL;
     client->space_va = core_space_base();
     client->space_B = core_space_size();
     assert(client->space_va && client->space_B); /* reserved before devices are opened */

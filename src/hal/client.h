@@ -75,6 +75,7 @@ struct hal_client_ops {
     const struct ir_texture_table *textures;
     int textures_fd;
     /*
+     * Where memory is mapped; 0: anywhere. A device elsewhere keeps it free of its own.
      * With `refusal`: what lies inside [space_va, space_va + space_B) is not accessible while it is
      * refused, so there a device may rely on the signal, and ask for the reason afterwards. A
      * device that checks accesses asks before each other one and faults with HD_ILLEGAL_ADDRESS and

@@ -61,14 +61,21 @@ static void text_set(struct remote_message *m, const char *text)
 
 /* ---- the device */
 
-static void device_destroy(struct hal_device *base)
+static void process_end(struct remote_device *dev)
 {
-    struct remote_device *dev = remote_of(base);
-
     if (dev->socket >= 0)
         close(dev->socket);
     if (dev->process > 0)
         (void)waitpid(dev->process, NULL, 0);
+    dev->socket = -1;
+    dev->process = 0;
+}
+
+static void device_destroy(struct hal_device *base)
+{
+    struct remote_device *dev = remote_of(base);
+
+    process_end(dev);
     hal_device_fini(base);
     pthread_cond_destroy(&dev->retired);
     hd_lock_fini(&dev->retire_lock);
@@ -425,8 +432,8 @@ static enum hd_status client_check(const struct hal_client_ops *client, const ch
 
 static enum hd_status hello(struct remote_device *dev, const char *backend)
 {
-    struct remote_message m = {.op = REMOTE_HELLO};
     const struct hal_client_ops *client = &dev->base.client;
+    struct remote_message m = {.op = REMOTE_HELLO, .a = client->space_va, .b = client->space_B};
     const void *at;
     int fd;
 
@@ -445,6 +452,28 @@ static enum hd_status hello(struct remote_device *dev, const char *backend)
     snprintf(dev->base.info.description, sizeof(dev->base.info.description), "%.80s, elsewhere",
              m.device.description);
     return HD_OK;
+}
+
+/*
+ * The addresses of memory are those of this process. What the new one has of its own lies anywhere,
+ * now and then among them: then another one is started, which lies elsewhere.
+ */
+#define STARTS 24
+
+static enum hd_status process_begin(struct remote_device *dev, const char *backend)
+{
+    enum hd_status status = HD_OK;
+
+    for (unsigned i = 0; i < STARTS; i++) {
+        if (status == HD_NO_DEVICE_MEMORY)
+            process_end(dev);
+        status = remote_start(&dev->socket, &dev->process);
+        if (status == HD_OK)
+            status = hello(dev, backend);
+        if (status != HD_NO_DEVICE_MEMORY)
+            break;
+    }
+    return status;
 }
 
 static enum hd_status device_create(const char *name, const char *backend,
@@ -469,9 +498,7 @@ static enum hd_status device_create(const char *name, const char *backend,
     pthread_cond_init(&dev->retired, &attr);
     pthread_condattr_destroy(&attr);
     dev->socket = -1;
-    status = remote_start(&dev->socket, &dev->process);
-    if (status == HD_OK)
-        status = hello(dev, backend);
+    status = process_begin(dev, backend);
     if (status != HD_OK)
         device_destroy(&dev->base);
     else

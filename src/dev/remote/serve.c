@@ -126,6 +126,9 @@ static enum hd_status hello(struct remote_message *m, int fd, int *out_fd)
 
     if (own.device)
         return hd_error(HD_BAD_STATE, "the device is there already");
+    if (m->a % 4096 || m->b % 4096 || m->a + m->b < m->a)
+        return hd_error(HD_BAD_ARG, "addresses that are not of pages");
+    HD_TRY(range_reserve(m->a, m->a + m->b)); /* before there are threads and code */
     if (fd >= 0) {
         HD_TRY(remote_file_map(fd, sizeof(struct ir_texture_table), &textures));
         client.textures = textures;

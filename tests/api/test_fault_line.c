@@ -70,11 +70,13 @@ static const char computed[] =
     "add.u32 %r5, %r5, %r6; st.global.u32 [%d3], %r5; ret;\n"
     "S: st.global.u32 [%d3+4], %r1;\n"
     "st.global.u32 [%d4], %r1; ret;\n"
-    "V:\n"
+    "V: @%p3 bra W;\n"
     "ld.global.v4.u32 {%r5, %r6, %r8, %r9}, [%d3+16];\n"
     "ld.global.v4.u32 {%r12, %r13, %r14, %r15}, [%d4];\n"
     "add.u32 %r5, %r5, %r12; add.u32 %r6, %r6, %r13; add.u32 %r8, %r8, %r14;\n"
-    "add.u32 %r9, %r9, %r15; st.global.v4.u32 [%d3], {%r5, %r6, %r8, %r9}; ret; }\n";
+    "add.u32 %r9, %r9, %r15; st.global.v4.u32 [%d3], {%r5, %r6, %r8, %r9}; ret;\n"
+    "W: st.global.v4.u32 [%d3+16], {%r1, %r1, %r1, %r1};\n"
+    "st.global.v4.u32 [%d4], {%r1, %r1, %r1, %r1}; ret; }\n";
 
 /* Its result, and what is written to stderr meanwhile. */
 static CUresult run(CUfunction func, void **params, char said[4096])
@@ -160,8 +162,8 @@ int main(void)
     success(cuInit(0), "cuInit");
     test_fault(text, 0, 16);
     test_fault(text, 1, 21);
-    for (unsigned what = 0; what < 3; what++)
-        test_fault(computed, what, (const unsigned[]){17, 20, 23}[what]);
+    for (unsigned what = 0; what < 4; what++)
+        test_fault(computed, what, (const unsigned[]){17, 20, 23, 27}[what]);
     for (unsigned wrong = 0; wrong < 3; wrong++)
         test_operand(wrong);
     return done();

@@ -29,6 +29,7 @@ struct replay {
     struct hd_map pages;       /* address -> copy of the page */
     HD_VEC(void *) heap;       /* what it allocated */
     uint64_t page[PAGE_B / 8]; /* on its way into `pages` */
+    uint64_t writing;          /* the access for which it is read; 0: none */
     enum hd_status status;     /* of the last turn */
     const struct cpu_job *job; /* of the original */
 };
@@ -68,7 +69,9 @@ static void *replay_host(void *ctx, uint64_t address, bool write)
         return (char *)copy + (address - page);
     if (!write)
         return at;
+    r->writing = address;
     page_copy(r->page, (const volatile uint64_t *)(uintptr_t)page);
+    r->writing = 0;
     copy = hd_alloc(PAGE_B);
     if (!copy || !hd_map_put_u64(&r->pages, page, copy)) {
         hd_free(copy);
@@ -171,7 +174,7 @@ bool cpu_replay(struct cpu_cta *cta, struct interp_fault *out_fault)
     if (replay_init(&r, cta)) {
         if (!cpu_guarded_quietly(replay_body, &r, cta->job, &status, &address) &&
             status != HD_NO_MEMORY && status != HD_CANCELLED)
-            r.status = interp_cta_fault(r.cta, status, address);
+            r.status = interp_cta_fault(r.cta, status, r.writing ? r.writing : address);
         found = r.status == HD_ILLEGAL_ADDRESS;
         *out_fault = *interp_cta_fault_place(r.cta);
     }

@@ -50,7 +50,8 @@ static const char sums[] =
     "sub.u32 %r7, %r7, %r6;\n"
     "st.global.u32 [%d3], %r7; ret; }\n";
 
-/* Addresses that are computed, but not of neighbours: the side of a guess that hardly ever runs. */
+/* Addresses that are computed, one for each thread, but not of neighbours: the side of a guess that
+ * hardly ever runs. */
 static const char computed[] =
     ".version 7.5\n.target sm_75\n.address_size 64\n"
     ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 what)\n"
@@ -58,7 +59,7 @@ static const char computed[] =
     "ld.param.u64 %d1, [p]; ld.param.u64 %d2, [q]; ld.param.u32 %r10, [what];\n"
     "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r7, %ntid.x;\n"
     "mad.lo.u32 %r1, %r2, %r7, %r1; setp.eq.u32 %p1, %r1, 51277;\n"
-    "mul.lo.u32 %r3, %r1, 37; and.b32 %r3, %r3, 1023;\n"
+    "mul.lo.u32 %r3, %r1, 37; and.b32 %r3, %r3, 65535;\n"
     "selp.b32 %r4, 0x7fffffff, %r3, %p1;\n"
     "mul.wide.u32 %d3, %r3, 32; add.u64 %d3, %d2, %d3;\n"
     "mul.wide.u32 %d4, %r4, 32; add.u64 %d4, %d2, %d4;\n"
@@ -114,7 +115,7 @@ static void test_fault(const char *ptx, unsigned what, unsigned at)
     success(cuDevicePrimaryCtxRetain(&ctx, 0), "context");
     success(cuCtxSetCurrent(ctx), "set");
     success(cuMemAlloc_v2(&p, sizeof(where)), "memory");
-    success(cuMemAlloc_v2(&q, 1024 * 32), "memory");
+    success(cuMemAlloc_v2(&q, BLOCKS * THREADS * 32), "memory"); /* each thread's own */
     success(cuMemcpyHtoD_v2(p, where, sizeof(where)), "copy");
     success(cuModuleLoadData(&module, ptx), "load");
     success(cuModuleGetFunction(&func, module, "k"), "kernel");

@@ -17,6 +17,7 @@
  */
 #include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -214,6 +215,12 @@ static void start_first(int argc, char **argv, char **envp)
 {
     if (!environ)
         environ = envp;
+    /* Opening a library below lets the loader run that constructor without arguments. */
+    if (argv && argv[0] && !program_invocation_name[0]) {
+        char *slash = strrchr(argv[0], '/');
+        program_invocation_name = argv[0];
+        program_invocation_short_name = slash ? slash + 1 : argv[0];
+    }
     assembler_replace(argv);
 }
 

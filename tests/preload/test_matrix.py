@@ -13,7 +13,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from support import Tap, Tool, find_nvcc, write  # noqa: E402
 
 MAIN = r"""
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #ifdef RDC
 extern __device__ int counter;
 __device__ int square(int x);
@@ -27,7 +29,7 @@ extern "C" int cudaInitMyLib(void) { return 7; }
 extern "C" int __cudaMine(void) { return 8; }
 extern "C" void cuMyHelper(int *x) { *x = 5; }
 __global__ void k(int *out) { *out = square(4) + counter; }
-int main()
+int main(int argc, char **argv)
 {
     int *out, y = 0;
     cuMyHelper(&y);
@@ -38,6 +40,8 @@ int main()
         status = cudaDeviceSynchronize();
     bool good = !status && *out == 116 && count() == 101;
     good = good && cudaCheckMine(1) == 2 && cudaInitMyLib() == 7 && __cudaMine() == 8 && y == 5;
+    /* The C library was told of its arguments, though we have opened a library before. */
+    good = good && argc == 1 && !strcmp(program_invocation_name, argv[0]) && strstr(argv[0], program_invocation_short_name) && *program_invocation_short_name;
     printf("%s %d %s\n", good ? "PASS" : "FAIL", *out, cudaGetErrorName(status));
     return !good;
 }

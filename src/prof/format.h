@@ -277,7 +277,7 @@ enum prof_stack_end {
 struct prof_sample {
     struct prof_record record;
     uint64_t time_ns;
-    uint64_t weight_ns; /* processor time that it stands for */
+    uint64_t weight_ns; /* processor time that it stands for; 0: withdrawn */
     uint32_t cpu;
     uint16_t nframes;
     uint16_t end;      /* enum prof_stack_end */

@@ -477,13 +477,30 @@ static void thread_begins(void)
         atomic_fetch_add(&all.head->lost, 1);
 }
 
-/* It is Heddle's. */
+/* Samples of the thread before it said that it is Heddle's: as if there were none. */
+static void withdraw(struct prof_block *block, uint32_t tid)
+{
+    uint64_t end = atomic_load_explicit(&block->used_B, memory_order_acquire), at = sizeof(*block);
+
+    while (at < end) {
+        struct prof_record *record = (struct prof_record *)((uint8_t *)block + at);
+        if (record->type == PROF_SAMPLE && record->number == tid)
+            ((struct prof_sample *)record)->weight_ns = 0;
+        at += record->size_B;
+    }
+}
+
+/* It is Heddle's. A sanitizer takes its time before it runs the function that says so. */
 static void thread_is_ours(void)
 {
     struct slot *s = pthread_getspecific(all.key);
 
-    if (s)
+    if (s) {
+        struct prof_block *block = s->block; /* the slot may be another's behind the next line */
         slot_leave(s);
+        if (block)
+            withdraw(block, thread_id());
+    }
     (void)pthread_setspecific(all.key, NULL);
 }
 

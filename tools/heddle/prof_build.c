@@ -527,7 +527,7 @@ static void put_device(struct build *b, struct source *s, const struct prof_devi
 
 static void put_sample(struct build *b, struct source *s, const struct prof_sample *r)
 {
-    if (r->nframes > (r->record.size_B - sizeof(*r)) / sizeof(r->frames[0]))
+    if (!r->weight_ns || r->nframes > (r->record.size_B - sizeof(*r)) / sizeof(r->frames[0]))
         return;
     note_end(b, r->time_ns);
     b->totals.samples++;

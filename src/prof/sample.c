@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "hal/interrupted.h"
+#include "prof/spool.h"
 #include "prof/threads.h"
 #include "prof/unwind.h"
 
@@ -133,14 +134,7 @@ static void file_open(void)
         hd_log("%s: %s: host code of this process is not sampled", all.path, strerror(error));
         return;
     }
-    ssize_t len = readlink("/proc/self/exe", head->exe, sizeof(head->exe) - 1);
-    head->exe[len > 0 ? len : 0] = '\0';
-    head->pid = (uint32_t)getpid();
-    head->parent = (uint32_t)getppid();
-    head->start_ns = hd_clock_ns(CLOCK_MONOTONIC);
-    head->start_real_ns = hd_clock_ns(CLOCK_REALTIME);
-    head->is_samples = true;
-    head->magic = PROF_MAGIC;
+    prof_head_fill(head, true);
     all.head = head;
 }
 

@@ -77,7 +77,7 @@ static void *map_room(int fd, uint64_t at, size_t size_B)
     return map == MAP_FAILED ? NULL : map;
 }
 
-static void head_fill(struct prof_head *head)
+void prof_head_fill(struct prof_head *head, bool is_samples)
 {
     ssize_t len = readlink("/proc/self/exe", head->exe, sizeof(head->exe) - 1);
 
@@ -86,6 +86,7 @@ static void head_fill(struct prof_head *head)
     head->parent = (uint32_t)getppid();
     head->start_ns = hd_clock_ns(CLOCK_MONOTONIC);
     head->start_real_ns = hd_clock_ns(CLOCK_REALTIME);
+    head->is_samples = is_samples;
     head->magic = PROF_MAGIC; /* last: until then it is no spool */
 }
 
@@ -125,7 +126,7 @@ enum hd_status prof_spool_open(const char *folder, uint64_t max_B)
     if (!head)
         return hd_error(HD_IO, "%s: %s: nothing is recorded of this process", path,
                         strerror(errno));
-    head_fill(head);
+    prof_head_fill(head, false);
     spool.max_B = max_B;
     spool.head = head;
     atomic_fetch_add(&spool.generation, 1);

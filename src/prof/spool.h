@@ -18,6 +18,9 @@
 #include "base/status.h"
 #include "prof/format.h"
 
+/* Whose file it is, and since when. */
+void prof_head_fill(struct prof_head *head, bool is_samples);
+
 /* Makes the file in `folder`. HD_IO. After fork() the child calls it again, for one of its own. */
 enum hd_status prof_spool_open(const char *folder, uint64_t max_B) HD_MUST_CHECK;
 /* NULL before prof_spool_open(). */

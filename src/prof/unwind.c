@@ -488,7 +488,10 @@ static bool evaluate(struct prof_unwind *u, int64_t at, uintptr_t cfa, bool has_
     while (b.at < b.end && !b.bad) {
         unsigned op = (unsigned)take(&b, 1);
 
-        if (op >= 0x30 && op <= 0x4f) { /* lit0 ... */
+        if (op >= 0x08 && op <= 0x0f) { /* const1u, 1s, 2u ... 8s */
+            size_t width_B = (size_t)1 << (op - 0x08) / 2;
+            value = op & 1 ? (uint64_t)take_signed(&b, width_B) : take(&b, width_B);
+        } else if (op >= 0x30 && op <= 0x4f) { /* lit0 ... */
             value = op - 0x30;
         } else if ((op >= 0x70 && op <= 0x8f) || op == 0x92) { /* breg0 ..., bregx */
             reg = op == 0x92 ? take_uleb(&b) : op - 0x70;
@@ -497,29 +500,7 @@ static bool evaluate(struct prof_unwind *u, int64_t at, uintptr_t cfa, bool has_
             value = u->reg[reg] + (uint64_t)take_sleb(&b);
         } else {
             switch (op) {
-            case 0x08: /* const1u, 1s, 2u ... 8s, u, s */
-                value = take(&b, 1);
-                break;
-            case 0x09:
-                value = (uint64_t)take_signed(&b, 1);
-                break;
-            case 0x0a:
-                value = take(&b, 2);
-                break;
-            case 0x0b:
-                value = (uint64_t)take_signed(&b, 2);
-                break;
-            case 0x0c:
-                value = take(&b, 4);
-                break;
-            case 0x0d:
-                value = (uint64_t)take_signed(&b, 4);
-                break;
-            case 0x0e:
-            case 0x0f:
-                value = take(&b, 8);
-                break;
-            case 0x10:
+            case 0x10: /* constu, consts */
                 value = take_uleb(&b);
                 break;
             case 0x11:

@@ -14,7 +14,8 @@
 
 static const char ptx[] =
     ".version 7.8\n.target sm_75\n.address_size 64\n"
-    /* out[ctaid] = {smid, nsmid}; state = {CTAs that run, the most that ever did, what for} */
+    /* out[ctaid] = {smid, nsmid}
+     * state = {CTAs that run, the most that ever did, what for, iterations of each} */
     ".visible .entry where(.param .u64 out, .param .u64 state)\n{\n"
     ".reg .u32 %r<12>;\n.reg .u64 %d<6>;\n.reg .pred %p;\n"
     "ld.param.u64 %d1, [out];\nld.param.u64 %d2, [state];\n"
@@ -22,7 +23,8 @@ static const char ptx[] =
     "mad.wide.u32 %d3, %r1, 8, %d1;\nst.global.v2.u32 [%d3], {%r2, %r3};\n"
     "atom.global.add.u32 %r4, [%d2], 1;\nadd.u32 %r4, %r4, 1;\nred.global.max.u32 [%d2+4], %r4;\n"
     "mov.u32 %r5, 0;\n"
-    "L: mad.lo.u32 %r6, %r6, 1664525, %r5;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, 3000;\n"
+    "ld.global.u32 %r7, [%d2+12];\n"
+    "L: mad.lo.u32 %r6, %r6, 1664525, %r5;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, %r7;\n"
     "@%p bra L;\n"
     "red.global.add.u32 [%d2+8], %r6;\nred.global.add.u32 [%d2], -1;\nret;\n}\n"
     ".visible .entry bump(.param .u64 at)\n{\n.reg .u64 %d;\n"
@@ -32,6 +34,8 @@ static CUfunction where, bump;
 static CUdeviceptr gate; /* pinned; streams that wait for it are held */
 static CUcontext primary;
 static unsigned nsms;
+static bool has_turns;      /* interpreted CTAs, four at a time; others run to their end */
+static uint32_t iterations; /* enough for CTAs of several threads to meet */
 
 #define gate32 (*(_Atomic uint32_t *)(uintptr_t)gate)
 
@@ -200,11 +204,11 @@ static void run_where(CUstream stream, uint64_t seen[4], uint32_t *out_most)
 {
     CUdeviceptr out, state;
     void *params[] = {&out, &state};
-    uint32_t counts[3];
+    uint32_t counts[4] = {0, 0, 0, iterations};
 
     success(cuMemAlloc_v2(&out, sizeof(places)), "memory");
     success(cuMemAlloc_v2(&state, sizeof(counts)), "memory");
-    success(cuMemsetD8_v2(state, 0, sizeof(counts)), "clear");
+    success(cuMemcpyHtoD_v2(state, counts, sizeof(counts)), "clear");
     success(cuCtxSynchronize(), "wait");
     success(cuLaunchKernel(where, CTAS, 1, 1, 1, 1, 1, 0, stream, params, NULL), "launch");
     success(cuStreamSynchronize(stream), "wait");
@@ -239,8 +243,6 @@ static void test_places(void)
     CUgreenCtx a, b, c;
     CUstream streams[3];
     uint64_t seen[3][4];
-    /* Interpreted CTAs take turns, four of them; others run to their end one after another. */
-    bool has_turns = getenv("HEDDLE_FAULT") || getenv("HEDDLE_DEVICE");
     uint32_t most[3], limit = has_turns ? 8 : 2;
     unsigned n = 2;
 
@@ -283,6 +285,7 @@ static void test_many(void)
     success(cuMemAlloc_v2(&state, 64), "memory");
     success(cuMemAlloc_v2(&counter, 64), "memory");
     success(cuMemsetD8_v2(state, 0, 64), "clear");
+    success(cuMemsetD32_v2(state + 12, iterations, 1), "iterations");
     success(cuMemsetD8_v2(counter, 0, 64), "clear");
     success(cuCtxSynchronize(), "wait");
     for (int i = 0; i < 2; i++)
@@ -582,6 +585,8 @@ int main(void)
     CUmodule module;
     void *pinned;
 
+    has_turns = getenv("HEDDLE_FAULT") || getenv("HEDDLE_DEVICE");
+    iterations = has_turns ? 300 : 3000;
     success(cuInit(0), "init");
     success(cuDevicePrimaryCtxRetain(&primary, 0), "context");
     success(cuCtxSetCurrent(primary), "current");

@@ -831,7 +831,6 @@ static void test_leftovers(const char *folder)
     (void)rmdir(folder);
 }
 
-/* With an argument: what is kept between programs, in a cache of its own; or of what use. */
 static void *compile_in_thread(void *out_result)
 {
     const char *options[] = {"--gpu-architecture=compute_80"};
@@ -860,6 +859,72 @@ static void test_little_stack(void)
     eq_u64((uint64_t)result, NVRTC_SUCCESS, "on a thread with 20 KiB of stack");
 }
 
+/* A thread compiles one program that the others compile too, one of its own, and a wrong one. */
+struct compiling {
+    unsigned number;
+    nvrtcResult results[3];
+    char *common, *own, *log;
+};
+
+static void *compile_three(void *arg)
+{
+    struct compiling *c = arg;
+    const char *options[] = {"-arch=compute_80"};
+    char own[128];
+    const char *sources[] = {"extern \"C\" __global__ void k(int *p) { *p = 7; }", own,
+                             "__global__ void wrong(int *p) { *p = missing; }"};
+
+    snprintf(own, sizeof(own), "extern \"C\" __global__ void k%u(int *p) { *p = %u; }", c->number,
+             c->number);
+    for (unsigned i = 0; i < 3; i++) {
+        nvrtcProgram p = NULL;
+        size_t size_B = 0;
+        char **text = i == 0 ? &c->common : i == 1 ? &c->own : &c->log;
+
+        nvrtcCreateProgram(&p, sources[i], "prog.cu", 0, NULL, NULL);
+        c->results[i] = nvrtcCompileProgram(p, 1, options);
+        (i < 2 ? nvrtcGetPTXSize : nvrtcGetProgramLogSize)(p, &size_B);
+        *text = calloc(1, size_B + 1);
+        (i < 2 ? nvrtcGetPTX : nvrtcGetProgramLog)(p, *text);
+        nvrtcDestroyProgram(&p);
+    }
+    return NULL;
+}
+
+/* Several threads at once, twice: the second round finds what the first one left in the cache. */
+static void test_threads(void)
+{
+    pthread_t threads[4];
+    struct compiling c[HD_COUNT_OF(threads)];
+    char name[16];
+
+    for (int round = 0; round < 2; round++) {
+        memset(c, 0, sizeof(c));
+        for (unsigned i = 0; i < HD_COUNT_OF(threads); i++) {
+            c[i].number = i + 1;
+            if (pthread_create(&threads[i], NULL, compile_three, &c[i]))
+                abort();
+        }
+        for (unsigned i = 0; i < HD_COUNT_OF(threads); i++)
+            pthread_join(threads[i], NULL);
+        for (unsigned i = 0; i < HD_COUNT_OF(threads); i++) {
+            snprintf(name, sizeof(name), "k%u", c[i].number);
+            success(c[i].results[0], "the common one");
+            success(c[i].results[1], "its own");
+            eq_u64(c[i].results[2], NVRTC_ERROR_COMPILATION, "the wrong one");
+            ok(!strcmp(c[i].common, c[0].common), "the same for all");
+            eq_u64((unsigned)run(c[i].own, name), c[i].number, "its own runs");
+            ok(strstr(c[i].log, "missing") != NULL, "its own log");
+        }
+        for (unsigned i = 0; i < HD_COUNT_OF(threads); i++) {
+            free(c[i].common);
+            free(c[i].own);
+            free(c[i].log);
+        }
+    }
+}
+
+/* With an argument: what is kept between programs, of what use it is; or several threads. */
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
@@ -875,6 +940,12 @@ int main(int argc, char **argv)
     success(cuCtxCreate_v2(&ctx, 0, 0), "context");
     if (argc > 1 && !strcmp(argv[1], "useless")) {
         test_useless_front(cache, folder);
+        empty(cache);
+        test_leftovers(folder);
+        return done();
+    }
+    if (argc > 1 && !strcmp(argv[1], "threads")) {
+        test_threads();
         empty(cache);
         test_leftovers(folder);
         return done();

@@ -2,7 +2,7 @@
  * Places of compiled code (jit_place_find): code that is made with places is the code that runs,
  * for every kernel of the PTX files named, on every code path and in every form.
  *
- *     test_jit_places FILE...
+ *     test_jit_places [--every] FILE...    without --every, each kernel on one of them, in turn
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,10 @@ static char *read_all(const char *path, size_t *out_len)
     return text;
 }
 
+static const struct way {
+    const char *path, *form;
+} ways[] = {{"avx512", "fast"}, {"avx2", "fast"}, {"generic", "fast"}, {"generic", "simple"}};
+
 /* Every row names an instruction of the kernel's module, or none, and some do. */
 static bool has_places(struct jit_module *jit, const struct ir_func *kernel,
                        const struct jit_code *code)
@@ -45,7 +49,7 @@ static bool has_places(struct jit_module *jit, const struct ir_func *kernel,
     return named && !wrong;
 }
 
-static void check_kernel(const struct ir_func *kernel, const char *path, const char *form)
+static void check_kernel(const struct ir_func *kernel, const struct way *way)
 {
     struct jit_module *jit;
     const struct jit_code *code;
@@ -53,23 +57,25 @@ static void check_kernel(const struct ir_func *kernel, const char *path, const c
     if (jit_module_create("places", NULL, &jit) != HD_OK)
         return;
     if (jit_kernel_get(jit, kernel, JIT_CLASS_1D, &code) == HD_OK && code->form < JIT_INTERP) {
-        ok(has_places(jit, kernel, code), "%s, %s, %s", kernel->name, path, form);
+        ok(has_places(jit, kernel, code), "%s, %s, %s", kernel->name, way->path, way->form);
         eq_u64(jit_place_find(jit, code, code->base + code->size_B), 0, "not behind the code");
     }
     jit_module_destroy(jit);
 }
 
-static void check_file(const char *file, const char *path, const char *form)
+/* All kernels of the file, or those whose turn it is. */
+static void check_file(const char *file, size_t way, bool is_every)
 {
     struct compile_unit unit = {.name = file};
     struct ir_module *module = NULL;
     char *text = read_all(file, &unit.len);
+    size_t i = 0;
 
     unit.ptx = text;
     if (ok(text && compile_ptx(&unit, 1, NULL, OPT_TARGET_CPU, &module) == HD_OK, "%s", file)) {
         ir_foreach_func(f, module)
-            if (f->is_kernel && !f->is_declaration)
-                check_kernel(f, path, form);
+            if (f->is_kernel && !f->is_declaration && (i++ % HD_COUNT_OF(ways) == way || is_every))
+                check_kernel(f, &ways[way]);
     }
     if (module)
         ir_module_destroy(module);
@@ -78,20 +84,20 @@ static void check_file(const char *file, const char *path, const char *form)
 
 int main(int argc, char **argv)
 {
-    static const char *const paths[] = {"avx512", "avx2", "generic"};
+    bool is_every = argc > 1 && !strcmp(argv[1], "--every");
     enum jit_path path;
 
-    for (size_t p = 0; p < HD_COUNT_OF(paths); p++) {
-        setenv("HEDDLE_CPU", paths[p], 1);
+    for (size_t w = 0; w < HD_COUNT_OF(ways); w++) {
+        bool is_simple = !strcmp(ways[w].form, "simple");
+
+        setenv("HEDDLE_CPU", ways[w].path, 1);
         if (jit_path_get(&path) != HD_OK)
             continue;
-        for (int i = 1; i < argc; i++)
-            check_file(argv[i], paths[p], "fast");
+        hd_fault_set(HD_FAULT_JIT_NEXT, !is_simple);
+        hd_fault_set(HD_FAULT_JIT_FAST, is_simple);
+        hd_fault_set(HD_FAULT_JIT_PLAIN, is_simple);
+        for (int i = 1 + is_every; i < argc; i++)
+            check_file(argv[i], w, is_every);
     }
-    hd_fault_set(HD_FAULT_JIT_NEXT, false);
-    hd_fault_set(HD_FAULT_JIT_FAST, true);
-    hd_fault_set(HD_FAULT_JIT_PLAIN, true);
-    for (int i = 1; i < argc; i++)
-        check_file(argv[i], paths[2], "simple");
     return done();
 }

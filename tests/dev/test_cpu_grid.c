@@ -112,6 +112,14 @@ static uint32_t heap_run(struct jit_cta *cta, struct jit_warp *warp)
     return JIT_DONE;
 }
 
+/* How far the shared window lies behind the stack in a page, whichever pages they are in. */
+static void place_cta(struct jit_cta *cta)
+{
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
+
+    params_of(cta)->out[cta->ctaid[0]] = (uint32_t)(((uintptr_t)cta->shared - stack) % 4096);
+}
+
 const struct fake_kernel fake_kernels[] = {
     {"count", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = UINT64_MAX}},
     {"quick",
@@ -124,6 +132,7 @@ const struct fake_kernel fake_kernels[] = {
     {"reverse",
      {.run = reverse_run, .has_barrier = true, .simple_barriers = true, .cost_ops = UINT64_MAX}},
     {"named", {.run = named_run, .frame_B = 64, .has_barrier = true, .cost_ops = UINT64_MAX}},
+    {"place", {.run_cta = place_cta, .mxcsr = 0x1f80, .frame_B = 700, .cost_ops = UINT64_MAX}},
     {"wild", {.run = wild_run, .cost_ops = UINT64_MAX}},
     {"trap", {.run = trap_run, .cost_ops = 1}},
     {"lonely", {.run = lonely_run, .has_barrier = true, .cost_ops = UINT64_MAX}},
@@ -204,6 +213,28 @@ static void expect_fault(struct fixture *f, const char *name, uint64_t value, en
     fixture_heal(f);
 }
 
+/* A window and a stack frame of a KiB each do not share places in their pages. */
+static void test_window_beside_stack(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    static uint32_t out[1000];
+    struct params params = {.out = out};
+    unsigned wrong = 0;
+
+    for (uint32_t warps = 1; warps <= 8; warps++) {
+        union hal_packet p =
+            fixture_dispatch(f, "place", HD_COUNT_OF(out), 32 * warps, &params, sizeof(params));
+
+        p.dispatch.dynamic_smem_B = 1024;
+        fixture_submit(q, &p);
+        fixture_wait(q);
+        for (uint32_t i = 0; i < HD_COUNT_OF(out); i++)
+            wrong += out[i] > 2048;
+    }
+    eq_u64(wrong, 0, "shared windows do not lie on the stack in their pages");
+    q->ops->destroy(q);
+}
+
 static void test_heap(struct fixture *f)
 {
     struct hal_queue *q = fixture_queue(f);
@@ -249,6 +280,7 @@ int main(void)
     test_every_cta_once(&f, "count_short", 7, 3000);
     test_better_code(&f);
     test_barriers(&f);
+    test_window_beside_stack(&f);
     expect_fault(&f, "wild", 0x10, HD_ILLEGAL_ADDRESS, true);
     expect_fault(&f, "trap", 0, HD_TRAP, false);
     expect_fault(&f, "lonely", 0, HD_TIMEOUT, false);

@@ -180,10 +180,11 @@ def build(place, variant, program, heddle):
     else:
         command = files_command(place, variant, program, target, flags, objects)
     why = run_step(command, target, env)
-    for name in program.options.get("fatbin", "").split(","):
+    for name in program.options.get("image", "").split(","):
         if name and not why:
             source, output = name.split(":")
-            why = run_step([os.path.join(HERE, "nvcc"), "-fatbin", "-o", output, source], target, env)
+            kind = "-" + output.rsplit(".", 1)[1]
+            why = run_step([os.path.join(HERE, "nvcc"), kind, "-o", output, source], target, env)
     return why
 
 

@@ -894,7 +894,7 @@ static void *compile_three(void *arg)
 /* Several threads at once, twice: the second round finds what the first one left in the cache. */
 static void test_threads(void)
 {
-    pthread_t threads[4];
+    pthread_t threads[3];
     struct compiling c[HD_COUNT_OF(threads)];
     char name[16];
 
@@ -924,10 +924,42 @@ static void test_threads(void)
     }
 }
 
-/* With an argument: what is kept between programs, of what use it is; or several threads. */
+static void test_calls(void)
+{
+    test_architectures();
+    test_macros();
+    test_names_and_headers();
+    test_kinds_of_results();
+    test_options_of_both_runs();
+    test_launches_in_kernels();
+    test_errors();
+    test_little_stack();
+    test_bad_calls();
+}
+
+static void test_what_it_compiles(void)
+{
+    test_language();
+    test_commas_at_ends_of_arguments();
+    test_bools_of_any_byte();
+    test_conversions();
+    test_dialect();
+    test_headers_by_standard_names();
+    test_headers_one_by_one();
+    test_clusters();
+    test_static_variables();
+}
+
+/*
+ * test_nvrtc [language | front | useless | threads]
+ *
+ * front: what is kept between programs, in a cache of its own. useless: what is kept and of no use.
+ */
 int main(int argc, char **argv)
 {
+    const char *what = argc > 1 ? argv[1] : "calls";
     char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
+    bool is_cached = strcmp(what, "calls") && strcmp(what, "language");
     CUcontext ctx;
 
     if (!mkdtemp(folder))
@@ -935,47 +967,24 @@ int main(int argc, char **argv)
     setenv("TMPDIR", folder, 1);
     setenv("HEDDLE_MEMORY", "256M", 1);
     snprintf(cache, sizeof(cache), "%s/cache", folder);
-    setenv("HEDDLE_CACHE", argc > 1 ? cache : "off", 1);
+    setenv("HEDDLE_CACHE", is_cached ? cache : "off", 1);
     success(cuInit(0), "cuInit");
     success(cuCtxCreate_v2(&ctx, 0, 0), "context");
-    if (argc > 1 && !strcmp(argv[1], "useless")) {
+    if (!strcmp(what, "useless")) {
         test_useless_front(cache, folder);
-        empty(cache);
-        test_leftovers(folder);
-        return done();
-    }
-    if (argc > 1 && !strcmp(argv[1], "threads")) {
+    } else if (!strcmp(what, "threads")) {
         test_threads();
-        empty(cache);
-        test_leftovers(folder);
-        return done();
-    }
-    if (argc > 1) {
+    } else if (!strcmp(what, "front")) {
         test_front(cache);
         test_standards();
         test_kept_results(cache);
-        empty(cache);
-        test_leftovers(folder);
-        return done();
+    } else if (!strcmp(what, "language")) {
+        test_what_it_compiles();
+    } else {
+        test_calls();
     }
-    test_architectures();
-    test_macros();
-    test_language();
-    test_names_and_headers();
-    test_kinds_of_results();
-    test_commas_at_ends_of_arguments();
-    test_bools_of_any_byte();
-    test_conversions();
-    test_dialect();
-    test_options_of_both_runs();
-    test_headers_by_standard_names();
-    test_headers_one_by_one();
-    test_launches_in_kernels();
-    test_clusters();
-    test_static_variables();
-    test_errors();
-    test_little_stack();
-    test_bad_calls();
+    if (is_cached)
+        empty(cache);
     test_leftovers(folder);
     return done();
 }

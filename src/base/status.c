@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/stack.h"
+#include "base/str.h"
 
 #define ERROR_MESSAGE_B 1024
 
@@ -38,7 +39,7 @@ const char *hd_status_name(enum hd_status status)
 enum hd_status hd_error(enum hd_status status, const char *fmt, ...)
 {
     /* The arguments may point into the old message: format aside, then replace it. */
-    char message[ERROR_MESSAGE_B];
+    char message[4 * ERROR_MESSAGE_B];
     va_list args;
     char *kept;
 
@@ -47,7 +48,7 @@ enum hd_status hd_error(enum hd_status status, const char *fmt, ...)
     va_end(args);
     kept = hd_thread_block(&error_message, ERROR_MESSAGE_B);
     if (kept)
-        snprintf(kept, ERROR_MESSAGE_B, "%s", message);
+        hd_text_fit(kept, ERROR_MESSAGE_B, message);
     error_count++;
     if (hd_debug(HD_DEBUG_ERROR))
         hd_log_debug(HD_DEBUG_ERROR, "%s: %s", hd_status_name(status), message);

@@ -217,6 +217,23 @@ char *hd_buf_take(struct hd_buf *buf)
     return text;
 }
 
+void hd_text_fit(char *out, size_t out_B, const char *text)
+{
+    static const char gap[] = " ... ";
+    size_t len = strlen(text), head, tail;
+
+    assert(out_B > 2 * sizeof(gap));
+    if (len < out_B) {
+        memcpy(out, text, len + 1);
+        return;
+    }
+    head = (out_B - sizeof(gap)) / 3;
+    tail = out_B - sizeof(gap) - head;
+    memcpy(out, text, head);
+    memcpy(out + head, gap, sizeof(gap) - 1);
+    memcpy(out + head + sizeof(gap) - 1, text + len - tail, tail + 1);
+}
+
 void hd_uuid_text(const uint8_t uuid[16], char out_text[HD_UUID_TEXT_B])
 {
     static const uint8_t groups[] = {4, 2, 2, 2, 6};

@@ -47,6 +47,12 @@ void hd_buf_bits(struct hd_buf *buf, uint32_t bits);
 /* Hands the malloc'ed text to the caller and empties the buffer; NULL when an append failed. */
 char *hd_buf_take(struct hd_buf *buf);
 
+/*
+ * Copies text into a place that may be too small for it. Then the middle is left out: a message
+ * says at its end what happened, after names that may be of any length.
+ */
+void hd_text_fit(char *out, size_t out_B, const char *text);
+
 /* 8-4-4-4-12 digits. */
 #define HD_UUID_TEXT_B 37
 void hd_uuid_text(const uint8_t uuid[16], char out_text[HD_UUID_TEXT_B]);

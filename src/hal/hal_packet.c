@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "hal/hal.h"
 
 /* ---- layout */
@@ -308,7 +309,7 @@ bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t
         fault->place = place_set(fault->block, place->block, HAL_FAULT_HAS_BLOCK) |
                        place_set(fault->thread, place->thread, HAL_FAULT_HAS_THREAD) |
                        place_set_line(fault, place);
-        snprintf(fault->message, sizeof(fault->message), "%s", message);
+        hd_text_fit(fault->message, sizeof(fault->message), message);
         atomic_store_explicit(&fault->status, status, memory_order_release);
     }
     hd_lock_release(&lock);

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define COMPILE_STACK_B ((size_t)64 << 20)
 #define SIGNAL_STACK_B  (64u << 10)
@@ -141,13 +142,19 @@ static void call_leave(struct call *call)
 
 static void *call_main(void *arg)
 {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     struct call *call = arg;
+    sigset_t mask;
     stack_t stack = {.ss_sp = call->signal_stack, .ss_size = sizeof(call->signal_stack)}, old;
     bool is_ours = !sigaltstack(NULL, &old) && old.ss_flags & SS_DISABLE; /* sanitizers have one */
 
     if (is_ours)
         sigaltstack(&stack, NULL);
     pthread_setspecific(codegen.call_key, call);
+    sigemptyset(&mask);
+    for (size_t i = 0; i < HD_COUNT_OF(crashes); i++)
+        sigaddset(&mask, crashes[i]);
+    pthread_sigmask(SIG_UNBLOCK, &mask, NULL);
     if (!pthread_getcpuclockid(pthread_self(), &call->clock))
         atomic_store(&call->thread, gettid());
     call->status = codegen.compile(&call->req, &call->out);
@@ -172,24 +179,15 @@ bool jit_crash_take(int sig)
         pause();
 }
 
-/* Signals stay with the program's threads, but for those of a crash. */
 static bool call_start(struct call *call)
 {
     pthread_attr_t attr;
     pthread_t thread;
-    sigset_t mask, old;
 
-    sigfillset(&mask);
-    sigdelset(&mask, SIGSEGV);
-    sigdelset(&mask, SIGBUS);
-    sigdelset(&mask, SIGFPE);
-    sigdelset(&mask, SIGILL);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, COMPILE_STACK_B);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &mask, &old);
-    bool started = !pthread_create(&thread, &attr, call_main, call);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    bool started = !hd_thread_create(&thread, &attr, call_main, call);
     pthread_attr_destroy(&attr);
     return started;
 }

@@ -6,9 +6,11 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <cupti.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -933,6 +935,40 @@ static void test_threads(void)
     OK(cuptiFinalize());
 }
 
+/* What is sent to the process is for the program's own threads: its handlers, its sigwait(). */
+static void test_signals(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned others = 0, open_to = 0;
+
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        char path[300], line[128], name[64] = "";
+        unsigned long long blocked = 0;
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+        if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == getpid() ||
+            !(file = fopen(path, "r")))
+            continue;
+        while (fgets(line, sizeof(line), file))
+            if (sscanf(line, "Name: %63s", name) != 1 && !strncmp(line, "SigBlk:", 7))
+                blocked = strtoull(line + 7, NULL, 16);
+        fclose(file);
+        others++;
+        if (blocked >> (SIGTERM - 1) & 1 && blocked >> (SIGUSR1 - 1) & 1)
+            continue;
+        open_to++;
+        diag("%s takes signals: %llx", name, blocked);
+    }
+    if (tasks)
+        closedir(tasks);
+    ok(others > 1, "there are threads of ours");
+    if (getenv("TSAN_OPTIONS"))
+        skip("ThreadSanitizer has a thread of its own");
+    else
+        eq_u64(open_to, 0, "which take none of the program's signals");
+}
+
 int main(void)
 {
     CUcontext context;
@@ -958,5 +994,6 @@ int main(void)
     test_refused();
     test_threads();
     test_clock();
+    test_signals();
     return done();
 }

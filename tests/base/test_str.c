@@ -92,11 +92,24 @@ static void test_buf_failure(void)
     ok(!buf.ptr && !buf.failed, "and resets the buffer");
 }
 
+static void test_text_fit(void)
+{
+    char out[24];
+
+    hd_text_fit(out, sizeof(out), "of twenty three letters");
+    eq_str(out, "of twenty three letters", "what fits is copied");
+    hd_text_fit(out, sizeof(out), "at the beginning, then too much, at the end");
+    eq_str(out, "at the ... , at the end", "of the rest the middle is left out");
+    hd_text_fit(out, sizeof(out), "");
+    eq_str(out, "", "nothing");
+}
+
 int main(void)
 {
     test_views();
     test_numbers();
     test_buf();
     test_buf_failure();
+    test_text_fit();
     return done();
 }

@@ -11,6 +11,7 @@
 
 #include "api/cupti/cupti.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define LANES      16u
 #define CHUNK_B    ((size_t)64 << 10)
@@ -374,7 +375,7 @@ static void thread_start_locked(void)
     if (chunks.has_thread || pthread_attr_init(&attr))
         return;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    chunks.has_thread = !pthread_create(&id, &attr, thread_run, NULL);
+    chunks.has_thread = !hd_thread_create(&id, &attr, thread_run, NULL);
     (void)pthread_attr_destroy(&attr);
 }
 

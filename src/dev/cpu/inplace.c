@@ -22,7 +22,7 @@ struct cpu_inplace {
     struct interp_cta *cta;
     uint64_t effects;    /* of the turns so far */
     const char *refusal; /* strict mode: of the access that faulted */
-    char message[400];
+    char message[1536];
 };
 
 static uint64_t inplace_var_address(void *ctx, const struct ir_var *var)

@@ -407,7 +407,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
     enum hd_status status = metered_launch(&launch, packet, ctx.module, &fault);
     refdev_maps_fini(&ctx.maps);
     if (status != HD_OK) {
-        char message[464];
+        char message[1536];
         snprintf(message, sizeof(message), "%s%s%s", hd_error_message(), ctx.refusal ? ": " : "",
                  ctx.refusal ? ctx.refusal : "");
         const struct hal_fault_place place = {.kernel = kernel->func->name,

@@ -148,17 +148,17 @@ static void module_unload(struct hal_module *base)
 static enum hd_status kernel_send(struct remote_module *module, uint32_t index,
                                   const struct ir_module *code, struct remote_kernel *kernel)
 {
-    struct remote_message m = {.op = REMOTE_KERNEL_GET, .id = module->id};
+    struct remote_message m = {.op = REMOTE_KERNEL_GET, .id = module->id, .b = index};
     enum hd_status status;
     struct hd_buf text;
     int fd = -1;
 
     hd_buf_init(&text);
     ir_print_module(code, &text);
-    text_set(&m, ir_module_func_at(code, index)->name);
     m.a = text.len;
-    status = text.failed ? hd_error(HD_NO_MEMORY, "text of kernel %s", m.text)
-                         : remote_file_make(text.ptr, text.len, &fd);
+    status = text.failed
+                 ? hd_error(HD_NO_MEMORY, "text of kernel %s", ir_module_func_at(code, index)->name)
+                 : remote_file_make(text.ptr, text.len, &fd);
     hd_buf_fini(&text);
     if (status != HD_OK)
         return status;

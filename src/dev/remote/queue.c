@@ -156,7 +156,7 @@ static void run_signal(struct remote_queue *queue, const struct hal_sem *sem)
  */
 static void fail_dispatch(struct remote_queue *queue, enum hd_status status)
 {
-    char why[512]; /* to tell the domain makes calls of its own */
+    char why[1024]; /* to tell the domain makes calls of its own */
 
     snprintf(why, sizeof(why), "%s", hd_error_message());
     if (remote_is_gone(remote_of(queue->base.device)))

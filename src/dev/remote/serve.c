@@ -11,6 +11,7 @@
 
 #include "base/fault.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "dev/remote/remote.h"
 #include "dev/remote/wire.h"
@@ -198,11 +199,11 @@ static enum hd_status get_kernel(struct remote_message *m, int fd)
     munmap((void *)(uintptr_t)text, m->a);
     HD_TRY(status);
     status = ir_layout_windows(ir);
-    func = ir_module_find_func(ir, m->text);
+    func = m->b < ir->nfuncs ? ir_module_func_at(ir, (uint32_t)m->b) : NULL;
     if (status == HD_OK && !func)
-        status = hd_error(HD_NOT_FOUND, "there is no kernel %s", m->text);
+        status = hd_error(HD_NOT_FOUND, "there is no function %llu", (unsigned long long)m->b);
     if (status == HD_OK && !hd_vec_push(&((struct codes *)e->also)->vec, ir))
-        status = hd_error(HD_NO_MEMORY, "kernel %s", m->text);
+        status = hd_error(HD_NO_MEMORY, "IR of a kernel");
     if (status != HD_OK) {
         ir_module_destroy(ir);
         return status;
@@ -210,7 +211,6 @@ static enum hd_status get_kernel(struct remote_message *m, int fd)
     HD_TRY(ops->kernel_get(e->object, func->index, ir, &kernel));
     HD_TRY(add(KERNEL, kernel, NULL, &m->id));
     m->b = kernel->id;
-    memset(m->text, 0, sizeof(m->text));
     return ops->kernel_info(kernel, &m->kernel);
 }
 
@@ -355,7 +355,7 @@ enum hd_status remote_serve(int socket)
         answer_fd = -1;
         m.status = (uint32_t)serve(&m, fd, &answer_fd);
         if (m.status)
-            snprintf(m.text, sizeof(m.text), "%s", hd_error_message());
+            hd_text_fit(m.text, sizeof(m.text), hd_error_message());
         sent = remote_send(socket, &m, answer_fd);
         hal_shared_destroy(fd, NULL, 0);
         hal_shared_destroy(answer_fd, NULL, 0);

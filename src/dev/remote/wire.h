@@ -8,7 +8,7 @@ enum remote_op {
     REMOTE_HELLO,          /* text: backend; fd: table of textures. Back: info; fd: attributes */
     REMOTE_MODULE_LOAD,    /* text: name; a: nfuncs, b: nvars; fd: addresses of variables, key */
     REMOTE_MODULE_UNLOAD,  /* id */
-    REMOTE_KERNEL_GET,     /* id: module; text: kernel; fd: IR, `a` bytes. Back: id, b: number */
+    REMOTE_KERNEL_GET,     /* id: module; b: index; fd: IR, `a` bytes. Back: id, b: number */
     REMOTE_KERNEL_PREPARE, /* id; grid, block */
     REMOTE_DOMAIN_CREATE,  /* a: multiprocessors that are reported. Back: id; fd: fault */
     REMOTE_DOMAIN_DESTROY, /* id */

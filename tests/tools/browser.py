@@ -132,20 +132,16 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def tabs(self):
-        """Of a page as it was opened: places in the document of what Tab goes to, until it leaves the page; and of all that can be gone to."""
-        where = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
-        body = self.js("[...document.querySelectorAll('*')].indexOf(document.body)")
-        went = []
+        """Of a page as it was opened: what Tab goes to, until it leaves the page, and all that can be gone to; as places in the document at
+        the end, as a live page changes meanwhile."""
+        self.js("void (window.went = [])")
         for _ in range(500):
             for kind in ("rawKeyDown", "keyUp"):
                 self.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-            at = self.js(where)
-            if at == body or at in went:
+            if not self.js("(at => at !== document.body && !went.includes(at) && went.push(at))(document.activeElement)"):
                 break
-            went.append(at)
-        all_of = self.js("[...document.querySelectorAll('*')].flatMap((e, i) => e.tabIndex >= 0 && !e.disabled && e !== document.documentElement && "
-                         "e.checkVisibility({visibilityProperty: true}) && !e.matches('svg *') ? [i] : [])")
-        return went, all_of
+        return self.js("(all => [went.map(e => all.indexOf(e)), all.flatMap((e, i) => e.tabIndex >= 0 && !e.disabled && e !== document.documentElement && "
+                       "e.checkVisibility({visibilityProperty: true}) && !e.matches('svg *') ? [i] : [])])([...document.querySelectorAll('*')])")
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

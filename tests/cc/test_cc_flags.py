@@ -54,6 +54,13 @@ check("-Werror alone, before a file", ["-Werror"], host=["-Werror", "k.cu"])
 check("-Werror reorder", ["-Werror", "reorder,default-stream-launch"], absent=["reorder", "-Werror"])
 check("-Xcompiler with blanks", ["-Xcompiler", "-O3 -march=native,-Wall"], host=["-O3", "-march=native", "-Wall"],
       absent=["-O3 -march=native,-Wall"])
+for text, words in (('"-O3"', ["-O3"]), ('-Wall,"-DA=1,2"', ["-Wall", "-DA=1,2"]), ("'-DA=1 2' -DB", ["'-DA=1 2'", "-DB"]), ("-DA=1\\,2", ["-DA=1,2"]),
+                    ('-DA=\\\\\\"s\\\\\\"', ["'-DA=\"s\"'"]), ('-DA=\\"s\\"', ["-DA=s"]), ('"-DA=a\\\\\\"b"', ["'-DA=a\"b'"]), ('""', []), ('"-O3', ["-O3"])):
+    check(f"-Xcompiler {text}", ["-Xcompiler", text], host=words)
+check("-Xlinker with quotes", ["-Xlinker", '"-s"'], last=["-Wl,-s"])
+tap.ok("libcudart.so" in " ".join(commands("-cudart", "none", "-lcudart")[2]), "-cudart none, and by name")
+tap.ok("libcudart" not in " ".join(commands("-cudart", "none")[2]), "-cudart none")
+check("options of Windows", ["-use-local-env", "-force-cl-env-setup", "-dp", "a", "--input-drive-prefix=b", "-ddp", "c"], device=["k.cu"], absent=["a", "b", "c"])
 check("-Xcompiler: code generation is the link's, too", ["-Xcompiler", "-fopenmp,-Wall,-O3"], host=["-fopenmp", "-Wall"], last=["-fopenmp"])
 tap.ok(not has(commands("-Xcompiler", "-fopenmp,-Wall,-O3")[2], "-Wall"), "warnings are not")
 with tempfile.TemporaryDirectory() as FOLDER:
@@ -93,7 +100,7 @@ for what, names in (("arch", "compute"), ("code", "sm")):
     tap.ok(f"{names}_75" in listed and f"{names}_120" in listed and len(listed) > 10, f"--list-gpu-{what}", " ".join(listed))
 check("options without meaning here", ["-t0", "-t", "2", "--threads=4", "--Ofast-compile", "max", "-lto", "--entries", "k", "--frandom-seed=x", "-reloc-ptx", "--jump-table-density=101",
       "-split-compile-extended", "2"], device=["k.cu"], absent=["max", "-frandom-seed=x"])
-for name, why in (("-cuda", "-keep"), ("-r", "-lib"), ("-clean", "deleted"), ("-use-local-env", "Windows")):
+for name, why in (("-cuda", "-keep"), ("-r", "-lib"), ("-clean", "deleted")):
     done = cc(name, "k.cu")
     tap.ok(done.returncode == 2 and f"'{name}'" in done.stderr and why in done.stderr, f"{name} is refused", done.stderr)
 check("options without meaning here", ["-dlto", "--display-error-number", "-extra-device-vectorization",

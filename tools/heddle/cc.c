@@ -153,6 +153,9 @@ static int link_all(struct cc_job *job)
     cc_list_add_all(&cmd, &job->link);
     add_runtime(job, &cmd);
     rc = cc_exec(job, &cmd);
+    if (rc && cc_is_one_of("-fopenmp", job->host.at, job->host.len))
+        fputs("heddle cc: note: -fopenmp links clang's OpenMP library, libomp-19-dev on Debian\n",
+              stderr);
     return rc || !job->run ? rc : run_program(job, output);
 }
 
@@ -279,6 +282,7 @@ int cmd_cc(int argc, char **argv)
         cc_arch_list(&job);
         return CLI_OK;
     }
+    job.no_cudart &= !job.names_cudart;
     if (cc_paths_find(&job.paths, job.mode == CC_MODE_LINK && !job.no_cudart) != HD_OK)
         return cli_error("%s", hd_error_message());
     if (job.as_nvcc && job.verbose)

@@ -32,6 +32,10 @@ void cc_list_addf(struct cc_list *list, const char *fmt, ...) HD_PRINTF(2, 3);
 void cc_list_add_all(struct cc_list *list, const struct cc_list *more);
 /* Splits at any of the separators and adds the parts: "a,b,c" at ",". */
 void cc_list_add_split(struct cc_list *list, const char *text, const char *separators);
+/* The words of an option's value for another program (-Xcompiler), as of nvcc, which gives it to a
+ * shell: commas and blanks separate, quotes and backslashes protect and go. An open quote ends with
+ * the text. */
+void cc_list_add_forwarded(struct cc_list *list, const char *text);
 bool cc_is_one_of(const char *word, const char *const *words, size_t n);
 /* printf into a string that lives as long as the process. */
 const char *cc_format(const char *fmt, ...) HD_PRINTF(1, 2);
@@ -92,7 +96,7 @@ struct cc_job {
     struct cc_list link;     /* in order, with the objects put in front */
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
-        verbose, no_cudart, want_libcuda, want_libnvml;
+        verbose, no_cudart, names_cudart, want_libcuda, want_libnvml;
     bool help, version, run, list_virtual, list_real, cubin;
     bool extended_lambda, relaxed_constexpr, extensible; /* they define macros */
     bool as_nvcc;          /* called by that name: build systems look for its output */

@@ -203,11 +203,10 @@ static bool is_of_preprocessor(const char *word)
     return word[0] == '-' && word[1] && strchr("DUI", word[1]) && word[2];
 }
 
-/* nvcc hands the text to a shell, so blanks separate as commas do. */
 HANDLER(host_words)
 {
     struct cc_list words = {0};
-    cc_list_add_split(&words, value, ", ");
+    cc_list_add_forwarded(&words, value);
     for (size_t i = 0; i < words.len; i++)
         cc_list_add(is_of_preprocessor(words.at[i]) ? &p->job->compile : &p->job->host,
                     words.at[i]);
@@ -217,7 +216,7 @@ HANDLER(host_words)
 HANDLER(link_words)
 {
     struct cc_list words = {0};
-    cc_list_add_split(&words, value, ", ");
+    cc_list_add_forwarded(&words, value);
     for (size_t i = 0; i < words.len; i++)
         cc_list_addf(&p->job->link, "-Wl,%s", words.at[i]);
     return CLI_OK;
@@ -233,8 +232,10 @@ HANDLER(run_words)
 static void add_library(struct cc_job *job, const char *name)
 {
     static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
-    if (cc_is_one_of(name, own, HD_COUNT_OF(own)))
+    if (cc_is_one_of(name, own, HD_COUNT_OF(own))) {
+        job->names_cudart |= !strncmp(name, "cudart", strlen("cudart")); /* behind -cudart none */
         return;
+    }
     if (strcmp(name, "cuda") == 0)
         job->want_libcuda = true;
     else if (strcmp(name, "nvidia-ml") == 0 && where_library(WHERE_NVML))
@@ -333,7 +334,6 @@ HANDLER(dry_run)
 #define WARNINGS                                                                                   \
     "all-warnings cross-execution-space-call reorder default-stream-launch "                       \
     "missing-launch-bounds ext-lambda-captures-this deprecated-declarations"
-#define WINDOWS "this is about Windows"
 #define NO_FORM "this is a form of NVIDIA's compiler, use -ptx or -fatbin"
 
 /* clang-format off */
@@ -467,11 +467,11 @@ const struct cc_option cc_options[] = {
     {"-aug-hls", "--augment-host-linker-script", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-astoolspatch", "--compile-as-tools-patch", CC_FLAG, refuse, "code of NVIDIA's tools", 0, NULL, "refused: for NVIDIA's tools"},
     {"-qpp-config", "--qpp-config", CC_VALUE, refuse, "QNX is no host", 0, NULL, "refused: for QNX"},
-    {"-use-local-env", "--use-local-env", CC_FLAG, refuse, WINDOWS, 0, NULL, "refused, like the next four: for Windows"},
-    {"-force-cl-env-setup", "--force-cl-env-setup", CC_FLAG, refuse, WINDOWS, 0, NULL, "refused"},
-    {"-dp", "--drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
-    {"-idp", "--input-drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
-    {"-ddp", "--dependency-drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
+    {"-use-local-env", "--use-local-env", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* of Windows, as the next four */
+    {"-force-cl-env-setup", "--force-cl-env-setup", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-dp", "--drive-prefix", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
+    {"-idp", "--input-drive-prefix", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
+    {"-ddp", "--dependency-drive-prefix", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
     {"-err-no", "--display-error-number", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-diag-error", "--diag-error", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-diag-warn", "--diag-warn", CC_VALUE, ignore, NULL, 0, "N", NULL},

@@ -66,6 +66,51 @@ void cc_list_add_split(struct cc_list *list, const char *text, const char *separ
     }
 }
 
+/* What nvcc makes of the text: commas become blanks outside of double quotes, backslashes go. */
+static void forwarded(const char *text, struct hd_buf *out)
+{
+    bool quoted = false;
+
+    for (; *text; text++) {
+        if (*text == '\\' && text[1]) {
+            hd_buf_putc(out, *++text);
+            continue;
+        }
+        quoted ^= *text == '"';
+        hd_buf_putc(out, *text == ',' && !quoted ? ' ' : *text);
+    }
+}
+
+void cc_list_add_forwarded(struct cc_list *list, const char *text)
+{
+    struct hd_buf line = {0}, word = {0};
+    bool is_word = false;
+    char quote = 0;
+
+    forwarded(text, &line);
+    for (const char *at = line.ptr ? line.ptr : "";; at++) {
+        if (!quote && (!*at || *at == ' ' || *at == '\t')) {
+            if (is_word)
+                cc_list_addf(list, "%s", word.ptr ? word.ptr : "");
+            hd_buf_clear(&word);
+            is_word = false;
+        } else if (*at && (*at == quote || (!quote && strchr("\"'", *at)))) {
+            quote = quote ? 0 : *at;
+            is_word = true;
+        } else if (*at) {
+            bool escapes =
+                *at == '\\' && at[1] && quote != '\'' && (!quote || strchr("\"\\$`", at[1]));
+
+            hd_buf_putc(&word, *(at += escapes));
+            is_word = true;
+        }
+        if (!*at)
+            break;
+    }
+    hd_buf_fini(&line);
+    hd_buf_fini(&word);
+}
+
 bool cc_is_one_of(const char *word, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)

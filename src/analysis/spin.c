@@ -4,9 +4,10 @@
  * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load, an atomic,
  * the test of an mbarrier or an allocation of tensor memory does so for loops whose end depends on
  * what it read: that is taken from a backward walk over the operands of the branches that leave the
- * loop, which also follows what chooses between the operands of a phi. Additions are not followed
- * (a queue's `while (atomicAdd(&next, 1) < n)` moves on with each turn) unless they add nothing and
- * so only poll.
+ * loop, which also follows what chooses between the operands of a phi, and what a loop with a
+ * barrier stores to shared memory (`if (t == 0) s = *flag; __syncthreads(); if (s) break;`).
+ * Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves on with each turn)
+ * unless they add nothing and so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
@@ -135,10 +136,39 @@ static bool is_choice(const struct ir_spins *s, const struct ir_instr *phi)
     return inside > 1;
 }
 
+static bool has_barrier(struct ir_spins *s)
+{
+    for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
+        s->steps++;
+        if (in_loop(s->loops, s->loop, b) && ir_block_has(s->func->blocks[b], IR_OP_BAR))
+            return true;
+    }
+    return false;
+}
+
+static bool may_be_shared(const struct ir_instr *in)
+{
+    return ir_space_is_shared(in->mem.space) || in->mem.space == IR_SPACE_GENERIC;
+}
+
+/* What the loop stores to shared memory. */
+static void push_stores(struct ir_spins *s)
+{
+    for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
+        if (!in_loop(s->loops, s->loop, b))
+            continue;
+        ir_foreach_instr(in, s->func->blocks[b]) {
+            s->steps++;
+            for (uint32_t i = 1; in->op == IR_OP_ST && may_be_shared(in) && i < in->nsrc; i++)
+                walk_push(s, in->src[i]);
+        }
+    }
+}
+
 /* Marks the values that the end of the loop depends on. */
 static void ends_find(struct ir_spins *s)
 {
-    bool all_branches = false;
+    bool all_branches = false, stores = !has_barrier(s);
 
     push_branches(s, true);
     while (s->nwork) {
@@ -146,7 +176,12 @@ static void ends_find(struct ir_spins *s)
         s->steps += 1 + in->nsrc;
         for (uint32_t i = 0; i < in->nsrc; i++)
             walk_push(s, in->src[i]);
-        if (in->op == IR_OP_PHI && !all_branches && is_choice(s, in)) {
+        bool reads_stores = !stores && in->op == IR_OP_LD && may_be_shared(in);
+        if (reads_stores) {
+            stores = true;
+            push_stores(s);
+        }
+        if (!all_branches && (reads_stores || (in->op == IR_OP_PHI && is_choice(s, in)))) {
             all_branches = true;
             push_branches(s, false);
         }

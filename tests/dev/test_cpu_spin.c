@@ -41,7 +41,23 @@ static uint32_t trap_run(struct jit_cta *cta, struct jit_warp *warp)
     return 1u << 2 | JIT_YIELD;
 }
 
+/* The last CTA sets the flag; the others do while (!*flag) __syncthreads(). */
+static uint32_t barriers_run(struct jit_cta *cta, struct jit_warp *warp)
+{
+    if (cta->ctaid[0] + 1 == cta->launch->grid[0])
+        atomic_store(spin_params_of(cta)->flag, 1);
+    if (atomic_load(spin_params_of(cta)->flag))
+        return JIT_DONE;
+    return (warp->state >> 2 == 1 ? 2u : 1u) << 2 | JIT_BARRIER;
+}
+
 const struct fake_kernel fake_kernels[] = {
+    {"barriers",
+     {.run = barriers_run,
+      .may_spin = true,
+      .has_barrier = true,
+      .simple_barriers = true,
+      .cost_ops = UINT64_MAX}},
     {"grid_sync", {.run = grid_sync_run, .may_spin = true, .cost_ops = UINT64_MAX}},
     {"wait_flag", {.run = wait_flag_run, .may_spin = true, .cost_ops = UINT64_MAX}},
     {"set_flag", {.run_cta = set_flag_cta, .cost_ops = UINT64_MAX}},
@@ -104,6 +120,20 @@ static void test_host_flag(struct fixture *f)
     other->ops->destroy(other);
 }
 
+static void test_barriers(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    _Atomic uint32_t flag = 0;
+    struct spin_params params = {&flag, 0};
+    union hal_packet p = fixture_dispatch(f, "barriers", 20, 64, &params, sizeof(params));
+
+    fixture_submit(q, &p);
+    fixture_wait(q);
+    eq_u64(atomic_load(&flag), 1,
+           "CTAs that poll between barriers let those run that they wait for");
+    q->ops->destroy(q);
+}
+
 static void test_fault_ends_pollers(struct fixture *f)
 {
     struct hal_queue *q = fixture_queue(f);
@@ -125,6 +155,7 @@ int main(void)
     test_grid_sync(&f);
     test_other_queue(&f);
     test_host_flag(&f);
+    test_barriers(&f);
     test_fault_ends_pollers(&f);
     fixture_fini(&f);
     return done();

@@ -339,13 +339,17 @@ static struct cpu_slot *worker_slot(struct cpu_worker *worker)
     return cpu_slot_take(dev, worker->index);
 }
 
+/* CTAs that poll between barriers get on for ever, and may wait for work that has not begun: every
+ * so many turns other work is looked at, whatever they do. */
+enum { TURNS_ALONE = 64 };
+
 /* Works until nothing is found. Returns whether something was. */
 static bool worker_work(struct cpu_worker *worker)
 {
     struct cpu_device *dev = worker->device;
     struct cpu_slot *slot = worker_slot(worker);
     bool any = false;
-    unsigned idle_rounds = 0;
+    unsigned idle_rounds = 0, turns = 0;
 
     if (!slot)
         return false;
@@ -353,7 +357,8 @@ static bool worker_work(struct cpu_worker *worker)
         bool worked = slot->nresidents && cpu_residents_step(slot);
 
         cpu_ask_look(slot);
-        worked |= !worked && cpu_work_once(dev, slot, true);
+        if (!worked || ++turns % TURNS_ALONE == 0)
+            worked |= cpu_work_once(dev, slot, true);
         any |= worked;
         if (worked)
             idle_rounds = 0;

@@ -2,6 +2,7 @@
 import os
 import re
 import shlex
+import zlib
 from dataclasses import dataclass, field
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -102,15 +103,11 @@ def program(path, number, repo, cells):
 
 
 def choose_copies(found):
-    """A folder may hold programs of several builds, and each build removes what the last one left: so each has a copy."""
-    builds = {}
+    """A folder may hold programs of several builds, and each build removes what the last one left: so each has a copy, whose name comes
+    from how it is built. What a row was built to is never taken for another's when rows change."""
     for p in found:
-        of_folder = builds.setdefault((p.repo, p.folder), [])
-        build = (p.builder, {name: value for name, value in p.options.items() if name not in RUN_OPTIONS})
-        if build not in of_folder:
-            of_folder.append(build)
-        at = of_folder.index(build)
-        p.copy = f"{p.folder}~{at + 1}" if at else p.folder
+        build = (p.builder, sorted((name, value) for name, value in p.options.items() if name not in RUN_OPTIONS))
+        p.copy = f"{p.folder}~{zlib.crc32(repr(build).encode()):08x}"
 
 
 def programs(patterns=()):

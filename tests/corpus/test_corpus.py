@@ -204,8 +204,8 @@ def steps(top):
     ok(ran.returncode == 1 and "run: 5 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
     sources = os.listdir(top + "/mine/progs/one")
     ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
-    copies = [name for name in os.listdir(top + "/build/80-shared-heddle-cc-O3/mine/progs") if name.startswith("two")]
-    ok(sorted(copies) == ["two", "two~2"], "a copy for each build of a folder", str(copies))
+    copies = [name for name in os.listdir(top + "/build/80-shared-heddle-cc-O3/mine/progs") if name.startswith("two~")]
+    ok(len(copies) == 2, "a copy for each build of a folder", str(copies))
     first = corpus(top, "report", "--json").stdout
     outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
     ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built",

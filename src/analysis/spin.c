@@ -168,7 +168,7 @@ static void push_stores(struct ir_spins *s)
 /* Marks the values that the end of the loop depends on. */
 static void ends_find(struct ir_spins *s)
 {
-    bool all_branches = false, stores = !has_barrier(s);
+    bool all_branches = false, asked_stores = false;
 
     push_branches(s, true);
     while (s->nwork) {
@@ -176,11 +176,13 @@ static void ends_find(struct ir_spins *s)
         s->steps += 1 + in->nsrc;
         for (uint32_t i = 0; i < in->nsrc; i++)
             walk_push(s, in->src[i]);
-        bool reads_stores = !stores && in->op == IR_OP_LD && may_be_shared(in);
-        if (reads_stores) {
-            stores = true;
-            push_stores(s);
+        bool reads_stores = false;
+        if (!asked_stores && in->op == IR_OP_LD && may_be_shared(in)) {
+            asked_stores = true;
+            reads_stores = has_barrier(s);
         }
+        if (reads_stores)
+            push_stores(s);
         if (!all_branches && (reads_stores || (in->op == IR_OP_PHI && is_choice(s, in)))) {
             all_branches = true;
             push_branches(s, false);

@@ -166,15 +166,23 @@ def check_windows():
     ok(few.fine and not few.has("valignd"), "a few: loaded", few.text)
 
 
+def body_of(code, name):
+    return re.search(rf"^{name}:(.*?)^\.Lfunc_end", code.text, re.MULTILINE | re.DOTALL)
+
+
 def check_cold():
     """What is hardly ever run is called, registers stay as they are; upper halves are not cleared there."""
     for path in "avx2", "generic":
         code = Code("cold_sides", path)
-        ok(code.has(r"call\w*\s+heddle_gather_32") >= 8 and code.has(r"call\w*\s+heddle_scatter_32") >= 8,
-           f"the sides of guesses that hardly ever run are calls, {path}", code.text)
-    body = re.search(r"^heddle_gather_32:(.*?)^\.Lfunc_end", Code("cold_sides", "avx2").text, re.MULTILINE | re.DOTALL)
+        calls = [code.has(rf"call\w*\s+heddle_{what}_32_cold") for what in ("gather", "scatter")]
+        ok(min(calls) >= 8, f"the sides of guesses that hardly ever run are calls, {path}", code.text)
+    body = body_of(Code("cold_sides", "avx2"), "heddle_gather_32_cold")
     ok(body and "ymm" in body[1] and "vzeroupper" not in body[1], "which leave the upper halves of registers alone",
        body[1] if body else "")
+    code = Code("long_chase", "avx2")
+    body = body_of(code, "heddle_gather_32")
+    ok(body and code.has(r"call\w*\s+heddle_gather_32$") and not re.search(r"%ymm\d+, -?\d*\(%r[sb]p\)", body[1]),
+       "gathers beyond a limit are calls that save no registers", code.text)
 
 
 def check_whole_sum():

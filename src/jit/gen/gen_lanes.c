@@ -141,33 +141,41 @@ static LLVMValueRef with_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef o
     return LLVMBuildGEP2(g->b, g->t->i8, ptrs, &offset, 1, "");
 }
 
+/*
+ * Through memory where it hardly ever runs, which leaves all registers to the code around it; by
+ * value beyond the limits above, where it may run as often as anything.
+ */
 static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
                                 LLVMValueRef mask, unsigned align)
 {
-    LLVMTypeRef params[] = {g->t->ptr, LLVMTypeOf(ptrs), g->t->i64, g->t->bits};
-    LLVMValueRef offset;
-    assert(LLVMGetIntTypeWidth(elem) <= 64);
-    ptrs = without_offset(g, ptrs, &offset);
-    if (!g->lane_values)
-        g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i64, GEN_LANES), 64, "");
-    LLVMValueRef args[] = {g->lane_values, ptrs, offset,
-                           mask ? gen_bits(g, mask) : gen_full_bits(g)};
+    LLVMTypeRef vt = gen_vec(g, elem),
+                params[] = {LLVMTypeOf(ptrs), g->t->i64, g->t->bits, g->t->ptr};
+    LLVMValueRef args[4], x;
     char name[48];
 
-    name_of(name, "gather", elem, "");
+    assert(LLVMGetIntTypeWidth(elem) <= 64);
+    args[0] = without_offset(g, ptrs, &args[1]);
+    args[2] = mask ? gen_bits(g, mask) : gen_full_bits(g);
+    if (g->cold && !g->lane_values)
+        g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i64, GEN_LANES), 64, "");
+    args[3] = g->lane_values;
+    name_of(name, "gather", elem, g->cold ? "_cold" : "");
     struct gen_outline outline =
-        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
+        g->cold ? gen_outline_open(g, name, GEN_OUTLINE_COLD, g->t->void_, params, 4)
+                : gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, vt, params, 3);
     if (outline.is_new) {
-        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 3));
-        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 1), LLVMGetParam(outline.fn, 2));
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 2));
+        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1));
         at = addresses(g, at, m, spare_to_read(g));
-        LLVMValueRef x =
-            LLVMBuildStore(g->b, load_each(g, elem, at, align, true), LLVMGetParam(outline.fn, 0));
-        LLVMSetAlignment(x, 64);
-        gen_outline_close(g, &outline, NULL);
+        x = load_each(g, elem, at, align, true);
+        if (g->cold)
+            LLVMSetAlignment(LLVMBuildStore(g->b, x, LLVMGetParam(outline.fn, 3)), 64);
+        gen_outline_close(g, &outline, g->cold ? NULL : x);
     }
-    gen_outline_call(g, &outline, args, 4);
-    LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, elem), args[0], "");
+    x = gen_outline_call(g, &outline, args, g->cold ? 4 : 3);
+    if (!g->cold)
+        return x;
+    x = LLVMBuildLoad2(g->b, vt, g->lane_values, "");
     LLVMSetAlignment(x, 64);
     return x;
 }
@@ -182,9 +190,9 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
     LLVMValueRef args[] = {ptrs, x, offset, mask ? gen_bits(g, mask) : gen_full_bits(g)};
     char name[48];
 
-    name_of(name, "scatter", elem, "");
-    struct gen_outline outline =
-        gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
+    name_of(name, "scatter", elem, g->cold ? "_cold" : "");
+    struct gen_outline outline = gen_outline_open(
+        g, name, g->cold ? GEN_OUTLINE_COLD : GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
     if (outline.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 3));
         LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");

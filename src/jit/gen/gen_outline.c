@@ -51,7 +51,7 @@ struct gen_outline gen_outline_open(struct gen *g, const char *name, enum gen_ou
     if (kind == GEN_OUTLINE_QUICK)
         LLVMAddAttributeAtIndex(outline.fn, self,
                                 LLVMCreateEnumAttribute(g->unit->ctx, always_inline(), 0));
-    if (kind == GEN_OUTLINE_ALWAYS)
+    if (kind == GEN_OUTLINE_COLD)
         keeps_registers(g->unit, outline.fn);
     LLVMAddAttributeAtIndex(
         outline.fn, self,

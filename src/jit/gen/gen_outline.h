@@ -18,8 +18,9 @@
 
 enum gen_outline_kind {
     GEN_OUTLINE_QUICK,  /* called in quick code only */
-    GEN_OUTLINE_ALWAYS, /* called in any code; without AVX-512 it keeps all registers, so that what
-                           hardly ever runs costs the code around it none, and returns nothing */
+    GEN_OUTLINE_ALWAYS, /* called in any code */
+    GEN_OUTLINE_COLD,   /* called in any code, hardly ever: it returns nothing, and without AVX-512
+                           it keeps all registers, so that it costs the code around it none */
 };
 
 struct gen_outline {

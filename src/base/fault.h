@@ -30,7 +30,8 @@
     X(JIT_HANG, "jit.hang", "the code generator never comes back with the fast form")              \
     X(JIT_BEST, "jit.best", "the best code of a kernel: every one gets what can be made quickly") \
     X(CPU_CACHES, "cpu.caches", "the host's caches: what may be stored past them is")              \
-    X(REMOTE_LIMITS, "remote.limits", "a device in a process of its own: it refuses limits and sets of multiprocessors")
+    X(REMOTE_LIMITS, "remote.limits", "a device in a process of its own: it refuses limits and sets of multiprocessors") \
+    X(ROOFLINE_BUSY, "roofline.busy", "seeing that other programs had the CPUs while the host was measured")
 /* clang-format on */
 
 enum hd_fault_index {

@@ -160,6 +160,13 @@ static inline void hal_sms_add(struct hal_sms *sms, uint32_t sm)
     sms->bits[sm / 64] |= (uint64_t)1 << (sm % 64);
 }
 uint32_t hal_sms_count(const struct hal_sms *sms);
+/*
+ * The most CTAs that so many multiprocessors hold at the same time: of each 32, 2,048 threads and
+ * 228 KiB, which no compute capability exceeds (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"). Programs whose CTAs meet in a barrier of their own have
+ * as many in a grid, so a device lets all of them begin.
+ */
+uint64_t hal_sms_hold(uint32_t nsms, uint32_t threads, uint64_t shared_B);
 
 struct hal_queue {
     const struct hal_queue_ops *ops;

@@ -132,6 +132,14 @@ uint32_t hal_sms_count(const struct hal_sms *sms)
     return n;
 }
 
+uint64_t hal_sms_hold(uint32_t nsms, uint32_t threads, uint64_t shared_B)
+{
+    uint64_t ctas = HD_MIN(32u, 2048 / HD_MAX(threads, 1u));
+
+    ctas = HD_MIN(ctas, (UINT64_C(228) << 10) / HD_MAX(shared_B, 1u));
+    return nsms * HD_MAX(ctas, 1u);
+}
+
 void hal_queue_sms_set(struct hal_queue *queue, const struct hal_sms *sms)
 {
     assert(!sms || hal_sms_count(sms));

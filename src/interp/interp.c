@@ -11,7 +11,7 @@
 enum {
     CANCEL_EVERY = 64, /* rounds over all CTAs between questions */
     DEFAULT_RESIDENT = 4,
-    GROW_AFTER = 64, /* rounds in which no CTA has ended */
+    GROW_AFTER = 8, /* rounds in which no CTA has ended */
 };
 
 enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, const char *fmt, ...)

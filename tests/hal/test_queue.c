@@ -93,6 +93,10 @@ int main(void)
                 hal_queue_init(&q, &recorder_ops, &domain, -3) == HD_OK,
             "init"))
         return done();
+    eq_u64(hal_sms_hold(132, 64, 0), 132 * 32, "small CTAs: 32 on each multiprocessor");
+    eq_u64(hal_sms_hold(132, 1024, 0), 132 * 2, "large ones by their threads");
+    eq_u64(hal_sms_hold(3, 32, 100 << 10), 3 * 2, "or by their shared memory");
+    eq_u64(hal_sms_hold(2, 1024, 512 << 10), 2, "one at least");
     eq_u64(q.ring->magic, HAL_RING_MAGIC, "magic");
     test_ring(&q);
     test_params(&q);

@@ -77,11 +77,15 @@ void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, u
         cta_start(cta, job, sm, index);
 }
 
-static uint32_t max_residents(const struct cpu_job *job)
+/* All that fit on the reported multiprocessors may wait for each other, so no slot stops before it
+ * has its share of them. */
+static bool has_room(const struct cpu_slot *slot, const struct cpu_job *job)
 {
-    uint32_t max = job->form.code->form == JIT_INTERP ? CPU_MAX_INPLACE : CPU_MAX_RESIDENT;
+    const struct jit_launch *launch = &job->launch;
+    uint64_t max = hal_sms_hold(cpu_slot_nsms(slot), 32 * launch->nwarps, launch->shared_B);
 
-    return HD_MAX(max / job->launch.cluster_ctas, 1u);
+    max = HD_MAX(max, CPU_MAX_RESIDENT) / launch->cluster_ctas;
+    return job->cooperative || slot->nresidents < HD_MAX(max, 1u);
 }
 
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
@@ -92,7 +96,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     uint32_t sm;
 
     assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
-    if (slot->nresidents >= max_residents(job) && !job->cooperative)
+    if (!has_room(slot, job))
         return false;
     cta = cpu_resident_create(slot, job);
     if (!cta) {

@@ -19,7 +19,7 @@ enum {
     ALONE_WAIT_S = 5,     /* for work of other queues to end */
     IDLE_TURNS = 2000,    /* in which all only polled, and */
     IDLE_MS = 500,        /* so long: they wait for something else */
-    RESIDENT_MAX = 256,   /* CTAs that take turns; of cooperative launches all */
+    RESIDENT_MAX = 256,   /* CTAs that take turns, unless the multiprocessors hold more */
     INTERLEAVED_MAX = 8,  /* the same, interleaved: the interpreter's threads are large */
     DEADLINE_EVERY = 256, /* CTAs between two looks at the clock */
 };
@@ -51,8 +51,10 @@ static bool may_wait(const struct cpu_job *job)
 
 static uint32_t residents_max(const struct cpu_job *job, uint64_t total)
 {
-    uint32_t max = HD_MAX(RESIDENT_MAX / job->launch.cluster_ctas, 1u);
+    const struct jit_launch *launch = &job->launch;
+    uint64_t max = hal_sms_hold(launch->nsms, 32 * launch->nwarps, launch->shared_B);
 
+    max = HD_MAX(HD_MAX(max, RESIDENT_MAX) / launch->cluster_ctas, 1u);
     return (uint32_t)(job->cooperative ? total : HD_MIN(total, max));
 }
 

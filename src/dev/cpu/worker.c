@@ -165,6 +165,13 @@ static uint32_t slot_sms(const struct cpu_slot *slot, uint32_t *out_end)
     return (uint32_t)first;
 }
 
+uint32_t cpu_slot_nsms(const struct cpu_slot *slot)
+{
+    uint32_t end, first = slot_sms(slot, &end);
+
+    return end - first;
+}
+
 bool cpu_slot_may(const struct cpu_slot *slot, const struct cpu_queue *queue)
 {
     uint32_t end, sm;
@@ -343,6 +350,20 @@ static struct cpu_slot *worker_slot(struct cpu_worker *worker)
  * so many turns other work is looked at, whatever they do. */
 enum { TURNS_ALONE = 64 };
 
+/* Looks at other work while the residents wait; in proportion to them more become residents, so
+ * that a thousand do not cost a round of all for each. */
+static bool work_beside_residents(struct cpu_device *dev, struct cpu_slot *slot)
+{
+    uint32_t most = slot->nresidents + 1 + slot->nresidents / 8, before;
+    bool worked = false;
+
+    do {
+        before = slot->nresidents;
+        worked |= cpu_work_once(dev, slot, true);
+    } while (slot->nresidents > before && slot->nresidents < most);
+    return worked;
+}
+
 /* Works until nothing is found. Returns whether something was. */
 static bool worker_work(struct cpu_worker *worker)
 {
@@ -358,7 +379,7 @@ static bool worker_work(struct cpu_worker *worker)
 
         cpu_ask_look(slot);
         if (!worked || ++turns % TURNS_ALONE == 0)
-            worked |= cpu_work_once(dev, slot, true);
+            worked |= work_beside_residents(dev, slot);
         any |= worked;
         if (worked)
             idle_rounds = 0;

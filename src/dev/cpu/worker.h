@@ -33,8 +33,7 @@
 #define CPU_WAIT_SPIN_NS  60000u  /* how long a host thread that cannot help spins */
 #define CPU_RECHECK_NS    500000u /* how long a worker sleeps at most while there is work */
 #define CPU_WAKE_AFTER_NS 30000u  /* a job that lasted this long is worth waking a sleeper */
-#define CPU_MAX_RESIDENT  64      /* spinning CTAs per worker, unless cooperative */
-#define CPU_MAX_INPLACE   4       /* the same of interpreted kernels: their threads are large */
+#define CPU_MAX_RESIDENT  64 /* spinning CTAs per worker, unless its multiprocessors hold more */
 
 /* The right to run CTAs. */
 struct cpu_slot {
@@ -76,6 +75,8 @@ struct cpu_slot *cpu_slot_take(struct cpu_device *dev, unsigned preferred);
 struct cpu_slot *cpu_slot_take_for(const struct cpu_queue *queue);
 /* May the slot run the queue's grids? */
 bool cpu_slot_may(const struct cpu_slot *slot, const struct cpu_queue *queue);
+/* The multiprocessors that live in it, one at least. */
+uint32_t cpu_slot_nsms(const struct cpu_slot *slot);
 /* %smid of what the slot, which may, runs of the queue. */
 uint32_t cpu_slot_sm(const struct cpu_slot *slot, const struct cpu_queue *queue);
 void cpu_slot_give(struct cpu_slot *slot);

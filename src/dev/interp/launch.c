@@ -11,7 +11,7 @@ enum {
     STACK_MIN_B = 65536,
     ALONE_WAIT_S = 5,    /* as in dev/cpu/schedule.c */
     IDLE_NS = 500000000, /* all only poll */
-    RESIDENT_MAX = 256,
+    RESIDENT_MAX = 256,  /* CTAs that wait for each other, unless the multiprocessors hold more */
     INTERLEAVED_MAX = 8,
 };
 
@@ -29,6 +29,7 @@ struct launch_ctx {
     const struct ir_schedule *schedule; /* of the run; NULL: it runs once */
     void *observed;
     bool is_alone, is_rerun;
+    uint32_t residents_max; /* of CTAs that may wait for each other */
     /*
      * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
      * address).
@@ -208,11 +209,13 @@ static bool may_wait(const struct interp_launch *launch)
     return launch->cooperative || ctx->kernel->may_wait;
 }
 
-static uint32_t residents_max(const struct interp_launch *launch)
+static uint32_t residents_max(const struct interp_launch *l, const struct ir_window *window)
 {
-    uint64_t total = ctas_of(launch);
+    uint64_t total = ctas_of(l), max;
 
-    return (uint32_t)(launch->cooperative ? total : HD_MIN(total, (uint64_t)RESIDENT_MAX));
+    max = hal_sms_hold(l->nsms, l->block[0] * l->block[1] * l->block[2],
+                       ir_window_shared_B(window, l->dynamic_shared_B));
+    return (uint32_t)(l->cooperative ? total : HD_MIN(total, HD_MAX(max, RESIDENT_MAX)));
 }
 
 static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
@@ -238,7 +241,7 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .units = ctas_of(l) / (window->clusters ? cluster_of(l) : 1),
         .may_wait = may_wait(l),
         .in_turns = true,
-        .residents_max = residents_max(l),
+        .residents_max = ctx->residents_max,
     };
 
     return l->observer->launch_begin(&launch);
@@ -255,10 +258,11 @@ static void workspace_set(struct launch_ctx *ctx)
 /* One CTA after the other, or all that may wait for each other, or a few. */
 static uint32_t resident_ctas(const struct interp_launch *launch)
 {
+    const struct launch_ctx *ctx = launch->ctx;
     const struct ir_schedule *s = launch->schedule;
 
     if (may_wait(launch))
-        return residents_max(launch);
+        return ctx->residents_max;
     return s->turns ? INTERLEAVED_MAX : s->in_turns ? 0 : 1;
 }
 
@@ -325,13 +329,15 @@ static enum hd_status observed_launch(struct interp_launch *launch,
                                       const struct refdev_module *module,
                                       struct interp_fault *out_fault)
 {
+    struct launch_ctx *ctx = launch->ctx;
     struct ir_window window;
     enum hd_status status;
 
-    launch->resident_max = may_wait(launch) ? residents_max(launch) : 0;
+    HD_TRY(ir_kernel_window(launch->kernel, &window));
+    ctx->residents_max = residents_max(launch, &window);
+    launch->resident_max = may_wait(launch) ? ctx->residents_max : 0;
     if (!launch->observer)
         return interp_launch(launch, out_fault);
-    HD_TRY(ir_kernel_window(launch->kernel, &window));
     launch->observed = tell_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);

@@ -10,7 +10,7 @@ from lint_layers import MODULES
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../CONTRIBUTING.md")
 HEAD = "| folder | holds | may use, besides base |\n|---|---|---|\n"
 OTHERS = [("spec/", "tables: operations, entry points, packets", "read by everybody"),
-          ("tools/heddle", "the command, a file per subcommand", "public headers and the module it shows")]
+          ("tools/heddle", "the command, a folder per subcommand", "public headers and the module it shows")]
 
 
 def main():

@@ -92,7 +92,7 @@ def module_of(path):
 def resolve(root, path, target):
     """The file an include names, relative to ROOT; None when it is outside the project."""
     folder = os.path.dirname(path)
-    for base in (folder, "src", "spec", "include", "include/cuda", "", "tests", "tests/support", "bench"):
+    for base in (folder, "src", "spec", "include", "include/cuda", "", "tools/heddle", "tests", "tests/support", "bench"):
         candidate = os.path.normpath(os.path.join(base, target))
         if not candidate.startswith("..") and os.path.isfile(os.path.join(root, candidate)):
             return candidate

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "tools/heddle/check.h"
-#include "tools/heddle/cli.h"
+#include "tools/heddle/check/check.h"
+#include "tools/heddle/common/cli.h"
 #include "san/process.h"
 
 /* Of main.c, which is not part of this. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "tools/heddle/serve_push.h"
+#include "tools/heddle/serve/serve_push.h"
 
 static void on_histogram(void *arg, const struct push_histogram *h)
 {

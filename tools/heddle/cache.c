@@ -1,5 +1,5 @@
 /* heddle cache: the on-disk code cache. */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <stdio.h>
 #include <string.h>

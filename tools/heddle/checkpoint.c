@@ -2,7 +2,7 @@
  * heddle checkpoint, which is cuda-checkpoint as well: locks, saves, restores and unlocks the CUDA
  * state of a process, with the options that CRIU's plugin and scripts give that program.
  */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "cuda.h"
 #include "base/json.h"
-#include "where.h"
+#include "common/where.h"
 
 static const char help[] =
     "usage: heddle checkpoint --action lock|checkpoint|restore|unlock --pid PID [--timeout MS]\n"

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli.h"
+#include "common/cli.h"
 #include "dbg/dbg.h"
-#include "where.h"
+#include "common/where.h"
 
 enum { EXIT_NO_GDB = 127, SEPARATOR = '\x1f' };
 

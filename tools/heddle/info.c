@@ -1,5 +1,5 @@
 /* heddle info: what this Heddle is, what the machine offers, and which device programs will see. */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "info.h"
 #include "base/json.h"
 #include "obj/cache.h"
-#include "where.h"
+#include "common/where.h"
 
 static const char help[] =
     "usage: heddle info [--json]\n"

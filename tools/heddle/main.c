@@ -1,5 +1,5 @@
 /* The `heddle` command: options that hold for every subcommand, and the dispatch table. */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * heddle ps: the user's processes that run on Heddle, what runs in them, and who waits for whom.
  * They are asked as `heddle checkpoint` asks them, through libcuda (core/report.h).
  */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,9 +14,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "check.h"
-#include "json_read.h"
-#include "where.h"
+#include "check/check.h"
+#include "common/json_read.h"
+#include "common/where.h"
 
 static const char help[] =
     "usage: heddle ps [--json]\n"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "common/cli.h"
 #include "cuda_version.h"
 
 #define PTXAS_FAILED 255

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "common/cli.h"
 #include "base/json.h"
 
 #define LIMIT_DEFAULT_S 60

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "replay.h"
-#include "where.h"
+#include "common/where.h"
 
 #define BUFFER_B   (1u << 20) /* behind each parameter that may be a pointer */
 #define MAX_PARAMS 256

@@ -6,7 +6,7 @@
  * runtimes that are linked statically (src/preload). The environment is inherited, so a script or
  * an interpreter passes everything on to what it starts.
  */
-#include "cli.h"
+#include "common/cli.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -17,9 +17,9 @@
 
 #include "base/env.h"
 #include "base/mem.h"
-#include "program.h"
+#include "common/program.h"
 #include "run.h"
-#include "where.h"
+#include "common/where.h"
 
 #define OPTIONS_HELP                                                                               \
     "  --machine M      the device identifies as this machine: t4, a100, h100, b200, rtx5090\n"    \

@@ -1,0 +1,552 @@
+/*
+ * heddle advise: reads a report, or has one made, asks each rule (advise_rules.def), and prints
+ * what they found, by what it would gain.
+ */
+#include "advise/advise.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "common/cli.h"
+#include "prof/prof_db.h"
+#include "run.h"
+
+enum {
+    EXIT_FOUND = 3,
+    EXAMPLES_MAX = 8,
+    OPT_JSON = 256,
+    OPT_HTML,
+    OPT_EXPLAIN,
+    OPT_FAIL_ON,
+    OPT_MIN_GAIN,
+    OPT_RULES,
+    OPT_LIMIT,
+    OPT_PROF,
+    OPT_HELP,
+};
+#define MIN_GAIN_NS INT64_C(20000) /* less is noise, whatever part of a short run it is */
+
+const char *const advise_severity_words[] = {
+#define X(NAME, word) word,
+    ADVISE_SEVERITY_LIST(X)
+#undef X
+};
+
+const struct advise_rule advise_rules[] = {
+#define R(id, function, title, what, remedy) {id, title, what, remedy, function},
+#include "advise/advise_rules.def"
+#undef R
+};
+const size_t advise_rule_count = HD_COUNT_OF(advise_rules);
+
+static const char help[] =
+    "usage: heddle advise [OPTIONS] REPORT.sqlite\n"
+    "       heddle advise [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Says what makes a program slow, and what would be gained by a change, from a report of "
+    "`heddle\n"
+    "prof` or Nsight Systems (its SQLite file), or from a run of the program that is recorded for\n"
+    "it. Findings come in the order of their gain, which is replayed on the recorded timeline; "
+    "what\n"
+    "gains little is not told. Counters of `heddle prof --kernel`, where the report has some, "
+    "tell\n"
+    "of the kernels' inside.\n"
+    "\n"
+    "  -o, --output NAME        keep the recording, NAME.sqlite\n"
+    "  -f, --force-overwrite    replace a recording of that name\n"
+    "      --prof WORD          for the recording: an option of `heddle prof`, or its value; more\n"
+    "                           than once, in order\n"
+    "      --json               findings as JSON\n"
+    "  -w, --write FILE         write the findings there instead of to stdout\n"
+    "      --html FILE          also write a page\n"
+    "      --explain FILE       also write all evidence as a text for a language model "
+    "(Markdown);\n"
+    "                           nothing is sent anywhere\n"
+    "      --min-gain PERCENT   tell nothing that gains less (default: 2; 0: all)\n"
+    "      --fail-on SEVERITY   exit with 3 when a finding is that severe: low, medium, high\n"
+    "      --limit EVENTS       judge only the beginning of a longer run (default: 8000000 calls,\n"
+    "                           kernels and copies, which need about 1.5 GB of memory)\n"
+    "      --rules              list the rules\n"
+    "      --help               this text\n"
+    "\n"
+    "exit status: of the program when that is not 0; 0 done, 1 failed, 2 wrong usage, 3 see\n"
+    "--fail-on, 126 the program cannot be run, 127 it was not found\n";
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"force-overwrite", no_argument, NULL, 'f'},
+    {"write", required_argument, NULL, 'w'},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"html", required_argument, NULL, OPT_HTML},
+    {"explain", required_argument, NULL, OPT_EXPLAIN},
+    {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+    {"min-gain", required_argument, NULL, OPT_MIN_GAIN},
+    {"limit", required_argument, NULL, OPT_LIMIT},
+    {"prof", required_argument, NULL, OPT_PROF},
+    {"rules", no_argument, NULL, OPT_RULES},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct advise_args {
+    const char *output, *to, *html, *explain;
+    double min_gain;
+    uint64_t limit;
+    int fail_on; /* -1: nothing */
+    bool json, overwrite;
+    HD_VEC(char *) prof; /* words for `heddle prof` */
+    char **rest;
+};
+
+/* ---- findings */
+
+static enum advise_severity severity_of(double gain)
+{
+    return gain >= 0.2 ? ADVISE_HIGH : gain >= 0.05 ? ADVISE_MEDIUM : ADVISE_LOW;
+}
+
+/* Of the steady time, and what the gain adds to it where it is not part of that. */
+static double part_of(const struct advise *a, int64_t gain_ns)
+{
+    int64_t whole = HD_MAX(a->steady_ns, gain_ns);
+
+    return whole > 0 ? (double)gain_ns / (double)whole : 0;
+}
+
+bool advise_is_worth(const struct advise *a, int64_t gain_ns)
+{
+    if (a->min_gain <= 0)
+        return gain_ns > 0;
+    return gain_ns >= MIN_GAIN_NS && part_of(a, gain_ns) >= a->min_gain;
+}
+
+struct advise_finding *advise_find(struct advise *a, const struct advise_rule *rule,
+                                   int64_t gain_ns, uint64_t count)
+{
+    struct advise_finding f = {.rule = rule, .gain_ns = gain_ns, .count = count};
+
+    if (!advise_is_worth(a, gain_ns))
+        return NULL;
+    f.gain = part_of(a, gain_ns);
+    f.severity = severity_of(f.gain);
+    if (hd_vec_push(&a->findings, f))
+        return &hd_vec_last(&a->findings);
+    a->out_of_memory = true;
+    return NULL;
+}
+
+const char *advise_keep(struct advise *a, const char *name)
+{
+    char *copy = hd_strdup(name);
+
+    if (copy && hd_vec_push(&a->names, copy))
+        return copy;
+    hd_free(copy);
+    a->out_of_memory = true;
+    return NULL;
+}
+
+void advise_say(struct advise *a, struct advise_finding *f, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    char *copy = hd_strdup(text);
+    if (copy && hd_vec_push(&f->evidence, copy))
+        return;
+    hd_free(copy);
+    a->out_of_memory = true;
+}
+
+static void add_example(struct advise *a, struct advise_finding *f,
+                        const struct advise_example *example)
+{
+    if (f->examples.len < EXAMPLES_MAX && !hd_vec_push(&f->examples, *example))
+        a->out_of_memory = true;
+}
+
+void advise_example_call(struct advise *a, struct advise_finding *f, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index];
+    struct advise_example example = {"CUPTI_ACTIVITY_KIND_RUNTIME", call->rowid, call->start_ns,
+                                     call->end_ns};
+
+    add_example(a, f, &example);
+}
+
+void advise_example_work(struct advise *a, struct advise_finding *f, uint32_t index)
+{
+    static const char *const tables[] = {[ADVISE_KERNEL] = "CUPTI_ACTIVITY_KIND_KERNEL",
+                                         [ADVISE_COPY] = "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                         [ADVISE_FILL] = "CUPTI_ACTIVITY_KIND_MEMSET"};
+    const struct advise_work *work = &a->works.at[index];
+    struct advise_example example = {tables[work->kind], work->rowid, work->start_ns, work->end_ns};
+
+    add_example(a, f, &example);
+}
+
+/* ---- numbers as text */
+
+static char *slot(void)
+{
+    static char texts[4][32];
+    static unsigned next;
+
+    return texts[next++ % HD_COUNT_OF(texts)];
+}
+
+const char *advise_time(int64_t ns)
+{
+    char *text = slot();
+    double value = (double)ns;
+
+    if (ns < 1000)
+        (void)snprintf(text, 32, "%lld ns", (long long)ns);
+    else if (ns < 1000000)
+        (void)snprintf(text, 32, "%.1f us", value / 1e3);
+    else if (ns < 1000000000)
+        (void)snprintf(text, 32, "%.1f ms", value / 1e6);
+    else
+        (void)snprintf(text, 32, "%.2f s", value / 1e9);
+    return text;
+}
+
+const char *advise_bytes(double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    char *text = slot();
+    size_t unit = 0;
+
+    for (; bytes >= 1024 && unit + 1 < HD_COUNT_OF(units); unit++)
+        bytes /= 1024;
+    (void)snprintf(text, 32, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes,
+                   units[unit]);
+    return text;
+}
+
+/* ---- options */
+
+static int bad_value(const char *option, const char *value)
+{
+    cli_error("advise: %s: '%s' is not possible (see `heddle advise --help`)", option, value);
+    return CLI_USAGE;
+}
+
+static int list_rules(void)
+{
+    for (size_t i = 0; i < advise_rule_count; i++)
+        printf("  %-18s %s\n", advise_rules[i].id, advise_rules[i].title);
+    return CLI_OK;
+}
+
+static int read_severity(struct advise_args *args)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(advise_severity_words); i++)
+        if (strcmp(optarg, advise_severity_words[i]) == 0) {
+            args->fail_on = (int)i;
+            return -1;
+        }
+    return bad_value("--fail-on", optarg);
+}
+
+static int read_percent(struct advise_args *args)
+{
+    char *end;
+    double value = strtod(optarg, &end);
+
+    if (end == optarg || *end || !(value >= 0 && value <= 100))
+        return bad_value("--min-gain", optarg);
+    args->min_gain = value / 100;
+    return -1;
+}
+
+/* -1, or an exit status. */
+static int take_option(int option, struct advise_args *args)
+{
+    switch (option) {
+    case 'o':
+        args->output = optarg;
+        return *optarg ? -1 : bad_value("--output", optarg);
+    case 'f':
+        args->overwrite = true;
+        return -1;
+    case 'w':
+        args->to = optarg;
+        return -1;
+    case OPT_JSON:
+        args->json = true;
+        return -1;
+    case OPT_HTML:
+        args->html = optarg;
+        return -1;
+    case OPT_EXPLAIN:
+        args->explain = optarg;
+        return -1;
+    case OPT_FAIL_ON:
+        return read_severity(args);
+    case OPT_MIN_GAIN:
+        return read_percent(args);
+    case OPT_LIMIT:
+        return hd_str_to_u64(hd_str_from(optarg), 10, &args->limit) && args->limit
+                   ? -1
+                   : bad_value("--limit", optarg);
+    case OPT_PROF:
+        return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("advise: out of memory");
+    case OPT_RULES:
+        return list_rules();
+    case OPT_HELP:
+        fputs(help, stdout);
+        return CLI_OK;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+static int parse(int argc, char **argv, struct advise_args *args)
+{
+    int option;
+
+    *args =
+        (struct advise_args){.min_gain = 0.02, .limit = 8000000, .fail_on = -1, .json = cli_json()};
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "+o:fw:", options, NULL)) != -1) {
+        int code = take_option(option, args);
+        if (code >= 0)
+            return code;
+    }
+    args->rest = argv + optind;
+    if (args->rest[0])
+        return -1;
+    cli_error("advise: which report, or program? (see `heddle advise --help`)");
+    return CLI_USAGE;
+}
+
+/* ---- the report */
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t len = strlen(text), own = strlen(suffix);
+
+    return len >= own && strcmp(text + len - own, suffix) == 0;
+}
+
+/* By its name or its first bytes; damaged ones are reports, too, and are told so. */
+static bool is_report(const char *path)
+{
+    char head[15] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = ends_with(path, ".sqlite") ||
+              (fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+               memcmp(head, "SQLite format 3", sizeof(head)) == 0);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return is;
+}
+
+/* Runs `heddle prof`; an exit status. */
+static int record(const struct advise_args *args, const char *name)
+{
+    static char prof[] = "prof", output[] = "-o", overwrite[] = "-f", end[] = "--";
+    HD_VEC(char *) words = {0};
+    HD_AUTOFREE char *copy = hd_strdup(name);
+    bool good = copy && hd_vec_push(&words, prof);
+
+    /* What chooses a form of the command is its first option. */
+    for (size_t i = 0; i < args->prof.len; i++)
+        good = good && hd_vec_push(&words, args->prof.at[i]);
+    good = good && hd_vec_push(&words, output) && hd_vec_push(&words, copy);
+    if (args->overwrite)
+        good = good && hd_vec_push(&words, overwrite);
+    good = good && hd_vec_push(&words, end);
+    for (char **word = args->rest; *word; word++)
+        good = good && hd_vec_push(&words, *word);
+    int argc = (int)words.len;
+    int code = good && hd_vec_push(&words, NULL) ? cmd_prof(argc, words.at)
+                                                 : cli_error("advise: out of memory");
+    hd_vec_fini(&words);
+    return code;
+}
+
+/* Where a recording lies that nobody wants to keep; freed by the caller. */
+static char *temporary(char **out_folder)
+{
+    const char *parent = getenv("TMPDIR");
+    struct hd_buf path = {0};
+
+    hd_buf_printf(&path, "%s/heddle-advise-XXXXXX", parent && *parent ? parent : "/tmp");
+    char *folder = hd_buf_take(&path);
+    if (!folder || !mkdtemp(folder)) {
+        cli_error("advise: %s: %s", folder ? folder : "?", strerror(errno));
+        hd_free(folder);
+        return NULL;
+    }
+    *out_folder = folder;
+    hd_buf_init(&path);
+    hd_buf_printf(&path, "%s/run.sqlite", folder);
+    return hd_buf_take(&path);
+}
+
+/* What prof leaves beside a report that it could not make stays. */
+static void remove_temporary(char *folder, const char *report)
+{
+    if (!folder)
+        return;
+    (void)unlink(report);
+    (void)rmdir(folder);
+    hd_free(folder);
+}
+
+/* ---- output */
+
+static enum hd_status write_to(const char *path, struct hd_buf *text)
+{
+    enum hd_status status = text->failed
+                                ? hd_error(HD_NO_MEMORY, "%s: out of memory", path)
+                                : hd_file_write(path, text->ptr ? text->ptr : "", text->len);
+    hd_buf_fini(text);
+    return status;
+}
+
+static enum hd_status print(const struct advise_args *args, const struct advise *a)
+{
+    struct hd_buf text = {0};
+
+    if (args->json)
+        advise_json(a, &text);
+    else
+        advise_text(a, &text);
+    if (args->to)
+        return write_to(args->to, &text);
+    bool good = !text.failed && fwrite(text.ptr ? text.ptr : "", 1, text.len, stdout) == text.len &&
+                fflush(stdout) == 0;
+    hd_buf_fini(&text);
+    return good ? HD_OK : hd_error(HD_IO, "the findings cannot be written");
+}
+
+static enum hd_status write_all(const struct advise_args *args, const struct advise *a)
+{
+    struct hd_buf text = {0};
+
+    if (args->html) {
+        advise_html(a, &text);
+        HD_TRY(write_to(args->html, &text));
+    }
+    if (args->explain) {
+        advise_prompt(a, &text);
+        HD_TRY(write_to(args->explain, &text));
+    }
+    return print(args, a);
+}
+
+/* ---- the whole */
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct advise_finding *x = a, *y = b;
+
+    if (x->gain_ns != y->gain_ns)
+        return x->gain_ns > y->gain_ns ? -1 : 1;
+    return x->rule < y->rule ? -1 : x->rule > y->rule;
+}
+
+/* Counters without a timeline: their launches are all the time there is. */
+static int64_t counted_ns(struct advise *a)
+{
+    sqlite3_stmt *row;
+    int64_t sum = 0;
+
+    if (!prof_db_has(a->db, "HEDDLE_LAUNCHES") ||
+        sqlite3_prepare_v2(a->db, "SELECT sum(end - start) FROM HEDDLE_LAUNCHES", -1, &row, NULL))
+        return 0;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        sum = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return sum;
+}
+
+static enum hd_status judge(struct advise *a)
+{
+    HD_TRY(advise_load(a));
+    HD_TRY(advise_model_init(a));
+    if (!a->calls.len)
+        a->steady_ns = a->span_ns = counted_ns(a);
+    for (size_t i = 0; i < advise_rule_count; i++)
+        advise_rules[i].find(a, &advise_rules[i]);
+    if (a->findings.len)
+        qsort(a->findings.at, a->findings.len, sizeof(a->findings.at[0]), by_gain);
+    return a->out_of_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", a->path) : HD_OK;
+}
+
+static bool is_severe(const struct advise_args *args, const struct advise *a)
+{
+    for (size_t i = 0; args->fail_on >= 0 && i < a->findings.len; i++)
+        if ((int)a->findings.at[i].severity >= args->fail_on)
+            return true;
+    return false;
+}
+
+static int advise_report(const struct advise_args *args, const char *report, const char *shown)
+{
+    struct advise a = {.path = report, .limit = args->limit, .min_gain = args->min_gain};
+    enum hd_status status = judge(&a);
+
+    a.path = shown;
+    if (status == HD_OK)
+        status = write_all(args, &a);
+    bool severe = is_severe(args, &a);
+    advise_fini(&a);
+    if (status != HD_OK)
+        return cli_error("advise: %s", hd_error_message());
+    return severe ? EXIT_FOUND : CLI_OK;
+}
+
+static int advise_program(const struct advise_args *args)
+{
+    char *folder = NULL;
+    HD_AUTOFREE char *made = args->output ? NULL : temporary(&folder);
+    struct hd_buf kept = {0};
+
+    if (args->output)
+        hd_buf_printf(&kept, "%s%s", args->output,
+                      ends_with(args->output, ".sqlite") ? "" : ".sqlite");
+    const char *report = args->output ? kept.ptr : made;
+    if (!report) {
+        hd_buf_fini(&kept);
+        return CLI_FAILED;
+    }
+    bool was = args->output && !args->overwrite && access(report, F_OK) == 0;
+    int code = record(args, report);
+    if (!was && code != RUN_CANNOT && code != RUN_NOT_FOUND && access(report, F_OK) == 0) {
+        int own = advise_report(args, report, args->output ? report : args->rest[0]);
+        code = code ? code : own;
+    } else if (!code) {
+        code = CLI_FAILED;
+    }
+    remove_temporary(folder, report);
+    hd_buf_fini(&kept);
+    return code;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct advise_args args;
+    int code = parse(argc, argv, &args);
+
+    if (code < 0 && !args.rest[1] && is_report(args.rest[0]))
+        code = advise_report(&args, args.rest[0], args.rest[0]);
+    else if (code < 0)
+        code = advise_program(&args);
+    hd_vec_fini(&args.prof);
+    return code;
+}

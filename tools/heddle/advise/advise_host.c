@@ -1,0 +1,545 @@
+/* See advise.h: rules about what the host does. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/advise.h"
+#include "base/mem.h"
+#include "prof/prof_db.h"
+
+#define AT_ONCE_NS   INT64_C(5000)  /* so soon behind a wait nobody looked at a result */
+#define LOOP_NS      INT64_C(50000) /* more between two launches is the host's own work */
+#define HOST_WORK_NS INT64_C(20000)
+enum {
+    WAITS_MIN = 3,
+    RUN_MIN = 8, /* launches, copies that follow each other */
+    ALLOCS_MIN = 4,
+    POLLS_MIN = 8,
+    POLL_B = 4096,
+    POLL_EVERY = 8,
+    POLL_LAUNCHES = 4, /* a poll behind more kernels is seldom enough */
+    TINY_B = 64 << 10,
+};
+
+static void drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
+{
+    struct advise_plan_call *plan = &a->trial.calls[call];
+
+    plan->wait = ADVISE_WAIT_NOTHING;
+    plan->tail_ns = 0;
+    plan->own_ns = HD_MIN(plan->own_ns, own_ns);
+}
+
+static bool waited(const struct advise *a, uint32_t call)
+{
+    return a->base.calls[call].wait != ADVISE_WAIT_NOTHING;
+}
+
+static int64_t gap_behind(const struct advise *a, const struct advise_call *call)
+{
+    const struct advise_call *next = advise_next(a, call);
+
+    return next ? next->start_ns - call->end_ns : INT64_MAX;
+}
+
+static int64_t time_of(const struct advise_call *call)
+{
+    return call->end_ns - call->start_ns;
+}
+
+/* The stream of a call's first work; ADVISE_NONE: it has none. */
+static uint32_t stream_of(const struct advise *a, const struct advise_call *call)
+{
+    return call->work_count ? a->works.at[call->first_work].stream : ADVISE_NONE;
+}
+
+/* ---- needless-sync */
+
+/* The host went on with another stream: serial-streams tells of that. */
+static bool changes_stream(const struct advise *a, const struct advise_call *sync)
+{
+    const struct advise_call *next = advise_next(a, sync);
+    const struct advise_call *before =
+        sync->before == ADVISE_NONE ? NULL : &a->calls.at[sync->before];
+    uint32_t from = before ? stream_of(a, before) : ADVISE_NONE;
+    uint32_t to = next ? stream_of(a, next) : ADVISE_NONE;
+
+    return from != ADVISE_NONE && to != ADVISE_NONE && from != to;
+}
+
+static bool is_needless(const struct advise *a, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index], *next = advise_next(a, call);
+
+    return call->kind == ADVISE_CALL_SYNC && waited(a, index) && next && advise_submits(next) &&
+           gap_behind(a, call) <= AT_ONCE_NS && !changes_stream(a, call);
+}
+
+void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
+{
+    uint64_t count = 0, launches = 0;
+    int64_t waited_ns = 0;
+
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        launches += advise_submits(&a->calls.at[i]);
+        if (!is_needless(a, i))
+            continue;
+        count++;
+        waited_ns += time_of(&a->calls.at[i]);
+        drop_wait(a, i, 0);
+    }
+    struct advise_finding *f =
+        count < WAITS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
+    if (!f)
+        return;
+    advise_say(a, f, "%llu waits, %s in all, for %llu launches and copies",
+               (unsigned long long)count, advise_time(waited_ns), (unsigned long long)launches);
+    for (uint32_t i = 0; i < a->calls.len; i++)
+        if (is_needless(a, i)) {
+            if (!f->examples.len)
+                advise_say(a, f, "%s, and %s later %s", advise_call_name(a, &a->calls.at[i]),
+                           advise_time(gap_behind(a, &a->calls.at[i])),
+                           advise_call_name(a, advise_next(a, &a->calls.at[i])));
+            advise_example_call(a, f, i);
+        }
+}
+
+/* ---- launch-bound */
+
+struct runs {
+    uint64_t runs, launches, waits;
+    uint64_t bound; /* launches that take the host longer than the device */
+    int64_t host_ns, kernel_ns;
+    uint32_t first; /* the call that begins the longest one; ADVISE_NONE */
+    uint64_t longest;
+};
+
+static bool is_launch(const struct advise_call *call)
+{
+    return call->kind == ADVISE_CALL_LAUNCH && call->work_count == 1;
+}
+
+/* A wait that had nothing to wait for: the kernel had ended, as one that runs in its launch has. */
+static bool is_idle_wait(const struct advise *a, uint32_t index)
+{
+    return a->calls.at[index].kind == ADVISE_CALL_SYNC && a->base.calls[index].is_idle;
+}
+
+/* The next call of the run of launches that this call is in, a launch or an idle wait that a launch
+ * follows; ADVISE_NONE: the run ends here. */
+static uint32_t next_of_run(const struct advise *a, uint32_t index)
+{
+    uint32_t next = a->calls.at[index].next;
+
+    for (uint32_t i = index, then = next; then != ADVISE_NONE;
+         i = then, then = a->calls.at[then].next) {
+        if (gap_behind(a, &a->calls.at[i]) > LOOP_NS)
+            return ADVISE_NONE;
+        if (is_launch(&a->calls.at[then]))
+            return next;
+        if (!is_idle_wait(a, then))
+            return ADVISE_NONE;
+    }
+    return ADVISE_NONE;
+}
+
+/* What the call takes the host, beside a kernel that runs in it. */
+static int64_t host_time(const struct advise *a, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index];
+    int64_t inside_ns = 0;
+
+    if (call->work_count) {
+        const struct advise_work *work = &a->works.at[call->first_work];
+        inside_ns = HD_MIN(call->end_ns, work->end_ns) - HD_MAX(call->start_ns, work->start_ns);
+    }
+    return HD_MAX(INT64_C(0), a->base.calls[index].own_ns - HD_MAX(INT64_C(0), inside_ns));
+}
+
+/* From `first` on. */
+static struct runs measure_run(const struct advise *a, uint32_t first)
+{
+    struct runs r = {.runs = 1, .first = first};
+    int64_t since_ns = 0; /* host time since the launch before */
+
+    for (uint32_t i = first; i != ADVISE_NONE; i = next_of_run(a, i)) {
+        const struct advise_call *call = &a->calls.at[i];
+        int64_t host_ns = host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
+        r.host_ns += host_ns;
+        since_ns += host_ns;
+        if (!is_launch(call)) {
+            r.waits++;
+            continue;
+        }
+        int64_t kernel_ns = a->base.works[call->first_work].time_ns;
+        r.launches++;
+        r.bound += since_ns > kernel_ns;
+        r.kernel_ns += kernel_ns;
+        since_ns = 0;
+    }
+    return r;
+}
+
+static void join_run(struct advise *a, uint32_t first)
+{
+    int64_t launch_ns = a->base.works[a->calls.at[first].first_work].launch_ns;
+
+    for (uint32_t i = first; (i = next_of_run(a, i)) != ADVISE_NONE;) {
+        a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
+        if (!is_launch(&a->calls.at[i])) {
+            drop_wait(a, i, 0);
+            continue;
+        }
+        struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
+        work->launch_ns = HD_MIN(work->launch_ns, launch_ns);
+        work->extra_ns = 0;
+    }
+}
+
+static bool begins_run(const struct advise *a, uint32_t index)
+{
+    uint32_t before = a->calls.at[index].before;
+
+    if (!is_launch(&a->calls.at[index]))
+        return false;
+    while (before != ADVISE_NONE && is_idle_wait(a, before) &&
+           a->calls.at[before].thread == a->calls.at[index].thread)
+        before = a->calls.at[before].before;
+    return before == ADVISE_NONE || a->calls.at[before].thread != a->calls.at[index].thread ||
+           !is_launch(&a->calls.at[before]) || next_of_run(a, before) == ADVISE_NONE;
+}
+
+static void count_run(struct advise *a, uint32_t first, struct runs *out)
+{
+    struct runs r = measure_run(a, first);
+
+    /* Not by the sums: one kernel that the system took the processor from would hide thousands. */
+    if (r.launches < RUN_MIN || 2 * r.bound <= r.launches)
+        return;
+    out->runs++;
+    out->launches += r.launches;
+    out->waits += r.waits;
+    out->host_ns += r.host_ns;
+    out->kernel_ns += r.kernel_ns;
+    if (r.launches > out->longest) {
+        out->longest = r.launches;
+        out->first = first;
+    }
+    join_run(a, first);
+}
+
+void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
+{
+    struct runs r = {.first = ADVISE_NONE};
+
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->calls.len; i++)
+        if (begins_run(a, i))
+            count_run(a, i, &r);
+    struct advise_finding *f =
+        r.runs ? advise_find(a, rule, advise_trial_gain(a), r.launches) : NULL;
+    if (!f)
+        return;
+    advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with no other work between",
+               (unsigned long long)r.launches, (unsigned long long)r.runs,
+               (unsigned long long)r.longest);
+    advise_say(a, f, "each takes the host %s, and the device %s",
+               advise_time(r.host_ns / (int64_t)r.launches),
+               advise_time(r.kernel_ns / (int64_t)r.launches));
+    if (r.waits)
+        advise_say(a, f, "and %llu waits between them, which had nothing to wait for",
+                   (unsigned long long)r.waits);
+    f->kernel = a->names.at[a->works.at[a->calls.at[r.first].first_work].name];
+    for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4; i = next_of_run(a, i)) {
+        advise_example_call(a, f, i);
+        if (is_launch(&a->calls.at[i]))
+            advise_example_work(a, f, a->calls.at[i].first_work);
+    }
+}
+
+/* ---- alloc-in-loop */
+
+/* Index of the first and the last call that submits something. */
+static void find_busy(const struct advise *a, uint32_t *out_first, uint32_t *out_last)
+{
+    *out_first = ADVISE_NONE;
+    *out_last = 0;
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        if (!advise_submits(&a->calls.at[i]))
+            continue;
+        if (*out_first == ADVISE_NONE)
+            *out_first = i;
+        *out_last = i;
+    }
+}
+
+void advise_rule_alloc_in_loop(struct advise *a, const struct advise_rule *rule)
+{
+    uint32_t first, last;
+    uint64_t count = 0;
+    int64_t time_ns = 0;
+
+    find_busy(a, &first, &last);
+    advise_trial_begin(a);
+    for (uint32_t i = first; i != ADVISE_NONE && i < last; i++) {
+        if (a->calls.at[i].kind != ADVISE_CALL_ALLOC)
+            continue;
+        count++;
+        time_ns += time_of(&a->calls.at[i]);
+        drop_wait(a, i, 0);
+    }
+    struct advise_finding *f =
+        count < ALLOCS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
+    if (!f)
+        return;
+    advise_say(a, f, "%llu calls between the first launch and the last take %s",
+               (unsigned long long)count, advise_time(time_ns));
+    for (uint32_t i = first; i < last; i++)
+        if (a->calls.at[i].kind == ADVISE_CALL_ALLOC) {
+            if (f->examples.len < 2)
+                advise_say(a, f, "%s: %s", advise_call_name(a, &a->calls.at[i]),
+                           advise_time(time_of(&a->calls.at[i])));
+            advise_example_call(a, f, i);
+        }
+}
+
+/* ---- polling-copies */
+
+static bool is_poll(const struct advise *a, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index];
+
+    if (call->kind != ADVISE_CALL_COPY || call->is_async || call->work_count != 1)
+        return false;
+    const struct advise_work *copy = &a->works.at[call->first_work];
+    return copy->kind == ADVISE_COPY && copy->copy_kind == ADVISE_TO_HOST &&
+           copy->bytes <= POLL_B && waited(a, index);
+}
+
+void advise_rule_polling(struct advise *a, const struct advise_rule *rule)
+{
+    uint64_t count = 0, launched = 0;
+    int64_t time_ns = 0, bytes = 0;
+
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        launched += is_launch(&a->calls.at[i]);
+        if (!is_poll(a, i))
+            continue;
+        bool often = launched && launched <= POLL_LAUNCHES;
+        launched = 0;
+        if (!often)
+            continue;
+        time_ns += time_of(&a->calls.at[i]);
+        bytes += a->works.at[a->calls.at[i].first_work].bytes;
+        if (++count % POLL_EVERY) {
+            drop_wait(a, i, 0);
+            a->trial.works[a->calls.at[i].first_work].time_ns = 0;
+        }
+    }
+    struct advise_finding *f =
+        count < POLLS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
+    if (!f)
+        return;
+    advise_say(a, f, "%llu copies of %s each, behind kernels; the host waited %s for them",
+               (unsigned long long)count, advise_bytes((double)bytes / (double)count),
+               advise_time(time_ns));
+    for (uint32_t i = 0; i < a->calls.len; i++)
+        if (is_poll(a, i)) {
+            advise_example_call(a, f, i);
+            advise_example_work(a, f, a->calls.at[i].first_work);
+        }
+}
+
+/* ---- tiny-copies */
+
+static bool is_tiny(const struct advise *a, const struct advise_call *call)
+{
+    return call->kind == ADVISE_CALL_COPY && call->work_count == 1 &&
+           a->works.at[call->first_work].kind == ADVISE_COPY &&
+           a->works.at[call->first_work].bytes <= TINY_B;
+}
+
+/* Does the thread's next call copy a little, too, in the same direction and stream? */
+static bool copies_on(const struct advise *a, const struct advise_call *call)
+{
+    const struct advise_call *next = advise_next(a, call);
+
+    if (!next || !is_tiny(a, next) || gap_behind(a, call) > LOOP_NS)
+        return false;
+    const struct advise_work *x = &a->works.at[call->first_work];
+    const struct advise_work *y = &a->works.at[next->first_work];
+    return x->copy_kind == y->copy_kind && x->stream == y->stream;
+}
+
+static bool begins_copies(const struct advise *a, const struct advise_call *call)
+{
+    const struct advise_call *before =
+        call->before == ADVISE_NONE ? NULL : &a->calls.at[call->before];
+
+    return is_tiny(a, call) && !(before && before->thread == call->thread && is_tiny(a, before) &&
+                                 copies_on(a, before));
+}
+
+/* Bytes in a nanosecond: the best of the report's copies in each direction. */
+static void best_rates(const struct advise *a, double out[UINT8_MAX + 1])
+{
+    for (size_t i = 0; i <= UINT8_MAX; i++)
+        out[i] = 1e-3;
+    for (size_t i = 0; i < a->works.len; i++) {
+        const struct advise_work *work = &a->works.at[i];
+        double *best = &out[work->copy_kind];
+        if (work->kind == ADVISE_COPY && work->end_ns > work->start_ns)
+            *best = HD_MAX(*best, (double)work->bytes / (double)(work->end_ns - work->start_ns));
+    }
+}
+
+static uint64_t run_length(const struct advise *a, uint32_t first)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = first; copies_on(a, &a->calls.at[i]); i = a->calls.at[i].next)
+        n++;
+    return n;
+}
+
+/* All but the first become part of it: its call, and their bytes at the best rate. */
+static void join_copies(struct advise *a, uint32_t first, double rate)
+{
+    for (uint32_t i = first; copies_on(a, &a->calls.at[i]);) {
+        a->trial.calls[i].wait = ADVISE_WAIT_NOTHING;
+        i = a->calls.at[i].next;
+        struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
+        int64_t time = (int64_t)((double)a->works.at[a->calls.at[i].first_work].bytes / rate);
+        a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
+        work->time_ns = HD_MIN(work->time_ns, time);
+        work->launch_ns = work->queue_ns = work->extra_ns = 0;
+    }
+}
+
+void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
+{
+    uint64_t runs = 0, copies = 0, longest = 0;
+    uint32_t example = 0;
+    double rates[UINT8_MAX + 1];
+
+    best_rates(a, rates);
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        uint64_t n = begins_copies(a, &a->calls.at[i]) ? run_length(a, i) : 0;
+        if (n < RUN_MIN)
+            continue;
+        runs++;
+        copies += n;
+        join_copies(a, i, rates[a->works.at[a->calls.at[i].first_work].copy_kind]);
+        if (n > longest) {
+            longest = n;
+            example = i;
+        }
+    }
+    struct advise_finding *f = runs ? advise_find(a, rule, advise_trial_gain(a), copies) : NULL;
+    if (!f)
+        return;
+    advise_say(a, f, "%llu copies in %llu sequences of up to %llu", (unsigned long long)copies,
+               (unsigned long long)runs, (unsigned long long)longest);
+    const struct advise_work *work = &a->works.at[a->calls.at[example].first_work];
+    advise_say(a, f, "of %s, which takes %s, and its call %s", advise_bytes((double)work->bytes),
+               advise_time(work->end_ns - work->start_ns),
+               advise_time(time_of(&a->calls.at[example])));
+    for (uint32_t i = example; i != ADVISE_NONE && f->examples.len < 4; i = a->calls.at[i].next) {
+        advise_example_call(a, f, i);
+        advise_example_work(a, f, a->calls.at[i].first_work);
+    }
+}
+
+/* ---- host-gaps */
+
+static bool has_gap(const struct advise *a, uint32_t index)
+{
+    const struct advise_call *call = &a->calls.at[index], *next = advise_next(a, call);
+
+    return (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_COPY) && waited(a, index) &&
+           next && advise_submits(next) && gap_behind(a, call) > HOST_WORK_NS;
+}
+
+void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
+{
+    uint64_t count = 0;
+    int64_t gaps_ns = 0, waits_ns = 0;
+
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        if (!has_gap(a, i))
+            continue;
+        count++;
+        gaps_ns += gap_behind(a, &a->calls.at[i]);
+        waits_ns += time_of(&a->calls.at[i]);
+        a->trial.calls[i].waits_late = true;
+    }
+    struct advise_finding *f =
+        count < WAITS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
+    if (!f)
+        return;
+    advise_say(a, f, "%llu times the host waited, %s in all, and then worked alone, %s in all",
+               (unsigned long long)count, advise_time(waits_ns), advise_time(gaps_ns));
+    for (uint32_t i = 0; i < a->calls.len; i++)
+        if (has_gap(a, i))
+            advise_example_call(a, f, i);
+}
+
+/*
+ * ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed. Launches
+ * of other sizes may get code of their own: each is granted one call that compiles, the longest
+ * ones, and a kernel one call that is no launch, as what is asked of a kernel before its first one
+ * needs the first part of it.
+ */
+
+static const char repeated_sql[] =
+    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
+    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
+    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
+    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
+    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
+    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
+    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
+    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
+    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
+    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
+    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
+    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
+    "sum(again) ORDER BY 8 DESC, 1";
+
+void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
+{
+    sqlite3_stmt *row;
+    uint64_t count = 0;
+    int64_t gain_ns = 0;
+
+    if (!prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
+        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
+        sqlite3_prepare_v2(a->db, repeated_sql, -1, &row, NULL))
+        return;
+    while (sqlite3_step(row) == SQLITE_ROW) {
+        count += (uint64_t)sqlite3_column_int64(row, 6);
+        gain_ns += sqlite3_column_int64(row, 7);
+    }
+    (void)sqlite3_reset(row);
+    struct advise_finding *f = count ? advise_find(a, rule, gain_ns, count) : NULL;
+    while (f && f->evidence.len < 5 && sqlite3_step(row) == SQLITE_ROW) {
+        struct advise_example example = {"CUPTI_ACTIVITY_KIND_OVERHEAD",
+                                         sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
+                                         sqlite3_column_int64(row, 5)};
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        advise_say(a, f, "%s: in %lld calls, %s in all, %s of it again", name ? name : "?",
+                   (long long)sqlite3_column_int64(row, 1),
+                   advise_time(sqlite3_column_int64(row, 2)),
+                   advise_time(sqlite3_column_int64(row, 7)));
+        if (!hd_vec_push(&f->examples, example))
+            a->out_of_memory = true;
+    }
+    sqlite3_finalize(row);
+}

@@ -1,0 +1,718 @@
+/* See advise.h: from a report's tables to calls, work and streams. */
+#include "advise/advise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "prof/prof_db.h"
+
+enum {
+    SYNC_STREAM = 3,
+    SYNC_CONTEXT = 4,
+};
+#define TIME_MAX       (INT64_C(1) << 55) /* a year */
+#define SUM_MAX        0x1p60             /* of all times: sums do not overflow */
+#define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
+
+/* What the load needs and nothing behind it. */
+struct load {
+    struct advise *a;
+    struct hd_map threads, processes; /* global id: index + 1 */
+    struct hd_map streams;            /* text: index + 1 */
+    struct hd_map names;              /* text: index + 1 */
+    struct hd_map calls;              /* key: index + 1 */
+    double sum_ns;
+    enum hd_status status;
+};
+
+static enum hd_status failed(const struct advise *a)
+{
+    return hd_error(HD_CORRUPT, "%s: %s", a->path, sqlite3_errmsg(a->db));
+}
+
+static void no_memory(struct load *l)
+{
+    l->status = hd_error(HD_NO_MEMORY, "%s: out of memory", l->a->path);
+}
+
+/* ---- rows */
+
+typedef void row_function(struct load *l, sqlite3_stmt *row);
+
+/* Calls `take` for each row; nothing when the table is not in the file. A parameter is the time
+ * behind which nothing is read. */
+static enum hd_status each(struct load *l, const char *table, const char *sql, row_function *take)
+{
+    sqlite3_stmt *row;
+    int code = SQLITE_DONE;
+
+    if (!prof_db_has(l->a->db, table))
+        return HD_OK;
+    if (sqlite3_prepare_v2(l->a->db, sql, -1, &row, NULL))
+        return failed(l->a);
+    if (sqlite3_bind_parameter_count(row))
+        (void)sqlite3_bind_int64(row, 1, l->a->until_ns);
+    while (l->status == HD_OK && (code = sqlite3_step(row)) == SQLITE_ROW)
+        take(l, row);
+    if (l->status == HD_OK && code != SQLITE_DONE)
+        l->status = failed(l->a);
+    sqlite3_finalize(row);
+    return l->status;
+}
+
+static bool read_times(struct load *l, sqlite3_stmt *row, int64_t *out_start, int64_t *out_end)
+{
+    *out_start = sqlite3_column_int64(row, 0);
+    *out_end = sqlite3_column_int64(row, 1);
+    if (*out_start > -TIME_MAX && *out_end < TIME_MAX && *out_start <= *out_end) {
+        l->sum_ns += (double)(*out_end - *out_start);
+        if (l->sum_ns < SUM_MAX)
+            return true;
+    }
+    l->status = hd_error(HD_CORRUPT, "%s: a row from %lld ns to %lld ns is damaged", l->a->path,
+                         (long long)*out_start, (long long)*out_end);
+    return false;
+}
+
+static uint32_t known(const struct hd_map *map, uint64_t key)
+{
+    return (uint32_t)((uintptr_t)hd_map_get_u64(map, key) - 1); /* ADVISE_NONE: not there */
+}
+
+static uint32_t thread_of(struct load *l, uint64_t global)
+{
+    uint32_t at = known(&l->threads, global);
+
+    if (at != ADVISE_NONE)
+        return at;
+    if (!hd_vec_push(&l->a->threads, global) ||
+        !hd_map_put_u64(&l->threads, global, (void *)(uintptr_t)l->a->threads.len))
+        no_memory(l);
+    return l->a->threads.len ? (uint32_t)(l->a->threads.len - 1) : 0;
+}
+
+static uint32_t process_of(struct load *l, int64_t global)
+{
+    uint64_t id = (uint64_t)global >> 24;
+    uint32_t at = known(&l->processes, id);
+
+    if (at != ADVISE_NONE)
+        return at;
+    if (!hd_vec_push(&l->a->processes, id) ||
+        !hd_map_put_u64(&l->processes, id, (void *)(uintptr_t)l->a->processes.len))
+        no_memory(l);
+    return l->a->processes.len ? (uint32_t)(l->a->processes.len - 1) : 0;
+}
+
+static uint32_t name_of(struct load *l, sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    struct hd_str str = hd_str_from(text ? text : "?");
+    size_t at = (size_t)(uintptr_t)hd_map_get(&l->names, str);
+
+    if (at)
+        return (uint32_t)(at - 1);
+    char *copy = hd_strdup(str.ptr);
+    if (!copy || !hd_vec_push(&l->a->names, copy)) {
+        hd_free(copy);
+        no_memory(l);
+    } else if (!hd_map_put(&l->names, hd_str_from(copy), (void *)(uintptr_t)l->a->names.len)) {
+        no_memory(l);
+    }
+    return l->a->names.len ? (uint32_t)(l->a->names.len - 1) : 0;
+}
+
+static uint32_t stream_of(struct load *l, uint32_t process, int64_t context, int64_t id)
+{
+    char text[64];
+    size_t len = (size_t)snprintf(text, sizeof(text), "%u/%lld/%lld", process, (long long)context,
+                                  (long long)id);
+    size_t at = (size_t)(uintptr_t)hd_map_get(&l->streams, (struct hd_str){text, len});
+
+    if (at)
+        return (uint32_t)(at - 1);
+    struct advise_stream stream = {.process = process, .context = context, .id = id};
+    char *copy = hd_strdup(text);
+    if (!copy || !hd_vec_push(&l->a->streams, stream) ||
+        !hd_map_put(&l->streams, (struct hd_str){copy, len},
+                    (void *)(uintptr_t)l->a->streams.len)) {
+        hd_free(copy);
+        no_memory(l);
+        return 0;
+    }
+    return (uint32_t)(l->a->streams.len - 1);
+}
+
+static uint64_t key_of(uint32_t process, int64_t correlation)
+{
+    return (uint64_t)process << 40 ^ (uint64_t)correlation;
+}
+
+/* ---- calls */
+
+static bool has(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+static enum advise_call_kind kind_of(const char *name)
+{
+    static const struct {
+        const char *begins;
+        enum advise_call_kind kind;
+    } rows[] = {
+        {"cudaGraphLaunch", ADVISE_CALL_GRAPH},  {"cuGraphLaunch", ADVISE_CALL_GRAPH},
+        {"cudaLaunch", ADVISE_CALL_LAUNCH},      {"cuLaunch", ADVISE_CALL_LAUNCH},
+        {"cudaMemcpy", ADVISE_CALL_COPY},        {"cuMemcpy", ADVISE_CALL_COPY},
+        {"cudaMemset", ADVISE_CALL_FILL},        {"cuMemset", ADVISE_CALL_FILL},
+        {"cudaMalloc", ADVISE_CALL_ALLOC},       {"cudaFree", ADVISE_CALL_ALLOC},
+        {"cuMemAlloc", ADVISE_CALL_ALLOC},       {"cuMemFree", ADVISE_CALL_ALLOC},
+        {"cudaHostAlloc", ADVISE_CALL_ALLOC},    {"cuMemHostAlloc", ADVISE_CALL_ALLOC},
+        {"cudaHostRegister", ADVISE_CALL_ALLOC}, {"cudaHostUnregister", ADVISE_CALL_ALLOC},
+        {"cuModuleLoad", ADVISE_CALL_MODULE},    {"cuLibraryLoad", ADVISE_CALL_MODULE},
+        {"cudaLibraryLoad", ADVISE_CALL_MODULE},
+    };
+
+    if (strncmp(name, "__cuda", 6) == 0) /* as CUPTI calls what nvcc 13 writes for <<<>>> */
+        name += 2;
+    if (has(name, "Synchronize"))
+        return ADVISE_CALL_SYNC;
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (strncmp(name, rows[i].begins, strlen(rows[i].begins)) == 0)
+            return has(name, "Async") && rows[i].kind == ADVISE_CALL_ALLOC ? ADVISE_CALL_OTHER
+                                                                           : rows[i].kind;
+    return ADVISE_CALL_OTHER;
+}
+
+static void take_call(struct load *l, sqlite3_stmt *row)
+{
+    struct advise_call call = {.before = ADVISE_NONE,
+                               .next = ADVISE_NONE,
+                               .wait_work = ADVISE_NONE,
+                               .wait_stream = ADVISE_NONE};
+    int64_t global = sqlite3_column_int64(row, 2);
+
+    if (!read_times(l, row, &call.start_ns, &call.end_ns))
+        return;
+    call.thread = thread_of(l, (uint64_t)global);
+    call.process = process_of(l, global);
+    call.key = key_of(call.process, sqlite3_column_int64(row, 3));
+    call.name = name_of(l, row, 4);
+    call.rowid = sqlite3_column_int64(row, 5);
+    if (l->status != HD_OK)
+        return;
+    const char *name = l->a->names.at[call.name];
+    call.kind = (uint8_t)kind_of(name);
+    call.is_async = has(name, "Async");
+    if (!hd_vec_push(&l->a->calls, call))
+        no_memory(l);
+}
+
+/* Rows come by thread, and the longer first where two begin together: calls that a call makes are
+ * left out, and their work is the outer one's. */
+static void drop_inner(struct load *l)
+{
+    struct advise *a = l->a;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < a->calls.len && l->status == HD_OK; i++) {
+        const struct advise_call *outer = kept ? &a->calls.at[kept - 1] : NULL;
+        const struct advise_call *call = &a->calls.at[i];
+        bool is_inner = outer && outer->thread == call->thread && call->start_ns < outer->end_ns;
+
+        if (!is_inner)
+            a->calls.at[kept++] = *call;
+        else if (!hd_map_put_u64(&l->calls, call->key, (void *)(uintptr_t)outer->key))
+            no_memory(l);
+    }
+    a->calls.len = kept;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct advise_call *x = a, *y = b;
+
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* ---- work */
+
+static void take_work(struct load *l, sqlite3_stmt *row, struct advise_work *work)
+{
+    if (!read_times(l, row, &work->start_ns, &work->end_ns))
+        return;
+    uint32_t process = process_of(l, sqlite3_column_int64(row, 2));
+    work->key = key_of(process, sqlite3_column_int64(row, 3));
+    work->rowid = sqlite3_column_int64(row, 4);
+    work->device = (uint32_t)sqlite3_column_int64(row, 5) & 0xff;
+    work->stream =
+        stream_of(l, process, sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
+    if (l->status != HD_OK)
+        return;
+    struct advise_stream *stream = &l->a->streams.at[work->stream];
+    stream->device = work->device;
+    stream->busy_ns += work->end_ns - work->start_ns;
+    stream->count++;
+    if (!hd_vec_push(&l->a->works, *work))
+        no_memory(l);
+}
+
+static double positive(sqlite3_stmt *row, int column)
+{
+    return HD_MAX(1.0, sqlite3_column_double(row, column));
+}
+
+static void take_kernel(struct load *l, sqlite3_stmt *row)
+{
+    struct advise_work work = {.kind = ADVISE_KERNEL};
+
+    work.blocks = positive(row, 8) * positive(row, 9) * positive(row, 10);
+    work.threads =
+        (uint32_t)HD_MIN(1024.0, positive(row, 11) * positive(row, 12) * positive(row, 13));
+    work.name = name_of(l, row, 14);
+    take_work(l, row, &work);
+}
+
+static void take_copy(struct load *l, sqlite3_stmt *row)
+{
+    struct advise_work work = {.kind = ADVISE_COPY};
+
+    work.bytes = HD_MAX(INT64_C(0), sqlite3_column_int64(row, 8));
+    work.copy_kind = (uint8_t)sqlite3_column_int64(row, 9);
+    work.source = (uint8_t)sqlite3_column_int64(row, 10);
+    work.target = (uint8_t)sqlite3_column_int64(row, 11);
+    take_work(l, row, &work);
+}
+
+static void take_fill(struct load *l, sqlite3_stmt *row)
+{
+    struct advise_work work = {.kind = ADVISE_FILL};
+
+    work.bytes = HD_MAX(INT64_C(0), sqlite3_column_int64(row, 8));
+    take_work(l, row, &work);
+}
+
+#define WORK_COLUMNS                                                                               \
+    "SELECT start, end, coalesce(globalPid, 0), coalesce(correlationId, 0), rowid, deviceId, "     \
+    "contextId, streamId, "
+
+static enum hd_status load_work(struct load *l)
+{
+    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_KERNEL",
+                WORK_COLUMNS "gridX, gridY, gridZ, blockX, blockY, blockZ, " STRING(
+                    "demangledName") " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= ?1",
+                take_kernel));
+    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                WORK_COLUMNS "bytes, copyKind, coalesce(srcKind, 7), coalesce(dstKind, 7) FROM "
+                             "CUPTI_ACTIVITY_KIND_MEMCPY WHERE start <= ?1",
+                take_copy));
+    return each(l, "CUPTI_ACTIVITY_KIND_MEMSET",
+                WORK_COLUMNS "bytes FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE start <= ?1", take_fill);
+}
+
+/* A call at its start for work whose own is not in the report: such work is as late as it was. */
+static uint32_t stand_in(struct load *l, const struct advise_work *work)
+{
+    struct advise_call call = {.start_ns = work->start_ns,
+                               .end_ns = work->start_ns,
+                               .key = UINT64_MAX,
+                               .process = l->a->streams.at[work->stream].process,
+                               .before = ADVISE_NONE,
+                               .next = ADVISE_NONE,
+                               .wait_work = ADVISE_NONE,
+                               .wait_stream = ADVISE_NONE,
+                               .kind = ADVISE_CALL_NONE};
+
+    call.thread = thread_of(l, UINT64_MAX);
+    call.name = 0;
+    if (!hd_vec_push(&l->a->calls, call))
+        no_memory(l);
+    return (uint32_t)(l->a->calls.len - 1);
+}
+
+static int by_call(const void *a, const void *b)
+{
+    const struct advise_work *x = a, *y = b;
+
+    if (x->call != y->call)
+        return x->call < y->call ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static bool map_calls(struct load *l)
+{
+    struct advise *a = l->a;
+
+    for (size_t i = 0; i < a->calls.len; i++)
+        if (a->calls.at[i].kind != ADVISE_CALL_NONE &&
+            !hd_map_put_u64(&l->calls, a->calls.at[i].key, (void *)(uintptr_t)(i + 1)))
+            return false;
+    return true;
+}
+
+/* Work gets its call; calls get their work, and are sorted once more for those that stand in. */
+static void join(struct load *l)
+{
+    struct advise *a = l->a;
+    struct hd_map inner = l->calls; /* key of an inner call: that of the outer */
+    size_t real = a->calls.len;
+
+    hd_map_init(&l->calls);
+    if (!map_calls(l))
+        no_memory(l);
+    for (size_t i = 0; i < a->works.len && l->status == HD_OK; i++) {
+        struct advise_work *work = &a->works.at[i];
+        void *outer;
+        if (hd_map_find_u64(&inner, work->key, &outer))
+            work->key = (uint64_t)(uintptr_t)outer;
+        if (!hd_map_get_u64(&l->calls, work->key)) {
+            work->key = UINT64_MAX - 1 - i;
+            uint32_t at = stand_in(l, work);
+            if (l->status == HD_OK)
+                a->calls.at[at].key = work->key;
+        }
+    }
+    hd_map_fini(&inner);
+    if (a->calls.len > real)
+        qsort(a->calls.at, a->calls.len, sizeof(a->calls.at[0]), by_start);
+    hd_map_fini(&l->calls);
+    hd_map_init(&l->calls);
+    for (size_t i = 0; i < a->calls.len && l->status == HD_OK; i++)
+        if (!hd_map_put_u64(&l->calls, a->calls.at[i].key, (void *)(uintptr_t)(i + 1)))
+            no_memory(l);
+}
+
+static void order_work(struct load *l)
+{
+    struct advise *a = l->a;
+
+    for (size_t i = 0; i < a->works.len; i++)
+        a->works.at[i].call =
+            (uint32_t)((uintptr_t)hd_map_get_u64(&l->calls, a->works.at[i].key) - 1);
+    if (a->works.len)
+        qsort(a->works.at, a->works.len, sizeof(a->works.at[0]), by_call);
+    for (size_t i = 0; i < a->works.len; i++) {
+        struct advise_call *call = &a->calls.at[a->works.at[i].call];
+        if (!call->work_count++)
+            call->first_work = (uint32_t)i;
+    }
+}
+
+/* ---- what threads do one behind the other */
+
+static void chain_threads(struct load *l)
+{
+    struct advise *a = l->a;
+    HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
+    HD_AUTOFREE uint32_t *leader = hd_alloc_array(a->processes.len + 1, sizeof(*leader));
+    HD_AUTOFREE uint32_t *ended = hd_alloc_array(a->processes.len + 1, sizeof(*ended));
+
+    if (!last || !leader || !ended) {
+        no_memory(l);
+        return;
+    }
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        struct advise_call *call = &a->calls.at[i];
+        uint32_t before = last[call->thread];
+        if (before)
+            a->calls.at[before - 1].next = i;
+        else
+            before = ended[call->process];
+        call->before = before ? before - 1 : ADVISE_NONE;
+        last[call->thread] = i + 1;
+        if (call->kind == ADVISE_CALL_NONE)
+            continue;
+        if (!leader[call->process])
+            leader[call->process] = call->thread + 1;
+        if (leader[call->process] == call->thread + 1)
+            ended[call->process] = i + 1;
+    }
+}
+
+/* ---- waits */
+
+enum { WAITED_LOOK_MAX = 256 };
+
+/* Of the last work that the process had submitted, that which ended last before the call did;
+ * `submitted` is how much all processes had. */
+static uint32_t waited_for(const struct advise *a, const struct advise_call *call,
+                           uint32_t submitted)
+{
+    uint32_t best = ADVISE_NONE;
+    uint32_t least = submitted - HD_MIN(submitted, (uint32_t)WAITED_LOOK_MAX);
+
+    for (uint32_t i = submitted; i-- > least;) {
+        const struct advise_work *work = &a->works.at[i];
+        if (a->calls.at[work->call].process == call->process && work->end_ns <= call->end_ns &&
+            (best == ADVISE_NONE || work->end_ns > a->works.at[best].end_ns))
+            best = i;
+    }
+    return best;
+}
+
+static void wait_for_work(const struct advise *a, struct advise_call *call, uint32_t work)
+{
+    if (work == ADVISE_NONE || a->works.at[work].end_ns <= call->start_ns)
+        return;
+    call->wait = ADVISE_WAIT_WORK;
+    call->wait_work = work;
+}
+
+static void take_sync(struct load *l, sqlite3_stmt *row)
+{
+    struct advise *a = l->a;
+    uint32_t process = process_of(l, sqlite3_column_int64(row, 0));
+    size_t at =
+        (size_t)(uintptr_t)hd_map_get_u64(&l->calls, key_of(process, sqlite3_column_int64(row, 1)));
+    int64_t type = sqlite3_column_int64(row, 2);
+
+    if (!at || a->calls.at[at - 1].kind != ADVISE_CALL_SYNC)
+        return;
+    struct advise_call *call = &a->calls.at[at - 1];
+    if (type == SYNC_STREAM) {
+        call->wait = ADVISE_WAIT_STREAM;
+        call->wait_stream =
+            stream_of(l, process, sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4));
+    } else if (type == SYNC_CONTEXT) {
+        call->wait = ADVISE_WAIT_PROCESS;
+    }
+}
+
+/* Calls that no row says it of, but that ended only when work did. */
+static void find_waits(struct advise *a)
+{
+    uint32_t submitted = 0;
+
+    for (uint32_t i = 0; i < a->calls.len; i++) {
+        struct advise_call *call = &a->calls.at[i];
+        submitted += call->work_count;
+        if (call->wait != ADVISE_WAIT_NOTHING)
+            continue;
+        if (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_ALLOC)
+            wait_for_work(a, call, waited_for(a, call, submitted));
+        else if ((call->kind == ADVISE_CALL_COPY || call->kind == ADVISE_CALL_FILL) &&
+                 call->work_count &&
+                 a->works.at[call->first_work + call->work_count - 1].end_ns <= call->end_ns)
+            wait_for_work(a, call, call->first_work + call->work_count - 1);
+    }
+}
+
+static void take_null_stream(struct load *l, sqlite3_stmt *row)
+{
+    for (size_t i = 0; i < l->a->streams.len; i++) {
+        struct advise_stream *stream = &l->a->streams.at[i];
+        int64_t pid = (int64_t)(l->a->processes.at[stream->process] & 0xffffff);
+        if (pid == (sqlite3_column_int64(row, 0) & 0xffffff) &&
+            stream->context == sqlite3_column_int64(row, 1) &&
+            stream->id == sqlite3_column_int64(row, 2))
+            stream->is_null = true;
+    }
+}
+
+static void take_device(struct load *l, sqlite3_stmt *row)
+{
+    size_t id = (size_t)sqlite3_column_int64(row, 0) & 0xff;
+
+    while (l->a->sms.len <= id)
+        if (!hd_vec_push(&l->a->sms, 0)) {
+            no_memory(l);
+            return;
+        }
+    l->a->sms.at[id] = (uint32_t)HD_MAX(INT64_C(0), sqlite3_column_int64(row, 1)) & 0xffff;
+}
+
+/* Compilation in the call that waited for it. The last call that began before it is found by
+ * halving; it is that of another thread where threads are mixed, so a few more are looked at. */
+static void take_compile(struct load *l, sqlite3_stmt *row)
+{
+    struct advise *a = l->a;
+    int64_t start, end;
+    uint64_t thread = (uint64_t)sqlite3_column_int64(row, 2);
+    size_t low = 0, high = a->calls.len;
+
+    if (!read_times(l, row, &start, &end))
+        return;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (a->calls.at[middle].start_ns <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low, looked = 0; i-- > 0 && looked < 4096; looked++) {
+        struct advise_call *call = &a->calls.at[i];
+        if (a->threads.at[call->thread] != thread)
+            continue;
+        if (end <= call->end_ns)
+            call->compile_ns =
+                HD_MIN(call->compile_ns + end - start, call->end_ns - call->start_ns);
+        return;
+    }
+}
+
+static enum hd_status load_rest(struct load *l)
+{
+    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                "SELECT coalesce(globalPid, 0), coalesce(correlationId, 0), syncType, contextId, "
+                "streamId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                take_sync));
+    HD_TRY(each(l, "TARGET_INFO_CUDA_CONTEXT_INFO",
+                "SELECT processId, contextId, nullStreamId FROM TARGET_INFO_CUDA_CONTEXT_INFO",
+                take_null_stream));
+    HD_TRY(each(l, "TARGET_INFO_GPU", "SELECT id, smCount FROM TARGET_INFO_GPU", take_device));
+    find_waits(l->a);
+    return each(l, "CUPTI_ACTIVITY_KIND_OVERHEAD",
+                "SELECT start, end, globalTid FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+                "IN (2, 6, 7)",
+                take_compile);
+}
+
+static enum hd_status load_calls(struct load *l)
+{
+    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_RUNTIME",
+                "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), " STRING(
+                    "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
+                              "start <= ?1 "
+                              "ORDER BY 3, start, end DESC",
+                take_call));
+    drop_inner(l);
+    if (l->a->calls.len)
+        qsort(l->a->calls.at, l->a->calls.len, sizeof(l->a->calls.at[0]), by_start);
+    return l->status;
+}
+
+struct extent {
+    int64_t count, start_ns, end_ns;
+};
+
+static enum hd_status measure(struct advise *a, const char *table, const char *sql,
+                              struct extent *out)
+{
+    sqlite3_stmt *row;
+
+    if (!prof_db_has(a->db, table))
+        return HD_OK;
+    if (sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
+        return failed(a);
+    if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0)) {
+        out->count += sqlite3_column_int64(row, 0);
+        out->start_ns = HD_MIN(out->start_ns, sqlite3_column_int64(row, 1));
+        out->end_ns = HD_MAX(out->end_ns, sqlite3_column_int64(row, 2));
+    }
+    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : failed(a);
+}
+
+#define MEASURE(table)                                                                             \
+    measure(a, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
+
+/* Of a long run only the beginning is judged, so much as has about `limit` calls and work. */
+static enum hd_status find_limit(struct advise *a)
+{
+    struct extent e = {0, INT64_MAX, INT64_MIN};
+
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_RUNTIME));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_KERNEL));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_MEMCPY));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_MEMSET));
+    a->until_ns = INT64_MAX;
+    if ((uint64_t)e.count > a->limit && e.start_ns > -TIME_MAX && e.end_ns < TIME_MAX)
+        a->until_ns = e.start_ns + (int64_t)((double)(e.end_ns - e.start_ns) * (double)a->limit /
+                                             (double)e.count);
+    return HD_OK;
+}
+
+static enum hd_status load_all(struct load *l)
+{
+    HD_TRY(find_limit(l->a));
+    HD_TRY(load_calls(l));
+    HD_TRY(load_work(l));
+    if (!l->a->names.len && l->a->works.len && !advise_keep(l->a, "?"))
+        no_memory(l);
+    join(l);
+    if (l->status == HD_OK)
+        order_work(l);
+    if (l->status == HD_OK)
+        chain_threads(l);
+    return l->status == HD_OK ? load_rest(l) : l->status;
+}
+
+static void load_fini(struct load *l)
+{
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(&l->streams, &it))
+        hd_free((char *)it.key.ptr);
+    hd_map_fini(&l->threads);
+    hd_map_fini(&l->processes);
+    hd_map_fini(&l->streams);
+    hd_map_fini(&l->names);
+    hd_map_fini(&l->calls);
+}
+
+enum hd_status advise_load(struct advise *a)
+{
+    struct load l = {.a = a};
+
+    HD_TRY(prof_db_open(a->path, &a->db));
+    a->has_counters = prof_db_has(a->db, "HEDDLE_METRICS");
+    if (!prof_db_has(a->db, "StringIds") && !prof_db_has(a->db, "HEDDLE_LAUNCHES"))
+        return hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems",
+                        a->path);
+    hd_map_init(&l.threads);
+    hd_map_init(&l.processes);
+    hd_map_init(&l.streams);
+    hd_map_init(&l.names);
+    hd_map_init(&l.calls);
+    enum hd_status status = load_all(&l);
+    load_fini(&l);
+    return status;
+}
+
+void advise_fini(struct advise *a)
+{
+    for (size_t i = 0; i < a->names.len; i++)
+        hd_free(a->names.at[i]);
+    for (size_t i = 0; i < a->findings.len; i++) {
+        struct advise_finding *f = &a->findings.at[i];
+        for (size_t n = 0; n < f->evidence.len; n++)
+            hd_free(f->evidence.at[n]);
+        hd_vec_fini(&f->evidence);
+        hd_vec_fini(&f->examples);
+        hd_free(f->file);
+    }
+    hd_free(a->base.calls);
+    hd_free(a->base.works);
+    hd_free(a->trial.calls);
+    hd_free(a->trial.works);
+    hd_vec_fini(&a->names);
+    hd_vec_fini(&a->calls);
+    hd_vec_fini(&a->works);
+    hd_vec_fini(&a->streams);
+    hd_vec_fini(&a->threads);
+    hd_vec_fini(&a->processes);
+    hd_vec_fini(&a->sms);
+    hd_vec_fini(&a->findings);
+    sqlite3_close(a->db);
+}
+
+/* ---- what rules ask */
+
+const char *advise_call_name(const struct advise *a, const struct advise_call *call)
+{
+    return a->names.at[call->name];
+}
+
+const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call)
+{
+    return call->next == ADVISE_NONE ? NULL : &a->calls.at[call->next];
+}
+
+bool advise_submits(const struct advise_call *call)
+{
+    return call->kind == ADVISE_CALL_LAUNCH || call->kind == ADVISE_CALL_GRAPH ||
+           call->kind == ADVISE_CALL_FILL || call->kind == ADVISE_CALL_COPY;
+}

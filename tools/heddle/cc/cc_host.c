@@ -1,0 +1,88 @@
+/*
+ * heddle cc: options for host passes that only GCC knows. Build systems ask the system's compiler
+ * what it takes and hand that on behind -Xcompiler (Bazel -fno-canonical-system-headers); clang
+ * makes an error of what it does not know. Such options are left out, with a note.
+ */
+#include "cc/cc.h"
+
+#include "clang/clang.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOG_MAX_B (1u << 20)
+#define UNKNOWN   "error: unknown argument: '"
+
+/* Without asking: what nearly every build says. */
+static bool is_usual(const char *word)
+{
+    static const char *const usual[] = {"-fPIC",
+                                        "-fpic",
+                                        "-fPIE",
+                                        "-fpie",
+                                        "-fopenmp",
+                                        "-fvisibility=hidden",
+                                        "-fvisibility-inlines-hidden"};
+    return cc_is_one_of(word, usual, HD_COUNT_OF(usual));
+}
+
+/* Of code generation: -f, -m. Of warnings clang takes all, unknown ones in silence. */
+static bool may_be_unknown(const char *word)
+{
+    return word[0] == '-' && (word[1] == 'f' || word[1] == 'm') && word[2] && !is_usual(word);
+}
+
+static void drop(struct cc_list *list, struct hd_str word)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->len; i++)
+        if (!hd_str_is(word, list->at[i]))
+            list->at[kept++] = list->at[i];
+    list->len = kept;
+    if (list->at) /* an empty list has no end yet */
+        list->at[kept] = NULL;
+}
+
+static void drop_unknown(struct cc_job *job, const char *said)
+{
+    for (const char *at = said; (at = strstr(at, UNKNOWN));) {
+        at += strlen(UNKNOWN);
+        struct hd_str word = {at, strcspn(at, "'\n")};
+        fprintf(stderr, "heddle cc: note: the host compiler is clang, which has no %.*s\n",
+                HD_STR_ARG(word));
+        drop(&job->host, word);
+        drop(&job->link, word); /* where options are forwarded to the linker, too */
+    }
+}
+
+/* What clang's driver says of the words, without compiling anything. */
+static enum hd_status ask(const char *clang, const struct cc_list *words, const char *log,
+                          struct hd_buf *said)
+{
+    struct clang_args args = {0};
+    clang_args_add(&args, "%s", clang);
+    clang_args_add_words(&args, "-### -w -x c++ -c /dev/null");
+    for (size_t i = 0; i < words->len; i++)
+        if (may_be_unknown(words->at[i]))
+            clang_args_add(&args, "%s", words->at[i]);
+    enum hd_status status = clang_run(&args, log);
+    if (status == HD_OK)
+        status = hd_file_read(log, LOG_MAX_B, said);
+    clang_args_fini(&args);
+    return status;
+}
+
+void cc_drop_foreign(struct cc_job *job)
+{
+    struct hd_buf said;
+    bool any = false;
+    for (size_t i = 0; i < job->host.len; i++)
+        any |= may_be_unknown(job->host.at[i]);
+    if (!any || job->dryrun)
+        return;
+    hd_buf_init(&said);
+    if (ask(job->paths.clang, &job->host, cc_temp_path(job, "host", ".log"), &said) == HD_OK &&
+        said.len)
+        drop_unknown(job, said.ptr);
+    hd_buf_fini(&said);
+}

@@ -1,0 +1,288 @@
+/*
+ * heddle check, which is compute-sanitizer as well: runs a program and shows what the checker in
+ * its processes finds. check.h says what is where.
+ */
+#include "check/check.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "common/cli.h"
+#include "run.h"
+#include "san/tool.h"
+
+enum {
+    EXIT_NO_CUDA = 255,
+    SAVED_LINE_MAX_B = 1 << 20,
+};
+#define SAVED_HEAD "heddle-check 1"
+
+/* ---- files */
+
+static FILE *open_file(const char *option, const char *pattern, const char *mode)
+{
+    HD_AUTOFREE char *name = check_file_name(option, pattern);
+    FILE *file = name ? fopen(name, mode) : NULL;
+
+    if (name && !file)
+        cli_error("check: --%s: %s: %s", option, name, strerror(errno));
+    return file;
+}
+
+/* Also that what is written at the end can be written. */
+static bool try_file(const char *option, const char *pattern)
+{
+    FILE *file = pattern ? open_file(option, pattern, "ae") : NULL;
+
+    if (file)
+        fclose(file);
+    return file || !pattern;
+}
+
+/* What was asked for, so that a saved file is shown as the run was. */
+static void save_head(struct check_session *s)
+{
+    struct hd_buf tools = {0};
+    struct hd_json j;
+
+#define X(NAME, name)                                                                              \
+    if (s->tools & 1u << SAN_##NAME)                                                               \
+        hd_buf_printf(&tools, "%s" #name, tools.len ? "," : "");
+    SAN_TOOL_LIST(X)
+#undef X
+    hd_json_init(&j);
+    j.on_line = true;
+    hd_json_open(&j, NULL, '{');
+    hd_json_str(&j, "record", "session");
+    hd_json_u64(&j, "pid", 0);
+    hd_json_str(&j, "tools", tools.ptr);
+    hd_json_bool(&j, "leak_check", s->leak_check);
+    hd_json_close(&j, '}');
+    fprintf(s->save, SAVED_HEAD "\n%s\n", j.buf.ptr ? j.buf.ptr : "");
+    s->failed |= j.buf.failed || tools.failed;
+    hd_buf_fini(&j.buf);
+    hd_buf_fini(&tools);
+}
+
+static bool open_files(struct check_session *s)
+{
+    const struct check_options *o = s->options;
+
+    if (o->log_file && !(s->out = open_file("log-file", o->log_file, "we")))
+        return false;
+    if (o->suppressions && !(s->rules = check_rules_read(o->suppressions)))
+        return false;
+    FILE *save = o->save ? open_file("save", o->save, "we") : NULL;
+    if (o->save && !save)
+        return false;
+    s->xml = o->xml ? save : NULL;
+    s->save = o->xml ? NULL : save;
+    if (s->xml)
+        check_xml_begin(s->xml);
+    if (s->save)
+        save_head(s);
+    return try_file("json", o->json) && try_file("html", o->html);
+}
+
+static bool close_file(FILE *file)
+{
+    if (!file || file == stdout)
+        return fflush(stdout) == 0;
+    bool good = ferror(file) == 0;
+    return fclose(file) == 0 && good;
+}
+
+static bool close_files(struct check_session *s)
+{
+    if (s->xml)
+        check_xml_end(s->xml);
+    if (s->save)
+        fprintf(s->save, "{\"record\": \"session\", \"pid\": 0, \"status\": %d}\n", s->status);
+    bool good = close_file(s->xml);
+    good = close_file(s->save) && good;
+    good = close_file(s->out) && good;
+    if (!good)
+        cli_error("check: a file could not be written: %s", strerror(errno));
+    return good && !s->failed;
+}
+
+static bool write_form(const struct check_session *s, const char *option, const char *pattern,
+                       enum hd_status (*write)(const struct check_session *s, const char *path))
+{
+    HD_AUTOFREE char *name = pattern ? check_file_name(option, pattern) : NULL;
+
+    if (!pattern)
+        return true;
+    if (!name || write(s, name) != HD_OK) {
+        cli_error("check: --%s: %s", option, hd_error_message());
+        return false;
+    }
+    return true;
+}
+
+/* ---- records */
+
+static void take(struct check_session *s, const char *text, size_t len)
+{
+    if (check_session_take(s, text, len) == HD_OK)
+        return;
+    check_line(s, "Internal Error: a record of the program is malformed: %s", hd_error_message());
+    s->failed = true;
+}
+
+static void tell_timeout(struct check_session *s, struct check_run *run)
+{
+    check_line(s, "Error: No attachable process found. %s timed-out.", s->options->as);
+    if (s->options->kill)
+        check_run_kill(run);
+    else
+        check_line(s, "Awaiting target completion.");
+    fflush(s->out);
+}
+
+/* 0, or an exit status: the program was not started. */
+static int run_program(struct check_session *s)
+{
+    struct check_run *run = check_run_start(s->options);
+    bool timed_out;
+    char *text;
+    size_t len;
+
+    if (!run)
+        return RUN_NOT_FOUND;
+    while ((text = check_run_next(run, &len, &timed_out)) || timed_out) {
+        if (timed_out)
+            tell_timeout(s, run);
+        else
+            take(s, text, len);
+        hd_free(text);
+    }
+    s->status = check_run_finish(run);
+    return 0;
+}
+
+static int bad_file(const char *path, size_t line, const char *why)
+{
+    return cli_error("check: --read: %s:%zu: %s", path, line, why);
+}
+
+static int read_lines(struct check_session *s, FILE *file)
+{
+    const char *path = s->options->read;
+    HD_AUTOFREE char *line = hd_alloc(SAVED_LINE_MAX_B);
+
+    for (size_t n = 1; line && fgets(line, SAVED_LINE_MAX_B, file); n++) {
+        size_t len = strlen(line);
+        if (!len || line[len - 1] != '\n')
+            return bad_file(path, n, "the line does not end");
+        line[len - 1] = '\0';
+        if (n == 1 && strcmp(line, SAVED_HEAD) != 0)
+            return bad_file(path, n, "this is no file of heddle check --save");
+        if (n > 1 && check_session_take(s, line, len - 1) != HD_OK)
+            return bad_file(path, n, hd_error_message());
+    }
+    return ferror(file) || !line ? cli_error("check: --read: %s cannot be read", path) : 0;
+}
+
+static int read_saved(struct check_session *s)
+{
+    FILE *file = fopen(s->options->read, "re");
+    int code = file ? read_lines(s, file)
+                    : cli_error("check: --read: %s: %s", s->options->read, strerror(errno));
+
+    if (file)
+        fclose(file);
+    return code;
+}
+
+/* ---- the end */
+
+/* The program's own exit status, as shells have it. */
+static int exit_status(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void print_end(struct check_session *s)
+{
+    const struct check_options *o = s->options;
+    bool ended = s->status >= 0;
+
+    if (ended && !s->totals.processes && o->require_cuda_init)
+        check_line(s, "Error: Target application terminated before first instrumented API call");
+    if (ended && o->check_exit_code && s->status) {
+        if (WIFSIGNALED(s->status))
+            check_line(s, "Error: process didn't terminate successfully");
+        check_line(s, "Target application returned an error");
+    }
+    check_session_print_summary(s);
+}
+
+static int result(const struct check_session *s)
+{
+    const struct check_options *o = s->options;
+    bool found = s->totals.errors || s->totals.hazards || s->totals.order_errors;
+
+    if (s->status > 0)
+        return exit_status(s->status);
+    if (s->status == 0 && !s->totals.processes && o->require_cuda_init)
+        return EXIT_NO_CUDA;
+    return found ? (int)o->error_exitcode : CLI_OK;
+}
+
+static int finish(struct check_session *s)
+{
+    if (!check_session_total(s))
+        s->failed = true;
+    print_end(s);
+    bool written = write_form(s, "json", s->options->json, check_json_write);
+    written &= write_form(s, "html", s->options->html, check_html_write);
+    written &= close_files(s);
+    return written ? result(s) : CLI_FAILED;
+}
+
+static int check(const struct check_options *options)
+{
+    struct check_session s;
+
+    check_session_init(&s, options);
+    int code = open_files(&s) ? 0 : CLI_FAILED;
+    if (!code && !options->quiet)
+        check_line(&s, "COMPUTE-SANITIZER");
+    if (!code)
+        fflush(s.out);
+    if (!code)
+        code = options->read ? read_saved(&s) : run_program(&s);
+    if (!code)
+        code = finish(&s);
+    check_rules_free(s.rules);
+    check_session_fini(&s);
+    return code;
+}
+
+/* A program that cannot work on Heddle is refused as `heddle run` does. */
+static int run_or_read(const struct check_options *o)
+{
+    if (o->read)
+        return check(o);
+    HD_AUTOFREE char *path = run_find_program(o->command[0]);
+    if (!path) {
+        cli_error("%s: %s: not found", o->as, o->command[0]);
+        return RUN_NOT_FOUND;
+    }
+    return run_check_program(path) ? CLI_FAILED : check(o);
+}
+
+int cmd_check(int argc, char **argv)
+{
+    struct check_options options;
+    int code = check_options_parse(argc, argv, &options);
+
+    if (code < 0)
+        code = run_or_read(&options);
+    check_options_fini(&options);
+    return code;
+}

@@ -1,0 +1,300 @@
+/*
+ * heddle check: runs a program, receives what the checker in its processes finds (src/san), and
+ * shows it as compute-sanitizer does.
+ *
+ *     check.c           the command: options, program, records, summaries, exit status
+ *     check_options.c   the command line (check_options.def and src/san/options.def)
+ *     check_receive.c   starting the program, the socket, a queue of records
+ *     check_record.c    a record's text to the structures below
+ *     check_session.c   what was found so far: counts, causes, suppressed, what is printed
+ *     check_text.c      a finding as lines
+ *     check_xml.c, check_json.c, check_html.c   the other forms
+ *     check_suppress.c  suppressions; xml_read.c reads them
+ *     check_names.c     C++ names, functions of host frames
+ *
+ * Single-threaded but for check_receive.c. Records own themselves: an arena each.
+ */
+#ifndef HEDDLE_TOOLS_CHECK_H
+#define HEDDLE_TOOLS_CHECK_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "san/options.h"
+#include "san/record.h"
+
+/* ---- records (check_record.c); texts are of the record's arena, never NULL where not said */
+
+struct check_frame {
+    uint64_t pc;        /* in the module's file */
+    const char *module; /* "": not known */
+    const char *func;   /* as the linker knows it; "": not known */
+};
+
+struct check_stack {
+    size_t n;
+    struct check_frame *frames; /* innermost first */
+};
+
+struct check_place {
+    const char *func;
+    const char *file; /* "": not known */
+    uint32_t line, column;
+};
+
+struct check_actor {
+    uint32_t thread[3], block[3];
+    const char *verb; /* "" */
+    uint64_t pc;
+    size_t nplaces; /* at least 1 */
+    struct check_place *places;
+};
+
+enum { CHECK_ACTORS_MAX = 2 };
+struct check_finding {
+    const char *tool, *kind, *title;
+    enum san_severity severity;
+    uint64_t cause, count;
+    uint64_t address;
+    bool has_address;
+    const char *space, *direction; /* "" */
+    uint64_t size_B;               /* 0: not known */
+    bool has_launch;
+    uint64_t launch;
+    const char *kernel; /* "" */
+    uint32_t grid[3], block[3];
+    size_t nsides; /* behind the actors of a race: what is no thread */
+    struct {
+        const char *verb, *name;
+    } sides[CHECK_ACTORS_MAX];
+    const char *call, *error, *message; /* of a call that failed; call is "" else */
+    int64_t code;
+    size_t nactors;
+    struct check_actor actors[CHECK_ACTORS_MAX];
+    size_t ndetails;
+    const char *details[SAN_DETAILS_MAX];
+    struct check_stack launched, host, other, allocated, freed;
+};
+
+/* word in the record */
+#define CHECK_RECORD_LIST(X)                                                                       \
+    X(PROCESS, "process")                                                                          \
+    X(FINDING, "finding")                                                                          \
+    X(MORE, "more")                                                                                \
+    X(SUMMARY, "summary")                                                                          \
+    X(LOST, "lost")                                                                                \
+    X(SESSION, "session") /* of a saved file: what was asked for; how the program ended */
+enum check_record_kind {
+#define X(name, word) CHECK_##name,
+    CHECK_RECORD_LIST(X)
+#undef X
+        CHECK_RECORD_COUNT
+};
+
+struct check_record {
+    struct hd_arena arena;
+    enum check_record_kind kind;
+    uint64_t pid;
+    struct check_finding finding;
+    struct {
+        bool begins;
+        uint64_t parent;
+        const char *exe;
+        size_t narguments;
+        const char **arguments;
+    } process;
+    uint64_t cause, findings, count; /* MORE; LOST: count */
+    const char *tool, *name;         /* SUMMARY */
+    uint64_t value;
+    struct {
+        const char *tools; /* NULL: this one tells the end */
+        bool leak_check;
+        int status; /* as waitpid() has it */
+    } session;
+};
+
+/* HD_CORRUPT: what is wrong; nothing is to be freed then. */
+enum hd_status check_record_read(const char *text, size_t len, struct check_record *out)
+    HD_MUST_CHECK;
+void check_record_fini(struct check_record *record);
+
+/* ---- options (check_options.c) */
+
+struct check_options {
+    struct san_options san;
+    struct hd_buf line; /* of HEDDLE_CHECK, as far as the command line says it */
+#define FLAG(member, name, letter, doc)                  bool member;
+#define CHECK_YESNO(member, name, def, doc)              bool member;
+#define CHECK_COUNT(member, name, letter, max, def, doc) uint64_t member;
+#define CHECK_CHOICE(member, name, words, def, doc)      unsigned member;
+#define CHECK_TEXT(member, name, arg, doc)               const char *member;
+#include "check/check_options.def"
+    char **command; /* the program and its arguments; command[0] NULL: none */
+    const char *as; /* "check", or "compute-sanitizer" */
+};
+enum { DEMANGLE_FULL, DEMANGLE_SIMPLE, DEMANGLE_NO };
+enum { LEVEL_AUTO, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR, LEVEL_FATAL };
+
+/* -1 to go on, or the exit code. */
+int check_options_parse(int argc, char **argv, struct check_options *out);
+void check_options_fini(struct check_options *options);
+/* "%p", "%q{NAME}", "%%" of a file name; NULL, with a message: it is malformed. hd_free() it. */
+char *check_file_name(const char *option, const char *pattern);
+
+/* ---- names (check_names.c) */
+
+/* A demangled name, or the name itself; valid until the third next call. */
+const char *check_demangle(const char *name, unsigned how);
+/* The function at an address of a module's file; "" when it is not known. Kept. */
+const char *check_symbol(const char *module, uint64_t pc);
+/* Where the function begins that has the address, in a file without names too; 0: not known. */
+uint64_t check_function_start(const char *path, uint64_t pc);
+/* The part behind the last slash, unless paths are wanted. */
+const char *check_path(const struct check_options *options, const char *path);
+/* How many frames of a stack are shown, and which of these are not; the function of one: as above.
+ */
+size_t check_stack_shown(const struct check_options *options, const struct check_stack *stack);
+bool check_frame_is_hidden(const struct check_options *options, const struct check_frame *frame);
+const char *check_frame_func(const struct check_frame *frame);
+
+/* ---- a finding as text (check_text.c): lines without the prefix, each with its line feed */
+
+void check_text_finding(const struct check_options *options, const struct check_finding *f,
+                        struct hd_buf *out);
+/* "kernel(int *)+0x90 in file.cu:41" */
+void check_text_place(const struct check_options *options, const struct check_actor *actor,
+                      struct hd_buf *out);
+
+/* ---- suppressions (check_suppress.c) */
+
+struct check_rules;
+/* NULL, with a message: the file cannot be read. */
+struct check_rules *check_rules_read(const char *path);
+/* The same of a text; `name` is in front of errors, which hd_error_message() has. */
+enum hd_status check_rules_parse(const char *text, size_t len, const char *name,
+                                 struct check_rules **out) HD_MUST_CHECK;
+void check_rules_free(struct check_rules *rules);
+/* `rules` may be NULL. */
+bool check_rules_match(const struct check_rules *rules, const struct check_finding *f);
+/* The stack that XML has: of the call, else of the launch, else of the allocation. */
+const struct check_stack *check_host_stack(const struct check_finding *f);
+
+/* The call that it is about; of a race that of its first side that is one; "": none. */
+const char *check_api(const struct check_finding *f);
+
+/* The words of XML, which suppressions compare. */
+const char *check_xml_kind(const struct check_finding *f);
+const char *check_xml_level(const struct check_finding *f);
+
+/* ---- the session (check_session.c) */
+
+/* What a process counted of a cause without sending it: the last MORE. */
+struct check_more {
+    uint64_t pid, findings, count;
+};
+
+/* A root cause: what was found at one place, of one kind. */
+struct check_cause {
+    struct check_record *first; /* the finding that stands for all; owned. NULL: only counted */
+    uint64_t findings, count;   /* shown or counted; complete after check_session_total() */
+    uint64_t suppressed_findings;
+    HD_VEC(struct check_more) more;
+    bool suppressed, hidden; /* `first` is: by a rule; below print-level */
+};
+
+/*
+ * What the forms for people and programs show as one: causes of the same kind at the same lines. A
+ * loop that was unrolled has an instruction, and so a cause, for each of its rounds.
+ */
+struct check_group {
+    const struct check_finding *first;
+    enum san_severity severity; /* the worst */
+    uint64_t findings, count, causes;
+    bool suppressed;
+};
+
+struct check_totals {
+    uint64_t errors;     /* of memcheck, initcheck, synccheck */
+    uint64_t printed;    /* findings */
+    uint64_t unprinted;  /* beyond print-limit; as errors */
+    uint64_t suppressed; /* as errors */
+    uint64_t hazards, hazard_errors, hazard_warnings;
+    uint64_t orders, order_errors; /* of schedcheck, with warnings */
+    uint64_t launches, runs, unfinished;
+    uint64_t leaked_B, leaked_allocations;
+    uint64_t lost;
+    uint64_t processes;
+};
+
+/* Launches that schedcheck left alone, and why. */
+struct check_note {
+    uint64_t value;
+    char text[80];
+};
+
+struct check_session {
+    const struct check_options *options;
+    FILE *out;                 /* of text */
+    FILE *xml, *save;          /* NULL: not wanted */
+    struct check_rules *rules; /* NULL: none */
+    unsigned tools;            /* bits; of the options, or of a saved file */
+    bool leak_check;
+    struct hd_map by_hash; /* cause -> index in causes + 1 */
+    HD_VEC(struct check_cause) causes;
+    HD_VEC(struct check_note) notes;
+    HD_VEC(struct check_group) groups; /* after check_session_total() */
+    struct check_totals totals;
+    struct {
+        bool leaks;
+        uint64_t leaked_B, leaked_allocations;
+    } told;      /* by SUMMARY */
+    bool failed; /* a file could not be written, or memory was short */
+    int status;  /* of the program, as waitpid() has it; -1: not known */
+};
+
+void check_session_init(struct check_session *s, const struct check_options *options);
+void check_session_fini(struct check_session *s);
+/* A record's text, from a process or a saved file. HD_CORRUPT: it is none. */
+enum hd_status check_session_take(struct check_session *s, const char *text, size_t len)
+    HD_MUST_CHECK;
+/* A line of the output, with the prefix. */
+void check_line(struct check_session *s, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Totals and groups, which the other forms need; once, at the end. False: no memory. */
+bool check_session_total(struct check_session *s);
+bool check_is_leak(const struct check_finding *f);
+void check_session_print_summary(struct check_session *s);
+
+/* Text between tags; what XML has no place for is left out. */
+void check_xml_text(FILE *out, const char *text);
+void check_xml_begin(FILE *out);
+void check_xml_finding(const struct check_options *options, const struct check_finding *f,
+                       FILE *out);
+void check_xml_end(FILE *out);
+/* HD_IO, with a message. */
+enum hd_status check_json_write(const struct check_session *s, const char *path) HD_MUST_CHECK;
+enum hd_status check_html_write(const struct check_session *s, const char *path) HD_MUST_CHECK;
+
+/* ---- running (check_receive.c) */
+
+struct check_run; /* the program and its processes */
+/* NULL, with a message. */
+struct check_run *check_run_start(const struct check_options *options);
+/* The next record, hd_free() it; NULL: all have ended, or *out_timed_out. */
+char *check_run_next(struct check_run *run, size_t *out_len, bool *out_timed_out);
+/* Ends the program. */
+void check_run_kill(struct check_run *run);
+/* As waitpid() has it; frees everything. */
+int check_run_finish(struct check_run *run);
+
+/* ---- if heddle check is killed (check_guard.c) */
+
+/* In the child: it ends with its parent. */
+void check_guard_child(pid_t parent);
+/* Before the program is started, and before we are a subreaper: its children end with us, too,
+ * unless check_guard_end() comes first. -1: that cannot be. */
+int check_guard_start(const char *socket);
+void check_guard_end(int fd);
+
+#endif

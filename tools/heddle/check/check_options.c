@@ -1,0 +1,548 @@
+/* The command line of heddle check: check_options.def, and src/san/options.def for processes. */
+#include "check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "common/cli.h"
+#include "san/process.h"
+
+enum kind {
+    KIND_FLAG,
+    KIND_YESNO,
+    KIND_COUNT,
+    KIND_CHOICE,
+    KIND_TEXT,
+    KIND_VARIABLE, /* other: the variable */
+    KIND_ALIAS,    /* other: the name; also of REGEX */
+    KIND_REGEX,
+    KIND_NEEDLESS, /* doc: why; also of REFUSED */
+    KIND_REFUSED,
+    KIND_PROCESS, /* process */
+    KIND_TOOL,
+    KIND_HELP,
+    KIND_VERSION,
+};
+
+struct row {
+    const char *name;
+    enum kind kind;
+    char letter; /* 0: none */
+    bool takes_value;
+    size_t offset;
+    const char *words; /* CHOICE */
+    uint64_t max, fallback;
+    const char *arg, *other, *doc;
+    const struct san_option *process;
+};
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct check_options, member)
+static const struct row rows[] = {
+    {"tool", KIND_TOOL, .takes_value = true, .arg = "LIST",
+     .doc = "memcheck (default), racecheck, initcheck, synccheck, schedcheck; several are possible"},
+    {"help", KIND_HELP, 'h', .doc = "this text"},
+    {"version", KIND_VERSION, 'v', .doc = "the version of Heddle"},
+#define FLAG(member, name, letter, doc) {name, KIND_FLAG, letter, false, AT(member), NULL, 0, 0, NULL, NULL, doc, NULL},
+#define CHECK_YESNO(member, name, def, doc) {name, KIND_YESNO, 0, true, AT(member), NULL, 0, def, "yes|no", NULL, doc, NULL},
+#define CHECK_COUNT(member, name, letter, max, def, doc) {name, KIND_COUNT, letter, true, AT(member), NULL, max, def, "N", NULL, doc, NULL},
+#define CHECK_CHOICE(member, name, words, def, doc) {name, KIND_CHOICE, 0, true, AT(member), words, 0, def, NULL, NULL, doc, NULL},
+#define CHECK_TEXT(member, name, arg, doc) {name, KIND_TEXT, 0, true, AT(member), NULL, 0, 0, #arg, NULL, doc, NULL},
+#define VARIABLE(name, variable, doc) {name, KIND_VARIABLE, 0, true, 0, NULL, 0, 0, "X", variable, doc, NULL},
+#define ALIAS(name, of) {name, KIND_ALIAS, 0, true, 0, NULL, 0, 0, "KEY=TEXT", of, NULL, NULL},
+#define REGEX_ALIAS(name, of) {name, KIND_REGEX, 0, true, 0, NULL, 0, 0, "KEY=EXPRESSION", of, NULL, NULL},
+#define NEEDLESS(name, takes_value, why) {name, KIND_NEEDLESS, 0, takes_value, 0, NULL, 0, 0, NULL, NULL, why, NULL},
+#define REFUSED(name, takes_value, why) {name, KIND_REFUSED, 0, takes_value, 0, NULL, 0, 0, NULL, NULL, why, NULL},
+#include "check/check_options.def"
+};
+/* clang-format on */
+
+/* Rows of options.def that only we write. */
+static bool is_internal(const struct san_option *process)
+{
+    return !strcmp(process->name, "socket") || !strcmp(process->name, "root") ||
+           !strcmp(process->name, "record-limit");
+}
+
+/* One that is off by default needs no value. */
+static bool needs_value(const struct san_option *process)
+{
+    return process->kind != SAN_OPTION_YESNO || process->fallback;
+}
+
+static bool row_of_process(struct hd_str name, struct row *out)
+{
+    const struct san_option *process = san_option_find(name);
+
+    if (!process || is_internal(process))
+        return false;
+    *out = (struct row){.name = process->name,
+                        .kind = KIND_PROCESS,
+                        .takes_value = needs_value(process),
+                        .doc = process->doc,
+                        .process = process};
+    return true;
+}
+
+static bool find(struct hd_str name, struct row *out)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (hd_str_is(name, rows[i].name)) {
+            *out = rows[i];
+            return true;
+        }
+    return row_of_process(name, out);
+}
+
+/* Letters of options.def's rows. */
+static const struct {
+    char letter;
+    const char *name;
+} process_letters[] = {{'s', "launch-skip"}, {'c', "launch-count"}};
+
+/* "-c 3", "-q": those of compute-sanitizer. */
+static bool find_letter(char letter, struct row *out)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(process_letters); i++)
+        if (letter == process_letters[i].letter)
+            return find(hd_str_from(process_letters[i].name), out);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (rows[i].letter == letter) {
+            *out = rows[i];
+            return true;
+        }
+    return false;
+}
+
+/* ---- help */
+
+static void print_words(const char *words, const char *separator)
+{
+    for (const char *at = words; *at; at += strlen(at) + 1)
+        printf("%s%s", at == words ? "" : separator, at);
+}
+
+static const char *word_at(const char *words, uint64_t n)
+{
+    while (n--)
+        words += strlen(words) + 1;
+    return words;
+}
+
+static void print_default(const char *text)
+{
+    printf("%s%s%s\n", *text ? " (default " : "", text, *text ? ")" : "");
+}
+
+static void print_process(const struct san_option *process)
+{
+    static const char *const args[] = {
+        [SAN_OPTION_COUNT] = " N", [SAN_OPTION_TEXT] = " TEXT", [SAN_OPTION_FILTERS] = " KEY=TEXT"};
+    char fallback[24];
+
+    fputs("  ", stdout);
+    for (size_t i = 0; i < HD_COUNT_OF(process_letters); i++)
+        if (strcmp(process->name, process_letters[i].name) == 0)
+            printf("-%c, ", process_letters[i].letter);
+    printf("--%s", process->name);
+    if (process->kind == SAN_OPTION_YESNO)
+        fputs(needs_value(process) ? " yes|no" : "", stdout);
+    else if (process->kind != SAN_OPTION_CHOICE)
+        fputs(args[process->kind], stdout);
+    const char *between = " ";
+    for (uint64_t i = 0; process->kind == SAN_OPTION_CHOICE && san_option_word(process, i); i++) {
+        const char *word = san_option_word(process, i);
+        printf("%s%s", *word ? between : "", word);
+        between = *word ? "|" : between;
+    }
+    printf("\n      %s", process->doc);
+    snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)process->fallback);
+    print_default(process->kind == SAN_OPTION_YESNO    ? process->fallback ? "yes" : "no"
+                  : process->kind == SAN_OPTION_COUNT  ? fallback
+                  : process->kind == SAN_OPTION_CHOICE ? san_option_word(process, process->fallback)
+                                                       : "");
+}
+
+static void print_row(const struct row *row)
+{
+    char fallback[24];
+
+    if (row->kind == KIND_NEEDLESS || row->kind == KIND_REFUSED)
+        return;
+    if (row->letter)
+        printf("  -%c, --%s", row->letter, row->name);
+    else
+        printf("  --%s", row->name);
+    if (row->words || row->arg)
+        putchar(' ');
+    if (row->words)
+        print_words(row->words, "|");
+    else
+        fputs(row->arg ? row->arg : "", stdout);
+    if (row->other && !row->doc)
+        printf("\n      %s--%s\n", row->kind == KIND_ALIAS ? "the same as " : "expressions for ",
+               row->other);
+    else
+        printf("\n      %s", row->doc);
+    if (row->other && !row->doc)
+        return;
+    snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)row->fallback);
+    print_default(row->kind == KIND_YESNO    ? row->fallback ? "yes" : "no"
+                  : row->kind == KIND_COUNT  ? fallback
+                  : row->kind == KIND_CHOICE ? word_at(row->words, row->fallback)
+                                             : "");
+}
+
+static const char help_head[] =
+    "usage: heddle check [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       heddle check [OPTIONS] --read FILE\n"
+    "\n"
+    "Runs a CUDA program on Heddle, as `heddle run` does, and tells of errors of its kernels and\n"
+    "calls: accesses outside of memory (memcheck), races (racecheck), reads of what nobody wrote\n"
+    "(initcheck), barriers that are used wrongly (synccheck), results that depend on the order in\n"
+    "which blocks and warps run (schedcheck). Options and output are those of\n"
+    "compute-sanitizer; the command is that, too, when it is started under this name. An option\n"
+    "that does not work here is refused. Options end at PROGRAM, or at `--`.\n"
+    "\n"
+    "options:\n";
+
+static const char help_tail[] =
+    "\n"
+    "exit status: the program's; of --error-exitcode when that is 0 and there were errors; 255 "
+    "the\n"
+    "program did not use CUDA; 128 and more: the signal that ended it; 1 it was not checked, 2 "
+    "wrong\n"
+    "usage, 126 the program cannot be run, 127 it was not found\n";
+
+static void print_help(void)
+{
+    fputs(help_head, stdout);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        print_row(&rows[i]);
+    for (size_t i = 0; i < san_option_count; i++)
+        if (!is_internal(&san_option_rows[i]))
+            print_process(&san_option_rows[i]);
+    fputs("\nrefused:\n", stdout);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (rows[i].kind == KIND_REFUSED)
+            printf("  --%s\n      %s\n", rows[i].name, rows[i].doc);
+    fputs(help_tail, stdout);
+}
+
+/* ---- values */
+
+struct parser {
+    struct check_options *options;
+    int argc, at;
+    char **argv;
+    bool tool_named;
+};
+
+static bool wrong(const struct parser *p, const char *name, const char *what)
+{
+    cli_error("%s: --%s: %s (see `heddle check --help`)", p->options->as, name, what);
+    return false;
+}
+
+static bool yes_or_no(struct hd_str word, bool *out)
+{
+    bool yes = hd_str_is(word, "yes") || hd_str_is(word, "true");
+
+    *out = yes;
+    return yes || hd_str_is(word, "no") || hd_str_is(word, "false");
+}
+
+static bool set_choice(const struct parser *p, const struct row *row, struct hd_str value,
+                       unsigned *member)
+{
+    struct hd_buf takes = {0};
+    unsigned n = 0;
+
+    for (const char *word = row->words; *word; word += strlen(word) + 1, n++) {
+        if (hd_str_is(value, word)) {
+            *member = n;
+            hd_buf_fini(&takes);
+            return true;
+        }
+        hd_buf_printf(&takes, "%s%s", n ? ", " : "it takes one of ", word);
+    }
+    wrong(p, row->name, takes.ptr ? takes.ptr : "");
+    hd_buf_fini(&takes);
+    return false;
+}
+
+static bool set_count(const struct parser *p, const struct row *row, struct hd_str value,
+                      uint64_t *member)
+{
+    char takes[48];
+
+    if (hd_str_to_u64(value, 10, member) && *member <= row->max)
+        return true;
+    snprintf(takes, sizeof(takes), "it takes a number, 0 to %llu", (unsigned long long)row->max);
+    return wrong(p, row->name, takes);
+}
+
+static bool set_process(struct parser *p, const char *name, struct hd_str value)
+{
+    struct check_options *o = p->options;
+
+    if (san_options_set(&o->san, hd_str_from(name), value) != HD_OK) {
+        cli_error("%s: %s (see `heddle check --help`)", o->as, hd_error_message());
+        return false;
+    }
+    san_options_write(&o->line, name, value);
+    if (strcmp(name, "target-processes-filter") == 0 &&
+        san_process_check_filter(o->san.target_processes_filter) != HD_OK)
+        return wrong(p, name, hd_error_message());
+    return true;
+}
+
+static bool set_tool(struct parser *p, struct hd_str value)
+{
+    if (!p->tool_named)
+        p->options->san.tools = 0;
+    p->tool_named = true;
+    return set_process(p, "tools", value);
+}
+
+/* "kns=EXPRESSION", "kne=EXPRESSION" */
+static bool set_regex(struct parser *p, const struct row *row, struct hd_str value)
+{
+    static const struct {
+        const char *key;
+        bool whole;
+    } keys[] = {{"kernel_substring=", 0}, {"kns=", 0}, {"kernel_name=", 1}, {"kne=", 1}};
+    struct hd_buf filter = {0};
+    bool set = false, known = false;
+
+    for (size_t i = 0; i < HD_COUNT_OF(keys) && !known; i++) {
+        size_t skip = strlen(keys[i].key);
+        known = hd_str_starts(value, keys[i].key) && value.len > skip;
+        if (!known)
+            continue;
+        hd_buf_printf(&filter, keys[i].whole ? "regex=^(%.*s)$" : "regex=%.*s",
+                      (int)(value.len - skip), value.ptr + skip);
+        set = set_process(p, row->other, (struct hd_str){filter.ptr, filter.len});
+    }
+    hd_buf_fini(&filter);
+    return known ? set : wrong(p, row->name, "it takes kns=EXPRESSION or kne=EXPRESSION");
+}
+
+static bool set_variable(const struct parser *p, const struct row *row, const char *value)
+{
+    struct hd_buf why = {0};
+    bool good = hd_env_allows(row->other, value, &why) && setenv(row->other, value, 1) == 0;
+
+    if (!good)
+        wrong(p, row->name, why.ptr ? why.ptr : value);
+    hd_buf_fini(&why);
+    return good;
+}
+
+/* -1 to go on, or the exit code. */
+static int apply(struct parser *p, const struct row *row, const char *text)
+{
+    struct check_options *o = p->options;
+    void *member = (char *)o + row->offset;
+    struct hd_str value = hd_str_from(text);
+    bool good = true;
+
+    switch (row->kind) {
+    case KIND_FLAG:
+    case KIND_YESNO:
+        good = yes_or_no(value, member) || wrong(p, row->name, "it takes yes or no");
+        break;
+    case KIND_COUNT:
+        good = set_count(p, row, value, member);
+        break;
+    case KIND_CHOICE:
+        good = set_choice(p, row, value, member);
+        break;
+    case KIND_TEXT:
+        *(const char **)member = text;
+        good = value.len || wrong(p, row->name, "it takes a text");
+        break;
+    case KIND_VARIABLE:
+        good = set_variable(p, row, text);
+        break;
+    case KIND_ALIAS:
+        good = set_process(p, row->other, value);
+        break;
+    case KIND_REGEX:
+        good = set_regex(p, row, value);
+        break;
+    case KIND_NEEDLESS:
+        break;
+    case KIND_REFUSED:
+        good = wrong(p, row->name, row->doc);
+        break;
+    case KIND_PROCESS:
+        good = set_process(p, row->name, value);
+        break;
+    case KIND_TOOL:
+        good = set_tool(p, value);
+        break;
+    case KIND_HELP:
+        print_help();
+        return CLI_OK;
+    case KIND_VERSION:
+        printf("heddle %s\n", cli_version());
+        return CLI_OK;
+    }
+    return good ? -1 : CLI_USAGE;
+}
+
+/* ---- words */
+
+/* The value of an option without '=': the next word, or none. */
+static const char *next_value(struct parser *p, const struct row *row)
+{
+    const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
+    bool unused;
+
+    if (row->takes_value) {
+        p->at += next != NULL;
+        return next;
+    }
+    if (next && row->kind != KIND_HELP && row->kind != KIND_VERSION &&
+        yes_or_no(hd_str_from(next), &unused))
+        return p->at++, next;
+    return "yes";
+}
+
+static int parse_word(struct parser *p, const char *word)
+{
+    const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+    struct hd_str name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 1) - 1};
+    struct row row;
+    bool known =
+        word[1] == '-' ? find(name, &row) : word[1] && !word[2] && find_letter(word[1], &row);
+
+    if (!known) {
+        cli_error("%s: unknown option '%s' (see `heddle check --help`)", p->options->as, word);
+        return CLI_USAGE;
+    }
+    const char *value = equals ? equals + 1 : next_value(p, &row);
+    if (!value) {
+        wrong(p, row.name, "there is no value behind it");
+        return CLI_USAGE;
+    }
+    return apply(p, &row, value);
+}
+
+/* Options that make no sense together. */
+static int check_together(const struct check_options *o)
+{
+    const char *why = NULL;
+
+    if (o->read && o->command[0])
+        why = "--read shows a file and runs no program";
+    else if (!o->read && !o->command[0])
+        why = "which program?";
+    else if (o->xml && !o->save)
+        why = "--xml: --save FILE says where it goes";
+    else if (o->kill && !o->launch_timeout)
+        why = "--kill: --launch-timeout N says when";
+    else if (o->coredump_name && !o->generate_coredump)
+        why = "--coredump-name: --generate-coredump asks for one";
+    else if (cli_json())
+        why = "--json takes a file here: heddle check --json FILE";
+    if (!why)
+        return -1;
+    cli_error("%s: %s (see `heddle check --help`)", o->as, why);
+    return CLI_USAGE;
+}
+
+static void set_defaults(struct check_options *o)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        void *member = (char *)o + rows[i].offset;
+        if (rows[i].kind == KIND_YESNO)
+            *(bool *)member = rows[i].fallback != 0;
+        else if (rows[i].kind == KIND_COUNT)
+            *(uint64_t *)member = rows[i].fallback;
+        else if (rows[i].kind == KIND_CHOICE)
+            *(unsigned *)member = (unsigned)rows[i].fallback;
+    }
+    o->prefix = "=========";
+}
+
+int check_options_parse(int argc, char **argv, struct check_options *out)
+{
+    struct parser p = {.options = out, .argc = argc, .argv = argv, .at = 1};
+
+    const char *slash = strrchr(argv[0], '/');
+
+    *out = (struct check_options){.as = slash ? slash + 1 : argv[0]};
+    san_options_init(&out->san);
+    set_defaults(out);
+    while (p.at < argc && argv[p.at][0] == '-' && argv[p.at][1]) {
+        const char *word = argv[p.at++];
+        if (strcmp(word, "--") == 0)
+            break;
+        int code = parse_word(&p, word);
+        if (code >= 0)
+            return code;
+    }
+    out->command = argv + p.at;
+    if (!p.tool_named && !set_tool(&p, HD_STR("memcheck")))
+        return CLI_FAILED;
+    return check_together(out);
+}
+
+void check_options_fini(struct check_options *options)
+{
+    san_options_fini(&options->san);
+    hd_buf_fini(&options->line);
+}
+
+/* ---- names of files */
+
+/* What a % stands for; *at moves behind it. False: nothing. */
+static bool put_escape(struct hd_buf *name, const char **at)
+{
+    char c = *(*at)++;
+
+    if (c == '%') {
+        hd_buf_putc(name, '%');
+    } else if (c == 'p') {
+        hd_buf_printf(name, "%ld", (long)getpid());
+    } else if (c == 'q' && **at == '{' && strchr(*at, '}')) {
+        size_t len = strcspn(*at + 1, "}");
+        HD_AUTOFREE char *variable = hd_alloc(len + 1);
+        if (!variable)
+            return false;
+        memcpy(variable, *at + 1, len);
+        hd_buf_puts(name, getenv(variable) ? getenv(variable) : "");
+        *at += len + 2;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+char *check_file_name(const char *option, const char *pattern)
+{
+    struct hd_buf name = {0};
+
+    for (const char *at = pattern; *at;) {
+        if (*at != '%') {
+            hd_buf_putc(&name, *at++);
+            continue;
+        }
+        at++;
+        if (!*at || !put_escape(&name, &at)) {
+            cli_error("--%s: in '%s' only %%%%, %%p and %%q{NAME} may follow a %%", option,
+                      pattern);
+            hd_buf_fini(&name);
+            return NULL;
+        }
+    }
+    char *made = hd_buf_take(&name);
+    if (!made)
+        cli_error("--%s: out of memory", option);
+    return made;
+}

@@ -1,0 +1,393 @@
+/*
+ * heddle doctor of a folder: a project, an installation, a Python environment. Every ELF file below
+ * it that has to do with CUDA is examined as if it had been named; files that a Python distribution
+ * installed (RECORD of its .dist-info) are told under its name.
+ */
+#include "common/cli.h"
+#include "doctor/doctor.h"
+
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/json.h"
+#include "common/where.h"
+
+#define RECORD_MAX_B ((size_t)64 << 20)
+
+/* A Python distribution, or what belongs to none. */
+struct package {
+    const char *name, *version;
+};
+
+/* What a file is. */
+enum role {
+    ROLE_OTHER,   /* nothing of CUDA */
+    ROLE_RUNS,    /* uses it, nothing is missing */
+    ROLE_LACKS,   /* something is missing */
+    ROLE_OURS,    /* a library of NVIDIA's that Heddle's takes the place of */
+    ROLE_LIBRARY, /* one that Heddle has no counterpart of */
+};
+
+struct file {
+    const char *path; /* below the folder */
+    const struct package *package;
+    enum role role;
+    bool no_ptx;
+    const char *what;              /* "cuBLAS": a library */
+    HD_VEC(const char *) problems; /* in the arena */
+};
+
+struct folder {
+    const char *label, *path;
+    struct hd_arena arena;
+    HD_VEC(struct file) files;
+    HD_VEC(const char *) records; /* paths of RECORDs */
+    struct hd_map owners;         /* path below the folder -> struct package */
+    struct hd_json json;          /* of the files that have to do with CUDA */
+    unsigned cc;
+    size_t n_elf;
+};
+
+/* ---- finding */
+
+static bool is_elf(const char *path)
+{
+    char magic[4] = {0};
+    FILE *f = fopen(path, "rb");
+    bool is =
+        f && fread(magic, 1, sizeof(magic), f) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+
+    if (f)
+        fclose(f);
+    return is;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+static bool add_file(struct folder *f, const char *path)
+{
+    const char *below = path + strlen(f->path) + 1;
+    struct file file = {.path = hd_arena_strndup(&f->arena, below, strlen(below))};
+
+    if (ends_with(below, ".dist-info/RECORD"))
+        return hd_vec_push(&f->records, file.path);
+    return !is_elf(path) || hd_vec_push(&f->files, file);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static bool find_files(struct folder *f)
+{
+    char *paths[] = {(char *)(uintptr_t)f->path, NULL};
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    bool worked = walk;
+
+    for (FTSENT *e; worked && (e = fts_read(walk));)
+        if (e->fts_info == FTS_F)
+            worked = add_file(f, e->fts_path);
+    if (walk)
+        fts_close(walk);
+    return worked;
+}
+
+/* ---- who installed what */
+
+/* "folder/name-1.2.dist-info/RECORD" */
+static const struct package *package_of(struct folder *f, const char *record)
+{
+    struct package *package = hd_arena_new(&f->arena, struct package);
+    const char *end = record + strlen(record) - strlen(".dist-info/RECORD"), *name = end;
+
+    while (name > record && name[-1] != '/')
+        name--;
+    size_t name_B = strcspn(name, "-");
+    package->name = hd_arena_strndup(&f->arena, name, HD_MIN(name_B, (size_t)(end - name)));
+    package->version = "";
+    if (name + name_B < end)
+        package->version =
+            hd_arena_strndup(&f->arena, name + name_B + 1, (size_t)(end - name) - name_B - 1);
+    return package;
+}
+
+/* Lines "path,hash,size"; a path that has a comma is in quotes, and is no library of anybody's. */
+static void own_lines(struct folder *f, const char *record, char *text)
+{
+    const struct package *package = package_of(f, record);
+    const char *slash = strrchr(record, '/');
+
+    while (slash > record && slash[-1] != '/')
+        slash--;
+    for (char *line = text; line && *line;) {
+        char *next = strchr(line, '\n');
+        size_t len = strcspn(line, ",\n");
+        const char *path =
+            hd_arena_printf(&f->arena, "%.*s%.*s", (int)(slash - record), record, (int)len, line);
+
+        if (strstr(path, ".so") &&
+            !hd_map_put(&f->owners, hd_str_from(path), (void *)(uintptr_t)package))
+            return;
+        line = next ? next + 1 : NULL;
+    }
+}
+
+static void find_owners(struct folder *f)
+{
+    for (size_t i = 0; i < f->records.len; i++) {
+        char path[PATH_MAX];
+        struct hd_buf text;
+
+        hd_buf_init(&text);
+        (void)snprintf(path, sizeof(path), "%s/%s", f->path, f->records.at[i]);
+        if (hd_file_read_kept(path, RECORD_MAX_B, &text) == HD_OK && text.len)
+            own_lines(f, f->records.at[i], text.ptr);
+        hd_buf_fini(&text);
+    }
+    for (size_t i = 0; i < f->files.len; i++)
+        f->files.at[i].package = hd_map_get(&f->owners, hd_str_from(f->files.at[i].path));
+}
+
+/* ---- what they are */
+
+static void take_report(struct folder *f, struct file *file, const struct doctor_report *r)
+{
+    bool uses = r->program.images.len || r->program.runtime != OBJ_RUNTIME_NONE ||
+                r->libraries.len || r->entries.len;
+
+    if (!uses)
+        return;
+    file->role = r->problems.len ? ROLE_LACKS : ROLE_RUNS;
+    file->no_ptx = r->program.images.len && !program_count_usable(&r->program, r->cc);
+    for (size_t i = 0; i < r->problems.len; i++) {
+        const char *text = r->problems.at[i];
+
+        (void)hd_vec_push(&file->problems, hd_arena_strndup(&f->arena, text, strlen(text)));
+    }
+    doctor_put_json(&f->json, file->path, file->package ? file->package->name : NULL, r);
+}
+
+static void examine_file(struct folder *f, struct file *file)
+{
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    const struct obj_vendor_library *library = obj_vendor_library(hd_str_from(name));
+    struct doctor_report report;
+    enum where_library own;
+    char path[PATH_MAX];
+
+    if (where_replaces(hd_str_from(name), &own)) {
+        file->role = ROLE_OURS;
+    } else if (library) {
+        file->role = ROLE_LIBRARY;
+        file->what = library->what;
+    } else {
+        (void)snprintf(path, sizeof(path), "%s/%s", f->path, file->path);
+        if (doctor_examine(path, f->cc, &report) != HD_OK)
+            return; /* cut off, or for another machine */
+        take_report(f, file, &report);
+        doctor_report_fini(&report);
+    }
+}
+
+/* On a terminal, when it takes longer than two seconds. */
+static void show_progress(const struct folder *f, size_t i, time_t begin)
+{
+    if (isatty(STDERR_FILENO) && time(NULL) - begin >= 2)
+        fprintf(stderr, "\r\033[Kheddle: %zu of %zu files%s", i, f->files.len,
+                i == f->files.len ? "\r\033[K" : "");
+}
+
+static void examine_files(struct folder *f)
+{
+    time_t begin = time(NULL);
+
+    for (size_t i = 0; i < f->files.len; i++) {
+        examine_file(f, &f->files.at[i]);
+        show_progress(f, i + 1, begin);
+    }
+}
+
+/* ---- what is said */
+
+/* Distributions whose builds on PyPI have no PTX, and what to install instead. */
+static const struct {
+    const char *package, *instead;
+} remedies[] = {
+    {"torch", "the CPU build (pip install torch --index-url https://download.pytorch.org/whl/cpu), "
+              "with which kernels of "
+              "Triton run on Heddle; or build it with TORCH_CUDA_ARCH_LIST=8.0+PTX"},
+    {"torchvision", "the CPU build, as of torch"},
+    {"torchaudio", "the CPU build, as of torch"},
+    {"onnxruntime_gpu",
+     "onnxruntime, which runs on the CPU; or build it with CMAKE_CUDA_ARCHITECTURES=80-virtual"},
+    {"tensorflow", "tensorflow-cpu"},
+};
+
+static const char *remedy_of(const struct package *package)
+{
+    for (size_t i = 0; package && i < HD_COUNT_OF(remedies); i++)
+        if (!strcmp(package->name, remedies[i].package))
+            return remedies[i].instead;
+    return "a build with PTX in it: nvcc -gencode arch=compute_80,code=compute_80";
+}
+
+struct counts {
+    size_t n[ROLE_LIBRARY + 1];
+    bool no_ptx;
+};
+
+static struct counts count(const struct folder *f, const struct package *package)
+{
+    struct counts c = {{0}, false};
+
+    for (size_t i = 0; i < f->files.len; i++)
+        if (f->files.at[i].package == package) {
+            c.n[f->files.at[i].role]++;
+            c.no_ptx |= f->files.at[i].no_ptx;
+        }
+    return c;
+}
+
+static void print_file(const struct file *file, bool verbose)
+{
+    if (file->role == ROLE_LACKS)
+        printf("  problem        %s\n", file->path);
+    else if (verbose && file->role == ROLE_RUNS)
+        printf("  should run     %s\n", file->path);
+    else if (file->role == ROLE_LIBRARY)
+        printf("  library        %s: Heddle has no %s yet\n", file->path, file->what);
+    else if (file->role == ROLE_OURS)
+        printf("  library        %s: Heddle's is used instead\n", file->path);
+    for (size_t i = 0; i < file->problems.len; i++)
+        printf("                 %s\n", file->problems.at[i]);
+}
+
+/* Nothing for one that has nothing to do with CUDA. */
+static void print_package(const struct folder *f, const struct package *package, bool verbose)
+{
+    struct counts c = count(f, package);
+    size_t programs = c.n[ROLE_RUNS] + c.n[ROLE_LACKS];
+
+    if (!programs && !c.n[ROLE_OURS] && !c.n[ROLE_LIBRARY])
+        return;
+    if (package)
+        printf("%s %s", package->name, package->version);
+    else
+        printf("%s", f->label);
+    if (programs)
+        printf(": %zu of %zu files that use CUDA should run", c.n[ROLE_RUNS], programs);
+    putchar('\n');
+    for (size_t i = 0; i < f->files.len; i++)
+        if (f->files.at[i].package == package)
+            print_file(&f->files.at[i], verbose);
+    if (c.no_ptx)
+        printf("  instead        %s\n", remedy_of(package));
+}
+
+/* Is it the first file of its package? */
+static bool is_first(const struct folder *f, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (f->files.at[k].package == f->files.at[i].package)
+            return false;
+    return true;
+}
+
+static size_t lacking(const struct folder *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->files.len; i++)
+        n += f->files.at[i].role == ROLE_LACKS;
+    return n;
+}
+
+static void print_text(const struct folder *f, bool verbose)
+{
+    for (size_t i = 0; i < f->files.len; i++)
+        if (is_first(f, i))
+            print_package(f, f->files.at[i].package, verbose);
+    printf("%s: %zu programs and libraries, %zu of them lack something\n", f->label, f->files.len,
+           lacking(f));
+}
+
+static void json_libraries(struct hd_json *j, const struct folder *f, const char *key,
+                           enum role role)
+{
+    hd_json_open(j, key, '[');
+    for (size_t i = 0; i < f->files.len; i++) {
+        const struct file *file = &f->files.at[i];
+
+        if (file->role != role)
+            continue;
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "path", file->path);
+        hd_json_str(j, "package", file->package ? file->package->name : NULL);
+        if (file->what)
+            hd_json_str(j, "what", file->what);
+        hd_json_close(j, '}');
+    }
+    hd_json_close(j, ']');
+}
+
+static void print_json(struct folder *f)
+{
+    struct hd_json *j = &f->json;
+
+    hd_json_close(j, ']');
+    json_libraries(j, f, "replaced", ROLE_OURS);
+    json_libraries(j, f, "missing_libraries", ROLE_LIBRARY);
+    hd_json_u64(j, "examined", f->files.len);
+    hd_json_bool(j, "should_run", lacking(f) == 0);
+    hd_json_close(j, '}');
+    hd_json_print(j);
+}
+
+static void folder_fini(struct folder *f)
+{
+    for (size_t i = 0; i < f->files.len; i++)
+        hd_vec_fini(&f->files.at[i].problems);
+    hd_vec_fini(&f->files);
+    hd_vec_fini(&f->records);
+    hd_map_fini(&f->owners);
+    hd_arena_fini(&f->arena);
+}
+
+int doctor_folder(const char *label, const char *path, const struct doctor_args *args)
+{
+    struct folder f = {.label = label, .path = path, .cc = args->cc};
+    int code = CLI_FAILED;
+
+    hd_arena_init(&f.arena);
+    hd_map_init(&f.owners);
+    hd_json_init(&f.json);
+    hd_json_open(&f.json, NULL, '{');
+    hd_json_str(&f.json, "path", label);
+    hd_json_open(&f.json, "files", '[');
+    if (find_files(&f)) {
+        find_owners(&f);
+        examine_files(&f);
+        if (args->as_json)
+            print_json(&f);
+        else
+            print_text(&f, args->verbose);
+        code = lacking(&f) ? CLI_FAILED : CLI_OK;
+    } else {
+        cli_error("doctor: %s cannot be read", label);
+    }
+    hd_buf_fini(&f.json.buf);
+    folder_fini(&f);
+    return code;
+}

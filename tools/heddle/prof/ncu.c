@@ -1,0 +1,281 @@
+/* heddle ncu, which is ncu as well: kernels' counters, by `heddle prof --kernel`. See nsight.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "common/cli.h"
+#include "prof/nsight.h"
+
+#define NAME "ncu"
+
+static const char help[] =
+    "usage: ncu [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       ncu --import REPORT [--page PAGE] [--csv] [--section NAMES] [--metrics NAMES]\n"
+    "\n"
+    "Nsight Compute's command on Heddle: takes its usual options, and counts and shows with "
+    "`heddle\n"
+    "prof --kernel`. What Heddle does not do is refused by its name.\n"
+    "\n"
+    "  -k, --kernel-name NAME|regex:EXPRESSION   --kernel-name-base function\n"
+    "  -s, --launch-skip N                       -c, --launch-count N\n"
+    "      --nvtx                                --nvtx-include RANGES   --nvtx-exclude RANGES\n"
+    "      --set basic|detailed|full|roofline|none    --section NAME     --metrics NAMES\n"
+    "      --page details|raw|source             --csv\n"
+    "  -o, --export NAME       keep NAME.sqlite, and print nothing      -f, --force-overwrite\n"
+    "  -i, --import NAME       show such a report\n"
+    "      --list-sections, --list-sets, --query-metrics\n"
+    "      --target-processes all                --replay-mode kernel|application (all is counted "
+    "at once)\n"
+    "      --cache-control all|none              --clock-control base|none (counts depend on "
+    "neither)\n"
+    "      --profile-from-start on               --apply-rules no        --print-details all\n"
+    "      --version, --help\n";
+
+/* name, sections; NULL: all */
+static const struct {
+    const char *name, *sections;
+} sets[] = {
+    {"basic", "SpeedOfLight,LaunchStats"},
+    {"default", "SpeedOfLight,LaunchStats"},
+    {"detailed",
+     "SpeedOfLight,SpeedOfLight_RooflineChart,ComputeWorkloadAnalysis,MemoryWorkloadAnalysis,"
+     "LaunchStats,SourceCounters"},
+    {"roofline", "SpeedOfLight,SpeedOfLight_RooflineChart,LaunchStats"},
+    {"full", NULL},
+    {"none", ""},
+};
+
+struct run {
+    struct nsight_words *words;
+    struct hd_buf sections, metrics;
+    char *output, *import;
+    bool has_set, is_full, has_page, has_roofline;
+    enum { ASK_NOTHING, ASK_SECTIONS, ASK_METRICS, ASK_SETS } ask;
+};
+
+static void add_to(struct hd_buf *list, const char *words)
+{
+    if (*words)
+        hd_buf_printf(list, "%s%s", list->len ? "," : "", words);
+}
+
+static bool take_set(void *state, const char *value)
+{
+    struct run *r = state;
+
+    for (size_t i = 0; i < HD_COUNT_OF(sets); i++)
+        if (!strcmp(value, sets[i].name)) {
+            r->has_set = true;
+            r->is_full = r->is_full || !sets[i].sections;
+            add_to(&r->sections, sets[i].sections ? sets[i].sections : "");
+            return true;
+        }
+    return false;
+}
+
+static bool take_section(void *state, const char *value)
+{
+    struct run *r = state;
+
+    if (!strncmp(value, "regex:", 6)) {
+        cli_error(NAME ": --section=%s: Heddle takes names (--list-sections)", value);
+        return false;
+    }
+    add_to(&r->sections, value);
+    return true;
+}
+
+static bool take_metrics(void *state, const char *value)
+{
+    add_to(&((struct run *)state)->metrics, value);
+    return true;
+}
+
+static bool take_page(void *state, const char *value)
+{
+    struct run *r = state;
+
+    r->has_page = true;
+    nsight_push(r->words, "--page");
+    nsight_push(r->words, value);
+    return true;
+}
+
+static bool take_export(void *state, const char *value)
+{
+    struct run *r = state;
+
+    hd_free(r->output);
+    r->output = nsight_report_name(NAME, value);
+    return r->output != NULL;
+}
+
+static bool take_import(void *state, const char *value)
+{
+    struct run *r = state;
+
+    hd_free(r->import);
+    r->import = nsight_report_file(value);
+    return r->import != NULL;
+}
+
+#define ASK(name, what)                                                                            \
+    static bool ask_##name(void *state, const char *value)                                         \
+    {                                                                                              \
+        (void)value;                                                                               \
+        ((struct run *)state)->ask = what;                                                         \
+        return true;                                                                               \
+    }
+ASK(sections, ASK_SECTIONS)
+ASK(metrics, ASK_METRICS)
+ASK(sets, ASK_SETS)
+
+static const struct nsight_option options[] = {
+    {"kernel-name", 'k', NSIGHT_VALUE, "--kernel-name", NULL, NULL, NULL},
+    {"kernel-name-base", 0, NSIGHT_VALUE, NULL, "function", "names are those of functions", NULL},
+    {"launch-skip", 's', NSIGHT_VALUE, "--launch-skip", NULL, NULL, NULL},
+    {"launch-count", 'c', NSIGHT_VALUE, "--launch-count", NULL, NULL, NULL},
+    {"nvtx", 0, NSIGHT_FLAG, "--nvtx", NULL, NULL, NULL},
+    {"nvtx-include", 0, NSIGHT_VALUE, "--nvtx-include", NULL, NULL, NULL},
+    {"nvtx-exclude", 0, NSIGHT_VALUE, "--nvtx-exclude", NULL, NULL, NULL},
+    {"set", 0, NSIGHT_VALUE, NULL, "basic default detailed full roofline none", NULL, take_set},
+    {"section", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_section},
+    {"metrics", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_metrics},
+    {"page", 0, NSIGHT_VALUE, NULL, "details raw source", NULL, take_page},
+    {"csv", 0, NSIGHT_FLAG, "--csv", NULL, NULL, NULL},
+    {"export", 'o', NSIGHT_VALUE, NULL, NULL, NULL, take_export},
+    {"force-overwrite", 'f', NSIGHT_FLAG, "--force-overwrite", NULL, NULL, NULL},
+    {"import", 'i', NSIGHT_VALUE, NULL, NULL, NULL, take_import},
+    {"list-sections", 0, NSIGHT_FLAG, NULL, NULL, NULL, ask_sections},
+    {"list-sets", 0, NSIGHT_FLAG, NULL, NULL, NULL, ask_sets},
+    {"query-metrics", 0, NSIGHT_FLAG, NULL, NULL, NULL, ask_metrics},
+    {"target-processes", 0, NSIGHT_VALUE, NULL, "all", "kernels of all processes are counted",
+     NULL},
+    {"replay-mode", 0, NSIGHT_VALUE, NULL, "kernel application", "nothing is replayed", NULL},
+    {"cache-control", 0, NSIGHT_VALUE, NULL, "all none", NULL, NULL},
+    {"clock-control", 0, NSIGHT_VALUE, NULL, "base none", NULL, NULL},
+    {"profile-from-start", 0, NSIGHT_VALUE, NULL, "on yes true 1", "see --nvtx-include", NULL},
+    {"apply-rules", 0, NSIGHT_VALUE, NULL, "no off false 0", "see `heddle advise`", NULL},
+    {"print-details", 0, NSIGHT_VALUE, NULL, "all", "all is printed", NULL},
+};
+
+/* What is to be printed, as `heddle prof` wants it. */
+static void push_view(struct run *r)
+{
+    bool wants_roofline = r->is_full || (!r->sections.len && !r->metrics.len && !r->has_set) ||
+                          (r->sections.len && strstr(r->sections.ptr, "Roofline"));
+
+    if (r->sections.len && !r->is_full) {
+        nsight_push(r->words, "--section");
+        nsight_push(r->words, r->sections.ptr);
+    }
+    if (r->metrics.len) {
+        nsight_push(r->words, "--metrics");
+        nsight_push(r->words, r->metrics.ptr);
+    }
+    r->has_roofline = wants_roofline;
+}
+
+/* A report that nobody asked to keep lies here; freed by the caller, NULL after a message. */
+static char *temporary(void)
+{
+    const char *parent = getenv("TMPDIR");
+    struct hd_buf path = {0};
+
+    hd_buf_printf(&path, "%s/heddle-ncu-XXXXXX", parent && *parent ? parent : "/tmp");
+    char *folder = hd_buf_take(&path);
+    if (folder && mkdtemp(folder))
+        return folder;
+    cli_error(NAME ": %s: no folder for the report", folder ? folder : "?");
+    hd_free(folder);
+    return NULL;
+}
+
+static int count(struct run *r, char **rest)
+{
+    HD_AUTOFREE char *folder = r->output ? NULL : temporary();
+    struct hd_buf report = {0};
+
+    if (!r->output && !folder)
+        return CLI_FAILED;
+    push_view(r);
+    if (!r->has_roofline) {
+        nsight_push(r->words, "--roofline");
+        nsight_push(r->words, "none");
+    }
+    if (folder)
+        hd_buf_printf(&report, "%s/report.sqlite", folder);
+    else
+        hd_buf_puts(&report, r->output);
+    nsight_push(r->words, "--output");
+    nsight_push(r->words, report.ptr ? report.ptr : "");
+    nsight_push(r->words, folder ? "--quiet" : "--no-show");
+    nsight_push(r->words, "--");
+    for (; *rest; rest++)
+        nsight_push(r->words, *rest);
+    int code = report.failed ? cli_error(NAME ": out of memory") : nsight_prof(r->words);
+    if (folder && report.ptr) {
+        (void)unlink(report.ptr);
+        (void)rmdir(folder);
+    }
+    hd_buf_fini(&report);
+    return code;
+}
+
+static int answer(struct run *r)
+{
+    if (r->ask == ASK_SETS) {
+        for (size_t i = 0; i < HD_COUNT_OF(sets); i++)
+            printf("  %-10s %s\n", sets[i].name,
+                   sets[i].sections ? sets[i].sections : "all sections");
+        return CLI_OK;
+    }
+    nsight_push(r->words, r->ask == ASK_SECTIONS ? "--list-sections" : "--query-metrics");
+    return nsight_prof(r->words);
+}
+
+/* The words begin again: another command of `heddle prof`. */
+static int import(struct run *r)
+{
+    push_view(r);
+    hd_free(r->words->at.at[1]);
+    r->words->at.at[1] = hd_strdup("kernels"); /* instead of --kernel */
+    r->words->failed = r->words->failed || !r->words->at.at[1];
+    nsight_push(r->words, "--");
+    nsight_push(r->words, r->import);
+    return nsight_prof(r->words);
+}
+
+int cmd_ncu(int argc, char **argv)
+{
+    struct nsight_words words = {0};
+    struct run r = {.words = &words};
+    char **rest;
+
+    if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v"))) {
+        printf("Heddle's ncu, version %s\n", cli_version());
+        return CLI_OK;
+    }
+    nsight_push(&words, "prof");
+    nsight_push(&words, "--kernel");
+    int code = nsight_parse(NAME, help, options, HD_COUNT_OF(options), argv, &r, &words, &rest);
+    if (code < 0 && r.ask) {
+        code = answer(&r);
+    } else if (code < 0 && r.import) {
+        code = *rest ? (cli_error(NAME ": --import shows a report, and runs nothing"), CLI_USAGE)
+                     : import(&r);
+    } else if (code < 0 && !*rest) {
+        cli_error(NAME ": which program? (see `ncu --help`)");
+        code = CLI_USAGE;
+    } else if (code < 0) {
+        code = count(&r, rest);
+    }
+    hd_buf_fini(&r.sections);
+    hd_buf_fini(&r.metrics);
+    hd_free(r.output);
+    hd_free(r.import);
+    nsight_fini(&words);
+    return code;
+}

@@ -1,0 +1,343 @@
+/* heddle smi: devices and the processes that use them, as nvidia-smi shows them. See smi.h. */
+#include "smi/smi.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cli.h"
+
+static const char help[] =
+    "usage: heddle smi [OPTIONS]\n"
+    "       heddle smi dmon|pmon [-i ID] [-c COUNT] [-d SECONDS] [-s COLUMNS]\n"
+    "       heddle smi topo -m\n"
+    "\n"
+    "Shows the devices, what keeps them busy, and your processes that use them: options, fields\n"
+    "and the form of what it prints are nvidia-smi's. Within `heddle run` it is found as\n"
+    "nvidia-smi as well.\n"
+    "\n"
+    "options:\n"
+    "  -L, --list-gpus        one line for each device\n"
+    "  -i, --id ID            only this device, by its index, UUID or PCI bus id; a comma list\n"
+    "  -q, --query            all that is known\n"
+    "  -d, --display PARTS    of that MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK,\n"
+    "                         COMPUTE, PIDS, PERFORMANCE; a comma list\n"
+    "  -x, --xml-format       as XML\n"
+    "      --json             as JSON, with all that is known\n"
+    "      --query-gpu LIST   these fields of each device, as CSV\n"
+    "      --query-compute-apps LIST\n"
+    "                         these fields of each process\n"
+    "      --format FORMAT    csv[,noheader][,nounits], for these\n"
+    "      --help-query-gpu, --help-query-compute-apps\n"
+    "                         the fields that there are\n"
+    "  -l, --loop SECONDS     again and again\n"
+    "      --loop-ms MS       the same; -lms MS, too\n"
+    "  -f, --filename FILE    into a file\n"
+    "  -h, --help             this text\n"
+    "\n"
+    "dmon and pmon print a line for each device, or process, every second: -c so many times, -d\n"
+    "so many seconds apart; -s which columns: p power and temperature, u utilisation, c clocks,\n"
+    "m memory, t bytes copied.\n"
+    "\n"
+    "exit status: 0 done, 2 wrong usage, 6 no such device, 12 no NVML library, 255 otherwise\n";
+
+enum command { SHOW, DMON, PMON, TOPO };
+
+enum {
+    OPT_QUERY_GPU = 256,
+    OPT_QUERY_APPS,
+    OPT_FORMAT,
+    OPT_HELP_GPU,
+    OPT_HELP_APPS,
+    OPT_LOOP_MS,
+    OPT_JSON,
+};
+
+static const struct option options[] = {
+    {"list-gpus", no_argument, NULL, 'L'},
+    {"id", required_argument, NULL, 'i'},
+    {"query", no_argument, NULL, 'q'},
+    {"display", required_argument, NULL, 'd'},
+    {"xml-format", no_argument, NULL, 'x'},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"query-gpu", required_argument, NULL, OPT_QUERY_GPU},
+    {"query-compute-apps", required_argument, NULL, OPT_QUERY_APPS},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"help-query-gpu", no_argument, NULL, OPT_HELP_GPU},
+    {"help-query-compute-apps", no_argument, NULL, OPT_HELP_APPS},
+    {"loop", required_argument, NULL, 'l'},
+    {"loop-ms", required_argument, NULL, OPT_LOOP_MS},
+    {"filename", required_argument, NULL, 'f'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct args {
+    enum command command;
+    const char *ids, *parts, *fields, *format, *file, *columns;
+    enum smi_query query;
+    bool is_list, is_query, is_xml, is_json, is_matrix;
+    uint64_t period_ms; /* 0: once */
+    uint64_t count;     /* of dmon and pmon; 0: for ever */
+};
+
+static volatile sig_atomic_t is_over;
+
+static void on_signal(int number)
+{
+    (void)number;
+    is_over = 1;
+}
+
+static int usage(const char *what, const char *text)
+{
+    cli_error("smi: %s '%s' (see `heddle smi --help`)", what, text);
+    return SMI_USAGE;
+}
+
+/* -1 to go on, or the exit code. */
+static int set_number(const char *text, uint64_t times, uint64_t *out)
+{
+    uint64_t value;
+
+    if (!hd_str_to_u64(hd_str_from(text), 10, &value) || !value || value > 1000000)
+        return usage("no number from 1 on:", text);
+    *out = value * times;
+    return -1;
+}
+
+static int set_fields(struct args *args, enum smi_query query, const char *list)
+{
+    args->query = query;
+    args->fields = list;
+    return smi_fields_check(query, list) == SMI_OK ? -1 : SMI_USAGE;
+}
+
+static int give_help(enum smi_query query)
+{
+    smi_fields_help(query, stdout);
+    return SMI_OK;
+}
+
+static int apply_display(struct args *args, const char *value)
+{
+    if (args->command != SHOW)
+        return set_number(value, 1000, &args->period_ms);
+    args->parts = value;
+    return smi_details_check(value) ? -1 : usage("no such part of -q:", value);
+}
+
+static int apply_long(struct args *args, int option)
+{
+    switch (option) {
+    case OPT_QUERY_GPU:
+        return set_fields(args, SMI_QUERY_GPU, optarg);
+    case OPT_QUERY_APPS:
+        return set_fields(args, SMI_QUERY_APPS, optarg);
+    case OPT_FORMAT:
+        args->format = optarg;
+        return -1;
+    case OPT_HELP_GPU:
+        return give_help(SMI_QUERY_GPU);
+    case OPT_HELP_APPS:
+        return give_help(SMI_QUERY_APPS);
+    case OPT_LOOP_MS:
+        return set_number(optarg, 1, &args->period_ms);
+    case OPT_JSON:
+        args->is_json = true;
+        return -1;
+    default:
+        return SMI_USAGE; /* getopt has said what is wrong */
+    }
+}
+
+static int apply(struct args *args, int option)
+{
+    switch (option) {
+    case 'h':
+        return fputs(help, stdout) < 0 ? SMI_FAILED : SMI_OK;
+    case 'L':
+        args->is_list = true;
+        return -1;
+    case 'i':
+        args->ids = optarg;
+        return -1;
+    case 'q':
+        args->is_query = true;
+        return -1;
+    case 'x':
+        args->is_xml = true;
+        return -1;
+    case 'm':
+        args->is_matrix = true;
+        return -1;
+    case 'd':
+        return apply_display(args, optarg);
+    case 'l':
+        return set_number(optarg, 1000, &args->period_ms);
+    case 'c':
+        return set_number(optarg, 1, &args->count);
+    case 's':
+        args->columns = optarg;
+        return strspn(optarg, "puctm") == strlen(optarg) ? -1 : usage("no such columns:", optarg);
+    case 'f':
+        args->file = optarg;
+        return -1;
+    default:
+        return apply_long(args, option);
+    }
+}
+
+static int check(const struct args *args)
+{
+    static const char *const words[] = {"csv", "noheader", "nounits"};
+    struct hd_str format = hd_str_from(args->format);
+    size_t found = 0, commas = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        found += hd_str_lists(format, words[i]);
+    for (size_t i = 0; i < format.len; i++)
+        commas += format.ptr[i] == ',';
+    if (args->fields && (!hd_str_lists(format, "csv") || found != commas + 1))
+        return usage("--format is csv, with noheader and nounits, not",
+                     args->format ? args->format : "");
+    if (args->command == TOPO && !args->is_matrix)
+        return usage("topo shows a matrix:", "-m");
+    return -1;
+}
+
+/* nvidia-smi has an option of one dash and several letters. */
+static void mend_lms(int argc, char **argv)
+{
+    static char long_form[] = "--loop-ms";
+
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "-lms"))
+            argv[i] = long_form;
+}
+
+static int parse(int argc, char **argv, struct args *args)
+{
+    static const char *const names[] = {[DMON] = "dmon", [PMON] = "pmon", [TOPO] = "topo"};
+    static char name[] = "heddle smi";
+    int code = -1, skip = 0;
+
+    for (enum command c = DMON; argc > 1 && c <= TOPO; c++)
+        if (!strcmp(argv[1], names[c])) {
+            args->command = c;
+            skip = 1;
+        }
+    if (skip && args->command != TOPO)
+        args->period_ms = 1000;
+    argv += skip;
+    argc -= skip;
+    argv[0] = name; /* getopt's messages begin with it */
+    mend_lms(argc, argv);
+    optind = 0;
+    for (int option;
+         code < 0 && (option = getopt_long(argc, argv, "hLi:qd:xl:f:c:s:m", options, NULL)) != -1;)
+        code = apply(args, option);
+    if (code < 0 && optind < argc)
+        code = usage("unknown argument", argv[optind]);
+    return code < 0 ? check(args) : code;
+}
+
+/* ---- printing */
+
+static void print_fields(const struct args *args, const struct smi *smi, bool is_first, FILE *out)
+{
+    struct hd_str format = hd_str_from(args->format);
+    struct smi_format how = {!hd_str_lists(format, "noheader"), !hd_str_lists(format, "nounits")};
+
+    if (how.has_heading && is_first)
+        smi_fields_heading(args->query, args->fields, out);
+    smi_fields_print(args->query, args->fields, smi, &how, out);
+}
+
+static bool print(const struct args *args, const struct smi *smi, unsigned line, FILE *out)
+{
+    if (args->is_json)
+        return smi_json(smi);
+    if (args->command == DMON)
+        smi_dmon(smi, args->columns ? args->columns : "puc", line, out);
+    else if (args->command == PMON)
+        smi_pmon(smi, line, out);
+    else if (args->command == TOPO)
+        smi_topology(smi, out);
+    else if (args->fields)
+        print_fields(args, smi, line == 0, out);
+    else if (args->is_list)
+        smi_list(smi, out);
+    else if (args->is_query || args->is_xml || args->parts)
+        smi_details(smi, args->parts, args->is_xml, out);
+    else
+        smi_table(smi, out);
+    return !fflush(out) && !ferror(out);
+}
+
+static void pause_ms(uint64_t ms)
+{
+    struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
+
+    (void)nanosleep(&time, NULL);
+}
+
+static int show(const struct args *args, FILE *out)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct smi smi;
+
+    if (args->period_ms)
+        sigaction(SIGINT, &action, NULL);
+    for (unsigned line = 0; !is_over; line++) {
+        int code = smi_read(&smi);
+
+        if (code != SMI_OK)
+            return code;
+        if (!print(args, &smi, line, out))
+            return SMI_FAILED;
+        if (!args->period_ms || (args->count && line + 1 >= args->count))
+            break;
+        pause_ms(args->period_ms);
+    }
+    return SMI_OK;
+}
+
+static int choose(const char *ids)
+{
+    int code = SMI_OK;
+
+    for (const char *at = ids; at && code == SMI_OK;) {
+        size_t len = strcspn(at, ",");
+        char one[128];
+
+        snprintf(one, sizeof(one), "%.*s", (int)HD_MIN(len, sizeof(one)), at);
+        code = smi_choose(one);
+        at = at[len] ? at + len + 1 : NULL;
+    }
+    return code;
+}
+
+int cmd_smi(int argc, char **argv)
+{
+    struct args args = {.is_json = cli_json()};
+    int code = parse(argc, argv, &args);
+
+    if (code >= 0)
+        return code;
+    code = smi_open();
+    if (code == SMI_OK)
+        code = choose(args.ids);
+    if (code != SMI_OK)
+        return code;
+    FILE *out = args.file ? fopen(args.file, "we") : stdout;
+    if (!out) {
+        cli_error("smi: cannot write %s", args.file);
+        return SMI_FAILED;
+    }
+    code = show(&args, out);
+    if (args.file && fclose(out))
+        code = SMI_FAILED;
+    return code;
+}

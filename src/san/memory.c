@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "hal/packet.h"
-#include "san/memcheck.h"
+#include "san/memcheck/memcheck.h"
 #include "san/shadow.h"
 
 /* How many freed blocks are remembered, and pictures of submitted launches. */

@@ -1,5 +1,5 @@
 /* initcheck on accesses, copies and fills that are made by hand; shadows against a plain model. */
-#include "san/initcheck.h"
+#include "san/memcheck/initcheck.h"
 #include "world.h"
 
 static struct world w;

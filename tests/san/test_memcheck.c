@@ -1,5 +1,5 @@
 /* memcheck on accesses, heaps and events that are made by hand. */
-#include "san/memcheck.h"
+#include "san/memcheck/memcheck.h"
 #include "world.h"
 
 static struct world w;

@@ -1,5 +1,5 @@
 /* The map of allocations: look-ups against a plain model, threads, and without memory. */
-#include "san/memcheck.h"
+#include "san/memcheck/memcheck.h"
 #include "world.h"
 
 #define A UINT64_C(0x500000000000)

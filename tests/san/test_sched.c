@@ -2,7 +2,7 @@
  * schedcheck without a device: grids of small random programs, one for each block or warp, that a
  * fake device runs in the order that it is asked for.
  */
-#include "san/schedcheck.h"
+#include "san/sched/schedcheck.h"
 #include "world.h"
 
 enum { CELLS = 64, UNITS_MAX = 200, OPS = 3, WARPS = 5 };

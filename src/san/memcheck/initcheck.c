@@ -1,0 +1,351 @@
+/* Accesses of kernels: writes set bits of shadows, reads look at them. */
+#include "san/memcheck/initcheck.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "model/mbarrier.h"
+#include "san/lanes.h"
+#include "san/options.h"
+#include "san/range.h"
+
+/* ---- shadows of blocks */
+
+enum { MEMORY_DEVICE = 1 }; /* heddle_event.memory.memory */
+
+bool initcheck_has_shadow(const struct san_block *block)
+{
+    return block->memory == MEMORY_DEVICE &&
+           (block->use == HEDDLE_MEMORY_PROGRAM || block->use == HEDDLE_MEMORY_ARRAY) &&
+           !atomic_load_explicit(&block->is_initialised, memory_order_relaxed);
+}
+
+struct san_shadow *initcheck_shadow(struct san_block *block)
+{
+    struct san_shadow *shadow = atomic_load_explicit(&block->shadow, memory_order_acquire);
+    struct san_shadow *other = NULL;
+
+    if (!initcheck_has_shadow(block))
+        return NULL;
+    if (HD_LIKELY(shadow != NULL))
+        return shadow;
+    shadow = san_shadow_create(block->size_B);
+    if (!shadow) {
+        atomic_store(&block->is_initialised, true);
+        return NULL;
+    }
+    if (atomic_compare_exchange_strong(&block->shadow, &other, shadow))
+        return shadow;
+    san_shadow_destroy(shadow);
+    return other;
+}
+
+void initcheck_forget(const struct san_memory *memory)
+{
+    for (uint32_t i = 0; i < memory->n; i++)
+        atomic_store(&memory->block[i]->is_initialised, true);
+}
+
+/* ---- launches */
+
+static bool wants(enum san_init_space space)
+{
+    return san_options()->initcheck_space & (unsigned)space;
+}
+
+static bool launch_begin(struct san_launch *launch)
+{
+    struct initcheck_launch *own = hd_new(struct initcheck_launch);
+    const uint32_t *cluster = launch->about.cluster;
+    struct san_memory_launch from;
+
+    if (!own)
+        return false;
+    from = san_memory_of_launch(launch->about.correlation);
+    own->memory = from.memory;
+    own->is_late = from.is_late;
+    if (!own->memory) {
+        hd_free(own);
+        return false;
+    }
+    /* Of a cluster other CTAs write as well. */
+    own->checks_shared = wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
+                         cluster[0] * cluster[1] * cluster[2] <= 1;
+    launch->own[SAN_INITCHECK] = own;
+    return true;
+}
+
+static void launch_end(struct san_launch *launch)
+{
+    struct initcheck_launch *own = launch->own[SAN_INITCHECK];
+
+    if (!own)
+        return;
+    san_memory_unref(own->memory);
+    hd_free(own);
+    launch->own[SAN_INITCHECK] = NULL;
+}
+
+static bool cta_begin(struct san_cta *cta)
+{
+    if (!initcheck_launch_of(cta)->checks_shared)
+        return true;
+    cta->own[SAN_INITCHECK] = san_shadow_create(cta->launch->about.shared_B);
+    return cta->own[SAN_INITCHECK] != NULL;
+}
+
+static void cta_end(struct san_cta *cta)
+{
+    struct san_shadow *shadow = cta->own[SAN_INITCHECK];
+
+    if (shadow && san_options()->track_unused_memory && !cta->launch->is_quiet)
+        initcheck_unused_shared(cta, shadow);
+    san_shadow_destroy(shadow);
+    cta->own[SAN_INITCHECK] = NULL;
+}
+
+/* ---- what is said */
+
+/* `base`: address of the shadow's first byte; 0 of shared memory. */
+struct place {
+    const struct san_block *block; /* NULL: shared memory */
+    struct san_shadow *shadow;
+    uint64_t base;
+};
+
+static uint64_t missing_B(const struct place *place, uint64_t at, uint64_t size_B)
+{
+    return size_B - san_shadow_count(place->shadow, at, size_B);
+}
+
+static void say_bytes(struct san_finding *f, const struct place *place, uint64_t va,
+                      uint64_t size_B)
+{
+    uint64_t at = va - place->base, missing = missing_B(place, at, size_B);
+    uint64_t first = san_shadow_first_clear(place->shadow, at, size_B);
+
+    san_detail(f, "Address 0x%llx", (unsigned long long)va);
+    if (missing < size_B)
+        san_detail(f, "%llu of %llu bytes are not initialised, the first at 0x%llx",
+                   (unsigned long long)missing, (unsigned long long)size_B,
+                   (unsigned long long)(place->base + first));
+    if (!place->block)
+        return;
+    san_detail(f, "in the allocation at 0x%llx of size %llu bytes",
+               (unsigned long long)place->block->base, (unsigned long long)place->block->size_B);
+    f->allocated = &place->block->allocated;
+}
+
+static void report(const struct san_cta *cta, const struct san_access *a, uint32_t lane,
+                   const struct place *place)
+{
+    const char *space = place->block ? "global" : "shared";
+    struct san_finding f = {.tool = "initcheck",
+                            .kind = "uninitialized-read",
+                            .severity = SAN_ERROR,
+                            .actors = {{.cta = cta, .at = a->probe, .warp = a->warp, .lane = lane}},
+                            .nactors = 1,
+                            .address = a->address[lane],
+                            .has_address = true,
+                            .launch = cta->launch,
+                            .count = 1,
+                            .space = space,
+                            .direction = a->what == SAN_ATOMIC ? "atomic" : "read",
+                            .size_B = a->size_B};
+
+    snprintf(f.title, sizeof(f.title), "Uninitialized __%s__ memory read of size %llu bytes", space,
+             (unsigned long long)a->size_B);
+    say_bytes(&f, place, a->address[lane], a->size_B);
+    san_report(&f);
+}
+
+/* ---- accesses */
+
+static bool is_missing(const struct place *place, uint64_t va, uint64_t size_B)
+{
+    uint64_t at = va - place->base;
+
+    if (HD_LIKELY(size_B <= 64))
+        return san_shadow_missing(place->shadow, at, (unsigned)size_B);
+    return san_shadow_first_clear(place->shadow, at, size_B) < at + size_B;
+}
+
+/* Lanes that read something that nobody wrote. Neighbours often read the same. */
+static uint32_t lanes_missing(const struct san_access *a, const struct place *place)
+{
+    uint64_t last = 0;
+    uint32_t result = 0;
+    bool missing = false, any = false;
+
+    san_foreach_lane(lane, a->lanes) {
+        if (!any || a->address[lane] != last)
+            missing = is_missing(place, a->address[lane], a->size_B);
+        last = a->address[lane];
+        any = true;
+        result |= (uint32_t)missing << lane;
+    }
+    return result;
+}
+
+static void look(const struct san_cta *cta, const struct san_access *a, const struct place *place)
+{
+    uint32_t missing;
+
+    if (cta->launch->is_quiet || (place->block && initcheck_launch_of(cta)->is_late))
+        return;
+    missing = lanes_missing(a, place);
+    san_foreach_lane(lane, missing)
+        report(cta, a, lane, place);
+}
+
+static bool reads(const struct san_access *a)
+{
+    bool makes_barrier = ir_probe_op(a->probe) == IR_OP_MBARRIER &&
+                         ir_mbarrier_begins((enum ir_mbarrier)ir_probe_its_imm(a->probe));
+
+    return a->what != SAN_WRITE && !makes_barrier;
+}
+
+/* All lanes lie in the shadow's memory. */
+static void access_in(const struct san_cta *cta, const struct san_access *a,
+                      const struct place *place)
+{
+    uint64_t va, size_B;
+
+    if (san_lanes_are_range(a, &va, &size_B)) {
+        uint64_t at = va - place->base;
+
+        if (reads(a) &&
+            HD_UNLIKELY(san_shadow_first_clear(place->shadow, at, size_B) < at + size_B))
+            look(cta, a, place);
+        if (a->what != SAN_READ)
+            san_shadow_set(place->shadow, at, size_B);
+        return;
+    }
+    if (reads(a))
+        look(cta, a, place);
+    if (a->what != SAN_READ) {
+        san_foreach_lane(lane, a->lanes)
+            san_shadow_set(place->shadow, a->address[lane] - place->base, a->size_B);
+    }
+}
+
+/* How far around an access memory is initialised, so that it need not be looked at any more. */
+enum { RUN_WORTH_B = 4096 };
+
+static void range_find(const struct san_cta *cta, const struct san_access *a,
+                       struct san_block *block)
+{
+    struct san_shadow *shadow = initcheck_shadow(block);
+    uint64_t at = a->address[__builtin_ctz(a->lanes)] - block->base, first, end;
+
+    if (!shadow || san_shadow_is_full(shadow)) {
+        san_range_set(cta, a, block->base, block->size_B);
+        return;
+    }
+    end = san_shadow_first_clear(shadow, at, shadow->size_B - at);
+    if (end == at)
+        return;
+    first = san_shadow_run_begin(shadow, at);
+    if (end - first >= RUN_WORTH_B)
+        san_range_set(cta, a, block->base + first, end - first);
+}
+
+static void block_access(const struct san_cta *cta, const struct san_access *a,
+                         struct san_block *block)
+{
+    struct san_shadow *shadow = initcheck_shadow(block);
+    const struct place place = {block, shadow, block->base};
+
+    if (shadow)
+        access_in(cta, a, &place);
+}
+
+/* The first access of a place in a launch, and those of places that change between blocks. The
+ * lanes of each block by themselves. What lies in none, or leaves it, is memcheck's affair. */
+static void global_slow(const struct san_cta *cta, const struct san_access *a)
+{
+    struct initcheck_launch *own = initcheck_launch_of(cta);
+    uint32_t left = a->lanes;
+    struct san_access part = *a;
+
+    while (left) {
+        uint64_t va = a->address[__builtin_ctz(left)];
+        struct san_block *block = san_memory_find(own->memory, va);
+
+        part.lanes = 0;
+        san_foreach_lane(lane, left) {
+            uint64_t at = a->address[lane] - (block ? block->base : va);
+            bool is_in = block && a->size_B <= block->size_B && at <= block->size_B - a->size_B;
+
+            part.lanes |= (uint32_t)is_in << lane;
+        }
+        left &= ~part.lanes & (left - 1); /* the first is done in any case */
+        if (!part.lanes)
+            continue;
+        atomic_store_explicit(&own->near[a->number % INITCHECK_NEAR], block, memory_order_relaxed);
+        block_access(cta, &part, block);
+        if (san_range_is_open(cta, &part))
+            range_find(cta, &part, block);
+    }
+}
+
+static void global_access(const struct san_cta *cta, const struct san_access *a)
+{
+    struct initcheck_launch *own = initcheck_launch_of(cta);
+    struct san_block *block =
+        atomic_load_explicit(&own->near[a->number % INITCHECK_NEAR], memory_order_relaxed);
+
+    if (HD_LIKELY(block && san_lanes_are_in(a, block->base, block->size_B)))
+        block_access(cta, a, block);
+    else
+        global_slow(cta, a);
+}
+
+static void shared_access(const struct san_cta *cta, const struct san_access *a)
+{
+    struct san_shadow *shadow = cta->own[SAN_INITCHECK];
+    const struct place place = {NULL, shadow, 0};
+
+    if (shadow && !a->peer && san_lanes_are_in(a, 0, shadow->size_B))
+        access_in(cta, a, &place);
+}
+
+static enum hd_status access(struct san_cta *cta, const struct san_access *a)
+{
+    assert(a->lanes && a->size_B);
+    if ((a->space == IR_SPACE_GLOBAL || a->space == IR_SPACE_CONST) && wants(SAN_INIT_SPACE_GLOBAL))
+        global_access(cta, a);
+    else if (a->space == IR_SPACE_SHARED)
+        shared_access(cta, a);
+    return HD_OK;
+}
+
+static unsigned probes_wanted(void)
+{
+    return (wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
+           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
+}
+
+static bool start(void)
+{
+    san_memory_start(SAN_INITCHECK, initcheck_gone);
+    return true;
+}
+
+const struct san_tool san_initcheck = {
+    .id = SAN_INITCHECK,
+    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_TENSOR,
+    .wants = probes_wanted,
+    .sees_all = true,
+    .start = start,
+    .launch_begin = launch_begin,
+    .launch_end = launch_end,
+    .cta_begin = cta_begin,
+    .cta_end = cta_end,
+    .access = access,
+    .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(RETIRED),
+    .host = initcheck_host,
+    .finish = initcheck_finish,
+};

@@ -1,0 +1,160 @@
+/*
+ * Order that flows through memory: a thread releases at a place, another acquires there.
+ *
+ * Releasing: a store or atomic with release, or one behind a fence, as wide as the narrower of
+ * both. Acquiring: a read with acquire; a read and a fence behind it. Two kinds of reads are taken
+ * as if they had a fence, because programs that everybody runs rely on it: atomics other than
+ * compare-and-swap, and volatile reads by which a loop waits. A compare-and-swap is how locks are
+ * taken, and a lock without a fence is the error that one looks for. bar.sync is as good as a fence
+ * to the reader.
+ *
+ * Whoever acquires comes after the releasing access itself, too, as far as that very place goes:
+ * the last one to arrive at a counter may set it back by a plain store.
+ *
+ * A read is told before it happens, so what it saw is asked when its thread is next heard of.
+ */
+#include "model/mbarrier.h"
+#include "san/race/race.h"
+
+/* ---- where */
+
+uint32_t race_peer(const struct race_cta *cta, uint32_t rank)
+{
+    return cta->launch->base + (uint32_t)san_peer(cta->san, rank);
+}
+
+bool race_same_cluster(const struct race_cta *cta, uint32_t serial)
+{
+    for (uint32_t rank = 0; rank < cta->launch->cluster; rank++)
+        if (race_peer(cta, rank) == serial)
+            return true;
+    return false;
+}
+
+struct race_where race_where(const struct race_cta *cta, enum ir_space space, uint64_t address,
+                             uint32_t peer)
+{
+    const struct race_launch *launch = cta->launch;
+
+    if (!ir_space_is_shared(space))
+        return (struct race_where){address, false};
+    uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
+    uint64_t offset = address & (IR_CLUSTER_STRIDE_B - 1);
+    return (struct race_where){(uint64_t)1 << 63 | (uint64_t)owner << IR_CLUSTER_SHIFT | offset,
+                               !launch->sees_cluster};
+}
+
+/* ---- releasing */
+
+static void publish_as(struct race_cta *cta, uint32_t thread, struct race_place *place, bool wide,
+                       const struct race_fence *fence)
+{
+    struct race_warp *warp = &cta->warps[thread / SAN_LANES];
+    struct race_release how = {cta->serial, wide};
+    uint32_t floor = HD_MAX(fence->floor, cta->fenced[wide]);
+    uint32_t warp_floor = HD_MAX(fence->warp_floor, warp->fenced[wide]);
+
+    if (floor > 1)
+        race_place_point(place, &how, race_who_cta(cta->serial), floor);
+    if (warp_floor > floor)
+        race_place_point(place, &how, race_who_warp(cta->serial, thread / SAN_LANES), warp_floor);
+    race_place_point(place, &how, race_who_thread(cta->serial, thread), fence->clock);
+    for (uint32_t v = 0; v < cta->nwarps; v++)
+        if (warp->seen[v] > floor)
+            race_place_point(place, &how, race_who_warp(cta->serial, v), warp->seen[v]);
+    race_place_pass(place, &how, &cta->know);
+    race_place_pass(place, &how, &warp->know);
+    if (warp->knowing >> thread % SAN_LANES & 1)
+        race_place_pass(place, &how, &cta->threads[thread].know);
+}
+
+void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, bool wide, bool now)
+{
+    const struct race_warp *warp = &cta->warps[thread / SAN_LANES];
+    struct race_fence all = {race_clock(cta->epoch[thread]) + 1, cta->floor, warp->floor};
+    const struct race_fence *fence = now ? NULL : cta->threads[thread].fence;
+
+    hd_lock_acquire(&cta->launch->places_lock);
+    struct race_place *place = race_place_make(race_places_of(cta, at.local), at.key);
+    if (place) {
+        struct race_release how = {cta->serial, wide};
+        place->version++;
+        if (!now)
+            race_place_point(place, &how, race_who_there(cta->serial, thread), all.clock);
+        cta->lent |= !at.local && atomic_load(&cta->places.n);
+        if (now)
+            publish_as(cta, thread, place, wide, &all);
+        else if (wide && fence[1].clock)
+            publish_as(cta, thread, place, true, &fence[1]);
+        if (!now && (!wide || fence[0].clock > fence[1].clock))
+            publish_as(cta, thread, place, false, &fence[0]);
+    }
+    hd_lock_release(&cta->launch->places_lock);
+}
+
+/* ---- acquiring */
+
+void race_pend(struct race_cta *cta, uint32_t thread, const struct race_pending *pending)
+{
+    if (!race_threads(cta))
+        return;
+    cta->threads[thread].pending = *pending;
+    cta->warps[thread / SAN_LANES].pending |= 1u << thread % SAN_LANES;
+}
+
+bool race_mbarrier_parity(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED) >> 63;
+}
+
+void race_mbarrier_follow(struct race_place *place, const uint64_t *word)
+{
+    bool parity = race_mbarrier_parity(word);
+
+    if (parity != place->parity)
+        place->done = place->version;
+    place->parity = parity;
+}
+
+static void acquire(struct race_cta *cta, uint32_t thread, const struct race_pending *p,
+                    struct race_place *place)
+{
+    struct race_thread *t = &cta->threads[thread];
+    uint32_t version = place->version;
+
+    if (p->how == RACE_PEND_PHASE) {
+        race_mbarrier_follow(place, p->word);
+        if (!p->was_done && place->parity == p->parity)
+            return; /* the test said no */
+        version = place->done;
+    }
+    if (!version)
+        return;
+    struct race_ref ref = {place, version, cta->serial, p->narrow};
+    place->read = HD_MAX(place->read, version);
+    race_know_ref(p->how == RACE_PEND_FENCE ? &t->waits : &t->know, &ref);
+    cta->warps[thread / SAN_LANES].knowing |= 1u << thread % SAN_LANES;
+}
+
+static void settle(struct race_cta *cta, uint32_t thread)
+{
+    struct race_pending *p = &cta->threads[thread].pending;
+    struct race_places *places = race_places_of(cta, p->local);
+
+    if (atomic_load_explicit(&places->n, memory_order_relaxed)) {
+        hd_lock_acquire(&cta->launch->places_lock);
+        struct race_place *place = race_place_get(places, p->key);
+        if (place)
+            acquire(cta, thread, p, place);
+        hd_lock_release(&cta->launch->places_lock);
+    }
+    p->how = RACE_PEND_NONE;
+}
+
+void race_settle(struct race_cta *cta, uint32_t warp, uint32_t lanes)
+{
+    lanes &= cta->warps[warp].pending;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        settle(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m));
+    cta->warps[warp].pending &= ~lanes;
+}

@@ -3,11 +3,11 @@
 
 #include "base/mem.h"
 #include "core/core.h"
-#include "core/coredump.h"
-#include "core/family.h"
+#include "core/debug/coredump.h"
+#include "core/cdp/family.h"
 #include "core/retire.h"
 #include "core/tap.h"
-#include "core/memory.h"
+#include "core/mem/memory.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 

@@ -30,10 +30,10 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "core/array.h"
-#include "core/texture.h"
+#include "core/texture/array.h"
+#include "core/texture/texture_object.h"
 #include "core/handle.h"
-#include "core/image.h"
+#include "core/module/image.h"
 
 /* The API sees no more of hal than these names (scripts/lint_layers.py). */
 struct hal_device;

@@ -5,16 +5,16 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
-#include "core/graph.h"
-#include "core/green.h"
+#include "core/graph/graph.h"
+#include "core/stream/green.h"
 #include "core/core.h"
-#include "core/device_node.h"
-#include "core/extsem.h"
-#include "core/ipc.h"
-#include "core/link.h"
-#include "core/mempool.h"
-#include "core/texref.h"
-#include "core/vmm.h"
+#include "core/graph/device_node.h"
+#include "core/stream/extsem.h"
+#include "core/mem/ipc.h"
+#include "core/module/link.h"
+#include "core/mem/mempool.h"
+#include "core/texture/texref.h"
+#include "core/mem/vmm.h"
 
 #define SLAB_B      ((size_t)256 << 20) /* address space only; pages come as cells are used */
 #define CELL_ALIGN  64u

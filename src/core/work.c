@@ -6,7 +6,7 @@
 #include "core/work.h"
 
 #include "base/mem.h"
-#include "core/image.h"
+#include "core/module/image.h"
 #include "hal/hal.h"
 
 #include <stdatomic.h>

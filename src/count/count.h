@@ -15,7 +15,8 @@
  *
  * A library of the process may be the one that chooses and is told instead (heddle/count.h).
  *
- * Code that counts is a kernel's second form (core/counted.h); other launches are as they were.
+ * Code that counts is a kernel's second form (core/debug/counted.h); other launches are as they
+ * were.
  * Inside: observe.c takes what probes tell, sweep.c makes warps of lanes that were told one by one,
  * choose.c chooses, tell.c makes a launch's counters those of its instructions, file.c writes them.
  * metrics.h makes values of them, elsewhere.

@@ -33,7 +33,7 @@ static const struct row *row_find(struct hd_str name)
     return NULL;
 }
 
-/* The handle of a condition is the address of its value (core/graph_condition.h). */
+/* The handle of a condition is the address of its value (core/graph/graph_condition.h). */
 static bool is_set_conditional(struct hd_str name)
 {
     return hd_str_is(name, "cudaGraphSetConditional");

@@ -20,7 +20,7 @@ static struct opt_range up_to(uint64_t greatest)
 }
 
 /* Threads of a block that a launch may have, the greatest product of the three sizes: launches of
- * more are refused (core/launch.c). */
+ * more are refused (core/stream/launch.c). */
 static uint64_t threads_of(const struct ir_func *func)
 {
     const uint32_t *n = func->reqntid[0] ? func->reqntid : func->maxntid;

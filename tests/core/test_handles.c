@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../api/driver_fixture.h"
-#include "core/device_node.h"
+#include "core/graph/device_node.h"
 #include "core/handle.h"
 
 #define SANITIZED (HD_SANITIZES_ADDRESSES || HD_SANITIZES_THREADS)

@@ -1,6 +1,6 @@
 /*
  * heddle ps: the user's processes that run on Heddle, what runs in them, and who waits for whom.
- * They are asked as `heddle checkpoint` asks them, through libcuda (core/report.h).
+ * They are asked as `heddle checkpoint` asks them, through libcuda (core/debug/report.h).
  */
 #include "common/cli.h"
 

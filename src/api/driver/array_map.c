@@ -1,5 +1,5 @@
 /* Arrays whose memory is mapped later: what they need, how they are laid out, mapping parts. */
-#include "core/array_map.h"
+#include "core/texture/array_map.h"
 
 #include "api/driver/driver.h"
 #include "base/mem.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/coredump.h"
+#include "core/debug/coredump.h"
 
 /* ---- atomics: the host, and other devices, reach the same memory in the same way */
 

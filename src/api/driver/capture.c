@@ -1,5 +1,5 @@
 /* Stream capture. */
-#include "core/capture.h"
+#include "core/graph/capture.h"
 
 #include <assert.h>
 

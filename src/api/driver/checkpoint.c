@@ -1,9 +1,10 @@
 /*
- * Checkpoints of processes, this one's and others' (core/checkpoint.h). The calls work without
- * cuInit() and while calls wait: that the other process does not use CUDA is what they report.
+ * Checkpoints of processes, this one's and others' (core/debug/checkpoint.h). The calls work
+ * without cuInit() and while calls wait: that the other process does not use CUDA is what they
+ * report.
  */
 #include "api/driver/driver.h"
-#include "core/control.h"
+#include "core/debug/control.h"
 
 /* What is reserved is zero in all arguments. */
 #define ALL_ZERO(member) bytes_are_zero(&(member), sizeof(member))

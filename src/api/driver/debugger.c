@@ -3,7 +3,7 @@
 
 #include "api/driver/driver.h"
 #include "base/log.h"
-#include "core/debug.h"
+#include "core/debug/debug.h"
 
 __attribute__((constructor)) static void debugger_wait(void)
 {

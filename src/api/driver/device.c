@@ -193,7 +193,7 @@ CUresult drv_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
     return drv_error(CUDA_ERROR_INVALID_DEVICE, "there is no device at %s", id);
 }
 
-/* All devices map all memory (core/backing.h); a device is not its own peer. */
+/* All devices map all memory (core/mem/backing.h); a device is not its own peer. */
 CUresult drv_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
     API_CALL(cuDeviceCanAccessPeer);

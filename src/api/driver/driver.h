@@ -24,8 +24,8 @@
 #include <assert.h>
 
 #include "api/driver/cuda_abi.h"
-#include "core/capture.h"
-#include "core/green.h"
+#include "core/graph/capture.h"
+#include "core/stream/green.h"
 #include "core/tap.h"
 
 #define DRV_VERSION 13000
@@ -225,7 +225,7 @@ CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size);
 
 /* Text of the calling thread's last error, "" when there was none. */
 HD_EXPORT const char *heddle_error_message(void);
-/* What runs in another process: core/report.h. 0, or an enum hd_status. */
+/* What runs in another process: core/debug/report.h. 0, or an enum hd_status. */
 HD_EXPORT int heddle_process_report(int pid, char *text, size_t text_B);
 
 #endif

@@ -3,7 +3,7 @@
 #define HD_API_DRIVER_GRAPH_H
 
 #include "api/driver/driver.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 /* API_HANDLE for graphs, their nodes and what is made of them: the documented error is another. */
 #define API_GRAPH(kind, object, handle)                                                            \

@@ -1,7 +1,7 @@
 /* Conditional nodes of graphs. */
 #include "api/driver/graph.h"
 
-#include "core/graph_condition.h"
+#include "core/graph/graph_condition.h"
 
 #define CONDITION_ASSIGN_DEFAULT 1u /* CU_GRAPH_COND_ASSIGN_DEFAULT */
 

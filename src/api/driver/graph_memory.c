@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/graph_memory.h"
+#include "core/graph/graph_memory.h"
 
 #define BODY(name) const char *const api_name_ = "graph node: " name
 

@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "api/driver/graph.h"
-#include "core/device_node.h"
+#include "core/graph/device_node.h"
 
 #define BODY(name) const char *const api_name_ = "graph node: " name
 

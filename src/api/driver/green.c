@@ -8,7 +8,7 @@
 #include "api/driver/driver.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "core/green.h"
+#include "core/stream/green.h"
 
 /* What a resource came from: */
 enum resource_kind {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <unistd.h>
 
-#include "core/ipc.h"
+#include "core/mem/ipc.h"
 
 _Static_assert(sizeof(struct core_ipc_handle) <= sizeof(CUipcMemHandle) &&
                    sizeof(struct core_ipc_handle) <= sizeof(CUipcEventHandle),

@@ -4,7 +4,7 @@
  * not.
  */
 #include "base/mem.h"
-#include "core/texref.h"
+#include "core/texture/texref.h"
 
 #include "api/driver/driver.h"
 

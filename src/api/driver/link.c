@@ -1,5 +1,5 @@
 /* Links: several inputs become one image. */
-#include "core/link.h"
+#include "core/module/link.h"
 
 #include "api/driver/driver.h"
 #include "api/driver/jit.h"

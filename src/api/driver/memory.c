@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "core/graph_memory.h"
+#include "core/graph/graph_memory.h"
 
 #define PITCH_ALIGN_B 512u
 

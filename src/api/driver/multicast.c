@@ -1,5 +1,5 @@
 /* Multicast objects: which devices and what memory they consist of. Mapping is vmm.c's. */
-#include "core/multicast.h"
+#include "core/mem/multicast.h"
 
 #include "api/driver/driver.h"
 

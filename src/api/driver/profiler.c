@@ -7,7 +7,7 @@
 
 #include "api/driver/driver.h"
 #include "base/log.h"
-#include "core/counted.h"
+#include "core/debug/counted.h"
 #include "prof/prof.h"
 #include "requests/requests.h"
 

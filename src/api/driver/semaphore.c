@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "core/extsem.h"
+#include "core/stream/extsem.h"
 
 _Static_assert((int)CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD == (int)CORE_EXTSEM_BINARY &&
                    (int)CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD ==

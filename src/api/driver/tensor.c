@@ -1,6 +1,6 @@
 /* Tensor maps. */
 #include "api/driver/driver.h"
-#include "core/tensor_map.h"
+#include "core/texture/tensor_map_object.h"
 
 static CUresult encode(const struct core_tensor_spec *spec, const char *function, CUtensorMap *map)
 {

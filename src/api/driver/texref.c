@@ -1,5 +1,5 @@
 /* Texture and surface references, which variables of modules name: how and what they read. */
-#include "core/texref.h"
+#include "core/texture/texref.h"
 
 #include "api/driver/driver.h"
 

@@ -1,8 +1,8 @@
 /* Virtual memory management: reserve, create, map, give access. */
-#include "core/vmm.h"
+#include "core/mem/vmm.h"
 
 #include "api/driver/driver.h"
-#include "core/multicast.h"
+#include "core/mem/multicast.h"
 
 _Static_assert(sizeof(CUmemAllocationProp) <= CORE_ALLOCATION_ABOUT, "core keeps it");
 

@@ -1,0 +1,94 @@
+/*
+ * Families: what one grid asked of the CUDA runtime from its kernel ("CUDA Dynamic Parallelism").
+ *
+ * CUDA never promises that a child runs beside its parent, so nothing of it does: a call only
+ * writes down what is wanted, and when the grid is over (hal_runtime.submit) it goes in that order
+ * into a queue that nobody else uses. So every order that streams and events can ask for holds, and
+ * streams and events are only numbers. Launches into cudaStreamTailLaunch come last. A child's
+ * packet retires when its own children have, so a grid that has retired has no descendants left.
+ * (docs/decisions/0095)
+ *
+ *     parent's queue:  ... [grid ───────────── WAIT family's queue] ...
+ *     family's queue:            [child][copy][child ─ WAIT][tail child]
+ *
+ * Owners: a family belongs to its grid's job, from the first call that leaves something until
+ * core_family_submit(). Threads: any thread of the grid, under one lock.
+ */
+#ifndef HD_CORE_CDP_FAMILY_H
+#define HD_CORE_CDP_FAMILY_H
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "core/core.h"
+#include "hal/hal.h"
+#include "ir/device_runtime.h"
+
+/* The programming guide: maximum nesting depth. */
+#define CORE_FAMILY_DEPTH 24u
+
+/* A launch whose parameters the kernel is writing, or has written. */
+struct core_family_launch {
+    const struct core_entry *entry; /* NULL: not known before the launch (GetParameterBuffer) */
+    struct core_launch launch;
+    uint64_t buffer_va; /* of the parameters: device memory */
+    uint64_t buffer_B;
+    bool launched; /* the buffer is used up */
+};
+
+/* What is submitted. */
+struct core_family_command {
+    struct core_family_launch *launch; /* NULL: the packet */
+    bool tail;
+    union hal_packet packet; /* COPY, FILL */
+};
+
+struct core_family {
+    struct core_context *ctx;   /* borrowed: outlives the grid */
+    struct core_module *module; /* of the grid's kernel; the same */
+    unsigned depth;             /* of the children: 1 below a launch by the host */
+    struct hd_lock lock;        /* all below */
+    struct hd_map launches;     /* buffer_va -> struct core_family_launch, owned */
+    HD_VEC(struct core_family_command) commands;
+    HD_VEC(uint8_t) objects; /* streams and events by number: enum core_family_object */
+    struct hd_map errors;    /* thread -> its last error */
+    HD_VEC(uint64_t) texts;  /* device memory: what error texts were copied to */
+};
+
+enum core_family_object { CORE_FAMILY_GONE, CORE_FAMILY_STREAM, CORE_FAMILY_EVENT };
+
+/* What a grid is called with, and answers of the calls below. */
+struct core_family_call {
+    struct core_context *ctx;
+    struct core_module *module;
+    struct hal_queue *queue;
+    _Atomic(void *) *children;
+    struct ir_runtime_io *io;
+};
+
+extern const struct hal_runtime core_family_runtime;
+
+/* The grid's family, made now if need be. NULL: no memory. */
+struct core_family *core_family_get(const struct core_family_call *call);
+/* The grid's family, or NULL when it has none. */
+struct core_family *core_family_look(const struct core_family_call *call);
+/* Frees what was not submitted, and the family. */
+void core_family_destroy(struct core_family *family);
+/* Adds to what is submitted. False: no memory. */
+bool core_family_add(struct core_family *family, const struct core_family_command *command);
+
+/* family_calls.c: cudaError_t of a call, or a pointer. */
+uint64_t core_family_call(const struct core_family_call *call);
+
+/* ---- what they need of launch.c and stream.c */
+
+/* A queue that nobody uses and that is idle, or a new one. */
+enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
+                                      struct hal_queue **out_queue) HD_MUST_CHECK;
+/* It may still have work. */
+void core_queue_give_locked(struct core_context *ctx, struct hal_queue *queue);
+/* The next number for a grid; *id is the last one, or 0. */
+uint32_t core_grid_id(struct core_context *ctx, uint32_t *id);
+/* Waits for a position of another queue. */
+union hal_packet core_wait_packet(struct hal_queue *queue, uint64_t position);
+
+#endif

@@ -1,0 +1,441 @@
+/* The CUDA runtime for kernels: errors, streams, events, launches. See family_calls.h. */
+#include "core/cdp/family_calls.h"
+
+#include "base/mem.h"
+#include "core/tap.h"
+
+/* cudaStream_t, cuda_device_runtime_api.h: what is below is a name of the default stream. */
+#define STREAM_DEFAULTS 3u
+#define STREAM_TAIL     3u
+#define STREAM_FORGET   4u
+#define STREAM_NONBLOCK 1u
+#define EVENT_NO_TIMING 2u
+#define OBJECT_SHIFT    8
+
+/* Up to here dynamic shared memory fits beside what most kernels have. */
+#define SHARED_ASKED_B (16u << 10)
+
+typedef uint64_t call_fn(const struct core_family_call *call);
+
+/* ---- errors, by thread */
+
+static uint64_t last_error(const struct core_family_call *call, bool clear)
+{
+    struct core_family *family = core_family_look(call);
+    uintptr_t error = cudaSuccess;
+
+    if (!family)
+        return error;
+    hd_lock_acquire(&family->lock);
+    error = (uintptr_t)hd_map_get_u64(&family->errors, call->io->thread);
+    if (error && clear)
+        hd_map_remove_u64(&family->errors, call->io->thread);
+    hd_lock_release(&family->lock);
+    return error;
+}
+
+static void error_keep(const struct core_family_call *call, uint64_t error)
+{
+    struct core_family *family = core_family_get(call);
+
+    if (!family)
+        return;
+    hd_lock_acquire(&family->lock);
+    /* Without memory for it the thread is only told once. */
+    (void)!hd_map_put_u64(&family->errors, call->io->thread, (void *)(uintptr_t)error);
+    hd_lock_release(&family->lock);
+}
+
+uint64_t core_family_GetLastError(const struct core_family_call *call)
+{
+    return last_error(call, true);
+}
+
+uint64_t core_family_PeekAtLastError(const struct core_family_call *call)
+{
+    return last_error(call, false);
+}
+
+struct error_text {
+    uint64_t value;
+    const char *name, *text;
+};
+
+static const struct error_text *error_find(uint64_t value)
+{
+    static const struct error_text rows[] = {
+#define X(name, value, text) {value, #name, text},
+#include "api/cudart_errors.def"
+#undef X
+    };
+
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (rows[i].value == value)
+            return &rows[i];
+    return NULL;
+}
+
+/* In strict mode kernels cannot read ours, and get a copy that lives as long as the family. */
+static uint64_t text_give(const struct core_family_call *call, const char *text)
+{
+    struct core_family *family;
+    uint64_t va;
+    bool kept;
+
+    if (!call->ctx->device->hal->client.refusal)
+        return (uintptr_t)text;
+    family = core_family_get(call);
+    if (!family || core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE,
+                                         HEDDLE_MEMORY_OWN, &va) != HD_OK)
+        return 0;
+    memcpy((void *)(uintptr_t)va, text, strlen(text) + 1);
+    hd_lock_acquire(&family->lock);
+    kept = hd_vec_push(&family->texts, va);
+    hd_lock_release(&family->lock);
+    if (!kept)
+        core_memory_free_own(va);
+    return kept ? va : 0;
+}
+
+uint64_t core_family_GetErrorString(const struct core_family_call *call)
+{
+    const struct error_text *row = error_find((uint32_t)call->io->args[0]);
+
+    return text_give(call, row ? row->text : "unrecognized error code");
+}
+
+uint64_t core_family_GetErrorName(const struct core_family_call *call)
+{
+    const struct error_text *row = error_find((uint32_t)call->io->args[0]);
+
+    return text_give(call, row ? row->name : "unrecognized error code");
+}
+
+/* ---- streams and events: numbers of the family's objects */
+
+static uint64_t object_create(const struct core_family_call *call, uint64_t va, uint8_t kind)
+{
+    struct core_family *family = core_family_get(call);
+    uint64_t number = 0;
+
+    if (family) {
+        hd_lock_acquire(&family->lock);
+        if (hd_vec_push(&family->objects, kind))
+            number = (uint64_t)family->objects.len << OBJECT_SHIFT | kind;
+        hd_lock_release(&family->lock);
+    }
+    return number ? core_family_answer(call, va, &number, sizeof(number))
+                  : cudaErrorMemoryAllocation;
+}
+
+static bool object_is_locked(const struct core_family *family, uint64_t number, uint8_t kind)
+{
+    uint64_t at = (number >> OBJECT_SHIFT) - 1;
+
+    assert(hd_lock_held(&family->lock));
+    return at < family->objects.len && number == ((at + 1) << OBJECT_SHIFT | kind) &&
+           family->objects.at[at] == kind;
+}
+
+static bool object_is(const struct core_family_call *call, uint64_t number, uint8_t kind,
+                      bool destroy)
+{
+    struct core_family *family = core_family_look(call);
+    bool found;
+
+    if (!family)
+        return false;
+    hd_lock_acquire(&family->lock);
+    found = object_is_locked(family, number, kind);
+    if (found && destroy)
+        family->objects.at[(number >> OBJECT_SHIFT) - 1] = CORE_FAMILY_GONE;
+    hd_lock_release(&family->lock);
+    return found;
+}
+
+static bool stream_is(const struct core_family_call *call, uint64_t stream)
+{
+    return stream < STREAM_DEFAULTS || object_is(call, stream, CORE_FAMILY_STREAM, false);
+}
+
+/* Where work can be put, the two special streams too. */
+bool core_family_stream_takes(const struct core_family_call *call, uint64_t stream)
+{
+    return stream == STREAM_TAIL || stream == STREAM_FORGET || stream_is(call, stream);
+}
+
+uint64_t core_family_StreamCreateWithFlags(const struct core_family_call *call)
+{
+    if ((uint32_t)call->io->args[1] != STREAM_NONBLOCK)
+        return cudaErrorInvalidValue;
+    return object_create(call, call->io->args[0], CORE_FAMILY_STREAM);
+}
+
+uint64_t core_family_StreamDestroy(const struct core_family_call *call)
+{
+    return object_is(call, call->io->args[0], CORE_FAMILY_STREAM, true)
+               ? cudaSuccess
+               : cudaErrorInvalidResourceHandle;
+}
+
+uint64_t core_family_EventCreateWithFlags(const struct core_family_call *call)
+{
+    if ((uint32_t)call->io->args[1] != EVENT_NO_TIMING)
+        return cudaErrorInvalidValue;
+    return object_create(call, call->io->args[0], CORE_FAMILY_EVENT);
+}
+
+uint64_t core_family_EventDestroy(const struct core_family_call *call)
+{
+    return object_is(call, call->io->args[0], CORE_FAMILY_EVENT, true)
+               ? cudaSuccess
+               : cudaErrorInvalidResourceHandle;
+}
+
+/* All of a family's work is in one order already: see family.h. */
+static uint64_t order(const struct core_family_call *call, uint64_t stream, uint64_t event)
+{
+    return stream_is(call, stream) && object_is(call, event, CORE_FAMILY_EVENT, false)
+               ? cudaSuccess
+               : cudaErrorInvalidResourceHandle;
+}
+
+uint64_t core_family_StreamWaitEvent(const struct core_family_call *call)
+{
+    return order(call, call->io->args[0], call->io->args[1]);
+}
+
+uint64_t core_family_EventRecord(const struct core_family_call *call)
+{
+    return order(call, call->io->args[1], call->io->args[0]);
+}
+
+uint64_t core_family_EventRecordWithFlags(const struct core_family_call *call)
+{
+    return order(call, call->io->args[1], call->io->args[0]);
+}
+
+/* ---- launches */
+
+static bool pending_take(struct core_context *ctx)
+{
+    uint64_t limit = core_context_limit(ctx, CORE_LIMIT_PENDING_LAUNCHES);
+
+    if (atomic_fetch_add(&ctx->pending_launches, 1) < limit)
+        return true;
+    atomic_fetch_sub(&ctx->pending_launches, 1);
+    return false;
+}
+
+static bool launch_keep(struct core_family *family, struct core_family_launch *launch)
+{
+    bool kept;
+
+    hd_lock_acquire(&family->lock);
+    kept = hd_map_put_u64(&family->launches, launch->buffer_va, launch);
+    hd_lock_release(&family->lock);
+    return kept;
+}
+
+/* A buffer for parameters and what is known of the launch. */
+static uint64_t buffer_create(const struct core_family_call *call,
+                              const struct core_family_launch *what, uint64_t *out_va)
+{
+    struct core_family *family = core_family_get(call);
+    struct core_family_launch *launch = hd_new(struct core_family_launch);
+    uint64_t size_B = HD_MAX(what->buffer_B, 1);
+
+    if (!family || !launch) {
+        hd_free(launch);
+        return cudaErrorMemoryAllocation;
+    }
+    *launch = *what;
+    if (core_memory_alloc_own(call->ctx, size_B, CORE_MEM_DEVICE, HEDDLE_MEMORY_OWN,
+                              &launch->buffer_va) != HD_OK) {
+        hd_free(launch);
+        return cudaErrorMemoryAllocation;
+    }
+    *out_va = launch->buffer_va;
+    if (launch_keep(family, launch))
+        return cudaSuccess;
+    core_memory_free_own(launch->buffer_va);
+    hd_free(launch);
+    return cudaErrorMemoryAllocation;
+}
+
+/*
+ * Does the kernel take such blocks? What the PTX says is known; how much shared memory is left only
+ * when the child was lowered, which the calling thread does when it asks for much.
+ */
+static bool entry_takes(const struct core_family_call *call, const struct core_entry *entry,
+                        const struct core_launch *l)
+{
+    const struct core_device *device = call->ctx->device;
+    const uint32_t *req = entry->reqntid;
+    struct core_function *function;
+    bool fits;
+
+    if (entry->max_threads &&
+        (uint64_t)l->block[0] * l->block[1] * l->block[2] > entry->max_threads)
+        return false;
+    if (req[0] && (l->block[0] != req[0] || l->block[1] != HD_MAX(req[1], 1u) ||
+                   l->block[2] != HD_MAX(req[2], 1u)))
+        return false;
+    if (l->dynamic_smem_B <= SHARED_ASKED_B)
+        return true;
+    if (l->dynamic_smem_B >
+        (uint32_t)device->attributes[CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN])
+        return false;
+    if (core_module_function_at(call->module, entry->position, &function) != HD_OK)
+        return true; /* told when it is submitted, as all that cannot be known yet */
+    fits = core_function_load(function) != HD_OK || core_launch_check(function, l) == HD_OK;
+    core_function_unref(function);
+    return fits;
+}
+
+static uint64_t launch_check(const struct core_family_call *call,
+                             const struct core_family_launch *what)
+{
+    if (call->queue->depth >= CORE_FAMILY_DEPTH)
+        return cudaErrorLaunchMaxDepthExceeded;
+    if (!what->entry)
+        return cudaErrorInvalidDeviceFunction;
+    if (!core_launch_fits(call->ctx->device, &what->launch))
+        return cudaErrorInvalidConfiguration;
+    return entry_takes(call, what->entry, &what->launch) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* 0, with the reason as the thread's error, when there can be none. */
+static uint64_t buffer_give(const struct core_family_call *call,
+                            const struct core_family_launch *what, uint64_t error)
+{
+    uint64_t va = 0;
+
+    if (error == cudaSuccess && !pending_take(call->ctx))
+        error = cudaErrorLaunchPendingCountExceeded;
+    else if (error == cudaSuccess) {
+        error = buffer_create(call, what, &va);
+        if (error != cudaSuccess)
+            atomic_fetch_sub(&call->ctx->pending_launches, 1);
+    }
+    if (error != cudaSuccess)
+        error_keep(call, error);
+    return error == cudaSuccess ? va : 0;
+}
+
+/* Words of a launch: three of the grid, three of the block, shared memory. */
+static struct core_family_launch launch_of(const struct core_family_call *call, uint64_t func,
+                                           const uint64_t *words)
+{
+    struct core_family_launch l = {.entry = core_family_entry(call, func)};
+
+    for (int i = 0; i < 3; i++) {
+        l.launch.grid[i] = (uint32_t)words[i];
+        l.launch.block[i] = (uint32_t)words[3 + i];
+    }
+    l.launch.dynamic_smem_B = (uint32_t)words[6];
+    l.buffer_B = l.entry ? l.entry->params_B : 0;
+    return l;
+}
+
+uint64_t core_family_GetParameterBufferV2(const struct core_family_call *call)
+{
+    struct core_family_launch l = launch_of(call, call->io->args[0], call->io->args + 1);
+
+    return buffer_give(call, &l, launch_check(call, &l));
+}
+
+uint64_t core_family_GetParameterBuffer(const struct core_family_call *call)
+{
+    struct core_family_launch l = {.buffer_B = call->io->args[1]};
+    bool fits = l.buffer_B <= CORE_PARAMS_MAX_B;
+
+    return buffer_give(call, &l, fits ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* The buffer's launch, taken by this call; NULL: not a buffer, or used before. */
+static struct core_family_launch *launch_take(const struct core_family_call *call, uint64_t va)
+{
+    struct core_family *family = core_family_look(call);
+    struct core_family_launch *launch;
+
+    if (!family)
+        return NULL;
+    hd_lock_acquire(&family->lock);
+    launch = hd_map_get_u64(&family->launches, va);
+    if (launch && launch->launched)
+        launch = NULL;
+    if (launch)
+        launch->launched = true;
+    hd_lock_release(&family->lock);
+    return launch;
+}
+
+uint64_t core_family_enqueue(const struct core_family_call *call, uint64_t stream,
+                             struct core_family_command *command)
+{
+    struct core_family *family;
+
+    if (!core_family_stream_takes(call, stream))
+        return cudaErrorInvalidResourceHandle;
+    family = core_family_get(call);
+    command->tail = stream == STREAM_TAIL;
+    return family && core_family_add(family, command) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+uint64_t core_family_LaunchDeviceV2(const struct core_family_call *call)
+{
+    struct core_family_command command = {.launch = launch_take(call, call->io->args[0])};
+
+    if (!command.launch || !command.launch->entry)
+        return cudaErrorInvalidValue;
+    return core_family_enqueue(call, call->io->args[1], &command);
+}
+
+uint64_t core_family_LaunchDevice(const struct core_family_call *call)
+{
+    const uint64_t *args = call->io->args;
+    struct core_family_launch l = launch_of(call, args[0], args + 2);
+    uint64_t error = launch_check(call, &l);
+    struct core_family_command command = {.launch = launch_take(call, args[1])};
+
+    if (error != cudaSuccess)
+        return error;
+    if (!command.launch || command.launch->buffer_B < l.buffer_B)
+        return cudaErrorInvalidValue;
+    command.launch->entry = l.entry;
+    command.launch->launch = l.launch;
+    return core_family_enqueue(call, args[9], &command);
+}
+
+/* ---- all of them */
+
+static bool is_pointer(enum ir_runtime_call call)
+{
+    return call == IR_RUNTIME_GetParameterBuffer || call == IR_RUNTIME_GetParameterBufferV2 ||
+           call == IR_RUNTIME_GetErrorString || call == IR_RUNTIME_GetErrorName;
+}
+
+static bool tells_errors(enum ir_runtime_call call)
+{
+    return call == IR_RUNTIME_GetLastError || call == IR_RUNTIME_PeekAtLastError;
+}
+
+uint64_t core_family_call(const struct core_family_call *call)
+{
+    static call_fn *const calls[] = {
+#define X(call, name, result_B, params) [IR_RUNTIME_##call] = core_family_##call,
+#define ALIAS(...)
+#include "device_runtime.def"
+#undef X
+#undef ALIAS
+    };
+    enum ir_runtime_call which = call->io->call;
+    uint64_t result;
+
+    assert((unsigned)which < HD_COUNT_OF(calls));
+    result = calls[which](call);
+    if (result != cudaSuccess && !is_pointer(which) && !tells_errors(which))
+        error_keep(call, result);
+    return result;
+}

@@ -1,0 +1,448 @@
+/* Graphs: their nodes and edges. */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "core/graph/device_node.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_condition.h"
+#include "core/graph/graph_parts.h"
+
+struct hd_lock core_graph_lock = HD_LOCK_INIT(GRAPH, "graphs");
+
+static uint64_t next_id(void)
+{
+    static _Atomic uint64_t last;
+
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+/* ---- life */
+
+struct core_graph *core_graph_make(void)
+{
+    struct core_graph *graph = core_handle_alloc(CORE_GRAPH);
+
+    if (graph)
+        graph->id = next_id();
+    return graph;
+}
+
+enum hd_status core_graph_create(struct core_graph **out_graph)
+{
+    struct core_graph *graph = core_graph_make();
+
+    if (!graph)
+        return hd_error(HD_NO_MEMORY, "graph");
+    core_object_publish(&graph->object);
+    *out_graph = core_graph_ref(graph);
+    return HD_OK;
+}
+
+enum hd_status core_graph_check_locked(const struct core_graph *graph)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    return core_graph_is_live(graph) ? HD_OK : hd_error(HD_BAD_ARG, "the graph was destroyed");
+}
+
+enum hd_status core_node_check_locked(const struct core_node *node)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    return node->graph ? HD_OK : hd_error(HD_BAD_ARG, "the graph node was destroyed");
+}
+
+/* From the list to nowhere; others may still have references to the empty node. */
+void core_node_end_locked(struct core_node *node)
+{
+    node->graph = NULL;
+    core_body_fini_locked(&node->body);
+    (void)core_object_retire(&node->object); /* false: it never had a handle */
+    core_node_unref(node);
+}
+
+void core_node_finalise(struct core_node *node)
+{
+    assert(!node->graph);
+    hd_vec_fini(&node->from);
+    hd_vec_fini(&node->to);
+    core_handle_free(node);
+}
+
+static void graph_clear_locked(struct core_graph *graph)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    while (graph->nodes.len)
+        core_node_end_locked(hd_vec_pop(&graph->nodes));
+    while (graph->conditions.len)
+        core_condition_unref_locked(hd_vec_pop(&graph->conditions));
+}
+
+/* Its user objects are left to the finaliser, which has no lock. */
+void core_graph_discard_locked(struct core_graph *graph)
+{
+    graph_clear_locked(graph);
+    (void)core_object_retire(&graph->object);
+    core_graph_unref(graph);
+}
+
+bool core_graph_destroy(struct core_graph *graph)
+{
+    bool mine;
+
+    hd_lock_acquire(&core_graph_lock);
+    mine = !graph->owner && !graph->is_moved && !graph->is_capturing &&
+           core_object_retire(&graph->object);
+    if (mine)
+        graph_clear_locked(graph);
+    hd_lock_release(&core_graph_lock);
+    if (mine)
+        core_graph_unref(graph);
+    return mine;
+}
+
+void core_graph_finalise(struct core_graph *graph)
+{
+    assert(!graph->nodes.len);
+    core_users_release(graph->users.at, graph->users.len);
+    hd_vec_fini(&graph->users);
+    hd_vec_fini(&graph->conditions);
+    hd_vec_fini(&graph->nodes);
+    core_handle_free(graph);
+}
+
+bool core_graph_has_memory_locked(const struct core_graph *graph)
+{
+    bool has = false;
+
+    assert(hd_lock_held(&core_graph_lock));
+    for (size_t i = 0; i < graph->nodes.len && !has; i++) {
+        const struct core_body *body = &graph->nodes.at[i]->body;
+
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(body, &n);
+
+        has = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
+        while (n-- && !has)
+            has = core_graph_has_memory_locked(inner[n]);
+    }
+    return has;
+}
+
+/* ---- edges */
+
+static bool data_is(const struct core_edge_data *a, const struct core_edge_data *b)
+{
+    return !memcmp(a, b, sizeof(*a));
+}
+
+/* Its place in a list of edges, or the list's length. */
+static size_t edge_find(const struct core_edge *edges, size_t n, const struct core_node *node,
+                        const struct core_edge_data *data)
+{
+    size_t i = 0;
+
+    while (i < n && (edges[i].node != node || (data && !data_is(&edges[i].data, data))))
+        i++;
+    return i;
+}
+
+/* What is behind must go on in its order: programs see it. */
+static void edge_cut(struct core_edge *edges, size_t *len, size_t at)
+{
+    assert(at < *len);
+    memmove(edges + at, edges + at + 1, (--*len - at) * sizeof(*edges));
+}
+
+/* The API's rules: plain edges have no ports, programmatic ones begin at a kernel's port. */
+static enum hd_status data_check(const struct core_node *from, const struct core_node *to,
+                                 const struct core_edge_data *data)
+{
+    static const uint8_t zeros[sizeof(data->reserved)];
+    bool kernels = from->body.type == CORE_NODE_KERNEL && to->body.type == CORE_NODE_KERNEL;
+
+    if (data->to_port || memcmp(data->reserved, zeros, sizeof(zeros)) || data->type > 1)
+        return hd_error(HD_BAD_ARG, "edge data: to_port and reserved bytes are 0, types 0 and 1");
+    if (data->type && !kernels)
+        return hd_error(HD_BAD_ARG, "edge data: programmatic edges join two kernel nodes");
+    if (data->from_port > (from->body.type == CORE_NODE_KERNEL ? 2 : 0))
+        return hd_error(HD_BAD_ARG, "edge data: the node has no port %u", data->from_port);
+    if (data->type && !data->from_port)
+        return hd_error(HD_BAD_ARG, "edge data: a programmatic edge needs a port");
+    return HD_OK;
+}
+
+static enum hd_status edge_check(const struct core_graph *graph, const struct core_node *from,
+                                 const struct core_node *to, const struct core_edge_data *data)
+{
+    if (from->graph != graph || to->graph != graph)
+        return hd_error(HD_BAD_ARG, "a node of the edge belongs to another graph");
+    if (from == to)
+        return hd_error(HD_BAD_ARG, "an edge from a node to itself");
+    return data_check(from, to, data);
+}
+
+static enum hd_status edge_add(struct core_node *from, struct core_node *to,
+                               const struct core_edge_data *data)
+{
+    if (!hd_vec_reserve(&from->to, from->to.len + 1) ||
+        !hd_vec_push(&to->from, (struct core_edge){from, *data}))
+        return hd_error(HD_NO_MEMORY, "edge of a graph");
+    if (!hd_vec_push(&from->to, (struct core_edge){to, *data}))
+        assert(!"there is room");
+    return HD_OK;
+}
+
+static void edge_remove(struct core_node *from, struct core_node *to,
+                        const struct core_edge_data *data)
+{
+    edge_cut(from->to.at, &from->to.len, edge_find(from->to.at, from->to.len, to, data));
+    edge_cut(to->from.at, &to->from.len, edge_find(to->from.at, to->from.len, from, data));
+}
+
+static const struct core_edge_data plain;
+
+static const struct core_edge_data *data_at(const struct core_edge_data *data, size_t i)
+{
+    return data ? &data[i] : &plain;
+}
+
+enum hd_status core_edges_add_locked(struct core_graph *graph, struct core_node *const *from,
+                                     struct core_node *const *to, const struct core_edge_data *data,
+                                     size_t n)
+{
+    enum hd_status status = HD_OK;
+    size_t done = 0;
+
+    assert(hd_lock_held(&core_graph_lock));
+    for (; done < n && status == HD_OK; done += status == HD_OK) {
+        status = edge_check(graph, from[done], to[done], data_at(data, done));
+        if (status == HD_OK &&
+            edge_find(to[done]->from.at, to[done]->from.len, from[done], NULL) < to[done]->from.len)
+            status = hd_error(HD_BAD_ARG, "edge %zu exists already", done);
+        if (status == HD_OK)
+            status = edge_add(from[done], to[done], data_at(data, done));
+    }
+    if (status != HD_OK)
+        while (done--)
+            edge_remove(from[done], to[done], data_at(data, done));
+    return status;
+}
+
+enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_node *const *from,
+                                        struct core_node *const *to,
+                                        const struct core_edge_data *data, size_t n)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    if (core_graph_has_memory_locked(graph))
+        return hd_error(HD_BAD_ARG, "a graph that allocates or frees memory keeps its edges");
+    for (size_t i = 0; i < n; i++) {
+        if (from[i]->graph != graph || to[i]->graph != graph ||
+            edge_find(to[i]->from.at, to[i]->from.len, from[i], data_at(data, i)) ==
+                to[i]->from.len)
+            return hd_error(HD_BAD_ARG, "edge %zu does not exist", i);
+        for (size_t k = 0; k < i; k++)
+            if (from[k] == from[i] && to[k] == to[i])
+                return hd_error(HD_BAD_ARG, "edge %zu is given twice", i);
+    }
+    for (size_t i = 0; i < n; i++)
+        edge_remove(from[i], to[i], data_at(data, i));
+    return HD_OK;
+}
+
+size_t core_edges_count_locked(const struct core_graph *graph)
+{
+    size_t n = 0;
+
+    assert(hd_lock_held(&core_graph_lock));
+    for (size_t i = 0; i < graph->nodes.len; i++)
+        n += graph->nodes.at[i]->to.len;
+    return n;
+}
+
+/* ---- nodes */
+
+struct core_node *core_node_make(struct core_body *body)
+{
+    struct core_node *node = core_handle_alloc(CORE_NODE);
+
+    if (!node) {
+        core_body_fini_locked(body);
+        return NULL;
+    }
+    node->body = *body;
+    node->id = next_id();
+    return node;
+}
+
+/* The others keep their order, which programs see. */
+static void node_unlist(struct core_node *node)
+{
+    struct core_graph *graph = node->graph;
+
+    memmove(graph->nodes.at + node->place, graph->nodes.at + node->place + 1,
+            (--graph->nodes.len - node->place) * sizeof(graph->nodes.at[0]));
+    for (size_t i = node->place; i < graph->nodes.len; i++)
+        graph->nodes.at[i]->place = i;
+}
+
+static void graphs_own(struct core_node *node)
+{
+    size_t n;
+    struct core_graph *const *graphs = core_body_graphs(&node->body, &n);
+
+    while (n--)
+        graphs[n]->owner = node;
+}
+
+bool core_node_enlist(struct core_graph *graph, struct core_node *node)
+{
+    node->place = graph->nodes.len;
+    if (!hd_vec_push(&graph->nodes, node))
+        return false;
+    node->graph = graph;
+    graphs_own(node);
+    return true;
+}
+
+static enum hd_status node_connect(struct core_node *node, struct core_node *const *from,
+                                   const struct core_edge_data *data, size_t n)
+{
+    enum hd_status status = HD_OK;
+
+    for (size_t i = 0; i < n && status == HD_OK; i++)
+        status = core_edges_add_locked(node->graph, &from[i], &node, data ? &data[i] : NULL, 1);
+    return status;
+}
+
+static bool frees_again(const struct core_graph *graph, const struct core_body *body)
+{
+    bool again = false;
+
+    for (size_t i = 0; i < graph->nodes.len && body->type == CORE_NODE_FREE && !again; i++) {
+        const struct core_body *other = &graph->nodes.at[i]->body;
+
+        again = other->type == CORE_NODE_FREE && other->memory == body->memory;
+    }
+    return again;
+}
+
+static enum hd_status memory_check(const struct core_graph *graph, const struct core_body *body)
+{
+    bool is_memory = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
+
+    if (is_memory && graph->owner)
+        return hd_error(HD_BAD_ARG, "a graph that is part of another gets no memory nodes");
+    if (frees_again(graph, body))
+        return hd_error(HD_BAD_ARG, "the graph frees this memory already");
+    return HD_OK;
+}
+
+enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *body,
+                                    struct core_node *const *from,
+                                    const struct core_edge_data *data, size_t n,
+                                    struct core_node **out_node)
+{
+    struct core_node *node = core_node_make(body);
+    enum hd_status status;
+
+    assert(hd_lock_held(&core_graph_lock));
+    if (!node)
+        return hd_error(HD_NO_MEMORY, "graph node");
+    status = memory_check(graph, &node->body);
+    if (status != HD_OK) {
+        core_node_end_locked(node);
+        return status;
+    }
+    if (!core_node_enlist(graph, node)) {
+        core_node_end_locked(node);
+        return hd_error(HD_NO_MEMORY, "graph node");
+    }
+    status = node_connect(node, from, data, n);
+    if (status != HD_OK) {
+        core_node_remove_locked(node);
+        return status;
+    }
+    if (node->body.type == CORE_NODE_CONDITIONAL)
+        node->body.conditional.condition->is_used = true;
+    node->body.is_offered = false;
+    core_object_publish(&node->object);
+    node->handle = core_node_handle(node);
+    *out_node = node;
+    return HD_OK;
+}
+
+void core_node_remove_locked(struct core_node *node)
+{
+    assert(hd_lock_held(&core_graph_lock) && node->graph);
+    while (node->from.len)
+        edge_remove(hd_vec_last(&node->from).node, node, &hd_vec_last(&node->from).data);
+    while (node->to.len)
+        edge_remove(node, hd_vec_last(&node->to).node, &hd_vec_last(&node->to).data);
+    node_unlist(node);
+    core_node_end_locked(node);
+}
+
+/* Parameters are new; what attributes say of the node stays, and must fit them. */
+static enum hd_status kernel_check(const struct core_body_kernel *before,
+                                   struct core_body_kernel *kernel)
+{
+    const struct core_device_node *changed = before->device_node;
+
+    kernel->launch.cooperative = before->launch.cooperative;
+    memcpy(kernel->launch.cluster, before->launch.cluster, sizeof(kernel->launch.cluster));
+    if (changed && kernel->function->entry->params_B > changed->room_B)
+        return hd_error(HD_NOT_SUPPORTED, "%s: the parameters of a device-updatable node grow",
+                        kernel->function->entry->name);
+    return core_launch_check(kernel->function, &kernel->launch);
+}
+
+static void attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
+{
+    assert(!to->attributes && !to->device_node);
+    to->attributes = from->attributes;
+    to->attribute_mask = from->attribute_mask;
+    to->device_node = from->device_node;
+    from->attributes = NULL;
+    from->device_node = NULL;
+}
+
+enum hd_status core_node_body_set_locked(struct core_node *node, struct core_body *body)
+{
+    struct core_body before = node->body;
+
+    assert(body->type == before.type);
+    if (body->type == CORE_NODE_KERNEL) {
+        HD_TRY(kernel_check(&before.kernel, &body->kernel));
+        attributes_move(&before.kernel, &body->kernel);
+    }
+    node->body = *body;
+    graphs_own(node);
+    core_body_fini_locked(&before);
+    return HD_OK;
+}
+
+/* ---- order */
+
+/* Predecessors that are not in the order yet are counted in `mark`. */
+enum hd_status core_graph_order(struct core_graph *graph, struct core_node **out_order)
+{
+    size_t done = 0, n = 0;
+
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        struct core_node *node = graph->nodes.at[i];
+
+        node->mark = (uint32_t)node->from.len;
+        if (!node->mark)
+            out_order[n++] = node;
+    }
+    for (uint32_t level = 0; done < n; level++)
+        for (size_t end = n; done < end; done++) {
+            struct core_node *node = out_order[done];
+
+            assert(node->mark == 0);
+            node->mark = level;
+            for (size_t i = 0; i < node->to.len; i++)
+                if (--node->to.at[i].node->mark == 0)
+                    out_order[n++] = node->to.at[i].node;
+        }
+    return n == graph->nodes.len ? HD_OK : hd_error(HD_BAD_ARG, "the graph has a cycle");
+}

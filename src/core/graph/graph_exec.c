@@ -1,0 +1,522 @@
+/* Executable graphs: made of a graph, launched, changed node by node. */
+#include <assert.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/graph/capture.h"
+#include "core/graph/device_node.h"
+#include "core/graph/graph_condition.h"
+#include "core/graph/graph_env.h"
+#include "core/graph/graph_memory.h"
+#include "core/graph/graph_parts.h"
+#include "hal/hal.h"
+#include "ir/device_runtime.h"
+
+/* ---- what can be executed */
+
+/* The first node whose work belongs to another context, or NULL. */
+static const struct core_node *find_foreign(const struct core_graph *graph,
+                                            const struct core_context *ctx)
+{
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        const struct core_node *node = graph->nodes.at[i], *foreign;
+        const struct core_context *its = core_body_context(&node->body);
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&node->body, &n);
+
+        if (its && its != ctx && node->body.type != CORE_NODE_WAIT)
+            return node;
+        for (size_t k = 0; k < n; k++)
+            if ((foreign = find_foreign(inner[k], ctx)))
+                return foreign;
+    }
+    return NULL;
+}
+
+/* The node at which an order that respects the edges ends: one of a cycle. */
+static enum hd_status check_order(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    struct core_node **order = hd_alloc_array(graph->nodes.len + 1, sizeof(*order));
+    enum hd_status status;
+
+    if (!order)
+        return hd_error(HD_NO_MEMORY, "order of a graph");
+    status = core_graph_order(graph, order);
+    for (size_t i = 0; i < graph->nodes.len && status != HD_OK && !out_why->node; i++) {
+        size_t k = 0;
+
+        while (order[k] && order[k] != graph->nodes.at[i])
+            k++;
+        if (!order[k])
+            out_why->node = graph->nodes.at[i]->handle;
+    }
+    hd_free(order);
+    return status;
+}
+
+/* What CUDA allows in the graphs of a conditional node. */
+static bool is_conditional_work(enum core_node_type type)
+{
+    return type == CORE_NODE_KERNEL || type == CORE_NODE_EMPTY || type == CORE_NODE_CHILD ||
+           type == CORE_NODE_FILL || type == CORE_NODE_COPY || type == CORE_NODE_CONDITIONAL;
+}
+
+static bool is_conditional(const struct core_graph *graph)
+{
+    while (graph->owner && graph->owner->body.type == CORE_NODE_CHILD)
+        graph = graph->owner->graph;
+    return graph->owner != NULL;
+}
+
+static enum hd_status check_conditions(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    for (size_t i = 0; i < graph->nodes.len && is_conditional(graph); i++)
+        if (!is_conditional_work(graph->nodes.at[i]->body.type)) {
+            out_why->result = CORE_INSTANTIATE_UNSUPPORTED;
+            out_why->node = graph->nodes.at[i]->handle;
+            return hd_error(HD_NOT_SUPPORTED, "a node that cannot be conditional");
+        }
+    for (size_t i = 0; i < graph->conditions.len; i++)
+        if (!graph->conditions.at[i]->is_used) {
+            out_why->result = CORE_INSTANTIATE_CONDITION;
+            return hd_error(HD_BAD_ARG, "a conditional handle of the graph has no node");
+        }
+    return HD_OK;
+}
+
+static enum hd_status check_structure(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    HD_TRY(check_order(graph, out_why));
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&graph->nodes.at[i]->body, &n);
+
+        for (size_t k = 0; k < n; k++)
+            HD_TRY(check_structure(inner[k], out_why));
+    }
+    return check_conditions(graph, out_why);
+}
+
+static enum hd_status check(struct core_graph *graph, const struct core_context *ctx,
+                            unsigned flags, struct core_exec_failure *out_why)
+{
+    const struct core_node *foreign;
+
+    out_why->result = CORE_INSTANTIATE_STRUCTURE;
+    HD_TRY(check_structure(graph, out_why));
+    foreign = find_foreign(graph, ctx);
+    out_why->result = foreign ? CORE_INSTANTIATE_CONTEXTS : CORE_INSTANTIATE_OK;
+    out_why->node = foreign ? foreign->handle : NULL;
+    if (foreign)
+        return hd_error(HD_NOT_SUPPORTED, "the nodes of the graph are of several contexts");
+    return flags & CORE_EXEC_DEVICE_LAUNCH ? core_upload_check(graph, out_why) : HD_OK;
+}
+
+/* ---- life */
+
+/* The context that its nodes belong to. */
+static struct core_context *context_of(const struct core_graph *graph)
+{
+    struct core_context *ctx = NULL;
+
+    for (size_t i = 0; i < graph->nodes.len && !ctx; i++) {
+        const struct core_body *body = &graph->nodes.at[i]->body;
+
+        ctx = body->type == CORE_NODE_CHILD  ? context_of(body->child)
+              : body->type == CORE_NODE_WAIT ? NULL
+                                             : core_body_context(body);
+    }
+    return ctx;
+}
+
+static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph *graph,
+                                       struct core_exec_failure *out_why)
+{
+    struct core_context *ctx = context_of(graph);
+    enum hd_status status;
+
+    HD_TRY(core_graph_check_locked(graph));
+    if (graph->is_moved)
+        return hd_error(HD_BAD_ARG, "the graph was moved into another");
+    if (ctx && ctx != exec->ctx) {
+        core_context_unref(exec->ctx);
+        exec->ctx = core_context_ref(ctx);
+    }
+    exec->ctx_id = exec->ctx->id;
+    HD_TRY(check(graph, exec->ctx, exec->flags, out_why));
+    out_why->result = CORE_INSTANTIATE_ERROR;
+    HD_TRY(core_graph_updatable_take_locked(graph));
+    status = core_graph_clone_locked(graph, false, &exec->graph);
+    if (status != HD_OK)
+        core_graph_updatable_give_locked(graph);
+    HD_TRY(status);
+    HD_TRY(core_program_make(exec->graph, &exec->program));
+    HD_TRY(core_graph_memory_instantiate(&exec->program));
+    exec->has_memory = exec->program.allocs.len || exec->program.frees.len;
+    return HD_OK;
+}
+
+enum hd_status core_exec_create(struct core_graph *graph, struct core_context *ctx, unsigned flags,
+                                struct core_exec **out_exec, struct core_exec_failure *out_why)
+{
+    struct core_exec *exec = core_handle_alloc(CORE_EXEC);
+    enum hd_status status;
+
+    *out_why = (struct core_exec_failure){.result = CORE_INSTANTIATE_ERROR};
+    if (!exec)
+        return hd_error(HD_NO_MEMORY, "executable graph");
+    hd_lock_init(&exec->lock, HD_RANK_EXEC, "executable graph");
+    exec->ctx = core_context_ref(ctx);
+    exec->flags = flags;
+    hd_lock_acquire(&core_graph_lock);
+    status = exec_fill_locked(exec, graph, out_why);
+    hd_lock_release(&core_graph_lock);
+    if (status != HD_OK) {
+        core_exec_unref(exec);
+        return status;
+    }
+    out_why->result = CORE_INSTANTIATE_OK;
+    core_object_publish(&exec->object);
+    *out_exec = core_exec_ref(exec);
+    return HD_OK;
+}
+
+bool core_exec_destroy(struct core_exec *exec)
+{
+    if (!core_object_retire(&exec->object))
+        return false;
+    core_upload_forget(exec);
+    core_exec_unref(exec);
+    return true;
+}
+
+void core_exec_finalise(struct core_exec *exec)
+{
+    struct core_context *ctx = exec->ctx;
+
+    if (exec->has_memory)
+        core_graph_memory_forget(&exec->program);
+    core_upload_forget(exec); /* a launch may have made one after it was destroyed */
+    if (exec->graph) {
+        hd_lock_acquire(&core_graph_lock);
+        core_graph_updatable_give_locked(exec->graph);
+        core_graph_discard_locked(exec->graph);
+        hd_lock_release(&core_graph_lock);
+    }
+    core_program_fini(&exec->program);
+    hd_lock_fini(&exec->lock);
+    core_handle_free(exec);
+    core_context_unref(ctx);
+}
+
+/* ---- launches */
+
+static enum hd_status program_refresh_locked(struct core_exec *exec)
+{
+    struct hal_device *hal = exec->ctx->device->hal;
+    bool shares = exec->program.branches.len || exec->program.is_updatable;
+
+    assert(hd_lock_held(&exec->lock));
+    if (exec->is_stale && shares && exec->last_queue) /* with a launch that may be running */
+        HD_TRY(hal->ops->wait(hal, exec->last_queue, exec->last_position, UINT64_MAX));
+    if (exec->is_stale)
+        HD_TRY(core_program_make(exec->graph, &exec->program));
+    exec->is_stale = false;
+    return HD_OK;
+}
+
+static enum hd_status needs_prepare(struct hal_device *hal, const struct core_program *program)
+{
+    for (size_t i = 0; i < program->needs.len; i++) {
+        const struct core_need *need = &program->needs.at[i];
+
+        HD_TRY(hal->ops->kernel_prepare(need->kernel, need->grid, need->block));
+    }
+    for (size_t i = 0; i < program->branches.len; i++) {
+        size_t n;
+        const struct core_program *inner = core_branch_programs(program->branches.at[i], &n);
+
+        while (n--)
+            HD_TRY(needs_prepare(hal, &inner[n]));
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_stream(const struct core_exec *exec, const struct core_stream *stream)
+{
+    if (stream->ctx != exec->ctx)
+        return hd_error(HD_BAD_ARG, "the graph and the stream are of different contexts");
+    if (exec->ctx_id != exec->ctx->id)
+        return hd_error(HD_BAD_HANDLE, "the device was reset after the graph was instantiated");
+    return HD_OK;
+}
+
+/* What the graph keeps alive, it keeps alive until the launch is done. */
+static void launch_done(void *arg)
+{
+    core_exec_unref(arg);
+}
+
+static enum hd_status packets_run_locked(struct core_exec *exec, struct core_stream *stream,
+                                         struct core_run *run)
+{
+    return core_stream_run(stream, run, CORE_PART_ALL, exec->last_queue, exec->last_position,
+                           &exec->last_position);
+}
+
+/* Its end is that of everything that kernels launch. */
+static enum hd_status run_in_env_locked(struct core_exec *exec, struct core_stream *stream,
+                                        struct core_run *run)
+{
+    struct core_env *env;
+    enum hd_status status;
+
+    HD_TRY(core_env_begin(exec, run->grid_id, &env));
+    status = packets_run_locked(exec, stream, run);
+    status = core_env_end(env, stream, status);
+    exec->last_position = hal_queue_submitted(stream->queue);
+    return status;
+}
+
+static enum hd_status run_locked(struct core_exec *exec, struct core_stream *stream)
+{
+    struct core_run run = core_run_begin(exec->ctx, &exec->program);
+
+    assert(hd_lock_held(&exec->lock));
+    HD_TRY((exec->program.asks ? run_in_env_locked : packets_run_locked)(exec, stream, &run));
+    exec->last_queue = &stream->queue->ring->retired;
+    return HD_OK;
+}
+
+/* With memory that it allocates or frees, which is in use until the launch is done. */
+static enum hd_status run_with_memory_locked(struct core_exec *exec, struct core_stream *stream)
+{
+    struct core_graph_use *use;
+    enum hd_status status;
+
+    HD_TRY(core_graph_memory_begin(&exec->program, exec->flags & CORE_EXEC_AUTO_FREE, &use));
+    status = run_locked(exec, stream);
+    if (status != HD_OK) {
+        core_graph_memory_cancel(use);
+        return status;
+    }
+    status = core_stream_call(stream, core_graph_memory_done, use, true);
+    if (status != HD_OK)
+        core_graph_memory_done(use);
+    return status;
+}
+
+static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *stream)
+{
+    assert(hd_lock_held(&exec->lock));
+    HD_TRY(program_refresh_locked(exec));
+    HD_TRY(needs_prepare(exec->ctx->device->hal, &exec->program));
+    return exec->has_memory ? run_with_memory_locked(exec, stream) : run_locked(exec, stream);
+}
+
+enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stream)
+{
+    enum hd_status status;
+    bool keeps;
+
+    HD_TRY(check_stream(exec, stream));
+    if (core_stream_is_capturing(stream))
+        return core_capture_exec(stream, exec);
+    if (exec->flags & CORE_EXEC_DEVICE_LAUNCH)
+        HD_TRY(core_upload_make(exec, stream->priority));
+    hd_lock_acquire(&exec->lock);
+    status = launch_locked(exec, stream);
+    keeps = exec->graph->users.len || exec->program.branches.len || exec->program.asks;
+    hd_lock_release(&exec->lock);
+    HD_TRY(status);
+    if (keeps) {
+        status = core_stream_call(stream, launch_done, core_exec_ref(exec), true);
+        if (status != HD_OK)
+            core_exec_unref(exec);
+    }
+    if (status == HD_OK)
+        core_launch_settle(stream);
+    return status == HD_OK && hd_debug(HD_DEBUG_SYNC) ? core_stream_synchronize(stream) : status;
+}
+
+enum hd_status core_exec_upload(struct core_exec *exec, struct core_stream *stream)
+{
+    enum hd_status status;
+
+    HD_TRY(check_stream(exec, stream));
+    hd_lock_acquire(&exec->lock);
+    status = program_refresh_locked(exec);
+    if (status == HD_OK)
+        status = needs_prepare(exec->ctx->device->hal, &exec->program);
+    hd_lock_release(&exec->lock);
+    if (status == HD_OK && exec->flags & CORE_EXEC_DEVICE_LAUNCH)
+        status = core_upload_make(exec, stream->priority);
+    return status;
+}
+
+/* ---- single nodes */
+
+/* Also in graphs inside: their nodes are found by those of the program's. */
+static struct core_node *node_find(const struct core_graph *graph, const struct core_node *original)
+{
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        struct core_node *node = graph->nodes.at[i], *found;
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&node->body, &n);
+
+        if (node->origin == original->id)
+            return node;
+        for (size_t k = 0; k < n; k++)
+            if ((found = node_find(inner[k], original)))
+                return found;
+    }
+    return NULL;
+}
+
+static enum hd_status node_of(const struct core_exec *exec, const struct core_node *original,
+                              struct core_node **out_node)
+{
+    *out_node = node_find(exec->graph, original);
+    return *out_node ? HD_OK
+                     : hd_error(HD_BAD_ARG, "the node is not of the graph that was instantiated");
+}
+
+bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
+                            bool asks)
+{
+    uint64_t more = to->function->calls & ~from->function->calls;
+
+    if (more & IR_RUNTIME_WORK && !(from->function->calls & IR_RUNTIME_WORK))
+        return false;
+    if (more & IR_RUNTIME_UPDATES && !(from->function->calls & IR_RUNTIME_UPDATES))
+        return false;
+    return asks || !(more & IR_RUNTIME_BIT(IR_RUNTIME_GraphLaunch));
+}
+
+/* Has it kernels that launch graphs, or is it one that kernels launch? */
+static bool exec_asks(const struct core_exec *exec)
+{
+    return exec->program.asks || exec->flags & CORE_EXEC_DEVICE_LAUNCH;
+}
+
+static bool is_row(const struct core_copy *copy)
+{
+    return copy->height == 1 && copy->depth == 1;
+}
+
+/* cuGraphExecMemcpyNodeSetParams(): in one dimension; cuGraphExecMemsetNodeSetParams(). */
+static enum hd_status check_memory(const struct core_body *from, const struct core_body *to)
+{
+    const struct core_copy *have = &from->copy.copy, *want = &to->copy.copy;
+
+    if (to->type == CORE_NODE_FILL && !core_fill_may_become(&from->fill, &to->fill))
+        return hd_error(HD_BAD_ARG, "a fill in two dimensions does not change its size");
+    if (to->type == CORE_NODE_COPY && (!is_row(have) || !is_row(want)))
+        return hd_error(HD_BAD_ARG, "a copy in several dimensions does not change");
+    if (to->type == CORE_NODE_COPY && !core_copy_may_become(have, want))
+        return hd_error(HD_BAD_ARG, "a copy stays between the kinds of memory it has");
+    return HD_OK;
+}
+
+/* What an update may not change. */
+static enum hd_status check_change(const struct core_exec *exec, const struct core_body *from,
+                                   const struct core_body *to)
+{
+    const struct core_context *ctx = core_body_context(to);
+
+    if (from->type != to->type)
+        return hd_error(HD_BAD_ARG, "the node is of another type");
+    if (from->type == CORE_NODE_ALLOC || from->type == CORE_NODE_FREE ||
+        from->type == CORE_NODE_CONDITIONAL)
+        return hd_error(HD_BAD_ARG, "memory and conditional nodes do not change");
+    if (core_node_has_semaphores(from->type) && from->semaphores.n != to->semaphores.n)
+        return hd_error(HD_BAD_ARG, "the number of the node's semaphores cannot change");
+    if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
+        return hd_error(HD_BAD_ARG, "the node's context cannot change");
+    HD_TRY(check_memory(from, to));
+    if (to->type == CORE_NODE_KERNEL &&
+        !core_kernel_may_become(&from->kernel, &to->kernel, exec_asks(exec)))
+        return hd_error(HD_BAD_ARG, "the kernel calls the runtime in other ways than the first");
+    if (exec->flags & CORE_EXEC_DEVICE_LAUNCH && !core_upload_is_work(to))
+        return hd_error(HD_BAD_ARG, "graphs launched by the device cannot do that");
+    return HD_OK;
+}
+
+void core_exec_changed(struct core_exec *exec)
+{
+    assert(hd_lock_held(&exec->lock));
+    exec->is_stale = true;
+    exec->is_uploaded = false;
+}
+
+static enum hd_status body_set_locked(struct core_exec *exec, struct core_node *original,
+                                      struct core_body *body)
+{
+    struct core_node *node;
+
+    HD_TRY(node_of(exec, original, &node));
+    HD_TRY(check_change(exec, &node->body, body));
+    if (body->type == CORE_NODE_CHILD)
+        HD_TRY(core_exec_child_replace_locked(exec, node->body.child, body->child));
+    HD_TRY(core_node_body_set_locked(node, body));
+    core_exec_changed(exec);
+    return HD_OK;
+}
+
+enum hd_status core_exec_body_set(struct core_exec *exec, struct core_node *node,
+                                  struct core_body *body)
+{
+    enum hd_status status;
+
+    hd_lock_acquire(&exec->lock);
+    hd_lock_acquire(&core_graph_lock);
+    status = body_set_locked(exec, node, body);
+    if (status != HD_OK)
+        core_body_fini_locked(body);
+    hd_lock_release(&core_graph_lock);
+    hd_lock_release(&exec->lock);
+    return status;
+}
+
+static enum hd_status enabled_locked(struct core_exec *exec, const struct core_node *original,
+                                     struct core_node **out_node)
+{
+    HD_TRY(node_of(exec, original, out_node));
+    switch ((*out_node)->body.type) {
+    case CORE_NODE_KERNEL:
+    case CORE_NODE_COPY:
+    case CORE_NODE_FILL:
+        return HD_OK;
+    default:
+        return hd_error(HD_BAD_ARG, "only kernels, copies and fills can be disabled");
+    }
+}
+
+enum hd_status core_exec_enable(struct core_exec *exec, struct core_node *original, bool enable)
+{
+    struct core_node *node;
+    enum hd_status status;
+
+    hd_lock_acquire(&exec->lock);
+    status = enabled_locked(exec, original, &node);
+    if (status == HD_OK && node->is_disabled == enable) {
+        node->is_disabled = !enable;
+        core_exec_changed(exec);
+    }
+    hd_lock_release(&exec->lock);
+    return status;
+}
+
+enum hd_status core_exec_is_enabled(struct core_exec *exec, struct core_node *original,
+                                    bool *out_enabled)
+{
+    struct core_node *node;
+    enum hd_status status;
+
+    hd_lock_acquire(&exec->lock);
+    status = enabled_locked(exec, original, &node);
+    if (status == HD_OK)
+        *out_enabled = !node->is_disabled;
+    hd_lock_release(&exec->lock);
+    return status;
+}

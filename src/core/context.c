@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/debug/coredump.h"
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 #include "core/retire.h"
 #include "core/tap.h"
 #include "core/mem/memory.h"

@@ -369,7 +369,7 @@ struct core_context {
     struct core_stream *legacy; /* owned, lives as long as the context; has no reference to it */
     struct core_gate gate;      /* lock */
     _Atomic uint32_t grid_id_blocks;
-    _Atomic uint64_t pending_launches; /* by kernels: family.h */
+    _Atomic uint64_t pending_launches; /* by kernels: cdp.h */
     _Atomic unsigned ncapturing;       /* blocking streams that are capturing */
     _Atomic unsigned nblocking;        /* blocking streams in the two lists of streams */
     struct hd_lock lock;               /* all below */

@@ -8,7 +8,7 @@
 #include "core/debug/checkpoint.h"
 #include "core/core.h"
 #include "core/debug/coredump.h"
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 #include "core/forked.h"
 #include "core/debug/report.h"
 #include "core/mem/memory.h"
@@ -127,7 +127,7 @@ static struct hal_client_ops client_ops(void)
     struct hal_client_ops client = {
         .observer = san_observer() ? san_observer() : count_observer(),
         .meter = count_meter(),
-        .runtime = &core_family_runtime,
+        .runtime = &core_cdp_runtime,
         .sampled = core_sampled,
         .replicas = core_multicast_find,
         .program_replicas = core_multicast_find_programs,

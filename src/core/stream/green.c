@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "core/graph/capture.h"
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 #include "hal/hal.h"
 
 _Static_assert(sizeof(struct core_sms) == sizeof(struct hal_sms), "the same set");

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "core/graph/capture.h"
 #include "core/debug/counted.h"
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 #include "hal/hal.h"
 #include "heddle/native.h"
 #include "san/san.h"

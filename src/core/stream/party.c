@@ -3,7 +3,7 @@
  * cuLaunchCooperativeKernelMultiDevice() (docs/decisions/0101-parties.md). What they share is in
  * managed memory, one record per grid, whose address a kernel asks for:
  *
- *     kernel: cudaCGGetIntrinsicHandle() ─► core_family_Party(): packet's number, queue ─► record
+ *     kernel: cudaCGGetIntrinsicHandle() ─► core_cdp_Party(): packet's number, queue ─► record
  *
  * A party lives until the streams of all its grids have come past them. The threads of all grids
  * meet at the counter (compile/groups.c).
@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "core/graph/capture.h"
-#include "core/cdp/family_calls.h"
+#include "core/cdp/cdp_calls.h"
 #include "core/tap.h"
 
 /* What a kernel reads: compile/groups.c knows the offsets. */
@@ -153,7 +153,7 @@ static const struct record *record_find_locked(uint16_t number, const struct hal
 }
 
 /* 0 in a grid that is of no party. The one that calls is the queue's oldest packet. */
-uint64_t core_family_Party(const struct core_family_call *call)
+uint64_t core_cdp_Party(const struct core_cdp_call *call)
 {
     struct hal_ring *ring = call->queue->ring;
     const union hal_packet *p = hal_ring_packet(ring, hal_ring_retired(ring) + 1);

@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "core/graph/capture.h"
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 #include "core/graph/graph_condition.h"
 #include "core/stream/green.h"
 #include "core/retire.h"

@@ -1,5 +1,5 @@
-/* Copies and fills by kernels. See family_calls.h. */
-#include "core/cdp/family_calls.h"
+/* Copies and fills by kernels. See cdp_calls.h. */
+#include "core/cdp/cdp_calls.h"
 
 #define MEMCPY_DEFAULT   4u
 #define MEMCPY_IN_DEVICE 3u
@@ -31,17 +31,16 @@ static bool box_is_empty(const struct box *b)
     return !b->width_B || !b->height || !b->depth;
 }
 
-static uint64_t copy(const struct core_family_call *call, const struct box *b, uint64_t kind,
+static uint64_t copy(const struct core_cdp_call *call, const struct box *b, uint64_t kind,
                      uint64_t stream)
 {
-    struct core_family_command command = {.packet.copy = {.head.op = HAL_OP_COPY}};
+    struct core_cdp_command command = {.packet.copy = {.head.op = HAL_OP_COPY}};
     struct hal_copy *p = &command.packet.copy;
 
     if ((uint32_t)kind != MEMCPY_IN_DEVICE && (uint32_t)kind != MEMCPY_DEFAULT)
         return cudaErrorInvalidMemcpyDirection;
     if (box_is_empty(b))
-        return core_family_stream_takes(call, stream) ? cudaSuccess
-                                                      : cudaErrorInvalidResourceHandle;
+        return core_cdp_stream_takes(call, stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
     if (!side_fits(b, b->dst, b->dst_pitch_B, b->dst_slice_B) ||
         !side_fits(b, b->src, b->src_pitch_B, b->src_slice_B))
         return cudaErrorInvalidValue;
@@ -54,35 +53,34 @@ static uint64_t copy(const struct core_family_call *call, const struct box *b, u
     p->src_pitch_B = b->src_pitch_B;
     p->dst_slice_B = b->dst_slice_B;
     p->src_slice_B = b->src_slice_B;
-    return core_family_enqueue(call, stream, &command);
+    return core_cdp_enqueue(call, stream, &command);
 }
 
 /* A packet fills one slice. */
-static uint64_t fill(const struct core_family_call *call, const struct box *b, uint64_t value,
+static uint64_t fill(const struct core_cdp_call *call, const struct box *b, uint64_t value,
                      uint64_t stream)
 {
     uint64_t error = cudaSuccess;
 
     if (box_is_empty(b))
-        return core_family_stream_takes(call, stream) ? cudaSuccess
-                                                      : cudaErrorInvalidResourceHandle;
+        return core_cdp_stream_takes(call, stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
     if (!side_fits(b, b->dst, b->dst_pitch_B, b->dst_slice_B))
         return cudaErrorInvalidValue;
     for (uint64_t z = 0; z < b->depth && error == cudaSuccess; z++) {
-        struct core_family_command command = {.packet.fill = {.head.op = HAL_OP_FILL,
-                                                              .dst = b->dst + z * b->dst_slice_B,
-                                                              .width = b->width_B,
-                                                              .height = b->height,
-                                                              .pitch_B = b->dst_pitch_B,
-                                                              .value = (uint8_t)value,
-                                                              .elem_B = 1}};
+        struct core_cdp_command command = {.packet.fill = {.head.op = HAL_OP_FILL,
+                                                           .dst = b->dst + z * b->dst_slice_B,
+                                                           .width = b->width_B,
+                                                           .height = b->height,
+                                                           .pitch_B = b->dst_pitch_B,
+                                                           .value = (uint8_t)value,
+                                                           .elem_B = 1}};
 
-        error = core_family_enqueue(call, stream, &command);
+        error = core_cdp_enqueue(call, stream, &command);
     }
     return error;
 }
 
-uint64_t core_family_MemcpyAsync(const struct core_family_call *call)
+uint64_t core_cdp_MemcpyAsync(const struct core_cdp_call *call)
 {
     const uint64_t *a = call->io->args;
     const struct box b = {.dst = a[0], .src = a[1], .width_B = a[2], .height = 1, .depth = 1};
@@ -90,7 +88,7 @@ uint64_t core_family_MemcpyAsync(const struct core_family_call *call)
     return copy(call, &b, a[3], a[4]);
 }
 
-uint64_t core_family_Memcpy2DAsync(const struct core_family_call *call)
+uint64_t core_cdp_Memcpy2DAsync(const struct core_cdp_call *call)
 {
     const uint64_t *a = call->io->args;
     const struct box b = {.dst = a[0],
@@ -124,11 +122,11 @@ static uint64_t pitched_at(const struct pitched *p, const uint64_t pos[3])
     return p->va + pos[0] + (pos[1] + pos[2] * p->height) * p->pitch_B;
 }
 
-uint64_t core_family_Memcpy3DAsync(const struct core_family_call *call)
+uint64_t core_cdp_Memcpy3DAsync(const struct core_cdp_call *call)
 {
     struct copy_3d c;
 
-    if (!core_family_read(call, call->io->args[0], &c, sizeof(c)) || c.src_array || c.dst_array)
+    if (!core_cdp_read(call, call->io->args[0], &c, sizeof(c)) || c.src_array || c.dst_array)
         return cudaErrorInvalidValue;
     const struct box b = {.dst = pitched_at(&c.dst, c.dst_pos),
                           .dst_pitch_B = c.dst.pitch_B,
@@ -143,7 +141,7 @@ uint64_t core_family_Memcpy3DAsync(const struct core_family_call *call)
     return copy(call, &b, c.kind, call->io->args[1]);
 }
 
-uint64_t core_family_MemsetAsync(const struct core_family_call *call)
+uint64_t core_cdp_MemsetAsync(const struct core_cdp_call *call)
 {
     const uint64_t *a = call->io->args;
     const struct box b = {.dst = a[0], .width_B = a[2], .height = 1, .depth = 1};
@@ -151,7 +149,7 @@ uint64_t core_family_MemsetAsync(const struct core_family_call *call)
     return fill(call, &b, a[1], a[3]);
 }
 
-uint64_t core_family_Memset2DAsync(const struct core_family_call *call)
+uint64_t core_cdp_Memset2DAsync(const struct core_cdp_call *call)
 {
     const uint64_t *a = call->io->args;
     const struct box b = {
@@ -161,7 +159,7 @@ uint64_t core_family_Memset2DAsync(const struct core_family_call *call)
 }
 
 /* The pitched pointer's four words, the value, the extent's three, the stream. */
-uint64_t core_family_Memset3DAsync(const struct core_family_call *call)
+uint64_t core_cdp_Memset3DAsync(const struct core_cdp_call *call)
 {
     const uint64_t *a = call->io->args;
     const struct box b = {.dst = a[0],

@@ -2,17 +2,17 @@
  * The calls of spec/device_runtime.def, each a function; cudaError_t by name. Words of arguments
  * come as the compiler packs them; what pointers in them name is the device's (ir_runtime_io).
  *
- *     family_calls.c    errors, launches, streams and events
- *     family_ask.c      questions about devices and functions
- *     family_copy.c     copies and fills
+ *     cdp_calls.c    errors, launches, streams and events
+ *     cdp_query.c      questions about devices and functions
+ *     cdp_copy.c     copies and fills
  */
-#ifndef HD_CORE_CDP_FAMILY_CALLS_H
-#define HD_CORE_CDP_FAMILY_CALLS_H
+#ifndef HD_CORE_CDP_CDP_CALLS_H
+#define HD_CORE_CDP_CDP_CALLS_H
 
 #include <assert.h>
 #include <string.h>
 
-#include "core/cdp/family.h"
+#include "core/cdp/cdp.h"
 
 /* cudaError_t. The runtime's table is its own: core knows those that it returns by number. */
 enum core_cuda_error {
@@ -22,21 +22,21 @@ enum core_cuda_error {
 };
 
 #define X(name, symbol, result_B, params)                                                          \
-    uint64_t core_family_##name(const struct core_family_call *call);
+    uint64_t core_cdp_##name(const struct core_cdp_call *call);
 #define ALIAS(...)
 #include "device_runtime.def"
 #undef X
 #undef ALIAS
 
 /* What a pointer in the arguments names; false: the kernel's fault. No lock is held. */
-static inline bool core_family_read(const struct core_family_call *call, uint64_t va, void *to,
-                                    uint32_t size_B)
+static inline bool core_cdp_read(const struct core_cdp_call *call, uint64_t va, void *to,
+                                 uint32_t size_B)
 {
     return call->io->read(call->io, va, to, size_B);
 }
 /* What a pointer in the arguments gets; a null one is an error. */
-static inline uint64_t core_family_answer(const struct core_family_call *call, uint64_t va,
-                                          const void *bytes, uint32_t size_B)
+static inline uint64_t core_cdp_answer(const struct core_cdp_call *call, uint64_t va,
+                                       const void *bytes, uint32_t size_B)
 {
     assert(size_B <= sizeof(call->io->out));
     if (!va)
@@ -46,17 +46,16 @@ static inline uint64_t core_family_answer(const struct core_family_call *call, u
     call->io->out_B = size_B;
     return cudaSuccess;
 }
-static inline uint64_t core_family_answer_int(const struct core_family_call *call, uint64_t va,
-                                              int value)
+static inline uint64_t core_cdp_answer_int(const struct core_cdp_call *call, uint64_t va, int value)
 {
-    return core_family_answer(call, va, &value, sizeof(value));
+    return core_cdp_answer(call, va, &value, sizeof(value));
 }
 /* The kernel behind a function's address, or NULL. */
-const struct core_entry *core_family_entry(const struct core_family_call *call, uint64_t func);
+const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func);
 /* Can work be put into the stream? */
-bool core_family_stream_takes(const struct core_family_call *call, uint64_t stream);
+bool core_cdp_stream_takes(const struct core_cdp_call *call, uint64_t stream);
 /* Adds to what is submitted, unless the stream is none. */
-uint64_t core_family_enqueue(const struct core_family_call *call, uint64_t stream,
-                             struct core_family_command *command);
+uint64_t core_cdp_enqueue(const struct core_cdp_call *call, uint64_t stream,
+                          struct core_cdp_command *command);
 
 #endif

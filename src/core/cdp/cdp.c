@@ -1,5 +1,5 @@
-/* Families: their life, and how what they hold is submitted. See family.h. */
-#include "core/cdp/family.h"
+/* The device runtime's state of a grid: its life, and how its children are submitted (cdp.h). */
+#include "core/cdp/cdp.h"
 
 #include <assert.h>
 #include <string.h>
@@ -9,82 +9,82 @@
 
 /* ---- life */
 
-static struct core_family *family_create(const struct core_family_call *call)
+static struct core_cdp *cdp_create(const struct core_cdp_call *call)
 {
-    struct core_family *family = hd_new(struct core_family);
+    struct core_cdp *cdp = hd_new(struct core_cdp);
 
-    if (!family)
+    if (!cdp)
         return NULL;
-    family->ctx = call->ctx;
-    family->module = call->module;
-    family->depth = call->queue->depth + 1;
-    hd_lock_init(&family->lock, HD_RANK_LEAF, "family");
-    hd_map_init(&family->launches);
-    hd_map_init(&family->errors);
-    return family;
+    cdp->ctx = call->ctx;
+    cdp->module = call->module;
+    cdp->depth = call->queue->depth + 1;
+    hd_lock_init(&cdp->lock, HD_RANK_LEAF, "cdp");
+    hd_map_init(&cdp->launches);
+    hd_map_init(&cdp->errors);
+    return cdp;
 }
 
-struct core_family *core_family_look(const struct core_family_call *call)
+struct core_cdp *core_cdp_look(const struct core_cdp_call *call)
 {
     return atomic_load_explicit(call->children, memory_order_acquire);
 }
 
-struct core_family *core_family_get(const struct core_family_call *call)
+struct core_cdp *core_cdp_get(const struct core_cdp_call *call)
 {
-    void *found = core_family_look(call);
-    struct core_family *made;
+    void *found = core_cdp_look(call);
+    struct core_cdp *made;
 
     if (found)
         return found;
-    made = family_create(call);
+    made = cdp_create(call);
     if (!made || atomic_compare_exchange_strong(call->children, &found, made))
         return made;
-    core_family_destroy(made); /* another thread was first */
+    core_cdp_destroy(made); /* another thread was first */
     return found;
 }
 
-static void launch_free(struct core_family *family, struct core_family_launch *launch)
+static void launch_free(struct core_cdp *cdp, struct core_cdp_launch *launch)
 {
-    atomic_fetch_sub(&family->ctx->pending_launches, 1);
+    atomic_fetch_sub(&cdp->ctx->pending_launches, 1);
     core_memory_free_own(launch->buffer_va);
     hd_free(launch);
 }
 
-void core_family_destroy(struct core_family *family)
+void core_cdp_destroy(struct core_cdp *cdp)
 {
     struct hd_map_iter it = {0};
 
-    while (hd_map_next(&family->launches, &it))
-        launch_free(family, it.value);
-    hd_map_fini(&family->launches);
-    hd_map_fini(&family->errors);
-    for (size_t i = 0; i < family->texts.len; i++)
-        core_memory_free_own(family->texts.at[i]);
-    hd_vec_fini(&family->texts);
-    hd_vec_fini(&family->commands);
-    hd_vec_fini(&family->objects);
-    hd_lock_fini(&family->lock);
-    hd_free(family);
+    while (hd_map_next(&cdp->launches, &it))
+        launch_free(cdp, it.value);
+    hd_map_fini(&cdp->launches);
+    hd_map_fini(&cdp->errors);
+    for (size_t i = 0; i < cdp->texts.len; i++)
+        core_memory_free_own(cdp->texts.at[i]);
+    hd_vec_fini(&cdp->texts);
+    hd_vec_fini(&cdp->commands);
+    hd_vec_fini(&cdp->objects);
+    hd_lock_fini(&cdp->lock);
+    hd_free(cdp);
 }
 
-bool core_family_add(struct core_family *family, const struct core_family_command *command)
+bool core_cdp_add(struct core_cdp *cdp, const struct core_cdp_command *command)
 {
     bool added;
 
-    hd_lock_acquire(&family->lock);
-    added = hd_vec_push(&family->commands, *command);
-    hd_lock_release(&family->lock);
+    hd_lock_acquire(&cdp->lock);
+    added = hd_vec_push(&cdp->commands, *command);
+    hd_lock_release(&cdp->lock);
     return added;
 }
 
 /* ---- submission */
 
 /*
- * Where a family's work goes: a queue, and another one behind it when its ring is full, since
+ * Where a grid's children go: a queue, and another one behind it when its ring is full, since
  * whoever submits must not wait for the device.
  */
 struct submitter {
-    struct core_family *family;
+    struct core_cdp *cdp;
     struct hal_queue *queue;        /* NULL: none yet */
     int priority;                   /* of the parent's */
     const struct hal_queue *parent; /* whose multiprocessors it uses */
@@ -93,7 +93,7 @@ struct submitter {
 
 static enum hd_status queue_next(struct submitter *s)
 {
-    struct core_context *ctx = s->family->ctx;
+    struct core_context *ctx = s->cdp->ctx;
     struct hal_queue *before = s->queue;
     union hal_packet wait;
     struct hal_sms sms;
@@ -108,7 +108,7 @@ static enum hd_status queue_next(struct submitter *s)
         s->queue = before;
         return status;
     }
-    s->queue->depth = s->family->depth;
+    s->queue->depth = s->cdp->depth;
     hal_queue_sms_set(s->queue, hal_queue_sms(s->parent, &sms) ? &sms : NULL);
     if (!before)
         return HD_OK;
@@ -155,7 +155,7 @@ static enum hd_status packet_submit(struct submitter *s, union hal_packet *p, co
 static enum hd_status function_submit(struct submitter *s, struct core_function *f,
                                       const struct core_launch *l)
 {
-    struct hal_device *hal = s->family->ctx->device->hal;
+    struct hal_device *hal = s->cdp->ctx->device->hal;
     uint8_t params[CORE_PARAMS_MAX_B + 4];
     union hal_packet p;
 
@@ -167,16 +167,16 @@ static enum hd_status function_submit(struct submitter *s, struct core_function 
     core_launch_packet(f, l, &p);
     HD_TRY(hal->ops->kernel_prepare(core_debug_choose(f, &p.dispatch), l->grid, l->block));
     p.dispatch.params_B = f->entry->params_B;
-    p.dispatch.grid_id = core_grid_id(s->family->ctx, &s->grid_id);
+    p.dispatch.grid_id = core_grid_id(s->cdp->ctx, &s->grid_id);
     return packet_submit(s, &p, params, f->entry->params_B);
 }
 
-static enum hd_status launch_submit(struct submitter *s, struct core_family_launch *l)
+static enum hd_status launch_submit(struct submitter *s, struct core_cdp_launch *l)
 {
     struct core_function *function;
     enum hd_status status;
 
-    HD_TRY(core_module_function_at(s->family->module, l->entry->position, &function));
+    HD_TRY(core_module_function_at(s->cdp->module, l->entry->position, &function));
     l->launch.buffer = (const void *)(uintptr_t)l->buffer_va;
     l->launch.buffer_B = l->buffer_B;
     status = function_submit(s, function, &l->launch);
@@ -184,7 +184,7 @@ static enum hd_status launch_submit(struct submitter *s, struct core_family_laun
     return status;
 }
 
-static enum hd_status command_submit(struct submitter *s, struct core_family_command *command)
+static enum hd_status command_submit(struct submitter *s, struct core_cdp_command *command)
 {
     if (!command->launch)
         return packet_submit(s, &command->packet, NULL, 0);
@@ -193,19 +193,19 @@ static enum hd_status command_submit(struct submitter *s, struct core_family_com
 
 static enum hd_status commands_submit(struct submitter *s, bool tail)
 {
-    struct core_family *family = s->family;
+    struct core_cdp *cdp = s->cdp;
 
-    for (size_t i = 0; i < family->commands.len; i++)
-        if (family->commands.at[i].tail == tail)
-            HD_TRY(command_submit(s, &family->commands.at[i]));
+    for (size_t i = 0; i < cdp->commands.len; i++)
+        if (cdp->commands.at[i].tail == tail)
+            HD_TRY(command_submit(s, &cdp->commands.at[i]));
     return HD_OK;
 }
 
-/* The grid is over: nobody else has the family. */
-static void family_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait)
+/* The grid is over: nobody else uses its struct core_cdp. */
+static void cdp_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait)
 {
-    struct submitter s = {.family = children, .priority = parent->priority, .parent = parent};
-    struct core_context *ctx = s.family->ctx;
+    struct submitter s = {.cdp = children, .priority = parent->priority, .parent = parent};
+    struct core_context *ctx = s.cdp->ctx;
     enum hd_status status = HD_OK;
 
     if (core_context_status(ctx) == HD_OK)
@@ -217,7 +217,7 @@ static void family_submit(struct hal_queue *parent, void *children, union hal_pa
     *out_wait = core_wait_packet(parent, 0); /* holds */
     if (s.queue)
         *out_wait = core_wait_packet(s.queue, hal_queue_submitted(s.queue));
-    core_family_destroy(s.family);
+    core_cdp_destroy(s.cdp);
     if (!s.queue)
         return;
     hd_lock_acquire(&ctx->lock);
@@ -227,15 +227,15 @@ static void family_submit(struct hal_queue *parent, void *children, union hal_pa
 
 /* ---- calls */
 
-static void family_called(struct hal_queue *queue, struct hal_kernel *kernel,
-                          _Atomic(void *) *children, struct ir_runtime_io *io)
+static void cdp_called(struct hal_queue *queue, struct hal_kernel *kernel,
+                       _Atomic(void *) *children, struct ir_runtime_io *io)
 {
     struct core_module *module = kernel->module->owner;
-    struct core_family_call call = {
+    struct core_cdp_call call = {
         .ctx = module->ctx, .module = module, .queue = queue, .children = children, .io = io};
 
     io->out_B = 0;
-    io->result = core_family_call(&call);
+    io->result = core_cdp_call(&call);
 }
 
-const struct hal_runtime core_family_runtime = {.call = family_called, .submit = family_submit};
+const struct hal_runtime core_cdp_runtime = {.call = cdp_called, .submit = cdp_submit};

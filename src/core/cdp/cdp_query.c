@@ -1,27 +1,27 @@
-/* Questions of kernels about devices and functions. See family_calls.h. */
-#include "core/cdp/family_calls.h"
+/* Questions of kernels about devices and functions. See cdp_calls.h. */
+#include "core/cdp/cdp_calls.h"
 
 #define RUNTIME_VERSION  13000
 #define LIMIT_SYNC_DEPTH 3u
 
 /* ---- the device */
 
-uint64_t core_family_GetDeviceCount(const struct core_family_call *call)
+uint64_t core_cdp_GetDeviceCount(const struct core_cdp_call *call)
 {
-    return core_family_answer_int(call, call->io->args[0], (int)core_device_count());
+    return core_cdp_answer_int(call, call->io->args[0], (int)core_device_count());
 }
 
-uint64_t core_family_GetDevice(const struct core_family_call *call)
+uint64_t core_cdp_GetDevice(const struct core_cdp_call *call)
 {
-    return core_family_answer_int(call, call->io->args[0], call->ctx->device->ordinal);
+    return core_cdp_answer_int(call, call->io->args[0], call->ctx->device->ordinal);
 }
 
-uint64_t core_family_RuntimeGetVersion(const struct core_family_call *call)
+uint64_t core_cdp_RuntimeGetVersion(const struct core_cdp_call *call)
 {
-    return core_family_answer_int(call, call->io->args[0], RUNTIME_VERSION);
+    return core_cdp_answer_int(call, call->io->args[0], RUNTIME_VERSION);
 }
 
-uint64_t core_family_DeviceGetAttribute(const struct core_family_call *call)
+uint64_t core_cdp_DeviceGetAttribute(const struct core_cdp_call *call)
 {
     const uint64_t *args = call->io->args;
     const struct core_device *device = core_device_at((int)args[2]);
@@ -31,10 +31,10 @@ uint64_t core_family_DeviceGetAttribute(const struct core_family_call *call)
         return cudaErrorInvalidDevice;
     if (core_device_attribute(device, (int)args[1], &value) != HD_OK)
         return cudaErrorInvalidValue;
-    return core_family_answer_int(call, args[0], value);
+    return core_cdp_answer_int(call, args[0], value);
 }
 
-uint64_t core_family_DeviceGetLimit(const struct core_family_call *call)
+uint64_t core_cdp_DeviceGetLimit(const struct core_cdp_call *call)
 {
     /* By enum cudaLimit. */
     static const enum core_limit limits[] = {CORE_LIMIT_STACK_B, CORE_LIMIT_PRINTF_B,
@@ -45,22 +45,22 @@ uint64_t core_family_DeviceGetLimit(const struct core_family_call *call)
     if (which >= HD_COUNT_OF(limits) || which == LIMIT_SYNC_DEPTH)
         return cudaErrorUnsupportedLimit;
     value = core_context_limit(call->ctx, limits[which]);
-    return core_family_answer(call, call->io->args[0], &value, sizeof(value));
+    return core_cdp_answer(call, call->io->args[0], &value, sizeof(value));
 }
 
-uint64_t core_family_DeviceGetCacheConfig(const struct core_family_call *call)
+uint64_t core_cdp_DeviceGetCacheConfig(const struct core_cdp_call *call)
 {
-    return core_family_answer_int(call, call->io->args[0], call->ctx->cache_config);
+    return core_cdp_answer_int(call, call->io->args[0], call->ctx->cache_config);
 }
 
-uint64_t core_family_DeviceGetSharedMemConfig(const struct core_family_call *call)
+uint64_t core_cdp_DeviceGetSharedMemConfig(const struct core_cdp_call *call)
 {
-    return core_family_answer_int(call, call->io->args[0], call->ctx->smem_config);
+    return core_cdp_answer_int(call, call->io->args[0], call->ctx->smem_config);
 }
 
 /* ---- functions */
 
-const struct core_entry *core_family_entry(const struct core_family_call *call, uint64_t func)
+const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func)
 {
     uint64_t index = (func >> 4) - 1;
 
@@ -70,9 +70,9 @@ const struct core_entry *core_family_entry(const struct core_family_call *call, 
 }
 
 /* With a reference, described; NULL: there is none, or it cannot be compiled. */
-static struct core_function *function_of(const struct core_family_call *call, uint64_t func)
+static struct core_function *function_of(const struct core_cdp_call *call, uint64_t func)
 {
-    const struct core_entry *entry = core_family_entry(call, func);
+    const struct core_entry *entry = core_cdp_entry(call, func);
     struct core_function *function;
 
     if (!entry || core_module_function_at(call->module, entry->position, &function) != HD_OK)
@@ -91,7 +91,7 @@ struct func_attributes {
 };
 _Static_assert(sizeof(struct func_attributes) == IR_RUNTIME_OUT_B, "ABI");
 
-uint64_t core_family_FuncGetAttributes(const struct core_family_call *call)
+uint64_t core_cdp_FuncGetAttributes(const struct core_cdp_call *call)
 {
     const struct core_device *d = call->ctx->device;
     struct core_function *f = function_of(call, call->io->args[1]);
@@ -108,11 +108,11 @@ uint64_t core_family_FuncGetAttributes(const struct core_family_call *call)
     a.max_dynamic_B = (int)f->max_dynamic_B;
     a.carveout = f->carveout;
     core_function_unref(f);
-    return core_family_answer(call, call->io->args[0], &a, sizeof(a));
+    return core_cdp_answer(call, call->io->args[0], &a, sizeof(a));
 }
 
 uint64_t
-core_family_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const struct core_family_call *call)
+core_cdp_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const struct core_cdp_call *call)
 {
     const uint64_t *args = call->io->args;
     struct core_function *f = function_of(call, args[1]);
@@ -122,22 +122,22 @@ core_family_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(const struct core
         return cudaErrorInvalidDeviceFunction;
     blocks = core_occupancy(f, (int)args[2], args[3]);
     core_function_unref(f);
-    return core_family_answer_int(call, args[0], blocks);
+    return core_cdp_answer_int(call, args[0], blocks);
 }
 
-uint64_t core_family_OccupancyMaxActiveBlocksPerMultiprocessor(const struct core_family_call *call)
+uint64_t core_cdp_OccupancyMaxActiveBlocksPerMultiprocessor(const struct core_cdp_call *call)
 {
-    return core_family_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(call);
+    return core_cdp_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(call);
 }
 
 /* Made from the functions of the heap, when the kernel is lowered. */
-uint64_t core_family_Malloc(const struct core_family_call *call)
+uint64_t core_cdp_Malloc(const struct core_cdp_call *call)
 {
     (void)call;
     return cudaErrorNotSupported;
 }
 
-uint64_t core_family_Free(const struct core_family_call *call)
+uint64_t core_cdp_Free(const struct core_cdp_call *call)
 {
     (void)call;
     return cudaErrorNotSupported;

@@ -1,5 +1,5 @@
-/* The CUDA runtime for kernels: errors, streams, events, launches. See family_calls.h. */
-#include "core/cdp/family_calls.h"
+/* The CUDA runtime for kernels: errors, streams, events, launches. See cdp_calls.h. */
+#include "core/cdp/cdp_calls.h"
 
 #include "base/mem.h"
 #include "core/tap.h"
@@ -15,43 +15,43 @@
 /* Up to here dynamic shared memory fits beside what most kernels have. */
 #define SHARED_ASKED_B (16u << 10)
 
-typedef uint64_t call_fn(const struct core_family_call *call);
+typedef uint64_t call_fn(const struct core_cdp_call *call);
 
 /* ---- errors, by thread */
 
-static uint64_t last_error(const struct core_family_call *call, bool clear)
+static uint64_t last_error(const struct core_cdp_call *call, bool clear)
 {
-    struct core_family *family = core_family_look(call);
+    struct core_cdp *cdp = core_cdp_look(call);
     uintptr_t error = cudaSuccess;
 
-    if (!family)
+    if (!cdp)
         return error;
-    hd_lock_acquire(&family->lock);
-    error = (uintptr_t)hd_map_get_u64(&family->errors, call->io->thread);
+    hd_lock_acquire(&cdp->lock);
+    error = (uintptr_t)hd_map_get_u64(&cdp->errors, call->io->thread);
     if (error && clear)
-        hd_map_remove_u64(&family->errors, call->io->thread);
-    hd_lock_release(&family->lock);
+        hd_map_remove_u64(&cdp->errors, call->io->thread);
+    hd_lock_release(&cdp->lock);
     return error;
 }
 
-static void error_keep(const struct core_family_call *call, uint64_t error)
+static void error_keep(const struct core_cdp_call *call, uint64_t error)
 {
-    struct core_family *family = core_family_get(call);
+    struct core_cdp *cdp = core_cdp_get(call);
 
-    if (!family)
+    if (!cdp)
         return;
-    hd_lock_acquire(&family->lock);
+    hd_lock_acquire(&cdp->lock);
     /* Without memory for it the thread is only told once. */
-    (void)!hd_map_put_u64(&family->errors, call->io->thread, (void *)(uintptr_t)error);
-    hd_lock_release(&family->lock);
+    (void)!hd_map_put_u64(&cdp->errors, call->io->thread, (void *)(uintptr_t)error);
+    hd_lock_release(&cdp->lock);
 }
 
-uint64_t core_family_GetLastError(const struct core_family_call *call)
+uint64_t core_cdp_GetLastError(const struct core_cdp_call *call)
 {
     return last_error(call, true);
 }
 
-uint64_t core_family_PeekAtLastError(const struct core_family_call *call)
+uint64_t core_cdp_PeekAtLastError(const struct core_cdp_call *call)
 {
     return last_error(call, false);
 }
@@ -75,142 +75,141 @@ static const struct error_text *error_find(uint64_t value)
     return NULL;
 }
 
-/* In strict mode kernels cannot read ours, and get a copy that lives as long as the family. */
-static uint64_t text_give(const struct core_family_call *call, const char *text)
+/* In strict mode kernels cannot read ours; they get a copy that lives as long as the grid's
+ * state. */
+static uint64_t text_give(const struct core_cdp_call *call, const char *text)
 {
-    struct core_family *family;
+    struct core_cdp *cdp;
     uint64_t va;
     bool kept;
 
     if (!call->ctx->device->hal->client.refusal)
         return (uintptr_t)text;
-    family = core_family_get(call);
-    if (!family || core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE,
-                                         HEDDLE_MEMORY_OWN, &va) != HD_OK)
+    cdp = core_cdp_get(call);
+    if (!cdp || core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE,
+                                      HEDDLE_MEMORY_OWN, &va) != HD_OK)
         return 0;
     memcpy((void *)(uintptr_t)va, text, strlen(text) + 1);
-    hd_lock_acquire(&family->lock);
-    kept = hd_vec_push(&family->texts, va);
-    hd_lock_release(&family->lock);
+    hd_lock_acquire(&cdp->lock);
+    kept = hd_vec_push(&cdp->texts, va);
+    hd_lock_release(&cdp->lock);
     if (!kept)
         core_memory_free_own(va);
     return kept ? va : 0;
 }
 
-uint64_t core_family_GetErrorString(const struct core_family_call *call)
+uint64_t core_cdp_GetErrorString(const struct core_cdp_call *call)
 {
     const struct error_text *row = error_find((uint32_t)call->io->args[0]);
 
     return text_give(call, row ? row->text : "unrecognized error code");
 }
 
-uint64_t core_family_GetErrorName(const struct core_family_call *call)
+uint64_t core_cdp_GetErrorName(const struct core_cdp_call *call)
 {
     const struct error_text *row = error_find((uint32_t)call->io->args[0]);
 
     return text_give(call, row ? row->name : "unrecognized error code");
 }
 
-/* ---- streams and events: numbers of the family's objects */
+/* ---- streams and events: numbers of the grid's objects */
 
-static uint64_t object_create(const struct core_family_call *call, uint64_t va, uint8_t kind)
+static uint64_t object_create(const struct core_cdp_call *call, uint64_t va, uint8_t kind)
 {
-    struct core_family *family = core_family_get(call);
+    struct core_cdp *cdp = core_cdp_get(call);
     uint64_t number = 0;
 
-    if (family) {
-        hd_lock_acquire(&family->lock);
-        if (hd_vec_push(&family->objects, kind))
-            number = (uint64_t)family->objects.len << OBJECT_SHIFT | kind;
-        hd_lock_release(&family->lock);
+    if (cdp) {
+        hd_lock_acquire(&cdp->lock);
+        if (hd_vec_push(&cdp->objects, kind))
+            number = (uint64_t)cdp->objects.len << OBJECT_SHIFT | kind;
+        hd_lock_release(&cdp->lock);
     }
-    return number ? core_family_answer(call, va, &number, sizeof(number))
-                  : cudaErrorMemoryAllocation;
+    return number ? core_cdp_answer(call, va, &number, sizeof(number)) : cudaErrorMemoryAllocation;
 }
 
-static bool object_is_locked(const struct core_family *family, uint64_t number, uint8_t kind)
+static bool object_is_locked(const struct core_cdp *cdp, uint64_t number, uint8_t kind)
 {
     uint64_t at = (number >> OBJECT_SHIFT) - 1;
 
-    assert(hd_lock_held(&family->lock));
-    return at < family->objects.len && number == ((at + 1) << OBJECT_SHIFT | kind) &&
-           family->objects.at[at] == kind;
+    assert(hd_lock_held(&cdp->lock));
+    return at < cdp->objects.len && number == ((at + 1) << OBJECT_SHIFT | kind) &&
+           cdp->objects.at[at] == kind;
 }
 
-static bool object_is(const struct core_family_call *call, uint64_t number, uint8_t kind,
-                      bool destroy)
+static bool object_is(const struct core_cdp_call *call, uint64_t number, uint8_t kind, bool destroy)
 {
-    struct core_family *family = core_family_look(call);
+    struct core_cdp *cdp = core_cdp_look(call);
     bool found;
 
-    if (!family)
+    if (!cdp)
         return false;
-    hd_lock_acquire(&family->lock);
-    found = object_is_locked(family, number, kind);
+    hd_lock_acquire(&cdp->lock);
+    found = object_is_locked(cdp, number, kind);
     if (found && destroy)
-        family->objects.at[(number >> OBJECT_SHIFT) - 1] = CORE_FAMILY_GONE;
-    hd_lock_release(&family->lock);
+        cdp->objects.at[(number >> OBJECT_SHIFT) - 1] = CORE_CDP_GONE;
+    hd_lock_release(&cdp->lock);
     return found;
 }
 
-static bool stream_is(const struct core_family_call *call, uint64_t stream)
+static bool stream_is(const struct core_cdp_call *call, uint64_t stream)
 {
-    return stream < STREAM_DEFAULTS || object_is(call, stream, CORE_FAMILY_STREAM, false);
+    return stream < STREAM_DEFAULTS || object_is(call, stream, CORE_CDP_STREAM, false);
 }
 
 /* Where work can be put, the two special streams too. */
-bool core_family_stream_takes(const struct core_family_call *call, uint64_t stream)
+bool core_cdp_stream_takes(const struct core_cdp_call *call, uint64_t stream)
 {
     return stream == STREAM_TAIL || stream == STREAM_FORGET || stream_is(call, stream);
 }
 
-uint64_t core_family_StreamCreateWithFlags(const struct core_family_call *call)
+uint64_t core_cdp_StreamCreateWithFlags(const struct core_cdp_call *call)
 {
     if ((uint32_t)call->io->args[1] != STREAM_NONBLOCK)
         return cudaErrorInvalidValue;
-    return object_create(call, call->io->args[0], CORE_FAMILY_STREAM);
+    return object_create(call, call->io->args[0], CORE_CDP_STREAM);
 }
 
-uint64_t core_family_StreamDestroy(const struct core_family_call *call)
+uint64_t core_cdp_StreamDestroy(const struct core_cdp_call *call)
 {
-    return object_is(call, call->io->args[0], CORE_FAMILY_STREAM, true)
+    return object_is(call, call->io->args[0], CORE_CDP_STREAM, true)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
 
-uint64_t core_family_EventCreateWithFlags(const struct core_family_call *call)
+uint64_t core_cdp_EventCreateWithFlags(const struct core_cdp_call *call)
 {
     if ((uint32_t)call->io->args[1] != EVENT_NO_TIMING)
         return cudaErrorInvalidValue;
-    return object_create(call, call->io->args[0], CORE_FAMILY_EVENT);
+    return object_create(call, call->io->args[0], CORE_CDP_EVENT);
 }
 
-uint64_t core_family_EventDestroy(const struct core_family_call *call)
+uint64_t core_cdp_EventDestroy(const struct core_cdp_call *call)
 {
-    return object_is(call, call->io->args[0], CORE_FAMILY_EVENT, true)
+    return object_is(call, call->io->args[0], CORE_CDP_EVENT, true)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
 
-/* All of a family's work is in one order already: see family.h. */
-static uint64_t order(const struct core_family_call *call, uint64_t stream, uint64_t event)
+/* All that a grid's kernel asked for is in one order already: see cdp.h. */
+static uint64_t order(const struct core_cdp_call *call, uint64_t stream, uint64_t event)
 {
-    return stream_is(call, stream) && object_is(call, event, CORE_FAMILY_EVENT, false)
+    return stream_is(call, stream) && object_is(call, event, CORE_CDP_EVENT, false)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
 
-uint64_t core_family_StreamWaitEvent(const struct core_family_call *call)
+uint64_t core_cdp_StreamWaitEvent(const struct core_cdp_call *call)
 {
     return order(call, call->io->args[0], call->io->args[1]);
 }
 
-uint64_t core_family_EventRecord(const struct core_family_call *call)
+uint64_t core_cdp_EventRecord(const struct core_cdp_call *call)
 {
     return order(call, call->io->args[1], call->io->args[0]);
 }
 
-uint64_t core_family_EventRecordWithFlags(const struct core_family_call *call)
+uint64_t core_cdp_EventRecordWithFlags(const struct core_cdp_call *call)
 {
     return order(call, call->io->args[1], call->io->args[0]);
 }
@@ -227,25 +226,25 @@ static bool pending_take(struct core_context *ctx)
     return false;
 }
 
-static bool launch_keep(struct core_family *family, struct core_family_launch *launch)
+static bool launch_keep(struct core_cdp *cdp, struct core_cdp_launch *launch)
 {
     bool kept;
 
-    hd_lock_acquire(&family->lock);
-    kept = hd_map_put_u64(&family->launches, launch->buffer_va, launch);
-    hd_lock_release(&family->lock);
+    hd_lock_acquire(&cdp->lock);
+    kept = hd_map_put_u64(&cdp->launches, launch->buffer_va, launch);
+    hd_lock_release(&cdp->lock);
     return kept;
 }
 
 /* A buffer for parameters and what is known of the launch. */
-static uint64_t buffer_create(const struct core_family_call *call,
-                              const struct core_family_launch *what, uint64_t *out_va)
+static uint64_t buffer_create(const struct core_cdp_call *call, const struct core_cdp_launch *what,
+                              uint64_t *out_va)
 {
-    struct core_family *family = core_family_get(call);
-    struct core_family_launch *launch = hd_new(struct core_family_launch);
+    struct core_cdp *cdp = core_cdp_get(call);
+    struct core_cdp_launch *launch = hd_new(struct core_cdp_launch);
     uint64_t size_B = HD_MAX(what->buffer_B, 1);
 
-    if (!family || !launch) {
+    if (!cdp || !launch) {
         hd_free(launch);
         return cudaErrorMemoryAllocation;
     }
@@ -256,7 +255,7 @@ static uint64_t buffer_create(const struct core_family_call *call,
         return cudaErrorMemoryAllocation;
     }
     *out_va = launch->buffer_va;
-    if (launch_keep(family, launch))
+    if (launch_keep(cdp, launch))
         return cudaSuccess;
     core_memory_free_own(launch->buffer_va);
     hd_free(launch);
@@ -267,7 +266,7 @@ static uint64_t buffer_create(const struct core_family_call *call,
  * Does the kernel take such blocks? What the PTX says is known; how much shared memory is left only
  * when the child was lowered, which the calling thread does when it asks for much.
  */
-static bool entry_takes(const struct core_family_call *call, const struct core_entry *entry,
+static bool entry_takes(const struct core_cdp_call *call, const struct core_entry *entry,
                         const struct core_launch *l)
 {
     const struct core_device *device = call->ctx->device;
@@ -293,10 +292,9 @@ static bool entry_takes(const struct core_family_call *call, const struct core_e
     return fits;
 }
 
-static uint64_t launch_check(const struct core_family_call *call,
-                             const struct core_family_launch *what)
+static uint64_t launch_check(const struct core_cdp_call *call, const struct core_cdp_launch *what)
 {
-    if (call->queue->depth >= CORE_FAMILY_DEPTH)
+    if (call->queue->depth >= CORE_CDP_DEPTH)
         return cudaErrorLaunchMaxDepthExceeded;
     if (!what->entry)
         return cudaErrorInvalidDeviceFunction;
@@ -306,8 +304,8 @@ static uint64_t launch_check(const struct core_family_call *call,
 }
 
 /* 0, with the reason as the thread's error, when there can be none. */
-static uint64_t buffer_give(const struct core_family_call *call,
-                            const struct core_family_launch *what, uint64_t error)
+static uint64_t buffer_give(const struct core_cdp_call *call, const struct core_cdp_launch *what,
+                            uint64_t error)
 {
     uint64_t va = 0;
 
@@ -324,10 +322,10 @@ static uint64_t buffer_give(const struct core_family_call *call,
 }
 
 /* Words of a launch: three of the grid, three of the block, shared memory. */
-static struct core_family_launch launch_of(const struct core_family_call *call, uint64_t func,
-                                           const uint64_t *words)
+static struct core_cdp_launch launch_of(const struct core_cdp_call *call, uint64_t func,
+                                        const uint64_t *words)
 {
-    struct core_family_launch l = {.entry = core_family_entry(call, func)};
+    struct core_cdp_launch l = {.entry = core_cdp_entry(call, func)};
 
     for (int i = 0; i < 3; i++) {
         l.launch.grid[i] = (uint32_t)words[i];
@@ -338,66 +336,66 @@ static struct core_family_launch launch_of(const struct core_family_call *call, 
     return l;
 }
 
-uint64_t core_family_GetParameterBufferV2(const struct core_family_call *call)
+uint64_t core_cdp_GetParameterBufferV2(const struct core_cdp_call *call)
 {
-    struct core_family_launch l = launch_of(call, call->io->args[0], call->io->args + 1);
+    struct core_cdp_launch l = launch_of(call, call->io->args[0], call->io->args + 1);
 
     return buffer_give(call, &l, launch_check(call, &l));
 }
 
-uint64_t core_family_GetParameterBuffer(const struct core_family_call *call)
+uint64_t core_cdp_GetParameterBuffer(const struct core_cdp_call *call)
 {
-    struct core_family_launch l = {.buffer_B = call->io->args[1]};
+    struct core_cdp_launch l = {.buffer_B = call->io->args[1]};
     bool fits = l.buffer_B <= CORE_PARAMS_MAX_B;
 
     return buffer_give(call, &l, fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 /* The buffer's launch, taken by this call; NULL: not a buffer, or used before. */
-static struct core_family_launch *launch_take(const struct core_family_call *call, uint64_t va)
+static struct core_cdp_launch *launch_take(const struct core_cdp_call *call, uint64_t va)
 {
-    struct core_family *family = core_family_look(call);
-    struct core_family_launch *launch;
+    struct core_cdp *cdp = core_cdp_look(call);
+    struct core_cdp_launch *launch;
 
-    if (!family)
+    if (!cdp)
         return NULL;
-    hd_lock_acquire(&family->lock);
-    launch = hd_map_get_u64(&family->launches, va);
+    hd_lock_acquire(&cdp->lock);
+    launch = hd_map_get_u64(&cdp->launches, va);
     if (launch && launch->launched)
         launch = NULL;
     if (launch)
         launch->launched = true;
-    hd_lock_release(&family->lock);
+    hd_lock_release(&cdp->lock);
     return launch;
 }
 
-uint64_t core_family_enqueue(const struct core_family_call *call, uint64_t stream,
-                             struct core_family_command *command)
+uint64_t core_cdp_enqueue(const struct core_cdp_call *call, uint64_t stream,
+                          struct core_cdp_command *command)
 {
-    struct core_family *family;
+    struct core_cdp *cdp;
 
-    if (!core_family_stream_takes(call, stream))
+    if (!core_cdp_stream_takes(call, stream))
         return cudaErrorInvalidResourceHandle;
-    family = core_family_get(call);
+    cdp = core_cdp_get(call);
     command->tail = stream == STREAM_TAIL;
-    return family && core_family_add(family, command) ? cudaSuccess : cudaErrorMemoryAllocation;
+    return cdp && core_cdp_add(cdp, command) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-uint64_t core_family_LaunchDeviceV2(const struct core_family_call *call)
+uint64_t core_cdp_LaunchDeviceV2(const struct core_cdp_call *call)
 {
-    struct core_family_command command = {.launch = launch_take(call, call->io->args[0])};
+    struct core_cdp_command command = {.launch = launch_take(call, call->io->args[0])};
 
     if (!command.launch || !command.launch->entry)
         return cudaErrorInvalidValue;
-    return core_family_enqueue(call, call->io->args[1], &command);
+    return core_cdp_enqueue(call, call->io->args[1], &command);
 }
 
-uint64_t core_family_LaunchDevice(const struct core_family_call *call)
+uint64_t core_cdp_LaunchDevice(const struct core_cdp_call *call)
 {
     const uint64_t *args = call->io->args;
-    struct core_family_launch l = launch_of(call, args[0], args + 2);
+    struct core_cdp_launch l = launch_of(call, args[0], args + 2);
     uint64_t error = launch_check(call, &l);
-    struct core_family_command command = {.launch = launch_take(call, args[1])};
+    struct core_cdp_command command = {.launch = launch_take(call, args[1])};
 
     if (error != cudaSuccess)
         return error;
@@ -405,7 +403,7 @@ uint64_t core_family_LaunchDevice(const struct core_family_call *call)
         return cudaErrorInvalidValue;
     command.launch->entry = l.entry;
     command.launch->launch = l.launch;
-    return core_family_enqueue(call, args[9], &command);
+    return core_cdp_enqueue(call, args[9], &command);
 }
 
 /* ---- all of them */
@@ -421,10 +419,10 @@ static bool tells_errors(enum ir_runtime_call call)
     return call == IR_RUNTIME_GetLastError || call == IR_RUNTIME_PeekAtLastError;
 }
 
-uint64_t core_family_call(const struct core_family_call *call)
+uint64_t core_cdp_call(const struct core_cdp_call *call)
 {
     static call_fn *const calls[] = {
-#define X(call, name, result_B, params) [IR_RUNTIME_##call] = core_family_##call,
+#define X(call, name, result_B, params) [IR_RUNTIME_##call] = core_cdp_##call,
 #define ALIAS(...)
 #include "device_runtime.def"
 #undef X

@@ -31,15 +31,16 @@ MODULES = {
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),
     "requests": ("what programs mark as requests: a listener, and histograms in shared memory", {"registry"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir", "registry"}),
+    "tap": ("who listens to what happens, and how it is told", {"hal"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir", "registry", "model", "analysis"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir", "registry", "model", "analysis"}),
     "dev/remote": ("a device in a process of its own", {"hal", "ir", "model", "registry"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp", "dev/remote"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "model", "analysis", "hal"}),
     "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
-    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san", "count", "model"}),
-    "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core"}),
-    "api/driver": ("libcuda", {"core", "prof", "requests"}),
+    "core": ("contexts, memory, modules, streams, events", {"tap", "hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san", "count", "model"}),
+    "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core", "tap"}),
+    "api/driver": ("libcuda", {"core", "tap", "prof", "requests"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
@@ -66,7 +67,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "dev/cpu", "core", "san", "count", "prof", "requests"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

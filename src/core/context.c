@@ -5,8 +5,8 @@
 #include "core/core.h"
 #include "core/debug/coredump.h"
 #include "core/cdp/cdp.h"
-#include "core/retire.h"
-#include "core/tap.h"
+#include "core/stream/retire.h"
+#include "core/notify.h"
 #include "core/mem/memory.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
@@ -129,8 +129,8 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     core_object_publish(&ctx->object);
     count_context(ctx, 1);
     *out_ctx = core_context_ref(ctx);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
     return HD_OK;
 }
 
@@ -143,8 +143,8 @@ bool core_context_destroy(struct core_context *ctx)
     hd_lock_release(&ctx->lock);
     context_clear(ctx);
     count_context(ctx, -1);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
     core_context_unref(ctx);
     return true;
 }
@@ -232,8 +232,8 @@ static void primary_revive(struct core_context *ctx)
     closing_set(ctx, false);
     core_object_revive(&ctx->object);
     count_context(ctx, 1);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
 }
 
 enum hd_status core_primary_retain(struct core_device *device, struct core_context **out_ctx)
@@ -263,8 +263,8 @@ static void primary_retire(struct core_context *ctx)
     closing_set(ctx, true);
     primary_reset(ctx);
     count_context(ctx, -1);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
 }
 
 enum hd_status core_primary_release(struct core_device *device)

@@ -14,7 +14,7 @@
 #include "core/mem/memory.h"
 #include "core/mem/multicast.h"
 #include "core/debug/sampled.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 #include "count/count.h"
@@ -131,7 +131,7 @@ static struct hal_client_ops client_ops(void)
         .sampled = core_sampled,
         .replicas = core_multicast_find,
         .program_replicas = core_multicast_find_programs,
-        .failed = core_tap_fault,
+        .failed = core_notify_fault,
     };
 
     core_texture_answer(&client);

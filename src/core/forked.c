@@ -1,4 +1,5 @@
 #include "core/forked.h"
+#include "tap/tap.h"
 
 #include <pthread.h>
 
@@ -16,7 +17,7 @@ static void in_child(void)
         atomic_store(&core_forked, true);
     core_control_in_child();
     core_retire_in_child();
-    core_tap_in_child();
+    tap_in_child();
     core_device_in_child();
 }
 

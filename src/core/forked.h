@@ -28,6 +28,5 @@ void core_fork_mark(void);
 void core_device_in_child(void);
 void core_control_in_child(void);
 void core_retire_in_child(void);
-void core_tap_in_child(void);
 
 #endif

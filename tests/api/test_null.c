@@ -3,7 +3,7 @@
  * without one. None crashes, and none succeeds whose table says that a pointer must not be null.
  */
 #include "driver_fixture.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 extern const struct heddle_entry driver_entries[];
 

@@ -1,7 +1,7 @@
 /* What listeners are told of calls: names, arguments, results, order; who is told, how long. */
 #include "driver_fixture.h"
 #include "core/core.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 /* The last events of a listener. */
 struct heard {

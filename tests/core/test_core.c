@@ -4,7 +4,7 @@
 #include "../dev/fake_jit.h"
 #include "../api/fake_compile.h"
 #include "core/core.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 #include "tap.h"
 

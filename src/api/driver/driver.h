@@ -26,7 +26,7 @@
 #include "api/driver/cuda_abi.h"
 #include "core/graph/capture.h"
 #include "core/stream/green.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 #define DRV_VERSION 13000
 

@@ -103,7 +103,7 @@ void nvtx_tell(struct heddle_event *event, struct nvtx_text text)
     event->kind = HEDDLE_EVENT_NVTX;
     event->phase = HEDDLE_PHASE_POINT;
     event->nvtx.text = text.wide ? copy : text.narrow;
-    core_tap_emit(event);
+    tap_emit(event);
     hd_free(copy);
 }
 

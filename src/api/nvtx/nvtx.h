@@ -15,7 +15,7 @@
 #ifndef HD_API_NVTX_NVTX_H
 #define HD_API_NVTX_NVTX_H
 
-#include "core/tap.h"
+#include "core/notify.h"
 
 #define NVTX_DISABLE /* types without the calls */
 #include "nvtx3/nvToolsExt.h"
@@ -32,7 +32,7 @@ struct nvtx_text {
 
 static inline bool nvtx_wanted(void)
 {
-    return core_tap_wants(HEDDLE_KIND(NVTX));
+    return tap_wants(HEDDLE_KIND(NVTX));
 }
 
 /* Gives the event its domain's id and name; `domain` NULL: the default one. */

@@ -2,7 +2,7 @@
 #include "core/cdp/cdp_calls.h"
 
 #include "base/mem.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 /* cudaStream_t, cuda_device_runtime_api.h: what is below is a name of the default stream. */
 #define STREAM_DEFAULTS 3u

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 
 /* ---- conditions */

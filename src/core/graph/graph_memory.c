@@ -5,7 +5,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "core/mem/vmm.h"
 
 /* Physical memory. */
@@ -170,8 +170,8 @@ static void tell(const struct core_graph_memory *m, bool is_freed)
     struct core_block block = {
         .base = m->va, .size_B = m->size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
 
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&block, NULL, is_freed);
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&block, NULL, is_freed);
 }
 
 /* Addresses, and a page, so that copies and fills of other nodes can be checked. */

@@ -9,7 +9,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "core/mem/memory.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 static struct core_mapped *opened; /* core_memory_lock */
 
@@ -157,7 +157,7 @@ static void tell_map(struct core_context *ctx, uint64_t va, uint64_t size_B)
                                .use = HEDDLE_MEMORY_MAPPED,
                                .ctx = ctx};
 
-    core_tap_memory(&block, NULL, false);
+    core_notify_memory(&block, NULL, false);
 }
 
 enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_ipc_handle *handle,
@@ -173,7 +173,7 @@ enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_
     HD_TRY(core_ipc_handle_open(CORE_IPC_MEMORY, handle, &fd));
     status = file_map(ctx, ctx->device, fd, handle, true, out_va);
     close(fd);
-    if (status == HD_OK && core_tap_wants(HEDDLE_KIND(MEMORY)))
+    if (status == HD_OK && tap_wants(HEDDLE_KIND(MEMORY)))
         tell_map(ctx, *out_va, handle->size_B);
     return status;
 }
@@ -193,8 +193,8 @@ enum hd_status core_ipc_memory_close(uint64_t va)
     hd_lock_release(&core_memory_lock);
     if (!m)
         return hd_error(HD_BAD_ARG, "0x%llx was not opened by a handle", (unsigned long long)va);
-    if (freed.size_B && core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&freed, NULL, true);
+    if (freed.size_B && tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&freed, NULL, true);
     return HD_OK;
 }
 
@@ -252,7 +252,7 @@ enum hd_status core_extmem_map(struct core_context *ctx, struct core_extmem *ext
                         (unsigned long long)size_B, (unsigned long long)offset_B,
                         (unsigned long long)extmem->size_B);
     HD_TRY(file_map(ctx, extmem->device, extmem->fd, &part, false, out_va));
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
         tell_map(ctx, *out_va, size_B);
     return HD_OK;
 }

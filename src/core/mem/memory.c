@@ -7,7 +7,7 @@
 #include "core/graph/graph_memory.h"
 #include "core/mem/memory.h"
 #include "core/mem/mempool.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 #include "model/multimem.h"
 #include "san/san.h"
@@ -24,7 +24,7 @@ static void tell_alloc(const struct core_block *what, uint64_t va)
     struct core_block block = *what;
 
     block.base = va;
-    core_tap_memory(&block, NULL, false);
+    core_notify_memory(&block, NULL, false);
 }
 
 enum { PAGE_B = 4096 };
@@ -74,7 +74,7 @@ static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_v
                         (unsigned long long)size_B, (unsigned long long)used_B,
                         (unsigned long long)core_pool_limit(pool));
     assert(*out_va % 256 == 0);
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
         tell_alloc(what, *out_va);
     return HD_OK;
 }
@@ -381,8 +381,8 @@ static bool block_free(uint64_t va, unsigned kinds, bool is_own)
         return false;
     core_mempool_drop();
     core_mempools_settle();
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&freed, NULL, true);
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&freed, NULL, true);
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include "core/graph/capture.h"
 #include "core/graph/graph_memory.h"
 #include "core/mem/memory.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 
 struct core_mempool *core_mempools;
@@ -350,7 +350,7 @@ static void tell_alloc(const struct core_mempool *pool, struct core_stream *stre
     struct core_block block = {
         .base = va, .size_B = size_B, .kind = kind_of(pool), .ctx = stream->ctx};
 
-    core_tap_memory(&block, stream, false);
+    core_notify_memory(&block, stream, false);
 }
 
 enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
@@ -378,7 +378,7 @@ enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream 
         HD_TRY(alloc_fresh(pool, stream, size_B, out_va));
     else if (wait.head.op == HAL_OP_WAIT)
         HD_TRY(core_stream_submit(stream, &wait, 1, NULL, 0, NULL));
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
         tell_alloc(pool, stream, *out_va, size_B);
     return HD_OK;
 }
@@ -446,8 +446,8 @@ enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
     hd_lock_release(&core_memory_lock);
     if (!done)
         return free_by_call(stream, va);
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&freed, stream, true);
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&freed, stream, true);
     return HD_OK;
 }
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "core/mem/memory.h"
 #include "core/mem/mempool.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 /* ---- life */
 
@@ -342,8 +342,8 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
         *out_va = what.base = block->base;
     }
     hd_lock_release(&core_memory_lock);
-    if (done && core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&what, NULL, false);
+    if (done && tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&what, NULL, false);
     if (done)
         return HD_OK;
     hd_free(p);

@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "core/mem/memory.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 static HD_VEC(struct core_block) registered; /* core_memory_lock */
 static _Atomic bool any;                     /* is one registered? Written under the lock */
@@ -93,8 +93,8 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
         return hd_error(HD_BUSY, "memory at 0x%llx is registered already", (unsigned long long)va);
     if (status != HD_OK)
         return hd_error(status, "registered memory");
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&block, NULL, false);
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&block, NULL, false);
     return HD_OK;
 }
 
@@ -119,7 +119,7 @@ enum hd_status core_memory_unregister(uint64_t va)
                         (unsigned long long)va);
     if (!found)
         return hd_error(HD_NOT_FOUND, "0x%llx is not registered", (unsigned long long)va);
-    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&freed, NULL, true);
+    if (tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&freed, NULL, true);
     return HD_OK;
 }

@@ -8,7 +8,7 @@
 #include "core/mem/backing.h"
 #include "core/mem/memory.h"
 #include "core/mem/multicast.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 
 _Static_assert(CORE_VMM_GRANULE_B == CORE_GRANULE_B, "mappings own granules");
@@ -341,8 +341,8 @@ static void tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_
     struct core_block block = {
         .base = va, .size_B = size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
 
-    if (user != CORE_VMM_GRAPHS && core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(&block, NULL, is_freed);
+    if (user != CORE_VMM_GRAPHS && tap_wants(HEDDLE_KIND(MEMORY)))
+        core_notify_memory(&block, NULL, is_freed);
 }
 
 enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, uint64_t va,

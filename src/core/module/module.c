@@ -6,7 +6,7 @@
 #include "compile.h"
 #include "core/core.h"
 #include "core/debug/debug.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "core/texture/texref.h"
 #include "dbg/dump.h"
 #include "hal/hal.h"
@@ -335,8 +335,8 @@ enum hd_status core_module_create(struct core_context *ctx, struct core_image *i
         return status;
     }
     *out_module = module;
-    if (core_tap_wants(HEDDLE_KIND(MODULE)))
-        core_tap_module(module);
+    if (tap_wants(HEDDLE_KIND(MODULE)))
+        core_notify_module(module);
     return HD_OK;
 }
 
@@ -369,8 +369,8 @@ bool core_module_destroy(struct core_module *module)
 {
     if (!core_object_retire(&module->object))
         return false;
-    if (core_tap_wants(HEDDLE_KIND(MODULE)))
-        core_tap_object(CORE_MODULE, module->ctx, core_module_handle(module), true);
+    if (tap_wants(HEDDLE_KIND(MODULE)))
+        core_notify_object(CORE_MODULE, module->ctx, core_module_handle(module), true);
     if (module->library)
         core_library_forget(module->library, module);
     vars_leave(module);

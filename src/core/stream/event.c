@@ -8,7 +8,7 @@
 #include "core/graph/capture.h"
 #include "core/mem/ipc.h"
 #include "core/cdp/cdp.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 
 /* `fd`: of one that is shared and was made elsewhere; else -1. It is the event's, or closed. */
@@ -46,8 +46,8 @@ static enum hd_status event_create(struct core_context *ctx, unsigned flags, int
         core_event_unref(event);
         return hd_error(HD_BAD_ARG, "the context was destroyed");
     }
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_EVENT, ctx, core_event_handle(event), false);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_EVENT, ctx, core_event_handle(event), false);
     return HD_OK;
 }
 
@@ -67,8 +67,8 @@ bool core_event_destroy(struct core_event *event)
 {
     if (!core_object_retire(&event->object))
         return false;
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_EVENT, event->ctx, core_event_handle(event), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_EVENT, event->ctx, core_event_handle(event), true);
     core_event_unref(event);
     return true;
 }
@@ -180,7 +180,7 @@ static enum hd_status submit(const struct core_event *event, struct core_stream 
     union hal_packet p = {.sem = {.head.op = HAL_OP_TIMESTAMP}};
 
     if (event->flags & CORE_EVENT_DISABLE_TIMING) {
-        if (!core_tap_wants(HEDDLE_EVENT_TIMES))
+        if (!tap_wants(HEDDLE_EVENT_TIMES))
             return core_stream_mark(stream, out_position);
         /* For nothing: a listener is told when it is done. */
         p = core_wait_packet(stream->queue, 0);

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "core/graph/capture.h"
 #include "core/cdp/cdp_calls.h"
-#include "core/tap.h"
+#include "core/notify.h"
 
 /* What a kernel reads: compile/groups.c knows the offsets. */
 struct record {

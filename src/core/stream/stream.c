@@ -11,8 +11,8 @@
 #include "core/cdp/cdp.h"
 #include "core/graph/graph_condition.h"
 #include "core/stream/green.h"
-#include "core/retire.h"
-#include "core/tap.h"
+#include "core/stream/retire.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 
 #define MAX_WAITS 64 /* in front of one submission; more are submitted separately */
@@ -204,8 +204,8 @@ enum hd_status core_stream_create_green(struct core_context *ctx, struct core_gr
     hd_lock_release(&ctx->lock);
     if (status != HD_OK)
         core_stream_unref(stream);
-    else if (core_tap_wants(HEDDLE_KIND(OBJECT)) && !stream_is_legacy(stream) && ctx->legacy)
-        core_tap_stream(ctx, core_stream_handle(stream), tap_flags(stream));
+    else if (tap_wants(HEDDLE_KIND(OBJECT)) && !stream_is_legacy(stream) && ctx->legacy)
+        core_notify_stream(ctx, core_stream_handle(stream), tap_flags(stream));
     return status;
 }
 
@@ -215,8 +215,8 @@ bool core_stream_destroy(struct core_stream *stream)
     if (!core_object_retire(&stream->object))
         return false;
     core_capture_abandon(stream);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_STREAM, stream->ctx, core_stream_handle(stream), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_STREAM, stream->ctx, core_stream_handle(stream), true);
     core_stream_unref(stream);
     return true;
 }
@@ -512,7 +512,7 @@ static struct core_retirement *tell_packets(struct core_stream *stream, union ha
     hd_lock_acquire(&stream->lock);
     grid_number_locked(stream, &packets[0]);
     hd_lock_release(&stream->lock);
-    return core_tap_packets(stream, packets, n);
+    return core_notify_packets(stream, packets, n);
 }
 
 static inline enum hd_status submit_in_order(struct core_stream *stream, union hal_packet *packets,
@@ -523,7 +523,7 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
     enum hd_status status;
 
     HD_TRY(core_capture_check_stream(stream));
-    if (core_tap_wants(HEDDLE_KIND_ALL))
+    if (tap_wants(HEDDLE_KIND_ALL))
         told = tell_packets(stream, packets, n);
     status = order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
@@ -675,7 +675,7 @@ static enum hd_status packets_told(struct core_stream *stream, struct core_run *
         uint32_t params_B = step->params ? step->params_B : is_grid ? p.dispatch.params_B : 0;
 
         packets_number(&p, 1, &run->grid_id);
-        core_tap_node(graph, run->program->nodes.at[step->first + run->done + i]);
+        core_notify_node(graph, run->program->nodes.at[step->first + run->done + i]);
         HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
     }
     return HD_OK;
@@ -724,7 +724,7 @@ enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
                                struct core_part part, const _Atomic uint64_t *after,
                                uint64_t after_value, uint64_t *out_position)
 {
-    bool told = core_tap_wants(HEDDLE_KIND_ALL);
+    bool told = tap_wants(HEDDLE_KIND_ALL);
     enum hd_status status;
 
     HD_TRY(core_capture_check_stream(stream));
@@ -738,7 +738,7 @@ enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
     if (!told || status != HD_OK)
         return status;
     status = part_run(stream, run, part, step_told);
-    core_tap_node(NULL, 0);
+    core_notify_node(NULL, 0);
     *out_position = hal_queue_submitted(stream->queue);
     return status;
 }

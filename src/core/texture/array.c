@@ -7,7 +7,7 @@
 #include "core/texture/array_map.h"
 #include "core/core.h"
 #include "core/mem/ipc.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "model/texture.h"
 
 /* ---- formats */
@@ -279,8 +279,8 @@ static enum hd_status publish(struct core_array *array, struct core_array **out_
         core_array_unref(array);
         return hd_error(HD_BAD_ARG, "the context was destroyed");
     }
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_ARRAY, ctx, core_array_handle(array), false);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_ARRAY, ctx, core_array_handle(array), false);
     return HD_OK;
 }
 
@@ -367,8 +367,8 @@ bool core_array_destroy(struct core_array *array)
 
     if (!core_object_retire(&array->object))
         return false;
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_ARRAY, array->ctx, core_array_handle(array), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_ARRAY, array->ctx, core_array_handle(array), true);
     hd_lock_acquire(&array->ctx->lock);
     memcpy(levels, array->levels, sizeof(levels));
     memset(array->levels, 0, sizeof(array->levels));

@@ -7,7 +7,7 @@
 
 #include "base/list.h"
 #include "core/core.h"
-#include "core/tap.h"
+#include "core/notify.h"
 #include "hal/hal.h"
 #include "model/texture.h"
 
@@ -329,8 +329,8 @@ static enum hd_status publish(struct core_texture *texture, const struct ir_text
         core_texture_unref(texture);
         return hd_error(HD_BAD_ARG, "the context was destroyed");
     }
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_TEXTURE, ctx, core_texture_handle(texture), false);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_TEXTURE, ctx, core_texture_handle(texture), false);
     return HD_OK;
 }
 
@@ -399,8 +399,8 @@ bool core_texture_destroy(struct core_texture *texture)
     if (!core_object_retire(&texture->object))
         return false;
     atomic_store(&slot_of(texture)->handle, 0);
-    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
-        core_tap_object(CORE_TEXTURE, texture->ctx, core_texture_handle(texture), true);
+    if (tap_wants(HEDDLE_KIND(OBJECT)))
+        core_notify_object(CORE_TEXTURE, texture->ctx, core_texture_handle(texture), true);
     core_texture_unref(texture);
     return true;
 }

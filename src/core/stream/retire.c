@@ -15,9 +15,9 @@
 #include "base/mem.h"
 #include "core/forked.h"
 #include "core/core.h"
-#include "core/retire.h"
-#include "core/tap.h"
-#include "core/work.h"
+#include "core/stream/retire.h"
+#include "core/notify.h"
+#include "core/stream/work.h"
 #include "hal/hal.h"
 
 struct told_packet {
@@ -44,7 +44,7 @@ static HD_THREAD_LOCAL struct {
     uint32_t number;
 } node;
 
-void core_tap_node(const struct heddle_graph *graph, uint32_t number)
+void core_notify_node(const struct heddle_graph *graph, uint32_t number)
 {
     node.graph = graph;
     node.number = number;
@@ -62,14 +62,14 @@ static struct core_retirement *retirement_create(struct core_stream *stream, uns
     r->position = 0;
     r->ctx = stream->ctx;
     r->stream = core_stream_handle(stream);
-    r->correlation = core_tap_correlation();
+    r->correlation = tap_correlation();
     r->n = n;
-    r->is_lazy = !core_tap_wants(HEDDLE_KIND(RETIRED));
+    r->is_lazy = !tap_wants(HEDDLE_KIND(RETIRED));
     return r;
 }
 
-struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_packet *packets,
-                                         unsigned n)
+struct core_retirement *core_notify_packets(struct core_stream *stream, union hal_packet *packets,
+                                            unsigned n)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_PACKET, .phase = HEDDLE_PHASE_POINT};
     struct core_retirement *r = NULL;
@@ -77,16 +77,16 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
 
     assert(n > 0);
     for (unsigned i = 0; i < n; i++)
-        packets[i].head.correlation = (uint32_t)core_tap_correlation();
-    if (!core_tap_wants(HEDDLE_KIND(PACKET) | HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
+        packets[i].head.correlation = (uint32_t)tap_correlation();
+    if (!tap_wants(HEDDLE_KIND(PACKET) | HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
         return NULL;
-    if (core_tap_wants(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
+    if (tap_wants(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
         r = retirement_create(stream, n);
     event.context = core_context_handle(stream->ctx);
     event.stream = core_stream_handle(stream);
     for (unsigned i = 0; i < n; i++) {
-        event.time_ns = core_tap_begin_ns();
-        event.packet.id = core_tap_packet_id();
+        event.time_ns = tap_begin_ns();
+        event.packet.id = tap_packet_id();
         event.packet.packet = &packets[i];
         event.packet.op = packets[i].head.op;
         event.packet.graph = node.graph;
@@ -101,8 +101,8 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
         work->graph = (uintptr_t)node.graph;
         work->node = node.number;
         event.packet.work = work;
-        if (core_tap_wants(HEDDLE_KIND(PACKET)))
-            core_tap_emit(&event);
+        if (tap_wants(HEDDLE_KIND(PACKET)))
+            tap_emit(&event);
     }
     return r;
 }
@@ -129,7 +129,7 @@ static void tell_as(struct core_retirement *r, enum heddle_event_kind kind)
             hal_clock_host_ns(clock, atomic_load_explicit(&stamp->end_ticks, memory_order_relaxed));
         if (kind == HEDDLE_EVENT_DONE) /* its listener knows when it was told */
             event.time_ns = event.packet.end_ns;
-        core_tap_emit(&event);
+        tap_emit(&event);
     }
 }
 
@@ -139,7 +139,7 @@ static void retirement_tell(void *arg)
     struct core_retirement *r = arg;
 
     tell_as(r, HEDDLE_EVENT_RETIRED);
-    if (core_tap_wants(HEDDLE_KIND(DONE)))
+    if (tap_wants(HEDDLE_KIND(DONE)))
         tell_as(r, HEDDLE_EVENT_DONE);
     hd_free(r);
 }

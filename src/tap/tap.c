@@ -2,22 +2,17 @@
  * The list of listeners. A slot is published by its function and freed only when nobody is inside
  * its listener, which `inside` counts: who raised it and then still finds the function may call it.
  */
-#include "core/tap.h"
+#include "tap/tap.h"
 
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/mem.h"
 #include "base/probe.h"
-#include "core/forked.h"
-#include "core/retire.h"
-#include "hal/hal.h"
-#include "ir/ir.h"
-#include "registry/registry.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <sys/syscall.h>
@@ -61,6 +56,7 @@ struct tap_thread {
 
 static HD_THREAD_LOCAL struct tap_thread tap_thread;
 static _Atomic uint64_t next_correlation, next_packet;
+static struct tap_owner owner; /* set before main() */
 
 HD_EXPORT uint32_t heddle_tap_kinds;
 
@@ -216,11 +212,21 @@ static void tell(struct listener *slot, const struct heddle_event *event)
 
 /* ---- events */
 
-static void *current_handle(void)
+void tap_owner_set(const struct tap_owner *to)
 {
-    struct core_context *ctx = core_current();
+    assert(to->context && to->settle);
+    owner = *to;
+}
 
-    return ctx ? core_context_handle(ctx) : NULL;
+static void *current_context(void)
+{
+    return owner.context ? owner.context() : NULL;
+}
+
+static void settle(void)
+{
+    if (owner.settle)
+        owner.settle();
 }
 
 /* A thread that waits in a call of its own may execute a device's work. */
@@ -229,7 +235,7 @@ static bool is_of_device(enum heddle_event_kind kind)
     return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT || kind == HEDDLE_EVENT_DONE;
 }
 
-void core_tap_emit(struct heddle_event *event)
+void tap_emit(struct heddle_event *event)
 {
     struct tap_thread *t = &tap_thread;
     bool of_device = is_of_device((enum heddle_event_kind)event->kind);
@@ -253,17 +259,17 @@ void core_tap_emit(struct heddle_event *event)
             tell(&taps.slots[i], event);
 }
 
-uint64_t core_tap_correlation(void)
+uint64_t tap_correlation(void)
 {
     return tap_thread.frames ? 0 : tap_thread.correlation;
 }
 
-uint64_t core_tap_begin_ns(void)
+uint64_t tap_begin_ns(void)
 {
     return tap_thread.begin_ns;
 }
 
-uint64_t core_tap_packet_id(void)
+uint64_t tap_packet_id(void)
 {
     return atomic_fetch_add(&next_packet, 1) + 1;
 }
@@ -284,7 +290,7 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
         t->begin_ns = 0;
     }
-    if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)) ||
+    if (!tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)) ||
         (entry->is_plumbing && !atomic_load(&taps.plumbing)))
         return; /* somebody who comes before its end gets none of it */
     memset(&call->event, 0, sizeof(call->event));
@@ -300,8 +306,8 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
         return;
     call->event.phase = HEDDLE_PHASE_BEGIN;
     call->event.has_begin = true;
-    call->event.context = current_handle();
-    core_tap_emit(&call->event);
+    call->event.context = current_context();
+    tap_emit(&call->event);
 }
 
 HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
@@ -314,13 +320,13 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
     assert(!call->event.begin_ns || t->correlation == call->event.correlation);
     if (call->event.begin_ns)
         call->event.time_ns = now_ns(); /* what is settled is not of the call */
-    if (core_tap_wants(HEDDLE_KIND(DONE)))
-        core_retire_settle();
+    if (tap_wants(HEDDLE_KIND(DONE)))
+        settle();
     if (call->event.begin_ns) {
         call->event.phase = HEDDLE_PHASE_END;
-        call->event.context = current_handle();
+        call->event.context = current_context();
         call->event.call.result = result;
-        core_tap_emit(&call->event);
+        tap_emit(&call->event);
     }
     t->correlation = call->outer;
     if (!call->outer)
@@ -330,136 +336,16 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
 HD_EXPORT void heddle_tap_settle(void)
 {
     if (!tap_thread.frames)
-        core_retire_settle();
-}
-
-void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,
-                     bool is_destroyed)
-{
-    static const char *const types[CORE_HANDLE_COUNT] = {
-        [CORE_CONTEXT] = "context", [CORE_MODULE] = "module", [CORE_STREAM] = "stream",
-        [CORE_EVENT] = "event",     [CORE_ARRAY] = "array",   [CORE_TEXTURE] = "texture"};
-    struct heddle_event event = {.kind = HEDDLE_EVENT_OBJECT, .phase = HEDDLE_PHASE_POINT};
-
-    assert(kind < CORE_HANDLE_COUNT && types[kind] && handle);
-    if (kind == CORE_MODULE)
-        event.kind = HEDDLE_EVENT_MODULE;
-    event.context = core_context_handle(ctx);
-    event.object.handle = handle;
-    event.object.type = types[kind];
-    event.object.is_destroyed = is_destroyed;
-    core_tap_emit(&event);
-}
-
-void core_tap_stream(struct core_context *ctx, void *handle, uint32_t flags)
-{
-    struct heddle_event event = {.kind = HEDDLE_EVENT_OBJECT, .phase = HEDDLE_PHASE_POINT};
-
-    event.context = core_context_handle(ctx);
-    event.object.handle = handle;
-    event.object.type = "stream";
-    event.object.flags = flags;
-    core_tap_emit(&event);
-}
-
-/* NULL: no memory, and the module has no names. */
-static struct heddle_variable *variables_list(const struct core_module *module, uint32_t *out_n)
-{
-    const struct ir_module *ir = core_image_decls(module->image);
-    struct heddle_variable *list = hd_alloc_array(ir->nvars + 1u, sizeof(*list));
-
-    *out_n = 0;
-    for (const struct ir_var *v = ir->vars; list && v; v = v->next)
-        if (v->space == IR_SPACE_GLOBAL || v->space == IR_SPACE_CONST)
-            list[(*out_n)++] =
-                (struct heddle_variable){v->name, module->var_va[v->index], v->size_B};
-    return list;
-}
-
-void core_tap_module(struct core_module *module)
-{
-    struct heddle_event event = {.kind = HEDDLE_EVENT_MODULE, .phase = HEDDLE_PHASE_POINT};
-    struct heddle_variable *variables = variables_list(module, &event.object.nvariables);
-
-    event.context = core_context_handle(module->ctx);
-    event.object.handle = core_module_handle(module);
-    event.object.type = "module";
-    event.object.variables = variables;
-    event.object.image = core_image_key(module->image);
-    core_tap_emit(&event);
-    hd_free(variables);
-}
-
-void core_tap_memory(const struct core_block *block, struct core_stream *stream, bool is_freed)
-{
-    struct heddle_event event = {.kind = HEDDLE_EVENT_MEMORY, .phase = HEDDLE_PHASE_POINT};
-
-    event.context = block->ctx ? core_context_handle(block->ctx) : NULL;
-    event.stream = stream ? core_stream_handle(stream) : NULL;
-    event.memory.va = block->base;
-    event.memory.size_B = block->size_B;
-    event.memory.memory = block->kind;
-    event.memory.is_freed = is_freed;
-    event.memory.use = block->use;
-    core_tap_emit(&event);
-}
-
-/* What NVIDIA's driver calls such a failure (Xid Errors). */
-static uint64_t xid_of(enum hd_status status)
-{
-    switch (status) {
-    case HD_ILLEGAL_ADDRESS:
-        return 31; /* MMU fault */
-    case HD_ASSERT:
-        return 43; /* the program's kernel stopped itself */
-    case HD_TIMEOUT:
-        return 8; /* it stopped doing anything */
-    default:
-        return 13; /* exception of an SM */
-    }
-}
-
-static void registry_tell_fault(struct hal_domain *domain)
-{
-    const struct core_context *ctx = domain->owner;
-
-    if (hal_fault_status(domain->fault) != HD_CANCELLED)
-        reg_tell_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
-}
-
-/* Work that was cancelled has not failed. */
-void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place)
-{
-    const struct hal_fault *fault = domain->fault;
-    struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
-
-    registry_tell_fault(domain);
-    if (!core_tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
-        return;
-    assert(hal_fault_status(fault) != HD_OK);
-    event.context = core_context_handle(domain->owner);
-    event.fault.kernel = place->kernel;
-    event.fault.message = fault->message;
-    event.fault.status = hal_fault_status(fault);
-    event.fault.address = fault->address;
-    event.fault.has_block = place->block != NULL;
-    event.fault.has_thread = place->thread != NULL;
-    if (place->block)
-        memcpy(event.fault.block, place->block, sizeof(event.fault.block));
-    if (place->thread)
-        memcpy(event.fault.thread, place->thread, sizeof(event.fault.thread));
-    event.fault.file = place->file;
-    event.fault.line = place->file ? place->line : 0;
-    core_tap_emit(&event);
+        settle();
 }
 
 static void compile_tell(struct hd_compile_note *note)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_COMPILE, .phase = HEDDLE_PHASE_BEGIN};
 
-    if (!core_tap_wants(HEDDLE_KIND(COMPILE)) || (note->is_end && !note->begin_ns))
+    if (!tap_wants(HEDDLE_KIND(COMPILE)) || (note->is_end && !note->begin_ns))
         return;
-    event.context = current_handle();
+    event.context = current_context();
     event.compile.name = note->name;
     event.compile.form = note->form;
     if (note->is_end) {
@@ -470,11 +356,11 @@ static void compile_tell(struct hd_compile_note *note)
     } else {
         event.time_ns = note->begin_ns = now_ns();
     }
-    core_tap_emit(&event);
+    tap_emit(&event);
 }
 
 /* Another number, and nobody else is inside a listener: who removes one waits for this thread. */
-void core_tap_in_child(void)
+void tap_in_child(void)
 {
     tap_thread.tid = 0;
     for (size_t i = 0; i < LISTENERS; i++)
@@ -484,6 +370,6 @@ void core_tap_in_child(void)
 /* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    core_tap_log_init();
+    tap_log_init();
     hd_compile_probe_set(compile_tell);
 }

@@ -3,7 +3,7 @@
  * keep the name longer than the module lives. They are found by the number that packets have,
  * which is never given out twice (docs/decisions/0040); finding one takes no lock.
  */
-#include "core/work.h"
+#include "core/stream/work.h"
 
 #include "base/mem.h"
 #include "core/module/image.h"

@@ -1,6 +1,6 @@
 /* What packets do, in the words of include/heddle/tap.h: for PACKET and RETIRED events. */
-#ifndef HD_CORE_WORK_H
-#define HD_CORE_WORK_H
+#ifndef HD_CORE_STREAM_WORK_H
+#define HD_CORE_STREAM_WORK_H
 
 #include "core/core.h"
 #include "hal/packet.h"

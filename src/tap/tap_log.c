@@ -8,9 +8,8 @@
  */
 #include "base/log.h"
 #include "base/str.h"
-#include "core/core.h"
-#include "core/tap.h"
 #include "hal/packet.h"
+#include "tap/tap.h"
 
 #define STRING_MAX 64
 
@@ -149,7 +148,7 @@ static void log_retired(void *user, const struct heddle_event *e)
                      (unsigned long long)e->correlation);
 }
 
-void core_tap_log_init(void)
+void tap_log_init(void)
 {
     if (hd_debug(HD_DEBUG_LAUNCH))
         (void)heddle_tap_subscribe(HEDDLE_KIND(RETIRED), log_retired, NULL);

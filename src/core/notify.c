@@ -136,7 +136,9 @@ static void *current_handle(void)
     return ctx ? core_context_handle(ctx) : NULL;
 }
 
+/* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void notify_init(void)
 {
+    tap_log_init();
     tap_owner_set(&(struct tap_owner){.context = current_handle, .settle = core_retire_settle});
 }

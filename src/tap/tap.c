@@ -367,9 +367,8 @@ void tap_in_child(void)
         atomic_store(&taps.slots[i].inside, frames_of(&taps.slots[i]));
 }
 
-/* Before main(), so that the log shows the calls of constructors too. */
+/* Before main(): constructors load modules, too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    tap_log_init();
     hd_compile_probe_set(compile_tell);
 }

@@ -4,12 +4,6 @@
 #include "api/driver/caller.h"
 #include "api/driver/error_log.h"
 
-void drv_error_note(CUresult result)
-{
-    drv_caller.result = (int)result;
-    drv_caller.result_count = hd_error_count();
-}
-
 /* The message without the name of the call, which the log has anyway. */
 static const char *without_name(const char *message, const char *symbol)
 {

@@ -1,6 +1,7 @@
 /* Results: translation, names, texts. */
 #include <stdarg.h>
 
+#include "api/driver/caller.h"
 #include "api/driver/driver.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -100,6 +101,12 @@ CUresult drv_code_failure(const char *name, enum hd_status status)
     if (HD_UNLIKELY(is_said(status)) && !hd_debug(HD_DEBUG_ERROR) && is_news(hd_error_message()))
         hd_log("%s: %s", name, hd_error_message());
     return drv_result(status);
+}
+
+void drv_error_note(CUresult result)
+{
+    drv_caller.result = (int)result;
+    drv_caller.result_count = hd_error_count();
 }
 
 CUresult drv_error(CUresult result, const char *fmt, ...)

@@ -1,7 +1,6 @@
 /* See nvjitlink.h. */
 #include "api/nvjitlink/nvjitlink.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,18 +16,6 @@
 #define FILE_MAX_B ((size_t)1 << 31)
 
 /* ---- life */
-
-nvJitLinkResult jl_fail(struct nvJitLink *link, nvJitLinkResult result, const char *fmt, ...)
-{
-    char line[1024];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(line, sizeof(line), fmt, args);
-    va_end(args);
-    hd_buf_printf(&link->error, "%s\n", line);
-    return result;
-}
 
 nvJitLinkResult jl_Create(nvJitLinkHandle *handle, uint32_t count, const char **options)
 {

@@ -1,7 +1,4 @@
-/*
- * What a device is. A handle is the address of the device's slot in a table, so that any other
- * pointer is refused without being read.
- */
+/* What a device is, and which there are. */
 #include <ctype.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,21 +9,7 @@
 #include "api/nvml/ml.h"
 #include "base/str.h"
 
-enum { MAX_DEVICES = 64, UUID_TEXT_B = sizeof("GPU-") - 1 + HD_UUID_TEXT_B };
-
-struct nvmlDevice_st {
-    char unused;
-};
-
-static struct nvmlDevice_st slots[MAX_DEVICES];
-
-unsigned ml_device_count(void)
-{
-    CUuuid uuid;
-    int bus;
-
-    return HD_MIN(heddle_device_identity(UINT32_MAX, &uuid, &bus), (unsigned)MAX_DEVICES);
-}
+enum { UUID_TEXT_B = sizeof("GPU-") - 1 + HD_UUID_TEXT_B };
 
 static int bus_of(unsigned index)
 {
@@ -35,30 +18,6 @@ static int bus_of(unsigned index)
 
     (void)heddle_device_identity(index, &uuid, &bus);
     return bus;
-}
-
-void ml_uuid(unsigned index, CUuuid *out_uuid)
-{
-    int bus;
-
-    memset(out_uuid, 0, sizeof(*out_uuid));
-    (void)heddle_device_identity(index, out_uuid, &bus);
-}
-
-nvmlDevice_t ml_device_at(unsigned index)
-{
-    return &slots[index];
-}
-
-nvmlReturn_t ml_index(nvmlDevice_t device, unsigned *index)
-{
-    uintptr_t offset = (uintptr_t)device - (uintptr_t)slots;
-
-    ML_TRY(ml_ready());
-    if (!device || offset >= ml_device_count() * sizeof(slots[0]))
-        return NVML_ERROR_INVALID_ARGUMENT;
-    *index = (unsigned)(offset / sizeof(slots[0]));
-    return NVML_SUCCESS;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
@@ -76,7 +35,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDev
     ML_TRY(ml_ready());
     if (!device || index >= ml_device_count())
         return NVML_ERROR_INVALID_ARGUMENT;
-    *device = &slots[index];
+    *device = ml_device_at(index);
     return NVML_SUCCESS;
 }
 ML_ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
@@ -101,7 +60,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t 
     for (unsigned i = 0; i < ml_device_count(); i++) {
         uuid_text(i, text);
         if (!strcmp(text, uuid)) {
-            *device = &slots[i];
+            *device = ml_device_at(i);
             return NVML_SUCCESS;
         }
     }
@@ -159,7 +118,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nv
 
         ML_TRY(pci_place(i, &info));
         if (info.domain == asked[0] && info.bus == asked[1] && info.device == asked[2]) {
-            *device = &slots[i];
+            *device = ml_device_at(i);
             return NVML_SUCCESS;
         }
     }
@@ -202,15 +161,6 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsign
     ML_TRY(ml_index(device, &index));
     uuid_text(index, text);
     return ml_give_text(uuid, length, text);
-}
-
-nvmlReturn_t ml_attribute(CUdevice_attribute what, unsigned *out)
-{
-    int value = 0;
-
-    ML_TRY(ml_result(heddle_device_attribute(&value, what)));
-    *out = (unsigned)value;
-    return NVML_SUCCESS;
 }
 
 /* Vendor and device of PCI are 0: there is none. */

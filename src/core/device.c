@@ -1,24 +1,14 @@
-/* The devices: how many there are, what each says about itself, and their creation. */
-#include <assert.h>
-#include <stdlib.h>
-#include <unistd.h>
+/* The table of devices: how many there are, and what each says about itself. See device.h. */
+#include "core/device.h"
 
-#include "base/log.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/env.h"
 #include "compile.h"
-#include "core/debug/checkpoint.h"
-#include "core/core.h"
-#include "core/debug/coredump.h"
-#include "core/cdp/cdp.h"
 #include "core/forked.h"
-#include "core/debug/report.h"
 #include "core/mem/memory.h"
-#include "core/mem/multicast.h"
-#include "core/debug/sampled.h"
-#include "core/notify.h"
-#include "hal/hal.h"
-#include "registry/registry.h"
-#include "count/count.h"
-#include "count/host.h"
 #include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
@@ -37,7 +27,6 @@ static struct {
     unsigned total;
 } plan;
 _Static_assert(CORE_DEVICES_MAX == HD_ENV_DEVICES_MAX, "one limit");
-static struct hd_lock init_lock = HD_LOCK_INIT(RUNTIME, "device init");
 
 unsigned core_device_count(void)
 {
@@ -69,18 +58,7 @@ enum hd_status core_device_attribute(const struct core_device *d, int number, in
     return HD_OK;
 }
 
-/* Of each of `count` devices: what HEDDLE_MEMORY says, or a share of half of the host's memory. */
-static uint64_t memory_size_B(unsigned count)
-{
-    uint64_t size_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-
-    size_B = HD_MIN(size_B, core_space_limit_B() / 4);
-    size_B = size_B / count & ~(uint64_t)((2u << 20) - 1);
-    (void)hd_env_u64("HEDDLE_MEMORY", &size_B);
-    return size_B;
-}
-
-static void plan_make(void)
+unsigned core_devices_plan(void)
 {
     unsigned nentries = hd_env_devices(plan.entry);
 
@@ -91,63 +69,24 @@ static void plan_make(void)
             plan.part[plan.total++] = (uint8_t)part;
         }
     assert(plan.total >= 1 && plan.total <= CORE_DEVICES_MAX); /* as the variable's row says */
+    return plan.total;
 }
 
-/* Tells devices apart from the first digits on, as CUDA_VISIBLE_DEVICES abbreviates them. */
-static void uuid_make(unsigned index, uint8_t out_uuid[16])
+void core_device_uuid_make(unsigned index, uint8_t out_uuid[16])
 {
     memcpy(out_uuid, "?HEDDLE-CPU-0000", 16);
     out_uuid[0] = (uint8_t)(0x48 + index);
 }
 
-/* Which devices the program sees: their indices in its order. */
-static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsigned *out_count)
-{
-    const char *list =
-        hd_env_of_system("CUDA_VISIBLE_DEVICES"); /* empty is not the same as not set */
-    uint8_t uuids[CORE_DEVICES_MAX][16];
-
-    *out_count = total;
-    for (unsigned i = 0; i < total; i++) {
-        uuid_make(i, uuids[i]);
-        out_order[i] = i;
-    }
-    if (!list)
-        return HD_OK;
-    *out_count = core_visible_parse(list, uuids, total, out_order);
-    if (!*out_count)
-        return hd_error(HD_NOT_FOUND, "CUDA_VISIBLE_DEVICES=%s leaves none of %u devices", list,
-                        total);
-    return HD_OK;
-}
-
-/* What we answer to devices. Checks, counts and the address space are ready. */
-static struct hal_client_ops client_ops(void)
-{
-    struct hal_client_ops client = {
-        .observer = san_observer() ? san_observer() : count_observer(),
-        .meter = count_meter(),
-        .runtime = &core_cdp_runtime,
-        .sampled = core_sampled,
-        .replicas = core_multicast_find,
-        .program_replicas = core_multicast_find_programs,
-        .failed = core_notify_fault,
-    };
-
-    core_texture_answer(&client);
-    core_memory_answer(&client);
-    return client;
-}
-
 /* The device of an entry, for one more user. */
-static enum hd_status hal_take(unsigned e, struct hal_device **out_hal)
+static enum hd_status hal_take(unsigned e, const struct hal_client_ops *client,
+                               struct hal_device **out_hal)
 {
-    const struct hal_client_ops client = client_ops();
     char kind[32];
 
     snprintf(kind, sizeof(kind), "%.*s", HD_STR_ARG(plan.entry[e].kind));
     if (!plan.users[e])
-        HD_TRY(hal_device_create(kind, &client, &plan.hal[e]));
+        HD_TRY(hal_device_create(kind, client, &plan.hal[e]));
     plan.users[e]++;
     *out_hal = plan.hal[e];
     return HD_OK;
@@ -177,7 +116,8 @@ static enum hd_status part_take(struct core_device *d, unsigned index, uint32_t 
     return HD_OK;
 }
 
-static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B)
+static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B,
+                                  const struct hal_client_ops *client)
 {
     const struct core_machine *machine = core_machine();
     enum opt_target target;
@@ -185,7 +125,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
-    HD_TRY(hal_take(plan.of[index], &d->hal));
+    HD_TRY(hal_take(plan.of[index], client, &d->hal));
     HD_TRY(opt_target_find(d->hal->info.target, &target));
     d->target = target;
     d->use = &d->hal->own_use;
@@ -207,7 +147,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
-    uuid_make(index, d->uuid);
+    core_device_uuid_make(index, d->uuid);
     return HD_OK;
 }
 
@@ -218,6 +158,15 @@ static void device_close(struct core_device *d)
         hal_give(d->hal);
     hd_lock_fini(&d->lock);
     memset(d, 0, sizeof(*d));
+}
+
+bool core_devices_any_elsewhere(void)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < plan.total; i++)
+        any |= hd_str_starts(plan.entry[plan.of[i]].kind, "remote-");
+    return any;
 }
 
 unsigned core_devices_elsewhere(const struct hal_device *but,
@@ -231,66 +180,36 @@ unsigned core_devices_elsewhere(const struct hal_device *but,
     return n;
 }
 
-static bool any_elsewhere(void)
+enum hd_status core_devices_open(const unsigned *order, unsigned count, uint64_t memory_B,
+                                 const struct hal_client_ops *client)
 {
-    bool any = false;
-
-    for (unsigned i = 0; i < plan.total; i++)
-        any |= hd_str_starts(plan.entry[plan.of[i]].kind, "remote-");
-    return any;
-}
-
-static enum hd_status devices_open(unsigned *out_count)
-{
-    unsigned order[CORE_DEVICES_MAX], count = 0, open = 0;
     enum hd_status status = HD_OK;
 
-    HD_TRY(hd_env_check());
-    HD_TRY(core_dump_init());
-    HD_TRY(san_start());
-    HD_TRY(count_start());
-    if (count_is_on() && san_probes())
-        return hd_error(HD_BAD_ARG, "kernels are either checked or counted");
-    plan_make();
-    uint64_t memory_B = memory_size_B(plan.total);
-    HD_TRY(devices_choose(plan.total, order, &count));
-    HD_TRY(core_space_reserve(memory_B, count));
-    HD_TRY(core_textures_reserve(any_elsewhere()));
-    while (open < count && status == HD_OK) {
-        status = device_open(&devices[open], order[open], memory_B);
-        open++;
+    assert(count <= CORE_DEVICES_MAX && !core_device_count());
+    for (unsigned i = 0; i < count && status == HD_OK; i++) {
+        status = device_open(&devices[i], order[i], memory_B, client);
+        if (status != HD_OK)
+            core_devices_close(i + 1);
     }
-    for (unsigned i = 0; i < open && status == HD_OK; i++) /* all devices are known */
-        status = core_pool_create(&devices[i], &devices[i].pool);
-    for (unsigned i = 0; i < open && status != HD_OK; i++) {
-        core_pool_destroy(devices[i].pool);
-        devices[i].pool = NULL;
-    }
-    while (status != HD_OK && open)
-        device_close(&devices[--open]);
-    for (unsigned i = 0; i < count && status == HD_OK && core_strict(); i++)
-        if (!devices[i].hal->info.checks_accesses)
-            hd_log("HEDDLE_STRICT=1: device %u does not check which memory kernels touch", i);
-    *out_count = count;
     return status;
 }
 
-/* Programs rarely print more than "no device": say why, once. That CUDA_VISIBLE_DEVICES hides all
- * of them (NOT_FOUND) is what somebody wanted. */
-static void say_why(enum hd_status status)
+void core_devices_close(unsigned count)
 {
-    static bool said;
+    assert(!core_device_count());
+    while (count)
+        device_close(&devices[--count]);
+}
 
-    bool is_limited = core_space_limit_B() != UINT64_MAX;
+struct core_device *core_device_opened(unsigned ordinal)
+{
+    assert(ordinal < CORE_DEVICES_MAX && devices[ordinal].hal);
+    return &devices[ordinal];
+}
 
-    if (status == HD_OK || status == HD_NOT_FOUND || said ||
-        (status == HD_NO_MEMORY && !is_limited))
-        return;
-    hd_log("no device: %s%s", hd_error_message(),
-           is_limited ? "; the process may not have more addresses (RLIMIT_AS, `ulimit -v`): some "
-                        "4 GiB are needed, and HEDDLE_MEMORY"
-                      : "");
-    said = true;
+void core_devices_publish(unsigned count)
+{
+    atomic_store_explicit(&ndevices, count, memory_order_release);
 }
 
 /* ---- devices in the place of others */
@@ -301,7 +220,7 @@ static int index_of(const uint8_t uuid[16])
     uint8_t other[16];
 
     for (unsigned i = 0; i < plan.total; i++) {
-        uuid_make(i, other);
+        core_device_uuid_make(i, other);
         if (!memcmp(uuid, other, sizeof(other)))
             return (int)i;
     }
@@ -313,7 +232,7 @@ unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci
     unsigned total = core_device_count() ? plan.total : 0;
 
     if (index < total) {
-        uuid_make(index, out_uuid);
+        core_device_uuid_make(index, out_uuid);
         *out_pci_bus = devices[0].pci_bus - index_of(devices[0].uuid) + (int)index;
     }
     return total;
@@ -368,19 +287,9 @@ enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsign
 
         d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += new - old;
         d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
-        uuid_make((unsigned)new, d->uuid);
+        core_device_uuid_make((unsigned)new, d->uuid);
     }
     return HD_OK;
-}
-
-/* What still runs must not keep the process from ending, nor waits that destructors make. */
-static void at_exit(void)
-{
-    if (core_is_forked())
-        return;
-    for (unsigned i = 0; i < core_device_count(); i++)
-        hal_device_stop(devices[i].hal, hal_stop_grace_ns());
-    reg_leave();
 }
 
 /*
@@ -400,35 +309,4 @@ void core_device_in_child(void)
     memset(devices, 0, sizeof(devices));
     memset(plan.users, 0, sizeof(plan.users));
     atomic_store(&ndevices, 0);
-}
-
-enum hd_status core_init(void)
-{
-    enum hd_status status = HD_OK;
-    unsigned count = 0;
-
-    if (core_device_count())
-        return HD_OK;
-    if (core_is_forked())
-        return hd_error(HD_BAD_STATE, "the parent was opening devices when it forked");
-    hd_lock_acquire(&init_lock);
-    if (!core_device_count()) {
-        static bool warned;
-        if (!warned)
-            hd_env_warn();
-        warned = true;
-        status = devices_open(&count);
-        say_why(status);
-        if (status == HD_OK) {
-            static bool has_handler;
-            if (!has_handler)
-                (void)atexit(at_exit);
-            has_handler = true;
-            atomic_store_explicit(&ndevices, count, memory_order_release);
-            (void)!core_checkpoint_init(); /* what fails is logged; without it all else works */
-            core_report_on_interrupt();
-        }
-    }
-    hd_lock_release(&init_lock);
-    return status;
 }

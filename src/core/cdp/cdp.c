@@ -67,6 +67,15 @@ void core_cdp_destroy(struct core_cdp *cdp)
     hd_free(cdp);
 }
 
+const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func)
+{
+    uint64_t index = (func >> 4) - 1;
+
+    if (!func || func != HAL_FUNC_HANDLE(index))
+        return NULL;
+    return core_image_find_index(call->module->image, index);
+}
+
 bool core_cdp_add(struct core_cdp *cdp, const struct core_cdp_command *command)
 {
     bool added;
@@ -202,7 +211,7 @@ static enum hd_status commands_submit(struct submitter *s, bool tail)
 }
 
 /* The grid is over: nobody else uses its struct core_cdp. */
-static void cdp_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait)
+void core_cdp_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait)
 {
     struct submitter s = {.cdp = children, .priority = parent->priority, .parent = parent};
     struct core_context *ctx = s.cdp->ctx;
@@ -224,18 +233,3 @@ static void cdp_submit(struct hal_queue *parent, void *children, union hal_packe
     core_queue_give_locked(ctx, s.queue);
     hd_lock_release(&ctx->lock);
 }
-
-/* ---- calls */
-
-static void cdp_called(struct hal_queue *queue, struct hal_kernel *kernel,
-                       _Atomic(void *) *children, struct ir_runtime_io *io)
-{
-    struct core_module *module = kernel->module->owner;
-    struct core_cdp_call call = {
-        .ctx = module->ctx, .module = module, .queue = queue, .children = children, .io = io};
-
-    io->out_B = 0;
-    io->result = core_cdp_call(&call);
-}
-
-const struct hal_runtime core_cdp_runtime = {.call = cdp_called, .submit = cdp_submit};

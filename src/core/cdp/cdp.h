@@ -13,7 +13,7 @@
  *     children's queue:          [child][copy][child ─ WAIT][tail child]
  *
  * Owners: a struct core_cdp belongs to its grid's job, from the first call that leaves something
- * until cdp_submit(). Threads: any thread of the grid, under one lock.
+ * until core_cdp_submit(). Threads: any thread of the grid, under one lock.
  */
 #ifndef HD_CORE_CDP_CDP_H
 #define HD_CORE_CDP_CDP_H
@@ -66,7 +66,7 @@ struct core_cdp_call {
     struct ir_runtime_io *io;
 };
 
-extern const struct hal_runtime core_cdp_runtime;
+extern const struct hal_runtime core_cdp_runtime; /* cdp_calls.c */
 
 /* The grid's, made now if need be. NULL: no memory. */
 struct core_cdp *core_cdp_get(const struct core_cdp_call *call);
@@ -77,8 +77,10 @@ void core_cdp_destroy(struct core_cdp *cdp);
 /* Adds to what is submitted. False: no memory. */
 bool core_cdp_add(struct core_cdp *cdp, const struct core_cdp_command *command);
 
-/* cdp_calls.c: cudaError_t of a call, or a pointer. */
-uint64_t core_cdp_call(const struct core_cdp_call *call);
+/* The kernel behind a function's address, or NULL. */
+const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func);
+/* The grid is over: hal_runtime.submit. */
+void core_cdp_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait);
 
 /* ---- what they need of launch.c and stream.c */
 

@@ -419,7 +419,8 @@ static bool tells_errors(enum ir_runtime_call call)
     return call == IR_RUNTIME_GetLastError || call == IR_RUNTIME_PeekAtLastError;
 }
 
-uint64_t core_cdp_call(const struct core_cdp_call *call)
+/* cudaError_t of a call, or a pointer. */
+static uint64_t call_run(const struct core_cdp_call *call)
 {
     static call_fn *const calls[] = {
 #define X(call, name, result_B, params) [IR_RUNTIME_##call] = core_cdp_##call,
@@ -437,3 +438,16 @@ uint64_t core_cdp_call(const struct core_cdp_call *call)
         error_keep(call, result);
     return result;
 }
+
+static void cdp_called(struct hal_queue *queue, struct hal_kernel *kernel,
+                       _Atomic(void *) *children, struct ir_runtime_io *io)
+{
+    struct core_module *module = kernel->module->owner;
+    struct core_cdp_call call = {
+        .ctx = module->ctx, .module = module, .queue = queue, .children = children, .io = io};
+
+    io->out_B = 0;
+    io->result = call_run(&call);
+}
+
+const struct hal_runtime core_cdp_runtime = {.call = cdp_called, .submit = core_cdp_submit};

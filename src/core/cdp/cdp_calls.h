@@ -50,8 +50,6 @@ static inline uint64_t core_cdp_answer_int(const struct core_cdp_call *call, uin
 {
     return core_cdp_answer(call, va, &value, sizeof(value));
 }
-/* The kernel behind a function's address, or NULL. */
-const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func);
 /* Can work be put into the stream? */
 bool core_cdp_stream_takes(const struct core_cdp_call *call, uint64_t stream);
 /* Adds to what is submitted, unless the stream is none. */

@@ -60,15 +60,6 @@ uint64_t core_cdp_DeviceGetSharedMemConfig(const struct core_cdp_call *call)
 
 /* ---- functions */
 
-const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64_t func)
-{
-    uint64_t index = (func >> 4) - 1;
-
-    if (!func || func != HAL_FUNC_HANDLE(index))
-        return NULL;
-    return core_image_find_index(call->module->image, index);
-}
-
 /* With a reference, described; NULL: there is none, or it cannot be compiled. */
 static struct core_function *function_of(const struct core_cdp_call *call, uint64_t func)
 {

@@ -12,13 +12,6 @@
 #include "model/multimem.h"
 #include "san/san.h"
 
-uint64_t core_memory_next_id(void)
-{
-    static _Atomic uint64_t next_id;
-
-    return atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed) + 1;
-}
-
 static void tell_alloc(const struct core_block *what, uint64_t va)
 {
     struct core_block block = *what;
@@ -309,20 +302,6 @@ static bool nearest(uint64_t va, uint64_t *out_base, uint64_t *out_size_B)
     }
     hd_lock_release(&core_memory_lock);
     return n.block != NULL;
-}
-
-bool core_strict(void)
-{
-    static _Atomic int known; /* 0: not yet, 1: no, 2: yes */
-    int value = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (HD_UNLIKELY(!value)) {
-        const char *text = hd_env("HEDDLE_STRICT");
-
-        value = text && strcmp(text, "0") ? 2 : 1;
-        atomic_store(&known, value);
-    }
-    return value == 2;
 }
 
 void core_memory_answer(struct hal_client_ops *client)

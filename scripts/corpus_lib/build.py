@@ -139,15 +139,15 @@ def shared(place, variant, program, env):
         return flags, objects, None
     harness = table.harnesses()[program.options["harness"]]
     flags += place.expanded(harness.flags).split()
-    folder = os.path.join(place.top, "build", str(variant), "harness", harness.name)
+    folder = os.path.join(place.top, "build", str(variant), "harness", harness.copy())
     os.makedirs(folder, exist_ok=True)
     with place.lock(variant, "harness", harness.name):
         for repo, source in harness.sources:
             objects.append(os.path.join(folder, source.replace("/", "_") + ".o"))
             if os.path.exists(objects[-1]):
                 continue
-            command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *flags, "-c", "-o", objects[-1] + ".new",
-                       os.path.join(os.path.realpath(place.source(repo)), source)]
+            command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *flags, *harness.source_flags.split(), "-c", "-o",
+                       objects[-1] + ".new", os.path.join(os.path.realpath(place.source(repo)), source)]
             why = run_step(command, folder, dict(env, CORPUS_FLAGS=""), HARNESS_TIMEOUT_S)
             if why:
                 return flags, objects, f"{source}: {why}"

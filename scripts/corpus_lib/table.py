@@ -29,6 +29,11 @@ class Harness:
     name: str
     sources: list    # [(repository, file)]
     flags: str       # {repository} and {tables} stand for folders
+    source_flags: str  # of those sources alone, not of the programs
+
+    def copy(self):
+        """The folder of its objects in a variant's tree: what was built otherwise has another name."""
+        return f"{self.name}~{digest(self)}"
 
 
 @dataclass
@@ -72,6 +77,10 @@ def rows(path, columns):
             yield number, cells + [""] * (columns - len(cells))
 
 
+def digest(build):
+    return f"{zlib.crc32(repr(build).encode()):08x}"
+
+
 def repositories():
     path = os.path.join(TABLES, "repositories.tsv")
     return {cells[0]: Repository(*cells) for _, cells in rows(path, 3)}
@@ -79,8 +88,8 @@ def repositories():
 
 def harnesses():
     path = os.path.join(TABLES, "harnesses.tsv")
-    return {name: Harness(name, [tuple(word.split(":", 1)) for word in sources.split()], flags)
-            for _, (name, sources, flags) in rows(path, 3)}
+    return {name: Harness(name, [tuple(word.split(":", 1)) for word in sources.split()], flags, source_flags)
+            for _, (name, sources, flags, source_flags) in rows(path, 4)}
 
 
 def program(path, number, repo, cells):
@@ -107,7 +116,7 @@ def choose_copies(found):
     from how it is built. What a row was built to is never taken for another's when rows change."""
     for p in found:
         build = (p.builder, sorted((name, value) for name, value in p.options.items() if name not in RUN_OPTIONS))
-        p.copy = f"{p.folder}~{zlib.crc32(repr(build).encode()):08x}"
+        p.copy = f"{p.folder}~{digest(build)}"
 
 
 def programs(patterns=()):

@@ -34,7 +34,8 @@ enum hd_status clang_find(const char **out_path) HD_MUST_CHECK;
  */
 #define CLANG_CUDA_WORDS                                                                           \
     "-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Wno-unknown-cuda-version "            \
-    "-Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions"
+    "-fno-crash-diagnostics -Xclang -target-sdk-version=12.5 -Xclang "                             \
+    "-fcuda-allow-variadic-functions"
 /*
  * In device code lanes may pass on what they never set, as to a shuffle that reads lane 0, so that
  * parameters are not noundef: LLVM would drop those lanes' branches.
@@ -90,8 +91,10 @@ enum hd_status clang_launches_mend(struct hd_buf *ir) HD_MUST_CHECK;
 
 /*
  * What NVIDIA's compiler takes and clang does not (dialect.c), in preprocessed source that clang
- * has refused with this log. Nothing is put when there is none of it.
+ * has refused with this log. Nothing is put when there is none of it. Errors of clang hide others,
+ * and it ends after twenty: what was put may be refused again.
  */
+#define CLANG_DIALECT_TRIES 6
 enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_buf *out)
     HD_MUST_CHECK;
 

@@ -11,12 +11,17 @@
  *     __shared__ T t;                     a room of T's size without a constructor, and a reference
  *     if constexpr (this->flag)           if constexpr (__heddle_bare<decltype(*this)>::flag)
  *     f.operator()<1>(p), a::of<T>        f.template operator()<1>(p), a::template of<T>
+ *     inherited(x)                        this->inherited(x), of a base class that depends on T
+ *     T::type(x)                          typename T::type(x)
+ *     constexpr int f() { vector v; ...   inline int f() { vector v; ..., in templates
+ *     __builtin_assume_aligned(p, f())    __builtin_assume_aligned(p, sizeof(char[f()]))
  *
- * The last three only where clang has said that T's constructor is why, that `this` is no constant,
- * and which names lack the word. Lines stay where they are, and
- * nothing is changed that clang takes.
+ * The last seven only where clang has said that T's constructor is why, that `this` is no constant,
+ * and which names are refused (refused.c), or has crashed, as clang 19 does on an alignment that is
+ * a call. Lines stay where they are, and nothing is changed that clang takes.
  */
 #include "clang/clang.h"
+#include "clang/refused.h"
 #include "clang/tokens.h"
 
 #include <ctype.h>
@@ -27,6 +32,7 @@
 
 #define SHARED         "__attribute__((shared))"
 #define SHARED_REFUSED "initialization is not supported for __shared__ variables"
+#define CRASHED        "Stack dump:"
 #define THIS_REFUSED   "use of 'this' pointer is only allowed within the evaluation of a call"
 
 typedef HD_VEC(struct hd_str) names_t;
@@ -43,15 +49,25 @@ struct specifiers {
     bool has_shared, has_extern;
 };
 
+/* Braces that are open. */
+struct body {
+    const char *statement, *brace; /* what the brace is in begins at the statement */
+    bool is_space;                 /* of a namespace */
+};
+
 struct dialect {
     const char *text, *head; /* head: where the words begin that are in front of the next body */
+    const char *statement;   /* the same, but lists in braces are of what they are in */
     bool rooms;              /* __shared__ variables get rooms */
     bool bare;               /* constant conditions name the class, not the object */
+    bool crashed;            /* alignments are made constants that clang sees */
     unsigned count;          /* of rooms */
     struct specifiers specifiers;
     names_t templates; /* members that lack the word `template` */
+    clang_refusals_t refusals;
+    size_t refusal; /* the next one */
     HD_VEC(struct edit) edits;
-    HD_VEC(bool) bodies; /* braces that are open: of a namespace? */
+    HD_VEC(struct body) bodies;
     bool failed;
 };
 
@@ -326,6 +342,39 @@ static bool is_constant_condition(const char *at, const char *behind, const char
             clang_ends_with(clang_back_over_blanks(at, text), text, "if"));
 }
 
+/* ---- alignments */
+
+/* The comma or bracket that ends an argument, commas of templates' arguments left out; NULL. */
+static const char *argument_end(const char *at, const char *text)
+{
+    for (unsigned angles = 0; *at; at = clang_behind_token(at, text)) {
+        if (*at == ')' || (*at == ',' && !angles))
+            return at;
+        if (!strncmp(at, "->", 2) || !strncmp(at, "<<", 2)) {
+            at++;
+            continue;
+        }
+        if (strchr("([{", *at))
+            at = behind_brackets(at, text) - 1;
+        angles += *at == '<';
+        angles -= *at == '>' && angles;
+    }
+    return NULL;
+}
+
+/* Of __builtin_assume_aligned, whose bracket is behind the blanks at `at`. */
+static void read_alignment(struct dialect *d, const char *at)
+{
+    at = clang_skip_blanks(at);
+    const char *comma = *at == '(' ? argument_end(at + 1, d->text) : NULL;
+    const char *end = comma && *comma == ',' ? argument_end(comma + 1, d->text) : NULL;
+
+    if (!end)
+        return;
+    hd_buf_puts(edit_add(d, comma + 1, comma + 1), " sizeof(char[");
+    hd_buf_puts(edit_add(d, end, end), "])");
+}
+
 /* ---- variables in shared memory */
 
 /* The names that a declaration declares, from its type on; false: it is not one for a room. */
@@ -398,7 +447,7 @@ static const char *read_shared(struct dialect *d, const char *type)
         return NULL;
     }
     for (size_t i = 0; i < d->bodies.len; i++)
-        is_global = is_global && d->bodies.at[i];
+        is_global = is_global && d->bodies.at[i].is_space;
     unsigned n = d->count++;
     struct hd_buf *out = edit_add(d, d->specifiers.at, end + 1);
     hd_buf_printf(out, "union __heddle_room_%u { struct { ", n);
@@ -460,12 +509,94 @@ static void read_brace(struct dialect *d, const char *at, const char *behind)
             is_space =
                 is_one_of(head, clang_behind_token(head, d->text), spaces, HD_COUNT_OF(spaces)) &&
                 !memchr(head, '(', (size_t)(at - head));
-        d->failed |= !hd_vec_push(&d->bodies, is_space);
-    } else if (*at == '}' && d->bodies.len) {
-        (void)hd_vec_pop(&d->bodies);
+        d->failed |= !hd_vec_push(&d->bodies, ((struct body){d->statement, at, is_space}));
     }
     if (strchr("{};", *at))
-        d->head = behind;
+        d->head = d->statement = behind;
+    if (*at == '}' && d->bodies.len) {
+        struct body body = hd_vec_pop(&d->bodies);
+        if (strchr(",{).[", *clang_skip_blanks(behind)))
+            d->statement = body.statement;
+    }
+}
+
+/* ---- what clang refuses by name */
+
+/* The last `constexpr` of a declaration that ends at `end`, but for those of conditions; NULL. */
+static const char *constexpr_find(struct dialect *d, const char *at, const char *end,
+                                  bool *out_of_lambda)
+{
+    const char *found = NULL, *before = at;
+    bool lambda = false;
+
+    *out_of_lambda = false;
+    for (const char *behind; at < end; before = at, at = clang_skip_blanks(behind)) {
+        behind = clang_behind_token(at, d->text);
+        if (*at == '[' && at[1] != '[' && *before != '[' && *before != ']' && *before != ')' &&
+            !clang_is_of_name(*before))
+            lambda = true;
+        if (is_word(at, behind, "constexpr") &&
+            !clang_ends_with(clang_back_over_blanks(at, d->text), d->text, "if")) {
+            found = at;
+            *out_of_lambda = lambda;
+        }
+    }
+    return found;
+}
+
+/*
+ * In templates nvcc lets functions be constexpr that have variables of no literal class. Here they
+ * are what such a function is besides: inline, and of both sides unless they say of which. What
+ * calls them may be constexpr.
+ */
+static bool constexpr_drop(struct dialect *d, const char *begin, const char *end)
+{
+    static const char word[] = "constexpr", inlined[] = "inline";
+    bool of_lambda;
+
+    begin = clang_skip_blanks(begin);
+    const char *at = constexpr_find(d, begin, end, &of_lambda);
+    if (!at)
+        return false;
+    size_t length = (size_t)(end - begin);
+    struct hd_buf *out = edit_add(d, at, at + strlen(word));
+    hd_buf_puts(out, "_Pragma(\"clang diagnostic ignored \\\"-Winvalid-constexpr\\\"\")");
+    if (of_lambda)
+        return true;
+    if (!memmem(begin, length, inlined, strlen(inlined)))
+        hd_buf_puts(out, " inline");
+    if (!memmem(begin, length, "((host", 6) && !memmem(begin, length, "((device", 8))
+        hd_buf_puts(out, " __attribute__((host)) __attribute__((device))");
+    return true;
+}
+
+static void read_refusal(struct dialect *d, enum clang_refused what, const char *at)
+{
+    switch (what) {
+    case CLANG_REFUSED_MEMBER:
+        hd_buf_puts(edit_add(d, at, at), "this->");
+        break;
+    case CLANG_REFUSED_TYPE:
+        hd_buf_puts(edit_add(d, at, at), "typename ");
+        break;
+    case CLANG_REFUSED_EARLIER:
+        (void)constexpr_drop(d, d->statement, at);
+        break;
+    case CLANG_REFUSED_VARIABLE:
+        for (size_t i = d->bodies.len; i-- > 0;)
+            if (constexpr_drop(d, d->bodies.at[i].statement, d->bodies.at[i].brace))
+                break;
+        break;
+    }
+}
+
+static void read_refusals(struct dialect *d, const char *at)
+{
+    const struct clang_refusal *all = d->refusals.at;
+
+    for (; d->refusal < d->refusals.len && all[d->refusal].at <= at; d->refusal++)
+        if (all[d->refusal].at == at)
+            read_refusal(d, all[d->refusal].what, at);
 }
 
 /* ---- pragmas */
@@ -497,8 +628,11 @@ static void text_read(struct dialect *d)
             behind = read_pragma(d, at);
         if (isspace((unsigned char)*at) || *at == '#')
             continue;
+        read_refusals(d, at);
         if (d->bare && is_constant_condition(at, behind, d->text))
             read_condition(d, behind);
+        if (d->crashed && is_word(at, behind, "__builtin_assume_aligned"))
+            read_alignment(d, behind);
         if (d->templates.len && clang_is_of_name(*at))
             read_member(d, at, behind);
         const char *specifier = read_specifier(d, at, behind);
@@ -552,24 +686,53 @@ static void edits_put(struct dialect *d, struct hd_buf *out)
     hd_buf_puts(out, at);
 }
 
+/* A terminal's log has colours: ESC [ ... m. */
+static void colours_drop(const char *log, struct hd_buf *out)
+{
+    for (const char *end; *log; log = end) {
+        end = strchr(log, '\033');
+        if (!end) {
+            hd_buf_puts(out, log);
+            return;
+        }
+        hd_buf_append(out, log, (size_t)(end - log));
+        end += strcspn(end, "mK\n");
+        end += *end == 'm' || *end == 'K';
+    }
+}
+
+static void log_read(struct dialect *d, const char *log, bool *out_lost)
+{
+    d->rooms = strstr(log, SHARED_REFUSED) != NULL;
+    d->crashed = strstr(log, CRASHED) != NULL;
+    d->bare = strstr(log, THIS_REFUSED) != NULL;
+    d->failed = !members_add(d, log) ||
+                !templates_add(d, log, "'template' keyword prior to dependent template name '") ||
+                !templates_add(d, log, "use 'template' keyword to treat '") ||
+                !clang_refusals_read(d->text, log, &d->refusals, out_lost);
+}
+
 enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_buf *out)
 {
-    struct dialect d = {.text = text,
-                        .head = text,
-                        .rooms = strstr(log, SHARED_REFUSED) != NULL,
-                        .bare = strstr(log, THIS_REFUSED) != NULL};
+    struct dialect d = {.text = text, .head = text, .statement = text};
+    struct hd_buf plain;
+    bool lost = false;
 
-    d.failed = !members_add(&d, log) ||
-               !templates_add(&d, log, "'template' keyword prior to dependent template name '") ||
-               !templates_add(&d, log, "use 'template' keyword to treat '");
+    hd_buf_init(&plain);
+    colours_drop(log, &plain);
+    log_read(&d, plain.ptr ? plain.ptr : "", &lost);
     text_read(&d);
     if (d.edits.len)
         edits_put(&d, out);
-    bool failed = d.failed || out->failed;
+    else if (lost)
+        hd_buf_puts(out, text);
+    bool failed = d.failed || out->failed || plain.failed;
     for (size_t i = 0; i < d.edits.len; i++)
         hd_buf_fini(&d.edits.at[i].text);
     hd_vec_fini(&d.edits);
     hd_vec_fini(&d.bodies);
     hd_vec_fini(&d.templates);
+    hd_vec_fini(&d.refusals);
+    hd_buf_fini(&plain);
     return failed ? hd_error(HD_NO_MEMORY, "no memory for a source's dialect") : HD_OK;
 }

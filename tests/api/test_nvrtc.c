@@ -533,6 +533,14 @@ static void test_dialect(void)
         "  template <int N> __device__ int operator()(int x) const { return x + N; }\n"
         "  __device__ int f() const { if constexpr (this->four) return 1; else return v.n; } };\n"
         "template <class F> __device__ int call(F f) { return f.operator()<2>(0); }\n"
+        "template <class Q> struct base_of { struct type { int v; __device__ type(int n) : v(n) {} "
+        "};\n"
+        "  template <class U> __device__ int initial(U u) const { return u + 1; } };\n"
+        "template <class Q> struct derives : base_of<Q> {\n"
+        "  template <class U> __device__ int sum(U u) const { return initial(u); }\n"
+        "  __device__ constexpr int held(int n) const { typename base_of<Q>::type t(n); return "
+        "t.v; } };\n"
+        "template <class Q> __device__ int makes(int n) { auto t = Q::type(n); return t.v; }\n"
         "extern \"C\" __global__ void k(int *out) {\n"
         "  int text; asm(\"%1.s32 %0, %2, 7;\" : \"=r\"(text) : \"C\"(add), \"r\"(1000000));\n"
         "  __shared__ alignas(16) int aligned[4]; aligned[0] = 100; unsigned lane;\n"
@@ -541,7 +549,9 @@ static void test_dialect(void)
         "  delete p;\n"
         "  *out = in_shared<T>() + aligned[0] + lane + three() + t.x + b.x * 1000 + a * 10000\n"
         "    + same<decltype(threadIdx), const uint3>::value * 100000 + text\n"
-        "    + 10000000 * (flagged<int>().f() + call(flagged<int>())); }\n";
+        "    + 10000000 * (flagged<int>().f() + call(flagged<int>()))\n"
+        "    + 100000000 * (derives<T>().sum(1) + derives<T>().held(3) + makes<base_of<T>>(4)); "
+        "}\n";
     static const char *const options[] = {"-arch=sm_90", "--std=c++20", "-G"};
 
     for (int n = 1; n <= 3; n++) {
@@ -550,7 +560,7 @@ static void test_dialect(void)
         if (!success(nvrtcCompileProgram(p, n, options), "dialect, %d options", n))
             diag("%s", log_of(p));
         void *image = cubin_of(p);
-        eq_u64((unsigned)run(image, "k"), 31151113, "its result");
+        eq_u64((unsigned)run(image, "k"), 931151113, "its result");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }

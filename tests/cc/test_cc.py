@@ -8,6 +8,7 @@ in the oldest and newest C++ standard, the programs of bench/cuda and examples.
 """
 import glob
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -440,6 +441,23 @@ def test_refused(work):
         ok(done.returncode != 0 and done.stderr.count(words) == 1, f"refused: {words}", done.stderr)
 
 
+def test_terminal(work):
+    """On a terminal clang's log has colours."""
+    for name in ("dialect", "refused"):
+        terminal, end = pty.openpty()
+        with subprocess.Popen([HEDDLE, "cc", "-std=c++17", "-ptx", os.path.join(HERE, f"run/{name}.cu"), "-o", os.path.join(work, name + ".ptx")],
+                              stdin=subprocess.DEVNULL, stdout=end, stderr=end) as process:
+            os.close(end)
+            said = b""
+            try:
+                while part := os.read(terminal, 1 << 16):
+                    said += part
+            except OSError:  # it ends with EIO
+                pass
+        os.close(terminal)
+        ok(process.returncode == 0, f"{name}.cu compiles where stderr is a terminal", said.decode())
+
+
 def test_host_half(work):
     """The types of 16 bits and less where another compiler compiles host code: the same sum as from clang."""
     source, program = os.path.join(HERE, "run/host_half.cpp"), os.path.join(work, "host_half")
@@ -499,6 +517,7 @@ def test_runs(work):
                               ("builtin_vars", ["-G"], "built-in variables as variables"),
                               ("builtin_vars", ["-rdc=true"], "built-in variables as variables"),
                               ("dialect", ["-arch=sm_80"], "what clang alone refuses"), ("dialect", ["-arch=sm_80", "-G", "-rdc=true"], "what clang alone refuses"),
+                              ("refused", ["-arch=sm_80"], "names that clang alone refuses"), ("refused", ["-arch=sm_120", "-G", "-rdc=true"], "names that clang alone refuses"),
                               ("pragmas", ["-arch=sm_80"], "macros of pragmas"),
                               ("sides", [], "functions chosen by __CUDA_ARCH__"), ("sides", ["-G", "-rdc=true"], "functions chosen by __CUDA_ARCH__"),
                               ("asm_text", ["-O3"], "text as an operand"), ("spaces", ["-O3"], "spaces of addresses"), ("asm_text", ["-arch=sm_120", "-G", "-rdc=true"], "text as an operand")):
@@ -508,6 +527,7 @@ def test_runs(work):
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "0 wrong, no error\n", f"{what} {' '.join(flags)}", done.stdout + done.stderr)
     test_refused(work)
+    test_terminal(work)
     test_host_half(work)
     for flags in ([], ["-G", "-O0"], ["-arch=sm_120", "-std=c++20", "-lineinfo"]):
         program = os.path.join(work, "launches")

@@ -188,9 +188,10 @@ def steps(top):
           "none\tprogs/three\tcuda-dir\n"
           "unit\tprogs/unit.cu\tunit harness=own\t\texit\n"
           "shared\tprogs/four\tfiles harness=own files=main.cu flags=-I{tables}/own\t{data}/formula.cnf\t/^p cnf/\n")
-    write(top + "/tables/harnesses.tsv", "own\tmine:progs/help/help.cu\t-I{mine}/progs/help -DWANTED=3\n")
+    harness = "own\tmine:progs/help/help.cpp\t-I{mine}/progs/help -DWANTED=3\t-x cu\n"
+    write(top + "/tables/harnesses.tsv", harness)
     write(top + "/mine/progs/help/help.h", "int value();\n")
-    write(top + "/mine/progs/help/help.cu", "#include <help.h>\nint value() { return WANTED; }\n")
+    write(top + "/mine/progs/help/help.cpp", "#include <help.h>\n__global__ void kernel() {}\nint value() { return WANTED; }\n")
     write(top + "/mine/progs/unit.cu", "#include <help.h>\nint main() { return value() - WANTED; }\n")
     write(top + "/tables/own/less.h", "#define LESS 1\n")
     write(top + "/mine/progs/four/main.cu", READER)
@@ -215,10 +216,14 @@ def steps(top):
     compared = corpus(top, "report", "--against", top + "/old.json")
     ok(compared.returncode == 1 and "worse: 80-shared-heddle-cc-O3 mine/poor: right -> wrong" in compared.stderr,
        "report --against", compared.stderr)
+    write(top + "/tables/harnesses.tsv", harness.replace("WANTED=3", "WANTED=4"))
+    corpus(top, "build", "--again", *choice, "mine/unit")
+    ran = corpus(top, "run", "--again", *choice, "mine/unit")
+    ok("run: 1 right" in ran.stdout, "a harness with other flags is built again", ran.stdout + ran.stderr)
 
 
 def main():
-    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + len(STAND_IN) + 21}")
+    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + len(STAND_IN) + 22}")
     for rule, out, err, status, late, expected in RUNS:
         found = judged(rule, out, err, status, late)
         ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)

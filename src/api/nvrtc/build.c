@@ -170,8 +170,7 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add(args, "%s", clang);
     clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
     clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
-    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-caret-diagnostics "
-                               "-fno-color-diagnostics");
+    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-color-diagnostics");
     /* What nvcc warns of unasked; not that headers use what younger standards have, or replace what
      * NVRTC provides. */
     clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
@@ -486,7 +485,8 @@ static nvrtcResult dialect_run(const struct build *b, const struct clang_args *w
     result = clang_step(b, &args, from, "dialect.cui", &said);
     clang_args_fini(&args);
     file_read(b, "dialect.cui", &text);
-    for (int i = 0; !result && text.len && i < 3 && !file_is_there(b, "out.ll", path); i++) {
+    for (int i = 0;
+         !result && text.len && i < CLANG_DIALECT_TRIES && !file_is_there(b, "out.ll", path); i++) {
         hd_buf_init(&out);
         bool changed = clang_dialect_put(text.ptr, log->ptr ? log->ptr : "", &out) == HD_OK &&
                        out.len && file_write(b, "dialect.cu", out.ptr);

@@ -67,13 +67,23 @@ static void put_line(struct hd_buf *log, const char *line, size_t len)
     hd_buf_append(log, line, len);
 }
 
+/* A line of source that clang shows, "   14 |   T x;", or carets under it, which NVRTC does not. */
+static bool is_shown(const char *line)
+{
+    line += strspn(line, " ");
+    line += strspn(line, "0123456789");
+    return !strncmp(line, " |", 2);
+}
+
 void rtc_log_put(struct hd_buf *log, const struct hd_buf *text)
 {
     for (const char *line = text->ptr; line && *line;) {
         size_t len = strcspn(line, "\n");
 
-        put_line(log, line, len);
-        hd_buf_putc(log, '\n');
+        if (!is_shown(line)) {
+            put_line(log, line, len);
+            hd_buf_putc(log, '\n');
+        }
         line += len + (line[len] == '\n');
     }
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #define TEXT_MAX_B (1u << 30)
-#define TRIES_MAX  3 /* errors of clang hide others */
 
 static int run(const struct cc_job *job, const struct cc_list *words, const struct cc_list *tail,
                const char *source, const char *to, const char *log)
@@ -88,7 +87,7 @@ int cc_pass(struct cc_job *job, const struct cc_list *words, const struct cc_lis
         words = &deferring;
         rc = run(job, words, tail, source, to, log);
     }
-    for (int i = 0; rc && any && i < TRIES_MAX; i++) {
+    for (int i = 0; rc && any && i < CLANG_DIALECT_TRIES; i++) {
         if (!text) {
             text = cc_temp_path(job, source, ".dialect.cui");
             if (cc_preprocess(job, words, "-E -w", source, rules ? to : NULL, text, "/dev/null"))

@@ -1,0 +1,2 @@
+/* What the Makefile would make. */
+#define GIT_VERS "unknown"

@@ -1,6 +1,7 @@
 /*
  * The chain of forms: fast, plain, simple, interpreted. What goes wrong in one leads to the next.
  */
+#include "analysis/analysis.h"
 #include "jit/jit_private.h"
 
 #include <assert.h>
@@ -62,6 +63,7 @@ enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
         .has_barrier = facts->has_barrier && (!facts->has_run_cta || facts->has_votes),
         .simple_barriers = facts->simple_barriers,
         .may_spin = facts->may_spin,
+        .may_wait = facts->may_spin,
         .in_order = facts->in_order,
         .waits_in_calls = facts->waits_in_calls,
         .max_threads = UINT64_MAX,
@@ -82,11 +84,12 @@ enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
 }
 
 /* It may wait for anything, so workers keep its CTAs resident and go on with other work. */
-void jit_build_interpret(struct jit_build *build)
+void jit_build_interpret(const struct jit_job *job, struct jit_build *build)
 {
     build->code = (struct jit_code){.form = JIT_INTERP,
                                     .mxcsr = MXCSR_DEFAULT,
                                     .may_spin = true,
+                                    .may_wait = ir_may_wait(job->kernel->module),
                                     .max_threads = UINT64_MAX,
                                     .cost_ops = UINT64_MAX,
                                     .improve_ns = IMPROVE_MAX_NS};
@@ -180,7 +183,7 @@ static enum hd_status try_form(const struct jit_job *job, enum jit_form form,
 {
     assert(!build->image.base); /* nothing is left of a form that failed */
     if (form == JIT_INTERP) {
-        jit_build_interpret(build);
+        jit_build_interpret(job, build);
         return HD_OK;
     }
     if (hd_fault(form_faults[form])) {

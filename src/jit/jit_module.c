@@ -196,7 +196,7 @@ static bool build_from_entry(const struct jit_job *job, const struct obj_cache_e
     memcpy(build->reason, bytes, head.reason_B);
     build->reason[JIT_REASON_B - 1] = 0;
     if (head.form == JIT_INTERP) {
-        jit_build_interpret(build);
+        jit_build_interpret(job, build);
         return true;
     }
     return jit_build_link(job, (enum jit_form)head.form, &head.facts, bytes + head.reason_B,
@@ -431,7 +431,7 @@ static bool interp_start(struct jit_variant *v, struct jit_size size)
 
     if (!build)
         return false;
-    jit_build_interpret(build);
+    jit_build_interpret(&v->job, build);
     build->code.max_threads = INTERP_MAX_THREADS;
     build->code.quick = v;
     hd_lock_acquire(&v->jit->lock);

@@ -113,7 +113,7 @@ enum hd_status jit_build_make(const struct jit_job *job, struct jit_build **out_
 enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
                               const struct gen_facts *facts, const uint8_t *object, size_t object_B,
                               struct jit_build *build) HD_MUST_CHECK;
-void jit_build_interpret(struct jit_build *build);
+void jit_build_interpret(const struct jit_job *job, struct jit_build *build);
 void jit_build_strip(struct jit_build *build);
 void jit_build_destroy(struct jit_build *build);
 /* Says once which form took over and why, and leaves a report. */

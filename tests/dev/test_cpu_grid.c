@@ -22,7 +22,8 @@ static void better_cta(struct jit_cta *cta)
 static const struct jit_code better_code = {
     .run_cta = better_cta, .mxcsr = 0x1f80, .frame_B = BETTER_FRAME_B, .cost_ops = UINT64_MAX};
 /* Made by LLVM when nothing faster could be: no code for the middle of a launch. */
-static const struct jit_code no_code = {.form = JIT_INTERP, .mxcsr = 0x1f80, .may_spin = true};
+static const struct jit_code no_code = {
+    .form = JIT_INTERP, .mxcsr = 0x1f80, .may_spin = true, .may_wait = true};
 
 static void quick_cta(struct jit_cta *cta)
 {

@@ -56,7 +56,7 @@ const struct fake_kernel fake_kernels[] = {
     {"short", {.run_cta = gate_cta, .cost_ops = 10}},
     {"long", {.run_cta = gate_cta, .cost_ops = UINT64_MAX}},
     {"brief", {.run_cta = brief_cta, .cost_ops = UINT64_MAX}},
-    {"poll", {.run = poll_run, .may_spin = true, .cost_ops = UINT64_MAX}},
+    {"poll", {.run = poll_run, .may_spin = true, .may_wait = true, .cost_ops = UINT64_MAX}},
     {"one", {.run_cta = quick_cta, .cost_ops = 10}},
     {"two", {.run_cta = quick_cta, .cost_ops = 10}},
     {"native", {.run_cta = quick_cta}},

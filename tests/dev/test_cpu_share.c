@@ -35,7 +35,8 @@ static void early_cta(struct jit_cta *cta)
 const struct fake_kernel fake_kernels[] = {
     {"ordered", {.run_cta = early_cta, .mxcsr = 0x1f80, .cost_ops = 1, .in_order = true}},
     {"count", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = UINT64_MAX}},
-    {"spinning", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = 1, .may_spin = true}},
+    {"spinning",
+     {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = 1, .may_spin = true, .may_wait = true}},
     {0},
 };
 

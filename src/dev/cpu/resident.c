@@ -84,8 +84,8 @@ static bool has_room(const struct cpu_slot *slot, const struct cpu_job *job)
     const struct jit_launch *launch = &job->launch;
     uint64_t max = hal_sms_hold(cpu_slot_nsms(slot), 32 * launch->nwarps, launch->shared_B);
 
-    max = HD_MAX(max, CPU_MAX_RESIDENT) / launch->cluster_ctas;
-    return job->cooperative || slot->nresidents < HD_MAX(max, 1u);
+    max = job->form.code->may_wait ? HD_MAX(max, CPU_MAX_RESIDENT) : CPU_MAX_INPLACE;
+    return job->cooperative || slot->nresidents < HD_MAX(max / launch->cluster_ctas, 1u);
 }
 
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)

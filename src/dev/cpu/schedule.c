@@ -13,7 +13,6 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/watch.h"
-#include "analysis/analysis.h"
 
 enum {
     ALONE_WAIT_S = 5,     /* for work of other queues to end */
@@ -40,13 +39,9 @@ struct run {
 
 /* ---- what an observer is told */
 
-/* Code that is interpreted is always taken for code that may wait. */
 static bool may_wait(const struct cpu_job *job)
 {
-    if (job->cooperative)
-        return true;
-    return job->form.code->form == JIT_INTERP ? ir_may_wait(job->kernel->func->module)
-                                              : job->form.code->may_spin;
+    return job->cooperative || job->form.code->may_wait;
 }
 
 static uint32_t residents_max(const struct cpu_job *job, uint64_t total)
@@ -235,14 +230,16 @@ static enum hd_status run_interleaved(struct run *run)
 {
     struct cpu_job *job = run->job;
     const struct cpu_form form = job->form;
-    const struct jit_code code = {
-        .form = JIT_INTERP, .mxcsr = form.code->mxcsr, .may_spin = true, .cost_ops = UINT64_MAX};
+    const struct jit_code code = {.form = JIT_INTERP,
+                                  .mxcsr = form.code->mxcsr,
+                                  .may_spin = true,
+                                  .may_wait = form.code->may_wait,
+                                  .cost_ops = UINT64_MAX};
     enum hd_status status;
     uint32_t max = HD_MAX(INTERLEAVED_MAX / job->launch.cluster_ctas, 1u);
 
     job->form = (struct cpu_form){&code, cpu_cta_layout_of(&code, &job->launch)};
-    status = run_in_turns(run, may_wait(job) || form.code->may_spin ? residents_max(job, run->total)
-                                                                    : max);
+    status = run_in_turns(run, may_wait(job) ? residents_max(job, run->total) : max);
     job->form = form;
     return status;
 }

@@ -34,6 +34,7 @@
 #define CPU_RECHECK_NS    500000u /* how long a worker sleeps at most while there is work */
 #define CPU_WAKE_AFTER_NS 30000u  /* a job that lasted this long is worth waking a sleeper */
 #define CPU_MAX_RESIDENT  64 /* spinning CTAs per worker, unless its multiprocessors hold more */
+#define CPU_MAX_INPLACE   4  /* interpreted ones that wait for nobody: their threads are large */
 
 /* The right to run CTAs. */
 struct cpu_slot {

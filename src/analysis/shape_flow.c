@@ -235,12 +235,12 @@ static void mark_side(struct shape_state *s, uint32_t from, uint32_t block)
 
 struct propagation {
     struct shape_state *s;
-    uint32_t scope; /* loop, or NONE for the function */
-    uint32_t stop;  /* block where all lanes meet, or NONE */
-    uint32_t first; /* lowest labelled block */
-    uint32_t count; /* labelled blocks not yet visited */
-    bool next_turn; /* some path goes round the loop before it meets the others */
-    bool left;      /* some path leaves the loop */
+    uint32_t scope;      /* loop, or NONE for the function */
+    uint32_t stop;       /* block where all lanes meet, or NONE */
+    uint32_t first;      /* lowest labelled block */
+    uint32_t count;      /* labelled blocks not yet visited */
+    bool next_iteration; /* some path goes round the loop before it meets the others */
+    bool left;           /* some path leaves the loop */
 };
 
 static void label_arrive(struct propagation *p, uint32_t block, uint32_t label)
@@ -273,7 +273,7 @@ static void label_edge(struct propagation *p, uint32_t from, uint32_t to, uint32
         p->left = true;
         return;
     }
-    p->next_turn |= p->scope != NONE && to == s->out->loops.loops[p->scope].header;
+    p->next_iteration |= p->scope != NONE && to == s->out->loops.loops[p->scope].header;
     label_arrive(p, to, label);
 }
 
@@ -378,8 +378,9 @@ static uint32_t living_succs(struct shape_state *s, uint32_t block)
 }
 
 /*
- * Do all lanes stay together from one turn of loop p->scope to the next? When some go round before
- * they reach the meeting point, they meet at the header, unless others leave the loop meanwhile.
+ * Do all lanes stay together from one iteration of loop p->scope to the next? When some go round
+ * before they reach the meeting point, they meet at the header, unless others leave the loop
+ * meanwhile.
  */
 static bool meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_loop)
 {
@@ -389,7 +390,7 @@ static bool meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_
         return true;
     if (p->stop == NONE || !shape_loop_contains(loops, p->scope, p->stop))
         return false;
-    if (p->stop == loops->loops[p->scope].header || !p->next_turn)
+    if (p->stop == loops->loops[p->scope].header || !p->next_iteration)
         return true;
     while (p->stop != NONE && shape_loop_contains(loops, p->scope, p->stop))
         p->stop = p->s->out->postdom.idom[p->stop];
@@ -408,7 +409,7 @@ void shape_flow_branch(struct shape_state *s, uint32_t block)
     if (living_succs(s, block) < 2)
         return;
     for (;;) {
-        p.next_turn = p.left = false;
+        p.next_iteration = p.left = false;
         spread(&p, block, from_loop);
         if (meets_in_scope(&p, block, from_loop))
             return;

@@ -6,8 +6,8 @@
  * what it read: that is taken from a backward walk over the operands of the branches that leave the
  * loop, which also follows what chooses between the operands of a phi, and what a loop with a
  * barrier stores to shared memory (`if (t == 0) s = *flag; __syncthreads(); if (s) break;`).
- * Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves on with each turn)
- * unless they add nothing and so only poll.
+ * Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves on with each
+ * iteration) unless they add nothing and so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
@@ -15,9 +15,9 @@
  *     do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
  *
  * A swap fails only because another one succeeded since the value was read, and lanes execute it
- * one after the other, so of the lanes at one address at least one leaves in every second turn:
- * nobody waits for code after the loop. A lock (compare with a constant until it is free) has no
- * such property.
+ * one after the other, so of the lanes at one address at least one leaves in every second
+ * iteration: nobody waits for code after the loop. A lock (compare with a constant until it is
+ * free) has no such property.
  */
 #include "analysis/spin.h"
 
@@ -73,7 +73,7 @@ static bool same_place(const struct ir_instr *ld, const struct ir_instr *cas)
            ld->mem.space == cas->mem.space;
 }
 
-/* Is what the swap expects read again in every turn: by the last swap, or by a load? */
+/* Is what the swap expects read again in every iteration: by the last swap, or by a load? */
 static bool expects_latest(const struct ir_loops *loops, uint32_t loop, const struct ir_instr *cas)
 {
     const struct ir_instr *def = cas->src[1]->instr;
@@ -225,7 +225,7 @@ static bool end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_in
     return false;
 }
 
-/* The load that a retry loop begins each turn with. */
+/* The load that a retry loop begins each iteration with. */
 static bool feeds_retry(struct ir_spins *s, uint32_t loop, const struct ir_instr *ld)
 {
     loop_look(s, loop);

@@ -1,5 +1,5 @@
 /*
- * Probes: how rooms below core say what core's taps tell (include/heddle/tap.h). One function, set
+ * Probes: how modules below core say what its taps tell (include/heddle/tap.h). One function, set
  * once before threads exist; without one a probe costs a load and a branch.
  *
  *     struct hd_compile_note note = {.name = kernel->name, .form = "avx512"};

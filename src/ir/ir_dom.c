@@ -234,7 +234,8 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
 
 /*
  * What stands for the way out of an endless loop that ends with block `last`, so that lanes that
- * part in a turn meet in that turn: its last block if every turn ends there, else the header.
+ * part in an iteration meet in that iteration: its last block if every iteration ends there, else
+ * the header.
  */
 static uint32_t way_out(const struct reverse *r, uint32_t last)
 {

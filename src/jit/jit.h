@@ -212,7 +212,7 @@ struct jit_code {
      */
     bool simple_barriers;
     bool may_spin; /* contains a loop that may wait for another thread or the host */
-    /* The same by the IR's loops. Interpreted code counts as may_spin, so that other work goes on. */
+    /* The same, by the IR's loops: interpreted code is may_spin, so that other work goes on. */
     bool may_wait;
     bool in_order; /* CTAs begin by their numbers: they may load what those before stored */
     /*

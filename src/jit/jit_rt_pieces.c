@@ -227,9 +227,9 @@ void jit_rt_pieces_store(uint32_t path, uint32_t n, uint32_t mask, const uint64_
 }
 
 /*
- * Programs start copies turns before they use them, as GPUs do not wait for them. Here the copy
- * itself waits, so what it takes in the next turn is asked for in this one: one piece asks for its
- * line.
+ * Programs start copies iterations before they use them, as GPUs do not wait for them. Here the
+ * copy itself waits, so what it takes in the next iteration is asked for in this one: one piece
+ * asks for its line.
  */
 static inline void next_prefetch(uint64_t from, uint64_t more_B)
 {
@@ -237,7 +237,7 @@ static inline void next_prefetch(uint64_t from, uint64_t more_B)
         __builtin_prefetch(piece_at(from + more_B), 0, 2);
 }
 
-/* From global to shared memory; more_B: to what the next turn copies, 0 = not known. */
+/* From global to shared memory; more_B: to what the next iteration copies, 0 = not known. */
 void jit_rt_pieces(uint32_t mask, uint64_t more_B, const uint64_t *from, const uint64_t *to);
 void jit_rt_pieces(uint32_t mask, uint64_t more_B, const uint64_t *from, const uint64_t *to)
 {

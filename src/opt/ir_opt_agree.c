@@ -13,8 +13,9 @@
  *     cbr p, T, F    ->    cbr agree p, T', N;  N: cbr agree !p, F', M;  M: cbr p, T, F
  *
  * Loops that only compute, and that lanes leave by what they have computed (escape times, roots to
- * a precision), have many turns before the first lane leaves as a rule. There the copy asks whether
- * all lanes stay; if not, they do this turn again in the original, which they go on in then:
+ * a precision), have many iterations before the first lane leaves as a rule. There the copy asks
+ * whether all lanes stay; if not, they do this iteration again in the original, which they go on in
+ * then:
  *
  *     H: .. cbr p, T, out    ->    H': .. cbr agree p, T', R;  R: br H
  *
@@ -37,7 +38,7 @@
 struct origin {
     struct ir_block *of; /* the block whose branch it is, or whose copy */
     bool copy;           /* values of the region are those of the copy */
-    bool again;          /* leads to the start of a turn that the copy was in */
+    bool again;          /* leads to the start of an iteration that the copy was in */
 };
 
 struct agreer {
@@ -159,7 +160,7 @@ static bool is_inside_loop(const struct ir_loop *l, const struct ir_block *b)
     return b->id >= l->header && b->id <= l->last;
 }
 
-/* Does it nothing but compute, so that a turn of it can be done again? */
+/* Does it nothing but compute, so that an iteration of it can be done again? */
 static bool only_computes(const struct agreer *a, const struct ir_loop *l)
 {
     for (uint32_t b = l->header; b <= l->last; b++) {
@@ -392,7 +393,7 @@ static void note_part(struct agreer *a, struct ir_block *part)
         opt_failed(a->func);
 }
 
-/* Where not all lanes stay in the loop, they do the turn again in the original. */
+/* Where not all lanes stay in the loop, they do the iteration again in the original. */
 static void branch_to_stay(struct agreer *a, struct ir_builder *b, struct ir_block *of,
                            struct ir_value *p)
 {

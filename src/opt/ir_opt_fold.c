@@ -559,21 +559,22 @@ static bool fold_branch(struct ir_instr *instr)
 
 /* A loop that all threads leave together, although each counts from its own number, counts for all:
  * its branch is uniform then. */
-static bool fold_turns(struct ir_instr *instr)
+static bool fold_trip_count(struct ir_instr *instr)
 {
     struct ir_block *b = instr->block;
-    const uint64_t turns = instr->op == IR_OP_CBR ? opt_turns(b) : 0;
+    const uint64_t iterations = instr->op == IR_OP_CBR ? opt_trip_count(b) : 0;
 
-    if (!turns)
+    if (!iterations)
         return false;
     const unsigned again = b->preds[1] == b;
     struct ir_builder in_front = opt_before(b->preds[!again]->last), at_end = opt_before(instr);
-    struct ir_instr *turn = ir_build_phi(b, IR_B32);
+    struct ir_instr *iteration = ir_build_phi(b, IR_B32);
     struct ir_value *one = ir_build_const(&at_end, IR_B32, 1);
-    turn->src[!again] = ir_build_const(&in_front, IR_B32, 0);
-    turn->src[again] = ir_build2(&at_end, IR_OP_ADD, IR_S32, turn->dst[0], one);
-    instr->src[0] = ir_build_setp(&at_end, IR_OP_SETP, IR_S32, b->succs[0] == b ? IR_LT : IR_GE,
-                                  turn->src[again], ir_build_const(&at_end, IR_B32, turns));
+    iteration->src[!again] = ir_build_const(&in_front, IR_B32, 0);
+    iteration->src[again] = ir_build2(&at_end, IR_OP_ADD, IR_S32, iteration->dst[0], one);
+    instr->src[0] =
+        ir_build_setp(&at_end, IR_OP_SETP, IR_S32, b->succs[0] == b ? IR_LT : IR_GE,
+                      iteration->src[again], ir_build_const(&at_end, IR_B32, iterations));
     return true;
 }
 
@@ -588,7 +589,7 @@ static bool fold_block(struct opt_replace *r, struct ir_block *block, bool *edge
             bool swapped = fold_branch(instr);
             *edges |= swapped;
             changed |= swapped;
-            changed |= fold_turns(instr);
+            changed |= fold_trip_count(instr);
             continue;
         }
         if (!ir_op_has(instr->op, IR_F_PURE) || instr->op == IR_OP_CONST)

@@ -4,12 +4,12 @@
  * Loops that a compiler has unrolled, rolled up again where lanes run one by one.
  *
  * `for (k = row[i]; k < row[i + 1]; k++) s += a[k] * x[col[k]]` comes unrolled: a loop for the rest
- * in front, another for four turns at once. For a GPU that is less work; a CPU that runs the lanes
- * of such a gathering loop one by one finds two branches in each row that nobody can predict, not
- * one, and what it had begun behind them is lost. So when the big loop does just what several turns
- * of the small one do, and how often each will run is known in front of both, the small one is made
- * once more, for all turns. The new version is taken when that count is exact and the addresses of
- * the big loop go on where the small one ends, which a test finds each time:
+ * in front, another for four iterations at once. For a GPU that is less work; a CPU that runs the
+ * lanes of such a gathering loop one by one finds two branches in each row that nobody can predict,
+ * not one, and what it had begun behind them is lost. So when the big loop does just what several
+ * iterations of the small one do, and how often each will run is known in front of both, the small
+ * one is made once more, for all iterations. The new version is taken when that count is exact and
+ * the addresses of the big loop go on where the small one ends, which a test finds each time:
  *
  *     cbr r == 0, M, pre;  pre: rest x r;  M: cbr p, out, start;  start: main x n
  *  -> cbr r + factor * n is exact, F, old;  F: rest x (r + factor * n), to out;  old: as before
@@ -61,12 +61,12 @@ static struct ir_value *resized(struct roller *r, struct ir_value *v, enum ir_ty
     return from == to ? v : ir_build_cvt(&r->b, to, from, IR_RND_NONE, v);
 }
 
-/* start + step * turns */
+/* start + step * iterations */
 static struct ir_value *ramp_at(struct roller *r, struct ir_value *start, uint64_t step,
-                                struct ir_value *turns)
+                                struct ir_value *iterations)
 {
     enum ir_type type = unsigned_of(start->type);
-    struct ir_value *far = resized(r, turns, type);
+    struct ir_value *far = resized(r, iterations, type);
 
     if (step != 1)
         far = ir_build2(&r->b, IR_OP_MUL, type, far, constant(r, type, step));
@@ -91,7 +91,7 @@ static struct ir_value *copy(struct roller *r, const struct ir_instr *from)
 }
 
 /* Everything of blocks between the loops, and in front of each, as it will be; sums are not. */
-static bool make_front(struct roller *r, const struct ir_block *block, struct ir_value *turns)
+static bool make_front(struct roller *r, const struct ir_block *block, struct ir_value *iterations)
 {
     for (const struct ir_instr *in = block ? block->first : NULL; in && in != block->last;
          in = in->next) {
@@ -105,7 +105,7 @@ static bool make_front(struct roller *r, const struct ir_block *block, struct ir
         }
         const struct ir_instr *rest = opt_unrolled_goes_on(&r->u, in->dst[0]);
         if (rest && opt_step_of(rest))
-            make(r, in->dst[0], ramp_at(r, opt_init_of(rest), opt_step_of(rest), turns));
+            make(r, in->dst[0], ramp_at(r, opt_init_of(rest), opt_step_of(rest), iterations));
     }
     return true;
 }
@@ -123,16 +123,16 @@ static struct ir_value *both(struct roller *r, struct ir_value *a, struct ir_val
 }
 
 /* What both loops together may need: less is no matter of how often they run. */
-static struct ir_value *is_few(struct roller *r, struct ir_value *turns)
+static struct ir_value *is_few(struct roller *r, struct ir_value *iterations)
 {
-    uint64_t most = UINT64_C(1) << (ir_type_bits(turns->type) - 6);
+    uint64_t most = UINT64_C(1) << (ir_type_bits(iterations->type) - 6);
 
-    return ir_build_setp(&r->b, IR_OP_SETP, unsigned_of(turns->type), IR_LE, turns,
-                         constant(r, turns->type, most));
+    return ir_build_setp(&r->b, IR_OP_SETP, unsigned_of(iterations->type), IR_LE, iterations,
+                         constant(r, iterations->type, most));
 }
 
 /* How often the big loop runs if it does; where that may be wrong *ok becomes false. */
-static struct ir_value *main_turns(struct roller *r, struct ir_value **ok)
+static struct ir_value *main_trip_count(struct roller *r, struct ir_value **ok)
 {
     bool down = (int64_t)r->u.step < 0;
     uint64_t size = down ? -r->u.step : r->u.step;
@@ -189,7 +189,8 @@ static void without_common(const struct ir_value **a, const struct ir_value **b,
 }
 
 /* The big loop's ramps go on where those of the small one end. */
-static struct ir_value *ramps_meet(struct roller *r, struct ir_value *ok, struct ir_value *turns)
+static struct ir_value *ramps_meet(struct roller *r, struct ir_value *ok,
+                                   struct ir_value *iterations)
 {
     struct {
         const struct ir_value *rest, *main;
@@ -214,7 +215,7 @@ static struct ir_value *ramps_meet(struct roller *r, struct ir_value *ok, struct
         struct ir_value *begin = as_made(r, (struct ir_value *)met[n].rest);
         struct ir_value *on = as_made(r, (struct ir_value *)met[n].main);
         enum ir_type type = ir_type_bits(begin->type) == 64 ? IR_U64 : IR_U32;
-        struct ir_value *end = ramp_at(r, begin, met[n].step, turns);
+        struct ir_value *end = ramp_at(r, begin, met[n].step, iterations);
         on = ir_build2(&r->b, IR_OP_ADD, type, on, constant(r, type, met[n].distance));
         ok = both(r, ok, ir_build_setp(&r->b, IR_OP_SETP, type, IR_EQ, end, on));
         n++;
@@ -309,10 +310,10 @@ static bool all_made(const struct roller *r)
     return is;
 }
 
-/* All turns of both, in front of them; NULL: it cannot be said. */
-static struct ir_value *all_turns(struct roller *r, struct ir_value **out_ok)
+/* All iterations of both, in front of them; NULL: it cannot be said. */
+static struct ir_value *whole_trip_count(struct roller *r, struct ir_value **out_ok)
 {
-    struct ir_value *rest = r->u.turns, *ok, *all;
+    struct ir_value *rest = r->u.iterations, *ok, *all;
     enum ir_type type = unsigned_of(r->u.bound_type);
 
     if (!make_front(r, r->u.pre, rest) || !make_front(r, r->u.mid, rest) ||
@@ -321,7 +322,7 @@ static struct ir_value *all_turns(struct roller *r, struct ir_value **out_ok)
     if (ir_type_bits(rest->type) == 64)
         type = IR_U64;
     struct ir_value *runs = as_made(r, r->u.mid->last->src[0]);
-    struct ir_value *main = resized(r, main_turns(r, &ok), type), *zero = constant(r, type, 0);
+    struct ir_value *main = resized(r, main_trip_count(r, &ok), type), *zero = constant(r, type, 0);
     main = ir_build2(&r->b, IR_OP_MUL, type, main, constant(r, type, r->u.factor));
     ok = ramps_meet(r, ok, rest);
     if (r->u.main_if)
@@ -351,8 +352,8 @@ static void end_phi(struct ir_instr *phi, struct ir_value *next)
     phi->src[phi->block->preds[0] == phi->block ? 0 : 1] = next;
 }
 
-/* Turn number `j` is that of the small loop. */
-static void make_turn(struct roller *r, struct ir_block *loop, struct ir_value *j)
+/* Iteration number `j` is that of the small loop. */
+static void make_iteration(struct roller *r, struct ir_block *loop, struct ir_value *j)
 {
     struct ir_instr *phis[OPT_UNROLLED_PHIS];
     for (uint32_t i = 0; i < r->u.nsums; i++) {
@@ -373,7 +374,7 @@ static void make_turn(struct roller *r, struct ir_block *loop, struct ir_value *
         end_phi(phis[i], as_made(r, opt_latch_of(r->u.sums[i].rest)));
 }
 
-static void make_loop(struct roller *r, struct ir_value *turns, struct ir_value *ok)
+static void make_loop(struct roller *r, struct ir_value *iterations, struct ir_value *ok)
 {
     struct ir_block *old = ir_block_split_before(r->u.entry->last);
     struct ir_block *loop = ir_block_create(r->func), *succs[] = {loop, r->u.out};
@@ -394,14 +395,14 @@ static void make_loop(struct roller *r, struct ir_value *turns, struct ir_value 
     r->b.block = loop;
     if (!count)
         return;
-    make_turn(r, loop, count->dst[0]);
+    make_iteration(r, loop, count->dst[0]);
     if (r->func->module->arena.failed)
         return;
     struct ir_value *next =
         ir_build2(&r->b, IR_OP_ADD, IR_U64, count->dst[0], constant(r, IR_U64, 1));
     end_phi(count, next);
-    turns = resized(r, turns, IR_U64);
-    ir_build_cbr(&r->b, ir_build_setp(&r->b, IR_OP_SETP, IR_U64, IR_NE, next, turns), loop,
+    iterations = resized(r, iterations, IR_U64);
+    ir_build_cbr(&r->b, ir_build_setp(&r->b, IR_OP_SETP, IR_U64, IR_NE, next, iterations), loop,
                  r->u.out);
     ir_foreach_instr(phi, r->u.out) {
         for (uint32_t p = 0; phi->op == IR_OP_PHI && p < phi->nsrc; p++) {
@@ -413,7 +414,7 @@ static void make_loop(struct roller *r, struct ir_value *turns, struct ir_value 
 
 static void roll(struct roller *r)
 {
-    struct ir_value *ok, *turns;
+    struct ir_value *ok, *iterations;
 
     r->b = (struct ir_builder){.func = r->func,
                                .block = r->u.entry,
@@ -421,9 +422,9 @@ static void roll(struct roller *r)
                                .place = r->u.entry->last->place};
     hd_map_init(&r->made);
     hd_map_init(&r->aligned);
-    turns = all_turns(r, &ok);
-    if (turns && !r->func->module->arena.failed)
-        make_loop(r, turns, ok);
+    iterations = whole_trip_count(r, &ok);
+    if (iterations && !r->func->module->arena.failed)
+        make_loop(r, iterations, ok);
     hd_map_fini(&r->made);
     hd_map_fini(&r->aligned);
 }

@@ -25,7 +25,7 @@ enum {
     SCHEDULER = 55,     /* operations that wait for operands */
     WAITING_MAX = 1024, /* with those that take no unit of the core */
     VALUES = 14,        /* for which there are registers */
-    TURNS = 3,          /* of the block, one behind the other */
+    ITERATIONS = 3,     /* of the block, one behind the other */
     GAIN_PERCENT = 5    /* for less the order stays */
 };
 
@@ -61,7 +61,7 @@ struct segment {
     uint32_t order[OPS_MAX], sorted[OPS_MAX];
     uint32_t last_write, read_from;
     uint32_t waiting[WAITING_MAX], nwaiting, nworking, cycle; /* of the model */
-    uint32_t done[TURNS * OPS_MAX];                           /* when a result is there */
+    uint32_t done[ITERATIONS * OPS_MAX];                      /* when a result is there */
     bool failed;
 };
 
@@ -239,11 +239,11 @@ static void sort(struct segment *s)
 
 /* ---- how long it takes */
 
-/* Of an operation of turn `turn`. */
-static bool is_done(const struct segment *s, const struct op *op, uint32_t turn)
+/* Of an operation of iteration `iteration`. */
+static bool is_done(const struct segment *s, const struct op *op, uint32_t iteration)
 {
     for (uint32_t i = 0; i < op->nneeds; i++) {
-        if (s->done[turn * s->nops + s->needs[op->first + i].op] > s->cycle)
+        if (s->done[iteration * s->nops + s->needs[op->first + i].op] > s->cycle)
             return false;
     }
     return true;
@@ -268,11 +268,11 @@ static void cycles_run(struct segment *s)
     s->cycle += 2;
 }
 
-/* Some turns in this order; what goes from one to the next is taken to be there. */
+/* Some iterations in this order; what goes from one to the next is taken to be there. */
 static uint32_t cycles(struct segment *s, const uint32_t *order)
 {
     s->nwaiting = s->nworking = s->cycle = 0;
-    for (uint32_t i = 0; i < TURNS * s->nops; i++) {
+    for (uint32_t i = 0; i < ITERATIONS * s->nops; i++) {
         uint32_t at = i - i % s->nops + order[i % s->nops];
         while (s->nworking >= SCHEDULER || s->nwaiting == WAITING_MAX)
             cycles_run(s);

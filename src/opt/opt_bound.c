@@ -3,7 +3,7 @@
  *
  * Sources compute with signed thread numbers, and compilers that do not know their range round
  * t / 16 towards zero for a negative t. What can be no negative number needs none of that. And
- * compilers count the turns of `for (i = t; i < 512; i += 256)` by t, without asking whether a
+ * compilers count the iterations of `for (i = t; i < 512; i += 256)` by t, without asking whether a
  * block of at most 256 threads (.maxntid) leaves a choice.
  */
 #include "opt/passes.h"
@@ -191,7 +191,7 @@ static bool repeats_below(const struct ir_block *b, const struct ir_value **out,
            (with_end || test->cmp == (when_true ? IR_LT : IR_GE));
 }
 
-/* A phi that becomes `k` more from turn to turn, and starts at nothing negative. */
+/* A phi that becomes `k` more from iteration to iteration, and starts at nothing negative. */
 struct counter {
     struct opt_range first;
     uint32_t k;
@@ -215,8 +215,8 @@ static bool counter_find(const struct ir_instr *phi, unsigned depth, struct coun
     return out->first.greatest <= INT32_MAX;
 }
 
-/* Turns of its loop when it starts at `first`; 0: it does not decide. */
-static uint64_t turns_from(const struct counter *c, uint64_t first)
+/* Iterations of its loop when it starts at `first`; 0: it does not decide. */
+static uint64_t trip_count_from(const struct counter *c, uint64_t first)
 {
     const struct ir_value *tested;
     int64_t end;
@@ -228,34 +228,34 @@ static uint64_t turns_from(const struct counter *c, uint64_t first)
 }
 
 /* As many for all threads, by a counter that starts at one number. */
-static uint64_t turns_of_all(const struct ir_block *b, unsigned depth)
+static uint64_t trip_count_of_all(const struct ir_block *b, unsigned depth)
 {
     struct counter c;
     uint64_t n = 0;
     for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI && !n; in = in->next) {
         if (opt_type_is_int(in->type) && counter_find(in, depth, &c) &&
             c.first.least == c.first.greatest)
-            n = turns_from(&c, c.first.least);
+            n = trip_count_from(&c, c.first.least);
     }
     return n;
 }
 
-/* The last turn is the first in which it is not below the end. */
+/* The last iteration is the first in which it is not below the end. */
 static struct opt_range range_of_counter(const struct ir_instr *phi, unsigned depth)
 {
     struct counter c;
     if (!counter_find(phi, depth, &c))
         return anything;
-    uint64_t n = turns_from(&c, c.first.least), greatest = c.first.greatest;
-    if (n) /* those that start later end sooner, but at the last turn may be as far above the end */
+    uint64_t n = trip_count_from(&c, c.first.least), greatest = c.first.greatest;
+    if (n) /* those that start later end sooner, but their last may be as far above the end */
         greatest = HD_MAX(greatest, c.first.least + (n - 1) * c.k + c.k - 1);
-    else if ((n = turns_of_all(phi->block, depth)) != 0)
+    else if ((n = trip_count_of_all(phi->block, depth)) != 0)
         greatest += product(n - 1, c.k);
     return !n || greatest > INT32_MAX - c.k ? anything
                                             : (struct opt_range){c.first.least, greatest};
 }
 
-uint64_t opt_turns(const struct ir_block *b)
+uint64_t opt_trip_count(const struct ir_block *b)
 {
     struct counter c;
     uint64_t n = 0;
@@ -263,8 +263,8 @@ uint64_t opt_turns(const struct ir_block *b)
         if (!opt_type_is_int(in->type) || !counter_find(in, 0, &c) ||
             c.first.least == c.first.greatest || range_of_counter(in, 0).greatest > INT32_MAX)
             continue;
-        n = turns_from(&c, c.first.least);
-        if (n != turns_from(&c, c.first.greatest))
+        n = trip_count_from(&c, c.first.least);
+        if (n != trip_count_from(&c, c.first.greatest))
             return 0;
     }
     return n;

@@ -36,7 +36,7 @@ bool opt_is_sum(const struct ir_value *v, const struct ir_value **out, uint64_t 
     return false;
 }
 
-/* What a turn adds to the phi; 0: it is no ramp. */
+/* What an iteration adds to the phi; 0: it is no ramp. */
 uint64_t opt_step_of(const struct ir_instr *phi)
 {
     const struct ir_value *from;
@@ -119,7 +119,7 @@ static bool compares_with_0(const struct ir_value *v, const struct ir_value **ou
 }
 
 /* The small loop counts down to 0 from a number that the entry knows not to be 0. */
-static bool find_turns(struct opt_unrolled *u)
+static bool find_trip_count(struct opt_unrolled *u)
 {
     const struct ir_value *count, *tested, *phi;
     bool eq;
@@ -130,8 +130,8 @@ static bool find_turns(struct opt_unrolled *u)
         step != UINT64_MAX || !phi->instr || phi->instr->op != IR_OP_PHI ||
         phi->instr->block != u->rest || opt_latch_of(phi->instr) != count)
         return false;
-    u->turns = opt_init_of(phi->instr);
-    return compares_with_0(u->entry->last->src[0], &tested, &eq) && tested == u->turns &&
+    u->iterations = opt_init_of(phi->instr);
+    return compares_with_0(u->entry->last->src[0], &tested, &eq) && tested == u->iterations &&
            u->entry->succs[eq ? 0 : 1] == u->mid;
 }
 
@@ -182,19 +182,19 @@ static bool has_form(struct opt_unrolled *u, struct ir_block *main)
     u->main_if = u->mid->succs[0] == front;
     return u->mid->succs[u->main_if ? 0 : 1] == front &&
            u->mid->succs[u->main_if ? 1 : 0] == u->out && is_body(u->rest) && is_body(u->main) &&
-           find_turns(u) && find_bound(u);
+           find_trip_count(u) && find_bound(u);
 }
 
 /* ---- is the big loop's body that of the small one, several times? */
 
 static bool same(struct opt_unrolled *u, const struct ir_value *one, const struct ir_value *many,
-                 uint32_t turn);
+                 uint32_t iteration);
 
 static bool pair_is(struct opt_unrolled *u, const struct opt_ramp *one, const struct opt_ramp *many,
-                    uint32_t turn)
+                    uint32_t iteration)
 {
     const struct ir_instr *phi = one->phi->instr;
-    uint64_t step = opt_step_of(phi), distance = many->at - one->at - turn * step;
+    uint64_t step = opt_step_of(phi), distance = many->at - one->at - iteration * step;
 
     distance = extended(distance, one->phi->type);
     if (one->phi->type != many->phi->type || opt_step_of(many->phi->instr) != u->factor * step)
@@ -210,7 +210,7 @@ static bool pair_is(struct opt_unrolled *u, const struct opt_ramp *one, const st
 }
 
 static bool same_sources(struct opt_unrolled *u, const struct ir_instr *one,
-                         const struct ir_instr *many, uint32_t turn)
+                         const struct ir_instr *many, uint32_t iteration)
 {
     bool address = one->op == IR_OP_LD;
     struct opt_ramp a = address ? opt_ramp_of(one->src[0], u->rest) : (struct opt_ramp){NULL, 0};
@@ -223,12 +223,12 @@ static bool same_sources(struct opt_unrolled *u, const struct ir_instr *one,
         bare.mem.offset = many->mem.offset;
         a.at += (uint64_t)one->mem.offset;
         b.at += (uint64_t)many->mem.offset;
-        return b.phi && ir_instr_same(&bare, many) && pair_is(u, &a, &b, turn);
+        return b.phi && ir_instr_same(&bare, many) && pair_is(u, &a, &b, iteration);
     }
     if (!ir_instr_same(one, many))
         return false;
     for (uint32_t s = 0; s < one->nsrc; s++) {
-        if (!same(u, one->src[s], many->src[s], turn))
+        if (!same(u, one->src[s], many->src[s], iteration))
             return false;
     }
     return true;
@@ -245,7 +245,7 @@ static const struct ir_instr *sum_partner(const struct opt_unrolled *u, const st
 }
 
 static bool same(struct opt_unrolled *u, const struct ir_value *one, const struct ir_value *many,
-                 uint32_t turn)
+                 uint32_t iteration)
 {
     const struct ir_instr *a = one->instr, *b = many->instr;
     uint64_t x, y;
@@ -258,15 +258,15 @@ static bool same(struct opt_unrolled *u, const struct ir_value *one, const struc
         return one == many;
     struct opt_ramp ramp = opt_ramp_of(one, u->rest), ramps = opt_ramp_of(many, u->main);
     if (ramp.phi)
-        return ramps.phi && pair_is(u, &ramp, &ramps, turn);
+        return ramps.phi && pair_is(u, &ramp, &ramps, iteration);
     if (a->op == IR_OP_PHI) {
         const struct ir_instr *partner = sum_partner(u, a);
-        if (turn)
-            return same(u, opt_latch_of(a), many, turn - 1);
+        if (iteration)
+            return same(u, opt_latch_of(a), many, iteration - 1);
         return partner && many == partner->dst[0];
     }
     return b && b->block == u->main && b->op != IR_OP_PHI && one->index == many->index &&
-           same_sources(u, a, b, turn);
+           same_sources(u, a, b, iteration);
 }
 
 /* The phi of the small loop that a phi between the loops goes on with, or NULL. */
@@ -286,7 +286,7 @@ const struct ir_instr *opt_unrolled_goes_on(const struct opt_unrolled *u, const 
     return NULL;
 }
 
-/* Phis of both loops that are no ramps: what the turns add up. */
+/* Phis of both loops that are no ramps: what the iterations add up. */
 static bool find_sums(struct opt_unrolled *u)
 {
     u->nsums = 0;

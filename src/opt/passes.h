@@ -87,9 +87,9 @@ struct opt_range {
 };
 struct opt_range opt_range(const struct ir_value *v);
 uint64_t opt_bound(const struct ir_value *v);
-/* Turns of a loop of one block whose counter starts at another number in each thread, if they are
- * as many for all; 0: that is not known, or it is no such loop. */
-uint64_t opt_turns(const struct ir_block *b);
+/* Iterations of a loop of one block whose counter starts at another number in each thread, if they
+ * are as many for all; 0: that is not known, or it is no such loop. */
+uint64_t opt_trip_count(const struct ir_block *b);
 bool opt_is_never_negative(const struct ir_value *v);
 /* x with all bits below its highest one. */
 uint64_t opt_filled(uint64_t x);

@@ -234,8 +234,8 @@ struct gen {
     LLVMValueRef leaving; /* i32: the state to return at `done`, 0 = the end; NULL = always that */
     LLVMValueRef state_switch; /* kernel: over the points where it goes on */
     struct gen_sweep sweep;
-    struct gen_spin *spins;  /* gen_spin.c: by loop; NULL = not yet */
-    LLVMValueRef spin_turns; /* i32 slot: turns in loops that wait, since the warp goes on */
+    struct gen_spin *spins;       /* gen_spin.c: by loop; NULL = not yet */
+    LLVMValueRef spin_iterations; /* i32 slot: of loops that wait, since the warp goes on */
 
     /* Values, by their ids. */
     uint32_t *def_node;
@@ -531,13 +531,13 @@ struct gen_step {
     const struct ir_value *value;
     int64_t scale, constant;
 };
-enum gen_step_by { GEN_BY_TURN, GEN_BY_THREAD, GEN_BY_CTA };
-/* From one turn of the loop around the current node, thread or CTA to the next, as far as one can
- * see; false: not at all, or not known. */
+enum gen_step_by { GEN_BY_ITERATION, GEN_BY_THREAD, GEN_BY_CTA };
+/* From one iteration of the loop around the current node, thread or CTA to the next, as far as one
+ * can see; false: not at all, or not known. */
 bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
                  struct gen_step *out);
-/* gen_prefetch.c: does a load of the current node go by a variable from one turn of its loop to the
- * next, by the size of the grid, say? */
+/* gen_prefetch.c: does a load of the current node go by a variable from one iteration of its loop
+ * to the next, by the size of the grid, say? */
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 /* gen_strided.c: stores of lanes `stride` bytes apart, when gen_is_spread(). */

@@ -61,11 +61,11 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
 /* <16 x ptr> of half h, `more` bytes on. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);
 
-/* gen_prefetch.c: what an access by lines needs in the loop's next turn, or in the CTAs that
+/* gen_prefetch.c: what an access by lines needs in the loop's next iteration, or in the CTAs that
  * follow. */
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
-/* Bytes (i64) to what a load of global memory reads in the loop's next turn; 0: not known, or not
- * to be prefetched. */
+/* Bytes (i64) to what a load of global memory reads in the loop's next iteration; 0: not known, or
+ * not to be prefetched. */
 LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in);
 /* The parameter that an address is made from by sums; NULL: none. */
 const struct ir_value *gen_root_of(const struct ir_value *address);

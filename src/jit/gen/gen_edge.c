@@ -94,7 +94,7 @@ LLVMValueRef gen_mask32(struct gen *g)
     return gen_mask_of_warp(g, 0);
 }
 
-/* A slot of masks, which stay in mask registers from turn to turn of a loop. */
+/* A slot of masks, which stay in mask registers from iteration to iteration of a loop. */
 static bool holds_mask(struct gen *g, LLVMValueRef slot)
 {
     return LLVMIsAAllocaInst(slot) && LLVMGetAllocatedType(slot) == g->t->mask;
@@ -639,7 +639,8 @@ static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[GEN_HALVE
 
 /*
  * brx.idx with many targets: lanes with the same index go together, one index after the other, as
- * many turns as there are different ones. Targets are entered in `parting` or as divergent edges.
+ * many iterations as there are different ones. Targets are entered in `parting` or as divergent
+ * edges.
  */
 static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
@@ -654,12 +655,13 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
         group[h] = gen_alloca(g, g->t->bits, 0, "group");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
-    LLVMBasicBlockRef turn = gen_bb(g, "turn"), next = gen_bb(g, "next"), end = gen_bb(g, "end");
+    LLVMBasicBlockRef iteration = gen_bb(g, "iteration"), next = gen_bb(g, "next"),
+                      end = gen_bb(g, "end");
     LLVMBuildBr(g->b, next);
     LLVMPositionBuilderAtEnd(g->b, next);
     LLVMValueRef more = gen_any_stored(g, left);
-    LLVMBuildCondBr(g->b, more, turn, end);
-    LLVMPositionBuilderAtEnd(g->b, turn);
+    LLVMBuildCondBr(g->b, more, iteration, end);
+    LLVMPositionBuilderAtEnd(g->b, iteration);
     LLVMValueRef one = group_take(g, index, left, group);
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, gen_bb(g, "case"), n - 1);
     for (uint32_t s = 0; s < n; s++) {

@@ -51,7 +51,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
         LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep.progress);
 }
 
-/* Where the sweep goes after this node: back to a loop whose lanes want another turn, or on. */
+/* Where the sweep goes after this node: back to a loop that lanes go round once more, or on. */
 static void node_tail(struct gen *g, uint32_t n)
 {
     assert(g->nodes[n].divergent && g->nodes[n].tail);
@@ -65,7 +65,7 @@ static void node_tail(struct gen *g, uint32_t n)
         if (l->last != node->block->id || !header->divergent)
             continue;
         LLVMBasicBlockRef on = gen_bb(g, "loop_done");
-        LLVMBuildCondBr(g->b, gen_any_stored(g, header->pend), gen_spin_turn(g, loop), on);
+        LLVMBuildCondBr(g->b, gen_any_stored(g, header->pend), gen_spin_iteration(g, loop), on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }
     gen_node_leave(g, node, gen_sweep_target(g, n + 1, node->conv));
@@ -92,7 +92,7 @@ static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
     return true;
 }
 
-/* All lanes may have ended: in the last turn of such a loop, or on the ways to the node. */
+/* All lanes may have ended: in the last iteration of such a loop, or on the ways to the node. */
 static void leave_when_over(struct gen *g, const struct gen_node *node)
 {
     if (g->alive_known_full || !(node->may_be_over || heads_endless_loop(g, node->block)))
@@ -175,8 +175,8 @@ static bool is_by_data(struct gen *g, const struct gen_node *node)
            (!gen_is_computed(g, from->last->src[0]) || is_by_bits(from->last->src[0]));
 }
 
-/* Do lanes that are still in the innermost loop around it run the block in each turn? */
-static bool runs_in_each_turn(const struct gen *g, const struct ir_block *b)
+/* Do lanes that are still in the innermost loop around it run the block in each iteration? */
+static bool runs_in_each_iteration(const struct gen *g, const struct ir_block *b)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     if (loops->loop_of[b->id] == IR_NO_BLOCK)
@@ -247,7 +247,7 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
         accesses += is_access(in);
         far += is_far_access(in);
     }
-    bool computes = node->divergent && !accesses && runs_in_each_turn(g, node->block) &&
+    bool computes = node->divergent && !accesses && runs_in_each_iteration(g, node->block) &&
                     !is_loop_for_some(g, node->block);
     if (far && far < FULL_BY_DATA_MIN && is_by_data(g, node))
         return false;
@@ -334,8 +334,9 @@ static bool pending_in_memory(const struct gen *g)
     return n > PENDING_SSA_MAX;
 }
 
-/* In a short loop that only computes, under masks in every turn, the way to general registers and
- * back is a good part of a turn; elsewhere masks are tested, or would fill the mask registers. */
+/* In a short loop that only computes, under masks in every iteration, the way to general registers
+ * and back is a good part of an iteration; elsewhere masks are tested, or would fill the mask
+ * registers. */
 #define MASKED_BLOCKS_MAX 4
 
 static bool keeps_masks(const struct gen *g, const struct gen_node *node)
@@ -397,8 +398,8 @@ static void nodes_materialise(struct gen *g)
         mask_slots(g, keeps_masks(g, node) ? g->t->mask : g->t->bits, node->pend);
     }
     if (g->shapes.waits) {
-        g->spin_turns = gen_alloca(g, g->t->i32, 0, "turns");
-        LLVMBuildStore(g->b, gen_i32(g, 0), g->spin_turns);
+        g->spin_iterations = gen_alloca(g, g->t->i32, 0, "iterations");
+        LLVMBuildStore(g->b, gen_i32(g, 0), g->spin_iterations);
     }
     for (uint32_t s = 0; s < g->sweep.nsites; s++) {
         mask_slots(g, g->t->bits, g->sweep.sites[s].parked);

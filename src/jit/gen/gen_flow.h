@@ -109,9 +109,9 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
 /* ---- gen_spin.c: loops that wait, in structured code */
 /* Can the function, whose shapes say `waits`, have such code? */
 bool gen_spins_fit(struct gen *g);
-/* Where to go, if lanes want another turn of the loop: to its header, by way of a stop after some
- * turns. */
-LLVMBasicBlockRef gen_spin_turn(struct gen *g, uint32_t loop);
+/* Where to go, if lanes want another iteration of the loop: to its header, by way of a stop after
+ * some iterations. */
+LLVMBasicBlockRef gen_spin_iteration(struct gen *g, uint32_t loop);
 /* The same, at the beginning of a node that heads a loop which lanes leave together. */
 void gen_spin_enter(struct gen *g, const struct gen_node *node);
 /* May what the value holds get lost at such a stop before it is read in block `at`? */

@@ -18,8 +18,8 @@
 
 #include <assert.h>
 
-/* Fewer operations than this are through before the next warp's have to wait; in a loop each turn
- * adds to the chain. */
+/* Fewer operations than this are through before the next warp's have to wait; in a loop each
+ * iteration adds to the chain. */
 #define CHAIN_MIN      24
 #define CHAIN_LOOP_MIN 6
 
@@ -48,7 +48,7 @@ bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls)
 
 /* ---- what most of the time goes to */
 
-/* Vector operations of a block, or of a turn of a loop; how many of them wait for each other. */
+/* Vector operations of a block or of a loop's iteration; how many of them wait for each other. */
 struct chain {
     uint32_t ops, depth, accesses;
     uint32_t shared; /* loads of what other warps load as well */
@@ -59,9 +59,9 @@ struct chain {
 /* While the hottest chain is looked for; by id. */
 struct search {
     struct gen *g;
-    uint32_t *depth;     /* of a value */
-    bool *alike;         /* is a value the same in every warp? */
-    struct chain *turns; /* by loop */
+    uint32_t *depth;          /* of a value */
+    bool *alike;              /* is a value the same in every warp? */
+    struct chain *iterations; /* by loop */
 };
 
 static bool is_vector_op(struct gen *g, const struct ir_instr *in)
@@ -153,9 +153,9 @@ static bool search_init(struct gen *g, struct search *s)
     *s = (struct search){.g = g,
                          .depth = hd_arena_array(&g->arena, uint32_t, n),
                          .alike = hd_arena_array(&g->arena, bool, n),
-                         .turns =
+                         .iterations =
                              hd_arena_array(&g->arena, struct chain, g->shapes.loops.nloops + 1)};
-    if (!s->depth || !s->alike || !s->turns)
+    if (!s->depth || !s->alike || !s->iterations)
         return false;
     for (uint32_t i = 0; i < n; i++)
         s->alike[i] = true;
@@ -175,8 +175,8 @@ static bool hottest(struct gen *g, struct chain *out)
         uint32_t loop = g->shapes.loops.loop_of[b];
         struct chain c = chain_of(&s, g->func->blocks[b]);
         if (loop != IR_NO_BLOCK) {
-            chain_add(&s.turns[loop], &c, s.turns[loop].ops / 2);
-            c = s.turns[loop];
+            chain_add(&s.iterations[loop], &c, s.iterations[loop].ops / 2);
+            c = s.iterations[loop];
             c.loops = true;
         }
         uint64_t weight = (uint64_t)c.ops << (3 * loop_depth(g, b));

@@ -156,8 +156,8 @@ static const struct ir_value *turning_from(struct gen *g, const struct ir_instr 
 }
 
 /*
- * Lanes that are in a turn have come into the loop together and made the same turns, so they are
- * still as they came in.
+ * Lanes that are in an iteration have come into the loop together and made the same iterations, so
+ * they are still as they came in.
  */
 static bool turning_is_in_line(struct line *l, const struct ir_instr *phi, int64_t step,
                                unsigned depth)

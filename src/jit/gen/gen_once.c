@@ -69,7 +69,7 @@ static bool is_overwritten(struct gen_walk *w, const struct ir_instr *load)
     return false;
 }
 
-/* Is there a way from `in` back to it past no barrier? Then each turn has a value of its own. */
+/* Is there a way from `in` back to it past no barrier? Then each iteration has its own value. */
 static bool comes_again(struct gen_walk *w, const struct ir_instr *in)
 {
     const struct ir_instr *at;

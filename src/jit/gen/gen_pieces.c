@@ -199,8 +199,8 @@ static void line_store(struct gen *g, unsigned n, LLVMValueRef line, LLVMValueRe
         piece_store(g, pieces_pick(g, line, &i, 1), to, more_B[i]);
 }
 
-/* Programs start copies turns before they use them, as GPUs do not wait for them. Here the copy
- * itself waits, so what it takes in the next turn is asked for in this one. */
+/* Programs start copies iterations before they use them, as GPUs do not wait for them. Here the
+ * copy itself waits, so what it takes in the next iteration is asked for in this one. */
 static void line_prefetch(struct gen *g, LLVMValueRef from, LLVMValueRef far)
 {
     if (LLVMIsAConstantInt(far) && !LLVMConstIntGetZExtValue(far))

@@ -2,8 +2,8 @@
  * Prefetches where the next access is known and the host does not see it coming.
  *
  * Loops whose threads jump: `for (i = id; i < n; i += gridDim.x * blockDim.x)`. A warp runs all its
- * turns in a row, so its loads are a large, regular distance apart: too far for the host's
- * prefetchers, and a turn with work in it is too long for the next load to start early. The
+ * iterations in a row, so its loads are a large, regular distance apart: too far for the host's
+ * prefetchers, and an iteration with work in it is too long for the next load to start early. The
  * distance is read off the loop's induction.
  *
  * The first accesses of a CTA that has barriers: a worker takes CTAs in the order of their numbers,
@@ -11,7 +11,7 @@
  * distance is the address's derivative by the CTA's number, so often that it is some 12 KiB: what
  * takes CTAs less time than memory takes must be asked for earlier. The same for the row of each
  * CTA that a loop is the first to read or to store to: the host's own prefetchers see the streams
- * of the loop's turns, but do not go beyond a page.
+ * of the loop's iterations, but do not go beyond a page.
  *
  * A wrong guess costs time and nothing else, so no proof is asked for.
  */
@@ -62,11 +62,11 @@ static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int6
     return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)(s.scale * times)), "");
 }
 
-/* Does the next turn of the loop load from far away? */
+/* Does the next iteration of the loop load from far away? */
 static bool jumps(struct gen *g, const struct ir_instr *in, struct gen_step *out)
 {
     return in->op == IR_OP_LD && in->mem.space == IR_SPACE_GLOBAL &&
-           gen_step_of(g, in->src[0], GEN_BY_TURN, out);
+           gen_step_of(g, in->src[0], GEN_BY_ITERATION, out);
 }
 
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in)
@@ -135,10 +135,11 @@ static LLVMValueRef distance_of_row(struct gen *g, const struct gen_step *step)
     return LLVMBuildSelect(g->b, is_near, x, gen_i64(g, 0), "");
 }
 
-/* Constant distances between the turns of warps that wait for each other: these are few streams. */
-static bool is_left_to_host(const struct gen *g, const struct gen_step *by_turn)
+/* Constant distances between the iterations of warps that wait for each other: these are few
+ * streams. */
+static bool is_left_to_host(const struct gen *g, const struct gen_step *by_iteration)
 {
-    return g->body.by_region && !by_turn->value;
+    return g->body.by_region && !by_iteration->value;
 }
 
 static int64_t ctas_ahead(const struct gen_step *by_cta)

@@ -242,7 +242,7 @@ static LLVMValueRef point(struct gen *g, const struct ir_value *v)
 
 struct finder {
     struct gen *g;
-    bool facts_only;   /* nothing that changes from turn to turn of a loop */
+    bool facts_only;   /* nothing that changes from iteration to iteration of a loop */
     LLVMValueRef fits; /* i1: what is not larger than has been demanded */
 };
 

@@ -1,9 +1,9 @@
 /*
  * Rows of ldmatrix, and pieces of cp.async, whose distances from each other are known: programs
  * give each lane the address of a row, which they put together from bits of the thread's number
- * (swizzled, often), and all that differs from turn to turn and from warp to warp is the same in
- * all lanes. So there is one address to compute and to check, and each row is loaded at a constant
- * distance from it.
+ * (swizzled, often), and all that differs from iteration to iteration and from warp to warp is the
+ * same in all lanes. So there is one address to compute and to check, and each row is loaded at a
+ * constant distance from it.
  *
  * A value is x + lane[l], where x is alike in the 32 lanes, and a multiple of the lowest bit of
  * `unknown`. As far as it is known, x has no bits but those, and lanes have none of them: then

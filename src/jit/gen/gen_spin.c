@@ -1,16 +1,16 @@
 /*
- * Loops that wait, in structured code (src/analysis/rejoin.c): after some turns others run.
+ * Loops that wait, in structured code (src/analysis/rejoin.c): after some iterations others run.
  *
- * The warp stops between two turns. Values are in slots there, since the loop's first node reads
- * whatever it needs from these, so all that may be read after that is copied into the frame and
- * back: what is live in the loop, and where lanes stand that wait for those in it. The same goes
- * for the masks of lanes that wait.
+ * The warp stops between two iterations. Values are in slots there, since the loop's first node
+ * reads whatever it needs from these, so all that may be read after that is copied into the frame
+ * and back: what is live in the loop, and where lanes stand that wait for those in it. The same
+ * goes for the masks of lanes that wait.
  */
 #include "jit/gen/gen_flow.h"
 
 #include <assert.h>
 
-enum { TURNS_MAX = 64 };
+enum { ITERATIONS_MAX = 64 };
 
 struct gen_spin {
     const bool *kept; /* by id of a value */
@@ -87,7 +87,7 @@ static const bool *kept_of(struct gen *g, uint32_t loop)
     return g->spins ? g->spins[loop].kept : NULL;
 }
 
-/* The outermost loop around it, whose next turn the warp may be in after a stop. */
+/* The outermost loop around it, whose next iteration the warp may be in after a stop. */
 static uint32_t outermost(const struct gen *g, uint32_t loop)
 {
     while (loop_of(g, loop)->parent != IR_NO_BLOCK)
@@ -191,21 +191,21 @@ static void resume(struct gen *g, const struct copies *c)
 
 static LLVMValueRef is_tired(struct gen *g)
 {
-    LLVMValueRef n = LLVMBuildLoad2(g->b, g->t->i32, g->spin_turns, "");
+    LLVMValueRef n = LLVMBuildLoad2(g->b, g->t->i32, g->spin_iterations, "");
     n = LLVMBuildAdd(g->b, n, gen_i32(g, 1), "");
-    LLVMBuildStore(g->b, n, g->spin_turns);
-    return LLVMBuildICmp(g->b, LLVMIntUGE, n, gen_i32(g, TURNS_MAX), "");
+    LLVMBuildStore(g->b, n, g->spin_iterations);
+    return LLVMBuildICmp(g->b, LLVMIntUGE, n, gen_i32(g, ITERATIONS_MAX), "");
 }
 
-/* Where to go for another turn, which begins at `on`: the builder stays. */
-static LLVMBasicBlockRef turn(struct gen *g, uint32_t loop, LLVMBasicBlockRef on)
+/* Where to go for another iteration, which begins at `on`: the builder stays. */
+static LLVMBasicBlockRef iteration(struct gen *g, uint32_t loop, LLVMBasicBlockRef on)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), first, tired, resumed;
     struct copies copies;
     if (!copies_find(g, loop, &copies))
         return on;
     assert(g->is_kernel && !g->dispatch && !g->body.by_region);
-    first = gen_bb(g, "turn");
+    first = gen_bb(g, "iteration");
     tired = gen_bb(g, "tired");
     resumed = gen_bb(g, "resumed");
     LLVMPositionBuilderAtEnd(g->b, first);
@@ -219,11 +219,11 @@ static LLVMBasicBlockRef turn(struct gen *g, uint32_t loop, LLVMBasicBlockRef on
     return first;
 }
 
-LLVMBasicBlockRef gen_spin_turn(struct gen *g, uint32_t loop)
+LLVMBasicBlockRef gen_spin_iteration(struct gen *g, uint32_t loop)
 {
     struct gen_node *header = &g->nodes[g->node_of_block[loop_of(g, loop)->header]];
     assert(header->divergent);
-    return g->shapes.waits && loop_of(g, loop)->spin_suspect ? turn(g, loop, header->body)
+    return g->shapes.waits && loop_of(g, loop)->spin_suspect ? iteration(g, loop, header->body)
                                                              : header->body;
 }
 
@@ -234,7 +234,7 @@ void gen_spin_enter(struct gen *g, const struct gen_node *node)
         loop_of(g, loop)->header != node->block->id || !loop_of(g, loop)->spin_suspect)
         return;
     LLVMBasicBlockRef on = gen_bb(g, "go_on");
-    LLVMBuildBr(g->b, turn(g, loop, on));
+    LLVMBuildBr(g->b, iteration(g, loop, on));
     LLVMPositionBuilderAtEnd(g->b, on);
 }
 

@@ -1,7 +1,7 @@
 /*
- * How far an address moves from one turn of a loop, one thread or one CTA to the next, read off the
- * operations that make it. Bits that are put together count as a sum, and nothing is taken to wrap:
- * those who ask only choose between ways to do the same, so no proof is asked for.
+ * How far an address moves from one iteration of a loop, one thread or one CTA to the next, read
+ * off the operations that make it. Bits that are put together count as a sum, and nothing is taken
+ * to wrap: those who ask only choose between ways to do the same, so no proof is asked for.
  */
 #include "jit/gen/gen.h"
 
@@ -25,7 +25,7 @@ static bool const_of(const struct ir_value *v, int64_t *out)
 }
 
 /* What the latch adds to a phi of the header of the loop around the current node. */
-static bool step_of_turn(struct gen *g, const struct ir_instr *phi, struct gen_step *out)
+static bool step_of_iteration(struct gen *g, const struct ir_instr *phi, struct gen_step *out)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t block = g->nodes[g->cur].block->id, loop = loops->loop_of[block];
@@ -54,8 +54,8 @@ static bool step_of_phi(struct gen *g, const struct ir_instr *phi, enum gen_step
                         unsigned depth, struct gen_step *out)
 {
     bool found = false;
-    if (by == GEN_BY_TURN)
-        return step_of_turn(g, phi, out);
+    if (by == GEN_BY_ITERATION)
+        return step_of_iteration(g, phi, out);
     for (uint32_t p = 0; p < phi->nsrc; p++) {
         struct gen_step one;
         if (phi->block->preds[p]->id >= phi->block->id)

@@ -53,7 +53,7 @@ static bool meets(const struct ir_instr *in, const struct ir_instr *st)
     return -warp_B < apart_B && apart_B < warp_B;
 }
 
-/* May `in` store where `st` does, or near it for many turns? */
+/* May `in` store where `st` does, or near it for many iterations? */
 static bool stores_again(const struct gen *g, const struct ir_instr *in, const struct ir_instr *st)
 {
     if (in->op != IR_OP_ST || in == st || in->mem.space != st->mem.space ||

@@ -2,10 +2,10 @@
  * Sums of matrix products that stay where they are.
  *
  * A product adds to sums that nobody reads again; in loops they are phis, and its results are what
- * the phis are in the next turn. A large tile is more than all vector registers, so all of it would
- * go through memory again and again: from the frame at the start of a region, to the area of the
- * products, back, and to the frame. Instead all that a tile becomes shares its slots, registers one
- * after the other, and products are made in place.
+ * the phis are in the next iteration. A large tile is more than all vector registers, so all of it
+ * would go through memory again and again: from the frame at the start of a region, to the area of
+ * the products, back, and to the frame. Instead all that a tile becomes shares its slots, registers
+ * one after the other, and products are made in place.
  *
  * Values can share a place when none of them is live where another one is made. Lanes have to be
  * together there: one that left a loop would keep its result while others go on.

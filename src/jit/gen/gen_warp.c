@@ -639,7 +639,7 @@ static void lanes_agreeing(struct gen *g, const struct ir_value *v, unsigned bit
     }
 }
 
-/* A bit costs about what two turns of the loop over the lanes do. */
+/* A bit costs about what two iterations of the loop over the lanes do. */
 enum { AGREEING_BITS_MAX = GEN_LANES };
 
 static void gen_match(struct gen *g, const struct ir_instr *in)

@@ -17,7 +17,7 @@
 /* clang-format off */
 #define REGS ".reg .pred p, q; .reg .b32 a, b, c, size, error; .reg .b64 h, at, x, y, all;\n"
 #define WEAK(name, params) ".weak .func (.param .b32 result) " name "(" params ")\n{\n" REGS
-/* Of a handle: is it a party's (p)? None at all is an error. */
+/* Of a handle: is it a multi-device launch's (p)? None at all is an error. */
 #define OPEN                                                                                       \
     "ld.param.u64 h, [handle]; mov.u32 error, 1; setp.eq.u64 p, h, 0; @p bra end;\n"               \
     "mov.u32 error, 0; ld.u32 size, [h]; setp.eq.u32 p, size, 64;\n"
@@ -28,14 +28,14 @@
 
 static const char text[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".extern .func (.param .b64 record) __heddleParty;\n"
+    ".extern .func (.param .b64 record) __heddleMdc;\n"
 
     ".weak .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope)\n{\n" REGS
     ".param .b64 record;\n"
-    "ld.param.u32 a, [scope]; mov.u64 h, 0; setp.eq.u32 p, a, 2; @p bra party;\n"
+    "ld.param.u32 a, [scope]; mov.u64 h, 0; setp.eq.u32 p, a, 2; @p bra mdc;\n"
     "setp.ne.u32 p, a, 1; @p bra end;\n"
     "mov.u32 a, %envreg1; mov.u32 b, %envreg2; mov.b64 h, {b, a}; bra end;\n"
-    "party: call (record), __heddleParty; ld.param.u64 h, [record];\n"
+    "mdc: call (record), __heddleMdc; ld.param.u64 h, [record];\n"
     "end: st.param.b64 [result], h; ret;\n}\n"
 
     /* One thread per block; the upper bit changes when the last one has come. */
@@ -52,12 +52,12 @@ static const char text[] =
     "fence.sc.gpu;\n"
     "meet: barrier.sync 0;\n" CLOSE
 
-    /* A grid, or a party: every thread counts itself; all are there at the counter's next multiple. */
+    /* A grid, or several: each thread counts itself; all are there at the counter's next multiple. */
     WEAK("cudaCGSynchronize", ".param .b64 handle, .param .b32 flags") OPEN
-    "@p bra party;\n"
+    "@p bra mdc;\n"
     "{ .param .b64 grid; .param .b32 none, failed; st.param.b64 [grid], h; st.param.b32 [none], 0;\n"
     "call (failed), cudaCGSynchronizeGrid, (grid, none); ld.param.b32 error, [failed]; }\n"
-    "bra end;\nparty: "
+    "bra end;\nmdc: "
     "ld.u64 all, [h+24]; ld.u64 at, [h+32]; fence.sc.sys;\n"
     "atom.add.acq_rel.sys.u64 x, [at], 1; div.u64 x, x, all; mad.lo.u64 x, x, all, all;\n"
     "again: ld.acquire.sys.u64 y, [at]; setp.lt.u64 q, y, x; @q bra again;\n"

@@ -3,8 +3,8 @@
  * of CUDA 12 call for groups of several grids. Here they are PTX that is linked to programs that
  * call them.
  *
- * A handle is the address of a grid's workspace, or of its record in a party
- * (core/stream/party.c), which begin with their sizes. 0 is none: cudaErrorInvalidValue.
+ * A handle is the address of a grid's workspace, or of its record in a multi-device
+ * launch (core/stream/mdc.c), which begin with their sizes. 0 is none: cudaErrorInvalidValue.
  */
 #ifndef HD_COMPILE_GROUPS_H
 #define HD_COMPILE_GROUPS_H

@@ -761,7 +761,7 @@ struct core_launch {
     uint32_t dynamic_smem_B;
     uint32_t cluster[3]; /* CTAs; 0: as the kernel says */
     bool cooperative;
-    uint16_t party;     /* of several devices (party.c), or 0 */
+    uint16_t mdc;       /* of several devices (mdc.c), or 0 */
     void **params;      /* one pointer per parameter, or NULL */
     const void *buffer; /* packed parameter block instead */
     size_t buffer_B;
@@ -798,20 +798,20 @@ enum hd_status core_setup_param(struct core_function *function, uint32_t offset_
 /* What was said so far; the caller frees it with hd_free(). NULL: no memory. */
 struct core_setup *core_setup_copy(struct core_function *function);
 /*
- * One grid of the same kernel on each of several devices, which can wait for each other (party.c):
- * streams of contexts of different devices. `flags`: CORE_PARTY_*. HD_BAD_ARG: not the same kernel
+ * One grid of the same kernel on each of several devices, which can wait for each other (mdc.c):
+ * streams of contexts of different devices. `flags`: CORE_MDC_*. HD_BAD_ARG: not the same kernel
  * or dimensions, two on one device; else as core_launch().
  */
-struct core_party_grid {
+struct core_mdc_grid {
     struct core_function *function;
     struct core_stream *stream;
     struct core_launch launch;
 };
-enum core_party_flag {
-    CORE_PARTY_NO_PRE_SYNC = 1,  /* a grid waits for its own stream only */
-    CORE_PARTY_NO_POST_SYNC = 2, /* what follows waits for the grid of its own stream only */
+enum core_mdc_flag {
+    CORE_MDC_NO_PRE_SYNC = 1,  /* a grid waits for its own stream only */
+    CORE_MDC_NO_POST_SYNC = 2, /* what follows waits for the grid of its own stream only */
 };
-enum hd_status core_launch_party(const struct core_party_grid *grids, unsigned n, unsigned flags)
+enum hd_status core_launch_mdc(const struct core_mdc_grid *grids, unsigned n, unsigned flags)
     HD_MUST_CHECK;
 /* Its parts: for graphs, which launch later what is given now. Compiles the function. */
 #define CORE_PARAMS_MAX_B 32764u

@@ -148,7 +148,7 @@ static CUresult launch_ex(CUstream s)
     return cuLaunchKernelEx(&config, add, args, NULL);
 }
 
-static CUresult launch_party(CUstream s)
+static CUresult launch_mdc(CUstream s)
 {
     uint32_t count = N;
     void *args[] = {&a, &b, &b, &count};
@@ -229,7 +229,7 @@ static void CUDA_CB stream_call(CUstream s, CUresult result, void *arg)
     X(cuStreamWaitEvent, cuStreamWaitEvent(s, event, 0))                                           \
     X(cuStreamWaitEvent, cuStreamWaitEvent(s, event3, 0))                                          \
     X(cuGraphUpload, cuGraphUpload(exec, s))                                                       \
-    X(cuLaunchCooperativeKernelMultiDevice, launch_party(s))                                       \
+    X(cuLaunchCooperativeKernelMultiDevice, launch_mdc(s))                                         \
     X(cuMemDiscardAndPrefetchBatchAsync,                                                           \
       cuMemDiscardAndPrefetchBatchAsync(managed_list, sizes, 1, &here, firsts, 1, 0, s))           \
     X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync(managed_list, sizes, 1, 0, s))                \

@@ -71,12 +71,12 @@ CUresult drv_cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy
 /* ---- one kernel on several devices */
 
 /* References. */
-struct party_grids {
-    struct core_party_grid *grids;
+struct mdc_grids {
+    struct core_mdc_grid *grids;
     unsigned n;
 };
 
-static void party_grids_fini(struct party_grids *p)
+static void mdc_grids_fini(struct mdc_grids *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         core_function_unref(p->grids[i].function);
@@ -86,7 +86,7 @@ static void party_grids_fini(struct party_grids *p)
 }
 
 /* The stream must be one that was made: its context is the one that the function is launched in. */
-static CUresult party_grid(const CUDA_LAUNCH_PARAMS *p, struct party_grids *all)
+static CUresult mdc_grid(const CUDA_LAUNCH_PARAMS *p, struct mdc_grids *all)
 {
     const char *const api_name_ = "cuLaunchCooperativeKernelMultiDevice";
     API_HANDLE(stream, stream, p->hStream);
@@ -95,26 +95,26 @@ static CUresult party_grid(const CUDA_LAUNCH_PARAMS *p, struct party_grids *all)
         return drv_error(CUDA_ERROR_INVALID_HANDLE,
                          "kernel %s and stream are of different contexts", function->entry->name);
     all->grids[all->n++] =
-        (struct core_party_grid){.function = core_function_ref(function),
-                                 .stream = core_stream_ref(stream),
-                                 .launch = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
-                                            .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-                                            .dynamic_smem_B = p->sharedMemBytes,
-                                            .cooperative = true,
-                                            .params = p->kernelParams}};
+        (struct core_mdc_grid){.function = core_function_ref(function),
+                               .stream = core_stream_ref(stream),
+                               .launch = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                                          .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                                          .dynamic_smem_B = p->sharedMemBytes,
+                                          .cooperative = true,
+                                          .params = p->kernelParams}};
     return CUDA_SUCCESS;
 }
 
 #define NO_PRE_SYNC  CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC
 #define NO_POST_SYNC CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC
-_Static_assert((int)CORE_PARTY_NO_PRE_SYNC == NO_PRE_SYNC &&
-                   (int)CORE_PARTY_NO_POST_SYNC == NO_POST_SYNC,
+_Static_assert((int)CORE_MDC_NO_PRE_SYNC == NO_PRE_SYNC &&
+                   (int)CORE_MDC_NO_POST_SYNC == NO_POST_SYNC,
                "the API's numbers");
 
 CUresult drv_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned n,
                                                   unsigned flags)
 {
-    __attribute__((cleanup(party_grids_fini))) struct party_grids all = {0};
+    __attribute__((cleanup(mdc_grids_fini))) struct mdc_grids all = {0};
     CUresult result = CUDA_SUCCESS;
 
     API_CALL(cuLaunchCooperativeKernelMultiDevice);
@@ -124,10 +124,10 @@ CUresult drv_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsi
     if (!all.grids)
         return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "launch on %u devices", n);
     for (unsigned i = 0; i < n && result == CUDA_SUCCESS; i++)
-        result = party_grid(&list[i], &all);
+        result = mdc_grid(&list[i], &all);
     if (result != CUDA_SUCCESS)
         return result;
-    return drv_code_result("launch", core_launch_party(all.grids, n, flags));
+    return drv_code_result("launch", core_launch_mdc(all.grids, n, flags));
 }
 
 /* ---- launches with attributes */

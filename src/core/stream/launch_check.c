@@ -127,7 +127,7 @@ static HD_NOINLINE enum hd_status check_native(const struct core_function *f,
                                                const struct core_launch *l)
 {
     const char *what = l->cooperative                ? "a cooperative launch"
-                       : l->party                    ? "a launch on several devices"
+                       : l->mdc                      ? "a launch on several devices"
                        : core_cluster_is_named(f, l) ? "a launch in clusters"
                                                      : NULL;
 
@@ -184,7 +184,7 @@ void core_launch_packet(const struct core_function *f, const struct core_launch 
     if (HD_UNLIKELY(core_cluster_is_named(f, l)))
         packet_set_cluster(f, l, p);
     p->dynamic_smem_B = l->dynamic_smem_B;
-    p->party = l->party;
+    p->mdc = l->mdc;
 }
 
 /* ---- occupancy */

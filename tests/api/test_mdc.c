@@ -237,7 +237,7 @@ static void test_ask(void)
     success(cuLaunchKernel(list[0].function, 1, 1, 1, 1, 1, 1, 0, stream[0], params, NULL),
             "an ordinary grid");
     wait_all();
-    asked(0, 1, 0, 0, 0, "no party");
+    asked(0, 1, 0, 0, 0, "no such launch");
     turns = 7;
     success(cuLaunchKernel(list[0].function, 1, 1, 1, 1, 1, 1, 0, stream[0], params, NULL),
             "an ordinary grid");
@@ -260,7 +260,7 @@ static void test_ask(void)
     success(cuLaunchCooperativeKernelMultiDevice(list, DEVICES, 0), "three devices");
     wait_all();
     for (unsigned d = 0; d < DEVICES; d++, out += 64) {
-        asked(1, 0, DEVICES, DEVICES, d, "a party");
+        asked(1, 0, DEVICES, DEVICES, d, "one");
         ok(!words(out)[5] && words(out)[6] == 1, "which meets, but is no grid");
     }
     out = first;

@@ -1,11 +1,11 @@
 /*
- * Parties: grids on several devices that can wait for each other, the launches of
- * cuLaunchCooperativeKernelMultiDevice() (docs/decisions/0101-parties.md). What they share is in
- * managed memory, one record per grid, whose address a kernel asks for:
+ * Multi-device cooperative launches (mdc): grids on several devices that can wait for each other,
+ * by cuLaunchCooperativeKernelMultiDevice() (docs/decisions/0101-multi-device-launches.md). What
+ * they share is in managed memory, one record per grid, whose address a kernel asks for:
  *
- *     kernel: cudaCGGetIntrinsicHandle() ─► core_cdp_Party(): packet's number, queue ─► record
+ *     kernel: cudaCGGetIntrinsicHandle() ─► core_cdp_Mdc(): packet's number, queue ─► record
  *
- * A party lives until the streams of all its grids have come past them. The threads of all grids
+ * A launch lives until the streams of all its grids have come past them. The threads of all grids
  * meet at the counter (compile/groups.c).
  */
 #include <assert.h>
@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct record) == 64 && offsetof(struct record, counter_va
                "compile/groups.c");
 
 /* In memory: the counter, in a record's room, and the records. */
-struct party {
-    struct party *next;
+struct mdc {
+    struct mdc *next;
     uint16_t number; /* in the packets */
     unsigned n;
     _Atomic unsigned left;    /* grids that are not over, and one while it is launched */
@@ -37,22 +37,22 @@ struct party {
     struct hal_queue *queues[]; /* of the grids, by rank */
 };
 
-static struct hd_lock lock = HD_LOCK_INIT(LEAF, "parties");
-static struct party *all; /* lock */
+static struct hd_lock lock = HD_LOCK_INIT(LEAF, "mdc");
+static struct mdc *all; /* lock */
 
 /* ---- life */
 
-static struct party *find_locked(uint16_t number)
+static struct mdc *find_locked(uint16_t number)
 {
-    struct party *party = all;
+    struct mdc *mdc = all;
 
-    while (party && party->number != number)
-        party = party->next;
-    return party;
+    while (mdc && mdc->number != number)
+        mdc = mdc->next;
+    return mdc;
 }
 
 /* False: all numbers are taken. */
-static bool party_enter(struct party *party)
+static bool mdc_enter(struct mdc *mdc)
 {
     static uint16_t last;
     uint16_t first;
@@ -62,44 +62,44 @@ static bool party_enter(struct party *party)
     while (!last || find_locked(last))
         if (++last == first)
             break;
-    party->number = find_locked(last) ? 0 : last;
-    if (party->number) {
-        party->next = all;
-        all = party;
+    mdc->number = find_locked(last) ? 0 : last;
+    if (mdc->number) {
+        mdc->next = all;
+        all = mdc;
     }
     hd_lock_release(&lock);
-    return party->number;
+    return mdc->number;
 }
 
-static void party_leave(struct party *party)
+static void mdc_leave(struct mdc *mdc)
 {
-    struct party **link = &all;
+    struct mdc **link = &all;
 
     hd_lock_acquire(&lock);
-    while (*link && *link != party)
+    while (*link && *link != mdc)
         link = &(*link)->next;
     if (*link)
-        *link = party->next;
+        *link = mdc->next;
     hd_lock_release(&lock);
 }
 
 /* Memory of a context that is gone went with it. */
-static void party_drop(void *arg)
+static void mdc_drop(void *arg)
 {
-    struct party *party = arg;
+    struct mdc *mdc = arg;
 
-    if (atomic_fetch_sub(&party->left, 1) > 1)
+    if (atomic_fetch_sub(&mdc->left, 1) > 1)
         return;
-    party_leave(party);
-    if (party->va && core_context_is_live(party->ctx))
-        core_memory_free_own(party->va);
-    core_context_unref(party->ctx);
-    hd_free(party);
+    mdc_leave(mdc);
+    if (mdc->va && core_context_is_live(mdc->ctx))
+        core_memory_free_own(mdc->va);
+    core_context_unref(mdc->ctx);
+    hd_free(mdc);
 }
 
-static struct record *record_of(const struct party *party, unsigned rank)
+static struct record *record_of(const struct mdc *mdc, unsigned rank)
 {
-    return (struct record *)(uintptr_t)party->va + 1 + rank;
+    return (struct record *)(uintptr_t)mdc->va + 1 + rank;
 }
 
 static uint64_t grid_threads(const struct core_launch *l)
@@ -107,36 +107,36 @@ static uint64_t grid_threads(const struct core_launch *l)
     return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] * l->block[1] * l->block[2];
 }
 
-static enum hd_status party_create(const struct core_party_grid *grids, unsigned n,
-                                   struct party **out_party)
+static enum hd_status mdc_create(const struct core_mdc_grid *grids, unsigned n,
+                                 struct mdc **out_mdc)
 {
-    struct party *party = hd_alloc(sizeof(*party) + n * sizeof(struct hal_queue *));
+    struct mdc *mdc = hd_alloc(sizeof(*mdc) + n * sizeof(struct hal_queue *));
     enum hd_status status;
 
-    if (!party)
+    if (!mdc)
         return hd_error(HD_NO_MEMORY, "launch on %u devices", n);
-    party->n = n;
-    party->left = 1;
-    party->ctx = core_context_ref(grids[0].stream->ctx);
+    mdc->n = n;
+    mdc->left = 1;
+    mdc->ctx = core_context_ref(grids[0].stream->ctx);
     for (unsigned i = 0; i < n; i++)
-        party->queues[i] = grids[i].stream->queue;
-    status = core_memory_alloc_own(party->ctx, (n + 1) * sizeof(struct record), CORE_MEM_MANAGED,
-                                   HEDDLE_MEMORY_OWN, &party->va);
-    if (status == HD_OK && !party_enter(party))
+        mdc->queues[i] = grids[i].stream->queue;
+    status = core_memory_alloc_own(mdc->ctx, (n + 1) * sizeof(struct record), CORE_MEM_MANAGED,
+                                   HEDDLE_MEMORY_OWN, &mdc->va);
+    if (status == HD_OK && !mdc_enter(mdc))
         status = hd_error(HD_NO_MEMORY, "too many launches on several devices");
     if (status != HD_OK) {
-        party_drop(party);
+        mdc_drop(mdc);
         return status;
     }
-    memset(record_of(party, 0) - 1, 0, (n + 1) * sizeof(struct record));
+    memset(record_of(mdc, 0) - 1, 0, (n + 1) * sizeof(struct record));
     for (unsigned i = 0; i < n; i++)
-        *record_of(party, i) = (struct record){.size_B = sizeof(struct record),
-                                               .rank = i,
-                                               .ngrids = n,
-                                               .grid_threads = grid_threads(&grids[i].launch),
-                                               .all_threads = n * grid_threads(&grids[i].launch),
-                                               .counter_va = party->va};
-    *out_party = party;
+        *record_of(mdc, i) = (struct record){.size_B = sizeof(struct record),
+                                             .rank = i,
+                                             .ngrids = n,
+                                             .grid_threads = grid_threads(&grids[i].launch),
+                                             .all_threads = n * grid_threads(&grids[i].launch),
+                                             .counter_va = mdc->va};
+    *out_mdc = mdc;
     return HD_OK;
 }
 
@@ -144,16 +144,16 @@ static enum hd_status party_create(const struct core_party_grid *grids, unsigned
 
 static const struct record *record_find_locked(uint16_t number, const struct hal_queue *queue)
 {
-    struct party *party = number ? find_locked(number) : NULL;
+    struct mdc *mdc = number ? find_locked(number) : NULL;
 
-    for (unsigned i = 0; party && i < party->n; i++)
-        if (party->queues[i] == queue)
-            return record_of(party, i);
+    for (unsigned i = 0; mdc && i < mdc->n; i++)
+        if (mdc->queues[i] == queue)
+            return record_of(mdc, i);
     return NULL;
 }
 
-/* 0 in a grid that is of no party. The one that calls is the queue's oldest packet. */
-uint64_t core_cdp_Party(const struct core_cdp_call *call)
+/* 0 in a grid that is of no such launch. The one that calls is the queue's oldest packet. */
+uint64_t core_cdp_Mdc(const struct core_cdp_call *call)
 {
     struct hal_ring *ring = call->queue->ring;
     const union hal_packet *p = hal_ring_packet(ring, hal_ring_retired(ring) + 1);
@@ -162,7 +162,7 @@ uint64_t core_cdp_Party(const struct core_cdp_call *call)
     if (p->head.op != HAL_OP_DISPATCH)
         return 0;
     hd_lock_acquire(&lock);
-    record = record_find_locked(p->dispatch.party, call->queue);
+    record = record_find_locked(p->dispatch.mdc, call->queue);
     hd_lock_release(&lock);
     return (uintptr_t)record;
 }
@@ -181,8 +181,8 @@ static bool is_same_shape(const struct core_launch *a, const struct core_launch 
            !memcmp(a->block, b->block, sizeof(a->block)) && a->dynamic_smem_B == b->dynamic_smem_B;
 }
 
-static enum hd_status check_against(const struct core_party_grid *first,
-                                    const struct core_party_grid *other)
+static enum hd_status check_against(const struct core_mdc_grid *first,
+                                    const struct core_mdc_grid *other)
 {
     if (first->stream->ctx->device == other->stream->ctx->device)
         return hd_error(HD_BAD_ARG, "two grids of one launch on device %d",
@@ -197,7 +197,7 @@ static enum hd_status check_against(const struct core_party_grid *first,
 }
 
 /* Once one grid is launched, the others must be. */
-static enum hd_status check_grid(const struct core_party_grid *grids, unsigned i)
+static enum hd_status check_grid(const struct core_mdc_grid *grids, unsigned i)
 {
     uint8_t params[CORE_PARAMS_MAX_B];
 
@@ -211,7 +211,7 @@ static enum hd_status check_grid(const struct core_party_grid *grids, unsigned i
 }
 
 /* All streams wait for where `stream` is now. */
-static enum hd_status wait_for(struct core_stream *stream, const struct core_party_grid *grids,
+static enum hd_status wait_for(struct core_stream *stream, const struct core_mdc_grid *grids,
                                unsigned n)
 {
     struct core_event *event;
@@ -227,7 +227,7 @@ static enum hd_status wait_for(struct core_stream *stream, const struct core_par
     return status;
 }
 
-static enum hd_status all_wait(const struct core_party_grid *grids, unsigned n)
+static enum hd_status all_wait(const struct core_mdc_grid *grids, unsigned n)
 {
     enum hd_status status = HD_OK;
 
@@ -236,39 +236,39 @@ static enum hd_status all_wait(const struct core_party_grid *grids, unsigned n)
     return status;
 }
 
-static enum hd_status grid_launch(struct party *party, const struct core_party_grid *grid)
+static enum hd_status grid_launch(struct mdc *mdc, const struct core_mdc_grid *grid)
 {
     struct core_launch launch = grid->launch;
 
-    launch.party = party->number;
+    launch.mdc = mdc->number;
     HD_TRY(core_launch(grid->function, grid->stream, &launch));
-    atomic_fetch_add(&party->left, 1);
-    return core_stream_call(grid->stream, party_drop, party, true);
+    atomic_fetch_add(&mdc->left, 1);
+    return core_stream_call(grid->stream, mdc_drop, mdc, true);
 }
 
 /* Should one be missing, the others do not wait for it. */
-static void party_free(struct party *party)
+static void mdc_free(struct mdc *mdc)
 {
-    __atomic_store_n((uint64_t *)(uintptr_t)party->va, UINT64_MAX / 2, __ATOMIC_SEQ_CST);
+    __atomic_store_n((uint64_t *)(uintptr_t)mdc->va, UINT64_MAX / 2, __ATOMIC_SEQ_CST);
 }
 
-enum hd_status core_launch_party(const struct core_party_grid *grids, unsigned n, unsigned flags)
+enum hd_status core_launch_mdc(const struct core_mdc_grid *grids, unsigned n, unsigned flags)
 {
     enum hd_status status = HD_OK;
-    struct party *party = NULL;
+    struct mdc *mdc = NULL;
 
     assert(n);
     for (unsigned i = 0; i < n; i++)
         HD_TRY(check_grid(grids, i));
-    if (!(flags & CORE_PARTY_NO_PRE_SYNC))
+    if (!(flags & CORE_MDC_NO_PRE_SYNC))
         HD_TRY(all_wait(grids, n));
-    HD_TRY(party_create(grids, n, &party));
-    assert(party);
+    HD_TRY(mdc_create(grids, n, &mdc));
+    assert(mdc);
     for (unsigned i = 0; i < n && status == HD_OK; i++)
-        status = grid_launch(party, &grids[i]);
+        status = grid_launch(mdc, &grids[i]);
     if (status != HD_OK)
-        party_free(party);
-    party_drop(party);
+        mdc_free(mdc);
+    mdc_drop(mdc);
     HD_TRY(status);
-    return flags & CORE_PARTY_NO_POST_SYNC ? HD_OK : all_wait(grids, n);
+    return flags & CORE_MDC_NO_POST_SYNC ? HD_OK : all_wait(grids, n);
 }

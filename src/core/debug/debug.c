@@ -1,4 +1,4 @@
-/* Debuggable kernels beside fast ones. */
+/* Debug variants of kernels: slower code that a debugger can stop in, beside the fast code. */
 #include "core/debug/debug.h"
 
 #include <assert.h>
@@ -19,41 +19,41 @@
  * Kernels that have a debuggable form: which of the two a launch takes that begins follows what the
  * debugger has in the program, also when that changes while it waits in its queue.
  */
-struct twin {
+struct debug_variant {
     const struct dbg_program *program;
     struct core_module *module;
     struct hal_kernel *kernel, *other;
 };
 static struct {
     struct hd_lock lock;
-    HD_VEC(struct twin) vec;
-} twins = {.lock = HD_LOCK_INIT(LEAF, "debuggable kernels")};
+    HD_VEC(struct debug_variant) vec;
+} variants = {.lock = HD_LOCK_INIT(LEAF, "debuggable kernels")};
 
-static void twin_choose_locked(const struct twin *t)
+static void variant_choose_locked(const struct debug_variant *t)
 {
-    assert(hd_lock_held(&twins.lock));
+    assert(hd_lock_held(&variants.lock));
     t->module->ctx->device->hal->ops->kernel_instead(t->kernel,
                                                      dbg_wanted(t->program) ? t->other : NULL);
 }
 
 static void on_wanted(const struct dbg_program *program)
 {
-    hd_lock_acquire(&twins.lock);
-    for (size_t i = 0; i < twins.vec.len; i++)
-        if (twins.vec.at[i].program == program)
-            twin_choose_locked(&twins.vec.at[i]);
-    hd_lock_release(&twins.lock);
+    hd_lock_acquire(&variants.lock);
+    for (size_t i = 0; i < variants.vec.len; i++)
+        if (variants.vec.at[i].program == program)
+            variant_choose_locked(&variants.vec.at[i]);
+    hd_lock_release(&variants.lock);
 }
 
 void core_debug_forget(struct core_module *module)
 {
-    hd_lock_acquire(&twins.lock);
-    for (size_t i = twins.vec.len; i-- > 0;)
-        if (twins.vec.at[i].module == module) {
-            twins.vec.at[i] = hd_vec_last(&twins.vec);
-            twins.vec.len--;
+    hd_lock_acquire(&variants.lock);
+    for (size_t i = variants.vec.len; i-- > 0;)
+        if (variants.vec.at[i].module == module) {
+            variants.vec.at[i] = hd_vec_last(&variants.vec);
+            variants.vec.len--;
         }
-    hd_lock_release(&twins.lock);
+    hd_lock_release(&variants.lock);
 }
 
 enum hd_status core_debug_start(void)
@@ -115,23 +115,24 @@ static void say_without(const struct core_function *f)
  * Kernels that cannot have the other form stay as they are.
  */
 static void instead_set(struct core_function *f, const struct hal_dispatch *p,
-                        struct hal_kernel *twin)
+                        struct hal_kernel *variant)
 {
     struct hal_device *hal = f->module->ctx->device->hal;
 
-    struct twin entry = {core_image_debugged(f->module->image), f->module, f->kernel, twin};
+    struct debug_variant entry = {core_image_debugged(f->module->image), f->module, f->kernel,
+                                  variant};
     bool known = false;
 
     if (!hal->ops->kernel_instead ||
         hal->ops->kernel_prepare(
-            twin, p->grid, (const uint32_t[3]){p->block[0], p->block[1], p->block[2]}) != HD_OK)
+            variant, p->grid, (const uint32_t[3]){p->block[0], p->block[1], p->block[2]}) != HD_OK)
         return;
-    hd_lock_acquire(&twins.lock);
-    for (size_t i = 0; i < twins.vec.len && !known; i++)
-        known = twins.vec.at[i].kernel == f->kernel;
-    if (!known && hd_vec_push(&twins.vec, entry))
-        twin_choose_locked(&entry);
-    hd_lock_release(&twins.lock);
+    hd_lock_acquire(&variants.lock);
+    for (size_t i = 0; i < variants.vec.len && !known; i++)
+        known = variants.vec.at[i].kernel == f->kernel;
+    if (!known && hd_vec_push(&variants.vec, entry))
+        variant_choose_locked(&entry);
+    hd_lock_release(&variants.lock);
 }
 
 /* Said once for each kernel. */
@@ -155,21 +156,21 @@ struct hal_kernel *core_debug_choose(struct core_function *f, struct hal_dispatc
 {
     struct dbg_program *program = core_image_debugged(f->module->image);
     bool wants = is_wanted(f->module);
-    struct hal_kernel *twin;
+    struct hal_kernel *variant;
 
     if (HD_UNLIKELY(f->native != NULL))
         return native_chosen(f);
     if (HD_LIKELY(!program && !wants) || !p->kernel)
         return f->kernel;
-    if (kernel_make(f, &twin) != HD_OK) {
+    if (kernel_make(f, &variant) != HD_OK) {
         if (wants)
             say_without(f);
         return f->kernel;
     }
     if (program)
-        instead_set(f, p, twin);
+        instead_set(f, p, variant);
     if (!wants)
         return f->kernel;
-    p->kernel = twin->id;
-    return twin;
+    p->kernel = variant->id;
+    return variant;
 }

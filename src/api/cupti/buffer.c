@@ -436,8 +436,6 @@ static void fork_child(void)
     lent.used_B = lent.records = 0;
     is_handing = own_wrote = chunks.wants_buffer = false;
     atomic_store(&dropped, 0);
-    cupti_process_in_child();
-    cupti_event_in_child();
 }
 
 __attribute__((constructor)) static void fork_init(void)

@@ -2,11 +2,13 @@
  * libcupti: a listener of the taps (include/heddle/tap.h) that speaks CUPTI.
  *
  *   listen.c    the one subscription: what is wanted of the taps follows from what clients enabled
+ *   dispatch.c  which of the files below an event goes to
  *   entry.c     what an entry point is for CUPTI: its number, what it does, where its handles are
  *   callback.c  subscriber, domains; calls, NVTX and resources as callbacks
  *   activity.c  kinds, attributes, filters, external correlation: what is recorded
  *   record.c    events of the taps become records
  *   event.c     records of CUDA's events, with the device's time
+ *   layout.c    what records are like
  *   marker.c    NVTX events become records
  *   buffer.c    records wait in chunks of our own until the client's buffers take them
  *   ids.c       contexts, devices; names that stay
@@ -81,11 +83,16 @@ uint32_t cupti_callback_count(CUpti_CallbackDomain domain);
 
 /* ---- listen.c */
 
+struct cupti_listener {
+    uint32_t (*kinds)(void); /* of taps, that are wanted now */
+    void (*event)(const struct heddle_event *event);
+};
+/* Once, before main(). */
+void cupti_listener_set(const struct cupti_listener *listener);
 /* Subscribes what is wanted now; after every change of it. */
 void cupti_listen(void);
 /* Waits until no other thread is inside the listener. */
 void cupti_listen_again(void);
-void cupti_listen_stop(void);
 
 /* ---- callback.c */
 
@@ -103,7 +110,6 @@ static inline bool cupti_records(CUpti_ActivityKind kind)
 bool cupti_api_is_recorded(bool is_driver, uint32_t cbid);
 uint32_t cupti_activity_kinds(void); /* of taps */
 uint32_t cupti_process(void);
-void cupti_process_in_child(void);
 /* This thread, as records have it. */
 uint32_t cupti_thread(const struct heddle_event *event);
 bool cupti_latency_is_wanted(void);
@@ -113,6 +119,9 @@ void cupti_activity_stop(void);
 void cupti_record_event(const struct heddle_event *event);
 void cupti_record_devices(void);
 void cupti_marker_event(const struct heddle_event *event);
+
+/* ---- layout.c */
+
 /* Bytes of a record; 0: no kind that is ever made. */
 size_t cupti_record_size(CUpti_ActivityKind kind);
 /* Changes the times of a record. */
@@ -126,7 +135,6 @@ void cupti_event_packet(const struct heddle_event *event);
 void cupti_event_done(const struct heddle_event *event);
 void cupti_event_record(const CUpti_ActivityCudaEvent2 *record);
 void cupti_event_forget(void);
-void cupti_event_in_child(void);
 
 /* ---- buffer.c */
 

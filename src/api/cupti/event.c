@@ -114,10 +114,15 @@ void cupti_event_forget(void)
 }
 
 /* Only this thread is left of the process, and none of its work. */
-void cupti_event_in_child(void)
+static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     cupti_event_forget();
+}
+
+__attribute__((constructor)) static void fork_init(void)
+{
+    (void)pthread_atfork(NULL, NULL, in_child);
 }
 
 CUPTI_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)

@@ -14,16 +14,6 @@
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
 
-/*
- * What a thread takes at once grows to what lasts so long. Taking also waits for all stores before
- * it, 100 ns of a kernel that streams, and entering the guard sets MXCSR.
- */
-#define CLAIM_NS 10000u
-
-/* So many claims between two looks at the clock; by at most this factor one grows in between. */
-#define PACE_CLAIMS 4u
-#define PACE_GROWTH 8u
-
 static const struct jit_code *code_of(struct cpu_kernel *kernel, const uint32_t block[3])
 {
     return atomic_load_explicit(&kernel->codes[jit_launch_class_of(block)], memory_order_acquire);
@@ -192,28 +182,6 @@ static bool form_improve(struct grid_body *body, struct better *better)
     better->form = (struct cpu_form){code, cpu_cta_layout_of(code, &job->launch)};
     body->form = &better->form;
     return true;
-}
-
-/* Units that last CLAIM_NS if `last` have lasted took_ns. */
-static uint64_t units_wanted(uint64_t last, uint64_t took_ns)
-{
-    uint64_t factor = HD_MIN(CLAIM_NS / (took_ns + 1), PACE_GROWTH);
-
-    return factor ? last * factor : last / HD_MIN(took_ns / CLAIM_NS, PACE_GROWTH);
-}
-
-/* Blocks that may wait for others, and those that somebody looks at, go on as they have begun. */
-void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim)
-{
-    uint64_t now_ns, took_ns;
-
-    if (++pace->claims < PACE_CLAIMS || job->in_order || cpu_job_exhausted(job))
-        return;
-    now_ns = hal_time_ns();
-    took_ns = (now_ns - pace->since_ns) / pace->claims;
-    if (pace->since_ns)
-        claim->wanted = units_wanted(HD_MAX(claim->wanted, job->chunk), took_ns);
-    *pace = (struct cpu_pace){.since_ns = now_ns};
 }
 
 /* False: the launch has failed. */

@@ -20,6 +20,16 @@
 /* What one takes at once is at most this part of what is left. */
 #define CLAIM_OF_REST 16u
 
+/*
+ * What a thread takes at once grows to what lasts so long. Taking also waits for all stores before
+ * it, 100 ns of a kernel that streams, and entering the guard sets MXCSR.
+ */
+#define CLAIM_NS 10000u
+
+/* So many claims between two looks at the clock; by at most this factor one grows in between. */
+#define PACE_CLAIMS 4u
+#define PACE_GROWTH 8u
+
 static uint32_t job_shares(const struct cpu_job *job)
 {
     return atomic_load_explicit(&job->nshares, memory_order_relaxed);
@@ -118,4 +128,26 @@ uint64_t cpu_job_begun(const struct cpu_job *job)
         start = share->end;
     }
     return begun;
+}
+
+/* Units that last CLAIM_NS if `last` have lasted took_ns. */
+static uint64_t units_wanted(uint64_t last, uint64_t took_ns)
+{
+    uint64_t factor = HD_MIN(CLAIM_NS / (took_ns + 1), PACE_GROWTH);
+
+    return factor ? last * factor : last / HD_MIN(took_ns / CLAIM_NS, PACE_GROWTH);
+}
+
+/* Blocks that may wait for others, and those that somebody looks at, go on as they have begun. */
+void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim)
+{
+    uint64_t now_ns, took_ns;
+
+    if (++pace->claims < PACE_CLAIMS || job->in_order || cpu_job_exhausted(job))
+        return;
+    now_ns = hal_time_ns();
+    took_ns = (now_ns - pace->since_ns) / pace->claims;
+    if (pace->since_ns)
+        claim->wanted = units_wanted(HD_MAX(claim->wanted, job->chunk), took_ns);
+    *pace = (struct cpu_pace){.since_ns = now_ns};
 }

@@ -68,6 +68,11 @@ void cpu_workers_stop(struct cpu_device *dev);
 void cpu_ring(struct cpu_device *dev);
 /* The same, of those who spin alone: sleepers sleep on. */
 void cpu_ring_spinners(struct cpu_device *dev);
+/* Sleeps until the bell has rung since it showed `seen`, or the time is over. */
+void cpu_bell_wait(struct cpu_worker *worker, uint32_t seen, uint64_t timeout_ns);
+/* Wakes one that sleeps there; false: nobody did. */
+bool cpu_bell_wake_one(struct cpu_device *dev);
+bool cpu_slot_is_free(struct cpu_device *dev);
 /* Wakes one sleeper if there is one and a slot is free. */
 void cpu_wake_more(struct cpu_device *dev);
 void cpu_relax(void);

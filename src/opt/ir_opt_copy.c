@@ -107,6 +107,14 @@ static struct ir_value *cvta_copy(const struct ir_instr *instr)
     return NULL;
 }
 
+/* Operations that undo themselves: of another one of the kind, what that was made of. */
+static struct ir_value *undone_copy(const struct ir_instr *instr)
+{
+    const struct ir_instr *first = instr->src[0]->instr;
+
+    return first && first->op == instr->op ? first->src[0] : NULL;
+}
+
 static struct ir_value *copy_of(const struct ir_instr *instr)
 {
     switch (instr->op) {
@@ -124,9 +132,9 @@ static struct ir_value *copy_of(const struct ir_instr *instr)
     case IR_OP_CVTA_TO:
         return cvta_copy(instr);
     case IR_OP_NOT:
-        return instr->src[0]->instr && instr->src[0]->instr->op == IR_OP_NOT
-                   ? instr->src[0]->instr->src[0]
-                   : NULL;
+    case IR_OP_NEG:
+    case IR_OP_BREV:
+        return undone_copy(instr);
     default:
         return NULL;
     }

@@ -228,7 +228,7 @@ struct jit_code {
     struct jit_variant *quick; /* NULL = this is the best */
     uint64_t improve_ns;       /* how long a launch in quick code is a long one */
     uint64_t max_threads; /* a launch of more waits for better code; UINT64_MAX: any may have it */
-    uint64_t min_turns;   /* a launch of fewer does so, too */
+    uint64_t min_rounds;  /* a launch of fewer does so, too */
     uint64_t cost_ops;    /* static estimate of operations per warp; UINT64_MAX when it loops */
     uintptr_t base;       /* where it lies, size_B bytes; 0: no code */
     size_t size_B;
@@ -276,7 +276,7 @@ void jit_places_find(struct jit_module *jit, const struct jit_code *code, const 
 /* How large a launch is. */
 struct jit_size {
     uint64_t threads;
-    uint64_t turns; /* CTAs for each of the device's threads */
+    uint64_t rounds; /* CTAs for each of the device's threads */
 };
 
 /*

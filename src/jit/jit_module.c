@@ -505,7 +505,7 @@ bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct
 /* Is the code for launches of that size? */
 static bool code_fits(const struct jit_code *code, struct jit_size size)
 {
-    return size.threads <= code->max_threads && size.turns >= code->min_turns;
+    return size.threads <= code->max_threads && size.rounds >= code->min_rounds;
 }
 
 /*
@@ -515,7 +515,7 @@ static bool code_fits(const struct jit_code *code, struct jit_size size)
 static enum hd_status variant_start(struct jit_variant *v, struct jit_size size, bool has_slot)
 {
     bool soon = has_slot && jit_background_usable() && !hd_debug(HD_DEBUG_SYNC);
-    enum gen_effort effort = size.turns >= JIT_MANY_TURNS ? GEN_MANY : GEN_SOON;
+    enum gen_effort effort = size.rounds >= JIT_MANY_ROUNDS ? GEN_MANY : GEN_SOON;
     struct jit_build *cached = v->build ? NULL : build_from_cache(v->jit, &v->job);
 
     if (cached && cached->quick && (!soon || !code_fits(&cached->code, size))) {
@@ -551,7 +551,7 @@ static bool codegen_open_locked(struct jit_module *jit)
 
 static uint32_t quick_launches(const struct jit_variant *v)
 {
-    return v->build->code.min_turns ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
+    return v->build->code.min_rounds ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
 }
 
 /*

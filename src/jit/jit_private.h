@@ -81,7 +81,7 @@ struct jit_build {
  * CTAs for each thread of the device from which on a launch is one of many: a thread's last one in
  * quick code, which takes five times as long at worst, is a sixth of its work then.
  */
-#define JIT_MANY_TURNS 32u
+#define JIT_MANY_ROUNDS 32u
 
 struct jit_job {
     const struct ir_func *kernel;

@@ -74,12 +74,12 @@ typedef uint16_t halves __attribute__((vector_size(ROW_B)));
 typedef uint16_t halves_anywhere __attribute__((vector_size(ROW_B), aligned(1), may_alias));
 
 /* Elements of both in turns, of their first or their last four. */
-static halves turns_low(halves a, halves b)
+static halves interleave_low(halves a, halves b)
 {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
 
-static halves turns_high(halves a, halves b)
+static halves interleave_high(halves a, halves b)
 {
     return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
@@ -87,10 +87,10 @@ static halves turns_high(halves a, halves b)
 /* Rows that are four apart, side by side. */
 static inline __attribute__((always_inline)) void rows_mix(const halves *from, halves *to)
 {
-    to[0] = turns_low(from[0], from[4]), to[1] = turns_high(from[0], from[4]);
-    to[2] = turns_low(from[1], from[5]), to[3] = turns_high(from[1], from[5]);
-    to[4] = turns_low(from[2], from[6]), to[5] = turns_high(from[2], from[6]);
-    to[6] = turns_low(from[3], from[7]), to[7] = turns_high(from[3], from[7]);
+    to[0] = interleave_low(from[0], from[4]), to[1] = interleave_high(from[0], from[4]);
+    to[2] = interleave_low(from[1], from[5]), to[3] = interleave_high(from[1], from[5]);
+    to[4] = interleave_low(from[2], from[6]), to[5] = interleave_high(from[2], from[6]);
+    to[6] = interleave_low(from[3], from[7]), to[7] = interleave_high(from[3], from[7]);
 }
 
 /*

@@ -75,7 +75,7 @@ static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-INLINE void square_turn(uint32_t n, __m128 x[4])
+INLINE void square_transpose(uint32_t n, __m128 x[4])
 {
     if (n == 4) {
         _MM_TRANSPOSE4_PS(x[0], x[1], x[2], x[3]);
@@ -93,7 +93,7 @@ INLINE void squares_load(uint32_t n, const uint64_t *address, char *regs)
         __m128 x[4];
         for (unsigned i = 0; i < n; i++)
             x[i] = _mm_loadu_ps((const float *)(const void *)piece_at(address[lane + i]));
-        square_turn(n, x);
+        square_transpose(n, x);
         for (unsigned i = 0; i < n; i++)
             _mm_storeu_ps((float *)(void *)element(regs, n, i, lane), x[i]);
     }
@@ -105,7 +105,7 @@ INLINE void squares_store(uint32_t n, const uint64_t *address, char *regs)
         __m128 x[4];
         for (unsigned i = 0; i < n; i++)
             x[i] = _mm_loadu_ps((const float *)(const void *)element(regs, n, i, lane));
-        square_turn(n, x);
+        square_transpose(n, x);
         for (unsigned i = 0; i < n; i++)
             _mm_storeu_ps((float *)(void *)piece_at(address[lane + i]), x[i]);
     }

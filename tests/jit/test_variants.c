@@ -22,7 +22,7 @@
 /* Launches that may start interpreted, that may not, and that have many CTAs as well. */
 #define SMALL ((struct jit_size){.threads = 64})
 #define LARGE ((struct jit_size){.threads = 1u << 20})
-#define MANY  ((struct jit_size){.threads = 1u << 20, .turns = 1000})
+#define MANY  ((struct jit_size){.threads = 1u << 20, .rounds = 1000})
 
 static struct ir_module *program;
 static const struct ir_func *kernels[HUGE + 1];
@@ -226,11 +226,11 @@ static void test_many(void)
     jit_slot slot = NULL, often = NULL;
 
     ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, MANY, &slot) == HD_OK &&
-           atomic_load(&slot)->quick && atomic_load(&slot)->min_turns <= MANY.turns &&
+           atomic_load(&slot)->quick && atomic_load(&slot)->min_rounds <= MANY.rounds &&
            atomic_load(&slot)->improve_ns,
        "many CTAs start in quick code, loops or not");
     ok(jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D, LARGE, &slot) == HD_OK &&
-           !atomic_load(&slot)->quick && !atomic_load(&slot)->min_turns,
+           !atomic_load(&slot)->quick && !atomic_load(&slot)->min_rounds,
        "few wait for the best");
     for (unsigned i = 0; i < 3; i++)
         if (jit_kernel_start(jit, kernels[LOOPS], JIT_CLASS_1D_FULL, MANY, &often) != HD_OK)

@@ -2,8 +2,9 @@
  * Kernels for a debugger (src/dbg): the form of a kernel that can be stopped anywhere, beside the
  * one that runs at full speed, and which of the two a launch takes.
  *
- * An image that is loaded while a debugger is there has a twin, compiled for it when a launch first
- * wants one; a module has a second module of the device for that, with the same variables.
+ * An image that is loaded while a debugger is there has a debug variant, compiled for it when a
+ * launch first wants one; a module has a second module of the device for that, with the same
+ * variables.
  *
  * Threads: any.
  */

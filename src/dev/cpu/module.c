@@ -234,7 +234,7 @@ static struct jit_size launch_size(const struct hal_device *device, const uint32
             threads = UINT64_MAX;
     }
     return (struct jit_size){.threads = threads,
-                             .turns = threads / HD_MAX(cta, 1) / device->info.units};
+                             .rounds = threads / HD_MAX(cta, 1) / device->info.units};
 }
 
 enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3],

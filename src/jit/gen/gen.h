@@ -414,7 +414,7 @@ LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[GEN_HALVES],
                            LLVMValueRef lane);                               /* i32 */
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES]); /* the last one's */
 void gen_slots_create(struct gen *g);                                        /* gen_slots.c */
-/* gen_sums.c: who has slots that others fill, or that a phi and the result that takes its turn
+/* gen_sums.c: who has slots that others fill, or that a phi and its value of the next iteration
  * share; the latter are in the frame if warps stop. */
 void gen_places_find(struct gen *g);
 bool gen_has_place(const struct gen *g, const struct ir_value *v);

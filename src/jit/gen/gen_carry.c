@@ -5,7 +5,7 @@
  * computed and only read at later ones.
  *
  * A phi of a loop and the value that it is made from at the loop's end have one place if they are
- * never needed at the same stop: a turn that only passes the value on does not touch it.
+ * never needed at the same stop: an iteration that only passes the value on does not touch it.
  *
  * Many values across many stops make as much code as the product of both. Beyond a limit only what
  * is read before the next stop is restored, or stored there; the rest stays where it is.
@@ -34,8 +34,8 @@ struct gen_carry {
 struct gen_carries {
     struct gen_carry *stops; /* in the order of blocks */
     uint32_t nstops;
-    uint32_t *first;               /* by block: index of its first stop */
-    const struct ir_value **turns; /* by id of a phi: who has its place, too; NULL = no pairs */
+    uint32_t *first;                  /* by block: index of its first stop */
+    const struct ir_value **partners; /* by id of a phi: who has its place, too; NULL = no pairs */
 };
 
 static void live_add(uint64_t *set, uint32_t id)
@@ -321,9 +321,9 @@ static bool has_stop_after(const struct ir_instr *in)
  * What `phi` is made from at the end of its loop, where that is in the frame by then; all other
  * ways to it are its own. NULL: there is no such value.
  */
-static const struct ir_value *turn_of(const struct gen *g, const struct ir_instr *phi)
+static const struct ir_value *partner_of(const struct gen *g, const struct ir_instr *phi)
 {
-    const struct ir_value *turn = NULL;
+    const struct ir_value *partner = NULL;
 
     for (uint32_t p = 0; p < phi->nsrc; p++) {
         const struct ir_block *pred = phi->block->preds[p];
@@ -335,81 +335,82 @@ static const struct ir_value *turn_of(const struct gen *g, const struct ir_instr
                 return NULL;
             continue;
         }
-        if (turn || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
+        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
             return NULL;
-        turn = phi->src[p];
+        partner = phi->src[p];
     }
-    return turn;
+    return partner;
 }
 
 /* The same bits in the same form, whichever lanes run? */
-static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir_value *turn)
+static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir_value *partner)
 {
     uint32_t header = phi->instr->block->id;
 
-    return phi->type == turn->type && phi->type != IR_PRED &&
+    return phi->type == partner->type && phi->type != IR_PRED &&
            gen_shape(g, phi)->kind == IR_SHAPE_VARYING &&
-           gen_shape(g, turn)->kind == IR_SHAPE_VARYING &&
-           (g->nan_raw[phi->id] || !g->nan_raw[turn->id]) && !g->shapes.divergent[header] &&
+           gen_shape(g, partner)->kind == IR_SHAPE_VARYING &&
+           (g->nan_raw[phi->id] || !g->nan_raw[partner->id]) && !g->shapes.divergent[header] &&
            !g->shapes.divergent_join[header] &&
            !(g->shapes.temporal && g->shapes.temporal[phi->id]);
 }
 
 /* Is each in the frame at some stops, and at none both? */
-static bool take_turns(const struct gen *g, const struct ir_value *phi, const struct ir_value *turn)
+static bool are_coalesced(const struct gen *g, const struct ir_value *phi,
+                          const struct ir_value *partner)
 {
-    bool any_phi = false, any_turn = false;
+    bool any_phi = false, any_partner = false;
 
     for (uint32_t i = 0; i < g->carries->nstops; i++) {
         const struct gen_carry *c = &g->carries->stops[i];
-        bool has_phi = false, has_turn = false;
+        bool has_phi = false, has_partner = false;
         for (uint32_t k = 0; k < c->nvalues; k++) {
             const struct carried *it = &c->values[k];
-            if (it->v != phi && it->v != turn)
+            if (it->v != phi && it->v != partner)
                 continue;
             if (it->how != CARRY_FRAME)
                 return false;
-            *(it->v == phi ? &has_phi : &has_turn) = true;
+            *(it->v == phi ? &has_phi : &has_partner) = true;
         }
-        if (has_phi && has_turn)
+        if (has_phi && has_partner)
             return false;
         any_phi |= has_phi;
-        any_turn |= has_turn;
+        any_partner |= has_partner;
     }
-    return any_phi && any_turn;
+    return any_phi && any_partner;
 }
 
-static void turn_find(struct gen *g, const struct ir_instr *phi)
+static void partner_find(struct gen *g, const struct ir_instr *phi)
 {
-    const struct ir_value *v = phi->dst[0], *turn = turn_of(g, phi);
+    const struct ir_value *v = phi->dst[0], *partner = partner_of(g, phi);
 
-    if (!turn || g->frame_at[turn->id] || g->frame_at[v->id] || !are_alike(g, v, turn) ||
-        !take_turns(g, v, turn))
+    if (!partner || g->frame_at[partner->id] || g->frame_at[v->id] || !are_alike(g, v, partner) ||
+        !are_coalesced(g, v, partner))
         return;
     frame_slot(g, v);
-    g->frame_at[turn->id] = g->frame_at[v->id];
-    g->carries->turns[v->id] = turn;
+    g->frame_at[partner->id] = g->frame_at[v->id];
+    g->carries->partners[v->id] = partner;
 }
 
-static bool turns_find(struct gen *g)
+static bool partners_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
 
     if (!g->body.by_region || !gen_does(g, GEN_PASS_TURNS))
         return true;
-    g->carries->turns = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
-    for (uint32_t b = 0; g->carries->turns && b < f->nblocks; b++) {
+    g->carries->partners = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
+    for (uint32_t b = 0; g->carries->partners && b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
             if (in->op == IR_OP_PHI)
-                turn_find(g, in);
+                partner_find(g, in);
         }
     }
-    return g->carries->turns != NULL;
+    return g->carries->partners != NULL;
 }
 
-static const struct ir_value *turn_at(const struct gen *g, const struct ir_value *phi)
+static const struct ir_value *partner_at(const struct gen *g, const struct ir_value *phi)
 {
-    return g->carries->turns ? g->carries->turns[phi->id] : NULL;
+    return g->carries->partners ? g->carries->partners[phi->id] : NULL;
 }
 
 /* ---- which places are up to date */
@@ -451,9 +452,9 @@ static void places_walk(struct walk *w, const struct ir_block *b)
         }
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
-        if (in->op == IR_OP_PHI && turn_at(w->g, in->dst[0])) { /* gen_carry_phi() */
+        if (in->op == IR_OP_PHI && partner_at(w->g, in->dst[0])) { /* gen_carry_phi() */
             live_add(w->now, in->dst[0]->id);
-            live_remove(w->now, turn_at(w->g, in->dst[0])->id);
+            live_remove(w->now, partner_at(w->g, in->dst[0])->id);
         }
     }
 }
@@ -624,7 +625,7 @@ static bool carries_find(struct gen *g)
             return false;
     }
     bool much = is_much(g);
-    return (much || turns_find(g)) && places_find(g) && (!much || wants_find(g));
+    return (much || partners_find(g)) && places_find(g) && (!much || wants_find(g));
 }
 
 void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
@@ -632,8 +633,8 @@ void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_va
 {
     if (!g->body.by_region || (!g->carries && !carries_find(g)))
         return;
-    const struct ir_value *turn = turn_at(g, phi);
-    if (turn && source != turn)
+    const struct ir_value *partner = partner_at(g, phi);
+    if (partner && source != partner)
         value_put(g, phi, val);
 }
 
@@ -657,7 +658,7 @@ bool gen_carry_saves(const struct gen *g, const struct gen_carry *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {
         const struct carried *it = &c->values[i];
-        if (it->how == CARRY_FRAME && (is_stored(c, it) || turn_at(g, it->v)))
+        if (it->how == CARRY_FRAME && (is_stored(c, it) || partner_at(g, it->v)))
             return true;
     }
     return false;

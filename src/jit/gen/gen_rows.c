@@ -535,7 +535,7 @@ static void registers_load(struct gen *g, LLVMValueRef first, const int64_t *mor
 }
 
 /* Lane 4 g + t takes the elements g of the rows 2 t and 2 t + 1. */
-static void turn(struct gen *g, LLVMValueRef x[GEN_HALVES])
+static void transpose(struct gen *g, LLVMValueRef x[GEN_HALVES])
 {
     LLVMTypeRef elements = LLVMVectorType(g->t->i16, 2 * GEN_LANES), words = gen_vec(g, g->t->i32);
     LLVMValueRef a = LLVMBuildBitCast(g->b, x[0], elements, "");
@@ -563,7 +563,7 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in)
     registers_load(g, first, more_B, in->ndst, x);
     for (uint32_t i = 0; i < in->ndst; i++) {
         if (in->imm == IR_TILE_M8N8_TRANS)
-            turn(g, x[i]);
+            transpose(g, x[i]);
         for (unsigned h = 0; h < 2 && place; h++)
             LLVMBuildStore(g->b, x[i][h],
                            gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2));

@@ -53,7 +53,7 @@ static LLVMValueRef every_fourth_piece(struct gen *g, LLVMValueRef const at[GEN_
 }
 
 /* In every four elements of a and b: those from `first` on, one of each in turn. */
-static LLVMValueRef in_turn(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned first)
+static LLVMValueRef interleaved(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned first)
 {
     LLVMValueRef pick[GEN_LANES];
     for (unsigned l = 0; l < GEN_LANES; l++)
@@ -61,7 +61,7 @@ static LLVMValueRef in_turn(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsig
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
 }
 
-/* Elements `first` and `first` + 1 of pieces, from both's pairs in turn: see in_turn(). */
+/* Elements `first` and `first` + 1 of pieces, from both's pairs in turn: see interleaved(). */
 static LLVMValueRef pairs_of(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned first)
 {
     LLVMValueRef pick[GEN_LANES];
@@ -71,10 +71,11 @@ static LLVMValueRef pairs_of(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsi
 }
 
 /* Element j of vector q, in every four, becomes element q of vector j. */
-static void squares_turn(struct gen *g, LLVMValueRef const z[PIECE], LLVMValueRef out[PIECE])
+static void squares_transpose(struct gen *g, LLVMValueRef const z[PIECE], LLVMValueRef out[PIECE])
 {
     for (unsigned k = 0; k < 2; k++) { /* lanes 0 and 1, then 2 and 3, of elements 2k and 2k + 1 */
-        LLVMValueRef low = in_turn(g, z[0], z[1], 2 * k), high = in_turn(g, z[2], z[3], 2 * k);
+        LLVMValueRef low = interleaved(g, z[0], z[1], 2 * k),
+                     high = interleaved(g, z[2], z[3], 2 * k);
         out[2 * k] = pairs_of(g, low, high, 0);
         out[2 * k + 1] = pairs_of(g, low, high, 2);
     }
@@ -85,13 +86,13 @@ void gen_load_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueR
     LLVMValueRef z[PIECE];
     for (unsigned i = 0; i < PIECE; i++)
         z[i] = every_fourth_piece(g, at, i);
-    squares_turn(g, z, out);
+    squares_transpose(g, z, out);
 }
 
 void gen_store_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueRef const x[PIECE])
 {
     LLVMValueRef z[PIECE], pick[PIECE];
-    squares_turn(g, x, z);
+    squares_transpose(g, x, z);
     for (unsigned l = 0; l < GEN_LANES; l++) { /* where lanes meet, the last one's stay */
         for (unsigned j = 0; j < PIECE; j++)
             pick[j] = gen_i32(g, l / PIECE * PIECE + j);

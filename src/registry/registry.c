@@ -110,13 +110,6 @@ static struct reg_file *file_locked(void)
 
 /* ---- slots */
 
-uint64_t reg_namespace_inode(void)
-{
-    struct stat info;
-
-    return stat("/proc/self/ns/pid", &info) ? 0 : (uint64_t)info.st_ino;
-}
-
 /* Field 22 of /proc/PID/stat, in ticks; the second, in brackets, may hold anything. */
 static bool start_read(pid_t pid, uint64_t *out_ticks)
 {

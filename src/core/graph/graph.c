@@ -38,12 +38,6 @@ enum hd_status core_graph_create(struct core_graph **out_graph)
     return HD_OK;
 }
 
-enum hd_status core_graph_check_locked(const struct core_graph *graph)
-{
-    assert(hd_lock_held(&core_graph_lock));
-    return core_graph_is_live(graph) ? HD_OK : hd_error(HD_BAD_ARG, "the graph was destroyed");
-}
-
 enum hd_status core_node_check_locked(const struct core_node *node)
 {
     assert(hd_lock_held(&core_graph_lock));

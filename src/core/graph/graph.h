@@ -20,6 +20,8 @@
 #ifndef HD_CORE_GRAPH_GRAPH_H
 #define HD_CORE_GRAPH_GRAPH_H
 
+#include <assert.h>
+
 #include "core/core.h"
 #include "core/stream/extsem.h"
 #include "heddle/tap.h"
@@ -223,7 +225,11 @@ enum hd_status core_graph_create(struct core_graph **out_graph) HD_MUST_CHECK;
 /* Nodes, too. False: it is a child, or another thread was first. */
 bool core_graph_destroy(struct core_graph *graph);
 /* HD_BAD_ARG: it was destroyed meanwhile. */
-enum hd_status core_graph_check_locked(const struct core_graph *graph) HD_MUST_CHECK;
+static inline HD_MUST_CHECK enum hd_status core_graph_check_locked(const struct core_graph *graph)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    return core_graph_is_live(graph) ? HD_OK : hd_error(HD_BAD_ARG, "the graph was destroyed");
+}
 enum hd_status core_node_check_locked(const struct core_node *node) HD_MUST_CHECK;
 
 /*

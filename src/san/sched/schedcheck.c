@@ -14,15 +14,9 @@
 #include "san/range.h"
 
 static struct {
-    _Atomic uint64_t launches, runs, unfinished;
+    _Atomic uint64_t launches;
     _Atomic uint64_t skipped[SCHED_SKIP_COUNT];
 } totals;
-
-void sched_count_runs(uint32_t runs, bool finished)
-{
-    atomic_fetch_add(&totals.runs, runs);
-    atomic_fetch_add(&totals.unfinished, !finished);
-}
 
 /* ---- what a kernel does */
 
@@ -76,26 +70,6 @@ static struct traits traits_of(const struct ir_module *module)
                 note_instr(&t, in);
     }
     return t;
-}
-
-/* ---- kernels that were launched before */
-
-static struct {
-    pthread_mutex_t lock;
-    struct hd_map times; /* hash of kernel and kind -> count */
-} kernels = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(kernels, kernels.lock);
-
-bool sched_kernel_allows(const struct san_launch *launch, enum sched_kind kind, uint64_t times)
-{
-    const char *name = launch->about.kernel->name;
-    uint64_t key = hd_hash(name, strlen(name), kind), n;
-
-    pthread_mutex_lock(&kernels.lock);
-    n = (uintptr_t)hd_map_get_u64(&kernels.times, key) + 1;
-    (void)!hd_map_put_u64(&kernels.times, key, (void *)(uintptr_t)n);
-    pthread_mutex_unlock(&kernels.lock);
-    return n <= times;
 }
 
 /* ---- launches */
@@ -252,8 +226,7 @@ static void finish(void)
     };
 
     san_summary("schedcheck", "launches", atomic_load(&totals.launches));
-    san_summary("schedcheck", "runs", atomic_load(&totals.runs));
-    san_summary("schedcheck", "unfinished", atomic_load(&totals.unfinished));
+    sched_runs_summary();
     for (unsigned i = SCHED_SINGLE + 1; i < SCHED_SKIP_COUNT; i++)
         if (atomic_load(&totals.skipped[i]))
             san_summary("schedcheck", names[i], atomic_load(&totals.skipped[i]));

@@ -3,6 +3,7 @@
  * order?
  *
  *     schedcheck.c     launches: what is run again, and what not; the tool
+ *     sched_kernels.c  kernels that were launched before; how many runs were made
  *     sched_memory.c   what a launch writes: as it was, as it became, how results differ
  *     sched_order.c    orders to try, and the schedules of runs
  *     sched_search.c   which order is next; which blocks or warps it depends on
@@ -222,5 +223,6 @@ void sched_report(const struct san_launch *launch);
 
 /* Totals of the process. */
 void sched_count_runs(uint32_t runs, bool finished);
+void sched_runs_summary(void);
 
 #endif

@@ -477,11 +477,6 @@ static bool fits_what(const struct rule *rule, const struct check_finding *f)
     return fits_number(&rule->size, (int64_t)f->size_B) && fits_number(&rule->result, f->code);
 }
 
-const struct check_stack *check_host_stack(const struct check_finding *f)
-{
-    return f->host.n ? &f->host : f->launched.n ? &f->launched : &f->allocated;
-}
-
 static bool rule_matches(const struct rule *rule, const struct check_finding *f)
 {
     for (size_t i = 0; i < CHECK_ACTORS_MAX; i++)

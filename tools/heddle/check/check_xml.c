@@ -174,3 +174,8 @@ void check_xml_end(FILE *out)
 {
     fputs("</ComputeSanitizerOutput>\n", out);
 }
+
+const struct check_stack *check_host_stack(const struct check_finding *f)
+{
+    return f->host.n ? &f->host : f->launched.n ? &f->launched : &f->allocated;
+}

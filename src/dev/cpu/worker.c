@@ -127,13 +127,16 @@ static struct cpu_slot *worker_slot(struct cpu_worker *worker)
  * so many turns other work is looked at, whatever they do. */
 enum { TURNS_ALONE = 64 };
 
-/* Looks at other work while the residents wait; in proportion to them more become residents, so
- * that a thousand do not cost a round of all for each. */
+/* Looks at other work while the residents wait. Beyond the usual number more become residents in
+ * proportion to them, so that a thousand do not cost a round of all for each; up to it one at a
+ * time: those that are there have what the next one waits for, as a rule. */
 static bool work_beside_residents(struct cpu_device *dev, struct cpu_slot *slot)
 {
-    uint32_t most = slot->nresidents + 1 + slot->nresidents / 8, before;
+    uint32_t most = slot->nresidents + 1, before;
     bool worked = false;
 
+    if (slot->nresidents >= CPU_MAX_RESIDENT)
+        most += slot->nresidents / 8;
     do {
         before = slot->nresidents;
         worked |= cpu_work_once(dev, slot, true);

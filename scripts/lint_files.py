@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks which files there are: nothing at the root that is not known, no binary files outside of corpora of tests; and in Python
+"""Checks which files there are: nothing at the root that is not known, no binary files but inputs of tests and pictures; and in Python
 files that no dictionary has a key twice, of which the first is lost without a word.
 
     lint_files.py [FOLDER]     the files of a folder, not those that git knows: for its test
@@ -13,8 +13,8 @@ from lint_text import ROOT, tracked
 # A new one is added here, if it has to be at the root.
 AT_ROOT = {".clang-format", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "meson.build",
            "meson_options.txt"}
-# Inputs of tests, which are what they are.
-BINARY_FOLDERS = ("tests/fuzz/corpus/",)
+# Inputs of tests, which are what they are, and pictures of pages.
+BINARY_FOLDERS = ("tests/fuzz/corpus/", "docs/images/")
 
 
 def is_binary(data):

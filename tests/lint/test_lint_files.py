@@ -13,6 +13,8 @@ CASES = [
     ("src/a.c", b"int a;\n", ""),
     ("src/umlaut.md", "schön\n".encode(), ""),
     ("tests/fuzz/corpus/elf/a", b"\x7fELF\0", ""),
+    ("docs/images/a.png", b"\x89PNG\0", ""),
+    ("docs/a.png", b"\x89PNG\0", "docs/a.png: a binary file"),
     ("scripts/a.py", b'A = {"a": 1, "b": 2, **{"a": 3}}\n', ""),
     ("scripts/a.py", b'A = {1: 1, "1": 2, True: 3}\n', ""),
     ("jit-29219.dump", b"text\n", "jit-29219.dump: not a file of the root"),

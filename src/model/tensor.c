@@ -15,13 +15,6 @@ enum {
     SHIFT_COLUMNS = 8
 };
 
-bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
-                      const char *why)
-{
-    *out = (struct ir_tensor_error){status, at, why};
-    return false;
-}
-
 /* ---- loads and stores of a warp */
 
 static const struct movement {
@@ -405,11 +398,6 @@ bool ir_tensor_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta
 }
 
 /* ---- the whole */
-
-uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src, unsigned reg)
-{
-    return src[reg * WARP + cta->lane] | (uint64_t)src[(reg + 1) * WARP + cta->lane] << 32;
-}
 
 bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                   uint32_t *dst, struct ir_tensor_error *error)

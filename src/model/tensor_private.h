@@ -14,14 +14,22 @@ struct ir_tensor_place {
 };
 
 /* Reports; false. */
-bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
-                      const char *why);
+static inline bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
+                                    const char *why)
+{
+    *out = (struct ir_tensor_error){status, at, why};
+    return false;
+}
 /* Lanes and columns from an address on; false: they are not all allocated, in every block. */
 bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
                      unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
     HD_MUST_CHECK;
 /* Two registers of the thread as one number. */
-uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src, unsigned reg);
+static inline uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src,
+                                      unsigned reg)
+{
+    return src[reg * 32u + cta->lane] | (uint64_t)src[(reg + 1) * 32u + cta->lane] << 32;
+}
 
 /* model/tensor_alloc.c: of `columns` columns; IR_TENSOR_WAIT: not now. */
 bool ir_tensor_allocate(const struct ir_tensor_cta *cta, uint32_t columns, uint32_t *out_address,

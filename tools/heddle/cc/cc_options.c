@@ -9,12 +9,6 @@
 #include "common/cli.h"
 #include "common/where.h"
 
-int cc_usage(const char *what, const char *text)
-{
-    fprintf(stderr, "heddle cc: %s: '%s' (see `heddle cc --help`)\n", what, text);
-    return CLI_USAGE;
-}
-
 static bool is_true(const char *value)
 {
     return strcmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcmp(value, "on") == 0;

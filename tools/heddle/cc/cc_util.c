@@ -1,5 +1,7 @@
 /* heddle cc: argument vectors, temporary files, running commands, finding the installation. */
 #include "cc/cc.h"
+#include "cc/cc_options.h"
+#include "common/cli.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -246,4 +248,10 @@ void cc_temp_cleanup(struct cc_job *job)
     for (size_t i = 0; i < job->temps.len; i++)
         (void)unlink(job->temps.at[i]);
     (void)rmdir(job->temp_dir);
+}
+
+int cc_usage(const char *what, const char *text)
+{
+    fprintf(stderr, "heddle cc: %s: '%s' (see `heddle cc --help`)\n", what, text);
+    return CLI_USAGE;
 }

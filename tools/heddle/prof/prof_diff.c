@@ -268,25 +268,6 @@ static void judge(struct diff *d)
     }
 }
 
-double diff_percent(double a, double b)
-{
-    return a != b ? (b - a) / a * 100 : 0;
-}
-
-static bool is_relevant(const struct diff *d, const struct diff_row *row)
-{
-    return row->b.total_ns * 100 >= d->min_share * d->total_b_ns[row->kind];
-}
-
-bool diff_fails(const struct diff *d, const struct diff_row *row)
-{
-    bool has_cause = row->verdict == DIFF_SLOWER || row->verdict == DIFF_NEW ||
-                     row->b.durations_ns.len > row->a.durations_ns.len;
-
-    return d->gate >= 0 && has_cause && is_relevant(d, row) &&
-           diff_percent(row->a.total_ns, row->b.total_ns) > d->gate;
-}
-
 static void compare(struct diff *d)
 {
     for (size_t i = 0; i < d->rows.len; i++)

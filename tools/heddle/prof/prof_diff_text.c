@@ -7,6 +7,25 @@
 #include "prof/prof_diff.h"
 #include "prof/prof_stats.h"
 
+double diff_percent(double a, double b)
+{
+    return a != b ? (b - a) / a * 100 : 0;
+}
+
+static bool is_relevant(const struct diff *d, const struct diff_row *row)
+{
+    return row->b.total_ns * 100 >= d->min_share * d->total_b_ns[row->kind];
+}
+
+bool diff_fails(const struct diff *d, const struct diff_row *row)
+{
+    bool has_cause = row->verdict == DIFF_SLOWER || row->verdict == DIFF_NEW ||
+                     row->b.durations_ns.len > row->a.durations_ns.len;
+
+    return d->gate >= 0 && has_cause && is_relevant(d, row) &&
+           diff_percent(row->a.total_ns, row->b.total_ns) > d->gate;
+}
+
 /* "1.2 ms", with `out` of 16 bytes. */
 static const char *time_text(double ns, char *out, size_t size_B)
 {

@@ -417,8 +417,9 @@ KERNELS = [
 ]
 
 
-def counted(bench, name, counters, source, timeline=True):
+def counted(bench, name, counters, source, timeline=True, queue_ns=Timeline.QUEUE):
     t = Timeline()
+    t.QUEUE = queue_ns
     for _ in range(10):
         t.launch(500 * US)
     t.sync()
@@ -444,6 +445,9 @@ def test_counters(bench):
             tap.ok(abs(got["gain_ns"] - part * 5 * MS) < 0.02 * 5 * MS, f"{rule}: the gain", f"{got['gain_ns']} want {part * 5 * MS}")
             tap.eq((got["file"], got["line"]), ("work.cu", 42), f"{rule}: its line")
         tap.ok(not found(counted(bench, f"{rule}{number}-good", good, source), rule), f"{rule}: not of a good kernel")
+    rule, fault, _, part, source = KERNELS[0]
+    got = found(counted(bench, "slow-queue", fault, source, queue_ns=300 * US), rule)
+    tap.ok(got and abs(got["gain_ns"] - part * 5 * MS) < 0.02 * 5 * MS, "kernels behind each other in a stream begin earlier by what those before them save", str(got))
     got = found(counted(bench, "alone", KERNELS[0][1], "none", timeline=False), "divergence")
     tap.ok(got and abs(got["gain_ns"] - 0.75 * 5 * MS) < 0.02 * 5 * MS and got["file"] is None, "counters without a timeline or lines", str(got))
 

@@ -411,7 +411,11 @@ static struct cause cause_of(const struct replay *r, const struct order *ends, i
     else if ((cause.other = other_before(a, ends, index, ready)) != ADVISE_NONE)
         cause.reason = BY_OTHER;
     else
-        cause.reason = work->start_ns - cause.stream_ns > QUEUE_MAX_NS ? BY_CALL : BY_STREAM;
+        /* Of work that its stream held up beyond its call's own time, the call explains nothing. */
+        cause.reason = work->start_ns - cause.stream_ns > QUEUE_MAX_NS &&
+                               cause.stream_ns <= cause.call_ns + quick_ns
+                           ? BY_CALL
+                           : BY_STREAM;
     return cause;
 }
 

@@ -591,7 +591,8 @@ def test_programs(bench):
     tap.eq(report["has_counters"], False, "no counters")
     for mended in (False, True):
         words = [program, "strided", *(["mended"] if mended else [])]
-        got = bench.run("advise", "--json", "--min-gain", "0", "-w", "out.json", "--prof", "--kernel", "--prof", "--roofline", "--prof", "none", *words)
+        got = bench.run("advise", "--json", "--min-gain", "0", "-w", "out.json", "--kernel", "--prof", "--roofline", "--prof", "none", *words)
+        tap.eq(got.stdout, "", "the counters' own pages are not shown")
         with open(bench.path("out.json"), encoding="utf-8") as file:
             report = json.load(file)
         tap.ok(report["has_counters"] and bool(found(report, "uncoalesced")) != mended, f"strided access{' mended' if mended else ''}, with counters", got.stderr)

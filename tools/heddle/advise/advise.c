@@ -28,6 +28,7 @@ enum {
     OPT_LIMIT,
     OPT_PROF,
     OPT_HELP,
+    OPT_KERNEL,
 };
 
 const char *const advise_severity_words[] = {
@@ -58,6 +59,7 @@ static const char help[] =
     "\n"
     "  -o, --output NAME        keep the recording, NAME.sqlite\n"
     "  -f, --force-overwrite    replace a recording of that name\n"
+    "      --kernel             also count what the kernels execute, for findings inside them\n"
     "      --prof WORD          for the recording: an option of `heddle prof`, or its value; more\n"
     "                           than once, in order\n"
     "      --json               findings as JSON\n"
@@ -86,6 +88,7 @@ static const struct option options[] = {
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"min-gain", required_argument, NULL, OPT_MIN_GAIN},
     {"limit", required_argument, NULL, OPT_LIMIT},
+    {"kernel", no_argument, NULL, OPT_KERNEL},
     {"prof", required_argument, NULL, OPT_PROF},
     {"rules", no_argument, NULL, OPT_RULES},
     {"help", no_argument, NULL, OPT_HELP},
@@ -97,7 +100,7 @@ struct advise_args {
     double min_gain;
     uint64_t limit;
     int fail_on; /* -1: nothing */
-    bool json, overwrite;
+    bool json, overwrite, kernel;
     HD_VEC(char *) prof; /* words for `heddle prof` */
     char **rest;
 };
@@ -168,6 +171,9 @@ static int take_option(int option, struct advise_args *args)
         return hd_str_to_u64(hd_str_from(optarg), 10, &args->limit) && args->limit
                    ? -1
                    : bad_value("--limit", optarg);
+    case OPT_KERNEL:
+        args->kernel = true;
+        return -1;
     case OPT_PROF:
         return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("advise: out of memory");
     case OPT_RULES:
@@ -225,15 +231,19 @@ static bool is_report(const char *path)
 /* Runs `heddle prof`; an exit status. */
 static int record(const struct advise_args *args, const char *name)
 {
-    static char prof[] = "prof", output[] = "-o", overwrite[] = "-f", end[] = "--";
+    static char prof[] = "prof", kernel[] = "--kernel", no_show[] = "--no-show", output[] = "-o",
+                overwrite[] = "-f", end[] = "--";
     HD_VEC(char *) words = {0};
     HD_AUTOFREE char *copy = hd_strdup(name);
     bool good = copy && hd_vec_push(&words, prof);
 
-    /* What chooses a form of the command is its first option. */
+    /* What chooses a form of the command is its first option. The counters' own pages are not
+     * wanted: a program of many launches would bury the findings under them. */
+    if (args->kernel)
+        good = good && hd_vec_push(&words, kernel);
     for (size_t i = 0; i < args->prof.len; i++)
         good = good && hd_vec_push(&words, args->prof.at[i]);
-    good = good && hd_vec_push(&words, output) && hd_vec_push(&words, copy);
+    good = good && hd_vec_push(&words, no_show) && hd_vec_push(&words, output) && hd_vec_push(&words, copy);
     if (args->overwrite)
         good = good && hd_vec_push(&words, overwrite);
     good = good && hd_vec_push(&words, end);

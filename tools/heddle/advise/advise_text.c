@@ -74,7 +74,7 @@ static void text_head(const struct advise *a, struct hd_buf *out)
         hd_buf_puts(
             out,
             "There are no counters of what kernels do: accesses, divergence and conflicts in them "
-            "were not judged\n(heddle advise --prof --kernel PROGRAM).\n");
+            "were not judged\n(heddle advise --kernel PROGRAM).\n");
     if (a->until_ns != INT64_MAX)
         hd_buf_printf(out, "Only the beginning was judged, until %s (--limit).\n",
                       advise_time(a->until_ns));

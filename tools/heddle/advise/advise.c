@@ -243,7 +243,8 @@ static int record(const struct advise_args *args, const char *name)
         good = good && hd_vec_push(&words, kernel);
     for (size_t i = 0; i < args->prof.len; i++)
         good = good && hd_vec_push(&words, args->prof.at[i]);
-    good = good && hd_vec_push(&words, no_show) && hd_vec_push(&words, output) && hd_vec_push(&words, copy);
+    good = good && hd_vec_push(&words, no_show) && hd_vec_push(&words, output) &&
+           hd_vec_push(&words, copy);
     if (args->overwrite)
         good = good && hd_vec_push(&words, overwrite);
     good = good && hd_vec_push(&words, end);

@@ -14,8 +14,8 @@ import os
 import re
 import sys
 
-from lint_files import walk
-from lint_text import ROOT, tracked
+from lint_files import paths_of
+from lint_text import ROOT
 
 # Arrows that point backwards; modules that are not here have none.
 LIMITS = {
@@ -58,12 +58,18 @@ def arrows(files):
     return dict(found)
 
 
-def greedy(nodes, edges):
-    """An order with few edges backwards: Eades, Lin, Smyth, "A fast and effective heuristic for the feedback arc set problem", 1993."""
+def neighbours(edges):
+    """What each file calls, and what calls it."""
     out, into = collections.defaultdict(set), collections.defaultdict(set)
     for a, b in edges:
         out[a].add(b)
         into[b].add(a)
+    return out, into
+
+
+def greedy(nodes, edges):
+    """An order with few edges backwards: Eades, Lin, Smyth, "A fast and effective heuristic for the feedback arc set problem", 1993."""
+    out, into = neighbours(edges)
     left, first, last = set(nodes), [], []
 
     def take(node):
@@ -92,10 +98,7 @@ def greedy(nodes, edges):
 
 def improve(order, edges):
     """Moves single files to where the fewest edges point backwards, while that helps."""
-    out, into = collections.defaultdict(set), collections.defaultdict(set)
-    for a, b in edges:
-        out[a].add(b)
-        into[b].add(a)
+    out, into = neighbours(edges)
     moved = True
     while moved:
         moved = False
@@ -146,7 +149,7 @@ def main():
     args = sys.argv[1:]
     shown = args[1] if args[:1] == ["--list"] else None
     root = args[0] if args and not shown else ROOT
-    wrong = list(check(root, walk(root) if root != ROOT else tracked(), LIMITS if root == ROOT else {}, shown))
+    wrong = list(check(root, paths_of(root), LIMITS if root == ROOT else {}, shown))
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong and not shown else 0
 

@@ -55,16 +55,20 @@ def check(root, path):
             yield f"{path}:{line}: {key!r} is a key of this dictionary already"
 
 
-def walk(folder):
-    return [os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names]
+def paths_of(root):
+    """What git knows of the project, or all that is in another folder, a test's."""
+    if root == ROOT:
+        return tracked()
+    return sorted(os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names)
 
 
-def main():
+def run(check_file):
+    """The command of a check that looks at each file by itself: its exit status."""
     root = sys.argv[1] if len(sys.argv) > 1 else ROOT
-    wrong = [problem for path in (walk(root) if len(sys.argv) > 1 else tracked()) for problem in check(root, path)]
+    wrong = [problem for path in paths_of(root) for problem in check_file(root, path)]
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check))

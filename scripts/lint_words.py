@@ -7,8 +7,7 @@ import os
 import re
 import sys
 
-from lint_files import walk
-from lint_text import ROOT, tracked
+from lint_files import run
 
 # word; where it must not stand; what to write; what it may mean there all the same
 WORDS = [
@@ -33,12 +32,5 @@ def check(root, path):
                     yield f"{path}:{number}: \"{found[0]}\" is {instead} here: scripts/lint_words.py"
 
 
-def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else ROOT
-    wrong = [problem for path in sorted(walk(root) if len(sys.argv) > 1 else tracked()) for problem in check(root, path)]
-    print("\n".join(wrong), end="\n" if wrong else "")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(check))

@@ -333,6 +333,8 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     struct ir_window window;
     enum hd_status status;
 
+    if (!launch->observer && !may_wait(launch))
+        return interp_launch(launch, out_fault);
     HD_TRY(ir_kernel_window(launch->kernel, &window));
     ctx->residents_max = residents_max(launch, &window);
     launch->resident_max = may_wait(launch) ? ctx->residents_max : 0;

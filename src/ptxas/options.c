@@ -202,13 +202,13 @@ HANDLER(options_files)
 /* clang-format off */
 static const struct row rows[] = {
     {"output-file", "o", VALUE, text, AT(output), "FILE", "where the image goes (elf.o)"},
-    {"gpu-name", "arch", VALUE, target, 0, "sm_NN", "the architecture, sm_50 to sm_121a (sm_75); compute_NN only checks"},
+    {"gpu-name", "arch", VALUE, target, 0, "sm_NN", "sm_50 to sm_121a (sm_75); compute_NN only checks"},
     {"compile-only", "c", FLAG, set, AT(compile_only), NULL, "undefined functions and variables are left to a linker"},
     {"extensible-whole-program", "ewp", FLAG, set, AT(whole_extensible), NULL, "the same"},
     {"entry", "e", LIST, entries, 0, "NAME,...", "only these kernels are checked; the image keeps the others"},
     {"input-as-string", "ias", LIST, string, 0, "PTX", "an input by itself in place of its file"},
     {"options-file", "optf", LIST, options_files, 0, "FILE,...", "more options, from files"},
-    {"verbose", "v", FLAG, set, AT(verbose), NULL, "print memory, and estimates of registers and spills, per kernel"},
+    {"verbose", "v", FLAG, set, AT(verbose), NULL, "print memory, and estimates of registers and spills"},
     {"warn-on-spills", "warn-spills", FLAG, set, AT(warn_spills), NULL, "warn when a kernel probably spills registers"},
     {"warn-on-local-memory-usage", "warn-lmem-usage", FLAG, set, AT(warn_local), NULL, "warn when a kernel uses local memory"},
     {"warn-on-double-precision-use", "warn-double-usage", FLAG, set, AT(warn_double), NULL, "warn when a kernel computes with doubles"},
@@ -382,6 +382,9 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 
 /* ---- help */
 
+/* How wide names of options are; what they do stands behind, or below when they are wider. */
+#define NAMES_COLUMNS 32
+
 static void help_row(struct hd_buf *out, const struct row *row)
 {
     struct hd_buf names;
@@ -389,7 +392,12 @@ static void help_row(struct hd_buf *out, const struct row *row)
     hd_buf_init(&names);
     hd_buf_printf(&names, "-%s, --%s%s%s", row->brief, row->name, row->values ? " " : "",
                   row->values ? row->values : "");
-    hd_buf_printf(out, "  %-44s  %s\n", names.ptr ? names.ptr : "", row->doc ? row->doc : "");
+    if (row->doc && names.len > NAMES_COLUMNS)
+        hd_buf_printf(out, "  %s\n  %*s  %s\n", names.ptr, NAMES_COLUMNS, "", row->doc);
+    else if (row->doc)
+        hd_buf_printf(out, "  %-*s  %s\n", NAMES_COLUMNS, names.ptr ? names.ptr : "", row->doc);
+    else
+        hd_buf_printf(out, "  %s\n", names.ptr ? names.ptr : "");
     hd_buf_fini(&names);
 }
 

@@ -272,7 +272,7 @@ def test_damaged(bench, path):
         got = subprocess.run([heddle, "gdb", "--core", cut, "--gdbserver", "unix:" + os.path.join(bench.folder, "s")], capture_output=True,
                              text=True, env=bench.env, timeout=PATIENCE_S)
         tap.ok(got.returncode == 1 and re.match(r"heddle: gdb: .*cut\.core: ", got.stderr), f"damaged: {what}", got.stderr)
-    for args, why in (([], "which program"), (["--core"], "wants an argument"), (["--gdbserver", ":1", "true"], "is for --core"),
+    for args, why in (([], "which program"), (["--core"], "needs a value"), (["--gdbserver", ":1", "true"], "is for --core"),
                       (["--core", os.path.join(bench.folder, "missing")], "No such file"), (["--core", bench.folder], "it is no file")):
         got = subprocess.run([heddle, "gdb", *args], capture_output=True, text=True, env=bench.env, timeout=PATIENCE_S)
         tap.ok(got.returncode in (1, 2) and why in got.stderr, "refused: " + why, got.stderr)

@@ -246,7 +246,7 @@ def test_running(bench, name):
 
 def test_process(bench):
     """-p with what is no process of ours, and where it makes no sense."""
-    for arguments, code, why in ((["-p", "4194305"], 1, "4194305"), (["--pid=x"], 2, "no number of a process"), (["-p"], 2, "wants an argument"),
+    for arguments, code, why in ((["-p", "4194305"], 1, "4194305"), (["--pid=x"], 2, "no number of a process"), (["-p"], 2, "needs a value"),
                                  (["-p", "1", "program"], 2, "stands alone"), (["--host", "--pid", "1"], 2, "stands alone")):
         got = subprocess.run([heddle, "gdb", *arguments], capture_output=True, text=True, env=bench.env, timeout=100)
         tap.ok((got.returncode, why in got.stderr) == (code, True), f"heddle gdb {' '.join(arguments)}", (got.returncode, got.stderr))

@@ -69,7 +69,7 @@ def test_usage(pid):
                  ["--toggle", "--pid"], ["--toggle", "--get-state", "--pid", pid], ["--toggle", "--pid", pid, "stop"],
                  ["--action", "lock", "--pid", pid, "--timeout", "-1"], ["--toggle", "--pid", "99999999999"]):
         got = run(*args)
-        tap.ok(got.returncode == 2 and got.stderr.startswith("heddle: checkpoint: "), f"wrong usage: {' '.join(args)}", got.stderr)
+        tap.ok(got.returncode == 2 and got.stderr.startswith("heddle: cuda-checkpoint: "), f"wrong usage: {' '.join(args)}", got.stderr)
     tap.eq(state(pid), "running", "nothing happened")
 
 

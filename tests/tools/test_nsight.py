@@ -77,7 +77,7 @@ def test_nsys(bench):
     for args, why in ((("launch", "x"), "no sessions"), (("profile", "--sample=gpu", "x"), "--sample=gpu"), (("profile", "--sampling-frequency=7", "x"), "100 to 8000"), (("profile", "--cpuctxsw=process-tree", "x"), "switches"), (("profile", "--gpu-metrics-set=1", "x"), "--gpu-metrics-set"),
                       (("profile", "-t", "cuda,magic", "x"), "magic"), (("profile", "--capture-range-end=stop-shutdown", "x"), "not ended"), (("profile",), "which program"),
                       (("profile", "-o", "%n", "x"), "%q{NAME}"), (("stats",), "which report"), (("stats", "-f", "tsv", "one"), "tsv"), ((), "profile, or stats"),
-                      (("export", "one"), "SQLite"), (("profile", "-e", "novalue", "x"), "NAME=VALUE"), (("profile", "--output"), "missing")):
+                      (("export", "one"), "SQLite"), (("profile", "-e", "novalue", "x"), "NAME=VALUE"), (("profile", "--output"), "needs a value")):
         got = bench.command("nsys", *args, code=2)
         tap.ok(why in got.stderr and got.stderr.startswith("heddle: nsys: "), f"refused, and why: {why}", got.stderr)
 

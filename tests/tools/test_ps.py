@@ -76,6 +76,7 @@ def test_report(bench):
     listed = json.loads(bench.ps("--json").stdout)["processes"]
     tap.ok(process.pid in [p["pid"] for p in listed], "as JSON, too")
     process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)  # it is stopped a little later
     got = bench.ps(process.pid)
     tap.ok(got.returncode == 1 and "does not answer: it is stopped" in got.stderr, "a process that is stopped", got.stderr)
     process.send_signal(signal.SIGCONT)

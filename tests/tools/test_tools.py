@@ -2,6 +2,8 @@
 """heddle run, doctor, info and cache: test_tools.py HEDDLE MKIMAGE CC PRELOAD FAKE_CUDART FAKE_CUDA
 EMBEDDED DOCS"""
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +50,61 @@ def test_help():
         wrong = tool(name, "--frobnicate")
         tap.ok(wrong.returncode == 2 and wrong.stderr, f"heddle {name}: unknown option is exit 2",
                wrong.stderr)
+
+
+def commands():
+    """Names of all commands, as `heddle --help` has them."""
+    listed = tool("--help").stdout.split("commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in listed.splitlines()]
+
+
+def test_style():
+    """One style of help and of errors."""
+    for name in commands():
+        text = tool(name, "--help").stdout
+        tap.eq(tool(name, "-h").stdout, text, f"heddle {name} -h")
+        tap.ok(re.match(r"usage: (heddle |nsys|ncu)", text) and (name == "help" or "\n\nexit status: " in text), f"heddle {name}: help has its parts", text)
+        tap.eq([line for line in text.splitlines() if len(line) > 100 or line != line.rstrip()], [], "in lines that fit")
+        if name in ("gdb", "ptxas"):  # whose options are those of others, as are their errors
+            continue
+        wrong = tool(name, "--frobnicate")
+        tap.ok(re.fullmatch(rf"heddle: {name}: .*\(see `heddle {name} --help`\)\n", wrong.stderr) and wrong.returncode == 2 and not wrong.stdout,
+               f"heddle {name}: and an error that says where it is", wrong.stderr)
+    for args, why in ((("prof", "--ouput", "x"), "unknown option '--ouput'; did you mean --output?"), (("prof", "--output"), "option '--output' needs a value"),
+                      (("prof", "-o"), "option '-o' needs a value"), (("prof", "-Z"), "unknown option '-Z'"), (("run", "-vZ"), "unknown option '-Z'"),
+                      (("serve", "--no-kernels=1"), "option '--no-kernels' takes no value"), (("prof", "--launch", "1"), "option '--launch' can be --launch-"),
+                      (("run", "--verbose", "-Z"), "unknown option '-Z'"), (("run", "--zzzzzzzz"), "unknown option '--zzzzzzzz' ("),
+                      (("prfo",), "unknown command 'prfo'; did you mean 'prof'?"), (("frobnicate",), "unknown command 'frobnicate' (")):
+        got = tool(*args)
+        tap.ok(why in got.stderr and got.returncode == 2, " ".join(args), got.stderr)
+    for args in (("run", "./missing"), ("check", "./missing"), ("prof", "./missing"), ("advise", "./missing"), ("ncu", "./missing"),
+                 ("nsys", "profile", "./missing"), ("gdb", "./missing")):
+        got = tool(*args)
+        tap.ok(got.stderr.startswith(f"heddle: {args[0]}: ./missing: ") and got.returncode == 127, f"{args[0]}: no such program", got.stderr)
+
+
+def on_terminal(*args, **env):
+    """What is printed on a terminal."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([tool.heddle, *args], stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", **env}) as process:
+        process.wait()
+    os.close(slave)
+    text = b""
+    try:
+        while piece := os.read(master, 65536):
+            text += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    return text.decode()
+
+
+def test_colours():
+    tap.ok("\033[1moptions:\033[0m" in on_terminal("info", "--help", NO_COLOR=""), "headings stand out on a terminal")
+    tap.ok("\033[1mheddle:\033[0m " in on_terminal("frobnicate", NO_COLOR=""), "as does who complains")
+    for env in ({"NO_COLOR": "1"}, {"NO_COLOR": "", "TERM": "dumb"}):
+        tap.ok("\033" not in on_terminal("info", "--help", **env) + on_terminal("frobnicate", **env), f"not with {env}")
+    tap.ok("\033" not in tool("info", "--help").stdout, "nor in a pipe")
 
 
 def test_help_command():
@@ -513,6 +570,8 @@ with tempfile.TemporaryDirectory() as folder:
     good_fatbin = image("good.fatbin", "zstd", f"ptx:75:{ptx}")
     test_help()
     test_help_command()
+    test_style()
+    test_colours()
     test_completion()
     test_man()
     test_run()

@@ -21,8 +21,8 @@ static const char help[] =
     "  dir      print the folder\n"
     "\n"
     "options:\n"
-    "  --json   machine-readable output\n"
-    "  --help   this text\n"
+    "  --json      machine-readable output\n"
+    "  -h, --help  this text\n"
     "\n"
     "environment:\n"
     "  HEDDLE_CACHE       folder, or `off`; default $XDG_CACHE_HOME/heddle or ~/.cache/heddle\n"
@@ -95,11 +95,9 @@ int cmd_cache(int argc, char **argv)
         } else if (!strcmp(argv[i], "--json")) {
             as_json = true;
         } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help, stdout);
-            return CLI_OK;
+            return cli_help(help);
         } else {
-            cli_error("cache: unknown argument '%s' (see `heddle cache --help`)", argv[i]);
-            return CLI_USAGE;
+            return cli_usage("unknown argument '%s'", argv[i]);
         }
     }
     struct obj_cache *cache;

@@ -215,8 +215,7 @@ static int run_order(const struct order *o)
 
 static int usage(const char *what, const char *text)
 {
-    cli_error("checkpoint: %s '%s' (see `heddle checkpoint --help`)", what, text);
-    return CLI_USAGE;
+    return cli_usage("%s '%s'", what, text);
 }
 
 static bool parse_number(const char *text, unsigned max, unsigned *out_value)
@@ -293,7 +292,7 @@ int cmd_checkpoint(int argc, char **argv)
 
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return fputs(help, stdout) < 0 ? CLI_FAILED : CLI_OK;
+            return cli_help(help);
     status = parse(&order, argc, argv);
     if (status != CLI_OK)
         return status;

@@ -12,6 +12,7 @@
 #include "common/cli.h"
 #include "dbg/dbg.h"
 #include "common/where.h"
+#include "run.h"
 
 enum { EXIT_NO_GDB = 127, SEPARATOR = '\x1f' };
 
@@ -36,10 +37,10 @@ static const char help[] =
     "                   `heddle ps PID` does: they cannot be stopped\n"
     "  --gdb FILE       the GDB to run, 13 or newer, with Python; default: gdb\n"
     "  -ex, -x, -batch, -q and other options of GDB are passed on\n"
-    "  --help           this text\n"
+    "  -h, --help       this text\n"
     "\n"
     "exit status: GDB's; 1 the core dump cannot be read, or the process not asked, 2 wrong usage,\n"
-    "127 there is no GDB\n";
+    "127 there is no GDB, or no such program\n";
 
 /* Options of GDB that have an argument of their own. */
 static bool takes_argument(const char *option)
@@ -99,12 +100,6 @@ static const char **own_option(struct gdb_args *args, const char *name)
     return NULL;
 }
 
-static int usage(const char *why, const char *what)
-{
-    cli_error("gdb: %s%s (see `heddle gdb --help`)", what, why);
-    return CLI_USAGE;
-}
-
 /* `PROGRAM --core FILE`: nothing else may follow, or it is the program's. */
 static void core_behind_program(struct gdb_args *args)
 {
@@ -129,12 +124,10 @@ static int parse(int argc, char **argv, struct gdb_args *args)
     while (i < argc && argv[i][0] == '-') {
         const char **own = own_option(args, argv[i]);
         int n = own || takes_argument(argv[i]) ? 2 : 1;
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return cli_help(help);
         if (i + n > argc)
-            return usage(" wants an argument", argv[i]);
+            return cli_usage("option '%s' needs a value", argv[i]);
         if (own)
             *own = argv[i + 1];
         else if (strcmp(argv[i], "--host") == 0)
@@ -151,10 +144,10 @@ static int parse(int argc, char **argv, struct gdb_args *args)
     args->command = argv + i;
     core_behind_program(args);
     if (args->server && !args->core)
-        return usage("", "--gdbserver is for --core; `heddle run` has it for programs");
+        return cli_usage("--gdbserver is for --core; `heddle run` has it for programs");
     if (args->pid && (i < argc || args->core || args->has_host))
-        return usage("", "-p PID stands alone: nothing is started");
-    return i < argc || args->core || args->pid ? -1 : usage("", "which program?");
+        return cli_usage("-p PID stands alone: nothing is started");
+    return i < argc || args->core || args->pid ? -1 : cli_usage("which program?");
 }
 
 /*
@@ -177,7 +170,7 @@ static int attach(const char *pid)
 
 static int core_failed(const struct gdb_args *args)
 {
-    return cli_error("gdb: %s: %s", args->core, hd_error_message());
+    return cli_error("%s: %s", args->core, hd_error_message());
 }
 
 int cmd_gdb(int argc, char **argv)
@@ -192,9 +185,14 @@ int cmd_gdb(int argc, char **argv)
         return dbg_core_serve(args.core, args.server) == HD_OK ? CLI_OK : core_failed(&args);
     if (args.core && dbg_core_check(args.core) != HD_OK)
         return core_failed(&args);
+    HD_AUTOFREE char *path = args.core ? NULL : run_find_program(args.command[0]);
+    if (!args.core && !path) {
+        cli_error("%s: not found", args.command[0]);
+        return RUN_NOT_FOUND;
+    }
     char *script = where_script("heddle-gdb.py");
     if (!script)
-        return cli_error("gdb: heddle-gdb.py of this Heddle was not found");
+        return cli_error("heddle-gdb.py of this Heddle was not found");
     struct hd_buf source;
     hd_buf_init(&source);
     hd_buf_printf(&source, "source %s", script);
@@ -202,7 +200,7 @@ int cmd_gdb(int argc, char **argv)
     if (!run || source.failed || !command_set(args.command) ||
         (args.has_host && setenv("HEDDLE_GDB_HOST", "1", 1) < 0) ||
         (args.core && setenv("HEDDLE_GDB_CORE", args.core, 1) < 0))
-        return cli_error("gdb: out of memory");
+        return cli_error("out of memory");
     run[n++] = (char *)(uintptr_t)args.gdb;
     run[n++] = (char *)(uintptr_t)"-q";
     run[n++] = (char *)(uintptr_t)"-iex";
@@ -211,6 +209,6 @@ int cmd_gdb(int argc, char **argv)
         run[n++] = args.options[i];
     fflush(NULL);
     execvp(args.gdb, run);
-    cli_error("gdb: %s: %s", args.gdb, strerror(errno));
+    cli_error("%s: %s", args.gdb, strerror(errno));
     return errno == ENOENT ? EXIT_NO_GDB : CLI_FAILED;
 }

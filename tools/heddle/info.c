@@ -21,8 +21,8 @@ static const char help[] =
     "libcuda, through the same calls that a program makes.\n"
     "\n"
     "options:\n"
-    "  --json   machine-readable output\n"
-    "  --help   this text\n"
+    "  --json      machine-readable output\n"
+    "  -h, --help  this text\n"
     "\n"
     "environment: HEDDLE_MACHINE, HEDDLE_DEVICE, HEDDLE_CPU, HEDDLE_THREADS, HEDDLE_MEMORY and\n"
     "HEDDLE_CACHE change what is shown, as they change what programs get.\n"
@@ -274,11 +274,9 @@ int cmd_info(int argc, char **argv)
         if (!strcmp(argv[i], "--json")) {
             as_json = true;
         } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help, stdout);
-            return CLI_OK;
+            return cli_help(help);
         } else {
-            cli_error("info: unknown argument '%s' (see `heddle info --help`)", argv[i]);
-            return CLI_USAGE;
+            return cli_usage("unknown argument '%s'", argv[i]);
         }
     }
     struct info_host host;

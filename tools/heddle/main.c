@@ -1,11 +1,13 @@
 /* The `heddle` command: options that hold for every subcommand, and the dispatch table. */
 #include "common/cli.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
+
+/* Commands farther away than this from what was typed are no guesses. */
+#define GUESS_EDITS 2
 
 struct cli_command {
     const char *name;
@@ -32,29 +34,23 @@ const char *cli_version(void)
     return HEDDLE_VERSION;
 }
 
-int cli_error(const char *fmt, ...)
-{
-    va_list args;
-    fputs("heddle: ", stderr);
-    va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return CLI_FAILED;
-}
-
 static void print_help(FILE *out)
 {
-    fputs("usage: heddle [--json] COMMAND [ARGUMENTS]\n\n"
-          "Runs, compiles and examines CUDA programs without NVIDIA software.\n\ncommands:\n",
-          out);
+    const char *bold = cli_style(out, CLI_BOLD), *plain = cli_style(out, CLI_PLAIN);
+
+    fprintf(out,
+            "%susage:%s heddle [--json] COMMAND [ARGUMENTS]\n\n"
+            "Runs, compiles and examines CUDA programs without NVIDIA software.\n\n"
+            "%scommands:%s\n",
+            bold, plain, bold, plain);
     for (const struct cli_command *c = commands; c->name; c++)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
-    fputs("\noptions:\n"
-          "  --json      machine-readable output where the command has one\n"
-          "  --version   print the version\n"
-          "  --help      print this text; `heddle COMMAND --help` explains a command\n",
-          out);
+    fprintf(out,
+            "\n%soptions:%s\n"
+            "  --json      machine-readable output where the command has one\n"
+            "  --version   print the version\n"
+            "  -h, --help  print this text; `heddle COMMAND --help` explains a command\n",
+            bold, plain);
 }
 
 static void print_version(void)
@@ -73,6 +69,22 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
+static int refuse_command(const char *name)
+{
+    const char *nearest = NULL;
+    unsigned least = GUESS_EDITS + 1;
+
+    for (const struct cli_command *c = commands; c->name; c++) {
+        unsigned n = cli_distance(name, c->name, GUESS_EDITS);
+        if (n < least && n < strlen(c->name)) {
+            nearest = c->name;
+            least = n;
+        }
+    }
+    return cli_usage("unknown command '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                     nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 /* A name of the executable that stands for a command; NULL for `heddle` itself. */
 static const struct cli_command *command_by_name(const char *path)
 {
@@ -87,8 +99,18 @@ static const struct cli_command *command_by_name(const char *path)
     return NULL;
 }
 
-static int run_command(const struct cli_command *command, int argc, char **argv)
+/* `alias` is the name by which the executable was called, when that stands for the command. */
+static void set_name(const struct cli_command *command, const char *alias)
 {
+    static char called[64];
+
+    (void)snprintf(called, sizeof(called), "heddle %s", command->name);
+    cli_set_name(alias ? alias : command->name, alias ? alias : called);
+}
+
+static int run_command(const struct cli_command *command, const char *alias, int argc, char **argv)
+{
+    set_name(command, alias);
     if (command->run != cmd_help && hd_env_check() != HD_OK) {
         cli_error("%s", hd_error_message());
         return CLI_USAGE;
@@ -100,12 +122,14 @@ int cmd_help(int argc, char **argv)
 {
     static char ask[] = "--help";
     const struct cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
-    if (argc > 2 || (argc == 2 && !command && strcmp(argv[1], "--help") != 0)) {
-        cli_error("help: unknown command '%s' (see `heddle --help`)", argv[1]);
-        return CLI_USAGE;
-    }
-    if (command && command->run != cmd_help)
+
+    if (argc > 2 ||
+        (argc == 2 && !command && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
+        return refuse_command(argv[1]);
+    if (command && command->run != cmd_help) {
+        set_name(command, NULL);
         return command->run(2, (char *[]){argv[1], ask, NULL});
+    }
     print_help(stdout);
     return CLI_OK;
 }
@@ -115,8 +139,10 @@ int main(int argc, char **argv)
     const struct cli_command *command = argc ? command_by_name(argv[0]) : NULL;
     bool version = false;
     int at = 1;
-    if (command)
-        return run_command(command, argc, argv);
+    if (command) {
+        const char *slash = strrchr(argv[0], '/');
+        return run_command(command, slash ? slash + 1 : argv[0], argc, argv);
+    }
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--json") == 0)
             want_json = true;
@@ -126,8 +152,7 @@ int main(int argc, char **argv)
             print_help(stdout);
             return CLI_OK;
         } else {
-            cli_error("unknown option '%s' (see `heddle --help`)", argv[at]);
-            return CLI_USAGE;
+            return cli_usage("unknown option '%s'", argv[at]);
         }
     }
     if (version) {
@@ -139,9 +164,7 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     }
     command = find_command(argv[at]);
-    if (!command) {
-        cli_error("unknown command '%s' (see `heddle --help`)", argv[at]);
-        return CLI_USAGE;
-    }
-    return run_command(command, argc - at, argv + at);
+    if (!command)
+        return refuse_command(argv[at]);
+    return run_command(command, NULL, argc - at, argv + at);
 }

@@ -220,7 +220,7 @@ static void list_one(struct process *p, const char *name, struct hd_json *j, uns
             print_process(p, false);
         ++*count;
     } else if (status != HD_NOT_FOUND && status != HD_BAD_ARG && status != HD_IO) {
-        cli_error("ps: %s", driver.message());
+        cli_error("%s", driver.message());
     }
     hd_arena_fini(&p->arena);
 }
@@ -233,7 +233,7 @@ static int list(struct process *p, bool as_json)
     DIR *dir = opendir("/proc");
 
     if (!dir)
-        return cli_error("ps: there is no /proc");
+        return cli_error("there is no /proc");
     hd_json_init(&j);
     j.on_line = true;
     hd_json_open(&j, NULL, '{');
@@ -259,7 +259,7 @@ static int show(struct process *p, int pid, bool as_json)
 
     if (status != HD_OK) {
         hd_arena_fini(&p->arena);
-        return cli_error("ps: %s", driver.message());
+        return cli_error("%s", driver.message());
     }
     if (as_json) {
         hd_json_init(&j);
@@ -277,8 +277,7 @@ static int show(struct process *p, int pid, bool as_json)
 
 static int usage(const char *what, const char *text)
 {
-    cli_error("ps: %s '%s' (see `heddle ps --help`)", what, text);
-    return CLI_USAGE;
+    return cli_usage("%s '%s'", what, text);
 }
 
 int cmd_ps(int argc, char **argv)
@@ -288,7 +287,7 @@ int cmd_ps(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return fputs(help, stdout) < 0 ? CLI_FAILED : CLI_OK;
+            return cli_help(help);
         if (!strcmp(argv[i], "--json"))
             as_json = true;
         else if (argv[i][0] == '-')
@@ -302,7 +301,7 @@ int cmd_ps(int argc, char **argv)
         return CLI_FAILED;
     struct process *p = hd_new(struct process);
     if (!p)
-        return cli_error("ps: out of memory");
+        return cli_error("out of memory");
     int code = pid ? show(p, (int)pid, as_json) : list(p, as_json);
     hd_free(p);
     return code;

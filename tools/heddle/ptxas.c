@@ -35,7 +35,7 @@ static void print_help(FILE *out)
         "\n",
         out);
     print(out, ptxas_help);
-    fputs("\n- as a file is standard input. exit status: 0, or 255 after an error\n", out);
+    fputs("\n- as a file is standard input.\n\nexit status: 0, or 255 after an error\n", out);
 }
 
 /* Clients look for "release N.N" and "VN.N.N". */

@@ -29,7 +29,7 @@ static const char help[] =
     "                   the reference interpreter, and compare the bytes it wrote\n"
     "  --limit SECONDS  for each attempt; default 60\n"
     "  --json           machine-readable output\n"
-    "  --help           this text\n"
+    "  -h, --help       this text\n"
     "\n"
     "exit status: 0 every form works and gives the same, 1 not, or no such report, 2 wrong usage\n";
 
@@ -250,13 +250,13 @@ static int choose_path(struct replay *r)
 
     if (r->options.cpu) {
         if (!path_named(r->options.cpu, &r->path)) {
-            cli_error("replay: --cpu %s: expected avx512, avx2 or generic", r->options.cpu);
+            cli_error("--cpu %s: expected avx512, avx2 or generic", r->options.cpu);
             return CLI_USAGE;
         }
         return CLI_OK;
     }
     if (!jit_report_path(report, &r->path))
-        return cli_error("replay: the report's path '%.*s' is not known", (int)report->path.len,
+        return cli_error("the report's path '%.*s' is not known", (int)report->path.len,
                          report->path.ptr);
     snprintf(r->features, sizeof(r->features), "%.*s", (int)report->features.len,
              report->features.ptr);
@@ -285,16 +285,14 @@ static int options_parse(int argc, char **argv, struct options *o, bool *out_ove
             o->limit_s = (unsigned)n;
             i++;
         } else if (argv[i][0] == '-' || o->file) {
-            cli_error("replay: unexpected argument '%s' (see `heddle replay --help`)", argv[i]);
-            return CLI_USAGE;
+            return cli_usage("unexpected argument '%s'", argv[i]);
         } else {
             o->file = argv[i];
         }
     }
     if (o->file)
         return CLI_OK;
-    cli_error("replay: no report given (see `heddle replay --help`)");
-    return CLI_USAGE;
+    return cli_usage("no report given");
 }
 
 int cmd_replay(int argc, char **argv)
@@ -307,10 +305,10 @@ int cmd_replay(int argc, char **argv)
     if (code != CLI_OK || over)
         return code;
     if (jit_report_read(r.options.file, &r.report) != HD_OK)
-        return cli_error("replay: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     code = choose_path(&r);
     if (code == CLI_OK && r.options.run && !r.report.ptx.len)
-        code = cli_error("replay: the report holds no PTX, so its kernel cannot be launched");
+        code = cli_error("the report holds no PTX, so its kernel cannot be launched");
     for (int f = JIT_FORM_COUNT; code == CLI_OK && f >= 0; f--) {
         replay_form(&r, (enum jit_form)f);
         fine &= row_is_fine(&r, (enum jit_form)f);

@@ -48,7 +48,7 @@ static const char run_help[] =
     "options:\n" OPTIONS_HELP
     "  --no-check       run even if the program looks as if it could not work\n"
     "  -v, --verbose    print the environment and the command before running\n"
-    "  --help           this text\n"
+    "  -h, --help       this text\n"
     "\n"
     "Before running, the program is checked: device code without any PTX, and a stripped program\n"
     "with a static runtime, are errors that say how to rebuild. `heddle doctor PROGRAM` tells "
@@ -68,7 +68,7 @@ static const char shell_help[] =
     "\n"
     "options:\n" OPTIONS_HELP
     "  -v, --verbose    print the environment and the command before running\n"
-    "  --help           this text\n"
+    "  -h, --help       this text\n"
     "\n"
     "exit status: the shell's; 1 Heddle's libraries were not found, 2 wrong usage, 126 the shell\n"
     "cannot be run, 127 it was not found\n";
@@ -82,7 +82,6 @@ enum {
     OPT_GDBSERVER,
     OPT_REQUESTS,
     OPT_NO_CHECK,
-    OPT_HELP
 };
 
 static const struct option options[] = {
@@ -95,12 +94,11 @@ static const struct option options[] = {
     {"requests", required_argument, NULL, OPT_REQUESTS},
     {"no-check", no_argument, NULL, OPT_NO_CHECK},
     {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
 struct run_args {
-    const char *command_name; /* "run" */
     const char *help;
     bool verbose;
     bool check;
@@ -114,7 +112,7 @@ static bool set_variable(const char *option, const char *variable, const char *v
     hd_buf_init(&why);
     bool good = hd_env_allows(variable, value, &why);
     if (!good)
-        cli_error("run: %s: %s", option, why.ptr ? why.ptr : value);
+        cli_error("%s: %s", option, why.ptr ? why.ptr : value);
     hd_buf_fini(&why);
     return good && setenv(variable, value, 1) == 0;
 }
@@ -150,15 +148,10 @@ static bool apply_option(int option, struct run_args *args)
 /* -1 to go on, or the exit code. */
 static int parse_args(int argc, char **argv, struct run_args *args)
 {
-    static char name[32];
-    snprintf(name, sizeof(name), "heddle %s", args->command_name);
-    argv[0] = name; /* getopt's messages begin with it */
-    optind = 0;     /* glibc: start afresh */
-    for (int option; (option = getopt_long(argc, argv, "+v", options, NULL)) != -1;) {
-        if (option == OPT_HELP) {
-            fputs(args->help, stdout);
-            return CLI_OK;
-        }
+    optind = 0; /* glibc: start afresh */
+    for (int option; (option = cli_getopt(argc, argv, "+vh", options)) != -1;) {
+        if (option == 'h')
+            return cli_help(args->help);
         if (!apply_option(option, args))
             return CLI_USAGE;
     }
@@ -273,17 +266,17 @@ static int set_libraries(void)
         enum where_how how = where_library_how(i);
         const char *path = how == WHERE_NOT ? NULL : where_library(i);
         if (path && strpbrk(path, " :"))
-            code = cli_error("run: the loader takes no blanks and colons in '%s'", path);
+            code = cli_error("the loader takes no blanks and colons in '%s'", path);
         else if (path && how == WHERE_PRELOADED)
             hd_buf_printf(&preload, "%s%s", preload.len ? ":" : "", path);
         else if (how == WHERE_PRELOADED && !may_be_missing(i))
-            code = cli_error("run: %s not found; set HEDDLE_LIBDIR", where_library_file(i));
+            code = cli_error("%s not found; set HEDDLE_LIBDIR", where_library_file(i));
         if (path && i != WHERE_PRELOAD)
             add_folder(&folders, path);
     }
     if (!code && (preload.failed || folders.failed || !run_prepend("LD_PRELOAD", preload.ptr) ||
                   !run_prepend("LD_LIBRARY_PATH", folders.ptr) || !set_sanitizers()))
-        code = cli_error("run: out of memory");
+        code = cli_error("out of memory");
     hd_buf_fini(&preload);
     hd_buf_fini(&folders);
     return code;
@@ -300,7 +293,7 @@ static int set_tools(void)
     for (size_t i = 0; ptxas && i < HD_COUNT_OF(ptxas_variables); i++)
         worked = setenv(ptxas_variables[i], ptxas, 0) == 0 && worked;
     hd_free(ptxas);
-    return worked ? 0 : cli_error("run: out of memory");
+    return worked ? 0 : cli_error("out of memory");
 }
 
 static bool prepend_folder(const char *folder, const char *below)
@@ -328,7 +321,7 @@ static int set_toolkit(void)
         worked = prepend_folder(folder, "smi") && worked;
     hd_free(folder);
     hd_free(nvcc);
-    return worked ? 0 : cli_error("run: out of memory");
+    return worked ? 0 : cli_error("out of memory");
 }
 
 static void print_command(char **command)
@@ -350,14 +343,14 @@ int run_set_environment(void)
     return set_libraries() || set_tools() || set_toolkit() ? CLI_FAILED : 0;
 }
 
-int run_execute(const char *command_name, const char *path, char **command)
+int run_execute(const char *path, char **command)
 {
     fflush(NULL);
     execv(path, command);
     if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
         execvp(path, command);
     int error = errno;
-    cli_error("%s: %s: %s", command_name, path, strerror(error));
+    cli_error("%s: %s", path, strerror(error));
     return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT;
 }
 
@@ -367,8 +360,7 @@ static int set_requests(void)
     const char *driver = where_library(WHERE_CUDA);
     bool wanted = hd_env("HEDDLE_REQUESTS") && driver;
 
-    return wanted && setenv("NVTX_INJECTION64_PATH", driver, 0) ? cli_error("run: out of memory")
-                                                                : 0;
+    return wanted && setenv("NVTX_INJECTION64_PATH", driver, 0) ? cli_error("out of memory") : 0;
 }
 
 static int start(const char *path, const struct run_args *args)
@@ -377,14 +369,14 @@ static int start(const char *path, const struct run_args *args)
         return CLI_FAILED;
     if (args->verbose)
         print_command(args->command);
-    return run_execute(args->command_name, path, args->command);
+    return run_execute(path, args->command);
 }
 
 static int find_and_start(const struct run_args *args)
 {
     char *path = run_find_program(args->command[0]);
     if (!path) {
-        cli_error("%s: %s: not found", args->command_name, args->command[0]);
+        cli_error("%s: not found", args->command[0]);
         return RUN_NOT_FOUND;
     }
     int code = start(path, args);
@@ -394,28 +386,23 @@ static int find_and_start(const struct run_args *args)
 
 int cmd_run(int argc, char **argv)
 {
-    struct run_args args = {.command_name = "run", .help = run_help, .check = true};
+    struct run_args args = {.help = run_help, .check = true};
     int code = parse_args(argc, argv, &args);
     if (code >= 0)
         return code;
-    if (!args.command[0]) {
-        cli_error("run: which program? (see `heddle run --help`)");
-        return CLI_USAGE;
-    }
+    if (!args.command[0])
+        return cli_usage("which program?");
     return find_and_start(&args);
 }
 
 int cmd_shell(int argc, char **argv)
 {
-    struct run_args args = {.command_name = "shell", .help = shell_help};
+    struct run_args args = {.help = shell_help};
     int code = parse_args(argc, argv, &args);
     if (code >= 0)
         return code;
-    if (args.command[0]) {
-        cli_error("shell: it takes no program: heddle run %s (see `heddle shell --help`)",
-                  args.command[0]);
-        return CLI_USAGE;
-    }
+    if (args.command[0])
+        return cli_usage("it takes no program: heddle run %s", args.command[0]);
     char *shell = getenv("SHELL");
     args.command = (char *[]){shell && *shell ? shell : "/bin/sh", NULL};
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))

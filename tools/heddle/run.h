@@ -18,6 +18,6 @@ int run_set_environment(void);
 /* Prepends to a variable that is a list with colons. False when memory is short. */
 bool run_prepend(const char *variable, const char *text);
 /* Becomes the program; returns an exit status when it cannot, after a message. */
-int run_execute(const char *command_name, const char *path, char **command);
+int run_execute(const char *path, char **command);
 
 #endif

@@ -27,7 +27,6 @@ enum {
     OPT_RULES,
     OPT_LIMIT,
     OPT_PROF,
-    OPT_HELP,
     OPT_KERNEL,
 };
 
@@ -73,7 +72,7 @@ static const char help[] =
     "      --limit EVENTS       judge only the beginning of a longer run (default: 8000000 calls,\n"
     "                           kernels and copies, which need about 1.5 GB of memory)\n"
     "      --rules              list the rules\n"
-    "      --help               this text\n"
+    "  -h, --help               this text\n"
     "\n"
     "exit status: of the program when that is not 0; 0 done, 1 failed, 2 wrong usage, 3 see\n"
     "--fail-on, 126 the program cannot be run, 127 it was not found\n";
@@ -91,7 +90,7 @@ static const struct option options[] = {
     {"kernel", no_argument, NULL, OPT_KERNEL},
     {"prof", required_argument, NULL, OPT_PROF},
     {"rules", no_argument, NULL, OPT_RULES},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -109,8 +108,7 @@ struct advise_args {
 
 static int bad_value(const char *option, const char *value)
 {
-    cli_error("advise: %s: '%s' is not possible (see `heddle advise --help`)", option, value);
-    return CLI_USAGE;
+    return cli_usage("%s: '%s' is not possible", option, value);
 }
 
 static int list_rules(void)
@@ -175,12 +173,11 @@ static int take_option(int option, struct advise_args *args)
         args->kernel = true;
         return -1;
     case OPT_PROF:
-        return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("advise: out of memory");
+        return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("out of memory");
     case OPT_RULES:
         return list_rules();
-    case OPT_HELP:
-        fputs(help, stdout);
-        return CLI_OK;
+    case 'h':
+        return cli_help(help);
     default:
         return CLI_USAGE;
     }
@@ -193,7 +190,7 @@ static int parse(int argc, char **argv, struct advise_args *args)
     *args =
         (struct advise_args){.min_gain = 0.02, .limit = 8000000, .fail_on = -1, .json = cli_json()};
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+o:fw:", options, NULL)) != -1) {
+    while ((option = cli_getopt(argc, argv, "+o:fw:h", options)) != -1) {
         int code = take_option(option, args);
         if (code >= 0)
             return code;
@@ -201,8 +198,7 @@ static int parse(int argc, char **argv, struct advise_args *args)
     args->rest = argv + optind;
     if (args->rest[0])
         return -1;
-    cli_error("advise: which report, or program? (see `heddle advise --help`)");
-    return CLI_USAGE;
+    return cli_usage("which report, or program?");
 }
 
 /* ---- the report */
@@ -251,8 +247,8 @@ static int record(const struct advise_args *args, const char *name)
     for (char **word = args->rest; *word; word++)
         good = good && hd_vec_push(&words, *word);
     int argc = (int)words.len;
-    int code = good && hd_vec_push(&words, NULL) ? cmd_prof(argc, words.at)
-                                                 : cli_error("advise: out of memory");
+    int code =
+        good && hd_vec_push(&words, NULL) ? cmd_prof(argc, words.at) : cli_error("out of memory");
     hd_vec_fini(&words);
     return code;
 }
@@ -266,7 +262,7 @@ static char *temporary(char **out_folder)
     hd_buf_printf(&path, "%s/heddle-advise-XXXXXX", parent && *parent ? parent : "/tmp");
     char *folder = hd_buf_take(&path);
     if (!folder || !mkdtemp(folder)) {
-        cli_error("advise: %s: %s", folder ? folder : "?", strerror(errno));
+        cli_error("%s: %s", folder ? folder : "?", strerror(errno));
         hd_free(folder);
         return NULL;
     }
@@ -386,7 +382,7 @@ static int advise_report(const struct advise_args *args, const char *report, con
     bool severe = is_severe(args, &a);
     advise_fini(&a);
     if (status != HD_OK)
-        return cli_error("advise: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     return severe ? EXIT_FOUND : CLI_OK;
 }
 

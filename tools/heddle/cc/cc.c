@@ -154,8 +154,7 @@ static int link_all(struct cc_job *job)
     add_runtime(job, &cmd);
     rc = cc_exec(job, &cmd);
     if (rc && cc_is_one_of("-fopenmp", job->host.at, job->host.len))
-        fputs("heddle cc: note: -fopenmp links clang's OpenMP library, libomp-19-dev on Debian\n",
-              stderr);
+        cli_note("-fopenmp links clang's OpenMP library, libomp-19-dev on Debian");
     return rc || !job->run ? rc : run_program(job, output);
 }
 
@@ -212,8 +211,7 @@ static int compile_all(struct cc_job *job)
         const struct cc_input *input = &job->inputs.at[i];
         const char *object = job->output ? job->output : default_output(job, input->path);
         if (input->lang == CC_LANG_LINK) {
-            fprintf(stderr, "heddle cc: note: %s is not compiled and nothing is linked\n",
-                    input->path);
+            cli_note("%s is not compiled and nothing is linked", input->path);
             continue;
         }
         int rc = cc_compile(job, input, object);
@@ -229,7 +227,7 @@ static int check_inputs(const struct cc_job *job)
     for (size_t i = 0; i < job->inputs.len; i++)
         if (job->inputs.at[i].lang == CC_LANG_LINK && !job->dryrun &&
             access(job->inputs.at[i].path, F_OK) != 0)
-            return cli_error("cc: %s: there is no such file", job->inputs.at[i].path);
+            return cli_error("%s: there is no such file", job->inputs.at[i].path);
     return 0;
 }
 

@@ -109,6 +109,7 @@ struct cc_job {
     const char *keep_dir;    /* NULL: the working folder */
     const char *time_file;   /* NULL: times are not wanted */
     char opt;                /* '0'..'3', 0 = not given */
+    const char *doing;       /* what is shown while commands run that print nothing, or NULL */
     struct cc_paths paths;
     const char *temp_dir; /* created on demand */
     struct cc_list temps; /* files to remove */

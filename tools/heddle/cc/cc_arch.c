@@ -133,7 +133,7 @@ int cc_mend_ir(const struct cc_job *job, const char *path)
 {
     if (clang_ir_mend(path, keeps_statics(job)) == HD_OK)
         return 0;
-    fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+    cli_error("%s", hd_error_message());
     return 1;
 }
 
@@ -172,6 +172,6 @@ int cc_finish_ptx(const struct cc_job *job, const char *from, const char *ir, co
                   clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
     hd_buf_fini(&text);
     if (!worked)
-        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+        cli_error("%s", hd_error_message());
     return worked ? 0 : 1;
 }

@@ -196,28 +196,74 @@ int cc_parse(int argc, char **argv, struct cc_job *out_job)
     return check(out_job);
 }
 
+#define HELP_COLUMN 40
+#define REFUSED     "refused"
+
+/* Where the groups of the table begin; the last has no heading of its own. */
+static const struct {
+    const char *first, *text;
+} headings[] = {
+    {"-o", "what is made:"},
+    {"-arch", "\ndevice code:"},
+    {"-x", "\nas in every compiler:"},
+    {"-Xcompiler", "\nhost compiler and linker:"},
+    {"-keep", "\nthe command itself:"},
+    {"-expt-relaxed-constexpr", "\nfor programs and build systems that ask:"},
+};
+
 static void print_option(const struct cc_option *opt)
 {
     char text[128];
-    snprintf(text, sizeof(text), "%s%s%s%s%s", opt->name, opt->longer ? ", " : "",
-             opt->longer ? opt->longer : "", opt->value ? " " : "", opt->value ? opt->value : "");
-    printf("  %-44s %s\n", text, opt->doc);
+
+    snprintf(text, sizeof(text), "%s%s%s%s%s", opt->name,
+             opt->longer && strcmp(opt->longer + 1, opt->name) != 0 ? ", " : "",
+             opt->longer && strcmp(opt->longer + 1, opt->name) != 0 ? opt->longer : "",
+             opt->value ? " " : "", opt->value ? opt->value : "");
+    for (size_t i = 0; i < HD_COUNT_OF(headings); i++)
+        if (strcmp(opt->name, headings[i].first) == 0)
+            cli_help(headings[i].text);
+    cli_help_option(text, HELP_COLUMN, opt->doc);
+}
+
+/* The names of those that `is_one` takes, as one paragraph. */
+static void print_names(const char *heading, bool (*is_one)(const struct cc_option *opt))
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    for (size_t i = 0; i < cc_option_count; i++)
+        if (is_one(&cc_options[i]))
+            hd_buf_printf(&text, "%s%s", text.len ? " " : "", cc_options[i].name);
+    cli_help(heading);
+    cli_help_option("", 2, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+static bool is_ignored(const struct cc_option *opt)
+{
+    return !opt->doc;
+}
+
+static bool is_refused(const struct cc_option *opt)
+{
+    return opt->doc && !strncmp(opt->doc, REFUSED, strlen(REFUSED));
 }
 
 void cc_print_help(void)
 {
-    fputs("usage: heddle cc [OPTIONS] FILES\n\n"
-          "Compiles CUDA C++ (.cu) with clang 19 and Heddle's own headers, C and C++ as they are,\n"
-          "and links with Heddle's runtime. Options are nvcc's:\n\n",
-          stdout);
+    cli_help(
+        "usage: heddle cc [OPTIONS] FILES\n\n"
+        "Compiles CUDA C++ (.cu) with clang 19 and Heddle's own headers, C and C++ as they "
+        "are, and\n"
+        "links with Heddle's runtime. Options are nvcc's; each can be written with one dash or "
+        "with\n"
+        "two. -W*, -f* and -m* go to clang.\n\n");
     for (size_t i = 0; i < cc_option_count; i++)
-        if (cc_options[i].doc)
+        if (!is_ignored(&cc_options[i]) && !is_refused(&cc_options[i]))
             print_option(&cc_options[i]);
-    fputs("\naccepted, without effect:", stdout);
-    for (size_t i = 0; i < cc_option_count; i++)
-        if (!cc_options[i].doc)
-            printf(" %s", cc_options[i].name);
-    fputs("\n\n-W*, -f* and -m* go to clang.\n"
-          "environment: HEDDLE_CLANG, HEDDLE_INCLUDE, HEDDLE_LIBDIR\n",
-          stdout);
+    print_names("\naccepted, without effect:", is_ignored);
+    print_names("\nrefused, with the reason and what to use instead:", is_refused);
+    cli_help("\nenvironment: HEDDLE_CLANG, HEDDLE_INCLUDE, HEDDLE_LIBDIR (docs/envvars.md)\n"
+             "\n"
+             "exit status: 0 done, 2 wrong usage, else of the first command that failed\n");
 }

@@ -1,5 +1,6 @@
 /* heddle cc: one input through clang; for CUDA the device passes, the fat binary, the host pass. */
 #include "cc/cc.h"
+#include "common/cli.h"
 
 #include "cc/cc_arch.h"
 
@@ -132,10 +133,8 @@ static int compile_ir(struct cc_job *job, struct cc_list *front, const char *sou
     rc = cc_pass(job, front, &tail, input, ir);
     if (rc && !job->rdc && !job->dryrun && cc_launches(job, &plain, NULL, false, &input) == 0 &&
         job->launches_in_kernels)
-        fprintf(
-            stderr,
-            "heddle cc: %s: kernels that launch kernels need relocatable device code: -rdc=true\n",
-            source);
+        cli_error("%s: kernels that launch kernels need relocatable device code: -rdc=true",
+                  source);
     return rc;
 }
 
@@ -147,9 +146,12 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
         job, source, cc_format(".compute_%u%.1s.ll", arch.cc, (char[2]){arch.variant, 0}));
     add_device_pass(job, source, arch, &front);
     cc_add_back_words(&front, &back);
+    job->doing = cc_format("%s, device code for compute_%u%.1s", source, arch.cc,
+                           (char[2]){arch.variant, 0});
     int rc = compile_ir(job, &front, source, ir);
     rc = rc || job->dryrun ? rc : cc_mend_ir(job, ir);
     rc = rc ? rc : run_step(job, &back, ir, file);
+    job->doing = NULL;
     return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ir, ptx, arch);
 }
 
@@ -215,7 +217,7 @@ static int make_fatbin(struct cc_job *job, const char *source, const char *fatbi
     if (rc || job->dryrun)
         return rc;
     if (write_fatbin(job, &ptx, fatbin) != HD_OK) {
-        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+        cli_error("%s", hd_error_message());
         return 1;
     }
     return 0;
@@ -284,7 +286,10 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
         return cc_exec(job, &cmd);
     }
     cc_list_add(&tail, "-c");
-    return cc_pass(job, &cmd, &tail, input, object);
+    job->doing = cc_format("%s, host code", source);
+    rc = cc_pass(job, &cmd, &tail, input, object);
+    job->doing = NULL;
+    return rc;
 }
 
 /* -cubin: the PTX of the first target through `heddle ptxas`. */
@@ -371,7 +376,7 @@ int cc_compile(struct cc_job *job, const struct cc_input *input, const char *obj
     if (input->lang == CC_LANG_CUDA)
         return compile_cuda(job, input->path, object);
     if (job->mode == CC_MODE_PTX || job->mode == CC_MODE_FATBIN || job->mode == CC_MODE_CUBIN) {
-        fprintf(stderr, "heddle cc: %s is not a CUDA source\n", input->path);
+        cli_error("%s is not a CUDA source", input->path);
         return 1;
     }
     return compile_plain(job, input, object);

@@ -1,5 +1,6 @@
 /* heddle cc: passes of clang, and once more where it refuses NVIDIA's dialect (clang/dialect.c). */
 #include "cc/cc.h"
+#include "common/cli.h"
 
 #include "clang/clang.h"
 
@@ -96,7 +97,7 @@ int cc_pass(struct cc_job *job, const struct cc_list *words, const struct cc_lis
             cc_drop_preprocessing(&own);
         }
         if (rewrite(text, log, &any) != HD_OK) {
-            fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+            cli_error("%s", hd_error_message());
             break;
         }
         if (any)

@@ -4,6 +4,7 @@
  * makes an error of what it does not know. Such options are left out, with a note.
  */
 #include "cc/cc.h"
+#include "common/cli.h"
 
 #include "clang/clang.h"
 
@@ -48,8 +49,7 @@ static void drop_unknown(struct cc_job *job, const char *said)
     for (const char *at = said; (at = strstr(at, UNKNOWN));) {
         at += strlen(UNKNOWN);
         struct hd_str word = {at, strcspn(at, "'\n")};
-        fprintf(stderr, "heddle cc: note: the host compiler is clang, which has no %.*s\n",
-                HD_STR_ARG(word));
+        cli_note("the host compiler is clang, which has no %.*s", HD_STR_ARG(word));
         drop(&job->host, word);
         drop(&job->link, word); /* where options are forwarded to the linker, too */
     }

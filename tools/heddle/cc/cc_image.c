@@ -1,5 +1,6 @@
 /* heddle cc -dlink -cubin: the linked image of objects, as cuModuleLoadData() takes it. */
 #include "cc/cc.h"
+#include "common/cli.h"
 
 #include "linker/linker.h"
 
@@ -31,7 +32,7 @@ static enum hd_status write_image(const struct obj_ptx_list *list, unsigned cc, 
     if (status == HD_OK)
         status = hd_file_write(output, image.ptr, image.len);
     else if (status == HD_UNRESOLVED)
-        fprintf(stderr, "heddle cc: %s", missing.ptr); /* all of them, not only the first */
+        cli_error("%.*s", (int)missing.len - 1, missing.ptr); /* all of them, not only the first */
     hd_buf_fini(&image);
     hd_buf_fini(&missing);
     return status;
@@ -50,6 +51,6 @@ int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const
         status = write_image(&list, cc, output);
     obj_ptx_list_fini(&list);
     if (status != HD_OK && status != HD_UNRESOLVED)
-        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+        cli_error("%s", hd_error_message());
     return status == HD_OK ? 0 : 1;
 }

@@ -3,6 +3,7 @@
  * its preprocessed text with the launches written in another way (src/clang/launches.c).
  */
 #include "cc/cc.h"
+#include "common/cli.h"
 
 #include "clang/clang.h"
 
@@ -72,7 +73,7 @@ int cc_launches(struct cc_job *job, struct cc_list *words, const char *object, b
     if (rc || job->dryrun)
         return rc;
     if (rewrite(text, on_host ? CLANG_HOST_SIDE : CLANG_DEVICE_SIDE, &any) != HD_OK) {
-        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+        cli_error("%s", hd_error_message());
         return 1;
     }
     if (any) {

@@ -312,7 +312,7 @@ HANDLER(runtime)
     if (p->job->no_cudart)
         return CLI_OK;
     if (strcmp(value, "static") == 0 && !p->job->as_nvcc)
-        fputs("heddle cc: note: -cudart static: linking the shared runtime instead\n", stderr);
+        cli_note("-cudart static: linking the shared runtime instead");
     else if (strcmp(value, "shared") != 0 && strcmp(value, "static") != 0)
         return cc_usage("unknown runtime kind", value);
     return CLI_OK;
@@ -369,8 +369,8 @@ const struct cc_option cc_options[] = {
     {"-code", "--gpu-code", CC_VALUE, ignore, NULL, 0, "LIST", NULL},
     {"-rdc", "--relocatable-device-code", CC_VALUE, set_bool, NULL, MEMBER(rdc), "true|false", "device code links across files"},
     {"-G", "--device-debug", CC_FLAG, set_flag, NULL, MEMBER(debug_device), NULL, "debug information of device code"},
-    {"-dopt", "--dopt", CC_VALUE, set_bool, NULL, MEMBER(optimize_device), "on", "with -G: optimise all the same, lines only"},
-    {"-lineinfo", "--generate-line-info", CC_FLAG, set_flag, NULL, MEMBER(lineinfo), NULL, "its lines only"},
+    {"-dopt", "--dopt", CC_VALUE, set_bool, NULL, MEMBER(optimize_device), "on", "with -G: optimise all the same, as with -lineinfo"},
+    {"-lineinfo", "--generate-line-info", CC_FLAG, set_flag, NULL, MEMBER(lineinfo), NULL, "source lines of device code, for tools"},
     {"-line-info", "--line-info", CC_FLAG, set_flag, NULL, MEMBER(lineinfo), NULL, "the same"},
     {"-use_fast_math", "--use_fast_math", CC_FLAG, fast_math, NULL, 0, NULL, "fast and less exact"},
     {"-ftz", "--ftz", CC_VALUE, flush_to_zero, NULL, 0, "true|false", "flush subnormals to zero"},

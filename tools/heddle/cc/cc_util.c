@@ -9,15 +9,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern char **environ;
+
+#define PROGRESS_MS 500
 
 void cc_list_add(struct cc_list *list, const char *text)
 {
@@ -146,7 +150,7 @@ static void add_time(const struct cc_job *job, const char *program, const struct
     FILE *file = to_stdout ? stdout : fopen(job->time_file, "a");
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     if (!file) {
-        fprintf(stderr, "heddle cc: %s: %s\n", job->time_file, strerror(errno));
+        cli_error("%s: %s", job->time_file, strerror(errno));
         return;
     }
     fprintf(file, "%s, %.1f ms\n", program,
@@ -156,6 +160,25 @@ static void add_time(const struct cc_job *job, const char *program, const struct
         (void)fclose(file);
 }
 
+/* Shows what a command does as long as it runs. Not when make or its like called: several of us
+ * would write to one line. */
+static void show_progress(const struct cc_job *job, pid_t pid, const struct timespec *start)
+{
+    int child = getpgrp() == getpid() ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    struct pollfd end = {.fd = child, .events = POLLIN};
+
+    if (child < 0)
+        return;
+    while (poll(&end, 1, PROGRESS_MS) == 0) {
+        struct timespec now;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        cli_progress("%s, %d s", job->doing, (int)(now.tv_sec - start->tv_sec));
+    }
+    cli_progress_end();
+    (void)close(child);
+}
+
 static int wait_for(pid_t pid, const char *program)
 {
     int status;
@@ -163,7 +186,7 @@ static int wait_for(pid_t pid, const char *program)
         if (errno != EINTR)
             return 127;
     if (WIFSIGNALED(status)) {
-        fprintf(stderr, "heddle cc: %s died of signal %d\n", program, WTERMSIG(status));
+        cli_error("%s died of signal %d", program, WTERMSIG(status));
         return 128 + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
@@ -187,9 +210,11 @@ int cc_exec_logged(const struct cc_job *job, const struct cc_list *command, cons
                            environ);
     (void)posix_spawn_file_actions_destroy(&files);
     if (err) {
-        fprintf(stderr, "heddle cc: cannot run %s: %s\n", command->at[0], strerror(err));
+        cli_error("cannot run %s: %s", command->at[0], strerror(err));
         return 127;
     }
+    if (job->doing)
+        show_progress(job, pid, &start);
     int rc = wait_for(pid, command->at[0]);
     if (job->time_file)
         add_time(job, command->at[0], &start);
@@ -221,8 +246,7 @@ static const char *make_temp_dir(void)
     const char *base = getenv("TMPDIR");
     char *path = (char *)(uintptr_t)cc_format("%s/heddle-cc-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(path)) {
-        fprintf(stderr, "heddle cc: cannot make a directory in %s: %s\n", base ? base : "/tmp",
-                strerror(errno));
+        cli_error("cannot make a directory in %s: %s", base ? base : "/tmp", strerror(errno));
         exit(1);
     }
     return path;
@@ -252,6 +276,5 @@ void cc_temp_cleanup(struct cc_job *job)
 
 int cc_usage(const char *what, const char *text)
 {
-    fprintf(stderr, "heddle cc: %s: '%s' (see `heddle cc --help`)\n", what, text);
-    return CLI_USAGE;
+    return cli_usage("%s: '%s'", what, text);
 }

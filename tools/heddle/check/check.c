@@ -28,7 +28,7 @@ static FILE *open_file(const char *option, const char *pattern, const char *mode
     FILE *file = name ? fopen(name, mode) : NULL;
 
     if (name && !file)
-        cli_error("check: --%s: %s: %s", option, name, strerror(errno));
+        cli_error("--%s: %s: %s", option, name, strerror(errno));
     return file;
 }
 
@@ -105,7 +105,7 @@ static bool close_files(struct check_session *s)
     good = close_file(s->save) && good;
     good = close_file(s->out) && good;
     if (!good)
-        cli_error("check: a file could not be written: %s", strerror(errno));
+        cli_error("a file could not be written: %s", strerror(errno));
     return good && !s->failed;
 }
 
@@ -117,7 +117,7 @@ static bool write_form(const struct check_session *s, const char *option, const 
     if (!pattern)
         return true;
     if (!name || write(s, name) != HD_OK) {
-        cli_error("check: --%s: %s", option, hd_error_message());
+        cli_error("--%s: %s", option, hd_error_message());
         return false;
     }
     return true;
@@ -166,7 +166,7 @@ static int run_program(struct check_session *s)
 
 static int bad_file(const char *path, size_t line, const char *why)
 {
-    return cli_error("check: --read: %s:%zu: %s", path, line, why);
+    return cli_error("--read: %s:%zu: %s", path, line, why);
 }
 
 static int read_lines(struct check_session *s, FILE *file)
@@ -184,14 +184,14 @@ static int read_lines(struct check_session *s, FILE *file)
         if (n > 1 && check_session_take(s, line, len - 1) != HD_OK)
             return bad_file(path, n, hd_error_message());
     }
-    return ferror(file) || !line ? cli_error("check: --read: %s cannot be read", path) : 0;
+    return ferror(file) || !line ? cli_error("--read: %s cannot be read", path) : 0;
 }
 
 static int read_saved(struct check_session *s)
 {
     FILE *file = fopen(s->options->read, "re");
-    int code = file ? read_lines(s, file)
-                    : cli_error("check: --read: %s: %s", s->options->read, strerror(errno));
+    int code =
+        file ? read_lines(s, file) : cli_error("--read: %s: %s", s->options->read, strerror(errno));
 
     if (file)
         fclose(file);
@@ -270,7 +270,7 @@ static int run_or_read(const struct check_options *o)
         return check(o);
     HD_AUTOFREE char *path = run_find_program(o->command[0]);
     if (!path) {
-        cli_error("%s: %s: not found", o->as, o->command[0]);
+        cli_error("%s: not found", o->command[0]);
         return RUN_NOT_FOUND;
     }
     return run_check_program(path) ? CLI_FAILED : check(o);

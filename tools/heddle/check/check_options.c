@@ -132,9 +132,18 @@ static const char *word_at(const char *words, uint64_t n)
     return words;
 }
 
-static void print_default(const char *text)
+#define DOC_COLUMN 6
+
+/* Below the option's name: what it does, and its default unless that is "". */
+static void print_doc(const char *doc, const char *fallback)
 {
-    printf("%s%s%s\n", *text ? " (default " : "", text, *text ? ")" : "");
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_printf(&text, *fallback ? "%s (default %s)" : "%s", doc, fallback);
+    putchar('\n');
+    cli_help_option("", DOC_COLUMN, text.ptr ? text.ptr : doc);
+    hd_buf_fini(&text);
 }
 
 static void print_process(const struct san_option *process)
@@ -158,12 +167,12 @@ static void print_process(const struct san_option *process)
         printf("%s%s", *word ? between : "", word);
         between = *word ? "|" : between;
     }
-    printf("\n      %s", process->doc);
     snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)process->fallback);
-    print_default(process->kind == SAN_OPTION_YESNO    ? process->fallback ? "yes" : "no"
-                  : process->kind == SAN_OPTION_COUNT  ? fallback
-                  : process->kind == SAN_OPTION_CHOICE ? san_option_word(process, process->fallback)
-                                                       : "");
+    print_doc(process->doc, process->kind == SAN_OPTION_YESNO   ? process->fallback ? "yes" : "no"
+                            : process->kind == SAN_OPTION_COUNT ? fallback
+                            : process->kind == SAN_OPTION_CHOICE
+                                ? san_option_word(process, process->fallback)
+                                : "");
 }
 
 static void print_row(const struct row *row)
@@ -185,15 +194,13 @@ static void print_row(const struct row *row)
     if (row->other && !row->doc)
         printf("\n      %s--%s\n", row->kind == KIND_ALIAS ? "the same as " : "expressions for ",
                row->other);
-    else
-        printf("\n      %s", row->doc);
     if (row->other && !row->doc)
         return;
     snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)row->fallback);
-    print_default(row->kind == KIND_YESNO    ? row->fallback ? "yes" : "no"
-                  : row->kind == KIND_COUNT  ? fallback
-                  : row->kind == KIND_CHOICE ? word_at(row->words, row->fallback)
-                                             : "");
+    print_doc(row->doc, row->kind == KIND_YESNO    ? row->fallback ? "yes" : "no"
+                        : row->kind == KIND_COUNT  ? fallback
+                        : row->kind == KIND_CHOICE ? word_at(row->words, row->fallback)
+                                                   : "");
 }
 
 static const char help_head[] =
@@ -219,17 +226,19 @@ static const char help_tail[] =
 
 static void print_help(void)
 {
-    fputs(help_head, stdout);
+    cli_help(help_head);
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         print_row(&rows[i]);
     for (size_t i = 0; i < san_option_count; i++)
         if (!is_internal(&san_option_rows[i]))
             print_process(&san_option_rows[i]);
-    fputs("\nrefused:\n", stdout);
+    cli_help("\nrefused:\n");
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (rows[i].kind == KIND_REFUSED)
-            printf("  --%s\n      %s\n", rows[i].name, rows[i].doc);
-    fputs(help_tail, stdout);
+        if (rows[i].kind == KIND_REFUSED) {
+            printf("  --%s\n", rows[i].name);
+            cli_help_option("", DOC_COLUMN, rows[i].doc);
+        }
+    cli_help(help_tail);
 }
 
 /* ---- values */
@@ -243,7 +252,7 @@ struct parser {
 
 static bool wrong(const struct parser *p, const char *name, const char *what)
 {
-    cli_error("%s: --%s: %s (see `heddle check --help`)", p->options->as, name, what);
+    cli_usage("--%s: %s", name, what);
     return false;
 }
 
@@ -290,7 +299,7 @@ static bool set_process(struct parser *p, const char *name, struct hd_str value)
     struct check_options *o = p->options;
 
     if (san_options_set(&o->san, hd_str_from(name), value) != HD_OK) {
-        cli_error("%s: %s (see `heddle check --help`)", o->as, hd_error_message());
+        cli_usage("%s", hd_error_message());
         return false;
     }
     san_options_write(&o->line, name, value);
@@ -421,10 +430,8 @@ static int parse_word(struct parser *p, const char *word)
     bool known =
         word[1] == '-' ? find(name, &row) : word[1] && !word[2] && find_letter(word[1], &row);
 
-    if (!known) {
-        cli_error("%s: unknown option '%s' (see `heddle check --help`)", p->options->as, word);
-        return CLI_USAGE;
-    }
+    if (!known)
+        return cli_usage("unknown option '%s'", word);
     const char *value = equals ? equals + 1 : next_value(p, &row);
     if (!value) {
         wrong(p, row.name, "there is no value behind it");
@@ -452,8 +459,7 @@ static int check_together(const struct check_options *o)
         why = "--json takes a file here: heddle check --json FILE";
     if (!why)
         return -1;
-    cli_error("%s: %s (see `heddle check --help`)", o->as, why);
-    return CLI_USAGE;
+    return cli_usage("%s", why);
 }
 
 static void set_defaults(struct check_options *o)

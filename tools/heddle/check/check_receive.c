@@ -348,7 +348,7 @@ static HD_NORETURN void be_child(const struct check_options *o, const char *path
         (o->force_blocking_launches && !set_blocking()) || run_set_environment() ||
         (o->preload_library && !set_preload(o->preload_library)))
         _exit(CLI_FAILED);
-    _exit(run_execute(o->as, path, o->command));
+    _exit(run_execute(path, o->command));
 }
 
 static struct check_run *run_create(const struct check_options *o)
@@ -389,7 +389,7 @@ static bool start_child(struct check_run *run, const struct check_options *o, co
 
     run->listens = open_socket(name, sizeof(name));
     if (run->listens < 0 || run->ended < 0) {
-        cli_error("%s: no socket for records: %s", o->as, strerror(errno));
+        cli_error("no socket for records: %s", strerror(errno));
         return false;
     }
     fflush(NULL);
@@ -401,7 +401,7 @@ static bool start_child(struct check_run *run, const struct check_options *o, co
     if (run->child == 0)
         be_child(o, path, name, own);
     if (run->child < 0)
-        cli_error("%s: fork: %s", o->as, strerror(errno));
+        cli_error("fork: %s", strerror(errno));
     return run->child > 0;
 }
 
@@ -412,7 +412,7 @@ static bool start_threads(struct check_run *run, const char *as)
     if (!error)
         error = pthread_create(&run->reaper, NULL, reap, run);
     if (error) {
-        cli_error("%s: no thread: %s", as, strerror(error));
+        cli_error("no thread: %s", strerror(error));
         check_run_kill(run);
     }
     return !error;
@@ -424,7 +424,7 @@ struct check_run *check_run_start(const struct check_options *o)
     struct check_run *run = path ? run_create(o) : NULL;
 
     if (!run) {
-        cli_error("%s: %s: %s", o->as, o->command[0], path ? "out of memory" : "not found");
+        cli_error("%s: %s", o->command[0], path ? "out of memory" : "not found");
         return NULL;
     }
     if (!start_child(run, o, path)) {

@@ -18,7 +18,7 @@ static const char help[] =
     "  --cc N          check for compute capability N, e.g. 12.0 (default) or 9.0\n"
     "  --json          machine-readable output: one object, or an array for several programs\n"
     "  -v, --verbose   list everything, not only what is missing\n"
-    "  --help          this text\n"
+    "  -h, --help      this text\n"
     "\n"
     "A program with NVIDIA's static runtime imports nothing: its code is looked through for "
     "direct\n"
@@ -88,22 +88,19 @@ static int parse_args(int argc, char **argv, struct doctor_args *args)
         } else if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose")) {
             args->verbose = true;
         } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help, stdout);
-            return CLI_OK;
+            return cli_help(help);
         } else if (!strcmp(argv[i], "--cc") && i + 1 < argc) {
             args->cc = parse_cc(argv[++i]);
         } else if (argv[i][0] == '-') {
-            cli_error("doctor: unknown option '%s' (see `heddle doctor --help`)", argv[i]);
-            return CLI_USAGE;
+            return cli_usage("unknown option '%s'", argv[i]);
         } else {
             argv[args->programs++] = argv[i];
         }
     }
     if (args->cc && args->programs)
         return -1;
-    cli_error(args->cc ? "doctor: which program? (see `heddle doctor --help`)"
-                       : "doctor: --cc takes a compute capability such as 12.0");
-    return CLI_USAGE;
+    return cli_usage(args->cc ? "doctor: which program?"
+                              : "doctor: --cc takes a compute capability such as 12.0");
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -166,11 +166,11 @@ static int examine(const struct opened *o, const char *path, const struct doctor
     (void)snprintf(folder, sizeof(folder), "%s/heddle-doctor-XXXXXX",
                    base && *base ? base : "/tmp");
     if (!mkdtemp(folder))
-        return cli_error("doctor: no temporary folder %s", folder);
+        return cli_error("no temporary folder %s", folder);
     if (unpack(o, folder))
         code = doctor_folder(path, folder, args);
     else
-        code = cli_error("doctor: %s cannot be unpacked: %s", path,
+        code = cli_error("%s cannot be unpacked: %s", path,
                          library.error_string(o->archive) ? library.error_string(o->archive)
                                                           : strerror(errno));
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -194,10 +194,10 @@ int doctor_archive(const char *path, const struct doctor_args *args)
     int code = -1;
 
     if (!library_open())
-        return cli_error("doctor: %s: archives need libarchive: %s", path, dlerror());
+        return cli_error("%s: archives need libarchive: %s", path, dlerror());
     o.archive = library.read_new();
     if (!o.archive)
-        return cli_error("doctor: out of memory");
+        return cli_error("out of memory");
     support(o.archive);
     if (library.read_open_filename(o.archive, path, BLOCK_B) == ARCHIVE_OK) {
         o.state = library.read_next_header(o.archive, &o.entry);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -201,22 +200,13 @@ static void examine_file(struct folder *f, struct file *file)
     }
 }
 
-/* On a terminal, when it takes longer than two seconds. */
-static void show_progress(const struct folder *f, size_t i, time_t begin)
-{
-    if (isatty(STDERR_FILENO) && time(NULL) - begin >= 2)
-        fprintf(stderr, "\r\033[Kheddle: %zu of %zu files%s", i, f->files.len,
-                i == f->files.len ? "\r\033[K" : "");
-}
-
 static void examine_files(struct folder *f)
 {
-    time_t begin = time(NULL);
-
     for (size_t i = 0; i < f->files.len; i++) {
+        cli_progress("file %zu of %zu: %s", i + 1, f->files.len, f->files.at[i].path);
         examine_file(f, &f->files.at[i]);
-        show_progress(f, i + 1, begin);
     }
+    cli_progress_end();
 }
 
 /* ---- what is said */
@@ -385,7 +375,7 @@ int doctor_folder(const char *label, const char *path, const struct doctor_args 
             print_text(&f, args->verbose);
         code = lacking(&f) ? CLI_FAILED : CLI_OK;
     } else {
-        cli_error("doctor: %s cannot be read", label);
+        cli_error("%s cannot be read", label);
     }
     hd_buf_fini(&f.json.buf);
     folder_fini(&f);

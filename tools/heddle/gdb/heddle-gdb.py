@@ -569,8 +569,6 @@ if session.command:
     try:
         session.start()
     except gdb.GdbError as error:
-        if not session.core:
-            raise
-        print("heddle: %s" % error)
+        print("heddle: gdb: %s" % error)
         session.end()
         gdb.execute("quit 1")

@@ -8,8 +8,6 @@
 #include "common/cli.h"
 #include "prof/nsight.h"
 
-#define NAME "ncu"
-
 static const char help[] =
     "usage: ncu [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "       ncu --import REPORT [--page PAGE] [--csv] [--section NAMES] [--metrics NAMES]\n"
@@ -18,20 +16,38 @@ static const char help[] =
     "`heddle\n"
     "prof --kernel`. What Heddle does not do is refused by its name.\n"
     "\n"
-    "  -k, --kernel-name NAME|regex:EXPRESSION   --kernel-name-base function\n"
-    "  -s, --launch-skip N                       -c, --launch-count N\n"
-    "      --nvtx                                --nvtx-include RANGES   --nvtx-exclude RANGES\n"
-    "      --set basic|detailed|full|roofline|none    --section NAME     --metrics NAMES\n"
-    "      --page details|raw|source             --csv\n"
-    "  -o, --export NAME       keep NAME.sqlite, and print nothing      -f, --force-overwrite\n"
+    "which launches:\n"
+    "  -k, --kernel-name NAME  only kernels of this name, or regex:EXPRESSION\n"
+    "      --kernel-name-base function\n"
+    "  -s, --launch-skip N     not the first N launches of those\n"
+    "  -c, --launch-count N    and N launches at most\n"
+    "      --nvtx              --nvtx-include and --nvtx-exclude count\n"
+    "      --nvtx-include RANGES, --nvtx-exclude RANGES\n"
+    "                          only launches in these NVTX ranges, or outside of them\n"
+    "      --profile-from-start on\n"
+    "      --target-processes all\n"
+    "\n"
+    "what is shown of them:\n"
+    "      --set SET           basic, detailed, full, roofline or none; --list-sets\n"
+    "      --section NAME      one section; --list-sections\n"
+    "      --metrics NAMES     metrics, with commas; --query-metrics\n"
+    "      --page PAGE         details, raw or source\n"
+    "      --print-details all\n"
+    "      --csv               as CSV\n"
+    "  -o, --export NAME       keep NAME.sqlite, and print nothing\n"
+    "  -f, --force-overwrite   replace a report of that name\n"
     "  -i, --import NAME       show such a report\n"
-    "      --list-sections, --list-sets, --query-metrics\n"
-    "      --target-processes all                --replay-mode kernel|application (all is counted "
-    "at once)\n"
-    "      --cache-control all|none              --clock-control base|none (counts depend on "
-    "neither)\n"
-    "      --profile-from-start on               --apply-rules no        --print-details all\n"
-    "      --version, --help\n";
+    "\n"
+    "accepted, since counts do not depend on them:\n"
+    "      --replay-mode kernel|application, --cache-control all|none, --clock-control base|none,\n"
+    "      --apply-rules no\n"
+    "\n"
+    "      --version           print the version\n"
+    "  -h, --help              this text\n"
+    "\n"
+    "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
+    "127 it was not found\n";
 
 /* name, sections; NULL: all */
 static const struct {
@@ -80,7 +96,7 @@ static bool take_section(void *state, const char *value)
     struct run *r = state;
 
     if (!strncmp(value, "regex:", 6)) {
-        cli_error(NAME ": --section=%s: Heddle takes names (--list-sections)", value);
+        cli_error("--section=%s: Heddle takes names (--list-sections)", value);
         return false;
     }
     add_to(&r->sections, value);
@@ -108,7 +124,7 @@ static bool take_export(void *state, const char *value)
     struct run *r = state;
 
     hd_free(r->output);
-    r->output = nsight_report_name(NAME, value);
+    r->output = nsight_report_name(value);
     return r->output != NULL;
 }
 
@@ -188,7 +204,7 @@ static char *temporary(void)
     char *folder = hd_buf_take(&path);
     if (folder && mkdtemp(folder))
         return folder;
-    cli_error(NAME ": %s: no folder for the report", folder ? folder : "?");
+    cli_error("%s: no folder for the report", folder ? folder : "?");
     hd_free(folder);
     return NULL;
 }
@@ -215,7 +231,7 @@ static int count(struct run *r, char **rest)
     nsight_push(r->words, "--");
     for (; *rest; rest++)
         nsight_push(r->words, *rest);
-    int code = report.failed ? cli_error(NAME ": out of memory") : nsight_prof(r->words);
+    int code = report.failed ? cli_error("out of memory") : nsight_prof(r->words);
     if (folder && report.ptr) {
         (void)unlink(report.ptr);
         (void)rmdir(folder);
@@ -260,14 +276,14 @@ int cmd_ncu(int argc, char **argv)
     }
     nsight_push(&words, "prof");
     nsight_push(&words, "--kernel");
-    int code = nsight_parse(NAME, help, options, HD_COUNT_OF(options), argv, &r, &words, &rest);
+    int code = nsight_parse(help, options, HD_COUNT_OF(options), argv, &r, &words, &rest);
     if (code < 0 && r.ask) {
         code = answer(&r);
     } else if (code < 0 && r.import) {
-        code = *rest ? (cli_error(NAME ": --import shows a report, and runs nothing"), CLI_USAGE)
+        code = *rest ? (cli_error("--import shows a report, and runs nothing"), CLI_USAGE)
                      : import(&r);
     } else if (code < 0 && !*rest) {
-        cli_error(NAME ": which program? (see `ncu --help`)");
+        cli_usage("which program?");
         code = CLI_USAGE;
     } else if (code < 0) {
         code = count(&r, rest);

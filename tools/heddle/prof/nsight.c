@@ -42,24 +42,22 @@ bool nsight_has(const char *list, const char *word, size_t len)
 
 /* ---- options */
 
-static int refuse_value(const char *command, const struct nsight_option *o, const char *value)
+static int refuse_value(const struct nsight_option *o, const char *value)
 {
-    cli_error("%s: --%s=%s: %s%s%s%s (see `%s --help`)", command, o->name, value,
-              o->why ? o->why : "Heddle does not do that", o->values ? "; possible: " : "",
-              o->values ? o->values : "", "", command);
-    return CLI_USAGE;
+    return cli_usage("--%s=%s: %s%s%s", o->name, value, o->why ? o->why : "Heddle does not do that",
+                     o->values ? "; possible: " : "", o->values ? o->values : "");
 }
 
 /* -1, or an exit status. */
-static int take(const char *command, const struct nsight_option *o, const char *value, void *state,
+static int take(const struct nsight_option *o, const char *value, void *state,
                 struct nsight_words *words)
 {
     bool is_on = o->kind != NSIGHT_SWITCH || !strcmp(value, "true");
 
     if (o->kind == NSIGHT_SWITCH && !is_on && strcmp(value, "false") != 0)
-        return refuse_value(command, o, value);
+        return refuse_value(o, value);
     if (o->values && value && !nsight_has(o->values, value, strlen(value)))
-        return refuse_value(command, o, value);
+        return refuse_value(o, value);
     if (o->take)
         return o->take(state, value) ? -1 : CLI_USAGE;
     if (o->word && is_on) {
@@ -92,8 +90,8 @@ static const char *next_value(const struct nsight_option *o, char **argv, int *a
     return next;
 }
 
-int nsight_parse(const char *command, const char *help, const struct nsight_option *options,
-                 size_t n, char **argv, void *state, struct nsight_words *words, char ***out_rest)
+int nsight_parse(const char *help, const struct nsight_option *options, size_t n, char **argv,
+                 void *state, struct nsight_words *words, char ***out_rest)
 {
     int at = 1;
 
@@ -108,21 +106,14 @@ int nsight_parse(const char *command, const char *help, const struct nsight_opti
             at++;
             break;
         }
-        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
+        if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+            return cli_help(help);
         const struct nsight_option *o = find(options, n, name, len);
-        if (!o || (o->kind == NSIGHT_FLAG && value)) {
-            cli_error("%s: Heddle does not have %.*s (see `%s --help`)", command,
-                      (int)(len + (size_t)(name - word)), word, command);
-            return CLI_USAGE;
-        }
-        if (o->kind != NSIGHT_FLAG && !value && !(value = next_value(o, argv, &at))) {
-            cli_error("%s: %s: a value is missing", command, word);
-            return CLI_USAGE;
-        }
-        int code = take(command, o, value, state, words);
+        if (!o || (o->kind == NSIGHT_FLAG && value))
+            return cli_usage("Heddle does not have %.*s", (int)(len + (size_t)(name - word)), word);
+        if (o->kind != NSIGHT_FLAG && !value && !(value = next_value(o, argv, &at)))
+            return cli_usage("option '%s' needs a value", word);
+        int code = take(o, value, state, words);
         if (code >= 0)
             return code;
     }
@@ -142,7 +133,7 @@ int nsight_prof(struct nsight_words *words)
 
 /* ---- names */
 
-char *nsight_report_name(const char *command, const char *name)
+char *nsight_report_name(const char *name)
 {
     struct hd_buf out = {0};
     char host[65] = "";
@@ -161,7 +152,7 @@ char *nsight_report_name(const char *command, const char *name)
             hd_buf_puts(&out, getenv(variable) ? getenv(variable) : "");
             c += len;
         } else {
-            cli_error("%s: %s: Heddle replaces %%h, %%q{NAME} and %%%% in a name", command, name);
+            cli_error("%s: Heddle replaces %%h, %%q{NAME} and %%%% in a name", name);
             hd_buf_fini(&out);
             return NULL;
         }
@@ -174,7 +165,7 @@ char *nsight_report_name(const char *command, const char *name)
         }
     }
     if (out.failed)
-        cli_error("%s: out of memory", command);
+        cli_error("out of memory");
     return hd_buf_take(&out);
 }
 

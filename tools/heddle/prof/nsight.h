@@ -41,15 +41,15 @@ void nsight_fini(struct nsight_words *words);
  * Reads options from argv[1] on; *out_rest is what follows them. -1, or an exit status: of wrong
  * usage, or when `help` was asked for.
  */
-int nsight_parse(const char *command, const char *help, const struct nsight_option *options,
-                 size_t n, char **argv, void *state, struct nsight_words *words, char ***out_rest);
+int nsight_parse(const char *help, const struct nsight_option *options, size_t n, char **argv,
+                 void *state, struct nsight_words *words, char ***out_rest);
 /* cmd_prof() with these words. */
 int nsight_prof(struct nsight_words *words);
 /* Is the word one of `list`, which are between blanks? */
 bool nsight_has(const char *list, const char *word, size_t len);
 /* A report's name as a user gives it, without .nsys-rep or .ncu-rep, and with %h, %q{NAME} and
  * %% replaced; NULL after a message. Owned by the caller. */
-char *nsight_report_name(const char *command, const char *name);
+char *nsight_report_name(const char *name);
 /* The file of a report that was given by its name, with a suffix or without. Owned by the caller.
  */
 char *nsight_report_file(const char *name);

@@ -7,8 +7,6 @@
 #include "common/cli.h"
 #include "prof/nsight.h"
 
-#define NAME "nsys"
-
 static const char help[] =
     "usage: nsys profile [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "       nsys stats [OPTIONS] REPORT\n"
@@ -17,34 +15,50 @@ static const char help[] =
     "`heddle\n"
     "prof`. What Heddle does not do is refused by its name.\n"
     "\n"
-    "profile:\n"
-    "  -t, --trace WHAT               cuda,nvtx,osrt (the default), none\n"
-    "  -o, --output NAME              NAME.sqlite; %h, %q{NAME} and %% are replaced\n"
-    "  -f, --force-overwrite BOOL     -n, --inherit-environment true   -w, --show-output true\n"
-    "      --stats BOOL               print the usual reports at the end\n"
-    "      --export sqlite|none       the report is SQLite\n"
-    "  -c, --capture-range none|cudaProfilerApi|nvtx\n"
-    "      --capture-range-end stop|repeat   stop (the default): the first range, and the program "
-    "goes\n"
-    "                                 on; repeat: all, in one report\n"
-    "  -p, --nvtx-capture RANGE       -y, --delay SECONDS              -d, --duration SECONDS\n"
-    "  -e, --env-var A=B,C=D          --wait all|primary               -x, --stop-on-exit true\n"
-    "  -s, --sample process-tree|none samples of host code: of the program's processes (the "
-    "default)\n"
-    "      --sampling-frequency HZ    so many in a second of a thread's processor time (1000)\n"
-    "      --sampling-period N        or one each N cycles, of 3 GHz\n"
-    "  -b, --backtrace auto|dwarf|fp|lbr|none   with stacks, however they are unwound; none: "
-    "without\n"
-    "      --samples-per-backtrace 1                                    --cpuctxsw none\n"
-    "      --cudabacktrace none       --cuda-graph-trace node          --gpu-metrics-devices none\n"
-    "      --cuda-memory-usage BOOL   memory is always recorded\n"
-    "      --trace-fork-before-exec true     --kill none\n"
-    "stats:\n"
-    "  -r, --report NAMES             -f, --format table|csv|json      --help-reports\n"
-    "  -o, --output -                 --force-export BOOL              --force-overwrite BOOL\n"
-    "      --timeunit nsec            -q, --quiet\n"
+    "profile, what and when:\n"
+    "  -t, --trace WHAT              cuda,nvtx,osrt (the default), none\n"
+    "  -c, --capture-range WHEN      none (the default: all), cudaProfilerApi or nvtx\n"
+    "      --capture-range-end WHAT  stop (the default): the first range, and the program goes "
+    "on;\n"
+    "                                repeat: all, in one report\n"
+    "  -p, --nvtx-capture RANGE      the range of nvtx\n"
+    "  -y, --delay SECONDS           record nothing before\n"
+    "  -d, --duration SECONDS        and nothing when so much has been recorded\n"
+    "  -s, --sample WHAT             samples of host code: process-tree, of the program's "
+    "processes\n"
+    "                                (the default), or none\n"
+    "      --sampling-frequency HZ   so many in a second of a thread's processor time (1000)\n"
+    "      --sampling-period N       or one each N cycles, of 3 GHz\n"
+    "  -b, --backtrace HOW           auto, dwarf, fp, lbr: with stacks, however they are unwound;\n"
+    "                                none: without\n"
+    "      --samples-per-backtrace 1\n"
+    "  -e, --env-var A=B,C=D         variables for the program\n"
+    "      --wait WHOM               all processes (the default), or the primary one\n"
     "\n"
-    "--version, --help\n";
+    "profile, what is made of it:\n"
+    "  -o, --output NAME             NAME.sqlite; %h, %q{NAME} and %% are replaced\n"
+    "  -f, --force-overwrite BOOL    replace a report of that name\n"
+    "      --stats BOOL              print the usual reports at the end\n"
+    "      --export sqlite|none      the report is SQLite\n"
+    "\n"
+    "profile, accepted with the value that means what Heddle does:\n"
+    "      --cpuctxsw none, --cudabacktrace none, --cuda-graph-trace node, --cuda-memory-usage "
+    "BOOL,\n"
+    "      --gpu-metrics-devices none, -n, --inherit-environment true, --kill none,\n"
+    "      -w, --show-output true, -x, --stop-on-exit true, --trace-fork-before-exec true\n"
+    "\n"
+    "stats:\n"
+    "  -r, --report NAMES            which reports, with commas; --help-reports\n"
+    "  -f, --format FORM             table, csv or json\n"
+    "  -q, --quiet                   nothing but the reports\n"
+    "      --force-export BOOL, --force-overwrite BOOL, -o, --output -, --timeunit nsec\n"
+    "\n"
+    "      --version                 print the version\n"
+    "  -h, --help                    this text\n"
+    "\n"
+    "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
+    "127 it was not found\n";
 
 struct profile {
     struct nsight_words *words;
@@ -81,16 +95,15 @@ static bool take_trace(void *state, const char *value)
                (strlen(traces[i].name) != len || memcmp(traces[i].name, word, len) != 0))
             i++;
         if (i == HD_COUNT_OF(traces)) {
-            cli_error(NAME ": --trace=%.*s: Heddle does not know that (see `nsys --help`)",
-                      (int)len, word);
+            cli_usage("--trace=%.*s: Heddle does not know that", (int)len, word);
             hd_buf_fini(&list);
             return false;
         }
         if (traces[i].word)
             hd_buf_printf(&list, "%s%s", list.len ? "," : "", traces[i].word);
         else
-            cli_error(NAME ": --trace=%s: nothing of it is recorded, Heddle sees no %s",
-                      traces[i].name, traces[i].why);
+            cli_error("--trace=%s: nothing of it is recorded, Heddle sees no %s", traces[i].name,
+                      traces[i].why);
         word += len + (word[len] == ',');
     }
     p->has_trace = true;
@@ -103,7 +116,7 @@ static bool take_trace(void *state, const char *value)
 static bool take_output(void *state, const char *value)
 {
     struct profile *p = state;
-    HD_AUTOFREE char *name = nsight_report_name(NAME, value);
+    HD_AUTOFREE char *name = nsight_report_name(value);
 
     if (!name)
         return false;
@@ -140,8 +153,7 @@ static bool take_sample(void *state, const char *value)
 
     p->no_samples = !strcmp(value, "none");
     if (!strcmp(value, "system-wide"))
-        cli_error(NAME
-                  ": --sample=system-wide: other processes than the program's are not sampled");
+        cli_error("--sample=system-wide: other processes than the program's are not sampled");
     return true;
 }
 
@@ -160,7 +172,7 @@ static bool read_number(const char *option, const char *value, uint64_t least, u
                 *out <= most;
 
     if (!good)
-        cli_error(NAME ": --%s=%s: a number from %llu to %llu is expected", option, value,
+        cli_error("--%s=%s: a number from %llu to %llu is expected", option, value,
                   (unsigned long long)least, (unsigned long long)most);
     return good;
 }
@@ -191,7 +203,7 @@ static bool take_per_backtrace(void *state, const char *value)
     if (!read_number("samples-per-backtrace", value, 1, 32, &n))
         return false;
     if (n > 1)
-        cli_error(NAME ": --samples-per-backtrace=%s: each sample has its stack", value);
+        cli_error("--samples-per-backtrace=%s: each sample has its stack", value);
     return true;
 }
 
@@ -222,7 +234,7 @@ static bool take_variables(void *state, const char *value)
         word[len] = '\0';
         char *equals = strchr(word, '=');
         if (!equals || equals == word) {
-            cli_error(NAME ": --env-var=%s: NAME=VALUE is expected", word);
+            cli_error("--env-var=%s: NAME=VALUE is expected", word);
             return false;
         }
         *equals = '\0';
@@ -274,10 +286,10 @@ static int profile(char **argv)
     char **rest;
 
     nsight_push(&words, "prof");
-    int code = nsight_parse(NAME, help, profile_options, HD_COUNT_OF(profile_options), argv, &p,
-                            &words, &rest);
+    int code =
+        nsight_parse(help, profile_options, HD_COUNT_OF(profile_options), argv, &p, &words, &rest);
     if (code < 0 && !*rest) {
-        cli_error(NAME ": which program? (see `nsys --help`)");
+        cli_usage("which program?");
         code = CLI_USAGE;
     }
     if (code < 0) {
@@ -322,14 +334,14 @@ static int stats(char **argv)
 
     nsight_push(&words, "prof");
     nsight_push(&words, "stats");
-    int code = nsight_parse(NAME, help, stats_options, HD_COUNT_OF(stats_options), argv, &list,
-                            &words, &rest);
+    int code =
+        nsight_parse(help, stats_options, HD_COUNT_OF(stats_options), argv, &list, &words, &rest);
     if (code < 0 && list) {
         nsight_push(&words, "--report");
         nsight_push(&words, "help");
         code = nsight_prof(&words);
     } else if (code < 0 && (!rest[0] || rest[1])) {
-        cli_error(NAME ": which report? (see `nsys --help`)");
+        cli_usage("which report?");
         code = CLI_USAGE;
     } else if (code < 0) {
         HD_AUTOFREE char *file = nsight_report_file(rest[0]);
@@ -368,15 +380,12 @@ int cmd_nsys(int argc, char **argv)
         printf("Heddle's nsys, version %s\n", cli_version());
         return CLI_OK;
     }
-    if (!strcmp(command, "--help") || !strcmp(command, "-h") || !strcmp(command, "help")) {
-        fputs(help, stdout);
-        return CLI_OK;
-    }
+    if (!strcmp(command, "--help") || !strcmp(command, "-h") || !strcmp(command, "help"))
+        return cli_help(help);
     for (size_t i = 0; i < HD_COUNT_OF(others); i++)
         if (!strcmp(command, others[i][0])) {
-            cli_error(NAME ": %s: Heddle does not have it: %s", command, others[i][1]);
+            cli_error("%s: Heddle does not have it: %s", command, others[i][1]);
             return CLI_USAGE;
         }
-    cli_error(NAME ": profile, or stats? (see `nsys --help`)");
-    return CLI_USAGE;
+    return cli_usage("profile, or stats?");
 }

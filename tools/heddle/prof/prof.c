@@ -93,7 +93,7 @@ static const char help[] =
     "                            page faults; cycles, instructions, cache and branch misses where\n"
     "                            the kernel permits\n"
     "\n"
-    "      --help                this text\n"
+    "  -h, --help                this text\n"
     "\n"
     "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
     "run,\n"
@@ -127,7 +127,6 @@ enum {
     OPT_RANGE_END,
     OPT_LIST_SECTIONS,
     OPT_QUERY_METRICS,
-    OPT_HELP
 };
 
 static const struct option options[] = {
@@ -168,7 +167,7 @@ static const struct option options[] = {
     {"capture-range-end", required_argument, NULL, OPT_RANGE_END},
     {"list-sections", no_argument, NULL, OPT_LIST_SECTIONS},
     {"query-metrics", no_argument, NULL, OPT_QUERY_METRICS},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -195,7 +194,7 @@ struct prof_args {
 
 static bool bad_value(const char *option, const char *value)
 {
-    cli_error("prof: %s: '%s' is not possible (see `heddle prof --help`)", option, value);
+    cli_usage("%s: '%s' is not possible", option, value);
     return false;
 }
 
@@ -301,7 +300,7 @@ static bool read_ranges(const char *option, const char *word, struct prof_args *
     if (strchr(optarg, ';'))
         return bad_value(option, optarg);
     if (prof_kernel_check_ranges(optarg) != HD_OK) {
-        cli_error("prof: %s: %s", option, hd_error_message());
+        cli_error("%s: %s", option, hd_error_message());
         return false;
     }
     hd_buf_printf(&args->ranges, "%s%s;", word, optarg);
@@ -362,12 +361,12 @@ static bool take_option(int option, struct prof_args *args)
                          option == OPT_INCLUDE || option == OPT_EXCLUDE))
         return take_kernel_option(option, args);
     if (option == OPT_INCLUDE || option == OPT_EXCLUDE) {
-        cli_error("prof: --nvtx-include and --nvtx-exclude belong to --kernel, which comes first; "
+        cli_error("--nvtx-include and --nvtx-exclude belong to --kernel, which comes first; "
                   "see --nvtx-capture");
         return false;
     }
     if (option == 'k' || option == 's') {
-        cli_error("prof: -%c belongs to --kernel, which comes first", option);
+        cli_error("-%c belongs to --kernel, which comes first", option);
         return false;
     }
     switch (option) {
@@ -457,11 +456,9 @@ static int parse(int argc, char **argv, struct prof_args *args)
     if (cli_json())
         args->format = PROF_JSON;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+o:fc:p:y:d:r:t:k:s:", options, NULL)) != -1) {
-        if (option == OPT_HELP) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
+    while ((option = cli_getopt(argc, argv, "+o:fc:p:y:d:r:t:k:s:h", options)) != -1) {
+        if (option == 'h')
+            return cli_help(help);
         if (option == OPT_LIST_SECTIONS || option == OPT_QUERY_METRICS) {
             (option == OPT_QUERY_METRICS ? prof_kernel_list_metrics
                                          : prof_kernel_list_sections)(stdout);
@@ -472,20 +469,20 @@ static int parse(int argc, char **argv, struct prof_args *args)
     }
     args->rest = argv + optind;
     if (!strcmp(args->capture, "nvtx") != !!args->range) {
-        cli_error("prof: --capture-range nvtx and --nvtx-capture need each other");
+        cli_error("--capture-range nvtx and --nvtx-capture need each other");
         return CLI_USAGE;
     }
     if (args->host && !args->kernel) {
-        cli_error("prof: --host-counters belongs to --kernel, which comes first");
+        cli_error("--host-counters belongs to --kernel, which comes first");
         return CLI_USAGE;
     }
     if (args->depth && !args->sample_Hz) {
-        cli_error("prof: --sample-depth belongs to --sample");
+        cli_error("--sample-depth belongs to --sample");
         return CLI_USAGE;
     }
     args->view.format = args->format;
     if (prof_kernel_check(&args->view) != HD_OK) {
-        cli_error("prof: %s", hd_error_message());
+        cli_error("%s", hd_error_message());
         return CLI_USAGE;
     }
     return -1;
@@ -541,12 +538,12 @@ static char *choose_report(const struct prof_args *args)
     char *path = args->output ? name_with(args->output, ".sqlite") : name_free();
 
     if (path && !args->overwrite && !access(path, F_OK)) {
-        cli_error("prof: %s exists; --force-overwrite replaces it", path);
+        cli_error("%s exists; --force-overwrite replaces it", path);
         hd_free(path);
         return NULL;
     }
     if (!path)
-        cli_error("prof: out of memory");
+        cli_error("out of memory");
     return path;
 }
 
@@ -559,7 +556,7 @@ static char *session_create(const char *report)
     if (name && mkdtemp(name))
         path = realpath(name, NULL);
     if (!path)
-        cli_error("prof: %s: %s", name ? name : report, strerror(errno));
+        cli_error("%s: %s", name ? name : report, strerror(errno));
     hd_free(name);
     return path;
 }
@@ -612,7 +609,7 @@ static bool set_front(bool is_wanted, enum where_library which)
     if (!is_wanted)
         return true;
     if (!library)
-        cli_error("prof: %s not found; set HEDDLE_LIBDIR", where_library_file(which));
+        cli_error("%s not found; set HEDDLE_LIBDIR", where_library_file(which));
     return library && run_prepend("LD_PRELOAD", library);
 }
 
@@ -687,14 +684,14 @@ static int run_program(const struct prof_args *args, const char *path, const cha
     fflush(NULL);
     primary = fork();
     if (primary < 0)
-        return cli_error("prof: %s", strerror(errno));
+        return cli_error("%s", strerror(errno));
     if (!primary) {
         restore_signals();
         if (!set_recorder(args, folder) || (args->kernel && !set_counters(args, folder)) ||
             run_set_environment() || !set_front(args->osrt, WHERE_OSRT) ||
             !set_front(args->sample_Hz, WHERE_THREADS))
             _exit(RUN_CANNOT);
-        _exit(run_execute("prof", path, args->rest));
+        _exit(run_execute(path, args->rest));
     }
     return wait_for(primary, !args->primary);
 }
@@ -776,12 +773,12 @@ static void tell(const struct prof_totals *t, const char *report)
         fprintf(stderr, "heddle: %llu samples of host code, %.1f s of processor time\n",
                 (unsigned long long)t->samples, (double)t->sampled_ns / 1e9);
     if (t->lost)
-        cli_error("prof: %llu records found no room", (unsigned long long)t->lost);
+        cli_error("%llu records found no room", (unsigned long long)t->lost);
     if (t->incomplete)
-        cli_error("prof: %llu kernels, copies or fills had not ended: they are not in the report",
+        cli_error("%llu kernels, copies or fills had not ended: they are not in the report",
                   (unsigned long long)t->incomplete);
     if (t->damaged)
-        cli_error("prof: %llu blocks of the recording are damaged", (unsigned long long)t->damaged);
+        cli_error("%llu blocks of the recording are damaged", (unsigned long long)t->damaged);
 }
 
 /* A program none of whose launches were chosen has a report all the same. */
@@ -790,7 +787,7 @@ static int show_kernels(const struct prof_args *args, const char *report)
     enum hd_status status = prof_kernel_show(report, &args->view, stdout);
 
     if (status != HD_OK)
-        (void)cli_error("prof: %s", hd_error_message());
+        (void)cli_error("%s", hd_error_message());
     return status == HD_OK || status == HD_NOT_FOUND ? CLI_OK : CLI_FAILED;
 }
 
@@ -800,12 +797,12 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
     struct prof_totals totals;
 
     if (prof_build(folder, command, report, args->roofline, &totals) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     if (!args->quiet)
         tell(&totals, report);
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
-        return cli_error("prof: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     return args->kernel && !args->no_show ? show_kernels(args, report) : CLI_OK;
 }
 
@@ -821,7 +818,7 @@ static int profile(const struct prof_args *args, const char *program)
     if (made || code == RUN_CANNOT || code == RUN_NOT_FOUND)
         session_remove(folder);
     else
-        cli_error("prof: what was recorded is in %s", folder);
+        cli_error("what was recorded is in %s", folder);
     free(folder);
     return code ? code : made ? CLI_OK : CLI_FAILED;
 }
@@ -833,7 +830,7 @@ static int cmd_program(const struct prof_args *args)
     HD_AUTOFREE char *program = run_find_program(args->rest[0]);
 
     if (!program) {
-        cli_error("prof: %s: not found", args->rest[0]);
+        cli_error("%s: not found", args->rest[0]);
         return RUN_NOT_FOUND;
     }
     return run_check_program(program) ? CLI_FAILED : profile(args, program);
@@ -843,8 +840,7 @@ static int one_argument(const struct prof_args *args, const char *what)
 {
     if (args->rest[0] && !args->rest[1])
         return CLI_OK;
-    cli_error("prof: which %s? (see `heddle prof --help`)", what);
-    return CLI_USAGE;
+    return cli_usage("which %s?", what);
 }
 
 static int cmd_stats(const struct prof_args *args)
@@ -856,8 +852,8 @@ static int cmd_stats(const struct prof_args *args)
     if (one_argument(args, "file"))
         return CLI_USAGE;
     if (prof_stats(args->rest[0], args->report, args->format, stdout) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
-    return fflush(stdout) ? cli_error("prof: %s", strerror(errno)) : CLI_OK;
+        return cli_error("%s", hd_error_message());
+    return fflush(stdout) ? cli_error("%s", strerror(errno)) : CLI_OK;
 }
 
 static int cmd_kernels(const struct prof_args *args)
@@ -865,8 +861,8 @@ static int cmd_kernels(const struct prof_args *args)
     if (one_argument(args, "file"))
         return CLI_USAGE;
     if (prof_kernel_show(args->rest[0], &args->view, stdout) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
-    return fflush(stdout) ? cli_error("prof: %s", strerror(errno)) : CLI_OK;
+        return cli_error("%s", hd_error_message());
+    return fflush(stdout) ? cli_error("%s", strerror(errno)) : CLI_OK;
 }
 
 static int cmd_export(const struct prof_args *args)
@@ -874,12 +870,12 @@ static int cmd_export(const struct prof_args *args)
     if (one_argument(args, "file"))
         return CLI_USAGE;
     if (!args->type) {
-        cli_error("prof: export: --type chrome, perfetto, or html?");
+        cli_error("export: --type chrome, perfetto, or html?");
         return CLI_USAGE;
     }
     return export_one(args, args->type, args->rest[0], args->output) == HD_OK
                ? CLI_OK
-               : cli_error("prof: %s", hd_error_message());
+               : cli_error("%s", hd_error_message());
 }
 
 static int cmd_recover(const struct prof_args *args)
@@ -913,9 +909,7 @@ int cmd_prof(int argc, char **argv)
         return code;
     if (run == cmd_program && !read_trace(args.type, &args.osrt))
         return CLI_USAGE;
-    if (run == cmd_program && !args.rest[0]) {
-        cli_error("prof: which program? (see `heddle prof --help`)");
-        return CLI_USAGE;
-    }
+    if (run == cmd_program && !args.rest[0])
+        return cli_usage("which program?");
     return run(&args);
 }

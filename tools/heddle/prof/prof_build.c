@@ -712,7 +712,7 @@ static enum hd_status sources_open(struct build *b, const char *folder)
         hd_buf_printf(&path, "%s/%s", folder, entry->d_name);
         status = path.failed ? hd_error(HD_NO_MEMORY, "no memory") : source_add(b, path.ptr);
         if (status != HD_OK)
-            cli_error("prof: %s", hd_error_message());
+            cli_error("%s", hd_error_message());
         hd_buf_fini(&path);
     }
     closedir(dir);

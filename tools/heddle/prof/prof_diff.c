@@ -34,7 +34,7 @@ static const char help[] =
     "                            than chance, or are more, or are new\n"
     "      --min-share PERCENT   of its kind's time, for --fail-above: less is left out (default: "
     "1)\n"
-    "      --help                this text\n"
+    "  -h, --help                this text\n"
     "\n"
     "exit status: 0; 1 a report cannot be read, 2 wrong usage, 3 see --fail-above\n";
 
@@ -291,16 +291,7 @@ static void diff_fini(struct diff *d)
 
 /* ---- the command */
 
-enum {
-    OPT_FORMAT = 256,
-    OPT_CSV,
-    OPT_JSON,
-    OPT_HTML,
-    OPT_GATE,
-    OPT_SHARE,
-    OPT_HELP,
-    EXIT_GATE = 3
-};
+enum { OPT_FORMAT = 256, OPT_CSV, OPT_JSON, OPT_HTML, OPT_GATE, OPT_SHARE, EXIT_GATE = 3 };
 
 static const struct option options[] = {
     {"by-grid", no_argument, NULL, 'g'},
@@ -313,14 +304,13 @@ static const struct option options[] = {
     {"html", required_argument, NULL, OPT_HTML},
     {"fail-above", required_argument, NULL, OPT_GATE},
     {"min-share", required_argument, NULL, OPT_SHARE},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
 static bool bad_value(const char *option)
 {
-    cli_error("prof: diff: %s: '%s' is not possible (see `heddle prof diff --help`)", option,
-              optarg);
+    cli_usage("diff: %s: '%s' is not possible", option, optarg);
     return false;
 }
 
@@ -401,19 +391,16 @@ static int parse(int argc, char **argv, struct args *args)
     if (cli_json())
         args->format = PROF_JSON;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "gk:n:x", options, NULL)) != -1) {
-        if (option == OPT_HELP) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
+    while ((option = cli_getopt(argc, argv, "gk:n:xh", options)) != -1) {
+        if (option == 'h')
+            return cli_help(help);
         if (!take_option(option, args))
             return CLI_USAGE;
     }
     args->rest = argv + optind;
     if (argc - optind == 2)
         return -1;
-    cli_error("prof: diff: which two files? (see `heddle prof diff --help`)");
-    return CLI_USAGE;
+    return cli_usage("diff: which two files?");
 }
 
 static enum hd_status write_page(const struct diff *d, const char *path)
@@ -446,15 +433,15 @@ static bool print(const struct diff *d, const struct args *args)
 static int run(const struct args *args, struct diff *d)
 {
     if (read_both(args, d) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     compare(d);
     if (!print(d, args))
-        return cli_error("prof: %s", strerror(errno));
+        return cli_error("%s", strerror(errno));
     if (args->html && write_page(d, args->html) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
+        return cli_error("%s", hd_error_message());
     if (!d->failures)
         return CLI_OK;
-    cli_error("prof: diff: %zu of the rows grew by more than %g %%", d->failures, d->gate);
+    cli_error("diff: %zu of the rows grew by more than %g %%", d->failures, d->gate);
     return EXIT_GATE;
 }
 

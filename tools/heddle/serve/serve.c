@@ -45,7 +45,6 @@ enum {
     OPT_RATE,
     OPT_CONNECTIONS,
     OPT_NO_KERNELS,
-    OPT_HELP
 };
 
 static const struct option options[] = {
@@ -56,7 +55,7 @@ static const struct option options[] = {
     {"rate", required_argument, NULL, OPT_RATE},
     {"connections", required_argument, NULL, OPT_CONNECTIONS},
     {"no-kernels", no_argument, NULL, OPT_NO_KERNELS},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -71,7 +70,7 @@ static void on_signal(int number)
 
 static bool bad_value(const char *option, const char *value)
 {
-    cli_error("serve: %s: '%s' is not possible (see `heddle serve --help`)", option, value);
+    cli_usage("%s: '%s' is not possible", option, value);
     return false;
 }
 
@@ -110,7 +109,7 @@ static bool read_token(struct serve_options *o)
 
     if (hd_file_read(optarg, 4096, &text) != HD_OK) {
         hd_buf_fini(&text);
-        cli_error("serve: %s", hd_error_message());
+        cli_error("%s", hd_error_message());
         return false;
     }
     while (text.ptr && text.ptr[len] &&
@@ -121,8 +120,7 @@ static bool read_token(struct serve_options *o)
     if (good)
         (void)snprintf(o->token, sizeof(o->token), "%.*s", (int)len, text.ptr);
     else
-        cli_error("serve: the first line of %s is no token: 16 to 255 letters, digits, -._~",
-                  optarg);
+        cli_error("the first line of %s is no token: 16 to 255 letters, digits, -._~", optarg);
     hd_buf_fini(&text);
     return good;
 }
@@ -190,14 +188,14 @@ static int parse(int argc, char **argv, struct serve_options *o)
                                 }};
     argv[0] = name;
     optind = 0;
-    for (int option; (option = getopt_long(argc, argv, "l:", options, NULL)) != -1;) {
-        if (option == OPT_HELP)
-            return fputs(help, stdout) < 0 ? CLI_FAILED : CLI_OK;
+    for (int option; (option = cli_getopt(argc, argv, "l:h", options)) != -1;) {
+        if (option == 'h')
+            return cli_help(help);
         if (!take_option(option, o))
             return CLI_USAGE;
     }
     if (optind < argc) {
-        cli_error("serve: unknown argument '%s'", argv[optind]);
+        cli_error("unknown argument '%s'", argv[optind]);
         return CLI_USAGE;
     }
     return -1;
@@ -278,7 +276,7 @@ int cmd_serve(int argc, char **argv)
         return code;
     struct serve_snapshot *s = hd_new(struct serve_snapshot);
     if (!s)
-        return cli_error("serve: out of memory");
+        return cli_error("out of memory");
     code = serve(&o, s);
     hd_free(s);
     return code;

@@ -704,7 +704,7 @@ int serve_http_listen(const struct serve_options *options)
     bool asks_token = false;
 
     if (code)
-        return cli_error("serve: %s:%s: %s", options->host, options->port, gai_strerror(code));
+        return cli_error("%s:%s: %s", options->host, options->port, gai_strerror(code));
     http.options = options;
     http.fd = -1;
     for (const struct addrinfo *at = found; at && http.fd < 0; at = at->ai_next) {
@@ -717,9 +717,9 @@ int serve_http_listen(const struct serve_options *options)
     if (http.fd >= 0)
         return CLI_OK;
     if (!asks_token)
-        return cli_error("serve: cannot listen at %s:%s: %s", options->host, options->port,
+        return cli_error("cannot listen at %s:%s: %s", options->host, options->port,
                          strerror(error));
-    cli_error("serve: other hosts could connect at %s: that needs --token-file", options->host);
+    cli_error("other hosts could connect at %s: that needs --token-file", options->host);
     return CLI_USAGE;
 }
 
@@ -754,9 +754,9 @@ static void on_message(void *user, const char *format, va_list args)
 int serve_http_open(void)
 {
     if (!library_open())
-        return cli_error("serve: libmicrohttpd.so.12 was not found; install libmicrohttpd12");
+        return cli_error("libmicrohttpd.so.12 was not found; install libmicrohttpd12");
     return connections_init(http.options->connections + SPARE) ? CLI_OK
-                                                               : cli_error("serve: out of memory");
+                                                               : cli_error("out of memory");
 }
 
 int serve_http_start(void)
@@ -773,7 +773,7 @@ int serve_http_start(void)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
     if (!http.daemon)
-        return cli_error("serve: cannot start the server");
+        return cli_error("cannot start the server");
     say_where(options, http.fd);
     return CLI_OK;
 }

@@ -92,7 +92,7 @@ static void on_signal(int number)
 
 static int usage(const char *what, const char *text)
 {
-    cli_error("smi: %s '%s' (see `heddle smi --help`)", what, text);
+    cli_usage("%s '%s'", what, text);
     return SMI_USAGE;
 }
 
@@ -156,7 +156,7 @@ static int apply(struct args *args, int option)
 {
     switch (option) {
     case 'h':
-        return fputs(help, stdout) < 0 ? SMI_FAILED : SMI_OK;
+        return cli_help(help);
     case 'L':
         args->is_list = true;
         return -1;
@@ -236,7 +236,7 @@ static int parse(int argc, char **argv, struct args *args)
     mend_lms(argc, argv);
     optind = 0;
     for (int option;
-         code < 0 && (option = getopt_long(argc, argv, "hLi:qd:xl:f:c:s:m", options, NULL)) != -1;)
+         code < 0 && (option = cli_getopt(argc, argv, "hLi:qd:xl:f:c:s:m", options)) != -1;)
         code = apply(args, option);
     if (code < 0 && optind < argc)
         code = usage("unknown argument", argv[optind]);
@@ -333,7 +333,7 @@ int cmd_smi(int argc, char **argv)
         return code;
     FILE *out = args.file ? fopen(args.file, "we") : stdout;
     if (!out) {
-        cli_error("smi: cannot write %s", args.file);
+        cli_error("cannot write %s", args.file);
         return SMI_FAILED;
     }
     code = show(&args, out);

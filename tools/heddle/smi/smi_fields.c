@@ -116,13 +116,13 @@ int smi_fields_check(enum smi_query query, const char *list)
 
     while (next_name(&rest, &name))
         if (!field_find(query, name)) {
-            cli_error("smi: there is no field '%.*s' (see `heddle smi --help-query-%s`)",
+            cli_error("there is no field '%.*s' (see `heddle smi --help-query-%s`)",
                       HD_STR_ARG(name), query == SMI_QUERY_GPU ? "gpu" : "compute-apps");
             return SMI_USAGE;
         }
     if (*list)
         return SMI_OK;
-    cli_error("smi: which fields?");
+    cli_error("which fields?");
     return SMI_USAGE;
 }
 

@@ -52,7 +52,7 @@ static unsigned chosen[SMI_DEVICES_MAX], nchosen;
 
 static int fail(nvmlReturn_t result)
 {
-    cli_error("smi: %s", nvml.ErrorString(result));
+    cli_error("%s", nvml.ErrorString(result));
     return SMI_FAILED;
 }
 
@@ -89,7 +89,7 @@ int smi_choose(const char *name)
 
     if (nchosen == SMI_DEVICES_MAX || !find(name, &device) ||
         nvml.DeviceGetIndex(device, &index) != NVML_SUCCESS) {
-        cli_error("smi: there is no device '%s'", name);
+        cli_error("there is no device '%s'", name);
         return SMI_NOT_FOUND;
     }
     chosen[nchosen++] = index;

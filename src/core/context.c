@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/debug/coredump.h"
-#include "core/cdp/cdp.h"
 #include "core/stream/retire.h"
 #include "core/notify.h"
 #include "core/mem/memory.h"

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "core/graph/capture.h"
 #include "core/mem/ipc.h"
-#include "core/cdp/cdp.h"
+#include "core/stream/stream_parts.h"
 #include "core/notify.h"
 #include "hal/hal.h"
 

@@ -568,9 +568,6 @@ struct core_event {
 
 enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
                                  struct core_event **out_event) HD_MUST_CHECK;
-/* That of another process; the descriptor becomes the event's. HD_BAD_ARG: it is of no event. */
-enum hd_status core_event_create_shared(struct core_context *ctx, int fd,
-                                        struct core_event **out_event) HD_MUST_CHECK;
 /* Returns at once; streams that wait for it go on waiting. */
 bool core_event_destroy(struct core_event *event);
 /* Frees finalised streams and events that the device is done with. Under ctx->lock. */

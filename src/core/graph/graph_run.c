@@ -2,7 +2,6 @@
 #include <assert.h>
 
 #include "core/graph/capture.h"
-#include "core/graph/graph_condition.h"
 #include "core/stream/retire.h"
 #include "core/stream/stream_parts.h"
 #include "hal/hal.h"
@@ -53,18 +52,19 @@ static enum hd_status packets_run_locked(struct core_stream *stream,
     return HD_OK;
 }
 
-static enum hd_status join_locked(struct core_stream *stream, struct core_branch *branch)
+/* WAIT for one more run than before. */
+static union hal_packet run_join(struct core_join *join)
 {
-    union hal_packet join;
+    union hal_packet p = {.sem = {.head.op = HAL_OP_WAIT, .value = ++join->joined}};
 
-    core_branch_join_packet(branch, &join);
-    return core_stream_submit_locked(stream, &join, 1);
+    p.sem.address = (uintptr_t)&join->done;
+    return p;
 }
 
 static enum hd_status step_run_locked(struct core_stream *stream, struct core_run *run,
                                       const struct core_step *step, uint32_t n)
 {
-    union hal_packet *packets = NULL;
+    union hal_packet *packets = NULL, join;
 
     if (n) /* a program of other steps has no packets at all */
         packets = run->program->packets.at + step->first + run->done;
@@ -83,7 +83,8 @@ static enum hd_status step_run_locked(struct core_stream *stream, struct core_ru
     case CORE_STEP_SEMAPHORES:
         return core_extsem_ops_run(stream, step->semaphores, true);
     case CORE_STEP_JOIN:
-        return join_locked(stream, step->branch);
+        join = run_join(step->join);
+        return core_stream_submit_locked(stream, &join, 1);
     }
     assert(!"a step has a kind");
     return HD_INTERNAL;
@@ -99,14 +100,6 @@ static enum hd_status after_locked(struct core_stream *stream, const _Atomic uin
         return HD_OK;
     p.sem.address = (uintptr_t)semaphore;
     return core_stream_submit_locked(stream, &p, 1);
-}
-
-static enum hd_status join_told(struct core_stream *stream, struct core_branch *branch)
-{
-    union hal_packet join;
-
-    core_branch_join_packet(branch, &join);
-    return core_stream_submit(stream, &join, 1, NULL, 0, NULL);
 }
 
 static enum hd_status packets_told(struct core_stream *stream, struct core_run *run,
@@ -131,6 +124,8 @@ static enum hd_status packets_told(struct core_stream *stream, struct core_run *
 static enum hd_status step_told(struct core_stream *stream, struct core_run *run,
                                 const struct core_step *step, uint32_t n)
 {
+    union hal_packet join;
+
     switch (step->kind) {
     case CORE_STEP_RECORD:
         return core_event_record(step->event, stream, false);
@@ -139,7 +134,8 @@ static enum hd_status step_told(struct core_stream *stream, struct core_run *run
     case CORE_STEP_SEMAPHORES:
         return core_extsem_ops_run(stream, step->semaphores, false);
     case CORE_STEP_JOIN:
-        return join_told(stream, step->branch);
+        join = run_join(step->join);
+        return core_stream_submit(stream, &join, 1, NULL, 0, NULL);
     case CORE_STEP_DISPATCH:
     case CORE_STEP_PACKETS:
         return packets_told(stream, run, step, n);

@@ -49,6 +49,8 @@ void core_queue_limit(struct hal_queue *queue, const struct core_device *device,
                       const struct core_green *green);
 /* Waits for a position of another queue. */
 union hal_packet core_wait_packet(struct hal_queue *queue, uint64_t position);
+/* Until it has done what it was given so far. */
+enum hd_status core_queue_wait(struct hal_queue *queue) HD_MUST_CHECK;
 /* Nobody has a reference, and it is in no list: it goes once its queue is idle. */
 void core_stream_drain_locked(struct core_stream *stream);
 

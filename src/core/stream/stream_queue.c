@@ -88,6 +88,13 @@ enum hd_status core_stream_submit_locked(struct core_stream *stream,
     }
 }
 
+enum hd_status core_queue_wait(struct hal_queue *queue)
+{
+    struct hal_device *hal = queue->device;
+
+    return hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX);
+}
+
 /* ---- streams that are gone */
 
 static void queue_free_stream_locked(struct core_context *ctx, struct core_stream *stream)

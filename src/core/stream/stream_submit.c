@@ -159,8 +159,6 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
 {
     struct core_context *ctx = stream->ctx;
     struct hal_device *hal = ctx->device->hal;
-    struct hal_queue *queue = stream->queue;
-
     enum hd_status status = core_capture_check_stream(stream);
 
     HD_TRY(status);
@@ -170,7 +168,7 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
         hd_lock_release(&stream->lock);
     }
     HD_TRY(status);
-    HD_TRY(hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX));
+    HD_TRY(core_queue_wait(stream->queue));
     hal->ops->printf_flush(ctx->domain);
     core_mempools_settle();
     return core_context_status(ctx);

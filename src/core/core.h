@@ -735,8 +735,6 @@ bool core_library_destroy(struct core_library *library);
 /* HD_BUSY: a module has been made, so the variable is elsewhere. */
 enum hd_status core_library_place(struct core_library *library, const char *name, uint64_t va,
                                   uint64_t size_B) HD_MUST_CHECK;
-/* Where it was placed, or NULL. */
-struct core_placed *core_library_placed(struct core_library *library, const char *name);
 enum hd_status core_library_image(struct core_library *library, struct core_image **out_image)
     HD_MUST_CHECK;
 enum hd_status core_library_kernel(struct core_library *library, const char *name,
@@ -748,8 +746,6 @@ enum hd_status core_library_module(struct core_library *library, struct core_con
                                    struct core_module **out_module) HD_MUST_CHECK;
 enum hd_status core_kernel_function(struct core_kernel *kernel, struct core_context *ctx,
                                     struct core_function **out_function) HD_MUST_CHECK;
-/* The library forgets a module that its context destroys. */
-void core_library_forget(struct core_library *library, struct core_module *module);
 
 /* ---- launches and copies (launch.c, copy.c) */
 

@@ -568,9 +568,6 @@ struct core_event {
 
 enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
                                  struct core_event **out_event) HD_MUST_CHECK;
-/* That of another process; the descriptor becomes the event's. HD_BAD_ARG: it is of no event. */
-enum hd_status core_event_create_shared(struct core_context *ctx, int fd,
-                                        struct core_event **out_event) HD_MUST_CHECK;
 /* Returns at once; streams that wait for it go on waiting. */
 bool core_event_destroy(struct core_event *event);
 /* Frees finalised streams and events that the device is done with. Under ctx->lock. */
@@ -738,8 +735,6 @@ bool core_library_destroy(struct core_library *library);
 /* HD_BUSY: a module has been made, so the variable is elsewhere. */
 enum hd_status core_library_place(struct core_library *library, const char *name, uint64_t va,
                                   uint64_t size_B) HD_MUST_CHECK;
-/* Where it was placed, or NULL. */
-struct core_placed *core_library_placed(struct core_library *library, const char *name);
 enum hd_status core_library_image(struct core_library *library, struct core_image **out_image)
     HD_MUST_CHECK;
 enum hd_status core_library_kernel(struct core_library *library, const char *name,
@@ -751,8 +746,6 @@ enum hd_status core_library_module(struct core_library *library, struct core_con
                                    struct core_module **out_module) HD_MUST_CHECK;
 enum hd_status core_kernel_function(struct core_kernel *kernel, struct core_context *ctx,
                                     struct core_function **out_function) HD_MUST_CHECK;
-/* The library forgets a module that its context destroys. */
-void core_library_forget(struct core_library *library, struct core_module *module);
 
 /* ---- launches and copies (launch.c, copy.c) */
 

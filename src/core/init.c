@@ -1,4 +1,4 @@
-/* Initialisation: devices are opened, with what core answers to them. */
+/* Initialisation: taps, and devices, which are opened with what core answers to them. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,10 +13,29 @@
 #include "core/mem/memory.h"
 #include "core/mem/multicast.h"
 #include "core/notify.h"
+#include "core/stream/retire.h"
 #include "count/count.h"
 #include "count/host.h"
 #include "registry/registry.h"
 #include "san/san.h"
+
+/* ---- whom taps ask */
+
+static void *current_handle(void)
+{
+    struct core_context *ctx = core_current();
+
+    return ctx ? core_context_handle(ctx) : NULL;
+}
+
+/* Before main(), so that the log shows the calls of constructors too. */
+__attribute__((constructor)) static void init_taps(void)
+{
+    tap_log_init();
+    tap_owner_set(&(struct tap_owner){.context = current_handle, .settle = core_retire_settle});
+}
+
+/* ---- devices */
 
 static struct hd_lock init_lock = HD_LOCK_INIT(RUNTIME, "device init");
 

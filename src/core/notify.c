@@ -2,7 +2,6 @@
 #include "core/notify.h"
 
 #include "base/mem.h"
-#include "core/stream/retire.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 #include "registry/registry.h"
@@ -127,18 +126,4 @@ void core_notify_fault(struct hal_domain *domain, const struct hal_fault_place *
     event.fault.file = place->file;
     event.fault.line = place->file ? place->line : 0;
     tap_emit(&event);
-}
-
-static void *current_handle(void)
-{
-    struct core_context *ctx = core_current();
-
-    return ctx ? core_context_handle(ctx) : NULL;
-}
-
-/* Before main(), so that the log shows the calls of constructors too. */
-__attribute__((constructor)) static void notify_init(void)
-{
-    tap_log_init();
-    tap_owner_set(&(struct tap_owner){.context = current_handle, .settle = core_retire_settle});
 }

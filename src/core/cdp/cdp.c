@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "core/debug/debug.h"
+#include "core/stream/stream_parts.h"
 
 /* ---- life */
 

@@ -82,16 +82,4 @@ const struct core_entry *core_cdp_entry(const struct core_cdp_call *call, uint64
 /* The grid is over: hal_runtime.submit. */
 void core_cdp_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait);
 
-/* ---- what they need of launch.c and stream.c */
-
-/* A queue that nobody uses and that is idle, or a new one. */
-enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
-                                      struct hal_queue **out_queue) HD_MUST_CHECK;
-/* It may still have work. */
-void core_queue_give_locked(struct core_context *ctx, struct hal_queue *queue);
-/* The next number for a grid; *id is the last one, or 0. */
-uint32_t core_grid_id(struct core_context *ctx, uint32_t *id);
-/* Waits for a position of another queue. */
-union hal_packet core_wait_packet(struct hal_queue *queue, uint64_t position);
-
 #endif

@@ -1,22 +1,11 @@
-/* Stream capture. */
+/* Stream capture: nodes of what streams are given. */
 #include "core/graph/capture.h"
 
 #include <assert.h>
 
 #include "base/list.h"
 #include "base/mem.h"
-
-_Atomic unsigned core_captures;
-static struct core_capture *captures; /* core_graph_lock */
-static HD_THREAD_LOCAL enum core_capture_mode thread_mode;
-
-enum core_capture_mode core_capture_mode_exchange(enum core_capture_mode mode)
-{
-    enum core_capture_mode before = thread_mode;
-
-    thread_mode = mode;
-    return before;
-}
+#include "core/stream/stream_parts.h"
 
 /* ---- sets of nodes */
 
@@ -62,24 +51,13 @@ static enum hd_status set_add_nodes(struct core_capture_set *set, struct core_no
 
 /* ---- streams of a capture */
 
-static struct core_capture *capture_of(const struct core_stream *stream)
-{
-    assert(hd_lock_held(&core_graph_lock));
-    return atomic_load_explicit(&stream->capture, memory_order_relaxed);
-}
-
-static bool is_blocking(const struct core_stream *stream)
-{
-    return !(stream->flags & CORE_STREAM_NON_BLOCKING);
-}
-
 static enum hd_status stream_join(struct core_stream *stream, struct core_capture *capture)
 {
     if (!stream->captured)
         stream->captured = hd_new(struct core_capture_end);
     if (!stream->captured)
         return hd_error(HD_NO_MEMORY, "stream capture");
-    if (is_blocking(stream))
+    if (core_stream_is_blocking(stream))
         atomic_fetch_add(&stream->ctx->ncapturing, 1);
     stream->capture_next = capture->streams;
     capture->streams = stream;
@@ -89,13 +67,13 @@ static enum hd_status stream_join(struct core_stream *stream, struct core_captur
 
 static void stream_leave(struct core_stream *stream)
 {
-    struct core_capture *capture = capture_of(stream);
+    struct core_capture *capture = core_capture_of_locked(stream);
     struct core_stream **at = &capture->streams;
 
     while (*at != stream)
         at = &(*at)->capture_next;
     *at = stream->capture_next;
-    if (is_blocking(stream))
+    if (core_stream_is_blocking(stream))
         atomic_fetch_sub(&stream->ctx->ncapturing, 1);
     set_clear(&stream->captured->set);
     atomic_store_explicit(&stream->capture, NULL, memory_order_release);
@@ -113,15 +91,6 @@ void core_capture_stream_fini(struct core_stream *stream)
 }
 
 /* ---- life */
-
-static struct core_capture *capture_find(uint64_t id)
-{
-    struct core_capture *capture = captures;
-
-    while (capture && capture->id != id)
-        capture = capture->next;
-    return capture;
-}
 
 /* The graph's reference goes to the caller. */
 static struct core_graph *capture_destroy(struct core_capture *capture)
@@ -162,7 +131,7 @@ static enum hd_status begin_locked(struct core_stream *stream, struct core_captu
 
     if (stream == stream->ctx->legacy)
         return hd_error(HD_CAPTURE_FORBIDS, "the legacy stream cannot be captured");
-    if (capture_of(stream))
+    if (core_capture_of_locked(stream))
         return hd_error(HD_BAD_STATE, "the stream is capturing already");
     HD_TRY(core_graph_check_locked(capture->graph));
     if (capture->graph->is_capturing)
@@ -173,7 +142,7 @@ static enum hd_status begin_locked(struct core_stream *stream, struct core_captu
     capture->origin = stream;
     capture->thread = pthread_self();
     capture->graph->is_capturing = true;
-    hd_list_push(&captures, capture);
+    hd_list_push(&core_capture_list, capture);
     atomic_fetch_add(&core_captures, 1);
     return set_add_nodes(&stream->captured->set, from, data, n);
 }
@@ -293,7 +262,7 @@ enum hd_status core_capture_end(struct core_stream *stream, struct core_graph **
 
     *out_graph = NULL;
     hd_lock_acquire(&core_graph_lock);
-    capture = capture_of(stream);
+    capture = core_capture_of_locked(stream);
     status = check_end(stream, capture);
     if (status != HD_OK) {
         hd_lock_release(&core_graph_lock);
@@ -315,7 +284,7 @@ bool core_capture_makes_graph(const struct core_stream *stream)
     bool makes;
 
     hd_lock_acquire(&core_graph_lock);
-    makes = capture_of(stream) && capture_of(stream)->is_own;
+    makes = core_capture_of_locked(stream) && core_capture_of_locked(stream)->is_own;
     hd_lock_release(&core_graph_lock);
     return makes;
 }
@@ -329,7 +298,7 @@ void core_capture_abandon(struct core_stream *stream)
     if (!core_stream_is_capturing(stream))
         return;
     hd_lock_acquire(&core_graph_lock);
-    capture = capture_of(stream);
+    capture = core_capture_of_locked(stream);
     if (capture && capture->origin == stream) {
         is_own = capture->is_own;
         graph = capture_destroy(capture);
@@ -374,7 +343,7 @@ static enum hd_status connect(const struct core_capture_set *set, struct core_no
 /* Takes the body over. */
 static enum hd_status add_locked(struct core_stream *stream, struct core_body *body)
 {
-    struct core_capture *capture = capture_of(stream);
+    struct core_capture *capture = core_capture_of_locked(stream);
     enum hd_status status = check_valid(capture);
     struct core_node *node;
 
@@ -443,7 +412,7 @@ void core_capture_point_drop(struct core_event *event)
 
 static enum hd_status record_locked(struct core_stream *stream, struct core_event *event)
 {
-    struct core_capture *capture = capture_of(stream);
+    struct core_capture *capture = core_capture_of_locked(stream);
     struct core_capture_point *point;
     enum hd_status status = check_valid(capture);
 
@@ -481,7 +450,8 @@ enum hd_status core_capture_record(struct core_stream *stream, struct core_event
 static enum hd_status join_locked(struct core_stream *stream,
                                   const struct core_capture_point *point)
 {
-    struct core_capture *its = capture_of(stream), *other = capture_find(point->capture);
+    struct core_capture *its = core_capture_of_locked(stream),
+                        *other = core_capture_find_locked(point->capture);
 
     if (!other) {
         if (its)
@@ -508,13 +478,13 @@ static enum hd_status wait_locked(struct core_stream *stream, struct core_event 
     const struct core_capture_point *point = atomic_load(&event->point);
     struct core_body body;
 
-    if (external && capture_of(stream)) {
+    if (external && core_capture_of_locked(stream)) {
         body = core_body_event(CORE_NODE_WAIT, event);
         return add_locked(stream, &body);
     }
     if (point)
         return join_locked(stream, point);
-    capture_of(stream)->is_invalid = true;
+    core_capture_of_locked(stream)->is_invalid = true;
     return hd_error(HD_CAPTURE_ISOLATION,
                     "a capturing stream waits for an event that was not recorded in the capture");
 }
@@ -525,7 +495,7 @@ enum hd_status core_capture_wait(struct core_stream *stream, struct core_event *
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&core_graph_lock);
-    *out_done = capture_of(stream) || atomic_load(&event->point);
+    *out_done = core_capture_of_locked(stream) || atomic_load(&event->point);
     if (*out_done)
         status = wait_locked(stream, event, external);
     hd_lock_release(&core_graph_lock);
@@ -557,7 +527,7 @@ static enum hd_status info_fill(struct core_capture_end *end, struct core_captur
 
 static enum hd_status info_locked(struct core_stream *stream, struct core_capture_info *info)
 {
-    const struct core_capture *capture = capture_of(stream);
+    const struct core_capture *capture = core_capture_of_locked(stream);
 
     if (stream == stream->ctx->legacy && atomic_load(&stream->ctx->ncapturing))
         return hd_error(HD_CAPTURE_IMPLICIT, "a blocking stream is capturing");
@@ -585,7 +555,7 @@ enum hd_status core_capture_info(struct core_stream *stream, struct core_capture
 static enum hd_status update_locked(struct core_stream *stream, struct core_node *const *from,
                                     const struct core_edge_data *data, size_t n, bool set)
 {
-    struct core_capture *capture = capture_of(stream);
+    struct core_capture *capture = core_capture_of_locked(stream);
 
     HD_TRY(check_valid(capture));
     HD_TRY(check_from(capture->graph, from, n));
@@ -603,100 +573,4 @@ enum hd_status core_capture_update(struct core_stream *stream, struct core_node 
     status = update_locked(stream, from, data, n, set);
     hd_lock_release(&core_graph_lock);
     return status;
-}
-
-/* ---- what cannot be captured */
-
-static unsigned invalidate(const struct core_context *ctx, bool blocking_only)
-{
-    unsigned n = 0;
-
-    for (struct core_capture *c = captures; c; c = c->next)
-        for (const struct core_stream *s = c->streams; s; s = s->capture_next)
-            if (s->ctx == ctx && (!blocking_only || is_blocking(s))) {
-                c->is_invalid = true;
-                n++;
-            }
-    return n;
-}
-
-static enum hd_status refuse_stream_locked(struct core_stream *stream)
-{
-    struct core_capture *capture = capture_of(stream);
-
-    if (capture) {
-        capture->is_invalid = true;
-        return hd_error(HD_CAPTURE_FORBIDS, "the stream is capturing");
-    }
-    if (stream == stream->ctx->legacy && invalidate(stream->ctx, true))
-        return hd_error(HD_CAPTURE_IMPLICIT, "the legacy stream, while a blocking one captures");
-    return HD_OK;
-}
-
-enum hd_status core_capture_refuse_stream(struct core_stream *stream)
-{
-    enum hd_status status;
-
-    hd_lock_acquire(&core_graph_lock);
-    status = refuse_stream_locked(stream);
-    hd_lock_release(&core_graph_lock);
-    return status;
-}
-
-enum hd_status core_capture_check_stream(struct core_stream *stream)
-{
-    const struct core_context *ctx = stream->ctx;
-
-    if (!core_capture_any() || (!core_stream_is_capturing(stream) &&
-                                !(stream == ctx->legacy && atomic_load(&ctx->ncapturing))))
-        return HD_OK;
-    return core_capture_refuse_stream(stream);
-}
-
-enum hd_status core_capture_refuse_context(struct core_context *ctx)
-{
-    unsigned n;
-
-    hd_lock_acquire(&core_graph_lock);
-    n = invalidate(ctx, false);
-    hd_lock_release(&core_graph_lock);
-    return n ? hd_error(HD_CAPTURE_FORBIDS, "a stream of the context is capturing") : HD_OK;
-}
-
-enum hd_status core_capture_refuse_event(struct core_event *event)
-{
-    const struct core_capture_point *point;
-    struct core_capture *capture;
-
-    hd_lock_acquire(&core_graph_lock);
-    point = atomic_load(&event->point);
-    capture = point ? capture_find(point->capture) : NULL;
-    if (capture)
-        capture->is_invalid = true;
-    hd_lock_release(&core_graph_lock);
-    return point ? hd_error(HD_CAPTURED_EVENT, "the event was last recorded in a capture") : HD_OK;
-}
-
-static bool forbids(const struct core_capture *capture)
-{
-    if (capture->mode == CORE_CAPTURE_RELAXED)
-        return false;
-    return pthread_equal(capture->thread, pthread_self()) ||
-           (capture->mode == CORE_CAPTURE_GLOBAL && thread_mode == CORE_CAPTURE_GLOBAL);
-}
-
-enum hd_status core_capture_refuse_unsafe(void)
-{
-    unsigned n = 0;
-
-    if (thread_mode == CORE_CAPTURE_RELAXED)
-        return HD_OK;
-    hd_lock_acquire(&core_graph_lock);
-    for (struct core_capture *c = captures; c; c = c->next)
-        if (forbids(c)) {
-            c->is_invalid = true;
-            n++;
-        }
-    hd_lock_release(&core_graph_lock);
-    return n ? hd_error(HD_CAPTURE_FORBIDS, "a call that may break a capture under way") : HD_OK;
 }

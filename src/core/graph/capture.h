@@ -1,5 +1,6 @@
 /*
- * Stream capture (capture.c): what is given to a capturing stream becomes nodes of a graph.
+ * Stream capture (capture.c, capture_rules.c): what is given to a capturing stream becomes nodes
+ * of a graph.
  *
  * A capture begins in one stream, its origin. Other streams join it when they wait for an event
  * that was recorded in it, and all leave it when it ends in the origin, to which all work must lead
@@ -95,6 +96,8 @@ void core_capture_point_drop(struct core_event *event);
 void core_capture_event_fini(struct core_event *event);
 void core_capture_stream_fini(struct core_stream *stream);
 
+/* ---- what cannot be captured (capture_rules.c) */
+
 /* Captures that are under way, in all contexts. */
 extern _Atomic unsigned core_captures;
 static inline bool core_capture_any(void)
@@ -121,5 +124,17 @@ enum hd_status core_capture_refuse_event(struct core_event *event) HD_MUST_CHECK
 enum hd_status core_capture_refuse_unsafe(void) HD_MUST_CHECK;
 /* The thread's mode; returns what it was. */
 enum core_capture_mode core_capture_mode_exchange(enum core_capture_mode mode);
+
+/* ---- between the two files */
+
+extern struct core_capture *core_capture_list; /* all of core_captures */
+/* By its id; NULL: it has ended. */
+struct core_capture *core_capture_find_locked(uint64_t id);
+/* What the stream is part of, or NULL. */
+static inline struct core_capture *core_capture_of_locked(const struct core_stream *stream)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    return atomic_load_explicit(&stream->capture, memory_order_relaxed);
+}
 
 #endif

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/cdp/cdp.h"
 #include "hal/packet.h"
 
 /* Another kernel may be given to the node, whose parameters are larger. */

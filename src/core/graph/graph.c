@@ -103,6 +103,100 @@ void core_graph_finalise(struct core_graph *graph)
     core_handle_free(graph);
 }
 
+/* ---- graphs inside of nodes */
+
+/* Is it the graph, or does the graph contain it? */
+static bool is_inside(const struct core_graph *graph, const struct core_graph *of)
+{
+    while (graph != of && graph->owner)
+        graph = graph->owner->graph;
+    return graph == of;
+}
+
+enum hd_status core_body_moved_locked(struct core_graph *graph, const struct core_graph *parent,
+                                      struct core_body *out_body)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    if (graph->owner || graph->is_moved || graph->is_capturing)
+        return hd_error(HD_BAD_ARG, "the graph is part of another, or is captured to");
+    if (is_inside(parent, graph))
+        return hd_error(HD_BAD_ARG, "a graph cannot be moved into itself");
+    graph->is_moved = true; /* nobody destroys it from here on */
+    *out_body = (struct core_body){.type = CORE_NODE_CHILD, .is_offered = true, .child = graph};
+    return HD_OK;
+}
+
+static void child_fini_locked(struct core_body *body)
+{
+    if (!body->is_offered) {
+        core_graph_discard_locked(body->child);
+        return;
+    }
+    body->child->owner = NULL;
+    body->child->is_moved = false;
+}
+
+void core_conditional_fini_locked(struct core_body_conditional *body)
+{
+    for (size_t i = 0; i < body->n; i++)
+        core_graph_discard_locked(body->graphs[i]);
+    hd_free(body->graphs);
+    core_condition_unref_locked(body->condition);
+}
+
+enum hd_status core_conditional_make_locked(struct core_condition *condition, int kind, size_t n,
+                                            struct core_body_conditional *out_body)
+{
+    *out_body = (struct core_body_conditional){.condition = condition, .kind = kind};
+    out_body->graphs = hd_alloc_array(2 * n, sizeof(void *));
+    if (!out_body->graphs)
+        return hd_error(HD_NO_MEMORY, "conditional node");
+    out_body->handles = (void **)(out_body->graphs + n);
+    core_condition_ref_locked(condition);
+    return HD_OK;
+}
+
+enum hd_status core_body_conditional_locked(struct core_condition *condition, int kind, size_t n,
+                                            struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_CONDITIONAL};
+    struct core_body_conditional *c = &body.conditional;
+
+    if (condition->is_used)
+        return hd_error(HD_BAD_ARG, "the conditional handle has a node already");
+    HD_TRY(core_conditional_make_locked(condition, kind, n, c));
+    while (c->n < n && (c->graphs[c->n] = core_graph_make())) {
+        core_object_publish(&c->graphs[c->n]->object);
+        c->handles[c->n] = core_graph_handle(c->graphs[c->n]);
+        c->n++;
+    }
+    if (c->n < n) {
+        core_conditional_fini_locked(c);
+        return hd_error(HD_NO_MEMORY, "conditional node");
+    }
+    *out_body = body;
+    return HD_OK;
+}
+
+void core_body_fini_locked(struct core_body *body)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    if (body->type == CORE_NODE_CHILD)
+        child_fini_locked(body);
+    else if (body->type == CORE_NODE_CONDITIONAL)
+        core_conditional_fini_locked(&body->conditional);
+    else
+        core_body_leaf_fini(body);
+    body->type = CORE_NODE_EMPTY;
+}
+
+void core_body_fini(struct core_body *body)
+{
+    hd_lock_acquire(&core_graph_lock);
+    core_body_fini_locked(body);
+    hd_lock_release(&core_graph_lock);
+}
+
 bool core_graph_has_memory_locked(const struct core_graph *graph)
 {
     bool has = false;

@@ -1,7 +1,7 @@
 /*
- * Graphs: nodes and edges that a program describes once (graph.c, graph_node.c, graph_clone.c), and
+ * Graphs: nodes and edges that a program describes once (graph.c, graph_body.c, graph_clone.c), and
  * executable graphs made of them: a program of packets that a launch copies into a stream's ring
- * (graph_exec.c, graph_program.c).
+ * (graph_exec.c, graph_program.c, graph_run.c).
  *
  *     core_graph ── core_node* ── core_body (parameters) ── core_graph, of a child node
  *                        └── edges to and from other nodes of the same graph
@@ -165,7 +165,14 @@ struct core_body core_body_memory(enum core_node_type type, struct core_graph_me
 enum hd_status core_body_conditional_locked(struct core_condition *condition, int kind, size_t n,
                                             struct core_body *out_body) HD_MUST_CHECK;
 /* The graphs inside of it. */
-struct core_graph *const *core_body_graphs(const struct core_body *body, size_t *out_n);
+static inline struct core_graph *const *core_body_graphs(const struct core_body *body,
+                                                         size_t *out_n)
+{
+    *out_n = body->type == CORE_NODE_CHILD         ? 1
+             : body->type == CORE_NODE_CONDITIONAL ? body->conditional.n
+                                                   : 0;
+    return body->type == CORE_NODE_CHILD ? &body->child : body->conditional.graphs;
+}
 /* A copy of the graph. HD_BAD_ARG: it was moved into another. */
 enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
     HD_MUST_CHECK;
@@ -294,7 +301,13 @@ enum hd_status core_graph_user_release(struct core_graph *graph, struct core_use
 /* Gives back what a graph had; without a lock. */
 void core_users_release(struct core_graph_user *users, size_t n);
 
-/* ---- executable graphs (graph_exec.c, graph_program.c, graph_update.c) */
+/* ---- executable graphs (graph_exec.c, graph_exec_node.c, graph_update.c, graph_program.c) */
+
+/* A conditional node: each run of it that is over counts; the queue of a launch waits for it. */
+struct core_join {
+    uint64_t joined; /* waits that were submitted */
+    _Atomic uint64_t done;
+};
 
 /* One thing of a launch. */
 struct core_step {
@@ -311,7 +324,7 @@ struct core_step {
     uint32_t params_B;
     struct core_event *event;                 /* of the node's body */
     const struct core_extsem_ops *semaphores; /* of the node's body */
-    struct core_branch *branch;               /* to join */
+    struct core_join *join;                   /* of a branch */
 };
 
 /* A kernel that the device must be able to run in blocks of this size (kernel_prepare). */
@@ -399,7 +412,7 @@ enum hd_status core_program_make(struct core_graph *graph, struct core_program *
     HD_MUST_CHECK;
 void core_program_fini(struct core_program *program);
 
-/* How far a program has been submitted (stream.c). */
+/* How far a program has been submitted (graph_run.c). */
 struct core_run {
     struct core_program *program;
     size_t step;      /* the next one */

@@ -1,4 +1,4 @@
-/* What nodes of graphs do: parameters, checked and copied when they are given. */
+/* What nodes of graphs do, but for graphs inside: parameters, checked and copied when given. */
 #include <assert.h>
 
 #include "base/mem.h"
@@ -255,117 +255,7 @@ struct core_body core_body_event(enum core_node_type type, struct core_event *ev
     return (struct core_body){.type = type, .event = core_event_ref(event)};
 }
 
-enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
-{
-    struct core_body body = {.type = CORE_NODE_CHILD};
-
-    if (graph->is_moved)
-        return hd_error(HD_BAD_ARG, "the graph was moved into another");
-    HD_TRY(core_graph_clone_locked(graph, true, &body.child));
-    *out_body = body;
-    return HD_OK;
-}
-
-/* Is it the graph, or does the graph contain it? */
-static bool is_inside(const struct core_graph *graph, const struct core_graph *of)
-{
-    while (graph != of && graph->owner)
-        graph = graph->owner->graph;
-    return graph == of;
-}
-
-enum hd_status core_body_moved_locked(struct core_graph *graph, const struct core_graph *parent,
-                                      struct core_body *out_body)
-{
-    assert(hd_lock_held(&core_graph_lock));
-    if (graph->owner || graph->is_moved || graph->is_capturing)
-        return hd_error(HD_BAD_ARG, "the graph is part of another, or is captured to");
-    if (is_inside(parent, graph))
-        return hd_error(HD_BAD_ARG, "a graph cannot be moved into itself");
-    graph->is_moved = true; /* nobody destroys it from here on */
-    *out_body = (struct core_body){.type = CORE_NODE_CHILD, .is_offered = true, .child = graph};
-    return HD_OK;
-}
-
-static void child_fini_locked(struct core_body *body)
-{
-    if (!body->is_offered) {
-        core_graph_discard_locked(body->child);
-        return;
-    }
-    body->child->owner = NULL;
-    body->child->is_moved = false;
-}
-
-/* ---- conditional nodes */
-
-static void conditional_fini_locked(struct core_body_conditional *body)
-{
-    for (size_t i = 0; i < body->n; i++)
-        core_graph_discard_locked(body->graphs[i]);
-    hd_free(body->graphs);
-    core_condition_unref_locked(body->condition);
-}
-
-/* Without graphs yet. */
-static enum hd_status conditional_make_locked(struct core_condition *condition, int kind, size_t n,
-                                              struct core_body_conditional *out_body)
-{
-    *out_body = (struct core_body_conditional){.condition = condition, .kind = kind};
-    out_body->graphs = hd_alloc_array(2 * n, sizeof(void *));
-    if (!out_body->graphs)
-        return hd_error(HD_NO_MEMORY, "conditional node");
-    out_body->handles = (void **)(out_body->graphs + n);
-    core_condition_ref_locked(condition);
-    return HD_OK;
-}
-
-enum hd_status core_body_conditional_locked(struct core_condition *condition, int kind, size_t n,
-                                            struct core_body *out_body)
-{
-    struct core_body body = {.type = CORE_NODE_CONDITIONAL};
-    struct core_body_conditional *c = &body.conditional;
-
-    if (condition->is_used)
-        return hd_error(HD_BAD_ARG, "the conditional handle has a node already");
-    HD_TRY(conditional_make_locked(condition, kind, n, c));
-    while (c->n < n && (c->graphs[c->n] = core_graph_make())) {
-        core_object_publish(&c->graphs[c->n]->object);
-        c->handles[c->n] = core_graph_handle(c->graphs[c->n]);
-        c->n++;
-    }
-    if (c->n < n) {
-        conditional_fini_locked(c);
-        return hd_error(HD_NO_MEMORY, "conditional node");
-    }
-    *out_body = body;
-    return HD_OK;
-}
-
-static enum hd_status conditional_clone_locked(const struct core_body_conditional *from,
-                                               struct core_body_conditional *to)
-{
-    enum hd_status status = HD_OK;
-
-    HD_TRY(conditional_make_locked(from->condition, from->kind, from->n, to));
-    for (size_t i = 0; i < from->n && status == HD_OK; i++) {
-        status = core_graph_clone_locked(from->graphs[i], false, &to->graphs[i]);
-        to->n += status == HD_OK;
-    }
-    if (status != HD_OK)
-        conditional_fini_locked(to);
-    return status;
-}
-
-struct core_graph *const *core_body_graphs(const struct core_body *body, size_t *out_n)
-{
-    *out_n = body->type == CORE_NODE_CHILD         ? 1
-             : body->type == CORE_NODE_CONDITIONAL ? body->conditional.n
-                                                   : 0;
-    return body->type == CORE_NODE_CHILD ? &body->child : body->conditional.graphs;
-}
-
-enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
+enum hd_status core_body_leaf_clone(const struct core_body *body, struct core_body *out_body)
 {
     *out_body = *body;
     switch (body->type) {
@@ -376,8 +266,6 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
     case CORE_NODE_FILL:
         core_context_ref(body->fill.ctx);
         return HD_OK;
-    case CORE_NODE_CHILD:
-        return core_graph_clone_locked(body->child, false, &out_body->child);
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
         core_event_ref(body->event);
@@ -391,8 +279,10 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
     case CORE_NODE_FREE:
         core_graph_memory_ref(body->memory);
         return HD_OK;
+    case CORE_NODE_CHILD:
     case CORE_NODE_CONDITIONAL:
-        return conditional_clone_locked(&body->conditional, &out_body->conditional);
+        assert(!"graphs inside are graph_clone.c's");
+        break;
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
         break;
@@ -400,7 +290,7 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
     return HD_OK;
 }
 
-void core_body_fini_locked(struct core_body *body)
+void core_body_leaf_fini(struct core_body *body)
 {
     switch (body->type) {
     case CORE_NODE_KERNEL:
@@ -412,9 +302,6 @@ void core_body_fini_locked(struct core_body *body)
         break;
     case CORE_NODE_FILL:
         core_context_unref(body->fill.ctx);
-        break;
-    case CORE_NODE_CHILD:
-        child_fini_locked(body);
         break;
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
@@ -431,21 +318,14 @@ void core_body_fini_locked(struct core_body *body)
     case CORE_NODE_FREE:
         core_graph_memory_unref(body->memory);
         break;
+    case CORE_NODE_CHILD:
     case CORE_NODE_CONDITIONAL:
-        conditional_fini_locked(&body->conditional);
+        assert(!"graphs inside are graph.c's");
         break;
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
         break;
     }
-    body->type = CORE_NODE_EMPTY;
-}
-
-void core_body_fini(struct core_body *body)
-{
-    hd_lock_acquire(&core_graph_lock);
-    core_body_fini_locked(body);
-    hd_lock_release(&core_graph_lock);
 }
 
 struct core_context *core_body_context(const struct core_body *body)

@@ -6,6 +6,46 @@
 #include "core/graph/graph_condition.h"
 #include "core/graph/graph_parts.h"
 
+/* ---- bodies */
+
+enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_CHILD};
+
+    if (graph->is_moved)
+        return hd_error(HD_BAD_ARG, "the graph was moved into another");
+    HD_TRY(core_graph_clone_locked(graph, true, &body.child));
+    *out_body = body;
+    return HD_OK;
+}
+
+static enum hd_status conditional_clone_locked(const struct core_body_conditional *from,
+                                               struct core_body_conditional *to)
+{
+    enum hd_status status = HD_OK;
+
+    HD_TRY(core_conditional_make_locked(from->condition, from->kind, from->n, to));
+    for (size_t i = 0; i < from->n && status == HD_OK; i++) {
+        status = core_graph_clone_locked(from->graphs[i], false, &to->graphs[i]);
+        to->n += status == HD_OK;
+    }
+    if (status != HD_OK)
+        core_conditional_fini_locked(to);
+    return status;
+}
+
+enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
+{
+    if (body->type != CORE_NODE_CHILD && body->type != CORE_NODE_CONDITIONAL)
+        return core_body_leaf_clone(body, out_body);
+    *out_body = *body;
+    return body->type == CORE_NODE_CHILD
+               ? core_graph_clone_locked(body->child, false, &out_body->child)
+               : conditional_clone_locked(&body->conditional, &out_body->conditional);
+}
+
+/* ---- nodes and graphs */
+
 /* Without edges: those it leads to may not exist yet. */
 static enum hd_status node_clone_locked(const struct core_node *node, struct core_graph *graph)
 {

@@ -36,8 +36,11 @@ struct core_condition *core_condition_find_locked(const struct core_graph *graph
 
 enum core_condition_kind { CORE_CONDITION_IF, CORE_CONDITION_WHILE, CORE_CONDITION_SWITCH };
 
+/* ---- graph_branch.c */
+
 /* What a conditional node needs to run: of a program. */
 struct core_branch;
+/* Its programs, one per graph, are the caller's to make, and to end before it is destroyed. */
 enum hd_status core_branch_create(const struct core_body_conditional *body,
                                   struct core_branch **out_branch) HD_MUST_CHECK;
 /* Nothing of it is running. */
@@ -45,7 +48,7 @@ void core_branch_destroy(struct core_branch *branch);
 struct core_program *core_branch_programs(struct core_branch *branch, size_t *out_n);
 /* The two packets before the wait: COPY and HOST_CALL. */
 void core_branch_packets(struct core_branch *branch, union hal_packet *out_packets);
-/* WAIT for one more run than before. */
-void core_branch_join_packet(struct core_branch *branch, union hal_packet *out_packet);
+/* What the queue of the launch waits for. */
+struct core_join *core_branch_join(struct core_branch *branch);
 
 #endif

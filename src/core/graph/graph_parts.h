@@ -13,6 +13,15 @@ bool core_node_enlist(struct core_graph *graph, struct core_node *node);
 /* Of one that is in no list. */
 void core_node_end_locked(struct core_node *node);
 
+/* Of bodies without graphs inside (graph_body.c). */
+enum hd_status core_body_leaf_clone(const struct core_body *body, struct core_body *out_body)
+    HD_MUST_CHECK;
+void core_body_leaf_fini(struct core_body *body);
+/* Room for the n graphs of a conditional node, none of which is there yet; and its end. */
+enum hd_status core_conditional_make_locked(struct core_condition *condition, int kind, size_t n,
+                                            struct core_body_conditional *out_body) HD_MUST_CHECK;
+void core_conditional_fini_locked(struct core_body_conditional *body);
+
 /*
  * May a kernel node of an executable graph get this function? The guide: one that calls the runtime
  * in other ways than the first may not take its place. `asks`: some node launches graphs.

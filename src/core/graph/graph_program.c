@@ -152,20 +152,27 @@ static bool semaphores_add(struct core_program *program, const struct core_extse
                                                 .semaphores = ops});
 }
 
+/* What a failure leaves goes with the program. */
 static bool conditional_add(struct core_program *program, const struct core_body_conditional *body)
 {
     struct core_branch *branch;
+    struct core_program *inner;
     union hal_packet packets[2];
+    size_t n;
 
     if (!hd_vec_reserve(&program->branches, program->branches.len + 1) ||
         core_branch_create(body, &branch) != HD_OK)
         return false;
     program->branches.at[program->branches.len++] = branch;
+    inner = core_branch_programs(branch, &n);
+    for (size_t i = 0; i < n; i++)
+        if (core_program_make(body->graphs[i], &inner[i]) != HD_OK)
+            return false;
     core_branch_packets(branch, packets);
     return plain_add(program, &packets[0]) && plain_add(program, &packets[1]) &&
            step_add(program, (struct core_step){.kind = CORE_STEP_JOIN,
                                                 .first = (uint32_t)program->packets.len,
-                                                .branch = branch});
+                                                .join = core_branch_join(branch)});
 }
 
 /* Values that conditions have at the beginning. */
@@ -303,8 +310,15 @@ static bool program_fill(struct core_program *program, struct core_graph *graph)
 
 static void branches_clear(struct core_program *program)
 {
-    while (program->branches.len)
-        core_branch_destroy(hd_vec_pop(&program->branches));
+    while (program->branches.len) {
+        struct core_branch *branch = hd_vec_pop(&program->branches);
+        size_t n;
+        struct core_program *inner = core_branch_programs(branch, &n);
+
+        while (n--)
+            core_program_fini(&inner[n]);
+        core_branch_destroy(branch);
+    }
 }
 
 enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)

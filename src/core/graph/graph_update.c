@@ -8,6 +8,7 @@
 #include "core/graph/device_node.h"
 #include "core/graph/graph_env.h"
 #include "core/graph/graph_parts.h"
+#include "ir/device_runtime.h"
 
 /* Numbers are the API's. */
 enum update_result {
@@ -75,6 +76,18 @@ static enum hd_status check_kernel(const struct core_exec *exec, const struct co
         priority_of(&have->body.kernel) != priority_of(&want->body.kernel))
         return refuse(out_why, UPDATE_ATTRIBUTES, want, "another priority");
     return HD_OK;
+}
+
+bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
+                            bool asks)
+{
+    uint64_t more = to->function->calls & ~from->function->calls;
+
+    if (more & IR_RUNTIME_WORK && !(from->function->calls & IR_RUNTIME_WORK))
+        return false;
+    if (more & IR_RUNTIME_UPDATES && !(from->function->calls & IR_RUNTIME_UPDATES))
+        return false;
+    return asks || !(more & IR_RUNTIME_BIT(IR_RUNTIME_GraphLaunch));
 }
 
 bool core_fill_may_become(const struct core_body_fill *from, const struct core_body_fill *to)

@@ -80,15 +80,6 @@ enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_h
 
 /* ---- memory that is mapped */
 
-void core_mapped_free_locked(struct core_mapped *mapped)
-{
-    assert(hd_lock_held(&core_memory_lock));
-    if (mapped->link)
-        hd_list_remove(mapped);
-    core_pool_destroy(mapped->pool);
-    hd_free(mapped);
-}
-
 /* Part of a file as a block of the context. */
 static enum hd_status file_map(struct core_context *ctx, struct core_device *device, int fd,
                                const struct core_ipc_handle *handle, bool by_handle,
@@ -123,7 +114,8 @@ static enum hd_status file_map(struct core_context *ctx, struct core_device *dev
             hd_list_push(&opened, mapped);
     } else {
         status = HD_NO_DEVICE_MEMORY;
-        core_mapped_free_locked(mapped);
+        core_pool_destroy(mapped->pool);
+        hd_free(mapped);
     }
     hd_lock_release(&core_memory_lock);
     return status == HD_OK ? HD_OK

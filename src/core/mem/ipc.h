@@ -73,9 +73,6 @@ struct core_mapped {
     struct core_mapped *next, **link; /* all with by_handle; core_memory_lock */
 };
 
-/* The block is gone. */
-void core_mapped_free_locked(struct core_mapped *mapped);
-
 /* ---- events */
 
 #define CORE_IPC_CELLS 64u

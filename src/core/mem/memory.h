@@ -1,10 +1,11 @@
 /*
  * Inside core's memory; the interface to the rest is in core.h.
  *
- *     memory.c      addresses to blocks, and what the API asks
- *       pool.c      a device's budget; large blocks and slabs; pages kept for later
- *         space.c   one reserved range for all devices, handed out in granules of 2 MiB
- *     registered.c  the program's own memory that it told us of
+ *     memory.c        allocating and freeing
+ *       block.c       addresses to blocks, and what the API asks of them
+ *         pool.c      a device's budget; large blocks and slabs; pages kept for later
+ *           space.c   one reserved range for all devices, handed out in granules of 2 MiB
+ *         registered.c  the program's own memory that it told us of
  *
  * Blocks of more than 256 KiB own whole granules; the rest of the last one, at least a page, stays
  * inaccessible and guards the block's end. A freed one becomes inaccessible again. Smaller blocks
@@ -41,12 +42,14 @@ struct core_owner {
     int shared_fd;               /* of it */
 };
 
-/* ---- memory.c */
+/* ---- block.c */
 
-/* Frees a block wherever it came from. */
-void core_block_free_locked(struct core_block *block);
 /* The block that contains va, live or cached by a pool, or NULL. */
 struct core_block *core_block_at_locked(uint64_t va);
+/* The same, but for what a pool has cached: that is no memory of the program's. */
+struct core_block *core_block_live_locked(uint64_t va);
+/* Frees a block wherever it came from. */
+void core_block_free_locked(struct core_block *block);
 
 /* HEDDLE_STRICT=1: only memory that a discrete GPU could touch. */
 bool core_strict(void);

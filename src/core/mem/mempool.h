@@ -52,23 +52,37 @@ struct core_mempool {
 
 extern struct core_mempool *core_mempools;
 
-/* The block becomes one of the pool; `p` is the caller's and becomes the block's. */
-void core_mempool_adopt_locked(struct core_mempool *pool, struct core_block *block,
-                               struct core_pooled *p);
 /* The pool is no longer the current one of its place. */
 void core_mempool_current_forget(struct core_mempool *pool);
 
-/* ---- for memory.c; under the lock */
+/* ---- blocks of pools (pooled.c); under the lock */
 
-/* A block of a pool is about to be freed: forgets it. */
-void core_mempool_forget_locked(struct core_pooled *pooled);
+/* The block, live or new, becomes one of the pool; `p` is the caller's and becomes the block's. */
+void core_pooled_adopt_locked(struct core_mempool *pool, struct core_block *block,
+                              struct core_pooled *p);
+/* A live one that is free from a position of the queue on; NULL: already. */
+void core_pooled_cache_locked(struct core_pooled *pooled, struct hal_queue *queue,
+                              uint64_t position);
+/* A cached one is live again; its block has size_B bytes now. */
+void core_pooled_reuse_locked(struct core_pooled *pooled, uint64_t size_B);
+/* The block is about to be freed. */
+void core_pooled_forget_locked(struct core_pooled *pooled);
+/* Is the cached block free by now? */
+bool core_pooled_is_free(const struct core_pooled *pooled);
+/* Without the lock: is any block of any pool cached? */
+bool core_pooled_any_cached(void);
+/* References of blocks that were forgotten; after the lock was released. */
+void core_mempool_drop(void);
+
+/* ---- what pools keep (mempool.c); under the lock */
+
+/* Frees cached blocks until no more than keep_B are reserved; what is not free yet stays. */
+bool core_mempool_trim_locked(struct core_mempool *pool, uint64_t keep_B);
 /* cuMemFree() of a block of a pool: cached, and free for everybody. */
 void core_mempool_cache_locked(struct core_pooled *pooled);
 /* Gives back what was cached and is free. */
 bool core_mempool_reclaim_locked(void);
 /* Frees all blocks of the context. */
 void core_mempool_release_context_locked(const struct core_context *ctx);
-/* After the lock was released. */
-void core_mempool_drop(void);
 
 #endif

@@ -338,7 +338,7 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
     hd_lock_acquire(&core_memory_lock);
     done = core_pool_map_locked(pool->own, &what, pointer->offset_B, &block);
     if (done) {
-        core_mempool_adopt_locked(pool, block, p);
+        core_pooled_adopt_locked(pool, block, p);
         *out_va = what.base = block->base;
     }
     hd_lock_release(&core_memory_lock);

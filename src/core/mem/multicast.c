@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/mem/backing.h"
+#include "core/mem/mapping.h"
 #include "core/mem/memory.h"
 #include "hal/hal.h"
 #include "model/multimem.h"
@@ -63,6 +64,23 @@ static enum hd_status mark_create(struct core_multicast *m)
     return HD_OK;
 }
 
+/* Held once. Owns `m` if there is no error. */
+static enum hd_status object_create(struct core_multicast *m, uint64_t size_B)
+{
+    struct core_allocation *a = core_handle_alloc(CORE_ALLOCATION);
+
+    if (!a)
+        return hd_error(HD_NO_MEMORY, "multicast object");
+    a->device = core_device_at(0); /* whose memory none of it is */
+    a->is_host = true;             /* counts against nobody's */
+    a->multicast = m;
+    a->size_B = size_B;
+    a->held = 1;
+    core_object_publish(&a->object);
+    m->object = core_allocation_ref(a);
+    return HD_OK;
+}
+
 static struct core_multicast *multicast_new(const struct core_multicast_what *what)
 {
     struct core_multicast *m = hd_new(struct core_multicast);
@@ -88,7 +106,7 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
     if (what->shareable)
         status = mark_create(m);
     if (status == HD_OK)
-        status = core_allocation_create_multicast(m, what->size_B, &m->object);
+        status = object_create(m, what->size_B);
     if (status != HD_OK) {
         core_multicast_destroy(m);
         return status;

@@ -6,22 +6,13 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/mem/backing.h"
+#include "core/mem/mapping.h"
 #include "core/mem/memory.h"
 #include "core/mem/multicast.h"
 #include "core/notify.h"
 #include "hal/hal.h"
 
 _Static_assert(CORE_VMM_GRANULE_B == CORE_GRANULE_B, "mappings own granules");
-
-struct mapping {
-    struct core_owner owner; /* of its granules */
-    struct core_block block; /* its only slot */
-    struct core_allocation *allocation;
-    struct mapping *next; /* of the allocation */
-    uint64_t offset_B;
-    enum core_vmm_user user;
-    uint8_t access[CORE_DEVICES_MAX + 1]; /* enum core_vmm_access, by who */
-};
 
 struct range {
     uint64_t va, size_B;
@@ -108,23 +99,6 @@ enum hd_status core_allocation_create(const struct core_allocation_what *what,
     return HD_OK;
 }
 
-enum hd_status core_allocation_create_multicast(struct core_multicast *multicast, uint64_t size_B,
-                                                struct core_allocation **out_object)
-{
-    struct core_allocation *a = core_handle_alloc(CORE_ALLOCATION);
-
-    if (!a)
-        return hd_error(HD_NO_MEMORY, "multicast object");
-    a->device = core_device_at(0); /* whose memory none of it is */
-    a->is_host = true;             /* counts against nobody's */
-    a->multicast = multicast;
-    a->size_B = size_B;
-    a->held = 1;
-    core_object_publish(&a->object);
-    *out_object = core_allocation_ref(a);
-    return HD_OK;
-}
-
 void core_allocation_finalise(struct core_allocation *a)
 {
     assert(!a->mappings);
@@ -136,49 +110,6 @@ void core_allocation_finalise(struct core_allocation *a)
         core_pool_uncharge_locked(a->device->pool, a->size_B);
     hd_lock_release(&core_memory_lock);
     core_handle_free(a);
-}
-
-/* True: nobody has it any more, and the caller drops the owner's reference, without the lock. */
-static bool allocation_is_over_locked(struct core_allocation *a)
-{
-    assert(hd_lock_held(&core_memory_lock));
-    return !a->held && !a->mappings && core_object_retire(&a->object);
-}
-
-void core_allocation_use_locked(struct core_allocation *a)
-{
-    assert(hd_lock_held(&core_memory_lock));
-    a->mappings++;
-}
-
-bool core_allocation_unuse_locked(struct core_allocation *a)
-{
-    assert(a->mappings > 0);
-    a->mappings--;
-    return allocation_is_over_locked(a);
-}
-
-bool core_allocation_hold_locked(struct core_allocation *a)
-{
-    assert(hd_lock_held(&core_memory_lock));
-    a->held += a->held > 0;
-    return a->held > 0;
-}
-
-bool core_allocation_release(struct core_allocation *a)
-{
-    bool held, over = false;
-
-    hd_lock_acquire(&core_memory_lock);
-    held = a->held > 0;
-    if (held) {
-        a->held--;
-        over = allocation_is_over_locked(a);
-    }
-    hd_lock_release(&core_memory_lock);
-    if (over)
-        core_allocation_unref(a);
-    return held;
 }
 
 enum hd_status core_allocation_export(struct core_allocation *a, int *out_fd)
@@ -275,35 +206,10 @@ enum hd_status core_vmm_free(enum core_vmm_user user, uint64_t va, uint64_t size
 
 /* ---- mappings */
 
-static struct mapping *mapping_at_locked(uint64_t va)
+static void mapping_fill(struct core_mapping *m, struct core_allocation *a, uint64_t va,
+                         uint64_t size_B, uint64_t offset_B)
 {
-    struct core_owner *owner = core_space_owner(va);
-
-    assert(hd_lock_held(&core_memory_lock));
-    return owner && !owner->pool && !owner->is_array ? HD_CONTAINER_OF(owner, struct mapping, owner)
-                                                     : NULL;
-}
-
-enum hd_status core_allocation_retain(uint64_t va, struct core_allocation **out_allocation)
-{
-    const struct mapping *m;
-
-    hd_lock_acquire(&core_memory_lock);
-    m = mapping_at_locked(va);
-    if (m && m->user != CORE_VMM_PROGRAM)
-        m = NULL;
-    if (m) {
-        m->allocation->held++;
-        *out_allocation = core_allocation_ref(m->allocation);
-    }
-    hd_lock_release(&core_memory_lock);
-    return m ? HD_OK : hd_error(HD_BAD_ARG, "nothing is mapped at 0x%llx", (unsigned long long)va);
-}
-
-static void mapping_fill(struct mapping *m, struct core_allocation *a, uint64_t va, uint64_t size_B,
-                         uint64_t offset_B)
-{
-    *m = (struct mapping){.allocation = a, .offset_B = offset_B};
+    *m = (struct core_mapping){.allocation = a, .offset_B = offset_B};
     m->owner = (struct core_owner){.base = va,
                                    .granules = size_B / CORE_GRANULE_B,
                                    .slot_B = size_B,
@@ -318,7 +224,7 @@ static void mapping_fill(struct mapping *m, struct core_allocation *a, uint64_t 
                             .id = core_memory_next_id()};
 }
 
-static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
+static enum hd_status map_locked(struct core_allocation *a, struct core_mapping *m)
 {
     uint64_t va = m->owner.base, size_B = m->block.size_B;
 
@@ -348,7 +254,7 @@ static void tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_
 enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, uint64_t va,
                             uint64_t size_B, uint64_t offset_B)
 {
-    struct mapping *m;
+    struct core_mapping *m;
     enum hd_status status;
 
     if (!is_range(va, size_B) || !is_granular(offset_B) || offset_B > a->size_B ||
@@ -356,7 +262,7 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
         return range_error("mapping", va, size_B);
     if (a->multicast)
         core_multicast_wait(a);
-    m = hd_new(struct mapping);
+    m = hd_new(struct core_mapping);
     if (!m)
         return hd_error(HD_NO_MEMORY, "mapping");
     mapping_fill(m, a, va, size_B, offset_B);
@@ -377,7 +283,7 @@ static bool is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_
     uint64_t at = va, end = va + size_B;
 
     while (at < end) {
-        const struct mapping *m = mapping_at_locked(at);
+        const struct core_mapping *m = core_mapping_at_locked(at);
 
         if (!m || m->user != user || m->owner.base != at || m->block.size_B > end - at)
             return false;
@@ -387,15 +293,15 @@ static bool is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_
 }
 
 /* Its pages go out of the address space. */
-static void mapping_hide(const struct mapping *m)
+static void mapping_hide(const struct core_mapping *m)
 {
     if (!m->allocation->multicast)
         core_backing_unmap(m->allocation->backing, m->owner.base, m->block.size_B);
 }
 
-static void list_remove_locked(struct core_allocation *a, const struct mapping *m)
+static void list_remove_locked(struct core_allocation *a, const struct core_mapping *m)
 {
-    struct mapping **link = &a->first;
+    struct core_mapping **link = &a->first;
 
     while (*link != m)
         link = &(*link)->next;
@@ -403,7 +309,7 @@ static void list_remove_locked(struct core_allocation *a, const struct mapping *
 }
 
 /* Returns the allocation if this was the last of it. */
-static struct core_allocation *unmap_locked(struct mapping *m)
+static struct core_allocation *unmap_locked(struct core_mapping *m)
 {
     struct core_allocation *a = m->allocation;
 
@@ -418,12 +324,12 @@ static struct core_allocation *unmap_locked(struct mapping *m)
 static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
 {
     struct core_allocation *over = NULL;
-    struct mapping *m;
+    struct core_mapping *m;
     uint64_t va = *at;
     bool is_there;
 
     hd_lock_acquire(&core_memory_lock);
-    m = mapping_at_locked(*at);
+    m = core_mapping_at_locked(*at);
     is_there = m && m->user == user && m->owner.base == *at;
     if (is_there) {
         *at += m->block.size_B;
@@ -454,20 +360,11 @@ enum hd_status core_vmm_unmap(enum core_vmm_user user, uint64_t va, uint64_t siz
 
 /* ---- access */
 
-static enum core_vmm_access access_of_all(const struct mapping *m)
-{
-    uint8_t most = CORE_VMM_NONE;
-
-    for (unsigned i = 0; i < HD_COUNT_OF(m->access); i++)
-        most = HD_MAX(most, m->access[i]);
-    return (enum core_vmm_access)most;
-}
-
-static enum hd_status access_apply(const struct mapping *m)
+static enum hd_status access_apply(const struct core_mapping *m)
 {
     static const enum hal_prot prots[] = {
         [CORE_VMM_READ] = HAL_PROT_READ, [CORE_VMM_READ_WRITE] = HAL_PROT_READ_WRITE};
-    enum core_vmm_access access = access_of_all(m);
+    enum core_vmm_access access = core_mapping_access(m);
 
     if (access != CORE_VMM_NONE && !m->allocation->multicast)
         return core_backing_map(m->allocation->backing, m->owner.base, m->offset_B, m->block.size_B,
@@ -482,7 +379,7 @@ static enum hd_status access_set_locked(enum core_vmm_user user, uint64_t va, ui
     if (!is_mapped_whole_locked(user, va, size_B))
         return range_error("not whole mappings", va, size_B);
     for (uint64_t at = va; at < va + size_B;) {
-        struct mapping *m = mapping_at_locked(at);
+        struct core_mapping *m = core_mapping_at_locked(at);
 
         m->access[who] = (uint8_t)access;
         HD_TRY(access_apply(m));
@@ -507,54 +404,12 @@ enum hd_status core_vmm_access_set(enum core_vmm_user user, uint64_t va, uint64_
 
 enum hd_status core_vmm_access_get(uint64_t va, unsigned who, enum core_vmm_access *out_access)
 {
-    const struct mapping *m;
+    const struct core_mapping *m;
 
     assert(who <= CORE_VMM_HOST);
     hd_lock_acquire(&core_memory_lock);
-    m = mapping_at_locked(va);
+    m = core_mapping_at_locked(va);
     *out_access = m ? (enum core_vmm_access)m->access[who] : CORE_VMM_NONE;
     hd_lock_release(&core_memory_lock);
     return m ? HD_OK : hd_error(HD_BAD_ARG, "nothing is mapped at 0x%llx", (unsigned long long)va);
-}
-
-/* ---- what is where */
-
-bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place)
-{
-    const struct mapping *m = mapping_at_locked(va);
-
-    if (!m)
-        return false;
-    uint64_t into_B = va - m->owner.base;
-    *out_place = (struct core_vmm_place){.allocation = m->allocation,
-                                         .offset_B = m->offset_B + into_B,
-                                         .left_B = m->block.size_B - into_B,
-                                         .writable = access_of_all(m) == CORE_VMM_READ_WRITE};
-    return true;
-}
-
-uint64_t core_vmm_address_locked(const struct core_allocation *a, uint64_t offset_B,
-                                 uint64_t size_B)
-{
-    assert(hd_lock_held(&core_memory_lock));
-    for (const struct mapping *m = a->first; m; m = m->next) {
-        uint64_t into_B = offset_B - m->offset_B;
-
-        if (offset_B >= m->offset_B && into_B < m->block.size_B &&
-            size_B <= m->block.size_B - into_B)
-            return m->owner.base + into_B;
-    }
-    return 0;
-}
-
-bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place)
-{
-    bool found;
-
-    hd_lock_acquire(&core_memory_lock);
-    found = core_vmm_place_get_locked(va, out_place);
-    if (found)
-        (void)core_allocation_ref(out_place->allocation);
-    hd_lock_release(&core_memory_lock);
-    return found;
 }

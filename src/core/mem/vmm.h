@@ -41,7 +41,7 @@ struct core_allocation {
     /* core_memory_lock: */
     uint32_t held; /* handles given out and not released */
     uint32_t mappings;
-    struct mapping *first; /* of those that map it: vmm.c's */
+    struct core_mapping *first; /* of those that map it (mapping.h) */
 };
 
 /* For what cuMemCreate() was told, or a descriptor (fd >= 0) of somebody else's. */
@@ -64,33 +64,6 @@ enum hd_status core_allocation_retain(uint64_t va, struct core_allocation **out_
 /* A file descriptor of the caller's. */
 enum hd_status core_allocation_export(struct core_allocation *allocation, int *out_fd)
     HD_MUST_CHECK;
-
-/* For multicast.c: the object, held once, which owns `multicast` if there is no error. */
-enum hd_status core_allocation_create_multicast(struct core_multicast *multicast, uint64_t size_B,
-                                                struct core_allocation **out_object) HD_MUST_CHECK;
-/* One more user of the memory, as a mapping is one. */
-void core_allocation_use_locked(struct core_allocation *allocation);
-/* True: nobody has it any more, and the caller drops the owner's reference, without the lock. */
-bool core_allocation_unuse_locked(struct core_allocation *allocation);
-/* One more handle. False: all were given back. */
-bool core_allocation_hold_locked(struct core_allocation *allocation);
-
-/* What is mapped at an address. */
-struct core_vmm_place {
-    struct core_allocation *allocation;
-    uint64_t offset_B; /* there */
-    uint64_t left_B;   /* of the mapping, from there on */
-    bool writable;     /* by somebody */
-};
-
-/* False: nothing. With a reference to the allocation. */
-bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place);
-/* Without one. */
-bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place);
-
-/* Where `size_B` bytes of an allocation are mapped in one piece; 0: nowhere. */
-uint64_t core_vmm_address_locked(const struct core_allocation *allocation, uint64_t offset_B,
-                                 uint64_t size_B);
 
 /* Whose a reservation is: nobody else maps, unmaps or frees there. */
 enum core_vmm_user { CORE_VMM_PROGRAM, CORE_VMM_GRAPHS };

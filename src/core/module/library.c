@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/module/module_parts.h"
 #include "obj/fatbin.h"
 
 enum hd_status core_library_create(const void *image, size_t size_B, bool preserved,
@@ -78,7 +79,7 @@ bool core_library_destroy(struct core_library *library)
     hd_lock_release(&library->lock);
     while ((module = module_any(library))) {
         core_module_destroy(module);
-        core_library_forget(library, module); /* another thread may be destroying it */
+        core_module_unlist(module); /* another thread may be destroying it */
         core_module_unref(module);
     }
     kernels_destroy(library);
@@ -99,14 +100,6 @@ enum hd_status core_library_place(struct core_library *library, const char *name
         status = hd_error(HD_NO_MEMORY, "module variables");
     hd_lock_release(&library->lock);
     return status;
-}
-
-struct core_placed *core_library_placed(struct core_library *library, const char *name)
-{
-    for (size_t i = 0; library && i < library->placed.len; i++)
-        if (strcmp(library->placed.at[i].name, name) == 0)
-            return &library->placed.at[i];
-    return NULL;
 }
 
 /* Modules and kernels have references: none is left. */
@@ -224,7 +217,7 @@ static struct core_module *module_find_locked(struct core_library *library,
     for (size_t i = 0; i < library->modules.len; i++) {
         struct core_module *module = library->modules.at[i];
 
-        /* Whoever retires it calls core_library_forget() next, so it exists while it is here. */
+        /* Whoever retires it calls core_module_unlist() next, so it exists while it is here. */
         if (module->ctx == ctx && core_module_is_live(module))
             return core_module_ref(module);
     }
@@ -271,15 +264,6 @@ enum hd_status core_library_module(struct core_library *library, struct core_con
         core_module_destroy(made);
     core_module_unref(made);
     return status;
-}
-
-void core_library_forget(struct core_library *library, struct core_module *module)
-{
-    hd_lock_acquire(&library->lock);
-    for (size_t i = 0; i < library->modules.len; i++)
-        if (library->modules.at[i] == module)
-            library->modules.at[i] = library->modules.at[--library->modules.len];
-    hd_lock_release(&library->lock);
 }
 
 enum hd_status core_kernel_function(struct core_kernel *kernel, struct core_context *ctx,

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "core/graph/capture.h"
 #include "core/mem/ipc.h"
-#include "core/cdp/cdp.h"
+#include "core/stream/stream_parts.h"
 #include "core/notify.h"
 #include "hal/hal.h"
 
@@ -57,9 +57,12 @@ enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
     return event_create(ctx, flags, -1, out_event);
 }
 
-enum hd_status core_event_create_shared(struct core_context *ctx, int fd,
-                                        struct core_event **out_event)
+enum hd_status core_ipc_event_open(struct core_context *ctx, const struct core_ipc_handle *handle,
+                                   struct core_event **out_event)
 {
+    int fd;
+
+    HD_TRY(core_ipc_handle_open(CORE_IPC_EVENT, handle, &fd));
     return event_create(ctx, CORE_EVENT_INTERPROCESS | CORE_EVENT_DISABLE_TIMING, fd, out_event);
 }
 

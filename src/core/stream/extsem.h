@@ -61,10 +61,12 @@ enum hd_status core_extsem_ops_copy(const struct core_extsem_ops *ops,
                                     struct core_extsem_ops *out_copy) HD_MUST_CHECK;
 void core_extsem_ops_fini(struct core_extsem_ops *ops);
 
+/* ---- extsem_stream.c */
+
 /* In stream order, or a node of a graph when the stream is capturing. */
 enum hd_status core_stream_semaphores(struct core_stream *stream, const struct core_extsem_ops *ops)
     HD_MUST_CHECK;
-/* For stream.c, of graphs: `locked` says whether the stream's lock is held. */
+/* For graph_run.c: `locked` says whether the stream's lock is held. */
 enum hd_status core_extsem_ops_run(struct core_stream *stream, const struct core_extsem_ops *ops,
                                    bool locked) HD_MUST_CHECK;
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "core/graph/capture.h"
-#include "core/cdp/cdp.h"
+#include "core/stream/stream_parts.h"
 #include "hal/hal.h"
 
 _Static_assert(sizeof(struct core_sms) == sizeof(struct hal_sms), "the same set");

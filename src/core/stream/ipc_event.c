@@ -163,12 +163,3 @@ enum hd_status core_ipc_event_export(const struct core_event *event,
         return hd_error(HD_BAD_ARG, "the event was not created for other processes");
     return core_ipc_handle_make(CORE_IPC_EVENT, event->shared_fd, out_handle);
 }
-
-enum hd_status core_ipc_event_open(struct core_context *ctx, const struct core_ipc_handle *handle,
-                                   struct core_event **out_event)
-{
-    int fd;
-
-    HD_TRY(core_ipc_handle_open(CORE_IPC_EVENT, handle, &fd));
-    return core_event_create_shared(ctx, fd, out_event);
-}

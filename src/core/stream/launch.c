@@ -1,6 +1,5 @@
 /* Launches in streams, into captures, or on the calling thread. */
 #include "base/log.h"
-#include "core/cdp/cdp.h"
 #include "core/debug/counted.h"
 #include "core/graph/capture.h"
 #include "core/stream/launch.h"

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "core/handle.h"
+#include "core/texture/texel.h"
 
 struct core_array_map;
 struct core_context;
@@ -96,16 +97,5 @@ bool core_array_destroy(struct core_array *array);
 /* The array of one level, with a reference. HD_BAD_ARG: there is no such level. */
 enum hd_status core_array_level(struct core_array *mipmapped, unsigned level,
                                 struct core_array **out_array) HD_MUST_CHECK;
-
-/* A format by its number; false: not one that arrays have. *channels may be replaced. */
-struct core_texel {
-    unsigned kind; /* enum ir_texel_kind */
-    unsigned bits; /* of a channel */
-    unsigned channels;
-};
-bool core_texel_find(unsigned format, unsigned channels, struct core_texel *out_texel);
-/* The same, or the error that says what is wrong. */
-enum hd_status core_texel_check(unsigned format, unsigned channels, struct core_texel *out_texel)
-    HD_MUST_CHECK;
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "core/mem/backing.h"
+#include "core/mem/mapping.h"
 #include "core/mem/memory.h"
 
 struct core_array_map {

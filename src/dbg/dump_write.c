@@ -1,6 +1,7 @@
-/* The file of a core dump (corefile.h): notes about what stands still, then memory. */
+/* The file of a core dump (dump_file.h): notes about what stands still, then memory. */
 #include "dbg/dump_private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "dbg/corefile.h"
+#include "dbg/dump_file.h"
 
 #ifndef HEDDLE_VERSION
 #error "the version goes into the file"
@@ -30,12 +31,12 @@ struct writer {
 
 /* ---- notes */
 
-static size_t note_begin(struct writer *w, enum core_note type)
+static size_t note_begin(struct writer *w, enum dump_note type)
 {
-    Elf64_Nhdr h = {.n_namesz = sizeof(CORE_OWNER), .n_type = type};
+    Elf64_Nhdr h = {.n_namesz = sizeof(DUMP_OWNER), .n_type = type};
 
     hd_buf_append(&w->notes, &h, sizeof(h));
-    hd_buf_append(&w->notes, CORE_OWNER "\0", (sizeof(CORE_OWNER) + 3) / 4 * 4);
+    hd_buf_append(&w->notes, DUMP_OWNER "\0", (sizeof(DUMP_OWNER) + 3) / 4 * 4);
     return w->notes.len;
 }
 
@@ -44,10 +45,11 @@ static void note_end(struct writer *w, size_t begin)
     uint64_t size_B = w->notes.len - begin;
     uint32_t field = (uint32_t)size_B;
 
+    assert(w->notes.failed || begin <= w->notes.len);
     w->failed |= w->notes.failed || size_B > UINT32_MAX;
     if (w->failed)
         return;
-    memcpy(w->notes.ptr + begin - (sizeof(CORE_OWNER) + 3) / 4 * 4 - sizeof(Elf64_Nhdr) +
+    memcpy(w->notes.ptr + begin - (sizeof(DUMP_OWNER) + 3) / 4 * 4 - sizeof(Elf64_Nhdr) +
                offsetof(Elf64_Nhdr, n_descsz),
            &field, sizeof(field));
     hd_buf_append(&w->notes, "\0\0\0", (4 - size_B % 4) % 4);
@@ -58,7 +60,7 @@ static void put_exe(struct hd_buf *out)
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
 
-    core_put_bytes(out, path, n > 0 ? (size_t)n : 0);
+    dump_put_bytes(out, path, n > 0 ? (size_t)n : 0);
 }
 
 static uint32_t block_of(const struct writer *w, const struct interp_thread *t)
@@ -67,45 +69,45 @@ static uint32_t block_of(const struct writer *w, const struct interp_thread *t)
 
     for (size_t i = 0; t && i < w->state->ctas.len; i++) {
         if (w->state->ctas.at[i]->cta == interp_debug_cta(t))
-            return w->state->ctas.at[i]->stands ? n : CORE_NOBODY;
+            return w->state->ctas.at[i]->stands ? n : DUMP_NOBODY;
         n += w->state->ctas.at[i]->stands;
     }
-    return CORE_NOBODY;
+    return DUMP_NOBODY;
 }
 
 static void put_process(struct writer *w, const struct dump_fault *fault)
 {
-    size_t begin = note_begin(w, CORE_PROCESS);
+    size_t begin = note_begin(w, DUMP_NOTE_PROCESS);
     uint32_t block = block_of(w, fault->t);
 
-    core_put_u32(&w->notes, CORE_FORMAT);
-    core_put_text(&w->notes, HEDDLE_VERSION);
-    core_put_u64(&w->notes, (uint64_t)time(NULL));
-    core_put_u32(&w->notes, (uint32_t)getpid());
+    dump_put_u32(&w->notes, DUMP_FORMAT);
+    dump_put_text(&w->notes, HEDDLE_VERSION);
+    dump_put_u64(&w->notes, (uint64_t)time(NULL));
+    dump_put_u32(&w->notes, (uint32_t)getpid());
     put_exe(&w->notes);
-    core_put_u32(&w->notes, w->wish->flags);
-    core_put_u32(&w->notes, fault->exception);
-    core_put_u32(&w->notes, fault->signal);
-    core_put_text(&w->notes, fault->text);
-    core_put_u32(&w->notes, block);
-    core_put_u32(&w->notes, block == CORE_NOBODY ? 0 : interp_debug_index(fault->t));
+    dump_put_u32(&w->notes, w->wish->flags);
+    dump_put_u32(&w->notes, fault->exception);
+    dump_put_u32(&w->notes, fault->signal);
+    dump_put_text(&w->notes, fault->text);
+    dump_put_u32(&w->notes, block);
+    dump_put_u32(&w->notes, block == DUMP_NOBODY ? 0 : interp_debug_index(fault->t));
     note_end(w, begin);
 }
 
 static void put_program(struct writer *w, const struct dump_program *p)
 {
-    size_t begin = note_begin(w, CORE_PROGRAM);
+    size_t begin = note_begin(w, DUMP_NOTE_PROGRAM);
 
-    core_put_u32(&w->notes, (uint32_t)p->ntexts);
+    dump_put_u32(&w->notes, (uint32_t)p->ntexts);
     for (size_t i = 0; i < p->ntexts; i++) {
-        core_put_text(&w->notes, p->texts[i].name);
-        core_put_bytes(&w->notes, p->texts[i].ptx, p->texts[i].len);
+        dump_put_text(&w->notes, p->texts[i].name);
+        dump_put_bytes(&w->notes, p->texts[i].ptx, p->texts[i].len);
     }
-    core_put_u32(&w->notes, (uint32_t)p->variables.len);
+    dump_put_u32(&w->notes, (uint32_t)p->variables.len);
     for (size_t i = 0; i < p->variables.len; i++) {
-        core_put_text(&w->notes, p->variables.at[i].name);
-        core_put_u64(&w->notes, p->variables.at[i].va);
-        core_put_u32(&w->notes, p->variables.at[i].is_managed);
+        dump_put_text(&w->notes, p->variables.at[i].name);
+        dump_put_u64(&w->notes, p->variables.at[i].va);
+        dump_put_u32(&w->notes, p->variables.at[i].is_managed);
     }
     note_end(w, begin);
 }
@@ -113,24 +115,25 @@ static void put_program(struct writer *w, const struct dump_program *p)
 static void put_launch(struct writer *w, const struct interp_launch *l, uint32_t program,
                        uint64_t local_B)
 {
-    size_t begin = note_begin(w, CORE_LAUNCH);
+    size_t begin = note_begin(w, DUMP_NOTE_LAUNCH);
 
-    core_put_u32(&w->notes, program);
-    core_put_text(&w->notes, l->kernel->name);
-    core_put_u64(&w->notes, l->grid_id);
-    core_put_triple(&w->notes, l->grid);
-    core_put_triple(&w->notes, l->block);
-    core_put_triple(&w->notes, l->cluster);
-    core_put_u32(&w->notes, l->dynamic_shared_B);
-    core_put_u64(&w->notes, local_B);
-    core_put_u32(&w->notes, l->nsms);
-    core_put_bytes(&w->notes, l->params, l->kernel->param_size_B);
+    dump_put_u32(&w->notes, program);
+    dump_put_text(&w->notes, l->kernel->name);
+    dump_put_u64(&w->notes, l->grid_id);
+    dump_put_triple(&w->notes, l->grid);
+    dump_put_triple(&w->notes, l->block);
+    dump_put_triple(&w->notes, l->cluster);
+    dump_put_u32(&w->notes, l->dynamic_shared_B);
+    dump_put_u64(&w->notes, local_B);
+    dump_put_u32(&w->notes, l->nsms);
+    dump_put_bytes(&w->notes, l->params, l->kernel->param_size_B);
     note_end(w, begin);
 }
 
 /* Which one it is in the file; it is written when it is met first. */
 static uint32_t program_number(struct writer *w, const struct dump_program *p)
 {
+    assert(p);
     for (size_t i = 0; i < w->programs.len; i++)
         if (w->programs.at[i] == p)
             return (uint32_t)i;
@@ -163,13 +166,13 @@ static void put_registers(struct hd_buf *out, const struct interp_thread *t, uns
 
     for (uint32_t r = 0; r < nregs; r++)
         n += interp_debug_reg(t, frame, r, value);
-    core_put_u32(out, n);
+    dump_put_u32(out, n);
     for (uint32_t r = 0; r < nregs; r++) {
         if (!interp_debug_reg(t, frame, r, value))
             continue;
-        core_put_u32(out, r);
-        core_put_u64(out, value[0]);
-        core_put_u64(out, value[1]);
+        dump_put_u32(out, r);
+        dump_put_u64(out, value[0]);
+        dump_put_u64(out, value[1]);
     }
 }
 
@@ -180,16 +183,17 @@ static void put_thread(struct hd_buf *out, const struct interp_thread *t)
     uint64_t local_B;
     const uint8_t *returned = interp_debug_returned(t, &returned_B);
 
-    core_put_u32(out, interp_debug_state(t));
-    core_put_u64(out, (uintptr_t)interp_debug_local(t, &local_B));
-    core_put_bytes(out, returned, returned_B);
-    core_put_u32(out, depth);
+    dump_put_u32(out, interp_debug_state(t));
+    dump_put_u64(out, (uintptr_t)interp_debug_local(t, &local_B));
+    dump_put_bytes(out, returned, returned_B);
+    dump_put_u32(out, depth);
     for (unsigned f = depth; f > 0; f--) {
         struct interp_spot spot = interp_debug_spot(t, f - 1);
-        core_put_text(out, spot.func->name);
-        core_put_u32(out, spot.line);
-        core_put_u32(out, spot.col);
-        core_put_u64(out, interp_debug_local_base(t, f - 1));
+        assert(spot.func);
+        dump_put_text(out, spot.func->name);
+        dump_put_u32(out, spot.line);
+        dump_put_u32(out, spot.col);
+        dump_put_u64(out, interp_debug_local_base(t, f - 1));
         put_registers(out, t, f - 1, spot.func->nregs);
     }
 }
@@ -202,15 +206,16 @@ static void range_add(struct writer *w, uint64_t va, uint64_t size_B)
 
 static void put_block(struct writer *w, const struct interp_cta *cta, uint32_t launch)
 {
+    assert(w->failed || launch < w->launches.len);
     uint64_t shared_B, local_B;
     const char *shared = interp_debug_shared(cta, &shared_B);
-    size_t begin = note_begin(w, CORE_BLOCK);
+    size_t begin = note_begin(w, DUMP_NOTE_BLOCK);
 
-    core_put_u32(&w->notes, launch);
-    core_put_triple(&w->notes, interp_debug_ctaid(cta));
-    core_put_u32(&w->notes, interp_debug_sm(cta));
-    core_put_u64(&w->notes, (uintptr_t)shared);
-    core_put_u64(&w->notes, shared_B);
+    dump_put_u32(&w->notes, launch);
+    dump_put_triple(&w->notes, interp_debug_ctaid(cta));
+    dump_put_u32(&w->notes, interp_debug_sm(cta));
+    dump_put_u64(&w->notes, (uintptr_t)shared);
+    dump_put_u64(&w->notes, shared_B);
     if (!(w->wish->flags & DUMP_SKIP_SHARED))
         range_add(w, (uintptr_t)shared, shared_B);
     for (uint32_t i = 0; i < interp_debug_nthreads(cta); i++) {
@@ -226,13 +231,9 @@ static void put_block(struct writer *w, const struct interp_cta *cta, uint32_t l
 static void put_blocks(struct writer *w)
 {
     for (size_t i = 0; i < w->state->ctas.len; i++) {
-        struct dump_cta *c = w->state->ctas.at[i];
-        const struct ir_module *code = interp_debug_launch(c->cta)->kernel->module;
-        const struct dump_program *p = dump_program_of(w->state, code);
-        if (!c->stands)
-            continue;
-        uint32_t launch = launch_number(w, c->cta, p);
-        put_block(w, c->cta, launch);
+        const struct dump_cta *c = w->state->ctas.at[i];
+        if (c->stands)
+            put_block(w, c->cta, launch_number(w, c->cta, c->program));
     }
 }
 
@@ -324,7 +325,7 @@ static Elf64_Ehdr header_of(uint64_t nsegments)
     return (Elf64_Ehdr){
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
         .e_type = ET_CORE,
-        .e_machine = CORE_MACHINE,
+        .e_machine = DUMP_MACHINE,
         .e_version = EV_CURRENT,
         .e_ehsize = sizeof(Elf64_Ehdr),
         .e_phentsize = sizeof(Elf64_Phdr),
@@ -364,10 +365,12 @@ static void head_make(const struct writer *w, struct hd_buf *out, uint64_t *out_
         at += r->size_B;
     }
     hd_buf_append(out, w->notes.ptr, w->notes.len);
+    assert(out->failed || out->len <= *out_at);
 }
 
 static bool file_fill(const struct writer *w, int fd, const struct hd_buf *head, uint64_t at)
 {
+    assert(head->len <= at);
     if (!write_at(fd, head->ptr, head->len, 0))
         return false;
     for (size_t i = 0; i < w->ranges.list.len; i++) {

@@ -47,6 +47,7 @@ static void owner_set(struct copier *c, const struct dbg_func *func)
 {
     if (!func || (c->owners.len && hd_vec_last(&c->owners).func == func))
         return;
+    assert(!c->owners.len || hd_vec_last(&c->owners).at <= c->out->len);
     if (!hd_vec_push(&c->owners, (struct owner){c->out->len, func}))
         c->out->failed = true;
 }
@@ -187,7 +188,8 @@ static void regx_patch(struct copier *c, size_t at, unsigned length_B)
     uint64_t length = 0;
     uint32_t reg;
 
-    for (unsigned i = 0; i < length_B && at >= length_B; i++)
+    assert(at >= length_B && at < c->out->len);
+    for (unsigned i = 0; i < length_B; i++)
         length |= (uint64_t)(unsigned char)p[at - length_B + i] << (8 * i);
     if (!n || !func || length != n + 1u || !dbg_func_reg(func, hd_str_from(name), &reg, &decl))
         return;

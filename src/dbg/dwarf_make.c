@@ -4,6 +4,8 @@
  */
 #include "dbg/dwarf.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 enum {
@@ -237,6 +239,7 @@ static uint32_t put_type(struct hd_buf *info, const char *name, unsigned encodin
 {
     uint32_t at = (uint32_t)info->len;
 
+    assert(size_B && size_B <= 8);
     dbg_put(info, AB_TYPE, 1);
     dbg_put_str(info, name);
     dbg_put(info, encoding, 1);
@@ -292,6 +295,7 @@ static void plain_name(const char *name, struct hd_buf *out)
 
 static void put_param(struct maker *m, const struct dbg_func *f, const struct ptx_var *v)
 {
+    assert(v->type < PTX_TYPE_COUNT);
     const struct dbg_var *var = dbg_unit_var(m->unit, f, v->sym.name);
     uint32_t type = m->types[v->type];
     struct hd_buf expr;
@@ -350,6 +354,7 @@ static void inlines_put(struct maker *m, const struct dbg_func *f)
                same_call(loc, m->unit->insns[end].ptx->stmt.loc))
             end++;
         if (origin) {
+            assert(origin < m->info->len); /* what is inlined comes first */
             dbg_put(m->info, AB_INLINED, 1);
             dbg_put(m->info, origin, 4);
             dbg_put(m->info, dbg_unit_pc(m->unit, i), 8);
@@ -407,6 +412,7 @@ void dbg_dwarf_make(const struct dbg_unit *unit, const char *source, struct dbg_
 
 static void builtin_put(struct hd_buf *info, const char *name, uint32_t type, uint64_t at)
 {
+    assert(at < DBG_SPECIAL_B);
     dbg_put(info, AB_VAR, 1);
     dbg_put_str(info, name);
     dbg_put(info, type, 4);

@@ -2,6 +2,7 @@
  * The ELF files that GDB reads: an x86-64 program whose code is PTX at our addresses (layout.h).
  * It is never executed: GDB wants symbols, lines and types of it.
  */
+#include <assert.h>
 #include <elf.h>
 
 #include "base/mem.h"
@@ -25,7 +26,8 @@ struct image {
 static void section_add(struct image *e, struct section section)
 {
     section.align_B = section.align_B ? section.align_B : 1;
-    if (section.size_B && e->nsections < MAX_SECTIONS)
+    assert(e->nsections < MAX_SECTIONS);
+    if (section.size_B)
         e->sections[e->nsections++] = section;
 }
 
@@ -38,6 +40,7 @@ static void symbol_add(struct image *e, const char *name, uint64_t address, uint
                         .st_value = address,
                         .st_size = size_B};
 
+    assert(section && section < e->nsections);
     dbg_put_str(&e->strings, name);
     hd_buf_append(&e->symbols, &symbol, sizeof(symbol));
 }
@@ -83,6 +86,7 @@ static void tables_add(struct image *e)
 {
     uint32_t at = e->nsections;
 
+    assert(e->symbols.failed || e->symbols.len); /* or .strtab is not the next one */
     section_add(e, (struct section){.name = ".symtab",
                                     .type = SHT_SYMTAB,
                                     .link = at + 1,
@@ -173,6 +177,7 @@ static void image_put(struct image *e, struct hd_buf *out)
         if (is_names) /* the last: all names but its own are there */
             s->size_B = e->names.len + strlen(s->name) + 1;
         Elf64_Shdr h = header_of(e, s, at);
+        assert(!is_names || e->names.failed || e->names.len == s->size_B);
         if (is_names)
             s->bytes = e->names.ptr;
         hd_buf_append(&headers, &h, sizeof(h));
@@ -183,6 +188,7 @@ static void image_put(struct image *e, struct hd_buf *out)
     for (uint32_t i = 1; i < e->nsections && !headers.failed && !e->names.failed; i++)
         if (e->sections[i].bytes)
             hd_buf_append(out, e->sections[i].bytes, e->sections[i].size_B);
+    assert(out->failed || headers.failed || e->names.failed || out->len == at);
     out->failed |= headers.failed || e->names.failed || e->symbols.failed || e->strings.failed;
     hd_buf_fini(&headers);
 }

@@ -18,41 +18,7 @@
 
 enum { PATIENCE = 2000, GENEROSITY = 200 /* passes */ };
 
-struct dbg dbg = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .changed = PTHREAD_COND_INITIALIZER,
-    .listener = -1,
-    .peer = -1,
-};
-HD_FORK_MUTEX(dbg, dbg.lock);
-
 static _Thread_local bool holds; /* dbg.lock */
-
-void dbg_wake(void)
-{
-    (void)!write(dbg.wake[1], "", 1);
-}
-
-static void wait_locked(void)
-{
-    while (dbg.stopped)
-        dbg_wait();
-}
-
-/* One reason at a time: whoever has another one tells it when the program goes on. */
-void dbg_stop_locked(const struct dbg_stop *stop)
-{
-    wait_locked();
-    if (!dbg.attached)
-        return;
-    dbg.stop = *stop;
-    dbg.stopped = true;
-    dbg.reported = false;
-    dbg.interrupted = false;
-    dbg.step.tid = 0;
-    dbg_wake();
-    wait_locked();
-}
 
 /* ---- the lock */
 
@@ -101,23 +67,6 @@ static uint32_t kernel_number(const struct interp_launch *launch)
     return dbg.nkernels - 1;
 }
 
-struct dbg_cta *dbg_cta_add(struct interp_cta *cta, struct dbg_program *program, uint32_t kernel)
-{
-    struct dbg_cta *c = hd_new(struct dbg_cta);
-
-    if (!c || !hd_vec_reserve(&dbg.ctas, dbg.ctas.len + 1)) {
-        hd_free(c);
-        return NULL;
-    }
-    c->cta = cta;
-    c->program = program;
-    c->serial = dbg.nctas_ever++;
-    c->kernel = kernel;
-    *interp_debug_slot(cta) = c;
-    (void)!hd_vec_push(&dbg.ctas, c);
-    return c;
-}
-
 static void on_begin(struct interp_cta *cta)
 {
     bool had = holds;
@@ -134,9 +83,11 @@ static void on_end(struct interp_cta *cta)
 {
     on_enter(cta);
     struct dbg_cta *c = *interp_debug_slot(cta);
+    bool found = !c; /* there was no memory for it */
     for (size_t i = 0; i < dbg.ctas.len; i++) {
         if (dbg.ctas.at[i] != c)
             continue;
+        found = true;
         if (dbg_history_is_of(c))
             dbg_history_end();
         if (dbg.step.tid >= DBG_FIRST_TID &&
@@ -147,6 +98,7 @@ static void on_end(struct interp_cta *cta)
         dbg.ctas.len--;
         break;
     }
+    assert(found);
     hd_free(c);
     *interp_debug_slot(cta) = NULL;
     on_leave(cta);
@@ -154,25 +106,13 @@ static void on_end(struct interp_cta *cta)
 
 /* ---- lanes */
 
-void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp)
-{
-    const struct interp_cta *cta = interp_debug_warp_cta(warp);
-
-    for (uint32_t i = 0; i < p->nlanes; i++) {
-        struct interp_thread *t = interp_debug_thread(cta, p->warp * 32 + i);
-        p->lanes[i].t = NULL;
-        if (interp_debug_state(t) != INTERP_DEBUG_RUNS)
-            continue;
-        p->lanes[i] = (struct dbg_lane){t, interp_debug_spot(t, 0), interp_debug_depth(t)};
-    }
-}
-
 /* Which lanes there are, and which of them run: enough to repeat a pass. */
 static void pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
 {
     const struct interp_cta *cta = interp_debug_warp_cta(warp);
 
     p->warp = interp_debug_warp_index(warp);
+    assert(p->warp < DBG_WARPS && p->warp * 32 < interp_debug_nthreads(cta));
     p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
     p->running = 0;
     for (uint32_t i = 0; i < p->nlanes; i++)
@@ -199,6 +139,7 @@ static uint32_t lanes_choose(const struct dbg_pass *p)
     const struct dbg_lane *first = NULL;
     uint32_t chosen = 0;
 
+    assert(p->running);
     for (uint32_t m = p->running; m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(m);
         int order = first ? lane_order(&p->lanes[i], first) : -1;
@@ -242,6 +183,7 @@ static bool step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
     }
     if (serial != p->cta->serial)
         return false;
+    assert(p->running && p->lanes[__builtin_ctz(p->running)].t);
     *out = (struct dbg_stop){.kind = DBG_STOP_STEP,
                              .tid = dbg_tid(p->lanes[__builtin_ctz(p->running)].t)};
     return true;
@@ -259,54 +201,6 @@ static bool step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
     *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = dbg.step.tid, .signal = 5};
     uint64_t pc = dbg_pc(t, 0);
     return pc < dbg.step.from || pc >= dbg.step.to;
-}
-
-const struct dbg_breakpoint *dbg_break_at(uint64_t pc)
-{
-    for (size_t i = 0; i < dbg.breaks.len; i++)
-        if (dbg.breaks.at[i].pc == pc)
-            return &dbg.breaks.at[i];
-    return NULL;
-}
-
-static bool condition_holds(const struct dbg_breakpoint *b, struct interp_thread *t)
-{
-    bool holds_one = b->conditions.len == 0;
-
-    for (size_t i = 0; i < b->conditions.len && !holds_one; i++)
-        holds_one = dbg_condition(t, b->conditions.at[i]);
-    return holds_one;
-}
-
-static bool lane_breaks(const struct dbg_lane *lane, struct dbg_stop *out)
-{
-    const struct dbg_breakpoint *b = lane->spot.is_start ? dbg_break_at(dbg_pc(lane->t, 0)) : NULL;
-
-    if (!b || !condition_holds(b, lane->t))
-        return false;
-    *out = (struct dbg_stop){.kind = DBG_STOP_BREAK, .tid = dbg_tid(lane->t), .signal = 5};
-    return true;
-}
-
-/* Lanes that are at a breakpoint together stop once: the one that GDB steps or looked at last, if
- * it is among them. */
-bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
-{
-    uint64_t first = DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32;
-    uint64_t favourite = dbg.step.tid && !dbg.step.is_free ? dbg.step.tid
-                         : dbg.home                        ? dbg.home
-                                                           : dbg.focus;
-
-    lanes &= ~p->cta->passed[p->warp];
-    if (!dbg.breaks.len)
-        return false;
-    if (favourite >= first && favourite < first + 32 && lanes >> (favourite - first) & 1 &&
-        lane_breaks(&p->lanes[favourite - first], out))
-        return true;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        if (lane_breaks(&p->lanes[__builtin_ctz(m)], out))
-            return true;
-    return false;
 }
 
 /* The first lane that is between two instructions. */
@@ -360,6 +254,7 @@ static void passed_set(const struct dbg_pass *p, uint32_t lanes)
 
 static void lanes_leave(const struct dbg_pass *p, uint32_t lanes)
 {
+    assert(lanes && !(lanes & ~p->running));
     p->cta->passed[p->warp] &= ~lanes;
     if (is_step_of(p)) {
         uint32_t lane = (uint32_t)((dbg.step.tid - DBG_FIRST_TID) % 32);
@@ -372,8 +267,9 @@ static uint32_t on_pass(struct interp_warp *warp)
     struct dbg_pass p = {.cta = *interp_debug_slot(interp_debug_warp_cta(warp))};
     struct dbg_stop stop;
 
+    assert(holds);
     while (p.cta) {
-        wait_locked();
+        dbg_wait_locked();
         pass_begin(&p, warp);
         if (!p.running)
             break;
@@ -475,6 +371,7 @@ static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t s
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
     bool is_recorded = dbg_history_is_of(dbg_cta_of(t));
 
+    assert(holds);
     if (!dbg_cta_of(t) || (!is_recorded && !dbg.non_stop))
         return true;
     if (is_recorded ? dbg_history_access(t, bytes, size_B, write) || dbg_history_replays()
@@ -498,6 +395,7 @@ static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_
 
 static void on_wrote(struct interp_thread *t, uint32_t reg)
 {
+    assert(holds);
     if (dbg_history_is_of(dbg_cta_of(t)))
         dbg_history_wrote(reg);
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {

@@ -1,4 +1,5 @@
 /* Memory as a thread sees it: what only the debugger knows (layout.h), and the host's. */
+#include <assert.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -95,6 +96,7 @@ static bool register_write(struct interp_thread *t, const struct place *p, const
 {
     uint64_t value[2];
 
+    assert(p->is_reg && p->reg_at + size_B <= sizeof(value));
     memcpy(value, p->small, sizeof(value));
     memcpy((char *)value + p->reg_at, bytes, size_B);
     return interp_debug_reg_set(t, p->frame, p->reg, value);
@@ -105,6 +107,7 @@ static void return_place(const struct interp_thread *t, unsigned frame, uint64_t
 {
     uint64_t pc = frame + 1 < interp_debug_depth(t) ? dbg_pc(t, frame + 1) + DBG_INSN_B : 0;
 
+    assert(offset >= DBG_RETURN_AT && offset < DBG_FRAME_B);
     memcpy(out->small, &pc, sizeof(pc));
     out->at = out->small + (offset - DBG_RETURN_AT);
     out->left_B = DBG_FRAME_B - offset;
@@ -116,6 +119,7 @@ static void stack_place(struct interp_thread *t, uint64_t address, struct place 
     uint64_t top = DBG_STACK_TOP(dbg_tid(t)), depth = (top - 1 - address) / DBG_FRAME_B + 1;
     uint64_t offset = address - (top - depth * DBG_FRAME_B);
 
+    assert(address < top && depth);
     if (depth > interp_debug_depth(t))
         return;
     unsigned frame = interp_debug_depth(t) - (unsigned)depth;
@@ -136,6 +140,7 @@ static void special_place(const struct interp_thread *t, uint64_t offset, struct
         DBG_SPECIAL_LIST(X)
 #undef X
     };
+    _Static_assert(HD_COUNT_OF(rows) * 16 == DBG_WARP_SIZE_AT, "a row each, then the warp's size");
     uint32_t value = 32, size_B; /* lanes of a warp */
     const uint8_t *returned = interp_debug_returned(t, &size_B);
 
@@ -205,9 +210,11 @@ static void global_place(uint64_t address, struct place *out)
     for (size_t i = 0; p && i < p->globals.len; i++) {
         if (strcmp(p->globals.at[i].name, v->name) != 0 || !p->globals.at[i].va)
             continue;
+        assert(address >= v->at && address - v->at <= v->size_B);
         uint64_t va = p->globals.at[i].va + (address - v->at);
         out->left_B = v->size_B - (address - v->at);
-        out->at = (void *)(uintptr_t)(dbg.core ? dbg_core_address(va, &out->left_B) : va);
+        out->at = (void *)(uintptr_t)(dbg.core ? (uintptr_t)dump_file_at(dbg.core, va, &out->left_B)
+                                               : va);
     }
 }
 
@@ -264,7 +271,7 @@ static size_t core_copy(uint64_t address, char *bytes, size_t size_B)
     size_t done = 0;
 
     while (done < size_B) {
-        uint64_t left_B, at = dbg_core_address(address + done, &left_B);
+        uint64_t left_B, at = (uintptr_t)dump_file_at(dbg.core, address + done, &left_B);
         size_t n = at ? HD_MIN(size_B - done, left_B) : 0;
         if (!n || host_copy(at, bytes + done, n, false) < n)
             break;
@@ -303,11 +310,13 @@ static size_t copy(struct interp_thread *t, uint64_t address, char *bytes, size_
 
 size_t dbg_read(struct interp_thread *t, uint64_t address, void *out, size_t size_B)
 {
+    assert(dbg_is_locked());
     return copy(t, address, out, size_B, false);
 }
 
 size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B)
 {
+    assert(dbg_is_locked());
     return dbg.core ? 0 : copy(t, address, (char *)(uintptr_t)bytes, size_B, true);
 }
 

@@ -2,6 +2,7 @@
  * Commands that GDB's Python side asks with `monitor`: tables of what runs where, and what GDB has
  * no packet for. Each is a word and arguments; the answer is text, in lines.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -196,6 +197,7 @@ static void do_devices(const char *arguments, struct hd_buf *out)
 /* CTAs of the launch that has the focus come once per launch. */
 static bool is_first_of_kernel(size_t index)
 {
+    assert(index < dbg.ctas.len);
     for (size_t i = 0; i < index; i++)
         if (dbg.ctas.at[i]->kernel == dbg.ctas.at[index]->kernel)
             return false;
@@ -257,6 +259,7 @@ static const char *state_name(enum interp_debug_state state)
                                         [INTERP_DEBUG_AT_BARRIER] = "barrier",
                                         [INTERP_DEBUG_WAITS] = "waits",
                                         [INTERP_DEBUG_ENDED] = "exited"};
+    assert((size_t)state < HD_COUNT_OF(names));
     return names[state];
 }
 
@@ -403,6 +406,7 @@ void dbg_monitor(const char *command, struct hd_buf *out_text)
     unsigned long long tid;
     int skip = 0;
 
+    assert(dbg_is_locked());
     asked = dbg.focus;
     if (sscanf(command, "as %llu %n", &tid, &skip) == 1 && skip)
         asked = tid;

@@ -6,6 +6,8 @@
  */
 #include "dbg/packet.h"
 
+#include <assert.h>
+
 enum { MEMORY_MAX_B = (PACKET_MAX_B - 16) / 2 };
 
 /* ---- registers and memory */
@@ -82,24 +84,6 @@ static bool do_write(struct scan *s, struct hd_buf *out)
 
 /* ---- going on and stopping */
 
-void dbg_stop_reply(struct hd_buf *out)
-{
-    const struct dbg_stop *stop = &dbg.stop;
-    static const char *const watches[] = {"watch", "rwatch", "awatch"};
-
-    hd_buf_printf(out, "T%02x", stop->kind == DBG_STOP_NONE ? 5 : stop->signal);
-    if (stop->kind == DBG_STOP_BREAK)
-        hd_buf_puts(out, "swbreak:;");
-    else if (stop->kind == DBG_STOP_LIBRARY)
-        hd_buf_puts(out, "library:;");
-    else if (stop->kind == DBG_STOP_BEGIN)
-        hd_buf_puts(out, "replaylog:begin;");
-    else if (stop->kind == DBG_STOP_WATCH)
-        hd_buf_printf(out, "%s:%llx;", watches[stop->watch - '2'],
-                      (unsigned long long)stop->address);
-    hd_buf_printf(out, "thread:%llx;", (unsigned long long)dbg.focus);
-}
-
 static bool do_reason(struct scan *s, struct hd_buf *out)
 {
     (void)s;
@@ -132,6 +116,7 @@ static bool do_interrupt(struct scan *s, struct hd_buf *out)
 
 void dbg_resume_locked(void)
 {
+    assert(dbg_is_locked());
     dbg.stopped = dbg.is_shown = false;
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
@@ -265,6 +250,7 @@ static bool do_go_back(struct scan *s, struct hd_buf *out)
 
 void dbg_forget_locked(void)
 {
+    assert(dbg_is_locked());
     dbg_history_end();
     for (size_t i = 0; i < dbg.breaks.len; i++)
         dbg_break_fini(&dbg.breaks.at[i]);
@@ -392,8 +378,11 @@ bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply)
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
         struct scan s = {packet, packet + len};
-        if (packet_scan_text(&s, rows[i].text))
-            return rows[i].run(&s, out_reply);
+        if (!packet_scan_text(&s, rows[i].text))
+            continue;
+        bool answered = rows[i].run(&s, out_reply);
+        assert(out_reply->len <= PACKET_MAX_B); /* as packet_supported() says */
+        return answered;
     }
     return true;
 }

@@ -6,19 +6,20 @@
  * that nobody may read. All memory is copied by the kernel (memory.c), so a file that somebody cuts
  * off meanwhile is no fault of ours either.
  */
+#include <assert.h>
 #include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "compile.h"
-#include "dbg/corefile.h"
+#include "dbg/dump_file.h"
 #include "dbg/private.h"
 #include "interp/interp_cta.h"
 
 enum { THREADS_MAX = 1024, DEPTH_MAX = 1 << 16, TEXT_MAX_B = 32 << 10 };
 #define WINDOW_MAX_B ((uint64_t)1 << 32)
 
-struct core_program {
+struct opened_program {
     struct dbg_text *texts; /* in the file */
     struct compile_unit *units;
     uint32_t count; /* of both */
@@ -26,25 +27,25 @@ struct core_program {
     struct compile_program *compiled;
 };
 
-struct core_launch {
+struct opened_launch {
     struct interp_launch launch;
     struct ir_module *code;
     struct dbg_program *debugged;
     uint64_t local_B;
 };
 
-struct dbg_core {
-    struct core_file file;
+struct opened {
+    struct dump_file file;
     struct hd_arena arena;
     char *nowhere; /* of nowhere_B, which nobody may read */
     uint64_t nowhere_B;
-    HD_VEC(struct core_program) programs;
-    HD_VEC(struct core_launch *) launches;
+    HD_VEC(struct opened_program) programs;
+    HD_VEC(struct opened_launch *) launches;
     struct dbg_stop stop;
     uint32_t block, thread; /* that failed */
 };
 
-static struct dbg_core core;
+static struct opened core;
 
 static enum hd_status damaged(const char *what)
 {
@@ -67,34 +68,34 @@ static const char *text_copy(struct hd_str text)
 
 /* ---- PROCESS */
 
-static enum hd_status process_read(struct core_in *in)
+static enum hd_status process_read(struct dump_in *in)
 {
-    uint32_t format = core_get_u32(in);
-    struct hd_str version = core_get_text(in);
+    uint32_t format = dump_get_u32(in);
+    struct hd_str version = dump_get_text(in);
 
-    if (!in->failed && format != CORE_FORMAT)
+    if (!in->failed && format != DUMP_FORMAT)
         return hd_error(HD_BAD_VERSION,
                         "the core dump was written by Heddle %.*s, in a form that "
                         "this one does not know",
                         HD_STR_ARG(version));
-    (void)core_get_u64(in); /* time */
-    (void)core_get_u32(in); /* process */
-    (void)core_get_text(in);
-    (void)core_get_u32(in); /* flags */
-    core.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .exception = core_get_u32(in)};
-    core.stop.signal = core_get_u32(in) & 0xff;
-    struct hd_str what = core_get_text(in);
+    (void)dump_get_u64(in); /* time */
+    (void)dump_get_u32(in); /* process */
+    (void)dump_get_text(in);
+    (void)dump_get_u32(in); /* flags */
+    core.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .exception = dump_get_u32(in)};
+    core.stop.signal = dump_get_u32(in) & 0xff;
+    struct hd_str what = dump_get_text(in);
     snprintf(core.stop.text, sizeof(core.stop.text), "%.*s", (int)HD_MIN(what.len, 300u), what.ptr);
-    core.block = core_get_u32(in);
-    core.thread = core_get_u32(in);
+    core.block = dump_get_u32(in);
+    core.thread = dump_get_u32(in);
     return in->failed ? damaged("who wrote it") : HD_OK;
 }
 
 /* ---- PROGRAM */
 
-static enum hd_status texts_read(struct core_in *in, struct core_program *p)
+static enum hd_status texts_read(struct dump_in *in, struct opened_program *p)
 {
-    uint32_t count = core_get_u32(in);
+    uint32_t count = dump_get_u32(in);
 
     if (in->failed || count > (size_t)(in->end - in->at) / 8)
         return damaged("a program");
@@ -103,8 +104,8 @@ static enum hd_status texts_read(struct core_in *in, struct core_program *p)
     if (!p->texts || !p->units)
         return hd_error(HD_NO_MEMORY, "a core dump");
     for (; p->count < count && !in->failed; p->count++) {
-        const char *name = text_copy(core_get_text(in));
-        struct hd_str ptx = core_get_text(in);
+        const char *name = text_copy(dump_get_text(in));
+        struct hd_str ptx = dump_get_text(in);
         p->texts[p->count] = (struct dbg_text){name, ptx.ptr, ptx.len};
         p->units[p->count] = (struct compile_unit){name, ptx.ptr, ptx.len};
     }
@@ -112,23 +113,23 @@ static enum hd_status texts_read(struct core_in *in, struct core_program *p)
     return in->failed ? damaged("a program") : HD_OK;
 }
 
-static enum hd_status variables_read(struct core_in *in, const struct core_program *p)
+static enum hd_status variables_read(struct dump_in *in, const struct opened_program *p)
 {
-    for (uint32_t n = core_get_u32(in); n && !in->failed; n--) {
-        const char *name = text_copy(core_get_text(in));
-        uint64_t va = core_get_u64(in);
-        dbg_program_global(p->debugged, name, va, core_get_u32(in) != 0);
+    for (uint32_t n = dump_get_u32(in); n && !in->failed; n--) {
+        const char *name = text_copy(dump_get_text(in));
+        uint64_t va = dump_get_u64(in);
+        dbg_program_global(p->debugged, name, va, dump_get_u32(in) != 0);
     }
     return in->failed ? damaged("variables") : hd_arena_status(&core.arena);
 }
 
-static enum hd_status program_read(struct core_in *in)
+static enum hd_status program_read(struct dump_in *in)
 {
     const struct compile_options options = {.debug = true};
 
-    if (!hd_vec_push(&core.programs, (struct core_program){0}))
+    if (!hd_vec_push(&core.programs, (struct opened_program){0}))
         return hd_error(HD_NO_MEMORY, "a core dump");
-    struct core_program *p = &hd_vec_last(&core.programs);
+    struct opened_program *p = &hd_vec_last(&core.programs);
     HD_TRY(texts_read(in, p));
     HD_TRY(compile_program_create(p->units, p->count, &options, &p->compiled));
     p->debugged = dbg_program_create(p->texts, p->count);
@@ -147,7 +148,7 @@ static const struct ir_func *func_named(const struct ir_module *code, struct hd_
     return NULL;
 }
 
-static enum hd_status kernel_compile(struct core_launch *l, const struct core_program *p,
+static enum hd_status kernel_compile(struct opened_launch *l, const struct opened_program *p,
                                      struct hd_str name)
 {
     ir_foreach_func(f, compile_program_decls(p->compiled))
@@ -170,22 +171,22 @@ static bool shape_is_good(const struct interp_launch *l)
     return threads <= THREADS_MAX;
 }
 
-static enum hd_status launch_fill(struct core_launch *l, struct core_in *in)
+static enum hd_status launch_fill(struct opened_launch *l, struct dump_in *in)
 {
-    uint32_t program = core_get_u32(in);
-    struct hd_str kernel = core_get_text(in);
+    uint32_t program = dump_get_u32(in);
+    struct hd_str kernel = dump_get_text(in);
 
     if (in->failed || program >= core.programs.len)
         return damaged("a launch");
     HD_TRY(kernel_compile(l, &core.programs.at[program], kernel));
-    l->launch.grid_id = core_get_u64(in);
-    core_get_triple(in, l->launch.grid);
-    core_get_triple(in, l->launch.block);
-    core_get_triple(in, l->launch.cluster);
-    l->launch.dynamic_shared_B = core_get_u32(in);
-    l->local_B = core_get_u64(in);
-    l->launch.nsms = core_get_u32(in);
-    struct hd_str params = core_get_text(in);
+    l->launch.grid_id = dump_get_u64(in);
+    dump_get_triple(in, l->launch.grid);
+    dump_get_triple(in, l->launch.block);
+    dump_get_triple(in, l->launch.cluster);
+    l->launch.dynamic_shared_B = dump_get_u32(in);
+    l->local_B = dump_get_u64(in);
+    l->launch.nsms = dump_get_u32(in);
+    struct hd_str params = dump_get_text(in);
     if (in->failed || !shape_is_good(&l->launch) || l->local_B > WINDOW_MAX_B ||
         params.len != l->launch.kernel->param_size_B)
         return damaged("a launch");
@@ -195,9 +196,9 @@ static enum hd_status launch_fill(struct core_launch *l, struct core_in *in)
     return hd_arena_status(&core.arena);
 }
 
-static enum hd_status launch_read(struct core_in *in)
+static enum hd_status launch_read(struct dump_in *in)
 {
-    struct core_launch *l = hd_new(struct core_launch);
+    struct opened_launch *l = hd_new(struct opened_launch);
 
     if (!l || !hd_vec_push(&core.launches, l)) {
         hd_free(l);
@@ -211,8 +212,9 @@ static enum hd_status launch_read(struct core_in *in)
 static char *window_at(uint64_t va, uint64_t size_B)
 {
     uint64_t left_B = 0;
-    const char *at = core_file_at(&core.file, va, &left_B);
+    const char *at = dump_file_at(&core.file, va, &left_B);
 
+    assert(core.nowhere && size_B <= core.nowhere_B);
     return at && left_B >= size_B ? (char *)(uintptr_t)at : core.nowhere;
 }
 
@@ -232,16 +234,16 @@ static enum hd_status nowhere_make(uint64_t size_B)
     return HD_OK;
 }
 
-static enum hd_status frame_read(struct core_in *in, const struct ir_module *code,
+static enum hd_status frame_read(struct dump_in *in, const struct ir_module *code,
                                  struct interp_debug_frame *out)
 {
-    struct hd_str name = core_get_text(in);
+    struct hd_str name = dump_get_text(in);
 
-    *out = (struct interp_debug_frame){.line = core_get_u32(in)};
-    out->col = core_get_u32(in);
-    out->local_base = core_get_u64(in);
+    *out = (struct interp_debug_frame){.line = dump_get_u32(in)};
+    out->col = dump_get_u32(in);
+    out->local_base = dump_get_u64(in);
     out->func = func_named(code, name);
-    uint32_t n = core_get_u32(in);
+    uint32_t n = dump_get_u32(in);
     if (in->failed || n > (size_t)(in->end - in->at) / 20)
         return damaged("registers");
     if (!out->func)
@@ -250,19 +252,19 @@ static enum hd_status frame_read(struct core_in *in, const struct ir_module *cod
     if (!regs)
         return hd_error(HD_NO_MEMORY, "a core dump");
     for (uint32_t i = 0; i < n; i++) {
-        regs[i].reg = core_get_u32(in);
-        regs[i].value[0] = core_get_u64(in);
-        regs[i].value[1] = core_get_u64(in);
+        regs[i].reg = dump_get_u32(in);
+        regs[i].value[0] = dump_get_u64(in);
+        regs[i].value[1] = dump_get_u64(in);
     }
     out->regs = regs;
     out->nregs = n;
     return HD_OK;
 }
 
-static enum hd_status frames_read(struct core_in *in, const struct ir_module *code,
+static enum hd_status frames_read(struct dump_in *in, const struct ir_module *code,
                                   struct interp_debug_thread *was)
 {
-    uint32_t n = core_get_u32(in);
+    uint32_t n = dump_get_u32(in);
 
     if (in->failed || n > DEPTH_MAX || n > (size_t)(in->end - in->at) / 24)
         return damaged("frames");
@@ -284,12 +286,12 @@ static void frames_free(struct interp_debug_thread *was)
     hd_free((void *)(uintptr_t)was->frames);
 }
 
-static enum hd_status thread_read(struct core_in *in, const struct core_launch *l,
+static enum hd_status thread_read(struct dump_in *in, const struct opened_launch *l,
                                   struct interp_thread *t)
 {
-    uint32_t state = core_get_u32(in);
-    uint64_t local = core_get_u64(in);
-    struct hd_str returned = core_get_text(in);
+    uint32_t state = dump_get_u32(in);
+    uint64_t local = dump_get_u64(in);
+    struct hd_str returned = dump_get_text(in);
     struct interp_debug_thread was = {.state = (enum interp_debug_state)state,
                                       .local = window_at(local, l->local_B),
                                       .returned = (const uint8_t *)returned.ptr,
@@ -305,7 +307,7 @@ static enum hd_status thread_read(struct core_in *in, const struct core_launch *
 }
 
 /* What the compiler makes of the program now has to fit what was dumped. */
-static enum hd_status windows_check(const struct core_launch *l, uint64_t shared_B)
+static enum hd_status windows_check(const struct opened_launch *l, uint64_t shared_B)
 {
     struct ir_window window;
 
@@ -317,15 +319,15 @@ static enum hd_status windows_check(const struct core_launch *l, uint64_t shared
     return nowhere_make(HD_MAX(shared_B, l->local_B));
 }
 
-static enum hd_status block_create(const struct core_launch *l, struct core_in *in,
+static enum hd_status block_create(const struct opened_launch *l, struct dump_in *in,
                                    struct interp_cta **out)
 {
     struct interp_place place = {.local_B = l->local_B};
 
-    core_get_triple(in, place.ctaid);
-    place.smid = core_get_u32(in);
-    uint64_t shared = core_get_u64(in);
-    place.shared_B = core_get_u64(in);
+    dump_get_triple(in, place.ctaid);
+    place.smid = dump_get_u32(in);
+    uint64_t shared = dump_get_u64(in);
+    place.shared_B = dump_get_u64(in);
     for (int i = 0; i < 3; i++)
         if (in->failed || place.ctaid[i] >= l->launch.grid[i])
             return damaged("a block");
@@ -335,14 +337,14 @@ static enum hd_status block_create(const struct core_launch *l, struct core_in *
     return interp_cta_create(&l->launch, &place, out);
 }
 
-static enum hd_status block_read(struct core_in *in)
+static enum hd_status block_read(struct dump_in *in)
 {
-    uint32_t number = core_get_u32(in);
+    uint32_t number = dump_get_u32(in);
     struct interp_cta *cta;
 
     if (in->failed || number >= core.launches.len)
         return damaged("a block");
-    const struct core_launch *l = core.launches.at[number];
+    const struct opened_launch *l = core.launches.at[number];
     HD_TRY(block_create(l, in, &cta));
     if (!dbg_cta_add(cta, l->debugged, number)) {
         interp_cta_destroy(cta);
@@ -358,21 +360,21 @@ static enum hd_status block_read(struct core_in *in)
 static enum hd_status notes_read(void)
 {
     enum hd_status status = HD_OK;
-    struct core_in body;
+    struct dump_in body;
     uint32_t type;
     bool is_first = true;
 
-    while (status == HD_OK && core_file_note(&core.file, &type, &body)) {
-        if (is_first != (type == CORE_PROCESS))
+    while (status == HD_OK && dump_file_note(&core.file, &type, &body)) {
+        if (is_first != (type == DUMP_NOTE_PROCESS))
             return damaged("the order of its notes");
         is_first = false;
-        if (type == CORE_PROCESS)
+        if (type == DUMP_NOTE_PROCESS)
             status = process_read(&body);
-        else if (type == CORE_PROGRAM)
+        else if (type == DUMP_NOTE_PROGRAM)
             status = program_read(&body);
-        else if (type == CORE_LAUNCH)
+        else if (type == DUMP_NOTE_LAUNCH)
             status = launch_read(&body);
-        else if (type == CORE_BLOCK)
+        else if (type == DUMP_NOTE_BLOCK)
             status = block_read(&body);
     }
     HD_TRY(status);
@@ -384,7 +386,7 @@ static enum hd_status stop_find(void)
 {
     const struct interp_thread *t = dbg_any_thread();
 
-    if (core.block != CORE_NOBODY) {
+    if (core.block != DUMP_NOBODY) {
         if (core.block >= dbg.ctas.len ||
             core.thread >= interp_debug_nthreads(dbg.ctas.at[core.block]->cta))
             return damaged("the thread that failed");
@@ -398,16 +400,17 @@ static enum hd_status stop_find(void)
 
 enum hd_status dbg_core_open(const char *bytes, size_t size_B)
 {
+    assert(!dbg.core && !dbg.ctas.len);
     hd_arena_init(&core.arena);
-    dbg.core = &core;
-    HD_TRY(core_file_open(bytes, size_B, &core.file));
+    dbg.core = &core.file;
+    HD_TRY(dump_file_open(bytes, size_B, &core.file));
     HD_TRY(dbg_folder_make());
     HD_TRY(notes_read());
     dbg.nkernels = (uint32_t)core.launches.len;
     return stop_find();
 }
 
-static void launch_free(struct core_launch *l)
+static void launch_free(struct opened_launch *l)
 {
     ir_module_destroy(l->code);
     hd_free(l);
@@ -434,9 +437,9 @@ void dbg_core_close(void)
     hd_vec_fini(&dbg.programs);
     if (core.nowhere)
         munmap(core.nowhere, core.nowhere_B);
-    core_file_close(&core.file);
+    dump_file_close(&core.file);
     hd_arena_fini(&core.arena);
-    core = (struct dbg_core){0};
+    core = (struct opened){0};
     dbg.core = NULL;
     dbg.nctas_ever = dbg.nunits_ever = dbg.nkernels = 0;
 }
@@ -444,9 +447,4 @@ void dbg_core_close(void)
 void dbg_core_stop(struct dbg_stop *out)
 {
     *out = core.stop;
-}
-
-uint64_t dbg_core_address(uint64_t address, uint64_t *out_left_B)
-{
-    return (uintptr_t)core_file_at(&core.file, address, out_left_B);
 }

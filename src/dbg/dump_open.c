@@ -47,13 +47,13 @@ struct opened {
 
 static struct opened core;
 
-static enum hd_status damaged(const char *what)
+static enum hd_status open_damaged(const char *what)
 {
     return hd_error(HD_CORRUPT, "the core dump is damaged or cut off: %s", what);
 }
 
 /* A name, or parameters: with a NUL behind. */
-static const char *text_copy(struct hd_str text)
+static const char *open_text(struct hd_str text)
 {
     char *copy = NULL;
 
@@ -68,7 +68,7 @@ static const char *text_copy(struct hd_str text)
 
 /* ---- PROCESS */
 
-static enum hd_status process_read(struct dump_in *in)
+static enum hd_status open_process(struct dump_in *in)
 {
     uint32_t format = dump_get_u32(in);
     struct hd_str version = dump_get_text(in);
@@ -88,59 +88,59 @@ static enum hd_status process_read(struct dump_in *in)
     snprintf(core.stop.text, sizeof(core.stop.text), "%.*s", (int)HD_MIN(what.len, 300u), what.ptr);
     core.block = dump_get_u32(in);
     core.thread = dump_get_u32(in);
-    return in->failed ? damaged("who wrote it") : HD_OK;
+    return in->failed ? open_damaged("who wrote it") : HD_OK;
 }
 
 /* ---- PROGRAM */
 
-static enum hd_status texts_read(struct dump_in *in, struct opened_program *p)
+static enum hd_status open_texts(struct dump_in *in, struct opened_program *p)
 {
     uint32_t count = dump_get_u32(in);
 
     if (in->failed || count > (size_t)(in->end - in->at) / 8)
-        return damaged("a program");
+        return open_damaged("a program");
     p->texts = hd_alloc_array(count + 1u, sizeof(*p->texts));
     p->units = hd_alloc_array(count + 1u, sizeof(*p->units));
     if (!p->texts || !p->units)
         return hd_error(HD_NO_MEMORY, "a core dump");
     for (; p->count < count && !in->failed; p->count++) {
-        const char *name = text_copy(dump_get_text(in));
+        const char *name = open_text(dump_get_text(in));
         struct hd_str ptx = dump_get_text(in);
         p->texts[p->count] = (struct dbg_text){name, ptx.ptr, ptx.len};
         p->units[p->count] = (struct compile_unit){name, ptx.ptr, ptx.len};
     }
     HD_TRY(hd_arena_status(&core.arena));
-    return in->failed ? damaged("a program") : HD_OK;
+    return in->failed ? open_damaged("a program") : HD_OK;
 }
 
-static enum hd_status variables_read(struct dump_in *in, const struct opened_program *p)
+static enum hd_status open_variables(struct dump_in *in, const struct opened_program *p)
 {
     for (uint32_t n = dump_get_u32(in); n && !in->failed; n--) {
-        const char *name = text_copy(dump_get_text(in));
+        const char *name = open_text(dump_get_text(in));
         uint64_t va = dump_get_u64(in);
         dbg_program_global(p->debugged, name, va, dump_get_u32(in) != 0);
     }
-    return in->failed ? damaged("variables") : hd_arena_status(&core.arena);
+    return in->failed ? open_damaged("variables") : hd_arena_status(&core.arena);
 }
 
-static enum hd_status program_read(struct dump_in *in)
+static enum hd_status open_program(struct dump_in *in)
 {
     const struct compile_options options = {.debug = true};
 
     if (!hd_vec_push(&core.programs, (struct opened_program){0}))
         return hd_error(HD_NO_MEMORY, "a core dump");
     struct opened_program *p = &hd_vec_last(&core.programs);
-    HD_TRY(texts_read(in, p));
+    HD_TRY(open_texts(in, p));
     HD_TRY(compile_program_create(p->units, p->count, &options, &p->compiled));
     p->debugged = dbg_program_create(p->texts, p->count);
     if (!p->debugged)
         return hd_error(HD_CORRUPT, "a program of the core dump: %s", hd_error_message());
-    return variables_read(in, p);
+    return open_variables(in, p);
 }
 
 /* ---- LAUNCH */
 
-static const struct ir_func *func_named(const struct ir_module *code, struct hd_str name)
+static const struct ir_func *open_func_named(const struct ir_module *code, struct hd_str name)
 {
     ir_foreach_func(f, code)
         if (hd_str_is(name, f->name) && f->nblocks)
@@ -148,18 +148,18 @@ static const struct ir_func *func_named(const struct ir_module *code, struct hd_
     return NULL;
 }
 
-static enum hd_status kernel_compile(struct opened_launch *l, const struct opened_program *p,
-                                     struct hd_str name)
+static enum hd_status open_kernel(struct opened_launch *l, const struct opened_program *p,
+                                  struct hd_str name)
 {
     ir_foreach_func(f, compile_program_decls(p->compiled))
         if (hd_str_is(name, f->name) && compile_program_is_kernel(p->compiled, f->index))
             HD_TRY(compile_kernel(p->compiled, f->index, OPT_TARGET_COMMON, &l->code));
-    l->launch.kernel = l->code ? func_named(l->code, name) : NULL;
+    l->launch.kernel = l->code ? open_func_named(l->code, name) : NULL;
     l->debugged = p->debugged;
-    return l->launch.kernel ? HD_OK : damaged("a kernel that is not in its program");
+    return l->launch.kernel ? HD_OK : open_damaged("a kernel that is not in its program");
 }
 
-static bool shape_is_good(const struct interp_launch *l)
+static bool open_shape_is_good(const struct interp_launch *l)
 {
     uint64_t threads = 1;
 
@@ -171,14 +171,14 @@ static bool shape_is_good(const struct interp_launch *l)
     return threads <= THREADS_MAX;
 }
 
-static enum hd_status launch_fill(struct opened_launch *l, struct dump_in *in)
+static enum hd_status open_launch_fill(struct opened_launch *l, struct dump_in *in)
 {
     uint32_t program = dump_get_u32(in);
     struct hd_str kernel = dump_get_text(in);
 
     if (in->failed || program >= core.programs.len)
-        return damaged("a launch");
-    HD_TRY(kernel_compile(l, &core.programs.at[program], kernel));
+        return open_damaged("a launch");
+    HD_TRY(open_kernel(l, &core.programs.at[program], kernel));
     l->launch.grid_id = dump_get_u64(in);
     dump_get_triple(in, l->launch.grid);
     dump_get_triple(in, l->launch.block);
@@ -187,16 +187,16 @@ static enum hd_status launch_fill(struct opened_launch *l, struct dump_in *in)
     l->local_B = dump_get_u64(in);
     l->launch.nsms = dump_get_u32(in);
     struct hd_str params = dump_get_text(in);
-    if (in->failed || !shape_is_good(&l->launch) || l->local_B > WINDOW_MAX_B ||
+    if (in->failed || !open_shape_is_good(&l->launch) || l->local_B > WINDOW_MAX_B ||
         params.len != l->launch.kernel->param_size_B)
-        return damaged("a launch");
-    l->launch.params = text_copy(params); /* aligned as well as anybody asks */
+        return open_damaged("a launch");
+    l->launch.params = open_text(params); /* aligned as well as anybody asks */
     if (!dbg_program_code(l->debugged, l->code))
         return hd_error(HD_NO_MEMORY, "a core dump");
     return hd_arena_status(&core.arena);
 }
 
-static enum hd_status launch_read(struct dump_in *in)
+static enum hd_status open_launch(struct dump_in *in)
 {
     struct opened_launch *l = hd_new(struct opened_launch);
 
@@ -204,12 +204,12 @@ static enum hd_status launch_read(struct dump_in *in)
         hd_free(l);
         return hd_error(HD_NO_MEMORY, "a core dump");
     }
-    return launch_fill(l, in);
+    return open_launch_fill(l, in);
 }
 
 /* ---- BLOCK */
 
-static char *window_at(uint64_t va, uint64_t size_B)
+static char *open_window(uint64_t va, uint64_t size_B)
 {
     uint64_t left_B = 0;
     const char *at = dump_file_at(&core.file, va, &left_B);
@@ -219,7 +219,7 @@ static char *window_at(uint64_t va, uint64_t size_B)
 }
 
 /* Pages for windows that the file does not have. */
-static enum hd_status nowhere_make(uint64_t size_B)
+static enum hd_status open_nowhere(uint64_t size_B)
 {
     if (core.nowhere_B >= size_B && core.nowhere)
         return HD_OK;
@@ -234,7 +234,7 @@ static enum hd_status nowhere_make(uint64_t size_B)
     return HD_OK;
 }
 
-static enum hd_status frame_read(struct dump_in *in, const struct ir_module *code,
+static enum hd_status open_frame(struct dump_in *in, const struct ir_module *code,
                                  struct interp_debug_frame *out)
 {
     struct hd_str name = dump_get_text(in);
@@ -242,12 +242,12 @@ static enum hd_status frame_read(struct dump_in *in, const struct ir_module *cod
     *out = (struct interp_debug_frame){.line = dump_get_u32(in)};
     out->col = dump_get_u32(in);
     out->local_base = dump_get_u64(in);
-    out->func = func_named(code, name);
+    out->func = open_func_named(code, name);
     uint32_t n = dump_get_u32(in);
     if (in->failed || n > (size_t)(in->end - in->at) / 20)
-        return damaged("registers");
+        return open_damaged("registers");
     if (!out->func)
-        return damaged("a function that is not in its program");
+        return open_damaged("a function that is not in its program");
     struct interp_debug_reg *regs = hd_alloc_array(n + 1u, sizeof(*regs));
     if (!regs)
         return hd_error(HD_NO_MEMORY, "a core dump");
@@ -261,66 +261,67 @@ static enum hd_status frame_read(struct dump_in *in, const struct ir_module *cod
     return HD_OK;
 }
 
-static enum hd_status frames_read(struct dump_in *in, const struct ir_module *code,
+static enum hd_status open_frames(struct dump_in *in, const struct ir_module *code,
                                   struct interp_debug_thread *was)
 {
     uint32_t n = dump_get_u32(in);
 
     if (in->failed || n > DEPTH_MAX || n > (size_t)(in->end - in->at) / 24)
-        return damaged("frames");
+        return open_damaged("frames");
     struct interp_debug_frame *frames = hd_alloc_array(n + 1u, sizeof(*frames));
     if (!frames)
         return hd_error(HD_NO_MEMORY, "a core dump");
     was->frames = frames;
     for (uint32_t i = 0; i < n; i++) {
         was->nframes = i + 1;
-        HD_TRY(frame_read(in, code, &frames[i]));
+        HD_TRY(open_frame(in, code, &frames[i]));
     }
     return HD_OK;
 }
 
-static void frames_free(struct interp_debug_thread *was)
+static void open_frames_free(struct interp_debug_thread *was)
 {
     for (size_t i = 0; i < was->nframes; i++)
         hd_free((void *)(uintptr_t)was->frames[i].regs);
     hd_free((void *)(uintptr_t)was->frames);
 }
 
-static enum hd_status thread_read(struct dump_in *in, const struct opened_launch *l,
+static enum hd_status open_thread(struct dump_in *in, const struct opened_launch *l,
                                   struct interp_thread *t)
 {
     uint32_t state = dump_get_u32(in);
     uint64_t local = dump_get_u64(in);
     struct hd_str returned = dump_get_text(in);
     struct interp_debug_thread was = {.state = (enum interp_debug_state)state,
-                                      .local = window_at(local, l->local_B),
+                                      .local = open_window(local, l->local_B),
                                       .returned = (const uint8_t *)returned.ptr,
                                       .returned_B = (uint32_t)returned.len};
 
     if (in->failed || state > INTERP_DEBUG_ENDED)
-        return damaged("a thread");
-    enum hd_status status = frames_read(in, l->code, &was);
+        return open_damaged("a thread");
+    enum hd_status status = open_frames(in, l->code, &was);
     if (status == HD_OK)
         status = interp_debug_revive(t, &was);
-    frames_free(&was);
+    open_frames_free(&was);
     return status;
 }
 
 /* What the compiler makes of the program now has to fit what was dumped. */
-static enum hd_status windows_check(const struct opened_launch *l, uint64_t shared_B)
+static enum hd_status open_windows_check(const struct opened_launch *l, uint64_t shared_B)
 {
     struct ir_window window;
 
     HD_TRY(ir_kernel_window(l->launch.kernel, &window));
     if (ir_window_shared_B(&window, l->launch.dynamic_shared_B) != shared_B ||
         shared_B > WINDOW_MAX_B || window.local_B > l->local_B)
-        return damaged("shared or local memory of another size; another version of Heddle wrote "
-                       "it, perhaps");
-    return nowhere_make(HD_MAX(shared_B, l->local_B));
+        return open_damaged(
+            "shared or local memory of another size; another version of Heddle wrote "
+            "it, perhaps");
+    return open_nowhere(HD_MAX(shared_B, l->local_B));
 }
 
-static enum hd_status block_create(const struct opened_launch *l, struct dump_in *in,
-                                   struct interp_cta **out)
+static enum hd_status open_block_create(const struct opened_launch *l, struct dump_in *in,
+                                        struct interp_cta **out)
 {
     struct interp_place place = {.local_B = l->local_B};
 
@@ -330,34 +331,34 @@ static enum hd_status block_create(const struct opened_launch *l, struct dump_in
     place.shared_B = dump_get_u64(in);
     for (int i = 0; i < 3; i++)
         if (in->failed || place.ctaid[i] >= l->launch.grid[i])
-            return damaged("a block");
-    HD_TRY(windows_check(l, place.shared_B));
-    place.shared = window_at(shared, place.shared_B);
+            return open_damaged("a block");
+    HD_TRY(open_windows_check(l, place.shared_B));
+    place.shared = open_window(shared, place.shared_B);
     place.local = core.nowhere; /* until threads are read */
     return interp_cta_create(&l->launch, &place, out);
 }
 
-static enum hd_status block_read(struct dump_in *in)
+static enum hd_status open_block(struct dump_in *in)
 {
     uint32_t number = dump_get_u32(in);
     struct interp_cta *cta;
 
     if (in->failed || number >= core.launches.len)
-        return damaged("a block");
+        return open_damaged("a block");
     const struct opened_launch *l = core.launches.at[number];
-    HD_TRY(block_create(l, in, &cta));
+    HD_TRY(open_block_create(l, in, &cta));
     if (!dbg_cta_add(cta, l->debugged, number)) {
         interp_cta_destroy(cta);
         return hd_error(HD_NO_MEMORY, "a core dump");
     }
     for (uint32_t i = 0; i < interp_debug_nthreads(cta); i++)
-        HD_TRY(thread_read(in, l, interp_debug_thread(cta, i)));
+        HD_TRY(open_thread(in, l, interp_debug_thread(cta, i)));
     return HD_OK;
 }
 
 /* ---- the whole */
 
-static enum hd_status notes_read(void)
+static enum hd_status open_notes(void)
 {
     enum hd_status status = HD_OK;
     struct dump_in body;
@@ -366,33 +367,33 @@ static enum hd_status notes_read(void)
 
     while (status == HD_OK && dump_file_note(&core.file, &type, &body)) {
         if (is_first != (type == DUMP_NOTE_PROCESS))
-            return damaged("the order of its notes");
+            return open_damaged("the order of its notes");
         is_first = false;
         if (type == DUMP_NOTE_PROCESS)
-            status = process_read(&body);
+            status = open_process(&body);
         else if (type == DUMP_NOTE_PROGRAM)
-            status = program_read(&body);
+            status = open_program(&body);
         else if (type == DUMP_NOTE_LAUNCH)
-            status = launch_read(&body);
+            status = open_launch(&body);
         else if (type == DUMP_NOTE_BLOCK)
-            status = block_read(&body);
+            status = open_block(&body);
     }
     HD_TRY(status);
-    return is_first || core.file.notes.failed ? damaged("its notes") : HD_OK;
+    return is_first || core.file.notes.failed ? open_damaged("its notes") : HD_OK;
 }
 
 /* The thread that failed; without one, the first that has not ended. */
-static enum hd_status stop_find(void)
+static enum hd_status open_stop(void)
 {
     const struct interp_thread *t = dbg_any_thread();
 
     if (core.block != DUMP_NOBODY) {
         if (core.block >= dbg.ctas.len ||
             core.thread >= interp_debug_nthreads(dbg.ctas.at[core.block]->cta))
-            return damaged("the thread that failed");
+            return open_damaged("the thread that failed");
         t = interp_debug_thread(dbg.ctas.at[core.block]->cta, core.thread);
         if (!interp_debug_depth(t))
-            return damaged("the thread that failed");
+            return open_damaged("the thread that failed");
     }
     core.stop.tid = t ? dbg_tid(t) : 0;
     return HD_OK;
@@ -405,15 +406,9 @@ enum hd_status dbg_core_open(const char *bytes, size_t size_B)
     dbg.core = &core.file;
     HD_TRY(dump_file_open(bytes, size_B, &core.file));
     HD_TRY(dbg_folder_make());
-    HD_TRY(notes_read());
+    HD_TRY(open_notes());
     dbg.nkernels = (uint32_t)core.launches.len;
-    return stop_find();
-}
-
-static void launch_free(struct opened_launch *l)
-{
-    ir_module_destroy(l->code);
-    hd_free(l);
+    return open_stop();
 }
 
 void dbg_core_close(void)
@@ -424,8 +419,10 @@ void dbg_core_close(void)
     }
     hd_vec_fini(&dbg.ctas);
     dbg_files_remove_locked();
-    for (size_t i = 0; i < core.launches.len; i++)
-        launch_free(core.launches.at[i]);
+    for (size_t i = 0; i < core.launches.len; i++) {
+        ir_module_destroy(core.launches.at[i]->code);
+        hd_free(core.launches.at[i]);
+    }
     for (size_t i = 0; i < core.programs.len; i++) {
         dbg_program_destroy(core.programs.at[i].debugged);
         compile_program_destroy(core.programs.at[i].compiled);

@@ -50,7 +50,7 @@ void dbg_history_forward(void)
 }
 
 /* The older half goes; false: the history is over. */
-static bool forget_some(void)
+static bool history_forget_some(void)
 {
     size_t middle = history.points.len / 2;
 
@@ -84,14 +84,14 @@ void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
     }
     bool full = history.passes.len >= PASSES_MAX || history.writes.len >= WRITES_MAX_B ||
                 history.writes.failed;
-    if (full && !forget_some())
+    if (full && !history_forget_some())
         return;
     if (!hd_vec_push(&history.passes, pass))
         dbg_history_end();
 }
 
 /* Is it memory that the interpreter saves with the block? */
-static bool in_window(const struct interp_thread *t, const char *bytes, uint64_t size_B)
+static bool history_in_window(const struct interp_thread *t, const char *bytes, uint64_t size_B)
 {
     uint64_t window_B;
     const char *window = interp_debug_shared(interp_debug_cta(t), &window_B);
@@ -102,20 +102,13 @@ static bool in_window(const struct interp_thread *t, const char *bytes, uint64_t
     return bytes >= window && size_B <= window_B && (size_t)(bytes - window) <= window_B - size_B;
 }
 
-/* Bytes that may not be there are read by the kernel, so that we learn it. */
-static bool bytes_get(const void *bytes, char *old, uint64_t size_B)
-{
-    struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
-
-    return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
-}
-
 /* What is executed again did well the first time. */
 bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64_t size_B,
                         bool write)
 {
     char small[SMALL_B], *old = size_B <= SMALL_B ? small : hd_alloc(size_B);
-    bool is_window = in_window(t, bytes, size_B), replays = dbg_history_replays(), good = true;
+    bool is_window = history_in_window(t, bytes, size_B), replays = dbg_history_replays(),
+         good = true;
 
     if (!old) {
         history.writes.failed = true;
@@ -123,8 +116,9 @@ bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64
         if (write)
             history_log_add(t, bytes, bytes, (uint32_t)size_B, is_window,
                             replays ? history.next - 1 : history_last() - 1);
-    } else {
-        good = bytes_get(bytes, old, size_B);
+    } else { /* they may not be there: read by the kernel, so that we learn it */
+        struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
+        good = process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
         if (good && write)
             history_log_add(t, bytes, old, (uint32_t)size_B, false, history_last() - 1);
     }
@@ -142,7 +136,7 @@ void dbg_history_wrote(uint32_t reg)
 }
 
 /* It did something else this time: the host has changed memory, or it asked for the time. */
-static void lose(struct dbg_stop *out)
+static void history_lose(struct dbg_stop *out)
 {
     struct dbg_cta *c = history.cta;
 
@@ -164,7 +158,7 @@ bool dbg_history_fault(const struct dbg_cta *c)
         return false;
     if (history.mode == HISTORY_SCANS && history.next == history.end)
         return history_find_on();
-    lose(&stop);
+    history_lose(&stop);
     return false;
 }
 
@@ -198,7 +192,7 @@ static bool history_begins(const struct history_pass *pass, uint64_t tid)
 }
 
 /* From a write, which is in the middle of an instruction, to the instruction before that. */
-static bool step_back(uint64_t tid)
+static bool history_step_back(uint64_t tid)
 {
     struct dbg_stop stop = {.kind = DBG_STOP_STEP, .tid = tid, .signal = 5};
     bool is_within = history.stop.kind == DBG_STOP_WATCH && history.stop.tid == tid &&
@@ -235,13 +229,13 @@ bool dbg_history_back(uint64_t tid, bool to_break)
     if (!history.cta || !t || dbg_cta_of(t) != history.cta || !history.passes.len ||
         history.writes.failed)
         return false;
-    return to_break ? history_find(history_last()) : step_back(tid);
+    return to_break ? history_find(history_last()) : history_step_back(tid);
 }
 
 /* ---- again */
 
 /* The program is where it was wanted: it stops, unless what was looked for is not here. */
-static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
+static bool history_arrive(const struct dbg_pass *p, struct dbg_stop *out)
 {
     const struct history_pass *pass = history_at(history.end);
 
@@ -263,15 +257,15 @@ static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
 }
 
 /* The pass that comes next, of the warp that asks for it. */
-static uint32_t pass_again(struct dbg_pass *p, const struct interp_warp *warp,
-                           struct dbg_stop *out_stop)
+static uint32_t history_pass_again(struct dbg_pass *p, const struct interp_warp *warp,
+                                   struct dbg_stop *out_stop)
 {
     const struct history_pass *pass = history_at(history.next);
     bool is_break = pass->pc && dbg.breaks.len && dbg_break_at(pass->pc);
 
     assert(history.mode != HISTORY_RECORDS && history.next < history.end);
     if (pass->lanes & ~p->running) {
-        lose(out_stop);
+        history_lose(out_stop);
         return 0;
     }
     if (history.mode == HISTORY_SCANS && is_break) {
@@ -300,12 +294,12 @@ uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
     }
     if (p->warp != history_at(history.next)->warp) {
         if (++history.questions > LOST_AFTER)
-            lose(out_stop);
+            history_lose(out_stop);
         return 0;
     }
     if (history.next < history.end)
-        return pass_again(p, warp, out_stop);
+        return history_pass_again(p, warp, out_stop);
     dbg_pass_fill(p, warp);
-    (void)arrive(p, out_stop);
+    (void)history_arrive(p, out_stop);
     return 0;
 }

@@ -33,7 +33,7 @@ enum {
 /* ---- a debugger comes and goes */
 
 /* The debugger was killed, or never came: nobody would end the program. */
-static void end_lost(void)
+static void server_end_lost(void)
 {
     dbg_files_remove_locked();
     if (!dbg.core)
@@ -41,7 +41,7 @@ static void end_lost(void)
 }
 
 /* Debuggers speak first. Whoever does not, or says something else, has never been there. */
-static bool is_debugger(int fd)
+static bool server_is_debugger(int fd)
 {
     struct pollfd peer = {.fd = fd, .events = POLLIN};
     char first;
@@ -54,7 +54,7 @@ static bool is_debugger(int fd)
     return false;
 }
 
-static void peer_set(int fd)
+static void server_peer_set(int fd)
 {
     dbg_lock();
     dbg.peer = fd;
@@ -62,7 +62,7 @@ static void peer_set(int fd)
 }
 
 /* -1: none will come any more. */
-static int peer_accept(void)
+static int server_peer_accept(void)
 {
     int wait_ms = dbg.ends_when_lost ? COMING_MS : dbg_is_apart() ? PATIENCE_MS : -1;
 
@@ -80,15 +80,15 @@ static int peer_accept(void)
             return -1;
         if (fd < 0)
             continue;
-        peer_set(fd);
-        if (is_debugger(fd))
+        server_peer_set(fd);
+        if (server_is_debugger(fd))
             return fd;
-        peer_set(-1);
+        server_peer_set(-1);
         close(fd);
     }
 }
 
-static void serve(int fd)
+static void server_serve(int fd)
 {
     dbg_lock();
     assert(dbg.peer == fd && !dbg.attached);
@@ -102,7 +102,7 @@ static void serve(int fd)
     dbg_lock();
     dbg.peer = -1;
     if (dbg.attached && dbg.ends_when_lost)
-        end_lost();
+        server_end_lost();
     dbg.non_stop = false;
     dbg_notify_forget();
     dbg_forget_locked();
@@ -113,11 +113,11 @@ static void serve(int fd)
 static void *server_main(void *unused)
 {
     (void)unused;
-    for (int fd; (fd = peer_accept()) >= 0;)
-        serve(fd);
+    for (int fd; (fd = server_peer_accept()) >= 0;)
+        server_serve(fd);
     dbg_lock();
     if (dbg.ends_when_lost && !dbg.attached && !dbg.released)
-        end_lost();
+        server_end_lost();
     dbg_unlock();
     return NULL;
 }
@@ -125,7 +125,7 @@ static void *server_main(void *unused)
 /* ---- the start */
 
 /* It gets its name when it can be connected to: whoever started us looks for that. */
-static enum hd_status listen_unix(const char *path)
+static enum hd_status server_listen_unix(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s~", path);
@@ -140,7 +140,7 @@ static enum hd_status listen_unix(const char *path)
     return HD_OK;
 }
 
-static enum hd_status listen_tcp(const char *where)
+static enum hd_status server_listen_tcp(const char *where)
 {
     const char *colon = strrchr(where, ':');
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_INET}, *found;
@@ -167,7 +167,7 @@ static enum hd_status listen_tcp(const char *where)
  * The debugger is told how the program ended, and our files go. What the program printed comes
  * first; that the debugger goes is no reason any more to end the program, which still ends itself.
  */
-static void on_process_exit(int code, void *unused)
+static void server_on_exit(int code, void *unused)
 {
     char reply[16];
 
@@ -189,7 +189,7 @@ static void on_process_exit(int code, void *unused)
 static _Atomic bool active;
 
 /* A child has no thread that would answer. */
-static void on_fork_child(void)
+static void server_on_fork(void)
 {
     atomic_store(&active, false);
     dbg.attached = dbg.stopped = false;
@@ -201,9 +201,10 @@ static void on_fork_child(void)
     dbg.listener = dbg.peer = -1;
 }
 
-static enum hd_status listen_at(const char *where)
+static enum hd_status server_listen(const char *where)
 {
-    HD_TRY(strncmp(where, "unix:", 5) == 0 ? listen_unix(where + 5) : listen_tcp(where));
+    HD_TRY(strncmp(where, "unix:", 5) == 0 ? server_listen_unix(where + 5)
+                                           : server_listen_tcp(where));
     if (listen(dbg.listener, 1) < 0 || pipe2(dbg.wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
     hd_buf_init(&dbg.said);
@@ -211,7 +212,7 @@ static enum hd_status listen_at(const char *where)
 }
 
 /* Is there a debugger of the host program? */
-static bool is_traced(void)
+static bool server_is_traced(void)
 {
     char text[4096];
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -228,16 +229,16 @@ static enum hd_status server_start(const char *where)
 {
     bool apart = strncmp(where, "apart:", 6) == 0;
     where += apart ? 6 : 0;
-    if (apart && !is_traced())
+    if (apart && !server_is_traced())
         return hd_error(HD_BAD_ARG, "debugger: %s: no debugger of the host program is there",
                         where);
     dbg.ends_when_lost &= !apart; /* the system ends what a killed debugger traced */
     HD_TRY(dbg_folder_make());
-    HD_TRY(listen_at(where));
+    HD_TRY(server_listen(where));
     dbg.pid = getpid();
     dbg.focus = DBG_HOST_TID;
-    pthread_atfork(NULL, NULL, on_fork_child);
-    on_exit(on_process_exit, NULL);
+    pthread_atfork(NULL, NULL, server_on_fork);
+    on_exit(server_on_exit, NULL);
     interp_debug_use(&dbg_hooks);
     if (!hd_vec_reserve(&dbg.breaks, DBG_POINTS_MAX) ||
         !hd_vec_reserve(&dbg.watches, DBG_POINTS_MAX))
@@ -273,22 +274,22 @@ enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *r
 
 /* ---- core dumps: no program, one debugger */
 
-static enum hd_status core_serve(const char *where)
+static enum hd_status server_core_serve(const char *where)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
     int fd;
 
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
-    HD_TRY(listen_at(where));
-    fd = peer_accept();
+    HD_TRY(server_listen(where));
+    fd = server_peer_accept();
     if (fd < 0)
         return hd_error(HD_IO, "debugger: nobody has come to %s", where);
-    serve(fd);
+    server_serve(fd);
     hd_buf_fini(&dbg.said);
     return HD_OK;
 }
 
-static enum hd_status core_map(const char *path, const char **out_bytes, size_t *out_size_B)
+static enum hd_status server_core_map(const char *path, const char **out_bytes, size_t *out_size_B)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -316,10 +317,10 @@ enum hd_status dbg_core_serve(const char *path, const char *where)
     size_t size_B;
 
     dbg.pid = getpid();
-    HD_TRY(core_map(path, &bytes, &size_B));
+    HD_TRY(server_core_map(path, &bytes, &size_B));
     enum hd_status status = dbg_core_open(bytes, size_B);
     if (status == HD_OK)
-        status = core_serve(where);
+        status = server_core_serve(where);
     dbg_core_close();
     munmap((void *)(uintptr_t)bytes, size_B);
     return status;
@@ -331,7 +332,7 @@ enum hd_status dbg_core_check(const char *path)
     size_t size_B;
     struct dump_file file;
 
-    HD_TRY(core_map(path, &bytes, &size_B));
+    HD_TRY(server_core_map(path, &bytes, &size_B));
     enum hd_status status = dump_file_open(bytes, size_B, &file);
     if (status == HD_OK)
         dump_file_close(&file);

@@ -1,4 +1,5 @@
 /* What is recorded: kinds, filters, attributes, external correlation. */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static void kind_set(CUpti_ActivityKind kind, bool on)
 {
     uint64_t bit = UINT64_C(1) << kind;
 
+    assert(cupti_record_size(kind) && kind < 64);
     if (on)
         atomic_fetch_or(&cupti_kinds, bit);
     else
@@ -162,6 +164,7 @@ static CUptiResult api_enable(bool is_driver, CUpti_CallbackId cbid, bool on)
 
     if (!cbid || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    assert(cbid < CUPTI_CBIDS);
     if (on)
         atomic_fetch_or(&recorded[is_driver][cbid / 64], UINT64_C(1) << cbid % 64);
     else
@@ -352,6 +355,7 @@ static HD_THREAD_LOCAL struct {
 
 static uint64_t *external_ids(CUpti_ExternalCorrelationKind kind)
 {
+    assert(external.depth[kind] <= EXTERNAL_DEPTH && external.depth[kind] <= external.total);
     return hd_thread_block(&external.ids[kind], EXTERNAL_DEPTH * sizeof(uint64_t));
 }
 
@@ -382,6 +386,7 @@ CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind 
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     if (!external.depth[kind])
         return cupti_result(CUPTI_ERROR_QUEUE_EMPTY);
+    assert(external.ids[kind] && external.total);
     external.depth[kind]--;
     external.total--;
     if (lastId)
@@ -396,6 +401,7 @@ void cupti_external_record(uint32_t correlation)
 
         if (!external.depth[kind])
             continue;
+        assert(external.ids[kind] && external.depth[kind] <= EXTERNAL_DEPTH);
         r = cupti_record_begin(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
         if (!r)
             continue;

@@ -3,6 +3,7 @@
  * has a chunk of our own memory, and chunks that are full queue up. The library's thread, and
  * flushes, move records from there into buffers of the client's.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static struct chunk *chunk_take(void)
         chunks.spare = chunk->next;
     may_make = !chunk && chunks.nchunks < CHUNKS_MAX;
     chunks.nchunks += may_make;
+    assert(chunks.nchunks <= CHUNKS_MAX);
     pthread_mutex_unlock(&chunks.lock);
     if (may_make)
         chunk = malloc(sizeof(*chunk)); /* its pages are written once, by records */
@@ -82,6 +84,7 @@ static void thread_start_locked(void);
 
 static void chunk_queue(struct chunk *chunk)
 {
+    assert(chunk->used_B <= CHUNK_B);
     chunk->next = NULL;
     pthread_mutex_lock(&chunks.lock);
     *chunks.full_end = chunk;
@@ -137,6 +140,7 @@ static uint8_t *lane_place(struct lane *lane, size_t size_B)
 {
     uint8_t *place;
 
+    assert(size_B && size_B % 8 == 0 && size_B <= CHUNK_B);
     if (lane->chunk && lane->chunk->used_B + size_B > CHUNK_B) {
         chunk_queue(lane->chunk);
         lane->chunk = NULL;
@@ -173,6 +177,7 @@ void *cupti_record_begin(CUpti_ActivityKind kind)
 
 void cupti_record_end(void)
 {
+    assert(own_lane && own_lane->chunk && own_lane->chunk->used_B);
     lane_release(own_lane);
 }
 
@@ -197,6 +202,7 @@ static void lent_complete_locked(void)
     CUpti_BuffersCallbackCompleteFunc func = atomic_load(&complete);
     uint8_t *bytes = lent.bytes;
 
+    assert(is_handing && lent.used_B <= lent.size_B);
     lent.bytes = NULL;
     if (bytes && func)
         func(NULL, 0, bytes, lent.size_B, lent.used_B);
@@ -223,6 +229,7 @@ static void record_hand_locked(CUpti_Activity *record)
 {
     size_t size_B = cupti_record_size(record->kind);
 
+    assert(is_handing && size_B);
     if (!lent_has_room_locked(size_B)) {
         lent_complete_locked();
         lent_request_locked();
@@ -247,6 +254,7 @@ static void chunk_hand_locked(struct chunk *chunk)
         at += cupti_record_size(record->kind);
         record_hand_locked(record);
     }
+    assert(at == chunk->used_B);
     chunk_give(chunk);
 }
 
@@ -280,6 +288,7 @@ static void hand_out(bool all)
 {
     struct chunk *list, *next;
 
+    assert(!is_handing);
     if (all)
         heddle_tap_settle();
     pthread_mutex_lock(&lent.lock);
@@ -304,6 +313,7 @@ static void hand_out(bool all)
 
 static void lend(void)
 {
+    assert(!is_handing);
     pthread_mutex_lock(&lent.lock);
     is_handing = true;
     if (want_take() && !atomic_load(&asked))

@@ -5,6 +5,7 @@
  * What exists newly is told when the call that made it is about to return, because the taps tell it
  * with locks held, and a subscriber may call the API; what goes, before it goes.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ static HD_THREAD_LOCAL struct {
 
 static bool is_enabled(CUpti_CallbackDomain domain, uint32_t cbid)
 {
+    assert(domain < CUPTI_CB_DOMAIN_SIZE);
     return cbid < CUPTI_CBIDS &&
            atomic_load_explicit(&subscriber.enabled[domain][cbid / 64], memory_order_relaxed) >>
                    cbid % 64 &
@@ -46,6 +48,7 @@ static bool is_enabled(CUpti_CallbackDomain domain, uint32_t cbid)
 
 static bool any_enabled(CUpti_CallbackDomain domain)
 {
+    assert(domain < CUPTI_CB_DOMAIN_SIZE);
     for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
         if (atomic_load_explicit(&subscriber.enabled[domain][i], memory_order_relaxed))
             return true;
@@ -130,6 +133,7 @@ static void tell_call(const struct heddle_event *event, const struct cupti_entry
         .correlationId = (uint32_t)event->correlation,
     };
 
+    assert(is_end || event->phase == HEDDLE_PHASE_BEGIN);
     if (!is_end)
         thread.data[is_driver] = 0;
     if (!entry->cbid || !is_enabled(domain, entry->cbid))
@@ -195,6 +199,7 @@ static void pending_tell(void)
     unsigned n = thread.npending;
     struct pending pending[PENDING];
 
+    assert(n <= PENDING);
     if (!n)
         return;
     memcpy(pending, thread.pending, n * sizeof(pending[0]));
@@ -229,6 +234,7 @@ static void object_event(const struct heddle_event *event)
 
     if (!cbid || !is_enabled(CUPTI_CB_DOMAIN_RESOURCE, cbid))
         return;
+    assert(thread.npending <= PENDING);
     cubin = event->object.image ? cupti_cubin_keep(event->object.image) : NULL;
     if (event->object.is_destroyed || !event->correlation || thread.npending == PENDING)
         tell_resource(cbid, event->context, event->object.handle, cubin);
@@ -378,6 +384,7 @@ static void set_enabled(CUpti_CallbackDomain domain, uint32_t cbid, uint32_t ena
 {
     _Atomic uint64_t *word = &subscriber.enabled[domain][cbid / 64];
 
+    assert(cbid < cupti_callback_count(domain) && cbid < CUPTI_CBIDS);
     if (enable)
         atomic_fetch_or(word, UINT64_C(1) << cbid % 64);
     else

@@ -1,4 +1,5 @@
 /* Metrics before and after a program is profiled: needs no device. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,6 +299,7 @@ static bool has_all(const struct cupti_columns *columns, const struct cupti_valu
     struct cupti_columns with = *columns;
 
     cupti_value_columns(value, &with);
+    assert(with.count >= columns->count);
     return with.count == columns->count;
 }
 

@@ -5,6 +5,7 @@
  *
  * Threads: everything is under one lock, which is held for no call of the driver's.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ static struct range *range_create(CUpti_RangeProfiler_Object *o)
     const size_t size_B = sizeof(struct range) + o->config.columns.count * sizeof(double);
     struct range *range = hd_alloc(size_B);
 
+    assert(o->is_started && o->config.columns.count <= METRICS_MAX);
     if (!range)
         return NULL;
     memset(range, 0, size_B);
@@ -142,6 +144,7 @@ static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event 
     const struct heddle_work *work = event->packet.work;
     struct range *range = NULL;
 
+    assert(o->is_started && o->is_configured);
     if (has_range(o))
         range = o->config.mode == CUPTI_AutoRange ? range_of_kernel(o) : o->open;
     if (!range)
@@ -225,10 +228,12 @@ static struct range *waiting_take(CUpti_RangeProfiler_Object *o, const struct he
             continue;
         range = w->range;
         w->range = NULL;
+        assert(range->waiting);
         range->waiting--;
     }
     while (o->done < o->waiting.len && !o->waiting.at[o->done].range)
         o->done++;
+    assert(o->done <= o->waiting.len);
     if (o->done == o->waiting.len)
         o->waiting.len = o->done = 0;
     return range;
@@ -326,6 +331,7 @@ static void stop_locked(CUpti_RangeProfiler_Object *o)
 {
     if (!o->is_started)
         return;
+    assert(nstarted);
     o->is_started = false;
     o->open = NULL;
     if (--nstarted)
@@ -337,6 +343,7 @@ static void object_destroy_locked(CUpti_RangeProfiler_Object *object)
 {
     CUpti_RangeProfiler_Object **at = &objects;
 
+    assert(is_object_locked(object));
     stop_locked(object);
     while (*at != object)
         at = &(*at)->next;
@@ -566,6 +573,7 @@ static bool name_fill(struct cupti_range_row *row, const struct range *outer, co
 {
     const size_t before = outer ? outer->row.name_B : 0, own = strlen(name) + 1;
 
+    assert(before <= sizeof(row->name));
     if (own > sizeof(row->name) - before)
         return false;
     if (outer)
@@ -589,6 +597,7 @@ static CUptiResult push_locked(CUpti_RangeProfiler_Object *o, const char *name)
     range = range_create(o);
     if (!range)
         return CUPTI_ERROR_OUT_OF_MEMORY;
+    assert(range->outer == o->open);
     range->row = row;
     o->open = range;
     return CUPTI_SUCCESS;
@@ -647,6 +656,7 @@ static bool range_write(const struct config *c, const struct range *range)
 {
     double values[METRICS_MAX];
 
+    assert(range->is_wanted && (!range->waiting || range->is_lost));
     for (uint32_t i = 0; i < c->columns.count; i++)
         values[c->columns.metric[i]] = range->values[i];
     return !range->is_lost && cupti_data_add(c->image, &c->columns, &range->row, values);

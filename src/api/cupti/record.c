@@ -1,4 +1,5 @@
 /* Events of the taps become activity records. */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <string.h>
@@ -54,6 +55,7 @@ static void graph_record_locked(struct graph_launch *launch)
 {
     CUpti_ActivityGraphTrace2 *r;
 
+    assert(launch->correlation && atomic_load(&ngraphs));
     if (!launch->is_whole || launch->retired < launch->submitted)
         return;
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -76,6 +78,7 @@ static void graph_submit(const struct heddle_event *event)
     const struct heddle_work *work = event->packet.work;
     struct graph_launch *launch;
 
+    assert(work);
     if (!work->graph || !event->correlation)
         return;
     pthread_mutex_lock(&graphs.lock);
@@ -88,6 +91,7 @@ static void graph_submit(const struct heddle_event *event)
                                         .context = work->context_id,
                                         .stream = work->stream_id};
         atomic_fetch_add(&ngraphs, 1);
+        assert(atomic_load(&ngraphs) <= GRAPHS);
     }
     if (launch)
         launch->submitted++;
@@ -297,6 +301,7 @@ static void retired_event(const struct heddle_event *event)
 {
     const struct heddle_work *work = event->packet.work;
 
+    assert(work);
     if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && graph_retire(event))
         return;
     if (!event->packet.end_ns)
@@ -422,6 +427,7 @@ static void pool_record(const struct heddle_event *event,
 
 static void action_record(const struct heddle_event *event, const struct cupti_entry *entry)
 {
+    assert(event->phase == HEDDLE_PHASE_END);
     switch (atomic_load_explicit(&entry->action, memory_order_relaxed)) {
     case CUPTI_ACTION_STREAM_SYNC:
         sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
@@ -525,6 +531,7 @@ static void object_event(const struct heddle_event *event)
     if (event->object.is_destroyed || (!is_context && strcmp(event->object.type, "stream")) ||
         !cupti_records(kind) || pending.n == PENDING)
         return;
+    assert(pending.n < PENDING);
     pending.list[pending.n].kind = kind;
     pending.list[pending.n].context = event->context;
     pending.list[pending.n].handle = event->object.handle;

@@ -5,6 +5,7 @@
  * to their context if it is started. Everything is under one lock, which is not held when libcuda
  * is asked for samples, since it tells them meanwhile.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -101,6 +102,7 @@ static void sample_add_locked(struct sampler *s, const struct heddle_sample *tol
 
     s->total += n + told->lost;
     s->dropped += told->lost + (pc ? 0 : n);
+    assert(s->dropped <= s->total);
     if (!pc)
         return;
     for (int r = 0; r < REASONS; r++)
@@ -134,6 +136,7 @@ static uint64_t clock_khz(CUcontext ctx)
 
 static uint64_t period_ns(uint32_t period, uint64_t khz)
 {
+    assert(period >= PERIOD_FIRST && period <= PERIOD_LAST && khz);
     return (UINT64_C(1) << period) * 1000000 / khz;
 }
 
@@ -236,6 +239,7 @@ static uint32_t function_number_locked(const struct sampler *s, const struct pc 
 
     for (size_t i = 0; i < s->pcs.len && s->pcs.at[i].kernel != pc->kernel; i++)
         n++;
+    assert(n < s->pcs.len);
     return n;
 }
 
@@ -290,6 +294,7 @@ static void data_fill_locked(struct sampler *s, CUpti_PCSamplingData *to)
         else
             s->pcs.at[left++] = *pc;
     }
+    assert(left <= s->pcs.len);
     s->pcs.len = left;
     to->totalSamples = s->total;
     to->droppedSamples = s->dropped;
@@ -323,8 +328,19 @@ static CUcontext checked(bool is_params, const void *priv, CUcontext ctx, CUptiR
     (CUPTI_HAS_SIZE(params, last) ? checked(true, (params)->pPriv, (params)->ctx, out_result)      \
                                   : checked(false, NULL, NULL, out_result))
 
+static bool is_enabled(CUcontext ctx)
+{
+    bool found;
+
+    pthread_mutex_lock(&lock);
+    found = find_locked(ctx) != NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 static CUptiResult sampler_create(CUcontext ctx)
 {
+    assert(!is_enabled(ctx));
     struct sampler *s = hd_new(struct sampler);
 
     if (!s)
@@ -356,16 +372,6 @@ static void sampler_destroy(CUcontext ctx)
     if (s)
         hd_vec_fini(&s->pcs);
     hd_free(s);
-}
-
-static bool is_enabled(CUcontext ctx)
-{
-    bool found;
-
-    pthread_mutex_lock(&lock);
-    found = find_locked(ctx) != NULL;
-    pthread_mutex_unlock(&lock);
-    return found;
 }
 
 static CUptiResult enable(CUcontext ctx)

@@ -1,4 +1,5 @@
 /* Which launches are counted. */
+#include <assert.h>
 #include <regex.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -87,6 +88,7 @@ enum hd_status count_start(void)
     const char *text = hd_env("HEDDLE_COUNT");
     struct count_settings *s = &all.settings;
 
+    assert(!all.by_setting && !all.taken);
     if (!text)
         return HD_OK;
     HD_TRY(count_settings_read(text, s));
@@ -183,6 +185,7 @@ static bool is_chosen(const char *kernel)
     const struct count_settings *s = &all.settings;
     uint64_t n;
 
+    assert(all.by_setting);
     if (!is_named(kernel) || !count_ranges_take())
         return false;
     n = atomic_fetch_add(&all.taken, 1);

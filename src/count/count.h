@@ -17,7 +17,8 @@
  *
  * Code that counts is a kernel's second form (core/debug/counted.h); other launches are as they
  * were.
- * Inside: observe.c takes what probes tell, sweep.c makes warps of lanes that were told one by one,
+ * Inside: observe.c takes what probes tell, access.c adds what lanes of a warp do together and
+ * payload.c what each does for itself, sweep.c makes warps of lanes that were told one by one,
  * choose.c chooses, tell.c makes a launch's counters those of its instructions, file.c writes them.
  * metrics.h makes values of them, elsewhere.
  */

@@ -1,6 +1,7 @@
 /* See file.h. */
 #include "count/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ static int descriptor_locked(void)
 {
     char path[sizeof(file.path) + 32];
 
+    assert(hd_lock_held(&file.lock) && count_file_is_open());
     if (file.fd >= 0 && file.pid == getpid())
         return file.fd;
     if (file.fd >= 0)
@@ -70,6 +72,7 @@ void count_file_line(char kind, const char *text)
 {
     struct hd_buf line;
 
+    assert(!strchr(text, '\n')); /* it would be one more */
     hd_buf_init(&line);
     hd_buf_printf(&line, "%c\t%s\n", kind, text);
     if (!line.failed)

@@ -1,6 +1,7 @@
 /* See host.h. */
 #include "count/host.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -109,6 +110,7 @@ static void groups_open(struct host_thread *t)
         unsigned first = g * COUNT_PERF_EVENTS;
         unsigned n = HD_MIN(COUNT_HOST_COUNT - first, (unsigned)COUNT_PERF_EVENTS);
         int error = count_perf_open(&t->groups[g], &events[first], n);
+        assert(t->groups[g].n <= n && (error || t->groups[g].n == n));
         for (unsigned e = t->groups[g].n; e < n; e++)
             errors[first + e] = error;
     }
@@ -191,6 +193,7 @@ static void thread_note_locked(struct metered *m)
 {
     int tid = gettid();
 
+    assert(hd_lock_held(&m->lock));
     for (uint32_t i = 0; i < m->threads && i < HD_COUNT_OF(m->tids); i++)
         if (m->tids[i] == tid)
             return;
@@ -206,6 +209,7 @@ static void group_add(struct metered *m, int g, const struct host_thread *t,
     struct count_perf_values *sum = &m->groups[g];
     bool has = now->has[g] && t->entered.has[g];
 
+    assert(hd_lock_held(&m->lock));
     m->have[g] = HD_MIN(m->have[g], has ? t->groups[g].n : 0);
     if (!has)
         return;

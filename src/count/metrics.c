@@ -1,6 +1,7 @@
 /* See metrics.h. */
 #include "count/metrics.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,7 +112,10 @@ static void launch_values(const struct kernel_launch *l, double *out)
 
 static double value_of(const char *name, const double *values)
 {
-    return values[metric_find(name, strlen(name)) - metrics];
+    const struct metric *metric = metric_find(name, strlen(name));
+
+    assert(metric); /* spec/metrics.def names what it has */
+    return values[metric - metrics];
 }
 
 void metric_reason(const struct metric *metric, const double *values, const bool *has, char *out,
@@ -136,6 +140,7 @@ bool metric_derive(const struct metric *metric, const double *values, double sec
 {
     double by = 0;
 
+    assert(metric >= metrics && metric < metrics + metrics_count);
     if (metric->kind == METRIC_RATIO)
         by = value_of(metric->denominator, values);
     if (metric->kind == METRIC_RATE)

@@ -3,6 +3,8 @@
  * the same whatever the other lanes do, so it is counted when it is told, also lane by lane: a map
  * may be another one later.
  */
+#include <assert.h>
+
 #include "count/private.h"
 #include "model/multimem.h"
 #include "ir/probe.h"
@@ -22,13 +24,15 @@ struct lane {
 
 static uint64_t operand(const struct lane *l, uint32_t i)
 {
+    assert(i < WORDS_MAX && l->operands[i]);
     return l->operands[i][l->lane];
 }
 
 static uint64_t *words_of(const struct lane *l, enum ir_count_space space)
 {
-    const struct ir_module *m = l->cta->launch->about.kernel->module;
+    const struct ir_module *m = count_module(l->cta->launch);
 
+    assert(l->instr < m->counted.len && space < IR_COUNT_SPACES);
     return l->cta->slab->words + ir_count_access_word(m, l->instr, space);
 }
 
@@ -196,21 +200,24 @@ static void take_piece(void *user, unsigned block, uint32_t offset)
 
     if (piece >= PIECES) /* outside: the device says so */
         return;
+    assert(block < IR_TENSOR_BLOCKS);
     p->n += !(p->has[block][piece / 64] & bit);
     p->has[block][piece / 64] |= bit;
 }
 
 static void tensor(const struct lane *l)
 {
-    const struct ir_module *m = l->cta->launch->about.kernel->module;
+    const struct ir_module *m = count_module(l->cta->launch);
     const struct ir_tensor *op = &l->counted->what.tensor;
     const struct ir_tensor_cta cta = {.nblocks = op->flags >> IR_TENSOR_PAIR & 1 ? 2 : 1};
     uint32_t src[IR_TENSOR_MMA_SOURCES * IR_COUNT_WARP] = {0};
     struct pieces pieces = {0};
     unsigned mnk[3];
 
-    for (uint32_t i = 0; l->operands[i]; i++)
+    for (uint32_t i = 0; l->operands[i]; i++) {
+        assert(i < IR_TENSOR_MMA_SOURCES);
         src[i * IR_COUNT_WARP] = (uint32_t)operand(l, i);
+    }
     if (!ir_tensor_pieces(op, &cta, src, take_piece, &pieces))
         return;
     add_whole(l, IR_COUNT_IN_SHARED, pieces.n * IR_MATRIX_PIECE_B);
@@ -252,7 +259,8 @@ bool count_by_lane(struct count_cta *cta, uint32_t lanes, const struct ir_instr 
 
     if (ir_probe_op(probe) == IR_OP_NOTE)
         return false;
-    l.counted = &cta->launch->about.kernel->module->counted.at[l.instr];
+    assert(lanes && l.instr < count_module(cta->launch)->counted.len);
+    l.counted = &count_module(cta->launch)->counted.at[l.instr];
     count = of_lane(probe, l.counted);
     if (!count)
         return false;

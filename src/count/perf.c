@@ -1,6 +1,7 @@
 /* See perf.h. */
 #include "count/perf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static int event_open(const struct count_perf_event *event, int leader)
 int count_perf_open(struct count_perf_group *group, const struct count_perf_event *events,
                     unsigned n)
 {
+    assert(n && n <= COUNT_PERF_EVENTS);
     *group = (struct count_perf_group){.fds = {-1, -1}};
     while (group->n < n) {
         int fd = event_open(&events[group->n], group->fds[0]);
@@ -38,6 +40,7 @@ int count_perf_open(struct count_perf_group *group, const struct count_perf_even
 
 void count_perf_close(struct count_perf_group *group)
 {
+    assert(group->n <= COUNT_PERF_EVENTS);
     while (group->n)
         (void)close(group->fds[--group->n]);
 }
@@ -45,6 +48,7 @@ void count_perf_close(struct count_perf_group *group)
 bool count_perf_decode(const uint64_t *words, uint64_t nwords, unsigned n,
                        struct count_perf_values *out)
 {
+    assert(n <= COUNT_PERF_EVENTS);
     if (nwords != 3 + n || words[0] != n)
         return false;
     *out = (struct count_perf_values){.enabled_ns = words[1], .running_ns = words[2]};

@@ -24,18 +24,23 @@ struct count_launch {
     uint64_t *total;         /* of those whose CTA failed to give them back: none */
 };
 
-/* observe.c: lanes together; the operands are arrays of 32 words. */
+static inline const struct ir_module *count_module(const struct count_launch *launch)
+{
+    return launch->about.kernel->module;
+}
+
+/* access.c: lanes together; the operands are arrays of 32 words. */
 struct count_cta;
 void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
                     const struct ir_instr *probe, const uint64_t *const *operands);
+/* Of a generic address; parameters are global here. */
+enum ir_count_space count_space_of(const struct count_cta *cta, uint64_t address);
 
 /*
  * payload.c: what lanes do each for itself, whoever tells of it. False: it is no such operation.
  */
 bool count_by_lane(struct count_cta *cta, uint32_t lanes, const struct ir_instr *probe,
                    const uint64_t *const *operands);
-/* Of a generic address; parameters are global here. */
-enum ir_count_space count_space_of(const struct count_cta *cta, uint64_t address);
 
 struct count_cta {
     struct count_launch *launch;

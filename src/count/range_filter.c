@@ -1,6 +1,7 @@
 /* See range_filter.h. */
 #include "count/range_filter.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -62,6 +63,7 @@ enum hd_status count_filter_read(const char *text, size_t len, struct count_filt
             *to++ = c;
         }
     }
+    assert(to < f->text + sizeof(f->text) && f->n <= COUNT_FILTER_PARTS);
     *to = '\0';
     if (to > name || has_list || !f->n)
         if (!(f->is_nested && to == name))
@@ -79,6 +81,7 @@ enum hd_status count_filter_read(const char *text, size_t len, struct count_filt
 static bool lies(const struct count_filter *f, unsigned part, const char *const *stack, unsigned at,
                  unsigned depth)
 {
+    assert(part <= f->n && at <= depth);
     for (; part < f->n && f->name[part]; part++, at++)
         if (at == depth || strcmp(stack[at], f->name[part]) != 0)
             return false;

@@ -4,6 +4,7 @@
  */
 #include "count/ranges.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ enum hd_status count_ranges_add(const char *text, size_t len, bool is_excluded)
 {
     unsigned *n = &all.n[is_excluded];
 
+    assert(!all.is_on);
     if (*n == FILTERS)
         return hd_error(HD_BAD_ARG, "more than %d expressions of NVTX ranges", FILTERS);
     HD_TRY(count_filter_read(text, len, &all.filters[is_excluded][*n]));
@@ -77,6 +79,7 @@ static void open_range(struct open_ranges *to, const struct heddle_event *e)
 
 static void close_range(struct open_ranges *from, size_t at)
 {
+    assert(at < from->list.len);
     hd_free(from->list.at[at].text);
     from->list.len--;
     memmove(&from->list.at[at], &from->list.at[at + 1],

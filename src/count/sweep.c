@@ -58,6 +58,7 @@ static bool loops_add(struct count_sweep *sweep, const struct ir_func *func, uin
     }
     for (uint32_t l = 0; l < loops.nloops; l++) {
         const struct ir_loop *loop = &loops.loops[l];
+        assert(loop->header <= loop->last && loop->last < func->nblocks);
         const struct loop range = {loop->header ? end[loop->header - 1] + 1 : 0, end[loop->last]};
         if (!hd_vec_push(&sweep->loops, range))
             return false;
@@ -166,6 +167,7 @@ static void run(struct count_cta *cta, uint32_t warp, uint32_t lanes)
 
     for (uint32_t m = lanes; m; m &= m - 1) {
         struct lane *lane = &trace->lanes[__builtin_ctz(m)];
+        assert(next_of(lane) && number_of(next_of(lane)) == ir_probe_number(probe));
         for (uint32_t i = 0; i < OPERANDS; i++)
             words[i][__builtin_ctz(m)] = next_of(lane)->operand[i];
         lane->at++;
@@ -193,6 +195,7 @@ static void run_rest(struct count_cta *cta, uint32_t warp, uint32_t lanes)
         if (first == UINT32_MAX)
             return;
         now = lanes_at(trace, first) & lanes;
+        assert(now);
         run(cta, warp, now);
     }
 }
@@ -220,6 +223,7 @@ static void lane_shift(struct lane *lane)
 {
     size_t left = lane->events.len - lane->at;
 
+    assert(lane->at <= lane->events.len);
     if (left)
         memmove(lane->events.at, lane->events.at + lane->at, left * sizeof(lane->events.at[0]));
     lane->events.len = left;
@@ -237,6 +241,7 @@ static void settle(struct count_cta *cta, uint32_t warp)
     struct count_trace *trace = &cta->traces[warp];
     uint32_t n = HD_MIN(cta->launch->nthreads - warp * COUNT_WARP, (uint32_t)COUNT_WARP);
 
+    assert(warp * COUNT_WARP < cta->launch->nthreads);
     for (;;) {
         /* Two groups ahead, so that what follows the next one is complete. */
         for (uint32_t l = 0; l < n; l++) {
@@ -260,6 +265,7 @@ bool count_trace_add(struct count_cta *cta, uint32_t warp, uint32_t lane,
     struct event event = {.probe = probe};
     struct lane *to;
 
+    assert(warp < warps_of(cta) && lane < COUNT_WARP);
     if (!cta->traces)
         cta->traces = hd_alloc_array(warps_of(cta), sizeof(*cta->traces));
     if (!cta->traces)

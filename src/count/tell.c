@@ -1,4 +1,5 @@
 /* Counters of a launch become those of its instructions, which whoever counts is told. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -19,6 +20,7 @@ static void executed_add(const struct ir_module *m, const uint64_t *words,
         const uint64_t *own = words + ir_count_group_word(g);
         for (uint32_t i = 0; i < group->count; i++) {
             uint32_t item = m->count_items.at[group->first + i];
+            assert(ir_count_instr(item) < m->counted.len);
             struct heddle_counted_instr *e = &out[ir_count_instr(item)];
             if (ir_count_kind(item) != IR_COUNT_ON) {
                 e->issued += own[IR_COUNT_WARPS];
@@ -37,6 +39,7 @@ static void instr_fill(const struct ir_module *m, uint32_t i, const uint64_t *wo
     const struct ir_counted *in = &m->counted.at[i];
     bool is_guarded_branch = in->classes & IR_COUNT_BRANCH && out->on < out->lanes;
 
+    assert(in->place.file <= m->files.len);
     out->classes = in->classes;
     out->ptx_line = in->ptx_line;
     out->line = in->place.line;
@@ -90,7 +93,7 @@ static struct heddle_counted launch_of(const struct count_launch *launch)
 
 void count_tell(const struct count_launch *launch, const uint64_t *words)
 {
-    const struct ir_module *m = launch->about.kernel->module;
+    const struct ir_module *m = count_module(launch);
     const struct heddle_count_listener *listener = count_listener();
     struct heddle_counted told = launch_of(launch);
     struct heddle_counted_instr *instrs = hd_alloc_array(m->counted.len + 1, sizeof(*instrs));

@@ -7,6 +7,8 @@
  */
 #include "dbg/private.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 enum { STACK_MAX = 64, CODE_MAX = 4096, STEPS_MAX = 10000 };
@@ -150,6 +152,7 @@ static bool binary(enum op op, uint64_t a, uint64_t b, uint64_t *out)
         *out = sa < sb;
         break;
     default:
+        assert(op == OP_LESS_UNSIGNED);
         *out = a < b;
         break;
     }
@@ -158,6 +161,7 @@ static bool binary(enum op op, uint64_t a, uint64_t b, uint64_t *out)
 
 static bool push(struct machine *m, uint64_t value)
 {
+    assert(m->depth <= STACK_MAX);
     if (m->depth == STACK_MAX)
         return false;
     m->stack[m->depth++] = value;
@@ -207,7 +211,8 @@ static bool other(struct machine *m, enum op op, uint64_t operand)
         top[-1] = top[-2];
         top[-2] = value;
         return true;
-    default: /* a constant */
+    default:
+        assert(op >= OP_CONST8 && op <= OP_CONST64);
         return push(m, operand);
     }
 }
@@ -220,6 +225,7 @@ static bool is_binary(uint8_t op, unsigned depth)
 /* One operation; false: the expression cannot be computed. */
 static bool step(struct machine *m)
 {
+    assert(m->pc < m->len && m->len <= CODE_MAX);
     uint8_t op = m->code[m->pc++];
     unsigned operands_B, depth;
     uint64_t operand = 0;

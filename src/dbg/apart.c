@@ -5,6 +5,7 @@
  * none of its threads, goes on and can tell of kernels. It is not traced, ends with the program,
  * and has what a thread of the C library needs from a thread that does nothing but wait.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -21,7 +22,7 @@
 
 enum { STACK_B = 1 << 20, PATIENCE_MS = 20 };
 
-static _Thread_local bool is_apart, borrows;
+static _Thread_local bool is_apart, borrows, holds;
 static _Thread_local pid_t own;
 static pid_t program;
 
@@ -60,6 +61,11 @@ bool dbg_is_frozen(pid_t tid)
     return end && end[1] && end[2] == 't';
 }
 
+bool dbg_is_locked(void)
+{
+    return holds || dbg.core;
+}
+
 bool dbg_is_borrowing(void)
 {
     return is_apart && borrows;
@@ -69,6 +75,8 @@ void dbg_lock(void)
 {
     struct timespec until;
 
+    assert(!holds);
+    holds = true;
     if (!is_apart) {
         pthread_mutex_lock(&dbg.lock);
         holder_set();
@@ -88,12 +96,15 @@ void dbg_lock(void)
 
 void dbg_unlock(void)
 {
+    assert(holds);
+    holds = false;
     if (!is_apart || !borrows)
         pthread_mutex_unlock(&dbg.lock);
 }
 
 void dbg_wait(void)
 {
+    assert(holds && !dbg_is_borrowing());
     pthread_cond_wait(&dbg.changed, &dbg.lock);
     holder_set();
 }

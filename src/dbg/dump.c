@@ -1,6 +1,7 @@
 /* Hooks of the interpreter for core dumps: who runs, and standing still while a file is written. */
 #include "dbg/dump.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -89,18 +90,21 @@ static void on_end(struct interp_cta *cta)
 {
     struct dump_cta *c = slot_of(cta);
 
+    bool found = false;
+
     on_leave(cta);
     if (!c)
         return;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < state.ctas.len; i++) {
-        if (state.ctas.at[i] == c) {
+    for (size_t i = 0; i < state.ctas.len && !found; i++) {
+        found = state.ctas.at[i] == c;
+        if (found) {
             memmove(&state.ctas.at[i], &state.ctas.at[i + 1],
                     (state.ctas.len - i - 1) * sizeof(*state.ctas.at));
             state.ctas.len--;
-            break;
         }
     }
+    assert(found && !c->stands);
     pthread_mutex_unlock(&lock);
     *interp_debug_slot(cta) = NULL;
     pthread_mutex_destroy(&c->turn);
@@ -108,6 +112,19 @@ static void on_end(struct interp_cta *cta)
 }
 
 /* ---- standing still */
+
+static const struct dump_program *program_of_locked(const struct interp_cta *cta)
+{
+    const struct ir_module *code = interp_debug_launch(cta)->kernel->module;
+
+    for (size_t i = 0; i < state.programs.len; i++) {
+        const struct dump_program *p = state.programs.at[i];
+        for (size_t k = 0; k < p->codes.len; k++)
+            if (p->codes.at[k] == code)
+                return p;
+    }
+    return NULL;
+}
 
 static void all_stop_locked(void)
 {
@@ -117,8 +134,8 @@ static void all_stop_locked(void)
     deadline.tv_sec += PATIENCE_S;
     for (size_t i = 0; i < state.ctas.len; i++) {
         struct dump_cta *c = state.ctas.at[i];
-        c->stands = dump_program_of(&state, interp_debug_launch(c->cta)->kernel->module) &&
-                    pthread_mutex_timedlock(&c->turn, &deadline) == 0;
+        c->program = program_of_locked(c->cta);
+        c->stands = c->program && pthread_mutex_timedlock(&c->turn, &deadline) == 0;
     }
 }
 
@@ -136,6 +153,7 @@ static void dump_locked(const void *owner, const struct dump_fault *fault)
     struct dump_wish wish = {0};
     enum hd_status status;
 
+    assert(state.host);
     if (!state.host->begin(owner, &wish))
         return;
     all_stop_locked();
@@ -179,8 +197,7 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
     fault_describe(&fault, status, why);
     on_leave(cta);
     pthread_mutex_lock(&lock);
-    const struct dump_program *program =
-        dump_program_of(&state, interp_debug_launch(cta)->kernel->module);
+    const struct dump_program *program = program_of_locked(cta);
     if (program && slot_of(cta))
         dump_locked(program->owner, &fault);
     pthread_mutex_unlock(&lock);
@@ -201,22 +218,12 @@ static const struct interp_debug hooks = {
 
 void dump_start(const struct dump_host *host)
 {
+    assert(!state.host && host);
     state.host = host;
     interp_debug_use(&hooks);
 }
 
 /* ---- programs */
-
-const struct dump_program *dump_program_of(const struct dump_state *s, const struct ir_module *code)
-{
-    for (size_t i = 0; i < s->programs.len; i++) {
-        const struct dump_program *p = s->programs.at[i];
-        for (size_t k = 0; k < p->codes.len; k++)
-            if (p->codes.at[k] == code)
-                return p;
-    }
-    return NULL;
-}
 
 static void program_free(struct dump_program *program)
 {
@@ -249,15 +256,17 @@ struct dump_program *dump_program_create(const struct dbg_text *texts, size_t co
 
 void dump_program_destroy(struct dump_program *program)
 {
+    bool found = false;
+
     if (!program)
         return;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < state.programs.len; i++) {
-        if (state.programs.at[i] == program) {
+    for (size_t i = 0; i < state.programs.len && !found; i++) {
+        found = state.programs.at[i] == program;
+        if (found)
             state.programs.at[i] = state.programs.at[--state.programs.len];
-            break;
-        }
     }
+    assert(found);
     pthread_mutex_unlock(&lock);
     program_free(program);
 }

@@ -10,8 +10,9 @@
 /* A block between its begin and its end. */
 struct dump_cta {
     struct interp_cta *cta;
-    pthread_mutex_t turn; /* held by whoever executes it, or writes it down */
-    bool stands;          /* it is in the file that is being written */
+    pthread_mutex_t turn;               /* held by whoever executes it, or writes it down */
+    const struct dump_program *program; /* of its code, once it has been stopped */
+    bool stands;                        /* it is in the file that is being written */
 };
 
 struct dump_program {
@@ -35,8 +36,6 @@ struct dump_state {
     const struct dump_host *host;
 };
 
-const struct dump_program *dump_program_of(const struct dump_state *s,
-                                           const struct ir_module *code);
 /* Of the blocks that stand. HD_IO, HD_NO_MEMORY. */
 enum hd_status dump_write(const struct dump_state *s, const struct dump_fault *fault,
                           const struct dump_wish *wish) HD_MUST_CHECK;

@@ -70,7 +70,8 @@ static inline void dbg_put_str(struct hd_buf *buf, const char *text)
 }
 static inline void dbg_patch(struct hd_buf *buf, size_t at, uint64_t value, unsigned size_B)
 {
-    for (unsigned i = 0; i < size_B && !buf->failed && at + i < buf->len; i++)
+    assert(buf->failed || at + size_B <= buf->len);
+    for (unsigned i = 0; i < size_B && !buf->failed; i++)
         buf->ptr[at + i] = (char)(value >> (8 * i));
 }
 

@@ -34,7 +34,7 @@ struct copier {
 /* ---- numbers */
 
 /* A number that takes exactly so many bytes as SLEB128; false: it does not fit. */
-static bool put_padded(char *at, uint64_t value, unsigned size_B)
+static bool copy_padded(char *at, uint64_t value, unsigned size_B)
 {
     if (!size_B || (size_B < 9 && value >> (7 * size_B - 1)))
         return false;
@@ -43,15 +43,16 @@ static bool put_padded(char *at, uint64_t value, unsigned size_B)
     return true;
 }
 
-static void owner_set(struct copier *c, const struct dbg_func *func)
+static void copy_owner_set(struct copier *c, const struct dbg_func *func)
 {
     if (!func || (c->owners.len && hd_vec_last(&c->owners).func == func))
         return;
+    assert(!c->owners.len || hd_vec_last(&c->owners).at <= c->out->len);
     if (!hd_vec_push(&c->owners, (struct owner){c->out->len, func}))
         c->out->failed = true;
 }
 
-static const struct dbg_func *owner_at(const struct copier *c, size_t at)
+static const struct dbg_func *copy_owner_at(const struct copier *c, size_t at)
 {
     const struct dbg_func *func = NULL;
 
@@ -63,7 +64,7 @@ static const struct dbg_func *owner_at(const struct copier *c, size_t at)
 /* ---- names */
 
 /* A variable: on the stack its whole operation changes, behind DW_OP_addr. */
-static void put_var(struct copier *c, const struct dbg_var *var, int64_t offset, unsigned size_B)
+static void copy_var(struct copier *c, const struct dbg_var *var, int64_t offset, unsigned size_B)
 {
     uint64_t at = var->at + (uint64_t)offset;
     char number[8];
@@ -73,7 +74,7 @@ static void put_var(struct copier *c, const struct dbg_var *var, int64_t offset,
         return;
     }
     if (c->out->len && c->out->ptr[c->out->len - 1] == OP_ADDR &&
-        put_padded(number, DBG_LOCALS + at, 8)) {
+        copy_padded(number, DBG_LOCALS + at, 8)) {
         c->out->ptr[c->out->len - 1] = OP_BREG7;
         hd_buf_append(c->out, number, 8);
         return;
@@ -82,8 +83,8 @@ static void put_var(struct copier *c, const struct dbg_var *var, int64_t offset,
 }
 
 /* By the name that code has for it: LLVM replaces dots by "_$_". */
-static const struct dbg_var *var_named(const struct copier *c, const struct dbg_func *func,
-                                       struct hd_str name)
+static const struct dbg_var *copy_var_named(const struct copier *c, const struct dbg_func *func,
+                                            struct hd_str name)
 {
     const struct dbg_var *var = dbg_unit_var(c->unit, func, name);
     struct hd_buf plain;
@@ -100,7 +101,7 @@ static const struct dbg_var *var_named(const struct copier *c, const struct dbg_
     return var;
 }
 
-static void put_name(struct copier *c, struct hd_str name, int64_t offset, unsigned size_B)
+static void copy_name(struct copier *c, struct hd_str name, int64_t offset, unsigned size_B)
 {
     const struct dbg_func *func = c->owners.len ? hd_vec_last(&c->owners).func : NULL;
     uintptr_t label = (uintptr_t)hd_map_get(c->labels, name);
@@ -109,10 +110,10 @@ static void put_name(struct copier *c, struct hd_str name, int64_t offset, unsig
 
     if (label) {
         dbg_put(c->out, label - 1 + (uint64_t)offset, size_B);
-    } else if ((var = var_named(c, func, name))) {
-        put_var(c, var, offset, size_B);
+    } else if ((var = copy_var_named(c, func, name))) {
+        copy_var(c, var, offset, size_B);
     } else if (dbg_unit_label(c->unit, name, &pc, &func)) {
-        owner_set(c, func);
+        copy_owner_set(c, func);
         dbg_put(c->out, pc + (uint64_t)offset, size_B);
     } else { /* a section: each begins at 0 */
         dbg_put(c->out, (uint64_t)offset, size_B);
@@ -120,7 +121,7 @@ static void put_name(struct copier *c, struct hd_str name, int64_t offset, unsig
 }
 
 /* Of two labels in one section or one function. */
-static uint64_t place_of(const struct copier *c, const char *name)
+static uint64_t copy_place_of(const struct copier *c, const char *name)
 {
     uintptr_t label = (uintptr_t)hd_map_get(c->labels, hd_str_from(name));
     const struct dbg_func *func;
@@ -132,17 +133,18 @@ static uint64_t place_of(const struct copier *c, const char *name)
     return pc;
 }
 
-static void put_value(struct copier *c, const struct ptx_init *v, unsigned size_B)
+static void copy_value(struct copier *c, const struct ptx_init *v, unsigned size_B)
 {
     switch ((enum ptx_init_kind)v->kind) {
     case PTX_INIT_NAME:
-        put_name(c, hd_str_from(v->u.text), v->offset, size_B);
+        copy_name(c, hd_str_from(v->u.text), v->offset, size_B);
         break;
     case PTX_INIT_SYM:
-        put_name(c, v->u.sym->name, v->offset, size_B);
+        copy_name(c, v->u.sym->name, v->offset, size_B);
         break;
     case PTX_INIT_DIFF:
-        dbg_put(c->out, place_of(c, v->u.text) - place_of(c, v->text2) + (uint64_t)v->offset,
+        dbg_put(c->out,
+                copy_place_of(c, v->u.text) - copy_place_of(c, v->text2) + (uint64_t)v->offset,
                 size_B);
         break;
     case PTX_INIT_STRING:
@@ -157,7 +159,7 @@ static void put_value(struct copier *c, const struct ptx_init *v, unsigned size_
 /* ---- registers */
 
 /* The register's name that is packed into an operand; how many bytes that takes, 0: none. */
-static unsigned regx_name(const char *at, size_t left, char name[9])
+static unsigned copy_regx_name(const char *at, size_t left, char name[9])
 {
     uint64_t packed = 0;
     unsigned n = 0, len = 0;
@@ -177,34 +179,28 @@ static unsigned regx_name(const char *at, size_t left, char name[9])
 }
 
 /* A register as the whole of an expression of that length, which stands in front of it. */
-static void regx_patch(struct copier *c, size_t at, unsigned length_B)
+static void copy_regx(struct copier *c, size_t at, unsigned length_B)
 {
-    const struct dbg_func *func = owner_at(c, at);
+    const struct dbg_func *func = copy_owner_at(c, at);
     const struct ptx_reg_decl *decl;
     const char *p = c->out->ptr;
     char name[9];
-    unsigned n = regx_name(p + at + 1, c->out->len - at - 1, name);
+    unsigned n = copy_regx_name(p + at + 1, c->out->len - at - 1, name);
     uint64_t length = 0;
     uint32_t reg;
 
-    for (unsigned i = 0; i < length_B && at >= length_B; i++)
+    assert(at >= length_B && at < c->out->len);
+    for (unsigned i = 0; i < length_B; i++)
         length |= (uint64_t)(unsigned char)p[at - length_B + i] << (8 * i);
     if (!n || !func || length != n + 1u || !dbg_func_reg(func, hd_str_from(name), &reg, &decl))
         return;
-    if (put_padded(c->out->ptr + at + 1, (uint64_t)reg * DBG_REG_B, n))
+    if (copy_padded(c->out->ptr + at + 1, (uint64_t)reg * DBG_REG_B, n))
         c->out->ptr[at] = OP_BREG7;
-}
-
-static void regx_all(struct copier *c, unsigned length_B)
-{
-    for (size_t i = length_B; i < c->out->len && !c->out->failed; i++)
-        if ((unsigned char)c->out->ptr[i] == OP_REGX)
-            regx_patch(c, i, length_B);
 }
 
 /* ---- sections */
 
-static const struct ptx_section *section_find(const struct dbg_unit *unit, const char *name)
+static const struct ptx_section *copy_section_find(const struct dbg_unit *unit, const char *name)
 {
     for (const struct ptx_item *i = unit->ptx->items; i; i = i->next)
         if (i->kind == PTX_ITEM_SECTION && hd_str_is(i->u.section->name, name))
@@ -212,20 +208,20 @@ static const struct ptx_section *section_find(const struct dbg_unit *unit, const
     return NULL;
 }
 
-static unsigned line_B(const struct ptx_dwarf_line *line)
+static unsigned copy_line_B(const struct ptx_dwarf_line *line)
 {
     return ptx_type_bits((enum ptx_type)line->type) / 8;
 }
 
-static uint64_t value_B(const struct ptx_dwarf_line *line, uint32_t i)
+static uint64_t copy_value_B(const struct ptx_dwarf_line *line, uint32_t i)
 {
     const struct ptx_init *v = &line->values[i];
 
-    return v->kind == PTX_INIT_STRING ? v->count : line_B(line);
+    return v->kind == PTX_INIT_STRING ? v->count : copy_line_B(line);
 }
 
 /* Where the labels of a section are. */
-static bool labels_of(const struct ptx_section *section, struct hd_map *labels)
+static bool copy_labels(const struct ptx_section *section, struct hd_map *labels)
 {
     uint64_t at = 0;
 
@@ -236,23 +232,24 @@ static bool labels_of(const struct ptx_section *section, struct hd_map *labels)
             continue;
         }
         for (uint32_t i = 0; i < l->count; i++)
-            at += value_B(l, i);
+            at += copy_value_B(l, i);
     }
     return true;
 }
 
 /* length_B: what stands in front of an expression; 0: there are none. */
-static void section_copy(const struct dbg_unit *unit, const char *name, const struct hd_map *labels,
+static void copy_section(const struct dbg_unit *unit, const char *name, const struct hd_map *labels,
                          unsigned length_B, struct hd_buf *out)
 {
-    const struct ptx_section *section = section_find(unit, name);
+    const struct ptx_section *section = copy_section_find(unit, name);
     struct copier c = {.unit = unit, .out = out, .labels = labels};
 
     for (const struct ptx_dwarf_line *l = section ? section->lines : NULL; l; l = l->next)
         for (uint32_t i = 0; !l->label.len && i < l->count; i++)
-            put_value(&c, &l->values[i], line_B(l));
-    if (length_B)
-        regx_all(&c, length_B);
+            copy_value(&c, &l->values[i], copy_line_B(l));
+    for (size_t i = length_B; length_B && i < out->len && !out->failed; i++)
+        if ((unsigned char)out->ptr[i] == OP_REGX)
+            copy_regx(&c, i, length_B);
     hd_vec_fini(&c.owners);
 }
 
@@ -260,7 +257,7 @@ static void section_copy(const struct dbg_unit *unit, const char *name, const st
  * GDB skips the code in front of a function's first statement for compilers that it knows to tell
  * it by lines, as these do: those whose name begins with "clang ".
  */
-static void producer_mend(struct hd_buf *section)
+static void copy_producer(struct hd_buf *section)
 {
     static const char nvcc[] = "lgenfe: EDG", ours[] = "clang : EDG", clang[] = "clang version ";
     char *at = section->len ? memmem(section->ptr, section->len, nvcc, sizeof(nvcc) - 1) : NULL;
@@ -283,35 +280,35 @@ bool dbg_dwarf_copy(const struct dbg_unit *unit, struct dbg_dwarf *out)
     struct hd_map labels;
     bool good = true;
 
-    if (!section_find(unit, ".debug_info"))
+    if (!copy_section_find(unit, ".debug_info"))
         return false;
     hd_map_init(&labels);
     for (const struct ptx_item *i = unit->ptx->items; i && good; i = i->next)
         if (i->kind == PTX_ITEM_SECTION)
-            good = labels_of(i->u.section, &labels);
-    section_copy(unit, ".debug_info", &labels, 1, &out->info);
-    section_copy(unit, ".debug_abbrev", &labels, 0, &out->abbrev);
-    section_copy(unit, ".debug_str", &labels, 0, &out->str);
-    section_copy(unit, ".debug_loc", &labels, 2, &out->loc);
-    section_copy(unit, ".debug_ranges", &labels, 0, &out->ranges);
+            good = copy_labels(i->u.section, &labels);
+    copy_section(unit, ".debug_info", &labels, 1, &out->info);
+    copy_section(unit, ".debug_abbrev", &labels, 0, &out->abbrev);
+    copy_section(unit, ".debug_str", &labels, 0, &out->str);
+    copy_section(unit, ".debug_loc", &labels, 2, &out->loc);
+    copy_section(unit, ".debug_ranges", &labels, 0, &out->ranges);
     hd_map_fini(&labels);
     out->info.failed |= !good;
-    producer_mend(&out->info);
-    producer_mend(&out->str);
+    copy_producer(&out->info);
+    copy_producer(&out->str);
     return out->info.len != 0;
 }
 
 bool dbg_strings_init(struct dbg_strings *s, const struct dbg_unit *unit)
 {
-    const struct ptx_section *section = section_find(unit, ".debug_str");
+    const struct ptx_section *section = copy_section_find(unit, ".debug_str");
 
     hd_map_init(&s->labels);
     hd_buf_init(&s->text);
     if (!section)
         return true;
-    section_copy(unit, ".debug_str", &s->labels, 0, &s->text);
+    copy_section(unit, ".debug_str", &s->labels, 0, &s->text);
     hd_buf_putc(&s->text, '\0');
-    return labels_of(section, &s->labels) && !s->text.failed;
+    return copy_labels(section, &s->labels) && !s->text.failed;
 }
 
 void dbg_strings_fini(struct dbg_strings *s)

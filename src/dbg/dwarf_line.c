@@ -1,6 +1,8 @@
 /* Line tables from .loc, and how frames unwind. */
 #include "dbg/dwarf.h"
 
+#include <assert.h>
+
 enum {
     LNS_COPY = 1,
     LNS_ADVANCE_PC,
@@ -76,6 +78,7 @@ static void put_header(const struct dbg_unit *unit, const char *source, struct h
 
 static void put_row(struct hd_buf *out, struct row *at, struct row to)
 {
+    assert(to.pc >= at->pc);
     if (to.pc != at->pc) {
         dbg_put(out, LNS_ADVANCE_PC, 1);
         dbg_put_uleb(out, to.pc - at->pc);

@@ -4,6 +4,8 @@
  */
 #include "dbg/dwarf.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 enum {
@@ -207,8 +209,8 @@ void dbg_dwarf_fini(struct dbg_dwarf *dwarf)
 #undef X
 }
 
-static void unit_begin(struct dbg_dwarf *out, const char *producer, const char *name, uint64_t low,
-                       uint64_t size_B)
+static void make_unit_begin(struct dbg_dwarf *out, const char *producer, const char *name,
+                            uint64_t low, uint64_t size_B)
 {
     struct hd_buf *info = &out->info;
 
@@ -227,16 +229,17 @@ static void unit_begin(struct dbg_dwarf *out, const char *producer, const char *
     dbg_put(info, size_B, 8);
 }
 
-static void unit_end(struct dbg_dwarf *out)
+static void make_unit_end(struct dbg_dwarf *out)
 {
     dbg_put(&out->info, 0, 1);
     dbg_patch(&out->info, 0, out->info.len - 4, 4);
 }
 
-static uint32_t put_type(struct hd_buf *info, const char *name, unsigned encoding, unsigned size_B)
+static uint32_t make_type(struct hd_buf *info, const char *name, unsigned encoding, unsigned size_B)
 {
     uint32_t at = (uint32_t)info->len;
 
+    assert(size_B && size_B <= 8);
     dbg_put(info, AB_TYPE, 1);
     dbg_put_str(info, name);
     dbg_put(info, encoding, 1);
@@ -246,7 +249,7 @@ static uint32_t put_type(struct hd_buf *info, const char *name, unsigned encodin
 
 /* ---- functions */
 
-static void types_put(struct maker *m)
+static void make_types(struct maker *m)
 {
     for (enum ptx_type t = 1; t < PTX_TYPE_COUNT; t++) {
         enum ptx_type_class class = ptx_type_class(t);
@@ -255,16 +258,16 @@ static void types_put(struct maker *m)
             continue;
         if (class == PTX_CLASS_FLOAT && size_B != 4 && size_B != 8)
             class = PTX_CLASS_UINT; /* no format that GDB knows */
-        m->types[t] = put_type(m->info, ptx_type_name(t),
-                               class == PTX_CLASS_FLOAT  ? ENC_FLOAT
-                               : class == PTX_CLASS_SINT ? ENC_SIGNED
-                                                         : ENC_UNSIGNED,
-                               size_B);
+        m->types[t] = make_type(m->info, ptx_type_name(t),
+                                class == PTX_CLASS_FLOAT  ? ENC_FLOAT
+                                : class == PTX_CLASS_SINT ? ENC_SIGNED
+                                                          : ENC_UNSIGNED,
+                                size_B);
     }
 }
 
 /* `_Z6helperi` is helper, `_ZN3foo3barEv` foo::bar; what else there is stays as it is. */
-static void plain_name(const char *name, struct hd_buf *out)
+static void make_plain_name(const char *name, struct hd_buf *out)
 {
     const char *p = name;
     bool nested = false;
@@ -290,8 +293,9 @@ static void plain_name(const char *name, struct hd_buf *out)
     hd_buf_putc(out, '\0');
 }
 
-static void put_param(struct maker *m, const struct dbg_func *f, const struct ptx_var *v)
+static void make_param(struct maker *m, const struct dbg_func *f, const struct ptx_var *v)
 {
+    assert(v->type < PTX_TYPE_COUNT);
     const struct dbg_var *var = dbg_unit_var(m->unit, f, v->sym.name);
     uint32_t type = m->types[v->type];
     struct hd_buf expr;
@@ -310,7 +314,7 @@ static void put_param(struct maker *m, const struct dbg_func *f, const struct pt
 }
 
 /* Functions that were inlined come first: others refer to them. */
-static bool abstract_put(struct maker *m, const struct ptx_loc *loc)
+static bool make_abstract(struct maker *m, const struct ptx_loc *loc)
 {
     const char *name;
     struct hd_buf plain;
@@ -323,7 +327,7 @@ static bool abstract_put(struct maker *m, const struct ptx_loc *loc)
     if (!hd_map_put(&m->inlined, loc->function_name, (void *)(uintptr_t)m->info->len))
         return false;
     hd_buf_init(&plain);
-    plain_name(name, &plain);
+    make_plain_name(name, &plain);
     dbg_put(m->info, AB_ABSTRACT, 1);
     dbg_put_str(m->info, plain.failed ? name : plain.ptr);
     dbg_put(m->info, 3, 1); /* declared inline and inlined */
@@ -331,7 +335,7 @@ static bool abstract_put(struct maker *m, const struct ptx_loc *loc)
     return true;
 }
 
-static bool same_call(const struct ptx_loc *a, const struct ptx_loc *b)
+static bool make_is_same_call(const struct ptx_loc *a, const struct ptx_loc *b)
 {
     return b && b->has_inlined && a->inlined_file == b->inlined_file &&
            a->inlined_line == b->inlined_line && a->inlined_col == b->inlined_col &&
@@ -339,7 +343,7 @@ static bool same_call(const struct ptx_loc *a, const struct ptx_loc *b)
 }
 
 /* Runs of instructions that the same call brought. */
-static void inlines_put(struct maker *m, const struct dbg_func *f)
+static void make_inlines(struct maker *m, const struct dbg_func *f)
 {
     for (uint32_t i = f->first; i < f->first + f->count;) {
         const struct ptx_loc *loc = m->unit->insns[i].ptx->stmt.loc;
@@ -347,9 +351,10 @@ static void inlines_put(struct maker *m, const struct dbg_func *f)
         uintptr_t origin =
             loc && loc->has_inlined ? (uintptr_t)hd_map_get(&m->inlined, loc->function_name) : 0;
         while (origin && end < f->first + f->count &&
-               same_call(loc, m->unit->insns[end].ptx->stmt.loc))
+               make_is_same_call(loc, m->unit->insns[end].ptx->stmt.loc))
             end++;
         if (origin) {
+            assert(origin < m->info->len); /* what is inlined comes first */
             dbg_put(m->info, AB_INLINED, 1);
             dbg_put(m->info, origin, 4);
             dbg_put(m->info, dbg_unit_pc(m->unit, i), 8);
@@ -362,12 +367,12 @@ static void inlines_put(struct maker *m, const struct dbg_func *f)
     }
 }
 
-static void func_put(struct maker *m, const struct dbg_func *f)
+static void make_func(struct maker *m, const struct dbg_func *f)
 {
     struct hd_buf plain;
 
     hd_buf_init(&plain);
-    plain_name(f->name, &plain);
+    make_plain_name(f->name, &plain);
     dbg_put(m->info, AB_FUNC, 1);
     dbg_put_str(m->info, plain.failed ? f->name : plain.ptr);
     dbg_put_str(m->info, f->name);
@@ -377,8 +382,8 @@ static void func_put(struct maker *m, const struct dbg_func *f)
     dbg_put(m->info, OP_CALL_FRAME_CFA, 1);
     hd_buf_fini(&plain);
     for (const struct ptx_var *v = f->ptx->params; v; v = v->next)
-        put_param(m, f, v);
-    inlines_put(m, f);
+        make_param(m, f, v);
+    make_inlines(m, f);
     dbg_put(m->info, 0, 1);
 }
 
@@ -388,16 +393,16 @@ void dbg_dwarf_make(const struct dbg_unit *unit, const char *source, struct dbg_
     bool good = dbg_strings_init(&m.strings, unit);
 
     hd_map_init(&m.inlined);
-    /* For GDB: see producer_mend() of dwarf_copy.c. Lines of PTX begin with the first one. */
-    unit_begin(out, dbg_unit_has_lines(unit) ? "clang (Heddle)" : "Heddle", source, unit->base,
-               (uint64_t)unit->ninsns * DBG_INSN_B);
-    types_put(&m);
+    /* For GDB: see copy_producer() of dwarf_copy.c. Lines of PTX begin with the first one. */
+    make_unit_begin(out, dbg_unit_has_lines(unit) ? "clang (Heddle)" : "Heddle", source, unit->base,
+                    (uint64_t)unit->ninsns * DBG_INSN_B);
+    make_types(&m);
     for (uint32_t i = 0; i < unit->ninsns && good; i++)
         if (unit->insns[i].ptx->stmt.loc)
-            good = abstract_put(&m, unit->insns[i].ptx->stmt.loc);
+            good = make_abstract(&m, unit->insns[i].ptx->stmt.loc);
     for (uint32_t i = 0; i < unit->nfuncs; i++)
-        func_put(&m, &unit->funcs[i]);
-    unit_end(out);
+        make_func(&m, &unit->funcs[i]);
+    make_unit_end(out);
     out->info.failed |= !good;
     hd_map_fini(&m.inlined);
     dbg_strings_fini(&m.strings);
@@ -405,8 +410,9 @@ void dbg_dwarf_make(const struct dbg_unit *unit, const char *source, struct dbg_
 
 /* ---- what every kernel has */
 
-static void builtin_put(struct hd_buf *info, const char *name, uint32_t type, uint64_t at)
+static void make_builtin(struct hd_buf *info, const char *name, uint32_t type, uint64_t at)
 {
+    assert(at < DBG_SPECIAL_B);
     dbg_put(info, AB_VAR, 1);
     dbg_put_str(info, name);
     dbg_put(info, type, 4);
@@ -421,9 +427,9 @@ void dbg_dwarf_make_builtins(struct dbg_dwarf *out)
     struct hd_buf *info = &out->info;
     uint32_t number, triple, size;
 
-    unit_begin(out, "Heddle", "cuda", DBG_SPECIAL, DBG_SPECIAL_B);
-    number = put_type(info, "unsigned int", ENC_UNSIGNED, 4);
-    size = put_type(info, "int", ENC_SIGNED, 4);
+    make_unit_begin(out, "Heddle", "cuda", DBG_SPECIAL, DBG_SPECIAL_B);
+    number = make_type(info, "unsigned int", ENC_UNSIGNED, 4);
+    size = make_type(info, "int", ENC_SIGNED, 4);
     triple = (uint32_t)info->len;
     dbg_put(info, AB_STRUCT, 1);
     dbg_put_str(info, "dim3");
@@ -435,9 +441,9 @@ void dbg_dwarf_make_builtins(struct dbg_dwarf *out)
         dbg_put(info, 4 * i, 1);
     }
     dbg_put(info, 0, 1);
-#define X(name, at, sreg) builtin_put(info, #name, triple, at);
+#define X(name, at, sreg) make_builtin(info, #name, triple, at);
     DBG_SPECIAL_LIST(X)
 #undef X
-    builtin_put(info, "warpSize", size, DBG_WARP_SIZE_AT);
-    unit_end(out);
+    make_builtin(info, "warpSize", size, DBG_WARP_SIZE_AT);
+    make_unit_end(out);
 }

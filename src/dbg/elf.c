@@ -2,6 +2,7 @@
  * The ELF files that GDB reads: an x86-64 program whose code is PTX at our addresses (layout.h).
  * It is never executed: GDB wants symbols, lines and types of it.
  */
+#include <assert.h>
 #include <elf.h>
 
 #include "base/mem.h"
@@ -22,15 +23,16 @@ struct image {
     struct hd_buf names, symbols, strings;
 };
 
-static void section_add(struct image *e, struct section section)
+static void elf_section_add(struct image *e, struct section section)
 {
     section.align_B = section.align_B ? section.align_B : 1;
-    if (section.size_B && e->nsections < MAX_SECTIONS)
+    assert(e->nsections < MAX_SECTIONS);
+    if (section.size_B)
         e->sections[e->nsections++] = section;
 }
 
-static void symbol_add(struct image *e, const char *name, uint64_t address, uint64_t size_B,
-                       unsigned type, uint16_t section)
+static void elf_symbol_add(struct image *e, const char *name, uint64_t address, uint64_t size_B,
+                           unsigned type, uint16_t section)
 {
     Elf64_Sym symbol = {.st_name = (uint32_t)e->strings.len,
                         .st_info = ELF64_ST_INFO(STB_GLOBAL, type),
@@ -38,11 +40,12 @@ static void symbol_add(struct image *e, const char *name, uint64_t address, uint
                         .st_value = address,
                         .st_size = size_B};
 
+    assert(section && section < e->nsections);
     dbg_put_str(&e->strings, name);
     hd_buf_append(&e->symbols, &symbol, sizeof(symbol));
 }
 
-static void image_init(struct image *e, uint64_t address, uint64_t size_B)
+static void elf_image_init(struct image *e, uint64_t address, uint64_t size_B)
 {
     static const Elf64_Sym none;
 
@@ -53,53 +56,54 @@ static void image_init(struct image *e, uint64_t address, uint64_t size_B)
     hd_buf_putc(&e->names, '\0');
     hd_buf_putc(&e->strings, '\0');
     hd_buf_append(&e->symbols, &none, sizeof(none));
-    section_add(e, (struct section){.name = ".text",
-                                    .type = SHT_NOBITS,
-                                    .flags = SHF_ALLOC | SHF_EXECINSTR,
-                                    .address = address,
-                                    .align_B = DBG_INSN_B,
-                                    .size_B = HD_MAX(size_B, 1u)});
+    elf_section_add(e, (struct section){.name = ".text",
+                                        .type = SHT_NOBITS,
+                                        .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                        .address = address,
+                                        .align_B = DBG_INSN_B,
+                                        .size_B = HD_MAX(size_B, 1u)});
 }
 
-static void image_fini(struct image *e)
+static void elf_image_fini(struct image *e)
 {
     hd_buf_fini(&e->names);
     hd_buf_fini(&e->symbols);
     hd_buf_fini(&e->strings);
 }
 
-static void dwarf_add(struct image *e, const struct dbg_dwarf *dwarf)
+static void elf_dwarf_add(struct image *e, const struct dbg_dwarf *dwarf)
 {
 #define X(field, name_)                                                                            \
-    section_add(e, (struct section){.name = name_,                                                 \
-                                    .type = SHT_PROGBITS,                                          \
-                                    .bytes = dwarf->field.ptr,                                     \
-                                    .size_B = dwarf->field.len});
+    elf_section_add(e, (struct section){.name = name_,                                             \
+                                        .type = SHT_PROGBITS,                                      \
+                                        .bytes = dwarf->field.ptr,                                 \
+                                        .size_B = dwarf->field.len});
     DBG_DWARF_LIST(X)
 #undef X
 }
 
-static void tables_add(struct image *e)
+static void elf_tables_add(struct image *e)
 {
     uint32_t at = e->nsections;
 
-    section_add(e, (struct section){.name = ".symtab",
-                                    .type = SHT_SYMTAB,
-                                    .link = at + 1,
-                                    .info = 1,
-                                    .align_B = 8,
-                                    .entry_B = sizeof(Elf64_Sym),
-                                    .bytes = e->symbols.ptr,
-                                    .size_B = e->symbols.len});
-    section_add(e, (struct section){.name = ".strtab",
-                                    .type = SHT_STRTAB,
-                                    .bytes = e->strings.ptr,
-                                    .size_B = e->strings.len});
-    section_add(e, (struct section){.name = ".shstrtab", .type = SHT_STRTAB, .size_B = 1});
+    assert(e->symbols.failed || e->symbols.len); /* or .strtab is not the next one */
+    elf_section_add(e, (struct section){.name = ".symtab",
+                                        .type = SHT_SYMTAB,
+                                        .link = at + 1,
+                                        .info = 1,
+                                        .align_B = 8,
+                                        .entry_B = sizeof(Elf64_Sym),
+                                        .bytes = e->symbols.ptr,
+                                        .size_B = e->symbols.len});
+    elf_section_add(e, (struct section){.name = ".strtab",
+                                        .type = SHT_STRTAB,
+                                        .bytes = e->strings.ptr,
+                                        .size_B = e->strings.len});
+    elf_section_add(e, (struct section){.name = ".shstrtab", .type = SHT_STRTAB, .size_B = 1});
 }
 
 /* Its name gets into the table of names. */
-static Elf64_Shdr header_of(struct image *e, const struct section *s, uint64_t at)
+static Elf64_Shdr elf_section_header(struct image *e, const struct section *s, uint64_t at)
 {
     Elf64_Shdr h = {.sh_name = (uint32_t)e->names.len,
                     .sh_type = s->type,
@@ -117,7 +121,7 @@ static Elf64_Shdr header_of(struct image *e, const struct section *s, uint64_t a
 }
 
 /* Code and variables: each has a segment. */
-static uint32_t nsegments_of(const struct image *e)
+static uint32_t elf_nsegments(const struct image *e)
 {
     uint32_t count = 0;
 
@@ -127,7 +131,7 @@ static uint32_t nsegments_of(const struct image *e)
 }
 
 /* As libraries: when LLDB is told of a program, it forgets where everything is. */
-static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf *out)
+static void elf_put_header(const struct image *e, uint64_t sections_at, struct hd_buf *out)
 {
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
                                 EV_CURRENT, ELFOSABI_NONE},
@@ -138,7 +142,7 @@ static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf 
                     .e_shoff = sections_at,
                     .e_ehsize = sizeof(Elf64_Ehdr),
                     .e_phentsize = sizeof(Elf64_Phdr),
-                    .e_phnum = (uint16_t)nsegments_of(e),
+                    .e_phnum = (uint16_t)elf_nsegments(e),
                     .e_shentsize = sizeof(Elf64_Shdr),
                     .e_shnum = (uint16_t)e->nsections,
                     .e_shstrndx = (uint16_t)(e->nsections - 1)};
@@ -158,9 +162,9 @@ static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf 
 }
 
 /* The headers of the sections come first, then their bytes. */
-static void image_put(struct image *e, struct hd_buf *out)
+static void elf_image_put(struct image *e, struct hd_buf *out)
 {
-    uint64_t sections_at = sizeof(Elf64_Ehdr) + nsegments_of(e) * sizeof(Elf64_Phdr);
+    uint64_t sections_at = sizeof(Elf64_Ehdr) + elf_nsegments(e) * sizeof(Elf64_Phdr);
     uint64_t at = sections_at + e->nsections * sizeof(Elf64_Shdr);
     static const Elf64_Shdr none;
     struct hd_buf headers;
@@ -172,30 +176,33 @@ static void image_put(struct image *e, struct hd_buf *out)
         bool is_names = i + 1 == e->nsections;
         if (is_names) /* the last: all names but its own are there */
             s->size_B = e->names.len + strlen(s->name) + 1;
-        Elf64_Shdr h = header_of(e, s, at);
+        Elf64_Shdr h = elf_section_header(e, s, at);
+        assert(!is_names || e->names.failed || e->names.len == s->size_B);
         if (is_names)
             s->bytes = e->names.ptr;
         hd_buf_append(&headers, &h, sizeof(h));
         at += s->bytes ? s->size_B : 0;
     }
-    put_ehdr(e, sections_at, out);
+    elf_put_header(e, sections_at, out);
     hd_buf_append(out, headers.ptr, headers.len);
     for (uint32_t i = 1; i < e->nsections && !headers.failed && !e->names.failed; i++)
         if (e->sections[i].bytes)
             hd_buf_append(out, e->sections[i].bytes, e->sections[i].size_B);
+    assert(out->failed || headers.failed || e->names.failed || out->len == at);
     out->failed |= headers.failed || e->names.failed || e->symbols.failed || e->strings.failed;
     hd_buf_fini(&headers);
 }
 
-static enum hd_status image_write(struct image *e, const struct dbg_dwarf *dwarf, const char *path)
+static enum hd_status elf_image_write(struct image *e, const struct dbg_dwarf *dwarf,
+                                      const char *path)
 {
     struct hd_buf file;
     enum hd_status status;
 
     hd_buf_init(&file);
-    dwarf_add(e, dwarf);
-    tables_add(e);
-    image_put(e, &file);
+    elf_dwarf_add(e, dwarf);
+    elf_tables_add(e);
+    elf_image_put(e, &file);
 #define X(field, name) file.failed |= dwarf->field.failed;
     DBG_DWARF_LIST(X)
 #undef X
@@ -206,8 +213,8 @@ static enum hd_status image_write(struct image *e, const struct dbg_dwarf *dwarf
 }
 
 /* The section of a unit's variables of a kind; 0: it has none. */
-static uint16_t vars_section(struct image *e, const struct dbg_unit *unit, enum dbg_var_kind kind,
-                             const char *name)
+static uint16_t elf_vars_section(struct image *e, const struct dbg_unit *unit,
+                                 enum dbg_var_kind kind, const char *name)
 {
     uint64_t from = UINT64_MAX, to = 0;
 
@@ -220,31 +227,31 @@ static uint16_t vars_section(struct image *e, const struct dbg_unit *unit, enum 
     }
     if (from >= to)
         return 0;
-    section_add(e, (struct section){.name = name,
-                                    .type = SHT_NOBITS,
-                                    .flags = SHF_ALLOC | SHF_WRITE,
-                                    .address = from,
-                                    .size_B = to - from});
+    elf_section_add(e, (struct section){.name = name,
+                                        .type = SHT_NOBITS,
+                                        .flags = SHF_ALLOC | SHF_WRITE,
+                                        .address = from,
+                                        .size_B = to - from});
     return (uint16_t)(e->nsections - 1);
 }
 
 /* Variables have sections, too, or GDB looks for code at their addresses and tells of an internal
  * error when it finds none. */
-static void unit_symbols(struct image *e, const struct dbg_unit *unit)
+static void elf_unit_symbols(struct image *e, const struct dbg_unit *unit)
 {
-    uint16_t globals = vars_section(e, unit, DBG_VAR_GLOBAL, ".global");
-    uint16_t shared = vars_section(e, unit, DBG_VAR_SHARED, ".shared");
+    uint16_t globals = elf_vars_section(e, unit, DBG_VAR_GLOBAL, ".global");
+    uint16_t shared = elf_vars_section(e, unit, DBG_VAR_SHARED, ".shared");
 
     for (uint32_t i = 0; i < unit->nfuncs; i++) {
         const struct dbg_func *f = &unit->funcs[i];
-        symbol_add(e, f->name, dbg_unit_pc(unit, f->first), (uint64_t)f->count * DBG_INSN_B,
-                   STT_FUNC, 1);
+        elf_symbol_add(e, f->name, dbg_unit_pc(unit, f->first), (uint64_t)f->count * DBG_INSN_B,
+                       STT_FUNC, 1);
     }
     for (size_t i = 0; i < unit->vars.len; i++) {
         const struct dbg_var *v = &unit->vars.at[i];
         if (v->kind != DBG_VAR_LOCAL)
-            symbol_add(e, v->name, v->at, v->size_B, STT_OBJECT,
-                       v->kind == DBG_VAR_GLOBAL ? globals : shared);
+            elf_symbol_add(e, v->name, v->at, v->size_B, STT_OBJECT,
+                           v->kind == DBG_VAR_GLOBAL ? globals : shared);
     }
 }
 
@@ -263,14 +270,14 @@ enum hd_status dbg_elf_write(struct dbg_unit *unit, const char *folder)
     if (!path)
         return hd_error(HD_NO_MEMORY, "debugging %s", unit->name);
     dbg_dwarf_init(&dwarf);
-    image_init(&e, unit->base, (uint64_t)unit->ninsns * DBG_INSN_B);
-    unit_symbols(&e, unit);
+    elf_image_init(&e, unit->base, (uint64_t)unit->ninsns * DBG_INSN_B);
+    elf_unit_symbols(&e, unit);
     if (!dbg_dwarf_copy(unit, &dwarf))
         dbg_dwarf_make(unit, unit->source ? unit->source : unit->name, &dwarf);
     dbg_dwarf_lines(unit, unit->source ? unit->source : unit->name, &dwarf);
     dbg_dwarf_frames(unit, &dwarf);
-    status = image_write(&e, &dwarf, path);
-    image_fini(&e);
+    status = elf_image_write(&e, &dwarf, path);
+    elf_image_fini(&e);
     dbg_dwarf_fini(&dwarf);
     if (status != HD_OK)
         hd_free(path);
@@ -286,11 +293,11 @@ enum hd_status dbg_elf_write_builtins(const char *path)
     enum hd_status status;
 
     dbg_dwarf_init(&dwarf);
-    image_init(&e, DBG_HOST_PC, DBG_INSN_B);
-    symbol_add(&e, "host_program", DBG_HOST_PC, DBG_INSN_B, STT_FUNC, 1);
+    elf_image_init(&e, DBG_HOST_PC, DBG_INSN_B);
+    elf_symbol_add(&e, "host_program", DBG_HOST_PC, DBG_INSN_B, STT_FUNC, 1);
     dbg_dwarf_make_builtins(&dwarf);
-    status = image_write(&e, &dwarf, path);
-    image_fini(&e);
+    status = elf_image_write(&e, &dwarf, path);
+    elf_image_fini(&e);
     dbg_dwarf_fini(&dwarf);
     return status;
 }

@@ -18,90 +18,9 @@
 enum {
     PASSES_MAX = 16 << 20,
     WRITES_MAX_B = 512 << 20,
-    POINTS_MAX_B = 256 << 20,
-    INTERVAL = 1 << 15,   /* passes: a tenth of a second */
     LOST_AFTER = 1 << 20, /* questions without the pass that comes next */
-    ROUND = 64,           /* passes of a warp in a round */
     SMALL_B = 256,
 };
-
-struct history history;
-
-bool dbg_history_is_of(const struct dbg_cta *c)
-{
-    return c && history.cta == c;
-}
-
-bool dbg_history_is_on(void)
-{
-    return history.cta != NULL;
-}
-
-bool dbg_history_replays(void)
-{
-    return history.cta && history.mode != HISTORY_RECORDS;
-}
-
-/* ---- points */
-
-static void points_free(size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        interp_debug_saved_free(history.points.at[i].saved);
-    memmove(&history.points.at[from], &history.points.at[to],
-            (history.points.len - to) * sizeof(*history.points.at));
-    history.points.len -= to - from;
-}
-
-size_t history_point_before(uint64_t pass)
-{
-    size_t i = history.points.len;
-
-    while (i > 1 && history.points.at[i - 1].pass > pass)
-        i--;
-    return i - 1;
-}
-
-/* Every other one goes when they take too much; the first one stays. */
-static void points_thin(void)
-{
-    uint64_t size_B = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < history.points.len; i++)
-        size_B += history.points.at[i].size_B;
-    if (size_B <= POINTS_MAX_B || history.points.len < 3)
-        return;
-    for (size_t i = 0; i < history.points.len; i++) {
-        if (i % 2)
-            interp_debug_saved_free(history.points.at[i].saved);
-        else
-            history.points.at[n++] = history.points.at[i];
-    }
-    history.points.len = n;
-    history.interval *= 2;
-}
-
-/* The block as it is, before that pass. False: it cannot be. */
-static bool point_take(uint64_t pass)
-{
-    struct history_point p = {.pass = pass, .writes = history.writes_gone + history.writes.len};
-    size_t at = history.points.len ? history_point_before(pass) + 1 : 0;
-
-    if (!hd_vec_reserve(&history.points, history.points.len + 1))
-        return false;
-    p.saved = interp_debug_save(history.cta->cta);
-    if (!p.saved)
-        return false;
-    p.size_B = interp_debug_saved_B(p.saved);
-    memcpy(p.parted, history.cta->parted, sizeof(p.parted));
-    memmove(&history.points.at[at + 1], &history.points.at[at],
-            (history.points.len - at) * sizeof(p));
-    history.points.at[at] = p;
-    history.points.len++;
-    points_thin();
-    return true;
-}
 
 void dbg_history_describe(struct hd_buf *out)
 {
@@ -119,38 +38,19 @@ void dbg_history_describe(struct hd_buf *out)
         hd_buf_puts(out, "nothing is recorded\n");
 }
 
-void dbg_history_end(void)
-{
-    points_free(0, history.points.len);
-    hd_vec_fini(&history.points);
-    hd_vec_fini(&history.passes);
-    hd_buf_fini(&history.writes);
-    history = (struct history){0};
-}
-
-bool dbg_history_begin(struct dbg_cta *c)
-{
-    dbg_history_end();
-    history.cta = c;
-    history.interval = INTERVAL;
-    hd_buf_init(&history.writes);
-    if (!point_take(0))
-        dbg_history_end();
-    return history.cta != NULL;
-}
-
 /* ---- forwards */
 
 /* What comes after where the program stands is no history any more. */
 void dbg_history_forward(void)
 {
+    assert(!history.is_ahead || (history.here >= history.first && history.here <= history_last()));
     if (history.is_ahead)
         history.passes.len = (size_t)(history.here - history.first);
     history.is_ahead = false;
 }
 
 /* The older half goes; false: the history is over. */
-static bool forget_some(void)
+static bool history_forget_some(void)
 {
     size_t middle = history.points.len / 2;
 
@@ -159,7 +59,7 @@ static bool forget_some(void)
     uint64_t first = history.points.at[middle].pass, gone = first - history.first;
     assert(gone && gone <= history.passes.len);
     history_log_forget(history.points.at[middle].writes);
-    points_free(0, middle);
+    history_points_free(0, middle);
     memmove(history.passes.at, &history.passes.at[gone],
             (history.passes.len - gone) * sizeof(*history.passes.at));
     history.passes.len -= gone;
@@ -173,6 +73,7 @@ void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
 
     if (history.cta != p->cta)
         return;
+    assert(history.mode == HISTORY_RECORDS && !history.is_ahead);
     history.is_torn = false;
     for (uint32_t m = lanes; m; m &= m - 1) {
         const struct dbg_lane *lane = &p->lanes[__builtin_ctz(m)];
@@ -183,14 +84,14 @@ void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
     }
     bool full = history.passes.len >= PASSES_MAX || history.writes.len >= WRITES_MAX_B ||
                 history.writes.failed;
-    if (full && !forget_some())
+    if (full && !history_forget_some())
         return;
     if (!hd_vec_push(&history.passes, pass))
         dbg_history_end();
 }
 
 /* Is it memory that the interpreter saves with the block? */
-static bool in_window(const struct interp_thread *t, const char *bytes, uint64_t size_B)
+static bool history_in_window(const struct interp_thread *t, const char *bytes, uint64_t size_B)
 {
     uint64_t window_B;
     const char *window = interp_debug_shared(interp_debug_cta(t), &window_B);
@@ -201,20 +102,13 @@ static bool in_window(const struct interp_thread *t, const char *bytes, uint64_t
     return bytes >= window && size_B <= window_B && (size_t)(bytes - window) <= window_B - size_B;
 }
 
-/* Bytes that may not be there are read by the kernel, so that we learn it. */
-static bool bytes_get(const void *bytes, char *old, uint64_t size_B)
-{
-    struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
-
-    return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
-}
-
 /* What is executed again did well the first time. */
 bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64_t size_B,
                         bool write)
 {
     char small[SMALL_B], *old = size_B <= SMALL_B ? small : hd_alloc(size_B);
-    bool is_window = in_window(t, bytes, size_B), replays = dbg_history_replays(), good = true;
+    bool is_window = history_in_window(t, bytes, size_B), replays = dbg_history_replays(),
+         good = true;
 
     if (!old) {
         history.writes.failed = true;
@@ -222,8 +116,9 @@ bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64
         if (write)
             history_log_add(t, bytes, bytes, (uint32_t)size_B, is_window,
                             replays ? history.next - 1 : history_last() - 1);
-    } else {
-        good = bytes_get(bytes, old, size_B);
+    } else { /* they may not be there: read by the kernel, so that we learn it */
+        struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
+        good = process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
         if (good && write)
             history_log_add(t, bytes, old, (uint32_t)size_B, false, history_last() - 1);
     }
@@ -241,10 +136,11 @@ void dbg_history_wrote(uint32_t reg)
 }
 
 /* It did something else this time: the host has changed memory, or it asked for the time. */
-static void lose(struct dbg_stop *out)
+static void history_lose(struct dbg_stop *out)
 {
     struct dbg_cta *c = history.cta;
 
+    assert(dbg_history_replays());
     *out = (struct dbg_stop){.kind = DBG_STOP_BEGIN, .tid = dbg.focus, .signal = 5};
     hd_buf_puts(&dbg.said, "heddle: the kernel did something else this time: its history begins "
                            "here\n");
@@ -262,7 +158,7 @@ bool dbg_history_fault(const struct dbg_cta *c)
         return false;
     if (history.mode == HISTORY_SCANS && history.next == history.end)
         return history_find_on();
-    lose(&stop);
+    history_lose(&stop);
     return false;
 }
 
@@ -282,53 +178,13 @@ void dbg_history_round(const struct dbg_cta *c)
         due |= history.points.at[history_point_before(next)].pass < wanted && next <= history.end;
     }
     if (due)
-        (void)point_take(next);
+        (void)history_point_take(next);
 }
 
 /* ---- backwards */
 
-/* Closer and closer before the end. */
-static void plan_make(uint64_t from, uint64_t end)
-{
-    uint64_t distance =
-        ROUND * (uint64_t)HD_MAX((interp_debug_nthreads(history.cta->cta) + 31) / 32, 1u);
-
-    history.nplan = 0;
-    for (; history.nplan < HISTORY_PLAN && end - from > distance; distance *= 4)
-        history.plan[history.nplan++] = end - distance;
-}
-
-bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *stop)
-{
-    const struct history_point *point = &history.points.at[history_point_before(end)];
-
-    assert(end >= history.first && end <= history_last());
-    if (mode == HISTORY_SCANS && point->pass == end)
-        point--;
-    assert(point >= history.points.at && point->pass <= end);
-    history_log_undo(point->writes);
-    if (!interp_debug_restore(history.cta->cta, point->saved)) {
-        dbg_history_end();
-        return false;
-    }
-    memset(history.cta->passed, 0, sizeof(history.cta->passed));
-    memcpy(history.cta->parted, point->parted, sizeof(point->parted));
-    dbg.watched.kind = DBG_STOP_NONE;
-    history.mode = mode;
-    history.is_torn = false;
-    history.is_fresh = true;
-    history.next = point->pass;
-    history.end = end;
-    history.questions = 0;
-    history.stop = *stop;
-    history.keeps_ahead = false;
-    history.nplan = 0;
-    if (mode == HISTORY_GOES)
-        plan_make(point->pass, end);
-    return true;
-}
-
-bool history_begins(const struct history_pass *pass, uint64_t tid)
+/* Does the thread begin an instruction in this pass? */
+static bool history_begins(const struct history_pass *pass, uint64_t tid)
 {
     uint32_t index = (uint32_t)((tid - DBG_FIRST_TID) % DBG_CTA_THREADS);
 
@@ -336,7 +192,7 @@ bool history_begins(const struct history_pass *pass, uint64_t tid)
 }
 
 /* From a write, which is in the middle of an instruction, to the instruction before that. */
-static bool step_back(uint64_t tid)
+static bool history_step_back(uint64_t tid)
 {
     struct dbg_stop stop = {.kind = DBG_STOP_STEP, .tid = tid, .signal = 5};
     bool is_within = history.stop.kind == DBG_STOP_WATCH && history.stop.tid == tid &&
@@ -370,18 +226,20 @@ bool dbg_history_back(uint64_t tid, bool to_break)
 
     if (!to_break || dbg.is_shown || !dbg.home)
         dbg_history_forward();
-    if (!history.cta || !t || dbg_cta_of(t) != history.cta || !history.passes.len)
+    if (!history.cta || !t || dbg_cta_of(t) != history.cta || !history.passes.len ||
+        history.writes.failed)
         return false;
-    return to_break ? history_find(history_last()) : step_back(tid);
+    return to_break ? history_find(history_last()) : history_step_back(tid);
 }
 
 /* ---- again */
 
 /* The program is where it was wanted: it stops, unless what was looked for is not here. */
-static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
+static bool history_arrive(const struct dbg_pass *p, struct dbg_stop *out)
 {
     const struct history_pass *pass = history_at(history.end);
 
+    assert(history.mode == HISTORY_GOES && history.next == history.end);
     *out = history.stop;
     if (out->kind == DBG_STOP_BREAK && !dbg_breaks(p, pass->lanes, out)) {
         out->kind = DBG_STOP_NONE;
@@ -394,19 +252,20 @@ static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
         dbg_history_forward();
     history.keeps_ahead = false;
     size_t last = history_point_before(history.end) + 1;
-    points_free(last, history.points.len);
+    history_points_free(last, history.points.len);
     return true;
 }
 
 /* The pass that comes next, of the warp that asks for it. */
-static uint32_t pass_again(struct dbg_pass *p, const struct interp_warp *warp,
-                           struct dbg_stop *out_stop)
+static uint32_t history_pass_again(struct dbg_pass *p, const struct interp_warp *warp,
+                                   struct dbg_stop *out_stop)
 {
     const struct history_pass *pass = history_at(history.next);
     bool is_break = pass->pc && dbg.breaks.len && dbg_break_at(pass->pc);
 
+    assert(history.mode != HISTORY_RECORDS && history.next < history.end);
     if (pass->lanes & ~p->running) {
-        lose(out_stop);
+        history_lose(out_stop);
         return 0;
     }
     if (history.mode == HISTORY_SCANS && is_break) {
@@ -425,6 +284,7 @@ static uint32_t pass_again(struct dbg_pass *p, const struct interp_warp *warp,
 uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
                            struct dbg_stop *out_stop)
 {
+    assert(dbg_history_replays());
     out_stop->kind = DBG_STOP_NONE;
     if (p->cta != history.cta || history.is_fresh)
         return 0;
@@ -434,12 +294,12 @@ uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
     }
     if (p->warp != history_at(history.next)->warp) {
         if (++history.questions > LOST_AFTER)
-            lose(out_stop);
+            history_lose(out_stop);
         return 0;
     }
     if (history.next < history.end)
-        return pass_again(p, warp, out_stop);
+        return history_pass_again(p, warp, out_stop);
     dbg_pass_fill(p, warp);
-    (void)arrive(p, out_stop);
+    (void)history_arrive(p, out_stop);
     return 0;
 }

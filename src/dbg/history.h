@@ -1,9 +1,10 @@
 /*
  * The history of one block, shared by the files that make it.
  *
- *     history.c       records passes and keeps points; goes to an earlier pass
- *     history_log.c   what memory held before each write
- *     history_find.c  which pass to go to
+ *     history.c         records passes, and executes them again
+ *     history_find.c    which pass to go to
+ *     history_points.c  keeps points, and goes to a pass
+ *     history_log.c     what memory held before each write
  *
  * A pass is one operation of some lanes of a warp; passes have numbers from the beginning of the
  * history. A point is the block as it was before a pass. To get to pass n, the writes since the
@@ -18,6 +19,8 @@
  */
 #ifndef HD_DBG_HISTORY_H
 #define HD_DBG_HISTORY_H
+
+#include <assert.h>
 
 #include "dbg/private.h"
 
@@ -81,16 +84,18 @@ static inline uint64_t history_last(void) /* number behind the last one */
 
 static inline struct history_pass *history_at(uint64_t pass)
 {
+    assert(pass >= history.first && pass < history_last());
     return &history.passes.at[pass - history.first];
 }
 
-/* ---- history.c */
+/* ---- history_points.c */
 /* The block becomes what it was before pass `end`, where it stops or a scan ends. False: no memory,
  * the history is over. */
 bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *stop);
 size_t history_point_before(uint64_t pass); /* the last one at or before it */
-/* Does the thread begin an instruction in this pass? */
-bool history_begins(const struct history_pass *pass, uint64_t tid);
+/* The block as it is, before that pass. False: it cannot be. */
+bool history_point_take(uint64_t pass);
+void history_points_free(size_t from, size_t to);
 
 /* ---- history_log.c */
 void history_log_add(const struct interp_thread *t, const void *bytes, const void *old,

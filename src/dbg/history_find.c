@@ -12,6 +12,8 @@
  */
 #include "dbg/history.h"
 
+#include <assert.h>
+
 static const struct interp_thread *watcher(const struct dbg_watch *w)
 {
     return w->tid ? dbg_thread(w->tid) : interp_debug_thread(history.cta->cta, 0);
@@ -24,6 +26,7 @@ static bool is_register(const struct dbg_watch *w)
 
 static uint32_t register_of(const struct dbg_watch *w)
 {
+    assert(is_register(w));
     return (uint32_t)((w->address & (DBG_FRAME_B - 1)) / DBG_REG_B);
 }
 
@@ -46,6 +49,7 @@ static struct dbg_stop watch_stop(const struct dbg_watch *w, uint64_t tid)
 
 static void know(uint64_t pass, const struct dbg_stop *stop)
 {
+    assert(pass >= history.first && pass < history_last());
     if (history.is_known && pass <= history.known)
         return;
     history.is_known = true;
@@ -154,6 +158,7 @@ static bool find_from(uint64_t end)
 
 bool history_find(uint64_t before)
 {
+    assert(dbg_is_locked() && before >= history.first && before <= history_last());
     history.is_known = false;
     know_breaks(before);
     for (size_t i = 0; i < dbg.watches.len; i++)
@@ -163,6 +168,7 @@ bool history_find(uint64_t before)
 
 bool history_find_on(void)
 {
+    assert(history.mode == HISTORY_SCANS && history.end > history.first);
     uint64_t from = history.points.at[history_point_before(history.end - 1)].pass;
 
     if (history.is_found && !(history.is_known && history.known >= history.found))
@@ -205,6 +211,7 @@ void dbg_history_watch(struct dbg_watch *w, struct interp_thread *t)
 {
     struct dbg_stop stop = watch_stop(w, dbg_tid(t));
 
+    assert(dbg_history_replays() && history.next > history.first);
     if (history.mode == HISTORY_SCANS && !(w->kind == '2' && w->host) && changes(w, t))
         find(history.next - 1, &stop);
 }

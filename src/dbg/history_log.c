@@ -33,6 +33,7 @@ static size_t entry_before(size_t end, struct entry *out, const char **out_old)
 {
     uint32_t size_B;
 
+    assert(end > sizeof(size_B) && end <= history.writes.len);
     memcpy(&size_B, history.writes.ptr + end - sizeof(size_B), sizeof(size_B));
     assert(end >= sizeof(size_B) + size_B + sizeof(*out));
     end -= sizeof(size_B) + size_B + sizeof(*out);
@@ -61,6 +62,7 @@ void history_log_undo(uint64_t writes)
     struct iovec ours[BATCH], theirs[BATCH];
     unsigned n = 0;
 
+    assert(writes >= history.writes_gone && stop <= end);
     while (end > stop) {
         struct entry e;
         const char *old;
@@ -74,6 +76,7 @@ void history_log_undo(uint64_t writes)
         batch_write(ours, theirs, n);
         n = 0;
     }
+    assert(end == stop); /* entries end where points were taken */
     batch_write(ours, theirs, n);
     history.writes.len = stop;
 }
@@ -82,6 +85,7 @@ void history_log_forget(uint64_t writes)
 {
     size_t n = (size_t)(writes - history.writes_gone);
 
+    assert(writes >= history.writes_gone && n <= history.writes.len);
     memmove(history.writes.ptr, history.writes.ptr + n, history.writes.len - n);
     history.writes.len -= n;
     history.writes_gone = writes;
@@ -95,6 +99,7 @@ static bool image_undo(char *image, uint64_t at, uint64_t size_B, const struct e
 {
     uint64_t from = HD_MAX(at, e->at), to = HD_MIN(at + size_B, e->at + e->size_B);
 
+    assert(from < to);
     if (memcmp(image + (from - at), old + (from - e->at), to - from) == 0)
         return false;
     memcpy(image + (from - at), old + (from - e->at), to - from);

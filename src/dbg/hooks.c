@@ -18,46 +18,12 @@
 
 enum { PATIENCE = 2000, GENEROSITY = 200 /* passes */ };
 
-struct dbg dbg = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .changed = PTHREAD_COND_INITIALIZER,
-    .listener = -1,
-    .peer = -1,
-};
-HD_FORK_MUTEX(dbg, dbg.lock);
-
 static _Thread_local bool holds; /* dbg.lock */
-
-void dbg_wake(void)
-{
-    (void)!write(dbg.wake[1], "", 1);
-}
-
-static void wait_locked(void)
-{
-    while (dbg.stopped)
-        dbg_wait();
-}
-
-/* One reason at a time: whoever has another one tells it when the program goes on. */
-void dbg_stop_locked(const struct dbg_stop *stop)
-{
-    wait_locked();
-    if (!dbg.attached)
-        return;
-    dbg.stop = *stop;
-    dbg.stopped = true;
-    dbg.reported = false;
-    dbg.interrupted = false;
-    dbg.step.tid = 0;
-    dbg_wake();
-    wait_locked();
-}
 
 /* ---- the lock */
 
 /* A signal may have thrown this thread out of a CTA's turn: it still has the lock then. */
-static void on_enter(struct interp_cta *cta)
+static void hook_enter(struct interp_cta *cta)
 {
     if (!holds)
         dbg_lock();
@@ -69,7 +35,7 @@ static void on_enter(struct interp_cta *cta)
         dbg_history_round(c);
 }
 
-static void on_leave(struct interp_cta *cta)
+static void hook_leave(struct interp_cta *cta)
 {
     (void)cta;
     assert(holds);
@@ -79,7 +45,7 @@ static void on_leave(struct interp_cta *cta)
 
 /* ---- CTAs */
 
-static struct dbg_program *program_of(const struct ir_module *code)
+static struct dbg_program *hook_program_of(const struct ir_module *code)
 {
     for (size_t i = 0; i < dbg.programs.len; i++) {
         struct dbg_program *p = dbg.programs.at[i];
@@ -90,7 +56,7 @@ static struct dbg_program *program_of(const struct ir_module *code)
     return NULL;
 }
 
-static uint32_t kernel_number(const struct interp_launch *launch)
+static uint32_t hook_kernel_number(const struct interp_launch *launch)
 {
     for (size_t i = dbg.ctas.len; i > 0; i--)
         if (interp_debug_launch(dbg.ctas.at[i - 1]->cta)->grid_id == launch->grid_id)
@@ -101,42 +67,27 @@ static uint32_t kernel_number(const struct interp_launch *launch)
     return dbg.nkernels - 1;
 }
 
-struct dbg_cta *dbg_cta_add(struct interp_cta *cta, struct dbg_program *program, uint32_t kernel)
-{
-    struct dbg_cta *c = hd_new(struct dbg_cta);
-
-    if (!c || !hd_vec_reserve(&dbg.ctas, dbg.ctas.len + 1)) {
-        hd_free(c);
-        return NULL;
-    }
-    c->cta = cta;
-    c->program = program;
-    c->serial = dbg.nctas_ever++;
-    c->kernel = kernel;
-    *interp_debug_slot(cta) = c;
-    (void)!hd_vec_push(&dbg.ctas, c);
-    return c;
-}
-
-static void on_begin(struct interp_cta *cta)
+static void hook_begin(struct interp_cta *cta)
 {
     bool had = holds;
 
     const struct interp_launch *launch = interp_debug_launch(cta);
-    on_enter(cta);
+    hook_enter(cta);
     /* Without memory it runs without the debugger. */
-    (void)dbg_cta_add(cta, program_of(launch->kernel->module), kernel_number(launch));
+    (void)dbg_cta_add(cta, hook_program_of(launch->kernel->module), hook_kernel_number(launch));
     if (!had)
-        on_leave(cta);
+        hook_leave(cta);
 }
 
-static void on_end(struct interp_cta *cta)
+static void hook_end(struct interp_cta *cta)
 {
-    on_enter(cta);
+    hook_enter(cta);
     struct dbg_cta *c = *interp_debug_slot(cta);
+    bool found = !c; /* there was no memory for it */
     for (size_t i = 0; i < dbg.ctas.len; i++) {
         if (dbg.ctas.at[i] != c)
             continue;
+        found = true;
         if (dbg_history_is_of(c))
             dbg_history_end();
         if (dbg.step.tid >= DBG_FIRST_TID &&
@@ -147,32 +98,21 @@ static void on_end(struct interp_cta *cta)
         dbg.ctas.len--;
         break;
     }
+    assert(found);
     hd_free(c);
     *interp_debug_slot(cta) = NULL;
-    on_leave(cta);
+    hook_leave(cta);
 }
 
 /* ---- lanes */
 
-void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp)
-{
-    const struct interp_cta *cta = interp_debug_warp_cta(warp);
-
-    for (uint32_t i = 0; i < p->nlanes; i++) {
-        struct interp_thread *t = interp_debug_thread(cta, p->warp * 32 + i);
-        p->lanes[i].t = NULL;
-        if (interp_debug_state(t) != INTERP_DEBUG_RUNS)
-            continue;
-        p->lanes[i] = (struct dbg_lane){t, interp_debug_spot(t, 0), interp_debug_depth(t)};
-    }
-}
-
 /* Which lanes there are, and which of them run: enough to repeat a pass. */
-static void pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
+static void hook_pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
 {
     const struct interp_cta *cta = interp_debug_warp_cta(warp);
 
     p->warp = interp_debug_warp_index(warp);
+    assert(p->warp < DBG_WARPS && p->warp * 32 < interp_debug_nthreads(cta));
     p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
     p->running = 0;
     for (uint32_t i = 0; i < p->nlanes; i++)
@@ -182,7 +122,7 @@ static void pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
 }
 
 /* Negative: a goes first. */
-static int lane_order(const struct dbg_lane *a, const struct dbg_lane *b)
+static int hook_lane_order(const struct dbg_lane *a, const struct dbg_lane *b)
 {
     if (a->depth != b->depth)
         return a->depth > b->depth ? -1 : 1;
@@ -193,15 +133,16 @@ static int lane_order(const struct dbg_lane *a, const struct dbg_lane *b)
     return a->spot.done == b->spot.done ? 0 : a->spot.done < b->spot.done ? -1 : 1;
 }
 
-static uint32_t lanes_choose(const struct dbg_pass *p)
+static uint32_t hook_lanes_choose(const struct dbg_pass *p)
 {
     uint32_t *parted = &p->cta->parted[p->warp];
     const struct dbg_lane *first = NULL;
     uint32_t chosen = 0;
 
+    assert(p->running);
     for (uint32_t m = p->running; m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(m);
-        int order = first ? lane_order(&p->lanes[i], first) : -1;
+        int order = first ? hook_lane_order(&p->lanes[i], first) : -1;
         if (order < 0) {
             first = &p->lanes[i];
             chosen = 0;
@@ -214,25 +155,25 @@ static uint32_t lanes_choose(const struct dbg_pass *p)
 
 /* ---- reasons to stop */
 
-static bool is_step_of(const struct dbg_pass *p)
+static bool hook_is_step_of(const struct dbg_pass *p)
 {
     return dbg.step.tid >= DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32 &&
            dbg.step.tid < DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32 + 32;
 }
 
 /* Others than the warp that steps run only while it waits for them. */
-static bool may_run(const struct dbg_pass *p)
+static bool hook_may_run(const struct dbg_pass *p)
 {
     if (dbg_history_is_on() && !dbg_history_is_of(p->cta))
         return false;
-    if (!dbg.step.tid || dbg.step.is_lost || is_step_of(p))
+    if (!dbg.step.tid || dbg.step.is_lost || hook_is_step_of(p))
         return true;
     const struct interp_thread *t = dbg_thread(dbg.step.tid);
     return !t || interp_debug_state(t) != INTERP_DEBUG_RUNS;
 }
 
 /* The thread that steps has ended: another one of its block gets the focus, or nobody. */
-static bool step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
+static bool hook_step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
 {
     uint64_t serial = (dbg.step.tid - DBG_FIRST_TID) / DBG_CTA_THREADS;
 
@@ -242,18 +183,19 @@ static bool step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
     }
     if (serial != p->cta->serial)
         return false;
+    assert(p->running && p->lanes[__builtin_ctz(p->running)].t);
     *out = (struct dbg_stop){.kind = DBG_STOP_STEP,
                              .tid = dbg_tid(p->lanes[__builtin_ctz(p->running)].t)};
     return true;
 }
 
-static bool step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
+static bool hook_step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
 {
     if (!dbg.step.tid || dbg.step.is_free)
         return false;
     const struct interp_thread *t = dbg_thread(dbg.step.tid);
     if (!t)
-        return step_is_lost(p, out);
+        return hook_step_is_lost(p, out);
     if (!dbg.step.moved || !interp_debug_spot(t, 0).is_start)
         return false;
     *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = dbg.step.tid, .signal = 5};
@@ -261,56 +203,8 @@ static bool step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
     return pc < dbg.step.from || pc >= dbg.step.to;
 }
 
-const struct dbg_breakpoint *dbg_break_at(uint64_t pc)
-{
-    for (size_t i = 0; i < dbg.breaks.len; i++)
-        if (dbg.breaks.at[i].pc == pc)
-            return &dbg.breaks.at[i];
-    return NULL;
-}
-
-static bool condition_holds(const struct dbg_breakpoint *b, struct interp_thread *t)
-{
-    bool holds_one = b->conditions.len == 0;
-
-    for (size_t i = 0; i < b->conditions.len && !holds_one; i++)
-        holds_one = dbg_condition(t, b->conditions.at[i]);
-    return holds_one;
-}
-
-static bool lane_breaks(const struct dbg_lane *lane, struct dbg_stop *out)
-{
-    const struct dbg_breakpoint *b = lane->spot.is_start ? dbg_break_at(dbg_pc(lane->t, 0)) : NULL;
-
-    if (!b || !condition_holds(b, lane->t))
-        return false;
-    *out = (struct dbg_stop){.kind = DBG_STOP_BREAK, .tid = dbg_tid(lane->t), .signal = 5};
-    return true;
-}
-
-/* Lanes that are at a breakpoint together stop once: the one that GDB steps or looked at last, if
- * it is among them. */
-bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
-{
-    uint64_t first = DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32;
-    uint64_t favourite = dbg.step.tid && !dbg.step.is_free ? dbg.step.tid
-                         : dbg.home                        ? dbg.home
-                                                           : dbg.focus;
-
-    lanes &= ~p->cta->passed[p->warp];
-    if (!dbg.breaks.len)
-        return false;
-    if (favourite >= first && favourite < first + 32 && lanes >> (favourite - first) & 1 &&
-        lane_breaks(&p->lanes[favourite - first], out))
-        return true;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        if (lane_breaks(&p->lanes[__builtin_ctz(m)], out))
-            return true;
-    return false;
-}
-
 /* The first lane that is between two instructions. */
-static struct interp_thread *lane_at_start(const struct dbg_pass *p, uint32_t lanes)
+static struct interp_thread *hook_lane_at_start(const struct dbg_pass *p, uint32_t lanes)
 {
     for (uint32_t m = lanes; m; m &= m - 1) {
         const struct dbg_lane *lane = &p->lanes[__builtin_ctz(m)];
@@ -320,9 +214,9 @@ static struct interp_thread *lane_at_start(const struct dbg_pass *p, uint32_t la
     return NULL;
 }
 
-static bool launches(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
+static bool hook_launches(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
 {
-    const struct interp_thread *t = lane_at_start(p, lanes);
+    const struct interp_thread *t = hook_lane_at_start(p, lanes);
 
     if (!dbg.break_on_launch || !t || p->cta->kernel < dbg.kernels_seen)
         return false;
@@ -331,9 +225,9 @@ static bool launches(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *
     return true;
 }
 
-static bool is_interrupted(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
+static bool hook_is_interrupted(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
 {
-    const struct interp_thread *t = dbg.interrupted ? lane_at_start(p, lanes) : NULL;
+    const struct interp_thread *t = dbg.interrupted ? hook_lane_at_start(p, lanes) : NULL;
 
     if (!t)
         return false;
@@ -341,7 +235,7 @@ static bool is_interrupted(const struct dbg_pass *p, uint32_t lanes, struct dbg_
     return true;
 }
 
-static bool is_watched(struct dbg_stop *out)
+static bool hook_is_watched(struct dbg_stop *out)
 {
     if (!dbg.watched.kind)
         return false;
@@ -351,30 +245,32 @@ static bool is_watched(struct dbg_stop *out)
 }
 
 /* What the stop shows is not shown again before the lanes have moved. */
-static void passed_set(const struct dbg_pass *p, uint32_t lanes)
+static void hook_passed_set(const struct dbg_pass *p, uint32_t lanes)
 {
     for (uint32_t m = lanes; m; m &= m - 1)
         if (p->lanes[__builtin_ctz(m)].spot.is_start)
             p->cta->passed[p->warp] |= m & -m;
 }
 
-static void lanes_leave(const struct dbg_pass *p, uint32_t lanes)
+static void hook_lanes_leave(const struct dbg_pass *p, uint32_t lanes)
 {
+    assert(lanes && !(lanes & ~p->running));
     p->cta->passed[p->warp] &= ~lanes;
-    if (is_step_of(p)) {
+    if (hook_is_step_of(p)) {
         uint32_t lane = (uint32_t)((dbg.step.tid - DBG_FIRST_TID) % 32);
         dbg.step.moved |= lanes >> lane & 1;
     }
 }
 
-static uint32_t on_pass(struct interp_warp *warp)
+static uint32_t hook_pass(struct interp_warp *warp)
 {
     struct dbg_pass p = {.cta = *interp_debug_slot(interp_debug_warp_cta(warp))};
     struct dbg_stop stop;
 
+    assert(holds);
     while (p.cta) {
-        wait_locked();
-        pass_begin(&p, warp);
+        dbg_wait_locked();
+        hook_pass_begin(&p, warp);
         if (!p.running)
             break;
         if (dbg.attached && dbg_history_replays()) {
@@ -382,23 +278,24 @@ static uint32_t on_pass(struct interp_warp *warp)
             if (!stop.kind)
                 return again;
             dbg_pass_fill(&p, warp);
-            passed_set(&p, p.running);
+            hook_passed_set(&p, p.running);
             dbg_stop_locked(&stop);
             continue;
         }
         dbg_pass_fill(&p, warp);
-        uint32_t lanes = lanes_choose(&p);
+        uint32_t lanes = hook_lanes_choose(&p);
         if (!dbg.attached)
             return lanes;
-        if (!may_run(&p))
+        if (!hook_may_run(&p))
             return 0;
-        if (is_watched(&stop) || step_is_over(&p, &stop) || is_interrupted(&p, lanes, &stop) ||
-            launches(&p, lanes, &stop) || dbg_breaks(&p, lanes, &stop)) {
-            passed_set(&p, lanes);
+        if (hook_is_watched(&stop) || hook_step_is_over(&p, &stop) ||
+            hook_is_interrupted(&p, lanes, &stop) || hook_launches(&p, lanes, &stop) ||
+            dbg_breaks(&p, lanes, &stop)) {
+            hook_passed_set(&p, lanes);
             dbg_stop_locked(&stop);
             continue;
         }
-        lanes_leave(&p, lanes);
+        hook_lanes_leave(&p, lanes);
         dbg_history_pass(&p, lanes);
         return lanes;
     }
@@ -407,13 +304,13 @@ static uint32_t on_pass(struct interp_warp *warp)
 
 /* ---- faults and accesses */
 
-static void on_fault(struct interp_thread *t, enum hd_status status, const char *why)
+static void hook_fault(struct interp_thread *t, enum hd_status status, const char *why)
 {
     const struct dbg_exception *exception = dbg_exception_of(status);
     struct dbg_stop stop = {.kind = DBG_STOP_SIGNAL, .signal = 5};
     bool had = holds;
 
-    on_enter(interp_debug_cta(t));
+    hook_enter(interp_debug_cta(t));
     if (dbg.fault_shown) {
         dbg.fault_shown = false; /* the signal came after all */
     } else if (dbg_cta_of(t) && !dbg_history_fault(dbg_cta_of(t))) {
@@ -427,17 +324,17 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
         dbg_stop_locked(&stop);
     }
     if (!had)
-        on_leave(interp_debug_cta(t));
+        hook_leave(interp_debug_cta(t));
 }
 
-static bool is_watched_by(const struct dbg_watch *w, const struct interp_thread *t, bool write)
+static bool hook_is_watched_by(const struct dbg_watch *w, const struct interp_thread *t, bool write)
 {
     return dbg_cta_of(t) && (w->kind == '4' || (w->kind == '2') == write) &&
            (!w->tid || w->tid == dbg_tid(t));
 }
 
 /* It is told when the lanes have done what they are at. */
-static void watch_hit(struct dbg_watch *w, struct interp_thread *t)
+static void hook_watch_hit(struct dbg_watch *w, struct interp_thread *t)
 {
     if (dbg_history_replays()) {
         dbg_history_watch(w, t);
@@ -450,13 +347,13 @@ static void watch_hit(struct dbg_watch *w, struct interp_thread *t)
                                     .watch = w->kind};
 }
 
-static bool overlap(uint64_t a, uint64_t a_B, uint64_t b, uint64_t b_B)
+static bool hook_overlap(uint64_t a, uint64_t a_B, uint64_t b, uint64_t b_B)
 {
     return a < b + b_B && b < a + a_B;
 }
 
 /* Bytes as the kernel of the system sees them: a debugger of the host would stop at a signal. */
-static bool is_there(const void *bytes, uint64_t size_B)
+static bool hook_is_there(const void *bytes, uint64_t size_B)
 {
     char probe[16];
 
@@ -470,51 +367,54 @@ static bool is_there(const void *bytes, uint64_t size_B)
 
 /* While a history is kept, or the host is debugged, too, what would raise a signal is stopped
  * before it happens. */
-static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
+static bool hook_is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B,
+                               bool write)
 {
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
     bool is_recorded = dbg_history_is_of(dbg_cta_of(t));
 
+    assert(holds);
     if (!dbg_cta_of(t) || (!is_recorded && !dbg.non_stop))
         return true;
     if (is_recorded ? dbg_history_access(t, bytes, size_B, write) || dbg_history_replays()
-                    : is_there(bytes, size_B))
+                    : hook_is_there(bytes, size_B))
         return true;
-    on_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
+    hook_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
     dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;
     return dbg.fault_shown;
 }
 
-static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
+static bool hook_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
         struct dbg_watch *w = &dbg.watches.at[i];
-        uint64_t host = is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
-        if (host && overlap(host, w->size_B, (uintptr_t)bytes, size_B))
-            watch_hit(w, t);
+        uint64_t host = hook_is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
+        if (host && hook_overlap(host, w->size_B, (uintptr_t)bytes, size_B))
+            hook_watch_hit(w, t);
     }
-    return is_accessible(t, bytes, size_B, write);
+    return hook_is_accessible(t, bytes, size_B, write);
 }
 
-static void on_wrote(struct interp_thread *t, uint32_t reg)
+static void hook_wrote(struct interp_thread *t, uint32_t reg)
 {
+    assert(holds);
     if (dbg_history_is_of(dbg_cta_of(t)))
         dbg_history_wrote(reg);
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
         struct dbg_watch *w = &dbg.watches.at[i];
-        if (w->tid && is_watched_by(w, t, true) &&
-            overlap(dbg_sp(t) + (uint64_t)reg * DBG_REG_B, DBG_REG_B, w->address, w->size_B))
-            watch_hit(w, t);
+        if (w->tid && hook_is_watched_by(w, t, true) &&
+            hook_overlap(dbg_sp(t) + (uint64_t)reg * DBG_REG_B, DBG_REG_B, w->address, w->size_B))
+            hook_watch_hit(w, t);
     }
 }
 
 const struct interp_debug dbg_hooks = {
-    .begin = on_begin,
-    .end = on_end,
-    .enter = on_enter,
-    .leave = on_leave,
-    .pass = on_pass,
-    .fault = on_fault,
-    .access = on_access,
-    .wrote = on_wrote,
+    .begin = hook_begin,
+    .end = hook_end,
+    .enter = hook_enter,
+    .leave = hook_leave,
+    .pass = hook_pass,
+    .fault = hook_fault,
+    .access = hook_access,
+    .wrote = hook_wrote,
 };

@@ -1,4 +1,5 @@
 /* Memory as a thread sees it: what only the debugger knows (layout.h), and the host's. */
+#include <assert.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,8 +18,8 @@ struct place {
 
 /* ---- the stack */
 
-static const struct dbg_var *local_at(const struct dbg_unit *unit, const struct dbg_func *f,
-                                      uint64_t offset)
+static const struct dbg_var *memory_local_at(const struct dbg_unit *unit, const struct dbg_func *f,
+                                             uint64_t offset)
 {
     for (size_t i = 0; i < unit->vars.len; i++) {
         const struct dbg_var *v = &unit->vars.at[i];
@@ -29,14 +30,14 @@ static const struct dbg_var *local_at(const struct dbg_unit *unit, const struct 
     return NULL;
 }
 
-static const struct ir_var *var_named(const struct ir_var *list, const char *name)
+static const struct ir_var *memory_var_named(const struct ir_var *list, const char *name)
 {
     while (list && strcmp(list->name, name) != 0)
         list = list->next;
     return list;
 }
 
-static void param_place(const struct interp_launch *launch, const char *name, struct place *out)
+static void memory_param(const struct interp_launch *launch, const char *name, struct place *out)
 {
     for (uint32_t i = 0; i < launch->kernel->nparams; i++) {
         const struct ir_param *p = &launch->kernel->params[i];
@@ -47,20 +48,21 @@ static void param_place(const struct interp_launch *launch, const char *name, st
     }
 }
 
-static void local_place(struct interp_thread *t, unsigned frame, uint64_t offset, struct place *out)
+static void memory_local(struct interp_thread *t, unsigned frame, uint64_t offset,
+                         struct place *out)
 {
     struct interp_spot spot = interp_debug_spot(t, frame);
     uint64_t pc = dbg_pc(t, frame);
     const struct dbg_unit *unit = dbg_unit_of(pc);
     const struct dbg_func *f = unit ? dbg_unit_insn(unit, pc)->func : NULL;
-    const struct dbg_var *v = f ? local_at(unit, f, offset) : NULL;
+    const struct dbg_var *v = f ? memory_local_at(unit, f, offset) : NULL;
 
     if (!v)
         return;
     if (f->ptx->is_entry && v->ptx->is_param) {
-        param_place(interp_debug_launch(interp_debug_cta(t)), v->name, out);
+        memory_param(interp_debug_launch(interp_debug_cta(t)), v->name, out);
     } else {
-        const struct ir_var *var = var_named(spot.func->vars, v->name);
+        const struct ir_var *var = memory_var_named(spot.func->vars, v->name);
         if (!var)
             return;
         out->at = interp_debug_var(t, frame, var);
@@ -73,8 +75,8 @@ static void local_place(struct interp_thread *t, unsigned frame, uint64_t offset
 }
 
 /* A register that was never written has no value. */
-static void register_place(const struct interp_thread *t, unsigned frame, uint64_t offset,
-                           struct place *out)
+static void memory_register(const struct interp_thread *t, unsigned frame, uint64_t offset,
+                            struct place *out)
 {
     uint64_t value[2];
 
@@ -90,52 +92,56 @@ static void register_place(const struct interp_thread *t, unsigned frame, uint64
     out->reg_at = (uint32_t)(offset % DBG_REG_B);
 }
 
-static bool register_write(struct interp_thread *t, const struct place *p, const char *bytes,
-                           size_t size_B)
+static bool memory_register_write(struct interp_thread *t, const struct place *p, const char *bytes,
+                                  size_t size_B)
 {
     uint64_t value[2];
 
+    assert(p->is_reg && p->reg_at + size_B <= sizeof(value));
     memcpy(value, p->small, sizeof(value));
     memcpy((char *)value + p->reg_at, bytes, size_B);
     return interp_debug_reg_set(t, p->frame, p->reg, value);
 }
 
-static void return_place(const struct interp_thread *t, unsigned frame, uint64_t offset,
-                         struct place *out)
+static void memory_return(const struct interp_thread *t, unsigned frame, uint64_t offset,
+                          struct place *out)
 {
     uint64_t pc = frame + 1 < interp_debug_depth(t) ? dbg_pc(t, frame + 1) + DBG_INSN_B : 0;
 
+    assert(offset >= DBG_RETURN_AT && offset < DBG_FRAME_B);
     memcpy(out->small, &pc, sizeof(pc));
     out->at = out->small + (offset - DBG_RETURN_AT);
     out->left_B = DBG_FRAME_B - offset;
     out->is_constant = true;
 }
 
-static void stack_place(struct interp_thread *t, uint64_t address, struct place *out)
+static void memory_stack(struct interp_thread *t, uint64_t address, struct place *out)
 {
     uint64_t top = DBG_STACK_TOP(dbg_tid(t)), depth = (top - 1 - address) / DBG_FRAME_B + 1;
     uint64_t offset = address - (top - depth * DBG_FRAME_B);
 
+    assert(address < top && depth);
     if (depth > interp_debug_depth(t))
         return;
     unsigned frame = interp_debug_depth(t) - (unsigned)depth;
     if (offset >= DBG_RETURN_AT)
-        return_place(t, frame, offset, out);
+        memory_return(t, frame, offset, out);
     else if (offset >= DBG_LOCALS)
-        local_place(t, frame, offset - DBG_LOCALS, out);
+        memory_local(t, frame, offset - DBG_LOCALS, out);
     else
-        register_place(t, frame, offset, out);
+        memory_register(t, frame, offset, out);
 }
 
 /* ---- other spaces */
 
-static void special_place(const struct interp_thread *t, uint64_t offset, struct place *out)
+static void memory_special(const struct interp_thread *t, uint64_t offset, struct place *out)
 {
     static const enum ir_sreg rows[] = {
 #define X(name, at, sreg) [(at) / 16] = IR_SREG_##sreg##_X,
         DBG_SPECIAL_LIST(X)
 #undef X
     };
+    _Static_assert(HD_COUNT_OF(rows) * 16 == DBG_WARP_SIZE_AT, "a row each, then the warp's size");
     uint32_t value = 32, size_B; /* lanes of a warp */
     const uint8_t *returned = interp_debug_returned(t, &size_B);
 
@@ -156,16 +162,17 @@ static void special_place(const struct interp_thread *t, uint64_t offset, struct
     out->is_constant = true;
 }
 
-static const struct ir_var *shared_named(const struct ir_module *code, const char *name)
+static const struct ir_var *memory_shared_named(const struct ir_module *code, const char *name)
 {
-    const struct ir_var *found = var_named(code->vars, name);
+    const struct ir_var *found = memory_var_named(code->vars, name);
 
     for (const struct ir_func *f = code->funcs; f && !found; f = f->next)
-        found = var_named(f->vars, name);
+        found = memory_var_named(f->vars, name);
     return found && found->space == IR_SPACE_SHARED ? found : NULL;
 }
 
-static const struct dbg_program *program_with(uint64_t address, const struct dbg_var **out_var)
+static const struct dbg_program *memory_program_with(uint64_t address,
+                                                     const struct dbg_var **out_var)
 {
     for (size_t i = 0; i < dbg.programs.len; i++) {
         const struct dbg_program *p = dbg.programs.at[i];
@@ -176,7 +183,7 @@ static const struct dbg_program *program_with(uint64_t address, const struct dbg
     return NULL;
 }
 
-static void shared_place(const struct interp_thread *t, uint64_t address, struct place *out)
+static void memory_shared(const struct interp_thread *t, uint64_t address, struct place *out)
 {
     const struct interp_cta *cta = interp_debug_cta(t);
     const struct dbg_var *v;
@@ -184,9 +191,10 @@ static void shared_place(const struct interp_thread *t, uint64_t address, struct
     char *window = interp_debug_shared(cta, &window_B);
 
     if (address < DBG_SHARED_WINDOW) {
-        if (!program_with(address, &v))
+        if (!memory_program_with(address, &v))
             return;
-        const struct ir_var *var = shared_named(interp_debug_launch(cta)->kernel->module, v->name);
+        const struct ir_var *var =
+            memory_shared_named(interp_debug_launch(cta)->kernel->module, v->name);
         if (!var || var->window_offset > window_B)
             return;
         at = var->window_offset + (address - v->at);
@@ -197,40 +205,42 @@ static void shared_place(const struct interp_thread *t, uint64_t address, struct
     out->left_B = window_B - at;
 }
 
-static void global_place(uint64_t address, struct place *out)
+static void memory_global(uint64_t address, struct place *out)
 {
     const struct dbg_var *v;
-    const struct dbg_program *p = program_with(address, &v);
+    const struct dbg_program *p = memory_program_with(address, &v);
 
     for (size_t i = 0; p && i < p->globals.len; i++) {
         if (strcmp(p->globals.at[i].name, v->name) != 0 || !p->globals.at[i].va)
             continue;
+        assert(address >= v->at && address - v->at <= v->size_B);
         uint64_t va = p->globals.at[i].va + (address - v->at);
         out->left_B = v->size_B - (address - v->at);
-        out->at = (void *)(uintptr_t)(dbg.core ? dbg_core_address(va, &out->left_B) : va);
+        out->at = (void *)(uintptr_t)(dbg.core ? (uintptr_t)dump_file_at(dbg.core, va, &out->left_B)
+                                               : va);
     }
 }
 
 /* False: it is an address of the host. */
-static bool place_of(struct interp_thread *t, uint64_t address, struct place *out)
+static bool memory_place_of(struct interp_thread *t, uint64_t address, struct place *out)
 {
     *out = (struct place){0};
     switch (address >> DBG_SPACE_SHIFT << DBG_SPACE_SHIFT) {
     case DBG_STACK:
         t = dbg_stack_owner(address, t);
         if (t)
-            stack_place(t, address, out);
+            memory_stack(t, address, out);
         return true;
     case DBG_SPECIAL:
         if (t)
-            special_place(t, address - DBG_SPECIAL, out);
+            memory_special(t, address - DBG_SPECIAL, out);
         return true;
     case DBG_SHARED:
         if (t)
-            shared_place(t, address, out);
+            memory_shared(t, address, out);
         return true;
     case DBG_GLOBAL:
-        global_place(address, out);
+        memory_global(address, out);
         return true;
     case DBG_TEXT: { /* nothing that anybody decodes */
         static char nops[DBG_INSN_B] = {(char)0x90, (char)0x90, (char)0x90, (char)0x90,
@@ -248,7 +258,7 @@ static bool place_of(struct interp_thread *t, uint64_t address, struct place *ou
 }
 
 /* The kernel copies, so that addresses where nothing is are no fault of ours. */
-static size_t host_copy(uint64_t address, void *bytes, size_t size_B, bool write)
+static size_t memory_host_copy(uint64_t address, void *bytes, size_t size_B, bool write)
 {
     struct iovec ours = {bytes, size_B};
     struct iovec theirs = {(void *)(uintptr_t)address, size_B};
@@ -259,41 +269,41 @@ static size_t host_copy(uint64_t address, void *bytes, size_t size_B, bool write
 }
 
 /* Addresses of the program, which is not there, in what the file has of its memory. */
-static size_t core_copy(uint64_t address, char *bytes, size_t size_B)
+static size_t memory_core_copy(uint64_t address, char *bytes, size_t size_B)
 {
     size_t done = 0;
 
     while (done < size_B) {
-        uint64_t left_B, at = dbg_core_address(address + done, &left_B);
+        uint64_t left_B, at = (uintptr_t)dump_file_at(dbg.core, address + done, &left_B);
         size_t n = at ? HD_MIN(size_B - done, left_B) : 0;
-        if (!n || host_copy(at, bytes + done, n, false) < n)
+        if (!n || memory_host_copy(at, bytes + done, n, false) < n)
             break;
         done += n;
     }
     return done;
 }
 
-static size_t copy(struct interp_thread *t, uint64_t address, char *bytes, size_t size_B,
-                   bool write)
+static size_t memory_copy(struct interp_thread *t, uint64_t address, char *bytes, size_t size_B,
+                          bool write)
 {
     size_t done = 0;
 
     while (done < size_B) {
         struct place p;
         size_t n = size_B - done;
-        if (!place_of(t, address + done, &p))
-            return done + (dbg.core ? core_copy(address + done, bytes + done, n)
-                                    : host_copy(address + done, bytes + done, n, write));
+        if (!memory_place_of(t, address + done, &p))
+            return done + (dbg.core ? memory_core_copy(address + done, bytes + done, n)
+                                    : memory_host_copy(address + done, bytes + done, n, write));
         if (!p.at || !p.left_B || (write && p.is_constant && !p.is_reg))
             break;
         n = HD_MIN(n, p.left_B);
         size_t copied = n;
         if (write && p.is_reg)
-            copied = register_write(t, &p, bytes + done, n) ? n : 0;
+            copied = memory_register_write(t, &p, bytes + done, n) ? n : 0;
         else if (p.is_constant)
             memcpy(bytes + done, p.at, n);
         else
-            copied = host_copy((uintptr_t)p.at, bytes + done, n, write);
+            copied = memory_host_copy((uintptr_t)p.at, bytes + done, n, write);
         done += copied;
         if (copied < n)
             break;
@@ -303,19 +313,21 @@ static size_t copy(struct interp_thread *t, uint64_t address, char *bytes, size_
 
 size_t dbg_read(struct interp_thread *t, uint64_t address, void *out, size_t size_B)
 {
-    return copy(t, address, out, size_B, false);
+    assert(dbg_is_locked());
+    return memory_copy(t, address, out, size_B, false);
 }
 
 size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B)
 {
-    return dbg.core ? 0 : copy(t, address, (char *)(uintptr_t)bytes, size_B, true);
+    assert(dbg_is_locked());
+    return dbg.core ? 0 : memory_copy(t, address, (char *)(uintptr_t)bytes, size_B, true);
 }
 
 uint64_t dbg_host_address(struct interp_thread *t, uint64_t address)
 {
     struct place p;
 
-    if (!place_of(t, address, &p))
+    if (!memory_place_of(t, address, &p))
         return address;
     return p.is_constant ? 0 : (uintptr_t)p.at;
 }

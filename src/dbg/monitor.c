@@ -2,6 +2,7 @@
  * Commands that GDB's Python side asks with `monitor`: tables of what runs where, and what GDB has
  * no packet for. Each is a word and arguments; the answer is text, in lines.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,38 +17,38 @@ typedef void command_fn(const char *arguments, struct hd_buf *out);
  */
 static uint64_t asked;
 
-static struct interp_thread *focus(void)
+static struct interp_thread *monitor_thread(void)
 {
     return dbg_thread(asked);
 }
 
 /* ---- one thread */
 
-static void do_focus(const char *arguments, struct hd_buf *out)
+static void monitor_focus(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     dbg.home = asked; /* the question comes when a stop is shown */
     dbg.is_shown = true;
-    if (focus())
-        dbg_describe(focus(), out);
+    if (monitor_thread())
+        dbg_describe(monitor_thread(), out);
     else
         hd_buf_puts(out, "none");
     hd_buf_putc(out, '\n');
 }
 
-static void do_find(const char *arguments, struct hd_buf *out)
+static void monitor_find(const char *arguments, struct hd_buf *out)
 {
     uint32_t b[3], i[3];
     const struct interp_thread *t = NULL;
 
     if (sscanf(arguments, "%u %u %u %u %u %u", &b[0], &b[1], &b[2], &i[0], &i[1], &i[2]) == 6)
-        t = dbg_thread_find(b, i, focus() ? dbg_cta_of(focus()) : NULL);
+        t = dbg_thread_find(b, i, monitor_thread() ? dbg_cta_of(monitor_thread()) : NULL);
     hd_buf_printf(out, "%llu\n", t ? (unsigned long long)dbg_tid(t) : 0);
 }
 
-static void do_launch(const char *arguments, struct hd_buf *out)
+static void monitor_launch(const char *arguments, struct hd_buf *out)
 {
-    const struct interp_thread *t = focus();
+    const struct interp_thread *t = monitor_thread();
 
     (void)arguments;
     if (!t)
@@ -57,30 +58,30 @@ static void do_launch(const char *arguments, struct hd_buf *out)
                   l->grid[2], l->block[0], l->block[1], l->block[2]);
 }
 
-static void do_stop(const char *arguments, struct hd_buf *out)
+static void monitor_stop(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_printf(out, "%u %s\n", dbg.stop.exception, dbg.stop.text);
 }
 
-static void do_break_on_launch(const char *arguments, struct hd_buf *out)
+static void monitor_break_on_launch(const char *arguments, struct hd_buf *out)
 {
     dbg.break_on_launch = strcmp(arguments, "none") != 0;
     dbg.kernels_seen = dbg.nkernels;
     hd_buf_puts(out, "\n");
 }
 
-static void do_record(const char *arguments, struct hd_buf *out)
+static void monitor_record(const char *arguments, struct hd_buf *out)
 {
     if (dbg_is_borrowing())
         hd_buf_puts(out, "the block is in the middle of an operation: stop it at a breakpoint\n");
     else if (strcmp(arguments, "off") == 0)
         dbg_history_end();
-    else if (dbg.core || !focus() || !dbg_history_begin(dbg_cta_of(focus())))
+    else if (dbg.core || !monitor_thread() || !dbg_history_begin(dbg_cta_of(monitor_thread())))
         hd_buf_puts(out, "the focus is on no block whose history can be kept\n");
 }
 
-static void do_history(const char *arguments, struct hd_buf *out)
+static void monitor_history(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     dbg_history_describe(out);
@@ -91,14 +92,14 @@ static void do_history(const char *arguments, struct hd_buf *out)
  * neither. That is no way for a kernel, and not needed: the server does not stop twice. So threads
  * are shown beside the place where GDB knows of a breakpoint.
  */
-static void do_aside(const char *arguments, struct hd_buf *out)
+static void monitor_aside(const char *arguments, struct hd_buf *out)
 {
     dbg.aside = dbg.stopped;
     dbg.not_aside = strtoull(arguments, NULL, 10) == dbg.stop.tid ? 0 : dbg.stop.tid;
     hd_buf_puts(out, "\n");
 }
 
-static void do_ptx(const char *arguments, struct hd_buf *out)
+static void monitor_ptx(const char *arguments, struct hd_buf *out)
 {
     unsigned long long pc = 0;
 
@@ -111,8 +112,8 @@ static void do_ptx(const char *arguments, struct hd_buf *out)
     hd_buf_putc(out, '\n');
 }
 
-static void put_register(struct hd_buf *out, const struct ptx_reg_decl *decl, uint32_t index,
-                         const uint64_t value[2])
+static void monitor_put_register(struct hd_buf *out, const struct ptx_reg_decl *decl,
+                                 uint32_t index, const uint64_t value[2])
 {
     char name[96];
     double f64;
@@ -140,9 +141,9 @@ static void put_register(struct hd_buf *out, const struct ptx_reg_decl *decl, ui
 }
 
 /* Registers of a frame, 0 the innermost, that have a value; all, or the named one. */
-static void do_registers(const char *arguments, struct hd_buf *out)
+static void monitor_registers(const char *arguments, struct hd_buf *out)
 {
-    const struct interp_thread *t = focus();
+    const struct interp_thread *t = monitor_thread();
     unsigned frame = 0;
     char wanted[64] = "";
 
@@ -161,29 +162,29 @@ static void do_registers(const char *arguments, struct hd_buf *out)
             uint32_t reg = decl->base + i * decl->vec;
             uint64_t value[2];
             if ((!*wanted || reg == only) && interp_debug_reg(t, frame, reg, value))
-                put_register(out, decl, i, value);
+                monitor_put_register(out, decl, i, value);
         }
     }
 }
 
 /* ---- tables */
 
-static void put_triple(struct hd_buf *out, const uint32_t n[3])
+static void monitor_put_triple(struct hd_buf *out, const uint32_t n[3])
 {
     hd_buf_printf(out, "(%u,%u,%u)", n[0], n[1], n[2]);
 }
 
-static bool is_focus(const struct dbg_cta *c)
+static bool monitor_is_focus(const struct dbg_cta *c)
 {
-    return focus() && dbg_cta_of(focus()) == c;
+    return monitor_thread() && dbg_cta_of(monitor_thread()) == c;
 }
 
-static char mark(bool is)
+static char monitor_mark(bool is)
 {
     return is ? '*' : ' ';
 }
 
-static void do_devices(const char *arguments, struct hd_buf *out)
+static void monitor_devices(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_puts(out, "  Dev Description SMs Type\n");
@@ -194,46 +195,48 @@ static void do_devices(const char *arguments, struct hd_buf *out)
 }
 
 /* CTAs of the launch that has the focus come once per launch. */
-static bool is_first_of_kernel(size_t index)
+static bool monitor_is_first(size_t index)
 {
+    assert(index < dbg.ctas.len);
     for (size_t i = 0; i < index; i++)
         if (dbg.ctas.at[i]->kernel == dbg.ctas.at[index]->kernel)
             return false;
     return true;
 }
 
-static void do_kernels(const char *arguments, struct hd_buf *out)
+static void monitor_kernels(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_puts(out, "  Kernel Parent Dev Grid Status GridDim BlockDim Invocation\n");
     for (size_t i = 0; i < dbg.ctas.len; i++) {
         const struct dbg_cta *c = dbg.ctas.at[i];
         const struct interp_launch *l = interp_debug_launch(c->cta);
-        if (!is_first_of_kernel(i))
+        if (!monitor_is_first(i))
             continue;
-        hd_buf_printf(out, "%c %6u      -   0 %4llu Active ",
-                      mark(focus() && dbg_cta_of(focus())->kernel == c->kernel), c->kernel,
-                      (unsigned long long)l->grid_id);
-        put_triple(out, l->grid);
+        hd_buf_printf(
+            out, "%c %6u      -   0 %4llu Active ",
+            monitor_mark(monitor_thread() && dbg_cta_of(monitor_thread())->kernel == c->kernel),
+            c->kernel, (unsigned long long)l->grid_id);
+        monitor_put_triple(out, l->grid);
         hd_buf_putc(out, ' ');
-        put_triple(out, l->block);
+        monitor_put_triple(out, l->block);
         hd_buf_printf(out, " %s\n", l->kernel->name);
     }
 }
 
-static void do_blocks(const char *arguments, struct hd_buf *out)
+static void monitor_blocks(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_puts(out, "  BlockIdx Kernel SM State\n");
     for (size_t i = 0; i < dbg.ctas.len; i++) {
         const struct dbg_cta *c = dbg.ctas.at[i];
-        hd_buf_printf(out, "%c ", mark(is_focus(c)));
-        put_triple(out, interp_debug_ctaid(c->cta));
+        hd_buf_printf(out, "%c ", monitor_mark(monitor_is_focus(c)));
+        monitor_put_triple(out, interp_debug_ctaid(c->cta));
         hd_buf_printf(out, " %u %u running\n", c->kernel, interp_debug_sm(c->cta));
     }
 }
 
-static void do_sms(const char *arguments, struct hd_buf *out)
+static void monitor_sms(const char *arguments, struct hd_buf *out)
 {
     uint32_t last = UINT32_MAX;
 
@@ -244,26 +247,29 @@ static void do_sms(const char *arguments, struct hd_buf *out)
         uint32_t sm = interp_debug_sm(c->cta);
         if (sm != last)
             hd_buf_printf(out, "%s%c %2u ", last == UINT32_MAX ? "" : "\n",
-                          mark(focus() && interp_debug_sm(interp_debug_cta(focus())) == sm), sm);
-        put_triple(out, interp_debug_ctaid(c->cta));
+                          monitor_mark(monitor_thread() &&
+                                       interp_debug_sm(interp_debug_cta(monitor_thread())) == sm),
+                          sm);
+        monitor_put_triple(out, interp_debug_ctaid(c->cta));
         last = sm;
     }
     hd_buf_puts(out, dbg.ctas.len ? "\n" : "");
 }
 
-static const char *state_name(enum interp_debug_state state)
+static const char *monitor_state_name(enum interp_debug_state state)
 {
     static const char *const names[] = {[INTERP_DEBUG_RUNS] = "active",
                                         [INTERP_DEBUG_AT_BARRIER] = "barrier",
                                         [INTERP_DEBUG_WAITS] = "waits",
                                         [INTERP_DEBUG_ENDED] = "exited"};
+    assert((size_t)state < HD_COUNT_OF(names));
     return names[state];
 }
 
-static void put_warp(struct hd_buf *out, const struct dbg_cta *c, uint32_t w)
+static void monitor_put_warp(struct hd_buf *out, const struct dbg_cta *c, uint32_t w)
 {
     uint32_t n = interp_debug_nthreads(c->cta), active = 0, parted = 0;
-    const struct interp_thread *first = NULL, *f = focus();
+    const struct interp_thread *first = NULL, *f = monitor_thread();
 
     for (uint32_t i = 0; i < 32 && w * 32 + i < n; i++) {
         const struct interp_thread *t = interp_debug_thread(c->cta, w * 32 + i);
@@ -276,24 +282,24 @@ static void put_warp(struct hd_buf *out, const struct dbg_cta *c, uint32_t w)
             parted |= 1u << i;
     }
     hd_buf_printf(out, "%c %2u 0x%08x 0x%08x %#18llx %u ",
-                  mark(is_focus(c) && interp_debug_index(f) / 32 == w), w, active, parted,
-                  first ? (unsigned long long)dbg_pc(first, 0) : 0, c->kernel);
-    put_triple(out, interp_debug_ctaid(c->cta));
+                  monitor_mark(monitor_is_focus(c) && interp_debug_index(f) / 32 == w), w, active,
+                  parted, first ? (unsigned long long)dbg_pc(first, 0) : 0, c->kernel);
+    monitor_put_triple(out, interp_debug_ctaid(c->cta));
     hd_buf_putc(out, '\n');
 }
 
-static void do_warps(const char *arguments, struct hd_buf *out)
+static void monitor_warps(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_puts(out, "  Wp Active     Divergent  PC                 Kernel BlockIdx\n");
     for (size_t i = 0; i < dbg.ctas.len; i++)
         for (uint32_t w = 0; w * 32 < interp_debug_nthreads(dbg.ctas.at[i]->cta); w++)
-            put_warp(out, dbg.ctas.at[i], w);
+            monitor_put_warp(out, dbg.ctas.at[i], w);
 }
 
-static void do_lanes(const char *arguments, struct hd_buf *out)
+static void monitor_lanes(const char *arguments, struct hd_buf *out)
 {
-    const struct interp_thread *f = focus();
+    const struct interp_thread *f = monitor_thread();
 
     (void)arguments;
     hd_buf_puts(out, "  Ln State   PC                 ThreadIdx\n");
@@ -302,15 +308,15 @@ static void do_lanes(const char *arguments, struct hd_buf *out)
         if (index >= interp_debug_nthreads(interp_debug_cta(f)))
             break;
         const struct interp_thread *t = interp_debug_thread(interp_debug_cta(f), index);
-        hd_buf_printf(out, "%c %2u %-7s %#18llx ", mark(t == f), i,
-                      state_name(interp_debug_state(t)), (unsigned long long)dbg_pc(t, 0));
-        put_triple(out, interp_debug_tid(t));
+        hd_buf_printf(out, "%c %2u %-7s %#18llx ", monitor_mark(t == f), i,
+                      monitor_state_name(interp_debug_state(t)), (unsigned long long)dbg_pc(t, 0));
+        monitor_put_triple(out, interp_debug_tid(t));
         hd_buf_putc(out, '\n');
     }
 }
 
 /* Runs of threads at the same place. The Python side finds file and line of the address. */
-static void do_threads(const char *arguments, struct hd_buf *out)
+static void monitor_threads(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     for (size_t i = 0; i < dbg.ctas.len; i++) {
@@ -324,22 +330,22 @@ static void do_threads(const char *arguments, struct hd_buf *out)
                 const struct interp_thread *u = interp_debug_thread(c->cta, end);
                 if (dbg_pc(u, 0) != pc)
                     break;
-                has_focus |= u == focus();
+                has_focus |= u == monitor_thread();
             }
             if (!pc)
                 continue;
-            hd_buf_printf(out, "%c ", mark(has_focus));
-            put_triple(out, interp_debug_ctaid(c->cta));
+            hd_buf_printf(out, "%c ", monitor_mark(has_focus));
+            monitor_put_triple(out, interp_debug_ctaid(c->cta));
             hd_buf_putc(out, ' ');
-            put_triple(out, interp_debug_tid(t));
+            monitor_put_triple(out, interp_debug_tid(t));
             hd_buf_putc(out, ' ');
-            put_triple(out, interp_debug_tid(interp_debug_thread(c->cta, end - 1)));
+            monitor_put_triple(out, interp_debug_tid(interp_debug_thread(c->cta, end - 1)));
             hd_buf_printf(out, " %u %#llx\n", end - k, (unsigned long long)pc);
         }
     }
 }
 
-static void do_barriers(const char *arguments, struct hd_buf *out)
+static void monitor_barriers(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     hd_buf_puts(out, "  BlockIdx Waiting Running\n");
@@ -351,13 +357,13 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
             waiting += s == INTERP_DEBUG_AT_BARRIER;
             running += s == INTERP_DEBUG_RUNS || s == INTERP_DEBUG_WAITS;
         }
-        hd_buf_printf(out, "%c ", mark(is_focus(c)));
-        put_triple(out, interp_debug_ctaid(c->cta));
+        hd_buf_printf(out, "%c ", monitor_mark(monitor_is_focus(c)));
+        monitor_put_triple(out, interp_debug_ctaid(c->cta));
         hd_buf_printf(out, " %u %u\n", waiting, running);
     }
 }
 
-static void do_managed(const char *arguments, struct hd_buf *out)
+static void monitor_managed(const char *arguments, struct hd_buf *out)
 {
     (void)arguments;
     for (size_t i = 0; i < dbg.programs.len; i++) {
@@ -370,25 +376,25 @@ static void do_managed(const char *arguments, struct hd_buf *out)
 
 /* word, function, doc */
 #define COMMAND_LIST(X)                                                                            \
-    X("focus", do_focus, "the thread that has the focus")                                          \
-    X("find", do_find, "number of a thread: block x y z, thread x y z")                            \
-    X("launch", do_launch, "the kernel that has the focus")                                        \
-    X("stop", do_stop, "number of the exception, and what happened")                               \
-    X("break_on_launch", do_break_on_launch, "none or all: stop where kernels begin")              \
-    X("record", do_record, "on or off: keep the history of the block that has the focus")          \
-    X("history", do_history, "how long the history is")                                            \
-    X("aside", do_aside, "threads are beside their breakpoints now; whose stop is shown")          \
-    X("ptx", do_ptx, "the instruction at an address")                                              \
-    X("registers", do_registers, "PTX registers of a frame: number, name")                         \
-    X("devices", do_devices, "devices")                                                            \
-    X("sms", do_sms, "multiprocessors that hold blocks")                                           \
-    X("kernels", do_kernels, "kernels that run")                                                   \
-    X("blocks", do_blocks, "blocks that run")                                                      \
-    X("warps", do_warps, "their warps")                                                            \
-    X("lanes", do_lanes, "lanes of the warp that has the focus")                                   \
-    X("threads", do_threads, "runs of threads at the same place")                                  \
-    X("barriers", do_barriers, "who waits at barriers")                                            \
-    X("managed", do_managed, "names of managed variables")
+    X("focus", monitor_focus, "the thread that has the focus")                                     \
+    X("find", monitor_find, "number of a thread: block x y z, thread x y z")                       \
+    X("launch", monitor_launch, "the kernel that has the focus")                                   \
+    X("stop", monitor_stop, "number of the exception, and what happened")                          \
+    X("break_on_launch", monitor_break_on_launch, "none or all: stop where kernels begin")         \
+    X("record", monitor_record, "on or off: keep the history of the block that has the focus")     \
+    X("history", monitor_history, "how long the history is")                                       \
+    X("aside", monitor_aside, "threads are beside their breakpoints now; whose stop is shown")     \
+    X("ptx", monitor_ptx, "the instruction at an address")                                         \
+    X("registers", monitor_registers, "PTX registers of a frame: number, name")                    \
+    X("devices", monitor_devices, "devices")                                                       \
+    X("sms", monitor_sms, "multiprocessors that hold blocks")                                      \
+    X("kernels", monitor_kernels, "kernels that run")                                              \
+    X("blocks", monitor_blocks, "blocks that run")                                                 \
+    X("warps", monitor_warps, "their warps")                                                       \
+    X("lanes", monitor_lanes, "lanes of the warp that has the focus")                              \
+    X("threads", monitor_threads, "runs of threads at the same place")                             \
+    X("barriers", monitor_barriers, "who waits at barriers")                                       \
+    X("managed", monitor_managed, "names of managed variables")
 
 void dbg_monitor(const char *command, struct hd_buf *out_text)
 {
@@ -403,6 +409,7 @@ void dbg_monitor(const char *command, struct hd_buf *out_text)
     unsigned long long tid;
     int skip = 0;
 
+    assert(dbg_is_locked());
     asked = dbg.focus;
     if (sscanf(command, "as %llu %n", &tid, &skip) == 1 && skip)
         asked = tid;

@@ -5,6 +5,7 @@
  * GDB thinks of threads one by one, while here all stand still as soon as one does. So a thread
  * that it wants to stop is told at once to have done so.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -24,6 +25,7 @@ static void push(char *text)
 
 static void pop(void)
 {
+    assert(queue.texts.len);
     hd_free(queue.texts.at[0]);
     memmove(queue.texts.at, queue.texts.at + 1, (queue.texts.len - 1) * sizeof(char *));
     queue.texts.len--;
@@ -57,6 +59,7 @@ void dbg_notify_stop(void)
 {
     struct hd_buf text;
 
+    assert(dbg_is_locked() && dbg.stopped && !dbg.reported);
     dbg.reported = true;
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
     (void)!hd_vec_push(&queue.told, dbg.focus);
@@ -76,6 +79,7 @@ void dbg_notify_step(uint64_t tid)
 
 void dbg_notify_halt(uint64_t tid)
 {
+    assert(dbg_is_locked());
     if (!dbg.stopped) {
         dbg.stopped = dbg.reported = true;
         dbg.stop = (struct dbg_stop){0};
@@ -116,6 +120,7 @@ void dbg_notify_next(struct hd_buf *out)
 
 bool dbg_notify_take(struct hd_buf *out)
 {
+    assert(dbg_is_locked());
     if (queue.waits || !queue.texts.len)
         return false;
     hd_buf_puts(out, "Stop:");

@@ -1,4 +1,5 @@
 /* Breakpoints with their conditions, and watchpoints. */
+#include <assert.h>
 #include <ctype.h>
 
 #include "base/mem.h"
@@ -50,6 +51,7 @@ static bool break_set(struct scan *s, uint64_t pc, struct hd_buf *out)
         return packet_refuse(out);
     }
     break_remove(pc); /* a new condition in place of the old one */
+    assert(!dbg_break_at(pc));
     (void)!hd_vec_push(&dbg.breaks, b);
     return packet_answer(out, "OK");
 }

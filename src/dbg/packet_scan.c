@@ -1,5 +1,7 @@
 #include "dbg/packet.h"
 
+#include <assert.h>
+
 static int hex_digit(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -30,6 +32,7 @@ bool packet_scan_text(struct scan *s, const char *text)
 {
     size_t len = strlen(text);
 
+    assert(s->at <= s->end);
     if ((size_t)(s->end - s->at) < len || memcmp(s->at, text, len) != 0)
         return false;
     s->at += len;

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdio.h>
 
 #include "dbg/packet.h"
@@ -15,6 +16,26 @@ bool packet_supported(struct scan *s, struct hd_buf *out)
                   "ReverseStep+;ReverseContinue+%s",
                   PACKET_MAX_B, dbg_is_apart() ? ";QNonStop+" : "");
     return true;
+}
+
+void dbg_stop_reply(struct hd_buf *out)
+{
+    const struct dbg_stop *stop = &dbg.stop;
+    static const char *const watches[] = {"watch", "rwatch", "awatch"};
+
+    hd_buf_printf(out, "T%02x", stop->kind == DBG_STOP_NONE ? 5 : stop->signal);
+    if (stop->kind == DBG_STOP_BREAK)
+        hd_buf_puts(out, "swbreak:;");
+    else if (stop->kind == DBG_STOP_LIBRARY)
+        hd_buf_puts(out, "library:;");
+    else if (stop->kind == DBG_STOP_BEGIN)
+        hd_buf_puts(out, "replaylog:begin;");
+    else if (stop->kind == DBG_STOP_WATCH) {
+        assert(stop->watch >= '2' && stop->watch <= '4');
+        hd_buf_printf(out, "%s:%llx;", watches[stop->watch - '2'],
+                      (unsigned long long)stop->address);
+    }
+    hd_buf_printf(out, "thread:%llx;", (unsigned long long)dbg.focus);
 }
 
 static void xml_text(struct hd_buf *out, const char *text)

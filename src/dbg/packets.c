@@ -6,23 +6,25 @@
  */
 #include "dbg/packet.h"
 
+#include <assert.h>
+
 enum { MEMORY_MAX_B = (PACKET_MAX_B - 16) / 2 };
 
 /* ---- registers and memory */
 
-static struct interp_thread *focus(void)
+static struct interp_thread *packet_thread(void)
 {
     return dbg_thread(dbg.focus);
 }
 
-static bool do_get_registers(struct scan *s, struct hd_buf *out)
+static bool packet_registers(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    dbg_regs_put(focus(), out);
+    dbg_regs_put(packet_thread(), out);
     return true;
 }
 
-static bool do_refuse(struct scan *s, struct hd_buf *out)
+static bool packet_refused(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     return packet_refuse(out);
@@ -32,7 +34,7 @@ static bool do_refuse(struct scan *s, struct hd_buf *out)
  * LLDB reads memory without saying of which thread. It is the one whose registers or stack it has
  * read last: expressions begin with variables.
  */
-static struct interp_thread *reader(uint64_t address)
+static struct interp_thread *packet_reader(uint64_t address)
 {
     struct interp_thread *t = dbg_thread(dbg.lldb ? dbg.reader : dbg.focus);
 
@@ -44,20 +46,20 @@ static struct interp_thread *reader(uint64_t address)
 }
 
 /* GDB does not ask for this. */
-static bool do_thread_suffix(struct scan *s, struct hd_buf *out)
+static bool packet_thread_suffix(struct scan *s, struct hd_buf *out)
 {
     dbg.lldb = true;
     return true;
 }
 
-static bool do_read(struct scan *s, struct hd_buf *out)
+static bool packet_read(struct scan *s, struct hd_buf *out)
 {
     uint64_t address, length;
     uint8_t bytes[MEMORY_MAX_B];
 
     if (!packet_scan_hex(s, &address) || !packet_scan_char(s, ',') || !packet_scan_hex(s, &length))
         return packet_refuse(out);
-    size_t n = dbg_read(reader(address), address, bytes, HD_MIN(length, sizeof(bytes)));
+    size_t n = dbg_read(packet_reader(address), address, bytes, HD_MIN(length, sizeof(bytes)));
     if (!n && length)
         return packet_refuse(out);
     for (size_t i = 0; i < n; i++)
@@ -65,7 +67,7 @@ static bool do_read(struct scan *s, struct hd_buf *out)
     return true;
 }
 
-static bool do_write(struct scan *s, struct hd_buf *out)
+static bool packet_write(struct scan *s, struct hd_buf *out)
 {
     uint64_t address, length, n = 0;
     uint8_t bytes[MEMORY_MAX_B];
@@ -75,32 +77,14 @@ static bool do_write(struct scan *s, struct hd_buf *out)
         return packet_refuse(out);
     while (n < length && packet_scan_byte(s, &bytes[n]))
         n++;
-    if (n < length || dbg_write(reader(address), address, bytes, n) != n)
+    if (n < length || dbg_write(packet_reader(address), address, bytes, n) != n)
         return packet_refuse(out);
     return packet_answer(out, "OK");
 }
 
 /* ---- going on and stopping */
 
-void dbg_stop_reply(struct hd_buf *out)
-{
-    const struct dbg_stop *stop = &dbg.stop;
-    static const char *const watches[] = {"watch", "rwatch", "awatch"};
-
-    hd_buf_printf(out, "T%02x", stop->kind == DBG_STOP_NONE ? 5 : stop->signal);
-    if (stop->kind == DBG_STOP_BREAK)
-        hd_buf_puts(out, "swbreak:;");
-    else if (stop->kind == DBG_STOP_LIBRARY)
-        hd_buf_puts(out, "library:;");
-    else if (stop->kind == DBG_STOP_BEGIN)
-        hd_buf_puts(out, "replaylog:begin;");
-    else if (stop->kind == DBG_STOP_WATCH)
-        hd_buf_printf(out, "%s:%llx;", watches[stop->watch - '2'],
-                      (unsigned long long)stop->address);
-    hd_buf_printf(out, "thread:%llx;", (unsigned long long)dbg.focus);
-}
-
-static bool do_reason(struct scan *s, struct hd_buf *out)
+static bool packet_reason(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     if (dbg.non_stop)
@@ -109,21 +93,21 @@ static bool do_reason(struct scan *s, struct hd_buf *out)
     return true;
 }
 
-static bool do_non_stop(struct scan *s, struct hd_buf *out)
+static bool packet_non_stop(struct scan *s, struct hd_buf *out)
 {
     dbg.non_stop = packet_scan_char(s, '1');
     return packet_answer(out, "OK");
 }
 
 /* The next stop that GDB does not know. */
-static bool do_stopped(struct scan *s, struct hd_buf *out)
+static bool packet_stopped(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     dbg_notify_next(out);
     return true;
 }
 
-static bool do_interrupt(struct scan *s, struct hd_buf *out)
+static bool packet_interrupt(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     dbg.interrupted = !dbg.stopped;
@@ -132,6 +116,7 @@ static bool do_interrupt(struct scan *s, struct hd_buf *out)
 
 void dbg_resume_locked(void)
 {
+    assert(dbg_is_locked());
     dbg.stopped = dbg.is_shown = false;
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
@@ -142,7 +127,7 @@ void dbg_resume_locked(void)
     pthread_cond_broadcast(&dbg.changed);
 }
 
-static bool do_actions_known(struct scan *s, struct hd_buf *out)
+static bool packet_actions_known(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     return packet_answer(out, dbg.non_stop ? "vCont;c;C;s;S;r;t" : "vCont;c;C;s;S;r");
@@ -152,7 +137,7 @@ static bool do_actions_known(struct scan *s, struct hd_buf *out)
  * One action; what one CUDA thread is to do by itself becomes dbg.step. `*everybody`: the others go
  * on, too.
  */
-static bool scan_action(struct scan *s, bool *everybody)
+static bool packet_scan_action(struct scan *s, bool *everybody)
 {
     struct dbg_step step = {0};
     uint64_t signal, tid = DBG_ANY_TID;
@@ -174,7 +159,7 @@ static bool scan_action(struct scan *s, bool *everybody)
 }
 
 /* What a core dump is of does not go on: the same stop again. */
-static bool stay(void)
+static bool packet_stay(void)
 {
     hd_buf_puts(&dbg.said, "A core dump can be looked at, but does not run.\n");
     dbg.reported = false;
@@ -183,9 +168,9 @@ static bool stay(void)
 
 /*
  * One thread is to step while the host stands still: GDB wants it off its breakpoint. Nobody can
- * execute that, and it is not needed (monitor.c, do_aside()): GDB is told that it was done.
+ * execute that, and it is not needed (monitor.c, monitor_aside()): GDB is told that it was done.
  */
-static bool steps_in_vain(void)
+static bool packet_steps_in_vain(void)
 {
     const struct interp_thread *t = dbg.step.is_free ? NULL : dbg_thread(dbg.step.tid);
 
@@ -197,12 +182,12 @@ static bool steps_in_vain(void)
     return true;
 }
 
-static bool do_go_on(struct scan *s, struct hd_buf *out)
+static bool packet_go_on(struct scan *s, struct hd_buf *out)
 {
     bool everybody = false;
 
     if (dbg.core)
-        return stay();
+        return packet_stay();
     if (dbg.non_stop && s->at < s->end && *s->at == 't') {
         uint64_t tid = DBG_ANY_TID;
         s->at++;
@@ -213,14 +198,14 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
     }
     dbg.step = (struct dbg_step){0};
     do {
-        if (!scan_action(s, &everybody)) {
+        if (!packet_scan_action(s, &everybody)) {
             dbg.step = (struct dbg_step){0};
             return packet_refuse(out);
         }
     } while (packet_scan_char(s, ';'));
     if (everybody && dbg.step.is_free)
         dbg.step = (struct dbg_step){0};
-    if (dbg.non_stop && !everybody && steps_in_vain())
+    if (dbg.non_stop && !everybody && packet_steps_in_vain())
         return packet_answer(out, "OK");
     dbg_history_forward();
     dbg_resume_locked();
@@ -228,20 +213,20 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
 }
 
 /* LLDB's way to let all go on, or to step the thread in focus. */
-static bool do_continue(struct scan *s, struct hd_buf *out)
+static bool packet_continue(struct scan *s, struct hd_buf *out)
 {
-    return do_go_on(&(struct scan){"c", &"c"[1]}, out);
+    return packet_go_on(&(struct scan){"c", &"c"[1]}, out);
 }
 
-static bool do_step(struct scan *s, struct hd_buf *out)
+static bool packet_step(struct scan *s, struct hd_buf *out)
 {
-    return do_go_on(&(struct scan){"s", &"s"[1]}, out);
+    return packet_go_on(&(struct scan){"s", &"s"[1]}, out);
 }
 
-static bool back(bool to_break, struct hd_buf *out)
+static bool packet_back(bool to_break, struct hd_buf *out)
 {
     if (dbg.core)
-        return stay();
+        return packet_stay();
     dbg.step = (struct dbg_step){0};
     if (!dbg_is_borrowing() && dbg_history_back(dbg.focus, to_break)) {
         dbg_resume_locked();
@@ -251,20 +236,21 @@ static bool back(bool to_break, struct hd_buf *out)
     return true;
 }
 
-static bool do_step_back(struct scan *s, struct hd_buf *out)
+static bool packet_step_back(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    return back(false, out);
+    return packet_back(false, out);
 }
 
-static bool do_go_back(struct scan *s, struct hd_buf *out)
+static bool packet_go_back(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    return back(true, out);
+    return packet_back(true, out);
 }
 
 void dbg_forget_locked(void)
 {
+    assert(dbg_is_locked());
     dbg_history_end();
     for (size_t i = 0; i < dbg.breaks.len; i++)
         dbg_break_fini(&dbg.breaks.at[i]);
@@ -277,14 +263,14 @@ void dbg_forget_locked(void)
     dbg_resume_locked();
 }
 
-static bool do_detach(struct scan *s, struct hd_buf *out)
+static bool packet_detach(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     dbg_forget_locked();
     return packet_answer(out, "OK");
 }
 
-static void program_kill(void)
+static void packet_program_kill(void)
 {
     if (dbg.core)
         dbg.attached = false;
@@ -292,35 +278,35 @@ static void program_kill(void)
         dbg.ends = true; /* after the answer */
 }
 
-static bool do_kill(struct scan *s, struct hd_buf *out)
+static bool packet_kill(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    program_kill();
+    packet_program_kill();
     return packet_answer(out, "OK");
 }
 
 /* GDB does not wait for an answer, LLDB does. */
-static bool do_kill_at_once(struct scan *s, struct hd_buf *out)
+static bool packet_kill_at_once(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    program_kill();
+    packet_program_kill();
     return packet_answer(out, "X09");
 }
 
-static bool do_ok(struct scan *s, struct hd_buf *out)
+static bool packet_ok(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     return packet_answer(out, "OK");
 }
 
-static bool do_attached(struct scan *s, struct hd_buf *out)
+static bool packet_attached(struct scan *s, struct hd_buf *out)
 {
     (void)s;
     /* A program was started for the debugger: quitting ends it. */
     return packet_answer(out, dbg.core ? "1" : "0");
 }
 
-static bool do_monitor(struct scan *s, struct hd_buf *out)
+static bool packet_monitor(struct scan *s, struct hd_buf *out)
 {
     char command[512];
     struct hd_buf text;
@@ -343,41 +329,41 @@ static bool do_monitor(struct scan *s, struct hd_buf *out)
 /* ---- the table: text that packets begin with, function. The first that fits. */
 #define PACKET_LIST(X)                                                                             \
     X("qSupported", packet_supported)                                                              \
-    X("QStartNoAckMode", do_ok)                                                                    \
-    X("QThreadSuffixSupported", do_thread_suffix)                                                  \
+    X("QStartNoAckMode", packet_ok)                                                                \
+    X("QThreadSuffixSupported", packet_thread_suffix)                                              \
     X("qXfer:features:read:" DBG_REGS_XML_NAME ":", packet_features)                               \
     X("qXfer:threads:read::", packet_threads)                                                      \
     X("qXfer:libraries:read::", packet_libraries)                                                  \
     X("qfThreadInfo", packet_first_threads)                                                        \
     X("qsThreadInfo", packet_last_threads)                                                         \
-    X("qAttached", do_attached)                                                                    \
-    X("qRcmd,", do_monitor)                                                                        \
-    X("qSymbol", do_ok)                                                                            \
+    X("qAttached", packet_attached)                                                                \
+    X("qRcmd,", packet_monitor)                                                                    \
+    X("qSymbol", packet_ok)                                                                        \
     X("qC", packet_current)                                                                        \
-    X("vCont?", do_actions_known)                                                                  \
-    X("vCont;", do_go_on)                                                                          \
-    X("QNonStop:", do_non_stop)                                                                    \
-    X("vStopped", do_stopped)                                                                      \
-    X("vCtrlC", do_interrupt)                                                                      \
-    X("vKill", do_kill)                                                                            \
-    X("bs", do_step_back)                                                                          \
-    X("bc", do_go_back)                                                                            \
-    X("c", do_continue)                                                                            \
-    X("C", do_continue)                                                                            \
-    X("s", do_step)                                                                                \
-    X("S", do_step)                                                                                \
-    X("?", do_reason)                                                                              \
+    X("vCont?", packet_actions_known)                                                              \
+    X("vCont;", packet_go_on)                                                                      \
+    X("QNonStop:", packet_non_stop)                                                                \
+    X("vStopped", packet_stopped)                                                                  \
+    X("vCtrlC", packet_interrupt)                                                                  \
+    X("vKill", packet_kill)                                                                        \
+    X("bs", packet_step_back)                                                                      \
+    X("bc", packet_go_back)                                                                        \
+    X("c", packet_continue)                                                                        \
+    X("C", packet_continue)                                                                        \
+    X("s", packet_step)                                                                            \
+    X("S", packet_step)                                                                            \
+    X("?", packet_reason)                                                                          \
     X("H", packet_set_thread)                                                                      \
     X("T", packet_alive)                                                                           \
-    X("g", do_get_registers)                                                                       \
-    X("G", do_refuse)                                                                              \
-    X("P", do_refuse)                                                                              \
-    X("m", do_read)                                                                                \
-    X("M", do_write)                                                                               \
+    X("g", packet_registers)                                                                       \
+    X("G", packet_refused)                                                                         \
+    X("P", packet_refused)                                                                         \
+    X("m", packet_read)                                                                            \
+    X("M", packet_write)                                                                           \
     X("Z", packet_insert)                                                                          \
     X("z", packet_remove)                                                                          \
-    X("D", do_detach)                                                                              \
-    X("k", do_kill_at_once)
+    X("D", packet_detach)                                                                          \
+    X("k", packet_kill_at_once)
 
 bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply)
 {
@@ -392,8 +378,11 @@ bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply)
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
         struct scan s = {packet, packet + len};
-        if (packet_scan_text(&s, rows[i].text))
-            return rows[i].run(&s, out_reply);
+        if (!packet_scan_text(&s, rows[i].text))
+            continue;
+        bool answered = rows[i].run(&s, out_reply);
+        assert(out_reply->len <= PACKET_MAX_B); /* as packet_supported() says */
+        return answered;
     }
     return true;
 }

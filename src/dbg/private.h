@@ -1,7 +1,7 @@
 /*
  * The server's state.
  *
- *     program's threads                         the server's thread (server.c)
+ *     program's threads                         the server's thread (server.c, conversation.c)
  *     hooks.c: before each operation            packets.c: what GDB asks, while `stopped`
  *       a reason to stop? ── dbg_stop_locked() ──► reply, then commands
  *       wait ◄──────────────────────────────────── vCont: resume
@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "dbg/dbg.h"
+#include "dbg/dump_file.h"
 #include "dbg/exceptions.h"
 #include "dbg/unit.h"
 #include "interp/interp_debug.h"
@@ -96,13 +97,11 @@ struct dbg_step {
     bool is_lost; /* the thread has ended */
 };
 
-struct dbg_core;
-
 struct dbg {
     pthread_mutex_t lock;
-    const struct dbg_core *core; /* a core dump is looked at: nothing runs, nothing changes */
-    pthread_cond_t changed;      /* `stopped` or `released` */
-    _Atomic pid_t holder;        /* the thread that has the lock */
+    const struct dump_file *core; /* a core dump is looked at: nothing runs, nothing changes */
+    pthread_cond_t changed;       /* `stopped` or `released` */
+    _Atomic pid_t holder;         /* the thread that has the lock */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
@@ -144,10 +143,6 @@ extern struct dbg dbg;
 
 /* ---- hooks.c */
 extern const struct interp_debug dbg_hooks;
-/* Stops the program with this reason and waits until it may go on. */
-void dbg_stop_locked(const struct dbg_stop *stop);
-/* Wakes the server's thread. */
-void dbg_wake(void);
 /* A warp before its lanes move. */
 struct dbg_lane {
     struct interp_thread *t; /* NULL: it does not run */
@@ -159,7 +154,16 @@ struct dbg_pass {
     uint32_t warp, nlanes, running;
     struct dbg_lane lanes[32];
 };
-void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp);
+
+/* ---- stop.c */
+/* Stops the program with this reason and waits until it may go on. */
+void dbg_stop_locked(const struct dbg_stop *stop);
+/* While it is stopped. */
+void dbg_wait_locked(void);
+/* Wakes the server's thread. */
+void dbg_wake(void);
+
+/* ---- breaks.c */
 const struct dbg_breakpoint *dbg_break_at(uint64_t pc); /* NULL: there is none */
 /* Is one of these lanes at a breakpoint whose condition holds? */
 bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out);
@@ -201,6 +205,8 @@ int dbg_apart_create(pthread_t *out_thread, void *(*run)(void *));
 void dbg_lock(void);
 void dbg_unlock(void);
 void dbg_wait(void);
+/* Does this thread hold the lock? Who looks at a core dump is alone and needs none. */
+bool dbg_is_locked(void);
 /* Is the lock somebody's who stands still in the middle of what it protects? Then nothing that he
  * may look at is freed or moved, and blocks stay as they are. */
 bool dbg_is_borrowing(void);
@@ -208,8 +214,11 @@ bool dbg_is_borrowing(void);
 bool dbg_is_frozen(pid_t tid);
 #define DBG_POINTS_MAX 4096 /* breakpoints and watchpoints that there is room for then */
 
-/* ---- program.c: what launches that begin now are to know */
+/* ---- program.c */
+/* What launches that begin now are to know. */
 void dbg_wanted_set_locked(void);
+/* Makes dbg.folder. HD_IO. */
+enum hd_status dbg_folder_make(void) HD_MUST_CHECK;
 /* What the files in dbg.folder are; nobody reads them any more. */
 void dbg_files_remove_locked(void);
 
@@ -229,6 +238,8 @@ uint64_t dbg_sp(const struct interp_thread *t);
 struct interp_thread *dbg_stack_owner(uint64_t address, struct interp_thread *preferred);
 const struct dbg_unit *dbg_unit_of(uint64_t pc);
 void dbg_describe(const struct interp_thread *t, struct hd_buf *out);
+/* p->nlanes of the warp, as they are now. */
+void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp);
 /* The first live thread; NULL: there is none. */
 struct interp_thread *dbg_any_thread(void);
 
@@ -238,18 +249,13 @@ size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, s
 /* Where bytes of the debugger's address are in the host's memory for the thread; 0: nowhere. */
 uint64_t dbg_host_address(struct interp_thread *t, uint64_t address);
 
-/* ---- core_open.c */
+/* ---- dump_open.c */
 /* HD_CORRUPT, HD_BAD_IMAGE, HD_BAD_VERSION, HD_BAD_PTX, HD_IO, HD_NO_MEMORY. Bytes and folder stay
  * until the end. */
 enum hd_status dbg_core_open(const char *bytes, size_t size_B) HD_MUST_CHECK;
 void dbg_core_close(void);
 /* Why the dump was written. */
 void dbg_core_stop(struct dbg_stop *out);
-/* Where what was at the address is now; 0: nowhere. */
-uint64_t dbg_core_address(uint64_t address, uint64_t *out_left_B);
-
-/* ---- server.c */
-enum hd_status dbg_folder_make(void) HD_MUST_CHECK;
 
 /* ---- registers.c */
 #define DBG_REGS_XML_NAME "target.xml"
@@ -264,11 +270,21 @@ void dbg_break_fini(struct dbg_breakpoint *b);
 /* ---- peer.c: is it of this user, or of root? Says so, once, if not */
 bool dbg_peer_is_ours(int fd);
 
+/* ---- conversation.c */
+/* With the debugger at the other end, until it goes. */
+void dbg_converse(int fd);
+/* False: nobody is there. */
+bool dbg_packet_send(int fd, const char *text, size_t len);
+/* Does the protocol have this where no packet is? */
+bool dbg_is_between_packets(char c);
+
 /* ---- packets.c: answers a packet; false: the program goes on, the reply comes when it stops */
 bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);
-void dbg_stop_reply(struct hd_buf *out);
 void dbg_resume_locked(void);
 void dbg_forget_locked(void); /* breakpoints and the like: the debugger has gone */
+
+/* ---- packet_tell.c: dbg.stop, as GDB is told of it */
+void dbg_stop_reply(struct hd_buf *out);
 
 /* ---- notify.c: stops in GDB's non-stop mode; the lock is held */
 bool dbg_is_apart(void);

@@ -1,7 +1,12 @@
 /* Programs that were loaded, and the files that GDB reads of them. */
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "dbg/dwarf.h"
 #include "dbg/private.h"
@@ -65,10 +70,24 @@ static void program_free(struct dbg_program *program)
     hd_free(program);
 }
 
+enum hd_status dbg_folder_make(void)
+{
+    const char *root = hd_env_of_system("TMPDIR");
+    char path[sizeof(dbg.folder) + 16];
+
+    assert(!dbg.folder[0]);
+    snprintf(dbg.folder, sizeof(dbg.folder), "%s/heddle-gdb-XXXXXX", root ? root : "/tmp");
+    if (!mkdtemp(dbg.folder))
+        return hd_error(HD_IO, "debugger: %s: %s", dbg.folder, strerror(errno));
+    snprintf(path, sizeof(path), "%s/cuda.elf", dbg.folder);
+    return dbg_elf_write_builtins(path);
+}
+
 void dbg_files_remove_locked(void)
 {
     char path[sizeof(dbg.folder) + 16];
 
+    assert(dbg_is_locked() || dbg_is_alone());
     if (!dbg.folder[0])
         return;
     for (size_t i = 0; i < dbg.programs.len; i++)
@@ -112,15 +131,17 @@ struct dbg_program *dbg_program_create(const struct dbg_text *texts, size_t coun
 
 void dbg_program_destroy(struct dbg_program *program)
 {
+    bool found = false;
+
     if (!program)
         return;
     dbg_lock();
-    for (size_t i = 0; i < dbg.programs.len; i++) {
-        if (dbg.programs.at[i] == program) {
+    for (size_t i = 0; i < dbg.programs.len && !found; i++) {
+        found = dbg.programs.at[i] == program;
+        if (found)
             dbg.programs.at[i] = dbg.programs.at[--dbg.programs.len];
-            break;
-        }
     }
+    assert(found);
     for (size_t i = 0; i < dbg.ctas.len; i++)
         if (dbg.ctas.at[i]->program == program)
             dbg.ctas.at[i]->program = NULL;
@@ -140,6 +161,7 @@ static bool has_break(const struct dbg_program *program)
 
 static bool wants_locked(const struct dbg_program *program)
 {
+    assert(dbg_is_locked());
     return dbg.attached &&
            (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
 }

@@ -3,6 +3,7 @@
  * names a CUDA thread. Registers of PTX are memory of the frame (layout.h), because every function
  * has its own.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "dbg/private.h"
@@ -145,6 +146,7 @@ void dbg_regs_put(const struct interp_thread *t, struct hd_buf *out)
     bool known = !t || returned_is_known(t);
     uint64_t value;
 
+    assert(dbg_is_locked());
     for (unsigned i = 0; i <= REG_RIP; i++) {
         (void)dbg_reg_get(t, i, &value);
         if (i == REG_RAX && !known)

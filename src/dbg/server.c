@@ -1,16 +1,16 @@
 /*
- * The connection: packets in and out, one debugger at a time. Source: GDB manual, E.1.
+ * Debuggers come and go, one at a time; conversation.c talks to one.
  *
  * When the debugger goes away without a word the program goes on without it, and another one may
  * connect.
  */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,284 +21,19 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "dbg/corefile.h"
+#include "dbg/dump_file.h"
 #include "dbg/private.h"
 
 enum {
-    PACKET_MAX_B = 0x4000 + 16,
-    HOST_PATIENCE_MS = 200, /* for a kernel to take notice of an interrupt */
-    COMING_MS = 60000,      /* for a debugger to come, where it is waited for no longer */
-    FIRST_MS = 10000,       /* for the first byte of one that has connected */
+    PATIENCE_MS = 200, /* between looks whether the program is still there */
+    COMING_MS = 60000, /* for a debugger to come, where it is waited for no longer */
+    FIRST_MS = 10000,  /* for the first byte of one that has connected */
 };
-
-struct conversation {
-    int fd;
-    bool acks, open;
-    struct hd_buf in;
-};
-
-/* ---- out */
-
-static bool send_all(int fd, const char *bytes, size_t len)
-{
-    while (len) {
-        ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        bytes += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-static bool framed_send(int fd, char first, const char *text, size_t len)
-{
-    struct hd_buf packet;
-    unsigned sum = 0;
-    bool sent;
-
-    hd_buf_init(&packet);
-    hd_buf_putc(&packet, first);
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (c == '#' || c == '$' || c == '}' || c == '*') {
-            hd_buf_putc(&packet, '}');
-            sum += '}';
-            c ^= 0x20;
-        }
-        hd_buf_putc(&packet, c);
-        sum += (unsigned char)c;
-    }
-    hd_buf_printf(&packet, "#%02x", sum & 0xff);
-    sent = !packet.failed && send_all(fd, packet.ptr, packet.len);
-    hd_buf_fini(&packet);
-    return sent;
-}
-
-static bool packet_send(int fd, const char *text, size_t len)
-{
-    return framed_send(fd, '$', text, len);
-}
-
-static void reply_send(struct conversation *c, const struct hd_buf *reply)
-{
-    c->open =
-        c->open && !reply->failed && packet_send(c->fd, reply->ptr ? reply->ptr : "", reply->len);
-}
-
-/* What is for the user's eyes: only while GDB waits for a stop. */
-static void said_send_locked(struct conversation *c)
-{
-    struct hd_buf text;
-
-    if (!dbg.said.len)
-        return;
-    hd_buf_init(&text);
-    hd_buf_putc(&text, 'O');
-    for (size_t i = 0; i < dbg.said.len && i < PACKET_MAX_B / 2 - 16; i++)
-        hd_buf_printf(&text, "%02x", (unsigned char)dbg.said.ptr[i]);
-    reply_send(c, &text);
-    hd_buf_fini(&text);
-    hd_buf_clear(&dbg.said);
-}
-
-static void stop_send_locked(struct conversation *c)
-{
-    struct hd_buf reply;
-
-    if (dbg.non_stop) {
-        dbg_notify_stop();
-        return;
-    }
-    said_send_locked(c);
-    dbg.reported = true;
-    dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
-    hd_buf_init(&reply);
-    dbg_stop_reply(&reply);
-    reply_send(c, &reply);
-    hd_buf_fini(&reply);
-}
-
-static void notify_locked(struct conversation *c)
-{
-    struct hd_buf text;
-
-    hd_buf_init(&text);
-    if (dbg.non_stop && dbg_notify_take(&text))
-        c->open = c->open && framed_send(c->fd, '%', text.ptr, text.len);
-    hd_buf_fini(&text);
-}
-
-/* ---- in */
-
-/* Undoes escapes, in place. */
-static size_t unescape(char *text, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        text[n++] = text[i] == '}' && i + 1 < len ? (char)(text[++i] ^ 0x20) : text[i];
-    return n;
-}
-
-static void packet_answer_locked(struct conversation *c, char *text, size_t len)
-{
-    struct hd_buf reply;
-
-    len = unescape(text, len);
-    hd_buf_init(&reply);
-    /* GDB asks while the program is stopped only; others that do not get no answer. */
-    if ((dbg.stopped || dbg.non_stop) && dbg_packet(text, len, &reply))
-        reply_send(c, &reply);
-    if (len >= 15 && memcmp(text, "QStartNoAckMode", 15) == 0)
-        c->acks = false;
-    if (!dbg.attached)
-        c->open = false; /* detached */
-    if (dbg.ends) {
-        dbg_files_remove_locked();
-        kill(dbg.pid, SIGKILL);
-        if (dbg_is_apart())
-            _exit(0);
-    }
-    hd_buf_fini(&reply);
-}
-
-static bool sum_is_right(const char *text, size_t len, const char *digits)
-{
-    char right[3];
-    unsigned sum = 0;
-
-    for (size_t i = 0; i < len; i++)
-        sum += (unsigned char)text[i];
-    snprintf(right, sizeof(right), "%02x", sum & 0xff);
-    return strncasecmp(right, digits, 2) == 0;
-}
-
-/* What the protocol has where no packet is. */
-static bool is_between_packets(char c)
-{
-    return c == '$' || c == '+' || c == '-' || c == 0x03;
-}
-
-/*
- * One packet, or what stands between packets; how many bytes that were, 0: not all are there. Bytes
- * that have no place there end the conversation: a packet behind them may be in the text that a web
- * page has made a browser send.
- */
-static size_t take_one_locked(struct conversation *c, char *at, size_t len)
-{
-    if (*at == 0x03) {
-        dbg.interrupted = !dbg.stopped;
-        return 1;
-    }
-    if (*at != '$') {
-        c->open = c->open && is_between_packets(*at);
-        return 1;
-    }
-    char *end = memchr(at, '#', len);
-    if (!end || (size_t)(end - at) + 3 > len) {
-        if (len > PACKET_MAX_B)
-            c->open = false; /* no debugger */
-        return 0;
-    }
-    bool right = sum_is_right(at + 1, (size_t)(end - at) - 1, end + 1);
-    if (c->acks)
-        c->open = c->open && send_all(c->fd, right ? "+" : "-", 1);
-    if (right)
-        packet_answer_locked(c, at + 1, (size_t)(end - at) - 1);
-    return (size_t)(end - at) + 3;
-}
-
-static void input_take_locked(struct conversation *c)
-{
-    size_t done = 0;
-
-    while (c->open && done < c->in.len) {
-        size_t n = take_one_locked(c, c->in.ptr + done, c->in.len - done);
-        if (!n)
-            break;
-        done += n;
-    }
-    memmove(c->in.ptr, c->in.ptr + done, c->in.len - done);
-    c->in.len -= done;
-}
-
-static void input_read(struct conversation *c)
-{
-    char bytes[4096];
-    ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
-
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return;
-    c->open = n > 0;
-    if (c->open)
-        hd_buf_append(&c->in, bytes, (size_t)n);
-    c->open = c->open && !c->in.failed;
-}
-
-/* No kernel that could be shown has taken notice. */
-static void host_stop_locked(const struct hd_buf *running)
-{
-    dbg.interrupted = false;
-    dbg.stopped = true;
-    dbg.reported = false;
-    if (!dbg.ctas.len && running->len)
-        hd_buf_printf(&dbg.said,
-                      "heddle: no kernel that can be stopped runs: these began before there was a "
-                      "breakpoint, and are compiled code\n%.*s"
-                      "heddle: with a breakpoint, launches that begin from now on can be stopped\n",
-                      (int)running->len, running->ptr);
-    else if (!dbg.ctas.len)
-        hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
-                               "there was a breakpoint is compiled code\n");
-    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL,
-                                 .tid = dbg.non_stop && dbg.step.tid ? dbg.step.tid : DBG_HOST_TID,
-                                 .signal = 2};
-}
-
-static void converse(struct conversation *c)
-{
-    while (c->open) {
-        struct pollfd fds[] = {{.fd = c->fd, .events = POLLIN},
-                               {.fd = dbg.wake[0], .events = POLLIN}};
-        dbg_lock();
-        bool waits = dbg.interrupted && !dbg.stopped;
-        dbg_unlock();
-        int n = poll(fds, 2, waits || dbg_is_apart() ? HOST_PATIENCE_MS : -1);
-        if (n < 0 && errno != EINTR)
-            break;
-        if (n > 0 && fds[0].revents)
-            input_read(c);
-        char drained[64];
-        if (n > 0 && fds[1].revents)
-            (void)!read(dbg.wake[0], drained, sizeof(drained));
-        struct hd_buf running;
-        hd_buf_init(&running);
-        /* Where the host's debugger has stopped all threads, nobody would answer. */
-        if (n == 0 && waits && dbg.running && !dbg_is_apart())
-            dbg.running(&running);
-        dbg_lock();
-        if (n == 0 && dbg.interrupted && !dbg.stopped)
-            host_stop_locked(&running);
-        if (dbg_is_alone())
-            dbg.ctas.len = 0;
-        input_take_locked(c);
-        if (c->open && dbg.stopped && !dbg.reported)
-            stop_send_locked(c);
-        else if (c->open && !dbg.stopped && !dbg.non_stop)
-            said_send_locked(c);
-        notify_locked(c);
-        dbg_unlock();
-        hd_buf_fini(&running);
-    }
-}
 
 /* ---- a debugger comes and goes */
 
 /* The debugger was killed, or never came: nobody would end the program. */
-static void end_lost(void)
+static void server_end_lost(void)
 {
     dbg_files_remove_locked();
     if (!dbg.core)
@@ -306,20 +41,20 @@ static void end_lost(void)
 }
 
 /* Debuggers speak first. Whoever does not, or says something else, has never been there. */
-static bool is_debugger(int fd)
+static bool server_is_debugger(int fd)
 {
     struct pollfd peer = {.fd = fd, .events = POLLIN};
     char first;
 
     if (!dbg_peer_is_ours(fd))
         return false;
-    for (int ms = 0; ms < FIRST_MS && !dbg_is_alone(); ms += HOST_PATIENCE_MS)
-        if (poll(&peer, 1, HOST_PATIENCE_MS) > 0)
-            return recv(fd, &first, 1, MSG_PEEK) == 1 && is_between_packets(first);
+    for (int ms = 0; ms < FIRST_MS && !dbg_is_alone(); ms += PATIENCE_MS)
+        if (poll(&peer, 1, PATIENCE_MS) > 0)
+            return recv(fd, &first, 1, MSG_PEEK) == 1 && dbg_is_between_packets(first);
     return false;
 }
 
-static void peer_set(int fd)
+static void server_peer_set(int fd)
 {
     dbg_lock();
     dbg.peer = fd;
@@ -327,9 +62,9 @@ static void peer_set(int fd)
 }
 
 /* -1: none will come any more. */
-static int peer_accept(void)
+static int server_peer_accept(void)
 {
-    int wait_ms = dbg.ends_when_lost ? COMING_MS : dbg_is_apart() ? HOST_PATIENCE_MS : -1;
+    int wait_ms = dbg.ends_when_lost ? COMING_MS : dbg_is_apart() ? PATIENCE_MS : -1;
 
     for (;;) {
         struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
@@ -345,71 +80,52 @@ static int peer_accept(void)
             return -1;
         if (fd < 0)
             continue;
-        peer_set(fd);
-        if (is_debugger(fd))
+        server_peer_set(fd);
+        if (server_is_debugger(fd))
             return fd;
-        peer_set(-1);
+        server_peer_set(-1);
         close(fd);
     }
 }
 
-static void serve(int fd)
+static void server_serve(int fd)
 {
-    struct conversation c = {.fd = fd, .acks = true, .open = true};
-
-    hd_buf_init(&c.in);
     dbg_lock();
-    dbg.peer = fd;
+    assert(dbg.peer == fd && !dbg.attached);
     dbg.attached = dbg.stopped = dbg.reported = true;
     dbg.stop = (struct dbg_stop){0};
     if (dbg.core)
         dbg_core_stop(&dbg.stop);
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
     dbg_unlock();
-    converse(&c);
+    dbg_converse(fd);
     dbg_lock();
     dbg.peer = -1;
     if (dbg.attached && dbg.ends_when_lost)
-        end_lost();
+        server_end_lost();
     dbg.non_stop = false;
     dbg_notify_forget();
     dbg_forget_locked();
     dbg_unlock();
     close(fd);
-    hd_buf_fini(&c.in);
 }
 
 static void *server_main(void *unused)
 {
     (void)unused;
-    for (int fd; (fd = peer_accept()) >= 0;)
-        serve(fd);
+    for (int fd; (fd = server_peer_accept()) >= 0;)
+        server_serve(fd);
     dbg_lock();
     if (dbg.ends_when_lost && !dbg.attached && !dbg.released)
-        end_lost();
+        server_end_lost();
     dbg_unlock();
     return NULL;
-}
-
-void dbg_say(const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    dbg_lock();
-    if (dbg.attached)
-        hd_buf_printf(&dbg.said, "%s\n", text);
-    dbg_unlock();
-    dbg_wake();
 }
 
 /* ---- the start */
 
 /* It gets its name when it can be connected to: whoever started us looks for that. */
-static enum hd_status listen_unix(const char *path)
+static enum hd_status server_listen_unix(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s~", path);
@@ -424,7 +140,7 @@ static enum hd_status listen_unix(const char *path)
     return HD_OK;
 }
 
-static enum hd_status listen_tcp(const char *where)
+static enum hd_status server_listen_tcp(const char *where)
 {
     const char *colon = strrchr(where, ':');
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_INET}, *found;
@@ -447,23 +163,11 @@ static enum hd_status listen_tcp(const char *where)
     return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
 }
 
-enum hd_status dbg_folder_make(void)
-{
-    const char *root = hd_env_of_system("TMPDIR");
-    char path[sizeof(dbg.folder) + 16];
-
-    snprintf(dbg.folder, sizeof(dbg.folder), "%s/heddle-gdb-XXXXXX", root ? root : "/tmp");
-    if (!mkdtemp(dbg.folder))
-        return hd_error(HD_IO, "debugger: %s: %s", dbg.folder, strerror(errno));
-    snprintf(path, sizeof(path), "%s/cuda.elf", dbg.folder);
-    return dbg_elf_write_builtins(path);
-}
-
 /*
  * The debugger is told how the program ended, and our files go. What the program printed comes
  * first; that the debugger goes is no reason any more to end the program, which still ends itself.
  */
-static void on_process_exit(int code, void *unused)
+static void server_on_exit(int code, void *unused)
 {
     char reply[16];
 
@@ -478,14 +182,14 @@ static void on_process_exit(int code, void *unused)
     dbg_files_remove_locked();
     snprintf(reply, sizeof(reply), "W%02x", (unsigned)code & 0xff);
     if (dbg.attached && dbg.peer >= 0 && !dbg.non_stop) /* else the host's debugger knows */
-        packet_send(dbg.peer, reply, strlen(reply));
+        dbg_packet_send(dbg.peer, reply, strlen(reply));
     dbg_unlock();
 }
 
 static _Atomic bool active;
 
 /* A child has no thread that would answer. */
-static void on_fork_child(void)
+static void server_on_fork(void)
 {
     atomic_store(&active, false);
     dbg.attached = dbg.stopped = false;
@@ -497,9 +201,10 @@ static void on_fork_child(void)
     dbg.listener = dbg.peer = -1;
 }
 
-static enum hd_status listen_at(const char *where)
+static enum hd_status server_listen(const char *where)
 {
-    HD_TRY(strncmp(where, "unix:", 5) == 0 ? listen_unix(where + 5) : listen_tcp(where));
+    HD_TRY(strncmp(where, "unix:", 5) == 0 ? server_listen_unix(where + 5)
+                                           : server_listen_tcp(where));
     if (listen(dbg.listener, 1) < 0 || pipe2(dbg.wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
     hd_buf_init(&dbg.said);
@@ -507,7 +212,7 @@ static enum hd_status listen_at(const char *where)
 }
 
 /* Is there a debugger of the host program? */
-static bool is_traced(void)
+static bool server_is_traced(void)
 {
     char text[4096];
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -524,16 +229,16 @@ static enum hd_status server_start(const char *where)
 {
     bool apart = strncmp(where, "apart:", 6) == 0;
     where += apart ? 6 : 0;
-    if (apart && !is_traced())
+    if (apart && !server_is_traced())
         return hd_error(HD_BAD_ARG, "debugger: %s: no debugger of the host program is there",
                         where);
     dbg.ends_when_lost &= !apart; /* the system ends what a killed debugger traced */
     HD_TRY(dbg_folder_make());
-    HD_TRY(listen_at(where));
+    HD_TRY(server_listen(where));
     dbg.pid = getpid();
     dbg.focus = DBG_HOST_TID;
-    pthread_atfork(NULL, NULL, on_fork_child);
-    on_exit(on_process_exit, NULL);
+    pthread_atfork(NULL, NULL, server_on_fork);
+    on_exit(server_on_exit, NULL);
     interp_debug_use(&dbg_hooks);
     if (!hd_vec_reserve(&dbg.breaks, DBG_POINTS_MAX) ||
         !hd_vec_reserve(&dbg.watches, DBG_POINTS_MAX))
@@ -554,6 +259,7 @@ enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *r
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
 
+    assert(!dbg_is_active());
     dbg.told = told;
     dbg.running = running;
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
@@ -568,22 +274,22 @@ enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *r
 
 /* ---- core dumps: no program, one debugger */
 
-static enum hd_status core_serve(const char *where)
+static enum hd_status server_core_serve(const char *where)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
     int fd;
 
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
-    HD_TRY(listen_at(where));
-    fd = peer_accept();
+    HD_TRY(server_listen(where));
+    fd = server_peer_accept();
     if (fd < 0)
         return hd_error(HD_IO, "debugger: nobody has come to %s", where);
-    serve(fd);
+    server_serve(fd);
     hd_buf_fini(&dbg.said);
     return HD_OK;
 }
 
-static enum hd_status core_map(const char *path, const char **out_bytes, size_t *out_size_B)
+static enum hd_status server_core_map(const char *path, const char **out_bytes, size_t *out_size_B)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -611,10 +317,10 @@ enum hd_status dbg_core_serve(const char *path, const char *where)
     size_t size_B;
 
     dbg.pid = getpid();
-    HD_TRY(core_map(path, &bytes, &size_B));
+    HD_TRY(server_core_map(path, &bytes, &size_B));
     enum hd_status status = dbg_core_open(bytes, size_B);
     if (status == HD_OK)
-        status = core_serve(where);
+        status = server_core_serve(where);
     dbg_core_close();
     munmap((void *)(uintptr_t)bytes, size_B);
     return status;
@@ -624,12 +330,12 @@ enum hd_status dbg_core_check(const char *path)
 {
     const char *bytes;
     size_t size_B;
-    struct core_file file;
+    struct dump_file file;
 
-    HD_TRY(core_map(path, &bytes, &size_B));
-    enum hd_status status = core_file_open(bytes, size_B, &file);
+    HD_TRY(server_core_map(path, &bytes, &size_B));
+    enum hd_status status = dump_file_open(bytes, size_B, &file);
     if (status == HD_OK)
-        core_file_close(&file);
+        dump_file_close(&file);
     munmap((void *)(uintptr_t)bytes, size_B);
     return status;
 }

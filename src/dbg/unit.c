@@ -220,6 +220,7 @@ uint64_t dbg_unit_find(const struct dbg_unit *unit, const char *func, uint32_t l
 {
     uintptr_t n = (uintptr_t)hd_map_get_u64(&unit->places, place_key(line, col));
 
+    assert(n <= unit->ninsns);
     if (!n || strcmp(unit->insns[n - 1].func->name, func) != 0)
         return 0;
     return dbg_unit_pc(unit, (uint32_t)(n - 1));

@@ -7,6 +7,8 @@
 #ifndef HD_DBG_UNIT_H
 #define HD_DBG_UNIT_H
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "dbg/dbg.h"
@@ -62,6 +64,7 @@ void dbg_unit_forget_files(struct dbg_unit *unit);
 /* The address of instruction number `index`; of the end for ninsns. */
 static inline uint64_t dbg_unit_pc(const struct dbg_unit *unit, uint32_t index)
 {
+    assert(index <= unit->ninsns);
     return unit->base + (uint64_t)index * DBG_INSN_B;
 }
 /* NULL: there is none at the address. */

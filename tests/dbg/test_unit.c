@@ -223,6 +223,7 @@ static void test_packets(void)
     unsigned answered = 0;
 
     state = tap_seed();
+    dbg_lock();
     dbg.stopped = true;
     dbg.attached = true;
     for (int i = 0; i < 20000; i++) {
@@ -238,6 +239,7 @@ static void test_packets(void)
     }
     ok(answered > 10000, "20000 packets");
     dbg_forget_locked();
+    dbg_unlock();
 }
 
 static bool make_and_copy(void *unused)

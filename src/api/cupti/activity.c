@@ -1,4 +1,5 @@
 /* What is recorded: kinds, filters, attributes, external correlation. */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <string.h>
@@ -56,7 +57,7 @@ uint32_t cupti_activity_kinds(void)
     return kinds;
 }
 
-static bool is_made(CUpti_ActivityKind kind)
+static bool activity_is_made(CUpti_ActivityKind kind)
 {
     for (size_t i = 0; i < HD_COUNT_OF(made); i++)
         if (made[i].kind == kind)
@@ -66,10 +67,11 @@ static bool is_made(CUpti_ActivityKind kind)
 
 /* ---- kinds */
 
-static void kind_set(CUpti_ActivityKind kind, bool on)
+static void activity_kind_set(CUpti_ActivityKind kind, bool on)
 {
     uint64_t bit = UINT64_C(1) << kind;
 
+    assert(cupti_record_size(kind) && kind < 64);
     if (on)
         atomic_fetch_or(&cupti_kinds, bit);
     else
@@ -77,13 +79,13 @@ static void kind_set(CUpti_ActivityKind kind, bool on)
 }
 
 /* All calls of an API, or none. */
-static void calls_set(bool is_driver, bool on)
+static void activity_calls_set(bool is_driver, bool on)
 {
     for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
         atomic_store(&recorded[is_driver][i], on ? UINT64_MAX : 0);
 }
 
-static CUptiResult kind_refuse(CUpti_ActivityKind kind)
+static CUptiResult activity_kind_refuse(CUpti_ActivityKind kind)
 {
     static const char *const names[] = {
 #define X(name, number) [number] = "CUPTI_ACTIVITY_KIND_" #name,
@@ -97,13 +99,13 @@ static CUptiResult kind_refuse(CUpti_ActivityKind kind)
     return cupti_refuse(names[kind], &said[kind]);
 }
 
-static CUptiResult kind_enable(CUpti_ActivityKind kind, bool on)
+static CUptiResult activity_kind_enable(CUpti_ActivityKind kind, bool on)
 {
-    if (!is_made(kind))
-        return kind_refuse(kind);
+    if (!activity_is_made(kind))
+        return activity_kind_refuse(kind);
     if (kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-        calls_set(kind == CUPTI_ACTIVITY_KIND_DRIVER, on);
-    kind_set(kind, on);
+        activity_calls_set(kind == CUPTI_ACTIVITY_KIND_DRIVER, on);
+    activity_kind_set(kind, on);
     if (on && kind == CUPTI_ACTIVITY_KIND_DEVICE)
         cupti_record_devices();
     cupti_listen();
@@ -113,13 +115,13 @@ static CUptiResult kind_enable(CUpti_ActivityKind kind, bool on)
 CUPTI_EXPORT(cuptiActivityEnable)
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-    return kind_enable(kind, true);
+    return activity_kind_enable(kind, true);
 }
 
 CUPTI_EXPORT(cuptiActivityDisable)
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-    return kind_enable(kind, false);
+    return activity_kind_enable(kind, false);
 }
 
 /* Of one context only: what is asked for would be told of all. */
@@ -154,7 +156,7 @@ bool cupti_api_is_recorded(bool is_driver, uint32_t cbid)
 }
 
 /* Some calls of an API: the kind is on while there is one. */
-static CUptiResult api_enable(bool is_driver, CUpti_CallbackId cbid, bool on)
+static CUptiResult activity_api_enable(bool is_driver, CUpti_CallbackId cbid, bool on)
 {
     CUpti_CallbackDomain domain =
         is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
@@ -162,13 +164,15 @@ static CUptiResult api_enable(bool is_driver, CUpti_CallbackId cbid, bool on)
 
     if (!cbid || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    assert(cbid < CUPTI_CBIDS);
     if (on)
         atomic_fetch_or(&recorded[is_driver][cbid / 64], UINT64_C(1) << cbid % 64);
     else
         atomic_fetch_and(&recorded[is_driver][cbid / 64], ~(UINT64_C(1) << cbid % 64));
     for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
         any |= atomic_load(&recorded[is_driver][i]);
-    kind_set(is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, any != 0);
+    activity_kind_set(is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME,
+                      any != 0);
     cupti_listen();
     return CUPTI_SUCCESS;
 }
@@ -176,13 +180,13 @@ static CUptiResult api_enable(bool is_driver, CUpti_CallbackId cbid, bool on)
 CUPTI_EXPORT(cuptiActivityEnableDriverApi)
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-    return api_enable(true, cbid, enable);
+    return activity_api_enable(true, cbid, enable);
 }
 
 CUPTI_EXPORT(cuptiActivityEnableRuntimeApi)
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-    return api_enable(false, cbid, enable);
+    return activity_api_enable(false, cbid, enable);
 }
 
 /* ---- buffers */
@@ -265,7 +269,7 @@ static _Atomic uint64_t attributes[SIZE_ATTRIBUTES] = {
     [CUPTI_ACTIVITY_ATTR_PROFILING_SEMAPHORE_PRE_ALLOCATE_VALUE] = 3,
 };
 
-static size_t attribute_size(CUpti_ActivityAttribute attr)
+static size_t activity_attribute_size(CUpti_ActivityAttribute attr)
 {
     switch (attr) {
     case CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER:
@@ -277,38 +281,38 @@ static size_t attribute_size(CUpti_ActivityAttribute attr)
     }
 }
 
-static CUptiResult attribute_check(CUpti_ActivityAttribute attr, const size_t *valueSize,
-                                   const void *value)
+static CUptiResult activity_attribute_check(CUpti_ActivityAttribute attr, const size_t *valueSize,
+                                            const void *value)
 {
-    if (!valueSize || !value || !attribute_size(attr))
+    if (!valueSize || !value || !activity_attribute_size(attr))
         return CUPTI_ERROR_INVALID_PARAMETER;
-    return *valueSize < attribute_size(attr) ? CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT
-                                             : CUPTI_SUCCESS;
+    return *valueSize < activity_attribute_size(attr) ? CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT
+                                                      : CUPTI_SUCCESS;
 }
 
 CUPTI_EXPORT(cuptiActivityGetAttribute)
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
-    CUptiResult result = attribute_check(attr, valueSize, value);
+    CUptiResult result = activity_attribute_check(attr, valueSize, value);
     uint64_t have;
 
     if (result != CUPTI_SUCCESS)
         return cupti_result(result);
     have = atomic_load(&attributes[attr]);
-    memcpy(value, &have, attribute_size(attr));
-    *valueSize = attribute_size(attr);
+    memcpy(value, &have, activity_attribute_size(attr));
+    *valueSize = activity_attribute_size(attr);
     return CUPTI_SUCCESS;
 }
 
 CUPTI_EXPORT(cuptiActivitySetAttribute)
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
-    CUptiResult result = attribute_check(attr, valueSize, value);
+    CUptiResult result = activity_attribute_check(attr, valueSize, value);
     uint64_t want = 0;
 
     if (result != CUPTI_SUCCESS)
         return cupti_result(result);
-    memcpy(&want, value, attribute_size(attr));
+    memcpy(&want, value, activity_attribute_size(attr));
     atomic_store(&attributes[attr], want);
     return CUPTI_SUCCESS;
 }
@@ -350,12 +354,13 @@ static HD_THREAD_LOCAL struct {
     uint32_t total;
 } external;
 
-static uint64_t *external_ids(CUpti_ExternalCorrelationKind kind)
+static uint64_t *activity_external_ids(CUpti_ExternalCorrelationKind kind)
 {
+    assert(external.depth[kind] <= EXTERNAL_DEPTH && external.depth[kind] <= external.total);
     return hd_thread_block(&external.ids[kind], EXTERNAL_DEPTH * sizeof(uint64_t));
 }
 
-static bool is_external(CUpti_ExternalCorrelationKind kind)
+static bool activity_is_external(CUpti_ExternalCorrelationKind kind)
 {
     return kind > CUPTI_EXTERNAL_CORRELATION_KIND_INVALID &&
            kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE;
@@ -364,9 +369,9 @@ static bool is_external(CUpti_ExternalCorrelationKind kind)
 CUPTI_EXPORT(cuptiActivityPushExternalCorrelationId)
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
-    if (!is_external(kind))
+    if (!activity_is_external(kind))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    uint64_t *ids = external_ids(kind);
+    uint64_t *ids = activity_external_ids(kind);
     if (!ids || external.depth[kind] == EXTERNAL_DEPTH)
         return cupti_result(CUPTI_ERROR_OUT_OF_MEMORY);
     ids[external.depth[kind]++] = id;
@@ -378,10 +383,11 @@ CUPTI_EXPORT(cuptiActivityPopExternalCorrelationId)
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                   uint64_t *lastId)
 {
-    if (!is_external(kind))
+    if (!activity_is_external(kind))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     if (!external.depth[kind])
         return cupti_result(CUPTI_ERROR_QUEUE_EMPTY);
+    assert(external.ids[kind] && external.total);
     external.depth[kind]--;
     external.total--;
     if (lastId)
@@ -396,6 +402,7 @@ void cupti_external_record(uint32_t correlation)
 
         if (!external.depth[kind])
             continue;
+        assert(external.ids[kind] && external.depth[kind] <= EXTERNAL_DEPTH);
         r = cupti_record_begin(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
         if (!r)
             continue;
@@ -441,7 +448,7 @@ void cupti_activity_stop(void)
 {
     atomic_store(&cupti_kinds, 0);
     cupti_event_forget();
-    calls_set(false, false);
-    calls_set(true, false);
+    activity_calls_set(false, false);
+    activity_calls_set(true, false);
     cupti_buffer_period(0);
 }

@@ -3,6 +3,7 @@
  * has a chunk of our own memory, and chunks that are full queue up. The library's thread, and
  * flushes, move records from there into buffers of the client's.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static HD_THREAD_LOCAL bool own_wrote; /* a record, since the thread looked at `
 
 /* ---- writing */
 
-static struct chunk *chunk_take(void)
+static struct chunk *buffer_chunk_take(void)
 {
     struct chunk *chunk;
     bool may_make;
@@ -70,6 +71,7 @@ static struct chunk *chunk_take(void)
         chunks.spare = chunk->next;
     may_make = !chunk && chunks.nchunks < CHUNKS_MAX;
     chunks.nchunks += may_make;
+    assert(chunks.nchunks <= CHUNKS_MAX);
     pthread_mutex_unlock(&chunks.lock);
     if (may_make)
         chunk = malloc(sizeof(*chunk)); /* its pages are written once, by records */
@@ -78,21 +80,22 @@ static struct chunk *chunk_take(void)
     return chunk;
 }
 
-static void thread_start_locked(void);
+static void buffer_thread_start_locked(void);
 
-static void chunk_queue(struct chunk *chunk)
+static void buffer_chunk_queue(struct chunk *chunk)
 {
+    assert(chunk->used_B <= CHUNK_B);
     chunk->next = NULL;
     pthread_mutex_lock(&chunks.lock);
     *chunks.full_end = chunk;
     chunks.full_end = &chunk->next;
     if (HD_UNLIKELY(!chunks.has_thread) && cupti_buffer_has_callbacks())
-        thread_start_locked(); /* that of the parent is not in a child */
+        buffer_thread_start_locked(); /* that of the parent is not in a child */
     pthread_cond_signal(&chunks.wake);
     pthread_mutex_unlock(&chunks.lock);
 }
 
-static void chunk_give(struct chunk *chunk)
+static void buffer_chunk_give(struct chunk *chunk)
 {
     pthread_mutex_lock(&chunks.lock);
     chunk->next = chunks.spare;
@@ -100,18 +103,18 @@ static void chunk_give(struct chunk *chunk)
     pthread_mutex_unlock(&chunks.lock);
 }
 
-static void lane_acquire(struct lane *lane)
+static void buffer_lane_acquire(struct lane *lane)
 {
     while (atomic_flag_test_and_set_explicit(&lane->held, memory_order_acquire))
         sched_yield();
 }
 
-static void lane_release(struct lane *lane)
+static void buffer_lane_release(struct lane *lane)
 {
     atomic_flag_clear_explicit(&lane->held, memory_order_release);
 }
 
-static HD_NOINLINE void want_buffer(void)
+static HD_NOINLINE void buffer_want(void)
 {
     own_wrote = true;
     pthread_mutex_lock(&chunks.lock);
@@ -121,7 +124,7 @@ static HD_NOINLINE void want_buffer(void)
     pthread_mutex_unlock(&chunks.lock);
 }
 
-static bool want_take(void)
+static bool buffer_want_take(void)
 {
     bool wants;
 
@@ -133,16 +136,17 @@ static bool want_take(void)
 }
 
 /* Room for a record; NULL: there is none. */
-static uint8_t *lane_place(struct lane *lane, size_t size_B)
+static uint8_t *buffer_lane_place(struct lane *lane, size_t size_B)
 {
     uint8_t *place;
 
+    assert(size_B && size_B % 8 == 0 && size_B <= CHUNK_B);
     if (lane->chunk && lane->chunk->used_B + size_B > CHUNK_B) {
-        chunk_queue(lane->chunk);
+        buffer_chunk_queue(lane->chunk);
         lane->chunk = NULL;
     }
     if (!lane->chunk)
-        lane->chunk = chunk_take();
+        lane->chunk = buffer_chunk_take();
     if (!lane->chunk)
         return NULL;
     place = lane->chunk->bytes + lane->chunk->used_B;
@@ -156,13 +160,13 @@ void *cupti_record_begin(CUpti_ActivityKind kind)
     CUpti_Activity *record;
 
     if (HD_UNLIKELY(!atomic_load_explicit(&asked, memory_order_relaxed)))
-        want_buffer();
+        buffer_want();
     if (!own_lane)
         own_lane = &lanes[atomic_fetch_add(&next_lane, 1) % LANES];
-    lane_acquire(own_lane);
-    record = (CUpti_Activity *)lane_place(own_lane, size_B);
+    buffer_lane_acquire(own_lane);
+    record = (CUpti_Activity *)buffer_lane_place(own_lane, size_B);
     if (!record) {
-        lane_release(own_lane);
+        buffer_lane_release(own_lane);
         atomic_fetch_add(&dropped, 1);
         return NULL;
     }
@@ -173,7 +177,8 @@ void *cupti_record_begin(CUpti_ActivityKind kind)
 
 void cupti_record_end(void)
 {
-    lane_release(own_lane);
+    assert(own_lane && own_lane->chunk && own_lane->chunk->used_B);
+    buffer_lane_release(own_lane);
 }
 
 uint64_t cupti_buffer_dropped(void)
@@ -192,23 +197,24 @@ static struct {
 
 static HD_THREAD_LOCAL bool is_handing; /* a client's callback that flushes would wait for itself */
 
-static void lent_complete_locked(void)
+static void buffer_complete_locked(void)
 {
     CUpti_BuffersCallbackCompleteFunc func = atomic_load(&complete);
     uint8_t *bytes = lent.bytes;
 
+    assert(is_handing && lent.used_B <= lent.size_B);
     lent.bytes = NULL;
     if (bytes && func)
         func(NULL, 0, bytes, lent.size_B, lent.used_B);
 }
 
-static bool lent_has_room_locked(size_t size_B)
+static bool buffer_has_room_locked(size_t size_B)
 {
     return lent.bytes && lent.used_B + size_B <= lent.size_B &&
            (!lent.max_records || lent.records < lent.max_records);
 }
 
-static void lent_request_locked(void)
+static void buffer_request_locked(void)
 {
     CUpti_BuffersCallbackRequestFunc func = atomic_load(&request);
 
@@ -219,16 +225,17 @@ static void lent_request_locked(void)
         func(&lent.bytes, &lent.size_B, &lent.max_records);
 }
 
-static void record_hand_locked(CUpti_Activity *record)
+static void buffer_record_hand_locked(CUpti_Activity *record)
 {
     size_t size_B = cupti_record_size(record->kind);
 
-    if (!lent_has_room_locked(size_B)) {
-        lent_complete_locked();
-        lent_request_locked();
+    assert(is_handing && size_B);
+    if (!buffer_has_room_locked(size_B)) {
+        buffer_complete_locked();
+        buffer_request_locked();
     }
-    if (!lent_has_room_locked(size_B)) { /* the client lends nothing, or too little */
-        lent_complete_locked();
+    if (!buffer_has_room_locked(size_B)) { /* the client lends nothing, or too little */
+        buffer_complete_locked();
         atomic_fetch_add(&dropped, 1);
         return;
     }
@@ -238,19 +245,20 @@ static void record_hand_locked(CUpti_Activity *record)
     lent.records++;
 }
 
-static void chunk_hand_locked(struct chunk *chunk)
+static void buffer_chunk_hand_locked(struct chunk *chunk)
 {
     size_t at = 0;
 
     while (at < chunk->used_B) {
         CUpti_Activity *record = (CUpti_Activity *)(chunk->bytes + at);
         at += cupti_record_size(record->kind);
-        record_hand_locked(record);
+        buffer_record_hand_locked(record);
     }
-    chunk_give(chunk);
+    assert(at == chunk->used_B);
+    buffer_chunk_give(chunk);
 }
 
-static struct chunk *full_take(void)
+static struct chunk *buffer_full_take(void)
 {
     struct chunk *list;
 
@@ -262,52 +270,54 @@ static struct chunk *full_take(void)
     return list;
 }
 
-static void lanes_empty(void)
+static void buffer_lanes_empty(void)
 {
     for (size_t i = 0; i < LANES; i++) {
         struct chunk *chunk;
 
-        lane_acquire(&lanes[i]);
+        buffer_lane_acquire(&lanes[i]);
         chunk = lanes[i].chunk;
         lanes[i].chunk = NULL;
-        lane_release(&lanes[i]);
+        buffer_lane_release(&lanes[i]);
         if (chunk)
-            chunk_queue(chunk);
+            buffer_chunk_queue(chunk);
     }
 }
 
-static void hand_out(bool all)
+static void buffer_hand_out(bool all)
 {
     struct chunk *list, *next;
 
+    assert(!is_handing);
     if (all)
         heddle_tap_settle();
     pthread_mutex_lock(&lent.lock);
     is_handing = true;
     if (all)
-        lanes_empty();
-    list = full_take();
+        buffer_lanes_empty();
+    list = buffer_full_take();
     if (list)
         cupti_clock_update();
     for (; list; list = next) {
         next = list->next;
-        chunk_hand_locked(list);
+        buffer_chunk_hand_locked(list);
     }
     if (all) {
-        lent_complete_locked();
-        (void)want_take();
+        buffer_complete_locked();
+        (void)buffer_want_take();
         atomic_store(&asked, false);
     }
     is_handing = false;
     pthread_mutex_unlock(&lent.lock);
 }
 
-static void lend(void)
+static void buffer_lend(void)
 {
+    assert(!is_handing);
     pthread_mutex_lock(&lent.lock);
     is_handing = true;
-    if (want_take() && !atomic_load(&asked))
-        lent_request_locked();
+    if (buffer_want_take() && !atomic_load(&asked))
+        buffer_request_locked();
     is_handing = false;
     pthread_mutex_unlock(&lent.lock);
 }
@@ -318,20 +328,20 @@ void cupti_buffer_after_call(void)
         return;
     own_wrote = false;
     if (!atomic_load(&asked) && !is_handing && cupti_buffer_has_callbacks())
-        lend();
+        buffer_lend();
 }
 
 CUptiResult cupti_buffer_flush(void)
 {
     if (is_handing || !cupti_buffer_has_callbacks())
         return CUPTI_ERROR_INVALID_OPERATION;
-    hand_out(true);
+    buffer_hand_out(true);
     return CUPTI_SUCCESS;
 }
 
 /* ---- the library's thread */
 
-static void wait_locked(void)
+static void buffer_wait_locked(void)
 {
     struct timespec until;
     uint64_t ns;
@@ -347,7 +357,7 @@ static void wait_locked(void)
     (void)pthread_cond_clockwait(&chunks.wake, &chunks.lock, CLOCK_MONOTONIC, &until);
 }
 
-static void *thread_run(void *arg)
+static void *buffer_thread_run(void *arg)
 {
     (void)arg;
     for (;;) {
@@ -355,19 +365,19 @@ static void *thread_run(void *arg)
 
         pthread_mutex_lock(&chunks.lock);
         if (!chunks.full && !chunks.wants_buffer)
-            wait_locked();
+            buffer_wait_locked();
         wants_buffer = chunks.wants_buffer;
         is_timed = chunks.period_ms && !chunks.full && !wants_buffer;
         pthread_mutex_unlock(&chunks.lock);
         if (wants_buffer)
-            lend();
-        hand_out(is_timed);
+            buffer_lend();
+        buffer_hand_out(is_timed);
     }
     return NULL;
 }
 
 /* Without a thread, records wait for flushes. */
-static void thread_start_locked(void)
+static void buffer_thread_start_locked(void)
 {
     pthread_attr_t attr;
     pthread_t id;
@@ -375,7 +385,7 @@ static void thread_start_locked(void)
     if (chunks.has_thread || pthread_attr_init(&attr))
         return;
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    chunks.has_thread = !hd_thread_create(&id, &attr, thread_run, NULL);
+    chunks.has_thread = !hd_thread_create(&id, &attr, buffer_thread_run, NULL);
     (void)pthread_attr_destroy(&attr);
 }
 
@@ -386,7 +396,7 @@ void cupti_buffer_callbacks(CUpti_BuffersCallbackRequestFunc requested,
     atomic_store(&complete, completed);
     atomic_store(&asked, false);
     pthread_mutex_lock(&chunks.lock);
-    thread_start_locked();
+    buffer_thread_start_locked();
     pthread_mutex_unlock(&chunks.lock);
 }
 
@@ -405,17 +415,17 @@ void cupti_buffer_period(uint32_t ms)
 
 /* ---- fork(): what the parent recorded is the parent's */
 
-static void fork_prepare(void)
+static void buffer_fork_prepare(void)
 {
     pthread_mutex_lock(&chunks.lock);
 }
 
-static void fork_parent(void)
+static void buffer_fork_parent(void)
 {
     pthread_mutex_unlock(&chunks.lock);
 }
 
-static void fork_child(void)
+static void buffer_fork_child(void)
 {
     struct chunk *next;
 
@@ -438,7 +448,7 @@ static void fork_child(void)
     atomic_store(&dropped, 0);
 }
 
-__attribute__((constructor)) static void fork_init(void)
+__attribute__((constructor)) static void buffer_fork_init(void)
 {
-    (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+    (void)pthread_atfork(buffer_fork_prepare, buffer_fork_parent, buffer_fork_child);
 }

@@ -5,6 +5,7 @@
  * What exists newly is told when the call that made it is about to return, because the taps tell it
  * with locks held, and a subscriber may call the API; what goes, before it goes.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,27 +37,29 @@ static HD_THREAD_LOCAL struct {
     unsigned npending;
 } thread;
 
-static bool is_enabled(CUpti_CallbackDomain domain, uint32_t cbid)
+static bool callback_is_enabled(CUpti_CallbackDomain domain, uint32_t cbid)
 {
+    assert(domain < CUPTI_CB_DOMAIN_SIZE);
     return cbid < CUPTI_CBIDS &&
            atomic_load_explicit(&subscriber.enabled[domain][cbid / 64], memory_order_relaxed) >>
                    cbid % 64 &
                1;
 }
 
-static bool any_enabled(CUpti_CallbackDomain domain)
+static bool callback_any_enabled(CUpti_CallbackDomain domain)
 {
+    assert(domain < CUPTI_CB_DOMAIN_SIZE);
     for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
         if (atomic_load_explicit(&subscriber.enabled[domain][i], memory_order_relaxed))
             return true;
     return false;
 }
 
-static void tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *what)
+static void callback_tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *what)
 {
     CUpti_CallbackFunc func = atomic_load(&subscriber.func);
 
-    if (func && is_enabled(domain, cbid))
+    if (func && callback_is_enabled(domain, cbid))
         func(atomic_load(&subscriber.userdata), domain, cbid, what);
 }
 
@@ -67,15 +70,15 @@ uint32_t cupti_callback_kinds(void)
 
     if (!atomic_load(&subscriber.func))
         return 0;
-    if (any_enabled(CUPTI_CB_DOMAIN_DRIVER_API))
+    if (callback_any_enabled(CUPTI_CB_DOMAIN_DRIVER_API))
         kinds |= HEDDLE_KIND(DRIVER);
-    if (any_enabled(CUPTI_CB_DOMAIN_RUNTIME_API))
+    if (callback_any_enabled(CUPTI_CB_DOMAIN_RUNTIME_API))
         kinds |= HEDDLE_KIND(RUNTIME);
-    if (any_enabled(CUPTI_CB_DOMAIN_SYNCHRONIZE))
+    if (callback_any_enabled(CUPTI_CB_DOMAIN_SYNCHRONIZE))
         kinds |= calls;
-    if (any_enabled(CUPTI_CB_DOMAIN_RESOURCE))
+    if (callback_any_enabled(CUPTI_CB_DOMAIN_RESOURCE))
         kinds |= calls | HEDDLE_KIND(OBJECT) | HEDDLE_KIND(MODULE);
-    if (any_enabled(CUPTI_CB_DOMAIN_NVTX))
+    if (callback_any_enabled(CUPTI_CB_DOMAIN_NVTX))
         kinds |= HEDDLE_KIND(NVTX);
     return kinds;
 }
@@ -83,7 +86,7 @@ uint32_t cupti_callback_kinds(void)
 /* ---- calls */
 
 /* NULL: the runtime in use has no such function. */
-static const char *runtime_kernel_name(const void *func)
+static const char *callback_runtime_kernel_name(const void *func)
 {
     static _Atomic(int (*)(const char **, const void *)) found;
     int (*name_of)(const char **, const void *) = atomic_load(&found);
@@ -98,7 +101,7 @@ static const char *runtime_kernel_name(const void *func)
     return name_of(&name, func) == 0 ? name : NULL;
 }
 
-static const char *kernel_name(const struct heddle_event *event)
+static const char *callback_kernel_name(const struct heddle_event *event)
 {
     const struct heddle_entry *entry = event->call.entry;
     const char *name = NULL;
@@ -108,12 +111,12 @@ static const char *kernel_name(const struct heddle_event *event)
             return cuFuncGetName(&name, cupti_argument(event, (int)i)) == CUDA_SUCCESS ? name
                                                                                        : NULL;
         if (!strcmp(entry->args[i].name, "func") || !strcmp(entry->args[i].type, "cudaKernel_t"))
-            return runtime_kernel_name(cupti_argument(event, (int)i));
+            return callback_runtime_kernel_name(cupti_argument(event, (int)i));
     }
     return NULL;
 }
 
-static void tell_call(const struct heddle_event *event, const struct cupti_entry *entry)
+static void callback_tell_call(const struct heddle_event *event, const struct cupti_entry *entry)
 {
     bool is_driver = event->kind == HEDDLE_EVENT_DRIVER;
     bool is_end = event->phase == HEDDLE_PHASE_END;
@@ -130,17 +133,19 @@ static void tell_call(const struct heddle_event *event, const struct cupti_entry
         .correlationId = (uint32_t)event->correlation,
     };
 
+    assert(is_end || event->phase == HEDDLE_PHASE_BEGIN);
     if (!is_end)
         thread.data[is_driver] = 0;
-    if (!entry->cbid || !is_enabled(domain, entry->cbid))
+    if (!entry->cbid || !callback_is_enabled(domain, entry->cbid))
         return;
     data.contextUid = cupti_context_of(event->context).id;
     if (atomic_load_explicit(&entry->action, memory_order_relaxed) == CUPTI_ACTION_LAUNCH)
-        data.symbolName = kernel_name(event);
-    tell(domain, entry->cbid, &data);
+        data.symbolName = callback_kernel_name(event);
+    callback_tell(domain, entry->cbid, &data);
 }
 
-static void tell_synchronized(const struct heddle_event *event, const struct cupti_entry *entry)
+static void callback_tell_synchronized(const struct heddle_event *event,
+                                       const struct cupti_entry *entry)
 {
     CUpti_SynchronizeData data = {.context = event->context,
                                   .stream = cupti_argument(event, entry->stream)};
@@ -149,17 +154,20 @@ static void tell_synchronized(const struct heddle_event *event, const struct cup
     if (event->call.result)
         return;
     if (action == CUPTI_ACTION_STREAM_SYNC)
-        tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, &data);
+        callback_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED,
+                      &data);
     else if (action == CUPTI_ACTION_CONTEXT_SYNC)
-        tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, &data);
+        callback_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED,
+                      &data);
     else if (action == CUPTI_ACTION_INIT)
-        tell(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
-             &(CUpti_ResourceData){0});
+        callback_tell(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+                      &(CUpti_ResourceData){0});
 }
 
 /* ---- resources */
 
-static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle, const void *cubin)
+static void callback_tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle,
+                                   const void *cubin)
 {
     CUpti_ModuleResourceData module = {.moduleId = cupti_handle_number(handle),
                                        .cubinSize = cubin ? CUPTI_CUBIN_B : 0,
@@ -172,41 +180,43 @@ static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle
     if (cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED ||
         cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
         data.resourceDescriptor = &module;
-    tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+    callback_tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
 /*
  * A context that was made is current in its callback, as clients expect who ask for its device;
  * afterwards what was current before.
  */
-static void tell_context(CUcontext context)
+static void callback_tell_context(CUcontext context)
 {
     CUcontext current = NULL, popped;
     bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
                      cuCtxPushCurrent(context) == CUDA_SUCCESS;
 
-    tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
+    callback_tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
     if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
         (void)cuCtxPopCurrent(&popped);
 }
 
-static void pending_tell(void)
+static void callback_pending_tell(void)
 {
     unsigned n = thread.npending;
     struct pending pending[PENDING];
 
+    assert(n <= PENDING);
     if (!n)
         return;
     memcpy(pending, thread.pending, n * sizeof(pending[0]));
     thread.npending = 0;
     for (unsigned i = 0; i < n; i++)
         if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
-            tell_context(pending[i].handle);
+            callback_tell_context(pending[i].handle);
         else
-            tell_resource(pending[i].cbid, pending[i].context, pending[i].handle, pending[i].cubin);
+            callback_tell_resource(pending[i].cbid, pending[i].context, pending[i].handle,
+                                   pending[i].cubin);
 }
 
-static CUpti_CallbackId resource_of(const struct heddle_event *event)
+static CUpti_CallbackId callback_resource_of(const struct heddle_event *event)
 {
     const char *type = event->object.type;
 
@@ -222,33 +232,34 @@ static CUpti_CallbackId resource_of(const struct heddle_event *event)
     return CUPTI_CBID_RESOURCE_INVALID;
 }
 
-static void object_event(const struct heddle_event *event)
+static void callback_object(const struct heddle_event *event)
 {
-    CUpti_CallbackId cbid = resource_of(event);
+    CUpti_CallbackId cbid = callback_resource_of(event);
     const void *cubin;
 
-    if (!cbid || !is_enabled(CUPTI_CB_DOMAIN_RESOURCE, cbid))
+    if (!cbid || !callback_is_enabled(CUPTI_CB_DOMAIN_RESOURCE, cbid))
         return;
+    assert(thread.npending <= PENDING);
     cubin = event->object.image ? cupti_cubin_keep(event->object.image) : NULL;
     if (event->object.is_destroyed || !event->correlation || thread.npending == PENDING)
-        tell_resource(cbid, event->context, event->object.handle, cubin);
+        callback_tell_resource(cbid, event->context, event->object.handle, cubin);
     else
         thread.pending[thread.npending++] =
             (struct pending){cbid, event->context, event->object.handle, cubin};
 }
 
-static void call_event(const struct heddle_event *event)
+static void callback_call(const struct heddle_event *event)
 {
     const struct cupti_entry *entry = cupti_entry_of(event);
 
     if (event->phase == HEDDLE_PHASE_END) {
-        pending_tell();
-        tell_synchronized(event, entry);
+        callback_pending_tell();
+        callback_tell_synchronized(event, entry);
     }
-    tell_call(event, entry);
+    callback_tell_call(event, entry);
 }
 
-static void nvtx_event(const struct heddle_event *event)
+static void callback_nvtx(const struct heddle_event *event)
 {
     CUpti_NvtxData data = {.functionName =
                                cupti_callback_name(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid),
@@ -256,7 +267,7 @@ static void nvtx_event(const struct heddle_event *event)
                            .functionReturnValue = event->nvtx.result};
 
     if (event->nvtx.cbid)
-        tell(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid, &data);
+        callback_tell(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid, &data);
 }
 
 void cupti_callback_event(const struct heddle_event *event)
@@ -266,14 +277,14 @@ void cupti_callback_event(const struct heddle_event *event)
     switch (event->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
-        call_event(event);
+        callback_call(event);
         break;
     case HEDDLE_EVENT_OBJECT:
     case HEDDLE_EVENT_MODULE:
-        object_event(event);
+        callback_object(event);
         break;
     case HEDDLE_EVENT_NVTX:
-        nvtx_event(event);
+        callback_nvtx(event);
         break;
     default:
         break;
@@ -282,7 +293,7 @@ void cupti_callback_event(const struct heddle_event *event)
 
 /* ---- the interface */
 
-static void disable_all(void)
+static void callback_disable_all(void)
 {
     for (int domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
         for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
@@ -292,7 +303,7 @@ static void disable_all(void)
 void cupti_callback_stop(void)
 {
     atomic_store(&subscriber.func, NULL);
-    disable_all();
+    callback_disable_all();
 }
 
 CUPTI_EXPORT(cuptiSupportedDomains)
@@ -326,7 +337,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callb
 /* The name of who is there, for another one; the struct's size says which members it has. */
 static char subscriber_name[CUPTI_SUBSCRIBER_NAME_MAX_LEN];
 
-static void name_give(const CUpti_SubscriberParams *params)
+static void callback_name_give(const CUpti_SubscriberParams *params)
 {
     if (params->oldSubscriberName && params->oldSubscriberSize)
         (void)snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", subscriber_name);
@@ -342,14 +353,14 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc ca
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     result = cuptiSubscribe(out, callback, userdata);
     if (params && result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-        name_give(params);
+        callback_name_give(params);
     else if (result == CUPTI_SUCCESS)
         (void)snprintf(subscriber_name, sizeof(subscriber_name), "%s",
                        params && params->subscriberName ? params->subscriberName : "");
     return result;
 }
 
-static bool is_subscriber(CUpti_SubscriberHandle handle)
+static bool callback_is_subscriber(CUpti_SubscriberHandle handle)
 {
     return handle == &subscriber && atomic_load(&subscriber.func);
 }
@@ -357,7 +368,7 @@ static bool is_subscriber(CUpti_SubscriberHandle handle)
 CUPTI_EXPORT(cuptiUnsubscribe)
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
-    if (!is_subscriber(handle))
+    if (!callback_is_subscriber(handle))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     cupti_callback_stop();
     cupti_listen_again();
@@ -368,16 +379,17 @@ CUPTI_EXPORT(cuptiGetCallbackState)
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle,
                                   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    if (!enable || !is_subscriber(handle) || cbid >= cupti_callback_count(domain))
+    if (!enable || !callback_is_subscriber(handle) || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    *enable = is_enabled(domain, cbid);
+    *enable = callback_is_enabled(domain, cbid);
     return CUPTI_SUCCESS;
 }
 
-static void set_enabled(CUpti_CallbackDomain domain, uint32_t cbid, uint32_t enable)
+static void callback_set(CUpti_CallbackDomain domain, uint32_t cbid, uint32_t enable)
 {
     _Atomic uint64_t *word = &subscriber.enabled[domain][cbid / 64];
 
+    assert(cbid < cupti_callback_count(domain) && cbid < CUPTI_CBIDS);
     if (enable)
         atomic_fetch_or(word, UINT64_C(1) << cbid % 64);
     else
@@ -388,26 +400,26 @@ CUPTI_EXPORT(cuptiEnableCallback)
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
                                 CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    if (!is_subscriber(handle) || !cbid || cbid >= cupti_callback_count(domain))
+    if (!callback_is_subscriber(handle) || !cbid || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    set_enabled(domain, cbid, enable);
+    callback_set(domain, cbid, enable);
     cupti_listen();
     return CUPTI_SUCCESS;
 }
 
-static void domain_enable(CUpti_CallbackDomain domain, uint32_t enable)
+static void callback_domain_enable(CUpti_CallbackDomain domain, uint32_t enable)
 {
     for (uint32_t cbid = 1; cbid < cupti_callback_count(domain); cbid++)
-        set_enabled(domain, cbid, enable);
+        callback_set(domain, cbid, enable);
 }
 
 CUPTI_EXPORT(cuptiEnableDomain)
 CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
                               CUpti_CallbackDomain domain)
 {
-    if (!is_subscriber(handle) || !cupti_callback_count(domain))
+    if (!callback_is_subscriber(handle) || !cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    domain_enable(domain, enable);
+    callback_domain_enable(domain, enable);
     cupti_listen();
     return CUPTI_SUCCESS;
 }
@@ -415,10 +427,10 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
 CUPTI_EXPORT(cuptiEnableAllDomains)
 CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle handle)
 {
-    if (!is_subscriber(handle))
+    if (!callback_is_subscriber(handle))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     for (int domain = 1; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
-        domain_enable((CUpti_CallbackDomain)domain, enable);
+        callback_domain_enable((CUpti_CallbackDomain)domain, enable);
     cupti_listen();
     return CUPTI_SUCCESS;
 }

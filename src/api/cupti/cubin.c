@@ -4,6 +4,7 @@
  * keep it, number it and give it back to find source lines, which are those of the samples that
  * this process was told of.
  */
+#include <assert.h>
 #include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -181,6 +182,7 @@ static CUptiResult line_fill(const struct line *line, CUpti_GetSassToSourceCorre
 {
     const char *slash = strrchr(line->file, '/'), *name = slash ? slash + 1 : line->file;
 
+    assert(line->number);
     p->lineNumber = line->number;
     /* For the client's free(). */
     p->fileName = strdup(name);

@@ -1,4 +1,5 @@
 /* Entry points of the APIs as CUPTI sees them, found when one is first told. */
+#include <assert.h>
 #include <string.h>
 
 #include "api/cupti/cupti.h"
@@ -133,6 +134,7 @@ static int argument_of_type(const struct heddle_entry *entry, const char *driver
 /* Threads may do it at the same time: all write the same. */
 static void entry_fill(struct cupti_entry *e, const struct heddle_entry *entry, uint16_t cbid)
 {
+    assert(cbid < CUPTI_CBIDS && entry->nargs <= INT8_MAX);
     e->stream = (int8_t)argument_of_type(entry, "CUstream", "cudaStream_t");
     e->event = (int8_t)argument_of_type(entry, "CUevent", "cudaEvent_t");
     e->cbid = cbid;
@@ -147,6 +149,7 @@ const struct cupti_entry *cupti_entry_of(const struct heddle_event *event)
     size_t count = is_driver ? HD_COUNT_OF(driver_numbers) : HD_COUNT_OF(runtime_numbers);
     struct cupti_entry *e;
 
+    assert(is_driver || event->kind == HEDDLE_EVENT_RUNTIME);
     if (id >= count)
         return &none;
     e = &entries[is_driver][id];
@@ -159,6 +162,7 @@ void *cupti_argument(const struct heddle_event *event, int argument)
 {
     void *value = NULL;
 
+    assert(argument < (int)event->call.entry->nargs);
     if (argument >= 0)
         memcpy(&value, (const char *)event->call.args + event->call.entry->args[argument].offset_B,
                sizeof(value));

@@ -2,6 +2,7 @@
  * CUDA_EVENT records with the time at which the device reached the event: the record of a call is
  * handed out when its packet is done, which may be before the call ends or long after.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ static void record_write(const CUpti_ActivityCudaEvent2 *record, uint64_t done_n
 
 static void settle_locked(struct pending *p)
 {
+    assert(p->packet || !p->has_record);
     if (p->has_record)
         record_write(&p->record, p->done_ns);
     *p = (struct pending){0};
@@ -66,6 +68,7 @@ void cupti_event_packet(const struct heddle_event *event)
 
     if (!recording.correlation || event->correlation != recording.correlation || recording.packet)
         return;
+    assert(event->packet.id);
     recording.packet = event->packet.id;
     pthread_mutex_lock(&lock);
     settle_locked(p);
@@ -94,6 +97,7 @@ void cupti_event_record(const CUpti_ActivityCudaEvent2 *record)
     if (recording.packet && recording.correlation) {
         pthread_mutex_lock(&lock);
         if (p->packet == recording.packet) {
+            assert(!p->has_record); /* a call records once */
             p->record = *record;
             p->has_record = waits = true;
             if (p->done_ns)

@@ -1,4 +1,5 @@
 /* Metrics before and after a program is profiled: needs no device. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ struct CUpti_Profiler_Host_Object {
 
 #define OBJECT_MAGIC UINT64_C(0x74736f6849545043)
 
-static bool is_object(const CUpti_Profiler_Host_Object *object)
+static bool host_is_object(const CUpti_Profiler_Host_Object *object)
 {
     return object && object->magic == OBJECT_MAGIC;
 }
@@ -29,7 +30,7 @@ cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params 
     return CUPTI_SUCCESS;
 }
 
-static CUptiResult check_type(CUpti_ProfilerType type)
+static CUptiResult host_check_type(CUpti_ProfilerType type)
 {
     static _Atomic bool said;
 
@@ -39,7 +40,7 @@ static CUptiResult check_type(CUpti_ProfilerType type)
                                                                    : CUPTI_ERROR_INVALID_PARAMETER);
 }
 
-static CUptiResult check_chip(const char *name, const uint8_t *availability)
+static CUptiResult host_check_chip(const char *name, const uint8_t *availability)
 {
     if (!name && !availability)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -56,9 +57,9 @@ CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p
 
     if (!CUPTI_IS_PARAMS(pParams, pHostObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    result = check_type(pParams->profilerType);
+    result = host_check_type(pParams->profilerType);
     if (result == CUPTI_SUCCESS)
-        result = check_chip(pParams->pChipName, pParams->pCounterAvailabilityImage);
+        result = host_check_chip(pParams->pChipName, pParams->pCounterAvailabilityImage);
     if (result != CUPTI_SUCCESS)
         return result;
     pParams->pHostObject = hd_new(struct CUpti_Profiler_Host_Object);
@@ -71,7 +72,7 @@ CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p
 CUPTI_EXPORT(cuptiProfilerHostDeinitialize)
 CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *pParams)
 {
-    if (!CUPTI_IS_PARAMS(pParams, pHostObject) || !is_object(pParams->pHostObject))
+    if (!CUPTI_IS_PARAMS(pParams, pHostObject) || !host_is_object(pParams->pHostObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pParams->pHostObject->magic = 0;
     hd_free(pParams->pHostObject);
@@ -83,7 +84,7 @@ CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Param
 CUPTI_EXPORT(cuptiProfilerHostGetBaseMetrics)
 CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params *pParams)
 {
-    if (!CUPTI_IS_PARAMS(pParams, numMetrics) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, numMetrics) || !host_is_object(pParams->pHostObject) ||
         (unsigned)pParams->metricType >= CUPTI_METRIC_TYPE__COUNT)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pParams->ppMetricNames = cupti_base_metrics(pParams->metricType, &pParams->numMetrics);
@@ -95,7 +96,7 @@ CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Par
 {
     const char **subs;
 
-    if (!CUPTI_IS_PARAMS(pParams, ppSubMetrics) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, ppSubMetrics) || !host_is_object(pParams->pHostObject) ||
         (unsigned)pParams->metricType >= CUPTI_METRIC_TYPE__COUNT || !pParams->pMetricName)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     subs = cupti_sub_metrics(pParams->pMetricName, pParams->metricType, &pParams->numOfSubmetrics);
@@ -106,7 +107,7 @@ CUptiResult cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Par
 }
 
 /* What the name begins with: "smsp"; "": it does not say. */
-static const char *unit_of(const struct metric *metric)
+static const char *host_unit_of(const struct metric *metric)
 {
     const char *end = strstr(metric->name, "__");
     char text[32];
@@ -125,7 +126,7 @@ cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Par
     const struct metric *metric;
     struct cupti_value value;
 
-    if (!CUPTI_IS_PARAMS(pParams, metricType) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, metricType) || !host_is_object(pParams->pHostObject) ||
         !pParams->pMetricName)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     if (strchr(pParams->pMetricName, '.'))
@@ -135,7 +136,7 @@ cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Par
     if (!metric)
         return cupti_result(CUPTI_ERROR_INVALID_METRIC_NAME);
     pParams->pDescription = *metric->doc ? metric->doc : metric->label;
-    pParams->pHwUnit = unit_of(metric);
+    pParams->pHwUnit = host_unit_of(metric);
     pParams->pDimUnit = metric->unit;
     pParams->metricType = cupti_metric_type(metric);
     return CUPTI_SUCCESS;
@@ -149,7 +150,7 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetri
     struct cupti_columns columns;
     struct cupti_value value;
 
-    if (!CUPTI_IS_PARAMS(pParams, numMetrics) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, numMetrics) || !host_is_object(pParams->pHostObject) ||
         (pParams->numMetrics && !pParams->ppMetricNames))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     columns = pParams->pHostObject->columns;
@@ -166,7 +167,7 @@ CUPTI_EXPORT(cuptiProfilerHostGetConfigImageSize)
 CUptiResult
 cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *pParams)
 {
-    if (!CUPTI_IS_PARAMS(pParams, configImageSize) || !is_object(pParams->pHostObject))
+    if (!CUPTI_IS_PARAMS(pParams, configImageSize) || !host_is_object(pParams->pHostObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pParams->configImageSize = cupti_config_size_B(&pParams->pHostObject->columns);
     return CUPTI_SUCCESS;
@@ -175,7 +176,7 @@ cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Param
 CUPTI_EXPORT(cuptiProfilerHostGetConfigImage)
 CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *pParams)
 {
-    if (!CUPTI_IS_PARAMS(pParams, pConfigImage) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, pConfigImage) || !host_is_object(pParams->pHostObject) ||
         !pParams->pConfigImage)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     if (pParams->configImageSize < cupti_config_size_B(&pParams->pHostObject->columns))
@@ -204,9 +205,9 @@ CUptiResult cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
 
     if (!CUPTI_IS_PARAMS(pParams, maxMetricsPerPass))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    result = check_type(pParams->profilerType);
+    result = host_check_type(pParams->profilerType);
     if (result == CUPTI_SUCCESS)
-        result = check_chip(pParams->pChipName, pParams->pCounterAvailabilityImage);
+        result = host_check_chip(pParams->pChipName, pParams->pCounterAvailabilityImage);
     if (result == CUPTI_SUCCESS)
         pParams->maxMetricsPerPass = metrics_count;
     return result;
@@ -214,15 +215,10 @@ CUptiResult cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
 
 /* ---- what was counted */
 
-static const char *delimiter_of(const char *delimiter)
-{
-    return delimiter ? delimiter : "/";
-}
-
 /* One range of an image of a client's. */
-static bool range_read(const uint8_t *image, size_t size_B, size_t index,
-                       struct cupti_columns *out_columns, struct cupti_range_row *out_row,
-                       double *out_values)
+static bool host_range_read(const uint8_t *image, size_t size_B, size_t index,
+                            struct cupti_columns *out_columns, struct cupti_range_row *out_row,
+                            double *out_values)
 {
     struct cupti_data_image head;
 
@@ -232,16 +228,16 @@ static bool range_read(const uint8_t *image, size_t size_B, size_t index,
     return true;
 }
 
-static CUptiResult name_read(const uint8_t *image, size_t size_B, size_t index,
-                             const char *delimiter, char **out_name)
+static CUptiResult host_name_read(const uint8_t *image, size_t size_B, size_t index,
+                                  const char *delimiter, char **out_name)
 {
     double values[METRICS_MAX];
     struct cupti_columns columns;
     struct cupti_range_row row;
 
-    if (!range_read(image, size_B, index, &columns, &row, values))
+    if (!host_range_read(image, size_B, index, &columns, &row, values))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    *out_name = cupti_range_name(&row, delimiter_of(delimiter));
+    *out_name = cupti_range_name(&row, delimiter ? delimiter : "/");
     return cupti_result(*out_name ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY);
 }
 
@@ -253,8 +249,8 @@ CUptiResult cuptiProfilerHostGetRangeName(CUpti_Profiler_Host_GetRangeName_Param
 
     if (!CUPTI_IS_PARAMS(pParams, pRangeName))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    result = name_read(pParams->pCounterDataImage, pParams->counterDataImageSize,
-                       pParams->rangeIndex, pParams->delimiter, &name);
+    result = host_name_read(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                            pParams->rangeIndex, pParams->delimiter, &name);
     if (result == CUPTI_SUCCESS)
         pParams->pRangeName = name;
     return result;
@@ -269,8 +265,8 @@ CUptiResult cuptiRangeProfilerCounterDataGetRangeInfo(
 
     if (!CUPTI_IS_PARAMS(pParams, rangeName))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    result = name_read(pParams->pCounterDataImage, pParams->counterDataImageSize,
-                       pParams->rangeIndex, pParams->rangeDelimiter, &name);
+    result = host_name_read(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                            pParams->rangeIndex, pParams->rangeDelimiter, &name);
     if (result != CUPTI_SUCCESS)
         return result;
     pParams->rangeName = cupti_name_keep(name);
@@ -293,11 +289,12 @@ cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Para
     return CUPTI_SUCCESS;
 }
 
-static bool has_all(const struct cupti_columns *columns, const struct cupti_value *value)
+static bool host_has_all(const struct cupti_columns *columns, const struct cupti_value *value)
 {
     struct cupti_columns with = *columns;
 
     cupti_value_columns(value, &with);
+    assert(with.count >= columns->count);
     return with.count == columns->count;
 }
 
@@ -310,13 +307,13 @@ cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Par
     struct cupti_range_row row;
     struct cupti_value value;
 
-    if (!CUPTI_IS_PARAMS(pParams, pMetricValues) || !is_object(pParams->pHostObject) ||
+    if (!CUPTI_IS_PARAMS(pParams, pMetricValues) || !host_is_object(pParams->pHostObject) ||
         (pParams->numMetrics && (!pParams->ppMetricNames || !pParams->pMetricValues)) ||
-        !range_read(pParams->pCounterDataImage, pParams->counterDataImageSize, pParams->rangeIndex,
-                    &columns, &row, values))
+        !host_range_read(pParams->pCounterDataImage, pParams->counterDataImageSize,
+                         pParams->rangeIndex, &columns, &row, values))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     for (size_t i = 0; i < pParams->numMetrics; i++) {
-        if (!cupti_value_find(pParams->ppMetricNames[i], &value) || !has_all(&columns, &value))
+        if (!cupti_value_find(pParams->ppMetricNames[i], &value) || !host_has_all(&columns, &value))
             return cupti_result(CUPTI_ERROR_INVALID_METRIC_NAME);
         pParams->pMetricValues[i] = cupti_value_of(&value, values, row.duration_ns);
     }

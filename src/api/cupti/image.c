@@ -1,6 +1,7 @@
 /* See image.h. Images may lie at any address, so everything is copied. */
 #include "api/cupti/image.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static bool is_counted(uint16_t metric)
 /* `count` columns at `from` that are what columns have to be. */
 static bool columns_read(const void *from, uint32_t count, struct cupti_columns *out)
 {
+    assert(count <= METRICS_MAX);
     out->count = count;
     memcpy(out->metric, from, count * sizeof(out->metric[0]));
     for (uint32_t i = 0; i < count; i++)
@@ -54,6 +56,7 @@ void cupti_config_write(const struct cupti_columns *columns, void *image)
                                             .table = table_number(),
                                             .ncolumns = columns->count};
 
+    assert(columns->count <= METRICS_MAX);
     memcpy(image, &head, sizeof(head));
     memcpy((char *)image + sizeof(head), columns->metric, columns->count * sizeof(uint16_t));
 }
@@ -102,6 +105,7 @@ void cupti_data_write(const struct cupti_columns *columns, uint32_t max_ranges, 
                                           .ncolumns = columns->count,
                                           .max_ranges = max_ranges};
 
+    assert(columns->count <= METRICS_MAX && max_ranges <= CUPTI_RANGES_MAX);
     memset(image, 0, head.size_B);
     memcpy(image, &head, sizeof(head));
     memcpy((char *)image + sizeof(head), columns->metric, columns->count * sizeof(uint16_t));
@@ -153,9 +157,11 @@ void cupti_data_range(const void *image, const struct cupti_columns *columns, ui
     memcpy(out_row, row, sizeof(*out_row));
     for (size_t m = 0; m < METRICS_MAX; m++)
         out_values[m] = NAN;
-    for (uint32_t i = 0; i < columns->count; i++)
+    for (uint32_t i = 0; i < columns->count; i++) {
+        assert(is_counted(columns->metric[i]));
         memcpy(&out_values[columns->metric[i]], row + sizeof(*out_row) + i * sizeof(double),
                sizeof(double));
+    }
 }
 
 bool cupti_data_add(void *image, const struct cupti_columns *columns,
@@ -164,6 +170,7 @@ bool cupti_data_add(void *image, const struct cupti_columns *columns,
     struct cupti_data_image head;
     char *to;
 
+    assert(name_is_fine(row));
     memcpy(&head, image, sizeof(head));
     if (head.nranges == head.max_ranges)
         return false;

@@ -1,4 +1,5 @@
 /* What records are like: their sizes, and where they have times. */
+#include <assert.h>
 #include <string.h>
 
 #include "api/cupti/cupti.h"
@@ -60,6 +61,7 @@ void cupti_record_convert(CUpti_Activity *record, uint64_t (*convert)(uint64_t t
 {
     CUpti_ActivityKind kind = record->kind;
 
+    assert(cupti_record_size(kind));
     if (layouts[kind].start_B)
         time_convert((char *)record + layouts[kind].start_B, convert);
     if (layouts[kind].end_B > layouts[kind].start_B)

@@ -25,6 +25,7 @@ static void on_event(void *user, const struct heddle_event *event)
 
 static void listen_locked(uint32_t kinds)
 {
+    assert(!subscription == !subscribed);
     if (kinds == subscribed)
         return;
     if (subscription)
@@ -35,6 +36,7 @@ static void listen_locked(uint32_t kinds)
 
 void cupti_listen(void)
 {
+    assert(listener);
     pthread_mutex_lock(&lock);
     listen_locked(listener->kinds());
     pthread_mutex_unlock(&lock);
@@ -42,6 +44,7 @@ void cupti_listen(void)
 
 void cupti_listen_again(void)
 {
+    assert(listener);
     pthread_mutex_lock(&lock);
     listen_locked(0);
     listen_locked(listener->kinds());

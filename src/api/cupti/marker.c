@@ -1,4 +1,5 @@
 /* What a program marks by NVTX becomes MARKER, MARKER_DATA and NAME records. */
+#include <assert.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ static uint32_t pop(const struct heddle_event *event)
     unsigned i = pushed.n;
     uint32_t id;
 
+    assert(i <= PUSHED);
     while (i > 0 && pushed.ranges[i - 1].domain != event->nvtx.domain)
         i--;
     if (!i)

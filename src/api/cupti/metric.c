@@ -2,6 +2,7 @@
  * Names of metrics as CUPTI has them: a base name, and behind its first dot what is made of it. The
  * names of spec/metrics.def are of that kind, but for a few that have no dot; these take a ".sum".
  */
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -65,8 +66,8 @@ static void sub_add(size_t first, const char *sub)
     for (size_t i = 0; i < all.nsubs[first]; i++)
         if (!strcmp(all.subs[first][i], sub))
             return;
-    if (all.nsubs[first] < HD_COUNT_OF(all.subs[0]))
-        all.subs[first][all.nsubs[first]++] = sub;
+    assert(all.nsubs[first] < HD_COUNT_OF(all.subs[0]));
+    all.subs[first][all.nsubs[first]++] = sub;
 }
 
 static void metric_add(size_t m)
@@ -75,6 +76,7 @@ static void metric_add(size_t m)
     const size_t len = base_length(metric->name), first = first_of(metric->name);
     CUpti_MetricType type = cupti_metric_type(metric);
 
+    assert(first <= m && len < sizeof(all.names[m]));
     if (first == m) {
         (void)snprintf(all.names[m], sizeof(all.names[m]), "%.*s", (int)len, metric->name);
         all.bases[type][all.nbases[type]++] = all.names[m];
@@ -150,13 +152,16 @@ bool cupti_value_find(const char *name, struct cupti_value *out_value)
 
 static void column_add(const char *name, struct cupti_columns *columns)
 {
-    const uint16_t metric = (uint16_t)(metric_find(name, strlen(name)) - metrics);
+    const struct metric *named = metric_find(name, strlen(name));
+    const uint16_t metric = (uint16_t)(named - metrics);
     uint32_t at = 0;
 
+    assert(named); /* spec/metrics.def names what it has */
     while (at < columns->count && columns->metric[at] < metric)
         at++;
     if (at < columns->count && columns->metric[at] == metric)
         return;
+    assert(columns->count < METRICS_MAX);
     memmove(&columns->metric[at + 1], &columns->metric[at],
             (columns->count - at) * sizeof(columns->metric[0]));
     columns->metric[at] = metric;
@@ -167,6 +172,7 @@ void cupti_value_columns(const struct cupti_value *value, struct cupti_columns *
 {
     const struct metric *m = value->metric;
 
+    assert(m && is_offered(m));
     if (is_counter(m))
         column_add(m->name, columns);
     if (m->numerator)
@@ -180,6 +186,7 @@ double cupti_value_of(const struct cupti_value *value, const double *values, uin
     const double seconds = (double)duration_ns / 1e9;
     double out = NAN;
 
+    assert(value->metric && (!value->per_second || is_counter(value->metric)));
     if (!is_counter(value->metric))
         return metric_derive(value->metric, values, seconds, &out) ? out : NAN;
     out = values[value->metric - metrics];

@@ -5,6 +5,7 @@
  *
  * Threads: everything is under one lock, which is held for no call of the driver's.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static uint32_t nstarted;
 
 /* ---- ranges */
 
-static bool is_wanted_level(const struct config *c, uint32_t level)
+static bool range_is_wanted_level(const struct config *c, uint32_t level)
 {
     return level >= c->first_level && level - c->first_level < c->levels;
 }
@@ -74,13 +75,14 @@ static struct range *range_create(CUpti_RangeProfiler_Object *o)
     const size_t size_B = sizeof(struct range) + o->config.columns.count * sizeof(double);
     struct range *range = hd_alloc(size_B);
 
+    assert(o->is_started && o->config.columns.count <= METRICS_MAX);
     if (!range)
         return NULL;
     memset(range, 0, size_B);
     range->outer = o->open;
     range->level = o->open ? o->open->level + 1 : 1;
     range->is_wanted =
-        o->config.mode == CUPTI_AutoRange || is_wanted_level(&o->config, range->level);
+        o->config.mode == CUPTI_AutoRange || range_is_wanted_level(&o->config, range->level);
     if (range->is_wanted && o->nwanted++ >= o->config.max_ranges) {
         range->is_wanted = false;
         o->ndropped++;
@@ -93,7 +95,7 @@ static struct range *range_create(CUpti_RangeProfiler_Object *o)
     return range;
 }
 
-static void ranges_clear(CUpti_RangeProfiler_Object *o)
+static void range_clear_all(CUpti_RangeProfiler_Object *o)
 {
     while (o->first) {
         struct range *next = o->first->next;
@@ -117,7 +119,7 @@ static struct range *range_of_kernel(CUpti_RangeProfiler_Object *o)
 }
 
 /* Does a launch that is made now have a range, of which it may be one of several? */
-static bool has_range(const CUpti_RangeProfiler_Object *o)
+static bool range_has(const CUpti_RangeProfiler_Object *o)
 {
     if (o->config.mode == CUPTI_AutoRange)
         return true;
@@ -127,7 +129,7 @@ static bool has_range(const CUpti_RangeProfiler_Object *o)
     return false;
 }
 
-static CUpti_RangeProfiler_Object *started_of(const void *context)
+static CUpti_RangeProfiler_Object *range_started_of(const void *context)
 {
     for (CUpti_RangeProfiler_Object *o = objects; o; o = o->next)
         if (o->is_started && o->ctx == context)
@@ -137,12 +139,13 @@ static CUpti_RangeProfiler_Object *started_of(const void *context)
 
 /* ---- launches */
 
-static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event *event)
+static void range_launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event *event)
 {
     const struct heddle_work *work = event->packet.work;
     struct range *range = NULL;
 
-    if (has_range(o))
+    assert(o->is_started && o->is_configured);
+    if (range_has(o))
         range = o->config.mode == CUPTI_AutoRange ? range_of_kernel(o) : o->open;
     if (!range)
         return;
@@ -153,7 +156,7 @@ static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event 
         range->is_lost = true;
 }
 
-static void on_packet(void *user, const struct heddle_event *event)
+static void range_on_packet(void *user, const struct heddle_event *event)
 {
     CUpti_RangeProfiler_Object *o;
 
@@ -161,9 +164,9 @@ static void on_packet(void *user, const struct heddle_event *event)
     if (!event->packet.work->grid[0])
         return;
     pthread_mutex_lock(&lock);
-    o = started_of(event->context);
+    o = range_started_of(event->context);
     if (o)
-        launch_add(o, event);
+        range_launch_add(o, event);
     pthread_mutex_unlock(&lock);
 }
 
@@ -171,7 +174,7 @@ static void on_packet(void *user, const struct heddle_event *event)
  * A subscription of its own, while some object is started: clients start and stop in callbacks,
  * whose subscription must stay as it is to tell the end of the call.
  */
-static void listen(void)
+static void range_listen(void)
 {
     static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
     HD_FORK_MUTEX(changing, changing);
@@ -183,7 +186,7 @@ static void listen(void)
     is_wanted = nstarted > 0;
     pthread_mutex_unlock(&lock);
     if (is_wanted && !subscription)
-        subscription = heddle_tap_subscribe(HEDDLE_KIND(PACKET), on_packet, NULL);
+        subscription = heddle_tap_subscribe(HEDDLE_KIND(PACKET), range_on_packet, NULL);
     if (!is_wanted && subscription) {
         heddle_tap_unsubscribe(subscription);
         subscription = 0;
@@ -191,7 +194,7 @@ static void listen(void)
     pthread_mutex_unlock(&changing);
 }
 
-static int takes(void *user, void *context, const char *kernel)
+static int range_takes(void *user, void *context, const char *kernel)
 {
     const CUpti_RangeProfiler_Object *o;
     bool taken;
@@ -199,14 +202,14 @@ static int takes(void *user, void *context, const char *kernel)
     (void)user;
     (void)kernel;
     pthread_mutex_lock(&lock);
-    o = started_of(context);
-    taken = o && has_range(o);
+    o = range_started_of(context);
+    taken = o && range_has(o);
     pthread_mutex_unlock(&lock);
     return taken;
 }
 
 /* The kernel runs without counters, so its launch stays among those that wait: Stop finds it. */
-static void failed(void *user, void *context, const char *kernel, const char *why)
+static void range_failed(void *user, void *context, const char *kernel, const char *why)
 {
     (void)user;
     (void)context;
@@ -215,7 +218,8 @@ static void failed(void *user, void *context, const char *kernel, const char *wh
 }
 
 /* The launch's range; it does not wait for it any more. */
-static struct range *waiting_take(CUpti_RangeProfiler_Object *o, const struct heddle_counted *l)
+static struct range *range_waiting_take(CUpti_RangeProfiler_Object *o,
+                                        const struct heddle_counted *l)
 {
     struct range *range = NULL;
 
@@ -225,10 +229,12 @@ static struct range *waiting_take(CUpti_RangeProfiler_Object *o, const struct he
             continue;
         range = w->range;
         w->range = NULL;
+        assert(range->waiting);
         range->waiting--;
     }
     while (o->done < o->waiting.len && !o->waiting.at[o->done].range)
         o->done++;
+    assert(o->done <= o->waiting.len);
     if (o->done == o->waiting.len)
         o->waiting.len = o->done = 0;
     return range;
@@ -248,14 +254,14 @@ static void range_add(CUpti_RangeProfiler_Object *o, struct range *range,
     }
 }
 
-static void told(void *user, const struct heddle_counted *launch)
+static void range_told(void *user, const struct heddle_counted *launch)
 {
     struct range *range = NULL;
 
     (void)user;
     pthread_mutex_lock(&lock);
     for (CUpti_RangeProfiler_Object *o = objects; o && !range; o = o->next) {
-        range = waiting_take(o, launch);
+        range = range_waiting_take(o, launch);
         if (range)
             range_add(o, range, launch);
     }
@@ -263,11 +269,11 @@ static void told(void *user, const struct heddle_counted *launch)
 }
 
 static const struct heddle_count_listener listener = {
-    .takes = takes, .told = told, .failed = failed};
+    .takes = range_takes, .told = range_told, .failed = range_failed};
 
 /* ---- objects */
 
-static bool is_object_locked(const CUpti_RangeProfiler_Object *object)
+static bool range_is_object_locked(const CUpti_RangeProfiler_Object *object)
 {
     const CUpti_RangeProfiler_Object *o = objects;
 
@@ -276,7 +282,7 @@ static bool is_object_locked(const CUpti_RangeProfiler_Object *object)
     return o != NULL;
 }
 
-static CUptiResult enable_locked(CUcontext ctx, CUpti_RangeProfiler_Object **out_object)
+static CUptiResult range_enable_locked(CUcontext ctx, CUpti_RangeProfiler_Object **out_object)
 {
     CUpti_RangeProfiler_Object *o = objects;
 
@@ -306,12 +312,12 @@ CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *pParams)
     if (!ctx)
         return cupti_result(CUPTI_ERROR_INVALID_CONTEXT);
     pthread_mutex_lock(&lock);
-    result = enable_locked(ctx, &pParams->pRangeProfilerObject);
+    result = range_enable_locked(ctx, &pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
     return cupti_result(result);
 }
 
-static CUptiResult start_locked(CUpti_RangeProfiler_Object *o)
+static CUptiResult range_start_locked(CUpti_RangeProfiler_Object *o)
 {
     if (!o->is_configured || o->is_started)
         return CUPTI_ERROR_INVALID_OPERATION;
@@ -322,10 +328,11 @@ static CUptiResult start_locked(CUpti_RangeProfiler_Object *o)
     return CUPTI_SUCCESS;
 }
 
-static void stop_locked(CUpti_RangeProfiler_Object *o)
+static void range_stop_locked(CUpti_RangeProfiler_Object *o)
 {
     if (!o->is_started)
         return;
+    assert(nstarted);
     o->is_started = false;
     o->open = NULL;
     if (--nstarted)
@@ -333,15 +340,16 @@ static void stop_locked(CUpti_RangeProfiler_Object *o)
     heddle_count_stop();
 }
 
-static void object_destroy_locked(CUpti_RangeProfiler_Object *object)
+static void range_object_destroy_locked(CUpti_RangeProfiler_Object *object)
 {
     CUpti_RangeProfiler_Object **at = &objects;
 
-    stop_locked(object);
+    assert(range_is_object_locked(object));
+    range_stop_locked(object);
     while (*at != object)
         at = &(*at)->next;
     *at = object->next;
-    ranges_clear(object);
+    range_clear_all(object);
     hd_vec_fini(&object->waiting);
     hd_free(object);
 }
@@ -354,11 +362,11 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *pParam
     if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    is_object = is_object_locked(pParams->pRangeProfilerObject);
+    is_object = range_is_object_locked(pParams->pRangeProfilerObject);
     if (is_object)
-        object_destroy_locked(pParams->pRangeProfilerObject);
+        range_object_destroy_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    listen();
+    range_listen();
     return cupti_result(is_object ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER);
 }
 
@@ -366,14 +374,14 @@ void cupti_range_stop(void)
 {
     pthread_mutex_lock(&lock);
     while (objects)
-        object_destroy_locked(objects);
+        range_object_destroy_locked(objects);
     pthread_mutex_unlock(&lock);
-    listen();
+    range_listen();
 }
 
 /* ---- what is counted, and where it goes */
 
-static bool are_metrics(const char **names, size_t n, struct cupti_columns *out_columns)
+static bool range_are_metrics(const char **names, size_t n, struct cupti_columns *out_columns)
 {
     struct cupti_value value;
 
@@ -396,11 +404,11 @@ cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Para
     if (!CUPTI_IS_PARAMS(pParams, counterDataSize) ||
         (pParams->numMetrics && !pParams->pMetricNames) || !pParams->maxNumOfRanges)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    if (!are_metrics(pParams->pMetricNames, pParams->numMetrics, &columns))
+    if (!range_are_metrics(pParams->pMetricNames, pParams->numMetrics, &columns))
         return cupti_result(CUPTI_ERROR_INVALID_METRIC_NAME);
     pParams->counterDataSize = cupti_data_size_B(&columns, pParams->maxNumOfRanges);
     pthread_mutex_lock(&lock);
-    if (pParams->counterDataSize && is_object_locked(pParams->pRangeProfilerObject)) {
+    if (pParams->counterDataSize && range_is_object_locked(pParams->pRangeProfilerObject)) {
         pParams->pRangeProfilerObject->columns = columns;
         pParams->pRangeProfilerObject->max_ranges = (uint32_t)pParams->maxNumOfRanges;
         result = CUPTI_SUCCESS;
@@ -409,8 +417,8 @@ cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Para
     return cupti_result(result);
 }
 
-static CUptiResult image_init_locked(const CUpti_RangeProfiler_Object *o, uint8_t *image,
-                                     size_t size_B)
+static CUptiResult range_image_init_locked(const CUpti_RangeProfiler_Object *o, uint8_t *image,
+                                           size_t size_B)
 {
     if (!o->max_ranges)
         return CUPTI_ERROR_INVALID_OPERATION;
@@ -429,14 +437,14 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(
     if (!CUPTI_IS_PARAMS(pParams, pCounterData) || !pParams->pCounterData)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    if (is_object_locked(pParams->pRangeProfilerObject))
-        result = image_init_locked(pParams->pRangeProfilerObject, pParams->pCounterData,
-                                   pParams->counterDataSize);
+    if (range_is_object_locked(pParams->pRangeProfilerObject))
+        result = range_image_init_locked(pParams->pRangeProfilerObject, pParams->pCounterData,
+                                         pParams->counterDataSize);
     pthread_mutex_unlock(&lock);
     return cupti_result(result);
 }
 
-static bool contains(const struct cupti_columns *all, const struct cupti_columns *some)
+static bool range_contains(const struct cupti_columns *all, const struct cupti_columns *some)
 {
     uint32_t at = 0;
 
@@ -449,7 +457,7 @@ static bool contains(const struct cupti_columns *all, const struct cupti_columns
     return true;
 }
 
-static bool config_read(const CUpti_RangeProfiler_SetConfig_Params *p, struct config *out)
+static bool range_config_read(const CUpti_RangeProfiler_SetConfig_Params *p, struct config *out)
 {
     struct cupti_data_image head;
     struct cupti_columns wanted;
@@ -465,16 +473,17 @@ static bool config_read(const CUpti_RangeProfiler_SetConfig_Params *p, struct co
            !(p->range == CUPTI_UserRange && p->replayMode == CUPTI_KernelReplay) &&
            p->maxRangesPerPass && cupti_config_read(p->pConfig, p->configSize, &wanted) &&
            cupti_data_read(out->image, out->image_B, &head, &out->columns) &&
-           contains(&out->columns, &wanted);
+           range_contains(&out->columns, &wanted);
 }
 
-static CUptiResult configure_locked(CUpti_RangeProfiler_Object *o, const struct config *config)
+static CUptiResult range_configure_locked(CUpti_RangeProfiler_Object *o,
+                                          const struct config *config)
 {
-    if (!is_object_locked(o))
+    if (!range_is_object_locked(o))
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (o->is_started)
         return CUPTI_ERROR_INVALID_OPERATION;
-    ranges_clear(o);
+    range_clear_all(o);
     o->nwanted = o->ndropped = o->number = 0;
     o->config = *config;
     o->is_configured = true;
@@ -487,10 +496,10 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *pP
     struct config config;
     CUptiResult result;
 
-    if (!CUPTI_IS_PARAMS(pParams, targetNestingLevel) || !config_read(pParams, &config))
+    if (!CUPTI_IS_PARAMS(pParams, targetNestingLevel) || !range_config_read(pParams, &config))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    result = configure_locked(pParams->pRangeProfilerObject, &config);
+    result = range_configure_locked(pParams->pRangeProfilerObject, &config);
     pthread_mutex_unlock(&lock);
     return cupti_result(result);
 }
@@ -505,27 +514,27 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *pParams)
     if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    if (is_object_locked(pParams->pRangeProfilerObject))
-        result = start_locked(pParams->pRangeProfilerObject);
+    if (range_is_object_locked(pParams->pRangeProfilerObject))
+        result = range_start_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    listen();
+    range_listen();
     return cupti_result(result);
 }
 
 /* NULL: no such object, or it is not started. */
-static CUcontext context_of_started(const CUpti_RangeProfiler_Object *object)
+static CUcontext range_context_of_started(const CUpti_RangeProfiler_Object *object)
 {
     CUcontext ctx = NULL;
 
     pthread_mutex_lock(&lock);
-    if (is_object_locked(object) && object->is_started)
+    if (range_is_object_locked(object) && object->is_started)
         ctx = object->ctx;
     pthread_mutex_unlock(&lock);
     return ctx;
 }
 
 /* Whatever has not come by now never will. */
-static void lost_mark_locked(CUpti_RangeProfiler_Object *o)
+static void range_lost_mark_locked(CUpti_RangeProfiler_Object *o)
 {
     for (size_t i = o->done; i < o->waiting.len; i++)
         for (struct range *r = o->waiting.at[i].range; r; r = r->outer)
@@ -542,17 +551,17 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
     if (!CUPTI_IS_PARAMS(pParams, isAllPassSubmitted))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     o = pParams->pRangeProfilerObject;
-    ctx = context_of_started(o);
+    ctx = range_context_of_started(o);
     if (!ctx)
         return cupti_result(CUPTI_ERROR_INVALID_OPERATION);
     cupti_context_wait(ctx);
     pthread_mutex_lock(&lock);
-    if (is_object_locked(o)) {
-        lost_mark_locked(o);
-        stop_locked(o);
+    if (range_is_object_locked(o)) {
+        range_lost_mark_locked(o);
+        range_stop_locked(o);
     }
     pthread_mutex_unlock(&lock);
-    listen();
+    range_listen();
     pParams->passIndex = 0;
     pParams->targetNestingLevel = 1;
     pParams->isAllPassSubmitted = 1;
@@ -562,10 +571,12 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
 /* ---- ranges of the program's */
 
 /* The names around it, and its own. False: too long. */
-static bool name_fill(struct cupti_range_row *row, const struct range *outer, const char *name)
+static bool range_name_fill(struct cupti_range_row *row, const struct range *outer,
+                            const char *name)
 {
     const size_t before = outer ? outer->row.name_B : 0, own = strlen(name) + 1;
 
+    assert(before <= sizeof(row->name));
     if (own > sizeof(row->name) - before)
         return false;
     if (outer)
@@ -575,12 +586,12 @@ static bool name_fill(struct cupti_range_row *row, const struct range *outer, co
     return true;
 }
 
-static CUptiResult push_locked(CUpti_RangeProfiler_Object *o, const char *name)
+static CUptiResult range_push_locked(CUpti_RangeProfiler_Object *o, const char *name)
 {
     struct cupti_range_row row = {0};
     struct range *range;
 
-    if (!is_object_locked(o) || !name_fill(&row, o->open, name))
+    if (!range_is_object_locked(o) || !range_name_fill(&row, o->open, name))
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (!o->is_started)
         return CUPTI_ERROR_INVALID_OPERATION;
@@ -589,6 +600,7 @@ static CUptiResult push_locked(CUpti_RangeProfiler_Object *o, const char *name)
     range = range_create(o);
     if (!range)
         return CUPTI_ERROR_OUT_OF_MEMORY;
+    assert(range->outer == o->open);
     range->row = row;
     o->open = range;
     return CUPTI_SUCCESS;
@@ -602,14 +614,14 @@ CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *pP
     if (!CUPTI_IS_PARAMS(pParams, pRangeName) || !pParams->pRangeName)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    result = push_locked(pParams->pRangeProfilerObject, pParams->pRangeName);
+    result = range_push_locked(pParams->pRangeProfilerObject, pParams->pRangeName);
     pthread_mutex_unlock(&lock);
     return cupti_result(result);
 }
 
-static CUptiResult pop_locked(CUpti_RangeProfiler_Object *o)
+static CUptiResult range_pop_locked(CUpti_RangeProfiler_Object *o)
 {
-    if (!is_object_locked(o))
+    if (!range_is_object_locked(o))
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (!o->is_started || (o->config.mode == CUPTI_UserRange && !o->open))
         return CUPTI_ERROR_INVALID_OPERATION;
@@ -626,14 +638,14 @@ CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *pPar
     if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     pthread_mutex_lock(&lock);
-    result = pop_locked(pParams->pRangeProfilerObject);
+    result = range_pop_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
     return cupti_result(result);
 }
 
 /* ---- into the image */
 
-static bool is_open(const CUpti_RangeProfiler_Object *o, const struct range *range)
+static bool range_is_open(const CUpti_RangeProfiler_Object *o, const struct range *range)
 {
     const struct range *r = o->open;
 
@@ -647,13 +659,14 @@ static bool range_write(const struct config *c, const struct range *range)
 {
     double values[METRICS_MAX];
 
+    assert(range->is_wanted && (!range->waiting || range->is_lost));
     for (uint32_t i = 0; i < c->columns.count; i++)
         values[c->columns.metric[i]] = range->values[i];
     return !range->is_lost && cupti_data_add(c->image, &c->columns, &range->row, values);
 }
 
 /* Is it still the image that was configured? */
-static bool image_is_fine(const struct config *c)
+static bool range_image_is_fine(const struct config *c)
 {
     struct cupti_data_image head;
     struct cupti_columns columns;
@@ -664,26 +677,26 @@ static bool image_is_fine(const struct config *c)
 }
 
 /* What is over. The rest stays for the next time. */
-static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+static CUptiResult range_decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
 {
     bool is_all = true;
 
     if (!o->is_configured)
         return CUPTI_ERROR_INVALID_OPERATION;
-    if (!image_is_fine(&o->config))
+    if (!range_image_is_fine(&o->config))
         return CUPTI_ERROR_INVALID_PARAMETER;
     *out_dropped = o->ndropped;
     for (struct range *r = o->first; r; r = r->next) {
         if (r->waiting && !r->is_lost)
             is_all = false;
-        else if (is_open(o, r))
+        else if (range_is_open(o, r))
             is_all = false;
         else if (r->is_wanted && !range_write(&o->config, r))
             ++*out_dropped;
-        r->is_wanted &= is_open(o, r) || (r->waiting && !r->is_lost);
+        r->is_wanted &= range_is_open(o, r) || (r->waiting && !r->is_lost);
     }
     if (is_all)
-        ranges_clear(o);
+        range_clear_all(o);
     o->nwanted = o->ndropped = 0;
     return CUPTI_SUCCESS;
 }
@@ -697,12 +710,12 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *
 
     if (!CUPTI_IS_PARAMS(pParams, numOfRangeDropped))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    ctx = context_of_started(pParams->pRangeProfilerObject);
+    ctx = range_context_of_started(pParams->pRangeProfilerObject);
     if (ctx) /* launches of ranges are over when the next one begins, as far as clients know */
         cupti_context_wait(ctx);
     pthread_mutex_lock(&lock);
-    if (is_object_locked(pParams->pRangeProfilerObject))
-        result = decode_locked(pParams->pRangeProfilerObject, &dropped);
+    if (range_is_object_locked(pParams->pRangeProfilerObject))
+        result = range_decode_locked(pParams->pRangeProfilerObject, &dropped);
     pthread_mutex_unlock(&lock);
     pParams->numOfRangeDropped = dropped;
     return cupti_result(result);

@@ -1,4 +1,5 @@
 /* Events of the taps become activity records. */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <string.h>
@@ -37,12 +38,12 @@ static struct {
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Atomic uint32_t ngraphs;
 
-static uint32_t graph_number(uint64_t graph)
+static uint32_t record_graph_number(uint64_t graph)
 {
     return (uint32_t)(graph >> 4);
 }
 
-static struct graph_launch *graph_find_locked(uint64_t correlation)
+static struct graph_launch *record_graph_find_locked(uint64_t correlation)
 {
     for (size_t i = 0; i < GRAPHS; i++)
         if (graphs.launches[i].correlation == correlation)
@@ -50,10 +51,11 @@ static struct graph_launch *graph_find_locked(uint64_t correlation)
     return NULL;
 }
 
-static void graph_record_locked(struct graph_launch *launch)
+static void record_graph_record_locked(struct graph_launch *launch)
 {
     CUpti_ActivityGraphTrace2 *r;
 
+    assert(launch->correlation && atomic_load(&ngraphs));
     if (!launch->is_whole || launch->retired < launch->submitted)
         return;
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -64,23 +66,24 @@ static void graph_record_locked(struct graph_launch *launch)
         r->deviceId = r->endDeviceId = launch->device;
         r->contextId = r->endContextId = launch->context;
         r->streamId = launch->stream;
-        r->graphId = graph_number(launch->graph);
+        r->graphId = record_graph_number(launch->graph);
         cupti_record_end();
     }
     launch->correlation = 0;
     atomic_fetch_sub(&ngraphs, 1);
 }
 
-static void graph_submit(const struct heddle_event *event)
+static void record_graph_submit(const struct heddle_event *event)
 {
     const struct heddle_work *work = event->packet.work;
     struct graph_launch *launch;
 
+    assert(work);
     if (!work->graph || !event->correlation)
         return;
     pthread_mutex_lock(&graphs.lock);
-    launch = graph_find_locked(event->correlation);
-    if (!launch && (launch = graph_find_locked(0))) {
+    launch = record_graph_find_locked(event->correlation);
+    if (!launch && (launch = record_graph_find_locked(0))) {
         *launch = (struct graph_launch){.correlation = event->correlation,
                                         .start_ns = UINT64_MAX,
                                         .graph = work->graph,
@@ -88,6 +91,7 @@ static void graph_submit(const struct heddle_event *event)
                                         .context = work->context_id,
                                         .stream = work->stream_id};
         atomic_fetch_add(&ngraphs, 1);
+        assert(atomic_load(&ngraphs) <= GRAPHS);
     }
     if (launch)
         launch->submitted++;
@@ -95,47 +99,47 @@ static void graph_submit(const struct heddle_event *event)
 }
 
 /* False: it is none of a graph that is recorded as a whole. */
-static bool graph_retire(const struct heddle_event *event)
+static bool record_graph_retire(const struct heddle_event *event)
 {
     struct graph_launch *launch;
 
     if (!event->packet.work->graph || !event->correlation)
         return false;
     pthread_mutex_lock(&graphs.lock);
-    launch = graph_find_locked(event->correlation);
+    launch = record_graph_find_locked(event->correlation);
     if (launch) {
         launch->retired++;
         launch->start_ns = HD_MIN(launch->start_ns, event->packet.start_ns);
         launch->end_ns = HD_MAX(launch->end_ns, event->packet.end_ns);
-        graph_record_locked(launch);
+        record_graph_record_locked(launch);
     }
     pthread_mutex_unlock(&graphs.lock);
     return launch != NULL;
 }
 
-static void graph_call_ends(uint64_t correlation)
+static void record_graph_call_ends(uint64_t correlation)
 {
     struct graph_launch *launch;
 
     if (!atomic_load_explicit(&ngraphs, memory_order_relaxed))
         return;
     pthread_mutex_lock(&graphs.lock);
-    launch = graph_find_locked(correlation);
+    launch = record_graph_find_locked(correlation);
     if (launch) {
         launch->is_whole = true;
-        graph_record_locked(launch);
+        record_graph_record_locked(launch);
     }
     pthread_mutex_unlock(&graphs.lock);
 }
 
 /* ---- work that is done */
 
-static uint64_t node_number(const struct heddle_work *work)
+static uint64_t record_node_number(const struct heddle_work *work)
 {
-    return work->graph ? (uint64_t)graph_number(work->graph) << 32 | (work->node + 1) : 0;
+    return work->graph ? (uint64_t)record_graph_number(work->graph) << 32 | (work->node + 1) : 0;
 }
 
-static void kernel_record(const struct heddle_event *event, const struct heddle_work *work,
+static void record_kernel(const struct heddle_event *event, const struct heddle_work *work,
                           CUpti_ActivityKind kind)
 {
     CUpti_ActivityKernel10 *r = cupti_record_begin(kind);
@@ -159,8 +163,8 @@ static void kernel_record(const struct heddle_event *event, const struct heddle_
     r->gridId = work->grid_id;
     r->launchType = work->is_cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
                                          : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-    r->graphNodeId = node_number(work);
-    r->graphId = graph_number(work->graph);
+    r->graphNodeId = record_node_number(work);
+    r->graphId = record_graph_number(work->graph);
     r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
     r->partitionedGlobalCacheRequested = r->partitionedGlobalCacheExecuted =
         CUPTI_ACTIVITY_PARTITIONED_GLOBAL_CACHE_CONFIG_NOT_SUPPORTED;
@@ -174,7 +178,7 @@ static void kernel_record(const struct heddle_event *event, const struct heddle_
     cupti_record_end();
 }
 
-static CUpti_ActivityMemoryKind memory_kind(uint32_t memory)
+static CUpti_ActivityMemoryKind record_memory_kind(uint32_t memory)
 {
     switch (memory) {
     case 1:
@@ -189,28 +193,28 @@ static CUpti_ActivityMemoryKind memory_kind(uint32_t memory)
     }
 }
 
-static bool is_on_device(uint32_t memory)
+static bool record_is_on_device(uint32_t memory)
 {
     return memory == 1 || memory == 4;
 }
 
-static CUpti_ActivityMemcpyKind copy_kind(const struct heddle_work *work)
+static CUpti_ActivityMemcpyKind record_copy_kind(const struct heddle_work *work)
 {
-    if (is_on_device(work->src_memory))
-        return is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
-                                              : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-    return is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
-                                          : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+    if (record_is_on_device(work->src_memory))
+        return record_is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+                                                     : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+    return record_is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+                                                 : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
 /* Between two devices; UINT32_MAX is the host. */
-static bool is_peer(const struct heddle_work *work)
+static bool record_is_peer(const struct heddle_work *work)
 {
     return work->src_device != work->dst_device && work->src_device != UINT32_MAX &&
            work->dst_device != UINT32_MAX;
 }
 
-static void peer_record(const struct heddle_event *event, const struct heddle_work *work)
+static void record_peer(const struct heddle_event *event, const struct heddle_work *work)
 {
     CUpti_ActivityMemcpyPtoP4 *r;
 
@@ -231,18 +235,18 @@ static void peer_record(const struct heddle_event *event, const struct heddle_wo
     r->srcDeviceId = work->src_device;
     r->dstDeviceId = work->dst_device;
     r->correlationId = (uint32_t)event->correlation;
-    r->graphNodeId = node_number(work);
-    r->graphId = graph_number(work->graph);
+    r->graphNodeId = record_node_number(work);
+    r->graphId = record_graph_number(work->graph);
     r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
     cupti_record_end();
 }
 
-static void copy_record(const struct heddle_event *event, const struct heddle_work *work)
+static void record_copy(const struct heddle_event *event, const struct heddle_work *work)
 {
     CUpti_ActivityMemcpy6 *r;
 
-    if (is_peer(work)) {
-        peer_record(event, work);
+    if (record_is_peer(work)) {
+        record_peer(event, work);
         return;
     }
     if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMCPY))
@@ -250,9 +254,9 @@ static void copy_record(const struct heddle_event *event, const struct heddle_wo
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMCPY);
     if (!r)
         return;
-    r->copyKind = (uint8_t)copy_kind(work);
-    r->srcKind = (uint8_t)memory_kind(work->src_memory);
-    r->dstKind = (uint8_t)memory_kind(work->dst_memory);
+    r->copyKind = (uint8_t)record_copy_kind(work);
+    r->srcKind = (uint8_t)record_memory_kind(work->src_memory);
+    r->dstKind = (uint8_t)record_memory_kind(work->dst_memory);
     r->flags = CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC;
     r->bytes = work->size_B;
     r->start = event->packet.start_ns;
@@ -261,14 +265,14 @@ static void copy_record(const struct heddle_event *event, const struct heddle_wo
     r->contextId = work->context_id;
     r->streamId = work->stream_id;
     r->correlationId = (uint32_t)event->correlation;
-    r->graphNodeId = node_number(work);
-    r->graphId = graph_number(work->graph);
+    r->graphNodeId = record_node_number(work);
+    r->graphId = record_graph_number(work->graph);
     r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
     r->copyCount = 1;
     cupti_record_end();
 }
 
-static void fill_record(const struct heddle_event *event, const struct heddle_work *work)
+static void record_fill(const struct heddle_event *event, const struct heddle_work *work)
 {
     CUpti_ActivityMemset4 *r;
 
@@ -286,30 +290,31 @@ static void fill_record(const struct heddle_event *event, const struct heddle_wo
     r->streamId = work->stream_id;
     r->correlationId = (uint32_t)event->correlation;
     r->flags = CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC;
-    r->memoryKind = (uint16_t)memory_kind(work->dst_memory);
-    r->graphNodeId = node_number(work);
-    r->graphId = graph_number(work->graph);
+    r->memoryKind = (uint16_t)record_memory_kind(work->dst_memory);
+    r->graphNodeId = record_node_number(work);
+    r->graphId = record_graph_number(work->graph);
     r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
     cupti_record_end();
 }
 
-static void retired_event(const struct heddle_event *event)
+static void record_retired(const struct heddle_event *event)
 {
     const struct heddle_work *work = event->packet.work;
 
-    if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && graph_retire(event))
+    assert(work);
+    if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && record_graph_retire(event))
         return;
     if (!event->packet.end_ns)
         return; /* work that a fault kept from running */
     if (event->packet.op == OP_DISPATCH) {
         if (cupti_records(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-            kernel_record(event, work, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+            record_kernel(event, work, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
         else if (cupti_records(CUPTI_ACTIVITY_KIND_KERNEL))
-            kernel_record(event, work, CUPTI_ACTIVITY_KIND_KERNEL);
+            record_kernel(event, work, CUPTI_ACTIVITY_KIND_KERNEL);
     } else if (event->packet.op == OP_COPY) {
-        copy_record(event, work);
+        record_copy(event, work);
     } else if (event->packet.op == OP_FILL) {
-        fill_record(event, work);
+        record_fill(event, work);
     }
 }
 
@@ -318,7 +323,7 @@ static void retired_event(const struct heddle_event *event)
 /* The runtime's call that this thread is in, or was in last: no other call has its correlation. */
 static HD_THREAD_LOCAL uint64_t runtime_correlation;
 
-static void api_record(const struct heddle_event *event, uint32_t cbid)
+static void record_api(const struct heddle_event *event, uint32_t cbid)
 {
     bool is_driver = event->kind == HEDDLE_EVENT_DRIVER;
     CUpti_ActivityAPI *r;
@@ -340,7 +345,7 @@ static void api_record(const struct heddle_event *event, uint32_t cbid)
     cupti_record_end();
 }
 
-static void sync_record(const struct heddle_event *event, const struct cupti_entry *entry,
+static void record_sync(const struct heddle_event *event, const struct cupti_entry *entry,
                         CUpti_ActivitySynchronizationType type)
 {
     struct cupti_context context;
@@ -368,7 +373,7 @@ static void sync_record(const struct heddle_event *event, const struct cupti_ent
     cupti_record_end();
 }
 
-static void event_record(const struct heddle_event *event, const struct cupti_entry *entry)
+static void record_event(const struct heddle_event *event, const struct cupti_entry *entry)
 {
     struct cupti_context context;
     CUpti_ActivityCudaEvent2 record = {.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT};
@@ -384,7 +389,7 @@ static void event_record(const struct heddle_event *event, const struct cupti_en
     cupti_event_record(&record);
 }
 
-static void pool_record(const struct heddle_event *event,
+static void record_pool(const struct heddle_event *event,
                         CUpti_ActivityMemoryPoolOperationType operation)
 {
     void *pool = cupti_argument(event, 0);
@@ -420,32 +425,33 @@ static void pool_record(const struct heddle_event *event,
     cupti_record_end();
 }
 
-static void action_record(const struct heddle_event *event, const struct cupti_entry *entry)
+static void record_action(const struct heddle_event *event, const struct cupti_entry *entry)
 {
+    assert(event->phase == HEDDLE_PHASE_END);
     switch (atomic_load_explicit(&entry->action, memory_order_relaxed)) {
     case CUPTI_ACTION_STREAM_SYNC:
-        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+        record_sync(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
         break;
     case CUPTI_ACTION_CONTEXT_SYNC:
-        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+        record_sync(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
         break;
     case CUPTI_ACTION_EVENT_SYNC:
-        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+        record_sync(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
         break;
     case CUPTI_ACTION_STREAM_WAIT:
-        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+        record_sync(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
         break;
     case CUPTI_ACTION_EVENT_RECORD:
-        event_record(event, entry);
+        record_event(event, entry);
         break;
     case CUPTI_ACTION_POOL_CREATE:
-        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
+        record_pool(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
         break;
     case CUPTI_ACTION_POOL_DESTROY:
-        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED);
+        record_pool(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED);
         break;
     case CUPTI_ACTION_POOL_TRIM:
-        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
+        record_pool(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
         break;
     default:
         break;
@@ -464,7 +470,7 @@ static HD_THREAD_LOCAL struct {
     unsigned n;
 } pending;
 
-static void context_record(void *handle)
+static void record_context(void *handle)
 {
     struct cupti_context context = cupti_context_of(handle);
     int units = 0;
@@ -485,7 +491,7 @@ static void context_record(void *handle)
     cupti_record_end();
 }
 
-static void stream_record(void *context, void *handle, uint32_t flags, uint32_t correlation)
+static void record_stream(void *context, void *handle, uint32_t flags, uint32_t correlation)
 {
     uint32_t id = cupti_stream_of(handle);
     struct cupti_context c = cupti_context_of(context);
@@ -505,19 +511,19 @@ static void stream_record(void *context, void *handle, uint32_t flags, uint32_t 
     cupti_record_end();
 }
 
-static void pending_record(uint32_t correlation)
+static void record_pending(uint32_t correlation)
 {
     for (unsigned i = 0; i < pending.n; i++) {
         if (pending.list[i].kind == CUPTI_ACTIVITY_KIND_CONTEXT)
-            context_record(pending.list[i].handle);
+            record_context(pending.list[i].handle);
         else
-            stream_record(pending.list[i].context, pending.list[i].handle, pending.list[i].flags,
+            record_stream(pending.list[i].context, pending.list[i].handle, pending.list[i].flags,
                           correlation);
     }
     pending.n = 0;
 }
 
-static void object_event(const struct heddle_event *event)
+static void record_object(const struct heddle_event *event)
 {
     bool is_context = !strcmp(event->object.type, "context");
     CUpti_ActivityKind kind = is_context ? CUPTI_ACTIVITY_KIND_CONTEXT : CUPTI_ACTIVITY_KIND_STREAM;
@@ -525,13 +531,14 @@ static void object_event(const struct heddle_event *event)
     if (event->object.is_destroyed || (!is_context && strcmp(event->object.type, "stream")) ||
         !cupti_records(kind) || pending.n == PENDING)
         return;
+    assert(pending.n < PENDING);
     pending.list[pending.n].kind = kind;
     pending.list[pending.n].context = event->context;
     pending.list[pending.n].handle = event->object.handle;
     pending.list[pending.n++].flags = event->object.flags;
 }
 
-static void call_event(const struct heddle_event *event)
+static void record_call(const struct heddle_event *event)
 {
     const struct cupti_entry *entry;
 
@@ -545,11 +552,11 @@ static void call_event(const struct heddle_event *event)
     if (event->kind == HEDDLE_EVENT_DRIVER && event->correlation == runtime_correlation)
         return; /* the runtime's call stands for it */
     entry = cupti_entry_of(event);
-    api_record(event, entry->cbid);
-    action_record(event, entry);
+    record_api(event, entry->cbid);
+    record_action(event, entry);
     if (pending.n)
-        pending_record((uint32_t)event->correlation);
-    graph_call_ends(event->correlation);
+        record_pending((uint32_t)event->correlation);
+    record_graph_call_ends(event->correlation);
     if (cupti_records(CUPTI_ACTIVITY_KIND_MEMORY2) || cupti_records(CUPTI_ACTIVITY_KIND_MEMORY))
         (void)cupti_context_of(event->context); /* for memory, which is told with locks held */
 }
@@ -562,7 +569,7 @@ static struct {
 } lives = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Only this thread is left; another one may have held a lock. */
-static void in_child(void)
+static void record_in_child(void)
 {
     atomic_store(&process_id, 0);
     lives.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -572,17 +579,17 @@ static void in_child(void)
     pending.n = 0;
 }
 
-static CUpti_ActivityMemoryKind allocation_kind(const struct heddle_event *event)
+static CUpti_ActivityMemoryKind record_allocation_kind(const struct heddle_event *event)
 {
     if (event->memory.use == HEDDLE_MEMORY_MODULE)
         return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC;
     if (event->memory.use == HEDDLE_MEMORY_ARRAY)
         return CUPTI_ACTIVITY_MEMORY_KIND_ARRAY;
-    return memory_kind(event->memory.memory);
+    return record_memory_kind(event->memory.memory);
 }
 
 /* When it was allocated; 0: not known. Notes it, or forgets it. */
-static uint64_t life_of(const struct heddle_event *event)
+static uint64_t record_life_of(const struct heddle_event *event)
 {
     uint64_t start;
 
@@ -596,10 +603,10 @@ static uint64_t life_of(const struct heddle_event *event)
     return start;
 }
 
-static void life_record(const struct heddle_event *event)
+static void record_life(const struct heddle_event *event)
 {
     struct cupti_context context = cupti_context_known(event->context);
-    uint64_t start = life_of(event);
+    uint64_t start = record_life_of(event);
     CUpti_ActivityMemory *r;
 
     if (!event->memory.is_freed)
@@ -607,7 +614,7 @@ static void life_record(const struct heddle_event *event)
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMORY);
     if (!r)
         return;
-    r->memoryKind = allocation_kind(event);
+    r->memoryKind = record_allocation_kind(event);
     r->address = event->memory.va;
     r->bytes = event->memory.size_B;
     r->start = start;
@@ -618,7 +625,7 @@ static void life_record(const struct heddle_event *event)
     cupti_record_end();
 }
 
-static void memory_event(const struct heddle_event *event)
+static void record_memory(const struct heddle_event *event)
 {
     struct cupti_context context = cupti_context_known(event->context);
     CUpti_ActivityMemory4 *r;
@@ -626,7 +633,7 @@ static void memory_event(const struct heddle_event *event)
     if (event->memory.use == HEDDLE_MEMORY_OWN)
         return;
     if (cupti_records(CUPTI_ACTIVITY_KIND_MEMORY))
-        life_record(event);
+        record_life(event);
     if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMORY2))
         return;
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMORY2);
@@ -635,7 +642,7 @@ static void memory_event(const struct heddle_event *event)
     r->memoryOperationType = event->memory.is_freed
                                  ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
                                  : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
-    r->memoryKind = allocation_kind(event);
+    r->memoryKind = record_allocation_kind(event);
     r->correlationId = (uint32_t)event->correlation;
     r->address = event->memory.va;
     r->bytes = event->memory.size_B;
@@ -647,7 +654,7 @@ static void memory_event(const struct heddle_event *event)
     cupti_record_end();
 }
 
-static void module_event(const struct heddle_event *event)
+static void record_module(const struct heddle_event *event)
 {
     CUpti_ActivityModule *r;
 
@@ -663,7 +670,7 @@ static void module_event(const struct heddle_event *event)
     cupti_record_end();
 }
 
-static void overhead_record(const struct heddle_event *event)
+static void record_overhead(const struct heddle_event *event)
 {
     CUpti_ActivityOverhead3 *r = cupti_record_begin(CUPTI_ACTIVITY_KIND_OVERHEAD);
 
@@ -679,14 +686,14 @@ static void overhead_record(const struct heddle_event *event)
     cupti_record_end();
 }
 
-static void compile_event(const struct heddle_event *event)
+static void record_compile(const struct heddle_event *event)
 {
     CUpti_ActivityJit2 *r;
 
     if (event->phase != HEDDLE_PHASE_END)
         return;
     if (cupti_records(CUPTI_ACTIVITY_KIND_OVERHEAD))
-        overhead_record(event);
+        record_overhead(event);
     if (!cupti_records(CUPTI_ACTIVITY_KIND_JIT))
         return;
     r = cupti_record_begin(CUPTI_ACTIVITY_KIND_JIT);
@@ -710,37 +717,37 @@ void cupti_record_event(const struct heddle_event *event)
     switch (event->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
-        call_event(event);
+        record_call(event);
         break;
     case HEDDLE_EVENT_PACKET:
         if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
-            graph_submit(event);
+            record_graph_submit(event);
         if (cupti_event_times_are_wanted())
             cupti_event_packet(event);
         break;
     case HEDDLE_EVENT_DONE:
         if (cupti_event_times_are_wanted())
             cupti_event_done(event);
-        retired_event(event);
+        record_retired(event);
         break;
     case HEDDLE_EVENT_OBJECT:
-        object_event(event);
+        record_object(event);
         break;
     case HEDDLE_EVENT_MEMORY:
-        memory_event(event);
+        record_memory(event);
         break;
     case HEDDLE_EVENT_MODULE:
-        module_event(event);
+        record_module(event);
         break;
     case HEDDLE_EVENT_COMPILE:
-        compile_event(event);
+        record_compile(event);
         break;
     default:
         break;
     }
 }
 
-__attribute__((constructor)) static void fork_init(void)
+__attribute__((constructor)) static void record_fork_init(void)
 {
-    (void)pthread_atfork(NULL, NULL, in_child);
+    (void)pthread_atfork(NULL, NULL, record_in_child);
 }

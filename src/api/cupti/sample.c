@@ -5,6 +5,7 @@
  * to their context if it is started. Everything is under one lock, which is not held when libcuda
  * is asked for samples, since it tells them meanwhile.
  */
+#include <assert.h>
 #include <cuda.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool is_sampling;
 
 /* ---- contexts */
 
-static struct sampler *find_locked(const void *ctx)
+static struct sampler *sample_find_locked(const void *ctx)
 {
     struct sampler *s = samplers;
 
@@ -71,16 +72,9 @@ static struct sampler *find_locked(const void *ctx)
     return s;
 }
 
-static CUcontext context_of(CUcontext ctx)
-{
-    if (!ctx && cuCtxGetCurrent(&ctx) != CUDA_SUCCESS)
-        return NULL;
-    return ctx && cupti_context_of(ctx).id ? ctx : NULL;
-}
-
 /* ---- what libcuda tells */
 
-static struct pc *pc_of_locked(struct sampler *s, const struct heddle_sample *told)
+static struct pc *sample_pc_of_locked(struct sampler *s, const struct heddle_sample *told)
 {
     struct pc pc = {.instr = told->instr, .kernel = cupti_name_keep(told->kernel)};
 
@@ -97,24 +91,25 @@ static struct pc *pc_of_locked(struct sampler *s, const struct heddle_sample *to
 static void sample_add_locked(struct sampler *s, const struct heddle_sample *told)
 {
     const uint64_t n = (uint64_t)told->in_code + told->in_call;
-    struct pc *pc = n ? pc_of_locked(s, told) : NULL;
+    struct pc *pc = n ? sample_pc_of_locked(s, told) : NULL;
 
     s->total += n + told->lost;
     s->dropped += told->lost + (pc ? 0 : n);
+    assert(s->dropped <= s->total);
     if (!pc)
         return;
     for (int r = 0; r < REASONS; r++)
         pc->count[r] += r ? told->in_call : told->in_code;
 }
 
-static void told(void *user, const struct heddle_sample *sample)
+static void sample_told(void *user, const struct heddle_sample *sample)
 {
     struct sampler *s;
 
     (void)user;
     cupti_line_note(sample);
     pthread_mutex_lock(&lock);
-    s = find_locked(sample->context);
+    s = sample_find_locked(sample->context);
     if (s && (s->is_started || s->is_closing))
         sample_add_locked(s, sample);
     pthread_mutex_unlock(&lock);
@@ -122,7 +117,7 @@ static void told(void *user, const struct heddle_sample *sample)
 
 /* ---- periods */
 
-static uint64_t clock_khz(CUcontext ctx)
+static uint64_t sample_clock_khz(CUcontext ctx)
 {
     CUdevice device = (CUdevice)cupti_context_of(ctx).device;
     int khz = 0;
@@ -132,23 +127,24 @@ static uint64_t clock_khz(CUcontext ctx)
     return khz > 0 ? (uint64_t)khz : 1000000;
 }
 
-static uint64_t period_ns(uint32_t period, uint64_t khz)
+static uint64_t sample_period_ns(uint32_t period, uint64_t khz)
 {
+    assert(period >= PERIOD_FIRST && period <= PERIOD_LAST && khz);
     return (UINT64_C(1) << period) * 1000000 / khz;
 }
 
 /* The shortest that is at least as long as the one that is wanted. */
-static void period_set(struct sampler *s, uint32_t period, uint64_t khz)
+static void sample_period_set(struct sampler *s, uint32_t period, uint64_t khz)
 {
-    while (period < PERIOD_LAST && period_ns(period, khz) < HEDDLE_SAMPLE_LEAST_NS)
+    while (period < PERIOD_LAST && sample_period_ns(period, khz) < HEDDLE_SAMPLE_LEAST_NS)
         period++;
     s->period = period;
-    s->period_ns = period_ns(period, khz);
+    s->period_ns = sample_period_ns(period, khz);
 }
 
 /* ---- starting and stopping devices */
 
-static uint64_t wanted_period_locked(void)
+static uint64_t sample_wanted_period_locked(void)
 {
     uint64_t ns = 0;
 
@@ -159,52 +155,52 @@ static uint64_t wanted_period_locked(void)
 }
 
 /* Makes it so that devices are sampled as is wanted now. False: they cannot be. */
-static bool apply(void)
+static bool sample_apply(void)
 {
     uint64_t ns;
 
     pthread_mutex_lock(&lock);
-    ns = wanted_period_locked();
+    ns = sample_wanted_period_locked();
     pthread_mutex_unlock(&lock);
     if (is_sampling) /* tells what there is */
         heddle_sample_stop();
-    is_sampling = ns && !heddle_sample_start(ns, told, NULL);
+    is_sampling = ns && !heddle_sample_start(ns, sample_told, NULL);
     return is_sampling || !ns;
 }
 
-/* One at a time, and apply() with it. */
+/* One at a time, and sample_apply() with it. */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 HD_FORK_MUTEX(changing, changing);
 
-static CUptiResult start(CUcontext ctx)
+static CUptiResult sample_start(CUcontext ctx)
 {
     struct sampler *s;
 
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     if (s) {
         s->is_started = true;
         s->range++;
     }
     pthread_mutex_unlock(&lock);
-    return s && apply() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+    return s && sample_apply() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 }
 
 /* What is on its way is still the context's. */
-static void stop(CUcontext ctx)
+static void sample_stop(CUcontext ctx)
 {
     struct sampler *s;
 
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     if (s) {
         s->is_closing = s->is_started;
         s->is_started = false;
     }
     pthread_mutex_unlock(&lock);
-    (void)apply();
+    (void)sample_apply();
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     if (s)
         s->is_closing = false;
     pthread_mutex_unlock(&lock);
@@ -213,7 +209,7 @@ static void stop(CUcontext ctx)
 /* ---- into the client's memory */
 
 /* Older structs end before the last member. */
-static size_t stride_of(const CUpti_PCSamplingData *to)
+static size_t sample_stride_of(const CUpti_PCSamplingData *to)
 {
     const size_t least_B = CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, stallReason);
     const size_t size_B = to->collectNumPcs ? to->pPcData->size : 0;
@@ -221,25 +217,18 @@ static size_t stride_of(const CUpti_PCSamplingData *to)
     return size_B >= least_B ? size_B : sizeof(CUpti_PCSamplingPCData);
 }
 
-static char *text_copy(const char *text)
-{
-    char *copy = malloc(strlen(text) + 1); /* the client calls free() */
-
-    if (copy)
-        memcpy(copy, text, strlen(text) + 1);
-    return copy;
-}
-
-static uint32_t function_number_locked(const struct sampler *s, const struct pc *pc)
+static uint32_t sample_function_number_locked(const struct sampler *s, const struct pc *pc)
 {
     uint32_t n = 0;
 
     for (size_t i = 0; i < s->pcs.len && s->pcs.at[i].kernel != pc->kernel; i++)
         n++;
+    assert(n < s->pcs.len);
     return n;
 }
 
-static void reasons_fill(const struct sampler *s, const struct pc *pc, CUpti_PCSamplingPCData *to)
+static void sample_reasons_fill(const struct sampler *s, const struct pc *pc,
+                                CUpti_PCSamplingPCData *to)
 {
     to->stallReasonCount = 0;
     for (int r = 0; r < REASONS; r++)
@@ -248,7 +237,7 @@ static void reasons_fill(const struct sampler *s, const struct pc *pc, CUpti_PCS
                 reasons[r].index, (uint32_t)HD_MIN(pc->count[r], (uint64_t)UINT32_MAX)};
 }
 
-static bool is_wanted(const struct sampler *s, const struct pc *pc)
+static bool sample_is_wanted(const struct sampler *s, const struct pc *pc)
 {
     uint64_t n = 0;
 
@@ -257,39 +246,40 @@ static bool is_wanted(const struct sampler *s, const struct pc *pc)
     return n > 0;
 }
 
-static bool pc_fill_locked(const struct sampler *s, const struct pc *pc, size_t stride_B,
-                           CUpti_PCSamplingPCData *to)
+static bool sample_pc_fill_locked(const struct sampler *s, const struct pc *pc, size_t stride_B,
+                                  CUpti_PCSamplingPCData *to)
 {
-    char *name = to->stallReason ? text_copy(pc->kernel) : NULL;
+    char *name = to->stallReason ? strdup(pc->kernel) : NULL; /* the client calls free() */
 
     if (!name)
         return false;
     to->cubinCrc = cupti_cubin_crc(pc->image);
     to->pcOffset = (uint64_t)pc->instr * CUPTI_INSTR_B;
-    to->functionIndex = function_number_locked(s, pc);
+    to->functionIndex = sample_function_number_locked(s, pc);
     to->functionName = name;
-    reasons_fill(s, pc, to);
+    sample_reasons_fill(s, pc, to);
     if (stride_B >= CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, correlationId))
         to->correlationId = 0;
     return true;
 }
 
-static void data_fill_locked(struct sampler *s, CUpti_PCSamplingData *to)
+static void sample_data_fill_locked(struct sampler *s, CUpti_PCSamplingData *to)
 {
-    const size_t stride_B = stride_of(to);
+    const size_t stride_B = sample_stride_of(to);
     size_t left = 0;
 
     to->totalNumPcs = 0;
     for (size_t i = 0; i < s->pcs.len; i++) {
         const struct pc *pc = &s->pcs.at[i];
         void *at = (char *)to->pPcData + to->totalNumPcs * stride_B;
-        if (!is_wanted(s, pc))
+        if (!sample_is_wanted(s, pc))
             continue;
-        if (to->totalNumPcs < to->collectNumPcs && pc_fill_locked(s, pc, stride_B, at))
+        if (to->totalNumPcs < to->collectNumPcs && sample_pc_fill_locked(s, pc, stride_B, at))
             to->totalNumPcs++;
         else
             s->pcs.at[left++] = *pc;
     }
+    assert(left <= s->pcs.len);
     s->pcs.len = left;
     to->totalSamples = s->total;
     to->droppedSamples = s->dropped;
@@ -301,7 +291,7 @@ static void data_fill_locked(struct sampler *s, CUpti_PCSamplingData *to)
     s->total = s->dropped = 0;
 }
 
-static bool is_data(const CUpti_PCSamplingData *data)
+static bool sample_is_data(const CUpti_PCSamplingData *data)
 {
     return CUPTI_HAS_SIZE(data, nonUsrKernelsTotalSamples) &&
            (!data->collectNumPcs || data->pPcData);
@@ -310,9 +300,10 @@ static bool is_data(const CUpti_PCSamplingData *data)
 /* ---- the interface */
 
 /* NULL: wrong parameters, or no context; *out_result says which. */
-static CUcontext checked(bool is_params, const void *priv, CUcontext ctx, CUptiResult *out_result)
+static CUcontext sample_checked(bool is_params, const void *priv, CUcontext ctx,
+                                CUptiResult *out_result)
 {
-    CUcontext found = is_params && !priv ? context_of(ctx) : NULL;
+    CUcontext found = is_params && !priv ? cupti_profiled_context(ctx) : NULL;
 
     *out_result = !is_params || priv ? CUPTI_ERROR_INVALID_PARAMETER
                   : found            ? CUPTI_SUCCESS
@@ -320,11 +311,23 @@ static CUcontext checked(bool is_params, const void *priv, CUcontext ctx, CUptiR
     return found;
 }
 #define CHECKED(params, last, out_result)                                                          \
-    (CUPTI_HAS_SIZE(params, last) ? checked(true, (params)->pPriv, (params)->ctx, out_result)      \
-                                  : checked(false, NULL, NULL, out_result))
+    (CUPTI_HAS_SIZE(params, last)                                                                  \
+         ? sample_checked(true, (params)->pPriv, (params)->ctx, out_result)                        \
+         : sample_checked(false, NULL, NULL, out_result))
+
+static bool sample_is_enabled(CUcontext ctx)
+{
+    bool found;
+
+    pthread_mutex_lock(&lock);
+    found = sample_find_locked(ctx) != NULL;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
 
 static CUptiResult sampler_create(CUcontext ctx)
 {
+    assert(!sample_is_enabled(ctx));
     struct sampler *s = hd_new(struct sampler);
 
     if (!s)
@@ -334,7 +337,7 @@ static CUptiResult sampler_create(CUcontext ctx)
     s->scratch_B = 1 << 20;
     s->hardware_B = 512 << 20;
     s->sleep_ms = 100;
-    period_set(s, PERIOD_FIRST, clock_khz(ctx));
+    sample_period_set(s, PERIOD_FIRST, sample_clock_khz(ctx));
     pthread_mutex_lock(&lock);
     s->next = samplers;
     samplers = s;
@@ -358,36 +361,27 @@ static void sampler_destroy(CUcontext ctx)
     hd_free(s);
 }
 
-static bool is_enabled(CUcontext ctx)
-{
-    bool found;
-
-    pthread_mutex_lock(&lock);
-    found = find_locked(ctx) != NULL;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-static CUptiResult enable(CUcontext ctx)
+static CUptiResult sample_enable(CUcontext ctx)
 {
     CUptiResult result;
 
-    if (is_enabled(ctx))
+    if (sample_is_enabled(ctx))
         return CUPTI_ERROR_INVALID_OPERATION;
     if (!heddle_sample_can())
         return CUPTI_ERROR_NOT_SUPPORTED;
     result = sampler_create(ctx);
     if (result == CUPTI_SUCCESS)
-        result = start(ctx);
+        result = sample_start(ctx);
     if (result != CUPTI_SUCCESS) {
-        stop(ctx);
+        sample_stop(ctx);
         sampler_destroy(ctx);
     }
     return result;
 }
 
 /* One change at a time; without a context, why: `result`. */
-static CUptiResult change(CUcontext ctx, CUptiResult result, CUptiResult (*how)(CUcontext ctx))
+static CUptiResult sample_change(CUcontext ctx, CUptiResult result,
+                                 CUptiResult (*how)(CUcontext ctx))
 {
     if (ctx) {
         pthread_mutex_lock(&changing);
@@ -403,27 +397,22 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *pParams)
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    return change(ctx, result, enable);
+    return sample_change(ctx, result, sample_enable);
 }
 
 /* What is left goes into the buffer that the client has set. */
-static void rest_take(CUcontext ctx)
+static CUptiResult sample_disable(CUcontext ctx)
 {
     struct sampler *s;
 
-    pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
-    if (s && s->buffer)
-        data_fill_locked(s, s->buffer);
-    pthread_mutex_unlock(&lock);
-}
-
-static CUptiResult disable(CUcontext ctx)
-{
-    if (!is_enabled(ctx))
+    if (!sample_is_enabled(ctx))
         return CUPTI_ERROR_INVALID_OPERATION;
-    stop(ctx);
-    rest_take(ctx);
+    sample_stop(ctx);
+    pthread_mutex_lock(&lock);
+    s = sample_find_locked(ctx);
+    if (s && s->buffer)
+        sample_data_fill_locked(s, s->buffer);
+    pthread_mutex_unlock(&lock);
     sampler_destroy(ctx);
     return CUPTI_SUCCESS;
 }
@@ -434,25 +423,25 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *pParams)
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    return change(ctx, result, disable);
+    return sample_change(ctx, result, sample_disable);
 }
 
 /* Is it controlled, and in that state? */
-static bool is_controlled(CUcontext ctx, bool started)
+static bool sample_is_controlled(CUcontext ctx, bool started)
 {
     const struct sampler *s;
     bool is;
 
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     is = s && s->is_controlled && s->is_started == started;
     pthread_mutex_unlock(&lock);
     return is;
 }
 
-static CUptiResult control_start(CUcontext ctx)
+static CUptiResult sample_control_start(CUcontext ctx)
 {
-    return is_controlled(ctx, false) ? start(ctx) : CUPTI_ERROR_INVALID_OPERATION;
+    return sample_is_controlled(ctx, false) ? sample_start(ctx) : CUPTI_ERROR_INVALID_OPERATION;
 }
 
 CUPTI_EXPORT(cuptiPCSamplingStart)
@@ -461,14 +450,14 @@ CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams *pParams)
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    return change(ctx, result, control_start);
+    return sample_change(ctx, result, sample_control_start);
 }
 
-static CUptiResult control_stop(CUcontext ctx)
+static CUptiResult sample_control_stop(CUcontext ctx)
 {
-    if (!is_controlled(ctx, true))
+    if (!sample_is_controlled(ctx, true))
         return CUPTI_ERROR_INVALID_OPERATION;
-    stop(ctx);
+    sample_stop(ctx);
     return CUPTI_SUCCESS;
 }
 
@@ -480,7 +469,7 @@ CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams *pParams)
 
     if (ctx)
         cupti_context_wait(ctx);
-    return change(ctx, result, control_stop);
+    return sample_change(ctx, result, sample_control_stop);
 }
 
 CUPTI_EXPORT(cuptiPCSamplingGetData)
@@ -492,13 +481,13 @@ CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *pParams)
 
     if (!ctx)
         return cupti_result(result);
-    if (!is_data(pParams->pcSamplingData))
+    if (!sample_is_data(pParams->pcSamplingData))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     heddle_sample_settle();
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     if (s)
-        data_fill_locked(s, pParams->pcSamplingData);
+        sample_data_fill_locked(s, pParams->pcSamplingData);
     else
         result = CUPTI_ERROR_INVALID_OPERATION;
     pthread_mutex_unlock(&lock);
@@ -510,7 +499,7 @@ void cupti_sample_stop(void)
     pthread_mutex_lock(&changing);
     while (samplers) {
         CUcontext ctx = samplers->ctx;
-        stop(ctx);
+        sample_stop(ctx);
         sampler_destroy(ctx);
     }
     pthread_mutex_unlock(&changing);
@@ -518,7 +507,7 @@ void cupti_sample_stop(void)
 
 /* ---- attributes */
 
-static CUptiResult reasons_set(struct sampler *s, size_t n, const uint32_t *indexes)
+static CUptiResult sample_reasons_set(struct sampler *s, size_t n, const uint32_t *indexes)
 {
     uint32_t set = 0;
 
@@ -536,7 +525,7 @@ static CUptiResult reasons_set(struct sampler *s, size_t n, const uint32_t *inde
     return CUPTI_SUCCESS;
 }
 
-static CUptiResult mode_set(CUpti_PCSamplingCollectionMode mode)
+static CUptiResult sample_mode_set(CUpti_PCSamplingCollectionMode mode)
 {
     static _Atomic bool said;
 
@@ -546,28 +535,28 @@ static CUptiResult mode_set(CUpti_PCSamplingCollectionMode mode)
                                                                 : CUPTI_ERROR_INVALID_OPERATION;
 }
 
-static CUptiResult buffer_set(struct sampler *s, void *buffer)
+static CUptiResult sample_buffer_set(struct sampler *s, void *buffer)
 {
-    if (!is_data(buffer))
+    if (!sample_is_data(buffer))
         return CUPTI_ERROR_INVALID_OPERATION;
     s->buffer = buffer;
     return CUPTI_SUCCESS;
 }
 
-static CUptiResult attribute_set(struct sampler *s, const CUpti_PCSamplingConfigurationInfo *a,
-                                 uint64_t khz)
+static CUptiResult sample_attribute_set(struct sampler *s,
+                                        const CUpti_PCSamplingConfigurationInfo *a, uint64_t khz)
 {
     switch ((int)a->attributeType) {
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD: {
         uint32_t period = a->attributeData.samplingPeriodData.samplingPeriod;
         if (period < PERIOD_FIRST || period > PERIOD_LAST)
             return CUPTI_ERROR_INVALID_OPERATION;
-        period_set(s, period, khz);
+        sample_period_set(s, period, khz);
         return CUPTI_SUCCESS;
     }
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON:
-        return reasons_set(s, a->attributeData.stallReasonData.stallReasonCount,
-                           a->attributeData.stallReasonData.pStallReasonIndex);
+        return sample_reasons_set(s, a->attributeData.stallReasonData.stallReasonCount,
+                                  a->attributeData.stallReasonData.pStallReasonIndex);
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE:
         s->scratch_B = a->attributeData.scratchBufferSizeData.scratchBufferSize;
         return CUPTI_SUCCESS;
@@ -575,7 +564,7 @@ static CUptiResult attribute_set(struct sampler *s, const CUpti_PCSamplingConfig
         s->hardware_B = a->attributeData.hardwareBufferSizeData.hardwareBufferSize;
         return CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
-        return mode_set(a->attributeData.collectionModeData.collectionMode);
+        return sample_mode_set(a->attributeData.collectionModeData.collectionMode);
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
         s->is_controlled = a->attributeData.enableStartStopControlData.enableStartStopControl != 0;
         return CUPTI_SUCCESS;
@@ -585,7 +574,7 @@ static CUptiResult attribute_set(struct sampler *s, const CUpti_PCSamplingConfig
                    ? CUPTI_SUCCESS
                    : CUPTI_ERROR_INVALID_OPERATION;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER:
-        return buffer_set(s, a->attributeData.samplingDataBufferData.samplingDataBuffer);
+        return sample_buffer_set(s, a->attributeData.samplingDataBufferData.samplingDataBuffer);
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN:
         s->sleep_ms =
             a->attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan;
@@ -594,7 +583,8 @@ static CUptiResult attribute_set(struct sampler *s, const CUpti_PCSamplingConfig
     return CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-static CUptiResult attribute_get(const struct sampler *s, CUpti_PCSamplingConfigurationInfo *a)
+static CUptiResult sample_attribute_get(const struct sampler *s,
+                                        CUpti_PCSamplingConfigurationInfo *a)
 {
     switch ((int)a->attributeType) {
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD:
@@ -622,42 +612,42 @@ static CUptiResult attribute_get(const struct sampler *s, CUpti_PCSamplingConfig
 }
 
 /* Of all attributes; the worst result is the call's. */
-static CUptiResult attributes(struct sampler *s, CUpti_PCSamplingConfigurationInfoParams *p,
-                              bool is_set, uint64_t khz)
+static CUptiResult sample_attributes(struct sampler *s, CUpti_PCSamplingConfigurationInfoParams *p,
+                                     bool is_set, uint64_t khz)
 {
     CUptiResult result = CUPTI_SUCCESS;
 
     for (size_t i = 0; i < p->numAttributes; i++) {
         CUpti_PCSamplingConfigurationInfo *a = &p->pPCSamplingConfigurationInfo[i];
-        a->attributeStatus = is_set ? attribute_set(s, a, khz) : attribute_get(s, a);
+        a->attributeStatus = is_set ? sample_attribute_set(s, a, khz) : sample_attribute_get(s, a);
         if (a->attributeStatus != CUPTI_SUCCESS)
             result = CUPTI_ERROR_INVALID_OPERATION;
     }
     return result;
 }
 
-static CUptiResult attributes_of(CUcontext ctx, CUpti_PCSamplingConfigurationInfoParams *p,
-                                 bool is_set)
+static CUptiResult sample_attributes_of(CUcontext ctx, CUpti_PCSamplingConfigurationInfoParams *p,
+                                        bool is_set)
 {
     CUptiResult result = CUPTI_ERROR_INVALID_OPERATION;
-    const uint64_t khz = clock_khz(ctx);
+    const uint64_t khz = sample_clock_khz(ctx);
     struct sampler *s;
 
     pthread_mutex_lock(&lock);
-    s = find_locked(ctx);
+    s = sample_find_locked(ctx);
     if (s)
-        result = attributes(s, p, is_set, khz);
+        result = sample_attributes(s, p, is_set, khz);
     pthread_mutex_unlock(&lock);
     return result;
 }
 
 /* Who controls it has to start it; the period may be another one. */
-static void settings_apply(CUcontext ctx, bool was_controlled)
+static void sample_settings_apply(CUcontext ctx, bool was_controlled)
 {
-    if (is_controlled(ctx, true) && !was_controlled)
-        stop(ctx);
+    if (sample_is_controlled(ctx, true) && !was_controlled)
+        sample_stop(ctx);
     else
-        (void)apply();
+        (void)sample_apply();
 }
 
 CUPTI_EXPORT(cuptiPCSamplingSetConfigurationAttribute)
@@ -671,9 +661,9 @@ cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
     if (!ctx || (pParams->numAttributes && !pParams->pPCSamplingConfigurationInfo))
         return cupti_result(ctx ? CUPTI_ERROR_INVALID_PARAMETER : result);
     pthread_mutex_lock(&changing);
-    was_controlled = is_controlled(ctx, true);
-    result = attributes_of(ctx, pParams, true);
-    settings_apply(ctx, was_controlled);
+    was_controlled = sample_is_controlled(ctx, true);
+    result = sample_attributes_of(ctx, pParams, true);
+    sample_settings_apply(ctx, was_controlled);
     pthread_mutex_unlock(&changing);
     return cupti_result(result);
 }
@@ -687,7 +677,7 @@ cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
 
     if (!ctx || (pParams->numAttributes && !pParams->pPCSamplingConfigurationInfo))
         return cupti_result(ctx ? CUPTI_ERROR_INVALID_PARAMETER : result);
-    return cupti_result(attributes_of(ctx, pParams, false));
+    return cupti_result(sample_attributes_of(ctx, pParams, false));
 }
 
 /* ---- reasons */

@@ -1,4 +1,5 @@
 /* What is common to the profilers. */
+#include <assert.h>
 #include <cuda.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ static CUptiResult availability_fill(CUcontext ctx, struct availability *out)
 
     if (result != CUPTI_SUCCESS)
         return result;
+    assert(chip.pChipName);
     *out = (struct availability){.magic = AVAILABILITY_MAGIC, .version = AVAILABILITY_VERSION};
     memcpy(out->chip, chip.pChipName, strnlen(chip.pChipName, sizeof(out->chip) - 1));
     return CUPTI_SUCCESS;

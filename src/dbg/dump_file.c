@@ -1,6 +1,7 @@
 /* Core dumps as ELF files: what is in them and where. Source: System V ABI, chapters 4 and 5. */
-#include "dbg/corefile.h"
+#include "dbg/dump_file.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -11,24 +12,24 @@ static enum hd_status damaged(const char *what)
 }
 
 /* Are `count` things of `size_B` bytes there? */
-static bool holds(const struct core_file *file, uint64_t offset, uint64_t count, uint64_t size_B)
+static bool holds(const struct dump_file *file, uint64_t offset, uint64_t count, uint64_t size_B)
 {
     return offset <= file->size_B && count <= (file->size_B - offset) / size_B;
 }
 
-static enum hd_status header_read(const struct core_file *file, Elf64_Ehdr *out)
+static enum hd_status header_read(const struct dump_file *file, Elf64_Ehdr *out)
 {
     if (file->size_B < sizeof(*out) || memcmp(file->bytes, ELFMAG, SELFMAG) != 0)
         return hd_error(HD_BAD_IMAGE, "it is no core dump");
     memcpy(out, file->bytes, sizeof(*out));
     if (out->e_ident[EI_CLASS] != ELFCLASS64 || out->e_ident[EI_DATA] != ELFDATA2LSB ||
-        out->e_type != ET_CORE || out->e_machine != CORE_MACHINE)
+        out->e_type != ET_CORE || out->e_machine != DUMP_MACHINE)
         return hd_error(HD_BAD_IMAGE, "it is no core dump of kernels");
     return out->e_phentsize == sizeof(Elf64_Phdr) ? HD_OK : damaged("program headers");
 }
 
 /* More than the header can say are counted in section 0. */
-static bool count_read(const struct core_file *file, const Elf64_Ehdr *header, uint64_t *out_count)
+static bool count_read(const struct dump_file *file, const Elf64_Ehdr *header, uint64_t *out_count)
 {
     Elf64_Shdr section;
 
@@ -42,7 +43,7 @@ static bool count_read(const struct core_file *file, const Elf64_Ehdr *header, u
     return true;
 }
 
-static enum hd_status segment_add(struct core_file *file, const Elf64_Phdr *h)
+static enum hd_status segment_add(struct dump_file *file, const Elf64_Phdr *h)
 {
     if (!holds(file, h->p_offset, h->p_filesz, 1))
         return damaged("memory that is not in the file");
@@ -55,18 +56,18 @@ static enum hd_status segment_add(struct core_file *file, const Elf64_Phdr *h)
     if (h->p_vaddr + h->p_filesz < h->p_vaddr)
         return damaged("memory behind the last address");
     file->segments[file->nsegments++] =
-        (struct core_segment){h->p_vaddr, h->p_filesz, file->bytes + h->p_offset};
+        (struct dump_segment){h->p_vaddr, h->p_filesz, file->bytes + h->p_offset};
     return HD_OK;
 }
 
 static int by_address(const void *a, const void *b)
 {
-    const struct core_segment *x = a, *y = b;
+    const struct dump_segment *x = a, *y = b;
 
     return x->va < y->va ? -1 : x->va > y->va;
 }
 
-static enum hd_status segments_read(struct core_file *file)
+static enum hd_status segments_read(struct dump_file *file)
 {
     Elf64_Ehdr header;
     Elf64_Phdr h;
@@ -89,51 +90,52 @@ static enum hd_status segments_read(struct core_file *file)
     return file->notes.at ? HD_OK : damaged("it has no notes");
 }
 
-enum hd_status core_file_open(const char *bytes, size_t size_B, struct core_file *out_file)
+enum hd_status dump_file_open(const char *bytes, size_t size_B, struct dump_file *out_file)
 {
-    *out_file = (struct core_file){.bytes = bytes, .size_B = size_B};
+    *out_file = (struct dump_file){.bytes = bytes, .size_B = size_B};
     enum hd_status status = segments_read(out_file);
     if (status != HD_OK)
-        core_file_close(out_file);
+        dump_file_close(out_file);
     return status;
 }
 
-void core_file_close(struct core_file *file)
+void dump_file_close(struct dump_file *file)
 {
     hd_free(file->segments);
-    *file = (struct core_file){0};
+    *file = (struct dump_file){0};
 }
 
 /* Names and bodies are filled up to a multiple of four. */
-static bool skip(struct core_in *in, uint64_t size_B, struct core_in *out)
+static bool skip(struct dump_in *in, uint64_t size_B, struct dump_in *out)
 {
     uint64_t left_B = (uint64_t)(in->end - in->at);
 
+    assert(in->at <= in->end);
     in->failed = in->failed || size_B > left_B;
     if (in->failed)
         return false;
-    *out = (struct core_in){.at = in->at, .end = in->at + size_B};
+    *out = (struct dump_in){.at = in->at, .end = in->at + size_B};
     in->at += HD_MIN(hd_align_up(size_B, 4), left_B);
     return true;
 }
 
-bool core_file_note(struct core_file *file, uint32_t *out_type, struct core_in *out_body)
+bool dump_file_note(struct dump_file *file, uint32_t *out_type, struct dump_in *out_body)
 {
-    struct core_in *in = &file->notes, name;
+    struct dump_in *in = &file->notes, name;
     Elf64_Nhdr h;
 
     while (in->at < in->end && !in->failed) {
-        core_get(in, &h, sizeof(h));
+        dump_get(in, &h, sizeof(h));
         if (!skip(in, h.n_namesz, &name) || !skip(in, h.n_descsz, out_body))
             return false;
         *out_type = h.n_type;
-        if (h.n_namesz == sizeof(CORE_OWNER) && !memcmp(name.at, CORE_OWNER, sizeof(CORE_OWNER)))
+        if (h.n_namesz == sizeof(DUMP_OWNER) && !memcmp(name.at, DUMP_OWNER, sizeof(DUMP_OWNER)))
             return true;
     }
     return false;
 }
 
-const char *core_file_at(const struct core_file *file, uint64_t va, uint64_t *out_left_B)
+const char *dump_file_at(const struct dump_file *file, uint64_t va, uint64_t *out_left_B)
 {
     size_t low = 0, high = file->nsegments;
 
@@ -146,6 +148,7 @@ const char *core_file_at(const struct core_file *file, uint64_t va, uint64_t *ou
     }
     if (low == file->nsegments || file->segments[low].va > va)
         return NULL;
+    assert(va - file->segments[low].va < file->segments[low].size_B);
     *out_left_B = file->segments[low].size_B - (va - file->segments[low].va);
     return file->segments[low].bytes + (va - file->segments[low].va);
 }

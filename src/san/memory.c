@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "hal/packet.h"
-#include "san/memcheck/memcheck.h"
 #include "san/shadow.h"
 
 /* How many freed blocks are remembered, and pictures of submitted launches. */
@@ -58,7 +57,7 @@ void san_block_unref(struct san_block *block)
     if (!block || atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) > 1)
         return;
     san_shadow_destroy(atomic_load(&block->shadow));
-    memcheck_order_destroy(block->order);
+    hd_free(block->order);
     hd_free(block->name);
     hd_free(block);
 }

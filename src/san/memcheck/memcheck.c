@@ -269,6 +269,16 @@ static enum hd_status refused(struct san_cta *cta, const struct san_refusal *ref
     return refusal->status;
 }
 
+static enum hd_status heap_free(struct san_cta *cta, const struct san_sync *at,
+                                const uint64_t *address)
+{
+    enum hd_status status = memcheck_heap_free(cta, at, address);
+
+    if (status != HD_OK)
+        failed(cta);
+    return status;
+}
+
 static bool start(void)
 {
     san_memory_start(SAN_MEMCHECK, memcheck_gone);
@@ -285,7 +295,7 @@ const struct san_tool san_memcheck = {
     .refused = refused,
     .failed = failed,
     .heap_alloc = memcheck_heap_alloc,
-    .heap_free = memcheck_heap_free,
+    .heap_free = heap_free,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(FAULT),
     .host = memcheck_host,
     .finish = memcheck_finish,

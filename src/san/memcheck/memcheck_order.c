@@ -20,7 +20,7 @@
 
 enum { LAUNCHES = 1024 };
 
-/* Of a block that a stream allocated. */
+/* Of a block that a stream allocated. Freed by memory.c, so it holds nothing else. */
 struct memcheck_order {
     struct san_order_op made, gone;
     struct san_order_clock gone_after; /* what is before the free; set before is_gone */
@@ -43,11 +43,6 @@ HD_FORK_MUTEX(order, order.lock);
 static bool is_tracked(enum san_stream_races what)
 {
     return san_options()->stream_races & (unsigned)what;
-}
-
-void memcheck_order_destroy(struct memcheck_order *o)
-{
-    hd_free(o);
 }
 
 /* ---- launches */

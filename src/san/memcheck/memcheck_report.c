@@ -240,23 +240,3 @@ void memcheck_report_refused(const struct san_cta *cta, const struct san_refusal
     san_detail(&f, "%s", refusal->details[1]);
     san_report(&f);
 }
-
-void memcheck_report_heap(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
-                          enum san_severity severity, const char *kind, const char *what,
-                          uint64_t address)
-{
-    struct san_finding f = {.tool = "memcheck",
-                            .kind = kind,
-                            .severity = severity,
-                            .actors = {actor_of(cta, at->probe, at->warp, lane)},
-                            .nactors = 1,
-                            .address = address,
-                            .has_address = true,
-                            .launch = cta->launch,
-                            .count = 1};
-
-    snprintf(f.title, sizeof(f.title), "Malloc/Free error encountered : %s", what);
-    if (severity >= SAN_ERROR)
-        san_detail(&f, "Address 0x%llx", (unsigned long long)address);
-    san_report(&f);
-}

@@ -45,6 +45,16 @@ static struct {
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(order, order.lock);
 
+void san_order_lock(void)
+{
+    pthread_mutex_lock(&order.lock);
+}
+
+void san_order_unlock(void)
+{
+    pthread_mutex_unlock(&order.lock);
+}
+
 /* ---- clocks */
 
 void san_order_join(struct san_order_clock *to, const struct san_order_clock *from)
@@ -539,38 +549,28 @@ static void event_end_locked(const void *handle)
 
 /* ---- what the taps tell */
 
-static void object_locked(const struct heddle_event *e)
+void san_order_object(const struct heddle_event *e)
 {
+    pthread_mutex_lock(&order.lock);
     if (!strcmp(e->object.type, "stream") && e->object.is_destroyed)
         stream_end_locked(e->object.handle);
     else if (!strcmp(e->object.type, "stream"))
         stream_begin_locked(e);
     else if (!strcmp(e->object.type, "event") && e->object.is_destroyed)
         event_end_locked(e->object.handle);
+    pthread_mutex_unlock(&order.lock);
 }
 
-void san_order_host(const struct heddle_event *e)
+void san_order_call_begin(void)
 {
-    if (e->kind == HEDDLE_EVENT_DRIVER)
-        graph_end();
-    if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN) {
-        here.copies.n = 0;
-        if (!san_order_call_begins_graph(e))
-            return;
-        pthread_mutex_lock(&order.lock);
-        san_order_launch_locked(e);
-        pthread_mutex_unlock(&order.lock);
-        return;
-    }
-    if (e->kind == HEDDLE_EVENT_DRIVER ? !san_order_call_matters(e)
-                                       : e->kind != HEDDLE_EVENT_OBJECT)
-        return;
-    pthread_mutex_lock(&order.lock);
-    if (e->kind == HEDDLE_EVENT_OBJECT)
-        object_locked(e);
-    else
-        san_order_call_locked(e, &here.copies);
-    pthread_mutex_unlock(&order.lock);
+    graph_end();
+    here.copies.n = 0;
+}
+
+const struct san_order_copies *san_order_call_end(void)
+{
+    graph_end();
+    return &here.copies;
 }
 
 static void map_clear(struct hd_map *map)

@@ -9,22 +9,15 @@
 #include "san/options.h"
 
 static struct {
-    struct race_map *global;
     _Atomic uint64_t serials; /* that were given */
     struct hd_lock lock;
     struct race_cta *free;
 } all = {.lock = HD_LOCK_INIT(LEAF, "racecheck's CTAs")};
 
-struct race_map *race_global(void)
-{
-    return all.global;
-}
-
 static bool start(void)
 {
     race_check_start();
-    all.global = race_map_create();
-    return all.global && race_streams_start();
+    return race_shadow_start() && race_streams_start();
 }
 
 /* ---- CTA states: large, and each is soon needed again */

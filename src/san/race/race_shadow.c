@@ -233,3 +233,18 @@ struct race_page *race_map_page(struct race_map *map, uint64_t address)
 
     return pages ? fill(&pages[page & (INDEX_ENTRIES - 1)], page_reserve, page_drop) : NULL;
 }
+
+/* ---- that of global memory */
+
+static struct race_map *global;
+
+bool race_shadow_start(void)
+{
+    global = race_map_create();
+    return global != NULL;
+}
+
+struct race_map *race_global(void)
+{
+    return global;
+}

@@ -2,20 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "san/options.h"
 #include "san/race/race_streams.h"
-
-void race_between_free(struct race_between *b)
-{
-    if (!b)
-        return;
-    for (unsigned i = 0; i < 2; i++) {
-        race_past_unref(b->past[i]);
-        race_op_unref(b->op[i]);
-    }
-    hd_free(b);
-}
 
 /* ---- threads of launches */
 

@@ -77,7 +77,7 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
 
     if (serial - cta->launch->base >= cta->launch->ncta)
-        return race_streams_ordered(cta->launch, serial) ? RACE_ORDERED : RACE_NOT_ORDERED;
+        return race_past_is_ordered(cta->launch, serial) ? RACE_ORDERED : RACE_NOT_ORDERED;
     if (race_is_in_flight(epoch))
         return RACE_NOT_ORDERED;
     if (serial == cta->serial) {

@@ -8,12 +8,6 @@
 
 /* ---- barriers of the CTA */
 
-static uint64_t operand(const struct san_sync *sync, unsigned i, uint32_t lane)
-{
-    return sync->operands && sync->probe->nsrc > i && sync->operands[i] ? sync->operands[i][lane]
-                                                                        : 0;
-}
-
 static uint32_t first_waiting(const struct sync_cta *cta, uint32_t id)
 {
     uint32_t w = 0;
@@ -90,8 +84,8 @@ static bool arguments_are_right(struct sync_cta *cta, const struct san_sync *syn
 static void come(struct sync_cta *cta, const struct san_sync *sync, enum ir_bar kind)
 {
     uint32_t lane = (uint32_t)__builtin_ctz(sync->lanes);
-    uint64_t id = operand(sync, 0, lane);
-    uint32_t count = (uint32_t)operand(sync, 1, lane);
+    uint64_t id = san_operand(sync, 0, lane, 0);
+    uint32_t count = (uint32_t)san_operand(sync, 1, lane, 0);
 
     if (!arguments_are_right(cta, sync, id, count))
         return;

@@ -35,9 +35,7 @@ static void try_all(struct sync_cta *cta, uint32_t w)
 
 static uint32_t mask_of(const struct san_sync *sync, uint32_t lane)
 {
-    return sync->operands && sync->probe->nsrc && sync->operands[0]
-               ? (uint32_t)sync->operands[0][lane]
-               : UINT32_MAX;
+    return (uint32_t)san_operand(sync, 0, lane, UINT32_MAX);
 }
 
 void sync_collective(struct sync_cta *cta, const struct san_sync *sync)

@@ -2,7 +2,6 @@
 #include "san/memory.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -25,7 +24,7 @@ struct picture {
 };
 
 static struct {
-    pthread_mutex_t lock;               /* all below */
+    struct hd_lock lock;                /* all below */
     HD_VEC(struct san_block *) live;    /* by base, none overlaps another */
     struct san_block *freed[FREED_MAX]; /* a ring */
     uint64_t nfreed;
@@ -36,8 +35,7 @@ static struct {
     uint32_t users;   /* bits */
     bool has_ordered; /* a block was allocated or freed in a stream */
     _Atomic bool is_incomplete;
-} map = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(map, map.lock);
+} map = {.lock = HD_LOCK_INIT(SAN_MEMORY, "the map of allocations")};
 
 bool san_memory_is_incomplete(void)
 {
@@ -144,10 +142,10 @@ static void block_add(const struct san_block *what, const char *name)
         *block = *what;
         block->refs = 1;
         block->name = name ? hd_strdup(name) : NULL;
-        pthread_mutex_lock(&map.lock);
+        hd_lock_acquire(&map.lock);
         map.has_ordered |= block->stream != NULL;
         done = insert_locked(block);
-        pthread_mutex_unlock(&map.lock);
+        hd_lock_release(&map.lock);
     }
     if (done)
         return;
@@ -170,9 +168,9 @@ static void block_end(struct san_block *block, const struct san_stack *stack, bo
         block->freed = *stack;
     block->is_freed_in_stream = in_stream;
     atomic_store_explicit(&block->is_freed, true, memory_order_release);
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     remember_locked(block);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     tell_gone(block, !stack);
     san_block_unref(block);
 }
@@ -225,9 +223,9 @@ struct san_memory *san_memory_now(void)
 {
     struct san_memory *memory;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     memory = now_locked();
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return memory;
 }
 
@@ -236,7 +234,7 @@ struct san_memory_launch san_memory_of_launch(uint64_t correlation)
     const struct picture *p = &map.pictures[correlation % PICTURES];
     struct san_memory_launch launch = {0};
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     if (correlation && p->correlation == (uint32_t)correlation) {
         launch.context = p->context;
         launch.memory = p->memory;
@@ -246,7 +244,7 @@ struct san_memory_launch san_memory_of_launch(uint64_t correlation)
     else
         launch.memory = now_locked();
     launch.is_late = map.has_ordered && launch.memory != p->memory;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return launch;
 }
 
@@ -279,11 +277,11 @@ struct san_block *san_memory_live(uint64_t va)
     struct san_block *block = NULL;
     size_t i;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     i = find_locked(va);
     if (i < map.live.len && map.live.at[i]->base <= va)
         block = block_ref(map.live.at[i]);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return block;
 }
 
@@ -292,7 +290,7 @@ struct san_block *san_memory_freed(uint64_t va)
     struct san_block *found = NULL;
     uint64_t oldest;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     oldest = map.nfreed > FREED_MAX ? map.nfreed - FREED_MAX : 0;
     for (uint64_t i = map.nfreed; !found && i > oldest; i--) {
         struct san_block *block = map.freed[(i - 1) % FREED_MAX];
@@ -300,7 +298,7 @@ struct san_block *san_memory_freed(uint64_t va)
         if (va - block->base < block->size_B)
             found = block_ref(block);
     }
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return found;
 }
 
@@ -330,10 +328,10 @@ static void on_free(const struct heddle_event *e)
 
     san_stack_take(&stack);
     do {
-        pthread_mutex_lock(&map.lock);
+        hd_lock_acquire(&map.lock);
         map.has_ordered |= e->stream != NULL;
         n = cut_locked(e->memory.va, e->memory.va + e->memory.size_B, &gone, 1);
-        pthread_mutex_unlock(&map.lock);
+        hd_lock_release(&map.lock);
         if (n)
             block_end(gone, &stack, e->stream != NULL);
     } while (n);
@@ -382,11 +380,11 @@ static struct san_block *cut_of_context(const void *context)
 {
     struct san_block *block = NULL;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     for (size_t i = 0; i < map.live.len && !block; i++)
         if (map.live.at[i]->context == context)
             (void)cut_locked(map.live.at[i]->base, map.live.at[i]->base + 1, &block, 1);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return block;
 }
 
@@ -407,12 +405,12 @@ static void on_packet(const struct heddle_event *e)
 
     if (e->packet.op != HAL_OP_DISPATCH || !e->correlation)
         return;
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     old = p->memory;
     p->correlation = (uint32_t)e->correlation;
     p->context = e->context;
     p->memory = map.has_ordered && map.live.len <= PICTURE_BLOCKS_MAX ? now_locked() : NULL;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     san_memory_unref(old);
 }
 
@@ -436,15 +434,15 @@ void san_memory_host(unsigned user, const struct heddle_event *e)
 void san_memory_start(unsigned user, san_memory_gone *gone)
 {
     assert(user < SAN_MEMORY_USERS);
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     map.users |= 1u << user;
     map.gone[user] = gone;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
 }
 
 void san_memory_stop(void)
 {
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     changed_locked();
     for (size_t i = 0; i < map.live.len; i++)
         san_block_unref(map.live.at[i]);
@@ -460,5 +458,5 @@ void san_memory_stop(void)
     map.users = 0;
     map.has_ordered = false;
     atomic_store(&map.is_incomplete, false);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
 }

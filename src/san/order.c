@@ -2,7 +2,6 @@
 #include "san/order.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -33,7 +32,7 @@ struct place {
 };
 
 static struct {
-    pthread_mutex_t lock;  /* all below */
+    struct hd_lock lock;   /* all below */
     struct hd_map streams; /* handle -> struct stream; the legacy ones by legacy_key() */
     struct hd_map events;  /* handle -> struct san_order_clock */
     struct place places[SAN_ORDER_STREAMS];
@@ -42,17 +41,16 @@ static struct {
     uint32_t names;
     uint32_t nworking; /* streams that were made to get work, or got some; branches */
     bool is_off;       /* order that cannot be followed, or no memory */
-} order = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(order, order.lock);
+} order = {.lock = HD_LOCK_INIT(SAN_ORDER, "clocks of streams")};
 
 void san_order_lock(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
 }
 
 void san_order_unlock(void)
 {
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
 }
 
 /* ---- clocks */
@@ -467,12 +465,12 @@ bool san_order_packet(const struct heddle_event *e, struct san_order_position *o
     if (here.packet != e->packet.id) {
         here.packet = e->packet.id;
         here.is_work = op == HAL_OP_DISPATCH || op == HAL_OP_COPY || op == HAL_OP_FILL;
-        pthread_mutex_lock(&order.lock);
+        hd_lock_acquire(&order.lock);
         if (here.is_work)
             work_locked(e, &here.position);
         else if (op == HAL_OP_HOST_CALL && e->packet.graph)
             host_node_locked(e);
-        pthread_mutex_unlock(&order.lock);
+        hd_lock_release(&order.lock);
     }
     *out = here.position;
     return here.is_work;
@@ -483,36 +481,36 @@ struct san_order_op san_order_submit(const struct heddle_event *e,
 {
     struct san_order_op op;
 
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     op = submit_locked(place_of_work_locked(e->context, e->stream));
     *out_before = order.places[op.stream].clock;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return op;
 }
 
 uint64_t san_order_now(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     uint64_t now = order.last;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return now;
 }
 
 bool san_order_has_several(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     bool several = order.nworking > 1;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return several;
 }
 
 void san_order_host_clock(struct san_order_clock *out)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     *out = order.host;
     if (order.is_off)
         san_order_join_all_locked(out);
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
 }
 
 /* ---- events */
@@ -551,14 +549,14 @@ static void event_end_locked(const void *handle)
 
 void san_order_object(const struct heddle_event *e)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     if (!strcmp(e->object.type, "stream") && e->object.is_destroyed)
         stream_end_locked(e->object.handle);
     else if (!strcmp(e->object.type, "stream"))
         stream_begin_locked(e);
     else if (!strcmp(e->object.type, "event") && e->object.is_destroyed)
         event_end_locked(e->object.handle);
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
 }
 
 void san_order_call_begin(void)
@@ -585,14 +583,14 @@ static void map_clear(struct hd_map *map)
 
 void san_order_stop(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     map_clear(&order.streams);
     map_clear(&order.events);
     memset(order.places, 0, sizeof(order.places));
     order.host = (struct san_order_clock){0};
     order.last = order.names = 0;
     order.is_off = false;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     graph_end();
     memset(&here, 0, sizeof(here));
 }

@@ -3,7 +3,6 @@
  * with, and where their accesses were. Also where memory was given out meanwhile. See
  * race_streams.h.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -17,21 +16,20 @@ struct birth { /* memory that was given out behind operation `number` */
 };
 
 static struct {
-    pthread_mutex_t lock; /* all below, and what race_streams.c and race_ops.c say is under it */
+    struct hd_lock lock;  /* all below, and what race_streams.c and race_ops.c say is under it */
     race_pasts pasts;     /* by serials; PASTS at most */
     struct birth *births; /* a ring of BIRTHS */
     uint64_t nbirths;
-} past_list = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(past_list, past_list.lock);
+} past_list = {.lock = HD_LOCK_INIT(SAN_STREAMS, "racecheck's streams")};
 
 void race_streams_lock(void)
 {
-    pthread_mutex_lock(&past_list.lock);
+    hd_lock_acquire(&past_list.lock);
 }
 
 void race_streams_unlock(void)
 {
-    pthread_mutex_unlock(&past_list.lock);
+    hd_lock_release(&past_list.lock);
 }
 
 bool race_pasts_start(void)

@@ -1,7 +1,6 @@
 /* What a launch writes to: before it, after it, and how results differ. */
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,10 +19,9 @@ struct heap_block {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct hd_lock lock;
     HD_VEC(struct heap_block) blocks;
-} heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(heap, heap.lock);
+} heap = {.lock = HD_LOCK_INIT(SAN_MEMORY, "schedcheck's heap")};
 
 static size_t heap_find_locked(uint64_t va)
 {
@@ -38,29 +36,29 @@ void sched_heap_add(uint64_t va, uint64_t size_B)
 {
     const struct heap_block block = {va, size_B};
 
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     (void)!hd_vec_push(&heap.blocks, block); /* without memory it is not known */
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
 }
 
 void sched_heap_remove(uint64_t va)
 {
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     size_t i = heap_find_locked(va);
     if (i) {
         heap.blocks.at[i - 1] = hd_vec_last(&heap.blocks);
         heap.blocks.len--;
     }
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
 }
 
 static bool heap_find(uint64_t va, struct heap_block *out)
 {
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     size_t i = heap_find_locked(va);
     if (i)
         *out = heap.blocks.at[i - 1];
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
     return i != 0;
 }
 

@@ -46,13 +46,20 @@ bool san_memory_is_incomplete(void)
 
 static struct san_block *block_ref(struct san_block *block)
 {
-    atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+    uint32_t before = atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
     return block;
 }
 
 void san_block_unref(struct san_block *block)
 {
-    if (!block || atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) > 1)
+    uint32_t before =
+        block ? atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before > 1)
         return;
     san_shadow_destroy(atomic_load(&block->shadow));
     hd_free(block->order);
@@ -65,6 +72,7 @@ static size_t find_locked(uint64_t va)
 {
     size_t low = 0, high = map.live.len;
 
+    assert(hd_lock_held(&map.lock));
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct san_block *block = map.live.at[middle];
@@ -79,6 +87,7 @@ static size_t find_locked(uint64_t va)
 
 static void changed_locked(void)
 {
+    assert(hd_lock_held(&map.lock));
     if (map.now) {
         struct san_memory *now = map.now;
 
@@ -92,6 +101,7 @@ static void remember_locked(struct san_block *block)
 {
     struct san_block **place = &map.freed[map.nfreed++ % FREED_MAX];
 
+    assert(hd_lock_held(&map.lock) && atomic_load(&block->is_freed));
     san_block_unref(*place);
     *place = block;
 }
@@ -128,6 +138,8 @@ static bool insert_locked(struct san_block *block)
     memmove(&map.live.at[at + 1], &map.live.at[at], (map.live.len - at) * sizeof(map.live.at[0]));
     map.live.at[at] = block;
     map.live.len++;
+    assert(!at || map.live.at[at - 1]->base + map.live.at[at - 1]->size_B <= block->base);
+    assert(at + 1 == map.live.len || block->base + block->size_B <= map.live.at[at + 1]->base);
     block->id = ++map.last_id;
     changed_locked();
     return true;
@@ -163,6 +175,7 @@ static void tell_gone(struct san_block *block, bool with_context)
 /* A block goes: its reference of `live` is the caller's. */
 static void block_end(struct san_block *block, const struct san_stack *stack, bool in_stream)
 {
+    assert(!atomic_load(&block->is_freed));
     block_ref(block);
     if (stack)
         block->freed = *stack;
@@ -179,7 +192,11 @@ static void block_end(struct san_block *block, const struct san_stack *stack, bo
 
 void san_memory_unref(struct san_memory *memory)
 {
-    if (!memory || atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) > 1)
+    uint32_t before =
+        memory ? atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before > 1)
         return;
     for (uint32_t i = 0; i < memory->n; i++)
         san_block_unref(memory->block[i]);
@@ -193,6 +210,7 @@ static struct san_memory *picture_create_locked(void)
     struct san_memory *memory = hd_new(struct san_memory);
     size_t n = map.live.len;
 
+    assert(hd_lock_held(&map.lock) && n <= UINT32_MAX);
     if (!memory)
         return NULL;
     memory->refs = 1;
@@ -205,6 +223,7 @@ static struct san_memory *picture_create_locked(void)
     for (size_t i = 0; i < n; i++) {
         memory->base[i] = map.live.at[i]->base;
         memory->block[i] = block_ref(map.live.at[i]);
+        assert(!i || memory->base[i - 1] < memory->base[i]);
     }
     memory->n = (uint32_t)n;
     return memory;
@@ -212,6 +231,7 @@ static struct san_memory *picture_create_locked(void)
 
 static struct san_memory *now_locked(void)
 {
+    assert(hd_lock_held(&map.lock));
     if (!map.now)
         map.now = picture_create_locked();
     if (map.now)

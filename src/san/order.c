@@ -64,17 +64,20 @@ void san_order_join(struct san_order_clock *to, const struct san_order_clock *fr
 /* Everything up to now. */
 void san_order_join_all_locked(struct san_order_clock *to)
 {
+    assert(hd_lock_held(&order.lock));
     for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++)
         to->at[i] = order.last;
 }
 
 struct san_order_clock *san_order_host_locked(void)
 {
+    assert(hd_lock_held(&order.lock));
     return &order.host;
 }
 
 void san_order_give_up_locked(void)
 {
+    assert(hd_lock_held(&order.lock));
     order.is_off = true;
 }
 
@@ -82,6 +85,7 @@ void san_order_give_up_locked(void)
 
 struct san_order_clock *san_order_place_locked(uint32_t place)
 {
+    assert(hd_lock_held(&order.lock) && place < SAN_ORDER_STREAMS);
     return &order.places[place].clock;
 }
 
@@ -93,6 +97,7 @@ static bool is_free(const struct place *p, const struct san_order_clock *clock, 
 
 static uint32_t place_take(const struct stream *stream)
 {
+    assert(stream->place == PLACE_NONE);
     for (uint32_t i = 0; i < PLACE_SHARED; i++) {
         struct place *p = &order.places[i];
         if (!is_free(p, &order.host, i))
@@ -118,6 +123,7 @@ static void catch_up_locked(uint32_t index)
 {
     struct place *at = &order.places[index];
 
+    assert(hd_lock_held(&order.lock) && index < SAN_ORDER_STREAMS);
     san_order_join(&at->clock, &order.host);
     if (order.is_off || index == PLACE_SHARED) {
         san_order_join_all_locked(&at->clock);
@@ -133,6 +139,7 @@ static void catch_up_locked(uint32_t index)
 
 static struct san_order_op step_locked(uint32_t index, struct san_order_clock *clock)
 {
+    assert(clock->at[index] <= order.last && order.places[index].last <= order.last);
     clock->at[index] = order.places[index].last = ++order.last;
     return (struct san_order_op){index, order.last};
 }
@@ -145,6 +152,7 @@ static struct san_order_op submit_locked(uint32_t index)
 
 void san_order_join_context_locked(struct san_order_clock *to, const void *context)
 {
+    assert(hd_lock_held(&order.lock));
     for (uint32_t i = 0; i < SAN_ORDER_STREAMS; i++)
         if (!context || order.places[i].context == context || i == PLACE_SHARED)
             san_order_join(to, &order.places[i].clock);
@@ -162,6 +170,7 @@ static struct stream *stream_add_locked(uint64_t key, const struct stream *what)
 {
     struct stream *stream = hd_new(struct stream);
 
+    assert(!hd_map_get_u64(&order.streams, key));
     if (!stream || !hd_map_put_u64(&order.streams, key, stream)) {
         hd_free(stream);
         order.is_off = true;
@@ -269,6 +278,7 @@ static void stream_end_locked(const void *handle)
 
     if (!stream)
         return;
+    assert(stream->place >= PLACE_SHARED || order.places[stream->place].is_owned);
     if (stream->place < PLACE_SHARED)
         order.places[stream->place].is_owned = false;
     (void)hd_map_remove_u64(&order.streams, (uintptr_t)handle);
@@ -317,13 +327,16 @@ static bool graph_begin(const struct heddle_event *e, const struct san_order_clo
 /* All nodes up to this one that are not known: they have no work, so they are what is before. */
 static const struct san_order_clock *node_clock(const struct heddle_graph *graph, uint32_t node)
 {
+    assert(node < launching.nnodes);
     for (uint32_t i = 0; i <= node; i++) {
         struct san_order_clock *clock = &launching.nodes[i];
         if (launching.is_known[i])
             continue;
         *clock = launching.begin;
-        for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++)
+        for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++) {
+            assert(graph->after[k] < i); /* nodes stand behind what they wait for */
             san_order_join(clock, &launching.nodes[graph->after[k]]);
+        }
         launching.is_known[i] = true;
     }
     return &launching.nodes[node];
@@ -517,6 +530,7 @@ void san_order_host_clock(struct san_order_clock *out)
 
 struct san_order_clock *san_order_event_locked(const void *event)
 {
+    assert(hd_lock_held(&order.lock));
     return hd_map_get_u64(&order.events, (uintptr_t)event);
 }
 

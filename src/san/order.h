@@ -19,6 +19,8 @@
 #ifndef HD_SAN_ORDER_H
 #define HD_SAN_ORDER_H
 
+#include <assert.h>
+
 #include "base/compiler.h"
 #include "heddle/tap.h"
 
@@ -43,6 +45,7 @@ struct san_order_position {
 
 static inline bool san_order_is_before(struct san_order_op op, const struct san_order_clock *clock)
 {
+    assert(op.stream < SAN_ORDER_STREAMS);
     return clock->at[op.stream] >= op.number;
 }
 

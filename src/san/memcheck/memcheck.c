@@ -15,6 +15,7 @@ static bool launch_begin(struct san_launch *launch)
     struct memcheck_launch *own = hd_new(struct memcheck_launch);
     struct san_memory_launch from;
 
+    assert(!launch->own[SAN_MEMCHECK]);
     if (!own)
         return false;
     from = san_memory_of_launch(launch->about.correlation);
@@ -264,6 +265,7 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 
 static enum hd_status refused(struct san_cta *cta, const struct san_refusal *refusal)
 {
+    assert(refusal->status != HD_OK);
     memcheck_report_refused(cta, refusal);
     failed(cta);
     return refusal->status;

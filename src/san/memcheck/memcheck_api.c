@@ -4,6 +4,7 @@
  * Which calls are the program's: the outermost of a thread. What a call of the runtime asks of the
  * driver is told with --report-api-errors=all only.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,6 +196,7 @@ static bool was_expected(const char *kernel)
         if (!strncmp(expected.names[i], kernel, sizeof(expected.names[0]) - 1))
             break;
     bool found = i < expected.n;
+    assert(expected.n <= EXPECTED_MAX);
     if (found && i != --expected.n)
         memcpy(expected.names[i], expected.names[expected.n], sizeof(expected.names[0]));
     pthread_mutex_unlock(&expected.lock);

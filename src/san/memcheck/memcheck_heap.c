@@ -4,6 +4,7 @@
  *
  * Without memory for a block nothing is checked any more: `is_off`.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -85,6 +86,7 @@ static void block_remove_locked(struct heap_block *block)
 {
     for (uint64_t n = first_page(block); n <= last_page(block); n++)
         page_remove_locked(n, block);
+    assert(*block->link == block);
     *block->link = block->next;
     if (block->next)
         block->next->link = block->link;
@@ -128,6 +130,7 @@ static bool add_locked(uint64_t base, uint64_t size_B, const void *context)
     struct heap_block *block;
 
     make_room_locked(base, size_B);
+    assert(!find_locked(base));
     block = hd_new(struct heap_block);
     if (!block)
         return false;

@@ -1,4 +1,5 @@
 /* What is said of a wrong access: the address, what is next to it, and what it once was. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -165,6 +166,7 @@ static struct san_actor actor_of(const struct san_cta *cta, const struct ir_inst
 
 static void say_access(struct san_finding *f, const struct san_access *a, enum memcheck_why why)
 {
+    assert(why != MEMCHECK_FINE && (unsigned)why < HD_COUNT_OF(kinds));
     f->kind = kinds[why][a->what];
     f->space = space_word(a->space);
     f->direction = verbs[a->what];
@@ -201,6 +203,7 @@ void memcheck_report(const struct san_cta *cta, const struct san_access *a, uint
                             .launch = cta->launch,
                             .count = 1};
 
+    assert(a->lanes >> lane & 1);
     say_access(&f, a, why);
     san_detail(&f, "Access at 0x%llx is %s", (unsigned long long)va, words[why]);
     if (is_memory(a) && why == MEMCHECK_OUTSIDE)

@@ -52,6 +52,7 @@ enum {
     RACE_THREADS_MAX = SAN_WARPS * SAN_LANES,
     RACE_PAGE_SHIFT = 12,
     RACE_PAGE_B = 1 << RACE_PAGE_SHIFT,
+    RACE_SHIFT_MAX = 2, /* units of 4 bytes at most */
 };
 
 static inline uint64_t race_epoch(uint32_t serial, uint32_t thread, uint32_t clock)
@@ -125,6 +126,8 @@ void race_map_destroy(struct race_map *map);
 struct race_page *race_map_page(struct race_map *map, uint64_t address);
 bool race_shadow_start(void);
 struct race_map *race_global(void); /* of global memory, after race_shadow_start() */
+/* Its page, which the launch whose serials begin at `base` accesses. NULL: no memory. */
+struct race_page *race_global_page(uint64_t address, uint32_t base);
 /* The one that is there; NULL: nobody accessed anything in it. */
 struct race_page *race_map_find(struct race_map *map, uint64_t address);
 struct race_page *race_page_create(void);
@@ -350,8 +353,18 @@ struct race_launch {
     struct race_quiet *quiet; /* race_quiet.c; NULL: every access is looked at */
 };
 
-/* Keeps the probe, for race_probe(). */
-void race_remember(struct race_launch *launch, const struct ir_instr *probe, uint32_t number);
+/* Keeps the probe, for race_probe(). Every access asks, and most are of one that is kept. */
+void race_probe_keep(struct race_launch *launch, const struct ir_instr *probe, uint32_t number);
+static inline void race_remember(struct race_launch *launch, const struct ir_instr *probe,
+                                 uint32_t number)
+{
+    uint32_t i = number / RACE_PROBE_CHUNK;
+    const struct ir_instr **chunk = i < RACE_PROBE_CHUNKS ? launch->probes[i] : NULL;
+
+    if (HD_UNLIKELY(!chunk ||
+                    __atomic_load_n(&chunk[number % RACE_PROBE_CHUNK], __ATOMIC_RELAXED) != probe))
+        race_probe_keep(launch, probe, number);
+}
 /* The probe of a number that an access had; NULL: memory was short. */
 const struct ir_instr *race_probe(const struct race_launch *launch, uint32_t number);
 /* Does a loop wait by what this reads? */
@@ -381,9 +394,20 @@ struct race_where {
 };
 struct race_where race_where(const struct race_cta *cta, enum ir_space space, uint64_t address,
                              uint32_t peer);
+/* The page of an address in a window, where CTAs reach into others'. NULL: no memory. */
+struct race_page *race_window_page(const struct race_cta *cta, uint64_t address, uint32_t peer);
 /* Where the shadow of an address is; NULL: nowhere. `locks`: it takes race_page_lock(). */
-struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                               uint32_t peer, bool *locks);
+static inline struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space,
+                                             uint64_t address, uint32_t peer, bool *locks)
+{
+    *locks = space != IR_SPACE_SHARED || cta->launch->windows;
+    if (space != IR_SPACE_SHARED)
+        return race_global_page(address, cta->launch->base);
+    if (*locks)
+        return race_window_page(cta, address, peer);
+    return address >> RACE_PAGE_SHIFT < cta->nshared ? cta->shared[address >> RACE_PAGE_SHIFT]
+                                                     : NULL; /* outside: memcheck's */
+}
 bool race_same_cluster(const struct race_cta *cta, uint32_t serial);
 /* The serial of a CTA of the cluster. */
 uint32_t race_peer(const struct race_cta *cta, uint32_t rank);

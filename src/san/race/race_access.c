@@ -2,6 +2,7 @@
  * Accesses of a warp: what they are to others, and shadow of the units that they touch. Lanes whose
  * bytes lie side by side are one run.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -330,6 +331,7 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
 
     if (!is_looked_at(cta, x))
         return HD_OK;
+    assert(x->warp < cta->nwarps);
     race_go_on(cta, x->warp, x->lanes);
     if (x->what == SAN_READ && race_is_quiet(cta, x))
         return HD_OK;

@@ -2,6 +2,7 @@
  * Barriers of the CTA and __syncwarp(): who waits there, and who goes on. A thread that does
  * something else than wait has been let go on, whatever the model thought.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "san/race/race.h"
@@ -28,8 +29,7 @@ static void unblock(struct race_cta *cta, uint32_t warp, uint32_t lanes)
     lanes &= cta->bars.blocked[warp];
     while (lanes) {
         uint32_t id = san_bar_of(&cta->bars, warp, (uint32_t)__builtin_ctz(lanes));
-        if (id == SAN_BARS)
-            return;
+        assert(id < SAN_BARS); /* it is blocked at one of them */
         open_bar(cta, id);
         lanes &= cta->bars.blocked[warp];
     }
@@ -55,6 +55,7 @@ static void open_warp(struct race_cta *cta, uint32_t w, uint32_t lanes)
 {
     struct race_warp *warp = &cta->warps[w];
 
+    assert(lanes);
     warp->in_sync &= ~lanes;
     if (cta->bars.live[w] & ~lanes)
         race_meet_lanes(cta, w, lanes);
@@ -105,6 +106,7 @@ static void unblock_warp(struct race_cta *cta, uint32_t w, uint32_t lanes)
             uint32_t other = (uint32_t)__builtin_ctz(k);
             there |= (uint32_t)(warp->masks[other] == mask) << other;
         }
+        assert(there & lanes); /* so this ends */
         open_warp(cta, w, there);
         lanes &= warp->in_sync;
     }

@@ -5,6 +5,8 @@
  * that is seen by comparing numbers, for many units at once. The rest are asked one by one.
  */
 #ifdef __x86_64__
+#include <assert.h>
+
 #include <immintrin.h>
 #endif
 
@@ -286,6 +288,7 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
 {
     struct race_told told = {before, mine};
     uint32_t thread = race_thread_of(mine);
+    assert(race_serial(mine) == a->cta->serial && !race_is_in_flight(mine));
     struct race_hazard hazard = {.before = before,
                                  .before_is = before_is,
                                  .now_is = a->info,
@@ -367,6 +370,7 @@ static bool run(const struct race_access *a, struct race_page *page, uint32_t at
 void race_check(struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
                 const uint64_t *mine, uint64_t address)
 {
+    assert(n && at + n <= (uint32_t)RACE_PAGE_B >> page->shift);
     while (n) {
         uint32_t some = HD_MIN(n, (uint32_t)RUN_MAX);
         if (some < RUN_MIN || !run(a, page, at, some, mine))

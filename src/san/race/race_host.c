@@ -20,6 +20,7 @@
  * Work that waits for the host never ends while the call waits: after racecheck-host-wait seconds
  * the program goes on, and the host is not looked at any more.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static void protect(uint64_t va, uint64_t size_B, int prot)
 /* Neighbours of a kind at once. */
 static void protect_all_locked(bool open)
 {
+    assert(hd_lock_held(&host.lock));
     for (size_t i = 0, n; i < host.uses.len; i += n) {
         const struct use *u = &host.uses.at[i];
         for (n = 1;
@@ -95,6 +97,7 @@ static size_t use_at_locked(uint64_t va)
 {
     size_t low = 0, high = host.uses.len;
 
+    assert(hd_lock_held(&host.lock) && va % PAGE_B == 0);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (host.uses.at[middle].va < va)
@@ -110,6 +113,7 @@ static void use_add_locked(const struct use *use)
     size_t at = use_at_locked(use->va);
     struct use *have = at < host.uses.len ? &host.uses.at[at] : NULL;
 
+    assert(use->until[0].number && use->until[0].number <= use->until[1].number);
     if (have && have->va == use->va) {
         if (use->reads || !have->reads)
             *have = *use;
@@ -215,6 +219,7 @@ static bool is_used(struct look *look, const struct race_page *page, struct part
     uint64_t first = part.va % PAGE_B, last = (part.end - 1) % PAGE_B;
     bool all = true;
 
+    assert(part.va < part.end && first <= last);
     use->reads = true;
     for (uint64_t u = first >> page->shift; u <= last >> page->shift; u++) {
         const struct race_past *past = plain_of(look, page->writer[u], page->writer_is[u]);
@@ -353,6 +358,7 @@ static void look_locked(const struct san_order_clock *clock, const struct san_me
     struct look look = {.memory = memory};
     race_ops ops = {0};
 
+    assert(hd_lock_held(&host.lock) && !host.is_closed);
     if (take_fresh(&look, clock)) {
         look_at_launches_locked(&look);
         forget_told_locked(&look);
@@ -388,6 +394,7 @@ static void close_locked(void)
     struct san_memory *memory = san_memory_now();
     struct san_order_clock clock;
 
+    assert(hd_lock_held(&host.lock) && !host.calls && !host.work.len);
     if (!memory)
         return;
     san_order_host_clock(&clock);
@@ -595,6 +602,7 @@ void race_host_call_begin(void)
 /* Is nothing of that left, nor of what was submitted before? */
 static bool is_done_locked(uint64_t packet)
 {
+    assert(hd_lock_held(&host.lock));
     for (size_t i = 0; i < host.work.len; i++)
         if (host.work.at[i] <= packet)
             return false;
@@ -620,6 +628,7 @@ void race_host_call_end(void)
     if (!is_on())
         return;
     hd_lock_acquire(&host.lock);
+    assert(host.calls > 0);
     if (here.submitted)
         wait_locked(here.submitted);
     if (!--host.calls && !host.work.len && !host.is_off)

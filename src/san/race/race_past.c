@@ -3,6 +3,7 @@
  * with, and where their accesses were. Also where memory was given out meanwhile. See
  * race_streams.h.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -32,6 +33,11 @@ void race_streams_unlock(void)
     hd_lock_release(&past_list.lock);
 }
 
+bool race_streams_are_locked(void)
+{
+    return hd_lock_held(&past_list.lock);
+}
+
 bool race_pasts_start(void)
 {
     if (!past_list.births)
@@ -50,8 +56,12 @@ void race_past_forget_unordered(struct race_past *past)
 
 void race_past_unref(struct race_past *past)
 {
-    if (!past || atomic_fetch_sub(&past->refs, 1) > 1)
+    uint32_t before = past ? atomic_fetch_sub(&past->refs, 1) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before > 1)
         return;
+    assert(!past->live);
     race_past_forget_unordered(past);
     hd_vec_fini(&past->awaited);
     hd_vec_fini(&past->met);
@@ -60,7 +70,10 @@ void race_past_unref(struct race_past *past)
 
 struct race_past *race_past_ref(struct race_past *past)
 {
-    atomic_fetch_add(&past->refs, 1);
+    uint32_t before = atomic_fetch_add(&past->refs, 1);
+
+    assert(before > 0);
+    (void)before;
     return past;
 }
 
@@ -91,6 +104,7 @@ bool race_past_insert_locked(struct race_past *past)
 {
     size_t at = behind(&past_list.pasts, past->base);
 
+    assert(race_streams_are_locked() && past->n);
     if (past_list.pasts.len == PASTS) {
         race_past_unref(past_list.pasts.at[0]);
         memmove(&past_list.pasts.at[0], &past_list.pasts.at[1], (PASTS - 1) * sizeof(past));
@@ -103,6 +117,7 @@ bool race_past_insert_locked(struct race_past *past)
             (past_list.pasts.len - at) * sizeof(past));
     past_list.pasts.at[at] = race_past_ref(past);
     past_list.pasts.len++;
+    assert(!at || past_list.pasts.at[at - 1]->base + past_list.pasts.at[at - 1]->n <= past->base);
     return true;
 }
 
@@ -126,6 +141,7 @@ bool race_past_collect_locked(struct race_past *past, uint32_t *low)
 
 const struct ir_instr *race_past_probe_locked(const struct race_past *past, uint32_t number)
 {
+    assert(race_streams_are_locked());
     if (past->is_gone)
         return NULL;
     if (past->live)
@@ -138,6 +154,7 @@ const struct ir_instr *race_past_probe_locked(const struct race_past *past, uint
 
 void race_pasts_collect_locked(const struct san_order_position *position, race_pasts *out)
 {
+    assert(race_streams_are_locked());
     for (size_t i = 0; i < past_list.pasts.len; i++) {
         struct race_past *past = past_list.pasts.at[i];
         if (past->live || past->is_gone || san_order_is_ordered(&past->position, position))
@@ -150,6 +167,7 @@ void race_pasts_collect_locked(const struct san_order_position *position, race_p
 
 void race_pasts_unknown_locked(const struct san_order_clock *clock, race_pasts *out)
 {
+    assert(race_streams_are_locked());
     for (size_t i = 0; i < past_list.pasts.len; i++) {
         struct race_past *past = past_list.pasts.at[i];
         if (past->live || past->is_gone || san_order_is_before(past->position.op, clock))
@@ -205,6 +223,7 @@ static uint64_t birth_behind_locked(uint64_t number)
 {
     uint64_t high = past_list.nbirths, low = high > BIRTHS ? high - BIRTHS : 0;
 
+    assert(race_streams_are_locked());
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (past_list.births[middle % BIRTHS].number < number)
@@ -241,8 +260,12 @@ bool race_is_renewed(uint64_t va, struct san_order_op a, struct san_order_op b)
 
 void race_memory_is_born(uint64_t va, uint64_t size_B)
 {
+    uint64_t now;
+
     race_streams_lock();
-    past_list.births[past_list.nbirths++ % BIRTHS] = (struct birth){va, size_B, san_order_now()};
+    now = san_order_now();
+    assert(!past_list.nbirths || past_list.births[(past_list.nbirths - 1) % BIRTHS].number <= now);
+    past_list.births[past_list.nbirths++ % BIRTHS] = (struct birth){va, size_B, now};
     race_streams_unlock();
 }
 

@@ -6,6 +6,7 @@
  * each happens as it stands, in no order. The value that is there already is written again: for
  * information. All else is an error.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static bool value_at(const struct race_cta *cta, const struct race_hazard *h, ui
     const struct san_access *x = h->access;
     const char *shared = cta->san->base->shared;
 
+    assert(size_B <= sizeof *out);
     *out = 0;
     if (x->space == IR_SPACE_TENSOR)
         return false;
@@ -190,6 +192,7 @@ static struct san_actor actor(const struct race_launch *launch, const struct sid
     const uint32_t *grid = launch->san->about.grid;
     uint32_t index = side->serial - launch->base;
 
+    assert(index < launch->ncta && side->thread < RACE_THREADS_MAX);
     *stage = (struct stage){
         .base.ctaid = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]},
         .base.index = index,
@@ -400,6 +403,7 @@ void race_note(struct race_cta *cta, const struct race_hazard *hazard)
     struct race_hazard h = *hazard;
     enum san_severity severity;
 
+    assert(h.before && (!reads(h.before_is) || !reads(h.now_is)));
     if (!reads(h.now_is))
         h.stored_B = stored(h.access, h.thread % SAN_LANES, h.address, &h.stored);
     severity = severity_of(cta, &h);

@@ -1,6 +1,7 @@
 /* Launches of several streams, and what is found between them: see race_streams.h. */
 #include "san/race/race_streams.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static void launch_submit(const struct heddle_event *e, const struct san_order_p
     if (call->correlation != (uint32_t)e->correlation)
         call_clear(call);
     call->correlation = (uint32_t)e->correlation;
+    assert(!call->first == !call->last);
     if (call->last)
         call->last->next = s;
     else
@@ -76,6 +78,7 @@ static bool take_locked(const struct ir_probe_launch *about, struct san_order_po
     struct call *call = &streams.calls[about->correlation % CALLS];
     struct submitted *s;
 
+    assert(race_streams_are_locked());
     if (!about->correlation || call->correlation != (uint32_t)about->correlation)
         return false;
     while ((s = call->first)) {
@@ -104,9 +107,9 @@ void race_streams_begin(struct race_launch *launch)
     past->n = launch->ncta;
     past->san = *launch->san;
     past->san.from = past->san.from ? &past->san.stack : NULL;
-    past->live = launch;
     race_streams_lock();
     if (take_locked(&launch->san->about, &past->position) && race_past_insert_locked(past)) {
+        past->live = launch;
         launch->past = race_past_ref(past);
         if (race_past_collect_locked(past, &launch->low))
             launch->reach = UINT64_C(1) << 32;
@@ -142,6 +145,7 @@ static void take_found_locked(between_list *out)
 {
     size_t kept = 0;
 
+    assert(race_streams_are_locked());
     for (size_t i = 0; i < streams.found.len; i++) {
         struct race_between *b = streams.found.at[i];
         if (b->past[0]->live || b->past[1]->live || !hd_vec_push(out, b))
@@ -172,6 +176,7 @@ void race_streams_end(struct race_launch *launch)
         return;
     launch->past = NULL;
     race_streams_lock();
+    assert(past->live == launch);
     keep_met(past, launch);
     past->live = NULL;
     take_found_locked(&list);
@@ -220,6 +225,7 @@ static void note_locked(const struct race_between *what)
 {
     struct race_between *have = NULL;
 
+    assert(race_streams_are_locked() && what->past[0] && what->past[1]);
     for (size_t i = 0; i < streams.found.len && !have; i++)
         if (is_same(streams.found.at[i], what))
             have = streams.found.at[i];
@@ -242,6 +248,7 @@ static void between_locked(struct race_past *past, struct race_past *other, uint
                            const struct race_hazard *h)
 {
     unsigned mine = other->position.op.number < past->position.op.number;
+    assert(past != other && race_serial(h->before) - other->base < other->n);
     struct race_between b = {.address = h->address,
                              .count = HD_MIN(h->access->size_B, (uint64_t)16)};
 

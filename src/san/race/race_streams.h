@@ -100,6 +100,7 @@ bool race_pasts_start(void);
 /* The lists' lock. */
 void race_streams_lock(void);
 void race_streams_unlock(void);
+bool race_streams_are_locked(void); /* by this thread; for assert() */
 /* It begins; the oldest one may have to go. False: no memory. */
 bool race_past_insert_locked(struct race_past *past) HD_MUST_CHECK;
 /* What it is unordered with: those that began before and are not ordered before it. *low becomes

@@ -1,4 +1,5 @@
 /* Races between streams, and with the host, as findings. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ static bool add_actor(struct san_finding *f, const struct race_between *b, unsig
     uint32_t index = race_serial(b->epoch[side]) - past->base;
     uint32_t thread = race_thread_of(b->epoch[side]);
 
+    assert(index < past->n && f->nactors < HD_COUNT_OF(f->actors));
     race_streams_lock();
     const struct ir_instr *at = race_past_probe_locked(past, b->info[side] >> 8);
     race_streams_unlock();
@@ -98,6 +100,8 @@ void race_between_tell(const struct race_between *b)
         .space = "global",
     };
 
+    for (unsigned i = 0; i < 2; i++)
+        assert(!b->past[i] != !b->op[i]); /* one of both */
     if (SAN_ERROR < san_options()->racecheck_level)
         return;
     snprintf(f.title, sizeof(f.title), "Race between %s reported between",

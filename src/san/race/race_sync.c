@@ -2,6 +2,8 @@
  * What synchronises by its own operation: all of it comes here. Barriers of the CTA and of warps
  * are in race_bars.c; the barrier of a cluster and mbarriers, which are places, are below.
  */
+#include <assert.h>
+
 #include "model/mbarrier.h"
 #include "san/race/race.h"
 
@@ -147,6 +149,7 @@ enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync)
 
     if (!cta || cta->blind || !sync->lanes)
         return HD_OK;
+    assert(sync->warp < cta->nwarps && !(sync->lanes & ~race_lanes(cta, sync->warp)));
     race_go_on(cta, sync->warp, sync->lanes);
     /* Shuffles, votes, matches and reductions exchange values; CUDA gives them no order of memory.
      */

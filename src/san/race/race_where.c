@@ -2,6 +2,8 @@
  * Where an address is: in whose window, at which page of shadow, and by which key the place that
  * synchronises there is found.
  */
+#include <assert.h>
+
 #include "san/race/race.h"
 
 /* ---- CTAs of the cluster */
@@ -34,21 +36,11 @@ struct race_where race_where(const struct race_cta *cta, enum ir_space space, ui
                                !launch->sees_cluster};
 }
 
-struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                               uint32_t peer, bool *locks)
+struct race_page *race_window_page(const struct race_cta *cta, uint64_t address, uint32_t peer)
 {
-    *locks = space != IR_SPACE_SHARED || cta->launch->windows;
-    if (!*locks) {
-        uint64_t i = address >> RACE_PAGE_SHIFT;
-        return i < cta->nshared ? cta->shared[i] : NULL; /* outside: memcheck's */
-    }
-    if (space != IR_SPACE_SHARED) {
-        struct race_page *page = race_map_page(race_global(), address);
-        if (page && atomic_load_explicit(&page->touched, memory_order_relaxed) != cta->launch->base)
-            atomic_store_explicit(&page->touched, cta->launch->base, memory_order_relaxed);
-        return page;
-    }
     uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
     uint64_t window = (uint64_t)(owner - cta->launch->base) * IR_CLUSTER_STRIDE_B;
+
+    assert(cta->launch->windows && owner - cta->launch->base < cta->launch->ncta);
     return race_map_page(cta->launch->windows, window + (address & (IR_CLUSTER_STRIDE_B - 1)));
 }

@@ -5,6 +5,7 @@
  * A place may be initialised again without mbarrier.inval, because programs do, but not while a
  * phase has begun.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -53,6 +54,7 @@ static uint64_t first_cta_of_cluster(const struct sync_cta *cta)
     const struct ir_probe_launch *l = &cta->san->launch->about;
     const uint32_t *id = cta->san->base->ctaid;
 
+    assert(l->cluster[0] && l->cluster[1] && l->cluster[2]);
     return id[0] - id[0] % l->cluster[0] +
            (uint64_t)l->grid[0] * (id[1] - id[1] % l->cluster[1] +
                                    (uint64_t)l->grid[1] * (id[2] - id[2] % l->cluster[2]));
@@ -114,6 +116,7 @@ static void report_at(struct sync_cta *cta, const struct san_sync *sync, uint32_
 static void init(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
                  const struct place *p, struct hd_map *map)
 {
+    assert(p->is_own || hd_lock_held(&cta->launch->lock));
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
     uint64_t count = (uint32_t)san_operand(sync, 1, lane, 0), word = word_of(p);
 
@@ -171,6 +174,7 @@ static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uin
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
     uint64_t value = san_operand(sync, 1, lane, 0);
 
+    assert(p->is_own || hd_lock_held(&cta->launch->lock));
     if (!mbar) {
         report_at(cta, sync, lane, SYNC_INIT, p, "");
         return san_options()->missing_init_is_fatal ? HD_TRAP : HD_OK;

@@ -31,7 +31,11 @@
     X(COMPILE)  /* jit: one kernel's variants */                                                   \
     X(MEMORY)   /* core: address space and pools */                                                \
     X(RETIRE)   /* core: listeners are told of work that is done */                                \
-    X(LEAF)     /* held for a few instructions, nothing is taken inside but */                     \
+    X(LEAF)     /* held for a few instructions, nothing is taken inside but the checker's: */      \
+    X(SAN_HOST)    /* san: what the host must not access yet */                                    \
+    X(SAN_STREAMS) /* san: launches and copies that may race */                                    \
+    X(SAN_ORDER)   /* san: clocks of streams */                                                    \
+    X(SAN_MEMORY)  /* san: the map of allocations */                                               \
     X(RECORD)   /* san: a finding is sent, which may be with any other held */
 /* clang-format on */
 

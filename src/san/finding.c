@@ -1,6 +1,7 @@
 /* See finding.h. */
 #include "san/finding.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ void san_detail(struct san_finding *finding, const char *fmt, ...)
 {
     va_list args;
 
+    assert(finding->ndetails <= SAN_DETAILS_MAX);
     if (finding->ndetails == SAN_DETAILS_MAX)
         return;
     va_start(args, fmt);
@@ -88,6 +90,8 @@ static void write_actor(struct hd_json *j, const struct san_actor *actor)
 {
     uint32_t thread[3];
 
+    assert(actor->at && actor->lane < 32);
+    assert(actor->warp * 32 + actor->lane < actor->cta->launch->nthreads);
     ir_thread_index(actor->cta->launch->about.block, actor->warp * 32 + actor->lane, thread);
     hd_json_open(j, NULL, '{');
     hd_json_index(j, "thread", thread);

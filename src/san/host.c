@@ -49,6 +49,7 @@ bool san_host_stack(uint64_t correlation, struct san_stack *out)
 static void on_event(void *user, const struct heddle_event *event)
 {
     (void)user;
+    assert(host.set && host.calls);
     if (event->kind == HEDDLE_EVENT_PACKET && event->correlation)
         keep_stack(event->correlation);
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
@@ -73,7 +74,7 @@ enum hd_status san_host_start(const struct san_tool *const *tools, unsigned set)
 
     if (!set)
         return HD_OK;
-    assert(!host.set);
+    assert(!host.set && !(set >> SAN_TOOL_COUNT));
     host.calls = calloc(STACKS, sizeof(*host.calls));
     host.tools = tools;
     host.set = set;

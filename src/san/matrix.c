@@ -2,6 +2,8 @@
  * What wgmma and tcgen05 read of shared memory. Pieces of 16 bytes overlap and come in any order,
  * so they are collected first, and told as the stretches that they make.
  */
+#include <assert.h>
+
 #include "model/matrix.h"
 #include "model/tensor.h"
 #include "san/lanes.h"
@@ -26,6 +28,7 @@ static void take(void *user, unsigned block, uint32_t offset)
     struct window *w = &m->window[block];
     uint32_t piece = offset / IR_MATRIX_PIECE_B;
 
+    assert(block < IR_TENSOR_BLOCKS);
     if (offset + UINT64_C(16) > m->window_B || piece >= PIECES) {
         w->beyond = HD_MIN(w->beyond, offset);
         return;

@@ -2,14 +2,12 @@
 #include "san/memory.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "hal/packet.h"
-#include "san/memcheck/memcheck.h"
 #include "san/shadow.h"
 
 /* How many freed blocks are remembered, and pictures of submitted launches. */
@@ -26,7 +24,7 @@ struct picture {
 };
 
 static struct {
-    pthread_mutex_t lock;               /* all below */
+    struct hd_lock lock;                /* all below */
     HD_VEC(struct san_block *) live;    /* by base, none overlaps another */
     struct san_block *freed[FREED_MAX]; /* a ring */
     uint64_t nfreed;
@@ -37,8 +35,7 @@ static struct {
     uint32_t users;   /* bits */
     bool has_ordered; /* a block was allocated or freed in a stream */
     _Atomic bool is_incomplete;
-} map = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(map, map.lock);
+} map = {.lock = HD_LOCK_INIT(SAN_MEMORY, "the map of allocations")};
 
 bool san_memory_is_incomplete(void)
 {
@@ -49,16 +46,23 @@ bool san_memory_is_incomplete(void)
 
 static struct san_block *block_ref(struct san_block *block)
 {
-    atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+    uint32_t before = atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
     return block;
 }
 
 void san_block_unref(struct san_block *block)
 {
-    if (!block || atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) > 1)
+    uint32_t before =
+        block ? atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before > 1)
         return;
     san_shadow_destroy(atomic_load(&block->shadow));
-    memcheck_order_destroy(block->order);
+    hd_free(block->order);
     hd_free(block->name);
     hd_free(block);
 }
@@ -68,6 +72,7 @@ static size_t find_locked(uint64_t va)
 {
     size_t low = 0, high = map.live.len;
 
+    assert(hd_lock_held(&map.lock));
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct san_block *block = map.live.at[middle];
@@ -82,6 +87,7 @@ static size_t find_locked(uint64_t va)
 
 static void changed_locked(void)
 {
+    assert(hd_lock_held(&map.lock));
     if (map.now) {
         struct san_memory *now = map.now;
 
@@ -95,6 +101,7 @@ static void remember_locked(struct san_block *block)
 {
     struct san_block **place = &map.freed[map.nfreed++ % FREED_MAX];
 
+    assert(hd_lock_held(&map.lock) && atomic_load(&block->is_freed));
     san_block_unref(*place);
     *place = block;
 }
@@ -131,6 +138,8 @@ static bool insert_locked(struct san_block *block)
     memmove(&map.live.at[at + 1], &map.live.at[at], (map.live.len - at) * sizeof(map.live.at[0]));
     map.live.at[at] = block;
     map.live.len++;
+    assert(!at || map.live.at[at - 1]->base + map.live.at[at - 1]->size_B <= block->base);
+    assert(at + 1 == map.live.len || block->base + block->size_B <= map.live.at[at + 1]->base);
     block->id = ++map.last_id;
     changed_locked();
     return true;
@@ -145,10 +154,10 @@ static void block_add(const struct san_block *what, const char *name)
         *block = *what;
         block->refs = 1;
         block->name = name ? hd_strdup(name) : NULL;
-        pthread_mutex_lock(&map.lock);
+        hd_lock_acquire(&map.lock);
         map.has_ordered |= block->stream != NULL;
         done = insert_locked(block);
-        pthread_mutex_unlock(&map.lock);
+        hd_lock_release(&map.lock);
     }
     if (done)
         return;
@@ -166,14 +175,15 @@ static void tell_gone(struct san_block *block, bool with_context)
 /* A block goes: its reference of `live` is the caller's. */
 static void block_end(struct san_block *block, const struct san_stack *stack, bool in_stream)
 {
+    assert(!atomic_load(&block->is_freed));
     block_ref(block);
     if (stack)
         block->freed = *stack;
     block->is_freed_in_stream = in_stream;
     atomic_store_explicit(&block->is_freed, true, memory_order_release);
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     remember_locked(block);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     tell_gone(block, !stack);
     san_block_unref(block);
 }
@@ -182,7 +192,11 @@ static void block_end(struct san_block *block, const struct san_stack *stack, bo
 
 void san_memory_unref(struct san_memory *memory)
 {
-    if (!memory || atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) > 1)
+    uint32_t before =
+        memory ? atomic_fetch_sub_explicit(&memory->refs, 1, memory_order_acq_rel) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before > 1)
         return;
     for (uint32_t i = 0; i < memory->n; i++)
         san_block_unref(memory->block[i]);
@@ -196,6 +210,7 @@ static struct san_memory *picture_create_locked(void)
     struct san_memory *memory = hd_new(struct san_memory);
     size_t n = map.live.len;
 
+    assert(hd_lock_held(&map.lock) && n <= UINT32_MAX);
     if (!memory)
         return NULL;
     memory->refs = 1;
@@ -208,6 +223,7 @@ static struct san_memory *picture_create_locked(void)
     for (size_t i = 0; i < n; i++) {
         memory->base[i] = map.live.at[i]->base;
         memory->block[i] = block_ref(map.live.at[i]);
+        assert(!i || memory->base[i - 1] < memory->base[i]);
     }
     memory->n = (uint32_t)n;
     return memory;
@@ -215,6 +231,7 @@ static struct san_memory *picture_create_locked(void)
 
 static struct san_memory *now_locked(void)
 {
+    assert(hd_lock_held(&map.lock));
     if (!map.now)
         map.now = picture_create_locked();
     if (map.now)
@@ -226,9 +243,9 @@ struct san_memory *san_memory_now(void)
 {
     struct san_memory *memory;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     memory = now_locked();
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return memory;
 }
 
@@ -237,7 +254,7 @@ struct san_memory_launch san_memory_of_launch(uint64_t correlation)
     const struct picture *p = &map.pictures[correlation % PICTURES];
     struct san_memory_launch launch = {0};
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     if (correlation && p->correlation == (uint32_t)correlation) {
         launch.context = p->context;
         launch.memory = p->memory;
@@ -247,7 +264,7 @@ struct san_memory_launch san_memory_of_launch(uint64_t correlation)
     else
         launch.memory = now_locked();
     launch.is_late = map.has_ordered && launch.memory != p->memory;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return launch;
 }
 
@@ -280,11 +297,11 @@ struct san_block *san_memory_live(uint64_t va)
     struct san_block *block = NULL;
     size_t i;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     i = find_locked(va);
     if (i < map.live.len && map.live.at[i]->base <= va)
         block = block_ref(map.live.at[i]);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return block;
 }
 
@@ -293,7 +310,7 @@ struct san_block *san_memory_freed(uint64_t va)
     struct san_block *found = NULL;
     uint64_t oldest;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     oldest = map.nfreed > FREED_MAX ? map.nfreed - FREED_MAX : 0;
     for (uint64_t i = map.nfreed; !found && i > oldest; i--) {
         struct san_block *block = map.freed[(i - 1) % FREED_MAX];
@@ -301,7 +318,7 @@ struct san_block *san_memory_freed(uint64_t va)
         if (va - block->base < block->size_B)
             found = block_ref(block);
     }
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return found;
 }
 
@@ -331,10 +348,10 @@ static void on_free(const struct heddle_event *e)
 
     san_stack_take(&stack);
     do {
-        pthread_mutex_lock(&map.lock);
+        hd_lock_acquire(&map.lock);
         map.has_ordered |= e->stream != NULL;
         n = cut_locked(e->memory.va, e->memory.va + e->memory.size_B, &gone, 1);
-        pthread_mutex_unlock(&map.lock);
+        hd_lock_release(&map.lock);
         if (n)
             block_end(gone, &stack, e->stream != NULL);
     } while (n);
@@ -383,11 +400,11 @@ static struct san_block *cut_of_context(const void *context)
 {
     struct san_block *block = NULL;
 
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     for (size_t i = 0; i < map.live.len && !block; i++)
         if (map.live.at[i]->context == context)
             (void)cut_locked(map.live.at[i]->base, map.live.at[i]->base + 1, &block, 1);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     return block;
 }
 
@@ -408,12 +425,12 @@ static void on_packet(const struct heddle_event *e)
 
     if (e->packet.op != HAL_OP_DISPATCH || !e->correlation)
         return;
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     old = p->memory;
     p->correlation = (uint32_t)e->correlation;
     p->context = e->context;
     p->memory = map.has_ordered && map.live.len <= PICTURE_BLOCKS_MAX ? now_locked() : NULL;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
     san_memory_unref(old);
 }
 
@@ -437,15 +454,15 @@ void san_memory_host(unsigned user, const struct heddle_event *e)
 void san_memory_start(unsigned user, san_memory_gone *gone)
 {
     assert(user < SAN_MEMORY_USERS);
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     map.users |= 1u << user;
     map.gone[user] = gone;
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
 }
 
 void san_memory_stop(void)
 {
-    pthread_mutex_lock(&map.lock);
+    hd_lock_acquire(&map.lock);
     changed_locked();
     for (size_t i = 0; i < map.live.len; i++)
         san_block_unref(map.live.at[i]);
@@ -461,5 +478,5 @@ void san_memory_stop(void)
     map.users = 0;
     map.has_ordered = false;
     atomic_store(&map.is_incomplete, false);
-    pthread_mutex_unlock(&map.lock);
+    hd_lock_release(&map.lock);
 }

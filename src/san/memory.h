@@ -44,8 +44,9 @@ struct san_block {
     _Atomic bool is_freed;
     _Atomic uint32_t refs;
     _Atomic(struct san_shadow *) shadow; /* initcheck's; goes with the block */
-    struct memcheck_order *order;        /* memcheck's, of memory of streams; goes with the block */
-    _Atomic bool is_initialised;         /* initcheck's: it does not look any more */
+    struct memcheck_order *order; /* memcheck's, of memory of streams: one allocation, which goes
+                                   * with the block */
+    _Atomic bool is_initialised;  /* initcheck's: it does not look any more */
 };
 
 /* A picture: live blocks by address, which do not overlap. */

@@ -5,6 +5,7 @@
  */
 #include "model/multimem.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "san/lanes.h"
@@ -121,6 +122,7 @@ static void access_replicas(struct access *x, uint64_t va)
             return;
         }
         n = HD_MIN(x->size_B - done_B, r.size_B);
+        assert(n && r.count);
         access_piece(x, &r, n);
     }
 }

@@ -50,6 +50,7 @@ static bool wants_runs(void *own)
 
     if (!is_on(launch->tools, SAN_SCHEDCHECK) || !san_schedcheck.wants_runs(launch))
         return false;
+    assert(!launch->is_running);
     launch->is_running = true;
     atomic_fetch_add(&all.running, 1);
     return true;
@@ -57,8 +58,11 @@ static bool wants_runs(void *own)
 
 static void stops_running(struct san_launch *launch)
 {
-    if (launch->is_running)
-        atomic_fetch_sub(&all.running, 1);
+    if (launch->is_running) {
+        uint32_t before = atomic_fetch_sub(&all.running, 1);
+        assert(before > 0);
+        (void)before;
+    }
     launch->is_running = false;
 }
 
@@ -67,6 +71,7 @@ static const struct ir_schedule *next_run(void *own, enum hd_status ended)
 {
     struct san_launch *launch = own;
 
+    assert(launch->is_running && is_on(launch->tools, SAN_SCHEDCHECK));
     if (!launch->tools_first) {
         launch->tools_first = launch->tools;
         launch->tools = 1u << SAN_SCHEDCHECK;
@@ -100,6 +105,7 @@ enum hd_status san_start(void)
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
         if (!is_on(set, i))
             continue;
+        assert((unsigned)tools[i]->id == i);
         if (tools[i]->start && !tools[i]->start())
             return hd_error(HD_NO_MEMORY, "no memory for the checker");
         all.probes |= tools[i]->wants ? tools[i]->wants() : tools[i]->probes;
@@ -217,6 +223,8 @@ static bool cta_begin(struct ir_probe_cta *base)
         return false;
     cta->base = base;
     cta->launch = launch;
+    assert(base->index <
+           (uint64_t)launch->about.grid[0] * launch->about.grid[1] * launch->about.grid[2]);
     cta->rank =
         base->ctaid[0] % c[0] + c[0] * (base->ctaid[1] % c[1] + c[1] * (base->ctaid[2] % c[2]));
     base->own = cta;
@@ -238,6 +246,7 @@ static void cta_end(struct ir_probe_cta *base)
 {
     struct san_cta *cta = base->own;
 
+    assert(cta && cta->base == base);
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(cta->launch->tools, i) && tools[i]->cta_end)
             tools[i]->cta_end(cta);
@@ -315,6 +324,7 @@ static enum hd_status shared_of_cluster(struct san_cta *cta, const struct san_ac
     a.address = offset;
     while (left) {
         a.lanes = same_peer(cta, left, from_rank_0, &a.peer, offset);
+        assert(a.lanes); /* the first of those that are left */
         left &= ~a.lanes;
         status = both(status, tell_access(cta, &a));
     }
@@ -449,6 +459,7 @@ static enum hd_status access_sized(struct san_cta *cta, struct san_access a, con
         a.lanes = 0;
         for (uint32_t l = 0; l < WARP; l++)
             a.lanes |= (uint32_t)(left >> l & 1 && size_B[l] == a.size_B) << l;
+        assert(a.lanes & left);
         left &= ~a.lanes;
         if (a.size_B)
             status = both(status, resolve(cta, &a));
@@ -637,8 +648,10 @@ static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at)
 
 static enum hd_status threads_end(struct san_cta *cta, const struct san_sync *at)
 {
+    assert(!(cta->ended_lanes[at->warp] & at->lanes)); /* a thread ends once */
     cta->ended_lanes[at->warp] |= at->lanes;
     cta->ended += (uint32_t)__builtin_popcount(at->lanes);
+    assert(cta->ended <= cta->launch->nthreads);
     return cta->ended == cta->launch->nthreads ? san_tensor_memory_left(cta) : HD_OK;
 }
 
@@ -653,7 +666,7 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
                                 .operands = operands};
     enum hd_status status = HD_OK;
 
-    assert(lanes && cta->base == base);
+    assert(lanes && cta->base == base && warp * WARP < cta->launch->nthreads);
     if (ir_probe_op(probe) == IR_OP_BUILTIN)
         return heap_probe(cta, &at);
     if (!cta->launch->tools)

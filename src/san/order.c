@@ -2,7 +2,6 @@
 #include "san/order.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -33,7 +32,7 @@ struct place {
 };
 
 static struct {
-    pthread_mutex_t lock;  /* all below */
+    struct hd_lock lock;   /* all below */
     struct hd_map streams; /* handle -> struct stream; the legacy ones by legacy_key() */
     struct hd_map events;  /* handle -> struct san_order_clock */
     struct place places[SAN_ORDER_STREAMS];
@@ -42,8 +41,17 @@ static struct {
     uint32_t names;
     uint32_t nworking; /* streams that were made to get work, or got some; branches */
     bool is_off;       /* order that cannot be followed, or no memory */
-} order = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(order, order.lock);
+} order = {.lock = HD_LOCK_INIT(SAN_ORDER, "clocks of streams")};
+
+void san_order_lock(void)
+{
+    hd_lock_acquire(&order.lock);
+}
+
+void san_order_unlock(void)
+{
+    hd_lock_release(&order.lock);
+}
 
 /* ---- clocks */
 
@@ -56,17 +64,20 @@ void san_order_join(struct san_order_clock *to, const struct san_order_clock *fr
 /* Everything up to now. */
 void san_order_join_all_locked(struct san_order_clock *to)
 {
+    assert(hd_lock_held(&order.lock));
     for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++)
         to->at[i] = order.last;
 }
 
 struct san_order_clock *san_order_host_locked(void)
 {
+    assert(hd_lock_held(&order.lock));
     return &order.host;
 }
 
 void san_order_give_up_locked(void)
 {
+    assert(hd_lock_held(&order.lock));
     order.is_off = true;
 }
 
@@ -74,6 +85,7 @@ void san_order_give_up_locked(void)
 
 struct san_order_clock *san_order_place_locked(uint32_t place)
 {
+    assert(hd_lock_held(&order.lock) && place < SAN_ORDER_STREAMS);
     return &order.places[place].clock;
 }
 
@@ -85,6 +97,7 @@ static bool is_free(const struct place *p, const struct san_order_clock *clock, 
 
 static uint32_t place_take(const struct stream *stream)
 {
+    assert(stream->place == PLACE_NONE);
     for (uint32_t i = 0; i < PLACE_SHARED; i++) {
         struct place *p = &order.places[i];
         if (!is_free(p, &order.host, i))
@@ -110,6 +123,7 @@ static void catch_up_locked(uint32_t index)
 {
     struct place *at = &order.places[index];
 
+    assert(hd_lock_held(&order.lock) && index < SAN_ORDER_STREAMS);
     san_order_join(&at->clock, &order.host);
     if (order.is_off || index == PLACE_SHARED) {
         san_order_join_all_locked(&at->clock);
@@ -125,6 +139,7 @@ static void catch_up_locked(uint32_t index)
 
 static struct san_order_op step_locked(uint32_t index, struct san_order_clock *clock)
 {
+    assert(clock->at[index] <= order.last && order.places[index].last <= order.last);
     clock->at[index] = order.places[index].last = ++order.last;
     return (struct san_order_op){index, order.last};
 }
@@ -137,6 +152,7 @@ static struct san_order_op submit_locked(uint32_t index)
 
 void san_order_join_context_locked(struct san_order_clock *to, const void *context)
 {
+    assert(hd_lock_held(&order.lock));
     for (uint32_t i = 0; i < SAN_ORDER_STREAMS; i++)
         if (!context || order.places[i].context == context || i == PLACE_SHARED)
             san_order_join(to, &order.places[i].clock);
@@ -154,6 +170,7 @@ static struct stream *stream_add_locked(uint64_t key, const struct stream *what)
 {
     struct stream *stream = hd_new(struct stream);
 
+    assert(!hd_map_get_u64(&order.streams, key));
     if (!stream || !hd_map_put_u64(&order.streams, key, stream)) {
         hd_free(stream);
         order.is_off = true;
@@ -261,6 +278,7 @@ static void stream_end_locked(const void *handle)
 
     if (!stream)
         return;
+    assert(stream->place >= PLACE_SHARED || order.places[stream->place].is_owned);
     if (stream->place < PLACE_SHARED)
         order.places[stream->place].is_owned = false;
     (void)hd_map_remove_u64(&order.streams, (uintptr_t)handle);
@@ -309,13 +327,16 @@ static bool graph_begin(const struct heddle_event *e, const struct san_order_clo
 /* All nodes up to this one that are not known: they have no work, so they are what is before. */
 static const struct san_order_clock *node_clock(const struct heddle_graph *graph, uint32_t node)
 {
+    assert(node < launching.nnodes);
     for (uint32_t i = 0; i <= node; i++) {
         struct san_order_clock *clock = &launching.nodes[i];
         if (launching.is_known[i])
             continue;
         *clock = launching.begin;
-        for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++)
+        for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++) {
+            assert(graph->after[k] < i); /* nodes stand behind what they wait for */
             san_order_join(clock, &launching.nodes[graph->after[k]]);
+        }
         launching.is_known[i] = true;
     }
     return &launching.nodes[node];
@@ -457,12 +478,12 @@ bool san_order_packet(const struct heddle_event *e, struct san_order_position *o
     if (here.packet != e->packet.id) {
         here.packet = e->packet.id;
         here.is_work = op == HAL_OP_DISPATCH || op == HAL_OP_COPY || op == HAL_OP_FILL;
-        pthread_mutex_lock(&order.lock);
+        hd_lock_acquire(&order.lock);
         if (here.is_work)
             work_locked(e, &here.position);
         else if (op == HAL_OP_HOST_CALL && e->packet.graph)
             host_node_locked(e);
-        pthread_mutex_unlock(&order.lock);
+        hd_lock_release(&order.lock);
     }
     *out = here.position;
     return here.is_work;
@@ -473,42 +494,43 @@ struct san_order_op san_order_submit(const struct heddle_event *e,
 {
     struct san_order_op op;
 
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     op = submit_locked(place_of_work_locked(e->context, e->stream));
     *out_before = order.places[op.stream].clock;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return op;
 }
 
 uint64_t san_order_now(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     uint64_t now = order.last;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return now;
 }
 
 bool san_order_has_several(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     bool several = order.nworking > 1;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     return several;
 }
 
 void san_order_host_clock(struct san_order_clock *out)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     *out = order.host;
     if (order.is_off)
         san_order_join_all_locked(out);
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
 }
 
 /* ---- events */
 
 struct san_order_clock *san_order_event_locked(const void *event)
 {
+    assert(hd_lock_held(&order.lock));
     return hd_map_get_u64(&order.events, (uintptr_t)event);
 }
 
@@ -539,38 +561,28 @@ static void event_end_locked(const void *handle)
 
 /* ---- what the taps tell */
 
-static void object_locked(const struct heddle_event *e)
+void san_order_object(const struct heddle_event *e)
 {
+    hd_lock_acquire(&order.lock);
     if (!strcmp(e->object.type, "stream") && e->object.is_destroyed)
         stream_end_locked(e->object.handle);
     else if (!strcmp(e->object.type, "stream"))
         stream_begin_locked(e);
     else if (!strcmp(e->object.type, "event") && e->object.is_destroyed)
         event_end_locked(e->object.handle);
+    hd_lock_release(&order.lock);
 }
 
-void san_order_host(const struct heddle_event *e)
+void san_order_call_begin(void)
 {
-    if (e->kind == HEDDLE_EVENT_DRIVER)
-        graph_end();
-    if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN) {
-        here.copies.n = 0;
-        if (!san_order_call_begins_graph(e))
-            return;
-        pthread_mutex_lock(&order.lock);
-        san_order_launch_locked(e);
-        pthread_mutex_unlock(&order.lock);
-        return;
-    }
-    if (e->kind == HEDDLE_EVENT_DRIVER ? !san_order_call_matters(e)
-                                       : e->kind != HEDDLE_EVENT_OBJECT)
-        return;
-    pthread_mutex_lock(&order.lock);
-    if (e->kind == HEDDLE_EVENT_OBJECT)
-        object_locked(e);
-    else
-        san_order_call_locked(e, &here.copies);
-    pthread_mutex_unlock(&order.lock);
+    graph_end();
+    here.copies.n = 0;
+}
+
+const struct san_order_copies *san_order_call_end(void)
+{
+    graph_end();
+    return &here.copies;
 }
 
 static void map_clear(struct hd_map *map)
@@ -585,14 +597,14 @@ static void map_clear(struct hd_map *map)
 
 void san_order_stop(void)
 {
-    pthread_mutex_lock(&order.lock);
+    hd_lock_acquire(&order.lock);
     map_clear(&order.streams);
     map_clear(&order.events);
     memset(order.places, 0, sizeof(order.places));
     order.host = (struct san_order_clock){0};
     order.last = order.names = 0;
     order.is_off = false;
-    pthread_mutex_unlock(&order.lock);
+    hd_lock_release(&order.lock);
     graph_end();
     memset(&here, 0, sizeof(here));
 }

@@ -19,6 +19,8 @@
 #ifndef HD_SAN_ORDER_H
 #define HD_SAN_ORDER_H
 
+#include <assert.h>
+
 #include "base/compiler.h"
 #include "heddle/tap.h"
 
@@ -43,6 +45,7 @@ struct san_order_position {
 
 static inline bool san_order_is_before(struct san_order_op op, const struct san_order_clock *clock)
 {
+    assert(op.stream < SAN_ORDER_STREAMS);
     return clock->at[op.stream] >= op.number;
 }
 
@@ -72,7 +75,7 @@ bool san_order_has_several(void);
 /* Forgets everything. For tests. */
 void san_order_stop(void);
 
-/* ---- between order.c and order_calls.c; the lock is held */
+/* ---- for order_calls.c */
 
 enum san_order_memory { SAN_ORDER_PAGEABLE, SAN_ORDER_HOST, SAN_ORDER_MANAGED, SAN_ORDER_DEVICE };
 /* A copy or fill that the thread submitted in its call. */
@@ -86,7 +89,17 @@ struct san_order_copies {
     struct san_order_copy at[SAN_ORDER_COPIES];
 };
 
+/* OBJECT events. */
+void san_order_object(const struct heddle_event *event);
+/* A call of the driver begins on this thread; it ends: the copies that it has submitted. */
+void san_order_call_begin(void);
+const struct san_order_copies *san_order_call_end(void);
+
+/* The lock of all clocks. */
+void san_order_lock(void);
+void san_order_unlock(void);
 void san_order_join(struct san_order_clock *to, const struct san_order_clock *from);
+/* Everything up to now. */
 void san_order_join_all_locked(struct san_order_clock *to);
 /* The clocks; of a stream what its next operation comes after, as an argument has it; NULL: nothing
  * was ever submitted there. */
@@ -102,12 +115,5 @@ void san_order_record_locked(const struct heddle_event *event, const void *handl
                              const void *stream);
 /* Nothing is told apart any more. */
 void san_order_give_up_locked(void);
-/* A call of the API that succeeded; `copies` of its thread. */
-void san_order_call_locked(const struct heddle_event *event, const struct san_order_copies *copies);
-/* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
-void san_order_launch_locked(const struct heddle_event *event);
-/* Is the call that? Does it, when it ends, do anything to the order? Without the lock. */
-bool san_order_call_begins_graph(const struct heddle_event *event);
-bool san_order_call_matters(const struct heddle_event *event);
 
 #endif

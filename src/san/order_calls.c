@@ -229,10 +229,11 @@ static bool is_external(const struct heddle_event *e)
     return e->call.entry->nargs > 2 && flags;
 }
 
-void san_order_call_locked(const struct heddle_event *e, const struct san_order_copies *copies)
+/* A call that succeeded; `copies` of its thread. */
+static void call_locked(const struct heddle_event *e, enum effect effect,
+                        const struct san_order_copies *copies)
 {
     struct san_order_clock *host = san_order_host_locked();
-    enum effect effect = effect_of(e->call.entry->name);
 
     switch (effect) {
     case EFFECT_NONE:
@@ -280,7 +281,8 @@ void san_order_call_locked(const struct heddle_event *e, const struct san_order_
     }
 }
 
-void san_order_launch_locked(const struct heddle_event *e)
+/* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
+static void graph_launch_locked(const struct heddle_event *e)
 {
     const struct san_order_clock *before = san_order_event_locked(arg(e, 0));
     struct san_order_clock *stream;
@@ -290,13 +292,34 @@ void san_order_launch_locked(const struct heddle_event *e)
         san_order_join(stream, before);
 }
 
-bool san_order_call_begins_graph(const struct heddle_event *e)
+static void call_begins(const struct heddle_event *e)
 {
-    return effect_of(e->call.entry->name) == EFFECT_GRAPH;
+    san_order_call_begin();
+    if (effect_of(e->call.entry->name) != EFFECT_GRAPH)
+        return;
+    san_order_lock();
+    graph_launch_locked(e);
+    san_order_unlock();
 }
 
-bool san_order_call_matters(const struct heddle_event *e)
+static void call_ends(const struct heddle_event *e)
 {
-    return e->phase == HEDDLE_PHASE_END && !e->call.result &&
-           effect_of(e->call.entry->name) != EFFECT_NONE;
+    const struct san_order_copies *copies = san_order_call_end();
+    enum effect effect = effect_of(e->call.entry->name);
+
+    if (e->call.result || effect == EFFECT_NONE)
+        return;
+    san_order_lock();
+    call_locked(e, effect, copies);
+    san_order_unlock();
+}
+
+void san_order_host(const struct heddle_event *e)
+{
+    if (e->kind == HEDDLE_EVENT_OBJECT)
+        san_order_object(e);
+    else if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN)
+        call_begins(e);
+    else if (e->kind == HEDDLE_EVENT_DRIVER)
+        call_ends(e);
 }

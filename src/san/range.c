@@ -1,5 +1,7 @@
 #include "san/range.h"
 
+#include <assert.h>
+
 #include "san/options.h"
 
 bool san_ranges_allowed(void)
@@ -15,6 +17,7 @@ static atomic_flag range_locks[64];
 
 static void range_store(struct ir_probe_range *range, uint64_t va, uint64_t size_B)
 {
+    assert(size_B); /* else it would stand for none */
     atomic_flag *lock = &range_locks[(uintptr_t)range / sizeof(*range) % HD_COUNT_OF(range_locks)];
 
     if (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))

@@ -4,6 +4,7 @@
  */
 #include "san/record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -152,6 +153,7 @@ static void tell_lost(void)
 {
     struct hd_json j;
 
+    assert(hd_lock_held(&state.lock));
     if (!state.lost)
         return;
     begin(&j, "lost");
@@ -162,6 +164,7 @@ static void tell_lost(void)
 
 static void count(enum outcome outcome)
 {
+    assert(hd_lock_held(&state.lock));
     state.is_slow = outcome != SENT;
     if (outcome == SENT)
         tell_lost();
@@ -188,6 +191,7 @@ static void tell_kept(struct cause *cause)
 {
     struct hd_json j;
 
+    assert(cause->told <= cause->kept && cause->kept <= cause->kept_count);
     begin(&j, "more");
     hd_json_hex(&j, "cause", cause->hash);
     hd_json_u64(&j, "findings", cause->kept);
@@ -212,6 +216,7 @@ static void tell_rest(void)
 /* The cause's slot; state.others when the table is full. */
 static struct cause *cause_of(uint64_t hash, bool *out_first)
 {
+    assert(hd_lock_held(&state.lock) && hash && state.ncauses <= CAUSES_MAX);
     for (size_t i = hash;; i++) {
         struct cause *cause = &state.causes[i & (CAUSE_SLOTS - 1)];
         *out_first = !cause->hash && state.ncauses < CAUSES_MAX;
@@ -230,6 +235,7 @@ static struct cause *cause_of(uint64_t hash, bool *out_first)
 /* A child that was forked tells of itself before anything else. */
 static bool is_ready_locked(void)
 {
+    assert(hd_lock_held(&state.lock));
     if (state.fd >= 0 && state.pid == getpid())
         return true;
     if (!san_record_is_on() || state.pid == getpid())
@@ -244,6 +250,7 @@ static bool is_ready_locked(void)
 
 static void keep_locked(struct cause *cause, const struct san_finding *finding)
 {
+    assert(hd_lock_held(&state.lock));
     cause->kept++;
     cause->kept_count += finding->count ? finding->count : 1;
     if (hd_is_pow2(cause->kept)) /* a process that is killed has told of half of them */
@@ -297,6 +304,8 @@ void san_report(const struct san_finding *finding)
 {
     uint64_t number;
 
+    assert(finding->tool && finding->kind && finding->severity < SAN_SEVERITY_COUNT);
+    assert(finding->nactors + finding->nsides <= HD_COUNT_OF(finding->actors));
     if (!san_record_is_on())
         return;
     uint64_t hash = san_finding_cause(finding);
@@ -358,6 +367,7 @@ static enum hd_status start_locked(const char *line)
 {
     bool wanted;
 
+    assert(hd_lock_held(&state.lock));
     HD_TRY(san_options_parse(&state.options, line));
     if (!state.options.socket)
         return hd_error(HD_BAD_ARG, "HEDDLE_CHECK names no socket");

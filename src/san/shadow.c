@@ -30,6 +30,7 @@ struct san_shadow *san_shadow_create(uint64_t size_B)
 {
     struct san_shadow *shadow = hd_new(struct san_shadow);
 
+    assert(size_B);
     if (!shadow)
         return NULL;
     shadow->size_B = size_B;
@@ -140,6 +141,7 @@ bool san_shadow_is_full(struct san_shadow *shadow)
 
 uint64_t san_shadow_run_begin(const struct san_shadow *shadow, uint64_t at)
 {
+    assert(at < shadow->size_B);
     for (uint64_t word = at / WORD, bits = mask_upto(at);; bits = ~UINT64_C(0)) {
         uint64_t clear = ~load(shadow, word * WORD) & bits;
 
@@ -176,6 +178,7 @@ static void piece_copy(struct san_shadow *dst, uint64_t dst_at, const struct san
     uint64_t missing = san_shadow_missing(src, src_at, size_B);
     uint64_t step_B, mask;
 
+    assert(size_B && size_B <= WORD);
     for (unsigned done = 0; done < size_B; done += (unsigned)step_B) {
         _Atomic uint64_t *word = &dst->words[(dst_at + done) / WORD];
         uint64_t clear = missing >> done << (dst_at + done) % WORD;

@@ -166,6 +166,7 @@ static void sources_read(struct operation *x, const uint64_t *const *operands)
 
 static struct memory *own_of(const struct operation *x)
 {
+    assert(x->blocks.own < x->blocks.nblocks);
     return x->memory[x->blocks.own];
 }
 
@@ -187,6 +188,7 @@ static uint32_t units_mask(uint32_t column, uint32_t ncolumns)
 {
     uint32_t first = column / IR_TENSOR_UNIT, last = (column + ncolumns - 1) / IR_TENSOR_UNIT;
 
+    assert(ncolumns && last < UNITS);
     return ((last - first < 31 ? 2u << (last - first) : 0u) - 1) << first;
 }
 
@@ -331,6 +333,7 @@ static void write_lane(struct memory *m, const struct ir_tensor_cells *cells, un
 {
     unsigned end = cells->column + cells->ncolumns, from = ir_tensor_shifted(lane), n;
 
+    assert(lane < IR_TENSOR_LANES && end <= IR_TENSOR_COLUMNS);
     for (unsigned at = cells->column; at < end; at += n) {
         uint64_t bits = bits_at(at, end, &n), *word = &m->written[lane][at / 64];
         if (cells->use == IR_TENSOR_WRITES)

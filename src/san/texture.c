@@ -1,4 +1,5 @@
 /* What texture and surface instructions access. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "model/texture.h"
@@ -34,8 +35,10 @@ static void words_of(const struct texels *t, uint32_t out[WORDS_MAX])
 {
     const uint64_t *const *operands = t->issued->operands + 1 + has_sampler(t->op);
 
-    for (unsigned i = 0; operands[i]; i++)
+    for (unsigned i = 0; operands[i]; i++) {
+        assert(i < WORDS_MAX);
         out[i] = (uint32_t)operands[i][t->lane];
+    }
 }
 
 /* ---- telling */

@@ -92,6 +92,14 @@ struct san_sync {
     const uint64_t *const *operands;
 };
 
+/* The operand of a lane; `missing` where the instruction has none. */
+static inline uint64_t san_operand(const struct san_sync *sync, unsigned i, uint32_t lane,
+                                   uint64_t missing)
+{
+    return sync->operands && sync->probe->nsrc > i && sync->operands[i] ? sync->operands[i][lane]
+                                                                        : missing;
+}
+
 struct san_tool {
     enum san_tool_id id;
     unsigned probes;         /* the set that it wants */

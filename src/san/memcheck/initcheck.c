@@ -117,6 +117,7 @@ static void report(const struct san_cta *cta, const struct san_access *a, uint32
                             .direction = a->what == SAN_ATOMIC ? "atomic" : "read",
                             .size_B = a->size_B};
 
+    assert(a->lanes >> lane & 1);
     snprintf(f.title, sizeof(f.title), "Uninitialized __%s__ memory read of size %llu bytes", space,
              (unsigned long long)a->size_B);
     say_bytes(&f, place, a->address[lane], a->size_B);
@@ -203,6 +204,7 @@ static void range_find(const struct san_cta *cta, const struct san_access *a,
     struct san_shadow *shadow = initcheck_shadow(block);
     uint64_t at = a->address[__builtin_ctz(a->lanes)] - block->base, first, end;
 
+    assert(at < block->size_B && (!shadow || shadow->size_B == block->size_B));
     if (!shadow || san_shadow_is_full(shadow)) {
         san_range_set(cta, a, block->base, block->size_B);
         return;

@@ -4,6 +4,7 @@
  *
  * Also memory that nothing was ever written to.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -123,6 +124,7 @@ static void range_set(const struct san_memory *memory, uint64_t va, uint64_t siz
         uint64_t n = size_B;
         struct part to = part_of(memory, va, &n);
 
+        assert(n && n <= size_B);
         if (to.shadow)
             san_shadow_set(to.shadow, to.at, n);
         va += n;
@@ -173,6 +175,7 @@ static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t s
         struct part to = part_of(memory, dst, &n), from = part_of(memory, src, &n);
         uint64_t clear;
 
+        assert(n && n <= size_B);
         if (to.shadow && from.shadow)
             san_shadow_copy(to.shadow, to.at, from.shadow, from.at, n);
         else if (to.shadow)
@@ -285,7 +288,7 @@ static uint64_t last_clear(const struct san_shadow *shadow, uint64_t end)
 {
     uint64_t at = end - 1;
 
-    while (!san_shadow_missing(shadow, at, 1))
+    while (at && !san_shadow_missing(shadow, at, 1)) /* a kernel may write meanwhile */
         at--;
     return at;
 }

@@ -15,6 +15,7 @@ static bool launch_begin(struct san_launch *launch)
     struct memcheck_launch *own = hd_new(struct memcheck_launch);
     struct san_memory_launch from;
 
+    assert(!launch->own[SAN_MEMCHECK]);
     if (!own)
         return false;
     from = san_memory_of_launch(launch->about.correlation);
@@ -264,9 +265,20 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 
 static enum hd_status refused(struct san_cta *cta, const struct san_refusal *refusal)
 {
+    assert(refusal->status != HD_OK);
     memcheck_report_refused(cta, refusal);
     failed(cta);
     return refusal->status;
+}
+
+static enum hd_status heap_free(struct san_cta *cta, const struct san_sync *at,
+                                const uint64_t *address)
+{
+    enum hd_status status = memcheck_heap_free(cta, at, address);
+
+    if (status != HD_OK)
+        failed(cta);
+    return status;
 }
 
 static bool start(void)
@@ -285,7 +297,7 @@ const struct san_tool san_memcheck = {
     .refused = refused,
     .failed = failed,
     .heap_alloc = memcheck_heap_alloc,
-    .heap_free = memcheck_heap_free,
+    .heap_free = heap_free,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(FAULT),
     .host = memcheck_host,
     .finish = memcheck_finish,

@@ -3,7 +3,7 @@
  *
  *     memcheck.c         accesses of kernels: the quick test, then lane by lane
  *     memcheck_report.c  what is said of a wrong access
- *     memcheck_heap.c    malloc() and free() of kernels
+ *     memcheck_heap.c    malloc() and free() of kernels, and what is wrong with them
  *     memcheck_order.c   memory of streams that is used outside of its life
  *     memcheck_api.c     calls that fail, faults that no probe announced, leaks
  */
@@ -44,15 +44,9 @@ enum memcheck_why {
 void memcheck_report(const struct san_cta *cta, const struct san_access *access, uint32_t lane,
                      enum memcheck_why why);
 void memcheck_report_refused(const struct san_cta *cta, const struct san_refusal *refusal);
-/* "Malloc/Free error encountered : WHAT" */
-void memcheck_report_heap(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
-                          enum san_severity severity, const char *kind, const char *what,
-                          uint64_t address);
 
 /* ---- memcheck_order.c; threads: any */
 
-struct memcheck_order;
-void memcheck_order_destroy(struct memcheck_order *order);
 /* MEMORY events, before and after the map knows of them; PACKET. */
 void memcheck_order_memory(const struct heddle_event *event, bool before);
 void memcheck_order_packet(const struct heddle_event *event);
@@ -74,10 +68,11 @@ struct memcheck_heap_near {
 bool memcheck_heap_near(uint64_t va, struct memcheck_heap_near *out);
 void memcheck_heap_alloc(struct san_cta *cta, const struct san_sync *at, const uint64_t *address,
                          const uint64_t *size_B);
+/* HD_TRAP: something was wrong, and has been reported. */
 enum hd_status memcheck_heap_free(struct san_cta *cta, const struct san_sync *at,
-                                  const uint64_t *address);
-/* The heap of a context goes; NULL: of every one. Tells of leaks and forgets. */
-void memcheck_heap_end(const void *context, bool tells);
+                                  const uint64_t *address) HD_MUST_CHECK;
+/* Forgets a block of the context's heap, NULL: of any. False: there is none left. */
+bool memcheck_heap_take(const void *context, struct memcheck_heap_near *out);
 
 /* ---- memcheck_api.c */
 
@@ -86,7 +81,6 @@ void memcheck_fault_expect(const struct san_launch *launch);
 void memcheck_host(const struct heddle_event *event);
 /* A block went; for san_memory_start(). */
 void memcheck_gone(struct san_block *block, bool with_context);
-void memcheck_leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_stack *from);
 void memcheck_finish(void);
 
 #endif

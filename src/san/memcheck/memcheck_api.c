@@ -4,6 +4,7 @@
  * Which calls are the program's: the outermost of a thread. What a call of the runtime asks of the
  * driver is told with --report-api-errors=all only.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,6 +196,7 @@ static bool was_expected(const char *kernel)
         if (!strncmp(expected.names[i], kernel, sizeof(expected.names[0]) - 1))
             break;
     bool found = i < expected.n;
+    assert(expected.n <= EXPECTED_MAX);
     if (found && i != --expected.n)
         memcpy(expected.names[i], expected.names[expected.n], sizeof(expected.names[0]));
     pthread_mutex_unlock(&expected.lock);
@@ -235,7 +237,7 @@ static struct {
     _Atomic bool is_over; /* the process ends: all has been told */
 } leaks;
 
-void memcheck_leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_stack *from)
+static void leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_stack *from)
 {
     struct san_finding f = {.tool = "memcheck",
                             .kind = on_heap ? "heap-leak" : "leak",
@@ -268,12 +270,22 @@ static bool can_leak(const struct san_block *block)
 void memcheck_gone(struct san_block *block, bool with_context)
 {
     if (with_context && tells_leaks() && can_leak(block))
-        memcheck_leaked(block->base, block->size_B, false, &block->allocated);
+        leaked(block->base, block->size_B, false, &block->allocated);
+}
+
+/* The heap of a context goes; NULL: of every one. */
+static void heap_end(const void *context, bool tells)
+{
+    struct memcheck_heap_near block = {0};
+
+    while (memcheck_heap_take(context, &block))
+        if (tells && !block.is_freed)
+            leaked(block.base, block.size_B, true, NULL);
 }
 
 static void context_end(const void *context)
 {
-    memcheck_heap_end(context, tells_leaks() && san_options()->check_device_heap);
+    heap_end(context, tells_leaks() && san_options()->check_device_heap);
     pthread_mutex_lock(&expected.lock);
     expected.n = 0;
     pthread_mutex_unlock(&expected.lock);
@@ -288,7 +300,7 @@ void memcheck_finish(void)
     san_memory_unref(memory);
     if (!tells_leaks())
         return;
-    memcheck_heap_end(NULL, san_options()->check_device_heap);
+    heap_end(NULL, san_options()->check_device_heap);
     atomic_store(&leaks.is_over, true);
     san_summary("memcheck", "leaked_B", atomic_load(&leaks.bytes));
     san_summary("memcheck", "leaked_allocations", atomic_load(&leaks.allocations));

@@ -4,6 +4,7 @@
  *
  * Without memory for a block nothing is checked any more: `is_off`.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -85,6 +86,7 @@ static void block_remove_locked(struct heap_block *block)
 {
     for (uint64_t n = first_page(block); n <= last_page(block); n++)
         page_remove_locked(n, block);
+    assert(*block->link == block);
     *block->link = block->next;
     if (block->next)
         block->next->link = block->link;
@@ -128,6 +130,7 @@ static bool add_locked(uint64_t base, uint64_t size_B, const void *context)
     struct heap_block *block;
 
     make_room_locked(base, size_B);
+    assert(!find_locked(base));
     block = hd_new(struct heap_block);
     if (!block)
         return false;
@@ -187,6 +190,28 @@ bool memcheck_heap_near(uint64_t va, struct memcheck_heap_near *out)
 
 /* ---- kernels */
 
+/* "Malloc/Free error encountered : WHAT" */
+static void heap_report(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
+                        enum san_severity severity, const char *kind, const char *what,
+                        uint64_t address)
+{
+    struct san_finding f = {
+        .tool = "memcheck",
+        .kind = kind,
+        .severity = severity,
+        .actors = {{.cta = cta, .at = at->probe, .warp = at->warp, .lane = lane}},
+        .nactors = 1,
+        .address = address,
+        .has_address = true,
+        .launch = cta->launch,
+        .count = 1};
+
+    snprintf(f.title, sizeof(f.title), "Malloc/Free error encountered : %s", what);
+    if (severity >= SAN_ERROR)
+        san_detail(&f, "Address 0x%llx", (unsigned long long)address);
+    san_report(&f);
+}
+
 static void heap_add(uint64_t base, uint64_t size_B, const void *context)
 {
     bool added;
@@ -212,7 +237,7 @@ void memcheck_heap_alloc(struct san_cta *cta, const struct san_sync *at, const u
         } else if (own && san_options()->report_heap_failure) {
             snprintf(what, sizeof(what), "malloc of %llu bytes failed",
                      (unsigned long long)size_B[lane]);
-            memcheck_report_heap(cta, at, lane, SAN_WARNING, "heap-exhausted", what, 0);
+            heap_report(cta, at, lane, SAN_WARNING, "heap-exhausted", what, 0);
         }
     }
 }
@@ -247,20 +272,16 @@ enum hd_status memcheck_heap_free(struct san_cta *cta, const struct san_sync *at
 
         if (result == FREE_FINE || cta->launch->is_quiet)
             continue;
-        memcheck_report_heap(cta, at, lane, SAN_ERROR,
-                             result == FREE_TWICE ? "double-free" : "invalid-free",
-                             result == FREE_TWICE ? "Double free" : "Invalid pointer to free", va);
+        heap_report(cta, at, lane, SAN_ERROR, result == FREE_TWICE ? "double-free" : "invalid-free",
+                    result == FREE_TWICE ? "Double free" : "Invalid pointer to free", va);
         status = HD_TRAP;
     }
-    if (status != HD_OK && !atomic_exchange(&memcheck_launch_of(cta)->failed, true))
-        memcheck_fault_expect(cta->launch);
     return status;
 }
 
 /* ---- the end */
 
-/* A block of the context; what lives comes out in *out_leak, whose size is -1 else. */
-static bool take(const void *context, struct memcheck_heap_near *out)
+bool memcheck_heap_take(const void *context, struct memcheck_heap_near *out)
 {
     struct heap_block *block;
 
@@ -274,13 +295,4 @@ static bool take(const void *context, struct memcheck_heap_near *out)
     }
     pthread_rwlock_unlock(&heap.lock);
     return block != NULL;
-}
-
-void memcheck_heap_end(const void *context, bool tells)
-{
-    struct memcheck_heap_near block = {0};
-
-    while (take(context, &block))
-        if (tells && !block.is_freed)
-            memcheck_leaked(block.base, block.size_B, true, NULL);
 }

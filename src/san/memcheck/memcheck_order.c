@@ -8,6 +8,7 @@
  * A use that comes before the free on the host is noted in the block, and looked at when the free
  * comes; one that comes later looks at the free.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -20,7 +21,7 @@
 
 enum { LAUNCHES = 1024 };
 
-/* Of a block that a stream allocated. */
+/* Of a block that a stream allocated. Freed by memory.c, so it holds nothing else. */
 struct memcheck_order {
     struct san_order_op made, gone;
     struct san_order_clock gone_after; /* what is before the free; set before is_gone */
@@ -43,11 +44,6 @@ HD_FORK_MUTEX(order, order.lock);
 static bool is_tracked(enum san_stream_races what)
 {
     return san_options()->stream_races & (unsigned)what;
-}
-
-void memcheck_order_destroy(struct memcheck_order *o)
-{
-    hd_free(o);
 }
 
 /* ---- launches */
@@ -91,6 +87,7 @@ static void note_use(struct memcheck_order *o, const struct san_order_op *op)
 {
     uint64_t seen = atomic_load_explicit(&o->used[op->stream], memory_order_relaxed);
 
+    assert(op->stream < SAN_ORDER_STREAMS && op->number);
     while (seen < op->number &&
            !atomic_compare_exchange_weak(&o->used[op->stream], &seen, op->number))
         ;
@@ -161,6 +158,7 @@ static void on_free(const struct heddle_event *e)
     struct memcheck_order *o = block && e->stream ? block->order : NULL;
 
     if (o) {
+        assert(!atomic_load(&o->is_gone)); /* a block goes once */
         o->gone = san_order_submit(e, &o->gone_after);
         atomic_store_explicit(&o->is_gone, true, memory_order_release);
         if (is_tracked(SAN_STREAM_RACES_BEFORE) && !san_order_is_before(o->made, &o->gone_after))

@@ -1,4 +1,5 @@
 /* What is said of a wrong access: the address, what is next to it, and what it once was. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -165,6 +166,7 @@ static struct san_actor actor_of(const struct san_cta *cta, const struct ir_inst
 
 static void say_access(struct san_finding *f, const struct san_access *a, enum memcheck_why why)
 {
+    assert(why != MEMCHECK_FINE && (unsigned)why < HD_COUNT_OF(kinds));
     f->kind = kinds[why][a->what];
     f->space = space_word(a->space);
     f->direction = verbs[a->what];
@@ -201,6 +203,7 @@ void memcheck_report(const struct san_cta *cta, const struct san_access *a, uint
                             .launch = cta->launch,
                             .count = 1};
 
+    assert(a->lanes >> lane & 1);
     say_access(&f, a, why);
     san_detail(&f, "Access at 0x%llx is %s", (unsigned long long)va, words[why]);
     if (is_memory(a) && why == MEMCHECK_OUTSIDE)
@@ -238,25 +241,5 @@ void memcheck_report_refused(const struct san_cta *cta, const struct san_refusal
              (unsigned long long)a->size_B);
     san_detail(&f, "%s", refusal->details[0]);
     san_detail(&f, "%s", refusal->details[1]);
-    san_report(&f);
-}
-
-void memcheck_report_heap(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
-                          enum san_severity severity, const char *kind, const char *what,
-                          uint64_t address)
-{
-    struct san_finding f = {.tool = "memcheck",
-                            .kind = kind,
-                            .severity = severity,
-                            .actors = {actor_of(cta, at->probe, at->warp, lane)},
-                            .nactors = 1,
-                            .address = address,
-                            .has_address = true,
-                            .launch = cta->launch,
-                            .count = 1};
-
-    snprintf(f.title, sizeof(f.title), "Malloc/Free error encountered : %s", what);
-    if (severity >= SAN_ERROR)
-        san_detail(&f, "Address 0x%llx", (unsigned long long)address);
     san_report(&f);
 }

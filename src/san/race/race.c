@@ -2,6 +2,7 @@
 #include "san/memory.h"
 #include "san/race/race_streams.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -9,22 +10,15 @@
 #include "san/options.h"
 
 static struct {
-    struct race_map *global;
     _Atomic uint64_t serials; /* that were given */
     struct hd_lock lock;
     struct race_cta *free;
 } all = {.lock = HD_LOCK_INIT(LEAF, "racecheck's CTAs")};
 
-struct race_map *race_global(void)
-{
-    return all.global;
-}
-
 static bool start(void)
 {
     race_check_start();
-    all.global = race_map_create();
-    return all.global && race_streams_start();
+    return race_shadow_start() && race_streams_start();
 }
 
 /* ---- CTA states: large, and each is soon needed again */
@@ -42,6 +36,7 @@ struct race_cta *race_cta_take(void)
 void race_cta_give(struct race_cta *cta)
 {
     hd_lock_acquire(&all.lock);
+    assert(cta != all.free);
     cta->next = all.free;
     all.free = cta;
     hd_lock_release(&all.lock);
@@ -65,6 +60,7 @@ static void launch_end(struct san_launch *san)
     race_tell(launch);
     race_quiet_end(launch);
     race_streams_end(launch);
+    assert(!launch->past);
     for (size_t i = 0; i < launch->lent.len; i++)
         race_places_fini(&launch->lent.at[i]);
     hd_vec_fini(&launch->lent);
@@ -98,6 +94,7 @@ static bool launch_begin(struct san_launch *san)
     const uint32_t *c = about->cluster;
     struct race_launch *launch = hd_new(struct race_launch);
 
+    assert(!san->own[SAN_RACECHECK]);
     san->own[SAN_RACECHECK] = launch;
     if (!launch)
         return false;
@@ -143,6 +140,7 @@ static bool window_begin(struct race_cta *cta, uint64_t size_B)
 
 static void threads_begin(struct race_cta *cta)
 {
+    assert(cta->nthreads && cta->nthreads <= RACE_THREADS_MAX);
     cta->floor = cta->top = 1;
     for (uint32_t t = 0; t < cta->nthreads; t++)
         cta->epoch[t] = race_epoch(cta->serial, t, 1);
@@ -160,6 +158,7 @@ static bool cta_begin(struct san_cta *san)
         return true;
     if (!cta)
         return false;
+    assert(san->base->index < launch->ncta);
     cta->launch = launch;
     cta->san = san;
     cta->serial = launch->base + (uint32_t)san->base->index;

@@ -5,17 +5,20 @@
  *     race.c          the tool: launches and CTAs
  *     race_access.c   accesses of a warp: which threads, which units; what they are
  *     race_check.c    one access against what the shadow has of the place
- *     race_shadow.c   pages of shadow: the last writer and readers of each unit of memory
- *     race_time.c     what threads know of each other: barriers, warps, fences
- *     race_place.c    places that synchronise: what was released there, and to whom
  *     race_quiet.c    reads that can meet no write, which are not looked at
- *     race_flow.c     releasing and acquiring there
- *     race_sync.c     barriers, collectives, mbarriers, the end of threads
+ *     race_sync.c     what synchronises by its own operation: mbarriers, the cluster's barrier
  *     race_async.c    copies that a thread has to wait for
  *     race_products.c products that read while their warps go on
  *     race_tensor.c   cells of tensor memory
- *     race_spin.c     by which reads loops wait
+ *     race_bars.c     barriers of the CTA and of warps: who waits there, and who goes on
+ *     race_flow.c     releasing and acquiring at places
+ *     race_time.c     what threads know of each other: barriers, warps, fences
+ *     race_place.c    places that synchronise: what was released there, and to whom
  *     race_report.c   hazards: severity, counts, findings
+ *     race_where.c    in whose window an address is, and its page of shadow
+ *     race_shadow.c   pages of shadow: the last writer and readers of each unit of memory
+ *     race_spin.c     by which reads loops wait
+ *     race_probe.c    probes by number
  *
  * Time. A thread's accesses carry its clock, which steps when it releases something. Each thread
  * knows of each other one up to which clock it is ordered before it. That is stored compressed:
@@ -49,6 +52,7 @@ enum {
     RACE_THREADS_MAX = SAN_WARPS * SAN_LANES,
     RACE_PAGE_SHIFT = 12,
     RACE_PAGE_B = 1 << RACE_PAGE_SHIFT,
+    RACE_SHIFT_MAX = 2, /* units of 4 bytes at most */
 };
 
 static inline uint64_t race_epoch(uint32_t serial, uint32_t thread, uint32_t clock)
@@ -120,7 +124,10 @@ struct race_map *race_map_create(void);
 void race_map_destroy(struct race_map *map);
 /* Makes it; NULL: no memory. */
 struct race_page *race_map_page(struct race_map *map, uint64_t address);
-struct race_map *race_global(void); /* of global memory, after start() */
+bool race_shadow_start(void);
+struct race_map *race_global(void); /* of global memory, after race_shadow_start() */
+/* Its page, which the launch whose serials begin at `base` accesses. NULL: no memory. */
+struct race_page *race_global_page(uint64_t address, uint32_t base);
 /* The one that is there; NULL: nobody accessed anything in it. */
 struct race_page *race_map_find(struct race_map *map, uint64_t address);
 struct race_page *race_page_create(void);
@@ -346,8 +353,18 @@ struct race_launch {
     struct race_quiet *quiet; /* race_quiet.c; NULL: every access is looked at */
 };
 
-/* Keeps the probe, for race_probe(). */
-void race_remember(struct race_launch *launch, const struct ir_instr *probe, uint32_t number);
+/* Keeps the probe, for race_probe(). Every access asks, and most are of one that is kept. */
+void race_probe_keep(struct race_launch *launch, const struct ir_instr *probe, uint32_t number);
+static inline void race_remember(struct race_launch *launch, const struct ir_instr *probe,
+                                 uint32_t number)
+{
+    uint32_t i = number / RACE_PROBE_CHUNK;
+    const struct ir_instr **chunk = i < RACE_PROBE_CHUNKS ? launch->probes[i] : NULL;
+
+    if (HD_UNLIKELY(!chunk ||
+                    __atomic_load_n(&chunk[number % RACE_PROBE_CHUNK], __ATOMIC_RELAXED) != probe))
+        race_probe_keep(launch, probe, number);
+}
 /* The probe of a number that an access had; NULL: memory was short. */
 const struct ir_instr *race_probe(const struct race_launch *launch, uint32_t number);
 /* Does a loop wait by what this reads? */
@@ -367,6 +384,33 @@ void race_quiet_begin(struct race_launch *launch);
 void race_quiet_end(struct race_launch *launch);
 /* Need this one not be looked at? If so, code is told where it need not ask. */
 bool race_is_quiet(struct race_cta *cta, const struct san_access *access);
+
+/* ---- where (race_where.c) */
+
+/* The key of a place, of the CTA (`local`) or of the launch. */
+struct race_where {
+    uint64_t key;
+    bool local;
+};
+struct race_where race_where(const struct race_cta *cta, enum ir_space space, uint64_t address,
+                             uint32_t peer);
+/* The page of an address in a window, where CTAs reach into others'. NULL: no memory. */
+struct race_page *race_window_page(const struct race_cta *cta, uint64_t address, uint32_t peer);
+/* Where the shadow of an address is; NULL: nowhere. `locks`: it takes race_page_lock(). */
+static inline struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space,
+                                             uint64_t address, uint32_t peer, bool *locks)
+{
+    *locks = space != IR_SPACE_SHARED || cta->launch->windows;
+    if (space != IR_SPACE_SHARED)
+        return race_global_page(address, cta->launch->base);
+    if (*locks)
+        return race_window_page(cta, address, peer);
+    return address >> RACE_PAGE_SHIFT < cta->nshared ? cta->shared[address >> RACE_PAGE_SHIFT]
+                                                     : NULL; /* outside: memcheck's */
+}
+bool race_same_cluster(const struct race_cta *cta, uint32_t serial);
+/* The serial of a CTA of the cluster. */
+uint32_t race_peer(const struct race_cta *cta, uint32_t rank);
 
 /* ---- time (race_time.c) */
 
@@ -399,11 +443,6 @@ void race_settle(struct race_cta *cta, uint32_t warp, uint32_t lanes);
 
 /* ---- order through places (race_flow.c) */
 
-/* The key of a place, of the CTA (`local`) or of the launch. */
-struct race_where {
-    uint64_t key;
-    bool local;
-};
 /* Releases what a thread did before its last fence, or with `now` all that it did. */
 void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, bool wide, bool now);
 void race_pend(struct race_cta *cta, uint32_t thread, const struct race_pending *pending);
@@ -411,19 +450,19 @@ struct race_places *race_places_of(struct race_cta *cta, bool local);
 /* mbarriers: the parity of the current phase; a place gets to know of phases that are over. */
 bool race_mbarrier_parity(const uint64_t *word);
 void race_mbarrier_follow(struct race_place *place, const uint64_t *word);
-struct race_where race_where(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                             uint32_t peer);
 
 /* ---- accesses and synchronisation */
 
 enum hd_status race_access(struct san_cta *san, const struct san_access *access);
 enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync);
+
+/* Barriers of the CTA and of warps (race_bars.c): IR_OP_BAR but for the cluster's, IR_OP_WARPSYNC,
+ * IR_OP_EXIT. */
+void race_bar(struct race_cta *cta, const struct san_sync *sync, enum ir_bar kind);
+void race_warpsync(struct race_cta *cta, const struct san_sync *sync);
+void race_threads_end(struct race_cta *cta, const struct san_sync *sync);
 /* Lanes do something: what was pending is known, and where they seemed to wait somebody opened. */
 void race_go_on(struct race_cta *cta, uint32_t warp, uint32_t lanes);
-
-/* Where the shadow of an address is; NULL: nowhere. `locks`: it takes race_page_lock(). */
-struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                               uint32_t peer, bool *locks);
 /* IR_OP_ASYNC (race_async.c) */
 void race_async(struct race_cta *cta, const struct san_sync *sync);
 /* What a product reads, one lane's, is in flight (race_products.c). After it was looked at. */
@@ -452,7 +491,7 @@ struct race_hazard {
     uint32_t thread; /* of the CTA, now */
     const struct san_access *access;
     uint64_t address;  /* of the bytes in question */
-    uint64_t stored;   /* writes: what comes */
+    uint64_t stored;   /* writes: what comes; race_note() finds out */
     uint32_t stored_B; /* 0: not known */
     const char *why;   /* NULL: as the accesses say */
 };
@@ -491,19 +530,12 @@ bool race_check_idle(const struct race_access *a, const struct race_page *page, 
 void race_check_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
                      uint64_t address);
 
-/* What the lane stores into memory from `address` on, and how many bytes; 0: not known. */
-uint32_t race_stored(const struct san_access *access, uint32_t lane, uint64_t address,
-                     uint64_t *out);
-
 /* Lanes whose address is that of the lane before, or step_B behind it. */
 struct race_links {
     uint32_t same, next;
 };
 struct race_links race_links_of(const uint64_t *at, uint64_t step_B);
 void race_check_start(void); /* chooses code for this CPU */
-bool race_same_cluster(const struct race_cta *cta, uint32_t serial);
-/* The serial of a CTA of the cluster. */
-uint32_t race_peer(const struct race_cta *cta, uint32_t rank);
 
 void race_note(struct race_cta *cta, const struct race_hazard *hazard);
 void race_tell(struct race_launch *launch); /* at its end: what was counted */

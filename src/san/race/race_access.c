@@ -2,6 +2,7 @@
  * Accesses of a warp: what they are to others, and shadow of the units that they touch. Lanes whose
  * bytes lie side by side are one run.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -41,37 +42,6 @@ static unsigned flags_of(struct race_launch *launch, const struct san_access *a)
     return reads | (polls ? RACE_STRONG : RACE_VOLATILE);
 }
 
-/* ---- probes by number */
-
-const struct ir_instr *race_probe(const struct race_launch *launch, uint32_t number)
-{
-    uint32_t i = number / RACE_PROBE_CHUNK;
-    const struct ir_instr **chunk = i < RACE_PROBE_CHUNKS ? launch->probes[i] : NULL;
-
-    return chunk ? __atomic_load_n(&chunk[number % RACE_PROBE_CHUNK], __ATOMIC_ACQUIRE) : NULL;
-}
-
-void race_remember(struct race_launch *launch, const struct ir_instr *probe, uint32_t number)
-{
-    uint32_t i = number / RACE_PROBE_CHUNK;
-
-    if (i >= RACE_PROBE_CHUNKS)
-        return;
-    const struct ir_instr **chunk = launch->probes[i], **none = NULL;
-    if (HD_UNLIKELY(!chunk)) {
-        chunk = hd_alloc_array(RACE_PROBE_CHUNK, sizeof *chunk);
-        if (!chunk)
-            return;
-        if (!atomic_compare_exchange_strong(&launch->probes[i], &none, chunk)) {
-            hd_free(chunk);
-            chunk = none;
-        }
-    }
-    const struct ir_instr **at = &chunk[number % RACE_PROBE_CHUNK];
-    if (HD_UNLIKELY(__atomic_load_n(at, __ATOMIC_RELAXED) != probe))
-        __atomic_store_n(at, probe, __ATOMIC_RELEASE);
-}
-
 /* ---- shadow of a stretch of memory */
 
 struct stretch {
@@ -81,25 +51,6 @@ struct stretch {
     uint64_t address;
     uint64_t size_B;
 };
-
-struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                               uint32_t peer, bool *locks)
-{
-    *locks = space != IR_SPACE_SHARED || cta->launch->windows;
-    if (!*locks) {
-        uint64_t i = address >> RACE_PAGE_SHIFT;
-        return i < cta->nshared ? cta->shared[i] : NULL; /* outside: memcheck's */
-    }
-    if (space != IR_SPACE_SHARED) {
-        struct race_page *page = race_map_page(race_global(), address);
-        if (page && atomic_load_explicit(&page->touched, memory_order_relaxed) != cta->launch->base)
-            atomic_store_explicit(&page->touched, cta->launch->base, memory_order_relaxed);
-        return page;
-    }
-    uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
-    uint64_t window = (uint64_t)(owner - cta->launch->base) * IR_CLUSTER_STRIDE_B;
-    return race_map_page(cta->launch->windows, window + (address & (IR_CLUSTER_STRIDE_B - 1)));
-}
 
 static struct race_page *page_at(const struct stretch *s, uint64_t address, bool *locks)
 {
@@ -380,6 +331,7 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
 
     if (!is_looked_at(cta, x))
         return HD_OK;
+    assert(x->warp < cta->nwarps);
     race_go_on(cta, x->warp, x->lanes);
     if (x->what == SAN_READ && race_is_quiet(cta, x))
         return HD_OK;

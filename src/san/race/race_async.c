@@ -6,6 +6,8 @@
  * nothing orders, for its own thread neither. When the thread has waited for the group, the write
  * is its own of that moment.
  */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "san/race/race.h"
 
@@ -35,6 +37,7 @@ static void issue(struct race_cta *cta, uint32_t thread, uint64_t address, uint3
     struct race_thread *t = &cta->threads[thread];
     struct race_copy copy = {address, size_B, t->group};
 
+    assert(!t->copies.len || hd_vec_last(&t->copies).group <= t->group); /* in order */
     /* Without memory it counts as there at once. */
     if (hd_vec_push(&t->copies, copy))
         rename_writer(cta, address, size_B, cta->epoch[thread],

@@ -5,6 +5,8 @@
  * that is seen by comparing numbers, for many units at once. The rest are asked one by one.
  */
 #ifdef __x86_64__
+#include <assert.h>
+
 #include <immintrin.h>
 #endif
 
@@ -260,49 +262,6 @@ static bool is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
 }
 
 /*
- * Of a row of STMATRIX: in register j of the lanes 4 * r .. are the elements 2 * c and 2 * c + 1 of
- * row r, or of column r if it is transposed. Nothing, where lanes are missing.
- */
-static uint32_t stored_row(const struct san_access *x, uint32_t lane, uint64_t offset,
-                           uint64_t *out)
-{
-    uint32_t imm = ir_probe_its_imm(x->probe), registers = imm >> IR_PROBE_REGISTERS_AT;
-    uint32_t tile = imm & ((1u << IR_PROBE_REGISTERS_AT) - 1), r = lane % 8;
-    uint32_t c = (uint32_t)offset / 4;
-
-    if (offset % 4 || (uint32_t)__builtin_popcount(x->lanes) < HD_MIN(8 * registers, SAN_LANES) ||
-        1 + lane / 8 >= x->probe->nsrc || (tile != IR_TILE_M8N8 && tile != IR_TILE_M8N8_TRANS))
-        return 0;
-    const uint64_t *from = x->operands[1 + lane / 8];
-    if (tile == IR_TILE_M8N8) {
-        *out = from[4 * r + c];
-        return 4;
-    }
-    uint32_t half = 16 * (r % 2);
-    *out = (from[8 * c + r / 2] >> half & 0xffff) | (from[8 * c + 4 + r / 2] >> half & 0xffff)
-                                                        << 16;
-    return 4;
-}
-
-uint32_t race_stored(const struct san_access *x, uint32_t lane, uint64_t address, uint64_t *out)
-{
-    const struct ir_instr *probe = x->probe;
-    uint32_t element_B = ir_type_bits(probe->type) / 8;
-
-    if (!x->operands)
-        return 0;
-    if (ir_probe_op(probe) == IR_OP_STMATRIX)
-        return stored_row(x, lane, address - x->address[lane], out);
-    if (ir_probe_op(probe) != IR_OP_ST || !element_B || element_B > 8)
-        return 0;
-    uint64_t at = (address - x->address[lane]) / element_B;
-    if (1 + at >= probe->nsrc)
-        return 0;
-    *out = x->operands[1 + at][lane];
-    return element_B;
-}
-
-/*
  * By places alone it is not if the earlier one had its lock without a fence, or without one that
  * reaches this thread, which has a lock too: had they come the other way round, nothing would order
  * them.
@@ -329,6 +288,7 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
 {
     struct race_told told = {before, mine};
     uint32_t thread = race_thread_of(mine);
+    assert(race_serial(mine) == a->cta->serial && !race_is_in_flight(mine));
     struct race_hazard hazard = {.before = before,
                                  .before_is = before_is,
                                  .now_is = a->info,
@@ -348,8 +308,6 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
         is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
         return;
     a->told[slot] = told;
-    if (a->writes)
-        hazard.stored_B = race_stored(a->access, thread % SAN_LANES, address, &hazard.stored);
     race_note(a->cta, &hazard);
 }
 
@@ -412,6 +370,7 @@ static bool run(const struct race_access *a, struct race_page *page, uint32_t at
 void race_check(struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
                 const uint64_t *mine, uint64_t address)
 {
+    assert(n && at + n <= (uint32_t)RACE_PAGE_B >> page->shift);
     while (n) {
         uint32_t some = HD_MIN(n, (uint32_t)RUN_MAX);
         if (some < RUN_MIN || !run(a, page, at, some, mine))

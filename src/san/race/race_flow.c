@@ -13,36 +13,10 @@
  *
  * A read is told before it happens, so what it saw is asked when its thread is next heard of.
  */
+#include <assert.h>
+
 #include "model/mbarrier.h"
 #include "san/race/race.h"
-
-/* ---- where */
-
-uint32_t race_peer(const struct race_cta *cta, uint32_t rank)
-{
-    return cta->launch->base + (uint32_t)san_peer(cta->san, rank);
-}
-
-bool race_same_cluster(const struct race_cta *cta, uint32_t serial)
-{
-    for (uint32_t rank = 0; rank < cta->launch->cluster; rank++)
-        if (race_peer(cta, rank) == serial)
-            return true;
-    return false;
-}
-
-struct race_where race_where(const struct race_cta *cta, enum ir_space space, uint64_t address,
-                             uint32_t peer)
-{
-    const struct race_launch *launch = cta->launch;
-
-    if (!ir_space_is_shared(space))
-        return (struct race_where){address, false};
-    uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
-    uint64_t offset = address & (IR_CLUSTER_STRIDE_B - 1);
-    return (struct race_where){(uint64_t)1 << 63 | (uint64_t)owner << IR_CLUSTER_SHIFT | offset,
-                               !launch->sees_cluster};
-}
 
 /* ---- releasing */
 
@@ -54,6 +28,7 @@ static void publish_as(struct race_cta *cta, uint32_t thread, struct race_place 
     uint32_t floor = HD_MAX(fence->floor, cta->fenced[wide]);
     uint32_t warp_floor = HD_MAX(fence->warp_floor, warp->fenced[wide]);
 
+    assert(hd_lock_held(&cta->launch->places_lock) && place->version);
     if (floor > 1)
         race_place_point(place, &how, race_who_cta(cta->serial), floor);
     if (warp_floor > floor)
@@ -74,6 +49,7 @@ void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, b
     struct race_fence all = {race_clock(cta->epoch[thread]) + 1, cta->floor, warp->floor};
     const struct race_fence *fence = now ? NULL : cta->threads[thread].fence;
 
+    assert(now || warp->fences >> thread % SAN_LANES & 1);
     hd_lock_acquire(&cta->launch->places_lock);
     struct race_place *place = race_place_make(race_places_of(cta, at.local), at.key);
     if (place) {
@@ -96,6 +72,7 @@ void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, b
 
 void race_pend(struct race_cta *cta, uint32_t thread, const struct race_pending *pending)
 {
+    assert(pending->how != RACE_PEND_NONE && thread < cta->nthreads);
     if (!race_threads(cta))
         return;
     cta->threads[thread].pending = *pending;
@@ -111,6 +88,7 @@ void race_mbarrier_follow(struct race_place *place, const uint64_t *word)
 {
     bool parity = race_mbarrier_parity(word);
 
+    assert(place->done <= place->version);
     if (parity != place->parity)
         place->done = place->version;
     place->parity = parity;
@@ -122,6 +100,7 @@ static void acquire(struct race_cta *cta, uint32_t thread, const struct race_pen
     struct race_thread *t = &cta->threads[thread];
     uint32_t version = place->version;
 
+    assert(hd_lock_held(&cta->launch->places_lock) && place->read <= version);
     if (p->how == RACE_PEND_PHASE) {
         race_mbarrier_follow(place, p->word);
         if (!p->was_done && place->parity == p->parity)
@@ -141,6 +120,7 @@ static void settle(struct race_cta *cta, uint32_t thread)
     struct race_pending *p = &cta->threads[thread].pending;
     struct race_places *places = race_places_of(cta, p->local);
 
+    assert(p->how != RACE_PEND_NONE);
     if (atomic_load_explicit(&places->n, memory_order_relaxed)) {
         hd_lock_acquire(&cta->launch->places_lock);
         struct race_place *place = race_place_get(places, p->key);

@@ -20,7 +20,7 @@
  * Work that waits for the host never ends while the call waits: after racecheck-host-wait seconds
  * the program goes on, and the host is not looked at any more.
  */
-#include <errno.h>
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "base/clock.h"
 #include "base/fault_hook.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -46,15 +47,14 @@ struct use {
 };
 
 static struct {
-    pthread_mutex_t lock; /* all below */
+    struct hd_lock lock; /* all below */
     pthread_cond_t done;
     HD_VEC(uint64_t) work; /* ids of packets that have not retired */
     unsigned calls;        /* threads in calls */
     HD_VEC(struct use) uses;
     bool is_closed; /* what `uses` says is done */
     bool is_off;
-} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(host, host.lock);
+} host = {.lock = HD_LOCK_INIT(SAN_HOST, "what the host accesses")};
 
 static HD_THREAD_LOCAL struct {
     uint64_t submitted; /* the last packet of the call; 0 */
@@ -73,6 +73,7 @@ static void protect(uint64_t va, uint64_t size_B, int prot)
 /* Neighbours of a kind at once. */
 static void protect_all_locked(bool open)
 {
+    assert(hd_lock_held(&host.lock));
     for (size_t i = 0, n; i < host.uses.len; i += n) {
         const struct use *u = &host.uses.at[i];
         for (n = 1;
@@ -96,6 +97,7 @@ static size_t use_at_locked(uint64_t va)
 {
     size_t low = 0, high = host.uses.len;
 
+    assert(hd_lock_held(&host.lock) && va % PAGE_B == 0);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (host.uses.at[middle].va < va)
@@ -111,6 +113,7 @@ static void use_add_locked(const struct use *use)
     size_t at = use_at_locked(use->va);
     struct use *have = at < host.uses.len ? &host.uses.at[at] : NULL;
 
+    assert(use->until[0].number && use->until[0].number <= use->until[1].number);
     if (have && have->va == use->va) {
         if (use->reads || !have->reads)
             *have = *use;
@@ -216,6 +219,7 @@ static bool is_used(struct look *look, const struct race_page *page, struct part
     uint64_t first = part.va % PAGE_B, last = (part.end - 1) % PAGE_B;
     bool all = true;
 
+    assert(part.va < part.end && first <= last);
     use->reads = true;
     for (uint64_t u = first >> page->shift; u <= last >> page->shift; u++) {
         const struct race_past *past = plain_of(look, page->writer[u], page->writer_is[u]);
@@ -354,6 +358,7 @@ static void look_locked(const struct san_order_clock *clock, const struct san_me
     struct look look = {.memory = memory};
     race_ops ops = {0};
 
+    assert(hd_lock_held(&host.lock) && !host.is_closed);
     if (take_fresh(&look, clock)) {
         look_at_launches_locked(&look);
         forget_told_locked(&look);
@@ -389,6 +394,7 @@ static void close_locked(void)
     struct san_memory *memory = san_memory_now();
     struct san_order_clock clock;
 
+    assert(hd_lock_held(&host.lock) && !host.calls && !host.work.len);
     if (!memory)
         return;
     san_order_host_clock(&clock);
@@ -538,14 +544,14 @@ static bool take_use(uint64_t va, struct use *out)
     uint64_t page = va & ~(uint64_t)(PAGE_B - 1);
     bool found = false;
 
-    pthread_mutex_lock(&host.lock);
+    hd_lock_acquire(&host.lock);
     size_t at = use_at_locked(page);
     if (host.is_closed && at < host.uses.len && host.uses.at[at].va == page) {
         *out = host.uses.at[at];
         protect(page, PAGE_B, PROT_READ | PROT_WRITE);
         found = true;
     }
-    pthread_mutex_unlock(&host.lock);
+    hd_lock_release(&host.lock);
     return found;
 }
 
@@ -587,15 +593,16 @@ void race_host_call_begin(void)
     if (!is_on())
         return;
     here.submitted = 0;
-    pthread_mutex_lock(&host.lock);
+    hd_lock_acquire(&host.lock);
     host.calls++;
     open_locked();
-    pthread_mutex_unlock(&host.lock);
+    hd_lock_release(&host.lock);
 }
 
 /* Is nothing of that left, nor of what was submitted before? */
 static bool is_done_locked(uint64_t packet)
 {
+    assert(hd_lock_held(&host.lock));
     for (size_t i = 0; i < host.work.len; i++)
         if (host.work.at[i] <= packet)
             return false;
@@ -604,37 +611,40 @@ static bool is_done_locked(uint64_t packet)
 
 static void wait_locked(uint64_t packet)
 {
-    struct timespec until;
-    int error = 0;
+    uint64_t wait_s = san_options()->racecheck_host_wait_s;
+    uint64_t end_ns = hd_clock_ns(CLOCK_MONOTONIC) + wait_s * 1000000000u;
+    struct timespec until = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)san_options()->racecheck_host_wait_s;
-    while (!host.is_off && !is_done_locked(packet) && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&host.done, &host.lock, &until);
-    host.is_off |= error == ETIMEDOUT;
+    while (!host.is_off && !is_done_locked(packet)) {
+        if (hd_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+            host.is_off = true;
+        else
+            hd_lock_wait_until(&host.lock, &host.done, &until);
+    }
 }
 
 void race_host_call_end(void)
 {
     if (!is_on())
         return;
-    pthread_mutex_lock(&host.lock);
+    hd_lock_acquire(&host.lock);
+    assert(host.calls > 0);
     if (here.submitted)
         wait_locked(here.submitted);
     if (!--host.calls && !host.work.len && !host.is_off)
         close_locked();
-    pthread_mutex_unlock(&host.lock);
+    hd_lock_release(&host.lock);
 }
 
 void race_host_submit(const struct heddle_event *e)
 {
     if (!is_on())
         return;
-    pthread_mutex_lock(&host.lock);
+    hd_lock_acquire(&host.lock);
     open_locked();
     if (!hd_vec_push(&host.work, e->packet.id))
         host.is_off = true;
-    pthread_mutex_unlock(&host.lock);
+    hd_lock_release(&host.lock);
     if (e->correlation)
         here.submitted = e->packet.id;
 }
@@ -643,7 +653,7 @@ void race_host_retire(const struct heddle_event *e)
 {
     if (!is_on())
         return;
-    pthread_mutex_lock(&host.lock);
+    hd_lock_acquire(&host.lock);
     for (size_t i = 0; i < host.work.len; i++)
         if (host.work.at[i] == e->packet.id) {
             memmove(&host.work.at[i], &host.work.at[i + 1],
@@ -652,7 +662,7 @@ void race_host_retire(const struct heddle_event *e)
             break;
         }
     pthread_cond_broadcast(&host.done);
-    pthread_mutex_unlock(&host.lock);
+    hd_lock_release(&host.lock);
 }
 
 bool race_host_start(void)

@@ -4,6 +4,7 @@
  */
 #include "san/race/race_streams.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,13 +29,19 @@ bool race_ops_start(void)
 
 void race_op_unref(struct race_op *op)
 {
-    if (op && atomic_fetch_sub(&op->refs, 1) == 1)
+    uint32_t before = op ? atomic_fetch_sub(&op->refs, 1) : UINT32_MAX;
+
+    assert(before > 0);
+    if (before == 1)
         hd_free(op);
 }
 
 static struct race_op *op_ref(struct race_op *op)
 {
-    atomic_fetch_add(&op->refs, 1);
+    uint32_t before = atomic_fetch_add(&op->refs, 1);
+
+    assert(before > 0);
+    (void)before;
     return op;
 }
 
@@ -120,6 +127,7 @@ static void meet_spans(struct race_op *before, const struct race_span *b, struct
 
 static void meet_op(struct race_op *before, struct race_op *now)
 {
+    assert(before != now);
     for (unsigned i = 0; i < RACE_SPANS; i++)
         for (unsigned k = 0; k < RACE_SPANS; k++)
             if (before->span[i].width_B && now->span[k].width_B)
@@ -170,6 +178,7 @@ static void scan_page(struct scan *scan, struct race_page *page, uint64_t va, ui
 {
     uint64_t base = va & ~(uint64_t)(RACE_PAGE_B - 1), unit_B = UINT64_C(1) << page->shift;
 
+    assert(va < end && end - base <= RACE_PAGE_B);
     for (uint64_t u = (va - base) >> page->shift; base + u * unit_B < end; u++) {
         uint64_t at = base + u * unit_B;
         look(scan, page->writer[u], page->writer_is[u], at, unit_B);
@@ -218,6 +227,7 @@ static void meet_pasts(struct race_op *op, race_pasts *pasts)
 
 static void collect_locked(const struct san_order_position *position, race_ops *out)
 {
+    assert(race_streams_are_locked());
     for (uint64_t i = 0; i < OPS; i++) {
         struct race_op *op = ops.at[i];
         if (op && !san_order_is_ordered(&op->position, position) && hd_vec_push(out, op))

@@ -12,6 +12,7 @@
  * before, and yet refer to the newer release. So the model may see more order than there was, never
  * less.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -46,6 +47,7 @@ void race_know_point(struct race_know *know, uint64_t who, uint32_t clock)
 
 void race_know_ref(struct race_know *know, const struct race_ref *ref)
 {
+    assert(ref->place && ref->version);
     for (size_t i = know->refs.len; i--;) {
         struct race_ref *r = &know->refs.at[i];
         if (r->place == ref->place && r->by == ref->by && r->narrow == ref->narrow) {
@@ -58,6 +60,7 @@ void race_know_ref(struct race_know *know, const struct race_ref *ref)
 
 void race_know_join(struct race_know *know, const struct race_know *more)
 {
+    assert(know != more);
     know->all |= more->all;
     for (size_t i = 0; i < more->points.len; i++)
         race_know_point(know, more->points.at[i].who, more->points.at[i].clock);
@@ -117,6 +120,8 @@ void race_place_point(struct race_place *place, const struct race_release *how, 
     uint32_t before = (uint32_t)(uintptr_t)hd_map_get_u64(&place->newest, who);
     struct race_entry *old = before ? &place->entries.at[before - 1] : NULL;
 
+    assert(before <= place->entries.len && (!old || old->who == who));
+    assert(!old || old->version <= place->version);
     place->has_narrow |= !how->wide;
     if (old && old->clock == clock && old->by == how->by && (old->wide || !how->wide))
         return;
@@ -185,6 +190,7 @@ static bool entries_cover(const struct race_ref *ref, struct race_question *q)
         uint32_t at = (uint32_t)(uintptr_t)hd_map_get_u64(&place->newest, q->who[i]);
         while (at) {
             const struct race_entry *e = &place->entries.at[at - 1];
+            assert(e->who == q->who[i] && e->before < at); /* older and older: it ends */
             if (e->clock > q->clock && may_use(ref, e->version, e->by, e->wide)) {
                 q->whole = i ? 0 : e->clock;
                 return true;

@@ -10,6 +10,7 @@
  * Groups of products are counted by each thread, which come to the same number. What was read in
  * one of long ago is forgotten.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -43,6 +44,7 @@ static uint32_t number_of(const struct race_group *group, uint64_t epoch)
 {
     uint32_t low = race_thread_of(epoch) % NUMBERS;
 
+    assert(race_is_in_flight(epoch));
     return group->newest - (group->newest - low) % NUMBERS;
 }
 
@@ -134,6 +136,7 @@ static void forget(struct race_cta *cta, uint32_t warp, struct race_group *group
 
     for (size_t i = 0; i < group->reads.len; i++) {
         const struct race_copy *read = &group->reads.at[i];
+        assert(read->group <= group->newest);
         if (read->group + NUMBERS / 2 < group->newest)
             rename_readers(cta, read, in_flight(cta, warp, read->group), 0);
         else
@@ -157,6 +160,7 @@ static void wait(struct race_cta *cta, uint32_t thread, struct race_group *group
     uint32_t i = in_group(thread), closed = group->closed[i];
     uint32_t done = closed > left ? closed - left : 0;
 
+    assert(group->done[i] <= closed);
     for (; group->done[i] < done; group->done[i]++)
         group->clock[group->done[i] % NUMBERS][i] = race_clock(cta->epoch[thread]);
 }

@@ -5,6 +5,8 @@
  * They are told once for each probe. From then on compiled code tests by itself that an address is
  * in the window or the allocation (san_range_set()).
  */
+#include <assert.h>
+
 #include "analysis/conflicts.h"
 #include "base/mem.h"
 #include "san/lanes.h"
@@ -41,6 +43,7 @@ static void take_writes(struct race_quiet *quiet, const struct ir_probe_launch *
     for (uint32_t i = 0; i < about->conflicts->nwritten; i++) {
         uint64_t va = value_of(about, &about->conflicts->written[i]);
         struct san_block *block = san_memory_find(quiet->memory, va);
+        assert(quiet->nwritten < IR_ROOTS_MAX);
         if (block)
             quiet->written[quiet->nwritten++] = block->id;
     }

@@ -6,6 +6,7 @@
  * each happens as it stands, in no order. The value that is there already is written again: for
  * information. All else is an error.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static bool value_at(const struct race_cta *cta, const struct race_hazard *h, ui
     const struct san_access *x = h->access;
     const char *shared = cta->san->base->shared;
 
+    assert(size_B <= sizeof *out);
     *out = 0;
     if (x->space == IR_SPACE_TENSOR)
         return false;
@@ -87,6 +89,50 @@ static bool value_at(const struct race_cta *cta, const struct race_hazard *h, ui
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size_B;
 }
 
+/*
+ * Of a row of STMATRIX: in register j of the lanes 4 * r .. are the elements 2 * c and 2 * c + 1 of
+ * row r, or of column r if it is transposed. Nothing, where lanes are missing.
+ */
+static uint32_t stored_row(const struct san_access *x, uint32_t lane, uint64_t offset,
+                           uint64_t *out)
+{
+    uint32_t imm = ir_probe_its_imm(x->probe), registers = imm >> IR_PROBE_REGISTERS_AT;
+    uint32_t tile = imm & ((1u << IR_PROBE_REGISTERS_AT) - 1), r = lane % 8;
+    uint32_t c = (uint32_t)offset / 4;
+
+    if (offset % 4 || (uint32_t)__builtin_popcount(x->lanes) < HD_MIN(8 * registers, SAN_LANES) ||
+        1 + lane / 8 >= x->probe->nsrc || (tile != IR_TILE_M8N8 && tile != IR_TILE_M8N8_TRANS))
+        return 0;
+    const uint64_t *from = x->operands[1 + lane / 8];
+    if (tile == IR_TILE_M8N8) {
+        *out = from[4 * r + c];
+        return 4;
+    }
+    uint32_t half = 16 * (r % 2);
+    *out = (from[8 * c + r / 2] >> half & 0xffff) | (from[8 * c + 4 + r / 2] >> half & 0xffff)
+                                                        << 16;
+    return 4;
+}
+
+/* What the lane stores into memory from `address` on, and how many bytes; 0: not known. */
+static uint32_t stored(const struct san_access *x, uint32_t lane, uint64_t address, uint64_t *out)
+{
+    const struct ir_instr *probe = x->probe;
+    uint32_t element_B = ir_type_bits(probe->type) / 8;
+
+    if (!x->operands)
+        return 0;
+    if (ir_probe_op(probe) == IR_OP_STMATRIX)
+        return stored_row(x, lane, address - x->address[lane], out);
+    if (ir_probe_op(probe) != IR_OP_ST || !element_B || element_B > 8)
+        return 0;
+    uint64_t at = (address - x->address[lane]) / element_B;
+    if (1 + at >= probe->nsrc)
+        return 0;
+    *out = x->operands[1 + at][lane];
+    return element_B;
+}
+
 /* What another lane of the same store puts there; false: it is no such lane. */
 static bool stored_beside(const struct race_cta *cta, const struct race_hazard *h, uint64_t *out)
 {
@@ -96,7 +142,7 @@ static bool stored_beside(const struct race_cta *cta, const struct race_hazard *
     if (!in_one_warp(cta, h) || h->before_is >> 8 != x->number || !(x->lanes >> other & 1) ||
         x->address[other] != x->address[lane])
         return false;
-    return race_stored(x, other, h->address, out) == h->stored_B;
+    return stored(x, other, h->address, out) == h->stored_B;
 }
 
 static bool writes_the_same(const struct race_cta *cta, const struct race_hazard *h)
@@ -146,6 +192,7 @@ static struct san_actor actor(const struct race_launch *launch, const struct sid
     const uint32_t *grid = launch->san->about.grid;
     uint32_t index = side->serial - launch->base;
 
+    assert(index < launch->ncta && side->thread < RACE_THREADS_MAX);
     *stage = (struct stage){
         .base.ctaid = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]},
         .base.index = index,
@@ -350,15 +397,20 @@ void race_tell(struct race_launch *launch)
 
 /* ---- both */
 
-void race_note(struct race_cta *cta, const struct race_hazard *h)
+void race_note(struct race_cta *cta, const struct race_hazard *hazard)
 {
     const struct san_options *o = san_options();
-    enum san_severity severity = severity_of(cta, h);
+    struct race_hazard h = *hazard;
+    enum san_severity severity;
 
+    assert(h.before && (!reads(h.before_is) || !reads(h.now_is)));
+    if (!reads(h.now_is))
+        h.stored_B = stored(h.access, h.thread % SAN_LANES, h.address, &h.stored);
+    severity = severity_of(cta, &h);
     if ((unsigned)severity < o->racecheck_level)
         return;
     if (o->racecheck_report & SAN_RACE_REPORT_HAZARD)
-        tell_hazard(cta, h, severity);
+        tell_hazard(cta, &h, severity);
     if (o->racecheck_report & SAN_RACE_REPORT_ANALYSIS)
-        count_pair(cta, h, severity);
+        count_pair(cta, &h, severity);
 }

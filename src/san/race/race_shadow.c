@@ -6,6 +6,7 @@
  * It is split into units of 2 bytes or 1 when somebody accesses such, so that neighbours in a word
  * are never taken for each other.
  */
+#include <assert.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,7 @@ struct race_map {
 
 static size_t units_of(const struct race_page *page)
 {
+    assert(page->shift <= RACE_SHIFT_MAX);
     return (size_t)RACE_PAGE_B >> page->shift;
 }
 
@@ -54,7 +56,7 @@ struct race_page *race_page_create(void)
 
     if (!page)
         return NULL;
-    page->shift = 2;
+    page->shift = RACE_SHIFT_MAX;
     if (!reserve(units_of(page), &page->writer, &page->writer_is) ||
         !reserve(units_of(page), &page->reader, &page->reader_is)) {
         race_page_destroy(page);
@@ -97,6 +99,7 @@ static bool split(struct race_page *page, uint64_t **epochs, uint32_t **infos, s
         fine[i] = (*epochs)[i >> by];
         fine_is[i] = (*infos)[i >> by];
     }
+    assert(page->nretired + 2 <= RACE_RETIRED);
     page->retired[page->nretired++] = *epochs;
     page->retired[page->nretired++] = *infos;
     __atomic_store_n(epochs, fine, __ATOMIC_RELEASE);
@@ -119,6 +122,7 @@ bool race_page_refine(struct race_page *page, unsigned shift)
     if (page->shift <= shift)
         return true;
     size_t units = units_of(page);
+    assert(shift < RACE_SHIFT_MAX);
     unsigned by = page->shift - shift;
     /* Arrays first: a number of a coarse unit is within fine ones as well. */
     bool fits = split(page, &page->writer, &page->writer_is, units, by) &&
@@ -144,6 +148,7 @@ void race_page_lock(struct race_page *page)
 
 void race_page_unlock(struct race_page *page)
 {
+    assert(atomic_load_explicit(&page->locked, memory_order_relaxed));
     atomic_store_explicit(&page->locked, false, memory_order_release);
 }
 
@@ -232,4 +237,29 @@ struct race_page *race_map_page(struct race_map *map, uint64_t address)
     void *_Atomic *pages = fill(&map->top[top], table_reserve, table_drop);
 
     return pages ? fill(&pages[page & (INDEX_ENTRIES - 1)], page_reserve, page_drop) : NULL;
+}
+
+/* ---- that of global memory */
+
+static struct race_map *global;
+
+bool race_shadow_start(void)
+{
+    assert(!global);
+    global = race_map_create();
+    return global != NULL;
+}
+
+struct race_map *race_global(void)
+{
+    return global;
+}
+
+struct race_page *race_global_page(uint64_t address, uint32_t base)
+{
+    struct race_page *page = race_map_page(global, address);
+
+    if (page && atomic_load_explicit(&page->touched, memory_order_relaxed) != base)
+        atomic_store_explicit(&page->touched, base, memory_order_relaxed);
+    return page;
 }

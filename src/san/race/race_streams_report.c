@@ -1,21 +1,10 @@
 /* Races between streams, and with the host, as findings. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "san/options.h"
 #include "san/race/race_streams.h"
-
-void race_between_free(struct race_between *b)
-{
-    if (!b)
-        return;
-    for (unsigned i = 0; i < 2; i++) {
-        race_past_unref(b->past[i]);
-        race_op_unref(b->op[i]);
-    }
-    hd_free(b);
-}
 
 /* ---- threads of launches */
 
@@ -40,6 +29,7 @@ static bool add_actor(struct san_finding *f, const struct race_between *b, unsig
     uint32_t index = race_serial(b->epoch[side]) - past->base;
     uint32_t thread = race_thread_of(b->epoch[side]);
 
+    assert(index < past->n && f->nactors < HD_COUNT_OF(f->actors));
     race_streams_lock();
     const struct ir_instr *at = race_past_probe_locked(past, b->info[side] >> 8);
     race_streams_unlock();
@@ -110,6 +100,8 @@ void race_between_tell(const struct race_between *b)
         .space = "global",
     };
 
+    for (unsigned i = 0; i < 2; i++)
+        assert(!b->past[i] != !b->op[i]); /* one of both */
     if (SAN_ERROR < san_options()->racecheck_level)
         return;
     snprintf(f.title, sizeof(f.title), "Race between %s reported between",

@@ -1,69 +1,17 @@
-/* What synchronises by its own operation: barriers, warps, mbarriers, fences, the end of threads.
+/*
+ * What synchronises by its own operation: all of it comes here. Barriers of the CTA and of warps
+ * are in race_bars.c; the barrier of a cluster and mbarriers, which are places, are below.
  */
-#include <string.h>
+#include <assert.h>
 
 #include "model/mbarrier.h"
 #include "san/race/race.h"
 
-static uint64_t operand(const struct san_sync *sync, unsigned i, uint32_t lane, uint64_t missing)
-{
-    return sync->operands && sync->probe->nsrc > i && sync->operands[i] ? sync->operands[i][lane]
-                                                                        : missing;
-}
-
-/* ---- barriers of the CTA */
-
-static void open_bar(struct race_cta *cta, uint32_t id)
-{
-    struct san_bars *bars = &cta->bars;
-    uint32_t missing = 0;
-
-    for (uint32_t w = 0; w < cta->nwarps; w++)
-        missing |= bars->live[w] & ~bars->bar[id].waiting[w];
-    if (missing)
-        race_meet_some(cta, bars->bar[id].come, bars->bar[id].waiting, cta->arrived_at[id]);
-    else
-        race_meet_cta(cta);
-    san_bar_open(bars, id);
-    memset(cta->arrived_at[id], 0, sizeof cta->arrived_at[id]);
-}
-
-static void unblock(struct race_cta *cta, uint32_t warp, uint32_t lanes)
-{
-    lanes &= cta->bars.blocked[warp];
-    while (lanes) {
-        uint32_t id = san_bar_of(&cta->bars, warp, (uint32_t)__builtin_ctz(lanes));
-        if (id == SAN_BARS)
-            return;
-        open_bar(cta, id);
-        lanes &= cta->bars.blocked[warp];
-    }
-}
-
-static void come(struct race_cta *cta, const struct san_sync *sync, enum ir_bar kind)
-{
-    uint32_t lane = (uint32_t)__builtin_ctz(sync->lanes);
-    uint64_t id = operand(sync, 0, lane, 0), count = operand(sync, 1, lane, 0);
-    bool waits = ir_bar_waits(kind);
-
-    if (id >= SAN_BARS)
-        return; /* synccheck's */
-    if (!waits)
-        cta->arrived_at[id][sync->warp] = race_arrive(cta, sync->warp, sync->lanes);
-    if (san_bar_come(&cta->bars, (uint32_t)id, (uint32_t)count, sync->warp, sync->lanes, waits))
-        open_bar(cta, (uint32_t)id);
-}
-
 /* ---- that of the cluster: a place of the launch */
 
-static struct race_where cluster_where(const struct race_cta *cta)
+static void sync_cluster(struct race_cta *cta, const struct san_sync *sync, enum ir_bar kind)
 {
-    return (struct race_where){(uint64_t)3 << 62 | race_peer(cta, 0), false};
-}
-
-static void cluster_bar(struct race_cta *cta, const struct san_sync *sync, enum ir_bar kind)
-{
-    struct race_where at = cluster_where(cta);
+    struct race_where at = {(uint64_t)3 << 62 | race_peer(cta, 0), false};
 
     for (uint32_t m = sync->lanes; m; m &= m - 1) {
         uint32_t thread = sync->warp * SAN_LANES + (uint32_t)__builtin_ctz(m);
@@ -75,77 +23,6 @@ static void cluster_bar(struct race_cta *cta, const struct san_sync *sync, enum 
     }
     if (kind == IR_BAR_CLUSTER_ARRIVE)
         race_step(cta, sync->warp, sync->lanes);
-}
-
-static void bar(struct race_cta *cta, const struct san_sync *sync)
-{
-    enum ir_bar kind = (enum ir_bar)ir_probe_its_imm(sync->probe);
-
-    if (ir_bar_is_cluster(kind))
-        cluster_bar(cta, sync, kind);
-    else
-        come(cta, sync, kind);
-}
-
-/* ---- __syncwarp */
-
-static void open_warp(struct race_cta *cta, uint32_t w, uint32_t lanes)
-{
-    struct race_warp *warp = &cta->warps[w];
-
-    warp->in_sync &= ~lanes;
-    if (cta->bars.live[w] & ~lanes)
-        race_meet_lanes(cta, w, lanes);
-    else
-        race_meet_warp(cta, w);
-}
-
-/* Those that wait with a mask all of whose living lanes are there go on. */
-static void try_warp(struct race_cta *cta, uint32_t w)
-{
-    struct race_warp *warp = &cta->warps[w];
-
-    for (uint32_t m = warp->in_sync; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(m);
-        uint32_t need = warp->masks[lane] & cta->bars.live[w], there = 0;
-        if (!(warp->in_sync >> lane & 1))
-            continue; /* went with an earlier one */
-        for (uint32_t k = warp->in_sync & need; k; k &= k - 1) {
-            uint32_t other = (uint32_t)__builtin_ctz(k);
-            there |= (uint32_t)(warp->masks[other] == warp->masks[lane]) << other;
-        }
-        if (there == need || !(need >> lane & 1))
-            open_warp(cta, w, there | 1u << lane);
-    }
-}
-
-static void warpsync(struct race_cta *cta, const struct san_sync *sync)
-{
-    struct race_warp *warp = &cta->warps[sync->warp];
-
-    for (uint32_t m = sync->lanes; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(m);
-        warp->masks[lane] = (uint32_t)operand(sync, 0, lane, UINT32_MAX);
-    }
-    warp->in_sync |= sync->lanes;
-    try_warp(cta, sync->warp);
-}
-
-/* Lanes that seemed to wait go on: whoever waits with them does too. */
-static void unblock_warp(struct race_cta *cta, uint32_t w, uint32_t lanes)
-{
-    struct race_warp *warp = &cta->warps[w];
-
-    lanes &= warp->in_sync;
-    while (lanes) {
-        uint32_t mask = warp->masks[__builtin_ctz(lanes)], there = 0;
-        for (uint32_t k = warp->in_sync; k; k &= k - 1) {
-            uint32_t other = (uint32_t)__builtin_ctz(k);
-            there |= (uint32_t)(warp->masks[other] == mask) << other;
-        }
-        open_warp(cta, w, there);
-        lanes &= warp->in_sync;
-    }
 }
 
 /* ---- mbarriers */
@@ -234,7 +111,8 @@ static void mbar_lane(struct race_cta *cta, const struct san_sync *sync, uint32_
 {
     enum ir_mbarrier op = (enum ir_mbarrier)ir_probe_its_imm(sync->probe);
     uint32_t thread = sync->warp * SAN_LANES + lane;
-    uint64_t address = operand(sync, 0, lane, UINT64_MAX), value = operand(sync, 1, lane, 0);
+    uint64_t address = san_operand(sync, 0, lane, UINT64_MAX),
+             value = san_operand(sync, 1, lane, 0);
     struct mbar at;
 
     if (ir_mbarrier_of_cast(op) != op) {
@@ -262,40 +140,31 @@ static void mbarrier(struct race_cta *cta, const struct san_sync *sync)
         race_step(cta, sync->warp, sync->lanes);
 }
 
-/* ---- the end of threads */
-
-static void end(struct race_cta *cta, const struct san_sync *sync)
-{
-    struct san_bars *bars = &cta->bars;
-
-    san_bars_end(bars, sync->warp, sync->lanes);
-    cta->warps[sync->warp].in_sync &= ~sync->lanes;
-    try_warp(cta, sync->warp);
-    for (uint32_t id = 0; id < SAN_BARS; id++)
-        if (bars->bar[id].n && san_bar_is_full(bars, id))
-            open_bar(cta, id);
-}
-
 /* ---- all */
 
 enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync)
 {
     struct race_cta *cta = san->own[SAN_RACECHECK];
+    uint32_t imm = ir_probe_its_imm(sync->probe);
 
     if (!cta || cta->blind || !sync->lanes)
         return HD_OK;
+    assert(sync->warp < cta->nwarps && !(sync->lanes & ~race_lanes(cta, sync->warp)));
     race_go_on(cta, sync->warp, sync->lanes);
     /* Shuffles, votes, matches and reductions exchange values; CUDA gives them no order of memory.
      */
     switch (ir_probe_op(sync->probe)) {
     case IR_OP_BAR:
-        bar(cta, sync);
+        if (ir_bar_is_cluster((enum ir_bar)imm))
+            sync_cluster(cta, sync, (enum ir_bar)imm);
+        else
+            race_bar(cta, sync, (enum ir_bar)imm);
         break;
     case IR_OP_WARPSYNC:
-        warpsync(cta, sync);
+        race_warpsync(cta, sync);
         break;
     case IR_OP_FENCE:
-        race_fence(cta, sync->warp, sync->lanes, (enum ir_scope)ir_probe_its_imm(sync->probe));
+        race_fence(cta, sync->warp, sync->lanes, (enum ir_scope)imm);
         break;
     case IR_OP_MBARRIER:
         mbarrier(cta, sync);
@@ -304,20 +173,10 @@ enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync)
         race_async(cta, sync);
         break;
     case IR_OP_EXIT:
-        end(cta, sync);
+        race_threads_end(cta, sync);
         break;
     default:
         break;
     }
     return HD_OK;
-}
-
-void race_go_on(struct race_cta *cta, uint32_t warp, uint32_t lanes)
-{
-    if (cta->bars.blocked[warp] & lanes)
-        unblock(cta, warp, lanes);
-    if (cta->warps[warp].in_sync & lanes)
-        unblock_warp(cta, warp, lanes);
-    if (cta->warps[warp].pending & lanes)
-        race_settle(cta, warp, lanes);
 }

@@ -11,6 +11,8 @@
  * asked for. Of a pair the memory of the block that issues is looked at. Of several readers of a
  * cell the last is kept.
  */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "model/tensor.h"
 #include "san/race/race.h"
@@ -98,6 +100,7 @@ static void wait_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum
 
     if (!t)
         return;
+    assert(*last <= t->waits.len);
     if (!*last || t->waits.at[*last - 1].nops != t->nops[warp]) {
         cta->blind |= !hd_vec_push(&t->waits, (struct wait){.nops = t->nops[warp]});
         if (cta->blind)
@@ -164,6 +167,7 @@ static bool knows_commit(struct race_cta *cta, uint32_t thread, const struct op 
 
 static bool knows_wait(struct race_cta *cta, uint32_t thread, const struct op *op)
 {
+    assert(op->kind != ISSUED && op->over && op->over <= cta->tensor->waits.len);
     const struct wait *wait = &cta->tensor->waits.at[op->over - 1];
 
     san_foreach_lane(lane, wait->lanes) {
@@ -243,6 +247,7 @@ static void against(struct access *a, uint32_t id, bool before_reads, uint64_t a
 {
     const struct op *before = id ? &a->cta->tensor->ops.at[id - 1] : NULL;
 
+    assert(id <= a->cta->tensor->ops.len);
     if (!before || id == a->id || id == a->known[before_reads] || is_in_order(before, &a->now))
         return;
     a->known[before_reads] = id;
@@ -341,6 +346,7 @@ static void allocated(struct race_cta *cta, const struct san_sync *at)
 
     if (first == (uint32_t)IR_TENSOR_WAIT || !(at->lanes & 1))
         return;
+    assert(first < IR_TENSOR_COLUMNS && columns <= IR_TENSOR_COLUMNS - first);
     for (unsigned i = 0; i < IR_TENSOR_LANES; i++)
         memset(&cta->tensor->cell[i][first], 0, columns * sizeof(struct cell));
 }

@@ -5,6 +5,7 @@
  * there did before it is then said by one number, at the widest level that fits: CTA, warp, warp by
  * warp.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -26,6 +27,7 @@ uint32_t race_lanes(const struct race_cta *cta, uint32_t warp)
 {
     uint32_t n = cta->nthreads - warp * SAN_LANES;
 
+    assert(warp < cta->nwarps);
     return n >= SAN_LANES ? UINT32_MAX : (1u << n) - 1;
 }
 
@@ -76,8 +78,9 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
     uint32_t serial = race_serial(epoch), other = race_thread_of(epoch);
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
 
+    assert(epoch && thread < cta->nthreads);
     if (serial - cta->launch->base >= cta->launch->ncta)
-        return race_streams_ordered(cta->launch, serial) ? RACE_ORDERED : RACE_NOT_ORDERED;
+        return race_past_is_ordered(cta->launch, serial) ? RACE_ORDERED : RACE_NOT_ORDERED;
     if (race_is_in_flight(epoch))
         return RACE_NOT_ORDERED;
     if (serial == cta->serial) {
@@ -162,6 +165,7 @@ static uint32_t warp_fenced(const struct race_cta *cta, uint32_t warp, unsigned 
 
     if (lanes & ~cta->warps[warp].fences)
         return 0;
+    assert(!lanes || cta->threads);
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t t = warp * SAN_LANES + (uint32_t)__builtin_ctz(m);
         clock = HD_MIN(clock, cta->threads[t].fence[wide].clock);
@@ -214,6 +218,7 @@ void race_fence(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum ir_sco
 static void gather(struct race_cta *cta, uint32_t warp, uint32_t lanes, struct race_know *to,
                    bool forget)
 {
+    assert(!cta->warps[warp].knowing || cta->threads);
     for (uint32_t m = lanes & cta->warps[warp].knowing; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
         struct race_thread *t = &cta->threads[warp * SAN_LANES + lane];
@@ -231,6 +236,7 @@ void race_meet_cta(struct race_cta *cta)
 {
     uint32_t clock = cta->top + 1;
 
+    assert(cta->floor <= cta->top);
     for (unsigned wide = 0; cta->fences && wide < 2; wide++) {
         uint32_t fenced = RACE_CLOCK_MAX;
         for (uint32_t w = 0; w < cta->nwarps; w++)
@@ -261,8 +267,10 @@ void race_meet_warp(struct race_cta *cta, uint32_t warp)
     for (unsigned wide = 0; w->fences && wide < 2; wide++)
         w->fenced[wide] = HD_MAX(w->fenced[wide], warp_fenced(cta, warp, wide));
     gather(cta, warp, all, &w->know, true);
-    w->floor = highest(cta, warp, all) + 1;
-    set_clocks(cta, warp, all, w->floor);
+    uint32_t clock = highest(cta, warp, all) + 1;
+    assert(w->floor < clock);
+    w->floor = clock;
+    set_clocks(cta, warp, all, clock);
 }
 
 void race_meet_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes)

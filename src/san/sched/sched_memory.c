@@ -1,7 +1,6 @@
 /* What a launch writes to: before it, after it, and how results differ. */
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,15 +19,15 @@ struct heap_block {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct hd_lock lock;
     HD_VEC(struct heap_block) blocks;
-} heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
-HD_FORK_MUTEX(heap, heap.lock);
+} heap = {.lock = HD_LOCK_INIT(SAN_MEMORY, "schedcheck's heap")};
 
 static size_t heap_find_locked(uint64_t va)
 {
     size_t i = heap.blocks.len;
 
+    assert(hd_lock_held(&heap.lock));
     while (i && va - heap.blocks.at[i - 1].base >= heap.blocks.at[i - 1].size_B)
         i--;
     return i;
@@ -38,29 +37,29 @@ void sched_heap_add(uint64_t va, uint64_t size_B)
 {
     const struct heap_block block = {va, size_B};
 
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     (void)!hd_vec_push(&heap.blocks, block); /* without memory it is not known */
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
 }
 
 void sched_heap_remove(uint64_t va)
 {
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     size_t i = heap_find_locked(va);
     if (i) {
         heap.blocks.at[i - 1] = hd_vec_last(&heap.blocks);
         heap.blocks.len--;
     }
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
 }
 
 static bool heap_find(uint64_t va, struct heap_block *out)
 {
-    pthread_mutex_lock(&heap.lock);
+    hd_lock_acquire(&heap.lock);
     size_t i = heap_find_locked(va);
     if (i)
         *out = heap.blocks.at[i - 1];
-    pthread_mutex_unlock(&heap.lock);
+    hd_lock_release(&heap.lock);
     return i != 0;
 }
 
@@ -145,6 +144,7 @@ static enum sched_skip part_create(struct sched_memory *m, const struct sched_pa
         hd_free(part);
         return SCHED_UNKNOWN;
     }
+    assert(part->size_B);
     m->saved_B += part->size_B;
     *out_part = part;
     return SCHED_NONE;
@@ -218,6 +218,7 @@ static const char *now_of(const struct sched_part *part)
 
 bool sched_memory_know(struct sched_memory *m)
 {
+    assert(!m->is_known);
     for (size_t i = 0; i < m->parts.len; i++) {
         struct sched_part *part = m->parts.at[i];
 
@@ -231,6 +232,7 @@ bool sched_memory_know(struct sched_memory *m)
 
 bool sched_memory_refer(struct sched_memory *m)
 {
+    assert(m->is_known);
     for (size_t i = 0; i < m->parts.len; i++) {
         struct sched_part *part = m->parts.at[i];
 
@@ -272,6 +274,7 @@ void sched_memory_rewind(struct sched_memory *m)
 
 void sched_memory_finish(struct sched_memory *m)
 {
+    assert(m->is_known);
     for (size_t i = 0; i < m->parts.len; i++)
         put(m->parts.at[i], m->parts.at[i]->after);
 }
@@ -412,7 +415,8 @@ static void show_first(struct sched_diff *diff)
     const struct sched_part *part = diff->part;
     uint64_t at = diff->at;
 
-    while (part->reference[at] == now_of(part)[at])
+    /* One differs, or did: who else runs may have changed it since. */
+    while (at + 1 < part->size_B && part->reference[at] == now_of(part)[at])
         at++;
     diff->at = at - at % diff->width;
     if (diff->at + diff->width > part->size_B) {
@@ -427,6 +431,7 @@ void sched_memory_compare(const struct sched_memory *m, struct sched_diff *out_d
 {
     struct judge j = {.limit = san_options()->schedule_ulps};
 
+    assert(m->is_known);
     *out_diff = (struct sched_diff){.width = 4, .is_moved = true};
     for (size_t i = 0; i < HD_COUNT_OF(formats); i++)
         j.fits[i] = m->floats & formats[i].width;

@@ -75,6 +75,7 @@ bool sched_search_begin(const struct san_launch *launch)
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     plan(s, launch);
+    assert(s->nplans <= SCHED_PLANS_MAX);
     return s->nplans != 0;
 }
 
@@ -89,11 +90,13 @@ void sched_search_fini(struct sched_search *s)
 
 bool sched_is_of_warps(const struct sched_search *s)
 {
+    assert(s->at < s->nplans);
     return s->plans[s->at].kind == SCHED_KIND_WARPS;
 }
 
 bool sched_order_alloc(struct sched_search *s, uint32_t n)
 {
+    assert(n);
     sched_search_fini(s);
     s->n = n;
     s->rank = hd_alloc_array(n, sizeof(*s->rank));
@@ -127,6 +130,8 @@ void sched_order_make(struct sched_search *s, const struct sched_step *step)
 {
     uint32_t place = step->stage - step->moves;
 
+    assert(step->stage <= s->n && step->moves <= step->stage);
+    assert(!step->moves || step->stage < s->n);
     for (uint32_t i = 0; i < s->n; i++)
         s->units[i] = i;
     if (!s->is_simple)
@@ -141,6 +146,7 @@ uint32_t sched_moves_of(const struct sched_search *s, uint32_t stage)
 {
     uint32_t n = 0;
 
+    assert(stage < s->n);
     for (uint32_t i = 0; i < stage; i++)
         n += s->rank[i] > s->rank[stage];
     return n;
@@ -155,6 +161,7 @@ void sched_schedule_units(struct sched_search *s)
         out->units = s->units;
         return;
     }
+    assert(s->n <= sizeof(s->warps));
     for (uint32_t i = 0; i < s->n; i++)
         s->warps[i] = (uint8_t)s->units[i];
     out->warps = s->warps;

@@ -22,6 +22,7 @@ static const char *const kind_texts[] = {
 
 static const struct sched_plan *plan_of(const struct sched_search *s)
 {
+    assert(s->at < s->nplans);
     return &s->plans[s->at];
 }
 
@@ -245,6 +246,7 @@ void sched_report(const struct san_launch *launch)
                             .count = 1,
                             .space = "global"};
 
+    assert(d->failed != HD_OK || (d->part && d->at < d->part->size_B));
     title(launch, f.title);
     if (d->failed == HD_OK) {
         f.address = d->part->base + d->at;

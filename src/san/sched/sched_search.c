@@ -46,6 +46,7 @@ void sched_trace(struct san_cta *cta, const struct san_access *a)
     struct sched_search *s = &sched_launch_of(cta->launch)->search;
     struct sched_writer *w = &s->writers[s->phase == SCHED_CONFIRM];
 
+    assert(s->traced && (s->phase == SCHED_CONFIRM || s->phase == SCHED_TRACE));
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!(a->lanes >> lane & 1) || s->traced - a->address[lane] >= a->size_B)
             continue;
@@ -133,6 +134,7 @@ static bool narrow(struct san_launch *launch)
     struct sched_search *s = &sched_launch_of(launch)->search;
     uint64_t middle = s->first + (s->end - s->first) / 2;
 
+    assert(s->first < s->end);
     s->phase = SCHED_NARROW;
     if (!sched_is_of_warps(s) || s->end - s->first < 2 || !may_shrink(launch))
         return confirm(launch);
@@ -185,6 +187,7 @@ static bool move(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
+    assert(s->low.stage == s->high.stage && s->low.moves <= s->high.moves);
     s->phase = SCHED_MOVE;
     if (s->high.moves - s->low.moves == 1)
         return pair_found(launch);
@@ -201,6 +204,7 @@ static bool stage(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
+    assert(s->low.stage < s->high.stage && s->high.stage <= s->n);
     s->phase = SCHED_STAGE;
     if (s->high.stage - s->low.stage == 1) {
         s->high = (struct sched_step){s->low.stage, sched_moves_of(s, s->low.stage)};
@@ -402,6 +406,7 @@ static bool step(struct san_launch *launch, enum hd_status ended)
     struct sched_diff diff;
     enum verdict v;
 
+    assert(s->phase != SCHED_OVER);
     if (own->skip != SCHED_NONE || s->phase == SCHED_USUAL)
         return own->skip == SCHED_NONE ? after_usual(launch) : over(s);
     sched_count_runs(1, true);

@@ -100,6 +100,7 @@ static void launch_end(struct san_launch *launch)
 
     if (!own)
         return;
+    assert(own->skip < SCHED_SKIP_COUNT);
     atomic_fetch_add(&totals.skipped[own->skip], 1);
     atomic_fetch_add(&totals.launches, own->skip == SCHED_NONE);
     sched_search_fini(&own->search);

@@ -6,6 +6,7 @@
 
 void san_bars_init(struct san_bars *bars, uint32_t nthreads)
 {
+    assert(nthreads);
     memset(bars, 0, sizeof *bars);
     bars->nwarps = (nthreads + SAN_LANES - 1) / SAN_LANES;
     bars->nlive = nthreads;
@@ -18,6 +19,7 @@ void san_bars_init(struct san_bars *bars, uint32_t nthreads)
 
 bool san_bar_has_all(const struct san_bars *bars, uint32_t id)
 {
+    assert(id < SAN_BARS);
     for (uint32_t w = 0; w < bars->nwarps; w++)
         if (bars->live[w] & ~bars->bar[id].come[w])
             return false;
@@ -29,6 +31,7 @@ bool san_bar_is_full(const struct san_bars *bars, uint32_t id)
     const struct san_bar *bar = &bars->bar[id];
     uint32_t total = 0;
 
+    assert(id < SAN_BARS);
     if (!bar->n)
         return false;
     if (!bar->count)
@@ -47,6 +50,7 @@ bool san_bar_come(struct san_bars *bars, uint32_t id, uint32_t count, uint32_t w
     uint32_t n = (uint32_t)__builtin_popcount(lanes);
 
     assert(id < SAN_BARS && warp < bars->nwarps);
+    assert(lanes && !(lanes & ~bars->live[warp]));
     bar->count = count;
     bar->n += n;
     bar->come[warp] |= lanes;
@@ -62,6 +66,7 @@ void san_bar_open(struct san_bars *bars, uint32_t id)
 {
     struct san_bar *bar = &bars->bar[id];
 
+    assert(id < SAN_BARS);
     for (uint32_t w = 0; w < bars->nwarps; w++) {
         bars->blocked[w] &= ~bar->waiting[w];
         bar->come[w] = bar->waiting[w] = bar->by_warp[w] = 0;
@@ -71,12 +76,16 @@ void san_bar_open(struct san_bars *bars, uint32_t id)
 
 void san_bars_end(struct san_bars *bars, uint32_t warp, uint32_t lanes)
 {
-    bars->nlive -= (uint32_t)__builtin_popcount(bars->live[warp] & lanes);
+    uint32_t n = (uint32_t)__builtin_popcount(bars->live[warp] & lanes);
+
+    assert(warp < bars->nwarps && n <= bars->nlive);
+    bars->nlive -= n;
     bars->live[warp] &= ~lanes;
 }
 
 uint32_t san_bar_of(const struct san_bars *bars, uint32_t warp, uint32_t lane)
 {
+    assert(warp < bars->nwarps && lane < SAN_LANES);
     for (uint32_t id = 0; id < SAN_BARS; id++)
         if (bars->bar[id].waiting[warp] >> lane & 1)
             return id;

@@ -1,18 +1,13 @@
 /* synccheck: the tool, barriers of CTAs and clusters. sync.h says how it judges. */
 #include "san/sync/sync.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 /* ---- barriers of the CTA */
-
-static uint64_t operand(const struct san_sync *sync, unsigned i, uint32_t lane)
-{
-    return sync->operands && sync->probe->nsrc > i && sync->operands[i] ? sync->operands[i][lane]
-                                                                        : 0;
-}
 
 static uint32_t first_waiting(const struct sync_cta *cta, uint32_t id)
 {
@@ -90,8 +85,8 @@ static bool arguments_are_right(struct sync_cta *cta, const struct san_sync *syn
 static void come(struct sync_cta *cta, const struct san_sync *sync, enum ir_bar kind)
 {
     uint32_t lane = (uint32_t)__builtin_ctz(sync->lanes);
-    uint64_t id = operand(sync, 0, lane);
-    uint32_t count = (uint32_t)operand(sync, 1, lane);
+    uint64_t id = san_operand(sync, 0, lane, 0);
+    uint32_t count = (uint32_t)san_operand(sync, 1, lane, 0);
 
     if (!arguments_are_right(cta, sync, id, count))
         return;
@@ -105,8 +100,7 @@ static void bars_go_on(struct sync_cta *cta, uint32_t warp, uint32_t lanes)
 {
     for (lanes &= cta->bars.blocked[warp]; lanes; lanes &= cta->bars.blocked[warp]) {
         uint32_t id = san_bar_of(&cta->bars, warp, (uint32_t)__builtin_ctz(lanes));
-        if (id == SAN_BARS)
-            return;
+        assert(id < SAN_BARS); /* it is blocked at one of them */
         san_bar_open(&cta->bars, id);
     }
 }
@@ -199,6 +193,7 @@ static bool cta_begin(struct san_cta *san)
         return false;
     cta->san = san;
     cta->launch = san->launch->own[SAN_SYNCCHECK];
+    assert(cta->launch);
     san_bars_init(&cta->bars, san->launch->nthreads);
     hd_map_init(&cta->mbars);
     return true;
@@ -235,6 +230,7 @@ static enum hd_status sync_told(struct san_cta *san, const struct san_sync *sync
 
     if (!cta || !sync->lanes)
         return HD_OK;
+    assert(sync->warp < cta->bars.nwarps);
     bars_go_on(cta, sync->warp, sync->lanes);
     sync_warp_go_on(cta, sync->warp, sync->lanes);
     switch (ir_probe_op(sync->probe)) {

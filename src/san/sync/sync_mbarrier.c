@@ -5,6 +5,7 @@
  * A place may be initialised again without mbarrier.inval, because programs do, but not while a
  * phase has begun.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,12 +32,6 @@ void sync_mbars_fini(struct hd_map *mbars)
     hd_map_fini(mbars);
 }
 
-static uint64_t operand(const struct san_sync *sync, unsigned i, uint32_t lane)
-{
-    return sync->operands && sync->probe->nsrc > i && sync->operands[i] ? sync->operands[i][lane]
-                                                                        : 0;
-}
-
 /* From the window of rank 0 on where kernels look into others, else from the own one. */
 static bool from_windows(const struct sync_cta *cta, const struct san_sync *sync, uint64_t *at)
 {
@@ -59,6 +54,7 @@ static uint64_t first_cta_of_cluster(const struct sync_cta *cta)
     const struct ir_probe_launch *l = &cta->san->launch->about;
     const uint32_t *id = cta->san->base->ctaid;
 
+    assert(l->cluster[0] && l->cluster[1] && l->cluster[2]);
     return id[0] - id[0] % l->cluster[0] +
            (uint64_t)l->grid[0] * (id[1] - id[1] % l->cluster[1] +
                                    (uint64_t)l->grid[1] * (id[2] - id[2] % l->cluster[2]));
@@ -120,8 +116,9 @@ static void report_at(struct sync_cta *cta, const struct san_sync *sync, uint32_
 static void init(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
                  const struct place *p, struct hd_map *map)
 {
+    assert(p->is_own || hd_lock_held(&cta->launch->lock));
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
-    uint64_t count = (uint32_t)operand(sync, 1, lane), word = word_of(p);
+    uint64_t count = (uint32_t)san_operand(sync, 1, lane, 0), word = word_of(p);
 
     if (!count || count > COUNT_MAX)
         report_at(cta, sync, lane, SYNC_ARGUMENTS, p, ": a count of 0, or of more than 1048575");
@@ -175,8 +172,9 @@ static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uin
                           const struct place *p, struct hd_map *map, enum ir_mbarrier op)
 {
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
-    uint64_t value = operand(sync, 1, lane);
+    uint64_t value = san_operand(sync, 1, lane, 0);
 
+    assert(p->is_own || hd_lock_held(&cta->launch->lock));
     if (!mbar) {
         report_at(cta, sync, lane, SYNC_INIT, p, "");
         return san_options()->missing_init_is_fatal ? HD_TRAP : HD_OK;
@@ -218,12 +216,12 @@ static enum hd_status at_place(struct sync_cta *cta, const struct san_sync *sync
 static enum hd_status one_lane(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane)
 {
     enum ir_mbarrier op = (enum ir_mbarrier)ir_probe_its_imm(sync->probe);
-    uint64_t address = operand(sync, 0, lane);
+    uint64_t address = san_operand(sync, 0, lane, 0);
     enum hd_status status = HD_OK;
 
     if (ir_mbarrier_of_cast(op) == op || !cta->launch->sees_cluster)
         return at_place(cta, sync, lane, address);
-    for (uint32_t m = operand(sync, 1, lane) >> 32 & 0xffff; m; m &= m - 1) {
+    for (uint32_t m = san_operand(sync, 1, lane, 0) >> 32 & 0xffff; m; m &= m - 1) {
         enum hd_status said =
             at_place(cta, sync, lane, ir_cluster_address(address, (uint32_t)__builtin_ctz(m)));
         status = status == HD_OK ? said : status;

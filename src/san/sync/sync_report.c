@@ -1,6 +1,7 @@
 /* synccheck: findings. */
 #include "san/sync/sync.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ void sync_report(const struct sync_cta *cta, enum sync_error error, const struct
     };
     va_list args;
 
+    assert(at && warp < cta->bars.nwarps);
     f.actors[0].lane = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
     snprintf(f.title, sizeof f.title, "Barrier error detected. %s", errors[error].line);
     if (detail) {

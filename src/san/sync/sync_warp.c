@@ -2,6 +2,8 @@
  * Collectives of warps. Their member mask names the lanes that have to come: each with the same
  * mask, to the same kind of operation. Lanes that have ended need not.
  */
+#include <assert.h>
+
 #include "san/sync/sync.h"
 
 /* Of the lanes that `lane` waits for, itself among them, those that are there. */
@@ -28,6 +30,7 @@ static void try_all(struct sync_cta *cta, uint32_t w)
         if (!(warp->waiting >> lane & 1))
             continue; /* went with an earlier one */
         there = partners(warp, lane);
+        assert(there >> lane & 1); /* its mask has itself */
         if (!(warp->masks[lane] & cta->bars.live[w] & ~there))
             warp->waiting &= ~there;
     }
@@ -35,9 +38,7 @@ static void try_all(struct sync_cta *cta, uint32_t w)
 
 static uint32_t mask_of(const struct san_sync *sync, uint32_t lane)
 {
-    return sync->operands && sync->probe->nsrc && sync->operands[0]
-               ? (uint32_t)sync->operands[0][lane]
-               : UINT32_MAX;
+    return (uint32_t)san_operand(sync, 0, lane, UINT32_MAX);
 }
 
 void sync_collective(struct sync_cta *cta, const struct san_sync *sync)
@@ -70,6 +71,7 @@ static void judge(struct sync_cta *cta, uint32_t w, uint32_t lanes)
     while ((lanes &= warp->waiting)) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes), there = partners(warp, lane);
         uint32_t missing = warp->masks[lane] & cta->bars.live[w] & ~there;
+        assert(there >> lane & 1); /* so it leaves, and this ends */
         sync_report(cta, SYNC_WARP, warp->at[lane], w, there,
                     "Of the lanes 0x%08x of its mask 0x%08x have not come", warp->masks[lane],
                     missing);

@@ -16,6 +16,14 @@
  *
  * Two lifetimes: struct gen_unit is all that becomes one LLVM module, struct gen one function of
  * it. A function is generated inside of its first caller; they share the unit, nothing else.
+ *
+ * Folders, in the order in which a kernel comes through them:
+ *   find/    analyses that decide before anything is emitted, and what those who emit ask them
+ *   flow/    emits control flow: nodes, masks, suspend points, regions, entry points
+ *   access/  emits loads and stores: a file for each form of access
+ *   op/      emits all other operations
+ *   post/    rewriters of LLVM IR, behind LLVM's optimiser
+ * Here are what all of them use, and who calls them: gen_main.c, then gen_llvm.c.
  */
 #ifndef HD_JIT_GEN_GEN_H
 #define HD_JIT_GEN_GEN_H

@@ -6,7 +6,7 @@
  * without most of the optimiser, in short blocks, without register allocation across blocks.
  */
 #include "jit/gen/gen_outline.h"
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/flow/gen_flow.h"
 #include "jit/gen/gen_recover.h"
 
 #include <assert.h>

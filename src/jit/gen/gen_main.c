@@ -1,7 +1,7 @@
 /*
  * One kernel, from IR to LLVM IR: its functions and what calls them. gen_llvm.c goes on from there.
  */
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/flow/gen_flow.h"
 
 #include <assert.h>
 #include <stdarg.h>

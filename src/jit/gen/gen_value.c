@@ -1,9 +1,9 @@
 /*
  * Types, constants, and values: reading, converting between shapes, writing to slots.
  */
-#include "jit/gen/gen_flow.h"
-#include "jit/gen/gen_tuples.h"
-#include "jit/gen/gen_walk.h"
+#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/find/gen_tuples.h"
+#include "jit/gen/find/gen_walk.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,28 +4,10 @@
 #include "jit/gen/flow/gen_flow.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MXCSR_DEFAULT 0x1f80u
 #define MXCSR_FLUSH   0x9fc0u /* plus FTZ and DAZ */
-
-void gen_error(struct gen_unit *u, const char *format, ...)
-{
-    va_list args;
-    if (u->error[0])
-        return;
-    va_start(args, format);
-    vsnprintf(u->error, sizeof(u->error), format, args);
-    va_end(args);
-}
-
-void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
-{
-    gen_error(g->unit, "%s: %s%s%s", g->func->name, in ? ir_op_infos[in->op].name : "",
-              in ? ": " : "", why);
-}
 
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {

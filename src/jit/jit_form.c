@@ -102,14 +102,6 @@ uint64_t jit_now_us(void)
     return hd_clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
-void jit_result_fini(struct gen_result *result)
-{
-    free(result->object);
-    free(result->llvm_text);
-    free(result->asm_text);
-    *result = (struct gen_result){0};
-}
-
 static uint32_t passes_to_skip(void)
 {
     static const char *const names[] = {

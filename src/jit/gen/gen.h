@@ -643,6 +643,9 @@ bool gen_used_once(struct gen *g, const struct ir_value *v);
  */
 enum gen_area { GEN_OPERANDS, GEN_RESULTS };
 LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n);
+/* The same, for who knows what operands lie there already (struct gen_held). */
+LLVMValueRef gen_registers_area(struct gen *g, enum gen_area which, uint32_t n);
+uint64_t gen_register_half_B(enum ir_type type); /* of one register of half a warp */
 void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
                          enum ir_type type, LLVMValueRef area);
 void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,

@@ -484,8 +484,3 @@ void gen_llvm_init(void)
     LLVMInitializeX86AsmPrinter();
     gen_recover_init();
 }
-
-const char *gen_cpu_name(enum jit_path path)
-{
-    return path == JIT_AVX512 ? "skylake-avx512" : path == JIT_AVX2 ? "haswell" : "x86-64";
-}

@@ -160,33 +160,6 @@ static bool fp_all_ftz(const struct ir_func *kernel)
 
 /* ---- functions */
 
-static void add_attr(struct gen_unit *u, LLVMValueRef fn, const char *name, const char *value)
-{
-    LLVMAttributeRef a = LLVMCreateStringAttribute(u->ctx, name, (unsigned)strlen(name), value,
-                                                   (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
-}
-
-static void add_enum_attr(struct gen_unit *u, LLVMValueRef fn, LLVMAttributeIndex at,
-                          const char *name, uint64_t value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(u->ctx, kind, value));
-}
-
-void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn)
-{
-    const LLVMAttributeIndex self = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-    add_attr(u, fn, "prefer-vector-width", u->avx512 ? "512" : "256");
-    add_attr(u, fn, "min-legal-vector-width", u->avx512 ? "512" : "256");
-    add_attr(u, fn, "target-features", u->req->features);
-    add_attr(u, fn, "target-cpu", gen_cpu_name(u->path));
-    add_attr(u, fn, "warn-stack-size", u->req->shallow ? "0" : GEN_STACK_MAX_B);
-    add_attr(u, fn, "denormal-fp-math", u->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
-    add_enum_attr(u, fn, self, "nounwind", 0);
-    add_enum_attr(u, fn, self, "alignstack", 64);
-}
-
 static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
 {
     uint64_t end = 0;
@@ -269,7 +242,7 @@ static void function_begin(struct gen *g)
     g->alloca_builder = LLVMCreateBuilderInContext(g->unit->ctx);
     gen_function_attributes(g->unit, g->fn);
     for (unsigned p = 1; p <= 2 && !g->is_kernel; p++) /* costs time where it is inlined */
-        add_enum_attr(g->unit, g->fn, p, "noalias", 0);
+        gen_attribute_add(g->unit, g->fn, p, "noalias", 0);
 }
 
 static enum hd_status function_generate(struct gen *g)
@@ -402,7 +375,8 @@ static enum hd_status unit_build(struct gen_unit *u)
         gen_run_cta(u);
     else
         gen_run_warp(u);
-    add_enum_attr(u, u->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    gen_attribute_add(u, u->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline",
+                      0);
     return hd_arena_status(&u->arena);
 }
 

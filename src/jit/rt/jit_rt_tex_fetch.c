@@ -318,13 +318,13 @@ INLINE void fetch_shape(struct shape s, const struct ir_tex *op, const struct ir
                         const uint32_t (*words)[32], uint32_t (*out)[32])
 {
     const struct shape one = {s.dimensions, 1, s.linear, true};
-    const struct shape four = {s.dimensions, 4, s.linear, true};
+    const struct shape texels = {s.dimensions, 4, s.linear, true};
     bool is_words = t->channel_B == 4 && t->texel_B == 4 * s.channels;
     for (unsigned part = 0; part < LANES; part += PART) {
         if (is_words && s.channels == 1)
             fetch_part(&one, op, t, words, part, out);
         else if (is_words && s.channels == 4)
-            fetch_part(&four, op, t, words, part, out);
+            fetch_part(&texels, op, t, words, part, out);
         else
             fetch_part(&s, op, t, words, part, out);
     }

@@ -13,56 +13,6 @@ static LLVMValueRef add64(struct gen *g, LLVMValueRef a, LLVMValueRef b)
     return LLVMBuildAdd(g->b, a, b, "");
 }
 
-/* Base of the space's window as i64; NULL for spaces whose addresses are host addresses. */
-static LLVMValueRef window_base(struct gen *g, enum ir_space space)
-{
-    switch (space) {
-    case IR_SPACE_SHARED:
-    case IR_SPACE_SHARED_CLUSTER:
-        return gen_load_ctx(g, g->t->i64, g->cta,
-                            g->unit->clusters ? offsetof(struct jit_cta, cluster)
-                                              : offsetof(struct jit_cta, shared));
-    case IR_SPACE_PARAM:
-        return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, params));
-    case IR_SPACE_LOCAL: {
-        LLVMValueRef local = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, local));
-        LLVMValueRef size =
-            gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
-        LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t->i64, "");
-        first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
-        return add64(g, local, LLVMBuildMul(g->b, first, size, ""));
-    }
-    case IR_SPACE_GENERIC:
-    case IR_SPACE_GLOBAL:
-    case IR_SPACE_CONST:
-        return NULL;
-    case IR_SPACE_TENSOR:
-        break;
-    }
-    gen_unsupported(g, NULL, "memory space");
-    return NULL;
-}
-
-LLVMValueRef gen_window_base(struct gen *g, enum ir_space space)
-{
-    return window_base(g, space);
-}
-
-/* Offset of each lane's local window from the warp's first, as <16 x i32>. */
-static LLVMValueRef local_lanes(struct gen *g, int h)
-{
-    LLVMValueRef size = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
-    LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t->i32, "");
-    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
-                                      gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
-    return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
-}
-
-LLVMValueRef gen_local_lanes(struct gen *g, int h)
-{
-    return local_lanes(g, h);
-}
-
 /* Window addresses wrap at 32 bits when a constant offset is added: sign extension keeps that. */
 static LLVMValueRef widen(struct gen *g, LLVMValueRef x)
 {
@@ -82,17 +32,17 @@ static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
     struct gen_val v = gen_get(g, in->src[0]);
     struct gen_access a = {
         .kind = GEN_ACCESS_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
-    a.base[0] = window_base(g, IR_SPACE_LOCAL);
+    a.base[0] = gen_window_base(g, IR_SPACE_LOCAL);
     if (v.kind == IR_SHAPE_UNIFORM) {
         a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
         for (int h = 0; h < gen_halves(g); h++)
-            a.index[h] = local_lanes(g, h);
+            a.index[h] = gen_local_lanes(g, h);
         return a;
     }
     LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, v, in->src[0]->type, x);
     for (int h = 0; h < gen_halves(g); h++)
-        a.index[h] = LLVMBuildAdd(g->b, local_lanes(g, h), narrow_vec(g, x[h]), "");
+        a.index[h] = LLVMBuildAdd(g->b, gen_local_lanes(g, h), narrow_vec(g, x[h]), "");
     return a;
 }
 
@@ -271,7 +221,7 @@ static struct gen_access access_of(struct gen *g, const struct ir_instr *in)
 {
     if (in->mem.space == IR_SPACE_LOCAL)
         return addr_local(g, in);
-    LLVMValueRef window = window_base(g, in->mem.space);
+    LLVMValueRef window = gen_window_base(g, in->mem.space);
     struct gen_val v = gen_get(g, in->src[0]);
     struct gen_access a = {.offset = in->mem.offset};
     switch (v.kind) {

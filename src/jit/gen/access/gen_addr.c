@@ -4,6 +4,46 @@
  */
 #include "jit/gen/flow/gen_flow.h"
 
+/* Base of the space's window as i64; NULL for spaces whose addresses are host addresses. */
+LLVMValueRef gen_window_base(struct gen *g, enum ir_space space)
+{
+    switch (space) {
+    case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER:
+        return gen_load_ctx(g, g->t->i64, g->cta,
+                            g->unit->clusters ? offsetof(struct jit_cta, cluster)
+                                              : offsetof(struct jit_cta, shared));
+    case IR_SPACE_PARAM:
+        return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, params));
+    case IR_SPACE_LOCAL: {
+        LLVMValueRef local = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, local));
+        LLVMValueRef size =
+            gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
+        LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t->i64, "");
+        first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
+        return LLVMBuildAdd(g->b, local, LLVMBuildMul(g->b, first, size, ""), "");
+    }
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_GLOBAL:
+    case IR_SPACE_CONST:
+        return NULL;
+    case IR_SPACE_TENSOR:
+        break;
+    }
+    gen_unsupported(g, NULL, "memory space");
+    return NULL;
+}
+
+/* Offset of each lane's local window from the warp's first, as <16 x i32>. */
+LLVMValueRef gen_local_lanes(struct gen *g, int h)
+{
+    LLVMValueRef size = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t->i32, "");
+    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                                      gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
+    return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
+}
+
 /* Where the own CTA's shared variables begin, as window addresses of a kernel with clusters. */
 static LLVMValueRef own_window(struct gen *g)
 {

@@ -18,6 +18,18 @@
 #include <assert.h>
 #include <string.h>
 
+bool gen_is_made_of_tiles(const struct ir_mma *mma)
+{
+    const unsigned others = 1 << IR_MMA_SPARSE | 1 << IR_MMA_QUADS | 1 << IR_MMA_XOR |
+                            1 << IR_MMA_AND | 1 << IR_MMA_MINUS | 1 << IR_MMA_SAT |
+                            1 << IR_MMA_A_WINDOW | 1 << IR_MMA_B_WINDOW;
+    if (mma->a == IR_E2M1 && !(mma->flags >> IR_MMA_BYTES & 1))
+        return false;
+    return !(mma->flags & others) && !mma->scales && mma->c == mma->d &&
+           mma->m % GEN_TILE_ROWS == 0 && mma->n % GEN_TILE_COLUMNS == 0 &&
+           ir_mma_register_bits(mma) == 32 && gen_tile_a(mma) <= 4;
+}
+
 enum { SUMS_MAX = 4, WEB_MAX = 16 };
 
 struct tile {

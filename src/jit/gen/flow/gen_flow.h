@@ -58,7 +58,7 @@ LLVMValueRef gen_once_from(struct gen *g, LLVMValueRef slot, unsigned element, L
 void gen_once_keep(struct gen *g, LLVMValueRef slot, unsigned element, LLVMValueRef x);
 void gen_once_filled(struct gen *g, LLVMValueRef slot); /* after the last element */
 
-/* ---- gen_edge.c: masks and terminators */
+/* ---- gen_mask.c */
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
 void gen_bits_store(struct gen *g, LLVMValueRef bits, LLVMValueRef slot);
@@ -155,9 +155,14 @@ enum hd_status gen_unit_build(struct gen_unit *u);
 /* Generates `func` into `fn`, as deep in calls; a kernel fills u->body. */
 enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
                             unsigned depth);
-void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
 void gen_llvm_init(void);
+
+/* gen_attributes.c */
 const char *gen_cpu_name(enum jit_path path);
+/* Those that all functions have. */
+void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
+void gen_attribute_add(struct gen_unit *u, LLVMValueRef fn, LLVMAttributeIndex at, const char *name,
+                       uint64_t value);
 
 /* gen_mend.c: keeps LLVM from two mistakes in code for AVX-512. */
 void gen_mend(struct gen_unit *u);

@@ -451,18 +451,6 @@ static LLVMValueRef testp(struct gen *g, const struct gen_emit *e)
     return NULL;
 }
 
-LLVMRealPredicate gen_real_predicate(enum ir_cmp c)
-{
-    static const LLVMRealPredicate table[] = {
-        [IR_EQ] = LLVMRealOEQ,  [IR_NE] = LLVMRealONE,  [IR_LT] = LLVMRealOLT,
-        [IR_LE] = LLVMRealOLE,  [IR_GT] = LLVMRealOGT,  [IR_GE] = LLVMRealOGE,
-        [IR_EQU] = LLVMRealUEQ, [IR_NEU] = LLVMRealUNE, [IR_LTU] = LLVMRealULT,
-        [IR_LEU] = LLVMRealULE, [IR_GTU] = LLVMRealUGT, [IR_GEU] = LLVMRealUGE,
-        [IR_NUM] = LLVMRealORD, [IR_NAN] = LLVMRealUNO,
-    };
-    return table[c];
-}
-
 static LLVMValueRef compare(struct gen *g, const struct gen_emit *e)
 {
     enum ir_type t = e->in->type;
@@ -533,17 +521,6 @@ struct ap {
 static bool is_wide(const struct ap *p)
 {
     return p->vec && p->g->unit->avx512;
-}
-
-LLVMValueRef gen_fix_up(struct gen *g, LLVMValueRef y, LLVMValueRef x, uint32_t table)
-{
-    LLVMValueRef args[] = {y,
-                           x,
-                           gen_splat_const(g, g->t->i32, table),
-                           gen_i32(g, 0),
-                           gen_ci(g->t->i16, 0xffff),
-                           gen_i32(g, 4)};
-    return gen_intrinsic(g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
 }
 
 static LLVMValueRef kf(const struct ap *p, double v)

@@ -10,66 +10,6 @@
 #include <string.h>
 
 enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES };
-enum { FEW = GEN_FEW, MANY = 136 }; /* registers of an instruction; those of wgmma are many */
-
-/*
- * Room for the registers of one instruction. All share it: unrolled kernels have hundreds of
- * products, and a room for each would take the whole stack.
- */
-static LLVMValueRef room(struct gen *g, enum gen_area which, uint32_t n)
-{
-    LLVMTypeRef half = gen_vec(g, g->t->i64);
-    /* Many are of 32 bits. */
-    LLVMTypeRef type = LLVMArrayType2(half, n <= FEW ? 2ull * FEW : MANY);
-    LLVMValueRef *at = &g->matrix[which][n > FEW];
-    assert(n <= MANY);
-    if (!*at)
-        *at = gen_alloca(g, type, 64, "");
-    return *at;
-}
-
-LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n)
-{
-    if (which == GEN_OPERANDS)
-        g->held.block = NULL; /* others are put there */
-    return room(g, which, n);
-}
-
-static uint64_t half_B(enum ir_type type)
-{
-    return ir_type_bits(type) / 8 * GEN_LANES;
-}
-
-void gen_values_store(struct gen *g, struct ir_value *const *v, uint32_t n, enum ir_type type,
-                      LLVMValueRef area)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        LLVMValueRef x[GEN_HALVES];
-        gen_vector(g, v[i], x);
-        for (int h = 0; h < gen_halves(g); h++)
-            LLVMBuildStore(g->b, x[h], gen_gep(g, area, (2ull * i + h) * half_B(type)));
-    }
-}
-
-void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
-                         enum ir_type type, LLVMValueRef area)
-{
-    assert(end <= in->nsrc);
-    gen_values_store(g, in->src + first, end - first, type, area);
-}
-
-LLVMValueRef gen_mma_how(struct gen *g)
-{
-    return gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
-}
-
-void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
-                        LLVMValueRef area)
-{
-    for (uint32_t i = 0; i < in->ndst; i++)
-        gen_set(g, in->dst[i], gen_from_array(g, gen_gep(g, area, 2ull * i * half_B(type)), type));
-}
-
 /* Products of one block often share factors: what is there already is not stored again. */
 static void few_operands_store(struct gen *g, const struct ir_instr *in, enum ir_type type,
                                LLVMValueRef area)
@@ -80,7 +20,8 @@ static void few_operands_store(struct gen *g, const struct ir_instr *in, enum ir
         *held = (struct gen_held){.block = block, .type = type};
     for (uint32_t i = 0; i < in->nsrc; i++) {
         if (held->value[i] != in->src[i])
-            gen_registers_store(g, in, i, i + 1, type, gen_gep(g, area, 2ull * i * half_B(type)));
+            gen_registers_store(g, in, i, i + 1, type,
+                                gen_gep(g, area, 2ull * i * gen_register_half_B(type)));
         held->value[i] = in->src[i];
     }
 }
@@ -89,12 +30,13 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     enum ir_type type = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
-    LLVMValueRef src = room(g, GEN_OPERANDS, in->nsrc), dst = room(g, GEN_RESULTS, in->ndst);
+    LLVMValueRef src = gen_registers_area(g, GEN_OPERANDS, in->nsrc),
+                 dst = gen_registers_area(g, GEN_RESULTS, in->ndst);
     uint64_t words[2];
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
     LLVMValueRef how = gen_mma_how(g);
-    if (in->nsrc <= FEW)
+    if (in->nsrc <= GEN_FEW)
         few_operands_store(g, in, type, src);
     else
         gen_registers_store(g, in, 0, in->nsrc, type, src);
@@ -150,7 +92,7 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
     *out_mask = gen_mask32(g);
     gen_masks_copy(g->mask, saved);
     for (int h = 0; h < gen_halves(g); h++)
-        LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B(IR_B64)));
+        LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * gen_register_half_B(IR_B64)));
     return array;
 }
 

@@ -41,17 +41,6 @@ struct gen_run {
     unsigned nchains, nproducts, ntiles;
 };
 
-bool gen_is_made_of_tiles(const struct ir_mma *mma)
-{
-    const unsigned others = 1 << IR_MMA_SPARSE | 1 << IR_MMA_QUADS | 1 << IR_MMA_XOR |
-                            1 << IR_MMA_AND | 1 << IR_MMA_MINUS | 1 << IR_MMA_SAT |
-                            1 << IR_MMA_A_WINDOW | 1 << IR_MMA_B_WINDOW;
-    if (mma->a == IR_E2M1 && !(mma->flags >> IR_MMA_BYTES & 1))
-        return false;
-    return !(mma->flags & others) && !mma->scales && mma->c == mma->d && mma->m % ROWS == 0 &&
-           mma->n % COLUMNS == 0 && ir_mma_register_bits(mma) == 32 && gen_tile_a(mma) <= 4;
-}
-
 static uint64_t area_B(const struct gen_run *r)
 {
     return sizeof(struct jit_products_area) +
@@ -83,16 +72,6 @@ static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
         }
     }
     return false;
-}
-
-bool gen_uses_find(struct gen *g)
-{
-    return g->uses.first || ir_uses_compute(g->func, &g->arena, &g->uses) == HD_OK;
-}
-
-bool gen_used_once(struct gen *g, const struct ir_value *v)
-{
-    return gen_uses_find(g) && g->uses.first[v->id + 1] - g->uses.first[v->id] == 1;
 }
 
 /* The chain that has these sums, which nobody else wants; NULL: none. */

@@ -27,7 +27,8 @@ static inline unsigned gen_tile_sums(const struct ir_mma *mma)
     return ir_mma_registers(mma, 'd') / gen_tiles(mma);
 }
 
-/* gen_matrix.c: 32 lanes of each value, one after the other; what helpers are told of the level. */
+/* gen_registers.c: 32 lanes of each value, one after the other; what helpers are told of the
+ * level. */
 void gen_values_store(struct gen *g, struct ir_value *const *v, uint32_t n, enum ir_type type,
                       LLVMValueRef area);
 LLVMValueRef gen_mma_how(struct gen *g);

@@ -6,31 +6,6 @@
 
 #include <assert.h>
 
-LLVMValueRef gen_k(struct gen *g, bool vec, LLVMTypeRef elem, uint64_t v)
-{
-    return vec ? gen_splat_const(g, elem, v) : LLVMConstInt(elem, v, false);
-}
-
-LLVMTypeRef gen_type_as(struct gen *g, bool vec, LLVMTypeRef elem)
-{
-    return vec ? gen_vec(g, elem) : elem;
-}
-
-LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v)
-{
-    LLVMValueRef c = LLVMConstReal(elem, v);
-    return vec ? gen_splat(g, c) : c;
-}
-
-LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x)
-{
-    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t->i32));
-    LLVMValueRef exp = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t->i32, 0x7f800000), "");
-    LLVMValueRef tiny = LLVMBuildICmp(g->b, LLVMIntEQ, exp, gen_k(g, vec, g->t->i32, 0), "");
-    LLVMValueRef zero = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t->i32, 0x80000000u), "");
-    return LLVMBuildSelect(g->b, tiny, zero, x, "");
-}
-
 /* Sources that are read as f32 need no canonical NaN. */
 static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t s)
 {

@@ -77,39 +77,6 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 
 /* ---- lanes */
 
-LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[GEN_HALVES], LLVMValueRef lane)
-{
-    assert(LLVMTypeOf(lane) == g->t->i32);
-    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
-    LLVMValueRef one = LLVMBuildExtractElement(g->b, x[0], in_half, "");
-    for (int h = 1; h < gen_halves(g); h++) {
-        LLVMValueRef its = LLVMBuildExtractElement(g->b, x[h], in_half, "");
-        LLVMValueRef first = gen_i32(g, (uint64_t)h * GEN_LANES);
-        one = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGE, lane, first, ""), its, one, "");
-    }
-    return one;
-}
-
-static LLVMValueRef first_lane(struct gen *g)
-{
-    LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
-    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->all, 1, args, 2);
-    return LLVMBuildIntCast2(g->b, lane, g->t->i32, false, "");
-}
-
-LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[GEN_HALVES])
-{
-    return gen_pick_lane(g, x, first_lane(g));
-}
-
-LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES])
-{
-    LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
-    LLVMValueRef lane = gen_intrinsic(g, "llvm.ctlz", &g->t->all, 1, args, 2);
-    lane = LLVMBuildXor(g->b, lane, gen_ci(g->t->all, g->unit->halves * GEN_LANES - 1), "");
-    return gen_pick_lane(g, x, LLVMBuildIntCast2(g->b, lane, g->t->i32, false, ""));
-}
-
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
 {
     struct gen_val val = gen_get(g, v);
@@ -117,7 +84,7 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
         return val.c[0];
     LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, val, v->type, x);
-    return gen_pick_lane(g, x, first_lane(g));
+    return gen_pick_active(g, x);
 }
 
 /* ---- special registers */

@@ -302,6 +302,7 @@ void jit_result_fini(struct gen_result *result)
 {
     free(result->object);
     free(result->llvm_text);
+    free(result->post_text);
     free(result->asm_text);
     *result = (struct gen_result){0};
 }

@@ -98,6 +98,8 @@ struct jit_job {
 
 /* What the code generator is asked for. */
 struct gen_request jit_request(const struct jit_job *job, enum jit_form form);
+/* Names of passes, bits of enum gen_pass, with commas between. */
+void jit_passes_print(uint32_t passes, struct hd_buf *out);
 /* jit_module.c: what the code was made from and where it lies; false: it is not code of `jit`. */
 bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct jit_job *out_job,
                      const struct jit_image **out_image);

@@ -28,6 +28,8 @@
 #ifndef HD_JIT_GEN_GEN_H
 #define HD_JIT_GEN_GEN_H
 
+#include <assert.h>
+
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
@@ -300,6 +302,13 @@ static inline bool gen_does(const struct gen *g, enum gen_pass pass)
     return gen_optional(g) && !(g->unit->req->skip >> pass & 1);
 }
 
+/* The pass has done something for the code that is being made. */
+static inline void gen_fired(const struct gen *g, enum gen_pass pass)
+{
+    assert(gen_does(g, pass));
+    g->unit->facts.fired |= 1u << pass;
+}
+
 /* For assertions: one bit; a mask of lanes as a vector, and as 16 bits. */
 static inline bool gen_is_one(const struct gen *g, LLVMValueRef x)
 {
@@ -467,8 +476,6 @@ void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
 /* gen_place.c: around all of the module; before each function; false: no memory. */
 void gen_places_begin(struct gen_unit *u);
 void gen_places_end(struct gen_unit *u);
-/* When calls have been inlined: what came from functions without places has the call's. */
-void gen_places_of_calls(struct gen_unit *u);
 bool gen_place_init(struct gen *g);
 /* What follows comes from this instruction. */
 void gen_place_at(struct gen *g, const struct ir_instr *in);

@@ -254,6 +254,8 @@ static enum hd_status function_generate(struct gen *g)
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
+    if (!gen_is_warp(g))
+        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_JAM);
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);

@@ -183,6 +183,7 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
         !gen_is_computed(g, in->src[0]) || gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;
     LLVMValueRef first[GEN_HALVES];
+    gen_fired(g, GEN_PASS_GUESS);
     a->alt_kind = a->kind;
     a->alt_base = a->base[0];
     guess_in_line(g, in, a, (int64_t)size_B / (v ? 1 : a->scale), first);

@@ -215,6 +215,7 @@ bool gen_line_strays(struct gen *g, const struct ir_value *v, int64_t step, LLVM
     if (!gen_does(g, GEN_PASS_LINE) || g->dispatch || g->unit->req->strict || g->mask[0] ||
         g->mask[1] || !is_in_line(&l, v, step, 0))
         return false;
+    gen_fired(g, GEN_PASS_LINE);
     *out = l.strays ? l.strays : gen_ci(g->t->i1, 0);
     return true;
 }

@@ -212,6 +212,7 @@ static void load_lanes(struct gen *g, const struct ir_instr *in, const struct ge
         load_masked(g, in, a, elem, size_B, n, out);
         return;
     }
+    gen_fired(g, GEN_PASS_STRIDED);
     if (!g->mask[0]) {
         load_full(g, a, elem, size_B, n, out);
         return;
@@ -449,6 +450,8 @@ static void store_masked(struct gen *g, const struct ir_instr *in, const struct 
 {
     struct gen_access near = within_reach(g, in, a);
     bool strided = is_strided(g, a, size_B);
+    if (strided && !is_contiguous(a, size_B))
+        gen_fired(g, GEN_PASS_STRIDED);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
@@ -473,6 +476,7 @@ static void store_full(struct gen *g, const struct gen_access *a, LLVMValueRef x
         store_interleaved(g, a, x, n, (unsigned)size_B);
         return;
     }
+    gen_fired(g, GEN_PASS_STRIDED);
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at[GEN_LANES], of_half[4] = {x[0][h], x[1][h], x[2][h], x[3][h]};
         pieces_apart(g, a, h, at);
@@ -513,6 +517,7 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
         store_alike(g, in, a, x, size_B, n);
         return;
     }
+    gen_fired(g, GEN_PASS_STREAM);
     LLVMBasicBlockRef past = gen_bb(g, "past"), near = gen_bb(g, "near"), join = gen_bb(g, "join");
     LLVMBuildCondBr(g->b, gen_stream_test(g, a), past, near);
     LLVMPositionBuilderAtEnd(g->b, past);

@@ -459,6 +459,7 @@ static bool load_again(struct gen *g, const struct ir_instr *in)
     const struct ir_instr *before = loaded_before(g, in);
     if (!before || !gen_value_available(g, before->dst[0]))
         return false;
+    gen_fired(g, GEN_PASS_PATTERN);
     gen_vector(g, before->dst[0], x);
     gen_set(g, in->dst[0], gen_v(g, x));
     return true;
@@ -534,6 +535,7 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
     const struct gen_pattern *p = pattern_for(g, in, &w);
     if (!p)
         return false;
+    gen_fired(g, GEN_PASS_PATTERN);
     for (int h = 0; h < gen_halves(g); h++) {
         if (is_dense(p)) {
             out[h] = load_at(g, address(g, in, h, in->mem.offset), 0);
@@ -685,6 +687,7 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[GEN_HALVES];
     if (!p || !w.distinct)
         return false;
+    gen_fired(g, GEN_PASS_PATTERN);
     if (stores_together(g, in, &w))
         return true;
     gen_vector(g, in->src[1], x);

@@ -42,6 +42,7 @@ void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem
                      LLVMValueRef out[][GEN_HALVES])
 {
     LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
+    gen_fired(g, GEN_PASS_PIECES);
     LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, n), gen_mask32(g), addresses(g, a),
                            area};
     gen_call_rt(g, "jit_rt_pieces_load", g->t->void_, args, HD_COUNT_OF(args));
@@ -56,6 +57,7 @@ void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[
                       unsigned n)
 {
     LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
+    gen_fired(g, GEN_PASS_PIECES);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++)
             LLVMBuildStore(g->b, x[j][h], half_at(g, area, PIECE_B / n, j, h));
@@ -75,6 +77,7 @@ bool gen_are_fours(const struct gen *g, const struct ir_instr *in, const struct 
 static void lane_pointers(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_LANES])
 {
     LLVMValueRef x[GEN_HALVES];
+    gen_fired(g, GEN_PASS_PIECES);
     gen_access_addresses(g, a, x);
     for (unsigned l = 0; l < GEN_LANES; l++) {
         out[l] = LLVMBuildExtractElement(g->b, x[0], gen_i32(g, l), "");
@@ -253,6 +256,7 @@ static bool copy_lines(struct gen *g, const struct ir_instr *in, unsigned n)
     if (!gen_group_step(g, in->src[0], n, &step_B) || step_B != PIECE_B ||
         !line_places(g, in->next, &lines))
         return false;
+    gen_fired(g, GEN_PASS_ROWS);
     line_addresses(g, in, n, lines.from);
     gen_place_at(g, in);
     LLVMValueRef far = gen_prefetch_distance(g, in);
@@ -275,6 +279,7 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
         !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
         return false;
     g->pieces_store = in->next;
+    gen_fired(g, GEN_PASS_PIECES);
     if (copy_lines(g, in, 4) || copy_lines(g, in, 2))
         return true;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);

@@ -168,6 +168,8 @@ LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in)
     LLVMValueRef far = NULL;
     if (gen_does(g, GEN_PASS_PREFETCH) && g->unit->path != JIT_GENERIC && jumps(g, in, &step))
         far = distance_of(g, &step, 1, 1);
+    if (far)
+        gen_fired(g, GEN_PASS_PREFETCH);
     return far ? far : gen_i64(g, 0);
 }
 
@@ -191,6 +193,7 @@ void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct ge
     if (!gen_does(g, GEN_PASS_PREFETCH) || in->mem.space != IR_SPACE_GLOBAL ||
         g->unit->path == JIT_GENERIC || !(far = distance(g, in)))
         return;
+    gen_fired(g, GEN_PASS_PREFETCH);
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at = LLVMBuildAdd(g->b, a->base[h], far, "");
         for (int64_t line = 0; line < reach; line += GEN_LINE_B)

@@ -88,6 +88,7 @@ bool gen_quads_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[MOST][GEN_HALVES];
     if (!n)
         return false;
+    gen_fired(g, GEN_PASS_QUADS);
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);

@@ -560,6 +560,7 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in)
     if (!can_load(g, in) || !gen_row_distances(g, in, more_B))
         return false;
     LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_place(g, in);
+    gen_fired(g, GEN_PASS_ROWS);
     registers_load(g, first, more_B, in->ndst, x);
     for (uint32_t i = 0; i < in->ndst; i++) {
         if (in->imm == IR_TILE_M8N8_TRANS)

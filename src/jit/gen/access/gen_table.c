@@ -219,6 +219,7 @@ bool gen_table_load(struct gen *g, const struct ir_instr *in)
 
     if (!table_find(g, in, &t))
         return false;
+    gen_fired(g, GEN_PASS_TABLE);
     LLVMTypeRef words = gen_vec(g, g->t->i32), elems = gen_vec(g, gen_scalar_type(g, in->type));
     LLVMValueRef x = table_load(g, in, &t);
     gen_vector_of(g, gen_get(g, t.at), t.at->type, at);

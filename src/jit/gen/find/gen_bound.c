@@ -168,6 +168,7 @@ void gen_bound_find(struct gen *g)
     }
     if (!g->body.bounded)
         return;
+    gen_fired(g, GEN_PASS_BOUND);
     g->bound = gen_alloca(g, g->t->i32, 0, "bound");
     LLVMBuildStore(g->b, gen_i32(g, 0), g->bound);
 }

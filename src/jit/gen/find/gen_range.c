@@ -377,6 +377,7 @@ LLVMValueRef gen_index_fits(struct gen *g, const struct ir_value *v, bool is_sig
         return NULL;
     struct bounds x = bounds_of(&f, v);
     demand(&f, &x, is_signed ? INT32_MIN : 0, is_signed ? INT32_MAX : UINT32_MAX);
+    gen_fired(g, GEN_PASS_RANGE);
     return f.fits;
 }
 
@@ -455,7 +456,10 @@ LLVMValueRef gen_block_has(struct gen *g, const struct ir_value *p, bool want)
 {
     if (!gen_does(g, GEN_PASS_RANGE) || !gen_does(g, GEN_PASS_WHOLE) || !g->is_kernel)
         return NULL;
-    return block_has(g, p, want, 0);
+    LLVMValueRef has = block_has(g, p, want, 0);
+    if (has)
+        gen_fired(g, GEN_PASS_WHOLE);
+    return has;
 }
 
 /* ---- halves */
@@ -509,5 +513,8 @@ LLVMValueRef gen_half_apart(struct gen *g, const struct ir_value *v, int h, bool
     if (!gen_does(g, GEN_PASS_RANGE) || v->type != IR_B32 ||
         (!wraps && !range_of(g, v, 0, &unused)))
         return NULL;
-    return apart(&f, v, (unsigned)h, 0);
+    LLVMValueRef more = apart(&f, v, (unsigned)h, 0);
+    if (more)
+        gen_fired(g, GEN_PASS_RANGE);
+    return more;
 }

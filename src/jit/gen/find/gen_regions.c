@@ -129,8 +129,10 @@ enum hd_status gen_regions_find(struct gen *g)
     HD_TRY(hd_arena_status(&g->arena));
     if (alike.stops)
         HD_TRY(regions_list(&r, &g->body.by_region));
-    if (g->body.by_region)
+    if (g->body.by_region) {
+        gen_fired(g, GEN_PASS_REGIONS);
         HD_TRY(gen_order_find(g, r.nstops));
+    }
     g->body.leaves_early = g->body.by_region && alike.leaves_early;
     return HD_OK;
 }

@@ -214,6 +214,7 @@ static LLVMValueRef new_place(struct gen *g, unsigned n)
 static void web_place(struct gen *g, const struct web *w)
 {
     LLVMValueRef place = new_place(g, w->n);
+    gen_fired(g, GEN_PASS_SUMS);
     for (unsigned i = 0; i < w->n; i++) {
         for (int h = 0; h < gen_halves(g); h++) {
             uint64_t at_B = i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2;
@@ -282,6 +283,7 @@ static void loaded_find(struct gen *g, const struct ir_instr *in)
     }
     LLVMTypeRef type = LLVMArrayType2(g->t->i8, (uint64_t)in->ndst * GEN_REGISTER_B);
     LLVMValueRef place = gen_alloca(g, type, 64, "");
+    gen_fired(g, GEN_PASS_SUMS);
     for (unsigned i = 0; i < in->ndst; i++) {
         for (int h = 0; h < gen_halves(g); h++)
             g->slots[in->dst[i]->id].ptr[h] =

@@ -249,6 +249,8 @@ static void forget_struck(struct gen *g)
 {
     for (uint32_t i = 0; i < g->tuples->n; i++) {
         const struct gen_tuple *t = g->tuples->all[i];
+        if (!t->is_struck)
+            gen_fired(g, GEN_PASS_TUPLES);
         for (unsigned k = 0; t->is_struck && k < t->n; k++)
             g->tuples->of[t->v[k]->id] = NULL;
     }

@@ -181,4 +181,6 @@ void gen_unroll_find(struct gen *g)
             run_find(&u, r, nregions);
         r = HD_MAX(r, g->body.regions.unrolled_to[r]);
     }
+    if (g->body.unrolled)
+        gen_fired(g, GEN_PASS_UNROLL);
 }

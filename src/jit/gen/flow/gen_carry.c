@@ -387,6 +387,7 @@ static void partner_find(struct gen *g, const struct ir_instr *phi)
     if (!partner || g->frame_at[partner->id] || g->frame_at[v->id] || !are_alike(g, v, partner) ||
         !are_coalesced(g, v, partner))
         return;
+    gen_fired(g, GEN_PASS_TURNS);
     frame_slot(g, v);
     g->frame_at[partner->id] = g->frame_at[v->id];
     g->carries->partners[v->id] = partner;

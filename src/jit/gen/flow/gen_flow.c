@@ -254,6 +254,7 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
     if (instrs > FULL_INSTRS * (far + computes) || g->nfull > FULL_INSTRS_MAX)
         return false;
     g->nfull += instrs;
+    gen_fired(g, GEN_PASS_FULL);
     return true;
 }
 

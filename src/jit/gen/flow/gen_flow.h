@@ -45,8 +45,6 @@ bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop);
 void gen_unroll_find(struct gen *g); /* after gen_bound_find() */
 /* Are all its lanes' addresses in shared memory multiples of size_B, whatever they are? */
 bool gen_pattern_is_aligned(struct gen *g, const struct ir_instr *in, uint64_t size_B);
-/* gen_words.c: shared memory of such regions in registers. HD_NO_MEMORY: code is unfinished. */
-enum hd_status gen_words_forward(struct gen_unit *u);
 
 /* ---- gen_once.c: what the first warp of a region does for all */
 /* Makes a slow operation once, if it is one on values of the whole CTA. */
@@ -164,50 +162,8 @@ void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
 void gen_attribute_add(struct gen_unit *u, LLVMValueRef fn, LLVMAttributeIndex at, const char *name,
                        uint64_t value);
 
-/* gen_mend.c: keeps LLVM from two mistakes in code for AVX-512. */
-void gen_mend(struct gen_unit *u);
-/* gen_prefix.c: constant masks of the first lanes become short vectors. */
-void gen_prefix_accesses(struct gen_unit *u);
-void gen_few_lanes(struct gen_unit *u); /* gen_few.c */
-bool gen_is_call_of(LLVMValueRef v, const char *name);
-/* Every instruction of the unit for which `by` has built something else before it: that takes its
- * place. */
-typedef bool gen_replace(LLVMBuilderRef b, LLVMValueRef instr);
-void gen_replace_all(struct gen_unit *u, gen_replace *by);
-/* How many lanes, from the first on, a constant mask has, when that is a power of two and not all;
- * 0: else. */
-unsigned gen_prefix_of(LLVMValueRef mask);
-/* Does it not matter what the lanes hold that a masked load leaves out? */
-bool gen_is_nothing(LLVMValueRef passthru);
-/* gen_forward.c: parts of what a block has stored are taken out of registers. */
-void gen_forward_stores(struct gen_unit *u);
-/* An access of `n` words at `at` bytes from a base, the first words of a value of `type`. */
-struct gen_words {
-    bool is_store;
-    LLVMValueRef value, base;
-    LLVMTypeRef type;
-    int64_t at;
-    unsigned n;
-};
-bool gen_words_of(LLVMValueRef i, struct gen_words *out);
-/* May it write to memory, or order accesses? */
-bool gen_may_write(LLVMValueRef i);
-/* gen_window.c: every second vector of a window that slides over memory is made of two others. */
-void gen_slide_windows(struct gen_unit *u);
-/* The floats before their NaNs were made canonical; NULL: not such. */
-LLVMValueRef gen_before_canonical(LLVMValueRef x);
-/* An operation on floats that needs no canonical NaNs, as its own are made canonical? */
-bool gen_computes_floats(LLVMValueRef i);
-/* gen_sink.c: loads move into the block that needs them. */
-void gen_sink_loads(struct gen_unit *u);
-/* The same of what is computed, in quick code. */
-void gen_sink_pure(struct gen_unit *u);
 /* gen_count.c: of code that counts, before LLVM optimises it. */
 void gen_count_apart(struct gen_unit *u);
-/* gen_split.c: leaves no block of the module long. */
-void gen_split_blocks(struct gen_unit *u);
-/* gen_mask_words.c: of quick code without mask registers. */
-void gen_mask_words(struct gen_unit *u);
 
 /* gen_edge.c: room for what an edge's phis become, until the next edge; NULL: no memory, or no
  * phis. */

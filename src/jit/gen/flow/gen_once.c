@@ -148,6 +148,7 @@ bool gen_once_pure(struct gen *g, const struct ir_instr *in)
 {
     if (!is_made_once(g, in))
         return false;
+    gen_fired(g, GEN_PASS_ONCE);
     for (uint32_t s = 0; s < in->nsrc; s++)
         (void)gen_get_raw(g, in->src[s]); /* where both ways can see it */
     LLVMValueRef slot = slot_of(g, 1), kept = gen_gep(g, slot, SLOT_HEAD_B);

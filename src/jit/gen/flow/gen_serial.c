@@ -365,6 +365,7 @@ void gen_serial_find(struct gen *g)
         if (!outs_are_vectors(g, r))
             continue;
         LLVMBasicBlockRef entry = gen_bb(g, "serial");
+        gen_fired(g, GEN_PASS_SERIAL);
         for (uint32_t i = 0; i < g->nnodes; i++) {
             if (!r->inside[i])
                 continue;

@@ -205,6 +205,7 @@ static LLVMBasicBlockRef iteration(struct gen *g, uint32_t loop, LLVMBasicBlockR
     if (!copies_find(g, loop, &copies))
         return on;
     assert(g->is_kernel && !g->dispatch && !g->body.by_region);
+    gen_fired(g, GEN_PASS_REJOIN);
     first = gen_bb(g, "iteration");
     tired = gen_bb(g, "tired");
     resumed = gen_bb(g, "resumed");

@@ -467,6 +467,7 @@ static void atom_lanes(struct gen *g, struct atom *a)
         LLVMBuildBr(g->b, on);
         LLVMPositionBuilderAtEnd(g->b, on);
     } else if (are_neighbours(g, a)) {
+        gen_fired(g, GEN_PASS_ATOMS);
         neighbours(g, a, addr);
     } else {
         lanes_loop(g, a, gen_mask32(g));

@@ -301,6 +301,7 @@ bool gen_products(struct gen *g, const struct ir_instr *in)
         return false;
     const struct ir_instr *last = run_find(g, g->products, in);
     g->products_until = last == in ? NULL : last;
+    gen_fired(g, GEN_PASS_PRODUCTS);
     run_make(g, g->products);
     return true;
 }

@@ -8,7 +8,7 @@
  */
 #include <assert.h>
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 /* How many operations make an address of lanes. */
 #define DEPTH 8
@@ -153,7 +153,7 @@ static bool split(LLVMBuilderRef b, LLVMValueRef i)
     return gen_is_call_of(i, "llvm.masked.scatter") && split_scatter(b, i);
 }
 
-void gen_few_lanes(struct gen_unit *u)
+bool gen_few_lanes(struct gen_unit *u)
 {
-    gen_replace_all(u, split);
+    return gen_replace_all(u, split);
 }

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 enum { WORD_B = 4, WORDS = 64, STRIP_DEPTH = 4, NAN_BITS = 0x7fffffff };
 
@@ -289,30 +289,36 @@ static bool forward(struct known *k, LLVMValueRef load, const struct gen_words *
     return true;
 }
 
-static void forward_in(struct known *k, LLVMBasicBlockRef block)
+static bool forward_in(struct known *k, LLVMBasicBlockRef block)
 {
+    bool changed = false;
     LLVMValueRef next;
     forget(k);
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
         struct gen_words a;
         next = LLVMGetNextInstruction(i);
         bool known = gen_words_of(i, &a);
-        if (known && a.is_store)
+        if (known && a.is_store) {
             note(k, &a);
-        else if (gen_may_write(i))
+        } else if (gen_may_write(i)) {
             forget(k);
-        else if (known && forward(k, i, &a))
+        } else if (known && forward(k, i, &a)) {
             LLVMInstructionEraseFromParent(i);
+            changed = true;
+        }
     }
+    return changed;
 }
 
-void gen_forward_stores(struct gen_unit *u)
+bool gen_forward_stores(struct gen_unit *u)
 {
+    bool changed = false;
     struct known k = {.b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod))};
 
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            forward_in(&k, b);
+            changed |= forward_in(&k, b);
     }
     LLVMDisposeBuilder(k.b);
+    return changed;
 }

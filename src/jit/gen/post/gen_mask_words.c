@@ -7,7 +7,7 @@
  * for an integer. So logic of masks that were integers is done on integers, and those that are
  * still wanted as vectors are compared out of a broadcast.
  */
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 #include <assert.h>
 
@@ -27,10 +27,11 @@ static LLVMValueRef bits_of(const struct masks *m, LLVMValueRef mask)
                : NULL;
 }
 
-static void replace(LLVMValueRef old, LLVMValueRef by)
+static bool replace(LLVMValueRef old, LLVMValueRef by)
 {
     LLVMReplaceAllUsesWith(old, by);
     LLVMInstructionEraseFromParent(old);
+    return true;
 }
 
 static bool is_logic(LLVMOpcode op)
@@ -39,26 +40,24 @@ static bool is_logic(LLVMOpcode op)
 }
 
 /* and, or, xor of masks that were integers; an integer that was a mask that was an integer. */
-static void combine(const struct masks *m, LLVMValueRef in)
+static bool combine(const struct masks *m, LLVMValueRef in)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(in);
 
     if (op == LLVMBitCast && LLVMTypeOf(in) == m->bits &&
         LLVMTypeOf(LLVMGetOperand(in, 0)) == m->mask) {
         LLVMValueRef bits = bits_of(m, LLVMGetOperand(in, 0));
-        if (bits)
-            replace(in, bits);
-        return;
+        return bits && replace(in, bits);
     }
     if (!is_logic(op) || LLVMTypeOf(in) != m->mask)
-        return;
+        return false;
     LLVMValueRef a = bits_of(m, LLVMGetOperand(in, 0)), b = bits_of(m, LLVMGetOperand(in, 1));
     if (!a || !b)
-        return;
+        return false;
     LLVMPositionBuilderBefore(m->b, in);
     LLVMSetCurrentDebugLocation2(m->b, LLVMInstructionGetDebugLoc(in));
     LLVMValueRef bits = LLVMBuildBinOp(m->b, op, a, b, "");
-    replace(in, LLVMBuildBitCast(m->b, bits, m->mask, ""));
+    return replace(in, LLVMBuildBitCast(m->b, bits, m->mask, ""));
 }
 
 /* The selection sees what selects by such a mask, but only next to it. */
@@ -77,7 +76,7 @@ static bool is_used_well(LLVMValueRef mask)
 }
 
 /* <16 x i1> out of a broadcast, in lanes as wide as the integer. */
-static void widen(const struct masks *m, LLVMValueRef in)
+static bool widen(const struct masks *m, LLVMValueRef in)
 {
     LLVMTypeRef lanes = LLVMVectorType(m->bits, GEN_LANES), i32 = LLVMInt32TypeInContext(m->u->ctx);
     LLVMValueRef bit[GEN_LANES], x = LLVMGetPoison(lanes);
@@ -91,7 +90,7 @@ static void widen(const struct masks *m, LLVMValueRef in)
                                LLVMConstNull(LLVMVectorType(i32, GEN_LANES)), "");
     LLVMValueRef every = LLVMConstVector(bit, GEN_LANES);
     x = LLVMBuildAnd(m->b, x, every, "");
-    replace(in, LLVMBuildICmp(m->b, LLVMIntEQ, x, every, ""));
+    return replace(in, LLVMBuildICmp(m->b, LLVMIntEQ, x, every, ""));
 }
 
 static bool was_bits(const struct masks *m, LLVMValueRef in)
@@ -100,30 +99,32 @@ static bool was_bits(const struct masks *m, LLVMValueRef in)
            LLVMTypeOf(LLVMGetOperand(in, 0)) == m->bits;
 }
 
-static void settle(const struct masks *m, LLVMValueRef in)
+static bool settle(const struct masks *m, LLVMValueRef in)
 {
     if (!was_bits(m, in))
-        return;
-    if (!LLVMGetFirstUse(in))
-        LLVMInstructionEraseFromParent(in);
-    else if (!is_used_well(in))
-        widen(m, in);
+        return false;
+    if (LLVMGetFirstUse(in))
+        return !is_used_well(in) && widen(m, in);
+    LLVMInstructionEraseFromParent(in);
+    return true;
 }
 
-static void each(const struct masks *m, void (*f)(const struct masks *, LLVMValueRef))
+static bool each(const struct masks *m, bool (*f)(const struct masks *, LLVMValueRef))
 {
+    bool changed = false;
     for (LLVMValueRef fn = LLVMGetFirstFunction(m->u->mod); fn; fn = LLVMGetNextFunction(fn)) {
         LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn);
         for (; b; b = LLVMGetNextBasicBlock(b)) {
             for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
                 next = LLVMGetNextInstruction(in);
-                f(m, in);
+                changed |= f(m, in);
             }
         }
     }
+    return changed;
 }
 
-void gen_mask_words(struct gen_unit *u)
+bool gen_mask_words(struct gen_unit *u)
 {
     struct masks m = {.u = u,
                       .b = LLVMCreateBuilderInContext(u->ctx),
@@ -131,7 +132,8 @@ void gen_mask_words(struct gen_unit *u)
                       .bits = u->types.bits};
 
     assert(u->path != JIT_AVX512);
-    each(&m, combine);
-    each(&m, settle);
+    bool changed = each(&m, combine);
+    changed |= each(&m, settle);
     LLVMDisposeBuilder(m.b);
+    return changed;
 }

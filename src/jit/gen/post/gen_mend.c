@@ -11,8 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "jit/gen/gen.h"
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 enum { ELEMENTS_MAX = 256 };
 
@@ -120,10 +119,11 @@ static bool is_whole(LLVMTypeRef type)
     return bits >= 128 && hd_is_pow2(bits) && LLVMGetVectorSize(type) <= ELEMENTS_MAX;
 }
 
-static void mend_select(LLVMBuilderRef b, LLVMValueRef select)
+static bool mend_select(LLVMBuilderRef b, LLVMValueRef select)
 {
+    bool changed = false;
     if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(select, 0))) != LLVMVectorTypeKind)
-        return;
+        return false;
     for (unsigned side = 1; side <= 2; side++) {
         LLVMValueRef chosen = LLVMGetOperand(select, side), expr = strip(chosen);
         LLVMValueRef kept = strip(LLVMGetOperand(select, 3 - side));
@@ -133,7 +133,9 @@ static void mend_select(LLVMBuilderRef b, LLVMValueRef select)
         LLVMPositionBuilderBefore(b, select);
         expr = LLVMBuildBitCast(b, apart(b, expr), LLVMTypeOf(chosen), "");
         LLVMSetOperand(select, side, expr);
+        changed = true;
     }
+    return changed;
 }
 
 /*
@@ -209,9 +211,10 @@ static bool is_apart(LLVMValueRef v)
 }
 
 /* The expression's masks of other integers than the first become its own. */
-static void mend_junction(LLVMBuilderRef b, LLVMValueRef junction)
+static bool mend_junction(LLVMBuilderRef b, LLVMValueRef junction)
 {
     struct meeting m = {0};
+    bool changed = false;
     LLVMValueRef mask, integer, first = NULL;
 
     meet(&m, junction, 0);
@@ -225,7 +228,9 @@ static void mend_junction(LLVMBuilderRef b, LLVMValueRef junction)
         LLVMPositionBuilderBefore(b, m.user[i]);
         mask = LLVMBuildBitCast(b, apart_integer(b, integer), LLVMTypeOf(mask), "");
         LLVMSetOperand(m.user[i], m.side[i], mask);
+        changed = true;
     }
+    return changed;
 }
 
 /* May the integer's bits be at hand as a mask? */
@@ -242,38 +247,41 @@ static bool has_mask(LLVMValueRef integer, unsigned depth)
 }
 
 /* Of the bits of integer logic. */
-static void mend_mask(LLVMBuilderRef b, LLVMValueRef mask)
+static bool mend_mask(LLVMBuilderRef b, LLVMValueRef mask)
 {
     LLVMValueRef logic = LLVMGetOperand(mask, 0), v;
     unsigned side;
 
     if (!is_logic(logic) || !has_mask(LLVMGetOperand(logic, 0), 0) ||
         !has_mask(LLVMGetOperand(logic, 1), 0))
-        return;
+        return false;
     side = LLVMIsAConstant(LLVMGetOperand(logic, 1)) ? 0 : 1;
     v = LLVMGetOperand(logic, side);
     LLVMPositionBuilderBefore(b, logic);
     LLVMSetOperand(logic, side, apart_integer(b, v));
+    return true;
 }
 
-static void mend(LLVMBuilderRef b, LLVMValueRef i)
+static bool mend(LLVMBuilderRef b, LLVMValueRef i)
 {
-    if (LLVMIsASelectInst(i))
-        mend_select(b, i);
+    bool changed = LLVMIsASelectInst(i) && mend_select(b, i);
     if (is_junction(i))
-        mend_junction(b, i);
+        changed |= mend_junction(b, i);
     else if (is_mask_of_integer(i))
-        mend_mask(b, i);
+        changed |= mend_mask(b, i);
+    return changed;
 }
 
-void gen_mend(struct gen_unit *u)
+bool gen_mend(struct gen_unit *u)
 {
+    bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
 
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
-                mend(b, i);
+                changed |= mend(b, i);
     LLVMDisposeBuilder(b);
+    return changed;
 }

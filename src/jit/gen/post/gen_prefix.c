@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 bool gen_is_call_of(LLVMValueRef v, const char *name)
 {
@@ -17,8 +17,9 @@ bool gen_is_call_of(LLVMValueRef v, const char *name)
            LLVMGetIntrinsicID(LLVMGetCalledValue(v)) == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
-void gen_replace_all(struct gen_unit *u, gen_replace *by)
+bool gen_replace_all(struct gen_unit *u, gen_replace *by)
 {
+    bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
 
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
@@ -27,12 +28,15 @@ void gen_replace_all(struct gen_unit *u, gen_replace *by)
             LLVMValueRef next;
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
                 next = LLVMGetNextInstruction(i);
-                if (by(b, i))
-                    LLVMInstructionEraseFromParent(i);
+                if (!by(b, i))
+                    continue;
+                LLVMInstructionEraseFromParent(i);
+                changed = true;
             }
         }
     }
     LLVMDisposeBuilder(b);
+    return changed;
 }
 
 unsigned gen_prefix_of(LLVMValueRef mask)
@@ -133,7 +137,7 @@ static bool shorten(LLVMBuilderRef b, LLVMValueRef i)
     return gen_is_call_of(i, "llvm.masked.store") && shorten_store(b, i);
 }
 
-void gen_prefix_accesses(struct gen_unit *u)
+bool gen_prefix_accesses(struct gen_unit *u)
 {
-    gen_replace_all(u, shorten);
+    return gen_replace_all(u, shorten);
 }

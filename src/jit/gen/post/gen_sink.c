@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 static bool is_intrinsic(LLVMValueRef in)
 {
@@ -67,38 +67,43 @@ static LLVMValueRef first_place(LLVMBasicBlockRef block)
     return in;
 }
 
-static void sink(LLVMBuilderRef b, LLVMValueRef in)
+static bool sink(LLVMBuilderRef b, LLVMValueRef in)
 {
     LLVMBasicBlockRef to = only_user(in);
     if (!to)
-        return;
+        return false;
     LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in);
     LLVMPositionBuilderBefore(b, first_place(to));
     LLVMInstructionRemoveFromParent(in);
     LLVMInsertIntoBuilder(b, in);
     LLVMInstructionSetDebugLoc(in, place);
+    return true;
 }
 
-static void sink_from(LLVMBuilderRef b, LLVMBasicBlockRef block)
+static bool sink_from(LLVMBuilderRef b, LLVMBasicBlockRef block)
 {
+    bool changed = false;
     LLVMValueRef in = LLVMGetLastInstruction(block);
     while (in && leaves_memory(in)) {
         LLVMValueRef before = LLVMGetPreviousInstruction(in);
         if (is_load(in))
-            sink(b, in);
+            changed |= sink(b, in);
         in = before;
     }
+    return changed;
 }
 
-void gen_sink_loads(struct gen_unit *u)
+bool gen_sink_loads(struct gen_unit *u)
 {
+    bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
-            sink_from(b, block);
+            changed |= sink_from(b, block);
     }
     LLVMDisposeBuilder(b);
+    return changed;
 }
 
 static bool is_pure(LLVMValueRef in)
@@ -108,8 +113,9 @@ static bool is_pure(LLVMValueRef in)
            LLVMIsAInsertElementInst(in) || LLVMIsAShuffleVectorInst(in);
 }
 
-void gen_sink_pure(struct gen_unit *u)
+bool gen_sink_pure(struct gen_unit *u)
 {
+    bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f);
@@ -118,9 +124,10 @@ void gen_sink_pure(struct gen_unit *u)
             for (; in; in = before) {
                 before = LLVMGetPreviousInstruction(in);
                 if (is_pure(in))
-                    sink(b, in);
+                    changed |= sink(b, in);
             }
         }
     }
     LLVMDisposeBuilder(b);
+    return changed;
 }

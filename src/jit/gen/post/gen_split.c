@@ -5,7 +5,7 @@
  * operations deep along every operand, several times, but never out of the block. Straight code
  * of thousands of operations takes most of its time there: four times as much as in short blocks.
  */
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 #include <assert.h>
 
@@ -63,17 +63,21 @@ static void head_cut(LLVMContextRef ctx, LLVMBuilderRef b, LLVMBasicBlockRef blo
     assert(LLVMGetFirstInstruction(block) == keep && LLVMGetBasicBlockTerminator(head));
 }
 
-void gen_split_blocks(struct gen_unit *u)
+bool gen_split_blocks(struct gen_unit *u)
 {
+    bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
 
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(f);
         for (; at; at = LLVMGetNextBasicBlock(at)) {
             LLVMValueRef keep;
-            while ((keep = cut_after(at)))
+            while ((keep = cut_after(at))) {
                 head_cut(u->ctx, b, at, keep);
+                changed = true;
+            }
         }
     }
     LLVMDisposeBuilder(b);
+    return changed;
 }

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 enum {
     WORD_B = 4,
@@ -35,6 +35,7 @@ struct run {
     LLVMTypeRef words; /* 16 of i32 */
     struct load loads[LOADS];
     unsigned n;
+    bool changed;
 };
 
 /* By base, then by place, so that loads of neighbours are neighbours. */
@@ -135,6 +136,7 @@ static void make_windows(struct run *r, const struct load *l, unsigned n)
         LLVMValueRef x = window(r, vectors + words / GEN_LANES, (unsigned)(words % GEN_LANES));
         LLVMReplaceAllUsesWith(l[i].in, LLVMBuildBitCast(r->b, x, l[i].type, ""));
         LLVMInstructionEraseFromParent(l[i].in);
+        r->changed = true;
     }
 }
 
@@ -179,13 +181,13 @@ static void windows_in(struct run *r, LLVMBasicBlockRef block)
     run_ends(r);
 }
 
-void gen_slide_windows(struct gen_unit *u)
+bool gen_slide_windows(struct gen_unit *u)
 {
     struct run *r = calloc(1, sizeof(*r));
 
     if (!r) {
         u->no_memory = true;
-        return;
+        return false;
     }
     r->b = LLVMCreateBuilderInContext(u->ctx);
     r->words = LLVMVectorType(LLVMInt32TypeInContext(u->ctx), GEN_LANES);
@@ -193,6 +195,8 @@ void gen_slide_windows(struct gen_unit *u)
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             windows_in(r, b);
     }
+    bool changed = r->changed;
     LLVMDisposeBuilder(r->b);
     free(r);
+    return changed;
 }

@@ -632,24 +632,29 @@ static void words_fini(struct words *w)
     hd_arena_fini(&w->arena);
 }
 
-enum hd_status gen_words_forward(struct gen_unit *u)
+bool gen_words_forward(struct gen_unit *u)
 {
     struct words *w = hd_new(struct words);
-    if (!w)
-        return HD_NO_MEMORY;
+    bool changed = false;
+    if (!w) {
+        u->no_memory = true;
+        return false;
+    }
     w->b = LLVMCreateBuilderInContext(u->ctx);
     LLVMValueRef f = LLVMGetNamedFunction(u->mod, "heddle_run_cta");
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
         if (strncmp(LLVMGetBasicBlockName(b), "unrolled", 8))
             continue;
         words_init(w, f);
-        if (blocks_take(w, b))
+        if (blocks_take(w, b)) {
             forward_all(w);
+            changed = true;
+        }
         w->no_memory |= w->arena.failed;
         words_fini(w);
     }
-    bool no_memory = w->no_memory;
+    u->no_memory |= w->no_memory;
     LLVMDisposeBuilder(w->b);
     hd_free(w);
-    return no_memory ? HD_NO_MEMORY : HD_OK;
+    return changed;
 }

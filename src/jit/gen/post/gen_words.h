@@ -3,7 +3,7 @@
 #ifndef HD_JIT_GEN_POST_GEN_WORDS_H
 #define HD_JIT_GEN_POST_GEN_WORDS_H
 
-#include "jit/gen/flow/gen_flow.h"
+#include "jit/gen/post/gen_post.h"
 
 enum { GEN_WORD_B = 4, GEN_WORDS_MAX = 4096 };
 

@@ -24,6 +24,7 @@
     X(OPT, "opt", "IR after every pass that made progress")                                        \
     X(SHAPE, "shape", "IR with the shape of every value, per launch class")                        \
     X(LLVM, "llvm", "LLVM IR before optimisation")                                                 \
+    X(POST, "post", "LLVM IR after each rewriter behind LLVM's optimiser that changed it")         \
     X(ASM, "asm", "host assembly of every kernel")                                                 \
     X(PERF, "perf", "writes jit-PID.dump, from which `perf inject --jit` names kernels")           \
     X(JIT, "jit", "what is compiled, cache hits, times")                                           \

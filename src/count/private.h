@@ -52,7 +52,7 @@ struct count_cta {
 
 /*
  * sweep.c. The order in which the warp of one that is told lane by lane would have run: the sweep
- * of structured code (jit/gen/gen_flow.c) over the blocks of the module.
+ * of structured code (jit/gen/flow/gen_flow.c) over the blocks of the module.
  */
 struct count_sweep *count_sweep_create(const struct ir_module *module);
 void count_sweep_destroy(struct count_sweep *sweep);

@@ -102,27 +102,39 @@ uint64_t jit_now_us(void)
     return hd_clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
-void jit_result_fini(struct gen_result *result)
-{
-    free(result->object);
-    free(result->llvm_text);
-    free(result->asm_text);
-    *result = (struct gen_result){0};
-}
+/* Names of passes, the former ones behind all others. */
+static const struct {
+    const char *name;
+    enum gen_pass pass;
+} pass_names[] = {
+#define X(NAME, text, ...) {text, GEN_PASS_##NAME},
+#include "gen_passes.def"
+#define OLD(text, NAME) {text, GEN_PASS_##NAME},
+#include "gen_passes.def"
+};
 
 static uint32_t passes_to_skip(void)
 {
-    static const char *const names[] = {
-#define X(NAME, text, doc) text,
-#include "gen_passes.def"
-#undef X
-    };
     struct hd_str list = hd_str_from(hd_env("HEDDLE_SKIP_PASS"));
     uint32_t skip = 0;
 
-    for (unsigned i = 0; i < GEN_PASS_COUNT; i++)
-        skip |= (uint32_t)hd_str_lists(list, names[i]) << i;
+    for (unsigned i = 0; i < HD_COUNT_OF(pass_names); i++)
+        skip |= (uint32_t)hd_str_lists(list, pass_names[i].name) << pass_names[i].pass;
     return skip;
+}
+
+void jit_passes_print(uint32_t passes, struct hd_buf *out)
+{
+    const char *comma = "";
+
+    assert(!(passes >> 1 >> (GEN_PASS_COUNT - 1)));
+    for (unsigned i = 0; i < GEN_PASS_COUNT; i++) {
+        assert(pass_names[i].pass == i);
+        if (!(passes >> i & 1))
+            continue;
+        hd_buf_printf(out, "%s%s", comma, pass_names[i].name);
+        comma = ",";
+    }
 }
 
 struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
@@ -162,17 +174,24 @@ static enum hd_status generate(const struct jit_job *job, enum jit_form form,
 
     if (result->llvm_text)
         hd_log_dump(HD_DEBUG_LLVM, job->kernel->name, result->llvm_text);
+    if (result->post_text)
+        hd_log_dump(HD_DEBUG_POST, job->kernel->name, result->post_text);
     if (result->asm_text)
         hd_log_dump(HD_DEBUG_ASM, job->kernel->name, result->asm_text);
     if (status == HD_OK)
         status = jit_build_link(job, form, &result->facts, result->object, result->object_B, build);
+    struct hd_buf fired;
+    hd_buf_init(&fired);
+    jit_passes_print(result->facts.fired, &fired);
     hd_log_debug(HD_DEBUG_JIT,
-                 "%s %s for %s (%s, %s, warps at once: %u%s): %llu us, %zu bytes, frame %llu",
+                 "%s %s for %s (%s, %s, warps at once: %u%s): %llu us, %zu bytes, frame %llu; "
+                 "passes: %s",
                  status == HD_OK ? "compiled" : "could not compile", job->kernel->name,
                  jit_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
                  result->facts.warps, result->facts.quick ? ", quick" : "",
                  (unsigned long long)(jit_now_us() - start), result->object_B,
-                 (unsigned long long)result->facts.frame_B);
+                 (unsigned long long)result->facts.frame_B, fired.ptr ? fired.ptr : "");
+    hd_buf_fini(&fired);
     if (status != HD_OK)
         jit_result_fini(result);
     return status;

@@ -297,3 +297,12 @@ const char *jit_llvm_identity(void)
     return identity_text;
 }
 #endif
+
+void jit_result_fini(struct gen_result *result)
+{
+    free(result->object);
+    free(result->llvm_text);
+    free(result->post_text);
+    free(result->asm_text);
+    *result = (struct gen_result){0};
+}

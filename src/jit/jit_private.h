@@ -98,7 +98,8 @@ struct jit_job {
 
 /* What the code generator is asked for. */
 struct gen_request jit_request(const struct jit_job *job, enum jit_form form);
-void jit_result_fini(struct gen_result *result);
+/* Names of passes, bits of enum gen_pass, with commas between. */
+void jit_passes_print(uint32_t passes, struct hd_buf *out);
 /* jit_module.c: what the code was made from and where it lies; false: it is not code of `jit`. */
 bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct jit_job *out_job,
                      const struct jit_image **out_image);
@@ -157,6 +158,7 @@ bool jit_codegen_is_open(void);
 /* The process ends: calls of the code generator return HD_CANCELLED, also those that wait. */
 void jit_codegen_end(void);
 enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out) HD_MUST_CHECK;
+void jit_result_fini(struct gen_result *result);
 /* Version LLVM was built against and the library's size and time: other text, other code. */
 const char *jit_llvm_identity(void);
 

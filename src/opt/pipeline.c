@@ -94,9 +94,9 @@ const char *opt_target_name(enum opt_target target)
 static bool is_generators(struct hd_str name)
 {
     static const char *const names[] = {
-#define X(NAME, text, doc) text,
+#define X(NAME, text, ...) text,
+#define OLD(text, NAME)    text,
 #include "gen_passes.def"
-#undef X
     };
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (hd_str_is(name, names[i]))

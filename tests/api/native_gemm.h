@@ -16,7 +16,7 @@
 #include "base/compiler.h"
 #include "base/str.h"
 #include "heddle/native.h"
-#include "jit/jit_rt_products.h"
+#include "jit/rt/jit_rt_products.h"
 
 enum gemm_kind { GEMM_BF16, GEMM_S8, GEMM_F32, GEMM_KINDS };
 

@@ -5,10 +5,11 @@
  *     compile_ptx [-p PATH] [-c CLASS] [-f FORM] [-k KERNEL] [-r N] [-v] [-n] [-q | -b] FILE.ptx ..
  *
  * One line per compilation: seconds, LLVM instructions and blocks made, instructions of the IR,
- * bytes of code, frame, warps at once, whether blocks begin in order; -r compiles N times and tells
- * the median, -v runs LLVM's verifier, -n leaves LLVM's part out, -q makes quick code of every
- * kernel, -b of none (else of those that take LLVM long, as a first launch has it); with
- * HEDDLE_DEBUG=llvm or asm the text follows. Ends with 1 when one could not be compiled.
+ * bytes of code, frame, warps at once, whether blocks begin in order, passes that did something; -r
+ * compiles N times and tells the median, -v runs LLVM's verifier, -n leaves LLVM's part out, -q
+ * makes quick code of every kernel, -b of none (else of those that take LLVM long, as a first
+ * launch has it); with HEDDLE_DEBUG=llvm, post or asm the text follows. Ends with 1 when one could
+ * not be compiled.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ static void result_free(struct gen_result *r)
 {
     free(r->object);
     free(r->llvm_text);
+    free(r->post_text);
     free(r->asm_text);
     *r = (struct gen_result){0};
 }
@@ -72,27 +74,33 @@ static double compile_timed(const struct gen_request *req, unsigned times, struc
 static bool try_one(const struct ir_func *kernel, enum jit_path path, enum jit_launch_class cls,
                     enum gen_form form, const struct choice *c)
 {
-    struct gen_request req = {.kernel = kernel,
-                              .cls = cls,
-                              .path = path,
-                              .form = form,
-                              .features = jit_features(path),
-                              .effort = c->effort,
-                              .verify = c->verify,
-                              .count_only = c->count_only};
+    const struct jit_job job = {.kernel = kernel,
+                                .cls = cls,
+                                .path = path,
+                                .features = jit_features(path),
+                                .effort = c->effort};
+    struct gen_request req = jit_request(&job, (enum jit_form)form);
+    req.verify = c->verify;
+    req.count_only = c->count_only;
     struct gen_result r = {0};
     enum hd_status status;
     double seconds = compile_timed(&req, c->times, &r, &status);
+    struct hd_buf fired;
+    hd_buf_init(&fired);
+    jit_passes_print(r.facts.fired, &fired);
     printf(
         "%-8s %-8s %-6s %-40.40s %7.4f s %7llu of %6llu ops %6llu blocks %8zu B frame %llu warps "
-        "%u%s%s%s%s\n",
+        "%u%s%s fired %s%s%s\n",
         jit_path_name(path), jit_launch_class_name(cls), form_names[form], kernel->name, seconds,
         (unsigned long long)r.work.llvm_instrs, (unsigned long long)r.work.ir_instrs,
         (unsigned long long)r.work.llvm_blocks, r.object_B, (unsigned long long)r.facts.frame_B,
         r.facts.warps, r.facts.in_order ? ", in order" : "", r.facts.quick ? " quick" : "",
-        status == HD_OK ? "" : " FAILED ", r.error);
+        fired.ptr ? fired.ptr : "-", status == HD_OK ? "" : " FAILED ", r.error);
     if (r.llvm_text)
         puts(r.llvm_text);
+    hd_buf_fini(&fired);
+    if (r.post_text)
+        puts(r.post_text);
     if (r.asm_text)
         puts(r.asm_text);
     fflush(stdout);

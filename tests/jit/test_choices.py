@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which code is chosen for kernels whose choice docs/performance.md explains: by what is in the assembly.
+"""Which code is chosen for kernels whose choice docs/performance.md explains: by what is in the assembly; and of each pass of
+spec/gen_passes.def whether it does something where it should, and nothing elsewhere: by what the code generator says.
 
     test_choices.py COMPILE_PTX
 
@@ -13,6 +14,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../tools"))
+sys.path.insert(0, os.path.join(HERE, "../../scripts"))
+import gen_passes  # noqa: E402
 from support import Tap  # noqa: E402
 
 COMPILE = os.path.abspath(sys.argv[1])
@@ -24,12 +27,14 @@ ok = tap.ok
 class Code:
     """The best code of a kernel for a class of blocks."""
 
-    def __init__(self, kernel, path="avx512", blocks="1d_full", ptx=PTX):
-        args = [COMPILE, "-p", path, "-c", blocks, "-f", "fast", "-b", "-k", kernel, ptx]
-        got = subprocess.run(args, env=dict(os.environ, HEDDLE_DEBUG="asm"), capture_output=True, text=True,
-                             timeout=120, check=False)
+    def __init__(self, kernel, path="avx512", blocks="1d_full", ptx=PTX, skip=""):
+        args = [COMPILE, "-p", path, "-c", blocks, "-f", "fast", "-b", "-v", "-k", kernel, ptx]
+        env = dict(os.environ, HEDDLE_DEBUG="asm", HEDDLE_SKIP_PASS=skip)
+        got = subprocess.run(args, env=env, capture_output=True, text=True, timeout=120, check=False)
         self.text = got.stdout + got.stderr
         self.fine = got.returncode == 0
+        fired = re.search(rf"^{path} .* {kernel} .* fired (\S+)", self.text, re.MULTILINE)
+        self.fired = set(fired[1].split(",")) if fired else set()
         found = re.search(r"warps (\d+)", self.text)
         self.warps = int(found[1]) if found else 0
 
@@ -191,7 +196,56 @@ def check_whole_sum():
     ok(plain.has(r"\{rd-sae\}"), "with AVX-512 as it is", plain.text)
 
 
+# A kernel in which the pass does nothing, where it might be thought to.
+QUIET = {
+    "gen_rejoin": "wait_store", "gen_regions": "wait_store", "gen_jam": "jam_full avx512 1d_pairs", "gen_halves": "jam_chain",
+    "gen_sums": "products_one", "gen_serial": "long_chase", "gen_tuples": "tuples_unlike", "gen_bound": "once_all",
+    "gen_turns": "once_all", "gen_unroll": "tree_near avx2", "gen_full": "full_by_bits", "gen_whole": "full_by_data",
+    "gen_once": "once_own", "gen_pieces": "pieces_apart", "gen_quads": "copy_rows", "gen_table": "table_beyond",
+    "gen_pattern": "once_all", "gen_range": "full_by_index", "gen_guess": "long_chase", "gen_line": "long_chase",
+    "gen_strided": "copy_rows", "gen_stream": "stream_near", "gen_prefetch": "stream_once", "gen_rows": "copy_apart",
+    "gen_atoms": "atom_apart", "gen_products": "copy_rows", "gen_forward": "tree_far", "gen_prefix": "once_all",
+    "gen_few": "tree_near", "gen_window": "slide_few",
+}
+
+
+def check_pass(a_pass, seen):
+    """One row: `seen` gets what did something together."""
+    where = list(a_pass.shows)
+    ok(where, f"{a_pass.name}: a kernel shows it")
+    if not where:
+        return
+    code, without = Code(*where), Code(*where, skip=a_pass.name)
+    ok(code.fine and a_pass.name in code.fired, f"{a_pass.name}: does something in {where[0]}", code.text)
+    ok(without.fine and a_pass.name not in without.fired, f"{a_pass.name}: can be left out", without.text)
+    for other in a_pass.requires:
+        without = Code(*where, skip=other)
+        ok(without.fine and a_pass.name not in without.fired, f"{a_pass.name}: requires {other}", without.text)
+    quiet = Code(*QUIET[a_pass.name].split())
+    ok(quiet.fine and a_pass.name not in quiet.fired, f"{a_pass.name}: nothing in {QUIET[a_pass.name]}", quiet.text)
+    seen += [(where[0], code.fired), (QUIET[a_pass.name], quiet.fired)]
+
+
+def check_passes():
+    with open(gen_passes.TABLE, encoding="utf-8") as file:
+        text = file.read()
+    rows, seen = gen_passes.passes(text), []
+    ok({row.name for row in rows} == set(QUIET), "each pass has a kernel in which it does nothing")
+    for row in rows:
+        check_pass(row, seen)
+    for blocks in "1d_pairs", "1d_quads", "x16_pairs", "1d":
+        seen += [(f"{row.shows[0]} {blocks}", Code(row.shows[0], blocks=blocks).fired) for row in rows if row.excludes and row.shows]
+    for row in rows:
+        both = [(where, other) for where, fired in seen for other in row.excludes if {row.name, other} <= fired]
+        ok(not both, f"{row.name}: never with what it excludes", both)
+    for former, of in gen_passes.former_names(text):
+        row = next(row for row in rows if row.id == of)
+        code = Code(*row.shows, skip=former)
+        ok(code.fine and row.name not in code.fired, f"{former} is understood as {row.name}", code.text)
+
+
 def main():
+    check_passes()
     check_atomics()
     check_full()
     check_turns()

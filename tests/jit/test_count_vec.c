@@ -4,7 +4,7 @@
  */
 #include "ir/count.h"
 #include "jit/jit.h"
-#include "jit/jit_rt_count.h"
+#include "jit/rt/jit_rt_count.h"
 #include "tap.h"
 
 enum { LANES = IR_COUNT_WARP, ROUNDS = 100000 };

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "jit/jit_rt_tex.h"
+#include "jit/rt/jit_rt_tex.h"
 #include "tap.h"
 
 enum { LANES = 32, TEXELS_B = 1 << 18, ROUNDS = 3000 };

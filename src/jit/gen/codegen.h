@@ -8,13 +8,13 @@
 #include "jit/launch_class.h"
 #include "jit/jit.h"
 
-/* Bits of gen_request.skip: what is left out of the fast form. */
+/* Bits of gen_request.skip, what is left out of the fast form, and of gen_facts.fired. */
 enum gen_pass {
-#define X(NAME, text, doc) GEN_PASS_##NAME,
+#define X(NAME, ...) GEN_PASS_##NAME,
 #include "gen_passes.def"
-#undef X
     GEN_PASS_COUNT
 };
+_Static_assert(GEN_PASS_COUNT <= 32, "a bit each");
 
 /* How much the generator dares: the forms that are generated (jit.h). */
 enum gen_form {
@@ -82,6 +82,7 @@ struct gen_facts {
     bool quick;       /* GEN_BEST would give other code */
     bool many;        /* GEN_SOON would as well: it is for launches of many CTAs */
     uint32_t best_us; /* about how long that takes LLVM; 0 when not quick */
+    uint32_t fired;   /* 1 << enum gen_pass: those that did something */
 };
 
 /* What was made of how much: the same on every machine, so tests can bound it. */
@@ -97,6 +98,7 @@ struct gen_result {
     struct gen_work work;
     char error[512]; /* why it failed */
     char *llvm_text; /* with HEDDLE_DEBUG=llvm: before optimisation; malloc'ed */
+    char *post_text; /* with HEDDLE_DEBUG=post: behind each rewriter; malloc'ed */
     char *asm_text;  /* with HEDDLE_DEBUG=asm */
 };
 

@@ -16,9 +16,19 @@
  *
  * Two lifetimes: struct gen_unit is all that becomes one LLVM module, struct gen one function of
  * it. A function is generated inside of its first caller; they share the unit, nothing else.
+ *
+ * Folders, in the order in which a kernel comes through them:
+ *   find/    analyses that decide before anything is emitted, and what those who emit ask them
+ *   flow/    emits control flow: nodes, masks, suspend points, regions, entry points
+ *   access/  emits loads and stores: a file for each form of access
+ *   op/      emits all other operations
+ *   post/    rewriters of LLVM IR, behind LLVM's optimiser
+ * Here are what all of them use, and who calls them: gen_main.c, then gen_llvm.c.
  */
 #ifndef HD_JIT_GEN_GEN_H
 #define HD_JIT_GEN_GEN_H
+
+#include <assert.h>
 
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
@@ -292,6 +302,13 @@ static inline bool gen_does(const struct gen *g, enum gen_pass pass)
     return gen_optional(g) && !(g->unit->req->skip >> pass & 1);
 }
 
+/* The pass has done something for the code that is being made. */
+static inline void gen_fired(const struct gen *g, enum gen_pass pass)
+{
+    assert(gen_does(g, pass));
+    g->unit->facts.fired |= 1u << pass;
+}
+
 /* For assertions: one bit; a mask of lanes as a vector, and as 16 bits. */
 static inline bool gen_is_one(const struct gen *g, LLVMValueRef x)
 {
@@ -459,8 +476,6 @@ void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
 /* gen_place.c: around all of the module; before each function; false: no memory. */
 void gen_places_begin(struct gen_unit *u);
 void gen_places_end(struct gen_unit *u);
-/* When calls have been inlined: what came from functions without places has the call's. */
-void gen_places_of_calls(struct gen_unit *u);
 bool gen_place_init(struct gen *g);
 /* What follows comes from this instruction. */
 void gen_place_at(struct gen *g, const struct ir_instr *in);
@@ -635,6 +650,9 @@ bool gen_used_once(struct gen *g, const struct ir_value *v);
  */
 enum gen_area { GEN_OPERANDS, GEN_RESULTS };
 LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n);
+/* The same, for who knows what operands lie there already (struct gen_held). */
+LLVMValueRef gen_registers_area(struct gen *g, enum gen_area which, uint32_t n);
+uint64_t gen_register_half_B(enum ir_type type); /* of one register of half a warp */
 void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
                          enum ir_type type, LLVMValueRef area);
 void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,

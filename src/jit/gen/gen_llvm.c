@@ -6,8 +6,9 @@
  * without most of the optimiser, in short blocks, without register allocation across blocks.
  */
 #include "jit/gen/gen_outline.h"
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/flow/gen_flow.h"
 #include "jit/gen/gen_recover.h"
+#include "jit/gen/post/gen_post.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <llvm-c/Analysis.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -275,16 +275,6 @@ static enum hd_status emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
     return out->object ? HD_OK : HD_NO_MEMORY;
 }
 
-static enum hd_status verify(const struct gen_unit *u, struct gen_result *out)
-{
-    char *message = NULL;
-
-    if (u->req->verify && LLVMVerifyModule(u->mod, LLVMReturnStatusAction, &message))
-        return fail(out, "internal: invalid LLVM IR", message);
-    LLVMDisposeMessage(message);
-    return HD_OK;
-}
-
 static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
                                   struct gen_result *out)
 {
@@ -295,30 +285,7 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
     if (status == HD_OK)
-        gen_places_of_calls(u);
-    if (status == HD_OK && !quick && u->body.unrolled)
-        status = gen_words_forward(u);
-    if (status == HD_OK && !quick && u->req->form == GEN_FAST &&
-        !(u->req->skip >> GEN_PASS_FORWARD & 1))
-        gen_forward_stores(u);
-    if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_PREFIX & 1))
-        gen_prefix_accesses(u);
-    if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_FEW & 1))
-        gen_few_lanes(u);
-    if (status == HD_OK && !quick && u->req->path == JIT_AVX512 && u->req->form == GEN_FAST &&
-        !(u->req->skip >> GEN_PASS_WINDOW & 1))
-        gen_slide_windows(u);
-    if (status == HD_OK && u->req->path == JIT_AVX512)
-        gen_mend(u);
-    if (status == HD_OK && !quick)
-        gen_sink_loads(u);
-    if (status == HD_OK && quick) {
-        if (u->path != JIT_AVX512)
-            gen_mask_words(u);
-        gen_sink_pure(u);
-        gen_split_blocks(u);
-        status = verify(u, out);
-    }
+        status = gen_post_run(u, quick, out);
     if (status == HD_OK)
         status = emit_object(u, quick ? own->tm : tm, out);
     if (own)
@@ -368,7 +335,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         out->llvm_text = strdup(text);
         LLVMDisposeMessage(text);
     }
-    HD_TRY(verify(u, out));
+    HD_TRY(gen_post_verify(u, "generation", out));
     bool quick = is_quick(u, &out->work);
     if (quick && u->halves > 2) { /* more warps take LLVM longer */
         u->singly = true;
@@ -385,6 +352,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         *(volatile char *)wild_address = 1;
     reading_ends(u->req);
     HD_TRY(make_object(u, tm, quick, out));
+    out->facts.fired = u->facts.fired;
     if (u->error[0]) { /* a diagnostic */
         free(out->object);
         out->object = NULL;
@@ -456,6 +424,7 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     struct gen_request best = *req;
     best.effort = GEN_BEST;
     free(out->llvm_text);
+    free(out->post_text);
     free(out->asm_text);
     return heddle_codegen_compile(&best, out);
 }
@@ -483,9 +452,4 @@ void gen_llvm_init(void)
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     gen_recover_init();
-}
-
-const char *gen_cpu_name(enum jit_path path)
-{
-    return path == JIT_AVX512 ? "skylake-avx512" : path == JIT_AVX2 ? "haswell" : "x86-64";
 }

@@ -1,31 +1,13 @@
 /*
  * One kernel, from IR to LLVM IR: its functions and what calls them. gen_llvm.c goes on from there.
  */
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/flow/gen_flow.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MXCSR_DEFAULT 0x1f80u
 #define MXCSR_FLUSH   0x9fc0u /* plus FTZ and DAZ */
-
-void gen_error(struct gen_unit *u, const char *format, ...)
-{
-    va_list args;
-    if (u->error[0])
-        return;
-    va_start(args, format);
-    vsnprintf(u->error, sizeof(u->error), format, args);
-    va_end(args);
-}
-
-void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
-{
-    gen_error(g->unit, "%s: %s%s%s", g->func->name, in ? ir_op_infos[in->op].name : "",
-              in ? ": " : "", why);
-}
 
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
@@ -178,33 +160,6 @@ static bool fp_all_ftz(const struct ir_func *kernel)
 
 /* ---- functions */
 
-static void add_attr(struct gen_unit *u, LLVMValueRef fn, const char *name, const char *value)
-{
-    LLVMAttributeRef a = LLVMCreateStringAttribute(u->ctx, name, (unsigned)strlen(name), value,
-                                                   (unsigned)strlen(value));
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
-}
-
-static void add_enum_attr(struct gen_unit *u, LLVMValueRef fn, LLVMAttributeIndex at,
-                          const char *name, uint64_t value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(u->ctx, kind, value));
-}
-
-void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn)
-{
-    const LLVMAttributeIndex self = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
-    add_attr(u, fn, "prefer-vector-width", u->avx512 ? "512" : "256");
-    add_attr(u, fn, "min-legal-vector-width", u->avx512 ? "512" : "256");
-    add_attr(u, fn, "target-features", u->req->features);
-    add_attr(u, fn, "target-cpu", gen_cpu_name(u->path));
-    add_attr(u, fn, "warn-stack-size", u->req->shallow ? "0" : GEN_STACK_MAX_B);
-    add_attr(u, fn, "denormal-fp-math", u->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
-    add_enum_attr(u, fn, self, "nounwind", 0);
-    add_enum_attr(u, fn, self, "alignstack", 64);
-}
-
 static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
 {
     uint64_t end = 0;
@@ -287,7 +242,7 @@ static void function_begin(struct gen *g)
     g->alloca_builder = LLVMCreateBuilderInContext(g->unit->ctx);
     gen_function_attributes(g->unit, g->fn);
     for (unsigned p = 1; p <= 2 && !g->is_kernel; p++) /* costs time where it is inlined */
-        add_enum_attr(g->unit, g->fn, p, "noalias", 0);
+        gen_attribute_add(g->unit, g->fn, p, "noalias", 0);
 }
 
 static enum hd_status function_generate(struct gen *g)
@@ -299,6 +254,8 @@ static enum hd_status function_generate(struct gen *g)
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
+    if (!gen_is_warp(g))
+        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_JAM);
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);
@@ -420,7 +377,8 @@ static enum hd_status unit_build(struct gen_unit *u)
         gen_run_cta(u);
     else
         gen_run_warp(u);
-    add_enum_attr(u, u->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    gen_attribute_add(u, u->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline",
+                      0);
     return hd_arena_status(&u->arena);
 }
 

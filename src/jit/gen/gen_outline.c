@@ -1,7 +1,7 @@
 /* See gen_outline.h. */
 #include "jit/gen/gen_outline.h"
 
-#include "jit/gen/gen_flow.h"
+#include "jit/gen/flow/gen_flow.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * as the source line of every LLVM instruction. The files, functions and types that debug
  * information has besides are names of no meaning.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/post/gen_post.h"
 
 #include <string.h>
 
@@ -69,26 +69,27 @@ void gen_places_end(struct gen_unit *u)
     u->debug = NULL;
 }
 
-static void place_of_call(LLVMValueRef in)
+static bool place_of_call(LLVMValueRef in)
 {
-    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in), call;
+    LLVMMetadataRef own = LLVMInstructionGetDebugLoc(in), place = own, call;
 
     while (place && !LLVMDILocationGetLine(place) && (call = LLVMDILocationGetInlinedAt(place)))
         place = call;
     if (place)
         LLVMInstructionSetDebugLoc(in, place);
+    return place != own;
 }
 
-void gen_places_of_calls(struct gen_unit *u)
+bool gen_places_of_calls(struct gen_unit *u)
 {
-    if (!u->req->places)
-        return;
+    bool changed = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f);
         for (; b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                place_of_call(i);
+                changed |= place_of_call(i);
     }
+    return changed;
 }
 
 bool gen_place_init(struct gen *g)

@@ -1,0 +1,722 @@
+/*
+ * How values get across a stop: what is the same in the whole CTA goes through the CTA's area
+ * (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A value has
+ * one place in the frame for the whole kernel, so it is stored at the first stop after it was
+ * computed and only read at later ones.
+ *
+ * A phi of a loop and the value that it is made from at the loop's end have one place if they are
+ * never needed at the same stop: an iteration that only passes the value on does not touch it.
+ *
+ * Many values across many stops make as much code as the product of both. Beyond a limit only what
+ * is read before the next stop is restored, or stored there; the rest stays where it is.
+ */
+#include "jit/gen/flow/gen_flow.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum carry { CARRY_NOT, CARRY_CTA, CARRY_REMADE, CARRY_FRAME };
+
+struct carried {
+    const struct ir_value *v;
+    enum carry how;
+};
+
+struct gen_carry {
+    const struct ir_instr *stop;
+    struct carried *values; /* needed at any time afterwards, by id */
+    uint32_t nvalues;
+    uint64_t *placed; /* set of those that have a place: in the frame or the CTA's areas */
+    uint64_t *kept;   /* set of values whose place is up to date before the stop */
+    uint64_t *wanted; /* set of those read before the next stop or stored at it; NULL = all */
+};
+
+struct gen_carries {
+    struct gen_carry *stops; /* in the order of blocks */
+    uint32_t nstops;
+    uint32_t *first;                  /* by block: index of its first stop */
+    const struct ir_value **partners; /* by id of a phi: who has its place, too; NULL = no pairs */
+};
+
+static void live_add(uint64_t *set, uint32_t id)
+{
+    set[id / 64] |= 1ull << (id % 64);
+}
+
+static void live_remove(uint64_t *set, uint32_t id)
+{
+    set[id / 64] &= ~(1ull << (id % 64));
+}
+
+/* Values needed after `instr`: live out of the block, read later in it, and indices of those that
+ * have one. */
+static uint64_t *live_after(struct gen *g, const struct ir_instr *instr)
+{
+    uint32_t words = g->live.words;
+    uint64_t *set = hd_arena_array(&g->arena, uint64_t, words);
+    if (!set)
+        return NULL;
+    ir_live_bits(&g->live, ir_live_out(&g->live, instr->block->id), set);
+    for (const struct ir_instr *in = instr->next; in; in = in->next) {
+        for (uint32_t s = 0; s < in->nsrc; s++)
+            live_add(set, in->src[s]->id);
+    }
+    for (const struct ir_instr *in = instr->next; in; in = in->next) {
+        for (uint32_t d = 0; d < in->ndst; d++)
+            live_remove(set, in->dst[d]->id);
+    }
+    return set;
+}
+
+static uint64_t frame_slot(struct gen *g, const struct ir_value *v)
+{
+    if (!g->frame_at[v->id]) {
+        uint64_t bits = ir_type_bits(v->type);
+        bool vec = gen_shape(g, v)->kind == IR_SHAPE_VARYING;
+        uint64_t one = vec ? bits * GEN_LANES / 8 : 8 * ((bits + 63) / 64);
+        g->frame_at[v->id] = 1 + gen_frame_alloc(g, one * g->unit->halves, one > 64 ? 64 : one);
+    }
+    return g->frame_at[v->id] - 1;
+}
+
+static uint64_t component_stride(struct gen *g, const struct ir_value *v)
+{
+    uint64_t bits = ir_type_bits(v->type);
+    if (gen_shape(g, v)->kind == IR_SHAPE_VARYING)
+        return bits * GEN_LANES / 8;
+    return 8 * ((bits + 63) / 64);
+}
+
+static void value_put(struct gen *g, const struct ir_value *v, const struct gen_val *val)
+{
+    uint64_t at = frame_slot(g, v);
+    for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++) {
+        LLVMValueRef x = val->c[i];
+        if (LLVMTypeOf(x) == g->t->mask)
+            x = gen_bits(g, x);
+        LLVMBuildStore(g->b, x, gen_gep(g, g->frame, at + i * component_stride(g, v)));
+    }
+}
+
+static void value_save(struct gen *g, const struct ir_value *v)
+{
+    struct gen_val val = gen_get_raw(g, v);
+    value_put(g, v, &val);
+}
+
+static void value_set_restored(struct gen *g, const struct ir_value *v, const struct gen_val *val)
+{
+    assert(val->kind == val->shape->kind && val->shape == gen_shape(g, v));
+    for (unsigned i = 0; i < gen_components(g, val->shape); i++) {
+        LLVMValueRef x = val->c[i];
+        if (LLVMTypeOf(x) == g->t->mask)
+            x = gen_bits(g, x);
+        if (g->slots[v->id].ptr[i])
+            LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
+    }
+    g->cache[v->id] = *val;
+    g->cache_epoch[v->id] = g->epoch;
+}
+
+static void value_restore(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+    uint64_t at = frame_slot(g, v);
+    for (unsigned i = 0; i < gen_components(g, shape); i++) {
+        LLVMValueRef ptr = gen_gep(g, g->frame, at + i * component_stride(g, v));
+        val.c[i] = LLVMBuildLoad2(g->b, gen_component_type(g, v), ptr, "");
+        if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
+            val.c[i] = gen_mask_from_bits(g, val.c[i]);
+    }
+    value_set_restored(g, v, &val);
+}
+
+static const struct ir_value **values_by_id(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+    const struct ir_value **map = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues);
+    if (!map)
+        return NULL;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        ir_foreach_instr(in, f->blocks[b]) {
+            for (uint32_t d = 0; d < in->ndst; d++)
+                map[in->dst[d]->id] = in->dst[d];
+        }
+    }
+    return map;
+}
+
+/* Who only arrives goes on. */
+static bool is_stop(const struct ir_instr *in)
+{
+    return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
+}
+
+static bool sreg_is_remade(enum ir_sreg sreg, enum ir_shape_kind kind)
+{
+    enum ir_sreg_scope scope = ir_sreg_scope(sreg);
+    return kind != IR_SHAPE_VARYING &&
+           (scope == IR_SREG_LANE || scope == IR_SREG_CTA || scope == IR_SREG_GRID);
+}
+
+static bool op_is_remade(struct gen *g, const struct ir_instr *in)
+{
+    enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
+    switch (in->op) {
+    case IR_OP_SREG:
+        return sreg_is_remade((enum ir_sreg)in->imm, kind);
+    case IR_OP_LD:
+        return in->mem.space == IR_SPACE_PARAM && in->ndst == 1;
+    case IR_OP_VARADDR:
+        return true;
+    case IR_OP_DIV:
+    case IR_OP_REM:
+        return false;
+    default:
+        return ir_op_has(in->op, IR_F_PURE) && in->ndst == 1;
+    }
+}
+
+static const struct ir_value *index_of(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    return shape->kind == IR_SHAPE_BASE_INDEX ? shape->index : NULL;
+}
+
+/*
+ * Can `v` be computed again after the stop from what gets across it (`set`), within the budget? A
+ * few scalar operations cost no more than a trip through memory.
+ */
+static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value *v, int *budget)
+{
+    const struct ir_instr *in = v->instr;
+    const struct ir_value *index = index_of(g, v);
+    if (!in || in->op == IR_OP_PHI || (g->shapes.temporal && g->shapes.temporal[v->id]))
+        return false;
+    if (in->op == IR_OP_CONST)
+        return true;
+    if (in->op != IR_OP_SREG && in->op != IR_OP_VARADDR) /* which are there */
+        *budget -= gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 2 : 1;
+    if (*budget < 0 || !op_is_remade(g, in))
+        return false;
+    for (uint32_t s = 0; s < in->nsrc; s++) {
+        const struct ir_value *src = in->src[s];
+        if (!ir_live_test(set, src->id) && !can_remake(g, set, src, budget))
+            return false;
+    }
+    return !index || ir_live_test(set, index->id) || can_remake(g, set, index, budget);
+}
+
+/* One scalar for the whole CTA? */
+static bool is_of_cta(const struct gen *g, const struct ir_value *v)
+{
+    return g->body.by_region && (g->cta_uniform[v->id] || g->cta_base[v->id]);
+}
+
+static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
+{
+    int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
+    if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
+        gen_is_in_place(g, v)) /* which is in the frame */
+        return CARRY_NOT;
+    if (is_of_cta(g, v))
+        return CARRY_CTA;
+    return can_remake(g, set, v, &budget) ? CARRY_REMADE : CARRY_FRAME;
+}
+
+static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
+{
+    assert(is_of_cta(g, v) && gen_components(g, gen_shape(g, v)) == 1);
+    if (!g->cta_at[v->id]) {
+        g->cta_at[v->id] = 1 + g->body.cta_area_B;
+        g->body.cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
+    }
+    return g->cta_at[v->id] - 1;
+}
+
+static void carry_save(struct gen *g, enum carry how, const struct ir_value *v)
+{
+    if (how == CARRY_CTA)
+        LLVMBuildStore(g->b, gen_get_raw(g, v).c[0], gen_gep(g, g->cta_out, cta_slot(g, v)));
+    else if (how == CARRY_FRAME)
+        value_save(g, v);
+}
+
+static void carry_restore(struct gen *g, enum carry how, const struct ir_value *v)
+{
+    if (how == CARRY_CTA) {
+        const struct ir_shape *shape = gen_shape(g, v);
+        LLVMTypeRef type = gen_scalar_type(g, v->type);
+        LLVMValueRef at = gen_gep(g, g->cta_in, cta_slot(g, v));
+        struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+        val.c[0] = LLVMBuildLoad2(g->b, type, at, "");
+        value_set_restored(g, v, &val);
+    } else if (how == CARRY_FRAME) {
+        value_restore(g, v);
+    }
+}
+
+/* ---- what is needed after each stop */
+
+static bool is_placed(enum carry how)
+{
+    return how == CARRY_FRAME || how == CARRY_CTA;
+}
+
+static void carried_add(struct gen *g, struct gen_carry *c, const uint64_t *set, uint32_t id)
+{
+    const struct ir_value *v = g->values[id];
+    enum carry how = v && ir_live_test(set, id) ? carry_of(g, set, v) : CARRY_NOT;
+
+    if (how == CARRY_NOT)
+        return;
+    assert(how != CARRY_CTA || gen_components(g, gen_shape(g, v)) == 1);
+    c->values[c->nvalues++] = (struct carried){v, how};
+    if (is_placed(how))
+        live_add(c->placed, id);
+}
+
+static uint32_t set_count(const uint64_t *set, uint32_t words)
+{
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < words; w++)
+        n += (uint32_t)__builtin_popcountll(set[w]);
+    return n;
+}
+
+static bool carry_fill(struct gen *g, struct gen_carry *c)
+{
+    uint32_t n = g->func->nvalues, words = g->live.words;
+    uint64_t *set = live_after(g, c->stop);
+    c->placed = hd_arena_array(&g->arena, uint64_t, words);
+    c->kept = hd_arena_array(&g->arena, uint64_t, words);
+    if (!set || !c->placed || !c->kept)
+        return false;
+    for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the stop */
+        live_remove(set, c->stop->dst[d]->id);
+    for (uint32_t id = 0; id < n; id++) {
+        const struct ir_value *v = g->values[id];
+        if (v && ir_live_test(set, id) && index_of(g, v))
+            live_add(set, index_of(g, v)->id); /* addresses need their indices */
+    }
+    c->values = hd_arena_array(&g->arena, struct carried, set_count(set, words) + 1);
+    for (uint32_t id = 0; c->values && id < n; id++)
+        carried_add(g, c, set, id);
+    return c->values != NULL;
+}
+
+/* ---- phis in the place of what goes round their loop */
+
+static bool has_stop_after(const struct ir_instr *in)
+{
+    while ((in = in->next)) {
+        if (is_stop(in))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What `phi` is made from at the end of its loop, where that is in the frame by then; all other
+ * ways to it are its own. NULL: there is no such value.
+ */
+static const struct ir_value *partner_of(const struct gen *g, const struct ir_instr *phi)
+{
+    const struct ir_value *partner = NULL;
+
+    for (uint32_t p = 0; p < phi->nsrc; p++) {
+        const struct ir_block *pred = phi->block->preds[p];
+        const struct ir_instr *in = phi->src[p]->instr;
+        if (g->shapes.divergent[pred->id])
+            return NULL;
+        if (pred->id < phi->block->id) {
+            if (pred->nsuccs != 1)
+                return NULL;
+            continue;
+        }
+        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
+            return NULL;
+        partner = phi->src[p];
+    }
+    return partner;
+}
+
+/* The same bits in the same form, whichever lanes run? */
+static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir_value *partner)
+{
+    uint32_t header = phi->instr->block->id;
+
+    return phi->type == partner->type && phi->type != IR_PRED &&
+           gen_shape(g, phi)->kind == IR_SHAPE_VARYING &&
+           gen_shape(g, partner)->kind == IR_SHAPE_VARYING &&
+           (g->nan_raw[phi->id] || !g->nan_raw[partner->id]) && !g->shapes.divergent[header] &&
+           !g->shapes.divergent_join[header] &&
+           !(g->shapes.temporal && g->shapes.temporal[phi->id]);
+}
+
+/* Is each in the frame at some stops, and at none both? */
+static bool are_coalesced(const struct gen *g, const struct ir_value *phi,
+                          const struct ir_value *partner)
+{
+    bool any_phi = false, any_partner = false;
+
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        const struct gen_carry *c = &g->carries->stops[i];
+        bool has_phi = false, has_partner = false;
+        for (uint32_t k = 0; k < c->nvalues; k++) {
+            const struct carried *it = &c->values[k];
+            if (it->v != phi && it->v != partner)
+                continue;
+            if (it->how != CARRY_FRAME)
+                return false;
+            *(it->v == phi ? &has_phi : &has_partner) = true;
+        }
+        if (has_phi && has_partner)
+            return false;
+        any_phi |= has_phi;
+        any_partner |= has_partner;
+    }
+    return any_phi && any_partner;
+}
+
+static void partner_find(struct gen *g, const struct ir_instr *phi)
+{
+    const struct ir_value *v = phi->dst[0], *partner = partner_of(g, phi);
+
+    if (!partner || g->frame_at[partner->id] || g->frame_at[v->id] || !are_alike(g, v, partner) ||
+        !are_coalesced(g, v, partner))
+        return;
+    gen_fired(g, GEN_PASS_TURNS);
+    frame_slot(g, v);
+    g->frame_at[partner->id] = g->frame_at[v->id];
+    g->carries->partners[v->id] = partner;
+}
+
+static bool partners_find(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+
+    if (!g->body.by_region || !gen_does(g, GEN_PASS_TURNS))
+        return true;
+    g->carries->partners = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
+    for (uint32_t b = 0; g->carries->partners && b < f->nblocks; b++) {
+        ir_foreach_instr(in, f->blocks[b]) {
+            if (in->op == IR_OP_PHI)
+                partner_find(g, in);
+        }
+    }
+    return g->carries->partners != NULL;
+}
+
+static const struct ir_value *partner_at(const struct gen *g, const struct ir_value *phi)
+{
+    return g->carries->partners ? g->carries->partners[phi->id] : NULL;
+}
+
+/* ---- which places are up to date */
+
+/* Sets of values at the blocks' ends that a walk over the function settles. */
+struct walk {
+    struct gen *g;
+    uint64_t *at;  /* by block: what holds at its start (forward) or end (backward) */
+    uint64_t *now; /* what holds where the walk is */
+};
+
+static bool walk_init(struct gen *g, struct walk *w)
+{
+    uint32_t words = g->live.words;
+
+    w->g = g;
+    w->at = hd_arena_array(&g->arena, uint64_t, (size_t)g->func->nblocks *words);
+    w->now = hd_arena_array(&g->arena, uint64_t, words);
+    return w->at && w->now;
+}
+
+static uint64_t *walk_at(const struct walk *w, uint32_t block)
+{
+    return w->at + (size_t)block * w->g->live.words;
+}
+
+/* Through `b` with the set of values whose place is up to date. */
+static void places_walk(struct walk *w, const struct ir_block *b)
+{
+    struct gen_carry *c = w->g->carries->stops + w->g->carries->first[b->id];
+    size_t size_B = w->g->live.words * sizeof(*w->now);
+
+    memcpy(w->now, walk_at(w, b->id), size_B);
+    ir_foreach_instr(in, b) {
+        if (is_stop(in)) {
+            assert(c->stop == in);
+            memcpy(c->kept, w->now, size_B);
+            memcpy(w->now, c++->placed, size_B);
+        }
+        for (uint32_t d = 0; d < in->ndst; d++)
+            live_remove(w->now, in->dst[d]->id);
+        if (in->op == IR_OP_PHI && partner_at(w->g, in->dst[0])) { /* gen_carry_phi() */
+            live_add(w->now, in->dst[0]->id);
+            live_remove(w->now, partner_at(w->g, in->dst[0])->id);
+        }
+    }
+}
+
+/* Forward, intersection at joins; starts from "everything" and settles. */
+static bool places_find(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+    uint32_t words = g->live.words;
+    struct walk walk;
+    bool changed = true;
+    if (!walk_init(g, &walk))
+        return false;
+    memset(walk_at(&walk, 0) + words, 0xff, (size_t)(f->nblocks - 1) * words * sizeof(*walk.at));
+    while (changed) {
+        changed = false;
+        for (uint32_t b = 0; b < f->nblocks; b++) {
+            places_walk(&walk, f->blocks[b]);
+            for (uint32_t s = 0; s < f->blocks[b]->nsuccs; s++) {
+                uint64_t *to = walk_at(&walk, f->blocks[b]->succs[s]->id);
+                for (uint32_t w = 0; w < words; w++) {
+                    changed |= (to[w] & ~walk.now[w]) != 0;
+                    to[w] &= walk.now[w];
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- what is read before the next stop */
+
+static void want(struct walk *w, const struct ir_value *v)
+{
+    live_add(w->now, v->id);
+    if (index_of(w->g, v))
+        live_add(w->now, index_of(w->g, v)->id);
+}
+
+static bool is_stored(const struct gen_carry *c, const struct carried *it)
+{
+    return is_placed(it->how) && !ir_live_test(c->kept, it->v->id);
+}
+
+/* At the stop: only what it stores itself is wanted before it. */
+static void wants_at_stop(struct walk *w, struct gen_carry *c)
+{
+    size_t size_B = w->g->live.words * sizeof(*w->now);
+
+    memcpy(c->wanted, w->now, size_B);
+    memset(w->now, 0, size_B);
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        if (is_stored(c, &c->values[i]))
+            want(w, c->values[i].v);
+    }
+}
+
+/* Phis read at the ends of the blocks before theirs. */
+static void wants_of_phis(struct walk *w, const struct ir_block *b)
+{
+    for (uint32_t p = 0; p < b->npreds; p++) {
+        uint64_t *end = walk_at(w, b->preds[p]->id);
+        ir_foreach_instr(phi, b) {
+            if (phi->op != IR_OP_PHI)
+                break;
+            live_add(end, phi->src[p]->id);
+            if (index_of(w->g, phi->src[p]))
+                live_add(end, index_of(w->g, phi->src[p])->id);
+        }
+    }
+}
+
+static void wants_walk(struct walk *w, const struct ir_block *b)
+{
+    const struct gen_carries *all = w->g->carries;
+    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nstops;
+
+    memcpy(w->now, walk_at(w, b->id), w->g->live.words * sizeof(*w->now));
+    for (const struct ir_instr *in = b->last; in; in = in->prev) {
+        for (uint32_t d = 0; d < in->ndst; d++)
+            live_remove(w->now, in->dst[d]->id);
+        if (is_stop(in))
+            wants_at_stop(w, &all->stops[--stop]);
+        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
+            want(w, in->src[s]);
+    }
+    assert(stop == all->first[b->id]);
+}
+
+/* Backward, union at branches. */
+static bool wants_find(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+    struct walk walk;
+    bool changed = true;
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        g->carries->stops[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
+        if (!g->carries->stops[i].wanted)
+            return false;
+    }
+    if (!walk_init(g, &walk))
+        return false;
+    for (uint32_t b = 0; b < f->nblocks; b++)
+        wants_of_phis(&walk, f->blocks[b]);
+    while (changed) {
+        changed = false;
+        for (uint32_t b = f->nblocks; b-- > 0;) {
+            wants_walk(&walk, f->blocks[b]);
+            for (uint32_t p = 0; p < f->blocks[b]->npreds; p++) {
+                uint64_t *to = walk_at(&walk, f->blocks[b]->preds[p]->id);
+                for (uint32_t w = 0; w < g->live.words; w++) {
+                    changed |= (walk.now[w] & ~to[w]) != 0;
+                    to[w] |= walk.now[w];
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- all stops */
+
+static bool stops_list(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+    struct gen_carries *all = hd_arena_array(&g->arena, struct gen_carries, 1);
+    uint32_t n = 0;
+    if (!all)
+        return false;
+    all->first = hd_arena_array(&g->arena, uint32_t, f->nblocks);
+    for (uint32_t b = 0; all->first && b < f->nblocks; b++) {
+        all->first[b] = n;
+        ir_foreach_instr(in, f->blocks[b])
+            n += is_stop(in);
+    }
+    all->stops = hd_arena_array(&g->arena, struct gen_carry, n + 1);
+    if (!all->first || !all->stops)
+        return false;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        ir_foreach_instr(in, f->blocks[b]) {
+            if (is_stop(in))
+                all->stops[all->nstops++].stop = in;
+        }
+    }
+    g->carries = all;
+    return true;
+}
+
+/* Would restoring everything at every stop be much more than the kernel itself? */
+static bool is_much(const struct gen *g)
+{
+    uint64_t carried = 0, own = 0;
+    for (uint32_t i = 0; i < g->carries->nstops; i++)
+        carried += g->carries->stops[i].nvalues;
+    for (uint32_t b = 0; b < g->func->nblocks; b++)
+        ir_foreach_instr(in, g->func->blocks[b])
+            own++;
+    return carried > 2 * own + 500;
+}
+
+static bool carries_find(struct gen *g)
+{
+    g->values = values_by_id(g);
+    if (!g->values || !stops_list(g))
+        return false;
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        if (!carry_fill(g, &g->carries->stops[i]))
+            return false;
+    }
+    bool much = is_much(g);
+    return (much || partners_find(g)) && places_find(g) && (!much || wants_find(g));
+}
+
+void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
+                   const struct gen_val *val)
+{
+    if (!g->body.by_region || (!g->carries && !carries_find(g)))
+        return;
+    const struct ir_value *partner = partner_at(g, phi);
+    if (partner && source != partner)
+        value_put(g, phi, val);
+}
+
+const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop)
+{
+    if (!g->carries && !carries_find(g))
+        return NULL;
+    struct gen_carry *c = g->carries->stops + g->carries->first[stop->block->id];
+    while (c->stop != stop)
+        c++;
+    assert(c < g->carries->stops + g->carries->nstops);
+    return c;
+}
+
+uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c)
+{
+    return (uint32_t)(c - g->carries->stops);
+}
+
+bool gen_carry_saves(const struct gen *g, const struct gen_carry *c)
+{
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        if (it->how == CARRY_FRAME && (is_stored(c, it) || partner_at(g, it->v)))
+            return true;
+    }
+    return false;
+}
+
+bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v)
+{
+    const struct gen_carry *c = is_stop(bar) ? gen_carry_at(g, bar) : NULL;
+    for (uint32_t i = 0; c && i < c->nvalues; i++) {
+        if (c->values[i].v == v)
+            return !c->wanted || ir_live_test(c->wanted, v->id);
+    }
+    return false;
+}
+
+void gen_carry_save(struct gen *g, const struct gen_carry *c)
+{
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        /* Areas of the CTA become registers: writing again costs nothing, and code is the same. */
+        if (is_stored(c, it) || (it->how == CARRY_CTA && !c->wanted))
+            carry_save(g, it->how, it->v);
+    }
+}
+
+/*
+ * Computes it again, from what is restored for it when only what is read is. Sums of matrix
+ * products that have a place of their own are there.
+ */
+static void remake(struct gen *g, const struct gen_carry *c, const struct ir_value *v)
+{
+    const struct ir_value *index = index_of(g, v);
+    if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch ||
+        gen_is_in_place(g, v))
+        return;
+    if (ir_live_test(c->placed, v->id)) {
+        carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);
+        return;
+    }
+    assert(v->instr && v->instr->op != IR_OP_PHI);
+    for (uint32_t s = 0; s < v->instr->nsrc; s++)
+        remake(g, c, v->instr->src[s]);
+    if (index)
+        remake(g, c, index);
+    gen_instr(g, v->instr);
+}
+
+void gen_carry_restore(struct gen *g, const struct gen_carry *c)
+{
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        if (is_placed(it->how) && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
+            carry_restore(g, it->how, it->v);
+    }
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        if (it->how == CARRY_REMADE && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
+            remake(g, c, it->v);
+    }
+}

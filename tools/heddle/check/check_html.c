@@ -114,7 +114,7 @@ static void put_example(struct hd_buf *out, const struct check_options *options,
 {
     struct hd_buf text = {0};
 
-    check_text_finding(options, f, &text);
+    check_text_finding(options, f, NULL, &text);
     hd_buf_puts(out, "<pre>");
     put(out, text.ptr ? text.ptr : "");
     hd_buf_puts(out, "</pre>\n");

@@ -238,7 +238,6 @@ struct parser {
     struct check_options *options;
     int argc, at;
     char **argv;
-    bool tool_named;
 };
 
 static bool wrong(const struct parser *p, const char *name, const char *what)
@@ -302,9 +301,9 @@ static bool set_process(struct parser *p, const char *name, struct hd_str value)
 
 static bool set_tool(struct parser *p, struct hd_str value)
 {
-    if (!p->tool_named)
+    if (!p->options->tool_named)
         p->options->san.tools = 0;
-    p->tool_named = true;
+    p->options->tool_named = true;
     return set_process(p, "tools", value);
 }
 
@@ -488,7 +487,7 @@ int check_options_parse(int argc, char **argv, struct check_options *out)
             return code;
     }
     out->command = argv + p.at;
-    if (!p.tool_named && !set_tool(&p, HD_STR("memcheck")))
+    if (!out->tool_named && !set_process(&p, "tools", HD_STR("memcheck")))
         return CLI_FAILED;
     return check_together(out);
 }

@@ -8,6 +8,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,10 +22,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "run.h"
@@ -43,11 +42,10 @@ struct item {
 
 struct check_run {
     pid_t child;
-    int status;           /* of the child, when it has ended */
-    bool all;             /* children of it are waited for as well */
-    int listens, ended;   /* ended: an eventfd, readable when no child is left */
-    int guard;            /* check_guard.c */
-    uint64_t deadline_ns; /* for the first record; 0: none */
+    int status;         /* of the child, when it has ended */
+    bool all;           /* children of it are waited for as well */
+    int listens, ended; /* ended: an eventfd, readable when no child is left */
+    int guard;          /* check_guard.c */
     pthread_t reader, reaper;
 
     pthread_mutex_t mutex;
@@ -76,35 +74,24 @@ static void queue_push(struct check_run *run, struct item *item)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static uint64_t now_ns(void)
+char *check_run_next(struct check_run *run, uint64_t until_ns, size_t *out_len, bool *out_timed_out)
 {
-    return hd_clock_ns(CLOCK_MONOTONIC);
-}
-
-/* False: the deadline is over. */
-static bool wait_for_item(struct check_run *run)
-{
-    struct timespec until = {.tv_sec = (time_t)(run->deadline_ns / 1000000000u),
-                             .tv_nsec = (long)(run->deadline_ns % 1000000000u)};
-
-    while (!run->first && !run->is_complete) {
-        if (!run->deadline_ns)
-            pthread_cond_wait(&run->cond, &run->mutex);
-        else if (pthread_cond_timedwait(&run->cond, &run->mutex, &until) == ETIMEDOUT)
-            return false;
-    }
-    return true;
-}
-
-char *check_run_next(struct check_run *run, size_t *out_len, bool *out_timed_out)
-{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
     char *text = NULL;
 
+    *out_timed_out = false;
     pthread_mutex_lock(&run->mutex);
-    *out_timed_out = !wait_for_item(run);
+    while (!run->first && !run->is_complete && !*out_timed_out) {
+        if (until_ns == UINT64_MAX)
+            pthread_cond_wait(&run->cond, &run->mutex);
+        else
+            *out_timed_out = pthread_cond_timedwait(&run->cond, &run->mutex, &until) == ETIMEDOUT;
+    }
     struct item *item = run->first;
-    run->deadline_ns = 0;
     if (item) {
+        assert(run->queued_B >= item->len);
+        *out_timed_out = false;
         run->first = item->next;
         run->last = item->next ? run->last : &run->first;
         run->queued_B -= item->len;
@@ -365,8 +352,6 @@ static struct check_run *run_create(const struct check_options *o)
     pthread_condattr_destroy(&attr);
     run->last = &run->first;
     run->all = o->san.target_processes == SAN_TARGETS_ALL;
-    if (o->launch_timeout)
-        run->deadline_ns = now_ns() + o->launch_timeout * 1000000000u;
     run->ended = eventfd(0, EFD_CLOEXEC);
     run->listens = run->guard = -1;
     return run;

@@ -239,10 +239,39 @@ static enum hd_status read_process(const struct json_value *from, struct check_r
     return HD_OK;
 }
 
+/* Of the process's side san_finding_write_extent(): what it does not say is not known. */
+static enum hd_status extent_of(const struct json_value *from, struct san_extent *out)
+{
+    static const char *const ends[] = {"least", "greatest"};
+
+    for (int i = 0; i < 2; i++) {
+        const struct json_value *end = json_get(from, ends[i]);
+        struct san_extent one = {.has_threads = json_get(end, "thread") != NULL,
+                                 .has_launches = json_get(end, "launch") != NULL,
+                                 .has_addresses = json_get(end, "address") != NULL};
+        if (one.has_threads) {
+            HD_TRY(triple_of(end, "thread", one.thread[0]));
+            HD_TRY(triple_of(end, "block", one.block[0]));
+            san_extent_add_thread(out, one.thread[0], one.block[0]);
+        }
+        if (one.has_launches) {
+            HD_TRY(number_of(end, "launch", &one.launch[0]));
+            san_extent_add_launch(out, one.launch[0]);
+        }
+        if (one.has_addresses) {
+            HD_TRY(number_of(end, "address", &one.address[0]));
+            san_extent_add_address(out, one.address[0]);
+        }
+    }
+    out->size_B = json_number(json_get(from, "size_B"), 0);
+    return HD_OK;
+}
+
 static enum hd_status read_more(const struct json_value *from, struct check_record *r)
 {
     HD_TRY(number_of(from, "cause", &r->cause));
     HD_TRY(number_of(from, "findings", &r->findings));
+    HD_TRY(extent_of(from, &r->extent));
     return number_of(from, "count", &r->count);
 }
 

@@ -8,6 +8,11 @@ bool check_is_leak(const struct check_finding *f)
     return strcmp(f->kind, "leak") == 0 || strcmp(f->kind, "heap-leak") == 0;
 }
 
+bool check_is_race(const struct check_finding *f)
+{
+    return strcmp(f->tool, "racecheck") == 0;
+}
+
 const char *check_api(const struct check_finding *f)
 {
     return f->nsides ? f->sides[0].name : f->call;

@@ -14,6 +14,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 
+from browser import FAINT, Browser, find_browser
 from support import Tap, Tool, write
 
 heddle, fake, records = (os.path.abspath(path) for path in sys.argv[1:4])
@@ -406,18 +407,43 @@ def test_html():
         tap.ok(not page.tags & {"script", "link", "img", "iframe", "object", "b"} and "url(" not in read(name), "nothing of the program's is a tag", page.tags)
     text = read("odd.html")
     light, dark = text.split("@media (prefers-color-scheme: dark)")
-    for style, back in ((light, "#ffffff"), (dark[:dark.index("</style>")], "#1b1b1b")):
-        colors = dict(re.findall(r"[.](error|warning|info)[^{}]*{ color: (#[0-9a-f]{6})", style))
+    for style, back in ((light, "#ffffff"), (dark[:dark.index("</style>")], "#16191d")):
+        colors = dict(re.findall(r"--(error|warning|info): (#[0-9a-f]{6})", style))
         low = {word: color for word, color in colors.items() if contrast(color, back) < 4.5}
         tap.ok(len(colors) == 3 and not low, f"severities can be read on {back}", f"{colors} {low}")
-    tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
-    tap.ok(text.count("<details open>") == 1 and text.index("<details open>") < text.index("<details>"), "the first one is open", text)
-    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text)]
-    races = [part for part in summaries if "between" in part]
-    tap.ok(races and all(re.search(r"between [^ ]+:\d+ and [^ ]+:\d+ in kernel\(", part) for part in races), "a race names both places and its kernel", summaries)
+    tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "memcheck, 3 times<" in text and "axpy.cuh:7" in text, "by group", text)
+    tap.ok(text.count('" open>') == 1 and text.index('<details class="finding error" open>') < text.index('<details class="finding error">'), "the first one is open", text)
+    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text, re.S)]
+    tap.ok("Race in kernel(float *, int)racecheck, 508 hazardsWrite access at race.cu:41 and Read access at race.cu:51" in summaries, "a race names its kernel and both places", summaries)
+    tap.ok("Put __syncthreads() between" in text.replace("&nbsp;", " ") or "Barriers order threads of one block" in text, "what to do", text)
+    tap.ok("The file cannot be read here" in text, "and that there is no source", text)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
-    tap.ok("<h2>memcheck</h2>" in text and "<h2>racecheck</h2>" in text and "Launch 3 of <code>kernel(float *, int)</code>" in text, "by tool", text)
+    tap.ok("<dd>launch 3 of kernel(float *, int), grid (4,1,1), block (64,1,1)</dd>" in text and "<td>did not run: <code>--tool synccheck</code></td>" in text,
+           "the launch, and what did not run", text)
+    source = write(path("race.cu"), "".join(f"line {n}\n" for n in range(1, 90)))
+    check("--html", path("race.html"), "--read", write(path("race.rec"), saved.replace("/src/app/race.cu", source)))
+    text = read("race.html")
+    tap.ok('<mark>   41  line 41</mark> <span class="label">Write access</span>\n' in text and "   44  line 44\n    &vellip;\n   48  line 48\n" in text and
+           '<mark>   51  line 51</mark> <span class="label">Read access</span>\n' in text, "both places of a race in one piece", text)
+    check("--html", path("none.html"), "--tool", "memcheck", fake)
+    tap.ok("Nothing was found." in read("none.html") and "<h2 id=\"found\"" not in read("none.html"), "a page without findings")
+    test_page("race.html")
+
+
+def test_page(name):
+    if not find_browser():
+        return tap.skip("no browser")
+    browser = Browser(folder)
+    for width in (1280, 400):
+        for dark in (False, True):
+            browser.open(path(name), width, 900, dark, has_script=False)
+            what = f"{width} px, {'dark' if dark else 'light'}"
+            tap.eq(browser.js(FAINT), [], f"{what}: texts can be read")
+            tap.ok(browser.js("document.documentElement.scrollWidth") <= width, f"{what}: nothing is beside the page")
+            tap.eq(browser.js("[...document.querySelectorAll('.finding')].map(e => e.open)"), [True, False, False, False, False], f"{what}: the worst is open")
+    tap.eq(browser.messages, [], "the browser has nothing to say")
+    browser.close()
 
 
 # ---- options

@@ -237,6 +237,7 @@ struct check_group {
     /* Text: when the last finding came; whether, and of how many, it was printed. */
     uint64_t last_ns, printed_findings, printed_count;
     bool is_printed, is_beyond_limit;
+    bool is_aftermath; /* calls that fail because a kernel did, as one that is shown says */
 };
 
 struct check_totals {
@@ -250,6 +251,7 @@ struct check_totals {
     uint64_t leaked_B, leaked_allocations;
     uint64_t lost;
     uint64_t processes;
+    uint64_t aftermath; /* of errors: those of groups that are */
 };
 
 /* Launches that schedcheck left alone, and why. */
@@ -272,8 +274,9 @@ struct check_session {
     struct hd_map by_key;              /* of what groups have in common -> index in groups + 1 */
     struct hd_arena keys;
     struct check_totals totals;
-    bool colors;  /* of titles, on a terminal */
-    bool has_ptx; /* a place that was printed is a line of the PTX */
+    bool colors;                         /* of titles, on a terminal */
+    const struct check_finding *lasting; /* the first call that told of a failed kernel; or NULL */
+    bool has_ptx;                        /* a place that was printed is a line of the PTX */
     struct {
         bool leaks;
         uint64_t leaked_B, leaked_allocations;

@@ -263,12 +263,33 @@ enum {
     QUIET_MS = 500, /* a group of which nothing came for so long is printed */
 };
 
+/*
+ * A kernel that failed took the context along, so every later call fails, too, with its error: the
+ * first call that tells of it is a finding, those behind it are only counted.
+ */
+static bool session_is_aftermath(struct check_session *s, const struct check_group *group)
+{
+    static const int64_t lasting[] = {700, 702, 710, 714, 715, 716, 717, 718, 719};
+    const struct check_finding *f = group->first;
+    bool is_lasting = false;
+
+    for (size_t i = 0; f->call[0] && i < HD_COUNT_OF(lasting); i++)
+        is_lasting |= f->code == lasting[i];
+    if (!is_lasting)
+        return false;
+    s->lasting = s->lasting ? s->lasting : f;
+    return s->lasting != f && s->lasting->code == f->code;
+}
+
 /* Counts are those of check_group_sum(). */
 static void session_print_group(struct check_session *s, struct check_group *group)
 {
     uint64_t limit = s->options->print_limit;
 
     assert(!group->suppressed && !group->is_printed && !group->is_beyond_limit);
+    group->is_aftermath = session_is_aftermath(s, group);
+    if (group->is_aftermath)
+        return;
     if (limit && s->totals.printed >= limit) {
         group->is_beyond_limit = true;
         return;
@@ -282,7 +303,8 @@ static void session_print_group(struct check_session *s, struct check_group *gro
 
 static bool session_is_waiting(const struct check_group *group)
 {
-    return !group->suppressed && !group->is_printed && !group->is_beyond_limit;
+    return !group->suppressed && !group->is_printed && !group->is_beyond_limit &&
+           !group->is_aftermath;
 }
 
 uint64_t check_session_print_quiet(struct check_session *s, uint64_t now_ns)
@@ -337,12 +359,16 @@ void check_session_total(struct check_session *s)
     }
     check_group_sum(s);
     check_group_drop_empty(s);
-    for (size_t i = 0; s->options->group_findings && i < s->groups.len; i++) {
+    for (size_t i = 0; i < s->groups.len; i++) {
         struct check_group *group = &s->groups.at[i];
-        if (session_is_waiting(group))
+        bool is_waiting = session_is_waiting(group);
+        if (is_waiting && s->options->group_findings)
             session_print_group(s, group);
+        else if (is_waiting) /* it was printed; pages do not show it */
+            group->is_aftermath = session_is_aftermath(s, group);
         else if (group->is_printed)
             session_print_later(s, group);
+        s->totals.aftermath += group->is_aftermath ? group->count : 0;
         if (group->is_beyond_limit)
             s->totals.unprinted += session_weight(group->first, group->findings, group->count);
     }
@@ -510,6 +536,10 @@ static void session_print_hints(struct check_session *s)
     struct hd_buf others = {0};
 
     _Static_assert(HD_COUNT_OF(finds) == SAN_TOOL_COUNT, "each tool says what it finds");
+    if (s->totals.aftermath && s->options->group_findings)
+        check_line(s, "%llu more call%s failed with %s, as all do behind a kernel that failed",
+                   (unsigned long long)s->totals.aftermath, session_plural(s->totals.aftermath),
+                   s->lasting->error);
     if (s->has_ptx)
         check_line(
             s, "Places in ptx are lines of the PTX: build with -lineinfo for lines of the source");

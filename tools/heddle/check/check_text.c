@@ -121,13 +121,18 @@ void check_text_times(const struct check_options *options, const struct check_gr
     if (group->causes > 1)
         hd_buf_printf(out, ", by %llu instructions of %s", (unsigned long long)group->causes,
                       is_between(f) ? "these lines" : "the line");
-    if (e->has_threads && !is_of_launch(f) && (is_range(e->thread) || is_range(e->block))) {
+    /* Of a finding that stands for several threads only the first is known. */
+    bool by_thread = e->has_threads && !is_of_launch(f) && group->count == group->findings;
+    if (by_thread && (is_range(e->thread) || is_range(e->block))) {
         /* The box may have threads that did nothing wrong. */
         bool some = san_extent_threads(e) > group->findings * f->nactors;
         hd_buf_printf(out, ", by %sthread%s ", some ? "some of " : "",
                       is_range(e->thread) ? "s" : "");
         check_text_range(options, e->thread, out);
         hd_buf_puts(out, is_range(e->block) ? " in blocks " : " in block ");
+        check_text_range(options, e->block, out);
+    } else if (e->has_threads && !is_of_launch(f) && is_range(e->block)) {
+        hd_buf_puts(out, ", in blocks ");
         check_text_range(options, e->block, out);
     }
     if (e->has_launches && e->launch[0] < e->launch[1])

@@ -4,6 +4,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ static int run_program(struct check_session *s)
         text = check_run_next(run, until_ns, &len, &timed_out);
         if (!text && !timed_out)
             break;
+        assert(!text || !timed_out);
         if (text) {
             launch_ns = UINT64_MAX;
             take(s, text, len);
@@ -228,12 +230,6 @@ static int read_saved(struct check_session *s)
 
 /* ---- the end */
 
-/* The program's own exit status, as shells have it. */
-static int exit_status(int status)
-{
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static void print_end(struct check_session *s)
 {
     const struct check_options *o = s->options;
@@ -256,8 +252,8 @@ static int result(const struct check_session *s)
     const struct check_options *o = s->options;
     bool found = s->totals.errors || s->totals.hazards || s->totals.order_errors;
 
-    if (s->status > 0)
-        return exit_status(s->status);
+    if (s->status > 0) /* the program's own, as shells have it */
+        return WIFEXITED(s->status) ? WEXITSTATUS(s->status) : 128 + WTERMSIG(s->status);
     if (s->status == 0 && !s->totals.processes && o->require_cuda_init)
         return EXIT_NO_CUDA;
     return found ? (int)o->error_exitcode : CLI_OK;

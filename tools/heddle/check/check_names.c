@@ -4,6 +4,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ static const struct function *module_find(const struct module *m, uint64_t pc)
         else
             high = middle;
     }
+    assert(!low || m->functions.at[low - 1].begin <= pc);
     return low && pc < m->functions.at[low - 1].end ? &m->functions.at[low - 1] : NULL;
 }
 
@@ -175,6 +177,7 @@ uint64_t check_function_start(const char *path, uint64_t pc)
         else
             high = middle;
     }
+    assert(!low || m->starts.at[low - 1] <= pc);
     return low ? m->starts.at[low - 1] : 0;
 }
 

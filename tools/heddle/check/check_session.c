@@ -101,6 +101,7 @@ static struct check_cause *session_cause_of(struct check_session *s, uint64_t ha
 {
     uintptr_t index = (uintptr_t)hd_map_get_u64(&s->by_hash, hash);
 
+    assert(index <= s->causes.len);
     if (index)
         return &s->causes.at[index - 1];
     struct check_cause made = {0};
@@ -111,11 +112,6 @@ static struct check_cause *session_cause_of(struct check_session *s, uint64_t ha
         return NULL;
     }
     return &hd_vec_last(&s->causes);
-}
-
-static bool session_is_of_order(const struct check_finding *f)
-{
-    return strcmp(f->tool, "schedcheck") == 0;
 }
 
 /* How much a finding weighs in the totals: a race is one, whatever hazards it stands for. */
@@ -131,7 +127,7 @@ static void session_add_to_totals(struct check_totals *t, const struct check_fin
         t->hazards += findings;
         t->hazard_errors += f->severity >= SAN_ERROR ? findings : 0;
         t->hazard_warnings += f->severity < SAN_ERROR ? findings : 0;
-    } else if (session_is_of_order(f)) {
+    } else if (strcmp(f->tool, "schedcheck") == 0) {
         t->orders += findings;
         t->order_errors += f->severity >= SAN_ERROR ? findings : 0;
     } else {
@@ -186,6 +182,7 @@ static enum hd_status session_take_finding(struct check_session *s, struct check
                                            bool *out_kept)
 {
     const struct check_finding *f = &record->finding;
+    assert(record->kind == CHECK_FINDING && f->severity < SAN_SEVERITY_COUNT);
     struct check_cause *cause = session_cause_of(s, f->cause);
 
     if (!cause)
@@ -555,6 +552,7 @@ static void session_print_hints(struct check_session *s)
 void check_session_print_summary(struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
+    assert(t->hazards == t->hazard_errors + t->hazard_warnings);
     unsigned errors = 1u << SAN_MEMCHECK | 1u << SAN_INITCHECK | 1u << SAN_SYNCCHECK;
 
     if (!s->options->quiet)

@@ -10,8 +10,8 @@ static const char *const severities[] = {
 _Static_assert((int)SAN_BACKTRACE_YES == ((int)SAN_BACKTRACE_HOST | (int)SAN_BACKTRACE_DEVICE),
                "a set of bits");
 
-static void put_file(const struct check_options *options, const struct check_place *place,
-                     struct hd_buf *out)
+static void text_put_file(const struct check_options *options, const struct check_place *place,
+                          struct hd_buf *out)
 {
     if (place->file[0])
         hd_buf_printf(out, " in %s:%u", check_path(options, place->file), place->line);
@@ -24,11 +24,12 @@ void check_text_place(const struct check_options *options, const struct check_ac
 
     hd_buf_printf(out, "%s+0x%llx", check_demangle(place->func, options->demangle),
                   (unsigned long long)actor->pc);
-    put_file(options, place, out);
+    text_put_file(options, place, out);
 }
 
 /* "(0,0,0)" */
-static void put_index(const struct check_options *options, const uint32_t at[3], struct hd_buf *out)
+static void text_put_index(const struct check_options *options, const uint32_t at[3],
+                           struct hd_buf *out)
 {
     uint32_t first = options->language; /* Fortran counts from 1 */
 
@@ -36,8 +37,8 @@ static void put_index(const struct check_options *options, const uint32_t at[3],
 }
 
 /* Where the function with the instruction was called, and so on. */
-static void put_callers(const struct check_options *options, const struct check_actor *actor,
-                        struct hd_buf *out)
+static void text_put_callers(const struct check_options *options, const struct check_actor *actor,
+                             struct hd_buf *out)
 {
     size_t most = options->num_callers_device ? options->num_callers_device : SIZE_MAX;
 
@@ -47,13 +48,13 @@ static void put_callers(const struct check_options *options, const struct check_
         const struct check_place *place = &actor->places[i];
         hd_buf_printf(out, "        Device Frame: %s",
                       check_demangle(place->func, options->demangle));
-        put_file(options, place, out);
+        text_put_file(options, place, out);
         hd_buf_putc(out, '\n');
     }
 }
 
-static void put_stack(const struct check_options *options, const struct check_stack *stack,
-                      const char *when, struct hd_buf *out)
+static void text_put_stack(const struct check_options *options, const struct check_stack *stack,
+                           const char *when, struct hd_buf *out)
 {
     size_t n =
         (options->san.show_backtrace & SAN_BACKTRACE_HOST) ? check_stack_shown(options, stack) : 0;
@@ -88,13 +89,13 @@ void check_text_range(const struct check_options *options, const uint32_t range[
     hd_buf_putc(out, ')');
 }
 
-static bool is_range(const uint32_t range[2][3])
+static bool text_is_range(const uint32_t range[2][3])
 {
     return memcmp(range[0], range[1], sizeof(range[0])) != 0;
 }
 
 /* A race is between two places, whichever threads they were of. */
-static bool is_between(const struct check_finding *f)
+static bool text_is_between(const struct check_finding *f)
 {
     size_t len = strlen(f->title);
 
@@ -102,9 +103,9 @@ static bool is_between(const struct check_finding *f)
 }
 
 /* Of a launch there is one of its places, whichever and how many threads met there. */
-static bool is_of_launch(const struct check_finding *f)
+static bool text_is_of_launch(const struct check_finding *f)
 {
-    return is_between(f) || strcmp(f->tool, "schedcheck") == 0;
+    return text_is_between(f) || strcmp(f->tool, "schedcheck") == 0;
 }
 
 void check_text_times(const struct check_options *options, const struct check_group *group,
@@ -112,7 +113,7 @@ void check_text_times(const struct check_options *options, const struct check_gr
 {
     const struct check_finding *f = group->first;
     const struct san_extent *e = &group->extent;
-    uint64_t times = is_of_launch(f) ? group->findings : group->count;
+    uint64_t times = text_is_of_launch(f) ? group->findings : group->count;
 
     assert(group->causes);
     if (times < 2)
@@ -120,18 +121,18 @@ void check_text_times(const struct check_options *options, const struct check_gr
     hd_buf_printf(out, "%llu times", (unsigned long long)times);
     if (group->causes > 1)
         hd_buf_printf(out, ", by %llu instructions of %s", (unsigned long long)group->causes,
-                      is_between(f) ? "these lines" : "the line");
+                      text_is_between(f) ? "these lines" : "the line");
     /* Of a finding that stands for several threads only the first is known. */
-    bool by_thread = e->has_threads && !is_of_launch(f) && group->count == group->findings;
-    if (by_thread && (is_range(e->thread) || is_range(e->block))) {
+    bool by_thread = e->has_threads && !text_is_of_launch(f) && group->count == group->findings;
+    if (by_thread && (text_is_range(e->thread) || text_is_range(e->block))) {
         /* The box may have threads that did nothing wrong. */
         bool some = san_extent_threads(e) > group->findings * f->nactors;
         hd_buf_printf(out, ", by %sthread%s ", some ? "some of " : "",
-                      is_range(e->thread) ? "s" : "");
+                      text_is_range(e->thread) ? "s" : "");
         check_text_range(options, e->thread, out);
-        hd_buf_puts(out, is_range(e->block) ? " in blocks " : " in block ");
+        hd_buf_puts(out, text_is_range(e->block) ? " in blocks " : " in block ");
         check_text_range(options, e->block, out);
-    } else if (e->has_threads && !is_of_launch(f) && is_range(e->block)) {
+    } else if (e->has_threads && !text_is_of_launch(f) && text_is_range(e->block)) {
         hd_buf_puts(out, ", in blocks ");
         check_text_range(options, e->block, out);
     }
@@ -164,8 +165,8 @@ void check_text_addresses(const struct check_group *group, struct hd_buf *out)
                       (unsigned long long)e->address[1]);
 }
 
-static void put_details(const struct check_options *options, const struct check_finding *f,
-                        const struct check_group *group, struct hd_buf *out)
+static void text_put_details(const struct check_options *options, const struct check_finding *f,
+                             const struct check_group *group, struct hd_buf *out)
 {
     struct hd_buf line = {0};
 
@@ -187,8 +188,8 @@ static void put_details(const struct check_options *options, const struct check_
 /* ---- kinds of findings */
 
 /* "Write access at K+0x90 in f.cu:41", "Read access by cudaMemcpyAsync" */
-static void put_side(const struct check_options *options, const struct check_finding *f, size_t i,
-                     struct hd_buf *out)
+static void text_put_side(const struct check_options *options, const struct check_finding *f,
+                          size_t i, struct hd_buf *out)
 {
     if (i < f->nactors) {
         hd_buf_printf(out, "%s at ", f->actors[i].verb);
@@ -202,8 +203,8 @@ static void put_side(const struct check_options *options, const struct check_fin
 /*
  * "Race reported between Write access at K+0x90 in f.cu:41", "and Read access at .. [508 hazards]"
  */
-static void put_race(const struct check_options *options, const struct check_finding *f,
-                     const struct check_group *group, struct hd_buf *out)
+static void text_put_race(const struct check_options *options, const struct check_finding *f,
+                          const struct check_group *group, struct hd_buf *out)
 {
     size_t n = f->nactors + f->nsides;
     uint64_t hazards = group ? group->count : f->count;
@@ -211,67 +212,67 @@ static void put_race(const struct check_options *options, const struct check_fin
     hd_buf_printf(out, "%s: %s ", severities[f->severity], f->title);
     for (size_t i = 0; i < n; i++) {
         hd_buf_puts(out, i ? "    and " : "");
-        put_side(options, f, i, out);
+        text_put_side(options, f, i, out);
         if (i + 1 == n)
             hd_buf_printf(out, " [%llu hazard%s]", (unsigned long long)hazards,
                           hazards == 1 ? "" : "s");
         hd_buf_putc(out, '\n');
     }
-    put_details(options, f, group, out);
+    text_put_details(options, f, group, out);
 }
 
 /* "Potential WAW hazard ..:", "Write Thread (0,0,0) at K+0x90 in f.cu:20" */
-static void put_hazard(const struct check_options *options, const struct check_finding *f,
-                       const struct check_group *group, struct hd_buf *out)
+static void text_put_hazard(const struct check_options *options, const struct check_finding *f,
+                            const struct check_group *group, struct hd_buf *out)
 {
     hd_buf_printf(out, "%s: %s\n", severities[f->severity], f->title);
     for (size_t i = 0; i < f->nactors; i++) {
         hd_buf_printf(out, "    %s ", f->actors[i].verb);
-        put_index(options, f->actors[i].thread, out);
+        text_put_index(options, f->actors[i].thread, out);
         hd_buf_puts(out, " at ");
         check_text_place(options, &f->actors[i], out);
         hd_buf_putc(out, '\n');
     }
-    put_details(options, f, group, out);
+    text_put_details(options, f, group, out);
 }
 
 /* Of schedcheck: the launch, how results differ, and who wrote what differs. */
-static void put_order(const struct check_options *options, const struct check_finding *f,
-                      const struct check_group *group, struct hd_buf *out)
+static void text_put_order(const struct check_options *options, const struct check_finding *f,
+                           const struct check_group *group, struct hd_buf *out)
 {
     hd_buf_printf(out, "%s: %s\n    in launch %llu of %s, ", severities[f->severity], f->title,
                   (unsigned long long)f->launch, check_demangle(f->kernel, options->demangle));
     hd_buf_printf(out, "grid (%u,%u,%u), block (%u,%u,%u)\n", f->grid[0], f->grid[1], f->grid[2],
                   f->block[0], f->block[1], f->block[2]);
-    put_details(options, f, group, out);
+    text_put_details(options, f, group, out);
     for (size_t i = 0; i < f->nactors; i++) {
         hd_buf_printf(out, "    %s ", f->actors[i].verb);
-        put_index(options, f->actors[i].thread, out);
+        text_put_index(options, f->actors[i].thread, out);
         hd_buf_puts(out, " in block ");
-        put_index(options, f->actors[i].block, out);
+        text_put_index(options, f->actors[i].block, out);
         hd_buf_puts(out, " at ");
         check_text_place(options, &f->actors[i], out);
         hd_buf_putc(out, '\n');
-        put_callers(options, &f->actors[i], out);
+        text_put_callers(options, &f->actors[i], out);
     }
 }
 
-static void put_plain(const struct check_options *options, const struct check_finding *f,
-                      const struct check_group *group, struct hd_buf *out)
+static void text_put_plain(const struct check_options *options, const struct check_finding *f,
+                           const struct check_group *group, struct hd_buf *out)
 {
     hd_buf_printf(out, "%s\n", f->title);
     if (f->nactors) {
         hd_buf_puts(out, "    at ");
         check_text_place(options, &f->actors[0], out);
         hd_buf_puts(out, "\n    by thread ");
-        put_index(options, f->actors[0].thread, out);
+        text_put_index(options, f->actors[0].thread, out);
         hd_buf_puts(out, " in block ");
-        put_index(options, f->actors[0].block, out);
+        text_put_index(options, f->actors[0].block, out);
         hd_buf_putc(out, '\n');
     }
-    put_details(options, f, group, out);
+    text_put_details(options, f, group, out);
     if (f->nactors)
-        put_callers(options, &f->actors[0], out);
+        text_put_callers(options, &f->actors[0], out);
 }
 
 void check_text_finding(const struct check_options *options, const struct check_finding *f,
@@ -279,29 +280,29 @@ void check_text_finding(const struct check_options *options, const struct check_
 {
     assert(f->nactors + f->nsides <= CHECK_ACTORS_MAX);
     if (strcmp(f->tool, "schedcheck") == 0)
-        put_order(options, f, group, out);
-    else if (is_between(f))
-        put_race(options, f, group, out);
+        text_put_order(options, f, group, out);
+    else if (text_is_between(f))
+        text_put_race(options, f, group, out);
     else if (f->nactors == 2)
-        put_hazard(options, f, group, out);
+        text_put_hazard(options, f, group, out);
     else
-        put_plain(options, f, group, out);
-    put_stack(options, &f->launched, "kernel launch time", out);
-    put_stack(options, &f->host, f->nsides ? "the first call" : "error", out);
-    put_stack(options, &f->other, "the other call", out);
-    put_stack(options, &f->allocated, "allocation time", out);
-    put_stack(options, &f->freed, "free time", out);
+        text_put_plain(options, f, group, out);
+    text_put_stack(options, &f->launched, "kernel launch time", out);
+    text_put_stack(options, &f->host, f->nsides ? "the first call" : "error", out);
+    text_put_stack(options, &f->other, "the other call", out);
+    text_put_stack(options, &f->allocated, "allocation time", out);
+    text_put_stack(options, &f->freed, "free time", out);
 }
 
 void check_text_short(const struct check_options *options, const struct check_finding *f,
                       struct hd_buf *out)
 {
-    size_t n = is_between(f) ? f->nactors + f->nsides : 0;
+    size_t n = text_is_between(f) ? f->nactors + f->nsides : 0;
 
     hd_buf_puts(out, f->title);
     for (size_t i = 0; i < n; i++) {
         hd_buf_puts(out, i ? " and " : " ");
-        put_side(options, f, i, out);
+        text_put_side(options, f, i, out);
     }
     if (n || !f->nactors)
         return;

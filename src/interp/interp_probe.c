@@ -62,7 +62,7 @@ bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct 
     status = observer->probe(&t->cta->probe, warp->index, members, in, operands);
     if (status == HD_OK)
         return true;
-    interp_fail(t, status, "%s, as the checker says", hd_status_text(status));
+    interp_fail(t, status, "%s; " IR_PROBE_ENDED, hd_status_text(status));
     return false;
 }
 
@@ -86,5 +86,5 @@ enum interp_step interp_probe(struct interp_thread *t)
     status = observer->probe(&t->cta->probe, t->warp->index, 1u << t->lane, in, operands);
     if (status == HD_OK)
         return INTERP_NEXT;
-    return interp_fail(t, status, "%s, as the checker says", hd_status_text(status));
+    return interp_fail(t, status, "%s; " IR_PROBE_ENDED, hd_status_text(status));
 }

@@ -43,6 +43,9 @@
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+/* What messages say of a kernel that an observer ended. */
+#define IR_PROBE_ENDED "heddle check ended it and says where"
+
 struct ir_conflicts;
 struct ir_probe_launch;
 struct ir_replicas;

@@ -86,13 +86,19 @@ static void write_places(struct hd_json *j, const struct ir_instr *at)
     hd_json_close(j, ']');
 }
 
+static void thread_of(const struct san_actor *actor, uint32_t out[3])
+{
+    assert(actor->lane < 32);
+    ir_thread_index(actor->cta->launch->about.block, actor->warp * 32 + actor->lane, out);
+}
+
 static void write_actor(struct hd_json *j, const struct san_actor *actor)
 {
     uint32_t thread[3];
 
     assert(actor->at && actor->lane < 32);
     assert(actor->warp * 32 + actor->lane < actor->cta->launch->nthreads);
-    ir_thread_index(actor->cta->launch->about.block, actor->warp * 32 + actor->lane, thread);
+    thread_of(actor, thread);
     hd_json_open(j, NULL, '{');
     hd_json_index(j, "thread", thread);
     hd_json_index(j, "block", actor->cta->base->ctaid);
@@ -183,6 +189,44 @@ void san_finding_write(struct hd_json *j, const struct san_finding *f, const cha
     san_stack_write(j, "other_stack", f->other, program);
     san_stack_write(j, "allocated", f->allocated, program);
     san_stack_write(j, "freed", f->freed, program);
+}
+
+/* ---- of many findings */
+
+void san_finding_extend(const struct san_finding *f, struct san_extent *extent)
+{
+    const struct san_launch *launch = launch_of(f);
+    uint32_t thread[3];
+
+    assert(f->nactors <= HD_COUNT_OF(f->actors));
+    for (uint32_t i = 0; i < f->nactors; i++) {
+        thread_of(&f->actors[i], thread);
+        san_extent_add_thread(extent, thread, f->actors[i].cta->base->ctaid);
+    }
+    if (launch)
+        san_extent_add_launch(extent, launch->number);
+    if (f->has_address)
+        san_extent_add_address(extent, f->address);
+    extent->size_B += f->size_B;
+}
+
+void san_finding_write_extent(struct hd_json *j, const struct san_extent *extent)
+{
+    static const char *const ends[] = {"least", "greatest"};
+
+    for (int i = 0; i < 2; i++) {
+        hd_json_open(j, ends[i], '{');
+        if (extent->has_threads) {
+            hd_json_index(j, "thread", extent->thread[i]);
+            hd_json_index(j, "block", extent->block[i]);
+        }
+        if (extent->has_launches)
+            hd_json_u64(j, "launch", extent->launch[i]);
+        if (extent->has_addresses)
+            hd_json_hex(j, "address", extent->address[i]);
+        hd_json_close(j, '}');
+    }
+    hd_json_u64(j, "size_B", extent->size_B);
 }
 
 /* ---- causes */

@@ -3,6 +3,7 @@
 #define HD_SAN_FINDING_H
 
 #include "base/json.h"
+#include "san/extent.h"
 #include "san/record.h"
 
 /*
@@ -13,5 +14,9 @@ uint64_t san_finding_cause(const struct san_finding *finding);
 /* Appends its members to the object that is open. Without stacks it fits a message in any case. */
 void san_finding_write(struct hd_json *j, const struct san_finding *finding, const char *program,
                        bool stacks);
+/* Its threads, launch, address and size. */
+void san_finding_extend(const struct san_finding *finding, struct san_extent *extent);
+/* Appends what the extent has to the object that is open. */
+void san_finding_write_extent(struct hd_json *j, const struct san_extent *extent);
 
 #endif

@@ -192,6 +192,7 @@ static void launch_end(void *own)
         if (is_on(launch->tools, i) && tools[i]->launch_end)
             tools[i]->launch_end(launch);
     san_tensor_memory_end(launch);
+    san_record_settle();
     hd_free(launch);
 }
 

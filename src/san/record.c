@@ -17,6 +17,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "san/extent.h"
 #include "san/finding.h"
 #include "san/options.h"
 #include "san/process.h"
@@ -30,10 +31,11 @@ enum {
 
 /* The same again: by san_finding_cause(). */
 struct cause {
-    uint64_t hash;       /* 0: the slot is free */
-    uint64_t kept;       /* findings that were not sent */
-    uint64_t kept_count; /* what they stand for */
-    uint64_t told;       /* how many of `kept` a record has told of */
+    uint64_t hash;            /* 0: the slot is free */
+    uint64_t kept;            /* findings that were not sent */
+    uint64_t kept_count;      /* what they stand for */
+    uint64_t told;            /* how many of `kept` a record has told of */
+    struct san_extent extent; /* of `kept` */
 };
 
 static struct {
@@ -45,6 +47,7 @@ static struct {
     bool is_slow;        /* the last record was lost */
     uint64_t sent, lost; /* findings; records since the last that was not */
     uint64_t number;     /* of the next finding */
+    bool has_untold;     /* a cause's `kept` is more than was told */
     size_t ncauses;
     struct cause causes[CAUSE_SLOTS];
     struct cause others; /* of causes beyond the table */
@@ -196,14 +199,20 @@ static void tell_kept(struct cause *cause)
     hd_json_hex(&j, "cause", cause->hash);
     hd_json_u64(&j, "findings", cause->kept);
     hd_json_u64(&j, "count", cause->kept_count);
+    san_finding_write_extent(&j, &cause->extent);
     enum outcome outcome = end(&j);
     if (outcome == SENT)
         cause->told = cause->kept;
+    else
+        state.has_untold = true;
     count(outcome);
 }
 
 static void tell_rest(void)
 {
+    if (!state.has_untold)
+        return;
+    state.has_untold = false;
     for (size_t i = 0; i < CAUSE_SLOTS; i++)
         if (state.causes[i].kept != state.causes[i].told)
             tell_kept(&state.causes[i]);
@@ -253,6 +262,8 @@ static void keep_locked(struct cause *cause, const struct san_finding *finding)
     assert(hd_lock_held(&state.lock));
     cause->kept++;
     cause->kept_count += finding->count ? finding->count : 1;
+    san_finding_extend(finding, &cause->extent);
+    state.has_untold = true;
     if (hd_is_pow2(cause->kept)) /* a process that is killed has told of half of them */
         tell_kept(cause);
 }
@@ -331,6 +342,16 @@ void san_summary(const char *tool, const char *name, uint64_t value)
     hd_lock_release(&state.lock);
 }
 
+void san_record_settle(void)
+{
+    if (!san_record_is_on())
+        return;
+    hd_lock_acquire(&state.lock);
+    if (state.fd >= 0 && state.pid == getpid() && !state.is_slow)
+        tell_rest();
+    hd_lock_release(&state.lock);
+}
+
 /* ---- life */
 
 /* Handlers of others, which run later, take locks of any rank: this one is beside the ranks. */
@@ -357,6 +378,7 @@ static void in_child(void)
     if (state.ncauses)
         memset(state.causes, 0, sizeof(state.causes));
     state.ncauses = 0;
+    state.has_untold = false;
     state.others = (struct cause){0};
     if (!wanted)
         atomic_store(&state.is_on, false);

@@ -114,6 +114,8 @@ struct san_finding {
 /* Appends a line to the details; what does not fit is cut. */
 void san_detail(struct san_finding *finding, const char *fmt, ...) HD_PRINTF(2, 3);
 void san_report(const struct san_finding *finding);
+/* Tells of what was only counted: a launch has ended, so somebody may be shown all it found. */
+void san_record_settle(void);
 
 /*
  * A number of the process for the last lines of the output, added up over processes. memcheck:

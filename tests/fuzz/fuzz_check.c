@@ -55,7 +55,7 @@ static void fuzz_record(const char *text, size_t len, struct check_rules *rules)
     if (check_record_read(text, len, &record) != HD_OK)
         return;
     if (record.kind == CHECK_FINDING) {
-        check_text_finding(&options, &record.finding, &out);
+        check_text_finding(&options, &record.finding, NULL, &out);
         check_xml_finding(&options, &record.finding, nowhere());
         check_rules_match(rules, &record.finding);
     }

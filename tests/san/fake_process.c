@@ -5,7 +5,10 @@
  *     write race hazard api leak   a finding
  *     info                         one of level info
  *     odd                          one whose texts have what HTML, XML and terminals take apart
+ *     nowhere                      one whose instruction has no line
  *     x5                           the next finding five times
+ *     y5                           likewise, by a thread each, and at an address each
+ *     step                         what follows is of the next launch
  *     leaked                       the summary of leaks
  *     bad                          a record that is none
  *     say                          a line on stdout
@@ -24,10 +27,16 @@
 static struct fake fake;
 
 /* Something on the host's stack that the symbol table knows. */
-static HD_NOINLINE void find(const struct san_finding *finding, unsigned times)
+static HD_NOINLINE void find(struct san_finding *finding, unsigned times, bool by_all)
 {
-    for (unsigned i = 0; i < times; i++)
+    for (unsigned i = 0; i < times; i++) {
+        for (uint32_t a = 0; by_all && a < finding->nactors; a++) {
+            finding->actors[a].warp = (i + a) / 32;
+            finding->actors[a].lane = (i + a) % 32;
+        }
         san_report(finding);
+        finding->address += by_all ? 4 : 0;
+    }
 }
 
 static struct san_finding odd(void)
@@ -37,6 +46,14 @@ static struct san_finding odd(void)
     f.ndetails = 0;
     snprintf(f.title, sizeof(f.title), "<script>alert(\"1\")</script> & ]]> \xc3\xa9 \xff");
     san_detail(&f, "http://example.invalid/?a=1&b='2'");
+    return f;
+}
+
+static struct san_finding nowhere(void)
+{
+    struct san_finding f = fake_invalid_write(&fake);
+
+    f.actors[0].at = fake.plain;
     return f;
 }
 
@@ -88,6 +105,8 @@ static bool finding_of(const char *word, struct san_finding *out)
         *out = fake_api_error(&fake);
     else if (strcmp(word, "leak") == 0)
         *out = fake_leak(&fake);
+    else if (strcmp(word, "nowhere") == 0)
+        *out = nowhere();
     else if (strcmp(word, "odd") == 0)
         *out = odd();
     else if (strcmp(word, "info") == 0)
@@ -143,14 +162,19 @@ static int end_of(const char *word)
 static int run(int n, char **words)
 {
     unsigned times = 1;
+    bool by_all = false;
 
     for (int i = 0; i < n; i++) {
         struct san_finding finding;
         if (finding_of(words[i], &finding)) {
-            find(&finding, times);
+            find(&finding, times, by_all);
             times = 1;
-        } else if (words[i][0] == 'x') {
+            by_all = false;
+        } else if (words[i][0] == 'x' || words[i][0] == 'y') {
             times = (unsigned)strtoul(words[i] + 1, NULL, 10);
+            by_all = words[i][0] == 'y';
+        } else if (strcmp(words[i], "step") == 0) {
+            fake.launch.number++;
         } else if (strcmp(words[i], "leaked") == 0) {
             san_summary("memcheck", "leaked_B", 1024);
             san_summary("memcheck", "leaked_allocations", 1);

@@ -388,7 +388,7 @@ static void fault(const char *kernel)
     struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
 
     event.fault.kernel = kernel;
-    event.fault.message = "kernel k: device stack overflow";
+    event.fault.message = "kernel _Z1kPi, block (0,0,0): device stack overflow";
     event.fault.status = HD_STACK_OVERFLOW;
     event.fault.file = "k.cu";
     event.fault.line = 7;
@@ -401,9 +401,10 @@ static void test_faults(void)
 {
     tell_object(HEDDLE_EVENT_OBJECT, "context", &contexts[1], true, NULL, 0); /* forgets others' */
     fault("_Z1kPi");
-    ok(says(0, "Hardware exception: device stack overflow") && says(0, "at _Z1kPi in k.cu:7") &&
-           says(0, "by thread (3,0,0) in block (0,0,0)"),
-       "a fault that nobody announced");
+    ok(says(0, "Hardware exception: device stack overflow") && says(0, "at k(int *) in k.cu:7") &&
+           says(0, "by thread (3,0,0) in block (0,0,0)") &&
+           strcmp(reports.at[0].details[2], "block (0,0,0): device stack overflow") == 0,
+       "a fault that nobody announced; its kernel is named once, as people write it");
     reports_take();
     world_launch(&w, 0);
     (void)shoot(&w, (struct shot){SAN_WRITE, G, .va = 8, .size_B = 4});

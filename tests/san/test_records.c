@@ -90,7 +90,7 @@ static void test_limit(void)
            has(receiver.text, "\"findings\": 1,"),
        "the fifth is counted");
     receiver_next(&receiver);
-    ok(has(receiver_next(&receiver), "\"findings\": 4,\"count\": 4}"), "so are others, by and by");
+    ok(has(receiver_next(&receiver), "\"findings\": 4,\"count\": 4,"), "so are others, by and by");
     san_report(&other);
     ok(has(receiver_next(&receiver), "\"kind\": \"leak\""), "a new cause is sent");
     san_summary("memcheck", "leaked_B", 1024);
@@ -140,10 +140,20 @@ static void test_closed(void)
 static void test_end(void)
 {
     struct san_finding finding = fake_invalid_write(&fake);
-    for (int i = 0; i < 2; i++)
-        san_report(&finding);
+    san_report(&finding);
+    finding.actors[0].lane += 6;
+    finding.address += 16;
+    san_report(&finding);
+    san_record_settle();
+    ok(has(receiver_next(&receiver), "\"findings\": 7,"), "a launch has ended: what was found");
+    san_report(&finding);
     san_record_stop();
-    ok(has(receiver_next(&receiver), "\"findings\": 7,\"count\": 7}"), "counts that are left");
+    ok(has(receiver_next(&receiver), "\"findings\": 8,\"count\": 8,"), "counts that are left");
+    ok(has(receiver.text,
+           "\"least\": {\"thread\": [37,0,0],\"block\": [2,0,0],\"launch\": 3,\"address\": "
+           "\"0x7f6510c00fa0\"},\"greatest\": {\"thread\": [43,0,0],\"block\": [2,0,0],\"launch\": "
+           "3,\"address\": \"0x7f6510c00fb0\"},\"size_B\": 32}"),
+       "and what they lie between");
     ok(has(receiver_next(&receiver), "\"event\": \"end\""), "the end");
     eq_str(receiver_next(&receiver), "", "nothing behind it");
     san_report(&finding);

@@ -7,12 +7,14 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
 
+from browser import FAINT, Browser, find_browser
 from support import Tap, Tool, write
 
 heddle, fake, records = (os.path.abspath(path) for path in sys.argv[1:4])
@@ -42,6 +44,7 @@ GOLDEN = {
     "short": ["--quiet", "--demangle", "simple", "--show-backtrace", "no"],
     "mangled": ["--demangle", "no", "--show-backtrace", "device", "--strip-paths", "no", "--language", "fortran"],
     "long": ["--backtrace-short", "no", "--print-level", "info", "--print-session-details"],
+    "apart": ["--group-findings", "no"],
     "limit": ["--print-limit", "2", "--prefix", "#", "--num-callers-host", "1", "--num-callers-device", "1"],
     "errors": ["--print-level", "error", "--show-backtrace=host"],
 }
@@ -62,13 +65,17 @@ def test_golden():
 
 # ---- running
 
+OTHERS = "========= Only memcheck ran. Others by --tool: initcheck (unset memory), racecheck (races), synccheck (barriers), schedcheck (order of blocks)"
+
+
 def test_orders():
     got = check("--tool", "schedcheck", "--error-exitcode", "7", fake, "order", "rounding", "orders", "fork", "orders")
     lines = got.stdout.splitlines()
-    tap.eq(lines[1:7],
+    tap.eq(lines[1:8],
            ["========= Error: Result depends on the order of blocks (1,0,0) and (2,0,0)",
             "=========     in launch 3 of kernel(float *, int), grid (4,1,1), block (64,1,1)",
             "=========     First order, block (1,0,0) before block (2,0,0): 01 00 00 00",
+            "=========     2 times",
             "=========     In the first order last written by thread (3,0,0) in block (2,0,0) at axpy(float *, float, int)+0x30 in axpy.cuh:7",
             "=========         Device Frame: kernel(float *, int) in main.cu:20",
             "=========     In the second order last written by thread (35,0,0) in block (2,0,0) at axpy(float *, float, int)+0x30 in axpy.cuh:7"],
@@ -94,7 +101,9 @@ def test_run():
            "a host frame by the symbol table", got.stdout)
     tap.eq(lines[-1], "========= ERROR SUMMARY: 2 errors", "the total")
     got = check(fake)
-    tap.eq(got.stdout, "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", "a program without errors")
+    tap.eq(got.stdout, f"========= COMPUTE-SANITIZER\n{OTHERS}\n========= ERROR SUMMARY: 0 errors\n", "a program without errors")
+    got = check("--tool", "memcheck", fake)
+    tap.eq(got.stdout, "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", "who chose a tool knows that there are several")
     got = check("--leak-check", "full", "--tool", "memcheck,racecheck", fake, "leak", "leaked", "race", "hazard")
     tap.eq(got.stdout.splitlines()[-3:],
            ["========= LEAK SUMMARY: 1024 bytes leaked in 1 allocations",
@@ -134,14 +143,60 @@ def test_status():
 
 
 def test_limits():
-    got = check("--print-limit", "2", fake, "x9", "write", "api")
+    got = check("--print-limit", "2", "--group-findings", "no", fake, "x9", "write", "api")
     tap.eq(got.stdout.count("Invalid __global__"), 2, "so many are printed")
     tap.eq(got.stdout.splitlines()[-2:], ["========= ERROR SUMMARY: 10 errors", "========= ERROR SUMMARY: 8 errors were not printed. "
                                           "Use --print-limit option to adjust the number of printed errors"], "all are counted")
-    got = check("--print-limit", "0", fake, "x150", "write")
+    got = check("--print-limit", "1", fake, "x9", "write", "api")
+    tap.ok(got.stdout.count("Invalid __global__") == 1 and "=========     9 times\n" in got.stdout and "Program hit" not in got.stdout and
+           got.stdout.endswith("ERROR SUMMARY: 10 errors\n========= ERROR SUMMARY: 1 error were not printed. Use --print-limit option to adjust the number "
+                               "of printed errors\n"), "a group is printed as one", got.stdout)
+    got = check("--print-limit", "0", "--group-findings=no", fake, "x150", "write")
     tap.eq(got.stdout.count("Invalid __global__"), 150, "no limit")
     got = check("--print-limit", "1", fake, "x65", "write", "kill")
     tap.ok("ERROR SUMMARY: 65 errors\n" in got.stdout, "of a process that was killed what it had told", got.stdout)
+
+
+def test_groups():
+    got = check("--print-limit", "3", fake, "y40", "write", "y2", "leak", "x2", "race", "fork", "write")
+    lines = got.stdout.splitlines()
+    at = lines.index("=========     by thread (0,0,0) in block (2,0,0)")
+    tap.eq(lines[at - 2:at + 6],
+           ["========= Invalid __global__ write of size 4 bytes", "=========     at axpy(float *, float, int)+0x30 in axpy.cuh:7",
+            "=========     by thread (0,0,0) in block (2,0,0)", "=========     Address 0x7f6510c00fa0 is out of bounds",
+            "=========     and is 1 bytes after the nearest allocation at 0x7f6510c00000 of size 4,000 bytes",
+            "=========     41 times, by threads (0-39,0,0) in block (2,0,0)",
+            "=========     at 0x7f6510c00fa0, 0x7f6510c00fa4, 0x7f6510c00fa8, all from 0x7f6510c00fa0 to 0x7f6510c0103c",
+            "=========         Device Frame: kernel(float *, int) in main.cu:20"], "a group has the first finding, and how often, by whom and where")
+    tap.ok("=========     2 times, 2048 bytes together\n=========     at 0x7879c0800000 to 0x7879c0800004\n" in got.stdout, "leaks add up", got.stdout)
+    tap.ok(" in race.cu:51 [1016 hazards]\n=========     2 times\n" in got.stdout, "hazards too", got.stdout)
+    got = check("--language", "fortran", "--group-findings", "yes", fake, "y8", "hazard", "y2", "write", "step", "write")
+    tap.ok("=========     8 times, by threads (1-9,1,1) in block (3,1,1)\n" in got.stdout, "both threads of a hazard count, Fortran's from 1", got.stdout)
+    tap.ok("=========     3 times, by some of threads (1-38,1,1) in block (3,1,1), in launches 3 to 4\n" in got.stdout, "launches", got.stdout)
+    got = check(fake, "y2", "write", "y30", "write", "wait")
+    tap.ok(got.stdout.count("Invalid __global__") == 1 and "ERROR SUMMARY: 32 errors" in got.stdout, "one that is printed while the program runs", got.stdout)
+    got = check(fake, "write", "wait", "x2", "write")
+    tap.ok(got.stdout.count("Invalid __global__") == 2 and "times, by" not in got.stdout and
+           "========= 2 more times: Invalid __global__ write of size 4 bytes at axpy(float *, float, int)+0x30 in axpy.cuh:7\n" in got.stdout,
+           "what comes of it later is told at the end", got.stdout)
+    hint = "========= Places in ptx are lines of the PTX: build with -lineinfo for lines of the source\n"
+    got = check("--tool", "memcheck", fake, "nowhere", "nowhere")
+    tap.eq(got.stdout.count(hint), 1, "-lineinfo is hinted at once")
+    tap.ok(hint not in check(fake, "write").stdout and hint not in check("-q", fake, "nowhere").stdout, "where it would help, and not in quiet")
+
+
+def test_terminal():
+    def shown(*words, **env):
+        return subprocess.run(["script", "-qec", " ".join([heddle, "check", fake, *words]), "/dev/null"], env=dict(tool.env, **env), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60, check=False).stdout
+
+    if not shutil.which("script"):
+        return tap.skip("no script(1), which makes a terminal")
+    text = shown("write", "wait", "wait", TERM="xterm")
+    tap.ok("========= \033[1;31mInvalid __global__ write of size 4 bytes\033[0m" in text, "titles have colours on a terminal", text)
+    tap.ok(re.search(r"^heddle: check: [2-9] s, 1 finding so far", text, re.M), "progress after two seconds", text)
+    text = shown("write", TERM="xterm", NO_COLOR="1") + shown("write", TERM="dumb") + check(fake, "write", "wait", "wait").stdout
+    tap.ok("\033" not in text and "so far" not in text, "no colours with NO_COLOR, on dumb terminals and in pipes, which have no progress either", text)
 
 
 def test_children():
@@ -191,7 +246,7 @@ def test_log_file():
 
 
 def test_save():
-    ran = check("--save", path("a.rec"), fake, "write", "fork", "api", "exit3")
+    ran = check("--save", path("a.rec"), "--tool", "memcheck", fake, "write", "fork", "api", "exit3")
     shown = check("--read", path("a.rec"))
     tap.eq((shown.stdout, shown.returncode), (ran.stdout, ran.returncode), "--read shows what --save kept")
     got = check("--read", path("a.rec"), "--print-level", "fatal", "--error-exitcode", "4")
@@ -306,6 +361,11 @@ def test_json():
     tap.eq((causes[1]["threads"][0]["thread"], causes[1]["threads"][0]["places"][1]),
            ([37, 0, 0], {"function": "kernel(float *, int)", "mangled": "_Z6kernelPfi", "file": "/src/app/main.cu", "line": 20}), "a place")
     tap.ok(any(f["function"] == "main" for f in causes[1]["launched_at"]), "a host stack", causes[1])
+    many = write(path("many"), "\n".join(lines + [next(line for line in lines if '"invalid-write"' in line)] * 3) + "\n")
+    check("--save", path("many.xml"), "--xml", "--json", path("many.json"), "--read", many)
+    check("--save", path("apart.xml"), "--xml", "--json", path("apart.json"), "--group-findings", "no", "--read", many)
+    tap.ok(read("many.xml") == read("apart.xml") and read("many.xml").count("<record>") == 9 and read("many.json") == read("apart.json"),
+           "XML has every finding, and JSON every cause, however text groups them", read("many.xml"))
 
 
 class Page(html.parser.HTMLParser):
@@ -347,18 +407,43 @@ def test_html():
         tap.ok(not page.tags & {"script", "link", "img", "iframe", "object", "b"} and "url(" not in read(name), "nothing of the program's is a tag", page.tags)
     text = read("odd.html")
     light, dark = text.split("@media (prefers-color-scheme: dark)")
-    for style, back in ((light, "#ffffff"), (dark[:dark.index("</style>")], "#1b1b1b")):
-        colors = dict(re.findall(r"[.](error|warning|info)[^{}]*{ color: (#[0-9a-f]{6})", style))
+    for style, back in ((light, "#ffffff"), (dark[:dark.index("</style>")], "#16191d")):
+        colors = dict(re.findall(r"--(error|warning|info): (#[0-9a-f]{6})", style))
         low = {word: color for word, color in colors.items() if contrast(color, back) < 4.5}
         tap.ok(len(colors) == 3 and not low, f"severities can be read on {back}", f"{colors} {low}")
-    tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
-    tap.ok(text.count("<details open>") == 1 and text.index("<details open>") < text.index("<details>"), "the first one is open", text)
-    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text)]
-    races = [part for part in summaries if "between" in part]
-    tap.ok(races and all(re.search(r"between [^ ]+:\d+ and [^ ]+:\d+ in kernel\(", part) for part in races), "a race names both places and its kernel", summaries)
+    tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "memcheck, 3 times<" in text and "axpy.cuh:7" in text, "by group", text)
+    tap.ok(text.count('" open>') == 1 and text.index('<details class="finding error" open>') < text.index('<details class="finding error">'), "the first one is open", text)
+    summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text, re.S)]
+    tap.ok("Race in kernel(float *, int)racecheck, 508 hazardsWrite access at race.cu:41 and Read access at race.cu:51" in summaries, "a race names its kernel and both places", summaries)
+    tap.ok("Put __syncthreads() between" in text.replace("&nbsp;", " ") or "Barriers order threads of one block" in text, "what to do", text)
+    tap.ok("The file cannot be read here" in text, "and that there is no source", text)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
-    tap.ok("<h2>memcheck</h2>" in text and "<h2>racecheck</h2>" in text and "Launch 3 of <code>kernel(float *, int)</code>" in text, "by tool", text)
+    tap.ok("<dd>launch 3 of kernel(float *, int), grid (4,1,1), block (64,1,1)</dd>" in text and "<td>did not run: <code>--tool synccheck</code></td>" in text,
+           "the launch, and what did not run", text)
+    source = write(path("race.cu"), "".join(f"line {n}\n" for n in range(1, 90)))
+    check("--html", path("race.html"), "--read", write(path("race.rec"), saved.replace("/src/app/race.cu", source)))
+    text = read("race.html")
+    tap.ok('<mark>   41  line 41</mark> <span class="label">Write access</span>\n' in text and "   44  line 44\n    &vellip;\n   48  line 48\n" in text and
+           '<mark>   51  line 51</mark> <span class="label">Read access</span>\n' in text, "both places of a race in one piece", text)
+    check("--html", path("none.html"), "--tool", "memcheck", fake)
+    tap.ok("Nothing was found." in read("none.html") and "<h2 id=\"found\"" not in read("none.html"), "a page without findings")
+    test_page("race.html")
+
+
+def test_page(name):
+    if not find_browser():
+        return tap.skip("no browser")
+    browser = Browser(folder)
+    for width in (1280, 400):
+        for dark in (False, True):
+            browser.open(path(name), width, 900, dark, has_script=False)
+            what = f"{width} px, {'dark' if dark else 'light'}"
+            tap.eq(browser.js(FAINT), [], f"{what}: texts can be read")
+            tap.ok(browser.js("document.documentElement.scrollWidth") <= width, f"{what}: nothing is beside the page")
+            tap.eq(browser.js("[...document.querySelectorAll('.finding')].map(e => e.open)"), [True, False, False, False, False], f"{what}: the worst is open")
+    tap.eq(browser.messages, [], "the browser has nothing to say")
+    browser.close()
 
 
 # ---- options
@@ -415,6 +500,8 @@ test_golden()
 test_run()
 test_status()
 test_limits()
+test_groups()
+test_terminal()
 test_children()
 test_hostile()
 test_log_file()

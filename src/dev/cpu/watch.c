@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/conflicts.h"
+#include "base/demangle.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
@@ -123,13 +124,16 @@ void cpu_watch_end(struct cpu_job *job)
     struct cpu_watch *watch = job->watch;
     const struct hal_fault_place place = {.kernel = job->name};
     enum hd_status failed = (enum hd_status)atomic_load(&watch->failed);
-    char message[200];
+    struct hd_buf message = {0};
 
     watch->observer->launch_end(watch->launch);
     if (failed != HD_OK) {
-        snprintf(message, sizeof(message), "kernel %.100s: %s, as the checker says", job->name,
-                 hd_status_text(failed));
-        hal_domain_fail(&job->domain->base, failed, 0, &place, message);
+        hd_buf_puts(&message, "kernel ");
+        hd_demangle_or_name(job->name, HD_DEMANGLE_FULL, &message);
+        hd_buf_printf(&message, ": %s; " IR_PROBE_ENDED, hd_status_text(failed));
+        hal_domain_fail(&job->domain->base, failed, 0, &place,
+                        message.ptr ? message.ptr : hd_status_text(failed));
+        hd_buf_fini(&message);
     }
     job->watch = NULL;
     hd_free(watch->ranges);
@@ -223,7 +227,7 @@ void cpu_watch_probe(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t 
 {
     const struct cpu_kernel *kernel = cta->job->kernel;
     const struct cpu_blame blame = {
-        .warp = warp->index, .lanes = lanes, .place = place, .reason = "as the checker says"};
+        .warp = warp->index, .lanes = lanes, .place = place, .reason = IR_PROBE_ENDED};
     enum hd_status status;
 
     assert(place < kernel->nplaces && kernel->probes[place]);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/lock.h"
 #include "san/memcheck/memcheck.h"
 #include "san/options.h"
@@ -203,6 +204,20 @@ static bool was_expected(const char *kernel)
     return found;
 }
 
+/* What the message says behind the kernel's name, which is said already. */
+static const char *behind_kernel(const char *message, const char *mangled, const char *plain)
+{
+    static const char word[] = "kernel ";
+    const char *name = message + strlen(word);
+
+    if (strncmp(message, word, strlen(word)) != 0)
+        return message;
+    size_t len = strncmp(name, plain, strlen(plain)) == 0       ? strlen(plain)
+                 : strncmp(name, mangled, strlen(mangled)) == 0 ? strlen(mangled)
+                                                                : 0;
+    return len ? name + len + strspn(name + len, ",: ") : message;
+}
+
 static void on_fault(const struct heddle_event *e)
 {
     struct san_finding f = {.tool = "memcheck",
@@ -212,22 +227,29 @@ static void on_fault(const struct heddle_event *e)
                             .has_address = e->fault.address != 0,
                             .count = 1};
     const uint32_t *block = e->fault.block, *thread = e->fault.thread;
+    const char *message = e->fault.message;
+    struct hd_buf name = {0};
 
     if (e->fault.kernel && was_expected(e->fault.kernel))
         return;
     snprintf(f.title, sizeof(f.title), "Hardware exception: %s",
              hd_status_text((enum hd_status)e->fault.status));
-    if (e->fault.kernel && e->fault.file)
-        san_detail(&f, "at %.100s in %.80s:%u", e->fault.kernel, e->fault.file, e->fault.line);
-    else if (e->fault.kernel)
-        san_detail(&f, "at %.180s", e->fault.kernel);
+    if (e->fault.kernel)
+        hd_demangle_or_name(e->fault.kernel, HD_DEMANGLE_FULL, &name);
+    if (name.len && e->fault.file)
+        san_detail(&f, "at %.100s in %.80s:%u", name.ptr, e->fault.file, e->fault.line);
+    else if (name.len)
+        san_detail(&f, "at %.180s", name.ptr);
+    if (name.len)
+        message = behind_kernel(message, e->fault.kernel, name.ptr);
     if (e->fault.has_block && e->fault.has_thread)
         san_detail(&f, "by thread (%u,%u,%u) in block (%u,%u,%u)", thread[0], thread[1], thread[2],
                    block[0], block[1], block[2]);
     else if (e->fault.has_block)
         san_detail(&f, "in block (%u,%u,%u)", block[0], block[1], block[2]);
-    san_detail(&f, "%.190s", e->fault.message);
+    san_detail(&f, "%.190s", message);
     san_report(&f);
+    hd_buf_fini(&name);
 }
 
 /* ---- leaks */

@@ -7,7 +7,8 @@
  *     check_receive.c   starting the program, the socket, a queue of records
  *     check_record.c    a record's text to the structures below
  *     check_session.c   what was found so far: counts, causes, suppressed, what is printed
- *     check_text.c      a finding as lines
+ *     check_group.c     causes that are shown as one
+ *     check_text.c      a finding, or a group, as lines
  *     check_xml.c, check_json.c, check_html.c   the other forms
  *     check_suppress.c  suppressions; xml_read.c reads them
  *     check_names.c     C++ names, functions of host frames
@@ -22,6 +23,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "san/extent.h"
 #include "san/options.h"
 #include "san/record.h"
 
@@ -106,6 +108,7 @@ struct check_record {
         const char **arguments;
     } process;
     uint64_t cause, findings, count; /* MORE; LOST: count */
+    struct san_extent extent;        /* MORE */
     const char *tool, *name;         /* SUMMARY */
     uint64_t value;
     struct {
@@ -131,8 +134,9 @@ struct check_options {
 #define CHECK_CHOICE(member, name, words, def, doc)      unsigned member;
 #define CHECK_TEXT(member, name, arg, doc)               const char *member;
 #include "check/check_options.def"
-    char **command; /* the program and its arguments; command[0] NULL: none */
-    const char *as; /* "check", or "compute-sanitizer" */
+    char **command;  /* the program and its arguments; command[0] NULL: none */
+    const char *as;  /* "check", or "compute-sanitizer" */
+    bool tool_named; /* by the user */
 };
 enum { DEMANGLE_FULL, DEMANGLE_SIMPLE, DEMANGLE_NO };
 enum { LEVEL_AUTO, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR, LEVEL_FATAL };
@@ -161,8 +165,21 @@ const char *check_frame_func(const struct check_frame *frame);
 
 /* ---- a finding as text (check_text.c): lines without the prefix, each with its line feed */
 
+struct check_group;
+/* `group`: with how often, by whom and where; NULL: the finding alone. */
 void check_text_finding(const struct check_options *options, const struct check_finding *f,
-                        struct hd_buf *out);
+                        const struct check_group *group, struct hd_buf *out);
+/* On one line, without its end: "Invalid __global__ write of size 4 bytes at k(int *)+0x90". */
+void check_text_short(const struct check_options *options, const struct check_finding *f,
+                      struct hd_buf *out);
+/* "(0-31,0,0)", of the least and the greatest of each dimension. */
+void check_text_range(const struct check_options *options, const uint32_t range[2][3],
+                      struct hd_buf *out);
+/* "24 times, by threads (232-255,0,0) in block (3,0,0)"; nothing when it is only once. */
+void check_text_times(const struct check_options *options, const struct check_group *group,
+                      struct hd_buf *out);
+/* "0x7f00, 0x7f04, 0x7f08, all from 0x7f00 to 0x7f7c"; nothing when there are no two. */
+void check_text_addresses(const struct check_group *group, struct hd_buf *out);
 /* "kernel(int *)+0x90 in file.cu:41" */
 void check_text_place(const struct check_options *options, const struct check_actor *actor,
                       struct hd_buf *out);
@@ -193,26 +210,34 @@ const char *check_xml_level(const struct check_finding *f);
 /* What a process counted of a cause without sending it: the last MORE. */
 struct check_more {
     uint64_t pid, findings, count;
+    struct san_extent extent;
 };
 
 /* A root cause: what was found at one place, of one kind. */
 struct check_cause {
     struct check_record *first; /* the finding that stands for all; owned. NULL: only counted */
     uint64_t findings, count;   /* shown or counted; complete after check_session_total() */
-    uint64_t suppressed_findings;
+    struct san_extent extent;   /* likewise */
+    size_t group;               /* index in groups + 1; 0: none */
     HD_VEC(struct check_more) more;
     bool suppressed, hidden; /* `first` is: by a rule; below print-level */
 };
 
-/*
- * What the forms for people and programs show as one: causes of the same kind at the same lines. A
- * loop that was unrolled has an instruction, and so a cause, for each of its rounds.
- */
+/* What is shown as one (check_group.c). */
+enum { CHECK_ADDRESSES_MAX = 3 };
 struct check_group {
     const struct check_finding *first;
     enum san_severity severity; /* the worst */
-    uint64_t findings, count, causes;
     bool suppressed;
+    /* By check_group_sum(). */
+    uint64_t findings, count, causes;
+    struct san_extent extent;
+    size_t naddresses;
+    uint64_t addresses[CHECK_ADDRESSES_MAX]; /* the first, each once */
+    /* Text: when the last finding came; whether, and of how many, it was printed. */
+    uint64_t last_ns, printed_findings, printed_count;
+    bool is_printed, is_beyond_limit;
+    bool is_aftermath; /* calls that fail because a kernel did, as one that is shown says */
 };
 
 struct check_totals {
@@ -226,6 +251,7 @@ struct check_totals {
     uint64_t leaked_B, leaked_allocations;
     uint64_t lost;
     uint64_t processes;
+    uint64_t aftermath; /* of errors: those of groups that are */
 };
 
 /* Launches that schedcheck left alone, and why. */
@@ -244,8 +270,13 @@ struct check_session {
     struct hd_map by_hash; /* cause -> index in causes + 1 */
     HD_VEC(struct check_cause) causes;
     HD_VEC(struct check_note) notes;
-    HD_VEC(struct check_group) groups; /* after check_session_total() */
+    HD_VEC(struct check_group) groups; /* complete after check_session_total() */
+    struct hd_map by_key;              /* of what groups have in common -> index in groups + 1 */
+    struct hd_arena keys;
     struct check_totals totals;
+    bool colors;                         /* of titles, on a terminal */
+    const struct check_finding *lasting; /* the first call that told of a failed kernel; or NULL */
+    bool has_ptx;                        /* a place that was printed is a line of the PTX */
     struct {
         bool leaks;
         uint64_t leaked_B, leaked_allocations;
@@ -261,10 +292,30 @@ enum hd_status check_session_take(struct check_session *s, const char *text, siz
     HD_MUST_CHECK;
 /* A line of the output, with the prefix. */
 void check_line(struct check_session *s, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Totals and groups, which the other forms need; once, at the end. False: no memory. */
-bool check_session_total(struct check_session *s);
+/*
+ * Prints groups of which nothing has come for a moment, so that each is printed once and with all
+ * its threads. Returns when there may be the next, or UINT64_MAX: nothing is waiting.
+ */
+uint64_t check_session_print_quiet(struct check_session *s, uint64_t now_ns);
+/* Totals and groups, which the other forms need; once, at the end. Prints groups that are left. */
+void check_session_total(struct check_session *s);
 bool check_is_leak(const struct check_finding *f);
+bool check_is_race(const struct check_finding *f);
+/* Is its place a line of the PTX, because the program was built without -lineinfo? */
+bool check_is_in_ptx(const struct check_finding *f);
 void check_session_print_summary(struct check_session *s);
+
+/* ---- groups (check_group.c) */
+
+/* The cause's by its first finding, which is not hidden; NULL: no memory. */
+struct check_group *check_group_join(struct check_session *s, struct check_cause *cause);
+/* NULL: it is in none. */
+struct check_group *check_group_of(struct check_session *s, const struct check_cause *cause);
+void check_group_note_address(struct check_group *group, const struct check_finding *f);
+/* How often and by whom, of each, as far as it is known. */
+void check_group_sum(struct check_session *s);
+/* Drops groups that their causes have left; check_group_of() has none afterwards. */
+void check_group_drop_empty(struct check_session *s);
 
 /* Text between tags; what XML has no place for is left out. */
 void check_xml_text(FILE *out, const char *text);
@@ -281,8 +332,10 @@ enum hd_status check_html_write(const struct check_session *s, const char *path)
 struct check_run; /* the program and its processes */
 /* NULL, with a message. */
 struct check_run *check_run_start(const struct check_options *options);
-/* The next record, hd_free() it; NULL: all have ended, or *out_timed_out. */
-char *check_run_next(struct check_run *run, size_t *out_len, bool *out_timed_out);
+/* The next record, hd_free() it; NULL: all have ended, or *out_timed_out. Waits until then;
+ * UINT64_MAX: for ever. */
+char *check_run_next(struct check_run *run, uint64_t until_ns, size_t *out_len,
+                     bool *out_timed_out);
 /* Ends the program. */
 void check_run_kill(struct check_run *run);
 /* As waitpid() has it; frees everything. */

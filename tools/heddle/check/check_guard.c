@@ -9,6 +9,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -137,6 +138,7 @@ int check_guard_start(const char *socket)
     int ends[2], status;
     pid_t between;
 
+    assert(socket[0]); /* all that have it in their environment are ended */
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
     between = fork(); /* ends at once: the guard is no child of ours, which we would wait for */

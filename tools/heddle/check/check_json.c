@@ -1,6 +1,7 @@
 /* Causes and totals as JSON. docs/check.md has the members. */
 #include "check/check.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -9,6 +10,7 @@
 
 static void put_actor(struct hd_json *j, const struct check_actor *actor)
 {
+    assert(actor->nplaces);
     hd_json_open(j, NULL, '{');
     if (actor->verb[0])
         hd_json_str(j, "what", actor->verb);
@@ -123,6 +125,7 @@ static void put_finding(struct hd_json *j, const struct check_finding *f, enum s
 
 static void put_group(struct hd_json *j, const struct check_group *group)
 {
+    assert(group->first && group->severity < SAN_SEVERITY_COUNT);
     hd_json_open(j, NULL, '{');
     hd_json_u64(j, "findings", group->findings);
     hd_json_u64(j, "count", group->count);

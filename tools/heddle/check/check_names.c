@@ -1,107 +1,31 @@
 /*
  * Names: of kernels and functions as C++ writes them, of host frames by the symbol tables of their
  * modules.
- *
- * The demangler is that of the C++ library, which every machine with a C++ program has; it is
- * opened when the first name needs it. Without it names stay as the linker has them.
  */
 #include "check/check.h"
 
-#include <ctype.h>
-#include <dlfcn.h>
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/demangle.h"
 #include "base/mem.h"
 #include "obj/elf.h"
-
-/* ---- C++ */
-
-typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status);
-
-static demangle_fn *demangler(void)
-{
-    static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1"};
-    static demangle_fn *found;
-    static bool looked;
-
-    for (size_t i = 0; !looked && !found && i < HD_COUNT_OF(libraries); i++) {
-        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL);
-        void *function = library ? dlsym(library, "__cxa_demangle") : NULL;
-        if (function)
-            memcpy(&found, &function, sizeof(found));
-    }
-    looked = true;
-    return found;
-}
-
-/* "int*" to "int *", as CUDA's tools write it; an operator keeps its name. */
-static void space_pointers(const char *text, struct hd_buf *out)
-{
-    for (const char *at = text; *at; at++) {
-        bool is_first =
-            (*at == '*' || *at == '&') && at > text && (isalnum(at[-1]) || strchr("_>)", at[-1]));
-        bool is_operator = at - text >= 8 && strncmp(at - 8, "operator", 8) == 0;
-        if (is_first && !is_operator)
-            hd_buf_putc(out, ' ');
-        hd_buf_putc(out, *at);
-    }
-}
-
-/* Where the parameters of "void f<int>(int *)::g(float) const" begin: the last "(" outside of all
- * brackets. */
-static const char *parameters(const char *text)
-{
-    const char *last = NULL;
-    int depth = 0;
-
-    for (const char *at = text; *at; at++) {
-        if (*at == '(' && depth == 0 && at > text)
-            last = at;
-        depth += *at == '(' || *at == '<' || *at == '[';
-        depth -= *at == ')' || *at == '>' || *at == ']';
-    }
-    return last ? last : text + strlen(text);
-}
-
-/* The name without parameters, template arguments of it, and result. */
-static void first_part(const char *text, struct hd_buf *out)
-{
-    const char *end = parameters(text), *begin = text;
-    int depth = 0;
-
-    for (const char *at = text; at < end; at++) {
-        if (*at == ' ' && depth == 0)
-            begin = at + 1;
-        depth += *at == '(' || *at == '<' || *at == '[';
-        depth -= *at == ')' || *at == '>' || *at == ']';
-    }
-    while (begin < end && (*begin == '*' || *begin == '&'))
-        begin++;
-    size_t len = (size_t)(end - begin);
-    if (len && begin[len - 1] == '>' && memchr(begin, '<', len))
-        len = (size_t)((const char *)memchr(begin, '<', len) - begin);
-    hd_buf_append(out, begin, len);
-}
 
 const char *check_demangle(const char *name, unsigned how)
 {
     static struct hd_buf bufs[3];
     static unsigned next;
     struct hd_buf *out = &bufs[next++ % HD_COUNT_OF(bufs)];
-    demangle_fn *demangle = how != DEMANGLE_NO && strncmp(name, "_Z", 2) == 0 ? demangler() : NULL;
-    int status = -1;
-    char *made = demangle ? demangle(name, NULL, NULL, &status) : NULL;
 
+    assert(how <= DEMANGLE_NO);
     hd_buf_clear(out);
-    if (made && status == 0 && how == DEMANGLE_SIMPLE)
-        first_part(made, out);
-    else if (made && status == 0)
-        space_pointers(made, out);
-    free(made);
-    return out->len && !out->failed ? out->ptr : name;
+    bool is =
+        how != DEMANGLE_NO &&
+        hd_demangle(name, how == DEMANGLE_SIMPLE ? HD_DEMANGLE_SIMPLE : HD_DEMANGLE_FULL, out);
+    return is ? out->ptr : name;
 }
 
 const char *check_path(const struct check_options *options, const char *path)
@@ -205,6 +129,7 @@ static const struct function *module_find(const struct module *m, uint64_t pc)
         else
             high = middle;
     }
+    assert(!low || m->functions.at[low - 1].begin <= pc);
     return low && pc < m->functions.at[low - 1].end ? &m->functions.at[low - 1] : NULL;
 }
 
@@ -252,6 +177,7 @@ uint64_t check_function_start(const char *path, uint64_t pc)
         else
             high = middle;
     }
+    assert(!low || m->starts.at[low - 1] <= pc);
     return low ? m->starts.at[low - 1] : 0;
 }
 

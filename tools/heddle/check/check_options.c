@@ -1,6 +1,8 @@
 /* The command line of heddle check: check_options.def, and src/san/options.def for processes. */
 #include "check/check.h"
 
+#include <assert.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,40 +63,40 @@ static const struct row rows[] = {
 /* clang-format on */
 
 /* Rows of options.def that only we write. */
-static bool is_internal(const struct san_option *process)
+static bool options_is_internal(const struct san_option *process)
 {
     return !strcmp(process->name, "socket") || !strcmp(process->name, "root") ||
            !strcmp(process->name, "record-limit");
 }
 
 /* One that is off by default needs no value. */
-static bool needs_value(const struct san_option *process)
+static bool options_needs_value(const struct san_option *process)
 {
     return process->kind != SAN_OPTION_YESNO || process->fallback;
 }
 
-static bool row_of_process(struct hd_str name, struct row *out)
+static bool options_row_of_process(struct hd_str name, struct row *out)
 {
     const struct san_option *process = san_option_find(name);
 
-    if (!process || is_internal(process))
+    if (!process || options_is_internal(process))
         return false;
     *out = (struct row){.name = process->name,
                         .kind = KIND_PROCESS,
-                        .takes_value = needs_value(process),
+                        .takes_value = options_needs_value(process),
                         .doc = process->doc,
                         .process = process};
     return true;
 }
 
-static bool find(struct hd_str name, struct row *out)
+static bool options_find(struct hd_str name, struct row *out)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (hd_str_is(name, rows[i].name)) {
             *out = rows[i];
             return true;
         }
-    return row_of_process(name, out);
+    return options_row_of_process(name, out);
 }
 
 /* Letters of options.def's rows. */
@@ -104,11 +106,11 @@ static const struct {
 } process_letters[] = {{'s', "launch-skip"}, {'c', "launch-count"}};
 
 /* "-c 3", "-q": those of compute-sanitizer. */
-static bool find_letter(char letter, struct row *out)
+static bool options_find_letter(char letter, struct row *out)
 {
     for (size_t i = 0; i < HD_COUNT_OF(process_letters); i++)
         if (letter == process_letters[i].letter)
-            return find(hd_str_from(process_letters[i].name), out);
+            return options_find(hd_str_from(process_letters[i].name), out);
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (rows[i].letter == letter) {
             *out = rows[i];
@@ -119,23 +121,51 @@ static bool find_letter(char letter, struct row *out)
 
 /* ---- help */
 
-static void print_words(const char *words, const char *separator)
+static void options_print_words(const char *words, const char *separator)
 {
     for (const char *at = words; *at; at += strlen(at) + 1)
         printf("%s%s", at == words ? "" : separator, at);
 }
 
-static const char *word_at(const char *words, uint64_t n)
+static const char *options_word_at(const char *words, uint64_t n)
 {
-    while (n--)
+    while (n--) {
+        assert(*words);
         words += strlen(words) + 1;
+    }
     return words;
+}
+
+/* What --help says above an option. */
+static void options_print_heading(const char *name)
+{
+    static const struct {
+        const char *first, *heading;
+    } headings[] = {
+        {"tool", "\nwhat:"},
+        {"log-file", "\nwhat is printed:"},
+        {"save", "\nfiles:"},
+        {"error-exitcode", "\nthe program:"},
+        {"machine", "\nas for heddle run:"},
+        {"filter", "\nother names:"},
+        {"target-processes", "which processes and kernels"},
+        {"show-backtrace", "\nall tools:"},
+        {"leak-check", "\nmemcheck:"},
+        {"racecheck-report", "\nracecheck:"},
+        {"initcheck-address-space", "\ninitcheck:"},
+        {"missing-barrier-init-is-fatal", "\nsynccheck:"},
+        {"schedules", "\nschedcheck:"},
+    };
+
+    for (size_t i = 0; i < HD_COUNT_OF(headings); i++)
+        if (strcmp(name, headings[i].first) == 0)
+            cli_help(headings[i].heading);
 }
 
 #define DOC_COLUMN 6
 
 /* Below the option's name: what it does, and its default unless that is "". */
-static void print_doc(const char *doc, const char *fallback)
+static void options_print_doc(const char *doc, const char *fallback)
 {
     struct hd_buf text;
 
@@ -146,19 +176,20 @@ static void print_doc(const char *doc, const char *fallback)
     hd_buf_fini(&text);
 }
 
-static void print_process(const struct san_option *process)
+static void options_print_process(const struct san_option *process)
 {
     static const char *const args[] = {
         [SAN_OPTION_COUNT] = " N", [SAN_OPTION_TEXT] = " TEXT", [SAN_OPTION_FILTERS] = " KEY=TEXT"};
     char fallback[24];
 
+    options_print_heading(process->name);
     fputs("  ", stdout);
     for (size_t i = 0; i < HD_COUNT_OF(process_letters); i++)
         if (strcmp(process->name, process_letters[i].name) == 0)
             printf("-%c, ", process_letters[i].letter);
     printf("--%s", process->name);
     if (process->kind == SAN_OPTION_YESNO)
-        fputs(needs_value(process) ? " yes|no" : "", stdout);
+        fputs(options_needs_value(process) ? " yes|no" : "", stdout);
     else if (process->kind != SAN_OPTION_CHOICE)
         fputs(args[process->kind], stdout);
     const char *between = " ";
@@ -168,19 +199,21 @@ static void print_process(const struct san_option *process)
         between = *word ? "|" : between;
     }
     snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)process->fallback);
-    print_doc(process->doc, process->kind == SAN_OPTION_YESNO   ? process->fallback ? "yes" : "no"
-                            : process->kind == SAN_OPTION_COUNT ? fallback
-                            : process->kind == SAN_OPTION_CHOICE
-                                ? san_option_word(process, process->fallback)
-                                : "");
+    options_print_doc(process->doc, process->kind == SAN_OPTION_YESNO
+                                        ? process->fallback ? "yes" : "no"
+                                    : process->kind == SAN_OPTION_COUNT ? fallback
+                                    : process->kind == SAN_OPTION_CHOICE
+                                        ? san_option_word(process, process->fallback)
+                                        : "");
 }
 
-static void print_row(const struct row *row)
+static void options_print_row(const struct row *row)
 {
     char fallback[24];
 
     if (row->kind == KIND_NEEDLESS || row->kind == KIND_REFUSED)
         return;
+    options_print_heading(row->name);
     if (row->letter)
         printf("  -%c, --%s", row->letter, row->name);
     else
@@ -188,7 +221,7 @@ static void print_row(const struct row *row)
     if (row->words || row->arg)
         putchar(' ');
     if (row->words)
-        print_words(row->words, "|");
+        options_print_words(row->words, "|");
     else
         fputs(row->arg ? row->arg : "", stdout);
     if (row->other && !row->doc)
@@ -197,10 +230,11 @@ static void print_row(const struct row *row)
     if (row->other && !row->doc)
         return;
     snprintf(fallback, sizeof(fallback), "%llu", (unsigned long long)row->fallback);
-    print_doc(row->doc, row->kind == KIND_YESNO    ? row->fallback ? "yes" : "no"
-                        : row->kind == KIND_COUNT  ? fallback
-                        : row->kind == KIND_CHOICE ? word_at(row->words, row->fallback)
-                                                   : "");
+    options_print_doc(row->doc, row->kind == KIND_YESNO   ? row->fallback ? "yes" : "no"
+                                : row->kind == KIND_COUNT ? fallback
+                                : row->kind == KIND_CHOICE
+                                    ? options_word_at(row->words, row->fallback)
+                                    : "");
 }
 
 static const char help_head[] =
@@ -208,30 +242,35 @@ static const char help_head[] =
     "       heddle check [OPTIONS] --read FILE\n"
     "\n"
     "Runs a CUDA program on Heddle, as `heddle run` does, and tells of errors of its kernels and\n"
-    "calls: accesses outside of memory (memcheck), races (racecheck), reads of what nobody wrote\n"
-    "(initcheck), barriers that are used wrongly (synccheck), results that depend on the order in\n"
-    "which blocks and warps run (schedcheck). Options and output are those of\n"
-    "compute-sanitizer; the command is that, too, when it is started under this name. An option\n"
-    "that does not work here is refused. Options end at PROGRAM, or at `--`.\n"
+    "calls. Which are looked for says --tool: accesses outside of memory (memcheck), races\n"
+    "(racecheck), reads of what nobody wrote (initcheck), barriers that are used wrongly\n"
+    "(synccheck), results that depend on the order in which blocks and warps run (schedcheck).\n"
     "\n"
-    "options:\n";
+    "    heddle check ./app                          memcheck alone\n"
+    "    heddle check --tool racecheck ./app         races\n"
+    "    heddle check --leak-check full ./app        and memory that was not freed\n"
+    "    heddle check --html found.html ./app        a page with the lines of the source\n"
+    "    heddle check --error-exitcode 1 ./tests     for scripts: 1 when there were errors\n"
+    "\n"
+    "Build with -lineinfo (nvcc, heddle cc), so that places are lines of the source. Options and\n"
+    "output are those of compute-sanitizer; the command is that, too, when it is started under\n"
+    "this name. An option that does not work here is refused. Options end at PROGRAM, or at "
+    "`--`.\n";
 
 static const char help_tail[] =
     "\n"
-    "exit status: the program's; of --error-exitcode when that is 0 and there were errors; 255 "
-    "the\n"
-    "program did not use CUDA; 128 and more: the signal that ended it; 1 it was not checked, 2 "
-    "wrong\n"
-    "usage, 126 the program cannot be run, 127 it was not found\n";
+    "exit status: the program's; of --error-exitcode when that is 0 and there were errors;\n"
+    "255 the program did not use CUDA; 128 and more: the signal that ended it; 1 it was not\n"
+    "checked, 2 wrong usage, 126 the program cannot be run, 127 it was not found\n";
 
-static void print_help(void)
+static void options_print_help(void)
 {
     cli_help(help_head);
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        print_row(&rows[i]);
+        options_print_row(&rows[i]);
     for (size_t i = 0; i < san_option_count; i++)
-        if (!is_internal(&san_option_rows[i]))
-            print_process(&san_option_rows[i]);
+        if (!options_is_internal(&san_option_rows[i]))
+            options_print_process(&san_option_rows[i]);
     cli_help("\nrefused:\n");
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (rows[i].kind == KIND_REFUSED) {
@@ -247,16 +286,15 @@ struct parser {
     struct check_options *options;
     int argc, at;
     char **argv;
-    bool tool_named;
 };
 
-static bool wrong(const struct parser *p, const char *name, const char *what)
+static bool options_wrong(const struct parser *p, const char *name, const char *what)
 {
     cli_usage("--%s: %s", name, what);
     return false;
 }
 
-static bool yes_or_no(struct hd_str word, bool *out)
+static bool options_yes_or_no(struct hd_str word, bool *out)
 {
     bool yes = hd_str_is(word, "yes") || hd_str_is(word, "true");
 
@@ -264,12 +302,13 @@ static bool yes_or_no(struct hd_str word, bool *out)
     return yes || hd_str_is(word, "no") || hd_str_is(word, "false");
 }
 
-static bool set_choice(const struct parser *p, const struct row *row, struct hd_str value,
-                       unsigned *member)
+static bool options_set_choice(const struct parser *p, const struct row *row, struct hd_str value,
+                               unsigned *member)
 {
     struct hd_buf takes = {0};
     unsigned n = 0;
 
+    assert(row->words);
     for (const char *word = row->words; *word; word += strlen(word) + 1, n++) {
         if (hd_str_is(value, word)) {
             *member = n;
@@ -278,23 +317,23 @@ static bool set_choice(const struct parser *p, const struct row *row, struct hd_
         }
         hd_buf_printf(&takes, "%s%s", n ? ", " : "it takes one of ", word);
     }
-    wrong(p, row->name, takes.ptr ? takes.ptr : "");
+    options_wrong(p, row->name, takes.ptr ? takes.ptr : "");
     hd_buf_fini(&takes);
     return false;
 }
 
-static bool set_count(const struct parser *p, const struct row *row, struct hd_str value,
-                      uint64_t *member)
+static bool options_set_count(const struct parser *p, const struct row *row, struct hd_str value,
+                              uint64_t *member)
 {
     char takes[48];
 
     if (hd_str_to_u64(value, 10, member) && *member <= row->max)
         return true;
     snprintf(takes, sizeof(takes), "it takes a number, 0 to %llu", (unsigned long long)row->max);
-    return wrong(p, row->name, takes);
+    return options_wrong(p, row->name, takes);
 }
 
-static bool set_process(struct parser *p, const char *name, struct hd_str value)
+static bool options_set_process(struct parser *p, const char *name, struct hd_str value)
 {
     struct check_options *o = p->options;
 
@@ -305,20 +344,20 @@ static bool set_process(struct parser *p, const char *name, struct hd_str value)
     san_options_write(&o->line, name, value);
     if (strcmp(name, "target-processes-filter") == 0 &&
         san_process_check_filter(o->san.target_processes_filter) != HD_OK)
-        return wrong(p, name, hd_error_message());
+        return options_wrong(p, name, hd_error_message());
     return true;
 }
 
-static bool set_tool(struct parser *p, struct hd_str value)
+static bool options_set_tool(struct parser *p, struct hd_str value)
 {
-    if (!p->tool_named)
+    if (!p->options->tool_named)
         p->options->san.tools = 0;
-    p->tool_named = true;
-    return set_process(p, "tools", value);
+    p->options->tool_named = true;
+    return options_set_process(p, "tools", value);
 }
 
 /* "kns=EXPRESSION", "kne=EXPRESSION" */
-static bool set_regex(struct parser *p, const struct row *row, struct hd_str value)
+static bool options_set_regex(struct parser *p, const struct row *row, struct hd_str value)
 {
     static const struct {
         const char *key;
@@ -334,68 +373,70 @@ static bool set_regex(struct parser *p, const struct row *row, struct hd_str val
             continue;
         hd_buf_printf(&filter, keys[i].whole ? "regex=^(%.*s)$" : "regex=%.*s",
                       (int)(value.len - skip), value.ptr + skip);
-        set = set_process(p, row->other, (struct hd_str){filter.ptr, filter.len});
+        set = options_set_process(p, row->other, (struct hd_str){filter.ptr, filter.len});
     }
     hd_buf_fini(&filter);
-    return known ? set : wrong(p, row->name, "it takes kns=EXPRESSION or kne=EXPRESSION");
+    return known ? set : options_wrong(p, row->name, "it takes kns=EXPRESSION or kne=EXPRESSION");
 }
 
-static bool set_variable(const struct parser *p, const struct row *row, const char *value)
+static bool options_set_variable(const struct parser *p, const struct row *row, const char *value)
 {
     struct hd_buf why = {0};
     bool good = hd_env_allows(row->other, value, &why) && setenv(row->other, value, 1) == 0;
 
     if (!good)
-        wrong(p, row->name, why.ptr ? why.ptr : value);
+        options_wrong(p, row->name, why.ptr ? why.ptr : value);
     hd_buf_fini(&why);
     return good;
 }
 
 /* -1 to go on, or the exit code. */
-static int apply(struct parser *p, const struct row *row, const char *text)
+static int options_apply(struct parser *p, const struct row *row, const char *text)
 {
     struct check_options *o = p->options;
     void *member = (char *)o + row->offset;
     struct hd_str value = hd_str_from(text);
     bool good = true;
 
+    assert(row->offset < sizeof(*o) && p->at <= p->argc);
     switch (row->kind) {
     case KIND_FLAG:
     case KIND_YESNO:
-        good = yes_or_no(value, member) || wrong(p, row->name, "it takes yes or no");
+        good =
+            options_yes_or_no(value, member) || options_wrong(p, row->name, "it takes yes or no");
         break;
     case KIND_COUNT:
-        good = set_count(p, row, value, member);
+        good = options_set_count(p, row, value, member);
         break;
     case KIND_CHOICE:
-        good = set_choice(p, row, value, member);
+        good = options_set_choice(p, row, value, member);
         break;
     case KIND_TEXT:
         *(const char **)member = text;
-        good = value.len || wrong(p, row->name, "it takes a text");
+        good = value.len || options_wrong(p, row->name, "it takes a text");
         break;
     case KIND_VARIABLE:
-        good = set_variable(p, row, text);
+        good = options_set_variable(p, row, text);
         break;
     case KIND_ALIAS:
-        good = set_process(p, row->other, value);
+        good = options_set_process(p, row->other, value);
         break;
     case KIND_REGEX:
-        good = set_regex(p, row, value);
+        good = options_set_regex(p, row, value);
         break;
     case KIND_NEEDLESS:
         break;
     case KIND_REFUSED:
-        good = wrong(p, row->name, row->doc);
+        good = options_wrong(p, row->name, row->doc);
         break;
     case KIND_PROCESS:
-        good = set_process(p, row->name, value);
+        good = options_set_process(p, row->name, value);
         break;
     case KIND_TOOL:
-        good = set_tool(p, value);
+        good = options_set_tool(p, value);
         break;
     case KIND_HELP:
-        print_help();
+        options_print_help();
         return CLI_OK;
     case KIND_VERSION:
         printf("heddle %s\n", cli_version());
@@ -407,7 +448,7 @@ static int apply(struct parser *p, const struct row *row, const char *text)
 /* ---- words */
 
 /* The value of an option without '=': the next word, or none. */
-static const char *next_value(struct parser *p, const struct row *row)
+static const char *options_next_value(struct parser *p, const struct row *row)
 {
     const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
     bool unused;
@@ -417,31 +458,31 @@ static const char *next_value(struct parser *p, const struct row *row)
         return next;
     }
     if (next && row->kind != KIND_HELP && row->kind != KIND_VERSION &&
-        yes_or_no(hd_str_from(next), &unused))
+        options_yes_or_no(hd_str_from(next), &unused))
         return p->at++, next;
     return "yes";
 }
 
-static int parse_word(struct parser *p, const char *word)
+static int options_parse_word(struct parser *p, const char *word)
 {
     const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
     struct hd_str name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 1) - 1};
     struct row row;
-    bool known =
-        word[1] == '-' ? find(name, &row) : word[1] && !word[2] && find_letter(word[1], &row);
+    bool known = word[1] == '-' ? options_find(name, &row)
+                                : word[1] && !word[2] && options_find_letter(word[1], &row);
 
     if (!known)
         return cli_usage("unknown option '%s'", word);
-    const char *value = equals ? equals + 1 : next_value(p, &row);
+    const char *value = equals ? equals + 1 : options_next_value(p, &row);
     if (!value) {
-        wrong(p, row.name, "there is no value behind it");
+        options_wrong(p, row.name, "there is no value behind it");
         return CLI_USAGE;
     }
-    return apply(p, &row, value);
+    return options_apply(p, &row, value);
 }
 
 /* Options that make no sense together. */
-static int check_together(const struct check_options *o)
+static int options_check_together(const struct check_options *o)
 {
     const char *why = NULL;
 
@@ -462,7 +503,7 @@ static int check_together(const struct check_options *o)
     return cli_usage("%s", why);
 }
 
-static void set_defaults(struct check_options *o)
+static void options_set_defaults(struct check_options *o)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
         void *member = (char *)o + rows[i].offset;
@@ -484,19 +525,19 @@ int check_options_parse(int argc, char **argv, struct check_options *out)
 
     *out = (struct check_options){.as = slash ? slash + 1 : argv[0]};
     san_options_init(&out->san);
-    set_defaults(out);
+    options_set_defaults(out);
     while (p.at < argc && argv[p.at][0] == '-' && argv[p.at][1]) {
         const char *word = argv[p.at++];
         if (strcmp(word, "--") == 0)
             break;
-        int code = parse_word(&p, word);
+        int code = options_parse_word(&p, word);
         if (code >= 0)
             return code;
     }
     out->command = argv + p.at;
-    if (!p.tool_named && !set_tool(&p, HD_STR("memcheck")))
+    if (!out->tool_named && !options_set_process(&p, "tools", HD_STR("memcheck")))
         return CLI_FAILED;
-    return check_together(out);
+    return options_check_together(out);
 }
 
 void check_options_fini(struct check_options *options)
@@ -508,7 +549,7 @@ void check_options_fini(struct check_options *options)
 /* ---- names of files */
 
 /* What a % stands for; *at moves behind it. False: nothing. */
-static bool put_escape(struct hd_buf *name, const char **at)
+static bool options_put_escape(struct hd_buf *name, const char **at)
 {
     char c = *(*at)++;
 
@@ -540,7 +581,7 @@ char *check_file_name(const char *option, const char *pattern)
             continue;
         }
         at++;
-        if (!*at || !put_escape(&name, &at)) {
+        if (!*at || !options_put_escape(&name, &at)) {
             cli_error("--%s: in '%s' only %%%%, %%p and %%q{NAME} may follow a %%", option,
                       pattern);
             hd_buf_fini(&name);

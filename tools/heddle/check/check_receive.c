@@ -8,6 +8,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,10 +22,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "run.h"
@@ -43,11 +42,10 @@ struct item {
 
 struct check_run {
     pid_t child;
-    int status;           /* of the child, when it has ended */
-    bool all;             /* children of it are waited for as well */
-    int listens, ended;   /* ended: an eventfd, readable when no child is left */
-    int guard;            /* check_guard.c */
-    uint64_t deadline_ns; /* for the first record; 0: none */
+    int status;         /* of the child, when it has ended */
+    bool all;           /* children of it are waited for as well */
+    int listens, ended; /* ended: an eventfd, readable when no child is left */
+    int guard;          /* check_guard.c */
     pthread_t reader, reaper;
 
     pthread_mutex_t mutex;
@@ -59,9 +57,10 @@ struct check_run {
 
 /* ---- the queue */
 
-static void queue_push(struct check_run *run, struct item *item)
+static void receive_queue_push(struct check_run *run, struct item *item)
 {
     pthread_mutex_lock(&run->mutex);
+    assert(!run->is_complete); /* nothing comes behind the end */
     while (run->queued_B > QUEUE_MAX_B)
         pthread_cond_wait(&run->cond, &run->mutex);
     if (item) {
@@ -76,35 +75,24 @@ static void queue_push(struct check_run *run, struct item *item)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static uint64_t now_ns(void)
+char *check_run_next(struct check_run *run, uint64_t until_ns, size_t *out_len, bool *out_timed_out)
 {
-    return hd_clock_ns(CLOCK_MONOTONIC);
-}
-
-/* False: the deadline is over. */
-static bool wait_for_item(struct check_run *run)
-{
-    struct timespec until = {.tv_sec = (time_t)(run->deadline_ns / 1000000000u),
-                             .tv_nsec = (long)(run->deadline_ns % 1000000000u)};
-
-    while (!run->first && !run->is_complete) {
-        if (!run->deadline_ns)
-            pthread_cond_wait(&run->cond, &run->mutex);
-        else if (pthread_cond_timedwait(&run->cond, &run->mutex, &until) == ETIMEDOUT)
-            return false;
-    }
-    return true;
-}
-
-char *check_run_next(struct check_run *run, size_t *out_len, bool *out_timed_out)
-{
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
     char *text = NULL;
 
+    *out_timed_out = false;
     pthread_mutex_lock(&run->mutex);
-    *out_timed_out = !wait_for_item(run);
+    while (!run->first && !run->is_complete && !*out_timed_out) {
+        if (until_ns == UINT64_MAX)
+            pthread_cond_wait(&run->cond, &run->mutex);
+        else
+            *out_timed_out = pthread_cond_timedwait(&run->cond, &run->mutex, &until) == ETIMEDOUT;
+    }
     struct item *item = run->first;
-    run->deadline_ns = 0;
     if (item) {
+        assert(run->queued_B >= item->len);
+        *out_timed_out = false;
         run->first = item->next;
         run->last = item->next ? run->last : &run->first;
         run->queued_B -= item->len;
@@ -129,7 +117,7 @@ struct connections {
 };
 
 /* Processes of others have no business here. */
-static bool is_own(int fd)
+static bool receive_is_own(int fd)
 {
     struct ucred peer;
     socklen_t peer_B = sizeof(peer);
@@ -138,20 +126,20 @@ static bool is_own(int fd)
            (peer.uid == getuid() || peer.uid == 0);
 }
 
-static bool accept_one(struct check_run *run, struct connections *c)
+static bool receive_accept_one(struct check_run *run, struct connections *c)
 {
     int fd = accept4(run->listens, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
         return false;
     struct pollfd entry = {.fd = fd, .events = POLLIN};
-    if (!is_own(fd) || !hd_vec_push(&c->fds, entry))
+    if (!receive_is_own(fd) || !hd_vec_push(&c->fds, entry))
         close(fd);
     return true;
 }
 
 /* False: the connection has ended. */
-static bool receive(struct check_run *run, struct connections *c, int fd)
+static bool receive_one(struct check_run *run, struct connections *c, int fd)
 {
     ssize_t n = recv(fd, c->buffer, RECORD_MAX_B, 0);
 
@@ -159,19 +147,21 @@ static bool receive(struct check_run *run, struct connections *c, int fd)
         return errno == EAGAIN || errno == EINTR;
     if (n == 0)
         return false;
+    assert(n <= RECORD_MAX_B);
     struct item *item = hd_alloc(sizeof(*item) + (size_t)n);
     if (item) {
         item->len = (size_t)n;
         memcpy(item->text, c->buffer, (size_t)n);
-        queue_push(run, item);
+        receive_queue_push(run, item);
     }
     return true;
 }
 
 static void receive_all(struct check_run *run, struct connections *c)
 {
+    assert(c->fds.len >= 2);
     for (size_t i = 2; i < c->fds.len; i++) {
-        if (!c->fds.at[i].revents || receive(run, c, c->fds.at[i].fd))
+        if (!c->fds.at[i].revents || receive_one(run, c, c->fds.at[i].fd))
             continue;
         close(c->fds.at[i].fd);
         c->fds.at[i--] = hd_vec_last(&c->fds);
@@ -179,7 +169,7 @@ static void receive_all(struct check_run *run, struct connections *c)
     }
 }
 
-static void close_all(struct connections *c)
+static void receive_close_all(struct connections *c)
 {
     for (size_t i = 2; i < c->fds.len; i++)
         close(c->fds.at[i].fd);
@@ -188,7 +178,7 @@ static void close_all(struct connections *c)
 }
 
 /* Until no process is left and nothing is left to read. */
-static void *read_records(void *arg)
+static void *receive_read_records(void *arg)
 {
     struct check_run *run = arg;
     struct connections c = {.buffer = hd_alloc(RECORD_MAX_B)};
@@ -206,17 +196,17 @@ static void *read_records(void *arg)
             c.fds.at[0].fd = -1;
         }
         if (c.fds.at[1].revents)
-            (void)accept_one(run, &c);
+            (void)receive_accept_one(run, &c);
         receive_all(run, &c);
     }
-    close_all(&c);
-    queue_push(run, NULL);
+    receive_close_all(&c);
+    receive_queue_push(run, NULL);
     return NULL;
 }
 
 /* ---- children */
 
-static void *reap(void *arg)
+static void *receive_reap(void *arg)
 {
     struct check_run *run = arg;
     bool child_ended = false;
@@ -240,7 +230,7 @@ static void *reap(void *arg)
 
 static _Atomic pid_t forward_to;
 
-static void forward(int signal)
+static void receive_forward(int signal)
 {
     pid_t child = atomic_load(&forward_to);
 
@@ -249,23 +239,25 @@ static void forward(int signal)
 }
 
 /* Ctrl-C goes to the program, which is in the foreground with us; we still tell what it did. */
-static void set_signals(pid_t child)
+static void receive_set_signals(pid_t child)
 {
+    assert(child > 0); /* others are groups of processes, or all */
     atomic_store(&forward_to, child);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
-    signal(SIGTERM, forward);
-    signal(SIGHUP, forward);
+    signal(SIGTERM, receive_forward);
+    signal(SIGHUP, receive_forward);
 }
 
 void check_run_kill(struct check_run *run)
 {
+    assert(run->child > 0);
     kill(run->child, SIGKILL);
 }
 
 /* ---- starting */
 
-static int open_socket(char *name, size_t name_B)
+static int receive_open_socket(char *name, size_t name_B)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     uint64_t random;
@@ -284,7 +276,7 @@ static int open_socket(char *name, size_t name_B)
     return fd;
 }
 
-static void write_number(struct hd_buf *line, const char *name, uint64_t number)
+static void receive_write_number(struct hd_buf *line, const char *name, uint64_t number)
 {
     char text[24];
 
@@ -293,25 +285,25 @@ static void write_number(struct hd_buf *line, const char *name, uint64_t number)
 }
 
 /* A file is to have everything, a suppression may be about anything; to print, the first do. */
-static uint64_t record_limit(const struct check_options *o)
+static uint64_t receive_record_limit(const struct check_options *o)
 {
     return o->suppressions || o->save ? 0 : o->print_limit;
 }
 
-static bool set_check(const struct check_options *o, const char *socket)
+static bool receive_set_check(const struct check_options *o, const char *socket)
 {
     struct hd_buf line = {0};
 
     san_options_write(&line, "socket", hd_str_from(socket));
-    write_number(&line, "root", (uint64_t)getpid());
-    write_number(&line, "record-limit", record_limit(o));
+    receive_write_number(&line, "root", (uint64_t)getpid());
+    receive_write_number(&line, "record-limit", receive_record_limit(o));
     hd_buf_printf(&line, " %s", o->line.ptr ? o->line.ptr : "");
     bool set = !line.failed && setenv("HEDDLE_CHECK", line.ptr, 1) == 0;
     hd_buf_fini(&line);
     return set;
 }
 
-static bool set_coredump(const struct check_options *o)
+static bool receive_set_coredump(const struct check_options *o)
 {
     if (!o->generate_coredump)
         return true;
@@ -319,7 +311,7 @@ static bool set_coredump(const struct check_options *o)
            (!o->coredump_name || setenv("CUDA_COREDUMP_FILE", o->coredump_name, 1) == 0);
 }
 
-static bool set_blocking(void)
+static bool receive_set_blocking(void)
 {
     const char *flags = getenv("HEDDLE_DEBUG");
     struct hd_buf value = {0};
@@ -331,7 +323,7 @@ static bool set_blocking(void)
 }
 
 /* "a.so,b.so" */
-static bool set_preload(const char *list)
+static bool receive_set_preload(const char *list)
 {
     HD_AUTOFREE char *colons = hd_strdup(list);
 
@@ -340,18 +332,18 @@ static bool set_preload(const char *list)
     return colons && run_prepend("LD_PRELOAD", colons);
 }
 
-static HD_NORETURN void be_child(const struct check_options *o, const char *path,
-                                 const char *socket, pid_t parent)
+static HD_NORETURN void receive_be_child(const struct check_options *o, const char *path,
+                                         const char *socket, pid_t parent)
 {
     check_guard_child(parent);
-    if (!set_check(o, socket) || !set_coredump(o) ||
-        (o->force_blocking_launches && !set_blocking()) || run_set_environment() ||
-        (o->preload_library && !set_preload(o->preload_library)))
+    if (!receive_set_check(o, socket) || !receive_set_coredump(o) ||
+        (o->force_blocking_launches && !receive_set_blocking()) || run_set_environment() ||
+        (o->preload_library && !receive_set_preload(o->preload_library)))
         _exit(CLI_FAILED);
     _exit(run_execute(path, o->command));
 }
 
-static struct check_run *run_create(const struct check_options *o)
+static struct check_run *receive_run_create(const struct check_options *o)
 {
     struct check_run *run = hd_new(struct check_run);
     pthread_condattr_t attr;
@@ -365,14 +357,12 @@ static struct check_run *run_create(const struct check_options *o)
     pthread_condattr_destroy(&attr);
     run->last = &run->first;
     run->all = o->san.target_processes == SAN_TARGETS_ALL;
-    if (o->launch_timeout)
-        run->deadline_ns = now_ns() + o->launch_timeout * 1000000000u;
     run->ended = eventfd(0, EFD_CLOEXEC);
     run->listens = run->guard = -1;
     return run;
 }
 
-static void run_free(struct check_run *run)
+static void receive_run_free(struct check_run *run)
 {
     if (run->listens >= 0)
         close(run->listens);
@@ -383,11 +373,12 @@ static void run_free(struct check_run *run)
     hd_free(run);
 }
 
-static bool start_child(struct check_run *run, const struct check_options *o, const char *path)
+static bool receive_start_child(struct check_run *run, const struct check_options *o,
+                                const char *path)
 {
     char name[64];
 
-    run->listens = open_socket(name, sizeof(name));
+    run->listens = receive_open_socket(name, sizeof(name));
     if (run->listens < 0 || run->ended < 0) {
         cli_error("no socket for records: %s", strerror(errno));
         return false;
@@ -399,18 +390,18 @@ static bool start_child(struct check_run *run, const struct check_options *o, co
     (void)!prctl(PR_SET_CHILD_SUBREAPER, 1);
     run->child = fork();
     if (run->child == 0)
-        be_child(o, path, name, own);
+        receive_be_child(o, path, name, own);
     if (run->child < 0)
         cli_error("fork: %s", strerror(errno));
     return run->child > 0;
 }
 
-static bool start_threads(struct check_run *run, const char *as)
+static bool receive_start_threads(struct check_run *run, const char *as)
 {
-    int error = pthread_create(&run->reader, NULL, read_records, run);
+    int error = pthread_create(&run->reader, NULL, receive_read_records, run);
 
     if (!error)
-        error = pthread_create(&run->reaper, NULL, reap, run);
+        error = pthread_create(&run->reaper, NULL, receive_reap, run);
     if (error) {
         cli_error("no thread: %s", strerror(error));
         check_run_kill(run);
@@ -421,18 +412,18 @@ static bool start_threads(struct check_run *run, const char *as)
 struct check_run *check_run_start(const struct check_options *o)
 {
     HD_AUTOFREE char *path = run_find_program(o->command[0]);
-    struct check_run *run = path ? run_create(o) : NULL;
+    struct check_run *run = path ? receive_run_create(o) : NULL;
 
     if (!run) {
         cli_error("%s: %s", o->command[0], path ? "out of memory" : "not found");
         return NULL;
     }
-    if (!start_child(run, o, path)) {
-        run_free(run);
+    if (!receive_start_child(run, o, path)) {
+        receive_run_free(run);
         return NULL;
     }
-    set_signals(run->child);
-    if (!start_threads(run, o->as))
+    receive_set_signals(run->child);
+    if (!receive_start_threads(run, o->as))
         exit(CLI_FAILED); /* a thread may be using `run` */
     return run;
 }
@@ -442,8 +433,9 @@ int check_run_finish(struct check_run *run)
     pthread_join(run->reader, NULL);
     pthread_join(run->reaper, NULL);
     atomic_store(&forward_to, 0);
+    assert(run->child > 0);
     int status = run->status;
     check_guard_end(run->guard);
-    run_free(run);
+    receive_run_free(run);
     return status;
 }

@@ -1,6 +1,7 @@
 /* A record's text to the structures of check.h. What a record must have and lacks is an error. */
 #include "check/check.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/json_read.h"
@@ -11,58 +12,61 @@ static const char *const kinds[] = {
 #undef X
 };
 
-static enum hd_status lacks(const char *what)
+static enum hd_status record_lacks(const char *what)
 {
     return hd_error(HD_CORRUPT, "the record lacks '%s', or it is of another kind", what);
 }
 
 /* ---- parts */
 
-static enum hd_status text_of(const struct json_value *from, const char *key, const char **out)
+static enum hd_status record_text_of(const struct json_value *from, const char *key,
+                                     const char **out)
 {
     *out = json_text(json_get(from, key), NULL);
-    return *out ? HD_OK : lacks(key);
+    return *out ? HD_OK : record_lacks(key);
 }
 
-static enum hd_status number_of(const struct json_value *from, const char *key, uint64_t *out)
+static enum hd_status record_number_of(const struct json_value *from, const char *key,
+                                       uint64_t *out)
 {
     const struct json_value *value = json_get(from, key);
 
     *out = json_number(value, 0);
-    return value && *out == json_number(value, 1) ? HD_OK : lacks(key);
+    return value && *out == json_number(value, 1) ? HD_OK : record_lacks(key);
 }
 
-static enum hd_status word_of(const struct json_value *from, const char *key,
-                              const char *const *words, size_t n, unsigned *out)
+static enum hd_status record_word_of(const struct json_value *from, const char *key,
+                                     const char *const *words, size_t n, unsigned *out)
 {
     const char *word;
 
-    HD_TRY(text_of(from, key, &word));
+    HD_TRY(record_text_of(from, key, &word));
     for (*out = 0; *out < n; ++*out)
         if (strcmp(words[*out], word) == 0)
             return HD_OK;
-    return lacks(key);
+    return record_lacks(key);
 }
 
-static enum hd_status triple_of(const struct json_value *from, const char *key, uint32_t out[3])
+static enum hd_status record_triple_of(const struct json_value *from, const char *key,
+                                       uint32_t out[3])
 {
     const struct json_value *list = json_get(from, key);
     int n = 0;
 
     if (!list || list->kind != JSON_ARRAY || list->len != 3)
-        return lacks(key);
+        return record_lacks(key);
     json_foreach(it, list)
     {
         if (it->kind != JSON_NUMBER || it->is || it->number > UINT32_MAX)
-            return lacks(key);
+            return record_lacks(key);
         out[n++] = (uint32_t)it->number;
     }
     return HD_OK;
 }
 
 /* An array of the key's elements; *out_n of them. */
-static void *array_of(struct hd_arena *arena, const struct json_value *list, size_t elem_B,
-                      size_t *out_n)
+static void *record_array_of(struct hd_arena *arena, const struct json_value *list, size_t elem_B,
+                             size_t *out_n)
 {
     bool is = list && list->kind == JSON_ARRAY && list->len;
 
@@ -70,38 +74,40 @@ static void *array_of(struct hd_arena *arena, const struct json_value *list, siz
     return is ? hd_arena_try_alloc_array(arena, list->len, elem_B) : NULL;
 }
 
-static enum hd_status stack_of(struct hd_arena *arena, const struct json_value *from,
-                               const char *key, struct check_stack *out)
+static enum hd_status record_stack_of(struct hd_arena *arena, const struct json_value *from,
+                                      const char *key, struct check_stack *out)
 {
     const struct json_value *list = json_get(from, key);
     size_t n = 0;
 
-    out->frames = array_of(arena, list, sizeof(*out->frames), &out->n);
+    out->frames = record_array_of(arena, list, sizeof(*out->frames), &out->n);
     if (out->n && !out->frames)
         return hd_error(HD_NO_MEMORY, "out of memory");
     json_foreach(it, out->n ? list : NULL)
     {
+        assert(n < out->n);
         struct check_frame *frame = &out->frames[n++];
-        HD_TRY(number_of(it, "pc", &frame->pc));
+        HD_TRY(record_number_of(it, "pc", &frame->pc));
         frame->module = json_text(json_get(it, "module"), "");
         frame->func = json_text(json_get(it, "func"), "");
     }
     return HD_OK;
 }
 
-static enum hd_status places_of(struct hd_arena *arena, const struct json_value *from,
-                                struct check_actor *out)
+static enum hd_status record_places_of(struct hd_arena *arena, const struct json_value *from,
+                                       struct check_actor *out)
 {
     const struct json_value *list = json_get(from, "device");
     size_t n = 0;
 
-    out->places = array_of(arena, list, sizeof(*out->places), &out->nplaces);
+    out->places = record_array_of(arena, list, sizeof(*out->places), &out->nplaces);
     if (!out->places)
-        return lacks("device");
+        return record_lacks("device");
     json_foreach(it, list)
     {
+        assert(n < out->nplaces);
         struct check_place *place = &out->places[n++];
-        HD_TRY(text_of(it, "func", &place->func));
+        HD_TRY(record_text_of(it, "func", &place->func));
         place->file = json_text(json_get(it, "file"), "");
         place->line = (uint32_t)json_number(json_get(it, "line"), 0);
         place->column = (uint32_t)json_number(json_get(it, "column"), 0);
@@ -109,58 +115,61 @@ static enum hd_status places_of(struct hd_arena *arena, const struct json_value 
     return HD_OK;
 }
 
-static enum hd_status actors_of(struct hd_arena *arena, const struct json_value *from,
-                                struct check_finding *f)
+static enum hd_status record_actors_of(struct hd_arena *arena, const struct json_value *from,
+                                       struct check_finding *f)
 {
     const struct json_value *list = json_get(from, "actors");
 
     if (!list || list->kind != JSON_ARRAY || list->len > CHECK_ACTORS_MAX)
-        return lacks("actors");
+        return record_lacks("actors");
     json_foreach(it, list)
     {
+        assert(f->nactors < CHECK_ACTORS_MAX);
         struct check_actor *actor = &f->actors[f->nactors++];
-        HD_TRY(triple_of(it, "thread", actor->thread));
-        HD_TRY(triple_of(it, "block", actor->block));
-        HD_TRY(number_of(it, "pc", &actor->pc));
-        HD_TRY(places_of(arena, it, actor));
+        HD_TRY(record_triple_of(it, "thread", actor->thread));
+        HD_TRY(record_triple_of(it, "block", actor->block));
+        HD_TRY(record_number_of(it, "pc", &actor->pc));
+        HD_TRY(record_places_of(arena, it, actor));
         actor->verb = json_text(json_get(it, "verb"), "");
     }
     return HD_OK;
 }
 
-static enum hd_status sides_of(const struct json_value *from, struct check_finding *f)
+static enum hd_status record_sides_of(const struct json_value *from, struct check_finding *f)
 {
     const struct json_value *list = json_get(from, "sides");
 
     if (!list)
         return HD_OK;
     if (list->kind != JSON_ARRAY || list->len > CHECK_ACTORS_MAX - f->nactors)
-        return lacks("sides");
+        return record_lacks("sides");
     json_foreach(it, list)
     {
-        HD_TRY(text_of(it, "verb", &f->sides[f->nsides].verb));
-        HD_TRY(text_of(it, "name", &f->sides[f->nsides].name));
+        assert(f->nactors + f->nsides < CHECK_ACTORS_MAX);
+        HD_TRY(record_text_of(it, "verb", &f->sides[f->nsides].verb));
+        HD_TRY(record_text_of(it, "name", &f->sides[f->nsides].name));
         f->nsides++;
     }
     return HD_OK;
 }
 
-static enum hd_status details_of(const struct json_value *from, struct check_finding *f)
+static enum hd_status record_details_of(const struct json_value *from, struct check_finding *f)
 {
     const struct json_value *list = json_get(from, "details");
 
     if (!list || list->kind != JSON_ARRAY || list->len > SAN_DETAILS_MAX)
-        return lacks("details");
+        return record_lacks("details");
     json_foreach(it, list)
     {
         if (it->kind != JSON_TEXT)
-            return lacks("details");
+            return record_lacks("details");
+        assert(f->ndetails < SAN_DETAILS_MAX);
         f->details[f->ndetails++] = it->text;
     }
     return HD_OK;
 }
 
-static enum hd_status launch_of(const struct json_value *from, struct check_finding *f)
+static enum hd_status record_launch_of(const struct json_value *from, struct check_finding *f)
 {
     const struct json_value *launch = json_get(from, "launch");
 
@@ -168,13 +177,13 @@ static enum hd_status launch_of(const struct json_value *from, struct check_find
     if (!launch)
         return HD_OK;
     f->has_launch = true;
-    HD_TRY(number_of(launch, "number", &f->launch));
-    HD_TRY(text_of(launch, "kernel", &f->kernel));
-    HD_TRY(triple_of(launch, "grid", f->grid));
-    return triple_of(launch, "block", f->block);
+    HD_TRY(record_number_of(launch, "number", &f->launch));
+    HD_TRY(record_text_of(launch, "kernel", &f->kernel));
+    HD_TRY(record_triple_of(launch, "grid", f->grid));
+    return record_triple_of(launch, "block", f->block);
 }
 
-static enum hd_status call_of(const struct json_value *from, struct check_finding *f)
+static enum hd_status record_call_of(const struct json_value *from, struct check_finding *f)
 {
     const struct json_value *call = json_get(from, "call");
 
@@ -184,76 +193,105 @@ static enum hd_status call_of(const struct json_value *from, struct check_findin
     f->error = json_text(json_get(call, "error"), "");
     f->message = json_text(json_get(call, "message"), "");
     f->code = json_signed(json_get(call, "code"), 0);
-    return text_of(call, "name", &f->call);
+    return record_text_of(call, "name", &f->call);
 }
 
 /* ---- the records */
 
-static enum hd_status read_finding(const struct json_value *from, struct check_record *r)
+static enum hd_status record_read_finding(const struct json_value *from, struct check_record *r)
 {
     struct check_finding *f = &r->finding;
     unsigned severity;
 
-    HD_TRY(number_of(from, "cause", &f->cause));
-    HD_TRY(text_of(from, "tool", &f->tool));
-    HD_TRY(text_of(from, "kind", &f->kind));
-    HD_TRY(text_of(from, "title", &f->title));
-    HD_TRY(
-        word_of(from, "severity", san_severity_words, HD_COUNT_OF(san_severity_words), &severity));
-    HD_TRY(number_of(from, "count", &f->count));
+    HD_TRY(record_number_of(from, "cause", &f->cause));
+    HD_TRY(record_text_of(from, "tool", &f->tool));
+    HD_TRY(record_text_of(from, "kind", &f->kind));
+    HD_TRY(record_text_of(from, "title", &f->title));
+    HD_TRY(record_word_of(from, "severity", san_severity_words, HD_COUNT_OF(san_severity_words),
+                          &severity));
+    HD_TRY(record_number_of(from, "count", &f->count));
     f->severity = (enum san_severity)severity;
     f->has_address = json_get(from, "address") != NULL;
     f->address = json_number(json_get(from, "address"), 0);
     f->space = json_text(json_get(from, "space"), "");
     f->direction = json_text(json_get(from, "direction"), "");
     f->size_B = json_number(json_get(from, "size_B"), 0);
-    HD_TRY(launch_of(from, f));
-    HD_TRY(call_of(from, f));
-    HD_TRY(actors_of(&r->arena, from, f));
-    HD_TRY(sides_of(from, f));
-    HD_TRY(details_of(from, f));
-    HD_TRY(stack_of(&r->arena, from, "launch_stack", &f->launched));
-    HD_TRY(stack_of(&r->arena, from, "stack", &f->host));
-    HD_TRY(stack_of(&r->arena, from, "other_stack", &f->other));
-    HD_TRY(stack_of(&r->arena, from, "allocated", &f->allocated));
-    return stack_of(&r->arena, from, "freed", &f->freed);
+    HD_TRY(record_launch_of(from, f));
+    HD_TRY(record_call_of(from, f));
+    HD_TRY(record_actors_of(&r->arena, from, f));
+    HD_TRY(record_sides_of(from, f));
+    HD_TRY(record_details_of(from, f));
+    HD_TRY(record_stack_of(&r->arena, from, "launch_stack", &f->launched));
+    HD_TRY(record_stack_of(&r->arena, from, "stack", &f->host));
+    HD_TRY(record_stack_of(&r->arena, from, "other_stack", &f->other));
+    HD_TRY(record_stack_of(&r->arena, from, "allocated", &f->allocated));
+    return record_stack_of(&r->arena, from, "freed", &f->freed);
 }
 
-static enum hd_status read_process(const struct json_value *from, struct check_record *r)
+static enum hd_status record_read_process(const struct json_value *from, struct check_record *r)
 {
     const char *event;
     const struct json_value *list = json_get(from, "arguments");
     size_t n = 0;
 
-    HD_TRY(text_of(from, "event", &event));
+    HD_TRY(record_text_of(from, "event", &event));
     r->process.begins = strcmp(event, "begin") == 0;
     if (!r->process.begins)
-        return strcmp(event, "end") == 0 ? HD_OK : lacks("event");
-    HD_TRY(number_of(from, "parent", &r->process.parent));
-    HD_TRY(text_of(from, "exe", &r->process.exe));
+        return strcmp(event, "end") == 0 ? HD_OK : record_lacks("event");
+    HD_TRY(record_number_of(from, "parent", &r->process.parent));
+    HD_TRY(record_text_of(from, "exe", &r->process.exe));
     r->process.arguments =
-        array_of(&r->arena, list, sizeof(*r->process.arguments), &r->process.narguments);
+        record_array_of(&r->arena, list, sizeof(*r->process.arguments), &r->process.narguments);
     json_foreach(it, r->process.arguments ? list : NULL) r->process.arguments[n++] =
         json_text(it, "");
     r->process.narguments = n;
     return HD_OK;
 }
 
-static enum hd_status read_more(const struct json_value *from, struct check_record *r)
+/* Of the process's side san_finding_write_extent(): what it does not say is not known. */
+static enum hd_status record_extent_of(const struct json_value *from, struct san_extent *out)
 {
-    HD_TRY(number_of(from, "cause", &r->cause));
-    HD_TRY(number_of(from, "findings", &r->findings));
-    return number_of(from, "count", &r->count);
+    static const char *const ends[] = {"least", "greatest"};
+
+    for (int i = 0; i < 2; i++) {
+        const struct json_value *end = json_get(from, ends[i]);
+        struct san_extent one = {.has_threads = json_get(end, "thread") != NULL,
+                                 .has_launches = json_get(end, "launch") != NULL,
+                                 .has_addresses = json_get(end, "address") != NULL};
+        if (one.has_threads) {
+            HD_TRY(record_triple_of(end, "thread", one.thread[0]));
+            HD_TRY(record_triple_of(end, "block", one.block[0]));
+            san_extent_add_thread(out, one.thread[0], one.block[0]);
+        }
+        if (one.has_launches) {
+            HD_TRY(record_number_of(end, "launch", &one.launch[0]));
+            san_extent_add_launch(out, one.launch[0]);
+        }
+        if (one.has_addresses) {
+            HD_TRY(record_number_of(end, "address", &one.address[0]));
+            san_extent_add_address(out, one.address[0]);
+        }
+    }
+    out->size_B = json_number(json_get(from, "size_B"), 0);
+    return HD_OK;
 }
 
-static enum hd_status read_summary(const struct json_value *from, struct check_record *r)
+static enum hd_status record_read_more(const struct json_value *from, struct check_record *r)
 {
-    HD_TRY(text_of(from, "tool", &r->tool));
-    HD_TRY(text_of(from, "name", &r->name));
-    return number_of(from, "value", &r->value);
+    HD_TRY(record_number_of(from, "cause", &r->cause));
+    HD_TRY(record_number_of(from, "findings", &r->findings));
+    HD_TRY(record_extent_of(from, &r->extent));
+    return record_number_of(from, "count", &r->count);
 }
 
-static enum hd_status read_session(const struct json_value *from, struct check_record *r)
+static enum hd_status record_read_summary(const struct json_value *from, struct check_record *r)
+{
+    HD_TRY(record_text_of(from, "tool", &r->tool));
+    HD_TRY(record_text_of(from, "name", &r->name));
+    return record_number_of(from, "value", &r->value);
+}
+
+static enum hd_status record_read_session(const struct json_value *from, struct check_record *r)
 {
     const struct json_value *leaks = json_get(from, "leak_check");
 
@@ -263,30 +301,30 @@ static enum hd_status read_session(const struct json_value *from, struct check_r
     return HD_OK;
 }
 
-static enum hd_status read_kind(const struct json_value *from, struct check_record *r)
+static enum hd_status record_read_kind(const struct json_value *from, struct check_record *r)
 {
     unsigned kind;
 
-    HD_TRY(word_of(from, "record", kinds, HD_COUNT_OF(kinds), &kind));
+    HD_TRY(record_word_of(from, "record", kinds, HD_COUNT_OF(kinds), &kind));
     r->kind = (enum check_record_kind)kind;
-    HD_TRY(number_of(from, "pid", &r->pid));
+    HD_TRY(record_number_of(from, "pid", &r->pid));
     switch (r->kind) {
     case CHECK_PROCESS:
-        return read_process(from, r);
+        return record_read_process(from, r);
     case CHECK_FINDING:
-        return read_finding(from, r);
+        return record_read_finding(from, r);
     case CHECK_MORE:
-        return read_more(from, r);
+        return record_read_more(from, r);
     case CHECK_SUMMARY:
-        return read_summary(from, r);
+        return record_read_summary(from, r);
     case CHECK_LOST:
-        return number_of(from, "count", &r->count);
+        return record_number_of(from, "count", &r->count);
     case CHECK_SESSION:
-        return read_session(from, r);
+        return record_read_session(from, r);
     case CHECK_RECORD_COUNT:
         break;
     }
-    return lacks("record");
+    return record_lacks("record");
 }
 
 enum hd_status check_record_read(const char *text, size_t len, struct check_record *out)
@@ -297,7 +335,7 @@ enum hd_status check_record_read(const char *text, size_t len, struct check_reco
     hd_arena_init(&out->arena);
     enum hd_status status = json_read(&out->arena, text, len, &root);
     if (status == HD_OK)
-        status = read_kind(root, out);
+        status = record_read_kind(root, out);
     if (status == HD_OK)
         status = hd_arena_status(&out->arena);
     if (status != HD_OK)

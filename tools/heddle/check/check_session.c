@@ -1,13 +1,16 @@
 /* What was found so far: counts, root causes, what is suppressed, and what is printed of it. */
 #include "check/check.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "san/tool.h"
 
-static const enum san_severity levels[] = {
+static const enum san_severity session_levels[] = {
     [LEVEL_AUTO] = SAN_WARNING, [LEVEL_INFO] = SAN_INFO,   [LEVEL_WARN] = SAN_WARNING,
     [LEVEL_ERROR] = SAN_ERROR,  [LEVEL_FATAL] = SAN_FATAL,
 };
@@ -20,9 +23,11 @@ void check_session_init(struct check_session *s, const struct check_options *opt
                                 .leak_check = options->san.leak_check == SAN_LEAK_FULL,
                                 .status = -1};
     hd_map_init(&s->by_hash);
+    hd_map_init(&s->by_key);
+    hd_arena_init(&s->keys);
 }
 
-static void record_free(struct check_record *record)
+static void session_free_record(struct check_record *record)
 {
     if (record)
         check_record_fini(record);
@@ -32,13 +37,15 @@ static void record_free(struct check_record *record)
 void check_session_fini(struct check_session *s)
 {
     for (size_t i = 0; i < s->causes.len; i++) {
-        record_free(s->causes.at[i].first);
+        session_free_record(s->causes.at[i].first);
         hd_vec_fini(&s->causes.at[i].more);
     }
     hd_vec_fini(&s->causes);
     hd_vec_fini(&s->groups);
     hd_vec_fini(&s->notes);
     hd_map_fini(&s->by_hash);
+    hd_map_fini(&s->by_key);
+    hd_arena_fini(&s->keys);
 }
 
 /* ---- lines */
@@ -55,25 +62,34 @@ void check_line(struct check_session *s, const char *fmt, ...)
 }
 
 /* What comes from the program must not speak to the terminal. */
-static void defuse(struct hd_buf *text)
+static void session_defuse(struct hd_buf *text)
 {
     for (size_t i = 0; i < text->len; i++)
         if ((unsigned char)text->ptr[i] < ' ' && text->ptr[i] != '\n')
             text->ptr[i] = '?';
 }
 
-static void print_finding(struct check_session *s, const struct check_finding *f)
+static const char *const session_colors[] = {[SAN_INFO] = "\033[36m",
+                                             [SAN_WARNING] = "\033[1;33m",
+                                             [SAN_ERROR] = "\033[1;31m",
+                                             [SAN_FATAL] = "\033[1;31m"};
+
+/* A finding, or the group that it stands for. */
+static void session_print(struct check_session *s, const struct check_finding *f,
+                          const struct check_group *group)
 {
     struct hd_buf text = {0};
+    const char *color = s->colors ? session_colors[f->severity] : "";
 
-    check_text_finding(s->options, f, &text);
-    defuse(&text);
-    for (const char *at = text.ptr ? text.ptr : ""; *at;) {
+    check_text_finding(s->options, f, group, &text);
+    session_defuse(&text);
+    for (const char *at = text.ptr ? text.ptr : ""; *at; color = "") {
         size_t len = strcspn(at, "\n");
-        check_line(s, "%.*s", (int)len, at);
+        check_line(s, "%s%.*s%s", color, (int)len, at, *color ? "\033[0m" : "");
         at += len + (at[len] == '\n');
     }
     check_line(s, "%s", "");
+    s->has_ptx |= check_is_in_ptx(f);
     s->failed |= text.failed || fflush(s->out) != 0;
     hd_buf_fini(&text);
 }
@@ -81,10 +97,11 @@ static void print_finding(struct check_session *s, const struct check_finding *f
 /* ---- causes */
 
 /* NULL: no memory. */
-static struct check_cause *cause_of(struct check_session *s, uint64_t hash)
+static struct check_cause *session_cause_of(struct check_session *s, uint64_t hash)
 {
     uintptr_t index = (uintptr_t)hd_map_get_u64(&s->by_hash, hash);
 
+    assert(index <= s->causes.len);
     if (index)
         return &s->causes.at[index - 1];
     struct check_cause made = {0};
@@ -97,30 +114,20 @@ static struct check_cause *cause_of(struct check_session *s, uint64_t hash)
     return &hd_vec_last(&s->causes);
 }
 
-static bool is_race(const struct check_finding *f)
-{
-    return strcmp(f->tool, "racecheck") == 0;
-}
-
-static bool is_of_order(const struct check_finding *f)
-{
-    return strcmp(f->tool, "schedcheck") == 0;
-}
-
 /* How much a finding weighs in the totals: a race is one, whatever hazards it stands for. */
-static uint64_t weight(const struct check_finding *f, uint64_t findings, uint64_t count)
+static uint64_t session_weight(const struct check_finding *f, uint64_t findings, uint64_t count)
 {
-    return is_race(f) ? findings : count;
+    return check_is_race(f) ? findings : count;
 }
 
-static void add_to_totals(struct check_totals *t, const struct check_finding *f, uint64_t findings,
-                          uint64_t count)
+static void session_add_to_totals(struct check_totals *t, const struct check_finding *f,
+                                  uint64_t findings, uint64_t count)
 {
-    if (is_race(f)) {
+    if (check_is_race(f)) {
         t->hazards += findings;
         t->hazard_errors += f->severity >= SAN_ERROR ? findings : 0;
         t->hazard_warnings += f->severity < SAN_ERROR ? findings : 0;
-    } else if (is_of_order(f)) {
+    } else if (strcmp(f->tool, "schedcheck") == 0) {
         t->orders += findings;
         t->order_errors += f->severity >= SAN_ERROR ? findings : 0;
     } else {
@@ -132,58 +139,83 @@ static void add_to_totals(struct check_totals *t, const struct check_finding *f,
     }
 }
 
-static void show_finding(struct check_session *s, const struct check_finding *f)
+/* Without groups: at once, each by itself. */
+static void session_print_alone(struct check_session *s, const struct check_finding *f)
 {
-    const struct check_options *o = s->options;
+    uint64_t limit = s->options->print_limit;
 
-    add_to_totals(&s->totals, f, 1, f->count);
-    if (s->xml)
-        check_xml_finding(o, f, s->xml);
-    if (o->print_limit && s->totals.printed >= o->print_limit) {
-        s->totals.unprinted += weight(f, 1, f->count);
+    if (limit && s->totals.printed >= limit) {
+        s->totals.unprinted += session_weight(f, 1, f->count);
         return;
     }
     s->totals.printed++;
-    print_finding(s, f);
+    session_print(s, f, NULL);
+}
+
+/* One that is neither suppressed nor hidden: it counts. */
+static void session_show(struct check_session *s, struct check_cause *cause,
+                         const struct check_finding *f)
+{
+    struct check_group *group = check_group_of(s, cause);
+
+    assert(group && !group->suppressed);
+    cause->findings++;
+    cause->count += f->count;
+    for (size_t i = 0; i < f->nactors; i++)
+        san_extent_add_thread(&cause->extent, f->actors[i].thread, f->actors[i].block);
+    if (f->has_launch)
+        san_extent_add_launch(&cause->extent, f->launch);
+    if (f->has_address)
+        san_extent_add_address(&cause->extent, f->address);
+    cause->extent.size_B += f->size_B;
+    check_group_note_address(group, f);
+    group->last_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    session_add_to_totals(&s->totals, f, 1, f->count);
+    if (s->xml)
+        check_xml_finding(s->options, f, s->xml);
+    if (!s->options->group_findings)
+        session_print_alone(s, f);
 }
 
 /* Keeps the record when it is the first of its cause. */
-static enum hd_status take_finding(struct check_session *s, struct check_record *record,
-                                   bool *out_kept)
+static enum hd_status session_take_finding(struct check_session *s, struct check_record *record,
+                                           bool *out_kept)
 {
     const struct check_finding *f = &record->finding;
-    struct check_cause *cause = cause_of(s, f->cause);
+    assert(record->kind == CHECK_FINDING && f->severity < SAN_SEVERITY_COUNT);
+    struct check_cause *cause = session_cause_of(s, f->cause);
 
     if (!cause)
         return hd_error(HD_NO_MEMORY, "out of memory");
     bool suppressed = check_rules_match(s->rules, f);
-    bool hidden = f->severity < levels[s->options->print_level];
+    bool hidden = f->severity < session_levels[s->options->print_level];
     /* One that is shown stands for the cause rather than one that is not. */
     if (!cause->first || ((cause->suppressed || cause->hidden) && !suppressed && !hidden)) {
-        record_free(cause->first);
+        session_free_record(cause->first);
         cause->first = record;
         cause->suppressed = suppressed;
         cause->hidden = hidden;
         *out_kept = true;
     }
-    if (suppressed) {
-        s->totals.suppressed += weight(f, 1, f->count);
-        cause->suppressed_findings++;
-    } else if (!hidden) {
-        cause->findings++;
-        cause->count += f->count;
-        show_finding(s, f);
-    }
+    if (*out_kept && !hidden && !check_group_join(s, cause))
+        return hd_error(HD_NO_MEMORY, "out of memory");
+    if (suppressed)
+        s->totals.suppressed += session_weight(f, 1, f->count);
+    else if (!hidden)
+        session_show(s, cause, f);
     return HD_OK;
 }
 
 /* ---- what was only counted */
 
-static enum hd_status take_more(struct check_session *s, const struct check_record *record)
+static enum hd_status session_take_more(struct check_session *s, const struct check_record *record)
 {
-    struct check_cause *cause = cause_of(s, record->cause);
-    struct check_more more = {record->pid, record->findings, record->count};
+    struct check_cause *cause = session_cause_of(s, record->cause);
+    struct check_more more = {record->pid, record->findings, record->count, record->extent};
+    struct check_group *group = cause ? check_group_of(s, cause) : NULL;
 
+    if (group)
+        group->last_ns = hd_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; cause && i < cause->more.len; i++)
         if (cause->more.at[i].pid == record->pid) {
             cause->more.at[i] = more;
@@ -195,7 +227,7 @@ static enum hd_status take_more(struct check_session *s, const struct check_reco
 }
 
 /* The process of a number that another one had before: what that one told stays. */
-static void retire_more(struct check_session *s, uint64_t pid)
+static void session_retire_more(struct check_session *s, uint64_t pid)
 {
     for (size_t i = 0; i < s->causes.len; i++)
         for (size_t m = 0; m < s->causes.at[i].more.len; m++)
@@ -203,122 +235,150 @@ static void retire_more(struct check_session *s, uint64_t pid)
                 s->causes.at[i].more.at[m].pid = 0;
 }
 
-static void total_more(struct check_session *s, struct check_cause *cause,
-                       const struct check_more *more)
+static void session_total_more(struct check_session *s, struct check_cause *cause,
+                               const struct check_more *more)
 {
     static const struct check_finding unknown = {.tool = "", .kind = "", .severity = SAN_ERROR};
     const struct check_finding *f = cause->first ? &cause->first->finding : &unknown;
-    uint64_t heavy = weight(f, more->findings, more->count);
+    uint64_t heavy = session_weight(f, more->findings, more->count);
 
     if (cause->suppressed) {
         s->totals.suppressed += heavy;
     } else if (!cause->hidden) {
         cause->findings += more->findings;
         cause->count += more->count;
-        add_to_totals(&s->totals, f, more->findings, more->count);
-        s->totals.unprinted += heavy;
+        san_extent_join(&cause->extent, &more->extent);
+        session_add_to_totals(&s->totals, f, more->findings, more->count);
+        if (!cause->group || !s->options->group_findings)
+            s->totals.unprinted += heavy;
     }
 }
 
-/* ---- groups */
+/* ---- printing groups */
 
-static void put_key(struct hd_buf *key, const char *text)
+enum {
+    QUIET_MS = 500, /* a group of which nothing came for so long is printed */
+};
+
+/*
+ * A kernel that failed took the context along, so every later call fails, too, with its error: the
+ * first call that tells of it is a finding, those behind it are only counted.
+ */
+static bool session_is_aftermath(struct check_session *s, const struct check_group *group)
 {
-    hd_buf_append(key, text, strlen(text) + 1);
-}
+    static const int64_t lasting[] = {700, 702, 710, 714, 715, 716, 717, 718, 719};
+    const struct check_finding *f = group->first;
+    bool is_lasting = false;
 
-/* Tool, kind and lines; of what is the host's affair alone, the cause. */
-static void make_key(const struct check_cause *cause, struct hd_buf *key)
-{
-    const struct check_finding *f = &cause->first->finding;
-
-    hd_buf_clear(key);
-    hd_buf_putc(key, cause->suppressed ? 's' : ' ');
-    put_key(key, f->tool);
-    put_key(key, f->kind);
-    for (size_t i = 0; i < f->nactors; i++) {
-        put_key(key, f->actors[i].places[0].file);
-        put_key(key, f->actors[i].places[0].func);
-        hd_buf_printf(key, "%u", f->actors[i].places[0].line);
-    }
-    for (size_t i = 0; i < f->nsides; i++) {
-        put_key(key, f->sides[i].verb);
-        put_key(key, f->sides[i].name);
-    }
-    if (!f->nactors || !f->actors[0].places[0].file[0])
-        hd_buf_printf(key, "%llx", (unsigned long long)f->cause);
-}
-
-static bool add_to_group(struct check_session *s, struct hd_map *by_key, struct hd_arena *keys,
-                         const struct check_cause *cause, const struct hd_buf *key)
-{
-    struct check_group made = {.first = &cause->first->finding, .suppressed = cause->suppressed};
-    uintptr_t index = (uintptr_t)hd_map_get(by_key, (struct hd_str){key->ptr, key->len});
-
-    if (key->failed)
+    for (size_t i = 0; f->call[0] && i < HD_COUNT_OF(lasting); i++)
+        is_lasting |= f->code == lasting[i];
+    if (!is_lasting)
         return false;
-    if (!index) {
-        char *kept = hd_arena_try_alloc(keys, key->len);
-        if (!kept || !hd_vec_push(&s->groups, made))
-            return false;
-        memcpy(kept, key->ptr, key->len);
-        index = s->groups.len;
-        if (!hd_map_put(by_key, (struct hd_str){kept, key->len}, (void *)index))
-            return false;
-    }
-    struct check_group *group = &s->groups.at[index - 1];
-    group->findings += cause->findings;
-    group->count += cause->count;
-    group->causes++;
-    group->severity = HD_MAX(group->severity, cause->first->finding.severity);
-    return true;
+    s->lasting = s->lasting ? s->lasting : f;
+    return s->lasting != f && s->lasting->code == f->code;
 }
 
-static bool make_groups(struct check_session *s)
+/* Counts are those of check_group_sum(). */
+static void session_print_group(struct check_session *s, struct check_group *group)
 {
-    struct hd_map by_key;
-    struct hd_arena keys;
-    struct hd_buf key = {0};
-    bool made = true;
+    uint64_t limit = s->options->print_limit;
 
-    hd_map_init(&by_key);
-    hd_arena_init(&keys);
-    for (size_t i = 0; i < s->causes.len && made; i++) {
-        const struct check_cause *cause = &s->causes.at[i];
-        if (!cause->first || cause->hidden)
-            continue;
-        make_key(cause, &key);
-        made = add_to_group(s, &by_key, &keys, cause, &key);
+    assert(!group->suppressed && !group->is_printed && !group->is_beyond_limit);
+    group->is_aftermath = session_is_aftermath(s, group);
+    if (group->is_aftermath)
+        return;
+    if (limit && s->totals.printed >= limit) {
+        group->is_beyond_limit = true;
+        return;
     }
-    hd_buf_fini(&key);
-    hd_arena_fini(&keys);
-    hd_map_fini(&by_key);
-    return made;
+    group->is_printed = true;
+    group->printed_findings = group->findings;
+    group->printed_count = group->count;
+    s->totals.printed++;
+    session_print(s, group->first, group);
 }
 
-bool check_session_total(struct check_session *s)
+static bool session_is_waiting(const struct check_group *group)
+{
+    return !group->suppressed && !group->is_printed && !group->is_beyond_limit &&
+           !group->is_aftermath;
+}
+
+uint64_t check_session_print_quiet(struct check_session *s, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+    bool is_summed = false;
+
+    for (size_t i = 0; s->options->group_findings && i < s->groups.len; i++) {
+        struct check_group *group = &s->groups.at[i];
+        uint64_t due_ns = group->last_ns + QUIET_MS * 1000000ull;
+        if (!session_is_waiting(group))
+            continue;
+        if (due_ns > now_ns) {
+            next_ns = HD_MIN(next_ns, due_ns);
+            continue;
+        }
+        if (!is_summed)
+            check_group_sum(s);
+        is_summed = true;
+        session_print_group(s, group);
+    }
+    return next_ns;
+}
+
+/* What came of a group after it was printed. */
+static void session_print_later(struct check_session *s, const struct check_group *group)
+{
+    uint64_t all = session_weight(group->first, group->findings, group->count);
+    uint64_t told = session_weight(group->first, group->printed_findings, group->printed_count);
+    struct hd_buf text = {0};
+
+    if (all <= told)
+        return;
+    check_text_short(s->options, group->first, &text);
+    session_defuse(&text);
+    check_line(s, "%llu more time%s: %s", (unsigned long long)(all - told),
+               all - told == 1 ? "" : "s", text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+void check_session_total(struct check_session *s)
 {
     for (size_t i = 0; i < s->causes.len; i++) {
         struct check_cause *cause = &s->causes.at[i];
         for (size_t m = 0; m < cause->more.len; m++)
-            total_more(s, cause, &cause->more.at[m]);
+            session_total_more(s, cause, &cause->more.at[m]);
         cause->more.len = 0;
     }
     if (s->told.leaks) {
         s->totals.leaked_B = s->told.leaked_B;
         s->totals.leaked_allocations = s->told.leaked_allocations;
     }
-    return make_groups(s);
+    check_group_sum(s);
+    check_group_drop_empty(s);
+    for (size_t i = 0; i < s->groups.len; i++) {
+        struct check_group *group = &s->groups.at[i];
+        bool is_waiting = session_is_waiting(group);
+        if (is_waiting && s->options->group_findings)
+            session_print_group(s, group);
+        else if (is_waiting) /* it was printed; pages do not show it */
+            group->is_aftermath = session_is_aftermath(s, group);
+        else if (group->is_printed)
+            session_print_later(s, group);
+        s->totals.aftermath += group->is_aftermath ? group->count : 0;
+        if (group->is_beyond_limit)
+            s->totals.unprinted += session_weight(group->first, group->findings, group->count);
+    }
 }
 
 /* ---- records */
 
-static void take_process(struct check_session *s, const struct check_record *record)
+static void session_take_process(struct check_session *s, const struct check_record *record)
 {
     if (!record->process.begins)
         return;
     s->totals.processes++;
-    retire_more(s, record->pid);
+    session_retire_more(s, record->pid);
     if (!s->options->print_session_details)
         return;
     struct hd_buf command = {0};
@@ -331,7 +391,7 @@ static void take_process(struct check_session *s, const struct check_record *rec
 }
 
 /* "launches", "runs", "unfinished"; "skipped: WHY". */
-static void take_order_summary(struct check_session *s, const struct check_record *record)
+static void session_take_order_summary(struct check_session *s, const struct check_record *record)
 {
     struct check_note note = {.value = record->value};
 
@@ -352,18 +412,19 @@ static void take_order_summary(struct check_session *s, const struct check_recor
     s->failed |= !hd_vec_push(&s->notes, note);
 }
 
-static void take_summary(struct check_session *s, const struct check_record *record)
+static void session_take_summary(struct check_session *s, const struct check_record *record)
 {
     if (strcmp(record->name, "leaked_B") == 0)
         s->told.leaked_B += record->value;
     else if (strcmp(record->name, "leaked_allocations") == 0)
         s->told.leaked_allocations += record->value;
     if (strcmp(record->tool, "schedcheck") == 0)
-        take_order_summary(s, record);
+        session_take_order_summary(s, record);
     s->told.leaks |= strncmp(record->name, "leaked", 6) == 0;
 }
 
-static enum hd_status take_session(struct check_session *s, const struct check_record *record)
+static enum hd_status session_take_session(struct check_session *s,
+                                           const struct check_record *record)
 {
     struct san_options asked;
 
@@ -380,25 +441,25 @@ static enum hd_status take_session(struct check_session *s, const struct check_r
     return status;
 }
 
-static enum hd_status take_record(struct check_session *s, struct check_record *record,
-                                  bool *out_kept)
+static enum hd_status session_take_record(struct check_session *s, struct check_record *record,
+                                          bool *out_kept)
 {
     switch (record->kind) {
     case CHECK_PROCESS:
-        take_process(s, record);
+        session_take_process(s, record);
         return HD_OK;
     case CHECK_FINDING:
-        return take_finding(s, record, out_kept);
+        return session_take_finding(s, record, out_kept);
     case CHECK_MORE:
-        return take_more(s, record);
+        return session_take_more(s, record);
     case CHECK_SUMMARY:
-        take_summary(s, record);
+        session_take_summary(s, record);
         return HD_OK;
     case CHECK_LOST:
         s->totals.lost += record->count;
         return HD_OK;
     case CHECK_SESSION:
-        return take_session(s, record);
+        return session_take_session(s, record);
     case CHECK_RECORD_COUNT:
         break;
     }
@@ -419,20 +480,20 @@ enum hd_status check_session_take(struct check_session *s, const char *text, siz
     }
     if (s->save)
         fprintf(s->save, "%.*s\n", (int)len, text);
-    status = take_record(s, record, &kept);
+    status = session_take_record(s, record, &kept);
     if (!kept)
-        record_free(record);
+        session_free_record(record);
     return status;
 }
 
 /* ---- the end */
 
-static const char *plural(uint64_t n)
+static const char *session_plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
 }
 
-static void print_orders(struct check_session *s)
+static void session_print_orders(struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
     uint64_t warnings = t->orders - t->order_errors;
@@ -440,7 +501,7 @@ static void print_orders(struct check_session *s)
     if (!s->options->quiet)
         check_line(s, "%llu launch%s run again in other orders, in %llu run%s",
                    (unsigned long long)t->launches, t->launches == 1 ? " was" : "es were",
-                   (unsigned long long)t->runs, plural(t->runs));
+                   (unsigned long long)t->runs, session_plural(t->runs));
     for (size_t i = 0; i < s->notes.len; i++)
         check_line(s, "Launches that were not run again: %llu, which %s",
                    (unsigned long long)s->notes.at[i].value, s->notes.at[i].text);
@@ -449,39 +510,76 @@ static void print_orders(struct check_session *s)
     check_line(s,
                "SCHEDCHECK SUMMARY: %llu result%s that depend%s on the order (%llu error%s, %llu "
                "warning%s)",
-               (unsigned long long)t->orders, plural(t->orders), t->orders == 1 ? "s" : "",
-               (unsigned long long)t->order_errors, plural(t->order_errors),
-               (unsigned long long)warnings, plural(warnings));
+               (unsigned long long)t->orders, session_plural(t->orders), t->orders == 1 ? "s" : "",
+               (unsigned long long)t->order_errors, session_plural(t->order_errors),
+               (unsigned long long)warnings, session_plural(warnings));
+}
+
+/* In front of the totals, because who wants the total reads the last line. */
+static void session_print_hints(struct check_session *s)
+{
+    static const char *const finds[] = {
+        [SAN_MEMCHECK] = "memory",
+        [SAN_RACECHECK] = "races",
+        [SAN_INITCHECK] = "unset memory",
+        [SAN_SYNCCHECK] = "barriers",
+        [SAN_SCHEDCHECK] = "order of blocks",
+    };
+    static const char *const names[] = {
+#define X(NAME, name) [SAN_##NAME] = #name,
+        SAN_TOOL_LIST(X)
+#undef X
+    };
+    struct hd_buf others = {0};
+
+    _Static_assert(HD_COUNT_OF(finds) == SAN_TOOL_COUNT, "each tool says what it finds");
+    if (s->totals.aftermath && s->options->group_findings)
+        check_line(s, "%llu more call%s failed with %s, as all do behind a kernel that failed",
+                   (unsigned long long)s->totals.aftermath, session_plural(s->totals.aftermath),
+                   s->lasting->error);
+    if (s->has_ptx)
+        check_line(
+            s, "Places in ptx are lines of the PTX: build with -lineinfo for lines of the source");
+    if (s->options->tool_named || s->options->read)
+        return;
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
+        if (!(s->tools & 1u << i))
+            hd_buf_printf(&others, "%s%s (%s)", others.len ? ", " : "", names[i], finds[i]);
+    check_line(s, "Only memcheck ran. Others by --tool: %s", others.ptr ? others.ptr : "");
+    hd_buf_fini(&others);
 }
 
 void check_session_print_summary(struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
+    assert(t->hazards == t->hazard_errors + t->hazard_warnings);
     unsigned errors = 1u << SAN_MEMCHECK | 1u << SAN_INITCHECK | 1u << SAN_SYNCCHECK;
 
+    if (!s->options->quiet)
+        session_print_hints(s);
     if ((s->tools & 1u << SAN_MEMCHECK) && s->leak_check)
         check_line(s, "LEAK SUMMARY: %llu bytes leaked in %llu allocations",
                    (unsigned long long)t->leaked_B, (unsigned long long)t->leaked_allocations);
     if (s->tools & 1u << SAN_RACECHECK)
         check_line(s, "RACECHECK SUMMARY: %llu hazard%s displayed (%llu error%s, %llu warning%s)",
-                   (unsigned long long)t->hazards, plural(t->hazards),
-                   (unsigned long long)t->hazard_errors, plural(t->hazard_errors),
-                   (unsigned long long)t->hazard_warnings, plural(t->hazard_warnings));
+                   (unsigned long long)t->hazards, session_plural(t->hazards),
+                   (unsigned long long)t->hazard_errors, session_plural(t->hazard_errors),
+                   (unsigned long long)t->hazard_warnings, session_plural(t->hazard_warnings));
     if (s->tools & 1u << SAN_SCHEDCHECK)
-        print_orders(s);
+        session_print_orders(s);
     /* The last total of several tools is that of all: who reads nothing else must not read 0. */
     uint64_t all = t->errors + t->hazard_errors + t->order_errors;
     if ((s->tools & errors) || t->errors)
-        check_line(s, "ERROR SUMMARY: %llu error%s", (unsigned long long)all, plural(all));
+        check_line(s, "ERROR SUMMARY: %llu error%s", (unsigned long long)all, session_plural(all));
     if (t->unprinted)
         check_line(s,
                    "ERROR SUMMARY: %llu error%s were not printed. Use --print-limit option to "
                    "adjust the number of printed errors",
-                   (unsigned long long)t->unprinted, plural(t->unprinted));
+                   (unsigned long long)t->unprinted, session_plural(t->unprinted));
     if (t->suppressed)
         check_line(s, "SUPPRESSION SUMMARY: %llu error%s suppressed",
-                   (unsigned long long)t->suppressed, plural(t->suppressed));
+                   (unsigned long long)t->suppressed, session_plural(t->suppressed));
     if (t->lost)
         check_line(s, "Warning: %llu record%s of the program did not arrive in time",
-                   (unsigned long long)t->lost, plural(t->lost));
+                   (unsigned long long)t->lost, session_plural(t->lost));
 }

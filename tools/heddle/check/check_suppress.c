@@ -15,6 +15,7 @@
  */
 #include "check/check.h"
 
+#include <assert.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,14 +86,14 @@ struct check_rules {
 
 /* ---- reading */
 
-static enum hd_status unknown(const struct check_rules *rules, const struct xml_node *node)
+static enum hd_status suppress_unknown(const struct check_rules *rules, const struct xml_node *node)
 {
     return hd_error(HD_CORRUPT, "%s:%u: <%s> is not known here", rules->file, node->line,
                     node->name);
 }
 
 /* One that is no regular expression is compared as it is: names of functions have brackets. */
-static void set_pattern(struct pattern *pattern, const char *text)
+static void suppress_set_pattern(struct pattern *pattern, const char *text)
 {
     if (pattern->has_regex)
         regfree(&pattern->regex);
@@ -103,8 +104,8 @@ static void set_pattern(struct pattern *pattern, const char *text)
     hd_buf_fini(&whole);
 }
 
-static enum hd_status read_number(const struct check_rules *rules, const struct xml_node *node,
-                                  struct number *number)
+static enum hd_status suppress_read_number(const struct check_rules *rules,
+                                           const struct xml_node *node, struct number *number)
 {
     bool minus = node->text[0] == '-';
     uint64_t value;
@@ -118,7 +119,7 @@ static enum hd_status read_number(const struct check_rules *rules, const struct 
 }
 
 /* Elements that differ from run to run. */
-static bool is_unstable(const char *name)
+static bool suppress_is_unstable(const char *name)
 {
     static const char *const names[] = {"address", "pc", "saveLocation", "column"};
 
@@ -128,120 +129,120 @@ static bool is_unstable(const char *name)
     return false;
 }
 
-static enum hd_status read_frame(const struct check_rules *rules, const struct xml_node *node,
-                                 struct trace *trace)
+static enum hd_status suppress_read_frame(const struct check_rules *rules,
+                                          const struct xml_node *node, struct trace *trace)
 {
     struct frame frame = {0};
 
     if (strcmp(node->name, "frame") != 0)
-        return is_unstable(node->name) ? HD_OK : unknown(rules, node);
+        return suppress_is_unstable(node->name) ? HD_OK : suppress_unknown(rules, node);
     if (!hd_vec_push(&trace->frames, frame))
         return hd_error(HD_NO_MEMORY, "%s: out of memory", rules->file);
     struct frame *made = &hd_vec_last(&trace->frames);
     xml_foreach(it, node)
     {
         if (strcmp(it->name, "func") == 0)
-            set_pattern(&made->func, it->text);
+            suppress_set_pattern(&made->func, it->text);
         else if (strcmp(it->name, "path") == 0)
-            set_pattern(&made->file, it->text);
+            suppress_set_pattern(&made->file, it->text);
         else if (strcmp(it->name, "module") == 0)
-            set_pattern(&made->module, it->text);
-        else if (!is_unstable(it->name) && strcmp(it->name, "line") != 0)
-            return unknown(rules, it);
+            suppress_set_pattern(&made->module, it->text);
+        else if (!suppress_is_unstable(it->name) && strcmp(it->name, "line") != 0)
+            return suppress_unknown(rules, it);
     }
     return HD_OK;
 }
 
-static enum hd_status read_trace(const struct check_rules *rules, const struct xml_node *node,
-                                 struct trace *trace)
+static enum hd_status suppress_read_trace(const struct check_rules *rules,
+                                          const struct xml_node *node, struct trace *trace)
 {
     trace->given = true;
-    xml_foreach(it, node) HD_TRY(read_frame(rules, it, trace));
+    xml_foreach(it, node) HD_TRY(suppress_read_frame(rules, it, trace));
     return HD_OK;
 }
 
 /* Of <what>. */
-static enum hd_status read_what(const struct check_rules *rules, const struct xml_node *node,
-                                struct rule *rule)
+static enum hd_status suppress_read_what(const struct check_rules *rules,
+                                         const struct xml_node *node, struct rule *rule)
 {
 #define X(id, word)                                                                                \
     if (strcmp(node->name, word) == 0) {                                                           \
-        set_pattern(&rule->texts[TEXT_##id], node->text);                                          \
+        suppress_set_pattern(&rule->texts[TEXT_##id], node->text);                                 \
         return HD_OK;                                                                              \
     }
     TEXT_LIST(X)
 #undef X
     if (strcmp(node->name, "size") == 0)
-        return read_number(rules, node, &rule->size);
+        return suppress_read_number(rules, node, &rule->size);
     if (strcmp(node->name, "result") == 0)
-        return read_number(rules, node, &rule->result);
-    return is_unstable(node->name) ? HD_OK : unknown(rules, node);
+        return suppress_read_number(rules, node, &rule->result);
+    return suppress_is_unstable(node->name) ? HD_OK : suppress_unknown(rules, node);
 }
 
 /* Of <where>. */
-static enum hd_status read_where(const struct check_rules *rules, const struct xml_node *node,
-                                 struct side *side)
+static enum hd_status suppress_read_where(const struct check_rules *rules,
+                                          const struct xml_node *node, struct side *side)
 {
     if (strcmp(node->name, "line") == 0)
-        return read_number(rules, node, &side->line);
+        return suppress_read_number(rules, node, &side->line);
     if (strcmp(node->name, "func") == 0)
-        set_pattern(&side->func, node->text);
+        suppress_set_pattern(&side->func, node->text);
     else if (strcmp(node->name, "path") == 0)
-        set_pattern(&side->path, node->text);
-    else if (!is_unstable(node->name))
-        return unknown(rules, node);
+        suppress_set_pattern(&side->path, node->text);
+    else if (!suppress_is_unstable(node->name))
+        return suppress_unknown(rules, node);
     return HD_OK;
 }
 
 /* Of <who>. */
-static enum hd_status read_index(const struct check_rules *rules, const struct xml_node *node,
-                                 struct side *side)
+static enum hd_status suppress_read_index(const struct check_rules *rules,
+                                          const struct xml_node *node, struct side *side)
 {
     bool is_thread = !strcmp(node->name, "threadIdx") || !strcmp(node->name, "threadId");
     bool is_block = !strcmp(node->name, "blockIdx") || !strcmp(node->name, "blockId");
     struct number *numbers = is_thread ? side->thread : side->block;
 
     if (!is_thread && !is_block)
-        return unknown(rules, node);
+        return suppress_unknown(rules, node);
     xml_foreach(it, node)
     {
         if (it->name[0] < 'x' || it->name[0] > 'z' || it->name[1])
-            return unknown(rules, it);
-        HD_TRY(read_number(rules, it, &numbers[it->name[0] - 'x']));
+            return suppress_unknown(rules, it);
+        HD_TRY(suppress_read_number(rules, it, &numbers[it->name[0] - 'x']));
     }
     return HD_OK;
 }
 
 /* <who>, <where>, <deviceStack>; HD_NOT_FOUND: it is another element. */
-static enum hd_status read_side(const struct check_rules *rules, const struct xml_node *node,
-                                struct side *side)
+static enum hd_status suppress_read_side(const struct check_rules *rules,
+                                         const struct xml_node *node, struct side *side)
 {
     bool is_who = strcmp(node->name, "who") == 0;
 
     if (strcmp(node->name, "deviceStack") == 0)
-        return read_trace(rules, node, &side->device);
+        return suppress_read_trace(rules, node, &side->device);
     if (!is_who && strcmp(node->name, "where") != 0)
         return HD_NOT_FOUND;
-    xml_foreach(it, node)
-        HD_TRY(is_who ? read_index(rules, it, side) : read_where(rules, it, side));
+    xml_foreach(it, node) HD_TRY(is_who ? suppress_read_index(rules, it, side)
+                                        : suppress_read_where(rules, it, side));
     return HD_OK;
 }
 
-static enum hd_status read_other(const struct check_rules *rules, const struct xml_node *node,
-                                 struct side *side)
+static enum hd_status suppress_read_other(const struct check_rules *rules,
+                                          const struct xml_node *node, struct side *side)
 {
     xml_foreach(it, node)
     {
-        enum hd_status status = read_side(rules, it, side);
-        HD_TRY(status == HD_NOT_FOUND ? unknown(rules, it) : status);
+        enum hd_status status = suppress_read_side(rules, it, side);
+        HD_TRY(status == HD_NOT_FOUND ? suppress_unknown(rules, it) : status);
     }
     return HD_OK;
 }
 
-static enum hd_status read_part(const struct check_rules *rules, const struct xml_node *node,
-                                struct rule *rule)
+static enum hd_status suppress_read_part(const struct check_rules *rules,
+                                         const struct xml_node *node, struct rule *rule)
 {
-    enum hd_status status = read_side(rules, node, &rule->sides[0]);
+    enum hd_status status = suppress_read_side(rules, node, &rule->sides[0]);
 
     if (status != HD_NOT_FOUND)
         return status;
@@ -250,18 +251,18 @@ static enum hd_status read_part(const struct check_rules *rules, const struct xm
         return HD_OK;
     }
     if (strcmp(node->name, "level") == 0)
-        return read_what(rules, node, rule);
+        return suppress_read_what(rules, node, rule);
     if (strcmp(node->name, "hostStack") == 0)
-        return read_trace(rules, node, &rule->host);
+        return suppress_read_trace(rules, node, &rule->host);
     if (strcmp(node->name, "other") == 0)
-        return read_other(rules, node, &rule->sides[1]);
+        return suppress_read_other(rules, node, &rule->sides[1]);
     if (strcmp(node->name, "what") != 0)
-        return unknown(rules, node);
-    xml_foreach(it, node) HD_TRY(read_what(rules, it, rule));
+        return suppress_unknown(rules, node);
+    xml_foreach(it, node) HD_TRY(suppress_read_what(rules, it, rule));
     return HD_OK;
 }
 
-static enum hd_status read_record(struct check_rules *rules, const struct xml_node *node)
+static enum hd_status suppress_read_record(struct check_rules *rules, const struct xml_node *node)
 {
     struct rule *rule = hd_new(struct rule);
 
@@ -270,14 +271,14 @@ static enum hd_status read_record(struct check_rules *rules, const struct xml_no
         return hd_error(HD_NO_MEMORY, "%s: out of memory", rules->file);
     }
     if (strcmp(node->name, "record") != 0)
-        return unknown(rules, node);
-    xml_foreach(it, node) HD_TRY(read_part(rules, it, rule));
+        return suppress_unknown(rules, node);
+    xml_foreach(it, node) HD_TRY(suppress_read_part(rules, it, rule));
     if (!rule->kind)
         return hd_error(HD_CORRUPT, "%s:%u: <record> has no <kind>", rules->file, node->line);
     return HD_OK;
 }
 
-static enum hd_status parse(struct check_rules *rules, const char *text, size_t len)
+static enum hd_status suppress_parse(struct check_rules *rules, const char *text, size_t len)
 {
     const struct xml_node *root;
 
@@ -285,7 +286,7 @@ static enum hd_status parse(struct check_rules *rules, const char *text, size_t 
     if (strcmp(root->name, "ComputeSanitizerOutput") != 0)
         return hd_error(HD_CORRUPT, "%s:%u: <ComputeSanitizerOutput> is expected", rules->file,
                         root->line);
-    xml_foreach(it, root) HD_TRY(read_record(rules, it));
+    xml_foreach(it, root) HD_TRY(suppress_read_record(rules, it));
     return HD_OK;
 }
 
@@ -299,7 +300,7 @@ enum hd_status check_rules_parse(const char *text, size_t len, const char *name,
         return hd_error(HD_NO_MEMORY, "%s: out of memory", name);
     hd_arena_init(&rules->arena);
     rules->file = hd_arena_strndup(&rules->arena, name, strlen(name));
-    enum hd_status status = parse(rules, text, len);
+    enum hd_status status = suppress_parse(rules, text, len);
     if (status == HD_OK)
         *out = rules;
     else
@@ -319,32 +320,32 @@ struct check_rules *check_rules_read(const char *path)
     return rules;
 }
 
-static void pattern_fini(struct pattern *pattern)
+static void suppress_pattern_fini(struct pattern *pattern)
 {
     if (pattern->has_regex)
         regfree(&pattern->regex);
 }
 
-static void trace_fini(struct trace *trace)
+static void suppress_trace_fini(struct trace *trace)
 {
     for (size_t i = 0; i < trace->frames.len; i++) {
-        pattern_fini(&trace->frames.at[i].func);
-        pattern_fini(&trace->frames.at[i].file);
-        pattern_fini(&trace->frames.at[i].module);
+        suppress_pattern_fini(&trace->frames.at[i].func);
+        suppress_pattern_fini(&trace->frames.at[i].file);
+        suppress_pattern_fini(&trace->frames.at[i].module);
     }
     hd_vec_fini(&trace->frames);
 }
 
-static void rule_free(struct rule *rule)
+static void suppress_rule_free(struct rule *rule)
 {
     for (size_t i = 0; i < TEXT_COUNT; i++)
-        pattern_fini(&rule->texts[i]);
+        suppress_pattern_fini(&rule->texts[i]);
     for (size_t i = 0; i < HD_COUNT_OF(rule->sides); i++) {
-        pattern_fini(&rule->sides[i].func);
-        pattern_fini(&rule->sides[i].path);
-        trace_fini(&rule->sides[i].device);
+        suppress_pattern_fini(&rule->sides[i].func);
+        suppress_pattern_fini(&rule->sides[i].path);
+        suppress_trace_fini(&rule->sides[i].device);
     }
-    trace_fini(&rule->host);
+    suppress_trace_fini(&rule->host);
     hd_free(rule);
 }
 
@@ -353,7 +354,7 @@ void check_rules_free(struct check_rules *rules)
     if (!rules)
         return;
     for (size_t i = 0; i < rules->list.len; i++)
-        rule_free(rules->list.at[i]);
+        suppress_rule_free(rules->list.at[i]);
     hd_vec_fini(&rules->list);
     hd_arena_fini(&rules->arena);
     hd_free(rules);
@@ -362,17 +363,17 @@ void check_rules_free(struct check_rules *rules)
 /* ---- matching */
 
 /* Where a number "0x7f00" ends that begins here; NULL: there is none. */
-static const char *behind_address(const char *at)
+static const char *suppress_behind_address(const char *at)
 {
     if (at[0] != '0' || at[1] != 'x')
         return NULL;
     return at + 2 + strspn(at + 2, "0123456789abcdef");
 }
 
-static bool same_but_addresses(const char *a, const char *b)
+static bool suppress_same_but_addresses(const char *a, const char *b)
 {
     while (*a && *b) {
-        const char *behind_a = behind_address(a), *behind_b = behind_address(b);
+        const char *behind_a = suppress_behind_address(a), *behind_b = suppress_behind_address(b);
         if (behind_a && behind_b) {
             a = behind_a;
             b = behind_b;
@@ -383,58 +384,62 @@ static bool same_but_addresses(const char *a, const char *b)
     return *a == *b;
 }
 
-static bool fits(const struct pattern *pattern, const char *text)
+static bool suppress_fits(const struct pattern *pattern, const char *text)
 {
-    return !pattern->text || same_but_addresses(pattern->text, text) ||
+    return !pattern->text || suppress_same_but_addresses(pattern->text, text) ||
            (pattern->has_regex && regexec(&pattern->regex, text, 0, NULL, 0) == 0);
 }
 
 /* A path fits by its whole and by its last part. */
-static bool fits_path(const struct pattern *pattern, const char *path)
+static bool suppress_fits_path(const struct pattern *pattern, const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    return fits(pattern, path) || fits(pattern, slash ? slash + 1 : path);
+    return suppress_fits(pattern, path) || suppress_fits(pattern, slash ? slash + 1 : path);
 }
 
 /* A name as the linker has it, or as C++ writes it. */
-static bool fits_func(const struct pattern *pattern, const char *func)
+static bool suppress_fits_func(const struct pattern *pattern, const char *func)
 {
-    return fits(pattern, func) || fits(pattern, check_demangle(func, DEMANGLE_FULL));
+    return suppress_fits(pattern, func) ||
+           suppress_fits(pattern, check_demangle(func, DEMANGLE_FULL));
 }
 
-static bool fits_frame(const struct frame *frame, const char *func, const char *file,
-                       const char *module)
+static bool suppress_fits_frame(const struct frame *frame, const char *func, const char *file,
+                                const char *module)
 {
-    return fits_func(&frame->func, func) && fits_path(&frame->file, file) &&
-           fits_path(&frame->module, module);
+    return suppress_fits_func(&frame->func, func) && suppress_fits_path(&frame->file, file) &&
+           suppress_fits_path(&frame->module, module);
 }
 
 /* XML has the outermost frame first: number i there. */
-static bool fits_host_from(const struct trace *trace, const struct check_stack *stack, size_t from)
+static bool suppress_fits_host_from(const struct trace *trace, const struct check_stack *stack,
+                                    size_t from)
 {
+    assert(from + trace->frames.len <= stack->n);
     for (size_t i = 0; i < trace->frames.len; i++) {
         const struct check_frame *frame = &stack->frames[stack->n - 1 - from - i];
-        if (!fits_frame(&trace->frames.at[i], check_frame_func(frame), "", frame->module))
+        if (!suppress_fits_frame(&trace->frames.at[i], check_frame_func(frame), "", frame->module))
             return false;
     }
     return true;
 }
 
-static bool fits_host(const struct trace *trace, const struct check_stack *stack)
+static bool suppress_fits_host(const struct trace *trace, const struct check_stack *stack)
 {
     size_t n = trace->frames.len;
 
-    return !trace->given || (n <= stack->n && (fits_host_from(trace, stack, 0) ||
-                                               fits_host_from(trace, stack, stack->n - n)));
+    return !trace->given ||
+           (n <= stack->n && (suppress_fits_host_from(trace, stack, 0) ||
+                              suppress_fits_host_from(trace, stack, stack->n - n)));
 }
 
-static bool fits_number(const struct number *number, int64_t value)
+static bool suppress_fits_number(const struct number *number, int64_t value)
 {
     return !number->given || number->value == value;
 }
 
-static bool fits_device(const struct trace *trace, const struct check_actor *actor)
+static bool suppress_fits_device(const struct trace *trace, const struct check_actor *actor)
 {
     size_t n = trace->frames.len;
 
@@ -443,27 +448,30 @@ static bool fits_device(const struct trace *trace, const struct check_actor *act
     if (n > actor->nplaces)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!fits_frame(&trace->frames.at[i], actor->places[i].func, actor->places[i].file, ""))
+        if (!suppress_fits_frame(&trace->frames.at[i], actor->places[i].func, actor->places[i].file,
+                                 ""))
             return false;
     return true;
 }
 
-static bool fits_side(const struct side *side, const struct check_actor *actor)
+static bool suppress_fits_side(const struct side *side, const struct check_actor *actor)
 {
     static struct check_place nowhere = {.func = "", .file = ""};
     static const struct check_actor nobody = {.nplaces = 1, .places = &nowhere};
     const struct check_actor *who = actor ? actor : &nobody;
 
+    assert(who->nplaces);
     for (int i = 0; i < 3; i++)
-        if (!fits_number(&side->thread[i], who->thread[i]) ||
-            !fits_number(&side->block[i], who->block[i]))
+        if (!suppress_fits_number(&side->thread[i], who->thread[i]) ||
+            !suppress_fits_number(&side->block[i], who->block[i]))
             return false;
-    return fits_func(&side->func, who->places[0].func) &&
-           fits_path(&side->path, who->places[0].file) &&
-           fits_number(&side->line, who->places[0].line) && fits_device(&side->device, who);
+    return suppress_fits_func(&side->func, who->places[0].func) &&
+           suppress_fits_path(&side->path, who->places[0].file) &&
+           suppress_fits_number(&side->line, who->places[0].line) &&
+           suppress_fits_device(&side->device, who);
 }
 
-static bool fits_what(const struct rule *rule, const struct check_finding *f)
+static bool suppress_fits_what(const struct rule *rule, const struct check_finding *f)
 {
     const char *texts[TEXT_COUNT] = {
         [TEXT_LEVEL] = check_xml_level(f), [TEXT_TEXT] = f->title,    [TEXT_SPACE] = f->space,
@@ -472,24 +480,26 @@ static bool fits_what(const struct rule *rule, const struct check_finding *f)
     };
 
     for (unsigned i = 0; i < TEXT_COUNT; i++)
-        if (!fits(&rule->texts[i], texts[i]))
+        if (!suppress_fits(&rule->texts[i], texts[i]))
             return false;
-    return fits_number(&rule->size, (int64_t)f->size_B) && fits_number(&rule->result, f->code);
+    return suppress_fits_number(&rule->size, (int64_t)f->size_B) &&
+           suppress_fits_number(&rule->result, f->code);
 }
 
-static bool rule_matches(const struct rule *rule, const struct check_finding *f)
+static bool suppress_rule_matches(const struct rule *rule, const struct check_finding *f)
 {
+    assert(rule->kind && f->nactors + f->nsides <= CHECK_ACTORS_MAX);
     for (size_t i = 0; i < CHECK_ACTORS_MAX; i++)
-        if (!fits_side(&rule->sides[i], i < f->nactors ? &f->actors[i] : NULL))
+        if (!suppress_fits_side(&rule->sides[i], i < f->nactors ? &f->actors[i] : NULL))
             return false;
-    return strcmp(rule->kind, check_xml_kind(f)) == 0 && fits_what(rule, f) &&
-           fits_host(&rule->host, check_host_stack(f));
+    return strcmp(rule->kind, check_xml_kind(f)) == 0 && suppress_fits_what(rule, f) &&
+           suppress_fits_host(&rule->host, check_host_stack(f));
 }
 
 bool check_rules_match(const struct check_rules *rules, const struct check_finding *f)
 {
     for (size_t i = 0; rules && i < rules->list.len; i++)
-        if (rule_matches(rules->list.at[i], f))
+        if (suppress_rule_matches(rules->list.at[i], f))
             return true;
     return false;
 }

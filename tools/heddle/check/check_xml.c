@@ -1,11 +1,17 @@
 /* Findings as XML, in the form of compute-sanitizer's: what --suppressions reads. */
 #include "check/check.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool check_is_leak(const struct check_finding *f)
 {
     return strcmp(f->kind, "leak") == 0 || strcmp(f->kind, "heap-leak") == 0;
+}
+
+bool check_is_race(const struct check_finding *f)
+{
+    return strcmp(f->tool, "racecheck") == 0;
 }
 
 const char *check_api(const struct check_finding *f)
@@ -37,6 +43,7 @@ const char *check_xml_level(const struct check_finding *f)
                                          [SAN_ERROR] = "Error",
                                          [SAN_FATAL] = "Fatal"};
 
+    assert(f->severity < HD_COUNT_OF(levels));
     return levels[f->severity];
 }
 
@@ -91,6 +98,7 @@ static void put_place(const struct check_options *options, FILE *out,
 static void put_side(const struct check_options *options, FILE *out,
                      const struct check_actor *actor)
 {
+    assert(actor->nplaces);
     fputs("<where>\n", out);
     put_place(options, out, &actor->places[0]);
     put_hex(out, "pc", actor->pc);

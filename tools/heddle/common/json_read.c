@@ -1,6 +1,7 @@
 /* See json_read.h. */
 #include "common/json_read.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -64,6 +65,7 @@ static bool read_hex4(struct reader *r, uint32_t *out)
 
 static void put_utf8(struct hd_buf *buf, uint32_t code)
 {
+    assert(code <= 0x10ffff);
     if (code < 0x80) {
         hd_buf_putc(buf, (char)code);
         return;

@@ -1,6 +1,7 @@
 /* See program.h. */
 #include "common/program.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void add_container(struct program *p, const struct obj_fatbin *fatbin, co
     struct program_image image = {
         .fatbin = *fatbin, .section = section, .container = p->containers++};
     while ((status = obj_fatbin_next(fatbin, &cursor_B, &image.entry)) == HD_OK) {
+        assert(fatbin->bytes >= section_bytes);
         image.offset_B = (uint64_t)(fatbin->bytes - section_bytes) + image.entry.offset_B;
         if (!hd_vec_push(&p->images, image))
             break;

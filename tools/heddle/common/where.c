@@ -1,6 +1,7 @@
 /* See where.h. */
 #include "common/where.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,16 +23,19 @@ static const struct {
 
 const char *where_library_text(enum where_library library)
 {
+    assert(library < WHERE_LIBRARY_COUNT);
     return libraries[library].text;
 }
 
 const char *where_library_file(enum where_library library)
 {
+    assert(library < WHERE_LIBRARY_COUNT);
     return libraries[library].file;
 }
 
 enum where_how where_library_how(enum where_library library)
 {
+    assert(library < WHERE_LIBRARY_COUNT);
     return libraries[library].how;
 }
 
@@ -115,6 +119,7 @@ static char *find(enum where_library library)
 const char *where_library(enum where_library library)
 {
     static char *cached[WHERE_LIBRARY_COUNT];
+    assert(library < WHERE_LIBRARY_COUNT);
     if (!cached[library])
         cached[library] = find(library);
     return cached[library];

@@ -1,6 +1,7 @@
 /* See xml_read.h. */
 #include "common/xml_read.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 16, NAME_MAX_B = 64 };
@@ -28,6 +29,7 @@ static bool starts(const struct reader *r, const char *word)
 
 static void advance(struct reader *r, size_t n)
 {
+    assert(n <= (size_t)(r->end - r->at));
     for (; n; n--)
         r->line += *r->at++ == '\n';
 }
@@ -190,6 +192,7 @@ static enum hd_status read_close(struct reader *r, const struct xml_node *node)
 {
     const char *name;
 
+    assert(starts(r, "</"));
     advance(r, 2);
     HD_TRY(read_name(r, &name));
     skip_blanks(r);
@@ -228,6 +231,7 @@ static enum hd_status read_element(struct reader *r, struct xml_node **out)
     if (status == HD_OK && text.failed)
         status = hd_error(HD_NO_MEMORY, "%s: out of memory", r->file);
     hd_buf_fini(&text);
+    assert(r->depth);
     r->depth--;
     return status == HD_OK ? read_close(r, node) : status;
 }
@@ -248,6 +252,7 @@ enum hd_status xml_read(struct hd_arena *arena, const char *text, size_t len, co
     HD_TRY(skip_between(&r));
     HD_TRY(read_element(&r, &root));
     HD_TRY(skip_between(&r));
+    assert(!r.depth && root);
     if (r.at != r.end)
         return bad(&r, "text behind the end");
     *out = root;

@@ -269,10 +269,8 @@ static int run_or_read(const struct check_options *o)
     if (o->read)
         return check(o);
     HD_AUTOFREE char *path = run_find_program(o->command[0]);
-    if (!path) {
-        cli_error("%s: %s: not found", o->as, o->command[0]);
-        return RUN_NOT_FOUND;
-    }
+    if (!path)
+        return run_not_found(o->as, o->command[0]);
     return run_check_program(path) ? CLI_FAILED : check(o);
 }
 

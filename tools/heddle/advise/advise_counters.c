@@ -9,6 +9,7 @@
 #include "advise/advise.h"
 #include "base/mem.h"
 #include "prof/prof_db.h"
+#include "report/excess.h"
 
 #define WARP 32.0
 /* Sectors of a warp's access to words of four bytes, side by side. */
@@ -124,13 +125,14 @@ static void tell_lines(struct advise *a, struct advise_finding *f, const char *c
         (void)sqlite3_bind_text(row, 2 + i, metrics[i], -1, SQLITE_STATIC);
     while (sqlite3_step(row) == SQLITE_ROW) {
         const char *file = (const char *)sqlite3_column_text(row, 0);
-        if (file && !f->file) {
+        if (!file || !report_is_source(file))
+            file = "ptx";
+        if (!f->file) {
             f->file = hd_strdup(file);
             f->line = sqlite3_column_int64(row, 1);
         }
-        advise_say(a, f, "%s:%lld: %.0f %s", file ? file : "?",
-                   (long long)sqlite3_column_int64(row, 1), sqlite3_column_double(row, 2),
-                   metrics[0]);
+        advise_say(a, f, "%s:%lld: %.0f %s", file, (long long)sqlite3_column_int64(row, 1),
+                   sqlite3_column_double(row, 2), metrics[0]);
     }
     sqlite3_finalize(row);
 }

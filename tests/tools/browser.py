@@ -102,8 +102,8 @@ class Browser:
                 return got["result"]
             self.note(got)
 
-    def open(self, path, width=1280, height=900, dark=False):
-        """A new page; returns when its script says that it is ready."""
+    def open(self, path, width=1280, height=900, dark=False, has_script=True):
+        """A new page; returns when it is loaded, or when its script, in a file, says that it is ready."""
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -112,7 +112,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Page.navigate", url=path if path.startswith("http") else "file://" + path)
-        self.until("document.documentElement?.dataset.ready === 'yes'" if not path.startswith("http") else "document.readyState === 'complete'")
+        self.until("document.documentElement?.dataset.ready === 'yes'" if has_script and not path.startswith("http") else "document.readyState === 'complete'")
 
     def js(self, code):
         result = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)

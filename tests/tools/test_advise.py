@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import tempfile
 
+from browser import FAINT, Browser, find_browser
 from advise_timeline import COUNTERS, NULL, PAGEABLE, PID, PINNED, TO_DEVICE, TO_HOST, US, GLOBAL, Timeline
 from support import Bench, Tap
 
@@ -259,6 +260,53 @@ def test_names(bench):
         tap.ok(found(bench.judge(t, "names-" + name), "launch-bound"), f"{name} is a launch")
 
 
+def test_evidence(bench):
+    """What is said of a kernel is of that kernel: sequences of several have a line for each, and are of none."""
+    names = [f"work{i}(int)" for i in range(6)]
+    for several in (False, True):
+        t = Timeline()
+        for _ in range(20):
+            t.host(60 * US)
+            for i in range(30):
+                which = min(i // 2, 5) if several else 0
+                t.launch((1 + which) * US // 2, name=names[which], host=(3 + which) * US)
+            t.sync()
+        t.host(100 * US)
+        t.launch(MS, name="other(int)")  # in no sequence
+        t.sync()
+        got = found(bench.judge(t, f"evidence-{several}"), "launch-bound")
+        lines = got["evidence"]
+        tap.ok("600 launches, in 20 sequences of up to 30" in lines[0] and not any("other(" in line for line in lines), "launch-bound: all launches of the sequences", lines)
+        if not several:
+            tap.eq((got["kernel"], lines[1:]), (names[0], ["each takes the host 3.0 us, and the device 500 ns"]), "of one kernel")
+            continue
+        tap.eq((got["kernel"], len(lines)), (None, 1 + 4 + 1), "of several it is of none")
+        tap.eq(lines[1], "400 of them are of work5(int): each takes the host 5.0 us, and the device 3.0 us", "which have a line each, those of most launches first")
+        tap.eq(lines[-1], "the others are of 2 more kernels", "and no more than four")
+        tap.ok("kernel    " not in bench.run("advise", f"evidence-{several}.sqlite").stdout, "the text names none above the evidence")
+
+
+def test_lines(bench):
+    """Places of the PTX: that -lineinfo gives others is said once, and not where one is of the source."""
+    for files, want in ((("ptx", ""), 1), (("ptx", "k.cu"), 0)):
+        t = Timeline()
+        for _ in range(2):
+            t.launch(100 * MS)
+        t.sync()
+        db = t.write(bench.path(f"lines{want}.sqlite"), COUNTERS)
+        for i, file in enumerate(files):
+            db.execute("INSERT INTO HEDDLE_LAUNCHES(launchId, name, demangledName, gridX, gridY, gridZ, blockX, blockY, blockZ, start, end) VALUES(?, 'k', ?, 1, 1, 1, 1, 1, 1, 0, ?)", (i, "work(int)" if not i else "next(int)", 100 * MS))
+            for name, value in (("smsp__inst_executed.sum", 10), ("smsp__thread_inst_executed.sum", 320), ("memory_l2_theoretical_sectors_global", 100),
+                                ("memory_l2_theoretical_sectors_global_ideal", 10), ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 3)):
+                db.execute("INSERT INTO HEDDLE_METRICS(launchId, name, unit, value) VALUES(?, ?, '', ?)", (i, name, value))
+            db.execute("INSERT INTO HEDDLE_SOURCE_METRICS VALUES(?, ?, 7, 'f', 'l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum', 100)", (i, file))
+        db.commit()
+        db.close()
+        text = bench.run("advise", "--min-gain", "0", f"lines{want}.sqlite").stdout
+        tap.eq(text.count("-lineinfo"), want, f"lines of {files}: -lineinfo")
+        tap.ok("ptx:7" in text and ("k.cu:7" in text) == (not want), "places", text)
+
+
 def test_long_kernels(bench):
     """The time of kernels that run within their launches is not the host's."""
     t = Timeline()
@@ -491,9 +539,13 @@ def test_forms(bench):
     page = Page(text)
     tap.ok(page.good and not page.open, "the page's elements are closed", str(page.open))
     tap.ok("<script" not in text and "alert('1')" in page.text, "names are escaped")
-    focused = [attrs for _, attrs in page.tags if "tabindex" in dict(attrs)]
+    focused = [attrs for tag, attrs in page.tags if "tabindex" in dict(attrs) and tag != "pre"]
     tap.ok(focused and all({"role", "aria-label"} <= set(dict(attrs)) for attrs in focused), "what the keyboard reaches has a name", str(focused))
     tap.ok(not any("src" in attrs or "href" in attrs for _, attrs in page.tags) and "url(" not in text, "the page needs nothing else")
+    opened = ["open" in attrs for tag, attrs in page.tags if tag == "details" and attrs["class"].startswith("finding")]
+    tap.eq(opened, [True] + [False] * (len(opened) - 1), "the first finding is open, no other")
+    tap.ok(f"Fewer blocks than multiprocessors in {HOSTILE[:20]}" in page.text and "What to do" in page.text and "What next?" in page.text,
+           "titles name the kernel, and what to do is said", page.text)
     with open(bench.path("prompt.md")) as file:
         prompt = file.read()
     lines = prompt.splitlines()
@@ -511,6 +563,37 @@ def test_forms(bench):
                         for r in rows), "rows are those of the report", str(rows))
     got = bench.run("advise", "-w", "findings.txt", "hostile.sqlite")
     tap.ok(got.stdout == "" and os.path.getsize(bench.path("findings.txt")) > 100, "written to a file")
+
+
+def test_page(bench):
+    """In a browser: nothing faint, nothing cut, in both themes, wide and narrow; the place's line is marked."""
+    if not find_browser():
+        tap.skip("no Chromium")
+        return
+    source = bench.path("scattered.cu")
+    with open(source, "w") as file:
+        file.write("".join(f"line {i} of a <source> & {'a long one ' * 20}\n" for i in range(1, 20)))
+    rule, fault, _, _, metric = next(row for row in KERNELS if row[0] == "uncoalesced")
+    counted(bench, "page", fault, metric)
+    db = sqlite3.connect(bench.path("page.sqlite"))
+    db.execute("UPDATE HEDDLE_SOURCE_METRICS SET file = ?, line = 9 WHERE line = 42", (source,))
+    db.commit()
+    db.close()
+    tap.eq(bench.run("advise", "--html", "wide.html", "page.sqlite").returncode, 0, "a page of a kernel and a place")
+    browser = Browser(bench.folder)
+    for name in ("wide.html", "page.html"):
+        for width in (1280, 400):
+            for dark in (False, True):
+                browser.open(bench.path(name), width=width, dark=dark, has_script=False)
+                what = f"{name}, {width} pixels, {'dark' if dark else 'light'}"
+                browser.js("document.querySelectorAll('details').forEach(e => e.open = true)")
+                tap.eq((browser.js(FAINT), browser.js("document.documentElement.scrollWidth > innerWidth")), ([], False), f"{what}: legible, and not wider than the window")
+                tap.eq(browser.js("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 29)", dark, f"{what}: the theme")
+    browser.open(bench.path("wide.html"), has_script=False)
+    tap.ok(browser.js("document.querySelector('mark').textContent").strip().startswith("9  line 9 of a <source> &"), "the place's line is marked")
+    tap.ok(browser.js("document.querySelector('.place').textContent").endswith("scattered.cu:9"), "and named below the title")
+    tap.eq(browser.messages, [], "no messages")
+    browser.close()
 
 
 def test_exits(bench):
@@ -631,7 +714,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Reports(folder)
         if bench.variant.is_default:
-            for test in (test_pairs, test_threads, test_names, test_long_kernels, test_overlapping, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms,
+            for test in (test_pairs, test_threads, test_names, test_evidence, test_lines, test_long_kernels, test_overlapping, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms, test_page,
                          test_exits, test_damage):
                 test(bench)
         test_programs(bench)

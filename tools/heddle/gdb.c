@@ -186,10 +186,8 @@ int cmd_gdb(int argc, char **argv)
     if (args.core && dbg_core_check(args.core) != HD_OK)
         return core_failed(&args);
     HD_AUTOFREE char *path = args.core ? NULL : run_find_program(args.command[0]);
-    if (!args.core && !path) {
-        cli_error("%s: not found", args.command[0]);
-        return RUN_NOT_FOUND;
-    }
+    if (!args.core && !path)
+        return run_not_found(args.command[0]);
     char *script = where_script("heddle-gdb.py");
     if (!script)
         return cli_error("heddle-gdb.py of this Heddle was not found");

@@ -179,6 +179,17 @@ char *run_find_program(const char *name)
     return NULL;
 }
 
+int run_not_found(const char *name)
+{
+    struct stat st;
+    bool is_here = !strchr(name, '/') && access(name, X_OK) == 0 && stat(name, &st) == 0 &&
+                   S_ISREG(st.st_mode);
+
+    cli_error("%s: not found%s%s%s", name, is_here ? " in PATH; did you mean ./" : "",
+              is_here ? name : "", is_here ? "?" : "");
+    return RUN_NOT_FOUND;
+}
+
 static int refuse_sass(const struct program *p)
 {
     struct hd_buf found;
@@ -375,10 +386,8 @@ static int start(const char *path, const struct run_args *args)
 static int find_and_start(const struct run_args *args)
 {
     char *path = run_find_program(args->command[0]);
-    if (!path) {
-        cli_error("%s: not found", args->command[0]);
-        return RUN_NOT_FOUND;
-    }
+    if (!path)
+        return run_not_found(args->command[0]);
     int code = start(path, args);
     hd_free(path);
     return code;

@@ -11,6 +11,8 @@ enum {
 
 /* The file that execvp() would run, the caller's to hd_free(); NULL when there is none. */
 char *run_find_program(const char *name);
+/* Says so, and names a program of the current folder that could be meant; RUN_NOT_FOUND. */
+int run_not_found(const char *name);
 /* 0 when the program may run; else an exit status, and a message is written. */
 int run_check_program(const char *path);
 /* Sets the environment in which programs find Heddle's libraries; 0, or an exit status. */

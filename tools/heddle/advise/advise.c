@@ -4,8 +4,6 @@
  */
 #include "advise/advise.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 
 #include "base/mem.h"
 #include "common/cli.h"
+#include "common/temporary.h"
 #include "prof/prof_db.h"
 #include "run.h"
 
@@ -227,8 +226,8 @@ static bool is_report(const char *path)
 /* Runs `heddle prof`; an exit status. */
 static int record(const struct advise_args *args, const char *name)
 {
-    static char prof[] = "prof", kernel[] = "--kernel", no_show[] = "--no-show", output[] = "-o",
-                overwrite[] = "-f", end[] = "--";
+    static char prof[] = "prof", kernel[] = "--kernel", no_show[] = "--no-show",
+                quiet[] = "--quiet", output[] = "-o", overwrite[] = "-f", end[] = "--";
     HD_VEC(char *) words = {0};
     HD_AUTOFREE char *copy = hd_strdup(name);
     bool good = copy && hd_vec_push(&words, prof);
@@ -241,6 +240,8 @@ static int record(const struct advise_args *args, const char *name)
         good = good && hd_vec_push(&words, args->prof.at[i]);
     good = good && hd_vec_push(&words, no_show) && hd_vec_push(&words, output) &&
            hd_vec_push(&words, copy);
+    if (!args->output) /* it is gone when that could be read */
+        good = good && hd_vec_push(&words, quiet);
     if (args->overwrite)
         good = good && hd_vec_push(&words, overwrite);
     good = good && hd_vec_push(&words, end);
@@ -251,35 +252,6 @@ static int record(const struct advise_args *args, const char *name)
         good && hd_vec_push(&words, NULL) ? cmd_prof(argc, words.at) : cli_error("out of memory");
     hd_vec_fini(&words);
     return code;
-}
-
-/* Where a recording lies that nobody wants to keep; freed by the caller. */
-static char *temporary(char **out_folder)
-{
-    const char *parent = getenv("TMPDIR");
-    struct hd_buf path = {0};
-
-    hd_buf_printf(&path, "%s/heddle-advise-XXXXXX", parent && *parent ? parent : "/tmp");
-    char *folder = hd_buf_take(&path);
-    if (!folder || !mkdtemp(folder)) {
-        cli_error("%s: %s", folder ? folder : "?", strerror(errno));
-        hd_free(folder);
-        return NULL;
-    }
-    *out_folder = folder;
-    hd_buf_init(&path);
-    hd_buf_printf(&path, "%s/run.sqlite", folder);
-    return hd_buf_take(&path);
-}
-
-/* What prof leaves beside a report that it could not make stays. */
-static void remove_temporary(char *folder, const char *report)
-{
-    if (!folder)
-        return;
-    (void)unlink(report);
-    (void)rmdir(folder);
-    hd_free(folder);
 }
 
 /* ---- output */
@@ -386,30 +358,42 @@ static int advise_report(const struct advise_args *args, const char *report, con
     return severe ? EXIT_FOUND : CLI_OK;
 }
 
-static int advise_program(const struct advise_args *args)
+/* Records the program in that report, and judges it. */
+static int advise_recording(const struct advise_args *args, const char *report, const char *shown)
 {
-    char *folder = NULL;
-    HD_AUTOFREE char *made = args->output ? NULL : temporary(&folder);
-    struct hd_buf kept = {0};
-
-    if (args->output)
-        hd_buf_printf(&kept, "%s%s", args->output,
-                      ends_with(args->output, ".sqlite") ? "" : ".sqlite");
-    const char *report = args->output ? kept.ptr : made;
-    if (!report) {
-        hd_buf_fini(&kept);
-        return CLI_FAILED;
-    }
     bool was = args->output && !args->overwrite && access(report, F_OK) == 0;
     int code = record(args, report);
-    if (!was && code != RUN_CANNOT && code != RUN_NOT_FOUND && access(report, F_OK) == 0) {
-        int own = advise_report(args, report, args->output ? report : args->rest[0]);
-        code = code ? code : own;
-    } else if (!code) {
-        code = CLI_FAILED;
-    }
-    remove_temporary(folder, report);
-    hd_buf_fini(&kept);
+
+    if (was || code == RUN_CANNOT || code == RUN_NOT_FOUND || access(report, F_OK) != 0)
+        return code ? code : CLI_FAILED;
+    int own = advise_report(args, report, shown);
+    return code ? code : own;
+}
+
+/* Nobody wants to keep the recording. */
+static int advise_in_folder(const char *folder, void *state)
+{
+    const struct advise_args *args = state;
+    struct hd_buf report = {0};
+
+    hd_buf_printf(&report, "%s/run.sqlite", folder);
+    int code = report.failed ? cli_error("out of memory")
+                             : advise_recording(args, report.ptr, args->rest[0]);
+    hd_buf_fini(&report);
+    return code;
+}
+
+static int advise_program(struct advise_args *args)
+{
+    struct hd_buf report = {0};
+
+    if (!args->output)
+        return temporary_run("heddle-advise", advise_in_folder, args);
+    hd_buf_printf(&report, "%s%s", args->output,
+                  ends_with(args->output, ".sqlite") ? "" : ".sqlite");
+    int code =
+        report.failed ? cli_error("out of memory") : advise_recording(args, report.ptr, report.ptr);
+    hd_buf_fini(&report);
     return code;
 }
 

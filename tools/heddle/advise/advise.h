@@ -197,6 +197,8 @@ const char *advise_time(int64_t ns);
 const char *advise_bytes(double bytes);
 
 /* ---- forms of the output */
+/* Are the places of findings lines of the PTX, all of them? -lineinfo would give the source's. */
+bool advise_lacks_lines(const struct advise *a);
 void advise_text(const struct advise *a, struct hd_buf *out);
 void advise_json(const struct advise *a, struct hd_buf *out);
 void advise_html(const struct advise *a, struct hd_buf *out);

@@ -9,6 +9,7 @@
 #include "advise/advise.h"
 #include "base/mem.h"
 #include "prof/prof_db.h"
+#include "report/excess.h"
 
 #define WARP 32.0
 /* Sectors of a warp's access to words of four bytes, side by side. */
@@ -107,7 +108,12 @@ static int64_t gain_of(struct advise *a, const struct counters *c, double part)
 
 /* ---- lines of the source */
 
-static void tell_lines(struct advise *a, struct advise_finding *f, const char *const *metrics)
+/* Whose lines are told: one or two metrics, and what their sum is called. */
+struct told_metrics {
+    const char *what, *names[2];
+};
+
+static void tell_lines(struct advise *a, struct advise_finding *f, const struct told_metrics *told)
 {
     sqlite3_stmt *row;
 
@@ -120,23 +126,24 @@ static void tell_lines(struct advise *a, struct advise_finding *f, const char *c
                            -1, &row, NULL))
         return;
     (void)sqlite3_bind_text(row, 1, f->kernel, -1, SQLITE_STATIC);
-    for (int i = 0; i < 2 && metrics[i]; i++)
-        (void)sqlite3_bind_text(row, 2 + i, metrics[i], -1, SQLITE_STATIC);
+    for (int i = 0; i < 2 && told->names[i]; i++)
+        (void)sqlite3_bind_text(row, 2 + i, told->names[i], -1, SQLITE_STATIC);
     while (sqlite3_step(row) == SQLITE_ROW) {
         const char *file = (const char *)sqlite3_column_text(row, 0);
-        if (file && !f->file) {
+        if (!file || !report_is_source(file))
+            file = "ptx";
+        if (!f->file) {
             f->file = hd_strdup(file);
             f->line = sqlite3_column_int64(row, 1);
         }
-        advise_say(a, f, "%s:%lld: %.0f %s", file ? file : "?",
-                   (long long)sqlite3_column_int64(row, 1), sqlite3_column_double(row, 2),
-                   metrics[0]);
+        advise_say(a, f, "%s:%lld: %.0f %s", file, (long long)sqlite3_column_int64(row, 1),
+                   sqlite3_column_double(row, 2), told->what);
     }
     sqlite3_finalize(row);
 }
 
 static void judge_kernel(struct advise *a, const struct advise_rule *rule, judge_function *judge,
-                         const char *const *metrics, const struct counters *c)
+                         const struct told_metrics *told, const struct counters *c)
 {
     struct hd_buf line = {0};
     double saved = c->slots > 0 ? judge(c, &line) : 0;
@@ -151,14 +158,13 @@ static void judge_kernel(struct advise *a, const struct advise_rule *rule, judge
         if (!f->kernel)
             f->kernel = advise_keep(a, c->kernel);
         advise_say(a, f, "%s", line.ptr ? line.ptr : "");
-        tell_lines(a, f, metrics);
+        tell_lines(a, f, told);
     }
     hd_buf_fini(&line);
 }
 
-/* `metrics`: whose lines of the source are told; one or two, NULL ends them. */
 static void each_kernel(struct advise *a, const struct advise_rule *rule, judge_function *judge,
-                        const char *const *metrics)
+                        const struct told_metrics *told)
 {
     sqlite3_stmt *kernels, *values = NULL;
 
@@ -181,7 +187,7 @@ static void each_kernel(struct advise *a, const struct advise_rule *rule, judge_
             if (!c.kernel)
                 continue;
             read_counters(values, &c);
-            judge_kernel(a, rule, judge, metrics, &c);
+            judge_kernel(a, rule, judge, told, &c);
         }
     sqlite3_finalize(kernels);
     sqlite3_finalize(values);
@@ -205,7 +211,8 @@ static double judge_divergence(const struct counters *c, struct hd_buf *line)
 void advise_rule_divergence(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_divergence,
-                (const char *const[]){"heddle__branches_divergent.sum", NULL});
+                &(const struct told_metrics){"branches that part the lanes",
+                                             {"heddle__branches_divergent.sum"}});
 }
 
 static double judge_sectors(const struct counters *c, struct hd_buf *line)
@@ -221,8 +228,9 @@ static double judge_sectors(const struct counters *c, struct hd_buf *line)
 void advise_rule_uncoalesced(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_sectors,
-                (const char *const[]){"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-                                      "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"});
+                &(const struct told_metrics){"sectors",
+                                             {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                              "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"}});
 }
 
 static double judge_banks(const struct counters *c, struct hd_buf *line)
@@ -240,7 +248,8 @@ static double judge_banks(const struct counters *c, struct hd_buf *line)
 void advise_rule_bank_conflicts(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_banks,
-                (const char *const[]){"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", NULL});
+                &(const struct told_metrics){
+                    "bank conflicts", {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}});
 }
 
 /* What is told of instructions of one kind among all. */
@@ -262,8 +271,9 @@ static double judge_spills(const struct counters *c, struct hd_buf *line)
 void advise_rule_spills(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_spills,
-                (const char *const[]){"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
-                                      "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"});
+                &(const struct told_metrics){"loads and stores of local memory",
+                                             {"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+                                              "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"}});
 }
 
 static double judge_atomics(const struct counters *c, struct hd_buf *line)
@@ -279,7 +289,8 @@ static double judge_atomics(const struct counters *c, struct hd_buf *line)
 
 void advise_rule_atomics(struct advise *a, const struct advise_rule *rule)
 {
-    each_kernel(a, rule, judge_atomics, (const char *const[]){"heddle__atomic_passes.sum", NULL});
+    each_kernel(a, rule, judge_atomics,
+                &(const struct told_metrics){"passes", {"heddle__atomic_passes.sum"}});
 }
 
 static double judge_barriers(const struct counters *c, struct hd_buf *line)
@@ -290,5 +301,5 @@ static double judge_barriers(const struct counters *c, struct hd_buf *line)
 void advise_rule_barriers(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_barriers,
-                (const char *const[]){"heddle__inst_executed_op_barrier.sum", NULL});
+                &(const struct told_metrics){"barriers", {"heddle__inst_executed_op_barrier.sum"}});
 }

@@ -18,6 +18,7 @@ enum {
     POLL_EVERY = 8,
     POLL_LAUNCHES = 4, /* a poll behind more kernels is seldom enough */
     TINY_B = 64 << 10,
+    KERNELS_TOLD = 4,
 };
 
 static void drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
@@ -109,9 +110,15 @@ void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
 struct runs {
     uint64_t runs, launches, waits;
     uint64_t bound; /* launches that take the host longer than the device */
-    int64_t host_ns, kernel_ns;
     uint32_t first; /* the call that begins the longest one; ADVISE_NONE */
     uint64_t longest;
+};
+
+/* What launches of one kernel in these runs take. */
+struct run_kernel {
+    uint64_t launches;
+    int64_t host_ns, kernel_ns;
+    uint32_t name;
 };
 
 static bool is_launch(const struct advise_call *call)
@@ -156,8 +163,8 @@ static int64_t host_time(const struct advise *a, uint32_t index)
     return HD_MAX(INT64_C(0), a->base.calls[index].own_ns - HD_MAX(INT64_C(0), inside_ns));
 }
 
-/* From `first` on. */
-static struct runs measure_run(const struct advise *a, uint32_t first)
+/* From `first` on; adds to `kernels`, one for each name, unless that is NULL. */
+static struct runs measure_run(const struct advise *a, uint32_t first, struct run_kernel *kernels)
 {
     struct runs r = {.runs = 1, .first = first};
     int64_t since_ns = 0; /* host time since the launch before */
@@ -165,7 +172,6 @@ static struct runs measure_run(const struct advise *a, uint32_t first)
     for (uint32_t i = first; i != ADVISE_NONE; i = next_of_run(a, i)) {
         const struct advise_call *call = &a->calls.at[i];
         int64_t host_ns = host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
-        r.host_ns += host_ns;
         since_ns += host_ns;
         if (!is_launch(call)) {
             r.waits++;
@@ -174,7 +180,12 @@ static struct runs measure_run(const struct advise *a, uint32_t first)
         int64_t kernel_ns = a->base.works[call->first_work].time_ns;
         r.launches++;
         r.bound += since_ns > kernel_ns;
-        r.kernel_ns += kernel_ns;
+        if (kernels) {
+            struct run_kernel *kernel = &kernels[a->works.at[call->first_work].name];
+            kernel->launches++;
+            kernel->host_ns += since_ns;
+            kernel->kernel_ns += kernel_ns;
+        }
         since_ns = 0;
     }
     return r;
@@ -209,9 +220,10 @@ static bool begins_run(const struct advise *a, uint32_t index)
            !is_launch(&a->calls.at[before]) || next_of_run(a, before) == ADVISE_NONE;
 }
 
-static void count_run(struct advise *a, uint32_t first, struct runs *out)
+static void count_run(struct advise *a, uint32_t first, struct run_kernel *kernels,
+                      struct runs *out)
 {
-    struct runs r = measure_run(a, first);
+    struct runs r = measure_run(a, first, NULL);
 
     /* Not by the sums: one kernel that the system took the processor from would hide thousands. */
     if (r.launches < RUN_MIN || 2 * r.bound <= r.launches)
@@ -219,8 +231,7 @@ static void count_run(struct advise *a, uint32_t first, struct runs *out)
     out->runs++;
     out->launches += r.launches;
     out->waits += r.waits;
-    out->host_ns += r.host_ns;
-    out->kernel_ns += r.kernel_ns;
+    (void)measure_run(a, first, kernels);
     if (r.launches > out->longest) {
         out->longest = r.launches;
         out->first = first;
@@ -228,14 +239,59 @@ static void count_run(struct advise *a, uint32_t first, struct runs *out)
     join_run(a, first);
 }
 
+static int by_launches(const void *a, const void *b)
+{
+    const struct run_kernel *x = a, *y = b;
+
+    if (x->launches != y->launches)
+        return x->launches > y->launches ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void say_launches(struct advise *a, struct advise_finding *f, const char *what,
+                         const struct run_kernel *kernel)
+{
+    advise_say(a, f, "%s takes the host %s, and the device %s", what,
+               advise_time(kernel->host_ns / (int64_t)kernel->launches),
+               advise_time(kernel->kernel_ns / (int64_t)kernel->launches));
+}
+
+/* A sequence may be of several kernels: the finding is of one only if all its launches are. */
+static void say_kernels(struct advise *a, struct advise_finding *f, struct run_kernel *kernels)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < a->names.len; i++)
+        if (kernels[i].launches) {
+            kernels[n] = kernels[i];
+            kernels[n++].name = i;
+        }
+    qsort(kernels, n, sizeof(*kernels), by_launches);
+    if (n == 1) {
+        f->kernel = a->names.at[kernels[0].name];
+        say_launches(a, f, "each", &kernels[0]);
+        return;
+    }
+    for (size_t i = 0; i < n && i < KERNELS_TOLD; i++) {
+        char what[512];
+        (void)snprintf(what, sizeof(what), "%llu of them are of %.400s: each",
+                       (unsigned long long)kernels[i].launches, a->names.at[kernels[i].name]);
+        say_launches(a, f, what, &kernels[i]);
+    }
+    if (n > KERNELS_TOLD)
+        advise_say(a, f, "the others are of %zu more kernels", n - KERNELS_TOLD);
+}
+
 void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
 {
+    HD_AUTOFREE struct run_kernel *kernels = hd_alloc_array(a->names.len + 1, sizeof(*kernels));
     struct runs r = {.first = ADVISE_NONE};
 
+    a->out_of_memory |= !kernels;
     advise_trial_begin(a);
-    for (uint32_t i = 0; i < a->calls.len; i++)
+    for (uint32_t i = 0; kernels && i < a->calls.len; i++)
         if (begins_run(a, i))
-            count_run(a, i, &r);
+            count_run(a, i, kernels, &r);
     struct advise_finding *f =
         r.runs ? advise_find(a, rule, advise_trial_gain(a), r.launches) : NULL;
     if (!f)
@@ -243,13 +299,10 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with no other work between",
                (unsigned long long)r.launches, (unsigned long long)r.runs,
                (unsigned long long)r.longest);
-    advise_say(a, f, "each takes the host %s, and the device %s",
-               advise_time(r.host_ns / (int64_t)r.launches),
-               advise_time(r.kernel_ns / (int64_t)r.launches));
+    say_kernels(a, f, kernels);
     if (r.waits)
         advise_say(a, f, "and %llu waits between them, which had nothing to wait for",
                    (unsigned long long)r.waits);
-    f->kernel = a->names.at[a->works.at[a->calls.at[r.first].first_work].name];
     for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4; i = next_of_run(a, i)) {
         advise_example_call(a, f, i);
         if (is_launch(&a->calls.at[i]))

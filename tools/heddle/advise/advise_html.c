@@ -1,194 +1,204 @@
 /*
- * Findings as one page, in the order of their gain. It refers to nothing outside of itself, and all
- * text that comes from the program is escaped.
+ * Findings as one page, in the order of their gain, the first open: what, in which kernel and
+ * where, what it would gain, the lines of the source, and what to do. It refers to nothing outside
+ * of itself, has no script, and all text that comes from the program is escaped.
  */
+#include <assert.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "advise/advise.h"
 #include "common/html.h"
+#include "report/excess.h"
 
-enum {
-    LINES_AROUND = 3,
-    SOURCE_MAX_B = 4 << 20,
-};
+/* What is before and behind the findings (scripts/embed). */
+extern const char advise_page_head[], advise_page_tail[];
 
-static const char head[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<title>heddle advise</title>\n<style>\n"
-    ":root { color-scheme: light dark; --text: #222; --page: #fff; --soft: #555; --box: #f5f5f5;\n"
-    "  --line: #ddd; --high: #b00020; --medium: #8a5a00; --low: #005a9c }\n"
-    "@media (prefers-color-scheme: dark) { :root { --text: #ddd; --page: #1b1b1b; --soft: #aaa;\n"
-    "  --box: #262626; --line: #444; --high: #ff8a93; --medium: #f0c060; --low: #7fbfff } }\n"
-    "body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 60em;\n"
-    "  padding: 0 1em; color: var(--text); background: var(--page); overflow-wrap: anywhere }\n"
-    "h1 { font-size: 1.4em } h2 { font-size: 1.1em; margin: 0 }\n"
-    "code, pre { font: 13px/1.4 ui-monospace, monospace }\n"
-    "pre { background: var(--box); padding: .7em; overflow-x: auto; overflow-wrap: normal }\n"
-    "mark { background: #ffe9a8; color: #222 }\n"
-    "table { border-collapse: collapse } td, th { padding: .2em 1em .2em 0; text-align: left;\n"
-    "  vertical-align: top; font-weight: normal } th { color: var(--soft) }\n"
-    "td { font-variant-numeric: tabular-nums }\n"
-    "article { border: 1px solid var(--line); border-radius: 6px; margin: 1em 0;\n"
-    "  padding: .9em 1.1em }\n"
-    ".top { display: flex; flex-wrap: wrap; gap: .2em 1em; align-items: baseline }\n"
-    ".top h2 { flex: 1 1 16em } .gain { font-variant-numeric: tabular-nums; font-weight: 600 }\n"
-    ".high { color: var(--high) } .medium { color: var(--medium) } .low { color: var(--low) }\n"
-    ".bar { height: 6px; background: var(--box); border-radius: 3px; margin: .6em 0 }\n"
-    ".bar i { display: block; height: 6px; border-radius: 3px; background: currentColor }\n"
-    ".soft { color: var(--soft) } dl { margin: .6em 0 0 } dt { color: var(--soft) }\n"
-    "dd { margin: 0 0 .5em 0 } ul { margin: 0; padding-left: 1.2em }\n"
-    "summary { cursor: pointer; color: var(--soft) } .wide { overflow-x: auto }\n"
-    "</style>\n</head>\n<body>\n<main>\n";
-
-static void put_escaped(struct hd_buf *out, const char *text, size_t len)
+/* Control characters of names say nothing in a page. */
+static void html_text(struct hd_buf *out, const char *text)
 {
-    for (size_t i = 0; i < len; i++) {
-        const char *stands = html_stands_for(text[i]);
-        if (stands)
-            hd_buf_puts(out, stands);
-        else
-            hd_buf_putc(out, (unsigned char)text[i] < ' ' && text[i] != '\t' ? ' ' : text[i]);
-    }
+    struct hd_buf clean = {0};
+
+    for (; *text; text++)
+        hd_buf_putc(&clean, iscntrl((unsigned char)*text) ? ' ' : *text);
+    out->failed |= clean.failed;
+    html_put(out, clean.ptr ? clean.ptr : "");
+    hd_buf_fini(&clean);
 }
 
-static void put(struct hd_buf *out, const char *text)
+static void html_code(struct hd_buf *out, const char *text)
 {
-    put_escaped(out, text, strlen(text));
+    hd_buf_puts(out, "<code>");
+    html_text(out, text);
+    hd_buf_puts(out, "</code>");
 }
 
-/* The lines around a place, that one marked; nothing when the file is not there. */
-static void put_source(struct hd_buf *out, const char *path, int64_t at_line)
+/* "Memory accesses of a warp are scattered in sums(float *)" */
+static void html_title(struct hd_buf *out, const struct advise_finding *f)
 {
-    struct hd_buf text = {0};
-    int64_t line = 1, first = at_line - LINES_AROUND;
+    const char *title = f->rule->title;
 
-    if (hd_file_read(path, SOURCE_MAX_B, &text) != HD_OK || !text.ptr ||
-        memchr(text.ptr, '\0', text.len)) {
-        hd_buf_fini(&text);
+    assert(*title);
+    hd_buf_putc(out, (char)toupper((unsigned char)*title));
+    html_put(out, title + 1);
+    if (!f->kernel)
         return;
-    }
-    hd_buf_puts(out, "<pre tabindex=\"0\" role=\"region\" aria-label=\"Source\">");
-    for (const char *at = text.ptr; *at && line <= at_line + LINES_AROUND; line++) {
-        size_t len = strcspn(at, "\n");
-        if (line >= first) {
-            hd_buf_printf(out, "%s%5lld  ", line == at_line ? "<mark>" : "", (long long)line);
-            put_escaped(out, at, len);
-            hd_buf_puts(out, line == at_line ? "</mark>\n" : "\n");
-        }
-        at += len + (at[len] == '\n');
-    }
-    hd_buf_puts(out, "</pre>\n");
-    hd_buf_fini(&text);
+    hd_buf_puts(out, " in ");
+    html_text(out, f->kernel);
 }
 
-static void put_place(struct hd_buf *out, const struct advise_finding *f)
+/* ---- a finding */
+
+static void html_summary(struct hd_buf *out, const struct advise_finding *f)
 {
-    if (f->kernel) {
-        hd_buf_puts(out, "<dt>kernel</dt><dd><code>");
-        put(out, f->kernel);
-        hd_buf_puts(out, "</code></dd>\n");
-    }
+    hd_buf_puts(out, "<summary><span class=\"title\"><span>");
+    html_title(out, f);
+    hd_buf_printf(out,
+                  "</span></span><span class=\"count\">%s: up to %s (%.0f&nbsp;%%)</span>\n"
+                  "<span class=\"place\">",
+                  advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain);
     if (f->file) {
-        hd_buf_puts(out, "<dt>source</dt><dd><code>");
-        put(out, f->file);
-        hd_buf_printf(out, ":%lld</code>", (long long)f->line);
-        put_source(out, f->file, f->line);
-        hd_buf_puts(out, "</dd>\n");
+        hd_buf_puts(out, "at ");
+        html_text(out, f->file);
+        hd_buf_printf(out, ":%lld", (long long)f->line);
+    } else if (f->evidence.len) {
+        html_text(out, f->evidence.at[0]);
     }
+    hd_buf_printf(out,
+                  "</span>\n<span class=\"gain\" aria-hidden=\"true\"><i style=\"width:%.1f%%\">"
+                  "</i></span></summary>\n",
+                  100 * f->gain);
 }
 
-static void put_evidence(struct hd_buf *out, const struct advise_finding *f)
-{
-    hd_buf_puts(out, "<dt>evidence</dt><dd><ul>\n");
-    for (size_t i = 0; i < f->evidence.len; i++) {
-        hd_buf_puts(out, "<li>");
-        put(out, f->evidence.at[i]);
-        hd_buf_puts(out, "</li>\n");
-    }
-    hd_buf_puts(out, "</ul></dd>\n");
-}
-
-static void put_rows(struct hd_buf *out, const struct advise_finding *f)
+static void html_rows(struct hd_buf *out, const struct advise_finding *f)
 {
     if (!f->examples.len)
         return;
-    hd_buf_puts(out, "<details><summary>rows of the report</summary><div class=\"wide\" "
-                     "tabindex=\"0\" role=\"region\" aria-label=\"Rows of the report\"><table>\n"
-                     "<tr><th scope=\"col\">table</th><th "
-                     "scope=\"col\">row</th><th scope=\"col\">from</th><th scope=\"col\">takes</th>"
-                     "</tr>\n");
+    hd_buf_puts(out, "<details class=\"more\"><summary>Examples: rows of the report</summary><div "
+                     "class=\"wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Rows of the "
+                     "report\"><table>\n<thead><tr><th scope=\"col\">Table</th><th scope=\"col\" "
+                     "class=\"number\">Row</th><th scope=\"col\" class=\"number\">From</th><th "
+                     "scope=\"col\" class=\"number\">Takes</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < f->examples.len; i++) {
         const struct advise_example *e = &f->examples.at[i];
-        hd_buf_puts(out, "<tr><td><code>");
-        put(out, e->table);
-        hd_buf_printf(out, "</code></td><td>%lld</td><td>%s</td><td>%s</td></tr>\n",
+        hd_buf_puts(out, "<tr><td>");
+        html_code(out, e->table);
+        hd_buf_printf(out,
+                      "</td><td class=\"number\">%lld</td><td class=\"number\">%s</td><td "
+                      "class=\"number\">%s</td></tr>\n",
                       (long long)e->rowid, advise_time(e->start_ns),
                       advise_time(e->end_ns - e->start_ns));
     }
-    hd_buf_puts(out, "</table></div></details>\n");
+    hd_buf_puts(out, "</tbody></table></div></details>\n");
 }
 
-static void put_finding(struct hd_buf *out, const struct advise_finding *f)
+static void html_finding(struct hd_buf *out, const struct advise_finding *f, bool is_open)
 {
-    const char *word = advise_severity_words[f->severity];
-
-    hd_buf_puts(out, "<article>\n<div class=\"top\"><h2>");
-    put(out, f->rule->title);
-    hd_buf_printf(
-        out,
-        "</h2> <span class=\"gain %s\">%s: up to %s (%.0f&nbsp;%%)</span></div>\n"
-        "<div class=\"bar %s\" aria-hidden=\"true\"><i style=\"width:%.1f%%\"></i></div>\n",
-        word, word, advise_time(f->gain_ns), 100 * f->gain, word, 100 * f->gain);
+    hd_buf_printf(out, "<details class=\"finding %s\"%s>\n", advise_severity_words[f->severity],
+                  is_open ? " open" : "");
+    html_summary(out, f);
     hd_buf_puts(out, "<p>");
-    put(out, f->rule->what);
-    hd_buf_puts(out, "</p>\n<dl>\n");
-    put_place(out, f);
-    put_evidence(out, f);
-    hd_buf_puts(out, "<dt>remedy</dt><dd>");
-    put(out, f->rule->remedy);
-    hd_buf_puts(out, "</dd>\n</dl>\n");
-    put_rows(out, f);
-    hd_buf_printf(out, "<p class=\"soft\">rule <code>%s</code></p>\n</article>\n", f->rule->id);
+    html_put(out, f->rule->what);
+    hd_buf_puts(out, "</p>\n");
+    if (f->file && report_is_source(f->file) && f->line > 0 && f->line <= UINT32_MAX) {
+        struct html_mark mark = {(uint32_t)f->line, ""};
+        (void)html_put_source(out, f->file, &mark, 1);
+    }
+    hd_buf_puts(out, "<h3>What was measured</h3>\n<ul>\n");
+    for (size_t i = 0; i < f->evidence.len; i++) {
+        hd_buf_puts(out, "<li>");
+        html_text(out, f->evidence.at[i]);
+        hd_buf_puts(out, "</li>\n");
+    }
+    hd_buf_puts(out, "</ul>\n<div class=\"next\"><h3>What to do</h3>\n<p>");
+    html_put(out, f->rule->remedy);
+    hd_buf_puts(out, "</p></div>\n");
+    html_rows(out, f);
+    hd_buf_puts(out, "<p class=\"quiet\">Rule ");
+    html_code(out, f->rule->id);
+    hd_buf_puts(out, "</p>\n</details>\n");
 }
 
-static void put_total(struct hd_buf *out, const char *name, const char *value)
+/* ---- what is above and below the findings */
+
+static void html_sentence(struct hd_buf *out, const struct advise *a)
 {
-    hd_buf_printf(out, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", name, value);
+    size_t n = a->findings.len;
+
+    hd_buf_puts(out, "<p id=\"sentence\">");
+    if (!n) {
+        hd_buf_printf(out, "Nothing was found that would gain %.3g&nbsp;%% or more of ",
+                      100 * a->min_gain);
+    } else {
+        hd_buf_printf(out, "%zu finding%s would gain up to %.0f&nbsp;%% of ", n,
+                      n == 1 ? ", which" : "s. The first", 100 * a->findings.at[0].gain);
+    }
+    hd_buf_printf(out, "the steady time, which is %s.</p>\n", advise_time(a->steady_ns));
 }
 
-static void put_totals(struct hd_buf *out, const struct advise *a)
+static void html_total(struct hd_buf *out, const char *name, int64_t ns, const char *meaning)
+{
+    hd_buf_printf(out,
+                  "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td "
+                  "class=\"quiet\">%s</td></tr>\n",
+                  name, advise_time(ns), meaning);
+}
+
+static void html_totals(struct hd_buf *out, const struct advise *a)
 {
     int64_t times[3] = {0};
 
-    for (size_t i = 0; i < a->works.len; i++)
+    for (size_t i = 0; i < a->works.len; i++) {
+        assert(a->works.at[i].kind < HD_COUNT_OF(times));
         times[a->works.at[i].kind] += a->works.at[i].end_ns - a->works.at[i].start_ns;
-    hd_buf_puts(out, "<table>\n");
-    put_total(out, "steady time", advise_time(a->steady_ns));
-    put_total(out, "in all", advise_time(a->span_ns));
-    put_total(out, "compiling", advise_time(a->compile_ns));
-    put_total(out, "kernels", advise_time(times[ADVISE_KERNEL]));
-    put_total(out, "copies", advise_time(times[ADVISE_COPY]));
-    hd_buf_puts(out, "</table>\n");
+    }
+    hd_buf_puts(out, "<table id=\"totals\" aria-label=\"Times\">\n<tbody>\n");
+    html_total(out, "Steady time", a->steady_ns, "without start-up and compilation");
+    html_total(out, "In all", a->span_ns, "from the first call to the last end");
+    html_total(out, "Compilation", a->compile_ns, "that calls waited for");
+    html_total(out, "Kernels", times[ADVISE_KERNEL], "their sum");
+    html_total(out, "Copies", times[ADVISE_COPY], "their sum");
+    hd_buf_puts(out, "</tbody></table>\n");
+}
+
+static void html_next(struct hd_buf *out, const struct advise *a)
+{
+    hd_buf_puts(out, "<section aria-labelledby=\"next\"><h2 id=\"next\">What next?</h2>\n<ul>\n");
+    if (a->findings.len)
+        hd_buf_puts(out,
+                    "<li>Begin with the first finding. Record before and after with <code>heddle "
+                    "prof -o NAME</code>, and compare with <code>heddle prof diff</code>, which "
+                    "tells a change from chance.</li>\n"
+                    "<li>Gains are upper bounds, each by itself: they do not add up.</li>\n");
+    if (!a->has_counters)
+        hd_buf_puts(out, "<li>What kernels do inside was not judged, as nothing was counted: "
+                         "<code>heddle advise --kernel PROGRAM</code>.</li>\n");
+    if (advise_lacks_lines(a))
+        hd_buf_puts(out, "<li>Places in <code>ptx</code> are lines of the PTX: build with "
+                         "<code>-lineinfo</code> for lines of the source.</li>\n");
+    if (a->until_ns != INT64_MAX)
+        hd_buf_printf(out,
+                      "<li>Only the beginning was judged, until %s (<code>--limit</code>).</li>\n",
+                      advise_time(a->until_ns));
+    hd_buf_puts(out, "<li>Where the time goes, on a timeline: <code>heddle prof --html "
+                     "PROGRAM</code>.</li>\n</ul>\n</section>\n");
 }
 
 void advise_html(const struct advise *a, struct hd_buf *out)
 {
-    hd_buf_puts(out, head);
-    hd_buf_puts(out, "<h1>heddle advise</h1>\n<p><code>");
-    put(out, a->path);
-    hd_buf_puts(out, "</code></p>\n");
-    put_totals(out, a);
-    if (a->until_ns != INT64_MAX)
-        hd_buf_printf(out, "<p>Only the beginning was judged, until %s (--limit).</p>\n",
-                      advise_time(a->until_ns));
-    if (a->findings.len)
-        hd_buf_puts(out, "<p class=\"soft\">Gains are upper bounds, parts of the steady time, each "
-                         "by itself: they do not add up.</p>\n");
-    else
-        hd_buf_printf(out, "<p>Nothing found that would gain %.3g&nbsp;%% or more.</p>\n",
-                      100 * a->min_gain);
+    hd_buf_puts(out, advise_page_head);
+    hd_buf_puts(out, "<p class=\"quiet\">");
+    html_code(out, a->path);
+    hd_buf_puts(out, "</p>\n</div>\n</header>\n<main>\n<section aria-labelledby=\"what\"><h2 "
+                     "id=\"what\">What would make it faster?</h2>\n");
+    html_sentence(out, a);
     for (size_t i = 0; i < a->findings.len; i++)
-        put_finding(out, &a->findings.at[i]);
-    hd_buf_puts(out, "</main>\n</body>\n</html>\n");
+        html_finding(out, &a->findings.at[i], i == 0);
+    hd_buf_puts(out, "</section>\n<section aria-labelledby=\"times\"><h2 id=\"times\">Where the "
+                     "time goes</h2>\n");
+    html_totals(out, a);
+    hd_buf_puts(out, "</section>\n");
+    html_next(out, a);
+    hd_buf_puts(out, "</main>\n");
+    hd_buf_puts(out, advise_page_tail);
 }

@@ -4,6 +4,7 @@
 #include "advise/advise.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "report/excess.h"
 
 enum { WIDTH = 96 };
 
@@ -136,6 +137,19 @@ static void text_finding(const struct advise_finding *f, struct hd_buf *out)
     put_wrapped(out, 14, "    remedy", f->rule->remedy);
 }
 
+bool advise_lacks_lines(const struct advise *a)
+{
+    bool is_ptx = false;
+
+    for (size_t i = 0; i < a->findings.len; i++) {
+        const char *file = a->findings.at[i].file;
+        if (file && report_is_source(file))
+            return false;
+        is_ptx |= file != NULL;
+    }
+    return is_ptx;
+}
+
 void advise_text(const struct advise *a, struct hd_buf *out)
 {
     text_head(a, out);
@@ -143,6 +157,9 @@ void advise_text(const struct advise *a, struct hd_buf *out)
         hd_buf_printf(out, "\nNothing found that would gain %.3g %% or more.\n", 100 * a->min_gain);
     for (size_t i = 0; i < a->findings.len; i++)
         text_finding(&a->findings.at[i], out);
+    if (advise_lacks_lines(a))
+        hd_buf_puts(out, "\nPlaces are lines of the PTX: with -lineinfo (nvcc, heddle cc) they are "
+                         "those of the source.\n");
 }
 
 /* ---- JSON */

@@ -148,7 +148,7 @@ static void tell_progress(const struct check_session *s, uint64_t *next_ns, uint
 
     if (begin_ns + passed_ns < *next_ns)
         return;
-    fprintf(stderr, "heddle: %s: %.0f s, %llu finding%s so far\n", s->options->as,
+    fprintf(stderr, "heddle: %s: %.0f s, %llu finding%s so far\n", cli_name(),
             (double)passed_ns / 1e9, (unsigned long long)found, found == 1 ? "" : "s");
     *next_ns = begin_ns + 2 * passed_ns;
 }
@@ -269,21 +269,13 @@ static int finish(struct check_session *s)
     return written ? result(s) : CLI_FAILED;
 }
 
-/* https://no-color.org */
-static bool has_colors(void)
-{
-    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-    return isatty(STDOUT_FILENO) && !(no && *no) && !(terminal && !strcmp(terminal, "dumb"));
-}
-
 static int check(const struct check_options *options)
 {
     struct check_session s;
 
     check_session_init(&s, options);
     int code = open_files(&s) ? 0 : CLI_FAILED;
-    s.colors = s.out == stdout && has_colors();
+    s.colors = s.out == stdout && *cli_style(stdout, CLI_BOLD);
     if (!code && !options->quiet)
         check_line(&s, "COMPUTE-SANITIZER");
     if (!code)
@@ -303,10 +295,8 @@ static int run_or_read(const struct check_options *o)
     if (o->read)
         return check(o);
     HD_AUTOFREE char *path = run_find_program(o->command[0]);
-    if (!path) {
-        cli_error("%s: not found", o->command[0]);
-        return RUN_NOT_FOUND;
-    }
+    if (!path)
+        return run_not_found(o->command[0]);
     return run_check_program(path) ? CLI_FAILED : check(o);
 }
 

@@ -148,7 +148,7 @@ static void options_print_heading(const char *name)
         {"error-exitcode", "\nthe program:"},
         {"machine", "\nas for heddle run:"},
         {"filter", "\nother names:"},
-        {"target-processes", "which processes and kernels"},
+        {"target-processes", "\nwhich processes and kernels:"},
         {"show-backtrace", "\nall tools:"},
         {"leak-check", "\nmemcheck:"},
         {"racecheck-report", "\nracecheck:"},

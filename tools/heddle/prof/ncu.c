@@ -1,11 +1,10 @@
 /* heddle ncu, which is ncu as well: kernels' counters, by `heddle prof --kernel`. See nsight.h. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "common/cli.h"
+#include "common/temporary.h"
 #include "prof/nsight.h"
 
 static const char help[] =
@@ -33,6 +32,7 @@ static const char help[] =
     "      --metrics NAMES     metrics, with commas; --query-metrics\n"
     "      --page PAGE         details, raw or source\n"
     "      --print-details all\n"
+    "      --print-summary WHAT    per-kernel: equal launches together; none\n"
     "      --csv               as CSV\n"
     "  -o, --export NAME       keep NAME.sqlite, and print nothing\n"
     "  -f, --force-overwrite   replace a report of that name\n"
@@ -67,6 +67,8 @@ struct run {
     struct nsight_words *words;
     struct hd_buf sections, metrics;
     char *output, *import;
+    char **rest;     /* the program and its arguments */
+    bool is_summary; /* otherwise each launch is shown */
     bool has_set, is_full, has_page, has_roofline;
     enum { ASK_NOTHING, ASK_SECTIONS, ASK_METRICS, ASK_SETS } ask;
 };
@@ -119,6 +121,12 @@ static bool take_page(void *state, const char *value)
     return true;
 }
 
+static bool take_summary(void *state, const char *value)
+{
+    ((struct run *)state)->is_summary = strcmp(value, "none") != 0;
+    return true;
+}
+
 static bool take_export(void *state, const char *value)
 {
     struct run *r = state;
@@ -161,6 +169,7 @@ static const struct nsight_option options[] = {
     {"metrics", 0, NSIGHT_VALUE, NULL, NULL, NULL, take_metrics},
     {"page", 0, NSIGHT_VALUE, NULL, "details raw source", NULL, take_page},
     {"csv", 0, NSIGHT_FLAG, "--csv", NULL, NULL, NULL},
+    {"print-summary", 0, NSIGHT_VALUE, NULL, "none per-kernel", NULL, take_summary},
     {"export", 'o', NSIGHT_VALUE, NULL, NULL, NULL, take_export},
     {"force-overwrite", 'f', NSIGHT_FLAG, "--force-overwrite", NULL, NULL, NULL},
     {"import", 'i', NSIGHT_VALUE, NULL, NULL, NULL, take_import},
@@ -191,53 +200,41 @@ static void push_view(struct run *r)
         nsight_push(r->words, "--metrics");
         nsight_push(r->words, r->metrics.ptr);
     }
+    nsight_push(r->words, "--print-summary");
+    nsight_push(r->words, r->is_summary ? "per-kernel" : "none");
     r->has_roofline = wants_roofline;
 }
 
-/* A report that nobody asked to keep lies here; freed by the caller, NULL after a message. */
-static char *temporary(void)
+/* Into that report, which is shown unless it is to be kept. */
+static int count_into(struct run *r, const char *report)
 {
-    const char *parent = getenv("TMPDIR");
-    struct hd_buf path = {0};
-
-    hd_buf_printf(&path, "%s/heddle-ncu-XXXXXX", parent && *parent ? parent : "/tmp");
-    char *folder = hd_buf_take(&path);
-    if (folder && mkdtemp(folder))
-        return folder;
-    cli_error("%s: no folder for the report", folder ? folder : "?");
-    hd_free(folder);
-    return NULL;
+    nsight_push(r->words, "--output");
+    nsight_push(r->words, report);
+    nsight_push(r->words, r->output ? "--no-show" : "--quiet");
+    nsight_push(r->words, "--");
+    for (; *r->rest; r->rest++)
+        nsight_push(r->words, *r->rest);
+    return nsight_prof(r->words);
 }
 
-static int count(struct run *r, char **rest)
+static int count_in_folder(const char *folder, void *state)
 {
-    HD_AUTOFREE char *folder = r->output ? NULL : temporary();
     struct hd_buf report = {0};
 
-    if (!r->output && !folder)
-        return CLI_FAILED;
+    hd_buf_printf(&report, "%s/report.sqlite", folder);
+    int code = report.failed ? cli_error("out of memory") : count_into(state, report.ptr);
+    hd_buf_fini(&report);
+    return code;
+}
+
+static int count(struct run *r)
+{
     push_view(r);
     if (!r->has_roofline) {
         nsight_push(r->words, "--roofline");
         nsight_push(r->words, "none");
     }
-    if (folder)
-        hd_buf_printf(&report, "%s/report.sqlite", folder);
-    else
-        hd_buf_puts(&report, r->output);
-    nsight_push(r->words, "--output");
-    nsight_push(r->words, report.ptr ? report.ptr : "");
-    nsight_push(r->words, folder ? "--quiet" : "--no-show");
-    nsight_push(r->words, "--");
-    for (; *rest; rest++)
-        nsight_push(r->words, *rest);
-    int code = report.failed ? cli_error("out of memory") : nsight_prof(r->words);
-    if (folder && report.ptr) {
-        (void)unlink(report.ptr);
-        (void)rmdir(folder);
-    }
-    hd_buf_fini(&report);
-    return code;
+    return r->output ? count_into(r, r->output) : temporary_run("heddle-ncu", count_in_folder, r);
 }
 
 static int answer(struct run *r)
@@ -268,7 +265,6 @@ int cmd_ncu(int argc, char **argv)
 {
     struct nsight_words words = {0};
     struct run r = {.words = &words};
-    char **rest;
 
     if (argc > 1 && (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v"))) {
         printf("Heddle's ncu, version %s\n", cli_version());
@@ -276,17 +272,17 @@ int cmd_ncu(int argc, char **argv)
     }
     nsight_push(&words, "prof");
     nsight_push(&words, "--kernel");
-    int code = nsight_parse(help, options, HD_COUNT_OF(options), argv, &r, &words, &rest);
+    int code = nsight_parse(help, options, HD_COUNT_OF(options), argv, &r, &words, &r.rest);
     if (code < 0 && r.ask) {
         code = answer(&r);
     } else if (code < 0 && r.import) {
-        code = *rest ? (cli_error("--import shows a report, and runs nothing"), CLI_USAGE)
-                     : import(&r);
-    } else if (code < 0 && !*rest) {
+        code = *r.rest ? (cli_error("--import shows a report, and runs nothing"), CLI_USAGE)
+                       : import(&r);
+    } else if (code < 0 && !*r.rest) {
         cli_usage("which program?");
         code = CLI_USAGE;
     } else if (code < 0) {
-        code = count(&r, rest);
+        code = count(&r);
     }
     hd_buf_fini(&r.sections);
     hd_buf_fini(&r.metrics);

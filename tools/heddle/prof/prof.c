@@ -2,18 +2,12 @@
  * heddle prof: runs a program with the recorder (src/prof) in its processes, makes a report of what
  * they wrote, and shows reports. prof_build.h makes one, prof_stats.h and prof_trace.h read them.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/expression.h"
@@ -24,6 +18,7 @@
 #include "prof/prof_diff.h"
 #include "prof/prof_kernel.h"
 #include "prof/prof_page.h"
+#include "prof/prof_session.h"
 #include "prof/prof_stats.h"
 #include "prof/prof_trace.h"
 #include "run.h"
@@ -87,6 +82,8 @@ static const char help[] =
     "      --metrics NAMES       likewise; --query-metrics\n"
     "      --page PAGE           details (the default), raw, or source: a row for each line\n"
     "      --csv                 as Nsight Compute writes it; --json\n"
+    "      --print-summary HOW   per-kernel: equal launches together, with medians (the default);\n"
+    "                            none: each by itself, as CSV and JSON have them always\n"
     "      --roofline HOST       peaks to compare with: kept (the default: measured once, in a\n"
     "                            third of a second), again, or none\n"
     "      --host-counters       also what threads of the host do for launches: processor time,\n"
@@ -117,6 +114,7 @@ enum {
     OPT_METRICS,
     OPT_PAGE,
     OPT_CSV,
+    OPT_SUMMARY,
     OPT_ROOFLINE,
     OPT_HOST,
     OPT_NVTX,
@@ -157,6 +155,7 @@ static const struct option options[] = {
     {"metrics", required_argument, NULL, OPT_METRICS},
     {"page", required_argument, NULL, OPT_PAGE},
     {"csv", no_argument, NULL, OPT_CSV},
+    {"print-summary", required_argument, NULL, OPT_SUMMARY},
     {"roofline", required_argument, NULL, OPT_ROOFLINE},
     {"host-counters", no_argument, NULL, OPT_HOST},
     {"nvtx", no_argument, NULL, OPT_NVTX},
@@ -181,7 +180,7 @@ struct prof_args {
     bool overwrite, primary, stats, page, osrt;
     bool host, once;
     bool no_show,
-        quiet; /* what `heddle ncu` wants: kernels are not shown; the report is not named */
+        quiet; /* for `heddle ncu` and `advise`: kernels are not shown; the report is not named */
     struct hd_buf ranges; /* words of HEDDLE_COUNT */
     bool kernel;          /* with counters: of these launches, and what is shown */
     const char *kernel_name;
@@ -342,6 +341,8 @@ static bool take_view_option(int option, struct prof_args *args)
     case OPT_CSV:
         args->format = PROF_CSV;
         return true;
+    case OPT_SUMMARY:
+        return read_word("--print-summary", "per-kernel", "none", &args->view.is_each);
     default:
         return false;
     }
@@ -350,7 +351,7 @@ static bool take_view_option(int option, struct prof_args *args)
 static bool is_view_option(int option)
 {
     return option == OPT_SECTION || option == OPT_METRICS || option == OPT_PAGE ||
-           option == OPT_CSV;
+           option == OPT_CSV || option == OPT_SUMMARY;
 }
 
 static bool take_option(int option, struct prof_args *args)
@@ -547,33 +548,6 @@ static char *choose_report(const struct prof_args *args)
     return path;
 }
 
-/* Beside the report, where it is found if nobody makes one of it. An absolute path, free()d by the
- * caller; NULL after a message. */
-static char *session_create(const char *report)
-{
-    char *name = name_with(report, ".session-XXXXXX"), *path = NULL;
-
-    if (name && mkdtemp(name))
-        path = realpath(name, NULL);
-    if (!path)
-        cli_error("%s: %s", name ? name : report, strerror(errno));
-    hd_free(name);
-    return path;
-}
-
-static void session_remove(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        closedir(dir);
-    (void)rmdir(folder);
-}
-
 /* ---- the program */
 
 static bool set_recorder(const struct prof_args *args, const char *folder)
@@ -633,67 +607,22 @@ static bool set_counters(const struct prof_args *args, const char *folder)
     return good;
 }
 
-static volatile pid_t primary; /* for the handler */
+struct program {
+    const struct prof_args *args;
+    const char *path, *folder;
+};
 
-static void pass_on(int sig)
+/* In the child: an exit status when the program cannot be executed. */
+static int program_become(const void *state)
 {
-    if (primary > 0)
-        (void)kill(primary, sig);
-}
+    const struct program *p = state;
+    const struct prof_args *args = p->args;
 
-/* Ctrl-C goes to the program as well: it decides, and what it did until then is reported. */
-static void handle_signals(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-
-    (void)sigaction(SIGINT, &ignore, NULL);
-    (void)sigaction(SIGQUIT, &ignore, NULL);
-    (void)sigaction(SIGTERM, &pass, NULL);
-    (void)sigaction(SIGHUP, &pass, NULL);
-}
-
-static void restore_signals(void)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-
-    (void)sigaction(SIGINT, &standard, NULL);
-    (void)sigaction(SIGQUIT, &standard, NULL);
-}
-
-/* The primary's status, when it or all have ended. */
-static int wait_for(pid_t child, bool all)
-{
-    int status = 0, one;
-    pid_t pid;
-
-    while ((pid = waitpid(all ? -1 : child, &one, 0)) > 0 || errno == EINTR) {
-        if (pid != child)
-            continue;
-        status = one;
-        if (!all)
-            break;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* An exit status. */
-static int run_program(const struct prof_args *args, const char *path, const char *folder)
-{
-    (void)!prctl(PR_SET_CHILD_SUBREAPER, 1);
-    handle_signals();
-    fflush(NULL);
-    primary = fork();
-    if (primary < 0)
-        return cli_error("%s", strerror(errno));
-    if (!primary) {
-        restore_signals();
-        if (!set_recorder(args, folder) || (args->kernel && !set_counters(args, folder)) ||
-            run_set_environment() || !set_front(args->osrt, WHERE_OSRT) ||
-            !set_front(args->sample_Hz, WHERE_THREADS))
-            _exit(RUN_CANNOT);
-        _exit(run_execute(path, args->rest));
-    }
-    return wait_for(primary, !args->primary);
+    if (!set_recorder(args, p->folder) || (args->kernel && !set_counters(args, p->folder)) ||
+        run_set_environment() || !set_front(args->osrt, WHERE_OSRT) ||
+        !set_front(args->sample_Hz, WHERE_THREADS))
+        return RUN_CANNOT;
+    return run_execute(p->path, args->rest);
 }
 
 /* ---- what is made of it */
@@ -761,15 +690,16 @@ static enum hd_status export_all(const struct prof_args *args, const char *repor
     return args->page ? export_one(args, "html", report, args->html) : HD_OK;
 }
 
-static void tell(const struct prof_totals *t, const char *report)
+static void tell(const struct prof_totals *t, const char *report, bool is_quiet)
 {
-    fprintf(stderr,
-            "heddle: %s: %llu kernels, %llu copies and fills, %llu calls, %llu ranges of %llu "
-            "processes\n",
-            report, (unsigned long long)t->kernels, (unsigned long long)(t->copies + t->fills),
-            (unsigned long long)t->calls, (unsigned long long)t->ranges,
-            (unsigned long long)t->processes);
-    if (t->samples)
+    if (!is_quiet)
+        fprintf(stderr,
+                "heddle: %s: %llu kernels, %llu copies and fills, %llu calls, %llu ranges of %llu "
+                "processes\n",
+                report, (unsigned long long)t->kernels, (unsigned long long)(t->copies + t->fills),
+                (unsigned long long)t->calls, (unsigned long long)t->ranges,
+                (unsigned long long)t->processes);
+    if (t->samples && !is_quiet)
         fprintf(stderr, "heddle: %llu samples of host code, %.1f s of processor time\n",
                 (unsigned long long)t->samples, (double)t->sampled_ns / 1e9);
     if (t->lost)
@@ -791,36 +721,34 @@ static int show_kernels(const struct prof_args *args, const char *report)
     return status == HD_OK || status == HD_NOT_FOUND ? CLI_OK : CLI_FAILED;
 }
 
-static int make_report(const struct prof_args *args, const char *folder, char *const *command,
-                       const char *report)
+static int show_report(const struct prof_args *args, const char *report,
+                       const struct prof_totals *totals)
 {
-    struct prof_totals totals;
-
-    if (prof_build(folder, command, report, args->roofline, &totals) != HD_OK)
-        return cli_error("%s", hd_error_message());
-    if (!args->quiet)
-        tell(&totals, report);
+    tell(totals, report, args->quiet);
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("%s", hd_error_message());
-    return args->kernel && !args->no_show ? show_kernels(args, report) : CLI_OK;
+    int code = args->kernel && !args->no_show ? show_kernels(args, report) : CLI_OK;
+    return fflush(stdout) ? cli_error("%s", strerror(errno)) : code;
 }
 
-static int profile(const struct prof_args *args, const char *program)
+static int profile(const struct prof_args *args, const char *path)
 {
     HD_AUTOFREE char *report = choose_report(args);
-    char *folder = report ? session_create(report) : NULL;
+    char *folder = report ? prof_session_begin(report) : NULL;
+    struct prof_totals totals;
 
     if (!folder)
         return CLI_FAILED;
-    int code = run_program(args, program, folder);
-    bool made = make_report(args, folder, args->rest, report) == CLI_OK;
-    if (made || code == RUN_CANNOT || code == RUN_NOT_FOUND)
-        session_remove(folder);
-    else
-        cli_error("what was recorded is in %s", folder);
-    free(folder);
-    return code ? code : made ? CLI_OK : CLI_FAILED;
+    struct program program = {.args = args, .path = path, .folder = folder};
+    int code = prof_session_run(program_become, &program, !args->primary);
+    bool is_made = prof_build(folder, args->rest, report, args->roofline, &totals) == HD_OK;
+    if (!is_made)
+        cli_error("%s", hd_error_message());
+    /* Before anything is shown: a reader that goes away ends this process. */
+    prof_session_end(folder, !is_made && code != RUN_CANNOT && code != RUN_NOT_FOUND);
+    int shown = is_made ? show_report(args, report, &totals) : CLI_FAILED;
+    return code ? code : shown;
 }
 
 /* ---- commands */
@@ -829,10 +757,8 @@ static int cmd_program(const struct prof_args *args)
 {
     HD_AUTOFREE char *program = run_find_program(args->rest[0]);
 
-    if (!program) {
-        cli_error("%s: not found", args->rest[0]);
-        return RUN_NOT_FOUND;
-    }
+    if (!program)
+        return run_not_found(args->rest[0]);
     return run_check_program(program) ? CLI_FAILED : profile(args, program);
 }
 
@@ -883,7 +809,13 @@ static int cmd_recover(const struct prof_args *args)
     if (one_argument(args, "folder"))
         return CLI_USAGE;
     HD_AUTOFREE char *report = choose_report(args);
-    return report ? make_report(args, args->rest[0], NULL, report) : CLI_FAILED;
+    struct prof_totals totals;
+
+    if (!report)
+        return CLI_FAILED;
+    if (prof_build(args->rest[0], NULL, report, args->roofline, &totals) != HD_OK)
+        return cli_error("%s", hd_error_message());
+    return show_report(args, report, &totals);
 }
 
 int cmd_prof(int argc, char **argv)

@@ -88,7 +88,7 @@ void prof_alike_put(struct prof_db *db, int64_t launch, const char *metric, doub
 
 void prof_alike_note(struct prof_db *db, int64_t launch, const char *section, const char *form, ...)
 {
-    char text[512];
+    char text[2048];
     va_list args;
 
     va_start(args, form);

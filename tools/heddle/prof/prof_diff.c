@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "prof/prof_db.h"
@@ -38,15 +36,17 @@ static const char help[] =
     "\n"
     "exit status: 0; 1 a report cannot be read, 2 wrong usage, 3 see --fail-above\n";
 
-const char *const diff_kind_words[DIFF_KIND_COUNT] = {
-    [DIFF_KERNEL] = "kernel", [DIFF_COPY] = "copy", [DIFF_API] = "api", [DIFF_NVTX] = "nvtx"};
+const char *const diff_kind_words[REPORT_DIFF_KIND_COUNT] = {[REPORT_DIFF_KERNEL] = "kernel",
+                                                             [REPORT_DIFF_COPY] = "copy",
+                                                             [REPORT_DIFF_API] = "api",
+                                                             [REPORT_DIFF_NVTX] = "nvtx"};
 const char *const diff_verdict_words[] = {
-    [DIFF_SAME] = "same", [DIFF_SLOWER] = "slower", [DIFF_FASTER] = "faster",
-    [DIFF_FEW] = "few",   [DIFF_NEW] = "new",       [DIFF_GONE] = "gone"};
+    [REPORT_DIFF_SAME] = "same", [REPORT_DIFF_SLOWER] = "slower", [REPORT_DIFF_FASTER] = "faster",
+    [REPORT_DIFF_FEW] = "few",   [REPORT_DIFF_NEW] = "new",       [REPORT_DIFF_GONE] = "gone"};
 
 struct args {
     enum prof_format format;
-    bool by_grid, exact, only[DIFF_KIND_COUNT];
+    bool by_grid, exact, only[REPORT_DIFF_KIND_COUNT];
     uint64_t max_rows;
     double gate, min_share;
     const char *html;
@@ -59,16 +59,16 @@ struct args {
 #define GRID                                                                                       \
     " || printf(' <<<(%d,%d,%d),(%d,%d,%d)>>>', gridX, gridY, gridZ, blockX, blockY, blockZ)"
 
-static const char *const queries[DIFF_KIND_COUNT] = {
-    [DIFF_KERNEL] =
+static const char *const queries[REPORT_DIFF_KIND_COUNT] = {
+    [REPORT_DIFF_KERNEL] =
         "SELECT " STRING("demangledName") "%s, end - start FROM CUPTI_ACTIVITY_KIND_KERNEL",
-    [DIFF_COPY] =
+    [REPORT_DIFF_COPY] =
         "SELECT '[CUDA memcpy ' || coalesce((SELECT label FROM ENUM_CUDA_MEMCPY_OPER WHERE id = "
         "copyKind), 'Unknown') || ']', end - start FROM CUPTI_ACTIVITY_KIND_MEMCPY UNION ALL "
         "SELECT '[CUDA memset]', end - start FROM CUPTI_ACTIVITY_KIND_MEMSET",
-    [DIFF_API] =
+    [REPORT_DIFF_API] =
         "SELECT display_name(" STRING("nameId") "), end - start FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-    [DIFF_NVTX] = "SELECT coalesce(d.text, '') || ':' || coalesce(n.text, " STRING(
+    [REPORT_DIFF_NVTX] = "SELECT coalesce(d.text, '') || ':' || coalesce(n.text, " STRING(
         "n.textId") ", ''), n.end - n.start FROM NVTX_EVENTS n LEFT JOIN (SELECT DISTINCT "
                     "domainId, globalTid >> 24 AS process, text FROM NVTX_EVENTS WHERE "
                     "eventType = 75) d ON d.domainId = n.domainId AND d.process = n.globalTid "
@@ -76,78 +76,27 @@ static const char *const queries[DIFF_KIND_COUNT] = {
 };
 
 struct reading {
-    struct diff *diff;
-    struct hd_map names[DIFF_KIND_COUNT]; /* name: its row + 1 */
+    struct report_diff *diff;
     const struct args *args;
     struct hd_buf name;
 };
 
-static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name)
-{
-    struct hd_str key = {name, strlen(name)};
-    struct diff *d = r->diff;
-    size_t at = (size_t)(uintptr_t)hd_map_get(&r->names[kind], key);
-
-    if (at)
-        return &d->rows.at[at - 1];
-    struct diff_row row = {.kind = kind, .name = hd_alloc(key.len + 1), .p = 1, .superior = 0.5};
-    if (!row.name)
-        return NULL;
-    memcpy(row.name, name, key.len + 1);
-    key.ptr = row.name;
-    if (!hd_vec_push(&d->rows, row)) {
-        hd_free(row.name);
-        return NULL;
-    }
-    return hd_map_put(&r->names[kind], key, (void *)(uintptr_t)d->rows.len) ? &hd_vec_last(&d->rows)
-                                                                            : NULL;
-}
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-}
-
-/* Ranges are often called by what counts them: "step 12" is "step #". Kept until the next call. */
-static const char *without_numbers(struct reading *r, const char *name)
-{
-    struct hd_buf *out = &r->name;
-
-    hd_buf_clear(out);
-    for (const char *at = name; *at;) {
-        size_t digits = strspn(at, "0123456789");
-        bool stands_alone = digits && (at == name || !is_word(at[-1])) && !is_word(at[digits]);
-        if (stands_alone)
-            hd_buf_putc(out, '#');
-        else
-            hd_buf_append(out, at, digits ? digits : 1);
-        at += digits ? digits : 1;
-    }
-    return out->failed ? NULL : out->len ? out->ptr : "";
-}
-
 /* An instance without a time does not count: a damaged file may have such. */
-static bool add(struct reading *r, enum diff_kind kind, bool is_b, sqlite3_stmt *at)
+static bool add(struct reading *r, enum report_diff_kind kind, bool is_b, sqlite3_stmt *at)
 {
     if (sqlite3_column_type(at, 1) != SQLITE_INTEGER || sqlite3_column_int64(at, 1) < 0)
         return true;
     const char *name = prof_db_text(at, 0);
-    if (kind == DIFF_NVTX && !r->args->exact)
-        name = without_numbers(r, name);
-    struct diff_row *row = name ? row_of(r, kind, name) : NULL;
-    struct diff_side *side = !row ? NULL : is_b ? &row->b : &row->a;
-    double duration_ns = (double)sqlite3_column_int64(at, 1);
-    double *total = is_b ? r->diff->total_b_ns : r->diff->total_a_ns;
-
-    if (!side || !hd_vec_push(&side->durations_ns, duration_ns))
-        return false;
-    side->total_ns += duration_ns;
-    total[kind] += duration_ns;
-    return true;
+    if (kind == REPORT_DIFF_NVTX && !r->args->exact) {
+        report_diff_without_numbers(name, &r->name);
+        name = r->name.len ? r->name.ptr : "";
+    }
+    return !r->name.failed &&
+           report_diff_add(r->diff, kind, name, is_b, (double)sqlite3_column_int64(at, 1));
 }
 
-static enum hd_status read_kind(struct reading *r, sqlite3 *db, enum diff_kind kind, bool is_b)
+static enum hd_status read_kind(struct reading *r, sqlite3 *db, enum report_diff_kind kind,
+                                bool is_b)
 {
     const char *path = is_b ? r->diff->path_b : r->diff->path_a;
     struct hd_buf sql = {0};
@@ -155,8 +104,8 @@ static enum hd_status read_kind(struct reading *r, sqlite3 *db, enum diff_kind k
     int code = SQLITE_NOMEM;
     bool has_room = true;
 
-    if (kind == DIFF_KERNEL)
-        hd_buf_printf(&sql, queries[DIFF_KERNEL], r->args->by_grid ? GRID : "");
+    if (kind == REPORT_DIFF_KERNEL)
+        hd_buf_printf(&sql, queries[REPORT_DIFF_KERNEL], r->args->by_grid ? GRID : "");
     else
         hd_buf_puts(&sql, queries[kind]);
     if (!sql.failed)
@@ -178,115 +127,22 @@ static enum hd_status read_report(struct reading *r, bool is_b)
 
     HD_TRY(prof_db_open_report(path, &db));
     enum hd_status status = prof_stats_functions(db, path);
-    for (enum diff_kind kind = 0; kind < DIFF_KIND_COUNT && status == HD_OK; kind++)
+    for (enum report_diff_kind kind = 0; kind < REPORT_DIFF_KIND_COUNT && status == HD_OK; kind++)
         if (r->args->only[kind])
             status = read_kind(r, db, kind, is_b);
     sqlite3_close(db);
     return status;
 }
 
-static enum hd_status read_both(const struct args *args, struct diff *out)
+static enum hd_status read_both(const struct args *args, struct report_diff *out)
 {
     struct reading r = {.diff = out, .args = args};
-
-    for (size_t i = 0; i < DIFF_KIND_COUNT; i++)
-        hd_map_init(&r.names[i]);
     enum hd_status status = read_report(&r, false);
+
     if (status == HD_OK)
         status = read_report(&r, true);
-    for (size_t i = 0; i < DIFF_KIND_COUNT; i++)
-        hd_map_fini(&r.names[i]);
     hd_buf_fini(&r.name);
     return status;
-}
-
-/* ---- comparing */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void side_sort(struct diff_side *side)
-{
-    size_t n = side->durations_ns.len;
-    double *at = side->durations_ns.at;
-
-    if (!n)
-        return;
-    qsort(at, n, sizeof(*at), by_value);
-    side->median_ns = (at[(n - 1) / 2] + at[n / 2]) / 2;
-}
-
-static void row_compare(struct diff_row *row)
-{
-    size_t n = row->a.durations_ns.len, m = row->b.durations_ns.len;
-
-    side_sort(&row->a);
-    side_sort(&row->b);
-    row->p =
-        diff_mann_whitney(row->a.durations_ns.at, n, row->b.durations_ns.at, m, &row->superior);
-    row->verdict = !n ? DIFF_NEW : !m ? DIFF_GONE : n < 4 || m < 4 ? DIFF_FEW : DIFF_SAME;
-}
-
-static int by_p(const void *a, const void *b)
-{
-    const struct diff_row *x = a, *y = b;
-
-    return (x->p > y->p) - (x->p < y->p);
-}
-
-static int by_change(const void *a, const void *b)
-{
-    const struct diff_row *x = a, *y = b;
-    double dx = fabs(x->b.total_ns - x->a.total_ns), dy = fabs(y->b.total_ns - y->a.total_ns);
-
-    if (dx != dy)
-        return dx < dy ? 1 : -1;
-    return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->name, y->name);
-}
-
-/* Holm: the smallest p first, each against what the tests that are left may share. */
-static void judge(struct diff *d)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < d->rows.len; i++)
-        left += d->rows.at[i].verdict == DIFF_SAME;
-    if (d->rows.len)
-        qsort(d->rows.at, d->rows.len, sizeof(d->rows.at[0]), by_p);
-    for (size_t i = 0; i < d->rows.len; i++) {
-        struct diff_row *row = &d->rows.at[i];
-        if (row->verdict != DIFF_SAME)
-            continue;
-        if (row->p > DIFF_ALPHA / (double)left)
-            break;
-        row->verdict = row->superior > 0.5 ? DIFF_SLOWER : DIFF_FASTER;
-        left--;
-    }
-}
-
-static void compare(struct diff *d)
-{
-    for (size_t i = 0; i < d->rows.len; i++)
-        row_compare(&d->rows.at[i]);
-    judge(d);
-    if (d->rows.len)
-        qsort(d->rows.at, d->rows.len, sizeof(d->rows.at[0]), by_change);
-    for (size_t i = 0; i < d->rows.len; i++)
-        d->failures += diff_fails(d, &d->rows.at[i]);
-}
-
-static void diff_fini(struct diff *d)
-{
-    for (size_t i = 0; i < d->rows.len; i++) {
-        hd_free(d->rows.at[i].name);
-        hd_vec_fini(&d->rows.at[i].a.durations_ns);
-        hd_vec_fini(&d->rows.at[i].b.durations_ns);
-    }
-    hd_vec_fini(&d->rows);
 }
 
 /* ---- the command */
@@ -329,10 +185,10 @@ static bool read_kinds(struct args *args)
     memset(args->only, 0, sizeof(args->only));
     do {
         size_t len = strcspn(at, ","), kind = 0;
-        while (kind < DIFF_KIND_COUNT && (strlen(diff_kind_words[kind]) != len ||
-                                          memcmp(diff_kind_words[kind], at, len) != 0))
+        while (kind < REPORT_DIFF_KIND_COUNT && (strlen(diff_kind_words[kind]) != len ||
+                                                 memcmp(diff_kind_words[kind], at, len) != 0))
             kind++;
-        if (kind == DIFF_KIND_COUNT)
+        if (kind == REPORT_DIFF_KIND_COUNT)
             return bad_value("--only");
         args->only[kind] = true;
         at += len;
@@ -403,7 +259,7 @@ static int parse(int argc, char **argv, struct args *args)
     return cli_usage("diff: which two files?");
 }
 
-static enum hd_status write_page(const struct diff *d, const char *path)
+static enum hd_status write_page(const struct report_diff *d, const char *path)
 {
     struct hd_buf page = {0};
 
@@ -414,7 +270,7 @@ static enum hd_status write_page(const struct diff *d, const char *path)
     return status;
 }
 
-static bool print(const struct diff *d, const struct args *args)
+static bool print(const struct report_diff *d, const struct args *args)
 {
     switch (args->format) {
     case PROF_CSV:
@@ -430,11 +286,11 @@ static bool print(const struct diff *d, const struct args *args)
     return fflush(stdout) == 0;
 }
 
-static int run(const struct args *args, struct diff *d)
+static int run(const struct args *args, struct report_diff *d)
 {
     if (read_both(args, d) != HD_OK)
         return cli_error("%s", hd_error_message());
-    compare(d);
+    report_diff_compare(d);
     if (!print(d, args))
         return cli_error("%s", strerror(errno));
     if (args->html && write_page(d, args->html) != HD_OK)
@@ -452,11 +308,11 @@ int prof_diff(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    struct diff d = {.path_a = args.rest[0],
-                     .path_b = args.rest[1],
-                     .gate = args.gate,
-                     .min_share = args.min_share};
+    struct report_diff d = {.path_a = args.rest[0],
+                            .path_b = args.rest[1],
+                            .gate = args.gate,
+                            .min_share = args.min_share};
     code = run(&args, &d);
-    diff_fini(&d);
+    report_diff_fini(&d);
     return code;
 }

@@ -7,25 +7,6 @@
 #include "prof/prof_diff.h"
 #include "prof/prof_stats.h"
 
-double diff_percent(double a, double b)
-{
-    return a != b ? (b - a) / a * 100 : 0;
-}
-
-static bool is_relevant(const struct diff *d, const struct diff_row *row)
-{
-    return row->b.total_ns * 100 >= d->min_share * d->total_b_ns[row->kind];
-}
-
-bool diff_fails(const struct diff *d, const struct diff_row *row)
-{
-    bool has_cause = row->verdict == DIFF_SLOWER || row->verdict == DIFF_NEW ||
-                     row->b.durations_ns.len > row->a.durations_ns.len;
-
-    return d->gate >= 0 && has_cause && is_relevant(d, row) &&
-           diff_percent(row->a.total_ns, row->b.total_ns) > d->gate;
-}
-
 /* "1.2 ms", with `out` of 16 bytes. */
 static const char *time_text(double ns, char *out, size_t size_B)
 {
@@ -43,7 +24,7 @@ static const char *time_text(double ns, char *out, size_t size_B)
 
 static const char *percent_text(double a, double b, char *out, size_t size_B)
 {
-    double percent = diff_percent(a, b);
+    double percent = report_diff_percent(a, b);
 
     if (!isfinite(percent) || fabs(percent) >= 1e6)
         (void)snprintf(out, size_B, "%s", isfinite(percent) ? ">10^6 %" : "-");
@@ -52,10 +33,10 @@ static const char *percent_text(double a, double b, char *out, size_t size_B)
     return out;
 }
 
-static const char *p_text(const struct diff_row *row, char *out, size_t size_B)
+static const char *p_text(const struct report_diff_row *row, char *out, size_t size_B)
 {
-    bool is_tested =
-        row->verdict != DIFF_NEW && row->verdict != DIFF_GONE && row->verdict != DIFF_FEW;
+    bool is_tested = row->verdict != REPORT_DIFF_NEW && row->verdict != REPORT_DIFF_GONE &&
+                     row->verdict != REPORT_DIFF_FEW;
 
     (void)snprintf(out, size_B, !is_tested ? "-" : row->p < 1e-4 ? "<0.0001" : "%.4f", row->p);
     return out;
@@ -63,11 +44,11 @@ static const char *p_text(const struct diff_row *row, char *out, size_t size_B)
 
 /* ---- table */
 
-static void table_kinds(const struct diff *d, FILE *out)
+static void table_kinds(const struct report_diff *d, FILE *out)
 {
     char a[16], b[16], change[16], percent[16];
 
-    for (size_t i = 0; i < DIFF_KIND_COUNT; i++)
+    for (size_t i = 0; i < REPORT_DIFF_KIND_COUNT; i++)
         if (d->total_a_ns[i] > 0 || d->total_b_ns[i] > 0)
             fprintf(out, "  %-8s %12s %12s %12s %10s\n", diff_kind_words[i],
                     time_text(d->total_a_ns[i], a, sizeof(a)),
@@ -76,7 +57,7 @@ static void table_kinds(const struct diff *d, FILE *out)
                     percent_text(d->total_a_ns[i], d->total_b_ns[i], percent, sizeof(percent)));
 }
 
-static void table_row(const struct diff *d, const struct diff_row *row, FILE *out)
+static void table_row(const struct report_diff *d, const struct report_diff_row *row, FILE *out)
 {
     char text[7][16];
     const size_t size_B = sizeof(text[0]);
@@ -89,10 +70,10 @@ static void table_row(const struct diff *d, const struct diff_row *row, FILE *ou
         time_text(row->a.median_ns, text[3], size_B), time_text(row->b.median_ns, text[4], size_B),
         percent_text(row->a.median_ns, row->b.median_ns, text[5], size_B),
         p_text(row, text[6], size_B), diff_verdict_words[row->verdict],
-        diff_fails(d, row) ? "FAILS " : "", row->name);
+        report_diff_fails(d, row) ? "FAILS " : "", row->name);
 }
 
-void diff_print_table(const struct diff *d, size_t max_rows, FILE *out)
+void diff_print_table(const struct report_diff *d, size_t max_rows, FILE *out)
 {
     size_t n = HD_MIN(d->rows.len, max_rows);
 
@@ -119,28 +100,28 @@ static void csv_number(double value, FILE *out)
     fputc(',', out);
 }
 
-void diff_print_csv(const struct diff *d, FILE *out)
+void diff_print_csv(const struct report_diff *d, FILE *out)
 {
     fputs("Kind,Count A,Count B,Total A (ns),Total B (ns),Total change (ns),Total change (%),"
           "Median A (ns),Median B (ns),Median change (%),p,P(B > A),Verdict,Fails,Name\n",
           out);
     for (size_t i = 0; i < d->rows.len; i++) {
-        const struct diff_row *row = &d->rows.at[i];
+        const struct report_diff_row *row = &d->rows.at[i];
         fprintf(out, "%s,%zu,%zu,%.0f,%.0f,%.0f,", diff_kind_words[row->kind],
                 row->a.durations_ns.len, row->b.durations_ns.len, row->a.total_ns, row->b.total_ns,
                 row->b.total_ns - row->a.total_ns);
-        csv_number(diff_percent(row->a.total_ns, row->b.total_ns), out);
+        csv_number(report_diff_percent(row->a.total_ns, row->b.total_ns), out);
         fprintf(out, "%.1f,%.1f,", row->a.median_ns, row->b.median_ns);
-        csv_number(diff_percent(row->a.median_ns, row->b.median_ns), out);
+        csv_number(report_diff_percent(row->a.median_ns, row->b.median_ns), out);
         csv_number(row->p, out);
         csv_number(row->superior, out);
-        fprintf(out, "%s,%d,", diff_verdict_words[row->verdict], diff_fails(d, row));
+        fprintf(out, "%s,%d,", diff_verdict_words[row->verdict], report_diff_fails(d, row));
         prof_csv_cell(row->name, out);
         fputc('\n', out);
     }
 }
 
-static void json_side(struct hd_json *j, const char *key, const struct diff_side *side)
+static void json_side(struct hd_json *j, const char *key, const struct report_diff_side *side)
 {
     hd_json_open(j, key, '{');
     hd_json_u64(j, "count", side->durations_ns.len);
@@ -149,7 +130,8 @@ static void json_side(struct hd_json *j, const char *key, const struct diff_side
     hd_json_close(j, '}');
 }
 
-static void json_row(struct hd_json *j, const struct diff *d, const struct diff_row *row)
+static void json_row(struct hd_json *j, const struct report_diff *d,
+                     const struct report_diff_row *row)
 {
     hd_json_open(j, NULL, '{');
     hd_json_str(j, "kind", diff_kind_words[row->kind]);
@@ -160,11 +142,11 @@ static void json_row(struct hd_json *j, const struct diff *d, const struct diff_
     hd_json_double(j, "p", row->p);
     hd_json_double(j, "superior", row->superior);
     hd_json_str(j, "verdict", diff_verdict_words[row->verdict]);
-    hd_json_bool(j, "fails", diff_fails(d, row));
+    hd_json_bool(j, "fails", report_diff_fails(d, row));
     hd_json_close(j, '}');
 }
 
-bool diff_print_json(const struct diff *d, FILE *out)
+bool diff_print_json(const struct report_diff *d, FILE *out)
 {
     struct hd_json j;
 
@@ -173,7 +155,7 @@ bool diff_print_json(const struct diff *d, FILE *out)
     hd_json_str(&j, "a", d->path_a);
     hd_json_str(&j, "b", d->path_b);
     hd_json_str(&j, "test", "Mann-Whitney, two-sided, normal approximation; Holm");
-    hd_json_double(&j, "alpha", DIFF_ALPHA);
+    hd_json_double(&j, "alpha", REPORT_DIFF_ALPHA);
     hd_json_u64(&j, "failures", d->failures);
     hd_json_open(&j, "rows", '[');
     for (size_t i = 0; i < d->rows.len; i++)
@@ -221,7 +203,8 @@ static void put(struct hd_buf *out, const char *text)
     }
 }
 
-static void html_row(const struct diff *d, const struct diff_row *row, struct hd_buf *out)
+static void html_row(const struct report_diff *d, const struct report_diff_row *row,
+                     struct hd_buf *out)
 {
     char text[7][16];
     const size_t size_B = sizeof(text[0]);
@@ -237,13 +220,13 @@ static void html_row(const struct diff *d, const struct diff_row *row, struct hd
         verdict, percent_text(row->a.total_ns, row->b.total_ns, text[2], size_B),
         time_text(row->a.median_ns, text[3], size_B), time_text(row->b.median_ns, text[4], size_B),
         percent_text(row->a.median_ns, row->b.median_ns, text[5], size_B),
-        p_text(row, text[6], size_B), diff_fails(d, row) ? "fails" : verdict, verdict,
-        diff_fails(d, row) ? ", fails" : "");
+        p_text(row, text[6], size_B), report_diff_fails(d, row) ? "fails" : verdict, verdict,
+        report_diff_fails(d, row) ? ", fails" : "");
     put(out, row->name);
     hd_buf_puts(out, "</td></tr>\n");
 }
 
-void diff_print_html(const struct diff *d, struct hd_buf *out)
+void diff_print_html(const struct report_diff *d, struct hd_buf *out)
 {
     hd_buf_puts(out, head);
     hd_buf_puts(out, "<p>A: <code>");

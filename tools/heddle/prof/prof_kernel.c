@@ -1,6 +1,7 @@
 /* From the counts that processes wrote (src/count/file.h) to rows of a report. */
 #include "prof/prof_kernel.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +12,10 @@
 #include "base/vec.h"
 #include "check/check.h"
 #include "count/file.h"
-#include "prof/prof_db.h"
 #include "count/metrics.h"
+#include "prof/prof_alike.h"
+#include "prof/prof_db.h"
+#include "report/excess.h"
 
 #define VM (INT64_C(1) << 48)
 
@@ -32,6 +35,7 @@ struct adding {
     struct hd_arena arena;  /* of one launch */
     struct hd_map by_place; /* index in `lines` + 1 */
     HD_VEC(struct line) lines;
+    HD_VEC(struct report_sectors) sectors; /* of these lines */
 };
 
 /* ---- lines of the file */
@@ -207,6 +211,42 @@ static void put_values(struct adding *a, const struct kernel_launch *l, double *
     }
 }
 
+/* Which line has the most sectors that coalesced accesses would not need. */
+static bool note_excess(struct adding *a)
+{
+    static const char all[] = "memory_l2_theoretical_sectors_global",
+                      ideal[] = "memory_l2_theoretical_sectors_global_ideal";
+    const size_t all_at = (size_t)(metric_find(all, strlen(all)) - metrics),
+                 ideal_at = (size_t)(metric_find(ideal, strlen(ideal)) - metrics);
+    struct report_excess e;
+    struct hd_buf text = {0};
+
+    assert(all_at < metrics_count && ideal_at < metrics_count);
+    a->sectors.len = 0;
+    for (size_t i = 0; i < a->lines.len; i++) {
+        const struct line *line = &a->lines.at[i];
+        struct report_sectors sectors = {line->file, line->line, line->values[all_at],
+                                         line->values[ideal_at]};
+        if (sectors.all > 0 && !hd_vec_push(&a->sectors, sectors))
+            return false;
+    }
+    if (!report_excess_find(a->sectors.at, a->sectors.len, &e))
+        return true;
+    const struct report_sectors *line = &a->sectors.at[e.first];
+    bool is_source = report_is_source(line->file);
+    if (is_source)
+        report_source_line(line->file, line->line, &text);
+    prof_alike_note(a->db, a->next, metric_section_names[SECTION_SourceCounters],
+                    "Uncoalesced accesses: %.0f sectors where %.0f would do, %.0f %% of this "
+                    "kernel's excess, are at %s:%u%s%s",
+                    e.line_all, e.line_ideal, 100 * (e.line_all - e.line_ideal) / e.excess,
+                    is_source ? line->file : "ptx", line->line, text.len ? ": " : "",
+                    text.len ? text.ptr : "");
+    bool good = !text.failed;
+    hd_buf_fini(&text);
+    return good;
+}
+
 static void launch_clear(struct adding *a)
 {
     hd_map_fini(&a->by_place);
@@ -245,6 +285,8 @@ static enum hd_status launch_add(struct adding *a, char **lines, size_t n,
     }
     put_launch(a, &l);
     put_values(a, &l, scratch->sums, scratch->has);
+    if (!note_excess(a))
+        return out_of_memory();
     a->next++;
     return HD_OK;
 }
@@ -348,6 +390,7 @@ enum hd_status prof_kernel_add(struct prof_db *db, const char *folder, uint64_t 
     sqlite3_finalize(a.kernel);
     hd_map_fini(&a.by_place);
     hd_vec_fini(&a.lines);
+    hd_vec_fini(&a.sectors);
     hd_arena_fini(&a.arena);
     *out_launches = (uint64_t)a.next;
     return status;

@@ -30,6 +30,7 @@ struct prof_kernel_view {
     enum prof_kernel_page page;
     enum prof_format format;
     const char *sections, *metrics; /* names with commas; NULL: all */
+    bool is_each;                   /* PROF_TABLE: also equal launches one by one */
     unsigned absent;                /* set of sections of which the report has nothing */
 };
 

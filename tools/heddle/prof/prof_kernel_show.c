@@ -11,6 +11,8 @@
 #include "count/metrics.h"
 #include "count/range_filter.h"
 #include "prof/prof_stats.h"
+#include "report/groups.h"
+#include "report/spread.h"
 
 /* ---- what is wanted */
 
@@ -83,14 +85,16 @@ void prof_kernel_list_metrics(FILE *out)
 
 /* ---- a launch */
 
+/* A launch, or a group of equal ones, whose values are medians. */
 struct shown {
-    int64_t id, pid, context, stream, device;
+    int64_t id, pid, context, stream, device; /* of a group: of the launch of the median time */
     const char *name;
     int64_t grid[3], block[3];
     double *values;
     bool *has;
-    const char *process; /* of all: the program, the host, the capability of the device */
-    char host[256], cc[32];
+    size_t count;                  /* of launches */
+    size_t contexts, streams;      /* in which they were */
+    struct report_spread *spreads; /* of each metric; of a group */
 };
 
 struct show {
@@ -120,23 +124,36 @@ static void one_text(struct show *s, const char *sql, char *out, size_t size)
     sqlite3_finalize(row);
 }
 
+static enum hd_status no_memory(void)
+{
+    return hd_error(HD_NO_MEMORY, "out of memory");
+}
+
+/* Of all launches in temp.shown. */
 static enum hd_status values_read(struct show *s, struct shown *launch)
 {
+    enum hd_status status = HD_OK;
     sqlite3_stmt *row;
 
-    memset(launch->has, 0, metrics_count * sizeof(bool));
-    HD_TRY(prepare(s->db, "SELECT name, value FROM HEDDLE_METRICS WHERE launchId = ?", &row));
-    (void)sqlite3_bind_int64(row, 1, launch->id);
-    while (sqlite3_step(row) == SQLITE_ROW) {
+    for (size_t m = 0; m < metrics_count; m++)
+        report_spread_clear(&launch->spreads[m]);
+    HD_TRY(prepare(s->db,
+                   "SELECT name, value FROM HEDDLE_METRICS WHERE launchId IN (SELECT launchId FROM "
+                   "temp.shown)",
+                   &row));
+    while (status == HD_OK && sqlite3_step(row) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         const struct metric *metric = name ? metric_find(name, strlen(name)) : NULL;
-        if (!metric)
-            continue;
-        launch->has[metric - metrics] = true;
-        launch->values[metric - metrics] = sqlite3_column_double(row, 1);
+        if (metric &&
+            !report_spread_add(&launch->spreads[metric - metrics], sqlite3_column_double(row, 1)))
+            status = no_memory();
     }
     sqlite3_finalize(row);
-    return HD_OK;
+    for (size_t m = 0; m < metrics_count; m++) {
+        launch->has[m] = launch->spreads[m].count != 0;
+        launch->values[m] = launch->has[m] ? report_spread_median(&launch->spreads[m]) : 0;
+    }
+    return status;
 }
 
 /* ---- what is made of the host: prof_roofline.c, prof_host.c */
@@ -370,24 +387,46 @@ static void csv_raw(const struct show *s, const struct shown *launch)
 
 static const char rule[] = "---------------------------------------- --------------- "
                            "--------------------";
+static const char rule_of_group[] = " -------------------- --------------------";
 
 static void text_launch(const struct show *s, const struct shown *l)
 {
-    fprintf(s->out,
-            "  %s (%lld, %lld, %lld)x(%lld, %lld, %lld), Context %lld, Stream %lld, Device %lld, "
-            "CC %s\n",
-            l->name, (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2],
-            (long long)l->block[0], (long long)l->block[1], (long long)l->block[2],
-            (long long)l->context, (long long)l->stream, (long long)l->device, s->cc);
+    fprintf(s->out, "  %s (%lld, %lld, %lld)x(%lld, %lld, %lld), ", l->name, (long long)l->grid[0],
+            (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
+            (long long)l->block[1], (long long)l->block[2]);
+    if (l->count > 1)
+        fprintf(s->out, "%zu launches, ", l->count);
+    if (l->contexts > 1)
+        fprintf(s->out, "%zu contexts, ", l->contexts);
+    else
+        fprintf(s->out, "Context %lld, ", (long long)l->context);
+    if (l->streams > 1)
+        fprintf(s->out, "%zu streams, ", l->streams);
+    else
+        fprintf(s->out, "Stream %lld, ", (long long)l->stream);
+    fprintf(s->out, "Device %lld, CC %s\n", (long long)l->device, s->cc);
 }
 
+/* Of a group the median, and between what the values lie, where they differ. */
 static void text_metric(const struct show *s, const struct shown *launch, size_t m,
                         const char *name)
 {
     char value[64];
 
     put_value(value, launch, m, true);
-    fprintf(s->out, "    %-40s %15s %20s\n", name, metrics[m].unit, value);
+    fprintf(s->out, "    %-40s %15s %20s", name, metrics[m].unit, value);
+    if (launch->has[m] && report_spread_differs(&launch->spreads[m])) {
+        put_number(value, launch->spreads[m].min, true);
+        fprintf(s->out, " %20s", value);
+        put_number(value, launch->spreads[m].max, true);
+        fprintf(s->out, " %20s", value);
+    }
+    fputc('\n', s->out);
+}
+
+static void text_rule(const struct show *s, const struct shown *launch)
+{
+    fprintf(s->out, "    %s%s\n", rule, launch->count > 1 ? rule_of_group : "");
 }
 
 static bool is_missing(const struct show *s, const struct shown *launch, size_t m)
@@ -449,6 +488,19 @@ static void text_note(struct show *s, const struct shown *launch, int section, c
     }
 }
 
+static void text_head(const struct show *s, const struct shown *launch)
+{
+    bool is_group = launch->count > 1;
+
+    text_rule(s, launch);
+    fprintf(s->out, "    %-40s %15s %20s", "Metric Name", "Metric Unit",
+            is_group ? "Median" : "Metric Value");
+    if (is_group)
+        fprintf(s->out, " %20s %20s", "Minimum", "Maximum");
+    fputc('\n', s->out);
+    text_rule(s, launch);
+}
+
 static void text_details(struct show *s, const struct shown *launch)
 {
     char label[96];
@@ -459,16 +511,16 @@ static void text_details(struct show *s, const struct shown *launch)
         for (size_t m = 0; m < metrics_count; m++) {
             if ((int)metrics[m].section != section || !is_wanted(s->view, &metrics[m]))
                 continue;
-            if (!has_head)
-                fprintf(s->out, "    Section: %s\n    %s\n    %-40s %15s %20s\n    %s\n",
-                        metric_section_titles[section], rule, "Metric Name", "Metric Unit",
-                        "Metric Value", rule);
+            if (!has_head) {
+                fprintf(s->out, "    Section: %s\n", metric_section_titles[section]);
+                text_head(s, launch);
+            }
             has_head = true;
             text_metric(s, launch, m, label_of(launch, &metrics[m], label));
         }
         if (!has_head)
             continue;
-        fprintf(s->out, "    %s\n", rule);
+        text_rule(s, launch);
         notes_tell(s, launch, section, text_note);
         fputc('\n', s->out);
     }
@@ -479,6 +531,8 @@ static void text_details(struct show *s, const struct shown *launch)
 static void text_raw(const struct show *s, const struct shown *launch)
 {
     text_launch(s, launch);
+    if (launch->count > 1)
+        text_head(s, launch);
     for (size_t m = 0; m < metrics_count; m++)
         if (is_wanted(s->view, &metrics[m]) && metrics[m].kind != METRIC_NEVER)
             text_metric(s, launch, m, metrics[m].name);
@@ -640,7 +694,7 @@ static void source_row(struct show *s, const struct shown *launch, const struct 
     fputc('\n', s->out);
 }
 
-/* Rows come by file, line and function. */
+/* Rows come by file, line and function; of a group they are the sums of all its launches. */
 static enum hd_status source_rows(struct show *s, const struct shown *launch,
                                   const struct columns *columns, double *values)
 {
@@ -649,10 +703,10 @@ static enum hd_status source_rows(struct show *s, const struct shown *launch,
     sqlite3_stmt *row;
 
     HD_TRY(prepare(s->db,
-                   "SELECT file, line, function, name, value FROM HEDDLE_SOURCE_METRICS"
-                   " WHERE launchId = ? ORDER BY file, line, function",
+                   "SELECT file, line, function, name, sum(value) FROM HEDDLE_SOURCE_METRICS"
+                   " WHERE launchId IN (SELECT launchId FROM temp.shown) GROUP BY file, line,"
+                   " function, name ORDER BY file, line, function",
                    &row));
-    (void)sqlite3_bind_int64(row, 1, launch->id);
     for (bool more = true; more;) {
         more = sqlite3_step(row) == SQLITE_ROW;
         const char *at_file = more ? (const char *)sqlite3_column_text(row, 0) : "";
@@ -685,6 +739,8 @@ static enum hd_status source_page(struct show *s, const struct shown *launch)
         hd_json_open(&s->json, "lines", '[');
     } else if (s->view->format == PROF_TABLE) {
         text_launch(s, launch);
+        if (launch->count > 1)
+            fputs("    Sums of all launches.\n", s->out);
     }
     if (s->view->format != PROF_CSV || !launch->id)
         source_head(s, &columns);
@@ -716,7 +772,6 @@ static void head(const struct show *s)
 
 static enum hd_status show_launch(struct show *s, struct shown *launch)
 {
-    HD_TRY(values_read(s, launch));
     if (s->view->page == PROF_KERNEL_SOURCE)
         return source_page(s, launch);
     if (s->view->format == PROF_JSON)
@@ -732,38 +787,141 @@ static enum hd_status show_launch(struct show *s, struct shown *launch)
     return HD_OK;
 }
 
-static enum hd_status show_all(struct show *s, struct shown *launch)
+/* What is equal in launches of a group, but for a launch's name: grid, block, device, settings. */
+static const char launches_sql[] =
+    "SELECT launchId, globalPid, contextId, streamId, deviceId, demangledName, gridX, gridY, gridZ,"
+    " blockX, blockY, blockZ, (SELECT group_concat(m.name || '=' || m.value) FROM HEDDLE_METRICS m"
+    " WHERE m.launchId = l.launchId AND m.name GLOB 'launch__*') FROM HEDDLE_LAUNCHES l";
+
+static enum hd_status groups_read(struct show *s, struct report_groups *out)
+{
+    bool is_together = s->view->format == PROF_TABLE && !s->view->is_each, good = true;
+    struct hd_buf key = {0};
+    sqlite3_stmt *row;
+
+    HD_TRY(prepare(s->db, launches_sql, &row));
+    while (good && sqlite3_step(row) == SQLITE_ROW) {
+        hd_buf_clear(&key);
+        if (!is_together)
+            hd_buf_printf(&key, "%lld", (long long)sqlite3_column_int64(row, 0));
+        for (int column = 4; is_together && column < sqlite3_column_count(row); column++)
+            hd_buf_printf(&key, "%s\n", prof_db_text(row, column));
+        good = !key.failed && report_groups_add(out, (struct hd_str){key.ptr, key.len},
+                                                sqlite3_column_int64(row, 0));
+    }
+    hd_buf_fini(&key);
+    sqlite3_finalize(row);
+    return good ? HD_OK : no_memory();
+}
+
+/* Puts the launches of a group into temp.shown. */
+static enum hd_status group_select(struct show *s, const struct report_groups *groups,
+                                   const struct report_group *group)
 {
     sqlite3_stmt *row;
-    enum hd_status status = HD_OK;
+    int code = SQLITE_DONE;
 
-    HD_TRY(prepare(s->db,
-                   "SELECT launchId, globalPid, contextId, streamId, deviceId, demangledName,"
-                   " gridX, gridY, gridZ, blockX, blockY, blockZ FROM HEDDLE_LAUNCHES"
-                   " ORDER BY launchId",
-                   &row));
-    while (status == HD_OK && sqlite3_step(row) == SQLITE_ROW) {
+    if (sqlite3_exec(s->db, "DELETE FROM temp.shown", NULL, NULL, NULL))
+        return hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
+    HD_TRY(prepare(s->db, "INSERT INTO temp.shown VALUES(?)", &row));
+    for (size_t m = group->first; m != REPORT_NONE && code == SQLITE_DONE;
+         m = groups->members.at[m].next) {
+        (void)sqlite3_bind_int64(row, 1, groups->members.at[m].id);
+        code = sqlite3_step(row);
+        (void)sqlite3_reset(row);
+    }
+    sqlite3_finalize(row);
+    return code == SQLITE_DONE ? HD_OK : hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
+}
+
+#define SHOWN "HEDDLE_LAUNCHES JOIN temp.shown USING (launchId)"
+#define COUNT_OF(column)                                                                           \
+    "(SELECT count(DISTINCT globalPid || ' ' || coalesce(" column ", '')) FROM " SHOWN ")"
+/* clang-format off */
+static const char group_sql[] =
+    "SELECT launchId, globalPid, contextId, streamId, deviceId, demangledName, gridX, gridY, gridZ, "
+    "blockX, blockY, blockZ, " COUNT_OF("contextId") ", " COUNT_OF("streamId") " FROM " SHOWN
+    " ORDER BY abs((SELECT value FROM HEDDLE_METRICS m WHERE m.launchId = HEDDLE_LAUNCHES.launchId "
+    "AND m.name = ?1) - ?2), launchId LIMIT 1";
+/* clang-format on */
+#undef SHOWN
+#undef COUNT_OF
+
+/* The launch whose time is the median, or next to it, stands for the group: its notes are shown. */
+static enum hd_status group_show(struct show *s, struct shown *launch)
+{
+    static const char time[] = "gpu__time_duration.sum";
+    const struct metric *duration = metric_find(time, strlen(time));
+    enum hd_status status = HD_OK;
+    sqlite3_stmt *row;
+
+    HD_TRY(values_read(s, launch));
+    HD_TRY(prepare(s->db, group_sql, &row));
+    (void)sqlite3_bind_text(row, 1, time, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_double(row, 2, launch->values[duration - metrics]);
+    if (sqlite3_step(row) == SQLITE_ROW) {
         launch->id = sqlite3_column_int64(row, 0);
         launch->pid = sqlite3_column_int64(row, 1) >> 24 & 0xffffff;
         launch->context = sqlite3_column_int64(row, 2);
         launch->stream = sqlite3_column_int64(row, 3);
         launch->device = sqlite3_column_int64(row, 4);
-        launch->name = (const char *)sqlite3_column_text(row, 5);
+        launch->name = prof_db_text(row, 5);
         for (int i = 0; i < 3; i++) {
             launch->grid[i] = sqlite3_column_int64(row, 6 + i);
             launch->block[i] = sqlite3_column_int64(row, 9 + i);
         }
+        launch->contexts = (size_t)sqlite3_column_int64(row, 12);
+        launch->streams = (size_t)sqlite3_column_int64(row, 13);
         status = show_launch(s, launch);
     }
     sqlite3_finalize(row);
     return status;
 }
 
+/* What a reader of the text may want to do next. */
+static void text_hints(const struct show *s, bool is_grouped)
+{
+    if (is_grouped)
+        fputs("Launches of a kernel with the same grid, block and settings are shown together: "
+              "medians, and\nleast and greatest values where they differ. --print-summary none "
+              "shows each.\n",
+              s->out);
+    if (!has_rows(s->db, "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE file NOT IN (?, '') LIMIT 1",
+                  "ptx") &&
+        has_rows(s->db, "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE ? <> '' LIMIT 1", "ptx"))
+        fputs("Places are lines of the PTX: with -lineinfo (nvcc, heddle cc) they are those of the "
+              "source.\n",
+              s->out);
+}
+
+static enum hd_status show_all(struct show *s, struct shown *launch)
+{
+    struct report_groups groups = {0};
+    bool is_grouped = false;
+    enum hd_status status = groups_read(s, &groups);
+
+    if (sqlite3_exec(s->db, "CREATE TEMP TABLE shown(launchId INTEGER PRIMARY KEY)", NULL, NULL,
+                     NULL))
+        status = hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
+    for (size_t g = 0; g < groups.at.len && status == HD_OK; g++) {
+        launch->count = groups.at.at[g].count;
+        is_grouped |= launch->count > 1;
+        status = group_select(s, &groups, &groups.at.at[g]);
+        if (status == HD_OK)
+            status = group_show(s, launch);
+    }
+    if (status == HD_OK && s->view->format == PROF_TABLE)
+        text_hints(s, is_grouped);
+    report_groups_fini(&groups);
+    return status;
+}
+
 static enum hd_status show_open(struct show *s)
 {
     struct shown launch = {.values = hd_alloc_array(metrics_count, sizeof(double)),
-                           .has = hd_alloc_array(metrics_count, sizeof(bool))};
-    enum hd_status status = hd_error(HD_NO_MEMORY, "out of memory");
+                           .has = hd_alloc_array(metrics_count, sizeof(bool)),
+                           .spreads = hd_alloc_array(metrics_count, sizeof(*launch.spreads))};
+    enum hd_status status = HD_OK;
 
     one_text(s, "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND'", s->process,
              sizeof(s->process));
@@ -774,13 +932,15 @@ static enum hd_status show_open(struct show *s)
     hd_json_init(&s->json);
     hd_json_open(&s->json, NULL, '[');
     head(s);
-    if (launch.values && launch.has)
-        status = show_all(s, &launch);
+    status = launch.values && launch.has && launch.spreads ? show_all(s, &launch) : no_memory();
     hd_json_close(&s->json, ']');
     if (status == HD_OK && s->view->format == PROF_JSON && !hd_json_print(&s->json))
         status = hd_error(HD_IO, "standard output");
     hd_free(launch.values);
     hd_free(launch.has);
+    for (size_t m = 0; launch.spreads && m < metrics_count; m++)
+        report_spread_fini(&launch.spreads[m]);
+    hd_free(launch.spreads);
     return status;
 }
 

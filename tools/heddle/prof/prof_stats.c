@@ -1,7 +1,6 @@
 /* See prof_stats.h. */
 #include "prof/prof_stats.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -9,6 +8,7 @@
 #include "base/vec.h"
 #include "prof/prof_db.h"
 #include "prof/prof_sample.h"
+#include "report/sample.h"
 
 #define DEFAULTS                                                                                   \
     "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
@@ -48,55 +48,12 @@ static void sample_step(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_error_nomem(context);
 }
 
-/*
- * The value that sorting would put there (Hoare's selection, the pivot from the middle); those
- * before it are not greater, those behind it not less.
- */
-static double nth_value(double *at, size_t n, size_t nth)
-{
-    size_t from = 0, to = n;
-
-    while (to - from > 1) {
-        double pivot = at[from + (to - from - 1) / 2]; /* never the last: both sides get some */
-        size_t i = from, j = to - 1;
-
-        for (;; i++, j--) {
-            while (at[i] < pivot)
-                i++;
-            while (at[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            double value = at[i];
-            at[i] = at[j];
-            at[j] = value;
-        }
-        if (nth <= j)
-            to = j + 1;
-        else
-            from = j + 1;
-    }
-    return at[nth];
-}
-
-static double median_of(double *at, size_t n)
-{
-    double upper = nth_value(at, n, n / 2), lower = upper;
-
-    if (n % 2)
-        return upper;
-    lower = at[0];
-    for (size_t i = 1; i < n / 2; i++)
-        lower = HD_MAX(lower, at[i]);
-    return (lower + upper) / 2;
-}
-
 static void median_final(sqlite3_context *context)
 {
     struct sample *s = sqlite3_aggregate_context(context, 0);
 
     if (s && s->values.len)
-        sqlite3_result_double(context, median_of(s->values.at, s->values.len));
+        sqlite3_result_double(context, report_median(s->values.at, s->values.len));
     if (s)
         hd_vec_fini(&s->values);
 }
@@ -104,15 +61,9 @@ static void median_final(sqlite3_context *context)
 static void stdev_final(sqlite3_context *context)
 {
     struct sample *s = sqlite3_aggregate_context(context, 0);
-    size_t n = s ? s->values.len : 0;
-    double mean = 0, sum = 0;
 
-    for (size_t i = 0; i < n; i++)
-        mean += s->values.at[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        sum += (s->values.at[i] - mean) * (s->values.at[i] - mean);
-    if (n)
-        sqlite3_result_double(context, n > 1 ? sqrt(sum / (double)(n - 1)) : 0);
+    if (s && s->values.len)
+        sqlite3_result_double(context, report_deviation(s->values.at, s->values.len));
     if (s)
         hd_vec_fini(&s->values);
 }

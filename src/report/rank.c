@@ -1,9 +1,8 @@
-/* The Mann-Whitney test: see prof_diff.h. */
+/* See sample.h: the Mann-Whitney test. */
+#include "report/sample.h"
+
+#include <assert.h>
 #include <math.h>
-
-#include "prof/prof_diff.h"
-
-enum { SAMPLE_MIN = 4 };
 
 struct ranks {
     double
@@ -30,15 +29,17 @@ static struct ranks rank(const double *a, size_t n, const double *b, size_t m)
     return ranks;
 }
 
-double diff_mann_whitney(const double *a, size_t n, const double *b, size_t m, double *out_superior)
+double report_mann_whitney(const double *a, size_t n, const double *b, size_t m,
+                           double *out_superior)
 {
     struct ranks ranks = rank(a, n, b, m);
     double na = (double)n, nb = (double)m, all = na + nb;
     double pairs = na * nb, u = ranks.sum_b - nb * (nb + 1) / 2;
 
     *out_superior = n && m ? u / pairs : 0.5;
+    assert(*out_superior >= 0 && *out_superior <= 1);
     double variance = pairs / 12 * (all + 1 - ranks.ties / (all * (all - 1)));
-    if (n < SAMPLE_MIN || m < SAMPLE_MIN || !(variance > 0))
+    if (n < REPORT_SAMPLE_MIN || m < REPORT_SAMPLE_MIN || !(variance > 0))
         return 1;
     double z = fmax(fabs(u - pairs / 2) - 0.5, 0) / sqrt(variance);
     return erfc(z / sqrt(2));

@@ -2,12 +2,18 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/context.h"
+#include "core/current.h"
 #include "core/debug/coredump.h"
+#include "core/device.h"
+#include "core/mem/memory_parts.h"
+#include "core/module/module.h"
+#include "core/notify.h"
+#include "core/stream/event.h"
 #include "core/stream/retire.h"
 #include "core/stream/stream_parts.h"
-#include "core/notify.h"
-#include "core/mem/memory.h"
+#include "core/texture/array.h"
+#include "core/texture/texture_object.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 

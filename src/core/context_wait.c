@@ -1,5 +1,7 @@
 /* Waiting for all work of a context. */
-#include "core/core.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/mempool.h"
 #include "core/stream/stream_parts.h"
 #include "hal/hal.h"
 

@@ -1,5 +1,6 @@
-/* The table of devices: how many there are, and what each says about itself. See device.h. */
+/* The table of devices: how many there are, and what each says about itself. */
 #include "core/device.h"
+#include "core/device_table.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "base/env.h"
 #include "compile.h"
 #include "core/forked.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 #include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");

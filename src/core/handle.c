@@ -5,16 +5,17 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
-#include "core/graph/graph.h"
-#include "core/stream/green.h"
-#include "core/core.h"
 #include "core/graph/device_node.h"
-#include "core/stream/extsem.h"
+#include "core/graph/graph.h"
 #include "core/mem/ipc.h"
-#include "core/module/link.h"
-#include "core/mem/mempool.h"
-#include "core/texture/texref.h"
+#include "core/mem/mempool_parts.h"
 #include "core/mem/vmm.h"
+#include "core/module/library.h"
+#include "core/module/link.h"
+#include "core/stream/event.h"
+#include "core/stream/extsem.h"
+#include "core/stream/green.h"
+#include "core/texture/texref.h"
 
 #define SLAB_B      ((size_t)256 << 20) /* address space only; pages come as cells are used */
 #define CELL_ALIGN  64u

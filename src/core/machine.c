@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "core/core.h"
+#include "core/device.h"
 
 #define MACHINE_ATTRIBUTES_MAX 16
 

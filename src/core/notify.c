@@ -2,6 +2,11 @@
 #include "core/notify.h"
 
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/memory.h"
+#include "core/module/image.h"
+#include "core/module/module.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 #include "registry/registry.h"

@@ -7,8 +7,12 @@
 #ifndef HD_CORE_NOTIFY_H
 #define HD_CORE_NOTIFY_H
 
-#include "core/core.h"
+#include "core/handle.h"
 #include "tap/tap.h"
+
+struct hal_domain;
+
+struct core_block;
 
 /* Life of a context, stream, event or module; `kind` says which and where the event is told. */
 void core_notify_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,

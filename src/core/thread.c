@@ -5,8 +5,9 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/current.h"
 #include "core/forked.h"
+#include "core/stream/stream.h"
 
 struct current {
     struct core_context *ctx;

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "core/core.h"
+#include "core/device.h"
 
 void core_uuid_text(const uint8_t uuid[16], char out_text[CORE_UUID_TEXT_B])
 {

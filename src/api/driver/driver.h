@@ -24,6 +24,7 @@
 #include <assert.h>
 
 #include "api/driver/cuda_abi.h"
+#include "core/core.h"
 #include "core/graph/capture.h"
 #include "core/stream/green.h"
 #include "core/notify.h"

@@ -2,6 +2,7 @@
 #include "api/driver/driver.h"
 #include "api/driver/jit.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 static CUresult module_load(const char *name, CUmodule *out, const void *image, size_t size_B,
                             struct drv_jit *jit)

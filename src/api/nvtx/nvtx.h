@@ -15,6 +15,7 @@
 #ifndef HD_API_NVTX_NVTX_H
 #define HD_API_NVTX_NVTX_H
 
+#include "core/core.h"
 #include "core/notify.h"
 
 #define NVTX_DISABLE /* types without the calls */

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/debug/debug.h"
+#include "core/device.h"
+#include "core/mem/memory.h"
 #include "core/stream/stream_parts.h"
 
 /* ---- life */

@@ -20,7 +20,7 @@
 
 #include "base/lock.h"
 #include "base/map.h"
-#include "core/core.h"
+#include "core/stream/launch.h"
 #include "hal/hal.h"
 #include "ir/device_runtime.h"
 

@@ -2,6 +2,9 @@
 #include "core/cdp/cdp_calls.h"
 
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/memory.h"
 #include "core/notify.h"
 
 /* cudaStream_t, cuda_device_runtime_api.h: what is below is a name of the default stream. */

@@ -1,5 +1,6 @@
 /* Copies and fills by kernels. See cdp_calls.h. */
 #include "core/cdp/cdp_calls.h"
+#include "core/mem/memory.h"
 
 #define MEMCPY_DEFAULT   4u
 #define MEMCPY_IN_DEVICE 3u

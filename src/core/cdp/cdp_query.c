@@ -1,5 +1,7 @@
 /* Questions of kernels about devices and functions. See cdp_calls.h. */
 #include "core/cdp/cdp_calls.h"
+#include "core/context.h"
+#include "core/device.h"
 
 #define RUNTIME_VERSION  13000
 #define LIMIT_SYNC_DEPTH 3u

@@ -3,7 +3,9 @@
 #include <time.h>
 
 #include "core/calls.h"
+#include "core/context.h"
 #include "core/debug/report.h"
+#include "core/handle.h"
 #include "hal/hal.h"
 
 #define LOOK_AGAIN_NS 50000

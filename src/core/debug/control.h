@@ -18,7 +18,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
-#include "core/core.h"
+#include "core/device.h"
 
 enum core_control_op {
     CORE_CONTROL_LOCK,

@@ -13,7 +13,9 @@
 #ifndef HD_CORE_DEBUG_COREDUMP_H
 #define HD_CORE_DEBUG_COREDUMP_H
 
-#include "core/core.h"
+#include "base/compiler.h"
+
+struct core_context;
 
 struct core_module;
 struct ir_module;

@@ -3,6 +3,8 @@
 
 #include "base/env.h"
 #include "core/debug/debug.h"
+#include "core/module/image.h"
+#include "core/module/module.h"
 #include "count/count.h"
 #include "hal/hal.h"
 #include "san/san.h"

@@ -7,7 +7,9 @@
 #ifndef HD_CORE_DEBUG_COUNTED_H
 #define HD_CORE_DEBUG_COUNTED_H
 
-#include "core/core.h"
+#include "base/compiler.h"
+
+struct core_function;
 
 struct hal_dispatch;
 /*

@@ -11,7 +11,11 @@
 #ifndef HD_CORE_DEBUG_DEBUG_H
 #define HD_CORE_DEBUG_DEBUG_H
 
-#include "core/core.h"
+#include "base/compiler.h"
+
+struct core_function;
+
+struct core_module;
 
 struct dbg_program;
 

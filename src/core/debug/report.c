@@ -11,8 +11,9 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "core/core.h"
-#include "core/mem/memory.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/memory_parts.h"
 #include "hal/hal.h"
 
 /* A device answers one question at a time. */

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/lock.h"
-#include "core/core.h"
+#include "core/device.h"
 #include "core/module/image.h"
+#include "core/module/module.h"
 #include "hal/hal.h"
 #include "heddle/sample.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/stream/event.h"
 #include "core/stream/stream_parts.h"
 
 /* ---- sets of nodes */

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "core/graph/capture.h"
+#include "core/stream/event.h"
 #include "core/stream/stream_parts.h"
 
 _Atomic unsigned core_captures;

@@ -22,8 +22,10 @@
 
 #include <assert.h>
 
-#include "core/core.h"
+#include "core/stream/copy.h"
 #include "core/stream/extsem.h"
+#include "core/stream/launch.h"
+#include "core/stream/stream.h"
 #include "heddle/tap.h"
 
 extern struct hd_lock core_graph_lock;

@@ -2,11 +2,14 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/graph/device_node.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_condition.h"
 #include "core/graph/graph_memory.h"
 #include "core/graph/graph_parts.h"
+#include "core/stream/event.h"
+#include "core/stream/mem_op.h"
 #include "hal/packet.h"
 
 /* ---- kernels */

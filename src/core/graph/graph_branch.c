@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/graph/graph_condition.h"
 #include "hal/hal.h"
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/notify.h"
 
 enum hd_status core_condition_create(struct core_graph *graph, struct core_context *ctx,

@@ -8,6 +8,7 @@
 #include "core/graph/graph_condition.h"
 #include "core/graph/graph_memory.h"
 #include "core/graph/graph_parts.h"
+#include "core/stream/mem_op.h"
 
 /* Bits of the API's flags. */
 enum {

@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/context.h"
 #include "hal/hal.h"
 
 struct hd_lock core_env_lock = HD_LOCK_INIT(LEAF, "graphs launched by kernels");

@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/graph/capture.h"
 #include "core/graph/device_node.h"
 #include "core/graph/graph_condition.h"

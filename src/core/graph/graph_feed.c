@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 
+#include "core/context.h"
 #include "core/graph/graph.h"
 #include "hal/hal.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/notify.h"
 #include "core/mem/vmm.h"
+#include "core/notify.h"
 
 /* Physical memory. */
 struct core_graph_page {

@@ -15,6 +15,7 @@
 #define HD_CORE_GRAPH_GRAPH_MEMORY_H
 
 #include "core/graph/graph.h"
+#include "core/mem/mempool.h"
 
 struct core_graph_memory {
     struct core_device *device;

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "core/debug/counted.h"
-#include "core/graph/graph_condition.h"
 #include "core/graph/device_node.h"
+#include "core/graph/graph_condition.h"
 #include "core/graph/graph_parts.h"
 #include "hal/hal.h"
 #include "ir/device_runtime.h"

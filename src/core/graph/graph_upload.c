@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/graph/graph_env.h"
 #include "ir/device_runtime.h"
 

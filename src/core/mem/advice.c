@@ -4,7 +4,9 @@
  */
 #include <assert.h>
 
-#include "core/mem/memory.h"
+#include "base/lock.h"
+#include "base/vec.h"
+#include "core/mem/memory_parts.h"
 
 struct segment {
     uint64_t base, end; /* whole pages */

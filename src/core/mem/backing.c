@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/device.h"
 
 struct core_backing {
     struct hal_mem *mem; /* of the device that owns it */

@@ -3,9 +3,10 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/mem/ipc.h"
-#include "core/mem/memory.h"
-#include "core/mem/mempool.h"
+#include "core/mem/memory_parts.h"
+#include "core/mem/mempool_parts.h"
 #include "hal/hal.h"
 #include "model/multimem.h"
 

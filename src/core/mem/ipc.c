@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/lock.h"
 #include "base/mem.h"
-#include "core/mem/memory.h"
+#include "core/context.h"
+#include "core/mem/memory_parts.h"
 #include "core/notify.h"
 
 static struct core_mapped *opened; /* core_memory_lock */

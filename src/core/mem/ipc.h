@@ -18,7 +18,9 @@
 #ifndef HD_CORE_MEM_IPC_H
 #define HD_CORE_MEM_IPC_H
 
-#include "core/core.h"
+#include "core/handle.h"
+
+struct core_device;
 
 /* What the API hands to other processes, as bytes. */
 struct core_ipc_handle {

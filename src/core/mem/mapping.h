@@ -5,7 +5,9 @@
 #ifndef HD_CORE_MEM_MAPPING_H
 #define HD_CORE_MEM_MAPPING_H
 
+#include "core/device.h"
 #include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 #include "core/mem/vmm.h"
 
 /* One more user of the memory, as a mapping is one. */

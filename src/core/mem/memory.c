@@ -1,10 +1,11 @@
-/* Allocating and freeing memory. The parts: core/mem/memory.h. */
+/* Allocating and freeing memory. The parts: core/mem/memory_parts.h. */
 #include <assert.h>
 
-#include "core/mem/ipc.h"
+#include "core/context.h"
 #include "core/graph/graph_memory.h"
-#include "core/mem/memory.h"
-#include "core/mem/mempool.h"
+#include "core/mem/ipc.h"
+#include "core/mem/memory_parts.h"
+#include "core/mem/mempool_parts.h"
 #include "core/notify.h"
 #include "san/san.h"
 

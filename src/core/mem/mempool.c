@@ -1,7 +1,7 @@
-/* Memory pools: what they keep, and give back (mempool.h). */
-#include "core/mem/mempool.h"
+/* Memory pools: what they keep, and give back (mempool_parts.h). */
+#include "core/mem/mempool_parts.h"
 
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 
 void core_mempool_cache_locked(struct core_pooled *pooled)
 {

@@ -1,88 +1,90 @@
 /*
- * Memory pools: what cuMemAllocAsync() takes memory from and cuMemFreeAsync() gives it back to.
- *
- *     alloc ──► live ──free in a stream──► cached ──reuse──► live
- *                                            └──trim──► the device's memory
- *
- * A cached block is free from a position of a queue on. The stream of that queue may have it at
- * once; others when the position is reached, when they wait for it, or when they are made to (the
- * pool's policies). What is reached is given back at synchronisation, down to the threshold.
- *
- * Owners: a program owns what it created, the process the default pools; every block, live or
- * cached, has a reference to its pool. So a destroyed pool goes with its last block.
- *
- * Blocks belong to the context of the stream they were allocated in, too, and go with it.
- *
- * Threads: core_memory_lock guards everything below. References are dropped outside of it: blocks
- * that go are counted in `dropped`, and core_mempool_drop() drops them.
+ * Memory pools: what cuMemAllocAsync() takes memory from and cuMemFreeAsync() gives it back to
+ * (mempool_life.c, mempool_stream.c, mempool.c). How they keep what was given back:
+ * mempool_parts.h.
  */
 #ifndef HD_CORE_MEM_MEMPOOL_H
 #define HD_CORE_MEM_MEMPOOL_H
 
-#include "core/core.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-struct core_pool;
+#include "base/status.h"
+#include "core/handle.h"
 
-/* Of a block of memory. */
-struct core_pooled {
-    struct core_mempool *pool;
-    struct core_block *block; /* stays where it is while it lives */
-    uint64_t room_B;          /* how large the block can be */
-    bool cached;
-    /* Cached: free when the queue has retired so much; NULL: already. Of the block's context. */
-    struct hal_queue *queue;
-    uint64_t position;
-    struct core_pooled *next, **link; /* in pool->live or pool->cached */
+struct core_device;
+
+enum core_place { CORE_PLACE_DEVICE, CORE_PLACE_HOST };
+enum core_policy {
+    CORE_POLICY_FOLLOW_EVENTS, /* reuse what the stream waited for by an event */
+    CORE_POLICY_OPPORTUNISTIC, /* reuse what happens to be free */
+    CORE_POLICY_INTERNAL_WAIT, /* make the stream wait */
+    CORE_POLICY_THRESHOLD,     /* bytes that are kept at synchronisation */
+    CORE_MEMPOOL_POLICIES
+};
+enum core_mempool_stat {
+    CORE_STAT_RESERVED,
+    CORE_STAT_RESERVED_HIGH,
+    CORE_STAT_USED,
+    CORE_STAT_USED_HIGH,
+    CORE_MEMPOOL_STATS
+};
+struct core_mempool_props {
+    enum core_place place;
+    int place_id; /* of the device */
+    bool managed;
+    bool exportable;
+    uint64_t max_B; /* 0: no limit */
 };
 
-struct core_mempool {
-    struct core_object object;
-    struct core_mempool_props props;
-    struct core_device *device; /* of its memory; NULL: that of the stream that allocates */
-    bool is_default, imported;
-    struct core_pool *own; /* memory that can be exported, or was imported; else NULL */
-    uint64_t policies[CORE_MEMPOOL_POLICIES];
-    uint64_t stats_B[CORE_MEMPOOL_STATS];
-    uint8_t access[CORE_DEVICES_MAX]; /* what was asked for, by ordinal */
-    uint64_t file;                    /* that tells `own` apart, in every process */
-    unsigned dropped;                 /* references of blocks that are gone */
-    struct core_pooled *live, *cached;
-    struct core_mempool *next, **link; /* all of the process */
+enum hd_status core_mempool_create(const struct core_mempool_props *props,
+                                   struct core_mempool **out_pool) HD_MUST_CHECK;
+/* False: another thread was first. Never for a default pool. Its blocks live on. */
+bool core_mempool_destroy(struct core_mempool *pool);
+/* The default or the current pool of a place, with a reference. HD_NO_MEMORY. */
+enum hd_status core_mempool_at(const struct core_mempool_props *place, bool current,
+                               struct core_mempool **out_pool) HD_MUST_CHECK;
+/* HD_BAD_ARG when the pool is of another place, or imported. */
+enum hd_status core_mempool_current_set(const struct core_mempool_props *place,
+                                        struct core_mempool *pool) HD_MUST_CHECK;
+bool core_mempool_is_default(const struct core_mempool *pool);
+const struct core_mempool_props *core_mempool_props(const struct core_mempool *pool);
+
+/* Memory that is the caller's in stream order. HD_NO_DEVICE_MEMORY, HD_BAD_ARG: imported pool. */
+enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
+                                  uint64_t size_B, uint64_t *out_va) HD_MUST_CHECK;
+/* Gives memory back in stream order, also memory of no pool. HD_BAD_ARG: no block begins there. */
+enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va) HD_MUST_CHECK;
+/* Gives cached memory back until no more than keep_B are reserved. */
+void core_mempool_trim(struct core_mempool *pool, uint64_t keep_B);
+/* Work was waited for: gives back what is above the thresholds. */
+void core_mempools_settle(void);
+
+uint64_t core_mempool_policy(struct core_mempool *pool, enum core_policy policy);
+void core_mempool_policy_set(struct core_mempool *pool, enum core_policy policy, uint64_t value);
+uint64_t core_mempool_stat(struct core_mempool *pool, enum core_mempool_stat stat);
+/* Of a high-water mark: begins again at what there is. */
+void core_mempool_stat_reset(struct core_mempool *pool, enum core_mempool_stat stat);
+/* What a device may do with the pool's memory: 0, 1 read, 3 read and write. */
+unsigned core_mempool_access(struct core_mempool *pool, const struct core_device *device);
+void core_mempool_access_set(struct core_mempool *pool, const struct core_device *device,
+                             unsigned access);
+/* The pool of the live block around va, with a reference, or NULL. */
+struct core_mempool *core_mempool_of(uint64_t va);
+
+/* Memory of a pool that another process may map. */
+struct core_mempool_pointer {
+    uint64_t magic, file, offset_B, size_B;
 };
-
-extern struct core_mempool *core_mempools;
-
-/* The pool is no longer the current one of its place. */
-void core_mempool_current_forget(struct core_mempool *pool);
-
-/* ---- blocks of pools (pooled.c); under the lock */
-
-/* The block, live or new, becomes one of the pool; `p` is the caller's and becomes the block's. */
-void core_pooled_adopt_locked(struct core_mempool *pool, struct core_block *block,
-                              struct core_pooled *p);
-/* A live one that is free from a position of the queue on; NULL: already. */
-void core_pooled_cache_locked(struct core_pooled *pooled, struct hal_queue *queue,
-                              uint64_t position);
-/* A cached one is live again; its block has size_B bytes now. */
-void core_pooled_reuse_locked(struct core_pooled *pooled, uint64_t size_B);
-/* The block is about to be freed. */
-void core_pooled_forget_locked(struct core_pooled *pooled);
-/* Is the cached block free by now? */
-bool core_pooled_is_free(const struct core_pooled *pooled);
-/* Without the lock: is any block of any pool cached? */
-bool core_pooled_any_cached(void);
-/* References of blocks that were forgotten; after the lock was released. */
-void core_mempool_drop(void);
-
-/* ---- what pools keep (mempool.c); under the lock */
-
-/* Frees cached blocks until no more than keep_B are reserved; what is not free yet stays. */
-bool core_mempool_trim_locked(struct core_mempool *pool, uint64_t keep_B);
-/* cuMemFree() of a block of a pool: cached, and free for everybody. */
-void core_mempool_cache_locked(struct core_pooled *pooled);
-/* Gives back what was cached and is free. */
-bool core_mempool_reclaim_locked(void);
-/* Frees all blocks of the context. */
-void core_mempool_release_context_locked(const struct core_context *ctx);
+/* HD_NOT_SUPPORTED: not made for it. The descriptor is the caller's. */
+enum hd_status core_mempool_export(struct core_mempool *pool, int *out_fd) HD_MUST_CHECK;
+/* HD_BAD_ARG: the descriptor is of no pool. It stays the caller's. */
+enum hd_status core_mempool_import(struct core_device *device, int fd,
+                                   struct core_mempool **out_pool) HD_MUST_CHECK;
+enum hd_status core_mempool_pointer_export(uint64_t va, struct core_mempool_pointer *out_pointer)
+    HD_MUST_CHECK;
+enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core_mempool *pool,
+                                           const struct core_mempool_pointer *pointer,
+                                           uint64_t *out_va) HD_MUST_CHECK;
 
 #endif

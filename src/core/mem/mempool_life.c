@@ -5,8 +5,8 @@
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/mem/memory.h"
-#include "core/mem/mempool.h"
+#include "core/mem/memory_parts.h"
+#include "core/mem/mempool_parts.h"
 #include "core/notify.h"
 
 /* ---- life */

@@ -2,10 +2,11 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/graph/capture.h"
 #include "core/graph/graph_memory.h"
-#include "core/mem/memory.h"
-#include "core/mem/mempool.h"
+#include "core/mem/memory_parts.h"
+#include "core/mem/mempool_parts.h"
 #include "core/notify.h"
 #include "hal/hal.h"
 

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "core/mem/backing.h"
 #include "core/mem/mapping.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 #include "hal/hal.h"
 #include "model/multimem.h"
 

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "core/device.h"
 #include "core/mem/backing.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 
 #define CLASS_MIN_LOG 8
 #define CLASS_COUNT   11 /* 256 B .. 256 KiB */

@@ -1,13 +1,14 @@
 /*
  * Blocks of memory pools: how one becomes live, cached, live again, and is gone; what of that the
- * pool's figures say. See mempool.h.
+ * pool's figures say. See mempool_parts.h.
  */
 #include <assert.h>
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/mem/memory.h"
-#include "core/mem/mempool.h"
+#include "core/context.h"
+#include "core/mem/memory_parts.h"
+#include "core/mem/mempool_parts.h"
 #include "hal/hal.h"
 
 struct core_mempool *core_mempools;

@@ -1,7 +1,10 @@
 /* The program's own memory that it registered: disjoint ranges, sorted by address. */
 #include <assert.h>
 
-#include "core/mem/memory.h"
+#include "base/lock.h"
+#include "base/vec.h"
+#include "core/context.h"
+#include "core/mem/memory_parts.h"
 #include "core/notify.h"
 
 static HD_VEC(struct core_block) registered; /* core_memory_lock */

@@ -11,8 +11,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
-#include "core/mem/memory.h"
+#include "base/vec.h"
+#include "core/mem/memory_parts.h"
 
 #define GUARD_B        ((uint64_t)8 << 30)
 #define STRICT_SPACE_B ((uint64_t)1 << 40) /* room for half a million blocks with own granules */

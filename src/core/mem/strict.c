@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 
 bool core_strict(void)
 {

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "core/mem/backing.h"
 #include "core/mem/mapping.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
 #include "core/mem/multicast.h"
 #include "core/notify.h"
 #include "hal/hal.h"

@@ -5,8 +5,8 @@
  *     reservation  |<------------------ addresses, granules of 2 MiB ------------------>|
  *     mapping          |<-- allocation a, from offset o -->||<-- allocation b -->|
  *
- * A mapping owns its granules as a block of memory does (memory.h), with one slot and no pool, so
- * whoever looks for an address finds it; nobody frees it but core_vmm_unmap(). It begins
+ * A mapping owns its granules as a block of memory does (memory_parts.h), with one slot and no
+ * pool, so whoever looks for an address finds it; nobody frees it but core_vmm_unmap(). It begins
  * inaccessible. There is one page table: memory that some device may access all may, and what was
  * asked for each is remembered, because CUDA reports it.
  *
@@ -18,7 +18,7 @@
 #ifndef HD_CORE_MEM_VMM_H
 #define HD_CORE_MEM_VMM_H
 
-#include "core/core.h"
+#include "core/device.h"
 #include "core/handle.h"
 
 struct core_backing;

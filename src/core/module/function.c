@@ -3,7 +3,11 @@
 
 #include "base/mem.h"
 #include "compile.h"
-#include "core/core.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/handle.h"
+#include "core/module/image.h"
+#include "core/module/module.h"
 #include "hal/hal.h"
 #include "ir/device_runtime.h"
 #include "ir/ir.h"

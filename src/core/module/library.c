@@ -2,7 +2,10 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/handle.h"
+#include "core/module/image.h"
+#include "core/module/library.h"
+#include "core/module/module.h"
 #include "core/module/module_parts.h"
 #include "obj/fatbin.h"
 

@@ -4,7 +4,8 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "base/vec.h"
+#include "core/device.h"
 #include "linker/linker.h"
 
 enum hd_status core_link_create(void *options, struct core_link **out_link)

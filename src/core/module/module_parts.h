@@ -2,7 +2,9 @@
 #ifndef HD_CORE_MODULE_MODULE_PARTS_H
 #define HD_CORE_MODULE_MODULE_PARTS_H
 
-#include "core/core.h"
+#include "base/compiler.h"
+
+struct core_module;
 
 /* ---- module_vars.c */
 

@@ -2,7 +2,10 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/mem/memory.h"
+#include "core/module/image.h"
+#include "core/module/library.h"
+#include "core/module/module.h"
 #include "core/module/module_parts.h"
 #include "hal/hal.h"
 #include "heddle/tap.h"

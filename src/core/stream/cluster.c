@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/stream/launch.h"
 #include "ir/ir.h"
 
 void core_cluster_required(const struct core_function *f, uint32_t out[3])

@@ -1,6 +1,9 @@
 /* Copies and fills in streams, and when the host has to wait. */
+#include "core/context.h"
+#include "core/device.h"
 #include "core/graph/capture.h"
 #include "core/stream/copy.h"
+#include "core/stream/event.h"
 #include "hal/hal.h"
 
 /*

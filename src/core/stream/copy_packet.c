@@ -1,4 +1,6 @@
 /* Copies and fills: their checks, their packets, and the bytes that would go over a bus. */
+#include "core/context.h"
+#include "core/device.h"
 #include "core/stream/copy.h"
 #include "hal/packet.h"
 #include "registry/registry.h"

@@ -5,10 +5,14 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/graph/capture.h"
 #include "core/mem/ipc.h"
-#include "core/stream/stream_parts.h"
+#include "core/mem/mempool.h"
 #include "core/notify.h"
+#include "core/stream/event.h"
+#include "core/stream/stream_parts.h"
 #include "hal/hal.h"
 
 /* `fd`: of one that is shared and was made elsewhere; else -1. It is the event's, or closed. */

@@ -16,8 +16,8 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/status.h"
 #include "base/thread.h"
-#include "core/core.h"
 #include "core/stream/extsem.h"
 
 struct core_extsem_wait {

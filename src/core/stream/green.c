@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
+#include "core/device.h"
 #include "core/graph/capture.h"
+#include "core/stream/event.h"
 #include "core/stream/stream_parts.h"
 #include "hal/hal.h"
 

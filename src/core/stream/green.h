@@ -16,7 +16,8 @@
 #ifndef HD_CORE_STREAM_GREEN_H
 #define HD_CORE_STREAM_GREEN_H
 
-#include "core/core.h"
+#include "core/context.h"
+#include "core/handle.h"
 
 /* A set of multiprocessors, by %smid; what devices have as hal_sms. */
 #define CORE_SMS_MAX 256u

@@ -3,7 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/context.h"
+#include "core/device.h"
 #include "core/mem/ipc.h"
+#include "core/stream/event.h"
+#include "core/stream/stream.h"
 #include "hal/hal.h"
 
 #define FILE_B 4096u

@@ -1,6 +1,8 @@
 /* Launches in streams, into captures, or on the calling thread. */
 #include "base/log.h"
+#include "core/context.h"
 #include "core/debug/counted.h"
+#include "core/device.h"
 #include "core/graph/capture.h"
 #include "core/stream/launch.h"
 #include "hal/hal.h"

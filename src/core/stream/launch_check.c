@@ -1,6 +1,8 @@
 /* Launches: what is checked of them, parameters, the dispatch packet; occupancy. */
 #include <assert.h>
 
+#include "core/context.h"
+#include "core/device.h"
 #include "core/stream/launch.h"
 #include "hal/hal.h"
 

@@ -1,8 +1,8 @@
-/* Launches that are set up call by call (core.h). */
+/* Launches that are set up call by call (launch.h). */
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/stream/launch.h"
 
 static size_t setup_size_B(const struct core_function *f)
 {

@@ -11,9 +11,12 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/graph/capture.h"
 #include "core/cdp/cdp_calls.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/graph/capture.h"
 #include "core/notify.h"
+#include "core/stream/event.h"
 
 /* What a kernel reads: compile/groups.c knows the offsets. */
 struct record {

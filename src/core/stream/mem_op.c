@@ -1,5 +1,6 @@
 /* Memory operations in streams and captures. */
 #include "core/graph/capture.h"
+#include "core/stream/mem_op.h"
 #include "hal/hal.h"
 
 #define BATCH 64u /* packets submitted at a time */

@@ -1,7 +1,8 @@
 /* Memory operations of streams as packets: WAIT, SIGNAL and BARRIER on memory of the program's. */
 #include <assert.h>
 
-#include "core/core.h"
+#include "core/mem/memory.h"
+#include "core/stream/mem_op.h"
 #include "hal/hal.h"
 
 /* Only memory that stays where it is: managed memory may move on devices that migrate it. */

@@ -13,10 +13,12 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/forked.h"
-#include "core/core.h"
-#include "core/stream/retire.h"
 #include "core/notify.h"
+#include "core/stream/retire.h"
+#include "core/stream/stream.h"
 #include "core/stream/work.h"
 #include "hal/hal.h"
 

@@ -4,9 +4,10 @@
 #ifndef HD_CORE_STREAM_RETIRE_H
 #define HD_CORE_STREAM_RETIRE_H
 
-#include "core/core.h"
 #include "hal/packet.h"
 #include "heddle/tap.h"
+
+struct core_stream;
 
 /*
  * Packets that are about to be submitted: gives them the correlation, tells PACKET, and asks for

@@ -6,10 +6,11 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/device.h"
 #include "core/graph/capture.h"
+#include "core/notify.h"
 #include "core/stream/green.h"
 #include "core/stream/stream_parts.h"
-#include "core/notify.h"
 #include "hal/hal.h"
 
 /* ---- life */

@@ -10,8 +10,11 @@
 #ifndef HD_CORE_STREAM_STREAM_PARTS_H
 #define HD_CORE_STREAM_STREAM_PARTS_H
 
-#include "core/core.h"
+#include "core/context.h"
+#include "core/stream/stream.h"
 #include "hal/packet.h"
+
+struct core_device;
 
 static inline bool core_stream_is_blocking(const struct core_stream *stream)
 {

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/device.h"
 #include "core/stream/green.h"
 #include "core/stream/retire.h"
 #include "core/stream/stream_parts.h"

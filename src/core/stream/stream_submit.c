@@ -2,8 +2,9 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/graph/capture.h"
-#include "core/mem/mempool.h"
+#include "core/mem/mempool_parts.h"
 #include "core/notify.h"
 #include "core/stream/retire.h"
 #include "core/stream/stream_parts.h"

@@ -6,7 +6,12 @@
 #include "core/stream/work.h"
 
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/memory.h"
 #include "core/module/image.h"
+#include "core/module/module.h"
+#include "core/stream/stream.h"
 #include "hal/hal.h"
 
 #include <stdatomic.h>

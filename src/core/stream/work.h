@@ -2,9 +2,10 @@
 #ifndef HD_CORE_STREAM_WORK_H
 #define HD_CORE_STREAM_WORK_H
 
-#include "core/core.h"
 #include "hal/packet.h"
 #include "heddle/tap.h"
+
+struct core_stream;
 
 /* Of a packet that is about to go into the stream's queue; the graph's members are left alone. */
 void core_work_describe(const struct core_stream *stream, const union hal_packet *packet,

@@ -4,10 +4,11 @@
 #include <assert.h>
 
 #include "base/list.h"
-#include "core/texture/array_map.h"
-#include "core/core.h"
+#include "core/context.h"
 #include "core/mem/ipc.h"
+#include "core/mem/memory.h"
 #include "core/notify.h"
+#include "core/texture/array_map.h"
 #include "model/texture.h"
 
 /* ---- extents */

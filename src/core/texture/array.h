@@ -1,7 +1,7 @@
 /*
  * CUDA arrays and mipmapped arrays (array.c). Rows lie one after another, each at a multiple of
  * CORE_ARRAY_ROW_B; slices, which are the depth of three dimensions, layers or faces of cubes, and
- * mipmap levels do too. Included by core/core.h.
+ * mipmap levels do too.
  *
  * A mipmapped array is an array with levels; an array that stands for one level of it belongs to
  * it, is made when it is asked for and goes with it. Memory is the device's, accounted like any

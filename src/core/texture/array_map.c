@@ -4,9 +4,12 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/context.h"
 #include "core/mem/backing.h"
 #include "core/mem/mapping.h"
-#include "core/mem/memory.h"
+#include "core/mem/memory_parts.h"
+#include "core/stream/stream.h"
+#include "core/texture/array.h"
 
 struct core_array_map {
     struct core_owner owner;     /* of the granules: the array's addresses are a block */

@@ -19,7 +19,6 @@
 #ifndef HD_CORE_TEXTURE_ARRAY_MAP_H
 #define HD_CORE_TEXTURE_ARRAY_MAP_H
 
-#include "core/core.h"
 #include "core/mem/vmm.h"
 
 /* For array.c: chooses tiles for a sparse array, whose extents and texels are known. */

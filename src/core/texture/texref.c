@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context.h"
+#include "core/module/image.h"
+#include "core/module/module.h"
 #include "model/texture.h"
 
 enum { FORMAT_FLOAT = 0x20, LEVELS_ALL = 99 }; /* CU_AD_FORMAT_FLOAT */

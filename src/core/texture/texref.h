@@ -1,16 +1,18 @@
 /*
  * Texture and surface references: what the variables of type .texref and .surfref of a module name.
  * A program says how and what one reads, call by call; each time that makes a texture object
- * (texture.h), whose handle the variable gets. Work that was submitted before reads as before: a
- * change waits for it. A reference without a module has no variable.
+ * (texture_object.h), whose handle the variable gets. Work that was submitted before reads as
+ * before: a change waits for it. A reference without a module has no variable.
  *
- * Owners: a module's references and samplers go with it; others by core_texref_destroy().
- * Threads: any; calls on one reference take turns.
+ * Owners: a module's references and samplers go with it; others by core_texref_destroy(). Threads:
+ * any; calls on one reference take turns.
  */
 #ifndef HD_CORE_TEXTURE_TEXREF_H
 #define HD_CORE_TEXTURE_TEXREF_H
 
-#include "core/core.h"
+#include "base/lock.h"
+#include "core/handle.h"
+#include "core/texture/texture_object.h"
 
 /* How it reads, and what: `array` and the like count when something is bound. */
 struct core_texref_state {

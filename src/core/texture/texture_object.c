@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 
 #include "base/list.h"
-#include "core/core.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "core/mem/memory.h"
 #include "core/notify.h"
 #include "hal/hal.h"
 #include "model/texture.h"

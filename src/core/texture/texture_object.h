@@ -1,7 +1,7 @@
 /*
- * Texture and surface objects (texture.c): what a program says about one, checked and turned into
- * what a device reads (model/texture.h). The handle is what kernels get; devices find the object by
- * it without a lock, in a table (ir_texture_find()). Included by core/core.h.
+ * Texture and surface objects (texture_object.c): what a program says about one, checked and turned
+ * into what a device reads (model/texture.h). The handle is what kernels get; devices find the
+ * object by it without a lock, in a table (ir_texture_find()).
  *
  * An object refers to its array or memory by address and has no reference to either: CUDA leaves
  * what happens undefined when these go first. Numbers are the API's.

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 static CUresult begin(const char *name, CUstream handle, CUstreamCaptureMode mode,
                       struct core_graph *graph, const struct graph_nodes *from,

@@ -5,8 +5,8 @@
  * the program's buffers and into the array of values. The others are hints to NVIDIA's assembler
  * (registers, optimisation, caches) without a meaning here, or describe the machine we have anyway.
  */
-#ifndef HD_API_DRIVER_JIT_H
-#define HD_API_DRIVER_JIT_H
+#ifndef HD_API_DRIVER_MODULE_JIT_H
+#define HD_API_DRIVER_MODULE_JIT_H
 
 #include "api/driver/driver.h"
 

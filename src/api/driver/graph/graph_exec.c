@@ -1,5 +1,5 @@
 /* Executable graphs. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include <assert.h>
 #include <stdio.h>

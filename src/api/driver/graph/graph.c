@@ -1,5 +1,5 @@
 /* Graphs: life, nodes, edges. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include <assert.h>
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* Nodes of graphs that allocate and free memory or wait for and write values; memory of graphs. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* Libraries and kernels: images without a context. */
 #include "api/driver/driver.h"
-#include "api/driver/jit.h"
+#include "api/driver/module/jit.h"
 
 #include <assert.h>
 #include "base/mem.h"

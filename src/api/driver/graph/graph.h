@@ -1,6 +1,6 @@
 /* What the driver's files about graphs share. */
-#ifndef HD_API_DRIVER_GRAPH_H
-#define HD_API_DRIVER_GRAPH_H
+#ifndef HD_API_DRIVER_GRAPH_GRAPH_H
+#define HD_API_DRIVER_GRAPH_GRAPH_H
 
 #include "api/driver/driver.h"
 #include "core/graph/graph.h"

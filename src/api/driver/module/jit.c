@@ -1,5 +1,5 @@
 /* See jit.h. */
-#include "api/driver/jit.h"
+#include "api/driver/module/jit.h"
 #include "base/clock.h"
 
 #include <time.h>

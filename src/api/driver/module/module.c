@@ -1,6 +1,6 @@
 /* Modules: images loaded into one context. */
 #include "api/driver/driver.h"
-#include "api/driver/jit.h"
+#include "api/driver/module/jit.h"
 #include "base/mem.h"
 
 static CUresult module_load(const char *name, CUmodule *out, const void *image, size_t size_B,

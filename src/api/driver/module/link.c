@@ -2,7 +2,7 @@
 #include "core/module/link.h"
 
 #include "api/driver/driver.h"
-#include "api/driver/jit.h"
+#include "api/driver/module/jit.h"
 #include "base/mem.h"
 
 static CUresult link_create(const char *name, unsigned count, CUjit_option *options, void **values,

@@ -1,7 +1,7 @@
 /* Parameters of graph nodes as the API gives them, and as it wants them back. */
 #include <assert.h>
 
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 #include "core/graph/device_node.h"
 
 #define BODY(name) const char *const api_name_ = "graph node: " name

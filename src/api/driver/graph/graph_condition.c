@@ -1,5 +1,5 @@
 /* Conditional nodes of graphs. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include "core/graph/graph_condition.h"
 

@@ -1,5 +1,5 @@
 /* Adding nodes to graphs and changing what they do. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include <assert.h>
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "count/private.h"

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/softfp.h"
+#include "base/float/softfp.h"
 
 enum ir_type lower_type(enum ptx_type type)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cuda.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "common/where.h"
 
 static const char help[] =

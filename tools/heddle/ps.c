@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/mem.h"
 #include "check/check.h"
 #include "common/json_read.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/cli.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #define LIMIT_DEFAULT_S 60
 

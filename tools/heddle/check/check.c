@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "run.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "common/where.h"
 
 #define RECORD_MAX_B ((size_t)64 << 20)

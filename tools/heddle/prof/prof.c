@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "prof/prof.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 

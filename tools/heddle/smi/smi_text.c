@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "check/check.h"
 #include "common/cli.h"
 

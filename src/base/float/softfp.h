@@ -12,8 +12,8 @@
  *
  * Pure functions on values; any thread.
  */
-#ifndef HD_BASE_SOFTFP_H
-#define HD_BASE_SOFTFP_H
+#ifndef HD_BASE_FLOAT_SOFTFP_H
+#define HD_BASE_FLOAT_SOFTFP_H
 
 #include "base/compiler.h"
 

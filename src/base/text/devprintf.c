@@ -1,5 +1,5 @@
 /* Each conversion is parsed, its argument fetched, and handed to the host's printf. */
-#include "base/devprintf.h"
+#include "base/text/devprintf.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Words of a text as shells separate them: blanks and line ends between them, quotes of both kinds
  * keep blanks, and a backslash keeps what follows, except between single quotes.
  */
-#ifndef HD_BASE_WORDS_H
-#define HD_BASE_WORDS_H
+#ifndef HD_BASE_TEXT_WORDS_H
+#define HD_BASE_TEXT_WORDS_H
 
 #include "base/str.h"
 

@@ -12,8 +12,8 @@
  *
  * Pure; any thread.
  */
-#ifndef HD_BASE_DEVPRINTF_H
-#define HD_BASE_DEVPRINTF_H
+#ifndef HD_BASE_TEXT_DEVPRINTF_H
+#define HD_BASE_TEXT_DEVPRINTF_H
 
 #include "base/str.h"
 

@@ -1,5 +1,5 @@
 /* See words.h. */
-#include "base/words.h"
+#include "base/text/words.h"
 
 #include <string.h>
 

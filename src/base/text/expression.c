@@ -1,4 +1,4 @@
-#include "base/expression.h"
+#include "base/text/expression.h"
 
 #include <stdbool.h>
 #include <stdint.h>

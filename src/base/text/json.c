@@ -1,5 +1,5 @@
 /* See json.h. */
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <stdio.h>
 #include <string.h>

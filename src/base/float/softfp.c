@@ -1,5 +1,5 @@
 /* See softfp.h. */
-#include "base/softfp.h"
+#include "base/float/softfp.h"
 
 #include <assert.h>
 

@@ -9,8 +9,8 @@
  *     hd_json_close(&j, '}');
  *     hd_json_print(&j);
  */
-#ifndef HD_BASE_JSON_H
-#define HD_BASE_JSON_H
+#ifndef HD_BASE_TEXT_JSON_H
+#define HD_BASE_TEXT_JSON_H
 
 #include "base/str.h"
 

@@ -40,8 +40,8 @@
  * The caller runs in the default floating-point environment (ir_eval() sees to that) and its file
  * is compiled with -ffp-contract=off.
  */
-#ifndef HD_BASE_APPROX_H
-#define HD_BASE_APPROX_H
+#ifndef HD_BASE_FLOAT_APPROX_H
+#define HD_BASE_FLOAT_APPROX_H
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Regular expressions that a user gave. */
-#ifndef HD_BASE_EXPRESSION_H
-#define HD_BASE_EXPRESSION_H
+#ifndef HD_BASE_TEXT_EXPRESSION_H
+#define HD_BASE_TEXT_EXPRESSION_H
 
 #include <regex.h>
 

@@ -2,8 +2,8 @@
  * Compare and swap on 16 bytes. In assembly on x86: gcc and clang disagree on whether a function
  * may use the instruction that the baseline lacks. Any thread.
  */
-#ifndef HD_BASE_SWAP16_H
-#define HD_BASE_SWAP16_H
+#ifndef HD_BASE_FLOAT_SWAP16_H
+#define HD_BASE_FLOAT_SWAP16_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,6 +6,7 @@
 
 #include "clang/clang.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,7 @@ void cc_drop_preprocessing(struct cc_list *words)
         else if (!goes)
             words->at[kept++] = words->at[i];
     }
+    assert(kept && kept <= words->len); /* the compiler's name, at least */
     words->at[words->len = kept] = NULL;
 }
 

@@ -16,7 +16,7 @@ COLUMNS = 100
 REMINDER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 # src/ reads the environment through base/env.h, which knows about raised privileges.
 ENVIRONMENT = re.compile(r"\b(secure_)?getenv\s*\(|\benviron\b")
-READS_ENVIRONMENT = {"src/base/env.c", "src/preload/preload.c"}
+READS_ENVIRONMENT = {"src/base/env.c", "src/base/env_check.c", "src/preload/preload.c"}
 LITERAL = re.compile(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])*\'')
 
 

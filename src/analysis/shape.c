@@ -13,47 +13,6 @@
 
 #define NONE IR_NO_BLOCK
 
-/* ---- work list */
-
-static void enqueue(struct shape_state *s, struct ir_instr *instr)
-{
-    uint32_t id;
-
-    if (!instr->ndst) {
-        id = instr->block->id;
-        if (!ir_op_has(instr->op, IR_F_TERM) || s->branch_queued[id] ||
-            s->out->divergent_branch[id])
-            return;
-        s->branch_queued[id] = true;
-        assert(s->nbranches < s->func->nblocks);
-        s->branches[s->nbranches++] = id;
-        return;
-    }
-    id = instr->dst[0]->id;
-    if (s->queued[id])
-        return;
-    s->queued[id] = true;
-    assert(s->nwork <= s->func->nvalues);
-    s->work[s->nwork++] = instr;
-}
-
-static void enqueue_users(struct shape_state *s, uint32_t id)
-{
-    for (uint32_t u = s->uses.first[id]; u < s->uses.first[id + 1]; u++)
-        enqueue(s, s->uses.users[u]);
-}
-
-void shape_requeue_block(struct shape_state *s, uint32_t block, bool phis_only)
-{
-    ir_foreach_instr(instr, s->func->blocks[block]) {
-        if (phis_only && instr->op != IR_OP_PHI)
-            return;
-        if (instr->ndst &&
-            (instr->op == IR_OP_PHI || ir_op_has(instr->op, IR_F_CONV) || s->dispatch))
-            enqueue(s, instr);
-    }
-}
-
 /* Moves a value up to (at least) `shape`. */
 static void raise(struct shape_state *s, const struct ir_value *value, struct ir_shape shape)
 {
@@ -66,65 +25,7 @@ static void raise(struct shape_state *s, const struct ir_value *value, struct ir
     assert(!s->known[value->id] || shape.kind >= old->kind); /* only up */
     *old = shape;
     s->known[value->id] = true;
-    enqueue_users(s, value->id);
-}
-
-/* ---- loops that lanes leave at different times */
-
-/*
- * A value of the loop is needed outside: what a phi reads on an edge out of the loop is not meant.
- */
-static bool used_outside(const struct shape_state *s, uint32_t loop, const struct ir_value *value,
-                         bool side_only)
-{
-    const struct ir_loops *loops = &s->out->loops;
-
-    for (uint32_t u = s->uses.first[value->id]; u < s->uses.first[value->id + 1]; u++) {
-        const struct ir_instr *user = s->uses.users[u];
-        const struct ir_block *at = user->block;
-        if (side_only && !s->side[at->id])
-            continue;
-        if (user->op != IR_OP_PHI) {
-            if (!shape_loop_contains(loops, loop, at->id))
-                return true;
-            continue;
-        }
-        for (uint32_t i = 0; i < user->nsrc; i++)
-            if (user->src[i] == value && !shape_loop_contains(loops, loop, at->preds[i]->id))
-                return true;
-    }
-    return false;
-}
-
-static void mark_temporal(struct shape_state *s, uint32_t loop, bool side_only)
-{
-    const struct ir_loop *l = &s->out->loops.loops[loop];
-
-    assert(loop < s->out->loops.nloops && l->header <= l->last);
-    for (uint32_t b = l->header; b <= l->last; b++) {
-        if (!shape_loop_contains(&s->out->loops, loop, b))
-            continue;
-        ir_foreach_instr(instr, s->func->blocks[b]) {
-            for (uint32_t d = 0; d < instr->ndst; d++) {
-                const struct ir_value *value = instr->dst[d];
-                if (s->out->temporal[value->id] || !used_outside(s, loop, value, side_only))
-                    continue;
-                s->out->temporal[value->id] = true;
-                enqueue(s, instr);
-            }
-        }
-    }
-}
-
-void shape_loop_diverged(struct shape_state *s, uint32_t loop)
-{
-    mark_temporal(s, loop, false);
-}
-
-void shape_loop_side_exit(struct shape_state *s, uint32_t loop)
-{
-    if (!s->out->divergent_loop[loop])
-        mark_temporal(s, loop, true);
+    shape_enqueue_users(s, value->id);
 }
 
 /* ---- values */
@@ -434,7 +335,7 @@ static void seed(struct shape_state *s)
     for (uint32_t b = s->func->nblocks; b-- > 0;)
         for (struct ir_instr *instr = s->func->blocks[b]->last; instr; instr = instr->prev)
             if (instr->ndst)
-                enqueue(s, instr);
+                shape_enqueue(s, instr);
 }
 
 static void finish(struct shape_state *s)

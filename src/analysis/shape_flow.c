@@ -168,15 +168,6 @@ bool shape_flow_init(struct shape_state *s)
 
 /* ---- marking */
 
-bool shape_loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t block)
-{
-    uint32_t inner = loops->loop_of[block];
-
-    while (inner != NONE && loops->loops[inner].depth > loops->loops[loop].depth)
-        inner = loops->loops[inner].parent;
-    return inner == loop;
-}
-
 static bool in_scope(const struct shape_state *s, uint32_t loop, uint32_t block)
 {
     return loop == NONE || shape_loop_contains(&s->out->loops, loop, block);

@@ -2,9 +2,10 @@
  * Private to src/analysis: the state of one shape analysis, shared by its parts:
  *
  *   analysis/shape.c           fixpoint over values, temporal values, dispatch mode, result
- *   ir_shape_lattice.[ch] joins, alignments, affine arithmetic
+ *   analysis/shape_lattice.[ch] joins, alignments, affine arithmetic
  *   analysis/shape_transfer.c  shape of a result from the shapes of the sources (no control flow)
  *   analysis/shape_flow.c      what a divergent branch does to blocks, joins and loops
+ *   analysis/shape_work.c      what is to be computed again
  *   analysis/rejoin.c          loops that wait, but need no dispatch mode
  *   analysis/shape_print.c     listing
  */
@@ -59,13 +60,15 @@ struct ir_shape shape_transfer(const struct shape_state *s, const struct ir_inst
 bool shape_flow_init(struct shape_state *s);
 /* The terminator of `block` sends lanes different ways. */
 void shape_flow_branch(struct shape_state *s, uint32_t block);
-bool shape_loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t block);
 
-/* ---- called back by the flow part */
+/* ---- what is to be computed again */
+void shape_enqueue(struct shape_state *s, struct ir_instr *instr);
+void shape_enqueue_users(struct shape_state *s, uint32_t id); /* of a value */
 void shape_requeue_block(struct shape_state *s, uint32_t block, bool phis_only);
 void shape_loop_diverged(struct shape_state *s, uint32_t loop);
 /* Lanes leave `loop` for side blocks while the others stay in it. */
 void shape_loop_side_exit(struct shape_state *s, uint32_t loop);
+bool shape_loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t block);
 
 /*
  * analysis/rejoin.c: may the loop, which lanes leave separately and which may wait, run as others

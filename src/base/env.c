@@ -6,10 +6,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/mem.h"
-
-#define NAME_MAX_B 48
 
 struct env_row {
     const char *name;
@@ -23,18 +20,17 @@ static const struct env_row rows[] = {
 #undef X
 };
 
-static const char *const tool_names[] = {
-#define X(name) name,
-    HD_ENV_TOOL_LIST(X)
-#undef X
-};
-
 static const struct env_row *find_row(struct hd_str name)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (hd_str_is(name, rows[i].name))
             return &rows[i];
     return NULL;
+}
+
+const char *hd_env_name(size_t index)
+{
+    return index < HD_COUNT_OF(rows) ? rows[index].name : NULL;
 }
 
 bool hd_env_is_foreign(void)
@@ -218,37 +214,6 @@ bool hd_env_u64(const char *name, uint64_t *out_value)
                                     : parse_count(row, hd_str_from(value), out_value);
 }
 
-/* Edits that turn one name into the other: insertions, deletions, exchanged letters. */
-static unsigned distance(struct hd_str a, const char *b)
-{
-    unsigned costs[NAME_MAX_B + 1];
-    size_t b_B = strlen(b);
-
-    assert(b_B <= NAME_MAX_B);
-    for (size_t j = 0; j <= b_B; j++)
-        costs[j] = (unsigned)j;
-    for (size_t i = 0; i < a.len; i++) {
-        unsigned diagonal = costs[0];
-        costs[0] = (unsigned)i + 1;
-        for (size_t j = 0; j < b_B; j++) {
-            unsigned replace = diagonal + (a.ptr[i] != b[j]);
-            diagonal = costs[j + 1];
-            costs[j + 1] = HD_MIN(replace, HD_MIN(costs[j], diagonal) + 1);
-        }
-    }
-    return costs[b_B];
-}
-
-static void warn_unknown(struct hd_str name)
-{
-    const char *nearest = rows[0].name;
-
-    for (size_t i = 1; i < HD_COUNT_OF(rows); i++)
-        if (distance(name, rows[i].name) < distance(name, nearest))
-            nearest = rows[i].name;
-    hd_log("%.*s is not a variable of Heddle; the nearest is %s", HD_STR_ARG(name), nearest);
-}
-
 char **hd_env_of_child(void)
 {
     size_t n = 0, kept = 0;
@@ -263,37 +228,4 @@ char **hd_env_of_child(void)
     if (own)
         own[kept] = NULL;
     return own;
-}
-
-static bool is_known(struct hd_str name)
-{
-    for (size_t i = 0; i < HD_COUNT_OF(tool_names); i++)
-        if (hd_str_is(name, tool_names[i]))
-            return true;
-    return find_row(name) != NULL;
-}
-
-void hd_env_warn(void)
-{
-    hd_debug_check();
-    for (char **at = environ; at && *at && !hd_env_is_foreign(); at++) {
-        struct hd_str name = {*at, strcspn(*at, "=")};
-        if (hd_str_starts(name, "HEDDLE_") && name.len <= NAME_MAX_B && !is_known(name))
-            warn_unknown(name);
-    }
-}
-
-enum hd_status hd_env_check(void)
-{
-    enum hd_status status = HD_OK;
-
-    for (size_t i = 0; i < HD_COUNT_OF(rows) && status == HD_OK; i++) {
-        struct hd_buf why;
-        const char *value = hd_env(rows[i].name);
-        hd_buf_init(&why);
-        if (value && !hd_env_allows(rows[i].name, value, &why))
-            status = hd_error(HD_BAD_ARG, "%s", why.ptr ? why.ptr : rows[i].name);
-        hd_buf_fini(&why);
-    }
-    return status;
 }

@@ -84,6 +84,8 @@ enum hd_env_kind {
 
 /* Are privileges raised, and the environment that of somebody else? */
 bool hd_env_is_foreign(void);
+/* Names in the table, in order; NULL behind the last one. */
+const char *hd_env_name(size_t index);
 /* A variable of the table; NULL when unset or empty. */
 const char *hd_env(const char *name);
 /* One of the system or of another project, as PATH and HOME, or one for which empty is a value;

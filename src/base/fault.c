@@ -8,8 +8,7 @@
 
 _Atomic uint32_t hd_fault_points;
 
-static _Atomic uint64_t alloc_at;    /* number of the allocation that fails; 0 = none */
-static _Atomic uint64_t alloc_count; /* since alloc_at was set */
+_Atomic uint64_t hd_fault_alloc_at, hd_fault_alloc_number;
 
 _Static_assert(HD_FAULT_COUNT <= 32, "hd_fault_points is one word");
 
@@ -37,21 +36,15 @@ enum hd_fault hd_fault_find(const char *text, size_t len)
     return (enum hd_fault)0;
 }
 
-bool hd_fault_alloc(void)
-{
-    uint64_t number = atomic_fetch_add_explicit(&alloc_count, 1, memory_order_relaxed) + 1;
-    return HD_UNLIKELY(number == atomic_load_explicit(&alloc_at, memory_order_relaxed));
-}
-
 void hd_fault_set_alloc(uint64_t n)
 {
-    atomic_store(&alloc_count, 0);
-    atomic_store(&alloc_at, n);
+    atomic_store(&hd_fault_alloc_number, 0);
+    atomic_store(&hd_fault_alloc_at, n);
 }
 
 uint64_t hd_fault_alloc_count(void)
 {
-    return atomic_load(&alloc_count);
+    return atomic_load(&hd_fault_alloc_number);
 }
 
 /* False: not alloc:N, or a build in which allocations do not fail on request. */

@@ -66,7 +66,14 @@ enum hd_fault hd_fault_find(const char *text, size_t len);
 void hd_fault_set_alloc(uint64_t n);
 /* Allocations since the last hd_fault_set_alloc(). */
 uint64_t hd_fault_alloc_count(void);
-/* For mem.c: counts one allocation; true when it is the one that has to fail. */
-bool hd_fault_alloc(void);
+/* For who makes them: counts one allocation; true when it is the one that has to fail. */
+extern _Atomic uint64_t hd_fault_alloc_at;     /* number of the one that fails; 0: none */
+extern _Atomic uint64_t hd_fault_alloc_number; /* of the last one, since that was set */
+static inline bool hd_fault_alloc(void)
+{
+    uint64_t number =
+        atomic_fetch_add_explicit(&hd_fault_alloc_number, 1, memory_order_relaxed) + 1;
+    return HD_UNLIKELY(number == atomic_load_explicit(&hd_fault_alloc_at, memory_order_relaxed));
+}
 
 #endif

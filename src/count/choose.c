@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "count/private.h"
@@ -88,7 +88,6 @@ enum hd_status count_start(void)
     const char *text = hd_env("HEDDLE_COUNT");
     struct count_settings *s = &all.settings;
 
-    assert(!all.by_setting && !all.taken);
     if (!text)
         return HD_OK;
     HD_TRY(count_settings_read(text, s));

@@ -41,7 +41,7 @@ enum hd_status count_ranges_add(const char *text, size_t len, bool is_excluded)
 {
     unsigned *n = &all.n[is_excluded];
 
-    assert(!all.is_on);
+    assert(*n <= FILTERS);
     if (*n == FILTERS)
         return hd_error(HD_BAD_ARG, "more than %d expressions of NVTX ranges", FILTERS);
     HD_TRY(count_filter_read(text, len, &all.filters[is_excluded][*n]));

@@ -1,5 +1,5 @@
 /* System functions: printf, assertions, the device heap. */
-#include "base/devprintf.h"
+#include "base/text/devprintf.h"
 #include "interp/interp_priv.h"
 #include "ir/device_runtime.h"
 

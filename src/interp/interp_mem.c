@@ -1,7 +1,7 @@
 /* Memory: windows, checks, loads, stores, atomics. */
 #include <string.h>
 
-#include "base/swap16.h"
+#include "base/float/swap16.h"
 #include "interp/interp_debug.h"
 #include "interp/interp_priv.h"
 

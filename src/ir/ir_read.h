@@ -1,4 +1,7 @@
-/* Private to src/ir: the reader's state, shared by ir_read.c (module level) and ir_read_body.c. */
+/*
+ * Private to src/ir: the reader's state, shared by ir_read.c (module level), ir_read_body.c and
+ * ir_read_words.c (what both are made of).
+ */
 #ifndef HD_IR_IR_READ_H
 #define HD_IR_IR_READ_H
 
@@ -45,6 +48,8 @@ enum hd_status ir_read_type(struct ir_reader *r, enum ir_type *out) HD_MUST_CHEC
 /* A type, and a list of them in parentheses, appended to r->types. */
 enum hd_status ir_read_type_push(struct ir_reader *r) HD_MUST_CHECK;
 enum hd_status ir_read_types(struct ir_reader *r) HD_MUST_CHECK;
+/* Two digits at p; false: they are not there. */
+bool ir_read_hex_byte(const char *p, const char *end, uint8_t *out);
 /* Index of `text` in a name table, -1 = none. */
 int ir_read_lookup(struct hd_str text, const char *const *names, size_t count);
 /* The value numbered by the current VALUE token, made on first mention. */

@@ -12,68 +12,6 @@
 
 typedef struct ir_value *val;
 
-static enum ir_type chunk_type(const struct ptx_var *var)
-{
-    static const enum ir_type by_bytes[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
-    uint64_t bytes = 8;
-    if (var->space == PTX_SPACE_REG)
-        return ir_type_value(lower_type((enum ptx_type)var->type));
-    while (bytes > 1 && ((var->align % bytes) || (var->size_B % bytes)))
-        bytes /= 2;
-    assert(bytes && bytes <= 8 && hd_is_pow2(bytes));
-    return by_bytes[bytes];
-}
-
-static uint32_t chunk_count(const struct ptx_var *var)
-{
-    if (var->space == PTX_SPACE_REG)
-        return var->vec;
-    return (uint32_t)(var->size_B / (ir_type_bits(chunk_type(var)) / 8));
-}
-
-/* What a call may pass, well above what any ABI does. */
-#define PARAM_MAX_B  65536
-#define PARAM_CHUNKS 65536
-
-static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *arena,
-                                 uint32_t *out_n, const enum ir_type **out_types)
-{
-    uint32_t n = 0;
-    for (const struct ptx_var *v = vars; v; v = v->next) {
-        bool reg = v->space == PTX_SPACE_REG;
-        if (reg && lower_type((enum ptx_type)v->type) == IR_VOID)
-            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: type .%s is not supported",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name),
-                            ptx_type_name((enum ptx_type)v->type));
-        if (!reg && v->size_B > PARAM_MAX_B)
-            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s is larger than %u bytes",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name), PARAM_MAX_B);
-        n += chunk_count(v);
-        if (n > PARAM_CHUNKS)
-            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: too many parameters",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name));
-    }
-    enum ir_type *types = hd_arena_array(arena, enum ir_type, n + 1);
-    if (!types)
-        return hd_error(HD_NO_MEMORY, "signature of %u values", n);
-    n = 0;
-    for (const struct ptx_var *v = vars; v; v = v->next) {
-        for (uint32_t i = 0; i < chunk_count(v); i++)
-            types[n++] = chunk_type(v);
-    }
-    assert(n <= PARAM_CHUNKS);
-    *out_n = n;
-    *out_types = types;
-    return HD_OK;
-}
-
-enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
-                           struct hd_arena *arena, struct ir_proto *out)
-{
-    HD_TRY(chunk_list(params, arena, &out->nparams, &out->params));
-    return chunk_list(rets, arena, &out->nresults, &out->results);
-}
-
 static uint32_t find_reg(struct lower_fn *f, const struct ptx_var *var)
 {
     for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
@@ -109,12 +47,12 @@ void lower_entry_args(struct lower_fn *f)
     if (f->ptx->is_entry)
         return;
     for (const struct ptx_var *v = f->ptx->params; v; v = v->next) {
-        for (uint32_t i = 0; i < chunk_count(v); i++, n++) {
+        for (uint32_t i = 0; i < lower_chunk_count(v); i++, n++) {
             assert(n < f->ir->proto.nparams || f->job->module->arena.failed);
             if (v->space == PTX_SPACE_REG)
                 lower_reg_write(f, find_reg(f, v) + i, f->ir->args[n]);
             else
-                slot_store(f, v, chunk_type(v), i, f->ir->args[n]);
+                slot_store(f, v, lower_chunk_type(v), i, f->ir->args[n]);
         }
     }
 }
@@ -128,10 +66,10 @@ void lower_ret(struct lower_fn *f)
     }
     val *src = hd_arena_array(&f->arena, val, f->ir->proto.nresults + 1);
     for (const struct ptx_var *v = src ? f->ptx->rets : NULL; v; v = v->next) {
-        for (uint32_t i = 0; i < chunk_count(v); i++) {
+        for (uint32_t i = 0; i < lower_chunk_count(v); i++) {
             assert(n < f->ir->proto.nresults);
             src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v) + i)
-                                                 : slot_load(f, v, chunk_type(v), i);
+                                                 : slot_load(f, v, lower_chunk_type(v), i);
         }
     }
     assert(n == f->ir->proto.nresults || f->arena.failed || f->job->module->arena.failed);
@@ -169,17 +107,17 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
             lower_fail(f, HD_BAD_PTX, "more arguments than the callee has parameters");
             return 0;
         }
-        for (uint32_t i = 0; i < chunk_count(p); i++) {
+        for (uint32_t i = 0; i < lower_chunk_count(p); i++) {
             if (n == cap) {
                 lower_fail(f, HD_NOT_SUPPORTED, "arguments of more than 512 chunks");
                 return 0;
             }
             if (!var) {
-                out[n++] = lower_src(f, operand_chunk(&args->items[a], p, i), chunk_type(p));
+                out[n++] = lower_src(f, operand_chunk(&args->items[a], p, i), lower_chunk_type(p));
                 continue;
             }
             /* Read with the callee's idea of chunks; the bytes are the same. */
-            out[n++] = slot_load(f, var, chunk_type(p), i);
+            out[n++] = slot_load(f, var, lower_chunk_type(p), i);
         }
         p = p->next;
     }
@@ -195,11 +133,11 @@ static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
     uint32_t n = 0;
     for (uint32_t r = 0; r < rets->nitems && p; r++, p = p->next) {
         const struct ptx_var *var = operand_var(&rets->items[r]);
-        for (uint32_t i = 0; i < chunk_count(p) && n < count; i++, n++) {
+        for (uint32_t i = 0; i < lower_chunk_count(p) && n < count; i++, n++) {
             if (var)
-                slot_store(f, var, chunk_type(p), i, results[n]);
+                slot_store(f, var, lower_chunk_type(p), i, results[n]);
             else
-                lower_dst(f, operand_chunk(&rets->items[r], p, i), results[n], chunk_type(p));
+                lower_dst(f, operand_chunk(&rets->items[r], p, i), results[n], lower_chunk_type(p));
         }
     }
 }
@@ -229,32 +167,6 @@ static const struct builtin *builtin_of(struct hd_str name)
 bool lower_is_builtin(struct hd_str name)
 {
     return builtin_of(name) || lower_is_runtime_call(name);
-}
-
-/* Device code calls these where its source calls the runtime. */
-const char *lower_unresolved_meaning(struct hd_str name)
-{
-    static const struct {
-        const char *prefix, *meaning;
-    } rows[] = {
-        {"cuda", "this function of the runtime in kernels is not implemented"},
-        {"__cudaCDP", "this function of the runtime in kernels is not implemented"},
-    };
-
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (hd_str_starts(name, rows[i].prefix))
-            return rows[i].meaning;
-    return NULL;
-}
-
-void lower_fail_unresolved(struct lower_fn *f, struct hd_str name)
-{
-    const char *meaning = lower_unresolved_meaning(name);
-    const char *why =
-        hd_arena_printf(&f->arena, "unresolved external function %.*s%s%s", HD_STR_ARG(name),
-                        meaning ? ": " : "", meaning ? meaning : "");
-
-    lower_fail(f, HD_UNRESOLVED, why ? why : "unresolved external function"); /* no memory */
 }
 
 static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n, val *args,

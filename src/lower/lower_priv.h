@@ -192,11 +192,13 @@ lower_run_fn lower_float_min_max;
 /* Of one type, of f32x2, or of halves and f32. */
 bool lower_float(struct lower_fn *f, const struct ptx_insn *in, enum ir_op op);
 void lower_ret(struct lower_fn *f);
+/* lower_proto.c: what crosses a call of a parameter: so many values of this type */
+enum ir_type lower_chunk_type(const struct ptx_var *var);
+uint32_t lower_chunk_count(const struct ptx_var *var);
 enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
                            struct hd_arena *arena, struct ir_proto *out);
 void lower_entry_args(struct lower_fn *f);
 
-/* lower_call.c */
 void lower_fail_unresolved(struct lower_fn *f, struct hd_str name);
 
 /* lower_link.c */
@@ -256,6 +258,11 @@ static inline struct ir_value *lower_op3(struct lower_fn *f, enum ir_op op, enum
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why);
 /* The same for what no operands would make supported. */
 void lower_fail_form(struct lower_fn *f, const char *why);
+
+/* lower_enter.c: known by name and number, which is enough for an address; or its body, too */
+struct ir_var *lower_enter_var(struct lower_job *job, const struct ir_var *decl);
+struct ir_func *lower_enter_func(struct lower_job *job, const struct ir_func *decl);
+struct ir_func *lower_want_func(struct lower_job *job, const struct ir_func *decl);
 
 /* lower_program.c: marks in the declarations whose address is taken, by a look into every body
  * once, when the first kernel that calls through a pointer asks. */

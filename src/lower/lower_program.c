@@ -42,99 +42,6 @@ static enum hd_status job_fini(struct lower_job *job, enum hd_status status,
     return status;
 }
 
-/* ---- symbols enter the job */
-
-static struct ir_var *var_enter(struct lower_job *job, const struct ir_var *decl)
-{
-    struct ir_var *var = hd_map_get_u64(&job->vars, (uintptr_t)decl);
-    if (var)
-        return var;
-    var = ir_var_create(job->module, NULL, decl->name, decl->space);
-    ir_var_set_index(var, decl->index);
-    var->linkage = decl->linkage;
-    var->size_B = decl->size_B;
-    var->align_B = decl->align_B;
-    var->managed = decl->managed;
-    var->reference = decl->reference;
-    var->is_dynamic_shared = decl->is_dynamic_shared;
-    job->module->arena.failed |= !hd_map_put_u64(&job->vars, (uintptr_t)decl, var);
-    return var;
-}
-
-struct ir_var *lower_find_var(struct lower_fn *f, const struct ptx_var *v)
-{
-    struct ir_var *own = hd_map_get_u64(&f->job->vars, (uintptr_t)v);
-    const struct ir_var *decl = hd_map_get_u64(&f->job->program->vars, (uintptr_t)v);
-    if (own) /* of the function itself */
-        return own;
-    return decl && lower_var_defined(decl) ? var_enter(f->job, decl) : NULL;
-}
-
-static void params_copy(struct ir_func *func, const struct ir_func *decl)
-{
-    struct hd_arena *a = &func->module->arena;
-    func->params = hd_arena_array(a, struct ir_param, decl->nparams + 1u);
-    for (uint32_t i = 0; func->params && i < decl->nparams; i++) {
-        func->params[i] = decl->params[i];
-        func->params[i].name =
-            hd_arena_strndup(a, decl->params[i].name, strlen(decl->params[i].name));
-        func->nparams++;
-    }
-    func->param_size_B = decl->param_size_B;
-}
-
-/* Known by name and number: enough for its address. */
-static struct ir_func *func_enter(struct lower_job *job, const struct ir_func *decl)
-{
-    struct ir_func *func = hd_map_get_u64(&job->funcs, (uintptr_t)decl);
-    if (func)
-        return func;
-    assert(decl->module == job->program->decls);
-    func = ir_func_create(job->module, decl->name);
-    ir_func_set_index(func, decl->index);
-    func->is_kernel = decl->is_kernel;
-    func->noreturn = decl->noreturn;
-    func->linkage = decl->linkage;
-    func->address_taken = decl->address_taken;
-    memcpy(func->maxntid, decl->maxntid, sizeof(func->maxntid));
-    memcpy(func->reqntid, decl->reqntid, sizeof(func->reqntid));
-    func->minnctapersm = decl->minnctapersm;
-    func->maxnreg = decl->maxnreg;
-    memcpy(func->reqnctapercluster, decl->reqnctapercluster, sizeof(func->reqnctapercluster));
-    func->maxclusterrank = decl->maxclusterrank;
-    func->explicitcluster = decl->explicitcluster;
-    func->blocksareclusters = decl->blocksareclusters;
-    func->is_declaration = true; /* until its body is made */
-    assert(func->index == decl->index && decl->module == job->program->decls);
-    if (decl->is_kernel)
-        params_copy(func, decl);
-    else
-        ir_func_set_proto(func, decl->proto.nparams, decl->proto.params, decl->proto.nresults,
-                          decl->proto.results);
-    job->module->arena.failed |= !hd_map_put_u64(&job->funcs, (uintptr_t)decl, func);
-    return func;
-}
-
-/* Its body will be made. */
-static struct ir_func *func_want(struct lower_job *job, const struct ir_func *decl)
-{
-    struct ir_func *func = func_enter(job, decl);
-    assert(lower_program_has_body(job->program, decl->index));
-    if (hd_map_get_u64(&job->wanted, (uintptr_t)func))
-        return func;
-    job->module->arena.failed |=
-        !hd_map_put_u64(&job->wanted, (uintptr_t)func, func) || !hd_vec_push(&job->waiting, func);
-    return func;
-}
-
-struct ir_func *lower_find_func(struct lower_fn *f, const struct ptx_func *func, bool is_called)
-{
-    const struct ir_func *decl = lower_func_decl(f->job->program, func);
-    if (!decl || !lower_program_has_body(f->job->program, decl->index))
-        return NULL;
-    return is_called ? func_want(f->job, decl) : func_enter(f->job, decl);
-}
-
 /* ---- bodies */
 
 static enum hd_status own_var(struct lower_job *job, const struct ptx_module *unit,
@@ -276,7 +183,7 @@ static enum hd_status indirect_enter(struct lower_job *job)
         if (!decl->address_taken || decl->is_kernel ||
             !lower_program_has_body(job->program, decl->index) || !called_like(job, &decl->proto))
             continue;
-        func_want(job, decl)->address_taken = true;
+        lower_want_func(job, decl)->address_taken = true;
     }
     return HD_OK;
 }
@@ -305,7 +212,7 @@ enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
     if (status == HD_OK) {
         assert(index < program->bodies.len);
         job.is_kernel = true;
-        func_want(&job, program->bodies.at[index].decl);
+        lower_want_func(&job, program->bodies.at[index].decl);
         status = reached_lower(&job);
     }
     return job_fini(&job, status, out_module);
@@ -320,8 +227,8 @@ static void relocs_copy(struct lower_job *job, struct ir_var *var, const struct 
         struct ir_reloc *copy = hd_arena_new(&job->module->arena, struct ir_reloc);
         *copy = *r;
         copy->next = NULL;
-        copy->var = r->var ? var_enter(job, r->var) : NULL;
-        copy->func = r->func ? func_enter(job, r->func) : NULL;
+        copy->var = r->var ? lower_enter_var(job, r->var) : NULL;
+        copy->func = r->func ? lower_enter_func(job, r->func) : NULL;
         *tail = copy;
         tail = &copy->next;
     }
@@ -343,17 +250,17 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
     struct lower_job job;
     enum hd_status status = job_init(&job, program);
     for (const struct ir_var *v = program->decls->vars; status == HD_OK && v; v = v->next)
-        var_enter(&job, v);
+        lower_enter_var(&job, v);
     if (status == HD_OK)
         status = lower_find_taken(program);
     if (status == HD_OK) {
         ir_foreach_func(decl, program->decls)
-            func_enter(&job, decl);
+            lower_enter_func(&job, decl);
         ir_foreach_func(decl, program->decls)
             if (lower_program_has_body(program, decl->index))
-                func_want(&job, decl);
+                lower_want_func(&job, decl);
         for (const struct ir_var *v = program->decls->vars; v; v = v->next)
-            image_copy(&job, var_enter(&job, v), v);
+            image_copy(&job, lower_enter_var(&job, v), v);
         status = waiting_lower(&job);
     }
     return job_fini(&job, status, out_module);
@@ -371,7 +278,7 @@ enum hd_status lower_survey(struct lower_program *program, lower_refused_fn *ref
     if (status == HD_OK) {
         ir_foreach_func(decl, program->decls)
             if (lower_program_has_body(program, decl->index))
-                func_want(&job, decl);
+                lower_want_func(&job, decl);
         status = waiting_lower(&job);
     }
     status = job_fini(&job, status, &module);

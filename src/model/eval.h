@@ -6,8 +6,8 @@
  * each operation is tested against it. It is slow and obvious on purpose.
  *
  * Independent of the caller's floating-point environment (rounding mode, flush-to-zero): arithmetic
- * is done in integers (base/softfp.h), and the approximations run in the default environment, which
- * is restored. Any thread.
+ * is done in integers (base/float/softfp.h), and the approximations run in the default environment,
+ * which is restored. Any thread.
  */
 #ifndef HD_MODEL_EVAL_H
 #define HD_MODEL_EVAL_H

@@ -4,7 +4,7 @@
  */
 #include <fenv.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 #include "model/eval_private.h"
 
 #define F64_NAN       0xfff8000000000000u
@@ -138,7 +138,7 @@ uint64_t ir_fp_sqrt(const struct ir_fp *f, uint64_t a)
     return fp_finish(f, hd_fp_sqrt(fp_take(f, a)), a, 0, 0);
 }
 
-/* ---- approximations: base/approx.h in the default environment */
+/* ---- approximations: base/float/approx.h in the default environment */
 
 static uint64_t fp_approx_f32(enum ir_op op, enum ir_rnd rnd, uint64_t a, uint64_t b)
 {

@@ -2,7 +2,7 @@
 #ifndef HD_MODEL_EVAL_PRIVATE_H
 #define HD_MODEL_EVAL_PRIVATE_H
 
-#include "base/softfp.h"
+#include "base/float/softfp.h"
 #include "model/eval.h"
 
 typedef unsigned __int128 ir_u128;

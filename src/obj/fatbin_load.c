@@ -222,6 +222,18 @@ bool obj_entry_is_linked(const struct obj_entry *entry)
     return is_linked;
 }
 
+/* Everything in a linked image is wanted. */
+static enum hd_status load_linked_image(const void *bytes, size_t size_B, struct obj_ptx_list *list)
+{
+    const void *modules;
+    size_t modules_B;
+
+    HD_TRY(obj_linked_open(bytes, size_B, &modules, &modules_B));
+    return obj_fatbins_load(modules, modules_B,
+                            (struct obj_target){.cc = OBJ_CC_OF_LINKED, .accept_any_variant = true},
+                            list);
+}
+
 static enum hd_status add_linked_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
 {
     struct hd_buf image;
@@ -230,7 +242,7 @@ static enum hd_status add_linked_entry(struct obj_ptx_list *list, const struct o
     hd_buf_init(&image);
     status = obj_entry_read(entry, &image);
     if (status == HD_OK)
-        status = obj_linked_load(image.ptr, image.len, list);
+        status = load_linked_image(image.ptr, image.len, list);
     hd_buf_fini(&image);
     return status;
 }
@@ -353,7 +365,7 @@ static enum hd_status load_opened(const struct obj_image *image, struct obj_targ
         return load_ptx_text(image, list);
     case OBJ_IMAGE_CUBIN:
         if (obj_linked_is(image->bytes, image->size_B))
-            return obj_linked_load(image->bytes, image->size_B, list);
+            return load_linked_image(image->bytes, image->size_B, list);
         return hd_error(HD_NO_IMAGE,
                         "the image is machine code (cubin) for sm_%u without PTX, which only that "
                         "GPU can run; rebuild with `nvcc -gencode arch=compute_%u,"

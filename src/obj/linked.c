@@ -92,7 +92,8 @@ bool obj_linked_is(const void *bytes, size_t size_B)
            memcmp((const char *)bytes + EI_PAD, magic, sizeof(magic)) == 0;
 }
 
-enum hd_status obj_linked_load(const void *bytes, size_t size_B, struct obj_ptx_list *list)
+enum hd_status obj_linked_open(const void *bytes, size_t size_B, const void **out_modules,
+                               size_t *out_size_B)
 {
     const uint8_t *base = bytes;
     Elf64_Shdr section;
@@ -107,7 +108,7 @@ enum hd_status obj_linked_load(const void *bytes, size_t size_B, struct obj_ptx_
     if (!obj_range_fits(section.sh_offset, section.sh_size, head.e_shoff))
         return hd_error(HD_BAD_IMAGE, "linked image offset %llu: .heddle.ptx leaves the image",
                         (unsigned long long)head.e_shoff);
-    return obj_fatbins_load(base + section.sh_offset, section.sh_size,
-                            (struct obj_target){.cc = OBJ_CC_OF_LINKED, .accept_any_variant = true},
-                            list);
+    *out_modules = base + section.sh_offset;
+    *out_size_B = section.sh_size;
+    return HD_OK;
 }

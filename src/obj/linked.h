@@ -23,8 +23,8 @@ enum hd_status obj_linked_write(const struct obj_ptx_list *list, unsigned arch, 
     HD_MUST_CHECK;
 /* Is this image of kind OBJ_IMAGE_CUBIN one of ours? At least 64 bytes are readable. */
 bool obj_linked_is(const void *bytes, size_t size_B);
-/* Adds its modules to the list. size_B may be OBJ_SIZE_UNKNOWN. HD_BAD_IMAGE, HD_NO_MEMORY. */
-enum hd_status obj_linked_load(const void *bytes, size_t size_B, struct obj_ptx_list *list)
-    HD_MUST_CHECK;
+/* Where its modules are, as containers. size_B may be OBJ_SIZE_UNKNOWN. HD_BAD_IMAGE. */
+enum hd_status obj_linked_open(const void *bytes, size_t size_B, const void **out_modules,
+                               size_t *out_size_B) HD_MUST_CHECK;
 
 #endif

@@ -112,7 +112,7 @@ static void needs_memory(struct segment *s, struct op *op)
 
 /* ---- operations */
 
-/* How many of the core one is, roughly: those of base/approx.h. */
+/* How many of the core one is, roughly: those of base/float/approx.h. */
 static uint32_t work_of(const struct ir_instr *in)
 {
     switch (in->op) {

@@ -135,30 +135,3 @@ enum hd_status ptx_parse_func_head(struct ptx_parser *p, struct ptx_func *func)
         return ptx_expected(p, "a directive, '{' or ';' behind the head of the function");
     return HD_OK;
 }
-
-enum hd_status ptx_parse_proto(struct ptx_parser *p, struct ptx_proto *proto)
-{
-    if (ptx_at(p, '('))
-        HD_TRY(ptx_parse_params(p, true, false, &proto->rets, &proto->nrets));
-    if (!ptx_at(p, PTX_TOK_IDENT))
-        return ptx_expected(p, "'_' in the prototype");
-    HD_TRY(ptx_next(p));
-    if (ptx_at(p, '('))
-        HD_TRY(ptx_parse_params(p, false, false, &proto->params, &proto->nparams));
-    for (;;) {
-        const struct ptx_word *word = ptx_tok_word(p);
-        enum ptx_dir dir = word ? (enum ptx_dir)word->dir : PTX_DIR_NONE;
-        if (dir != PTX_DIR_NORETURN && dir != PTX_DIR_ABI_PRESERVE &&
-            dir != PTX_DIR_ABI_PRESERVE_CONTROL)
-            return ptx_eat(p, ';', "';' behind the prototype");
-        HD_TRY(ptx_next(p));
-        proto->noreturn |= dir == PTX_DIR_NORETURN;
-        if (dir == PTX_DIR_ABI_PRESERVE) {
-            proto->has_abi_preserve = true;
-            HD_TRY(ptx_eat_u32(p, "a number of registers", &proto->abi_preserve));
-        } else if (dir == PTX_DIR_ABI_PRESERVE_CONTROL) {
-            proto->has_abi_preserve_control = true;
-            HD_TRY(ptx_eat_u32(p, "a number of registers", &proto->abi_preserve_control));
-        }
-    }
-}

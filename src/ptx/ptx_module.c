@@ -1,73 +1,10 @@
-/* Module header and items, and what all parser files share: errors and tokens. */
+/* Module header and items. */
 #include "ptx/ptx_parse.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-
-/* ---- errors and tokens ---- */
-
-enum hd_status ptx_expected(struct ptx_parser *p, const char *what)
-{
-    const struct ptx_tok *tok = &p->lex.tok;
-    const char *cut = tok->len > 80 ? "..." : "";
-    if (tok->kind == PTX_TOK_EOF)
-        return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found the end of the text", p->lex.name,
-                        tok->line, tok->col, what);
-    if (tok->kind == PTX_TOK_STRING)
-        return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found string \"%.*s%s\"", p->lex.name,
-                        tok->line, tok->col, what, (int)HD_MIN(tok->len, 80u), tok->text, cut);
-    return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found '%.*s%s'", p->lex.name, tok->line,
-                    tok->col, what, (int)HD_MIN(tok->len, 80u), tok->text, cut);
-}
-
-enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_place place, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    return hd_error(HD_BAD_PTX, "%s:%u:%u: %s", p->lex.name, place.line, place.col, text);
-}
-
-enum hd_status ptx_eat(struct ptx_parser *p, unsigned kind, const char *what)
-{
-    if (HD_UNLIKELY(!ptx_at(p, kind)))
-        return ptx_expected(p, what);
-    return ptx_next(p);
-}
-
-enum hd_status ptx_eat_u32(struct ptx_parser *p, const char *what, uint32_t *out_value)
-{
-    if (!ptx_at(p, PTX_TOK_INT) || p->lex.tok.bits > UINT32_MAX)
-        return ptx_expected(p, what);
-    *out_value = (uint32_t)p->lex.tok.bits;
-    return ptx_next(p);
-}
-
-const struct ptx_word *ptx_tok_word(const struct ptx_parser *p)
-{
-    const struct ptx_tok *tok = &p->lex.tok;
-    return tok->kind == PTX_TOK_DOT ? ptx_word_find(tok->text + 1, tok->len - 1) : NULL;
-}
-
-void *ptx_new_bytes(struct ptx_parser *p, size_t size_B)
-{
-    return hd_arena_try_alloc(p->arena, size_B);
-}
-
-struct hd_str ptx_dup(struct ptx_parser *p, const char *text, size_t len)
-{
-    char *copy = ptx_new_bytes(p, len + 1);
-    if (!copy)
-        return HD_STR("");
-    memcpy(copy, text, len);
-    return (struct hd_str){copy, len};
-}
 
 /* ---- header ---- */
 
@@ -190,21 +127,6 @@ static enum hd_status parse_header(struct ptx_parser *p)
 
 /* ---- items ---- */
 
-enum hd_status ptx_item_add(struct ptx_parser *p, struct ptx_item **out_item,
-                            enum ptx_item_kind kind)
-{
-    struct ptx_item *item;
-    PTX_NEW(p, item);
-    item->kind = (uint8_t)kind;
-    if (p->last_item)
-        p->last_item->next = item;
-    else
-        p->module->items = item;
-    p->last_item = item;
-    *out_item = item;
-    return HD_OK;
-}
-
 /* A second declaration of a function joins the first; two bodies are an error. */
 static enum hd_status declare_func(struct ptx_parser *p, struct ptx_func *func)
 {
@@ -232,28 +154,6 @@ static enum hd_status declare_outside(struct ptx_parser *p, struct ptx_func *fun
 {
     HD_TRY(ptx_scope_pop(p));
     return declare_func(p, func);
-}
-
-/* Parameters were dropped together with their scope; brings them back for the body. */
-static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *func)
-{
-    assert(!p->depth && func->has_body);
-    HD_TRY(ptx_scope_push(p));
-    for (struct ptx_reg_decl *reg = func->regs; reg; reg = reg->next)
-        HD_TRY(ptx_scope_declare(p, &reg->sym));
-    struct ptx_var *lists[] = {func->rets, func->params};
-    for (unsigned i = 0; i < HD_COUNT_OF(lists); i++)
-        for (struct ptx_var *var = lists[i]; var; var = var->next)
-            if (var->space != PTX_SPACE_REG && !hd_str_is(var->sym.name, "_"))
-                HD_TRY(ptx_scope_declare(p, &var->sym));
-    return HD_OK;
-}
-
-enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func)
-{
-    HD_TRY(redeclare_params(p, func));
-    HD_TRY(ptx_parse_body(p, func));
-    return ptx_scope_pop(p);
 }
 
 static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)

@@ -95,7 +95,7 @@ struct ptx_parser {
     struct ptx_verify *verify; /* ptx_verify() */
 };
 
-/* ---- tokens and errors (ptx_module.c) ---- */
+/* ---- tokens and errors (ptx_parser.c) ---- */
 
 /* `NAME:L:C: expected WHAT, found 'token'` at the current token. */
 enum hd_status ptx_expected(struct ptx_parser *p, const char *what) HD_MUST_CHECK;
@@ -165,6 +165,13 @@ struct ptx_checks {
 };
 enum hd_status ptx_check_func(struct ptx_checks *checks, const struct ptx_module *module,
                               const struct ptx_func *func) HD_MUST_CHECK;
+
+/* A text that is checked body by body (ptx_verify.c). */
+struct ptx_verify {
+    struct hd_arena bodies;
+    struct ptx_checks checks;
+    bool keep; /* some use of a name waits in a body */
+};
 
 struct ptx_symtab {
     struct hd_arena *arena;

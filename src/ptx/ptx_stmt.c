@@ -6,62 +6,7 @@
 
 #define MAX_OPERANDS 64
 
-void ptx_stmt_append(struct ptx_parser *p, struct ptx_stmt *stmt)
-{
-    assert(!stmt->next && !p->last_stmt == !p->func->body);
-    stmt->loc = p->loc;
-    if (p->last_stmt)
-        p->last_stmt->next = stmt;
-    else
-        p->func->body = stmt;
-    p->last_stmt = stmt;
-}
-
-void ptx_reg_append(struct ptx_parser *p, struct ptx_reg_decl *reg)
-{
-    struct ptx_reg_decl **last = p->func ? &p->last_reg : &p->last_module_reg;
-    assert(!reg->next && (!*last || !(*last)->next));
-    if (*last)
-        (*last)->next = reg;
-    else if (p->func)
-        p->func->regs = reg;
-    else
-        p->module->regs = reg;
-    *last = reg;
-}
-
-enum hd_status ptx_stmt_add_decl(struct ptx_parser *p, enum ptx_stmt_kind kind,
-                                 struct ptx_stmt_decl **out_stmt)
-{
-    struct ptx_stmt_decl *stmt;
-    PTX_NEW(p, stmt);
-    stmt->stmt.kind = (uint8_t)kind;
-    stmt->stmt.place = ptx_here(p);
-    ptx_stmt_append(p, &stmt->stmt);
-    *out_stmt = stmt;
-    return HD_OK;
-}
-
 /* ---- directives ---- */
-
-enum hd_status ptx_parse_pragma(struct ptx_parser *p, struct hd_str *out_text)
-{
-    HD_TRY(ptx_next(p));
-    if (!ptx_at(p, PTX_TOK_STRING))
-        return ptx_expected(p, "a string behind .pragma");
-    const char *first = p->lex.tok.text;
-    const char *end = first + p->lex.tok.len;
-    HD_TRY(ptx_next(p));
-    while (ptx_at(p, ',')) { /* a list of strings is kept as one text with its quotes and commas */
-        HD_TRY(ptx_next(p));
-        if (!ptx_at(p, PTX_TOK_STRING))
-            return ptx_expected(p, "a string behind ','");
-        end = p->lex.tok.text + p->lex.tok.len;
-        HD_TRY(ptx_next(p));
-    }
-    *out_text = ptx_dup(p, first, (size_t)(end - first));
-    return ptx_eat(p, ';', "';' behind .pragma");
-}
 
 static bool tok_is(const struct ptx_parser *p, const char *text)
 {

@@ -8,44 +8,6 @@
 
 #include <assert.h>
 
-struct ptx_verify {
-    struct hd_arena bodies;
-    struct ptx_checks checks;
-    bool keep; /* some use of a name waits in a body */
-};
-
-void ptx_func_forget(struct ptx_func *func, const struct ptx_func *before)
-{
-    struct ptx_reg_decl *last = before->regs;
-    for (; last && last->next && last->next->is_param; last = last->next)
-        ;
-    assert(!before->body && (!last || last->is_param));
-    if (last)
-        last->next = NULL;
-    *func = *before;
-}
-
-enum hd_status ptx_verify_body(struct ptx_parser *p, struct ptx_func *func)
-{
-    struct ptx_verify *verify = p->verify;
-    struct hd_arena *outer = p->arena;
-    struct ptx_func before = *func;
-    size_t uses = p->pending.len;
-    p->arena = &verify->bodies;
-    enum hd_status status = ptx_parse_scoped_body(p, func);
-    p->arena = outer;
-    HD_TRY(status);
-    HD_TRY(hd_arena_status(&verify->bodies));
-    verify->keep |= p->pending.len > uses;
-    if (verify->keep)
-        return HD_OK;
-    HD_TRY(ptx_check_func(&verify->checks, p->module, func));
-    before.extent = func->extent;
-    ptx_func_forget(func, &before);
-    hd_arena_fini(&verify->bodies);
-    return HD_OK;
-}
-
 /* Also the bodies that were kept. */
 static enum hd_status verify_module(struct ptx_parser *p, const char *name, ptx_extent_fn *found,
                                     void *user)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/text/words.h"
 #include "ptxas/ptxas.h"
 
 /* Files of options that name each other end here. */

@@ -2,7 +2,7 @@
 #ifndef HD_SAN_FINDING_H
 #define HD_SAN_FINDING_H
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "san/extent.h"
 #include "san/record.h"
 

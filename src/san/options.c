@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/mem.h"
 #include "san/tool.h"
 

@@ -1,5 +1,5 @@
 /* See process.h. */
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "san/process.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 #ifndef HD_SAN_PROCESS_H
 #define HD_SAN_PROCESS_H
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "san/options.h"
 
 /* The path of the executable; "" when it is not known. Single-threaded; kept. */

@@ -2,7 +2,7 @@
 #ifndef HD_SAN_STACK_H
 #define HD_SAN_STACK_H
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "san/record.h"
 
 /* Once, before the first stack is taken; it may allocate. */

@@ -1,5 +1,5 @@
 /* The device's printf: conversions, packing of arguments, bad formats, unreadable memory. */
-#include "base/devprintf.h"
+#include "base/text/devprintf.h"
 #include "tap.h"
 
 static struct hd_buf out;

@@ -1,5 +1,5 @@
 /* Which expressions of users are compiled. */
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "tap.h"
 
 #define PAIRS "(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)(a*|b*)"

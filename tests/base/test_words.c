@@ -1,5 +1,5 @@
 /* Words as shells separate them. */
-#include "base/words.h"
+#include "base/text/words.h"
 #include "tap.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /*
- * The approximate instructions (base/approx.h) against doubles: maximum errors over their
+ * The approximate instructions (base/float/approx.h) against doubles: maximum errors over their
  * domains, compared with the bounds of the PTX ISA, and the special values of its tables.
  *
  * Without arguments every 8191st input is tried; an argument gives another step, 1 for all 2^32
@@ -7,7 +7,7 @@
  */
 #include <fenv.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 #include "tap.h"
 
 static uint64_t step = 8191;

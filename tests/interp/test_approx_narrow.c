@@ -9,7 +9,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 #include "model/eval.h"
 #include "tap.h"
 

@@ -2,7 +2,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 #include "eval_support.h"
 
 struct row {

@@ -5,8 +5,8 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "base/approx.h"
-#include "base/softfp.h"
+#include "base/float/approx.h"
+#include "base/float/softfp.h"
 #include "eval_support.h"
 
 static const int host_modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};

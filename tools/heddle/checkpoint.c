@@ -4,12 +4,13 @@
  */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "common/where.h"
 
 static const char help[] =
@@ -56,7 +57,7 @@ static struct {
     const char *(*message)(void);
 } driver;
 
-static int driver_load(void)
+static int checkpoint_driver_load(void)
 {
     const struct where_symbol wanted[] = {
         {"cuCheckpointProcessGetState", &driver.get_state},
@@ -81,34 +82,35 @@ struct order {
     bool as_json;
 };
 
-static int failed(const struct order *o, const char *what, CUresult result)
+static int checkpoint_failed(const struct order *o, const char *what, CUresult result)
 {
     const char *name = "unknown error", *message = driver.message();
 
+    assert(result != CUDA_SUCCESS);
     (void)!driver.error_name(result, &name);
     if (*message)
         return cli_error("%s: %s (%s)", what, message, name);
     return cli_error("%s: process %d: %s", what, o->pid, name);
 }
 
-static CUresult lock(const struct order *o)
+static CUresult checkpoint_lock(const struct order *o)
 {
     CUcheckpointLockArgs args = {.timeoutMs = o->timeout_ms};
 
     return driver.lock(o->pid, &args);
 }
 
-static CUresult checkpoint(const struct order *o)
+static CUresult checkpoint_save(const struct order *o)
 {
     return driver.checkpoint(o->pid, NULL);
 }
 
-static CUresult restore(const struct order *o)
+static CUresult checkpoint_restore(const struct order *o)
 {
     return driver.restore(o->pid, NULL);
 }
 
-static CUresult unlock(const struct order *o)
+static CUresult checkpoint_unlock(const struct order *o)
 {
     return driver.unlock(o->pid, NULL);
 }
@@ -117,13 +119,13 @@ static const struct action {
     const char *name;
     CUresult (*run)(const struct order *o);
 } actions[] = {
-    {"lock", lock},
-    {"checkpoint", checkpoint},
-    {"restore", restore},
-    {"unlock", unlock},
+    {"lock", checkpoint_lock},
+    {"checkpoint", checkpoint_save},
+    {"restore", checkpoint_restore},
+    {"unlock", checkpoint_unlock},
 };
 
-static const struct action *action_find(const char *name)
+static const struct action *checkpoint_action_find(const char *name)
 {
     for (size_t i = 0; i < HD_COUNT_OF(actions); i++)
         if (!strcmp(actions[i].name, name))
@@ -131,43 +133,45 @@ static const struct action *action_find(const char *name)
     return NULL;
 }
 
-static int run_action(const struct order *o, const char *name)
+static int checkpoint_run_action(const struct order *o, const char *name)
 {
-    CUresult result = action_find(name)->run(o);
+    const struct action *action = checkpoint_action_find(name);
+    assert(action);
+    CUresult result = action->run(o);
 
-    return result ? failed(o, name, result) : CLI_OK;
+    return result ? checkpoint_failed(o, name, result) : CLI_OK;
 }
 
 /* A checkpoint that is not possible leaves the process running. */
-static int toggle(const struct order *o)
+static int checkpoint_toggle(const struct order *o)
 {
     CUprocessState state;
     CUresult result = driver.get_state(o->pid, &state);
     int status;
 
     if (result)
-        return failed(o, "toggle", result);
+        return checkpoint_failed(o, "toggle", result);
     if (state == CU_PROCESS_STATE_CHECKPOINTED) {
-        status = run_action(o, "restore");
-        return status == CLI_OK ? run_action(o, "unlock") : status;
+        status = checkpoint_run_action(o, "restore");
+        return status == CLI_OK ? checkpoint_run_action(o, "unlock") : status;
     }
-    status = run_action(o, "lock");
+    status = checkpoint_run_action(o, "lock");
     if (status != CLI_OK)
         return status;
-    status = run_action(o, "checkpoint");
+    status = checkpoint_run_action(o, "checkpoint");
     if (status != CLI_OK)
-        unlock(o);
+        checkpoint_unlock(o);
     return status;
 }
 
-static int print_state(const struct order *o)
+static int checkpoint_print_state(const struct order *o)
 {
     CUprocessState state;
     CUresult result = driver.get_state(o->pid, &state);
     struct hd_json j;
 
     if (result)
-        return failed(o, "get-state", result);
+        return checkpoint_failed(o, "get-state", result);
     if ((size_t)state >= HD_COUNT_OF(states))
         return cli_error("get-state: process %d: state %d is unknown", o->pid, (int)state);
     if (!o->as_json)
@@ -180,14 +184,14 @@ static int print_state(const struct order *o)
     return hd_json_print(&j) ? CLI_OK : CLI_FAILED;
 }
 
-static int print_tid(const struct order *o)
+static int checkpoint_print_tid(const struct order *o)
 {
     int tid = 0;
     CUresult result = driver.get_tid(o->pid, &tid);
     struct hd_json j;
 
     if (result)
-        return failed(o, "get-restore-tid", result);
+        return checkpoint_failed(o, "get-restore-tid", result);
     if (!o->as_json)
         return printf("%d\n", tid) < 0 ? CLI_FAILED : CLI_OK;
     hd_json_init(&j);
@@ -198,27 +202,28 @@ static int print_tid(const struct order *o)
     return hd_json_print(&j) ? CLI_OK : CLI_FAILED;
 }
 
-static int run_order(const struct order *o)
+static int checkpoint_run_order(const struct order *o)
 {
-    if (driver_load() != CLI_OK)
+    assert(o->action && o->pid);
+    if (checkpoint_driver_load() != CLI_OK)
         return CLI_FAILED;
     if (!strcmp(o->action, "toggle"))
-        return toggle(o);
+        return checkpoint_toggle(o);
     if (!strcmp(o->action, "get-state"))
-        return print_state(o);
+        return checkpoint_print_state(o);
     if (!strcmp(o->action, "get-restore-tid"))
-        return print_tid(o);
-    return run_action(o, o->action);
+        return checkpoint_print_tid(o);
+    return checkpoint_run_action(o, o->action);
 }
 
 /* ---- the command line */
 
-static int usage(const char *what, const char *text)
+static int checkpoint_usage(const char *what, const char *text)
 {
     return cli_usage("%s '%s'", what, text);
 }
 
-static bool parse_number(const char *text, unsigned max, unsigned *out_value)
+static bool checkpoint_parse_number(const char *text, unsigned max, unsigned *out_value)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -228,26 +233,27 @@ static bool parse_number(const char *text, unsigned max, unsigned *out_value)
 }
 
 /* One of several operations; a second one is wrong. */
-static int set_action(struct order *o, const char *action)
+static int checkpoint_set_action(struct order *o, const char *action)
 {
     if (o->action)
-        return usage("a second operation:", action);
+        return checkpoint_usage("a second operation:", action);
     o->action = action;
     return CLI_OK;
 }
 
 /* An option with a value. */
-static int parse_value(struct order *o, const char *option, const char *value)
+static int checkpoint_parse_value(struct order *o, const char *option, const char *value)
 {
     unsigned number;
 
     if (!value)
-        return usage("there is no value behind", option);
+        return checkpoint_usage("there is no value behind", option);
     if (!strcmp(option, "--action"))
-        return action_find(value) ? set_action(o, value) : usage("unknown action", value);
-    if (!parse_number(value, option[1] == 'p' || option[2] == 'p' ? INT32_MAX : UINT32_MAX,
-                      &number))
-        return usage("not a number:", value);
+        return checkpoint_action_find(value) ? checkpoint_set_action(o, value)
+                                             : checkpoint_usage("unknown action", value);
+    if (!checkpoint_parse_number(
+            value, option[1] == 'p' || option[2] == 'p' ? INT32_MAX : UINT32_MAX, &number))
+        return checkpoint_usage("not a number:", value);
     if (!strcmp(option, "--pid") || !strcmp(option, "-p"))
         o->pid = (int)number;
     else
@@ -255,7 +261,7 @@ static int parse_value(struct order *o, const char *option, const char *value)
     return CLI_OK;
 }
 
-static int parse(struct order *o, int argc, char **argv)
+static int checkpoint_parse(struct order *o, int argc, char **argv)
 {
     static const char *const with_value[] = {"--action", "--pid", "-p", "--timeout", "-t"};
     static const char *const alone[] = {"--toggle", "--get-state", "--get-restore-tid"};
@@ -268,19 +274,19 @@ static int parse(struct order *o, int argc, char **argv)
             if (strcmp(argv[i], alone[k]))
                 continue;
             known = true;
-            status = set_action(o, alone[k] + 2);
+            status = checkpoint_set_action(o, alone[k] + 2);
         }
         for (size_t k = 0; k < HD_COUNT_OF(with_value) && !known; k++) {
             if (strcmp(argv[i], with_value[k]))
                 continue;
             known = true;
-            status = parse_value(o, argv[i], argv[i + 1]);
+            status = checkpoint_parse_value(o, argv[i], argv[i + 1]);
             i++;
         }
         if (!known && !strcmp(argv[i], "--json"))
             o->as_json = true;
         else if (!known)
-            status = usage("unknown argument", argv[i]);
+            status = checkpoint_usage("unknown argument", argv[i]);
     }
     return status;
 }
@@ -293,12 +299,12 @@ int cmd_checkpoint(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return cli_help(help);
-    status = parse(&order, argc, argv);
+    status = checkpoint_parse(&order, argc, argv);
     if (status != CLI_OK)
         return status;
     if (!order.action)
-        return usage("there is no", "--action");
+        return checkpoint_usage("there is no", "--action");
     if (!order.pid)
-        return usage("there is no", "--pid");
-    return run_order(&order);
+        return checkpoint_usage("there is no", "--pid");
+    return checkpoint_run_order(&order);
 }

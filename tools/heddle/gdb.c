@@ -3,6 +3,7 @@
  * (gdb/heddle-gdb.py), which start the program and connect to the server in it (src/dbg). For a
  * core dump they start this command once more, as its server.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,7 @@ static int parse(int argc, char **argv, struct gdb_args *args)
         int n = own || takes_argument(argv[i]) ? 2 : 1;
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
             return cli_help(help);
+        assert(args->noptions < i);
         if (i + n > argc)
             return cli_usage("option '%s' needs a value", argv[i]);
         if (own)
@@ -205,6 +207,7 @@ int cmd_gdb(int argc, char **argv)
     run[n++] = source.ptr;
     for (int i = 0; i < args.noptions; i++)
         run[n++] = args.options[i];
+    assert(n == args.noptions + 4 && !run[n]);
     fflush(NULL);
     execvp(args.gdb, run);
     cli_error("%s: %s", args.gdb, strerror(errno));

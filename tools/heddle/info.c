@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "info.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "obj/cache.h"
 #include "common/where.h"
 

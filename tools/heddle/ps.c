@@ -4,6 +4,7 @@
  */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/mem.h"
 #include "check/check.h"
 #include "common/json_read.h"
@@ -40,7 +41,7 @@ static struct {
     const char *(*message)(void);
 } driver;
 
-static int driver_load(void)
+static int ps_driver_load(void)
 {
     const struct where_symbol wanted[] = {
         {"heddle_process_report", &driver.report},
@@ -61,13 +62,13 @@ struct process {
 };
 
 /* What others have written goes to a terminal. */
-static void make_printable(char *text)
+static void ps_make_printable(char *text)
 {
     for (; *text; text++)
         *text = iscntrl((unsigned char)*text) ? '?' : *text;
 }
 
-static void program_read(struct process *p)
+static void ps_program_read(struct process *p)
 {
     char path[40];
 
@@ -81,23 +82,24 @@ static void program_read(struct process *p)
     for (size_t i = 0; i < n; i++)
         p->program[i] = p->program[i] ? p->program[i] : ' ';
     p->program[n] = '\0';
-    make_printable(p->program);
+    ps_make_printable(p->program);
 }
 
 /* An enum hd_status. */
-static int process_ask(struct process *p, int pid)
+static int ps_process_ask(struct process *p, int pid)
 {
+    assert(driver.report && pid > 0);
     hd_arena_init(&p->arena);
     p->pid = pid;
     p->report = NULL;
     int status = driver.report(pid, p->text, sizeof(p->text));
     if (status != HD_OK)
         return status;
-    program_read(p);
+    ps_program_read(p);
     return json_read(&p->arena, p->text, strlen(p->text), &p->report);
 }
 
-static uint64_t memory_B(const struct process *p)
+static uint64_t ps_memory_B(const struct process *p)
 {
     uint64_t sum_B = 0;
 
@@ -108,7 +110,7 @@ static uint64_t memory_B(const struct process *p)
 
 /* ---- text */
 
-static void print_triple(const struct json_value *triple)
+static void ps_print_triple(const struct json_value *triple)
 {
     const char *before = "(";
 
@@ -120,26 +122,26 @@ static void print_triple(const struct json_value *triple)
     putchar(')');
 }
 
-static void print_text(const struct json_value *value)
+static void ps_print_text(const struct json_value *value)
 {
     HD_AUTOFREE char *copy = hd_strdup(json_text(value, "?"));
 
     if (copy)
-        make_printable(copy);
+        ps_make_printable(copy);
     fputs(copy ? copy : "?", stdout);
 }
 
-static void print_kernel(const struct json_value *device, const struct json_value *k)
+static void ps_print_kernel(const struct json_value *device, const struct json_value *k)
 {
     HD_AUTOFREE char *name =
         hd_strdup(check_demangle(json_text(json_get(k, "kernel"), "?"), DEMANGLE_SIMPLE));
 
     if (name)
-        make_printable(name);
+        ps_make_printable(name);
     printf("           kernel %s<<<", name ? name : "?");
-    print_triple(json_get(k, "grid"));
+    ps_print_triple(json_get(k, "grid"));
     putchar(',');
-    print_triple(json_get(k, "block"));
+    ps_print_triple(json_get(k, "block"));
     printf(">>> on device %llu for %.1f s, %llu of %llu blocks have begun\n",
            (unsigned long long)json_number(json_get(device, "device"), 0),
            (double)json_number(json_get(k, "running_ns"), 0) * 1e-9,
@@ -147,46 +149,47 @@ static void print_kernel(const struct json_value *device, const struct json_valu
            (unsigned long long)json_number(json_get(k, "blocks"), 0));
 }
 
-static void print_waits(const struct json_value *k)
+static void ps_print_waits(const struct json_value *k)
 {
     json_foreach(w, json_get(k, "waits"))
     {
         uint64_t blocks = json_number(json_get(w, "blocks"), 1);
         fputs("             block ", stdout);
-        print_triple(json_get(w, "index"));
+        ps_print_triple(json_get(w, "index"));
         if (blocks > 1)
             printf(" and %llu more", (unsigned long long)blocks - 1);
         fputs(": ", stdout);
-        print_text(json_get(w, "what"));
+        ps_print_text(json_get(w, "what"));
         putchar('\n');
     }
     if (!json_get(k, "waits") || !json_get(k, "waits")->len)
         puts("             its blocks wait for nothing: they compute, or have not begun");
 }
 
-static void print_process(const struct process *p, bool has_waits)
+static void ps_print_process(const struct process *p, bool has_waits)
 {
-    printf("%8d %9.1f  %s\n", p->pid, (double)memory_B(p) / (1 << 20), p->program);
+    printf("%8d %9.1f  %s\n", p->pid, (double)ps_memory_B(p) / (1 << 20), p->program);
     json_foreach(device, json_get(p->report, "devices"))
     {
         json_foreach(k, json_get(device, "kernels"))
         {
-            print_kernel(device, k);
+            ps_print_kernel(device, k);
             if (has_waits)
-                print_waits(k);
+                ps_print_waits(k);
         }
     }
 }
 
-static void print_heading(void)
+static void ps_print_heading(void)
 {
     puts("     PID       MiB  PROGRAM");
 }
 
 /* ---- JSON: the report as it came, which has been read */
 
-static void write_process(struct hd_json *j, const struct process *p)
+static void ps_write_process(struct hd_json *j, const struct process *p)
 {
+    assert(p->report); /* so its text is JSON */
     hd_json_open(j, NULL, '{');
     hd_json_u64(j, "pid", (uint64_t)p->pid);
     hd_json_str(j, "program", p->program);
@@ -196,7 +199,7 @@ static void write_process(struct hd_json *j, const struct process *p)
 
 /* ---- all processes */
 
-static bool is_ours(const char *name)
+static bool ps_is_ours(const char *name)
 {
     char path[300];
     struct stat info;
@@ -207,17 +210,17 @@ static bool is_ours(const char *name)
 }
 
 /* Some have ended meanwhile, most do not use CUDA. */
-static void list_one(struct process *p, const char *name, struct hd_json *j, unsigned *count)
+static void ps_list_one(struct process *p, const char *name, struct hd_json *j, unsigned *count)
 {
-    int status = process_ask(p, (int)strtol(name, NULL, 10));
+    int status = ps_process_ask(p, (int)strtol(name, NULL, 10));
 
     if (status == HD_OK) {
         if (!j && !*count)
-            print_heading();
+            ps_print_heading();
         if (j)
-            write_process(j, p);
+            ps_write_process(j, p);
         else
-            print_process(p, false);
+            ps_print_process(p, false);
         ++*count;
     } else if (status != HD_NOT_FOUND && status != HD_BAD_ARG && status != HD_IO) {
         cli_error("%s", driver.message());
@@ -225,7 +228,7 @@ static void list_one(struct process *p, const char *name, struct hd_json *j, uns
     hd_arena_fini(&p->arena);
 }
 
-static int list(struct process *p, bool as_json)
+static int ps_list(struct process *p, bool as_json)
 {
     struct hd_json j;
     struct dirent *entry;
@@ -239,8 +242,8 @@ static int list(struct process *p, bool as_json)
     hd_json_open(&j, NULL, '{');
     hd_json_open(&j, "processes", '[');
     while ((entry = readdir(dir)))
-        if (is_ours(entry->d_name))
-            list_one(p, entry->d_name, as_json ? &j : NULL, &count);
+        if (ps_is_ours(entry->d_name))
+            ps_list_one(p, entry->d_name, as_json ? &j : NULL, &count);
     closedir(dir);
     hd_json_close(&j, ']');
     hd_json_close(&j, '}');
@@ -252,10 +255,10 @@ static int list(struct process *p, bool as_json)
     return CLI_OK;
 }
 
-static int show(struct process *p, int pid, bool as_json)
+static int ps_show(struct process *p, int pid, bool as_json)
 {
     struct hd_json j;
-    int status = process_ask(p, pid);
+    int status = ps_process_ask(p, pid);
 
     if (status != HD_OK) {
         hd_arena_fini(&p->arena);
@@ -264,10 +267,10 @@ static int show(struct process *p, int pid, bool as_json)
     if (as_json) {
         hd_json_init(&j);
         j.on_line = true;
-        write_process(&j, p);
+        ps_write_process(&j, p);
     } else {
-        print_heading();
-        print_process(p, true);
+        ps_print_heading();
+        ps_print_process(p, true);
     }
     hd_arena_fini(&p->arena);
     return !as_json || hd_json_print(&j) ? CLI_OK : CLI_FAILED;
@@ -275,7 +278,7 @@ static int show(struct process *p, int pid, bool as_json)
 
 /* ---- the command line */
 
-static int usage(const char *what, const char *text)
+static int ps_usage(const char *what, const char *text)
 {
     return cli_usage("%s '%s'", what, text);
 }
@@ -291,18 +294,18 @@ int cmd_ps(int argc, char **argv)
         if (!strcmp(argv[i], "--json"))
             as_json = true;
         else if (argv[i][0] == '-')
-            return usage("unknown option", argv[i]);
+            return ps_usage("unknown option", argv[i]);
         else if (pid)
-            return usage("a second process:", argv[i]);
+            return ps_usage("a second process:", argv[i]);
         else if (!hd_str_to_u64(hd_str_from(argv[i]), 10, &pid) || !pid || pid > INT32_MAX)
-            return usage("no number of a process:", argv[i]);
+            return ps_usage("no number of a process:", argv[i]);
     }
-    if (driver_load() != CLI_OK)
+    if (ps_driver_load() != CLI_OK)
         return CLI_FAILED;
     struct process *p = hd_new(struct process);
     if (!p)
         return cli_error("out of memory");
-    int code = pid ? show(p, (int)pid, as_json) : list(p, as_json);
+    int code = pid ? ps_show(p, (int)pid, as_json) : ps_list(p, as_json);
     hd_free(p);
     return code;
 }

@@ -1,6 +1,7 @@
 /* heddle replay: tries the forms of a reported kernel again. */
 #include "replay.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/cli.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #define LIMIT_DEFAULT_S 60
 
@@ -58,7 +59,7 @@ struct replay {
 /* ---- processes */
 
 /* Reads exactly size_B bytes before the deadline. */
-static bool read_within(int fd, void *out, size_t size_B, unsigned limit_s)
+static bool replay_read_within(int fd, void *out, size_t size_B, unsigned limit_s)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     char *at = out;
@@ -81,6 +82,7 @@ enum replay_end replay_apart(void (*work)(void *arg, void *out), void *arg, void
 {
     int ends[2], status = 0;
 
+    assert(size_B && limit_s);
     fflush(NULL);
     if (pipe(ends))
         return REPLAY_CRASHED;
@@ -91,7 +93,7 @@ enum replay_end replay_apart(void (*work)(void *arg, void *out), void *arg, void
         _exit(write(ends[1], out, size_B) != (ssize_t)size_B);
     }
     close(ends[1]);
-    bool got = child > 0 && read_within(ends[0], out, size_B, limit_s + 1);
+    bool got = child > 0 && replay_read_within(ends[0], out, size_B, limit_s + 1);
     if (child > 0 && !got)
         kill(child, SIGKILL);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -110,7 +112,7 @@ struct attempt {
     enum jit_form form;
 };
 
-static void compile_work(void *arg, void *out)
+static void replay_compile_work(void *arg, void *out)
 {
     const struct attempt *a = arg;
     struct jit_replay *result = out;
@@ -120,7 +122,7 @@ static void compile_work(void *arg, void *out)
         snprintf(result->reason, sizeof(result->reason), "%s", hd_error_message());
 }
 
-static void run_work(void *arg, void *out)
+static void replay_run_work(void *arg, void *out)
 {
     const struct attempt *a = arg;
 
@@ -133,36 +135,38 @@ static void replay_form(struct replay *r, enum jit_form form)
     struct attempt attempt = {r, form};
     unsigned limit_s = r->options.limit_s;
 
+    assert(form <= JIT_FORM_COUNT);
     if (form < JIT_FORM_COUNT) {
         o->compile_end =
-            replay_apart(compile_work, &attempt, &o->compile, sizeof(o->compile), limit_s);
+            replay_apart(replay_compile_work, &attempt, &o->compile, sizeof(o->compile), limit_s);
         if (o->compile_end == REPLAY_FINE && !o->compile.works)
             o->compile_end = REPLAY_FAILED;
     }
     if (!r->options.run || o->compile_end != REPLAY_FINE)
         return;
-    o->run_end = replay_apart(run_work, &attempt, &o->run, sizeof(o->run), limit_s);
+    o->run_end = replay_apart(replay_run_work, &attempt, &o->run, sizeof(o->run), limit_s);
     if (o->run_end == REPLAY_FINE && !o->run.worked)
         o->run_end = REPLAY_FAILED;
 }
 
-static const char *end_text(enum replay_end end)
+static const char *replay_end_text(enum replay_end end)
 {
     static const char *const texts[] = {
 #define X(name, text) text,
         REPLAY_END_LIST(X)
 #undef X
     };
+    assert(end < HD_COUNT_OF(texts));
     return texts[end];
 }
 
-static const char *row_name(enum jit_form form)
+static const char *replay_row_name(enum jit_form form)
 {
     return form < JIT_FORM_COUNT ? jit_form_name(form) : "reference";
 }
 
 /* Is this row as it should be? */
-static bool row_is_fine(const struct replay *r, enum jit_form form)
+static bool replay_row_is_fine(const struct replay *r, enum jit_form form)
 {
     const struct outcome *o = &r->at[form], *want = &r->at[JIT_FORM_COUNT];
 
@@ -173,7 +177,7 @@ static bool row_is_fine(const struct replay *r, enum jit_form form)
 
 /* ---- output */
 
-static void print_text(const struct replay *r)
+static void replay_print_text(const struct replay *r)
 {
     const struct jit_report *report = &r->report;
 
@@ -187,12 +191,13 @@ static void print_text(const struct replay *r)
     printf("here     path %s %s\n", jit_path_name(r->path), r->features);
     for (enum jit_form f = 0; f <= (r->options.run ? JIT_FORM_COUNT : JIT_INTERP); f++) {
         const struct outcome *o = &r->at[f];
-        printf("%-12s", row_name(f));
+        printf("%-12s", replay_row_name(f));
         if (f < JIT_INTERP)
-            printf(" compiles: %s, %.1f ms, %llu bytes", end_text(o->compile_end),
+            printf(" compiles: %s, %.1f ms, %llu bytes", replay_end_text(o->compile_end),
                    (double)o->compile.time_us / 1e3, (unsigned long long)o->compile.object_B);
         if (r->options.run && o->compile_end == REPLAY_FINE)
-            printf(" runs: %s, %016llx", end_text(o->run_end), (unsigned long long)o->run.hash);
+            printf(" runs: %s, %016llx", replay_end_text(o->run_end),
+                   (unsigned long long)o->run.hash);
         else if (f == JIT_INTERP)
             printf(" no code");
         printf("%s%s%s%s\n", o->compile.reason[0] ? ": " : "", o->compile.reason,
@@ -200,7 +205,7 @@ static void print_text(const struct replay *r)
     }
 }
 
-static void print_json(const struct replay *r)
+static void replay_print_json(const struct replay *r)
 {
     struct hd_json j;
 
@@ -215,15 +220,15 @@ static void print_json(const struct replay *r)
     for (enum jit_form f = 0; f <= (r->options.run ? JIT_FORM_COUNT : JIT_INTERP); f++) {
         const struct outcome *o = &r->at[f];
         hd_json_open(&j, NULL, '{');
-        hd_json_str(&j, "form", row_name(f));
-        hd_json_str(&j, "compiles", end_text(o->compile_end));
+        hd_json_str(&j, "form", replay_row_name(f));
+        hd_json_str(&j, "compiles", replay_end_text(o->compile_end));
         hd_json_u64(&j, "time_us", o->compile.time_us);
         hd_json_u64(&j, "object_B", o->compile.object_B);
         hd_json_str(&j, "reason", o->compile.reason);
-        hd_json_str(&j, "runs", r->options.run ? end_text(o->run_end) : NULL);
+        hd_json_str(&j, "runs", r->options.run ? replay_end_text(o->run_end) : NULL);
         hd_json_u64(&j, "hash", o->run.hash);
         hd_json_str(&j, "run_reason", o->run.reason);
-        hd_json_bool(&j, "fine", row_is_fine(r, f));
+        hd_json_bool(&j, "fine", replay_row_is_fine(r, f));
         hd_json_close(&j, '}');
     }
     hd_json_close(&j, ']');
@@ -233,7 +238,7 @@ static void print_json(const struct replay *r)
 
 /* ---- the command */
 
-static bool path_named(const char *name, enum jit_path *out)
+static bool replay_path_named(const char *name, enum jit_path *out)
 {
     for (int p = JIT_GENERIC; p <= JIT_AVX512; p++) {
         if (strcmp(name, jit_path_name((enum jit_path)p)))
@@ -244,12 +249,12 @@ static bool path_named(const char *name, enum jit_path *out)
     return false;
 }
 
-static int choose_path(struct replay *r)
+static int replay_choose_path(struct replay *r)
 {
     const struct jit_report *report = &r->report;
 
     if (r->options.cpu) {
-        if (!path_named(r->options.cpu, &r->path)) {
+        if (!replay_path_named(r->options.cpu, &r->path)) {
             cli_error("--cpu %s: expected avx512, avx2 or generic", r->options.cpu);
             return CLI_USAGE;
         }
@@ -264,7 +269,7 @@ static int choose_path(struct replay *r)
 }
 
 /* CLI_OK, or what to end with; *out_over: nothing is left to do. */
-static int options_parse(int argc, char **argv, struct options *o, bool *out_over)
+static int replay_options_parse(int argc, char **argv, struct options *o, bool *out_over)
 {
     uint64_t n;
 
@@ -301,20 +306,20 @@ int cmd_replay(int argc, char **argv)
     bool over = false, fine = true;
 
     r.options = (struct options){.limit_s = LIMIT_DEFAULT_S, .json = cli_json()};
-    int code = options_parse(argc, argv, &r.options, &over);
+    int code = replay_options_parse(argc, argv, &r.options, &over);
     if (code != CLI_OK || over)
         return code;
     if (jit_report_read(r.options.file, &r.report) != HD_OK)
         return cli_error("%s", hd_error_message());
-    code = choose_path(&r);
+    code = replay_choose_path(&r);
     if (code == CLI_OK && r.options.run && !r.report.ptx.len)
         code = cli_error("the report holds no PTX, so its kernel cannot be launched");
     for (int f = JIT_FORM_COUNT; code == CLI_OK && f >= 0; f--) {
         replay_form(&r, (enum jit_form)f);
-        fine &= row_is_fine(&r, (enum jit_form)f);
+        fine &= replay_row_is_fine(&r, (enum jit_form)f);
     }
     if (code == CLI_OK)
-        r.options.json ? print_json(&r) : print_text(&r);
+        r.options.json ? replay_print_json(&r) : replay_print_text(&r);
     jit_report_fini(&r.report);
     return code != CLI_OK ? code : fine ? CLI_OK : CLI_FAILED;
 }

@@ -1,4 +1,5 @@
 /* Launches a report's kernel through Heddle's libcuda: see replay.h. */
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static bool argument_make(const struct driver *d, const struct ir_param *param,
 {
     uint64_t value = 0;
 
+    assert(i < MAX_PARAMS && args->nbuffers <= i);
     args->at[i] = calloc(1, HD_MAX(param->size_B, sizeof(value)));
     if (!args->at[i])
         return false;
@@ -148,9 +150,11 @@ static void forms_before(enum jit_form form, char *out, size_t size_B)
     size_t len = 0;
 
     out[0] = 0;
-    for (enum jit_form f = 0; f < form && f < JIT_INTERP; f++)
+    for (enum jit_form f = 0; f < form && f < JIT_INTERP; f++) {
         len +=
             (size_t)snprintf(out + len, size_B - len, "%sjit.%s", len ? "," : "", jit_form_name(f));
+        assert(len < size_B);
+    }
 }
 
 void replay_launch(const struct jit_report *report, enum jit_path path, enum jit_form form,

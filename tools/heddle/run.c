@@ -8,6 +8,7 @@
  */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ struct run_args {
 };
 
 /* An option that is a variable's value. */
-static bool set_variable(const char *option, const char *variable, const char *value)
+static bool run_set_variable(const char *option, const char *variable, const char *value)
 {
     struct hd_buf why;
     hd_buf_init(&why);
@@ -117,23 +118,23 @@ static bool set_variable(const char *option, const char *variable, const char *v
     return good && setenv(variable, value, 1) == 0;
 }
 
-static bool apply_option(int option, struct run_args *args)
+static bool run_apply_option(int option, struct run_args *args)
 {
     switch (option) {
     case OPT_MACHINE:
-        return set_variable("--machine", "HEDDLE_MACHINE", optarg);
+        return run_set_variable("--machine", "HEDDLE_MACHINE", optarg);
     case OPT_DEVICE:
-        return set_variable("--device", "HEDDLE_DEVICE", optarg);
+        return run_set_variable("--device", "HEDDLE_DEVICE", optarg);
     case OPT_CPU:
-        return set_variable("--cpu", "HEDDLE_CPU", optarg);
+        return run_set_variable("--cpu", "HEDDLE_CPU", optarg);
     case OPT_THREADS:
-        return set_variable("--threads", "HEDDLE_THREADS", optarg);
+        return run_set_variable("--threads", "HEDDLE_THREADS", optarg);
     case OPT_DEBUG:
-        return set_variable("--debug", "HEDDLE_DEBUG", optarg);
+        return run_set_variable("--debug", "HEDDLE_DEBUG", optarg);
     case OPT_GDBSERVER:
-        return set_variable("--gdbserver", "HEDDLE_GDBSERVER", optarg);
+        return run_set_variable("--gdbserver", "HEDDLE_GDBSERVER", optarg);
     case OPT_REQUESTS:
-        return set_variable("--requests", "HEDDLE_REQUESTS", optarg);
+        return run_set_variable("--requests", "HEDDLE_REQUESTS", optarg);
     case OPT_NO_CHECK:
         args->check = false;
         return true;
@@ -146,13 +147,13 @@ static bool apply_option(int option, struct run_args *args)
 }
 
 /* -1 to go on, or the exit code. */
-static int parse_args(int argc, char **argv, struct run_args *args)
+static int run_parse_args(int argc, char **argv, struct run_args *args)
 {
     optind = 0; /* glibc: start afresh */
     for (int option; (option = cli_getopt(argc, argv, "+vh", options)) != -1;) {
         if (option == 'h')
             return cli_help(args->help);
-        if (!apply_option(option, args))
+        if (!run_apply_option(option, args))
             return CLI_USAGE;
     }
     args->command = argv + optind;
@@ -220,7 +221,7 @@ int run_check_program(const char *path)
                          "  link it without -static; --no-check runs it all the same",
                          path);
     else if (p.kind == OBJ_IMAGE_HOST_ELF && p.images.len && !program_count_usable(&p, 0))
-        code = refuse_sass(&p);
+        code = run_refuse_sass(&p);
     program_close(&p);
     return code;
 }
@@ -240,9 +241,10 @@ bool run_prepend(const char *variable, const char *text)
     return worked;
 }
 
-static void add_folder(struct hd_buf *folders, const char *file)
+static void run_add_folder(struct hd_buf *folders, const char *file)
 {
     const char *slash = strrchr(file, '/');
+    assert(slash); /* where_library() gives whole paths */
     size_t len = (size_t)(slash - file);
     if (folders->len && len <= folders->len &&
         !strncmp(folders->ptr + folders->len - len, file, len))
@@ -251,7 +253,7 @@ static void add_folder(struct hd_buf *folders, const char *file)
 }
 
 /* The runtime of 13 alone is legitimate, and so is an installation without CUPTI. */
-static bool may_be_missing(enum where_library library)
+static bool run_may_be_missing(enum where_library library)
 {
     return library == WHERE_CUDART12 || library == WHERE_CUPTI || library == WHERE_CUPTI12;
 }
@@ -260,14 +262,14 @@ static bool may_be_missing(enum where_library library)
  * What sanitizers of the program have to know of our libraries: they come before a libasan.so, from
  * which they take nothing, and ThreadSanitizer does not see how their threads wait for each other.
  */
-static bool set_sanitizers(void)
+static bool run_set_sanitizers(void)
 {
     return run_prepend("ASAN_OPTIONS", "verify_asan_link_order=0") &&
            run_prepend("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
 }
 
 /* LD_PRELOAD for what is linked, LD_LIBRARY_PATH for what is opened by name later. */
-static int set_libraries(void)
+static int run_set_libraries(void)
 {
     struct hd_buf preload, folders;
     hd_buf_init(&preload);
@@ -280,13 +282,13 @@ static int set_libraries(void)
             code = cli_error("the loader takes no blanks and colons in '%s'", path);
         else if (path && how == WHERE_PRELOADED)
             hd_buf_printf(&preload, "%s%s", preload.len ? ":" : "", path);
-        else if (how == WHERE_PRELOADED && !may_be_missing(i))
+        else if (how == WHERE_PRELOADED && !run_may_be_missing(i))
             code = cli_error("%s not found; set HEDDLE_LIBDIR", where_library_file(i));
         if (path && i != WHERE_PRELOAD)
-            add_folder(&folders, path);
+            run_add_folder(&folders, path);
     }
     if (!code && (preload.failed || folders.failed || !run_prepend("LD_PRELOAD", preload.ptr) ||
-                  !run_prepend("LD_LIBRARY_PATH", folders.ptr) || !set_sanitizers()))
+                  !run_prepend("LD_LIBRARY_PATH", folders.ptr) || !run_set_sanitizers()))
         code = cli_error("out of memory");
     hd_buf_fini(&preload);
     hd_buf_fini(&folders);
@@ -297,7 +299,7 @@ static int set_libraries(void)
 static const char *const ptxas_variables[] = {"HEDDLE_PTXAS", "TRITON_PTXAS_PATH",
                                               "TRITON_PTXAS_BLACKWELL_PATH"};
 
-static int set_tools(void)
+static int run_set_tools(void)
 {
     char *ptxas = where_tool("ptxas");
     bool worked = true;
@@ -307,7 +309,7 @@ static int set_tools(void)
     return worked ? 0 : cli_error("out of memory");
 }
 
-static bool prepend_folder(const char *folder, const char *below)
+static bool run_prepend_folder(const char *folder, const char *below)
 {
     struct hd_buf path;
     hd_buf_init(&path);
@@ -321,21 +323,21 @@ static bool prepend_folder(const char *folder, const char *below)
  * Clients that compile look for a toolkit, build systems for nvcc; the user's come first. But
  * nvidia-smi is ours, as its library is: the vendor's would not know these devices.
  */
-static int set_toolkit(void)
+static int run_set_toolkit(void)
 {
     char *nvcc = run_find_program("nvcc"), *folder = where_toolkit();
     bool worked = true;
     if (folder && !nvcc)
-        worked = prepend_folder(folder, "bin") &&
+        worked = run_prepend_folder(folder, "bin") &&
                  (getenv("CUDA_HOME") || setenv("CUDA_PATH", folder, 0) == 0);
     if (folder)
-        worked = prepend_folder(folder, "smi") && worked;
+        worked = run_prepend_folder(folder, "smi") && worked;
     hd_free(folder);
     hd_free(nvcc);
     return worked ? 0 : cli_error("out of memory");
 }
 
-static void print_command(char **command)
+static void run_print_command(char **command)
 {
     static const char *const shown[] = {
         "LD_PRELOAD",    "LD_LIBRARY_PATH",   "HEDDLE_MACHINE",
@@ -351,11 +353,12 @@ static void print_command(char **command)
 
 int run_set_environment(void)
 {
-    return set_libraries() || set_tools() || set_toolkit() ? CLI_FAILED : 0;
+    return run_set_libraries() || run_set_tools() || run_set_toolkit() ? CLI_FAILED : 0;
 }
 
 int run_execute(const char *path, char **command)
 {
+    assert(command[0]);
     fflush(NULL);
     execv(path, command);
     if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
@@ -366,7 +369,7 @@ int run_execute(const char *path, char **command)
 }
 
 /* Ranges reach libcuda when NVTX's header finds it; another tool of the user's stays. */
-static int set_requests(void)
+static int run_set_requests(void)
 {
     const char *driver = where_library(WHERE_CUDA);
     bool wanted = hd_env("HEDDLE_REQUESTS") && driver;
@@ -374,21 +377,22 @@ static int set_requests(void)
     return wanted && setenv("NVTX_INJECTION64_PATH", driver, 0) ? cli_error("out of memory") : 0;
 }
 
-static int start(const char *path, const struct run_args *args)
+static int run_start(const char *path, const struct run_args *args)
 {
-    if ((args->check && run_check_program(path)) || run_set_environment() || set_requests())
+    if ((args->check && run_check_program(path)) || run_set_environment() || run_set_requests())
         return CLI_FAILED;
     if (args->verbose)
-        print_command(args->command);
+        run_print_command(args->command);
     return run_execute(path, args->command);
 }
 
-static int find_and_start(const struct run_args *args)
+static int run_find_and_start(const struct run_args *args)
 {
+    assert(args->command[0]);
     char *path = run_find_program(args->command[0]);
     if (!path)
         return run_not_found(args->command[0]);
-    int code = start(path, args);
+    int code = run_start(path, args);
     hd_free(path);
     return code;
 }
@@ -396,18 +400,18 @@ static int find_and_start(const struct run_args *args)
 int cmd_run(int argc, char **argv)
 {
     struct run_args args = {.help = run_help, .check = true};
-    int code = parse_args(argc, argv, &args);
+    int code = run_parse_args(argc, argv, &args);
     if (code >= 0)
         return code;
     if (!args.command[0])
         return cli_usage("which program?");
-    return find_and_start(&args);
+    return run_find_and_start(&args);
 }
 
 int cmd_shell(int argc, char **argv)
 {
     struct run_args args = {.help = shell_help};
-    int code = parse_args(argc, argv, &args);
+    int code = run_parse_args(argc, argv, &args);
     if (code >= 0)
         return code;
     if (args.command[0])
@@ -416,5 +420,5 @@ int cmd_shell(int argc, char **argv)
     args.command = (char *[]){shell && *shell ? shell : "/bin/sh", NULL};
     if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         fputs("heddle: CUDA programs started here run on Heddle; `exit` leaves\n", stderr);
-    return find_and_start(&args);
+    return run_find_and_start(&args);
 }

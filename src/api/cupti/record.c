@@ -121,7 +121,7 @@ static void record_graph_call_ends(uint64_t correlation)
 {
     struct graph_launch *launch;
 
-    if (!atomic_load_explicit(&ngraphs, memory_order_relaxed))
+    if (!correlation || !atomic_load_explicit(&ngraphs, memory_order_relaxed))
         return;
     pthread_mutex_lock(&graphs.lock);
     launch = record_graph_find_locked(correlation);

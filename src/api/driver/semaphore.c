@@ -1,5 +1,5 @@
 /* External semaphores: importing them, streams and nodes of graphs that signal and wait. */
-#include "api/driver/graph.h"
+#include "api/driver/graph/graph.h"
 
 #include <assert.h>
 #include <unistd.h>

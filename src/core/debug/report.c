@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "base/devprintf.h"
+#include "base/text/devprintf.h"
 #include "base/str.h"
 #include "dev/cpu/domain.h"
 

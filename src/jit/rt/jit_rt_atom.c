@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/swap16.h"
+#include "base/float/swap16.h"
 #include "model/eval.h"
 
 #define FOR_LANES(lane, mask)                                                                      \

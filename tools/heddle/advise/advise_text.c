@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "advise/advise.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/mem.h"
 #include "report/excess.h"
 

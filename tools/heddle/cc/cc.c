@@ -5,6 +5,7 @@
 #include "common/cli.h"
 #include "obj/elf.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
         if (!by_name || libs[i] != job->paths.libcudart)
             cc_list_add(cmd, libs[i]);
         const char *slash = strrchr(libs[i], '/');
+        assert(slash); /* cc_paths_find() gives whole paths */
         int n = (int)(slash - libs[i]);
         if (strncmp(libs[i], "/usr/lib/", 9) != 0)
             cc_list_addf(cmd, "-Wl,--disable-new-dtags,-rpath,%.*s", n, libs[i]);
@@ -96,6 +98,7 @@ static int run_program(struct cc_job *job, const char *program)
 /* `nvcc -run program` is how Meson starts what was linked. */
 static bool only_runs(const struct cc_job *job)
 {
+    assert(job->inputs.len);
     const char *path = job->inputs.at[0].path;
     struct obj_elf elf;
     if (!job->run || job->inputs.len != 1 || job->inputs.at[0].lang != CC_LANG_LINK ||

@@ -3,6 +3,7 @@
 #include "cc/cc_options.h"
 #include "common/cli.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static void add_input(struct cc_parse *p, const char *word)
 static bool is_its_value(const struct cc_option *opt, const char *text)
 {
     struct cc_list words = {0};
+    assert(opt->form == CC_MAYBE && opt->arg);
     cc_list_add_split(&words, opt->arg, " ");
     for (size_t i = 0; i < words.len; i++) {
         size_t n = strlen(words.at[i]);
@@ -91,6 +93,7 @@ static bool is_its_value(const struct cc_option *opt, const char *text)
 /* The argument behind the option, where it is its value; NULL otherwise. */
 static const char *next_value(const struct cc_option *opt, char **argv, int *at, int argc)
 {
+    assert(*at <= argc);
     bool takes = *at < argc && (opt->form != CC_MAYBE || is_its_value(opt, argv[*at]));
     if (opt->form == CC_FLAG || !takes)
         return NULL;
@@ -128,6 +131,7 @@ static int parse_unknown(struct cc_job *job, const char *arg)
 /* One argument and, where the option has one, its value. */
 static int parse_one(struct cc_parse *p, int argc, char **argv, int *at)
 {
+    assert(*at < argc);
     const char *arg = argv[(*at)++], *value = NULL;
     if (arg[0] != '-' || arg[1] == 0) {
         add_input(p, arg);

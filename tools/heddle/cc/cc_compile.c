@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "obj/fatbin.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
     "-Wno-enum-constexpr-conversion -Wno-builtin-macro-redefined "                                 \
     "-Wno-missing-template-arg-list-after-template-kw"
 
-static void add_common(const struct cc_job *job, struct cc_list *cmd)
+static void compile_add_common(const struct cc_job *job, struct cc_list *cmd)
 {
     if (job->opt)
         cc_list_addf(cmd, "-O%c", job->opt);
@@ -36,13 +37,13 @@ static void add_common(const struct cc_job *job, struct cc_list *cmd)
  * static variables, which have to be the program's only ones: then it is the whole path, and what
  * __FILE__ says is mended.
  */
-static const char *unique_source(const struct cc_job *job, const char *source)
+static const char *compile_unique_source(const struct cc_job *job, const char *source)
 {
     char *whole = job->rdc ? realpath(source, NULL) : NULL;
     return whole ? whole : source;
 }
 
-static void add_unique_words(const char *source, struct cc_list *cmd)
+static void compile_add_unique_words(const char *source, struct cc_list *cmd)
 {
     const char *whole = realpath(source, NULL);
     if (!whole)
@@ -54,9 +55,8 @@ static void add_unique_words(const char *source, struct cc_list *cmd)
         cc_list_addf(cmd, "-fmacro-prefix-map=%s=%s", whole, source);
 }
 
-/* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
 /* The headers of CUDA C++ are C++11. */
-static void raise_standard(struct cc_list *cmd)
+static void compile_raise_standard(struct cc_list *cmd)
 {
     static const char *const old[] = {"-std=c++98", "-std=c++03", "-std=gnu++98", "-std=gnu++03"};
 
@@ -66,25 +66,26 @@ static void raise_standard(struct cc_list *cmd)
                 cmd->at[i] = strstr(old[k], "gnu") ? "-std=gnu++11" : "-std=c++11";
 }
 
-static void add_cuda_mode(const struct cc_job *job, const char *source, struct cc_list *cmd)
+/* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
+static void compile_add_cuda_mode(const struct cc_job *job, const char *source, struct cc_list *cmd)
 {
     cc_add_cuda_words(cmd);
     if (job->rdc) {
         cc_list_add(cmd, "-fgpu-rdc");
-        add_unique_words(source, cmd);
+        compile_add_unique_words(source, cmd);
     }
     cc_add_cuda_macros(job, cmd);
     /* In front of the user's: those files may be of CUDA, too. */
     cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
-    add_common(job, cmd);
-    raise_standard(cmd);
+    compile_add_common(job, cmd);
+    compile_raise_standard(cmd);
     /* Pragmas of nvcc are none of clang's; programs ask by macros whether they may use them. */
     cc_list_add(cmd, "-Wno-unknown-pragmas");
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
     cc_list_add(cmd, "-Wno-pass-failed");
 }
 
-static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
+static void compile_add_device_debug(const struct cc_job *job, struct cc_list *cmd)
 {
     if (job->debug_device && !job->optimize_device) {
         cc_list_add(cmd, "-g");
@@ -95,24 +96,25 @@ static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
 }
 
 /* The words of a device pass in front of its input. */
-static void add_device_pass(struct cc_job *job, const char *source, struct cc_arch arch,
-                            struct cc_list *cmd)
+static void compile_add_device_pass(struct cc_job *job, const char *source, struct cc_arch arch,
+                                    struct cc_list *cmd)
 {
     cc_list_add(cmd, job->paths.clang);
     /* What nvcc warns of unasked; the host pass does not repeat it. */
     cc_list_add(cmd, "-Wunused-variable");
-    add_cuda_mode(job, source, cmd);
+    compile_add_cuda_mode(job, source, cmd);
     cc_add_device_words(cmd, arch);
     cc_list_add(cmd, "-DCUDA_DOUBLE_MATH_FUNCTIONS=1");
     if (job->paths.libdevice) {
         cc_list_add_split(cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
         cc_list_add(cmd, job->paths.libdevice);
     }
-    add_device_debug(job, cmd);
+    compile_add_device_debug(job, cmd);
     cc_list_add_all(cmd, &job->device);
 }
 
-static int run_step(const struct cc_job *job, struct cc_list *cmd, const char *from, const char *to)
+static int compile_run_step(const struct cc_job *job, struct cc_list *cmd, const char *from,
+                            const char *to)
 {
     cc_list_add(cmd, from);
     cc_list_add(cmd, "-o");
@@ -124,7 +126,7 @@ static int run_step(const struct cc_job *job, struct cc_list *cmd, const char *f
 static int compile_ir(struct cc_job *job, struct cc_list *front, const char *source, const char *ir)
 {
     struct cc_list plain = {0}, tail = {0};
-    const char *input = unique_source(job, source);
+    const char *input = compile_unique_source(job, source);
     int rc = job->rdc ? cc_launches(job, front, NULL, false, &input) : 0;
     if (rc)
         return rc;
@@ -144,20 +146,21 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     const char *file = strcmp(ptx, "-") ? ptx : cc_temp_path(job, source, ".ptx");
     const char *ir = cc_temp_path(
         job, source, cc_format(".compute_%u%.1s.ll", arch.cc, (char[2]){arch.variant, 0}));
-    add_device_pass(job, source, arch, &front);
+    compile_add_device_pass(job, source, arch, &front);
     cc_add_back_words(&front, &back);
     job->doing = cc_format("%s, device code for compute_%u%.1s", source, arch.cc,
                            (char[2]){arch.variant, 0});
     int rc = compile_ir(job, &front, source, ir);
     rc = rc || job->dryrun ? rc : cc_mend_ir(job, ir);
-    rc = rc ? rc : run_step(job, &back, ir, file);
+    rc = rc ? rc : compile_run_step(job, &back, ir, file);
     job->doing = NULL;
     return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ir, ptx, arch);
 }
 
 /* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */
-static enum hd_status add_entry(const char *path, struct cc_arch arch, const struct cc_job *job,
-                                struct hd_buf *text, struct obj_fatbin_source *out_source)
+static enum hd_status compile_add_entry(const char *path, struct cc_arch arch,
+                                        const struct cc_job *job, struct hd_buf *text,
+                                        struct obj_fatbin_source *out_source)
 {
     HD_TRY(hd_file_read(path, OBJ_PAYLOAD_MAX_B, text));
     *out_source = (struct obj_fatbin_source){
@@ -173,17 +176,18 @@ static enum hd_status add_entry(const char *path, struct cc_arch arch, const str
     return HD_OK;
 }
 
-static enum hd_status write_fatbin(const struct cc_job *job, const struct cc_list *ptx,
-                                   const char *path)
+static enum hd_status compile_write_fatbin(const struct cc_job *job, const struct cc_list *ptx,
+                                           const char *path)
 {
     struct obj_fatbin_source sources[32];
     struct hd_buf texts[32], out;
     size_t n = ptx->len;
     if (n > HD_COUNT_OF(sources))
         return hd_error(HD_BAD_ARG, "more than %zu architectures", HD_COUNT_OF(sources));
+    assert(n && n <= job->archs.len);
     for (size_t i = 0; i < n; i++) {
         hd_buf_init(&texts[i]);
-        HD_TRY(add_entry(ptx->at[i], job->archs.at[i], job, &texts[i], &sources[i]));
+        HD_TRY(compile_add_entry(ptx->at[i], job->archs.at[i], job, &texts[i], &sources[i]));
     }
     hd_buf_init(&out);
     HD_TRY(obj_fatbin_write(sources, n, OBJ_CODEC_ZSTD, &out));
@@ -210,24 +214,22 @@ static int compile_device(struct cc_job *job, const char *source, const char *on
     return 0;
 }
 
-static int make_fatbin(struct cc_job *job, const char *source, const char *fatbin)
+static int compile_make_fatbin(struct cc_job *job, const char *source, const char *fatbin)
 {
     struct cc_list ptx = {0};
     int rc = compile_device(job, source, NULL, &ptx);
     if (rc || job->dryrun)
         return rc;
-    if (write_fatbin(job, &ptx, fatbin) != HD_OK) {
+    if (compile_write_fatbin(job, &ptx, fatbin) != HD_OK) {
         cli_error("%s", hd_error_message());
         return 1;
     }
     return 0;
 }
 
-/* Host options; the file that -MD writes lies beside the result, as with nvcc, not beside a
- * temporary object. */
 /* A standard of the other language: nvcc keeps its own from C, and GCC ignores one that it gets
  * by -Xcompiler; clang refuses it. */
-static void drop_other_standards(struct cc_list *cmd, bool is_c)
+static void compile_drop_other_standards(struct cc_list *cmd, bool is_c)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cmd->len; i++) {
@@ -237,12 +239,15 @@ static void drop_other_standards(struct cc_list *cmd, bool is_c)
         if (!is_standard || is_cxx != is_c)
             cmd->at[kept++] = word;
     }
+    assert(kept && kept <= cmd->len); /* the compiler's name, at least */
     cmd->len = kept;
     cmd->at[kept] = NULL;
 }
 
-static void add_host(const struct cc_job *job, const char *source, const char *object,
-                     struct cc_list *cmd)
+/* Host options; the file that -MD writes lies beside the result, as with nvcc, not beside a
+ * temporary object. */
+static void compile_add_host(const struct cc_job *job, const char *source, const char *object,
+                             struct cc_list *cmd)
 {
     bool links = job->mode == CC_MODE_LINK || job->mode == CC_MODE_LIB;
     cc_list_add_all(cmd, &job->host);
@@ -261,8 +266,9 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
                              const char *object)
 {
     struct cc_list cmd = {0}, tail = {0};
+    assert(job->archs.len);
     cc_list_add(&cmd, job->paths.clang);
-    add_cuda_mode(job, source, &cmd);
+    compile_add_cuda_mode(job, source, &cmd);
     cc_list_add(&cmd, "--cuda-host-only");
     if (fatbin) {
         cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang", ",");
@@ -270,9 +276,9 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     }
     /* The device pass has reported the warnings of shared code; the arch is only a name. */
     cc_add_host_words(&cmd, job->archs.at[0]);
-    add_host(job, source, object, &cmd);
-    drop_other_standards(&cmd, false);
-    const char *input = unique_source(job, source);
+    compile_add_host(job, source, object, &cmd);
+    compile_drop_other_standards(&cmd, false);
+    const char *input = compile_unique_source(job, source);
     int rc = job->launches_in_kernels ? cc_launches(job, &cmd, object, true, &input) : 0;
     if (rc)
         return rc;
@@ -293,10 +299,11 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
 }
 
 /* -cubin: the PTX of the first target through `heddle ptxas`. */
-static int make_cubin(struct cc_job *job, const char *source, const char *cubin)
+static int compile_make_cubin(struct cc_job *job, const char *source, const char *cubin)
 {
     struct cc_list ptx = {0}, cmd = {0};
     const char *text = cc_temp_path(job, source, ".ptx");
+    assert(job->archs.len && cubin);
     int rc = compile_device(job, source, text, &ptx);
     if (rc)
         return rc;
@@ -313,13 +320,14 @@ static int make_cubin(struct cc_job *job, const char *source, const char *cubin)
 }
 
 /* -E: what the device code of the first target is made from, as nvcc prints it. */
-static int preprocess(struct cc_job *job, const char *source)
+static int compile_preprocess(struct cc_job *job, const char *source)
 {
     struct cc_list cmd = {0};
-    add_device_pass(job, source, job->archs.at[0], &cmd);
+    assert(job->archs.len);
+    compile_add_device_pass(job, source, job->archs.at[0], &cmd);
     cc_list_add(&cmd, "-Qunused-arguments");
     cc_list_add(&cmd, "-E");
-    cc_list_add(&cmd, unique_source(job, source));
+    cc_list_add(&cmd, compile_unique_source(job, source));
     if (job->output) {
         cc_list_add(&cmd, "-o");
         cc_list_add(&cmd, job->output);
@@ -331,17 +339,19 @@ static int compile_cuda(struct cc_job *job, const char *source, const char *obje
 {
     struct cc_list ptx = {0};
     if (job->mode == CC_MODE_PREPROCESS)
-        return preprocess(job, source);
+        return compile_preprocess(job, source);
     if (job->mode == CC_MODE_DEPEND)
         return compile_host_cuda(job, source, NULL, job->output);
     if (job->mode == CC_MODE_PTX)
         return compile_device(job, source, object, &ptx);
     if (job->mode == CC_MODE_CUBIN)
-        return make_cubin(job, source, object);
+        return compile_make_cubin(job, source, object);
     if (job->mode == CC_MODE_FATBIN)
-        return make_fatbin(job, source, object);
+        return compile_make_fatbin(job, source, object);
+    assert(job->mode == CC_MODE_LINK || job->mode == CC_MODE_OBJECT || job->mode == CC_MODE_LIB ||
+           job->mode == CC_MODE_DLINK);
     const char *fatbin = cc_temp_path(job, source, ".fatbin");
-    int rc = make_fatbin(job, source, fatbin);
+    int rc = compile_make_fatbin(job, source, fatbin);
     return rc ? rc : compile_host_cuda(job, source, fatbin, object);
 }
 
@@ -354,9 +364,9 @@ static int compile_plain(struct cc_job *job, const struct cc_input *input, const
         cc_list_addf(&cmd, "-x%s", is_c ? "c" : "c++");
     if (input->lang == CC_LANG_CXX)
         cc_add_macros(job, &cmd);
-    add_common(job, &cmd);
-    add_host(job, input->path, object, &cmd);
-    drop_other_standards(&cmd, is_c);
+    compile_add_common(job, &cmd);
+    compile_add_host(job, input->path, object, &cmd);
+    compile_drop_other_standards(&cmd, is_c);
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
     else if (job->mode == CC_MODE_DEPEND)

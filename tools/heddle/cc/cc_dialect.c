@@ -4,6 +4,7 @@
 
 #include "clang/clang.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ static int run(const struct cc_job *job, const struct cc_list *words, const stru
                const char *source, const char *to, const char *log)
 {
     struct cc_list cmd = {0};
+    assert(words->len && source);
     cc_list_add_all(&cmd, words);
     if (isatty(STDERR_FILENO))
         cc_list_add(&cmd, "-fcolor-diagnostics");
@@ -80,6 +82,7 @@ int cc_pass(struct cc_job *job, const struct cc_list *words, const struct cc_lis
     int rc = run(job, words, tail, source, to, log);
     if (job->dryrun)
         return rc;
+    assert(log);
     if (rc && is_of_sides(log)) {
         /* nvcc asks only what a pass emits whether it may call what it calls: where __CUDA_ARCH__
          * chooses a function, the other side's callers see the wrong one and are none of it. */

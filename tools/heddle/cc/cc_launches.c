@@ -7,6 +7,7 @@
 
 #include "clang/clang.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ void cc_drop_preprocessing(struct cc_list *words)
         else if (!goes)
             words->at[kept++] = words->at[i];
     }
+    assert(kept && kept <= words->len); /* the compiler's name, at least */
     words->at[words->len = kept] = NULL;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/words.h"
+#include "base/text/words.h"
 
 /* A file that names itself ends here. */
 #define NESTED_MAX 16

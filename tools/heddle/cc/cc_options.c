@@ -9,7 +9,7 @@
 #include "common/cli.h"
 #include "common/where.h"
 
-static bool is_true(const char *value)
+static bool option_is_true(const char *value)
 {
     return strcmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcmp(value, "on") == 0;
 }
@@ -37,7 +37,7 @@ HANDLER(set_flag)
 
 HANDLER(set_bool)
 {
-    *(bool *)((char *)p->job + opt->at) = is_true(value);
+    *(bool *)((char *)p->job + opt->at) = option_is_true(value);
     return CLI_OK;
 }
 
@@ -122,7 +122,7 @@ HANDLER(level)
 }
 
 /* nvcc's lists: "a,b"; a comma behind a backslash is one. */
-static void add_list(struct cc_list *list, const char *value)
+static void option_add_list(struct cc_list *list, const char *value)
 {
     struct hd_buf part;
     hd_buf_init(&part);
@@ -146,7 +146,7 @@ static void add_list(struct cc_list *list, const char *value)
 HANDLER(pass_value)
 {
     struct cc_list values = {0};
-    add_list(&values, value);
+    option_add_list(&values, value);
     for (size_t i = 0; i < values.len; i++)
         if (strlen(opt->arg) == 2 || opt->arg[strlen(opt->arg) - 1] == '=') {
             cc_list_addf(&p->job->compile, "%s%s", opt->arg, values.at[i]);
@@ -192,7 +192,7 @@ HANDLER(depend_file)
 }
 
 /* The host compiler of nvcc preprocesses device code, too. */
-static bool is_of_preprocessor(const char *word)
+static bool option_is_of_preprocessor(const char *word)
 {
     return word[0] == '-' && word[1] && strchr("DUI", word[1]) && word[2];
 }
@@ -202,7 +202,7 @@ HANDLER(host_words)
     struct cc_list words = {0};
     cc_list_add_forwarded(&words, value);
     for (size_t i = 0; i < words.len; i++)
-        cc_list_add(is_of_preprocessor(words.at[i]) ? &p->job->compile : &p->job->host,
+        cc_list_add(option_is_of_preprocessor(words.at[i]) ? &p->job->compile : &p->job->host,
                     words.at[i]);
     return CLI_OK;
 }
@@ -223,7 +223,7 @@ HANDLER(run_words)
 }
 
 /* Heddle's own libraries are linked by path, so that no other libcudart can be picked up. */
-static void add_library(struct cc_job *job, const char *name)
+static void option_add_library(struct cc_job *job, const char *name)
 {
     static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
     if (cc_is_one_of(name, own, HD_COUNT_OF(own))) {
@@ -241,16 +241,16 @@ static void add_library(struct cc_job *job, const char *name)
 HANDLER(library)
 {
     struct cc_list names = {0};
-    add_list(&names, value);
+    option_add_list(&names, value);
     for (size_t i = 0; i < names.len; i++)
-        add_library(p->job, names.at[i]);
+        option_add_library(p->job, names.at[i]);
     return CLI_OK;
 }
 
 HANDLER(library_path)
 {
     struct cc_list paths = {0};
-    add_list(&paths, value);
+    option_add_list(&paths, value);
     for (size_t i = 0; i < paths.len; i++)
         cc_list_addf(&p->job->link, "-L%s", paths.at[i]);
     return CLI_OK;
@@ -274,7 +274,7 @@ HANDLER(fast_math)
 
 HANDLER(flush_to_zero)
 {
-    if (is_true(value))
+    if (option_is_true(value))
         cc_list_add(&p->job->device, "-fgpu-flush-denormals-to-zero");
     return CLI_OK;
 }
@@ -283,13 +283,13 @@ HANDLER(flush_to_zero)
 HANDLER(precise)
 {
     cc_list_add(&p->job->device, "-mllvm");
-    cc_list_addf(&p->job->device, "%s=%zu", opt->arg, is_true(value) ? opt->at : 0);
+    cc_list_addf(&p->job->device, "%s=%zu", opt->arg, option_is_true(value) ? opt->at : 0);
     return CLI_OK;
 }
 
 HANDLER(contract)
 {
-    cc_list_addf(&p->job->device, "-ffp-contract=%s", is_true(value) ? "fast" : "off");
+    cc_list_addf(&p->job->device, "-ffp-contract=%s", option_is_true(value) ? "fast" : "off");
     return CLI_OK;
 }
 

@@ -41,7 +41,7 @@ int cc_parse_words(struct cc_parse *p, int argc, char **argv);
 /* Parses the words of a file as if they stood in the command line. */
 int cc_optfile_parse(struct cc_parse *p, const char *path);
 
-/* "heddle cc: <what>: '<text>'"; returns CLI_USAGE. */
+/* "heddle: cc: <what>: '<text>'"; returns CLI_USAGE. */
 int cc_usage(const char *what, const char *text);
 
 #endif

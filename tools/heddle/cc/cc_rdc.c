@@ -13,6 +13,7 @@
  */
 #include "cc/cc.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,7 @@ static void scan_archive(const char *bytes, size_t size_B, struct link *link)
         while (digits.len < SIZE_B && digits.ptr[digits.len] != ' ')
             digits.len++;
         at += HEADER_B;
+        assert(at <= size_B);
         if (!hd_str_to_u64(digits, 10, &member_B) || member_B > size_B - at)
             return;
         scan_object(bytes + at, (size_t)member_B, true, link);
@@ -219,6 +221,7 @@ static void take_definers(struct link *link, const struct part *part)
         size_t definer = (size_t)hd_map_get(&link->definers, hd_str_from(part->uses.at[i]));
         if (!definer || !link->parts.at[definer - 1].is_optional)
             continue;
+        assert(definer <= link->parts.len);
         link->parts.at[definer - 1].is_optional = false;
         take_definers(link, &link->parts.at[definer - 1]);
     }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,6 +29,7 @@ void cc_list_add(struct cc_list *list, const char *text)
     /* Keeps a NULL behind the last element, as exec wants. */
     if (!hd_vec_reserve(list, list->len + 2))
         abort();
+    assert(text && (!list->len || !list->at[list->len]));
     list->at[list->len++] = text;
     list->at[list->len] = NULL;
 }
@@ -197,6 +199,7 @@ int cc_exec_logged(const struct cc_job *job, const struct cc_list *command, cons
     posix_spawn_file_actions_t files;
     pid_t pid;
     struct timespec start;
+    assert(command->len && !command->at[command->len]);
     if (job->verbose)
         print_command(job, command);
     if (job->dryrun)

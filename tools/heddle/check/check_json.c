@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/mem.h"
 #include "san/tool.h"
 

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "common/xml_read.h"

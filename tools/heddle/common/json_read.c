@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 enum { DEPTH_MAX = 24 };
 

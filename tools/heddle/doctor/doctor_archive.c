@@ -2,6 +2,7 @@
 #include "common/cli.h"
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <archive.h>
 #include <archive_entry.h>
 #include <dlfcn.h>
@@ -116,6 +117,7 @@ static bool unpack_entry(struct archive *a, const char *name, const char *folder
 {
     char path[PATH_MAX], block[BLOCK_B];
     la_ssize_t n = library.read_data(a, block, sizeof(block));
+    assert(name_stays(name));
     int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
 
     if (n < 0 || length < 0 || (size_t)length >= sizeof(path))

@@ -5,6 +5,7 @@
  */
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static const struct function *at_address(const struct functions *functions, uint
     }
     while (low > 1 && functions->list.at[low - 2].addr == functions->list.at[low - 1].addr)
         low--; /* second names come behind the entry point's */
+    assert(low <= functions->list.len);
     const struct function *found = low ? &functions->list.at[low - 1] : NULL;
     return found && (!exact || found->addr == addr) ? found : NULL;
 }
@@ -98,6 +100,7 @@ static bool direct_target(const struct obj_elf *elf, const uint8_t *code, size_t
 static void scan(struct doctor_report *r, const struct functions *functions,
                  const struct obj_elf_section *section)
 {
+    assert(section->bytes);
     for (size_t at = 0; at < section->size_B; at++) {
         uint64_t addr = section->addr + at, target;
         if (!direct_target(&r->program.elf, section->bytes + at, section->size_B - at, addr,

@@ -1,6 +1,7 @@
 /* What doctor has found out about a program: problems and notes. */
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ void doctor_note(struct doctor_report *report, const char *fmt, ...)
 const char *doctor_state_text(enum doctor_state state)
 {
     static const char *const texts[] = {"supported", "not supported yet", "missing", "unknown"};
+    assert(state < HD_COUNT_OF(texts));
     return texts[state];
 }
 

@@ -6,6 +6,7 @@
 #include "common/cli.h"
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "common/where.h"
 
 #define RECORD_MAX_B ((size_t)64 << 20)
@@ -55,7 +56,7 @@ struct folder {
 
 /* ---- finding */
 
-static bool is_elf(const char *path)
+static bool folder_is_elf(const char *path)
 {
     char magic[4] = {0};
     FILE *f = fopen(path, "rb");
@@ -67,37 +68,38 @@ static bool is_elf(const char *path)
     return is;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool folder_ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
 
     return n >= m && !strcmp(text + n - m, end);
 }
 
-static bool add_file(struct folder *f, const char *path)
+static bool folder_add_file(struct folder *f, const char *path)
 {
+    assert(!strncmp(path, f->path, strlen(f->path)));
     const char *below = path + strlen(f->path) + 1;
     struct file file = {.path = hd_arena_strndup(&f->arena, below, strlen(below))};
 
-    if (ends_with(below, ".dist-info/RECORD"))
+    if (folder_ends_with(below, ".dist-info/RECORD"))
         return hd_vec_push(&f->records, file.path);
-    return !is_elf(path) || hd_vec_push(&f->files, file);
+    return !folder_is_elf(path) || hd_vec_push(&f->files, file);
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int folder_by_name(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static bool find_files(struct folder *f)
+static bool folder_find_files(struct folder *f)
 {
     char *paths[] = {(char *)(uintptr_t)f->path, NULL};
-    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, folder_by_name);
     bool worked = walk;
 
     for (FTSENT *e; worked && (e = fts_read(walk));)
         if (e->fts_info == FTS_F)
-            worked = add_file(f, e->fts_path);
+            worked = folder_add_file(f, e->fts_path);
     if (walk)
         fts_close(walk);
     return worked;
@@ -106,8 +108,9 @@ static bool find_files(struct folder *f)
 /* ---- who installed what */
 
 /* "folder/name-1.2.dist-info/RECORD" */
-static const struct package *package_of(struct folder *f, const char *record)
+static const struct package *folder_package_of(struct folder *f, const char *record)
 {
+    assert(folder_ends_with(record, ".dist-info/RECORD"));
     struct package *package = hd_arena_new(&f->arena, struct package);
     const char *end = record + strlen(record) - strlen(".dist-info/RECORD"), *name = end;
 
@@ -123,11 +126,12 @@ static const struct package *package_of(struct folder *f, const char *record)
 }
 
 /* Lines "path,hash,size"; a path that has a comma is in quotes, and is no library of anybody's. */
-static void own_lines(struct folder *f, const char *record, char *text)
+static void folder_own_lines(struct folder *f, const char *record, char *text)
 {
-    const struct package *package = package_of(f, record);
+    const struct package *package = folder_package_of(f, record);
     const char *slash = strrchr(record, '/');
 
+    assert(slash);
     while (slash > record && slash[-1] != '/')
         slash--;
     for (char *line = text; line && *line;) {
@@ -143,7 +147,7 @@ static void own_lines(struct folder *f, const char *record, char *text)
     }
 }
 
-static void find_owners(struct folder *f)
+static void folder_find_owners(struct folder *f)
 {
     for (size_t i = 0; i < f->records.len; i++) {
         char path[PATH_MAX];
@@ -152,7 +156,7 @@ static void find_owners(struct folder *f)
         hd_buf_init(&text);
         (void)snprintf(path, sizeof(path), "%s/%s", f->path, f->records.at[i]);
         if (hd_file_read_kept(path, RECORD_MAX_B, &text) == HD_OK && text.len)
-            own_lines(f, f->records.at[i], text.ptr);
+            folder_own_lines(f, f->records.at[i], text.ptr);
         hd_buf_fini(&text);
     }
     for (size_t i = 0; i < f->files.len; i++)
@@ -161,7 +165,7 @@ static void find_owners(struct folder *f)
 
 /* ---- what they are */
 
-static void take_report(struct folder *f, struct file *file, const struct doctor_report *r)
+static void folder_take_report(struct folder *f, struct file *file, const struct doctor_report *r)
 {
     bool uses = r->program.images.len || r->program.runtime != OBJ_RUNTIME_NONE ||
                 r->libraries.len || r->entries.len;
@@ -178,7 +182,7 @@ static void take_report(struct folder *f, struct file *file, const struct doctor
     doctor_put_json(&f->json, file->path, file->package ? file->package->name : NULL, r);
 }
 
-static void examine_file(struct folder *f, struct file *file)
+static void folder_examine_file(struct folder *f, struct file *file)
 {
     const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
     const struct obj_vendor_library *library = obj_vendor_library(hd_str_from(name));
@@ -195,16 +199,16 @@ static void examine_file(struct folder *f, struct file *file)
         (void)snprintf(path, sizeof(path), "%s/%s", f->path, file->path);
         if (doctor_examine(path, f->cc, &report) != HD_OK)
             return; /* cut off, or for another machine */
-        take_report(f, file, &report);
+        folder_take_report(f, file, &report);
         doctor_report_fini(&report);
     }
 }
 
-static void examine_files(struct folder *f)
+static void folder_examine_files(struct folder *f)
 {
     for (size_t i = 0; i < f->files.len; i++) {
         cli_progress("file %zu of %zu: %s", i + 1, f->files.len, f->files.at[i].path);
-        examine_file(f, &f->files.at[i]);
+        folder_examine_file(f, &f->files.at[i]);
     }
     cli_progress_end();
 }
@@ -225,7 +229,7 @@ static const struct {
     {"tensorflow", "tensorflow-cpu"},
 };
 
-static const char *remedy_of(const struct package *package)
+static const char *folder_remedy_of(const struct package *package)
 {
     for (size_t i = 0; package && i < HD_COUNT_OF(remedies); i++)
         if (!strcmp(package->name, remedies[i].package))
@@ -238,19 +242,20 @@ struct counts {
     bool no_ptx;
 };
 
-static struct counts count(const struct folder *f, const struct package *package)
+static struct counts folder_count(const struct folder *f, const struct package *package)
 {
     struct counts c = {{0}, false};
 
     for (size_t i = 0; i < f->files.len; i++)
         if (f->files.at[i].package == package) {
+            assert(f->files.at[i].role < HD_COUNT_OF(c.n));
             c.n[f->files.at[i].role]++;
             c.no_ptx |= f->files.at[i].no_ptx;
         }
     return c;
 }
 
-static void print_file(const struct file *file, bool verbose)
+static void folder_print_file(const struct file *file, bool verbose)
 {
     if (file->role == ROLE_LACKS)
         printf("  problem        %s\n", file->path);
@@ -265,9 +270,10 @@ static void print_file(const struct file *file, bool verbose)
 }
 
 /* Nothing for one that has nothing to do with CUDA. */
-static void print_package(const struct folder *f, const struct package *package, bool verbose)
+static void folder_print_package(const struct folder *f, const struct package *package,
+                                 bool verbose)
 {
-    struct counts c = count(f, package);
+    struct counts c = folder_count(f, package);
     size_t programs = c.n[ROLE_RUNS] + c.n[ROLE_LACKS];
 
     if (!programs && !c.n[ROLE_OURS] && !c.n[ROLE_LIBRARY])
@@ -281,13 +287,13 @@ static void print_package(const struct folder *f, const struct package *package,
     putchar('\n');
     for (size_t i = 0; i < f->files.len; i++)
         if (f->files.at[i].package == package)
-            print_file(&f->files.at[i], verbose);
+            folder_print_file(&f->files.at[i], verbose);
     if (c.no_ptx)
-        printf("  instead        %s\n", remedy_of(package));
+        printf("  instead        %s\n", folder_remedy_of(package));
 }
 
 /* Is it the first file of its package? */
-static bool is_first(const struct folder *f, size_t i)
+static bool folder_is_first(const struct folder *f, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (f->files.at[k].package == f->files.at[i].package)
@@ -295,7 +301,7 @@ static bool is_first(const struct folder *f, size_t i)
     return true;
 }
 
-static size_t lacking(const struct folder *f)
+static size_t folder_lacking(const struct folder *f)
 {
     size_t n = 0;
 
@@ -304,17 +310,17 @@ static size_t lacking(const struct folder *f)
     return n;
 }
 
-static void print_text(const struct folder *f, bool verbose)
+static void folder_print_text(const struct folder *f, bool verbose)
 {
     for (size_t i = 0; i < f->files.len; i++)
-        if (is_first(f, i))
-            print_package(f, f->files.at[i].package, verbose);
+        if (folder_is_first(f, i))
+            folder_print_package(f, f->files.at[i].package, verbose);
     printf("%s: %zu programs and libraries, %zu of them lack something\n", f->label, f->files.len,
-           lacking(f));
+           folder_lacking(f));
 }
 
-static void json_libraries(struct hd_json *j, const struct folder *f, const char *key,
-                           enum role role)
+static void folder_json_libraries(struct hd_json *j, const struct folder *f, const char *key,
+                                  enum role role)
 {
     hd_json_open(j, key, '[');
     for (size_t i = 0; i < f->files.len; i++) {
@@ -332,15 +338,15 @@ static void json_libraries(struct hd_json *j, const struct folder *f, const char
     hd_json_close(j, ']');
 }
 
-static void print_json(struct folder *f)
+static void folder_print_json(struct folder *f)
 {
     struct hd_json *j = &f->json;
 
     hd_json_close(j, ']');
-    json_libraries(j, f, "replaced", ROLE_OURS);
-    json_libraries(j, f, "missing_libraries", ROLE_LIBRARY);
+    folder_json_libraries(j, f, "replaced", ROLE_OURS);
+    folder_json_libraries(j, f, "missing_libraries", ROLE_LIBRARY);
     hd_json_u64(j, "examined", f->files.len);
-    hd_json_bool(j, "should_run", lacking(f) == 0);
+    hd_json_bool(j, "should_run", folder_lacking(f) == 0);
     hd_json_close(j, '}');
     hd_json_print(j);
 }
@@ -366,14 +372,14 @@ int doctor_folder(const char *label, const char *path, const struct doctor_args 
     hd_json_open(&f.json, NULL, '{');
     hd_json_str(&f.json, "path", label);
     hd_json_open(&f.json, "files", '[');
-    if (find_files(&f)) {
-        find_owners(&f);
-        examine_files(&f);
+    if (folder_find_files(&f)) {
+        folder_find_owners(&f);
+        folder_examine_files(&f);
         if (args->as_json)
-            print_json(&f);
+            folder_print_json(&f);
         else
-            print_text(&f, args->verbose);
-        code = lacking(&f) ? CLI_FAILED : CLI_OK;
+            folder_print_text(&f, args->verbose);
+        code = folder_lacking(&f) ? CLI_FAILED : CLI_OK;
     } else {
         cli_error("%s cannot be read", label);
     }

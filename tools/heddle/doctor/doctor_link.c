@@ -4,6 +4,8 @@
  */
 #include "doctor/doctor.h"
 
+#include <assert.h>
+
 #include "base/map.h"
 #include "lower/lower.h"
 
@@ -84,6 +86,7 @@ static void check_group(struct doctor_report *r, const struct doctor_module *mod
 {
     struct link l = {.report = r};
     bool good = true;
+    assert(len);
     hd_map_init(&l.defined);
     hd_map_init(&l.told);
     for (size_t i = 0; i < len; i++)
@@ -112,6 +115,7 @@ void doctor_check_links(struct doctor_report *r)
         while (r->parsed.at[first].relocatable && end < r->parsed.len &&
                r->parsed.at[end].relocatable)
             end++;
+        assert(end > first && end <= r->parsed.len);
         check_group(r, r->parsed.at + first, end - first);
         check_lowering(r, r->parsed.at + first, end - first);
         first = end;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/expression.h"
+#include "base/text/expression.h"
 #include "base/mem.h"
 #include "common/cli.h"
 #include "prof/prof.h"

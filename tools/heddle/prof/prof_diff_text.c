@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "common/html.h"
 #include "prof/prof_diff.h"
 #include "prof/prof_stats.h"

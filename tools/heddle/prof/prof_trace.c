@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"

@@ -1,6 +1,7 @@
 /* heddle serve: options, and the thread that takes snapshots. See serve.h. */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -76,6 +77,7 @@ static bool bad_value(const char *option, const char *value)
 
 static bool read_number(const char *option, uint64_t first, uint64_t last, uint64_t *out)
 {
+    assert(optarg && first <= last);
     return (hd_str_to_u64(hd_str_from(optarg), 10, out) && *out >= first && *out <= last) ||
            bad_value(option, optarg);
 }

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/str.h"
 #include "registry/registry.h"
 #include "smi/smi.h"

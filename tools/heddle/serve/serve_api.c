@@ -1,6 +1,7 @@
 /* A snapshot as JSON: docs/serve.md lists the members. See serve.h. */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/cli.h"
@@ -98,6 +99,7 @@ static void put_kernels(struct hd_json *j, const struct serve_snapshot *s)
         hd_json_str(j, "kernels", NULL);
         return;
     }
+    assert(s->nkernels <= SERVE_KERNELS_MAX);
     hd_json_open(j, "kernels", '[');
     for (unsigned i = 0; i < s->nkernels; i++)
         put_kernel(j, &s->kernels[i]);
@@ -221,6 +223,7 @@ void serve_api_write(const struct serve_snapshot *snapshot, const struct serve_o
 {
     struct hd_json j;
 
+    assert(which < SERVE_API_COUNT && !out->len);
     hd_json_init(&j);
     j.on_line = true;
     hd_json_open(&j, NULL, '{');

@@ -2,6 +2,7 @@
  * The last two minutes, for pages that are opened later: what each device was used and how many
  * requests of each kind came, at each look. See serve.h.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -35,6 +36,7 @@ static struct {
 
 static void forget(struct curve *c, uint64_t now_ms)
 {
+    assert(c->n <= POINTS && c->first < POINTS);
     while (c->n && c->time_ms[c->first] + KEPT_MS < now_ms) {
         c->first = (c->first + 1) % POINTS;
         c->n--;
@@ -48,6 +50,7 @@ static void add(struct curve *c, uint64_t now_ms, double value)
         c->first = (c->first + 1) % POINTS;
         c->n--;
     }
+    assert(c->n < POINTS);
     uint32_t at = (c->first + c->n++) % POINTS;
     c->time_ms[at] = now_ms;
     c->value[at] = (float)value;
@@ -91,6 +94,7 @@ static void forget_kinds(uint64_t now_ms)
 
 void serve_history_add(const struct serve_snapshot *s)
 {
+    assert(s->smi.ngpus <= SMI_DEVICES_MAX && s->nrequests <= SERVE_REQUESTS_MAX);
     history.ndevices = s->smi.ngpus;
     for (unsigned i = 0; i < s->smi.ngpus; i++) {
         history.index[i] = s->smi.gpus[i].index;

@@ -5,10 +5,11 @@
  * one address may ask in a second; a connection that completes no request for PATIENCE_NS is ended,
  * however busily it sends single bytes, and when there are too many, the one that has completed
  * none for longest makes room for each new one. A page from elsewhere that a browser shows cannot
- * reach us by a name of its own (Host), nor push (Origin).
+ * reach us by a name of its own (Host), nor http_push (Origin).
  */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -89,7 +90,7 @@ struct upload {
     unsigned status; /* 0: so far it is good */
 };
 
-static bool library_open(void)
+static bool http_library_open(void)
 {
     void *handle = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
 
@@ -106,7 +107,7 @@ static bool library_open(void)
 
 /* ---- answers */
 
-static void add_headers(struct MHD_Response *response, const char *type, bool is_kept)
+static void http_add_headers(struct MHD_Response *response, const char *type, bool is_kept)
 {
     static const char *const always[][2] = {
         {"X-Content-Type-Options", "nosniff"},
@@ -123,38 +124,40 @@ static void add_headers(struct MHD_Response *response, const char *type, bool is
 }
 
 /* Of constant text, or of text that the library frees. NULL: no memory; the text is freed. */
-static struct MHD_Response *response_of(const char *text, size_t len, bool takes, const char *type)
+static struct MHD_Response *http_response_of(const char *text, size_t len, bool takes,
+                                             const char *type)
 {
     struct MHD_Response *response = mhd.create_response_from_buffer(
         len, (void *)(uintptr_t)text, takes ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 
     if (response)
-        add_headers(response, type, !takes);
+        http_add_headers(response, type, !takes);
     else if (takes)
         hd_free((void *)(uintptr_t)text);
     return response;
 }
 
-static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status,
-                                     struct MHD_Response *response)
+static enum MHD_Result http_send_response(struct MHD_Connection *c, unsigned status,
+                                          struct MHD_Response *response)
 {
+    assert(status >= 100 && response);
     pthread_mutex_lock(&http.lock);
     http.counts.responses[HD_MIN(status / 100, 5u)]++;
     pthread_mutex_unlock(&http.lock);
     return mhd.queue_response(c, status, response);
 }
 
-static enum MHD_Result send_once(struct MHD_Connection *c, unsigned status,
-                                 struct MHD_Response *response)
+static enum MHD_Result http_send_once(struct MHD_Connection *c, unsigned status,
+                                      struct MHD_Response *response)
 {
     if (!response)
         return MHD_NO;
-    enum MHD_Result result = send_response(c, status, response);
+    enum MHD_Result result = http_send_response(c, status, response);
     mhd.destroy_response(response);
     return result;
 }
 
-static struct MHD_Response *error_response(const char *why)
+static struct MHD_Response *http_error_response(const char *why)
 {
     struct hd_json j;
 
@@ -166,12 +169,12 @@ static struct MHD_Response *error_response(const char *why)
     hd_buf_putc(&j.buf, '\n');
     size_t len = j.buf.len;
     char *text = hd_buf_take(&j.buf);
-    return text ? response_of(text, len, true, "application/json") : NULL;
+    return text ? http_response_of(text, len, true, "application/json") : NULL;
 }
 
-static enum MHD_Result send_error(struct MHD_Connection *c, unsigned status, const char *why)
+static enum MHD_Result http_send_error(struct MHD_Connection *c, unsigned status, const char *why)
 {
-    struct MHD_Response *response = error_response(why);
+    struct MHD_Response *response = http_error_response(why);
 
     if (response && status == 401)
         (void)mhd.add_response_header(response, "WWW-Authenticate", "Bearer realm=\"heddle\"");
@@ -181,13 +184,14 @@ static enum MHD_Result send_error(struct MHD_Connection *c, unsigned status, con
         (void)mhd.add_response_header(response, "Retry-After", "1");
     if (response && status >= 400 && status != 401 && status != 404)
         (void)mhd.add_response_header(response, "Connection", "close");
-    return send_once(c, status, response);
+    return http_send_once(c, status, response);
 }
 
-static enum MHD_Result send_text(struct MHD_Connection *c, enum serve_text which)
+static enum MHD_Result http_send_text(struct MHD_Connection *c, enum serve_text which)
 {
     enum MHD_Result result = MHD_NO;
 
+    assert(which < SERVE_TEXT_COUNT);
     pthread_mutex_lock(&http.lock);
     struct MHD_Response *response = http.texts[which];
     if (response) {
@@ -195,18 +199,18 @@ static enum MHD_Result send_text(struct MHD_Connection *c, enum serve_text which
         result = mhd.queue_response(c, 200, response);
     }
     pthread_mutex_unlock(&http.lock);
-    return response ? result : send_error(c, 503, "nothing was measured yet");
+    return response ? result : http_send_error(c, 503, "nothing was measured yet");
 }
 
 /* ---- who may ask */
 
-static const char *header(struct MHD_Connection *c, const char *name)
+static const char *http_header(struct MHD_Connection *c, const char *name)
 {
     return mhd.lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
 /* Takes as long whatever is given. */
-static bool is_token(const char *given, size_t len)
+static bool http_is_token(const char *given, size_t len)
 {
     const char *token = http.options->token;
     size_t token_len = strlen(token);
@@ -217,18 +221,18 @@ static bool is_token(const char *given, size_t len)
     return !differ;
 }
 
-static bool has_token(struct MHD_Connection *c)
+static bool http_has_token(struct MHD_Connection *c)
 {
-    const char *given = header(c, "Authorization");
+    const char *given = http_header(c, "Authorization");
     const char *cookie = mhd.lookup_connection_value(c, MHD_COOKIE_KIND, "heddle_token");
 
     if (given && !strncasecmp(given, "Bearer ", 7))
-        return is_token(given + 7, strlen(given + 7));
-    return cookie && is_token(cookie, strlen(cookie));
+        return http_is_token(given + 7, strlen(given + 7));
+    return cookie && http_is_token(cookie, strlen(cookie));
 }
 
 /* Which of the places an address has: its own, or that of whoever was not seen for longest. */
-static struct address *address_locked(const uint8_t ip[16], uint64_t now_ns)
+static struct address *http_address_locked(const uint8_t ip[16], uint64_t now_ns)
 {
     struct address *oldest = &http.addresses[0];
 
@@ -245,7 +249,7 @@ static struct address *address_locked(const uint8_t ip[16], uint64_t now_ns)
     return oldest;
 }
 
-static void ip_of(struct MHD_Connection *c, uint8_t out[16])
+static void http_ip_of(struct MHD_Connection *c, uint8_t out[16])
 {
     const union MHD_ConnectionInfo *info =
         mhd.get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -258,15 +262,16 @@ static void ip_of(struct MHD_Connection *c, uint8_t out[16])
         memcpy(out, &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr, 8);
 }
 
-static bool may_go_on(struct MHD_Connection *c, double cost)
+static bool http_may_go_on(struct MHD_Connection *c, double cost)
 {
     uint64_t now_ns = reg_now_ns();
     double rate = (double)http.options->rate;
     uint8_t ip[16];
 
-    ip_of(c, ip);
+    http_ip_of(c, ip);
     pthread_mutex_lock(&http.lock);
-    struct address *a = address_locked(ip, now_ns);
+    struct address *a = http_address_locked(ip, now_ns);
+    assert(now_ns >= a->seen_ns); /* one thread answers */
     a->left += (double)(now_ns - a->seen_ns) * 1e-9 * rate;
     a->left = HD_MIN(a->left, 2 * rate);
     a->seen_ns = now_ns;
@@ -276,7 +281,7 @@ static bool may_go_on(struct MHD_Connection *c, double cost)
     return may;
 }
 
-static bool is_loopback(const struct sockaddr *at)
+static bool http_is_loopback(const struct sockaddr *at)
 {
     static const uint8_t mapped[] = {[10] = 0xff, [11] = 0xff, [12] = 127};
     static const uint8_t one[16] = {[15] = 1};
@@ -290,7 +295,7 @@ static bool is_loopback(const struct sockaddr *at)
 }
 
 /* Of "name:port", "[::1]:port": what nobody else can give a meaning, or what was listened at. */
-static bool is_local_name(const char *host)
+static bool http_is_local_name(const char *host)
 {
     size_t len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
     char name[sizeof(http.options->host)];
@@ -306,9 +311,9 @@ static bool is_local_name(const char *host)
 }
 
 /* Sent by a page of another site? */
-static bool is_foreign(struct MHD_Connection *c)
+static bool http_is_foreign(struct MHD_Connection *c)
 {
-    const char *origin = header(c, "Origin"), *host = header(c, "Host");
+    const char *origin = http_header(c, "Origin"), *host = http_header(c, "Host");
     const char *at = origin ? strstr(origin, "://") : NULL;
 
     return origin && (!at || !host || strcasecmp(at + 3, host) != 0);
@@ -329,62 +334,66 @@ static const struct {
     {"/page.js", "text/javascript; charset=utf-8", serve_page_js, &serve_page_js_len},
 };
 
-static enum MHD_Result send_asset(struct MHD_Connection *c, size_t index)
+static enum MHD_Result http_send_asset(struct MHD_Connection *c, size_t index)
 {
-    return send_once(
-        c, 200, response_of(assets[index].text, *assets[index].len, false, assets[index].type));
+    assert(index < HD_COUNT_OF(assets));
+    return http_send_once(
+        c, 200,
+        http_response_of(assets[index].text, *assets[index].len, false, assets[index].type));
 }
 
-static enum MHD_Result send_index(struct MHD_Connection *c)
+static enum MHD_Result http_send_index(struct MHD_Connection *c)
 {
     struct hd_buf text = {0};
 
     serve_api_index(&text);
     size_t len = text.len;
     char *taken = hd_buf_take(&text);
-    return taken ? send_once(c, 200, response_of(taken, len, true, "application/json")) : MHD_NO;
+    return taken ? http_send_once(c, 200, http_response_of(taken, len, true, "application/json"))
+                 : MHD_NO;
 }
 
-static bool wants_openmetrics(struct MHD_Connection *c)
+static bool http_wants_openmetrics(struct MHD_Connection *c)
 {
-    const char *accept = header(c, "Accept");
+    const char *accept = http_header(c, "Accept");
 
     return accept && strstr(accept, "application/openmetrics-text") != NULL;
 }
 
-static enum MHD_Result send_api(struct MHD_Connection *c, const char *name)
+static enum MHD_Result http_send_api(struct MHD_Connection *c, const char *name)
 {
     if (!*name)
-        return send_index(c);
+        return http_send_index(c);
     for (enum serve_api i = 0; i < SERVE_API_COUNT; i++) {
         if (strcmp(name, serve_api_names[i]) != 0)
             continue;
         if (i == SERVE_API_kernels || i == SERVE_API_snapshot)
             atomic_store(&http.kernels_asked_ns, reg_now_ns());
-        return send_text(c, SERVE_TEXT_API + i);
+        return http_send_text(c, SERVE_TEXT_API + i);
     }
-    return send_error(c, 404, "there is no such thing; /api/v1/ lists what there is");
+    return http_send_error(c, 404, "there is no such thing; /api/v1/ lists what there is");
 }
 
-static enum MHD_Result get(struct MHD_Connection *c, const char *path)
+static enum MHD_Result http_get(struct MHD_Connection *c, const char *path)
 {
     static const char api[] = "/api/v1/";
 
     if (!strcmp(path, "/metrics"))
-        return send_text(c, wants_openmetrics(c) ? SERVE_TEXT_OPENMETRICS : SERVE_TEXT_PROMETHEUS);
+        return http_send_text(c, http_wants_openmetrics(c) ? SERVE_TEXT_OPENMETRICS
+                                                           : SERVE_TEXT_PROMETHEUS);
     if (!strcmp(path, "/healthz"))
-        return send_once(c, 200, response_of("ok\n", 3, false, "text/plain"));
+        return http_send_once(c, 200, http_response_of("ok\n", 3, false, "text/plain"));
     if (!strncmp(path, api, sizeof(api) - 1))
-        return send_api(c, path + sizeof(api) - 1);
+        return http_send_api(c, path + sizeof(api) - 1);
     for (size_t i = 0; i < HD_COUNT_OF(assets); i++)
         if (!strcmp(path, assets[i].path))
-            return send_asset(c, i);
-    return send_error(c, 404, "there is no such thing");
+            return http_send_asset(c, i);
+    return http_send_error(c, 404, "there is no such thing");
 }
 
 /* ---- what is brought */
 
-static enum MHD_Result push(struct MHD_Connection *c, const struct upload *up)
+static enum MHD_Result http_push(struct MHD_Connection *c, const struct upload *up)
 {
     const char *job = mhd.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "job");
     char why[PUSH_WHY_B];
@@ -392,12 +401,12 @@ static enum MHD_Result push(struct MHD_Connection *c, const struct upload *up)
         push_take(hd_str_from(job), (struct hd_str){up->body.ptr, up->body.len}, reg_now_ns(), why);
 
     if (status != 200)
-        return send_error(c, status, why);
-    return send_once(c, 200, response_of("ok\n", 3, false, "text/plain"));
+        return http_send_error(c, status, why);
+    return http_send_once(c, 200, http_response_of("ok\n", 3, false, "text/plain"));
 }
 
 /* The form of the page that asks for the token: "token=...", and nothing that has to be decoded. */
-static enum MHD_Result log_in(struct MHD_Connection *c, const struct upload *up)
+static enum MHD_Result http_log_in(struct MHD_Connection *c, const struct upload *up)
 {
     static const char key[] = "token=";
     size_t key_len = sizeof(key) - 1;
@@ -405,37 +414,38 @@ static enum MHD_Result log_in(struct MHD_Connection *c, const struct upload *up)
     char cookie[400];
 
     if (!*http.options->token || up->body.len <= key_len || memcmp(text, key, key_len) != 0 ||
-        !is_token(text + key_len, up->body.len - key_len)) {
-        (void)may_go_on(c, WRONG_TOKEN_COST);
-        return send_error(c, 403, "that is not the token");
+        !http_is_token(text + key_len, up->body.len - key_len)) {
+        (void)http_may_go_on(c, WRONG_TOKEN_COST);
+        return http_send_error(c, 403, "that is not the token");
     }
-    struct MHD_Response *response = response_of("", 0, false, "text/plain");
+    assert(strlen(http.options->token) < sizeof(cookie) - 80);
+    struct MHD_Response *response = http_response_of("", 0, false, "text/plain");
     if (!response)
         return MHD_NO;
     (void)snprintf(cookie, sizeof(cookie), "heddle_token=%s; HttpOnly; SameSite=Strict; Path=/",
                    http.options->token);
     (void)mhd.add_response_header(response, "Set-Cookie", cookie);
     (void)mhd.add_response_header(response, "Location", "/");
-    return send_once(c, 303, response);
+    return http_send_once(c, 303, response);
 }
 
 /* ---- a request */
 
-static bool is_path(const char *path, const char *wanted)
+static bool http_is_path(const char *path, const char *wanted)
 {
     return strcmp(path, wanted) == 0;
 }
 
-static uint64_t announced_B(struct MHD_Connection *c)
+static uint64_t http_announced_B(struct MHD_Connection *c)
 {
-    const char *length = header(c, "Content-Length");
+    const char *length = http_header(c, "Content-Length");
     uint64_t value = 0;
 
     return length && hd_str_to_u64(hd_str_from(length), 10, &value) ? value : 0;
 }
 
-static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name,
-                                  const char *value)
+static enum MHD_Result http_count_host(void *count, enum MHD_ValueKind kind, const char *name,
+                                       const char *value)
 {
     (void)kind;
     (void)value;
@@ -444,69 +454,71 @@ static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const ch
 }
 
 /* RFC 9112, 3.2: version 1.1 has one, and nobody two. */
-static bool has_good_host(struct MHD_Connection *c, const char *version)
+static bool http_has_good_host(struct MHD_Connection *c, const char *version)
 {
     unsigned count = 0;
 
-    (void)mhd.get_connection_values(c, MHD_HEADER_KIND, count_host, &count);
+    (void)mhd.get_connection_values(c, MHD_HEADER_KIND, http_count_host, &count);
     return count == 1 || (!count && !strcmp(version, "HTTP/1.0"));
 }
 
 /* 0, or the status with which it is refused. */
-static unsigned look_at_head(struct MHD_Connection *c, const char *path, const char *method,
-                             const char *version, const char **out_why)
+static unsigned http_look_at_head(struct MHD_Connection *c, const char *path, const char *method,
+                                  const char *version, const char **out_why)
 {
-    const char *host = header(c, "Host");
-    bool is_post = !strcmp(method, "POST"), is_login = is_path(path, "/login");
+    const char *host = http_header(c, "Host");
+    bool is_post = !strcmp(method, "POST"), is_login = http_is_path(path, "/login");
 
     *out_why = "";
-    if (!may_go_on(c, 1))
+    if (!http_may_go_on(c, 1))
         return *out_why = "too many requests", 429;
-    if (!has_good_host(c, version))
+    if (!http_has_good_host(c, version))
         return *out_why = "a request says one Host", 400;
-    if (http.is_local && !*http.options->token && host && !is_local_name(host))
+    if (http.is_local && !*http.options->token && host && !http_is_local_name(host))
         return *out_why = "this is asked for by another name than localhost", 403;
     if (!is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return *out_why = "only GET, and POST /push", 405;
-    if (is_post && !is_path(path, "/push") && !is_login)
+    if (is_post && !http_is_path(path, "/push") && !is_login)
         return *out_why = "nothing is posted there", 405;
-    if (announced_B(c) > PUSH_BODY_MAX_B)
+    if (http_announced_B(c) > PUSH_BODY_MAX_B)
         return *out_why = "too long", 413;
-    if (is_post && is_foreign(c))
+    if (is_post && http_is_foreign(c))
         return *out_why = "pages of other sites may not post", 403;
-    if (*http.options->token && !is_login && !has_token(c) && !is_path(path, "/healthz")) {
-        if (header(c, "Authorization"))
-            (void)may_go_on(c, WRONG_TOKEN_COST);
+    if (*http.options->token && !is_login && !http_has_token(c) &&
+        !http_is_path(path, "/healthz")) {
+        if (http_header(c, "Authorization"))
+            (void)http_may_go_on(c, WRONG_TOKEN_COST);
         return *out_why = "this asks for a token: Authorization: Bearer TOKEN", 401;
     }
     return 0;
 }
 
 /* Browsers get a page that asks for the token. */
-static enum MHD_Result refuse(struct MHD_Connection *c, const char *path, unsigned status,
-                              const char *why)
+static enum MHD_Result http_refuse(struct MHD_Connection *c, const char *path, unsigned status,
+                                   const char *why)
 {
-    if (status == 401 && is_path(path, "/"))
-        return send_once(
-            c, 401,
-            response_of(serve_login_html, serve_login_html_len, false, "text/html; charset=utf-8"));
-    return send_error(c, status, why);
+    if (status == 401 && http_is_path(path, "/"))
+        return http_send_once(c, 401,
+                              http_response_of(serve_login_html, serve_login_html_len, false,
+                                               "text/html; charset=utf-8"));
+    return http_send_error(c, status, why);
 }
 
 /* Too much is read to its end and answered then: the client is still sending. */
-static void take_body(struct upload *up, const char *path, const char *text, size_t len)
+static void http_take_body(struct upload *up, const char *path, const char *text, size_t len)
 {
-    size_t max_B = is_path(path, "/push") ? PUSH_BODY_MAX_B : LOGIN_MAX_B;
+    size_t max_B = http_is_path(path, "/push") ? PUSH_BODY_MAX_B : LOGIN_MAX_B;
 
+    assert(up->body.len <= max_B);
     if (up->body.len + len > max_B)
         up->status = 413;
     else
         hd_buf_append(&up->body, text, len);
 }
 
-static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const char *path,
-                                  const char *method, const char *version, const char *text,
-                                  size_t *text_len, void **kept)
+static enum MHD_Result http_on_request(void *user, struct MHD_Connection *c, const char *path,
+                                       const char *method, const char *version, const char *text,
+                                       size_t *text_len, void **kept)
 {
     struct upload *up = *kept;
     const char *why;
@@ -514,26 +526,26 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
     (void)user;
     if (!up) { /* only the head is there: what is refused sends no body */
         *kept = up = hd_new(struct upload);
-        unsigned status = look_at_head(c, path, method, version, &why);
+        unsigned status = http_look_at_head(c, path, method, version, &why);
         if (up && status)
-            return refuse(c, path, status, why);
+            return http_refuse(c, path, status, why);
         return up ? MHD_YES : MHD_NO;
     }
     if (*text_len) {
-        take_body(up, path, text, *text_len);
+        http_take_body(up, path, text, *text_len);
         *text_len = 0;
         return MHD_YES;
     }
     if (up->status || up->body.failed)
-        return send_error(c, up->status ? up->status : 503, "too long");
+        return http_send_error(c, up->status ? up->status : 503, "too long");
     if (!strcmp(method, "POST"))
-        return is_path(path, "/push") ? push(c, up) : log_in(c, up);
-    return get(c, path);
+        return http_is_path(path, "/push") ? http_push(c, up) : http_log_in(c, up);
+    return http_get(c, path);
 }
 
 /* ---- connections */
 
-static int fd_of(struct MHD_Connection *c)
+static int http_fd_of(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *info =
         mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -543,11 +555,12 @@ static int fd_of(struct MHD_Connection *c)
 
 /* Ends the connection that has completed no request for longest: where most have never completed
  * one, as with slow clients, one of these. */
-static void make_room_locked(void)
+static void http_make_room_locked(void)
 {
     struct connection *oldest = NULL, *silent = NULL;
     uint64_t nsilent = 0;
 
+    assert(http.counts.connections >= http.options->connections);
     for (uint64_t i = 0; i < http.options->connections + SPARE; i++) {
         struct connection *c = &http.connections[i];
         if (c->fd < 0 || c->is_cut)
@@ -569,17 +582,17 @@ static void make_room_locked(void)
     (void)shutdown(oldest->fd, SHUT_RDWR);
 }
 
-static void on_connection(void *user, struct MHD_Connection *c, void **kept,
-                          enum MHD_ConnectionNotificationCode what)
+static void http_on_connection(void *user, struct MHD_Connection *c, void **kept,
+                               enum MHD_ConnectionNotificationCode what)
 {
-    int fd = fd_of(c);
+    int fd = http_fd_of(c);
 
     (void)user;
     pthread_mutex_lock(&http.lock);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *kept = NULL;
         if (http.counts.connections >= http.options->connections)
-            make_room_locked();
+            http_make_room_locked();
         for (uint64_t i = 0; i < http.options->connections + SPARE && !*kept; i++)
             if (http.connections[i].fd < 0)
                 *kept = &http.connections[i];
@@ -587,6 +600,7 @@ static void on_connection(void *user, struct MHD_Connection *c, void **kept,
             *(struct connection *)*kept = (struct connection){.fd = fd, .since_ns = reg_now_ns()};
         http.counts.connections++;
     } else {
+        assert(http.counts.connections);
         if (*kept)
             ((struct connection *)*kept)->fd = -1;
         http.counts.connections--;
@@ -594,11 +608,11 @@ static void on_connection(void *user, struct MHD_Connection *c, void **kept,
     pthread_mutex_unlock(&http.lock);
 }
 
-static void on_completed(void *user, struct MHD_Connection *c, void **kept,
-                         enum MHD_RequestTerminationCode how)
+static void http_on_completed(void *user, struct MHD_Connection *c, void **kept,
+                              enum MHD_RequestTerminationCode how)
 {
     struct upload *up = *kept;
-    int fd = fd_of(c);
+    int fd = http_fd_of(c);
 
     (void)user;
     (void)how;
@@ -616,7 +630,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **kept,
     pthread_mutex_unlock(&http.lock);
 }
 
-/* The descriptor is the connection's own until on_connection() is told that it is over. */
+/* The descriptor is the connection's own until http_on_connection() is told that it is over. */
 void serve_http_tidy(void)
 {
     uint64_t now_ns = reg_now_ns();
@@ -648,7 +662,7 @@ bool serve_http_wants_kernels(void)
     return asked_ns && reg_now_ns() - asked_ns < KERNELS_ASKED_NS;
 }
 
-static const char *type_of(enum serve_text which)
+static const char *http_type_of(enum serve_text which)
 {
     switch (which) {
     case SERVE_TEXT_PROMETHEUS:
@@ -665,7 +679,8 @@ void serve_http_publish(struct hd_buf texts[SERVE_TEXT_COUNT])
     for (enum serve_text i = 0; i < SERVE_TEXT_COUNT; i++) {
         size_t len = texts[i].len;
         char *text = hd_buf_take(&texts[i]);
-        struct MHD_Response *response = text ? response_of(text, len, true, type_of(i)) : NULL;
+        struct MHD_Response *response =
+            text ? http_response_of(text, len, true, http_type_of(i)) : NULL;
 
         if (!response) /* memory is short: what is there stays */
             continue;
@@ -681,7 +696,7 @@ void serve_http_publish(struct hd_buf texts[SERVE_TEXT_COUNT])
 /* ---- start and end */
 
 /* A socket that listens there; -1 and errno. */
-static int listen_at(const struct addrinfo *at)
+static int http_listen_at(const struct addrinfo *at)
 {
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
 
@@ -708,9 +723,9 @@ int serve_http_listen(const struct serve_options *options)
     http.options = options;
     http.fd = -1;
     for (const struct addrinfo *at = found; at && http.fd < 0; at = at->ai_next) {
-        http.is_local = is_loopback(at->ai_addr);
+        http.is_local = http_is_loopback(at->ai_addr);
         asks_token = !http.is_local && !*options->token;
-        http.fd = asks_token ? -1 : listen_at(at);
+        http.fd = asks_token ? -1 : http_listen_at(at);
         error = errno;
     }
     freeaddrinfo(found);
@@ -723,7 +738,7 @@ int serve_http_listen(const struct serve_options *options)
     return CLI_USAGE;
 }
 
-static void say_where(const struct serve_options *o, int fd)
+static void http_say_where(const struct serve_options *o, int fd)
 {
     struct sockaddr_storage at;
     socklen_t len = sizeof(at);
@@ -735,7 +750,7 @@ static void say_where(const struct serve_options *o, int fd)
     fflush(stdout);
 }
 
-static bool connections_init(uint64_t n)
+static bool http_connections_init(uint64_t n)
 {
     http.connections = hd_alloc_array(n, sizeof(*http.connections));
     for (uint64_t i = 0; http.connections && i < n; i++)
@@ -744,7 +759,7 @@ static bool connections_init(uint64_t n)
 }
 
 /* Its messages are about single clients. */
-static void on_message(void *user, const char *format, va_list args)
+static void http_on_message(void *user, const char *format, va_list args)
 {
     (void)user;
     (void)format;
@@ -753,33 +768,37 @@ static void on_message(void *user, const char *format, va_list args)
 
 int serve_http_open(void)
 {
-    if (!library_open())
+    assert(http.options && !http.connections);
+    if (!http_library_open())
         return cli_error("libmicrohttpd.so.12 was not found; install libmicrohttpd12");
-    return connections_init(http.options->connections + SPARE) ? CLI_OK
-                                                               : cli_error("out of memory");
+    return http_connections_init(http.options->connections + SPARE) ? CLI_OK
+                                                                    : cli_error("out of memory");
 }
 
 int serve_http_start(void)
 {
     const struct serve_options *options = http.options;
 
-    http.daemon = mhd.start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, NULL,
-        MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, http.fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections + SPARE,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)(http.is_local ? 0 : HD_MAX(options->connections / 4, 1u)),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_B,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
+    assert(http.fd >= 0 && http.connections && !http.daemon);
+    http.daemon =
+        mhd.start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+                         http_on_request, NULL, MHD_OPTION_EXTERNAL_LOGGER, http_on_message, NULL,
+                         MHD_OPTION_LISTEN_SOCKET, http.fd, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)options->connections + SPARE, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                         (unsigned)(http.is_local ? 0 : HD_MAX(options->connections / 4, 1u)),
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_B,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+                         MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, NULL,
+                         MHD_OPTION_NOTIFY_CONNECTION, http_on_connection, NULL, MHD_OPTION_END);
     if (!http.daemon)
         return cli_error("cannot start the server");
-    say_where(options, http.fd);
+    http_say_where(options, http.fd);
     return CLI_OK;
 }
 
 void serve_http_stop(void)
 {
+    assert(http.daemon);
     mhd.stop_daemon(http.daemon);
     for (enum serve_text i = 0; i < SERVE_TEXT_COUNT; i++)
         if (http.texts[i])

@@ -7,6 +7,7 @@
  */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 /* ---- text */
 
 /* Of a label or a help text: both formats escape the same. */
-static void put_escaped(struct hd_buf *out, const char *text)
+static void metrics_put_escaped(struct hd_buf *out, const char *text)
 {
     for (size_t left = strlen(text), len; left; text += len, left -= len) {
         len = hd_utf8_len((const unsigned char *)text, left);
@@ -32,14 +33,14 @@ static void put_escaped(struct hd_buf *out, const char *text)
     }
 }
 
-static void put_label(struct hd_buf *out, const char *name, const char *value)
+static void metrics_put_label(struct hd_buf *out, const char *name, const char *value)
 {
     hd_buf_printf(out, "%s=\"", name);
-    put_escaped(out, value);
+    metrics_put_escaped(out, value);
     hd_buf_putc(out, '"');
 }
 
-static void put_value(struct hd_buf *out, double value)
+static void metrics_put_value(struct hd_buf *out, double value)
 {
     if (isinf(value))
         hd_buf_puts(out, value < 0 ? " -Inf\n" : " +Inf\n");
@@ -54,43 +55,44 @@ struct metric {
     const char *name, *type, *help;
 };
 
-static bool ends_in_total(const char *name)
+static bool metrics_ends_in_total(const char *name)
 {
     size_t len = strlen(name);
 
     return len > 6 && !strcmp(name + len - 6, "_total");
 }
 
-static void put_head(struct hd_buf *out, const struct metric *m, enum serve_format format)
+static void metrics_put_head(struct hd_buf *out, const struct metric *m, enum serve_format format)
 {
-    bool is_counter = !strcmp(m->type, "counter"), total = ends_in_total(m->name);
+    bool is_counter = !strcmp(m->type, "counter"), total = metrics_ends_in_total(m->name);
     bool is_open = format == SERVE_OPENMETRICS;
     int len = (int)strlen(m->name) - (is_open && is_counter && total ? 6 : 0);
+    assert(len > 0);
     const char *type = is_open && is_counter && !total ? "unknown" : m->type;
 
     hd_buf_printf(out, "# HELP %.*s ", len, m->name);
-    put_escaped(out, m->help);
+    metrics_put_escaped(out, m->help);
     hd_buf_printf(out, "\n# TYPE %.*s %s\n", len, m->name, type);
 }
 
 /* ---- devices */
 
 /* Names of our own have those labels that Prometheus' rules for names allow. */
-static void put_gpu_labels(struct hd_buf *out, const struct serve_snapshot *s,
-                           const struct smi_gpu *g, bool is_dcgm)
+static void metrics_put_gpu_labels(struct hd_buf *out, const struct serve_snapshot *s,
+                                   const struct smi_gpu *g, bool is_dcgm)
 {
     hd_buf_printf(out, "{gpu=\"%u\",", g->index);
-    put_label(out, "UUID", g->uuid);
+    metrics_put_label(out, "UUID", g->uuid);
     hd_buf_putc(out, ',');
-    put_label(out, "Hostname", s->host);
+    metrics_put_label(out, "Hostname", s->host);
     if (!is_dcgm)
         return;
     hd_buf_putc(out, ',');
-    put_label(out, "pci_bus_id", g->bus_id);
+    metrics_put_label(out, "pci_bus_id", g->bus_id);
     hd_buf_printf(out, ",device=\"nvidia%u\",", g->index);
-    put_label(out, "modelName", g->name);
+    metrics_put_label(out, "modelName", g->name);
     hd_buf_putc(out, ',');
-    put_label(out, "DCGM_FI_DRIVER_VERSION", s->smi.driver);
+    metrics_put_label(out, "DCGM_FI_DRIVER_VERSION", s->smi.driver);
 }
 
 #define MIB (1024.0 * 1024.0)
@@ -137,7 +139,8 @@ static const struct metric gpu_metrics[METRIC_COUNT] = {
 };
 
 /* NaN: not known. */
-static double gpu_value(enum gpu_metric which, const struct smi_gpu *g, const struct serve_gpu *t)
+static double metrics_gpu_value(enum gpu_metric which, const struct smi_gpu *g,
+                                const struct serve_gpu *t)
 {
     switch (which) {
 #define X(name, type, value, scale, help)                                                          \
@@ -148,45 +151,49 @@ static double gpu_value(enum gpu_metric which, const struct smi_gpu *g, const st
     case METRIC_COUNT:
         break;
     }
+    assert(!"a metric of the table");
     return NAN;
 }
 
-static void put_gpus(struct hd_buf *out, const struct serve_snapshot *s, enum serve_format format)
+static void metrics_put_gpus(struct hd_buf *out, const struct serve_snapshot *s,
+                             enum serve_format format)
 {
     for (enum gpu_metric m = 0; m < METRIC_COUNT; m++) {
         bool has_head = false;
 
         for (unsigned i = 0; i < s->smi.ngpus; i++) {
-            double value = gpu_value(m, &s->smi.gpus[i], &s->gpus[i]);
+            double value = metrics_gpu_value(m, &s->smi.gpus[i], &s->gpus[i]);
 
             if (isnan(value))
                 continue;
             if (!has_head)
-                put_head(out, &gpu_metrics[m], format);
+                metrics_put_head(out, &gpu_metrics[m], format);
             has_head = true;
             hd_buf_puts(out, gpu_metrics[m].name);
-            put_gpu_labels(out, s, &s->smi.gpus[i], !strncmp(gpu_metrics[m].name, "DCGM_", 5));
+            metrics_put_gpu_labels(out, s, &s->smi.gpus[i],
+                                   !strncmp(gpu_metrics[m].name, "DCGM_", 5));
             hd_buf_putc(out, '}');
-            put_value(out, value);
+            metrics_put_value(out, value);
         }
     }
 }
 
 /* ---- processes */
 
-static void put_process(struct hd_buf *out, const char *metric, const struct serve_snapshot *s,
-                        const struct smi_gpu *g, const struct smi_process *p, double value)
+static void metrics_put_process(struct hd_buf *out, const char *metric,
+                                const struct serve_snapshot *s, const struct smi_gpu *g,
+                                const struct smi_process *p, double value)
 {
     hd_buf_puts(out, metric);
-    put_gpu_labels(out, s, g, false);
+    metrics_put_gpu_labels(out, s, g, false);
     hd_buf_printf(out, ",pid=\"%u\",", p->pid);
-    put_label(out, "program", p->name);
+    metrics_put_label(out, "program", p->name);
     hd_buf_putc(out, '}');
-    put_value(out, value);
+    metrics_put_value(out, value);
 }
 
-static void put_processes(struct hd_buf *out, const struct serve_snapshot *s, bool is_memory,
-                          enum serve_format format)
+static void metrics_put_processes(struct hd_buf *out, const struct serve_snapshot *s,
+                                  bool is_memory, enum serve_format format)
 {
     static const struct metric metrics[] = {
         {"heddle_process_utilization_ratio", "gauge",
@@ -201,47 +208,48 @@ static void put_processes(struct hd_buf *out, const struct serve_snapshot *s, bo
             if (!is_memory && p->sm == SMI_NONE)
                 continue;
             if (!has_head)
-                put_head(out, &metrics[is_memory], format);
+                metrics_put_head(out, &metrics[is_memory], format);
             has_head = true;
-            put_process(out, metrics[is_memory].name, s, &s->smi.gpus[i], p,
-                        is_memory ? (double)p->memory_B : (double)p->sm * 0.01);
+            metrics_put_process(out, metrics[is_memory].name, s, &s->smi.gpus[i], p,
+                                is_memory ? (double)p->memory_B : (double)p->sm * 0.01);
         }
 }
 
 /* ---- requests of programs; pushed ones are told by what was pushed */
 
-static void put_request_labels(struct hd_buf *out, const struct serve_request *r)
+static void metrics_put_request_labels(struct hd_buf *out, const struct serve_request *r)
 {
-    put_label(out, "program", r->program);
+    metrics_put_label(out, "program", r->program);
     hd_buf_putc(out, ',');
-    put_label(out, "domain", r->domain);
+    metrics_put_label(out, "domain", r->domain);
     hd_buf_putc(out, ',');
-    put_label(out, "range", r->name);
+    metrics_put_label(out, "range", r->name);
 }
 
-static void put_request(struct hd_buf *out, const struct serve_request *r)
+static void metrics_put_request(struct hd_buf *out, const struct serve_request *r)
 {
     static const char name[] = "heddle_request_duration_seconds";
 
     for (unsigned b = 0; b < SERVE_BOUNDS; b++) {
+        assert(!b || r->below[b] >= r->below[b - 1]);
         hd_buf_printf(out, "%s_bucket{", name);
-        put_request_labels(out, r);
+        metrics_put_request_labels(out, r);
         hd_buf_printf(out, ",le=\"%.12g\"} %llu\n", serve_bound_s(b),
                       (unsigned long long)r->below[b]);
     }
     hd_buf_printf(out, "%s_bucket{", name);
-    put_request_labels(out, r);
+    metrics_put_request_labels(out, r);
     hd_buf_printf(out, ",le=\"+Inf\"} %llu\n%s_sum{", (unsigned long long)r->count, name);
-    put_request_labels(out, r);
+    metrics_put_request_labels(out, r);
     hd_buf_putc(out, '}');
-    put_value(out, r->sum_s);
+    metrics_put_value(out, r->sum_s);
     hd_buf_printf(out, "%s_count{", name);
-    put_request_labels(out, r);
+    metrics_put_request_labels(out, r);
     hd_buf_printf(out, "} %llu\n", (unsigned long long)r->count);
 }
 
-static void put_requests(struct hd_buf *out, const struct serve_snapshot *s,
-                         enum serve_format format)
+static void metrics_put_requests(struct hd_buf *out, const struct serve_snapshot *s,
+                                 enum serve_format format)
 {
     static const struct metric metric = {"heddle_request_duration_seconds", "histogram",
                                          "Durations of what programs mark as requests"};
@@ -251,54 +259,57 @@ static void put_requests(struct hd_buf *out, const struct serve_snapshot *s,
         if (s->requests[i].is_pushed)
             continue;
         if (!has_head)
-            put_head(out, &metric, format);
+            metrics_put_head(out, &metric, format);
         has_head = true;
-        put_request(out, &s->requests[i]);
+        metrics_put_request(out, &s->requests[i]);
     }
 }
 
 /* ---- this program */
 
-static void put_one(struct hd_buf *out, const char *name, const char *type, const char *help,
-                    double value, enum serve_format format)
+static void metrics_put_one(struct hd_buf *out, const char *name, const char *type,
+                            const char *help, double value, enum serve_format format)
 {
-    put_head(out, &(struct metric){name, type, help}, format);
+    metrics_put_head(out, &(struct metric){name, type, help}, format);
     hd_buf_puts(out, name);
-    put_value(out, value);
+    metrics_put_value(out, value);
 }
 
-static void put_own(struct hd_buf *out, const struct serve_snapshot *s,
-                    const struct serve_counts *counts, enum serve_format format)
+static void metrics_put_own(struct hd_buf *out, const struct serve_snapshot *s,
+                            const struct serve_counts *counts, enum serve_format format)
 {
     static const struct metric responses = {"heddle_serve_responses_total", "counter",
                                             "Answers to HTTP requests"};
 
-    put_head(out, &responses, format);
+    metrics_put_head(out, &responses, format);
     for (unsigned digit = 2; digit < HD_COUNT_OF(counts->responses); digit++)
         hd_buf_printf(out, "%s{code=\"%uxx\"} %llu\n", responses.name, digit,
                       (unsigned long long)counts->responses[digit]);
-    put_one(out, "heddle_serve_connections", "gauge", "Connections that are open",
-            (double)counts->connections, format);
-    put_one(out, "heddle_serve_connections_cut_total", "counter",
-            "Connections that were ended because they took too long", (double)counts->cut, format);
-    put_one(out, "heddle_serve_snapshots_total", "counter", "Looks at the devices",
-            (double)s->number, format);
-    put_one(out, "heddle_requests_lost_total", "counter",
-            "Marked ranges that found no room, or no end", (double)s->requests_lost, format);
-    put_head(out, &(struct metric){"heddle_build_info", "gauge", "Version of Heddle"}, format);
+    metrics_put_one(out, "heddle_serve_connections", "gauge", "Connections that are open",
+                    (double)counts->connections, format);
+    metrics_put_one(out, "heddle_serve_connections_cut_total", "counter",
+                    "Connections that were ended because they took too long", (double)counts->cut,
+                    format);
+    metrics_put_one(out, "heddle_serve_snapshots_total", "counter", "Looks at the devices",
+                    (double)s->number, format);
+    metrics_put_one(out, "heddle_requests_lost_total", "counter",
+                    "Marked ranges that found no room, or no end", (double)s->requests_lost,
+                    format);
+    metrics_put_head(out, &(struct metric){"heddle_build_info", "gauge", "Version of Heddle"},
+                     format);
     hd_buf_puts(out, "heddle_build_info{");
-    put_label(out, "version", cli_version());
+    metrics_put_label(out, "version", cli_version());
     hd_buf_puts(out, "} 1\n");
 }
 
 void serve_metrics_write(const struct serve_snapshot *snapshot, const struct serve_counts *counts,
                          enum serve_format format, struct hd_buf *out)
 {
-    put_gpus(out, snapshot, format);
-    put_processes(out, snapshot, false, format);
-    put_processes(out, snapshot, true, format);
-    put_requests(out, snapshot, format);
-    put_own(out, snapshot, counts, format);
+    metrics_put_gpus(out, snapshot, format);
+    metrics_put_processes(out, snapshot, false, format);
+    metrics_put_processes(out, snapshot, true, format);
+    metrics_put_requests(out, snapshot, format);
+    metrics_put_own(out, snapshot, counts, format);
     push_write(format == SERVE_OPENMETRICS, out);
     if (format == SERVE_OPENMETRICS)
         hd_buf_puts(out, "# EOF\n");

@@ -5,6 +5,7 @@
  */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ double serve_bound_s(unsigned bound)
 /* Not so often that the marks span less than RATE_NS. */
 static void mark(struct history *h, uint64_t time_ns, double count)
 {
+    assert(!h->nmarks || time_ns >= h->marks[(h->nmarks - 1) % MARKS].time_ns);
     if (h->nmarks && time_ns - h->marks[(h->nmarks - 1) % MARKS].time_ns < RATE_NS / (MARKS - 2))
         return;
     h->marks[h->nmarks % MARKS].time_ns = time_ns;
@@ -82,6 +84,7 @@ static double rate(const struct history *h, uint64_t now_ns, double count)
 {
     unsigned n = HD_MIN(h->nmarks, (unsigned)MARKS), best = h->nmarks - 1;
 
+    assert(!n || now_ns >= h->marks[best % MARKS].time_ns);
     for (unsigned i = 1; i <= n; i++) {
         best = h->nmarks - i;
         if (now_ns - h->marks[best % MARKS].time_ns >= RATE_NS)
@@ -123,6 +126,7 @@ static void begin(struct tracked *t, const struct requests_read *r, uint64_t tot
 {
     bool is_new = track.last_ns != 0;
 
+    assert(!t->history.nmarks && !t->history.nbases);
     mark(&t->history, is_new ? track.last_ns : track.now_ns, is_new ? 0 : (double)total);
     t->history.base_ns[0] = is_new ? track.last_ns : track.now_ns;
     t->history.nbases = 1;
@@ -159,6 +163,7 @@ static void quantiles(const struct requests_counts *counts, double out_s[SERVE_Q
 static void program_add(struct serve_snapshot *s, struct tracked *t, const struct requests_read *r)
 {
     static struct requests_counts window;
+    assert(s->nrequests < SERVE_REQUESTS_MAX);
     struct serve_request *out = &s->requests[s->nrequests++];
     uint64_t total = requests_total(&r->counts);
 
@@ -172,7 +177,9 @@ static void program_add(struct serve_snapshot *s, struct tracked *t, const struc
     out->max_s = (double)r->max_ns * 1e-9;
     out->per_s = rate(&t->history, track.now_ns, (double)total);
     window = r->counts;
-    subtract(&window, t->bases[window_base(&t->history, track.now_ns)]);
+    unsigned base = window_base(&t->history, track.now_ns);
+    assert(base < BASES);
+    subtract(&window, t->bases[base]);
     out->has_window = requests_total(&window) > 0;
     quantiles(&window, out->window_s, r->max_ns);
     quantiles(&r->counts, out->all_s, r->max_ns);
@@ -224,6 +231,7 @@ static struct tracked_push *push_of(const struct push_histogram *h)
 /* The bound that the part does not exceed; of what is beyond the last, that last one. */
 static double push_quantile(const struct push_histogram *h, const double *before, double quantile)
 {
+    assert(h->nbounds && h->nbounds <= PUSH_BOUNDS_MAX);
     double all = h->below[h->nbounds - 1] - (before ? before[h->nbounds - 1] : 0);
 
     for (unsigned b = 0; b + 1 < h->nbounds; b++)
@@ -291,6 +299,7 @@ static void pushes_forget(void)
 void serve_requests_read(struct serve_snapshot *out)
 {
     track.now_ns = reg_now_ns();
+    assert(track.now_ns >= track.last_ns && out->number > track.number);
     track.number = out->number;
     programs_read(out);
     push_histograms(push_add, out);

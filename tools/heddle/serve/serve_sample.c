@@ -7,6 +7,7 @@
  */
 #include "serve/serve.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static struct {
     struct asked slow[ASKED_MAX]; /* the asking thread's */
 } asker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
-static void *ask_all(void *unused);
+static void *sample_ask_all(void *unused);
 
 int serve_sample_open(const struct serve_options *options)
 {
@@ -75,7 +76,7 @@ int serve_sample_open(const struct serve_options *options)
 
 /* ---- totals: what was counted since the last snapshot is added to the device's */
 
-static bool uuid_read(const char *text, uint8_t out_uuid[16])
+static bool sample_uuid_read(const char *text, uint8_t out_uuid[16])
 {
     unsigned digits = 0;
 
@@ -95,32 +96,34 @@ static bool uuid_read(const char *text, uint8_t out_uuid[16])
     return digits == 32;
 }
 
-static void add(uint64_t *sum, uint64_t before, uint64_t now)
+static void sample_add(uint64_t *sum, uint64_t before, uint64_t now)
 {
     *sum += now > before ? now - before : 0;
 }
 
-static void slot_add(struct serve_gpu *gpu, const struct reg_file *file, uint32_t index,
-                     const uint8_t uuid[16])
+static void sample_slot_add(struct serve_gpu *gpu, const struct reg_file *file, uint32_t index,
+                            const uint8_t uuid[16])
 {
     struct slot *slot = &sampler.slots[index];
     struct reg_process p;
     uint64_t owner = atomic_load(&file->owners[index]);
 
+    assert(index < REG_SLOTS);
     if (!reg_process_read(file, index, uuid, 0, &p))
         return;
     if (slot->owner != owner)
         *slot = (struct slot){.owner = owner};
-    add(&gpu->launches, slot->launches, p.launches);
-    add(&gpu->kernel_ns, slot->totals.kernel_ns, p.now.kernel_ns);
-    add(&gpu->copy_ns, slot->totals.copy_ns, p.now.copy_ns);
-    add(&gpu->to_device_B, slot->totals.to_device_B, p.now.to_device_B);
-    add(&gpu->to_host_B, slot->totals.to_host_B, p.now.to_host_B);
+    sample_add(&gpu->launches, slot->launches, p.launches);
+    sample_add(&gpu->kernel_ns, slot->totals.kernel_ns, p.now.kernel_ns);
+    sample_add(&gpu->copy_ns, slot->totals.copy_ns, p.now.copy_ns);
+    sample_add(&gpu->to_device_B, slot->totals.to_device_B, p.now.to_device_B);
+    sample_add(&gpu->to_host_B, slot->totals.to_host_B, p.now.to_host_B);
     slot->launches = p.launches;
     slot->totals = p.now;
 }
 
-static uint64_t last_xid(const struct reg_file *file, const uint8_t uuid[16], uint64_t otherwise)
+static uint64_t sample_last_xid(const struct reg_file *file, const uint8_t uuid[16],
+                                uint64_t otherwise)
 {
     uint64_t last = atomic_load(&file->nevents), code, pid;
     uint8_t of[16];
@@ -131,18 +134,19 @@ static uint64_t last_xid(const struct reg_file *file, const uint8_t uuid[16], ui
     return otherwise;
 }
 
-static void totals_read(struct serve_snapshot *s)
+static void sample_totals_read(struct serve_snapshot *s)
 {
     const struct reg_file *file = reg_open();
     uint8_t uuid[16];
 
+    assert(s->smi.ngpus <= SMI_DEVICES_MAX);
     for (unsigned i = 0; i < s->smi.ngpus; i++) {
         struct serve_gpu *gpu = &sampler.gpus[i];
 
-        if (file && uuid_read(s->smi.gpus[i].uuid, uuid)) {
+        if (file && sample_uuid_read(s->smi.gpus[i].uuid, uuid)) {
             for (uint32_t slot = 0; slot < REG_SLOTS; slot++)
-                slot_add(gpu, file, slot, uuid);
-            gpu->xid = last_xid(file, uuid, gpu->xid);
+                sample_slot_add(gpu, file, slot, uuid);
+            gpu->xid = sample_last_xid(file, uuid, gpu->xid);
         }
         s->gpus[i] = *gpu;
     }
@@ -150,7 +154,7 @@ static void totals_read(struct serve_snapshot *s)
 
 /* ---- kernels */
 
-static void triple_read(const struct json_value *triple, uint32_t out[3])
+static void sample_triple_read(const struct json_value *triple, uint32_t out[3])
 {
     unsigned i = 0;
 
@@ -161,15 +165,15 @@ static void triple_read(const struct json_value *triple, uint32_t out[3])
     }
 }
 
-static void kernel_read(unsigned gpu, unsigned pid, const struct json_value *from,
-                        struct serve_kernel *out)
+static void sample_kernel_read(unsigned gpu, unsigned pid, const struct json_value *from,
+                               struct serve_kernel *out)
 {
     const char *name = check_demangle(json_text(json_get(from, "kernel"), "?"), DEMANGLE_SIMPLE);
 
     *out = (struct serve_kernel){.gpu = gpu, .pid = pid};
     snprintf(out->name, sizeof(out->name), "%s", name);
-    triple_read(json_get(from, "grid"), out->grid);
-    triple_read(json_get(from, "block"), out->block);
+    sample_triple_read(json_get(from, "grid"), out->grid);
+    sample_triple_read(json_get(from, "block"), out->block);
     out->running_ns = json_number(json_get(from, "running_ns"), 0);
     out->blocks = json_number(json_get(from, "blocks"), 0);
     out->begun = json_number(json_get(from, "begun"), 0);
@@ -182,7 +186,8 @@ struct answer {
     struct serve_kernel kernels[SERVE_KERNELS_MAX];
 };
 
-static void report_read(const struct asked *who, const struct json_value *root, struct answer *out)
+static void sample_report_read(const struct asked *who, const struct json_value *root,
+                               struct answer *out)
 {
     json_foreach(device, json_get(root, "devices"))
     {
@@ -192,26 +197,27 @@ static void report_read(const struct asked *who, const struct json_value *root, 
         json_foreach(k, json_get(device, "kernels"))
         {
             if (out->nkernels < SERVE_KERNELS_MAX)
-                kernel_read(gpu, who->pid, k, &out->kernels[out->nkernels++]);
+                sample_kernel_read(gpu, who->pid, k, &out->kernels[out->nkernels++]);
         }
     }
 }
 
-static void process_ask(const struct asked *who, struct answer *out)
+static void sample_process_ask(const struct asked *who, struct answer *out)
 {
     static char text[REPORT_B];
     const struct json_value *root;
     struct hd_arena arena;
 
+    assert(sampler.report);
     hd_arena_init(&arena);
     if (sampler.report((int)who->pid, text, sizeof(text)) == HD_OK &&
         json_read(&arena, text, strlen(text), &root) == HD_OK)
-        report_read(who, root, out);
+        sample_report_read(who, root, out);
     hd_arena_fini(&arena);
 }
 
 /* Its place among those that are left alone for a while, or one that is free. */
-static struct asked *slow_place(unsigned pid, uint64_t now_ns)
+static struct asked *sample_slow_place(unsigned pid, uint64_t now_ns)
 {
     struct asked *free_one = NULL;
 
@@ -226,21 +232,21 @@ static struct asked *slow_place(unsigned pid, uint64_t now_ns)
     return free_one;
 }
 
-static void ask_one(const struct asked *who, struct answer *out)
+static void sample_ask_one(const struct asked *who, struct answer *out)
 {
     uint64_t begin_ns = reg_now_ns();
-    struct asked *slow = slow_place(who->pid, begin_ns);
+    struct asked *slow = sample_slow_place(who->pid, begin_ns);
 
     if (slow && slow->pid == who->pid && slow->not_before_ns > begin_ns)
         return;
-    process_ask(who, out);
+    sample_process_ask(who, out);
     uint64_t end_ns = reg_now_ns();
     if (slow && end_ns - begin_ns > SLOW_NS)
         *slow = (struct asked){.pid = who->pid, .not_before_ns = end_ns + AGAIN_NS};
 }
 
 /* The thread that asks, one question after the other. */
-static void *ask_all(void *unused)
+static void *sample_ask_all(void *unused)
 {
     static struct answer answer;
     struct asked asked[ASKED_MAX];
@@ -251,11 +257,12 @@ static void *ask_all(void *unused)
         while (!asker.is_busy)
             pthread_cond_wait(&asker.wake, &asker.lock);
         unsigned n = asker.nasked;
+        assert(n <= ASKED_MAX);
         memcpy(asked, asker.asked, sizeof(asked));
         pthread_mutex_unlock(&asker.lock);
         answer.nkernels = 0;
         for (unsigned i = 0; i < n; i++)
-            ask_one(&asked[i], &answer);
+            sample_ask_one(&asked[i], &answer);
         pthread_mutex_lock(&asker.lock);
         memcpy(asker.kernels, answer.kernels, sizeof(answer.kernels));
         asker.nkernels = answer.nkernels;
@@ -266,7 +273,7 @@ static void *ask_all(void *unused)
     return NULL;
 }
 
-static struct asked *asked_find(struct asked *asked, unsigned n, unsigned pid)
+static struct asked *sample_asked_find(struct asked *asked, unsigned n, unsigned pid)
 {
     for (unsigned i = 0; i < n; i++)
         if (asked[i].pid == pid)
@@ -275,14 +282,14 @@ static struct asked *asked_find(struct asked *asked, unsigned n, unsigned pid)
 }
 
 /* Those that do something: the others are left alone. */
-static unsigned asked_list(const struct smi *smi, struct asked out[ASKED_MAX])
+static unsigned sample_asked_list(const struct smi *smi, struct asked out[ASKED_MAX])
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < smi->ngpus; i++)
         for (unsigned p = 0; p < smi->gpus[i].nprocesses; p++) {
             const struct smi_process *process = &smi->gpus[i].processes[p];
-            struct asked *before = asked_find(out, n, process->pid);
+            struct asked *before = sample_asked_find(out, n, process->pid);
 
             if (before)
                 before->gpu = UINT_MAX;
@@ -293,15 +300,16 @@ static unsigned asked_list(const struct smi *smi, struct asked out[ASKED_MAX])
 }
 
 /* Asks anew, and gives what was answered before, of processes that still run. */
-static void kernels_read(struct serve_snapshot *s)
+static void sample_kernels_read(struct serve_snapshot *s)
 {
     struct asked asked[ASKED_MAX] = {0};
-    unsigned n = asked_list(&s->smi, asked);
+    unsigned n = sample_asked_list(&s->smi, asked);
 
     pthread_mutex_lock(&asker.lock);
     s->has_kernels = asker.has_answered;
+    assert(!s->nkernels && asker.nkernels <= SERVE_KERNELS_MAX);
     for (unsigned i = 0; i < asker.nkernels; i++)
-        if (asked_find(asked, n, asker.kernels[i].pid))
+        if (sample_asked_find(asked, n, asker.kernels[i].pid))
             s->kernels[s->nkernels++] = asker.kernels[i];
     if (!asker.is_busy) {
         memcpy(asker.asked, asked, sizeof(asked));
@@ -329,9 +337,9 @@ bool serve_sample(bool with_kernels, struct serve_snapshot *out)
     out->time_ms = hd_clock_ns(CLOCK_REALTIME) / 1000000u;
     if (gethostname(out->host, sizeof(out->host) - 1))
         snprintf(out->host, sizeof(out->host), "localhost");
-    totals_read(out);
+    sample_totals_read(out);
     if (with_kernels)
-        kernels_read(out);
+        sample_kernels_read(out);
     serve_requests_read(out);
     return true;
 }

@@ -1,6 +1,7 @@
 /* heddle smi: devices and the processes that use them, as nvidia-smi shows them. See smi.h. */
 #include "smi/smi.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <signal.h>
 #include <string.h>
@@ -84,66 +85,67 @@ struct args {
 
 static volatile sig_atomic_t is_over;
 
-static void on_signal(int number)
+static void smi_on_signal(int number)
 {
     (void)number;
     is_over = 1;
 }
 
-static int usage(const char *what, const char *text)
+static int smi_usage(const char *what, const char *text)
 {
     cli_usage("%s '%s'", what, text);
     return SMI_USAGE;
 }
 
 /* -1 to go on, or the exit code. */
-static int set_number(const char *text, uint64_t times, uint64_t *out)
+static int smi_set_number(const char *text, uint64_t times, uint64_t *out)
 {
     uint64_t value;
 
+    assert(text && times);
     if (!hd_str_to_u64(hd_str_from(text), 10, &value) || !value || value > 1000000)
-        return usage("no number from 1 on:", text);
+        return smi_usage("no number from 1 on:", text);
     *out = value * times;
     return -1;
 }
 
-static int set_fields(struct args *args, enum smi_query query, const char *list)
+static int smi_set_fields(struct args *args, enum smi_query query, const char *list)
 {
     args->query = query;
     args->fields = list;
     return smi_fields_check(query, list) == SMI_OK ? -1 : SMI_USAGE;
 }
 
-static int give_help(enum smi_query query)
+static int smi_give_help(enum smi_query query)
 {
     smi_fields_help(query, stdout);
     return SMI_OK;
 }
 
-static int apply_display(struct args *args, const char *value)
+static int smi_apply_display(struct args *args, const char *value)
 {
     if (args->command != SHOW)
-        return set_number(value, 1000, &args->period_ms);
+        return smi_set_number(value, 1000, &args->period_ms);
     args->parts = value;
-    return smi_details_check(value) ? -1 : usage("no such part of -q:", value);
+    return smi_details_check(value) ? -1 : smi_usage("no such part of -q:", value);
 }
 
-static int apply_long(struct args *args, int option)
+static int smi_apply_long(struct args *args, int option)
 {
     switch (option) {
     case OPT_QUERY_GPU:
-        return set_fields(args, SMI_QUERY_GPU, optarg);
+        return smi_set_fields(args, SMI_QUERY_GPU, optarg);
     case OPT_QUERY_APPS:
-        return set_fields(args, SMI_QUERY_APPS, optarg);
+        return smi_set_fields(args, SMI_QUERY_APPS, optarg);
     case OPT_FORMAT:
         args->format = optarg;
         return -1;
     case OPT_HELP_GPU:
-        return give_help(SMI_QUERY_GPU);
+        return smi_give_help(SMI_QUERY_GPU);
     case OPT_HELP_APPS:
-        return give_help(SMI_QUERY_APPS);
+        return smi_give_help(SMI_QUERY_APPS);
     case OPT_LOOP_MS:
-        return set_number(optarg, 1, &args->period_ms);
+        return smi_set_number(optarg, 1, &args->period_ms);
     case OPT_JSON:
         args->is_json = true;
         return -1;
@@ -152,7 +154,7 @@ static int apply_long(struct args *args, int option)
     }
 }
 
-static int apply(struct args *args, int option)
+static int smi_apply(struct args *args, int option)
 {
     switch (option) {
     case 'h':
@@ -173,23 +175,24 @@ static int apply(struct args *args, int option)
         args->is_matrix = true;
         return -1;
     case 'd':
-        return apply_display(args, optarg);
+        return smi_apply_display(args, optarg);
     case 'l':
-        return set_number(optarg, 1000, &args->period_ms);
+        return smi_set_number(optarg, 1000, &args->period_ms);
     case 'c':
-        return set_number(optarg, 1, &args->count);
+        return smi_set_number(optarg, 1, &args->count);
     case 's':
         args->columns = optarg;
-        return strspn(optarg, "puctm") == strlen(optarg) ? -1 : usage("no such columns:", optarg);
+        return strspn(optarg, "puctm") == strlen(optarg) ? -1
+                                                         : smi_usage("no such columns:", optarg);
     case 'f':
         args->file = optarg;
         return -1;
     default:
-        return apply_long(args, option);
+        return smi_apply_long(args, option);
     }
 }
 
-static int check(const struct args *args)
+static int smi_check(const struct args *args)
 {
     static const char *const words[] = {"csv", "noheader", "nounits"};
     struct hd_str format = hd_str_from(args->format);
@@ -200,15 +203,15 @@ static int check(const struct args *args)
     for (size_t i = 0; i < format.len; i++)
         commas += format.ptr[i] == ',';
     if (args->fields && (!hd_str_lists(format, "csv") || found != commas + 1))
-        return usage("--format is csv, with noheader and nounits, not",
-                     args->format ? args->format : "");
+        return smi_usage("--format is csv, with noheader and nounits, not",
+                         args->format ? args->format : "");
     if (args->command == TOPO && !args->is_matrix)
-        return usage("topo shows a matrix:", "-m");
+        return smi_usage("topo shows a matrix:", "-m");
     return -1;
 }
 
 /* nvidia-smi has an option of one dash and several letters. */
-static void mend_lms(int argc, char **argv)
+static void smi_mend_lms(int argc, char **argv)
 {
     static char long_form[] = "--loop-ms";
 
@@ -217,7 +220,7 @@ static void mend_lms(int argc, char **argv)
             argv[i] = long_form;
 }
 
-static int parse(int argc, char **argv, struct args *args)
+static int smi_parse(int argc, char **argv, struct args *args)
 {
     static const char *const names[] = {[DMON] = "dmon", [PMON] = "pmon", [TOPO] = "topo"};
     static char name[] = "heddle smi";
@@ -233,19 +236,20 @@ static int parse(int argc, char **argv, struct args *args)
     argv += skip;
     argc -= skip;
     argv[0] = name; /* getopt's messages begin with it */
-    mend_lms(argc, argv);
+    smi_mend_lms(argc, argv);
     optind = 0;
     for (int option;
          code < 0 && (option = cli_getopt(argc, argv, "hLi:qd:xl:f:c:s:m", options)) != -1;)
-        code = apply(args, option);
+        code = smi_apply(args, option);
     if (code < 0 && optind < argc)
-        code = usage("unknown argument", argv[optind]);
-    return code < 0 ? check(args) : code;
+        code = smi_usage("unknown argument", argv[optind]);
+    return code < 0 ? smi_check(args) : code;
 }
 
 /* ---- printing */
 
-static void print_fields(const struct args *args, const struct smi *smi, bool is_first, FILE *out)
+static void smi_print_fields(const struct args *args, const struct smi *smi, bool is_first,
+                             FILE *out)
 {
     struct hd_str format = hd_str_from(args->format);
     struct smi_format how = {!hd_str_lists(format, "noheader"), !hd_str_lists(format, "nounits")};
@@ -255,7 +259,7 @@ static void print_fields(const struct args *args, const struct smi *smi, bool is
     smi_fields_print(args->query, args->fields, smi, &how, out);
 }
 
-static bool print(const struct args *args, const struct smi *smi, unsigned line, FILE *out)
+static bool smi_print(const struct args *args, const struct smi *smi, unsigned line, FILE *out)
 {
     if (args->is_json)
         return smi_json(smi);
@@ -266,7 +270,7 @@ static bool print(const struct args *args, const struct smi *smi, unsigned line,
     else if (args->command == TOPO)
         smi_topology(smi, out);
     else if (args->fields)
-        print_fields(args, smi, line == 0, out);
+        smi_print_fields(args, smi, line == 0, out);
     else if (args->is_list)
         smi_list(smi, out);
     else if (args->is_query || args->is_xml || args->parts)
@@ -276,16 +280,16 @@ static bool print(const struct args *args, const struct smi *smi, unsigned line,
     return !fflush(out) && !ferror(out);
 }
 
-static void pause_ms(uint64_t ms)
+static void smi_pause_ms(uint64_t ms)
 {
     struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
 
     (void)nanosleep(&time, NULL);
 }
 
-static int show(const struct args *args, FILE *out)
+static int smi_show(const struct args *args, FILE *out)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = smi_on_signal};
     struct smi smi;
 
     if (args->period_ms)
@@ -295,16 +299,16 @@ static int show(const struct args *args, FILE *out)
 
         if (code != SMI_OK)
             return code;
-        if (!print(args, &smi, line, out))
+        if (!smi_print(args, &smi, line, out))
             return SMI_FAILED;
         if (!args->period_ms || (args->count && line + 1 >= args->count))
             break;
-        pause_ms(args->period_ms);
+        smi_pause_ms(args->period_ms);
     }
     return SMI_OK;
 }
 
-static int choose(const char *ids)
+static int smi_choose_all(const char *ids)
 {
     int code = SMI_OK;
 
@@ -322,13 +326,13 @@ static int choose(const char *ids)
 int cmd_smi(int argc, char **argv)
 {
     struct args args = {.is_json = cli_json()};
-    int code = parse(argc, argv, &args);
+    int code = smi_parse(argc, argv, &args);
 
     if (code >= 0)
         return code;
     code = smi_open();
     if (code == SMI_OK)
-        code = choose(args.ids);
+        code = smi_choose_all(args.ids);
     if (code != SMI_OK)
         return code;
     FILE *out = args.file ? fopen(args.file, "we") : stdout;
@@ -336,7 +340,7 @@ int cmd_smi(int argc, char **argv)
         cli_error("cannot write %s", args.file);
         return SMI_FAILED;
     }
-    code = show(&args, out);
+    code = smi_show(&args, out);
     if (args.file && fclose(out))
         code = SMI_FAILED;
     return code;

@@ -1,6 +1,7 @@
 /* Fields that are asked for by name, as lines of CSV. See smi.h. */
 #include "smi/smi.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/cli.h"
@@ -85,6 +86,7 @@ static const struct {
 
 static const struct field *field_find(enum smi_query query, struct hd_str name)
 {
+    assert(query < HD_COUNT_OF(queries));
     for (size_t i = 0; i < queries[query].count; i++) {
         const struct field *f = &queries[query].fields[i];
         if (hd_str_is(name, f->name) || (*f->other && hd_str_is(name, f->other)))
@@ -132,7 +134,9 @@ void smi_fields_heading(enum smi_query query, const char *list, FILE *out)
     const char *before = "";
 
     while (next_name(&list, &name)) {
-        const char *unit = field_find(query, name)->unit;
+        const struct field *f = field_find(query, name);
+        assert(f); /* smi_fields_check() */
+        const char *unit = f->unit;
         fprintf(out, "%s%.*s", before, HD_STR_ARG(name));
         if (*unit)
             fprintf(out, " [%s]", unit);
@@ -162,6 +166,7 @@ static void print_line(enum smi_query query, const char *list, const struct smi 
 
     while (next_name(&list, &name)) {
         const struct field *f = field_find(query, name);
+        assert(f && (p || query == SMI_QUERY_GPU));
         bool is_known = f->get(smi, g, p, text);
 
         if (is_known)

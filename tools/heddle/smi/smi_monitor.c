@@ -1,6 +1,7 @@
 /* What is printed line by line: dmon, pmon; and topo. See smi.h. */
 #include "smi/smi.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static void column(int64_t value, FILE *out)
 
 void smi_dmon(const struct smi *smi, const char *what, unsigned line, FILE *out)
 {
+    assert(strspn(what, "puctm") == strlen(what));
     if (line % HEADING_EVERY == 0)
         dmon_heading(what, out);
     for (unsigned i = 0; i < smi->ngpus; i++) {

@@ -1,6 +1,7 @@
 /* Snapshots through NVML. See smi.h. */
 #include "smi/smi.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 #include <time.h>
@@ -92,6 +93,7 @@ int smi_choose(const char *name)
         cli_error("there is no device '%s'", name);
         return SMI_NOT_FOUND;
     }
+    assert(nchosen < SMI_DEVICES_MAX);
     chosen[nchosen++] = index;
     return SMI_OK;
 }
@@ -159,6 +161,7 @@ static void read_shares(nvmlDevice_t d, struct smi_gpu *g)
 
     if (nvml.DeviceGetProcessUtilization(d, shares, &n, 0) != NVML_SUCCESS)
         return;
+    assert(n <= SMI_PROCESSES_MAX && g->nprocesses <= SMI_PROCESSES_MAX);
     for (unsigned i = 0; i < g->nprocesses; i++)
         for (unsigned j = 0; j < n; j++)
             if (shares[j].pid == g->processes[i].pid) {
@@ -175,6 +178,7 @@ static void read_processes(nvmlDevice_t d, struct smi_gpu *g)
     g->nprocesses = 0;
     if (nvml.DeviceGetComputeRunningProcesses(d, &n, infos) != NVML_SUCCESS)
         return;
+    assert(n <= SMI_PROCESSES_MAX);
     for (unsigned i = 0; i < n; i++) {
         struct smi_process *p = &g->processes[g->nprocesses++];
 
@@ -224,6 +228,7 @@ int smi_read(struct smi *out)
         return fail(result);
     out->count = HD_MIN(out->count, (unsigned)SMI_DEVICES_MAX);
     out->ngpus = nchosen ? nchosen : out->count;
+    assert(out->ngpus <= SMI_DEVICES_MAX);
     if (!gpus)
         gpus = hd_alloc_array(SMI_DEVICES_MAX, sizeof(*gpus));
     if (!gpus)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 
 /* How many operations back is looked. */
 #define DEPTH 6

@@ -6,14 +6,14 @@
  * in the default environment; directed rounding is an AVX-512 embedded rounding mode, or falls back
  * to the reference. Flush-to-zero costs nothing when the whole kernel agrees on it (MXCSR); else
  * the operands and results of the .ftz minority are flushed by integer operations.
- * The approximations emit base/approx.h step by step: equal operations, equal bits.
+ * The approximations emit base/float/approx.h step by step: equal operations, equal bits.
  */
 #include "jit/gen/gen_outline.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/approx.h"
+#include "base/float/approx.h"
 
 static LLVMValueRef as_float(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
 {
@@ -260,7 +260,7 @@ static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueR
     return gen_flush(g, e->vec, x);
 }
 
-/* div.approx: 2^126 < |b| gives a signed zero, or NaN for infinite a (base/approx.h). */
+/* div.approx: 2^126 < |b| gives a signed zero, or NaN for infinite a (base/float/approx.h). */
 static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
                                      LLVMValueRef q)
 {
@@ -508,7 +508,7 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
     }
 }
 
-/* ---- approximations: the steps of base/approx.h */
+/* ---- approximations: the steps of base/float/approx.h */
 
 struct ap {
     struct gen *g;

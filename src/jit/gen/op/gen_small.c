@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "base/softfp.h"
+#include "base/float/softfp.h"
 
 struct small {
     struct gen *g;

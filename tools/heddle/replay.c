@@ -275,9 +275,8 @@ static int replay_options_parse(int argc, char **argv, struct options *o, bool *
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help, stdout);
             *out_over = true;
-            return CLI_OK;
+            return cli_help(help);
         }
         if (!strcmp(argv[i], "--json")) {
             o->json = true;

@@ -191,7 +191,7 @@ int run_not_found(const char *name)
     return RUN_NOT_FOUND;
 }
 
-static int refuse_sass(const struct program *p)
+static int run_refuse_sass(const struct program *p)
 {
     struct hd_buf found;
     hd_buf_init(&found);

@@ -91,7 +91,7 @@ static void context_clear(struct core_context *ctx)
 /* ---- other processes see it: registry/registry.h */
 
 /* From the device's first context on. No queue of it exists before, so nothing has been counted. */
-static void device_show(struct core_device *device)
+static void context_show_device(struct core_device *device)
 {
     struct reg_use *use = reg_claim(device->uuid);
 
@@ -117,7 +117,7 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     if (!ctx)
         return hd_error(HD_NO_MEMORY, "context");
     context_init(ctx, device, flags);
-    device_show(device);
+    context_show_device(device);
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
     if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
@@ -156,7 +156,7 @@ bool core_context_destroy(struct core_context *ctx)
 }
 
 /* A call that had a reference until now may have submitted after core_context_destroy() waited. */
-static void drain(struct core_context *ctx)
+static void context_drain(struct core_context *ctx)
 {
     for (struct core_stream *s = ctx->draining_streams; s; s = s->next)
         (void)!core_queue_wait(s->queue);
@@ -177,7 +177,7 @@ void core_context_finalise(struct core_context *ctx)
         core_object_retire(&ctx->legacy->object);
         core_stream_unref(ctx->legacy);
     }
-    drain(ctx);
+    context_drain(ctx);
     assert(ctx->idle_queues.len == ctx->nqueues);
     while (ctx->idle_queues.len) {
         struct hal_queue *queue = hd_vec_pop(&ctx->idle_queues);
@@ -202,7 +202,7 @@ void core_context_finalise(struct core_context *ctx)
  * retained again (cuda-api-wrappers counts on both). In between no call takes it for a context.
  */
 
-static void closing_set(struct core_context *ctx, bool closing)
+static void context_close(struct core_context *ctx, bool closing)
 {
     hd_lock_acquire(&ctx->lock);
     ctx->closing = closing;
@@ -228,7 +228,7 @@ static enum hd_status primary_create(struct core_device *device)
 static void primary_revive(struct core_context *ctx)
 {
     ctx->flags = ctx->device->primary_flags;
-    closing_set(ctx, false);
+    context_close(ctx, false);
     core_object_revive(&ctx->object);
     count_context(ctx, 1);
     if (tap_wants(HEDDLE_KIND(OBJECT)))
@@ -259,7 +259,7 @@ static void primary_retire(struct core_context *ctx)
 
     assert(retired);
     (void)retired;
-    closing_set(ctx, true);
+    context_close(ctx, true);
     primary_reset(ctx);
     count_context(ctx, -1);
     if (tap_wants(HEDDLE_KIND(OBJECT)))

@@ -40,7 +40,7 @@ struct core_device *core_device_at(int ordinal)
 }
 
 /* What strict mode takes away, and a checker that reports it. */
-static bool strict_hides(int number)
+static bool device_strict_hides(int number)
 {
     return (core_strict() || san_is_bounding()) &&
            (number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ||
@@ -49,7 +49,7 @@ static bool strict_hides(int number)
 
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
 {
-    if (strict_hides(number)) {
+    if (device_strict_hides(number)) {
         *out_value = 0;
         return HD_OK;
     }
@@ -80,8 +80,8 @@ void core_device_uuid_make(unsigned index, uint8_t out_uuid[16])
 }
 
 /* The device of an entry, for one more user. */
-static enum hd_status hal_take(unsigned e, const struct hal_client_ops *client,
-                               struct hal_device **out_hal)
+static enum hd_status device_hal_take(unsigned e, const struct hal_client_ops *client,
+                                      struct hal_device **out_hal)
 {
     char kind[32];
 
@@ -93,7 +93,7 @@ static enum hd_status hal_take(unsigned e, const struct hal_client_ops *client,
     return HD_OK;
 }
 
-static void hal_give(struct hal_device *hal)
+static void device_hal_give(struct hal_device *hal)
 {
     for (unsigned e = 0; e < CORE_DEVICES_MAX; e++)
         if (plan.users[e] && plan.hal[e] == hal && !--plan.users[e])
@@ -101,7 +101,7 @@ static void hal_give(struct hal_device *hal)
 }
 
 /* Which multiprocessors the device has of `all`. */
-static enum hd_status part_take(struct core_device *d, unsigned index, uint32_t all)
+static enum hd_status device_part_take(struct core_device *d, unsigned index, uint32_t all)
 {
     unsigned part = plan.part[index];
 
@@ -126,7 +126,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
-    HD_TRY(hal_take(plan.of[index], client, &d->hal));
+    HD_TRY(device_hal_take(plan.of[index], client, &d->hal));
     HD_TRY(opt_target_find(d->hal->info.target, &target));
     d->target = target;
     d->use = &d->hal->own_use;
@@ -144,7 +144,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
     d->hal->nsms = (uint32_t)d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     assert(d->hal->nsms && d->hal->nsms <= HAL_SMS_MAX);
-    HD_TRY(part_take(d, index, d->hal->nsms));
+    HD_TRY(device_part_take(d, index, d->hal->nsms));
     d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
@@ -156,7 +156,7 @@ static void device_close(struct core_device *d)
 {
     assert(!d->primary && !d->pool);
     if (d->hal)
-        hal_give(d->hal);
+        device_hal_give(d->hal);
     hd_lock_fini(&d->lock);
     memset(d, 0, sizeof(*d));
 }
@@ -216,7 +216,7 @@ void core_devices_publish(unsigned count)
 /* ---- devices in the place of others */
 
 /* The index of the device that `uuid` names; -1: none of those that there are. */
-static int index_of(const uint8_t uuid[16])
+static int device_index_of(const uint8_t uuid[16])
 {
     uint8_t other[16];
 
@@ -234,31 +234,31 @@ unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci
 
     if (index < total) {
         core_device_uuid_make(index, out_uuid);
-        *out_pci_bus = devices[0].pci_bus - index_of(devices[0].uuid) + (int)index;
+        *out_pci_bus = devices[0].pci_bus - device_index_of(devices[0].uuid) + (int)index;
     }
     return total;
 }
 
-static bool entries_match(unsigned a, unsigned b)
+static bool device_entries_match(unsigned a, unsigned b)
 {
     return hd_str_eq(plan.entry[a].kind, plan.entry[b].kind) &&
            plan.entry[a].parts == plan.entry[b].parts;
 }
 
 /* For each device by its index, which one takes its place; -1: not said. */
-static enum hd_status pairs_read(const struct core_device_pair *pairs, unsigned npairs,
-                                 int out_next[CORE_DEVICES_MAX])
+static enum hd_status device_pairs_read(const struct core_device_pair *pairs, unsigned npairs,
+                                        int out_next[CORE_DEVICES_MAX])
 {
     uint64_t taken = 0;
 
     for (unsigned i = 0; i < CORE_DEVICES_MAX; i++)
         out_next[i] = -1;
     for (unsigned i = 0; i < npairs; i++) {
-        int old = index_of(pairs[i].old_uuid), new = index_of(pairs[i].new_uuid);
+        int old = device_index_of(pairs[i].old_uuid), new = device_index_of(pairs[i].new_uuid);
 
         if (old < 0 || new < 0)
             return hd_error(HD_BAD_ARG, "pair %u of devices names one that is not there", i);
-        if (!entries_match(plan.of[old], plan.of[new]))
+        if (!device_entries_match(plan.of[old], plan.of[new]))
             return hd_error(
                 HD_NOT_SUPPORTED,
                 "pair %u: a device of kind %.*s, a part of %u, cannot "
@@ -277,14 +277,14 @@ enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsign
 {
     int next[CORE_DEVICES_MAX];
 
-    HD_TRY(pairs_read(pairs, npairs, next));
+    HD_TRY(device_pairs_read(pairs, npairs, next));
     for (unsigned i = 0; i < core_device_count(); i++)
-        if (next[index_of(devices[i].uuid)] < 0)
+        if (next[device_index_of(devices[i].uuid)] < 0)
             return hd_error(HD_BAD_ARG, "no pair says which device takes the place of device %u",
                             i);
     for (unsigned i = 0; i < core_device_count(); i++) {
         struct core_device *d = &devices[i];
-        int old = index_of(d->uuid), new = next[old];
+        int old = device_index_of(d->uuid), new = next[old];
 
         d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += new - old;
         d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];

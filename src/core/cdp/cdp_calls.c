@@ -22,7 +22,7 @@ typedef uint64_t call_fn(const struct core_cdp_call *call);
 
 /* ---- errors, by thread */
 
-static uint64_t last_error(const struct core_cdp_call *call, bool clear)
+static uint64_t cdp_last_error(const struct core_cdp_call *call, bool clear)
 {
     struct core_cdp *cdp = core_cdp_look(call);
     uintptr_t error = cudaSuccess;
@@ -37,7 +37,7 @@ static uint64_t last_error(const struct core_cdp_call *call, bool clear)
     return error;
 }
 
-static void error_keep(const struct core_cdp_call *call, uint64_t error)
+static void cdp_error_keep(const struct core_cdp_call *call, uint64_t error)
 {
     struct core_cdp *cdp = core_cdp_get(call);
 
@@ -51,12 +51,12 @@ static void error_keep(const struct core_cdp_call *call, uint64_t error)
 
 uint64_t core_cdp_GetLastError(const struct core_cdp_call *call)
 {
-    return last_error(call, true);
+    return cdp_last_error(call, true);
 }
 
 uint64_t core_cdp_PeekAtLastError(const struct core_cdp_call *call)
 {
-    return last_error(call, false);
+    return cdp_last_error(call, false);
 }
 
 struct error_text {
@@ -64,7 +64,7 @@ struct error_text {
     const char *name, *text;
 };
 
-static const struct error_text *error_find(uint64_t value)
+static const struct error_text *cdp_error_find(uint64_t value)
 {
     static const struct error_text rows[] = {
 #define X(name, value, text) {value, #name, text},
@@ -80,7 +80,7 @@ static const struct error_text *error_find(uint64_t value)
 
 /* In strict mode kernels cannot read ours; they get a copy that lives as long as the grid's
  * state. */
-static uint64_t text_give(const struct core_cdp_call *call, const char *text)
+static uint64_t cdp_text_give(const struct core_cdp_call *call, const char *text)
 {
     struct core_cdp *cdp;
     uint64_t va;
@@ -103,21 +103,21 @@ static uint64_t text_give(const struct core_cdp_call *call, const char *text)
 
 uint64_t core_cdp_GetErrorString(const struct core_cdp_call *call)
 {
-    const struct error_text *row = error_find((uint32_t)call->io->args[0]);
+    const struct error_text *row = cdp_error_find((uint32_t)call->io->args[0]);
 
-    return text_give(call, row ? row->text : "unrecognized error code");
+    return cdp_text_give(call, row ? row->text : "unrecognized error code");
 }
 
 uint64_t core_cdp_GetErrorName(const struct core_cdp_call *call)
 {
-    const struct error_text *row = error_find((uint32_t)call->io->args[0]);
+    const struct error_text *row = cdp_error_find((uint32_t)call->io->args[0]);
 
-    return text_give(call, row ? row->name : "unrecognized error code");
+    return cdp_text_give(call, row ? row->name : "unrecognized error code");
 }
 
 /* ---- streams and events: numbers of the grid's objects */
 
-static uint64_t object_create(const struct core_cdp_call *call, uint64_t va, uint8_t kind)
+static uint64_t cdp_object_create(const struct core_cdp_call *call, uint64_t va, uint8_t kind)
 {
     struct core_cdp *cdp = core_cdp_get(call);
     uint64_t number = 0;
@@ -131,7 +131,7 @@ static uint64_t object_create(const struct core_cdp_call *call, uint64_t va, uin
     return number ? core_cdp_answer(call, va, &number, sizeof(number)) : cudaErrorMemoryAllocation;
 }
 
-static bool object_is_locked(const struct core_cdp *cdp, uint64_t number, uint8_t kind)
+static bool cdp_object_is_locked(const struct core_cdp *cdp, uint64_t number, uint8_t kind)
 {
     uint64_t at = (number >> OBJECT_SHIFT) - 1;
 
@@ -140,7 +140,8 @@ static bool object_is_locked(const struct core_cdp *cdp, uint64_t number, uint8_
            cdp->objects.at[at] == kind;
 }
 
-static bool object_is(const struct core_cdp_call *call, uint64_t number, uint8_t kind, bool destroy)
+static bool cdp_object_is(const struct core_cdp_call *call, uint64_t number, uint8_t kind,
+                          bool destroy)
 {
     struct core_cdp *cdp = core_cdp_look(call);
     bool found;
@@ -148,34 +149,34 @@ static bool object_is(const struct core_cdp_call *call, uint64_t number, uint8_t
     if (!cdp)
         return false;
     hd_lock_acquire(&cdp->lock);
-    found = object_is_locked(cdp, number, kind);
+    found = cdp_object_is_locked(cdp, number, kind);
     if (found && destroy)
         cdp->objects.at[(number >> OBJECT_SHIFT) - 1] = CORE_CDP_GONE;
     hd_lock_release(&cdp->lock);
     return found;
 }
 
-static bool stream_is(const struct core_cdp_call *call, uint64_t stream)
+static bool cdp_stream_is(const struct core_cdp_call *call, uint64_t stream)
 {
-    return stream < STREAM_DEFAULTS || object_is(call, stream, CORE_CDP_STREAM, false);
+    return stream < STREAM_DEFAULTS || cdp_object_is(call, stream, CORE_CDP_STREAM, false);
 }
 
 /* Where work can be put, the two special streams too. */
 bool core_cdp_stream_takes(const struct core_cdp_call *call, uint64_t stream)
 {
-    return stream == STREAM_TAIL || stream == STREAM_FORGET || stream_is(call, stream);
+    return stream == STREAM_TAIL || stream == STREAM_FORGET || cdp_stream_is(call, stream);
 }
 
 uint64_t core_cdp_StreamCreateWithFlags(const struct core_cdp_call *call)
 {
     if ((uint32_t)call->io->args[1] != STREAM_NONBLOCK)
         return cudaErrorInvalidValue;
-    return object_create(call, call->io->args[0], CORE_CDP_STREAM);
+    return cdp_object_create(call, call->io->args[0], CORE_CDP_STREAM);
 }
 
 uint64_t core_cdp_StreamDestroy(const struct core_cdp_call *call)
 {
-    return object_is(call, call->io->args[0], CORE_CDP_STREAM, true)
+    return cdp_object_is(call, call->io->args[0], CORE_CDP_STREAM, true)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
@@ -184,42 +185,42 @@ uint64_t core_cdp_EventCreateWithFlags(const struct core_cdp_call *call)
 {
     if ((uint32_t)call->io->args[1] != EVENT_NO_TIMING)
         return cudaErrorInvalidValue;
-    return object_create(call, call->io->args[0], CORE_CDP_EVENT);
+    return cdp_object_create(call, call->io->args[0], CORE_CDP_EVENT);
 }
 
 uint64_t core_cdp_EventDestroy(const struct core_cdp_call *call)
 {
-    return object_is(call, call->io->args[0], CORE_CDP_EVENT, true)
+    return cdp_object_is(call, call->io->args[0], CORE_CDP_EVENT, true)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
 
 /* All that a grid's kernel asked for is in one order already: see cdp.h. */
-static uint64_t order(const struct core_cdp_call *call, uint64_t stream, uint64_t event)
+static uint64_t cdp_order(const struct core_cdp_call *call, uint64_t stream, uint64_t event)
 {
-    return stream_is(call, stream) && object_is(call, event, CORE_CDP_EVENT, false)
+    return cdp_stream_is(call, stream) && cdp_object_is(call, event, CORE_CDP_EVENT, false)
                ? cudaSuccess
                : cudaErrorInvalidResourceHandle;
 }
 
 uint64_t core_cdp_StreamWaitEvent(const struct core_cdp_call *call)
 {
-    return order(call, call->io->args[0], call->io->args[1]);
+    return cdp_order(call, call->io->args[0], call->io->args[1]);
 }
 
 uint64_t core_cdp_EventRecord(const struct core_cdp_call *call)
 {
-    return order(call, call->io->args[1], call->io->args[0]);
+    return cdp_order(call, call->io->args[1], call->io->args[0]);
 }
 
 uint64_t core_cdp_EventRecordWithFlags(const struct core_cdp_call *call)
 {
-    return order(call, call->io->args[1], call->io->args[0]);
+    return cdp_order(call, call->io->args[1], call->io->args[0]);
 }
 
 /* ---- launches */
 
-static bool pending_take(struct core_context *ctx)
+static bool cdp_pending_take(struct core_context *ctx)
 {
     uint64_t limit = core_context_limit(ctx, CORE_LIMIT_PENDING_LAUNCHES);
 
@@ -229,7 +230,7 @@ static bool pending_take(struct core_context *ctx)
     return false;
 }
 
-static bool launch_keep(struct core_cdp *cdp, struct core_cdp_launch *launch)
+static bool cdp_launch_keep(struct core_cdp *cdp, struct core_cdp_launch *launch)
 {
     bool kept;
 
@@ -240,8 +241,8 @@ static bool launch_keep(struct core_cdp *cdp, struct core_cdp_launch *launch)
 }
 
 /* A buffer for parameters and what is known of the launch. */
-static uint64_t buffer_create(const struct core_cdp_call *call, const struct core_cdp_launch *what,
-                              uint64_t *out_va)
+static uint64_t cdp_buffer_create(const struct core_cdp_call *call,
+                                  const struct core_cdp_launch *what, uint64_t *out_va)
 {
     struct core_cdp *cdp = core_cdp_get(call);
     struct core_cdp_launch *launch = hd_new(struct core_cdp_launch);
@@ -258,7 +259,7 @@ static uint64_t buffer_create(const struct core_cdp_call *call, const struct cor
         return cudaErrorMemoryAllocation;
     }
     *out_va = launch->buffer_va;
-    if (launch_keep(cdp, launch))
+    if (cdp_launch_keep(cdp, launch))
         return cudaSuccess;
     core_memory_free_own(launch->buffer_va);
     hd_free(launch);
@@ -269,8 +270,8 @@ static uint64_t buffer_create(const struct core_cdp_call *call, const struct cor
  * Does the kernel take such blocks? What the PTX says is known; how much shared memory is left only
  * when the child was lowered, which the calling thread does when it asks for much.
  */
-static bool entry_takes(const struct core_cdp_call *call, const struct core_entry *entry,
-                        const struct core_launch *l)
+static bool cdp_entry_takes(const struct core_cdp_call *call, const struct core_entry *entry,
+                            const struct core_launch *l)
 {
     const struct core_device *device = call->ctx->device;
     const uint32_t *req = entry->reqntid;
@@ -295,7 +296,8 @@ static bool entry_takes(const struct core_cdp_call *call, const struct core_entr
     return fits;
 }
 
-static uint64_t launch_check(const struct core_cdp_call *call, const struct core_cdp_launch *what)
+static uint64_t cdp_launch_check(const struct core_cdp_call *call,
+                                 const struct core_cdp_launch *what)
 {
     if (call->queue->depth >= CORE_CDP_DEPTH)
         return cudaErrorLaunchMaxDepthExceeded;
@@ -303,30 +305,30 @@ static uint64_t launch_check(const struct core_cdp_call *call, const struct core
         return cudaErrorInvalidDeviceFunction;
     if (!core_launch_fits(call->ctx->device, &what->launch))
         return cudaErrorInvalidConfiguration;
-    return entry_takes(call, what->entry, &what->launch) ? cudaSuccess : cudaErrorInvalidValue;
+    return cdp_entry_takes(call, what->entry, &what->launch) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* 0, with the reason as the thread's error, when there can be none. */
-static uint64_t buffer_give(const struct core_cdp_call *call, const struct core_cdp_launch *what,
-                            uint64_t error)
+static uint64_t cdp_buffer_give(const struct core_cdp_call *call,
+                                const struct core_cdp_launch *what, uint64_t error)
 {
     uint64_t va = 0;
 
-    if (error == cudaSuccess && !pending_take(call->ctx))
+    if (error == cudaSuccess && !cdp_pending_take(call->ctx))
         error = cudaErrorLaunchPendingCountExceeded;
     else if (error == cudaSuccess) {
-        error = buffer_create(call, what, &va);
+        error = cdp_buffer_create(call, what, &va);
         if (error != cudaSuccess)
             atomic_fetch_sub(&call->ctx->pending_launches, 1);
     }
     if (error != cudaSuccess)
-        error_keep(call, error);
+        cdp_error_keep(call, error);
     return error == cudaSuccess ? va : 0;
 }
 
 /* Words of a launch: three of the grid, three of the block, shared memory. */
-static struct core_cdp_launch launch_of(const struct core_cdp_call *call, uint64_t func,
-                                        const uint64_t *words)
+static struct core_cdp_launch cdp_launch_of(const struct core_cdp_call *call, uint64_t func,
+                                            const uint64_t *words)
 {
     struct core_cdp_launch l = {.entry = core_cdp_entry(call, func)};
 
@@ -341,9 +343,9 @@ static struct core_cdp_launch launch_of(const struct core_cdp_call *call, uint64
 
 uint64_t core_cdp_GetParameterBufferV2(const struct core_cdp_call *call)
 {
-    struct core_cdp_launch l = launch_of(call, call->io->args[0], call->io->args + 1);
+    struct core_cdp_launch l = cdp_launch_of(call, call->io->args[0], call->io->args + 1);
 
-    return buffer_give(call, &l, launch_check(call, &l));
+    return cdp_buffer_give(call, &l, cdp_launch_check(call, &l));
 }
 
 uint64_t core_cdp_GetParameterBuffer(const struct core_cdp_call *call)
@@ -351,11 +353,11 @@ uint64_t core_cdp_GetParameterBuffer(const struct core_cdp_call *call)
     struct core_cdp_launch l = {.buffer_B = call->io->args[1]};
     bool fits = l.buffer_B <= CORE_PARAMS_MAX_B;
 
-    return buffer_give(call, &l, fits ? cudaSuccess : cudaErrorInvalidValue);
+    return cdp_buffer_give(call, &l, fits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 /* The buffer's launch, taken by this call; NULL: not a buffer, or used before. */
-static struct core_cdp_launch *launch_take(const struct core_cdp_call *call, uint64_t va)
+static struct core_cdp_launch *cdp_launch_take(const struct core_cdp_call *call, uint64_t va)
 {
     struct core_cdp *cdp = core_cdp_look(call);
     struct core_cdp_launch *launch;
@@ -386,7 +388,7 @@ uint64_t core_cdp_enqueue(const struct core_cdp_call *call, uint64_t stream,
 
 uint64_t core_cdp_LaunchDeviceV2(const struct core_cdp_call *call)
 {
-    struct core_cdp_command command = {.launch = launch_take(call, call->io->args[0])};
+    struct core_cdp_command command = {.launch = cdp_launch_take(call, call->io->args[0])};
 
     if (!command.launch || !command.launch->entry)
         return cudaErrorInvalidValue;
@@ -396,9 +398,9 @@ uint64_t core_cdp_LaunchDeviceV2(const struct core_cdp_call *call)
 uint64_t core_cdp_LaunchDevice(const struct core_cdp_call *call)
 {
     const uint64_t *args = call->io->args;
-    struct core_cdp_launch l = launch_of(call, args[0], args + 2);
-    uint64_t error = launch_check(call, &l);
-    struct core_cdp_command command = {.launch = launch_take(call, args[1])};
+    struct core_cdp_launch l = cdp_launch_of(call, args[0], args + 2);
+    uint64_t error = cdp_launch_check(call, &l);
+    struct core_cdp_command command = {.launch = cdp_launch_take(call, args[1])};
 
     if (error != cudaSuccess)
         return error;
@@ -411,13 +413,13 @@ uint64_t core_cdp_LaunchDevice(const struct core_cdp_call *call)
 
 /* ---- all of them */
 
-static bool is_pointer(enum ir_runtime_call call)
+static bool cdp_is_pointer(enum ir_runtime_call call)
 {
     return call == IR_RUNTIME_GetParameterBuffer || call == IR_RUNTIME_GetParameterBufferV2 ||
            call == IR_RUNTIME_GetErrorString || call == IR_RUNTIME_GetErrorName;
 }
 
-static bool tells_errors(enum ir_runtime_call call)
+static bool cdp_tells_errors(enum ir_runtime_call call)
 {
     return call == IR_RUNTIME_GetLastError || call == IR_RUNTIME_PeekAtLastError;
 }
@@ -437,8 +439,8 @@ static uint64_t call_run(const struct core_cdp_call *call)
 
     assert((unsigned)which < HD_COUNT_OF(calls));
     result = calls[which](call);
-    if (result != cudaSuccess && !is_pointer(which) && !tells_errors(which))
-        error_keep(call, result);
+    if (result != cudaSuccess && !cdp_is_pointer(which) && !cdp_tells_errors(which))
+        cdp_error_keep(call, result);
     return result;
 }
 

@@ -51,7 +51,7 @@ static struct {
 } own = {.fd = -1, .asking = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(own, own.asking);
 
-static void answer(struct control *file)
+static void control_answer(struct control *file)
 {
     struct core_control_request request = file->request;
     struct hd_buf text;
@@ -64,7 +64,7 @@ static void answer(struct control *file)
     snprintf(file->message, sizeof(file->message), "%s", hd_error_message());
 }
 
-static void *serve(void *unused)
+static void *control_serve(void *unused)
 {
     struct control *file = own.file;
     uint32_t done = 0, asked;
@@ -77,7 +77,7 @@ static void *serve(void *unused)
     for (;;) {
         while ((asked = atomic_load(&file->asked)) == done)
             hal_futex_wait(&file->asked, done, UINT64_MAX);
-        answer(file);
+        control_answer(file);
         done = asked;
         atomic_store(&file->answered, done);
         hal_futex_wake(&file->answered);
@@ -85,7 +85,7 @@ static void *serve(void *unused)
     return NULL;
 }
 
-static int serve_start(void)
+static int control_serve_start(void)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -95,7 +95,7 @@ static int serve_start(void)
         return error;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK_B);
-    error = hd_thread_create(&thread, &attr, serve, NULL);
+    error = hd_thread_create(&thread, &attr, control_serve, NULL);
     pthread_attr_destroy(&attr);
     return error;
 }
@@ -120,7 +120,7 @@ enum hd_status core_control_start(core_control_server server)
     own.file = at;
     own.file->pid = own.pid = (int)getpid();
     own.serve = server;
-    error = serve_start();
+    error = control_serve_start();
     if (!error)
         return HD_OK;
     hal_shared_destroy(own.fd, at, FILE_B);
@@ -144,27 +144,27 @@ struct other {
     bool is_own; /* the process itself: the file is where its server has it */
 };
 
-static void other_close(struct other *other)
+static void control_other_close(struct other *other)
 {
     hal_shared_destroy(other->fd, other->is_own ? NULL : other->file, FILE_B);
     if (other->alive_fd >= 0)
         close(other->alive_fd);
 }
 
-static bool is_alive(const struct other *other)
+static bool control_is_alive(const struct other *other)
 {
     struct pollfd fd = {.fd = other->alive_fd, .events = POLLIN};
 
     return poll(&fd, 1, 0) == 0;
 }
 
-static enum hd_status ended(int pid)
+static enum hd_status control_ended(int pid)
 {
     return hd_error(HD_BAD_ARG, "there is no process %d", pid);
 }
 
 /* Opens /proc/<pid>/fd/<name> if it is a memory file of ours; else -1. */
-static int file_open(int dir_fd, const char *name)
+static int control_file_open(int dir_fd, const char *name)
 {
     static const char is[] = "/memfd:" FILE_NAME " (deleted)";
     char target[sizeof(is)];
@@ -176,7 +176,7 @@ static int file_open(int dir_fd, const char *name)
 }
 
 /* A forked child has its parent's file too, which is not its own. */
-static bool file_map(struct other *other)
+static bool control_file_map(struct other *other)
 {
     void *at = MAP_FAILED;
 
@@ -188,7 +188,7 @@ static bool file_map(struct other *other)
     return true;
 }
 
-static bool file_is_its(const struct other *other)
+static bool control_file_is_its(const struct other *other)
 {
     const struct control *file = other->file;
 
@@ -198,13 +198,13 @@ static bool file_is_its(const struct other *other)
 }
 
 /* Looks at each of the process's files; true when one is the right one. */
-static bool files_search(struct other *other, DIR *dir)
+static bool control_files_search(struct other *other, DIR *dir)
 {
     struct dirent *entry;
 
     while ((entry = readdir(dir))) {
-        other->fd = file_open(dirfd(dir), entry->d_name);
-        if (other->fd >= 0 && file_map(other) && file_is_its(other))
+        other->fd = control_file_open(dirfd(dir), entry->d_name);
+        if (other->fd >= 0 && control_file_map(other) && control_file_is_its(other))
             return true;
         hal_shared_destroy(other->fd, other->file, FILE_B);
         other->fd = -1;
@@ -213,7 +213,7 @@ static bool files_search(struct other *other, DIR *dir)
     return false;
 }
 
-static enum hd_status files_open(int pid, DIR **out_dir)
+static enum hd_status control_files_open(int pid, DIR **out_dir)
 {
     char path[32];
 
@@ -222,13 +222,13 @@ static enum hd_status files_open(int pid, DIR **out_dir)
     if (*out_dir)
         return HD_OK;
     if (errno == ENOENT)
-        return ended(pid);
+        return control_ended(pid);
     return hd_error(HD_IO, "process %d may not be asked: %s", pid, strerror(errno));
 }
 
 /* A process that asks itself looks at the one place that its server looks at: ThreadSanitizer does
  * not know that two are the same memory. */
-static void own_use(struct other *other)
+static void control_own_use(struct other *other)
 {
     assert(other->file && !other->is_own);
     if (!own.file || other->pid != own.pid || own.pid != (int)getpid())
@@ -238,7 +238,7 @@ static void own_use(struct other *other)
     other->is_own = true;
 }
 
-static enum hd_status other_open(struct other *other, int pid)
+static enum hd_status control_other_open(struct other *other, int pid)
 {
     bool found;
     DIR *dir;
@@ -247,19 +247,19 @@ static enum hd_status other_open(struct other *other, int pid)
     other->alive_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (other->alive_fd < 0)
         return errno == ENOSYS ? hd_error(HD_NOT_SUPPORTED, "this system has no pidfd_open()")
-                               : ended(pid);
-    enum hd_status status = files_open(pid, &dir);
+                               : control_ended(pid);
+    enum hd_status status = control_files_open(pid, &dir);
     if (status != HD_OK) {
-        other_close(other);
+        control_other_close(other);
         return status;
     }
-    found = files_search(other, dir);
+    found = control_files_search(other, dir);
     closedir(dir);
     if (found) {
-        own_use(other);
+        control_own_use(other);
         return HD_OK;
     }
-    other_close(other);
+    control_other_close(other);
     return hd_error(HD_NOT_FOUND, "process %d does not use CUDA", pid);
 }
 
@@ -267,14 +267,14 @@ enum hd_status core_control_look(int pid, struct core_control_view *out_view)
 {
     struct other other;
 
-    HD_TRY(other_open(&other, pid));
+    HD_TRY(control_other_open(&other, pid));
     out_view->state = atomic_load(&other.file->state);
     out_view->tid = other.file->tid;
-    other_close(&other);
+    control_other_close(&other);
     return HD_OK;
 }
 
-static void text_read(const struct other *other, struct hd_buf *out)
+static void control_text_read(const struct other *other, struct hd_buf *out)
 {
     const char *text = other->file->text;
 
@@ -283,7 +283,7 @@ static void text_read(const struct other *other, struct hd_buf *out)
 }
 
 /* What the process says; a status that it cannot have is none. */
-static enum hd_status answer_read(const struct other *other, struct hd_buf *out_text)
+static enum hd_status control_answer_read(const struct other *other, struct hd_buf *out_text)
 {
     int32_t status = other->file->status;
     char message[sizeof(other->file->message)];
@@ -291,7 +291,7 @@ static enum hd_status answer_read(const struct other *other, struct hd_buf *out_
     memcpy(message, other->file->message, sizeof(message));
     message[sizeof(message) - 1] = 0;
     if (status == HD_OK) {
-        text_read(other, out_text);
+        control_text_read(other, out_text);
         return HD_OK;
     }
     if (status != HD_BAD_ARG && status != HD_BAD_STATE && status != HD_BUSY &&
@@ -302,21 +302,21 @@ static enum hd_status answer_read(const struct other *other, struct hd_buf *out_
 
 /* Whoever wants a report does not wait for what others have asked, nor for a process that is
  * stopped. */
-static bool is_late(const struct core_control_request *request, uint64_t since_ns)
+static bool control_is_late(const struct core_control_request *request, uint64_t since_ns)
 {
     return request->op == CORE_CONTROL_REPORT && hal_time_ns() - since_ns > REPORT_NS;
 }
 
-static enum hd_status late(const struct other *other)
+static enum hd_status control_late(const struct other *other)
 {
     return hd_error(HD_BUSY, "process %d does not answer: it is stopped, or busy with a checkpoint",
                     other->pid);
 }
 
 /* The file's lock is held. */
-static enum hd_status exchange_locked(struct other *other,
-                                      const struct core_control_request *request,
-                                      struct hd_buf *out_text)
+static enum hd_status control_exchange_locked(struct other *other,
+                                              const struct core_control_request *request,
+                                              struct hd_buf *out_text)
 {
     uint64_t since_ns = hal_time_ns();
     struct control *file = other->file;
@@ -328,24 +328,24 @@ static enum hd_status exchange_locked(struct other *other,
     hal_futex_wake(&file->asked);
     while ((answered = atomic_load(&file->answered)) != number) {
         hal_futex_wait(&file->answered, answered, ALIVE_NS);
-        if (!is_alive(other))
-            return ended(other->pid);
-        if (is_late(request, since_ns))
-            return late(other);
+        if (!control_is_alive(other))
+            return control_ended(other->pid);
+        if (control_is_late(request, since_ns))
+            return control_late(other);
     }
-    return answer_read(other, out_text);
+    return control_answer_read(other, out_text);
 }
 
-static enum hd_status file_lock(const struct other *other,
-                                const struct core_control_request *request)
+static enum hd_status control_file_lock(const struct other *other,
+                                        const struct core_control_request *request)
 {
     bool waits = request->op != CORE_CONTROL_REPORT;
     const struct timespec nap = {.tv_nsec = ALIVE_NS};
     uint64_t since_ns = hal_time_ns();
 
     while (flock(other->fd, waits ? LOCK_EX : LOCK_EX | LOCK_NB)) {
-        if (is_late(request, since_ns))
-            return late(other);
+        if (control_is_late(request, since_ns))
+            return control_late(other);
         if (!waits)
             nanosleep(&nap, NULL);
     }
@@ -354,18 +354,19 @@ static enum hd_status file_lock(const struct other *other,
 
 /* Closing the file gives the lock back. A process that asks itself takes a lock of threads as well:
  * the file's lock orders processes, and says nothing of what its threads see of each other's. */
-static enum hd_status ask_and_close(struct other *other, const struct core_control_request *request,
-                                    struct hd_buf *out_text)
+static enum hd_status control_ask_and_close(struct other *other,
+                                            const struct core_control_request *request,
+                                            struct hd_buf *out_text)
 {
     pthread_mutex_t *threads = other->is_own ? &own.asking : NULL;
     enum hd_status status;
 
     if (threads)
         pthread_mutex_lock(threads);
-    status = file_lock(other, request);
+    status = control_file_lock(other, request);
     if (status == HD_OK)
-        status = exchange_locked(other, request, out_text);
-    other_close(other);
+        status = control_exchange_locked(other, request, out_text);
+    control_other_close(other);
     if (threads)
         pthread_mutex_unlock(threads);
     return status;
@@ -376,6 +377,6 @@ enum hd_status core_control_ask(int pid, const struct core_control_request *requ
 {
     struct other other;
 
-    HD_TRY(other_open(&other, pid));
-    return ask_and_close(&other, request, out_text);
+    HD_TRY(control_other_open(&other, pid));
+    return control_ask_and_close(&other, request, out_text);
 }

@@ -108,15 +108,15 @@ static struct core_graph *capture_destroy(struct core_capture *capture)
 }
 
 /* Without a graph. The lock is not held: references of graphs go. */
-static void graph_drop(struct core_graph *graph, bool is_own)
+static void capture_graph_drop(struct core_graph *graph, bool is_own)
 {
     if (is_own)
         (void)core_graph_destroy(graph); /* the program may have been first */
     core_graph_unref(graph);
 }
 
-static enum hd_status check_from(const struct core_graph *graph, struct core_node *const *from,
-                                 size_t n)
+static enum hd_status capture_check_from(const struct core_graph *graph,
+                                         struct core_node *const *from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (from[i]->graph != graph)
@@ -124,9 +124,9 @@ static enum hd_status check_from(const struct core_graph *graph, struct core_nod
     return HD_OK;
 }
 
-static enum hd_status begin_locked(struct core_stream *stream, struct core_capture *capture,
-                                   struct core_node *const *from, const struct core_edge_data *data,
-                                   size_t n)
+static enum hd_status capture_begin_locked(struct core_stream *stream, struct core_capture *capture,
+                                           struct core_node *const *from,
+                                           const struct core_edge_data *data, size_t n)
 {
     static uint64_t last_id;
 
@@ -137,7 +137,7 @@ static enum hd_status begin_locked(struct core_stream *stream, struct core_captu
     HD_TRY(core_graph_check_locked(capture->graph));
     if (capture->graph->is_capturing)
         return hd_error(HD_BAD_STATE, "another capture adds to the graph");
-    HD_TRY(check_from(capture->graph, from, n));
+    HD_TRY(capture_check_from(capture->graph, from, n));
     HD_TRY(stream_join(stream, capture));
     capture->id = ++last_id;
     capture->origin = stream;
@@ -168,7 +168,7 @@ enum hd_status core_capture_begin(struct core_stream *stream, enum core_capture_
         return status;
     }
     hd_lock_acquire(&core_graph_lock);
-    status = begin_locked(stream, capture, from, data, n);
+    status = capture_begin_locked(stream, capture, from, data, n);
     if (status == HD_OK) {
         hd_lock_release(&core_graph_lock);
         return HD_OK;
@@ -180,12 +180,12 @@ enum hd_status core_capture_begin(struct core_stream *stream, enum core_capture_
     else
         hd_free(capture);
     hd_lock_release(&core_graph_lock);
-    graph_drop(graph, n);
+    capture_graph_drop(graph, n);
     return status;
 }
 
 /* What marked nodes depend on; did that mark more? Captured nodes stand behind what they need. */
-static bool mark_back(const struct core_graph *graph)
+static bool capture_mark_back(const struct core_graph *graph)
 {
     bool more = false;
 
@@ -201,7 +201,7 @@ static bool mark_back(const struct core_graph *graph)
 }
 
 /* Marks what leads to the origin. */
-static void mark_joined(const struct core_capture *capture)
+static void capture_mark_joined(const struct core_capture *capture)
 {
     const struct core_capture_set *end = &capture->origin->captured->set;
 
@@ -209,11 +209,11 @@ static void mark_joined(const struct core_capture *capture)
         capture->graph->nodes.at[i]->mark = 0;
     for (size_t i = 0; i < end->len; i++)
         end->at[i].node->mark = 1;
-    while (mark_back(capture->graph))
+    while (capture_mark_back(capture->graph))
         ;
 }
 
-/* After mark_joined(): does all that the stream was given? */
+/* After capture_mark_joined(): does all that the stream was given? */
 static bool stream_is_joined(const struct core_stream *stream)
 {
     const struct core_capture_set *set = &stream->captured->set;
@@ -224,17 +224,17 @@ static bool stream_is_joined(const struct core_stream *stream)
     return true;
 }
 
-static bool is_joined(const struct core_capture *capture)
+static bool capture_is_joined(const struct core_capture *capture)
 {
-    mark_joined(capture);
+    capture_mark_joined(capture);
     for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
         if (!stream_is_joined(s))
             return false;
     return true;
 }
 
-static enum hd_status check_end(const struct core_stream *stream,
-                                const struct core_capture *capture)
+static enum hd_status capture_check_end(const struct core_stream *stream,
+                                        const struct core_capture *capture)
 {
     if (!capture)
         return hd_error(HD_BAD_STATE, "the stream is not capturing");
@@ -245,11 +245,11 @@ static enum hd_status check_end(const struct core_stream *stream,
     return HD_OK;
 }
 
-static enum hd_status check_result(const struct core_capture *capture)
+static enum hd_status capture_check_result(const struct core_capture *capture)
 {
     if (capture->is_invalid)
         return hd_error(HD_CAPTURE_INVALID, "an operation failed during the capture");
-    if (!is_joined(capture))
+    if (!capture_is_joined(capture))
         return hd_error(HD_CAPTURE_UNJOINED, "a forked stream was not joined to the first one");
     return HD_OK;
 }
@@ -264,19 +264,19 @@ enum hd_status core_capture_end(struct core_stream *stream, struct core_graph **
     *out_graph = NULL;
     hd_lock_acquire(&core_graph_lock);
     capture = core_capture_of_locked(stream);
-    status = check_end(stream, capture);
+    status = capture_check_end(stream, capture);
     if (status != HD_OK) {
         hd_lock_release(&core_graph_lock);
         return status;
     }
-    status = check_result(capture);
+    status = capture_check_result(capture);
     is_own = capture->is_own;
     graph = capture_destroy(capture);
     hd_lock_release(&core_graph_lock);
     if (status == HD_OK)
         *out_graph = graph;
     else
-        graph_drop(graph, is_own);
+        capture_graph_drop(graph, is_own);
     return status;
 }
 
@@ -304,18 +304,18 @@ void core_capture_abandon(struct core_stream *stream)
         is_own = capture->is_own;
         graph = capture_destroy(capture);
     } else if (capture) { /* a stream may go once all it was given leads back */
-        mark_joined(capture);
+        capture_mark_joined(capture);
         capture->is_invalid |= !stream_is_joined(stream);
         stream_leave(stream);
     }
     hd_lock_release(&core_graph_lock);
     if (graph)
-        graph_drop(graph, is_own);
+        capture_graph_drop(graph, is_own);
 }
 
 /* ---- adding */
 
-static enum hd_status check_valid(const struct core_capture *capture)
+static enum hd_status capture_check_valid(const struct core_capture *capture)
 {
     if (!capture)
         return hd_error(HD_BAD_STATE, "the stream is not capturing");
@@ -332,7 +332,7 @@ static enum hd_status set_node(struct core_capture_end *end, struct core_node *n
     return set_add(&end->set, &edge, 1);
 }
 
-static enum hd_status connect(const struct core_capture_set *set, struct core_node *node)
+static enum hd_status capture_connect(const struct core_capture_set *set, struct core_node *node)
 {
     for (size_t i = 0; i < set->len; i++)
         if (set->at[i].node->graph)
@@ -342,10 +342,10 @@ static enum hd_status connect(const struct core_capture_set *set, struct core_no
 }
 
 /* Takes the body over. */
-static enum hd_status add_locked(struct core_stream *stream, struct core_body *body)
+static enum hd_status capture_add_locked(struct core_stream *stream, struct core_body *body)
 {
     struct core_capture *capture = core_capture_of_locked(stream);
-    enum hd_status status = check_valid(capture);
+    enum hd_status status = capture_check_valid(capture);
     struct core_node *node;
 
     if (status != HD_OK) {
@@ -354,7 +354,7 @@ static enum hd_status add_locked(struct core_stream *stream, struct core_body *b
     }
     status = core_node_add_locked(capture->graph, body, NULL, NULL, 0, &node);
     if (status == HD_OK)
-        status = connect(&stream->captured->set, node);
+        status = capture_connect(&stream->captured->set, node);
     if (status == HD_OK)
         status = set_node(stream->captured, node);
     capture->is_invalid = status != HD_OK;
@@ -366,7 +366,7 @@ enum hd_status core_capture_add(struct core_stream *stream, struct core_body *bo
     enum hd_status status;
 
     hd_lock_acquire(&core_graph_lock);
-    status = add_locked(stream, body);
+    status = capture_add_locked(stream, body);
     hd_lock_release(&core_graph_lock);
     return status;
 }
@@ -380,7 +380,7 @@ enum hd_status core_capture_exec(struct core_stream *stream, struct core_exec *e
     hd_lock_acquire(&core_graph_lock);
     status = core_body_child_locked(exec->graph, &body);
     if (status == HD_OK)
-        status = add_locked(stream, &body);
+        status = capture_add_locked(stream, &body);
     hd_lock_release(&core_graph_lock);
     hd_lock_release(&exec->lock);
     return status;
@@ -411,11 +411,11 @@ void core_capture_point_drop(struct core_event *event)
     hd_lock_release(&core_graph_lock);
 }
 
-static enum hd_status record_locked(struct core_stream *stream, struct core_event *event)
+static enum hd_status capture_record_locked(struct core_stream *stream, struct core_event *event)
 {
     struct core_capture *capture = core_capture_of_locked(stream);
     struct core_capture_point *point;
-    enum hd_status status = check_valid(capture);
+    enum hd_status status = capture_check_valid(capture);
 
     HD_TRY(status);
     point = hd_new(struct core_capture_point);
@@ -439,17 +439,17 @@ enum hd_status core_capture_record(struct core_stream *stream, struct core_event
     hd_lock_acquire(&core_graph_lock);
     if (external) {
         body = core_body_event(CORE_NODE_RECORD, event);
-        status = add_locked(stream, &body);
+        status = capture_add_locked(stream, &body);
     } else {
-        status = record_locked(stream, event);
+        status = capture_record_locked(stream, event);
     }
     hd_lock_release(&core_graph_lock);
     return status;
 }
 
 /* The stream comes to a point of another stream's capture, or of its own. */
-static enum hd_status join_locked(struct core_stream *stream,
-                                  const struct core_capture_point *point)
+static enum hd_status capture_join_locked(struct core_stream *stream,
+                                          const struct core_capture_point *point)
 {
     struct core_capture *its = core_capture_of_locked(stream),
                         *other = core_capture_find_locked(point->capture);
@@ -459,7 +459,7 @@ static enum hd_status join_locked(struct core_stream *stream,
             its->is_invalid = true;
         return hd_error(HD_CAPTURED_EVENT, "the event was recorded in a capture that has ended");
     }
-    HD_TRY(check_valid(other));
+    HD_TRY(capture_check_valid(other));
     if (its && its != other) {
         its->is_invalid = other->is_invalid = true;
         return hd_error(HD_CAPTURE_MERGE, "the event was recorded in another capture");
@@ -473,18 +473,18 @@ static enum hd_status join_locked(struct core_stream *stream,
     return set_add(&stream->captured->set, point->set.at, point->set.len);
 }
 
-static enum hd_status wait_locked(struct core_stream *stream, struct core_event *event,
-                                  bool external)
+static enum hd_status capture_wait_locked(struct core_stream *stream, struct core_event *event,
+                                          bool external)
 {
     const struct core_capture_point *point = atomic_load(&event->point);
     struct core_body body;
 
     if (external && core_capture_of_locked(stream)) {
         body = core_body_event(CORE_NODE_WAIT, event);
-        return add_locked(stream, &body);
+        return capture_add_locked(stream, &body);
     }
     if (point)
-        return join_locked(stream, point);
+        return capture_join_locked(stream, point);
     core_capture_of_locked(stream)->is_invalid = true;
     return hd_error(HD_CAPTURE_ISOLATION,
                     "a capturing stream waits for an event that was not recorded in the capture");
@@ -498,14 +498,15 @@ enum hd_status core_capture_wait(struct core_stream *stream, struct core_event *
     hd_lock_acquire(&core_graph_lock);
     *out_done = core_capture_of_locked(stream) || atomic_load(&event->point);
     if (*out_done)
-        status = wait_locked(stream, event, external);
+        status = capture_wait_locked(stream, event, external);
     hd_lock_release(&core_graph_lock);
     return status;
 }
 
 /* ---- questions */
 
-static enum hd_status info_fill(struct core_capture_end *end, struct core_capture_info *info)
+static enum hd_status capture_info_fill(struct core_capture_end *end,
+                                        struct core_capture_info *info)
 {
     size_t n = end->set.len;
 
@@ -526,7 +527,8 @@ static enum hd_status info_fill(struct core_capture_end *end, struct core_captur
     return HD_OK;
 }
 
-static enum hd_status info_locked(struct core_stream *stream, struct core_capture_info *info)
+static enum hd_status capture_info_locked(struct core_stream *stream,
+                                          struct core_capture_info *info)
 {
     const struct core_capture *capture = core_capture_of_locked(stream);
 
@@ -537,7 +539,7 @@ static enum hd_status info_locked(struct core_stream *stream, struct core_captur
     info->status = capture->is_invalid ? CORE_CAPTURE_INVALIDATED : CORE_CAPTURE_ACTIVE;
     info->id = capture->id;
     info->graph = capture->graph;
-    return capture->is_invalid ? HD_OK : info_fill(stream->captured, info);
+    return capture->is_invalid ? HD_OK : capture_info_fill(stream->captured, info);
 }
 
 enum hd_status core_capture_info(struct core_stream *stream, struct core_capture_info *out_info)
@@ -548,18 +550,19 @@ enum hd_status core_capture_info(struct core_stream *stream, struct core_capture
     if (!core_capture_any())
         return HD_OK;
     hd_lock_acquire(&core_graph_lock);
-    status = info_locked(stream, out_info);
+    status = capture_info_locked(stream, out_info);
     hd_lock_release(&core_graph_lock);
     return status;
 }
 
-static enum hd_status update_locked(struct core_stream *stream, struct core_node *const *from,
-                                    const struct core_edge_data *data, size_t n, bool set)
+static enum hd_status capture_update_locked(struct core_stream *stream,
+                                            struct core_node *const *from,
+                                            const struct core_edge_data *data, size_t n, bool set)
 {
     struct core_capture *capture = core_capture_of_locked(stream);
 
-    HD_TRY(check_valid(capture));
-    HD_TRY(check_from(capture->graph, from, n));
+    HD_TRY(capture_check_valid(capture));
+    HD_TRY(capture_check_from(capture->graph, from, n));
     if (set)
         set_clear(&stream->captured->set);
     return set_add_nodes(&stream->captured->set, from, data, n);
@@ -571,7 +574,7 @@ enum hd_status core_capture_update(struct core_stream *stream, struct core_node 
     enum hd_status status;
 
     hd_lock_acquire(&core_graph_lock);
-    status = update_locked(stream, from, data, n, set);
+    status = capture_update_locked(stream, from, data, n, set);
     hd_lock_release(&core_graph_lock);
     return status;
 }

@@ -41,27 +41,22 @@ static unsigned invalidate_locked(const struct core_context *ctx, bool blocking_
     return n;
 }
 
-static enum hd_status refuse_stream_locked(struct core_stream *stream)
-{
-    struct core_capture *capture = core_capture_of_locked(stream);
-
-    if (capture) {
-        capture->is_invalid = true;
-        return hd_error(HD_CAPTURE_FORBIDS, "the stream is capturing");
-    }
-    if (core_stream_is_legacy(stream) && invalidate_locked(stream->ctx, true))
-        return hd_error(HD_CAPTURE_IMPLICIT, "the legacy stream, while a blocking one captures");
-    return HD_OK;
-}
-
 enum hd_status core_capture_refuse_stream(struct core_stream *stream)
 {
-    enum hd_status status;
+    struct core_capture *capture;
+    unsigned n = 0;
 
     hd_lock_acquire(&core_graph_lock);
-    status = refuse_stream_locked(stream);
+    capture = core_capture_of_locked(stream);
+    if (capture)
+        capture->is_invalid = true;
+    else if (core_stream_is_legacy(stream))
+        n = invalidate_locked(stream->ctx, true);
     hd_lock_release(&core_graph_lock);
-    return status;
+    if (capture)
+        return hd_error(HD_CAPTURE_FORBIDS, "the stream is capturing");
+    return n ? hd_error(HD_CAPTURE_IMPLICIT, "the legacy stream, while a blocking one captures")
+             : HD_OK;
 }
 
 enum hd_status core_capture_check_stream(struct core_stream *stream)

@@ -9,7 +9,7 @@
 
 struct hd_lock core_graph_lock = HD_LOCK_INIT(GRAPH, "graphs");
 
-static uint64_t next_id(void)
+static uint64_t graph_next_id(void)
 {
     static _Atomic uint64_t last;
 
@@ -23,7 +23,7 @@ struct core_graph *core_graph_make(void)
     struct core_graph *graph = core_handle_alloc(CORE_GRAPH);
 
     if (graph)
-        graph->id = next_id();
+        graph->id = graph_next_id();
     return graph;
 }
 
@@ -106,7 +106,7 @@ void core_graph_finalise(struct core_graph *graph)
 /* ---- graphs inside of nodes */
 
 /* Is it the graph, or does the graph contain it? */
-static bool is_inside(const struct core_graph *graph, const struct core_graph *of)
+static bool graph_is_inside(const struct core_graph *graph, const struct core_graph *of)
 {
     while (graph != of && graph->owner)
         graph = graph->owner->graph;
@@ -119,7 +119,7 @@ enum hd_status core_body_moved_locked(struct core_graph *graph, const struct cor
     assert(hd_lock_held(&core_graph_lock));
     if (graph->owner || graph->is_moved || graph->is_capturing)
         return hd_error(HD_BAD_ARG, "the graph is part of another, or is captured to");
-    if (is_inside(parent, graph))
+    if (graph_is_inside(parent, graph))
         return hd_error(HD_BAD_ARG, "a graph cannot be moved into itself");
     graph->is_moved = true; /* nobody destroys it from here on */
     *out_body = (struct core_body){.type = CORE_NODE_CHILD, .is_offered = true, .child = graph};
@@ -217,7 +217,7 @@ bool core_graph_has_memory_locked(const struct core_graph *graph)
 
 /* ---- edges */
 
-static bool data_is(const struct core_edge_data *a, const struct core_edge_data *b)
+static bool edge_data_is(const struct core_edge_data *a, const struct core_edge_data *b)
 {
     return !memcmp(a, b, sizeof(*a));
 }
@@ -228,7 +228,7 @@ static size_t edge_find(const struct core_edge *edges, size_t n, const struct co
 {
     size_t i = 0;
 
-    while (i < n && (edges[i].node != node || (data && !data_is(&edges[i].data, data))))
+    while (i < n && (edges[i].node != node || (data && !edge_data_is(&edges[i].data, data))))
         i++;
     return i;
 }
@@ -241,8 +241,8 @@ static void edge_cut(struct core_edge *edges, size_t *len, size_t at)
 }
 
 /* The API's rules: plain edges have no ports, programmatic ones begin at a kernel's port. */
-static enum hd_status data_check(const struct core_node *from, const struct core_node *to,
-                                 const struct core_edge_data *data)
+static enum hd_status edge_data_check(const struct core_node *from, const struct core_node *to,
+                                      const struct core_edge_data *data)
 {
     static const uint8_t zeros[sizeof(data->reserved)];
     bool kernels = from->body.type == CORE_NODE_KERNEL && to->body.type == CORE_NODE_KERNEL;
@@ -265,7 +265,7 @@ static enum hd_status edge_check(const struct core_graph *graph, const struct co
         return hd_error(HD_BAD_ARG, "a node of the edge belongs to another graph");
     if (from == to)
         return hd_error(HD_BAD_ARG, "an edge from a node to itself");
-    return data_check(from, to, data);
+    return edge_data_check(from, to, data);
 }
 
 static enum hd_status edge_add(struct core_node *from, struct core_node *to,
@@ -288,7 +288,7 @@ static void edge_remove(struct core_node *from, struct core_node *to,
 
 static const struct core_edge_data plain;
 
-static const struct core_edge_data *data_at(const struct core_edge_data *data, size_t i)
+static const struct core_edge_data *edge_data_at(const struct core_edge_data *data, size_t i)
 {
     return data ? &data[i] : &plain;
 }
@@ -302,16 +302,16 @@ enum hd_status core_edges_add_locked(struct core_graph *graph, struct core_node 
 
     assert(hd_lock_held(&core_graph_lock));
     for (; done < n && status == HD_OK; done += status == HD_OK) {
-        status = edge_check(graph, from[done], to[done], data_at(data, done));
+        status = edge_check(graph, from[done], to[done], edge_data_at(data, done));
         if (status == HD_OK &&
             edge_find(to[done]->from.at, to[done]->from.len, from[done], NULL) < to[done]->from.len)
             status = hd_error(HD_BAD_ARG, "edge %zu exists already", done);
         if (status == HD_OK)
-            status = edge_add(from[done], to[done], data_at(data, done));
+            status = edge_add(from[done], to[done], edge_data_at(data, done));
     }
     if (status != HD_OK)
         while (done--)
-            edge_remove(from[done], to[done], data_at(data, done));
+            edge_remove(from[done], to[done], edge_data_at(data, done));
     return status;
 }
 
@@ -324,7 +324,7 @@ enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_no
         return hd_error(HD_BAD_ARG, "a graph that allocates or frees memory keeps its edges");
     for (size_t i = 0; i < n; i++) {
         if (from[i]->graph != graph || to[i]->graph != graph ||
-            edge_find(to[i]->from.at, to[i]->from.len, from[i], data_at(data, i)) ==
+            edge_find(to[i]->from.at, to[i]->from.len, from[i], edge_data_at(data, i)) ==
                 to[i]->from.len)
             return hd_error(HD_BAD_ARG, "edge %zu does not exist", i);
         for (size_t k = 0; k < i; k++)
@@ -332,7 +332,7 @@ enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_no
                 return hd_error(HD_BAD_ARG, "edge %zu is given twice", i);
     }
     for (size_t i = 0; i < n; i++)
-        edge_remove(from[i], to[i], data_at(data, i));
+        edge_remove(from[i], to[i], edge_data_at(data, i));
     return HD_OK;
 }
 
@@ -357,7 +357,7 @@ struct core_node *core_node_make(struct core_body *body)
         return NULL;
     }
     node->body = *body;
-    node->id = next_id();
+    node->id = graph_next_id();
     return node;
 }
 
@@ -401,7 +401,7 @@ static enum hd_status node_connect(struct core_node *node, struct core_node *con
     return status;
 }
 
-static bool frees_again(const struct core_graph *graph, const struct core_body *body)
+static bool graph_frees_again(const struct core_graph *graph, const struct core_body *body)
 {
     bool again = false;
 
@@ -413,13 +413,14 @@ static bool frees_again(const struct core_graph *graph, const struct core_body *
     return again;
 }
 
-static enum hd_status memory_check(const struct core_graph *graph, const struct core_body *body)
+static enum hd_status node_memory_check(const struct core_graph *graph,
+                                        const struct core_body *body)
 {
     bool is_memory = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
 
     if (is_memory && graph->owner)
         return hd_error(HD_BAD_ARG, "a graph that is part of another gets no memory nodes");
-    if (frees_again(graph, body))
+    if (graph_frees_again(graph, body))
         return hd_error(HD_BAD_ARG, "the graph frees this memory already");
     return HD_OK;
 }
@@ -435,7 +436,7 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
     assert(hd_lock_held(&core_graph_lock));
     if (!node)
         return hd_error(HD_NO_MEMORY, "graph node");
-    status = memory_check(graph, &node->body);
+    status = node_memory_check(graph, &node->body);
     if (status != HD_OK) {
         core_node_end_locked(node);
         return status;
@@ -470,8 +471,8 @@ void core_node_remove_locked(struct core_node *node)
 }
 
 /* Parameters are new; what attributes say of the node stays, and must fit them. */
-static enum hd_status kernel_check(const struct core_body_kernel *before,
-                                   struct core_body_kernel *kernel)
+static enum hd_status node_kernel_check(const struct core_body_kernel *before,
+                                        struct core_body_kernel *kernel)
 {
     const struct core_device_node *changed = before->device_node;
 
@@ -483,7 +484,7 @@ static enum hd_status kernel_check(const struct core_body_kernel *before,
     return core_launch_check(kernel->function, &kernel->launch);
 }
 
-static void attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
+static void node_attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
 {
     assert(!to->attributes && !to->device_node);
     to->attributes = from->attributes;
@@ -499,8 +500,8 @@ enum hd_status core_node_body_set_locked(struct core_node *node, struct core_bod
 
     assert(body->type == before.type);
     if (body->type == CORE_NODE_KERNEL) {
-        HD_TRY(kernel_check(&before.kernel, &body->kernel));
-        attributes_move(&before.kernel, &body->kernel);
+        HD_TRY(node_kernel_check(&before.kernel, &body->kernel));
+        node_attributes_move(&before.kernel, &body->kernel);
     }
     node->body = *body;
     graphs_own(node);

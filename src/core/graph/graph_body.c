@@ -23,20 +23,20 @@ static void kernel_fini(struct core_body_kernel *kernel)
 }
 
 /* The pointers that the API shows stand behind the packed parameters. */
-static size_t params_at(const struct core_entry *entry)
+static size_t kernel_params_at(const struct core_entry *entry)
 {
     return hd_align_up(HD_MAX(entry->params_B, 1u), sizeof(void *));
 }
 
-static enum hd_status block_make(struct core_body_kernel *kernel)
+static enum hd_status kernel_block_make(struct core_body_kernel *kernel)
 {
     const struct core_entry *entry = kernel->function->entry;
     void **params;
 
-    kernel->block = hd_alloc(params_at(entry) + (entry->nparams + 1) * sizeof(void *));
+    kernel->block = hd_alloc(kernel_params_at(entry) + (entry->nparams + 1) * sizeof(void *));
     if (!kernel->block)
         return hd_error(HD_NO_MEMORY, "parameters of a kernel node");
-    params = (void **)(void *)(kernel->block + params_at(entry));
+    params = (void **)(void *)(kernel->block + kernel_params_at(entry));
     for (uint32_t i = 0; i < entry->nparams; i++)
         params[i] = kernel->block + entry->params[i].offset_B;
     kernel->launch.params = params;
@@ -54,7 +54,7 @@ enum hd_status core_body_kernel(struct core_function *function, void *handle,
 
     HD_TRY(core_launch_check(function, launch));
     body.kernel.function = core_function_ref(function);
-    status = block_make(&body.kernel);
+    status = kernel_block_make(&body.kernel);
     if (status == HD_OK)
         status = core_launch_pack(function->entry, launch, body.kernel.block);
     body.kernel.launch.out_device_node = NULL;
@@ -79,8 +79,8 @@ enum hd_status core_body_make_updatable(struct core_body_kernel *kernel)
     return kernel->device_node ? HD_OK : hd_error(HD_NO_MEMORY, "device-updatable node");
 }
 
-static enum hd_status attributes_clone(const struct core_body_kernel *from,
-                                       struct core_body_kernel *to)
+static enum hd_status kernel_attributes_clone(const struct core_body_kernel *from,
+                                              struct core_body_kernel *to)
 {
     size_t size_B = CORE_NODE_ATTRIBUTES * sizeof(from->attributes[0]);
 
@@ -103,9 +103,9 @@ static enum hd_status kernel_clone(const struct core_body_kernel *from, struct c
     if (to->device_node)
         core_device_node_hold(to->device_node);
     to->block = NULL;
-    status = attributes_clone(from, to);
+    status = kernel_attributes_clone(from, to);
     if (status == HD_OK)
-        status = block_make(to);
+        status = kernel_block_make(to);
     if (status == HD_OK)
         memcpy(to->block, from->block, from->function->entry->params_B);
     else

@@ -94,16 +94,6 @@ static enum hd_status body_done(struct core_feed *feed)
     return core_stream_submit(branch->stream, packets, 2, NULL, 0, NULL);
 }
 
-static enum hd_status run(struct core_branch *branch)
-{
-    struct core_program *program = chosen(branch);
-
-    if (!program)
-        return finish(branch);
-    branch->feed.run = core_run_begin(branch->stream->ctx, program);
-    return core_feed_run(&branch->feed);
-}
-
 /*
  * Runs on the thread of host calls, with the copied value. The branch's own queue has at most this
  * call in it, so submitting a part of the body never waits. After a fault nobody calls, and nobody
@@ -113,8 +103,15 @@ static void decide(void *arg)
 {
     struct core_branch *branch = arg;
     struct core_context *ctx = branch->stream->ctx;
-    enum hd_status status = run(branch);
+    struct core_program *program = chosen(branch);
+    enum hd_status status;
 
+    if (program) {
+        branch->feed.run = core_run_begin(ctx, program);
+        status = core_feed_run(&branch->feed);
+    } else {
+        status = finish(branch);
+    }
     if (status != HD_OK)
         (void)hal_domain_fail(ctx->domain, status, 0, NULL, hd_error_message());
 }

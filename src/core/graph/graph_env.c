@@ -55,7 +55,7 @@ static void env_destroy(struct core_env *env)
     hd_free(env);
 }
 
-static void list_locked(struct core_env *env, uint32_t first_grid, uint32_t ngrids)
+static void env_list_locked(struct core_env *env, uint32_t first_grid, uint32_t ngrids)
 {
     assert(hd_lock_held(&core_env_lock) && !env->link);
     env->first_grid = first_grid;
@@ -64,7 +64,7 @@ static void list_locked(struct core_env *env, uint32_t first_grid, uint32_t ngri
 }
 
 /* The environment that the grid is of, or NULL. */
-static struct core_env *find_locked(const struct core_context *ctx, uint32_t grid_id)
+static struct core_env *env_find_locked(const struct core_context *ctx, uint32_t grid_id)
 {
     struct core_env *env = envs;
 
@@ -80,7 +80,7 @@ void *core_env_current(const struct core_context *ctx, uint32_t grid_id)
     void *exec = NULL;
 
     hd_lock_acquire(&core_env_lock);
-    env = find_locked(ctx, grid_id);
+    env = env_find_locked(ctx, grid_id);
     if (env && env->upload)
         exec = env->upload->exec;
     hd_lock_release(&core_env_lock);
@@ -89,19 +89,19 @@ void *core_env_current(const struct core_context *ctx, uint32_t grid_id)
 
 /* ---- the end of a graph, and what comes next */
 
-static void over(void *env);
-static void start(void *env);
+static void env_over(void *env);
+static void env_start(void *env);
 
-static enum hd_status behind(struct core_feed *feed)
+static enum hd_status env_behind(struct core_feed *feed)
 {
     struct core_env *env = HD_CONTAINER_OF(feed, struct core_env, feed);
 
-    return core_stream_call(feed->stream, over, env, true);
+    return core_stream_call(feed->stream, env_over, env, true);
 }
 
-static void fail(struct core_feed *feed)
+static void env_fail(struct core_feed *feed)
 {
-    over(HD_CONTAINER_OF(feed, struct core_env, feed));
+    env_over(HD_CONTAINER_OF(feed, struct core_env, feed));
 }
 
 /* Begins env->upload; `open` counts it already. */
@@ -113,17 +113,17 @@ static enum hd_status env_run(struct core_env *env)
     env->feed = (struct core_feed){.stream = env->upload->stream,
                                    .run = core_run_begin(env->ctx, program),
                                    .always = true,
-                                   .behind = behind,
-                                   .fail = fail};
+                                   .behind = env_behind,
+                                   .fail = env_fail};
     hd_lock_acquire(&core_env_lock);
     env->upload->is_relaunched = false;
-    list_locked(env, env->feed.run.grid_id, program->ngrids);
+    env_list_locked(env, env->feed.run.grid_id, program->ngrids);
     hd_lock_release(&core_env_lock);
     return core_feed_run(&env->feed);
 }
 
 /* The graph that runs is over, with all inside. */
-static void run_end_locked(struct core_env *env)
+static void env_run_end_locked(struct core_env *env)
 {
     assert(hd_lock_held(&core_env_lock) && !env->open);
     if (env->link)
@@ -134,7 +134,7 @@ static void run_end_locked(struct core_env *env)
 }
 
 /* The next of the tails, which takes the place of what ran; NULL: none is left. */
-static struct core_upload *tail_take_locked(struct core_env *env)
+static struct core_upload *env_tail_take_locked(struct core_env *env)
 {
     struct core_upload *next;
 
@@ -157,8 +157,8 @@ static bool env_leave(struct core_env *env)
     hd_lock_acquire(&core_env_lock);
     is_over = --env->open == 0;
     if (is_over) {
-        run_end_locked(env);
-        next = tail_take_locked(env);
+        env_run_end_locked(env);
+        next = env_tail_take_locked(env);
     }
     hd_lock_release(&core_env_lock);
     while (is_over && env->forgotten.len) /* no kernel of it is left */
@@ -168,12 +168,12 @@ static bool env_leave(struct core_env *env)
     before = env->upload;
     env->upload = next;
     core_upload_unref(before);
-    start(env);
+    env_start(env);
     return false;
 }
 
 /* The stream's: the host's launch is over. */
-static void root_end(struct core_env *root)
+static void env_root_end(struct core_env *root)
 {
     atomic_fetch_add(&root->exec->done, 1);
     env_destroy(root);
@@ -186,7 +186,7 @@ static void env_close(struct core_env *env)
         struct core_env *parent = env->parent;
 
         if (!parent) {
-            root_end(env);
+            env_root_end(env);
             return;
         }
         env_destroy(env);
@@ -195,12 +195,12 @@ static void env_close(struct core_env *env)
 }
 
 /* The host call at the end of a graph. */
-static void over(void *env)
+static void env_over(void *env)
 {
     env_close(env);
 }
 
-static struct core_upload *upload_ref(struct core_upload *upload)
+static struct core_upload *env_upload_ref(struct core_upload *upload)
 {
     hd_lock_acquire(&core_env_lock);
     upload->refs++;
@@ -212,10 +212,10 @@ static struct core_upload *upload_ref(struct core_upload *upload)
  * After a fault, too: then all that would come is over at once. What began may be over, and the
  * environment gone, before its submission has returned from the upload's stream.
  */
-static void start(void *arg)
+static void env_start(void *arg)
 {
     struct core_env *env = arg;
-    struct core_upload *upload = upload_ref(env->upload);
+    struct core_upload *upload = env_upload_ref(env->upload);
     enum hd_status status = env_run(env);
 
     core_upload_unref(upload);
@@ -247,7 +247,7 @@ enum hd_status core_env_begin(struct core_exec *exec, uint32_t first_grid,
         env->upload->refs++;
         env->upload->running++;
     }
-    list_locked(env, first_grid, exec->program.ngrids);
+    env_list_locked(env, first_grid, exec->program.ngrids);
     hd_lock_release(&core_env_lock);
     *out_env = env;
     return HD_OK;
@@ -261,7 +261,7 @@ enum hd_status core_env_end(struct core_env *env, struct core_stream *stream,
 
     assert(hd_lock_held(&exec->lock));
     if (submitted == HD_OK)
-        submitted = core_stream_call(stream, over, env, true);
+        submitted = core_stream_call(stream, env_over, env, true);
     if (submitted != HD_OK) {
         env_close(env);
         return submitted;
@@ -273,15 +273,15 @@ enum hd_status core_env_end(struct core_env *env, struct core_stream *stream,
 /* ---- by kernels */
 
 /* Once at a time; but a graph may stand in line behind itself. */
-static bool may_launch_locked(const struct core_env *env, const struct core_upload *upload,
-                              enum core_env_mode mode)
+static bool env_may_launch_locked(const struct core_env *env, const struct core_upload *upload,
+                                  enum core_env_mode mode)
 {
     if (mode == CORE_ENV_TAIL && env->upload == upload)
         return !upload->is_relaunched;
     return !upload->running;
 }
 
-static enum core_env_answer tail_locked(struct core_env *env, struct core_upload *upload)
+static enum core_env_answer env_tail_locked(struct core_env *env, struct core_upload *upload)
 {
     if (env->tails.len >= CORE_ENV_TAILS_MAX)
         return CORE_ENV_TOO_MANY;
@@ -296,8 +296,8 @@ static enum core_env_answer tail_locked(struct core_env *env, struct core_upload
 }
 
 /* The environment that begins now, in *out_child. */
-static enum core_env_answer forget_locked(struct core_env *env, struct core_upload *upload,
-                                          enum core_env_mode mode, struct core_env **out_child)
+static enum core_env_answer env_forget_locked(struct core_env *env, struct core_upload *upload,
+                                              enum core_env_mode mode, struct core_env **out_child)
 {
     struct core_env *parent = mode == CORE_ENV_SIBLING ? env->parent : env;
     struct core_env *child;
@@ -315,15 +315,15 @@ static enum core_env_answer forget_locked(struct core_env *env, struct core_uplo
     return CORE_ENV_OK;
 }
 
-static enum core_env_answer launch_locked(struct core_env *env, struct core_upload *upload,
-                                          enum core_env_mode mode, struct core_env **out_child)
+static enum core_env_answer env_launch_locked(struct core_env *env, struct core_upload *upload,
+                                              enum core_env_mode mode, struct core_env **out_child)
 {
     enum core_env_answer answer;
 
-    if (!may_launch_locked(env, upload, mode))
+    if (!env_may_launch_locked(env, upload, mode))
         return CORE_ENV_REFUSED;
-    answer = mode == CORE_ENV_TAIL ? tail_locked(env, upload)
-                                   : forget_locked(env, upload, mode, out_child);
+    answer = mode == CORE_ENV_TAIL ? env_tail_locked(env, upload)
+                                   : env_forget_locked(env, upload, mode, out_child);
     if (answer != CORE_ENV_OK)
         return answer;
     upload->refs++;
@@ -332,9 +332,9 @@ static enum core_env_answer launch_locked(struct core_env *env, struct core_uplo
 }
 
 /* Its stream has room: it does one launch at a time. */
-static void start_soon(struct core_env *env)
+static void env_start_soon(struct core_env *env)
 {
-    enum hd_status status = core_stream_call(env->upload->stream, start, env, true);
+    enum hd_status status = core_stream_call(env->upload->stream, env_start, env, true);
 
     if (status == HD_OK)
         return;
@@ -350,12 +350,12 @@ enum core_env_answer core_env_launch(struct core_context *ctx, uint32_t grid_id,
     struct core_upload *upload;
 
     hd_lock_acquire(&core_env_lock);
-    env = find_locked(ctx, grid_id);
+    env = env_find_locked(ctx, grid_id);
     upload = core_upload_find_locked(ctx, exec);
     if (env && upload)
-        answer = launch_locked(env, upload, mode, &child);
+        answer = env_launch_locked(env, upload, mode, &child);
     hd_lock_release(&core_env_lock);
     if (child)
-        start_soon(child);
+        env_start_soon(child);
     return answer;
 }

@@ -16,8 +16,8 @@
 /* ---- what can be executed */
 
 /* The first node whose work belongs to another context, or NULL. */
-static const struct core_node *find_foreign(const struct core_graph *graph,
-                                            const struct core_context *ctx)
+static const struct core_node *exec_find_foreign(const struct core_graph *graph,
+                                                 const struct core_context *ctx)
 {
     for (size_t i = 0; i < graph->nodes.len; i++) {
         const struct core_node *node = graph->nodes.at[i], *foreign;
@@ -28,14 +28,14 @@ static const struct core_node *find_foreign(const struct core_graph *graph,
         if (its && its != ctx && node->body.type != CORE_NODE_WAIT)
             return node;
         for (size_t k = 0; k < n; k++)
-            if ((foreign = find_foreign(inner[k], ctx)))
+            if ((foreign = exec_find_foreign(inner[k], ctx)))
                 return foreign;
     }
     return NULL;
 }
 
 /* The node at which an order that respects the edges ends: one of a cycle. */
-static enum hd_status check_order(struct core_graph *graph, struct core_exec_failure *out_why)
+static enum hd_status exec_check_order(struct core_graph *graph, struct core_exec_failure *out_why)
 {
     struct core_node **order = hd_alloc_array(graph->nodes.len + 1, sizeof(*order));
     enum hd_status status;
@@ -56,23 +56,24 @@ static enum hd_status check_order(struct core_graph *graph, struct core_exec_fai
 }
 
 /* What CUDA allows in the graphs of a conditional node. */
-static bool is_conditional_work(enum core_node_type type)
+static bool exec_is_conditional_work(enum core_node_type type)
 {
     return type == CORE_NODE_KERNEL || type == CORE_NODE_EMPTY || type == CORE_NODE_CHILD ||
            type == CORE_NODE_FILL || type == CORE_NODE_COPY || type == CORE_NODE_CONDITIONAL;
 }
 
-static bool is_conditional(const struct core_graph *graph)
+static bool exec_is_conditional(const struct core_graph *graph)
 {
     while (graph->owner && graph->owner->body.type == CORE_NODE_CHILD)
         graph = graph->owner->graph;
     return graph->owner != NULL;
 }
 
-static enum hd_status check_conditions(struct core_graph *graph, struct core_exec_failure *out_why)
+static enum hd_status exec_check_conditions(struct core_graph *graph,
+                                            struct core_exec_failure *out_why)
 {
-    for (size_t i = 0; i < graph->nodes.len && is_conditional(graph); i++)
-        if (!is_conditional_work(graph->nodes.at[i]->body.type)) {
+    for (size_t i = 0; i < graph->nodes.len && exec_is_conditional(graph); i++)
+        if (!exec_is_conditional_work(graph->nodes.at[i]->body.type)) {
             out_why->result = CORE_INSTANTIATE_UNSUPPORTED;
             out_why->node = graph->nodes.at[i]->handle;
             return hd_error(HD_NOT_SUPPORTED, "a node that cannot be conditional");
@@ -85,27 +86,28 @@ static enum hd_status check_conditions(struct core_graph *graph, struct core_exe
     return HD_OK;
 }
 
-static enum hd_status check_structure(struct core_graph *graph, struct core_exec_failure *out_why)
+static enum hd_status exec_check_structure(struct core_graph *graph,
+                                           struct core_exec_failure *out_why)
 {
-    HD_TRY(check_order(graph, out_why));
+    HD_TRY(exec_check_order(graph, out_why));
     for (size_t i = 0; i < graph->nodes.len; i++) {
         size_t n;
         struct core_graph *const *inner = core_body_graphs(&graph->nodes.at[i]->body, &n);
 
         for (size_t k = 0; k < n; k++)
-            HD_TRY(check_structure(inner[k], out_why));
+            HD_TRY(exec_check_structure(inner[k], out_why));
     }
-    return check_conditions(graph, out_why);
+    return exec_check_conditions(graph, out_why);
 }
 
-static enum hd_status check(struct core_graph *graph, const struct core_context *ctx,
-                            unsigned flags, struct core_exec_failure *out_why)
+static enum hd_status exec_check(struct core_graph *graph, const struct core_context *ctx,
+                                 unsigned flags, struct core_exec_failure *out_why)
 {
     const struct core_node *foreign;
 
     out_why->result = CORE_INSTANTIATE_STRUCTURE;
-    HD_TRY(check_structure(graph, out_why));
-    foreign = find_foreign(graph, ctx);
+    HD_TRY(exec_check_structure(graph, out_why));
+    foreign = exec_find_foreign(graph, ctx);
     out_why->result = foreign ? CORE_INSTANTIATE_CONTEXTS : CORE_INSTANTIATE_OK;
     out_why->node = foreign ? foreign->handle : NULL;
     if (foreign)
@@ -116,14 +118,14 @@ static enum hd_status check(struct core_graph *graph, const struct core_context 
 /* ---- life */
 
 /* The context that its nodes belong to. */
-static struct core_context *context_of(const struct core_graph *graph)
+static struct core_context *exec_context_of(const struct core_graph *graph)
 {
     struct core_context *ctx = NULL;
 
     for (size_t i = 0; i < graph->nodes.len && !ctx; i++) {
         const struct core_body *body = &graph->nodes.at[i]->body;
 
-        ctx = body->type == CORE_NODE_CHILD  ? context_of(body->child)
+        ctx = body->type == CORE_NODE_CHILD  ? exec_context_of(body->child)
               : body->type == CORE_NODE_WAIT ? NULL
                                              : core_body_context(body);
     }
@@ -133,7 +135,7 @@ static struct core_context *context_of(const struct core_graph *graph)
 static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph *graph,
                                        struct core_exec_failure *out_why)
 {
-    struct core_context *ctx = context_of(graph);
+    struct core_context *ctx = exec_context_of(graph);
     enum hd_status status;
 
     HD_TRY(core_graph_check_locked(graph));
@@ -144,7 +146,7 @@ static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph
         exec->ctx = core_context_ref(ctx);
     }
     exec->ctx_id = exec->ctx->id;
-    HD_TRY(check(graph, exec->ctx, exec->flags, out_why));
+    HD_TRY(exec_check(graph, exec->ctx, exec->flags, out_why));
     out_why->result = CORE_INSTANTIATE_ERROR;
     HD_TRY(core_graph_updatable_take_locked(graph));
     status = core_graph_clone_locked(graph, false, &exec->graph);
@@ -212,7 +214,7 @@ void core_exec_finalise(struct core_exec *exec)
 
 /* ---- launches */
 
-static enum hd_status program_refresh_locked(struct core_exec *exec)
+static enum hd_status exec_program_refresh_locked(struct core_exec *exec)
 {
     struct hal_device *hal = exec->ctx->device->hal;
     bool shares = exec->program.branches.len || exec->program.is_updatable;
@@ -226,7 +228,7 @@ static enum hd_status program_refresh_locked(struct core_exec *exec)
     return HD_OK;
 }
 
-static enum hd_status needs_prepare(struct hal_device *hal, const struct core_program *program)
+static enum hd_status exec_needs_prepare(struct hal_device *hal, const struct core_program *program)
 {
     for (size_t i = 0; i < program->needs.len; i++) {
         const struct core_need *need = &program->needs.at[i];
@@ -238,12 +240,13 @@ static enum hd_status needs_prepare(struct hal_device *hal, const struct core_pr
         const struct core_program *inner = core_branch_programs(program->branches.at[i], &n);
 
         while (n--)
-            HD_TRY(needs_prepare(hal, &inner[n]));
+            HD_TRY(exec_needs_prepare(hal, &inner[n]));
     }
     return HD_OK;
 }
 
-static enum hd_status check_stream(const struct core_exec *exec, const struct core_stream *stream)
+static enum hd_status exec_check_stream(const struct core_exec *exec,
+                                        const struct core_stream *stream)
 {
     if (stream->ctx != exec->ctx)
         return hd_error(HD_BAD_ARG, "the graph and the stream are of different contexts");
@@ -253,50 +256,52 @@ static enum hd_status check_stream(const struct core_exec *exec, const struct co
 }
 
 /* What the graph keeps alive, it keeps alive until the launch is done. */
-static void launch_done(void *arg)
+static void exec_launch_done(void *arg)
 {
     core_exec_unref(arg);
 }
 
-static enum hd_status packets_run_locked(struct core_exec *exec, struct core_stream *stream,
-                                         struct core_run *run)
+static enum hd_status exec_packets_run_locked(struct core_exec *exec, struct core_stream *stream,
+                                              struct core_run *run)
 {
     return core_stream_run(stream, run, CORE_PART_ALL, exec->last_queue, exec->last_position,
                            &exec->last_position);
 }
 
 /* Its end is that of everything that kernels launch. */
-static enum hd_status run_in_env_locked(struct core_exec *exec, struct core_stream *stream,
-                                        struct core_run *run)
+static enum hd_status exec_run_in_env_locked(struct core_exec *exec, struct core_stream *stream,
+                                             struct core_run *run)
 {
     struct core_env *env;
     enum hd_status status;
 
     HD_TRY(core_env_begin(exec, run->grid_id, &env));
-    status = packets_run_locked(exec, stream, run);
+    status = exec_packets_run_locked(exec, stream, run);
     status = core_env_end(env, stream, status);
     exec->last_position = hal_queue_submitted(stream->queue);
     return status;
 }
 
-static enum hd_status run_locked(struct core_exec *exec, struct core_stream *stream)
+static enum hd_status exec_run_locked(struct core_exec *exec, struct core_stream *stream)
 {
     struct core_run run = core_run_begin(exec->ctx, &exec->program);
 
     assert(hd_lock_held(&exec->lock));
-    HD_TRY((exec->program.asks ? run_in_env_locked : packets_run_locked)(exec, stream, &run));
+    HD_TRY((exec->program.asks ? exec_run_in_env_locked : exec_packets_run_locked)(exec, stream,
+                                                                                   &run));
     exec->last_queue = &stream->queue->ring->retired;
     return HD_OK;
 }
 
 /* With memory that it allocates or frees, which is in use until the launch is done. */
-static enum hd_status run_with_memory_locked(struct core_exec *exec, struct core_stream *stream)
+static enum hd_status exec_run_with_memory_locked(struct core_exec *exec,
+                                                  struct core_stream *stream)
 {
     struct core_graph_use *use;
     enum hd_status status;
 
     HD_TRY(core_graph_memory_begin(&exec->program, exec->flags & CORE_EXEC_AUTO_FREE, &use));
-    status = run_locked(exec, stream);
+    status = exec_run_locked(exec, stream);
     if (status != HD_OK) {
         core_graph_memory_cancel(use);
         return status;
@@ -307,12 +312,13 @@ static enum hd_status run_with_memory_locked(struct core_exec *exec, struct core
     return status;
 }
 
-static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *stream)
+static enum hd_status exec_launch_locked(struct core_exec *exec, struct core_stream *stream)
 {
     assert(hd_lock_held(&exec->lock));
-    HD_TRY(program_refresh_locked(exec));
-    HD_TRY(needs_prepare(exec->ctx->device->hal, &exec->program));
-    return exec->has_memory ? run_with_memory_locked(exec, stream) : run_locked(exec, stream);
+    HD_TRY(exec_program_refresh_locked(exec));
+    HD_TRY(exec_needs_prepare(exec->ctx->device->hal, &exec->program));
+    return exec->has_memory ? exec_run_with_memory_locked(exec, stream)
+                            : exec_run_locked(exec, stream);
 }
 
 enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stream)
@@ -320,18 +326,18 @@ enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stre
     enum hd_status status;
     bool keeps;
 
-    HD_TRY(check_stream(exec, stream));
+    HD_TRY(exec_check_stream(exec, stream));
     if (core_stream_is_capturing(stream))
         return core_capture_exec(stream, exec);
     if (exec->flags & CORE_EXEC_DEVICE_LAUNCH)
         HD_TRY(core_upload_make(exec, stream->priority));
     hd_lock_acquire(&exec->lock);
-    status = launch_locked(exec, stream);
+    status = exec_launch_locked(exec, stream);
     keeps = exec->graph->users.len || exec->program.branches.len || exec->program.asks;
     hd_lock_release(&exec->lock);
     HD_TRY(status);
     if (keeps) {
-        status = core_stream_call(stream, launch_done, core_exec_ref(exec), true);
+        status = core_stream_call(stream, exec_launch_done, core_exec_ref(exec), true);
         if (status != HD_OK)
             core_exec_unref(exec);
     }
@@ -344,11 +350,11 @@ enum hd_status core_exec_upload(struct core_exec *exec, struct core_stream *stre
 {
     enum hd_status status;
 
-    HD_TRY(check_stream(exec, stream));
+    HD_TRY(exec_check_stream(exec, stream));
     hd_lock_acquire(&exec->lock);
-    status = program_refresh_locked(exec);
+    status = exec_program_refresh_locked(exec);
     if (status == HD_OK)
-        status = needs_prepare(exec->ctx->device->hal, &exec->program);
+        status = exec_needs_prepare(exec->ctx->device->hal, &exec->program);
     hd_lock_release(&exec->lock);
     if (status == HD_OK && exec->flags & CORE_EXEC_DEVICE_LAUNCH)
         status = core_upload_make(exec, stream->priority);

@@ -26,8 +26,8 @@ static uint64_t stats_B[CORE_DEVICES_MAX][CORE_GRAPH_MEMORY_STATS];
 
 /* ---- figures */
 
-static void stat_add_locked(const struct core_device *device, enum core_graph_memory_stat stat,
-                            uint64_t size_B)
+static void memory_stat_add_locked(const struct core_device *device,
+                                   enum core_graph_memory_stat stat, uint64_t size_B)
 {
     uint64_t *at = &stats_B[device->ordinal][stat];
 
@@ -36,8 +36,8 @@ static void stat_add_locked(const struct core_device *device, enum core_graph_me
     at[1] = HD_MAX(at[0], at[1]);
 }
 
-static void stat_sub_locked(const struct core_device *device, enum core_graph_memory_stat stat,
-                            uint64_t size_B)
+static void memory_stat_sub_locked(const struct core_device *device,
+                                   enum core_graph_memory_stat stat, uint64_t size_B)
 {
     assert(hd_lock_held(&lock) && stats_B[device->ordinal][stat] >= size_B);
     stats_B[device->ordinal][stat] -= size_B;
@@ -67,7 +67,7 @@ void core_graph_memory_stat_reset(const struct core_device *device,
 
 /* ---- physical memory */
 
-static bool is_available(const struct core_graph_page *page)
+static bool memory_is_available(const struct core_graph_page *page)
 {
     return !page->uses && (!page->user || !page->user->is_live);
 }
@@ -89,7 +89,7 @@ static enum hd_status page_create_locked(struct core_device *device, uint64_t si
         return status;
     }
     hd_list_push(&pages, page);
-    stat_add_locked(device, CORE_GRAPH_MEMORY_RESERVED, size_B);
+    memory_stat_add_locked(device, CORE_GRAPH_MEMORY_RESERVED, size_B);
     *out_page = page;
     return HD_OK;
 }
@@ -97,9 +97,9 @@ static enum hd_status page_create_locked(struct core_device *device, uint64_t si
 static void page_destroy_locked(struct core_graph_page *page)
 {
     assert(hd_lock_held(&lock) && !page->uses);
-    stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
+    memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
     if (page->is_used)
-        stat_sub_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
+        memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
     hd_list_remove(page);
     (void)core_allocation_release(page->allocation);
     core_allocation_unref(page->allocation);
@@ -111,14 +111,14 @@ static enum hd_status page_find_locked(struct core_device *device, uint64_t size
                                        struct core_graph_page **out_page)
 {
     for (struct core_graph_page *p = pages; p; p = p->next)
-        if (p->device == device && p->allocation->size_B == size_B && is_available(p)) {
+        if (p->device == device && p->allocation->size_B == size_B && memory_is_available(p)) {
             *out_page = p;
             return HD_OK;
         }
     return page_create_locked(device, size_B, out_page);
 }
 
-static void unmap_locked(struct core_graph_memory *m)
+static void memory_unmap_locked(struct core_graph_memory *m)
 {
     assert(hd_lock_held(&lock) && !m->is_live);
     if (m->page && m->page->user == m)
@@ -129,20 +129,20 @@ static void unmap_locked(struct core_graph_memory *m)
 }
 
 /* Memory that is not live, on whatever page is free. */
-static enum hd_status map_locked(struct core_graph_memory *m)
+static enum hd_status memory_map_locked(struct core_graph_memory *m)
 {
     struct core_graph_page *page = NULL;
     enum hd_status status;
 
     assert(hd_lock_held(&lock) && !m->is_live);
     HD_TRY(page_find_locked(m->device, m->room_B, &page));
-    unmap_locked(m);
+    memory_unmap_locked(m);
     HD_TRY(core_vmm_map(CORE_VMM_GRAPHS, page->allocation, m->va, m->room_B, 0));
     status = core_vmm_access_set(CORE_VMM_GRAPHS, m->va, m->room_B, (unsigned)m->device->ordinal,
                                  CORE_VMM_READ_WRITE);
     m->page = page;
     if (status != HD_OK)
-        unmap_locked(m);
+        memory_unmap_locked(m);
     return status;
 }
 
@@ -153,11 +153,11 @@ void core_graph_memory_trim(const struct core_device *device)
     hd_lock_acquire(&lock);
     for (struct core_graph_page *page = pages; page; page = next) {
         next = page->next;
-        if (page->device != device || !is_available(page))
+        if (page->device != device || !memory_is_available(page))
             continue;
         for (struct core_graph_memory *m = memories; m; m = m->next)
             if (m->page == page)
-                unmap_locked(m);
+                memory_unmap_locked(m);
         page_destroy_locked(page);
     }
     hd_lock_release(&lock);
@@ -165,7 +165,7 @@ void core_graph_memory_trim(const struct core_device *device)
 
 /* ---- life */
 
-static void tell(const struct core_graph_memory *m, bool is_freed)
+static void memory_tell(const struct core_graph_memory *m, bool is_freed)
 {
     struct core_block block = {
         .base = m->va, .size_B = m->size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
@@ -175,13 +175,13 @@ static void tell(const struct core_graph_memory *m, bool is_freed)
 }
 
 /* Addresses, and a page, so that copies and fills of other nodes can be checked. */
-static enum hd_status place(struct core_graph_memory *m)
+static enum hd_status memory_place(struct core_graph_memory *m)
 {
     enum hd_status status;
 
     HD_TRY(core_vmm_reserve(CORE_VMM_GRAPHS, m->room_B, CORE_VMM_GRANULE_B, &m->va));
     hd_lock_acquire(&lock);
-    status = map_locked(m);
+    status = memory_map_locked(m);
     if (status == HD_OK) {
         hd_list_push(&memories, m);
         atomic_store(&any, true);
@@ -190,7 +190,7 @@ static enum hd_status place(struct core_graph_memory *m)
     if (status != HD_OK)
         (void)!core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B);
     else
-        tell(m, false);
+        memory_tell(m, false);
     return status;
 }
 
@@ -214,7 +214,7 @@ enum hd_status core_graph_memory_create(const struct core_mempool_props *props, 
                                         .props = *props,
                                         .said = said,
                                         .refs = 1};
-        status = place(m);
+        status = memory_place(m);
     }
     if (status != HD_OK) {
         hd_free(said);
@@ -234,13 +234,13 @@ struct core_graph_memory *core_graph_memory_ref(struct core_graph_memory *m)
 }
 
 /* It stays while it is live, whoever has forgotten it. */
-static void reap_locked(struct core_graph_memory *m)
+static void memory_reap_locked(struct core_graph_memory *m)
 {
     assert(hd_lock_held(&lock));
     if (m->refs || m->is_live)
         return;
-    tell(m, true);
-    unmap_locked(m);
+    memory_tell(m, true);
+    memory_unmap_locked(m);
     hd_list_remove(m);
     atomic_store(&any, memories != NULL);
     if (core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B) != HD_OK)
@@ -249,21 +249,21 @@ static void reap_locked(struct core_graph_memory *m)
     hd_free(m);
 }
 
-static void unref_locked(struct core_graph_memory *m)
+static void memory_unref_locked(struct core_graph_memory *m)
 {
     assert(m->refs > 0);
     m->refs--;
-    reap_locked(m);
+    memory_reap_locked(m);
 }
 
 void core_graph_memory_unref(struct core_graph_memory *m)
 {
     hd_lock_acquire(&lock);
-    unref_locked(m);
+    memory_unref_locked(m);
     hd_lock_release(&lock);
 }
 
-static struct core_graph_memory *find_locked(uint64_t va)
+static struct core_graph_memory *memory_find_locked(uint64_t va)
 {
     struct core_graph_memory *m = memories;
 
@@ -278,7 +278,7 @@ struct core_graph_memory *core_graph_memory_find(uint64_t va)
     struct core_graph_memory *m;
 
     hd_lock_acquire(&lock);
-    m = find_locked(va);
+    m = memory_find_locked(va);
     if (m)
         m->refs++;
     hd_lock_release(&lock);
@@ -322,7 +322,7 @@ struct core_graph_use {
     } at[];
 };
 
-static void use_add_locked(struct core_graph_use *use, struct core_graph_memory *m)
+static void memory_use_add_locked(struct core_graph_use *use, struct core_graph_memory *m)
 {
     m->refs++;
     m->page->uses++;
@@ -334,13 +334,13 @@ static void use_add_locked(struct core_graph_use *use, struct core_graph_memory 
 static void page_take_locked(struct core_graph_page *page, struct core_graph_memory *user)
 {
     if (!page->is_used)
-        stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
+        memory_stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
     page->is_used = true;
     page->user = user;
 }
 
-static enum hd_status alloc_locked(struct core_graph_memory *m, bool auto_free,
-                                   struct core_graph_use *use)
+static enum hd_status memory_alloc_locked(struct core_graph_memory *m, bool auto_free,
+                                          struct core_graph_use *use)
 {
     bool mine = m->page && m->page->user == m;
 
@@ -349,31 +349,31 @@ static enum hd_status alloc_locked(struct core_graph_memory *m, bool auto_free,
                         "the graph's memory at 0x%llx has not been freed since the "
                         "last launch",
                         (unsigned long long)m->va);
-    if (!m->is_live && !mine && !(m->page && is_available(m->page)))
-        HD_TRY(map_locked(m));
+    if (!m->is_live && !mine && !(m->page && memory_is_available(m->page)))
+        HD_TRY(memory_map_locked(m));
     page_take_locked(m->page, m);
-    use_add_locked(use, m);
+    memory_use_add_locked(use, m);
     m->is_live = true;
     return HD_OK;
 }
 
-static enum hd_status free_locked(struct core_graph_memory *m, struct core_graph_use *use)
+static enum hd_status memory_free_locked(struct core_graph_memory *m, struct core_graph_use *use)
 {
     if (!m->is_live)
         return hd_error(HD_BAD_ARG, "the graph frees memory at 0x%llx that is not allocated",
                         (unsigned long long)m->va);
-    use_add_locked(use, m);
+    memory_use_add_locked(use, m);
     m->is_live = false;
     return HD_OK;
 }
 
 /* The last ones first: one that is allocated and freed is as it was before. */
-static void undo_locked(struct core_graph_use *use)
+static void memory_undo_locked(struct core_graph_use *use)
 {
     while (use->n--) {
         use->at[use->n].memory->is_live = use->at[use->n].was_live;
         use->at[use->n].page->uses--;
-        unref_locked(use->at[use->n].memory);
+        memory_unref_locked(use->at[use->n].memory);
     }
 }
 
@@ -389,11 +389,11 @@ enum hd_status core_graph_memory_begin(const struct core_program *program, bool 
     use->n = 0;
     hd_lock_acquire(&lock);
     for (size_t i = 0; i < program->allocs.len && status == HD_OK; i++)
-        status = alloc_locked(program->allocs.at[i], auto_free, use);
+        status = memory_alloc_locked(program->allocs.at[i], auto_free, use);
     for (size_t i = 0; i < program->frees.len && status == HD_OK; i++)
-        status = free_locked(program->frees.at[i], use);
+        status = memory_free_locked(program->frees.at[i], use);
     if (status != HD_OK)
-        undo_locked(use);
+        memory_undo_locked(use);
     hd_lock_release(&lock);
     if (status != HD_OK)
         hd_free(use);
@@ -409,7 +409,7 @@ void core_graph_memory_done(void *arg)
     hd_lock_acquire(&lock);
     for (size_t i = 0; i < use->n; i++) {
         use->at[i].page->uses--;
-        unref_locked(use->at[i].memory);
+        memory_unref_locked(use->at[i].memory);
     }
     hd_lock_release(&lock);
     hd_free(use);
@@ -418,13 +418,14 @@ void core_graph_memory_done(void *arg)
 void core_graph_memory_cancel(struct core_graph_use *use)
 {
     hd_lock_acquire(&lock);
-    undo_locked(use);
+    memory_undo_locked(use);
     hd_lock_release(&lock);
     hd_free(use);
 }
 
 /* A launch that only frees this. */
-static enum hd_status free_begin(uint64_t va, bool *out_found, struct core_graph_use **out_use)
+static enum hd_status memory_free_begin(uint64_t va, bool *out_found,
+                                        struct core_graph_use **out_use)
 {
     struct core_graph_use *use = hd_alloc(sizeof(*use) + sizeof(use->at[0]));
     struct core_graph_memory *m;
@@ -434,9 +435,9 @@ static enum hd_status free_begin(uint64_t va, bool *out_found, struct core_graph
         return hd_error(HD_NO_MEMORY, "memory of a graph");
     use->n = 0;
     hd_lock_acquire(&lock);
-    m = find_locked(va);
+    m = memory_find_locked(va);
     if (m)
-        status = free_locked(m, use);
+        status = memory_free_locked(m, use);
     hd_lock_release(&lock);
     *out_found = m != NULL;
     if (!m || status != HD_OK)
@@ -454,7 +455,7 @@ enum hd_status core_graph_memory_free(struct core_stream *stream, uint64_t va, b
     *out_found = false;
     if (HD_LIKELY(!atomic_load(&any)))
         return HD_OK;
-    status = free_begin(va, out_found, &use);
+    status = memory_free_begin(va, out_found, &use);
     if (!use)
         return status;
     if (!stream) {

@@ -35,14 +35,14 @@ static bool packet_add(struct core_program *program, const union hal_packet *p,
            step_add(program, step);
 }
 
-static bool plain_add(struct core_program *program, const union hal_packet *p)
+static bool program_plain_add(struct core_program *program, const union hal_packet *p)
 {
     return packet_add(program, p, (struct core_step){.kind = CORE_STEP_PACKETS});
 }
 
 /* Several nodes often need the same. */
-static bool need_add(struct core_program *program, struct hal_kernel *kernel,
-                     const struct hal_dispatch *p)
+static bool program_need_add(struct core_program *program, struct hal_kernel *kernel,
+                             const struct hal_dispatch *p)
 {
     struct core_need need = {.kernel = kernel};
 
@@ -60,7 +60,7 @@ static bool need_add(struct core_program *program, struct hal_kernel *kernel,
 }
 
 /* The dispatch reads what it runs from the device node's block. */
-static void indirect_make(struct hal_dispatch *p, const struct core_device_node *node)
+static void program_indirect_make(struct hal_dispatch *p, const struct core_device_node *node)
 {
     uint64_t address = (uintptr_t)node->block;
 
@@ -68,7 +68,7 @@ static void indirect_make(struct hal_dispatch *p, const struct core_device_node 
     memcpy(p->params, &address, sizeof(address));
 }
 
-static bool kernel_add(struct core_program *program, const struct core_node *owner)
+static bool program_kernel_add(struct core_program *program, const struct core_node *owner)
 {
     const struct core_body_kernel *node = &owner->body.kernel;
     uint32_t params_B = node->function->entry->params_B;
@@ -83,20 +83,20 @@ static bool kernel_add(struct core_program *program, const struct core_node *own
     if (node->device_node)
         core_device_node_set(node->device_node, &p.dispatch, node->block, !owner->is_disabled);
     program->is_updatable |= node->device_node != NULL;
-    if (!need_add(program, kernel, &p.dispatch))
+    if (!program_need_add(program, kernel, &p.dispatch))
         return false;
     memcpy(p.dispatch.params, node->block, HD_MIN(params_B, HAL_INLINE_PARAMS_B));
     if (node->device_node)
-        indirect_make(&p.dispatch, node->device_node);
+        program_indirect_make(&p.dispatch, node->device_node);
     if (params_B > HAL_INLINE_PARAMS_B)
         return packet_add(program, &p,
                           (struct core_step){.kind = CORE_STEP_DISPATCH,
                                              .params = node->block,
                                              .params_B = params_B});
-    return plain_add(program, &p);
+    return program_plain_add(program, &p);
 }
 
-static bool copy_add(struct core_program *program, const struct core_copy *copy)
+static bool program_copy_add(struct core_program *program, const struct core_copy *copy)
 {
     union hal_packet p;
 
@@ -104,10 +104,10 @@ static bool copy_add(struct core_program *program, const struct core_copy *copy)
         return true;
     core_copy_packet(copy, &p);
     core_copy_add_bytes(copy, &program->bytes);
-    return plain_add(program, &p);
+    return program_plain_add(program, &p);
 }
 
-static bool fill_add(struct core_program *program, const struct core_body_fill *fill)
+static bool program_fill_add(struct core_program *program, const struct core_body_fill *fill)
 {
     union hal_packet p;
 
@@ -115,19 +115,19 @@ static bool fill_add(struct core_program *program, const struct core_body_fill *
         return true;
     core_fill_packet(fill->dst, fill->pitch_B, fill->value, fill->elem_B, fill->width, fill->height,
                      &p);
-    return plain_add(program, &p);
+    return program_plain_add(program, &p);
 }
 
-static bool host_add(struct core_program *program, const struct core_body_host *host)
+static bool program_host_add(struct core_program *program, const struct core_body_host *host)
 {
     union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL}};
 
     p.host_call.func = (uintptr_t)host->func;
     p.host_call.arg = (uintptr_t)host->arg;
-    return plain_add(program, &p);
+    return program_plain_add(program, &p);
 }
 
-static bool event_add(struct core_program *program, const struct core_body *body)
+static bool program_event_add(struct core_program *program, const struct core_body *body)
 {
     return step_add(program,
                     (struct core_step){.kind = body->type == CORE_NODE_RECORD ? CORE_STEP_RECORD
@@ -136,16 +136,16 @@ static bool event_add(struct core_program *program, const struct core_body *body
                                        .event = body->event});
 }
 
-static bool batch_add(struct core_program *program, const struct core_body_batch *batch)
+static bool program_batch_add(struct core_program *program, const struct core_body_batch *batch)
 {
     bool ok = true;
 
     for (unsigned i = 0; i < batch->n && ok; i++)
-        ok = plain_add(program, &batch->packets[i]);
+        ok = program_plain_add(program, &batch->packets[i]);
     return ok;
 }
 
-static bool semaphores_add(struct core_program *program, const struct core_extsem_ops *ops)
+static bool program_semaphores_add(struct core_program *program, const struct core_extsem_ops *ops)
 {
     return step_add(program, (struct core_step){.kind = CORE_STEP_SEMAPHORES,
                                                 .first = (uint32_t)program->packets.len,
@@ -153,7 +153,8 @@ static bool semaphores_add(struct core_program *program, const struct core_extse
 }
 
 /* What a failure leaves goes with the program. */
-static bool conditional_add(struct core_program *program, const struct core_body_conditional *body)
+static bool program_conditional_add(struct core_program *program,
+                                    const struct core_body_conditional *body)
 {
     struct core_branch *branch;
     struct core_program *inner;
@@ -169,14 +170,14 @@ static bool conditional_add(struct core_program *program, const struct core_body
         if (core_program_make(body->graphs[i], &inner[i]) != HD_OK)
             return false;
     core_branch_packets(branch, packets);
-    return plain_add(program, &packets[0]) && plain_add(program, &packets[1]) &&
+    return program_plain_add(program, &packets[0]) && program_plain_add(program, &packets[1]) &&
            step_add(program, (struct core_step){.kind = CORE_STEP_JOIN,
                                                 .first = (uint32_t)program->packets.len,
                                                 .join = core_branch_join(branch)});
 }
 
 /* Values that conditions have at the beginning. */
-static bool conditions_add(struct core_program *program, const struct core_graph *graph)
+static bool program_conditions_add(struct core_program *program, const struct core_graph *graph)
 {
     union hal_packet p;
     bool ok = true;
@@ -187,7 +188,7 @@ static bool conditions_add(struct core_program *program, const struct core_graph
         if (!c->has_initial)
             continue;
         core_fill_packet(c->va, 0, c->initial, sizeof(c->initial), 1, 1, &p);
-        ok = plain_add(program, &p);
+        ok = program_plain_add(program, &p);
     }
     return ok;
 }
@@ -195,15 +196,15 @@ static bool conditions_add(struct core_program *program, const struct core_graph
 /* ---- edges, for listeners: a node's number in the program is its `mark` */
 
 /* A node; what it comes after is pushed to `after` next. */
-static bool node_add(struct core_program *program)
+static bool program_node_add(struct core_program *program)
 {
     return hd_vec_push(&program->first, (uint32_t)program->after.len);
 }
 
-static bool node_add_behind(struct core_program *program, const struct core_node *node,
-                            uint32_t begin)
+static bool program_node_add_behind(struct core_program *program, const struct core_node *node,
+                                    uint32_t begin)
 {
-    bool ok = node_add(program);
+    bool ok = program_node_add(program);
 
     if (!node->from.len)
         return ok && hd_vec_push(&program->after, begin);
@@ -213,10 +214,10 @@ static bool node_add_behind(struct core_program *program, const struct core_node
 }
 
 /* Behind all that ends in the graph, which began with node `begin`. */
-static bool node_add_end(struct core_program *program, const struct core_graph *graph,
-                         uint32_t begin)
+static bool program_node_add_end(struct core_program *program, const struct core_graph *graph,
+                                 uint32_t begin)
 {
-    bool ok = node_add(program) && hd_vec_push(&program->after, begin);
+    bool ok = program_node_add(program) && hd_vec_push(&program->after, begin);
 
     for (size_t i = 0; i < graph->nodes.len && ok; i++)
         if (!graph->nodes.at[i]->to.len)
@@ -224,49 +225,49 @@ static bool node_add_end(struct core_program *program, const struct core_graph *
     return ok;
 }
 
-static uint32_t last_node(const struct core_program *program)
+static uint32_t program_last_node(const struct core_program *program)
 {
     return (uint32_t)program->first.len - 1;
 }
 
-static bool graph_add(struct core_program *program, struct core_graph *graph);
+static bool program_graph_add(struct core_program *program, struct core_graph *graph);
 
-static bool child_add(struct core_program *program, struct core_graph *graph)
+static bool program_child_add(struct core_program *program, struct core_graph *graph)
 {
-    uint32_t begin = last_node(program);
+    uint32_t begin = program_last_node(program);
 
-    return graph_add(program, graph) && node_add_end(program, graph, begin);
+    return program_graph_add(program, graph) && program_node_add_end(program, graph, begin);
 }
 
-static bool body_add(struct core_program *program, const struct core_node *node)
+static bool program_body_add(struct core_program *program, const struct core_node *node)
 {
     const struct core_body *body = &node->body;
 
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        return kernel_add(program, node);
+        return program_kernel_add(program, node);
     case CORE_NODE_COPY:
-        return copy_add(program, &body->copy.copy);
+        return program_copy_add(program, &body->copy.copy);
     case CORE_NODE_FILL:
-        return fill_add(program, &body->fill);
+        return program_fill_add(program, &body->fill);
     case CORE_NODE_HOST:
-        return host_add(program, &body->host);
+        return program_host_add(program, &body->host);
     case CORE_NODE_CHILD:
-        return child_add(program, body->child);
+        return program_child_add(program, body->child);
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
-        return event_add(program, body);
+        return program_event_add(program, body);
     case CORE_NODE_BATCH:
-        return batch_add(program, &body->batch);
+        return program_batch_add(program, &body->batch);
     case CORE_NODE_SIGNAL_SEMAPHORES:
     case CORE_NODE_WAIT_SEMAPHORES:
-        return semaphores_add(program, &body->semaphores);
+        return program_semaphores_add(program, &body->semaphores);
     case CORE_NODE_ALLOC: /* nothing happens on the device: core_exec_launch() sees to them */
         return hd_vec_push(&program->allocs, body->memory);
     case CORE_NODE_FREE:
         return hd_vec_push(&program->frees, body->memory);
     case CORE_NODE_CONDITIONAL:
-        return conditional_add(program, &body->conditional);
+        return program_conditional_add(program, &body->conditional);
     case CORE_NODE_EMPTY:
         break;
     }
@@ -274,25 +275,25 @@ static bool body_add(struct core_program *program, const struct core_node *node)
 }
 
 /* A kernel may enable what the host has disabled. */
-static bool is_skipped(const struct core_node *node)
+static bool program_is_skipped(const struct core_node *node)
 {
     return node->is_disabled &&
            !(node->body.type == CORE_NODE_KERNEL && node->body.kernel.device_node);
 }
 
 /* One queue executes it, so a child graph is its nodes. All come after the node added last. */
-static bool graph_add(struct core_program *program, struct core_graph *graph)
+static bool program_graph_add(struct core_program *program, struct core_graph *graph)
 {
     struct core_node **order = hd_alloc_array(HD_MAX(graph->nodes.len, 1), sizeof(*order));
-    uint32_t begin = last_node(program);
-    bool ok = order && conditions_add(program, graph);
+    uint32_t begin = program_last_node(program);
+    bool ok = order && program_conditions_add(program, graph);
 
     if (ok && core_graph_order(graph, order) != HD_OK)
         assert(!"it was checked");
     for (size_t i = 0; i < graph->nodes.len && ok; i++) {
-        ok = node_add_behind(program, order[i], begin) &&
-             (is_skipped(order[i]) || body_add(program, order[i]));
-        order[i]->mark = last_node(program);
+        ok = program_node_add_behind(program, order[i], begin) &&
+             (program_is_skipped(order[i]) || program_body_add(program, order[i]));
+        order[i]->mark = program_last_node(program);
     }
     hd_free(order);
     return ok;
@@ -301,14 +302,15 @@ static bool graph_add(struct core_program *program, struct core_graph *graph)
 /* All nodes are behind one without work. */
 static bool program_fill(struct core_program *program, struct core_graph *graph)
 {
-    bool ok = node_add(program) && graph_add(program, graph) && node_add(program);
+    bool ok =
+        program_node_add(program) && program_graph_add(program, graph) && program_node_add(program);
 
     program->graph =
-        (struct heddle_graph){last_node(program), program->first.at, program->after.at};
+        (struct heddle_graph){program_last_node(program), program->first.at, program->after.at};
     return ok;
 }
 
-static void branches_clear(struct core_program *program)
+static void program_branches_clear(struct core_program *program)
 {
     while (program->branches.len) {
         struct core_branch *branch = hd_vec_pop(&program->branches);
@@ -323,7 +325,7 @@ static void branches_clear(struct core_program *program)
 
 enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)
 {
-    branches_clear(program);
+    program_branches_clear(program);
     program->packets.len = program->steps.len = program->needs.len = 0;
     program->allocs.len = program->frees.len = 0;
     program->nodes.len = program->first.len = program->after.len = 0;
@@ -334,7 +336,7 @@ enum hd_status core_program_make(struct core_graph *graph, struct core_program *
 
 void core_program_fini(struct core_program *program)
 {
-    branches_clear(program);
+    program_branches_clear(program);
     hd_vec_fini(&program->branches);
     hd_vec_fini(&program->packets);
     hd_vec_fini(&program->nodes);

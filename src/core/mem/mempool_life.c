@@ -12,7 +12,7 @@
 /* ---- life */
 
 /* What tells the memory apart from others', in every process that has it. */
-static enum hd_status file_note(struct core_mempool *pool)
+static enum hd_status mempool_file_note(struct core_mempool *pool)
 {
     struct stat st;
     int fd;
@@ -25,14 +25,14 @@ static enum hd_status file_note(struct core_mempool *pool)
     return HD_OK;
 }
 
-static enum hd_status own_memory(struct core_mempool *pool)
+static enum hd_status mempool_own_memory(struct core_mempool *pool)
 {
     struct core_device *device = pool->device ? pool->device : core_device_at(0);
 
     if (!pool->props.exportable)
         return HD_OK;
     HD_TRY(core_pool_create_shareable(device, &pool->own));
-    return file_note(pool);
+    return mempool_file_note(pool);
 }
 
 /* Known to everybody from here on; a second reference, for the caller. */
@@ -58,7 +58,7 @@ enum hd_status core_mempool_create(const struct core_mempool_props *props,
         pool->device = core_device_at(props->place_id);
     for (unsigned i = CORE_POLICY_FOLLOW_EVENTS; i < CORE_POLICY_THRESHOLD; i++)
         pool->policies[i] = 1;
-    status = own_memory(pool);
+    status = mempool_own_memory(pool);
     if (status == HD_OK)
         *out_pool = pool_open(pool);
     else
@@ -174,7 +174,8 @@ static struct place *place_of(const struct core_mempool_props *props)
 }
 
 /* Whoever comes second finds the first one's. */
-static enum hd_status fallback_make(const struct core_mempool_props *props, struct place *place)
+static enum hd_status mempool_fallback_make(const struct core_mempool_props *props,
+                                            struct place *place)
 {
     struct core_mempool *made;
     bool second;
@@ -209,13 +210,13 @@ enum hd_status core_mempool_at(const struct core_mempool_props *props, bool curr
         hd_lock_release(&core_memory_lock);
         if (pool)
             break;
-        HD_TRY(fallback_make(props, place));
+        HD_TRY(mempool_fallback_make(props, place));
     }
     *out_pool = pool;
     return HD_OK;
 }
 
-static bool fits(const struct core_mempool *pool, const struct core_mempool_props *props)
+static bool mempool_fits(const struct core_mempool *pool, const struct core_mempool_props *props)
 {
     return !pool->imported && pool->props.place == props->place &&
            pool->props.managed == props->managed &&
@@ -228,7 +229,7 @@ enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
     struct place *place = place_of(props);
     struct core_mempool *before;
 
-    if (!fits(pool, props))
+    if (!mempool_fits(pool, props))
         return hd_error(HD_BAD_ARG, "the memory pool is of another place, or imported");
     HD_TRY(core_mempool_at(props, false, &before)); /* there is one to fall back to */
     core_mempool_unref(before);
@@ -279,7 +280,7 @@ enum hd_status core_mempool_import(struct core_device *device, int fd,
     pool->imported = true;
     status = core_pool_import(device, fd, &pool->own);
     if (status == HD_OK)
-        status = file_note(pool);
+        status = mempool_file_note(pool);
     if (status == HD_OK)
         *out_pool = pool_open(pool);
     else
@@ -307,8 +308,8 @@ enum hd_status core_mempool_pointer_export(uint64_t va, struct core_mempool_poin
                            (unsigned long long)va);
 }
 
-static enum hd_status pointer_check(const struct core_mempool *pool,
-                                    const struct core_mempool_pointer *p)
+static enum hd_status mempool_pointer_check(const struct core_mempool *pool,
+                                            const struct core_mempool_pointer *p)
 {
     if (!pool->imported)
         return hd_error(HD_BAD_ARG, "pointers are imported into an imported memory pool");
@@ -331,7 +332,7 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
     struct core_pooled *p;
     bool done;
 
-    HD_TRY(pointer_check(pool, pointer));
+    HD_TRY(mempool_pointer_check(pool, pointer));
     p = hd_new(struct core_pooled);
     if (!p)
         return hd_error(HD_NO_MEMORY, "pointer of a memory pool");

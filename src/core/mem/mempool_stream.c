@@ -149,15 +149,6 @@ static enum hd_status alloc_captured(const struct core_mempool *pool, struct cor
     return core_capture_add(stream, &body);
 }
 
-static void tell_alloc(const struct core_mempool *pool, struct core_stream *stream, uint64_t va,
-                       uint64_t size_B)
-{
-    struct core_block block = {
-        .base = va, .size_B = size_B, .kind = kind_of(pool), .ctx = stream->ctx};
-
-    core_notify_memory(&block, stream, false);
-}
-
 enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
                                   uint64_t size_B, uint64_t *out_va)
 {
@@ -183,8 +174,12 @@ enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream 
         HD_TRY(alloc_fresh(pool, stream, size_B, out_va));
     else if (wait.head.op == HAL_OP_WAIT)
         HD_TRY(core_stream_submit(stream, &wait, 1, NULL, 0, NULL));
-    if (tap_wants(HEDDLE_KIND(MEMORY)))
-        tell_alloc(pool, stream, *out_va, size_B);
+    if (tap_wants(HEDDLE_KIND(MEMORY))) {
+        struct core_block block = {
+            .base = *out_va, .size_B = size_B, .kind = kind_of(pool), .ctx = stream->ctx};
+
+        core_notify_memory(&block, stream, false);
+    }
     return HD_OK;
 }
 

@@ -43,14 +43,14 @@ enum { FILE_B = 4096 };
 static struct core_multicast *shareable;                           /* core_memory_lock */
 static pthread_cond_t device_was_added = PTHREAD_COND_INITIALIZER; /* core_memory_lock */
 
-static bool is_granular(uint64_t value)
+static bool multicast_is_granular(uint64_t value)
 {
     return value % CORE_GRANULE_B == 0;
 }
 
 /* ---- life */
 
-static enum hd_status mark_create(struct core_multicast *m)
+static enum hd_status multicast_mark_create(struct core_multicast *m)
 {
     void *at;
 
@@ -65,7 +65,7 @@ static enum hd_status mark_create(struct core_multicast *m)
 }
 
 /* Held once. Owns `m` if there is no error. */
-static enum hd_status object_create(struct core_multicast *m, uint64_t size_B)
+static enum hd_status multicast_object_create(struct core_multicast *m, uint64_t size_B)
 {
     struct core_allocation *a = core_handle_alloc(CORE_ALLOCATION);
 
@@ -96,7 +96,7 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
     struct core_multicast *m;
     enum hd_status status = HD_OK;
 
-    if (!what->size_B || !is_granular(what->size_B) || !what->devices ||
+    if (!what->size_B || !multicast_is_granular(what->size_B) || !what->devices ||
         what->devices > core_device_count())
         return hd_error(HD_BAD_ARG, "a multicast object of %llu bytes for %u devices",
                         (unsigned long long)what->size_B, what->devices);
@@ -104,9 +104,9 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
     if (!m)
         return hd_error(HD_NO_MEMORY, "multicast object");
     if (what->shareable)
-        status = mark_create(m);
+        status = multicast_mark_create(m);
     if (status == HD_OK)
-        status = object_create(m, what->size_B);
+        status = multicast_object_create(m, what->size_B);
     if (status != HD_OK) {
         core_multicast_destroy(m);
         return status;
@@ -115,7 +115,7 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
     return HD_OK;
 }
 
-static void list_remove_locked(struct core_multicast *m)
+static void multicast_list_remove_locked(struct core_multicast *m)
 {
     struct core_multicast **link = &shareable;
 
@@ -126,7 +126,7 @@ static void list_remove_locked(struct core_multicast *m)
 }
 
 /* The allocation when this was the last of it; the caller drops its reference without the lock. */
-static struct core_allocation *release_locked(const struct binding *b)
+static struct core_allocation *multicast_release_locked(const struct binding *b)
 {
     if (!b->memory)
         return NULL;
@@ -144,7 +144,7 @@ static bool bindings_pop(struct core_multicast *m)
     hd_lock_acquire(&core_memory_lock);
     any = m->bindings.len > 0;
     if (any)
-        over = release_locked(&m->bindings.at[--m->bindings.len]);
+        over = multicast_release_locked(&m->bindings.at[--m->bindings.len]);
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
     return any;
@@ -156,7 +156,7 @@ void core_multicast_destroy(struct core_multicast *m)
     }
     hd_vec_fini(&m->bindings);
     hd_lock_acquire(&core_memory_lock);
-    list_remove_locked(m);
+    multicast_list_remove_locked(m);
     hd_lock_release(&core_memory_lock);
     hal_shared_destroy(m->fd, NULL, 0);
     hd_free(m);
@@ -164,7 +164,7 @@ void core_multicast_destroy(struct core_multicast *m)
 
 /* ---- the team */
 
-static bool is_complete_locked(const struct core_multicast *m)
+static bool multicast_is_complete_locked(const struct core_multicast *m)
 {
     assert(hd_lock_held(&core_memory_lock));
     return (unsigned)__builtin_popcountll(m->devices) == m->team;
@@ -177,7 +177,7 @@ enum hd_status core_multicast_add(struct core_allocation *object, struct core_de
     bool added;
 
     hd_lock_acquire(&core_memory_lock);
-    added = !(m->devices & bit) && !is_complete_locked(m);
+    added = !(m->devices & bit) && !multicast_is_complete_locked(m);
     if (added)
         m->devices |= bit;
     pthread_cond_broadcast(&device_was_added);
@@ -190,31 +190,32 @@ enum hd_status core_multicast_add(struct core_allocation *object, struct core_de
 void core_multicast_wait(struct core_allocation *object)
 {
     hd_lock_acquire(&core_memory_lock);
-    while (!is_complete_locked(object->multicast))
+    while (!multicast_is_complete_locked(object->multicast))
         hd_lock_wait(&core_memory_lock, &device_was_added);
     hd_lock_release(&core_memory_lock);
 }
 
 /* ---- bindings */
 
-static bool overlap(const struct binding *b, unsigned device, uint64_t offset_B, uint64_t size_B)
+static bool multicast_overlap(const struct binding *b, unsigned device, uint64_t offset_B,
+                              uint64_t size_B)
 {
     return b->device == device && b->offset_B < offset_B + size_B &&
            offset_B < b->offset_B + b->size_B;
 }
 
-static bool is_free_locked(const struct core_multicast *m, const struct binding *want)
+static bool multicast_is_free_locked(const struct core_multicast *m, const struct binding *want)
 {
     for (size_t i = 0; i < m->bindings.len; i++)
-        if (overlap(&m->bindings.at[i], want->device, want->offset_B, want->size_B))
+        if (multicast_overlap(&m->bindings.at[i], want->device, want->offset_B, want->size_B))
             return false;
     return true;
 }
 
-static enum hd_status check_part(const struct core_allocation *object, uint64_t offset_B,
-                                 uint64_t size_B)
+static enum hd_status multicast_check_part(const struct core_allocation *object, uint64_t offset_B,
+                                           uint64_t size_B)
 {
-    if (!size_B || !is_granular(offset_B | size_B) || offset_B > object->size_B ||
+    if (!size_B || !multicast_is_granular(offset_B | size_B) || offset_B > object->size_B ||
         size_B > object->size_B - offset_B)
         return hd_error(HD_BAD_ARG, "%llu bytes at offset %llu of a multicast object of %llu",
                         (unsigned long long)size_B, (unsigned long long)offset_B,
@@ -237,11 +238,11 @@ static enum hd_status replica_map_locked(struct binding *b)
 }
 
 /* Room in the list is made first, so that nothing has to be undone. */
-static enum hd_status bind_locked(struct core_multicast *m, struct binding *b)
+static enum hd_status multicast_bind_locked(struct core_multicast *m, struct binding *b)
 {
     if (!(m->devices >> b->device & 1))
         return hd_error(HD_BAD_ARG, "device %u, whose memory it is, was not added", b->device);
-    if (!is_free_locked(m, b))
+    if (!multicast_is_free_locked(m, b))
         return hd_error(HD_BAD_ARG, "device %u has memory bound there already", b->device);
     if (!hd_vec_reserve(&m->bindings, m->bindings.len + 1))
         return hd_error(HD_NO_MEMORY, "binding");
@@ -254,13 +255,13 @@ static enum hd_status bind_locked(struct core_multicast *m, struct binding *b)
     return HD_OK;
 }
 
-static enum hd_status bind(struct core_allocation *object, struct binding *b)
+static enum hd_status multicast_bind(struct core_allocation *object, struct binding *b)
 {
     enum hd_status status;
 
     core_multicast_wait(object);
     hd_lock_acquire(&core_memory_lock);
-    status = bind_locked(object->multicast, b);
+    status = multicast_bind_locked(object->multicast, b);
     hd_lock_release(&core_memory_lock);
     return status;
 }
@@ -275,19 +276,19 @@ enum hd_status core_multicast_bind(struct core_allocation *object, uint64_t offs
                         .memory = memory,
                         .memory_offset_B = memory_offset_B};
 
-    HD_TRY(check_part(object, offset_B, size_B));
+    HD_TRY(multicast_check_part(object, offset_B, size_B));
     if (memory->multicast || memory->is_host)
         return hd_error(HD_BAD_ARG, "only a device's memory can be bound");
-    if (!is_granular(memory_offset_B) || memory_offset_B > memory->size_B ||
+    if (!multicast_is_granular(memory_offset_B) || memory_offset_B > memory->size_B ||
         size_B > memory->size_B - memory_offset_B)
         return hd_error(HD_BAD_ARG, "%llu bytes at offset %llu of memory of %llu",
                         (unsigned long long)size_B, (unsigned long long)memory_offset_B,
                         (unsigned long long)memory->size_B);
-    return bind(object, &b);
+    return multicast_bind(object, &b);
 }
 
 /* Memory that has no handle: blocks of pools and of contexts. */
-static enum hd_status bind_block(struct core_allocation *object, struct binding *b)
+static enum hd_status multicast_bind_block(struct core_allocation *object, struct binding *b)
 {
     struct core_block block;
 
@@ -296,7 +297,7 @@ static enum hd_status bind_block(struct core_allocation *object, struct binding 
         return hd_error(HD_BAD_ARG, "there are no %llu bytes of a device's memory at 0x%llx",
                         (unsigned long long)b->size_B, (unsigned long long)b->va);
     b->device = (unsigned)block.device->ordinal;
-    return bind(object, b);
+    return multicast_bind(object, b);
 }
 
 enum hd_status core_multicast_bind_address(struct core_allocation *object, uint64_t offset_B,
@@ -306,12 +307,12 @@ enum hd_status core_multicast_bind_address(struct core_allocation *object, uint6
     struct core_vmm_place place;
     enum hd_status status;
 
-    HD_TRY(check_part(object, offset_B, size_B));
-    if (!is_granular(va))
+    HD_TRY(multicast_check_part(object, offset_B, size_B));
+    if (!multicast_is_granular(va))
         return hd_error(HD_BAD_ARG, "0x%llx is not aligned to %llu", (unsigned long long)va,
                         (unsigned long long)CORE_GRANULE_B);
     if (!core_vmm_place_get(va, &place))
-        return bind_block(object, &b);
+        return multicast_bind_block(object, &b);
     status = size_B <= place.left_B
                  ? core_multicast_bind(object, offset_B, place.allocation, place.offset_B, size_B)
                  : hd_error(HD_BAD_ARG, "the mapping ends before the %llu bytes do",
@@ -322,37 +323,39 @@ enum hd_status core_multicast_bind_address(struct core_allocation *object, uint6
 
 /* ---- the way back */
 
-static bool is_within(const struct binding *b, unsigned device, uint64_t offset_B, uint64_t size_B)
+static bool multicast_is_within(const struct binding *b, unsigned device, uint64_t offset_B,
+                                uint64_t size_B)
 {
     return b->device == device && b->offset_B >= offset_B &&
            b->offset_B + b->size_B <= offset_B + size_B;
 }
 
 /* How much of the range its device has bound, in bindings that end with it. */
-static uint64_t bound_B_locked(const struct core_multicast *m, unsigned device, uint64_t offset_B,
-                               uint64_t size_B)
+static uint64_t multicast_bound_B_locked(const struct core_multicast *m, unsigned device,
+                                         uint64_t offset_B, uint64_t size_B)
 {
     uint64_t bound_B = 0;
 
     for (size_t i = 0; i < m->bindings.len; i++)
-        if (is_within(&m->bindings.at[i], device, offset_B, size_B))
+        if (multicast_is_within(&m->bindings.at[i], device, offset_B, size_B))
             bound_B += m->bindings.at[i].size_B;
     return bound_B;
 }
 
 /* The first binding in the range goes; false: there is none. */
-static bool unbind_first(struct core_multicast *m, unsigned device, uint64_t offset_B,
-                         uint64_t size_B)
+static bool multicast_unbind_first(struct core_multicast *m, unsigned device, uint64_t offset_B,
+                                   uint64_t size_B)
 {
     struct core_allocation *over = NULL;
     size_t i = 0;
 
     hd_lock_acquire(&core_memory_lock);
-    while (i < m->bindings.len && !is_within(&m->bindings.at[i], device, offset_B, size_B))
+    while (i < m->bindings.len &&
+           !multicast_is_within(&m->bindings.at[i], device, offset_B, size_B))
         i++;
     bool found = i < m->bindings.len;
     if (found) {
-        over = release_locked(&m->bindings.at[i]);
+        over = multicast_release_locked(&m->bindings.at[i]);
         m->bindings.at[i] = m->bindings.at[--m->bindings.len];
     }
     hd_lock_release(&core_memory_lock);
@@ -367,14 +370,14 @@ enum hd_status core_multicast_unbind(struct core_allocation *object, struct core
     unsigned ordinal = (unsigned)device->ordinal;
     bool whole;
 
-    HD_TRY(check_part(object, offset_B, size_B));
+    HD_TRY(multicast_check_part(object, offset_B, size_B));
     hd_lock_acquire(&core_memory_lock);
-    whole = bound_B_locked(m, ordinal, offset_B, size_B) == size_B;
+    whole = multicast_bound_B_locked(m, ordinal, offset_B, size_B) == size_B;
     hd_lock_release(&core_memory_lock);
     if (!whole)
         return hd_error(HD_BAD_ARG, "device %u has not bound all of these %llu bytes, or more",
                         ordinal, (unsigned long long)size_B);
-    while (unbind_first(m, ordinal, offset_B, size_B)) {
+    while (multicast_unbind_first(m, ordinal, offset_B, size_B)) {
     }
     return HD_OK;
 }
@@ -389,14 +392,14 @@ enum hd_status core_multicast_export(struct core_allocation *object, int *out_fd
     return *out_fd >= 0 ? HD_OK : hd_error(HD_NO_MEMORY, "export of a multicast object");
 }
 
-static bool same_file(int a, int b)
+static bool multicast_is_same_file(int a, int b)
 {
     struct stat x, y;
 
     return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static bool is_mark(int fd)
+static bool multicast_is_mark(int fd)
 {
     char text[sizeof(file_mark)];
 
@@ -408,10 +411,10 @@ enum hd_status core_multicast_import(int fd, struct core_allocation **out_object
 {
     struct core_multicast *m;
 
-    if (hal_shared_size(fd) != FILE_B || !is_mark(fd))
+    if (hal_shared_size(fd) != FILE_B || !multicast_is_mark(fd))
         return HD_NOT_FOUND;
     hd_lock_acquire(&core_memory_lock);
-    for (m = shareable; m && !same_file(m->fd, fd);)
+    for (m = shareable; m && !multicast_is_same_file(m->fd, fd);)
         m = m->next;
     if (m && core_allocation_hold_locked(m->object))
         *out_object = core_allocation_ref(m->object);
@@ -430,7 +433,7 @@ static const struct binding *replica_locked(const struct core_multicast *m, unsi
                                             uint64_t offset_B)
 {
     for (size_t i = 0; i < m->bindings.len; i++)
-        if (overlap(&m->bindings.at[i], device, offset_B, 1))
+        if (multicast_overlap(&m->bindings.at[i], device, offset_B, 1))
             return &m->bindings.at[i];
     return NULL;
 }
@@ -448,7 +451,8 @@ static uint64_t replica_address_locked(const struct binding *b, uint64_t into_B,
     return (va ? va : b->va) + into_B;
 }
 
-static bool find_locked(const struct core_vmm_place *place, bool programs, struct ir_replicas *out)
+static bool multicast_find_locked(const struct core_vmm_place *place, bool programs,
+                                  struct ir_replicas *out)
 {
     const struct core_multicast *m = place->allocation->multicast;
 
@@ -470,24 +474,24 @@ static bool find_locked(const struct core_vmm_place *place, bool programs, struc
     return true;
 }
 
-static bool find(uint64_t va, bool programs, struct ir_replicas *out)
+static bool multicast_find(uint64_t va, bool programs, struct ir_replicas *out)
 {
     struct core_vmm_place place;
     bool found;
 
     *out = (struct ir_replicas){.lacks = IR_REPLICAS_NO_OBJECT};
     hd_lock_acquire(&core_memory_lock);
-    found = core_vmm_place_get_locked(va, &place) && find_locked(&place, programs, out);
+    found = core_vmm_place_get_locked(va, &place) && multicast_find_locked(&place, programs, out);
     hd_lock_release(&core_memory_lock);
     return found;
 }
 
 bool core_multicast_find(uint64_t va, struct ir_replicas *out_replicas)
 {
-    return find(va, false, out_replicas);
+    return multicast_find(va, false, out_replicas);
 }
 
 bool core_multicast_find_programs(uint64_t va, struct ir_replicas *out_replicas)
 {
-    return find(va, true, out_replicas);
+    return multicast_find(va, true, out_replicas);
 }

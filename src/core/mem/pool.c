@@ -122,7 +122,7 @@ bool core_pool_counts(enum core_mem_kind kind)
 }
 
 /* Other processes are told as well. */
-static void used_set(struct core_pool *pool, uint64_t used_B)
+static void pool_used_set(struct core_pool *pool, uint64_t used_B)
 {
     pool->used_B = used_B;
     atomic_store_explicit(&pool->device->use->memory_B, used_B, memory_order_relaxed);
@@ -133,14 +133,14 @@ bool core_pool_charge_locked(struct core_pool *pool, uint64_t size_B)
     assert(hd_lock_held(&core_memory_lock));
     if (size_B > pool->limit_B || pool->used_B > pool->limit_B - size_B)
         return false;
-    used_set(pool, pool->used_B + size_B);
+    pool_used_set(pool, pool->used_B + size_B);
     return true;
 }
 
 void core_pool_uncharge_locked(struct core_pool *pool, uint64_t size_B)
 {
     assert(hd_lock_held(&core_memory_lock) && pool->used_B >= size_B);
-    used_set(pool, pool->used_B - size_B);
+    pool_used_set(pool, pool->used_B - size_B);
 }
 
 uint64_t core_pool_used_locked(const struct core_pool *pool)
@@ -157,7 +157,7 @@ uint64_t core_pool_limit(const struct core_pool *pool)
 /* ---- granules */
 
 /* Says which granules' pages are kept, and counts them. */
-static void kept_set(struct core_pool *pool, uint64_t base, uint64_t granules, bool kept)
+static void pool_kept_set(struct core_pool *pool, uint64_t base, uint64_t granules, bool kept)
 {
     uint64_t first = (base - core_space_base()) / CORE_GRANULE_B;
 
@@ -179,7 +179,7 @@ static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_
 {
     if (!core_space_take_locked(owner->granules, &owner->base))
         return false;
-    kept_set(pool, owner->base, owner->granules, false);
+    pool_kept_set(pool, owner->base, owner->granules, false);
     if (!bind_B) /* the caller maps something itself */
         return true;
     if (core_backing_map(pool->backing, owner->base, owner->base - core_space_base(), bind_B,
@@ -213,7 +213,8 @@ static struct core_owner *owner_create(struct core_pool *pool, uint64_t granules
 
 /* ---- blocks */
 
-static bool alloc_large(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
+static bool pool_alloc_large(struct core_pool *pool, const struct core_block *what,
+                             uint64_t *out_va)
 {
     uint64_t bind_B = hd_align_up(what->size_B, CORE_PAGE_B);
     uint64_t granules = (bind_B + CORE_PAGE_B + CORE_GRANULE_B - 1) / CORE_GRANULE_B;
@@ -231,7 +232,7 @@ static bool alloc_large(struct core_pool *pool, const struct core_block *what, u
     return true;
 }
 
-static unsigned class_of(uint64_t size_B)
+static unsigned pool_class_of(uint64_t size_B)
 {
     unsigned cls = 0;
 
@@ -257,9 +258,10 @@ static struct core_owner *slab_create(struct core_pool *pool, unsigned cls)
     return slab;
 }
 
-static bool alloc_small(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
+static bool pool_alloc_small(struct core_pool *pool, const struct core_block *what,
+                             uint64_t *out_va)
 {
-    unsigned cls = class_of(what->size_B);
+    unsigned cls = pool_class_of(what->size_B);
     struct core_owner *slab = pool->partial[cls];
     uint32_t slot;
 
@@ -279,7 +281,7 @@ static bool alloc_small(struct core_pool *pool, const struct core_block *what, u
 }
 
 /* May the budget's blocks become larger by so much? */
-static bool budget_has(const struct core_pool *budget, uint64_t more_B)
+static bool pool_budget_has(const struct core_pool *budget, uint64_t more_B)
 {
     return more_B <= budget->limit_B && budget->used_B <= budget->limit_B - more_B;
 }
@@ -291,14 +293,14 @@ bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *wha
     assert(hd_lock_held(&core_memory_lock) && what->size_B > 0);
     if (what->size_B >= core_space_size()) /* sums do not overflow below */
         return false;
-    if (counts && !budget_has(pool->budget, what->size_B))
+    if (counts && !pool_budget_has(pool->budget, what->size_B))
         return false;
     /* Slabs stay; what can be exported goes with its pool. */
     is_large = what->size_B > SMALL_MAX_B || core_strict() || pool->budget != pool;
-    if (!(is_large ? alloc_large : alloc_small)(pool, what, out_va))
+    if (!(is_large ? pool_alloc_large : pool_alloc_small)(pool, what, out_va))
         return false;
     if (counts)
-        used_set(pool->budget, pool->budget->used_B + what->size_B);
+        pool_used_set(pool->budget, pool->budget->used_B + what->size_B);
     return true;
 }
 
@@ -316,9 +318,9 @@ bool core_pool_resize_locked(struct core_block *block, uint64_t size_B)
 
     assert(hd_lock_held(&core_memory_lock) && budget);
     if (core_pool_counts(block->kind)) {
-        if (size_B > block->size_B && !budget_has(budget, size_B - block->size_B))
+        if (size_B > block->size_B && !pool_budget_has(budget, size_B - block->size_B))
             return false;
-        used_set(budget, budget->used_B + size_B - block->size_B);
+        pool_used_set(budget, budget->used_B + size_B - block->size_B);
     }
     block->size_B = size_B;
     return true;
@@ -354,7 +356,7 @@ bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what,
 /* ---- for other processes */
 
 /* Only what is not 0 is copied: pages that were never touched stay untouched. */
-static void contents_copy(uint8_t *to, const uint8_t *from, uint64_t size_B)
+static void pool_contents_copy(uint8_t *to, const uint8_t *from, uint64_t size_B)
 {
     static const uint8_t zeros[CORE_PAGE_B];
 
@@ -364,8 +366,8 @@ static void contents_copy(uint8_t *to, const uint8_t *from, uint64_t size_B)
 }
 
 /* The owner's contents in a memory file, through addresses that are free. */
-static enum hd_status contents_move(const struct core_owner *owner, uint64_t bound_B,
-                                    struct core_backing *backing)
+static enum hd_status pool_contents_move(const struct core_owner *owner, uint64_t bound_B,
+                                         struct core_backing *backing)
 {
     enum hd_status status;
     uint64_t to;
@@ -374,7 +376,8 @@ static enum hd_status contents_move(const struct core_owner *owner, uint64_t bou
         return hd_error(HD_NO_DEVICE_MEMORY, "no addresses are left to move memory");
     status = core_backing_map(backing, to, 0, bound_B, HAL_PROT_READ_WRITE);
     if (status == HD_OK) {
-        contents_copy((uint8_t *)(uintptr_t)to, (const uint8_t *)(uintptr_t)owner->base, bound_B);
+        pool_contents_copy((uint8_t *)(uintptr_t)to, (const uint8_t *)(uintptr_t)owner->base,
+                           bound_B);
         core_backing_unmap(backing, to, bound_B);
         status = core_backing_map(backing, owner->base, 0, bound_B, HAL_PROT_READ_WRITE);
     }
@@ -391,7 +394,7 @@ static enum hd_status owner_share(struct core_owner *owner, uint64_t bound_B)
                                &backing));
     status = core_backing_export(backing, &owner->shared_fd);
     if (status == HD_OK) {
-        status = contents_move(owner, bound_B, backing);
+        status = pool_contents_move(owner, bound_B, backing);
         if (status == HD_OK)
             owner->shared = backing;
         else
@@ -429,7 +432,7 @@ static void owner_unshare(struct core_owner *owner)
 
 /* ---- freeing */
 
-static void free_large(struct core_pool *pool, struct core_owner *owner)
+static void pool_free_large(struct core_pool *pool, struct core_owner *owner)
 {
     uint64_t size_B = owner->granules * CORE_GRANULE_B;
     bool keep = pool->kept_B + size_B <= pool->keep_max_B && !owner->shared;
@@ -437,7 +440,7 @@ static void free_large(struct core_pool *pool, struct core_owner *owner)
     if (owner->shared)
         owner_unshare(owner);
     core_space_owner_set_locked(owner->base, owner->granules, NULL);
-    kept_set(pool, owner->base, owner->granules, keep);
+    pool_kept_set(pool, owner->base, owner->granules, keep);
     if (!keep && pool->budget) /* what was imported is others' as well */
         core_backing_discard(pool->backing, owner->base - core_space_base(), size_B);
     core_backing_unmap(pool->backing, owner->base, size_B);
@@ -454,11 +457,11 @@ void core_pool_free_locked(struct core_block *block)
     assert(block >= owner->blocks && block < owner->blocks + owner->slots);
     if (core_pool_counts(block->kind) && pool->budget) {
         assert(pool->budget->used_B >= block->size_B);
-        used_set(pool->budget, pool->budget->used_B - block->size_B);
+        pool_used_set(pool->budget, pool->budget->used_B - block->size_B);
     }
     block->size_B = 0;
     if (owner->slots == 1) {
-        free_large(pool, owner);
+        pool_free_large(pool, owner);
         return;
     }
     owner->hint = HD_MIN(owner->hint, (uint32_t)(block - owner->blocks));

@@ -21,18 +21,18 @@ struct range {
 
 static HD_VEC(struct range) reservations; /* core_memory_lock */
 
-static bool is_granular(uint64_t value)
+static bool vmm_is_granular(uint64_t value)
 {
     return value % CORE_GRANULE_B == 0;
 }
 
 /* A range of whole granules that does not wrap around. */
-static bool is_range(uint64_t va, uint64_t size_B)
+static bool vmm_is_range(uint64_t va, uint64_t size_B)
 {
-    return size_B && is_granular(va) && is_granular(size_B) && va + size_B > va;
+    return size_B && vmm_is_granular(va) && vmm_is_granular(size_B) && va + size_B > va;
 }
 
-static enum hd_status range_error(const char *what, uint64_t va, uint64_t size_B)
+static enum hd_status vmm_range_error(const char *what, uint64_t va, uint64_t size_B)
 {
     return hd_error(HD_BAD_ARG, "%s: %llu bytes at 0x%llx", what, (unsigned long long)size_B,
                     (unsigned long long)va);
@@ -40,7 +40,8 @@ static enum hd_status range_error(const char *what, uint64_t va, uint64_t size_B
 
 /* ---- allocations */
 
-static enum hd_status mem_make(struct core_allocation *a, const struct core_allocation_what *what)
+static enum hd_status vmm_mem_make(struct core_allocation *a,
+                                   const struct core_allocation_what *what)
 {
     struct hal_device *hal = a->device->hal;
 
@@ -49,12 +50,12 @@ static enum hd_status mem_make(struct core_allocation *a, const struct core_allo
     else
         HD_TRY(core_backing_create(hal, what->size_B, true, &a->backing));
     a->size_B = core_backing_size(a->backing);
-    return is_granular(a->size_B) ? HD_OK : hd_error(HD_BAD_ARG, "memory of an unknown kind");
+    return vmm_is_granular(a->size_B) ? HD_OK : hd_error(HD_BAD_ARG, "memory of an unknown kind");
 }
 
 /* What is imported counts where it was made. */
-static enum hd_status budget_take(struct core_allocation *a,
-                                  const struct core_allocation_what *what)
+static enum hd_status vmm_budget_take(struct core_allocation *a,
+                                      const struct core_allocation_what *what)
 {
     bool taken = true;
 
@@ -76,7 +77,7 @@ enum hd_status core_allocation_create(const struct core_allocation_what *what,
     struct core_allocation *a;
     enum hd_status status;
 
-    if (what->fd < 0 && (!what->size_B || !is_granular(what->size_B)))
+    if (what->fd < 0 && (!what->size_B || !vmm_is_granular(what->size_B)))
         return hd_error(HD_BAD_ARG, "%llu bytes: not a multiple of %llu",
                         (unsigned long long)what->size_B, (unsigned long long)CORE_GRANULE_B);
     a = core_handle_alloc(CORE_ALLOCATION);
@@ -85,10 +86,10 @@ enum hd_status core_allocation_create(const struct core_allocation_what *what,
     a->device = what->device;
     memcpy(a->about, what->about, sizeof(a->about));
     a->held = 1;
-    status = budget_take(a, what);
+    status = vmm_budget_take(a, what);
     if (status == HD_OK) {
         a->size_B = what->size_B; /* what is given back if the memory cannot be made */
-        status = mem_make(a, what);
+        status = vmm_mem_make(a, what);
     }
     if (status != HD_OK) {
         core_allocation_unref(a);
@@ -133,7 +134,7 @@ static size_t reservation_find_locked(enum core_vmm_user user, uint64_t va, uint
 }
 
 /* Takes more than is wanted and gives the ends back. */
-static bool space_take_aligned_locked(uint64_t size_B, uint64_t alignment_B, uint64_t *out_va)
+static bool vmm_space_take_aligned_locked(uint64_t size_B, uint64_t alignment_B, uint64_t *out_va)
 {
     uint64_t extra_B = alignment_B - CORE_GRANULE_B, base, before_B;
 
@@ -153,14 +154,14 @@ enum hd_status core_vmm_reserve(enum core_vmm_user user, uint64_t size_B, uint64
 {
     bool taken;
 
-    if (!size_B || !is_granular(size_B) || (alignment_B && !hd_is_pow2(alignment_B)))
+    if (!size_B || !vmm_is_granular(size_B) || (alignment_B && !hd_is_pow2(alignment_B)))
         return hd_error(HD_BAD_ARG, "reservation of %llu bytes, aligned to %llu",
                         (unsigned long long)size_B, (unsigned long long)alignment_B);
     alignment_B = HD_MAX(alignment_B, CORE_GRANULE_B);
     hd_lock_acquire(&core_memory_lock);
     taken = size_B <= core_space_size() && alignment_B <= core_space_size() &&
             hd_vec_reserve(&reservations, reservations.len + 1) &&
-            space_take_aligned_locked(size_B, alignment_B, out_va);
+            vmm_space_take_aligned_locked(size_B, alignment_B, out_va);
     if (taken && !hd_vec_push(&reservations, (struct range){*out_va, size_B, user}))
         assert(!"there is room");
     hd_lock_release(&core_memory_lock);
@@ -169,7 +170,7 @@ enum hd_status core_vmm_reserve(enum core_vmm_user user, uint64_t size_B, uint64
                             (unsigned long long)size_B);
 }
 
-static bool is_unmapped_locked(uint64_t va, uint64_t size_B)
+static bool vmm_is_unmapped_locked(uint64_t va, uint64_t size_B)
 {
     for (uint64_t at = va; at < va + size_B; at += CORE_GRANULE_B)
         if (core_space_owner(at))
@@ -177,14 +178,14 @@ static bool is_unmapped_locked(uint64_t va, uint64_t size_B)
     return true;
 }
 
-static enum hd_status free_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
+static enum hd_status vmm_free_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     size_t i = reservation_find_locked(user, va, size_B);
 
     if (i == SIZE_MAX || reservations.at[i].va != va || reservations.at[i].size_B != size_B)
-        return range_error("not a reservation", va, size_B);
-    if (!is_unmapped_locked(va, size_B))
-        return range_error("memory is mapped into the reservation", va, size_B);
+        return vmm_range_error("not a reservation", va, size_B);
+    if (!vmm_is_unmapped_locked(va, size_B))
+        return vmm_range_error("memory is mapped into the reservation", va, size_B);
     core_space_give_locked(va, size_B / CORE_GRANULE_B);
     reservations.at[i] = reservations.at[--reservations.len];
     return HD_OK;
@@ -194,10 +195,10 @@ enum hd_status core_vmm_free(enum core_vmm_user user, uint64_t va, uint64_t size
 {
     enum hd_status status;
 
-    if (!is_range(va, size_B))
-        return range_error("not a reservation", va, size_B);
+    if (!vmm_is_range(va, size_B))
+        return vmm_range_error("not a reservation", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    status = free_locked(user, va, size_B);
+    status = vmm_free_locked(user, va, size_B);
     if (!reservations.len)
         hd_vec_fini(&reservations);
     hd_lock_release(&core_memory_lock);
@@ -224,16 +225,16 @@ static void mapping_fill(struct core_mapping *m, struct core_allocation *a, uint
                             .id = core_memory_next_id()};
 }
 
-static enum hd_status map_locked(struct core_allocation *a, struct core_mapping *m)
+static enum hd_status vmm_map_locked(struct core_allocation *a, struct core_mapping *m)
 {
     uint64_t va = m->owner.base, size_B = m->block.size_B;
 
     if (!a->held)
         return hd_error(HD_BAD_ARG, "the memory's handle was released");
     if (reservation_find_locked(m->user, va, size_B) == SIZE_MAX)
-        return range_error("not in a reservation", va, size_B);
-    if (!is_unmapped_locked(va, size_B))
-        return range_error("memory is mapped there already", va, size_B);
+        return vmm_range_error("not in a reservation", va, size_B);
+    if (!vmm_is_unmapped_locked(va, size_B))
+        return vmm_range_error("memory is mapped there already", va, size_B);
     core_space_owner_set_locked(va, m->owner.granules, &m->owner);
     core_allocation_use_locked(a);
     m->next = a->first;
@@ -242,7 +243,7 @@ static enum hd_status map_locked(struct core_allocation *a, struct core_mapping 
 }
 
 /* Memory of graphs is told by its exact size (graph_memory.c). */
-static void tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_freed)
+static void vmm_tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_freed)
 {
     struct core_block block = {
         .base = va, .size_B = size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
@@ -257,9 +258,9 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
     struct core_mapping *m;
     enum hd_status status;
 
-    if (!is_range(va, size_B) || !is_granular(offset_B) || offset_B > a->size_B ||
+    if (!vmm_is_range(va, size_B) || !vmm_is_granular(offset_B) || offset_B > a->size_B ||
         size_B > a->size_B - offset_B)
-        return range_error("mapping", va, size_B);
+        return vmm_range_error("mapping", va, size_B);
     if (a->multicast)
         core_multicast_wait(a);
     m = hd_new(struct core_mapping);
@@ -268,17 +269,17 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
     mapping_fill(m, a, va, size_B, offset_B);
     m->user = user;
     hd_lock_acquire(&core_memory_lock);
-    status = map_locked(a, m);
+    status = vmm_map_locked(a, m);
     hd_lock_release(&core_memory_lock);
     if (status != HD_OK)
         hd_free(m);
     else
-        tell(user, va, size_B, false);
+        vmm_tell(user, va, size_B, false);
     return status;
 }
 
 /* Does the range consist of whole mappings? */
-static bool is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
+static bool vmm_is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     uint64_t at = va, end = va + size_B;
 
@@ -299,7 +300,7 @@ static void mapping_hide(const struct core_mapping *m)
         core_backing_unmap(m->allocation->backing, m->owner.base, m->block.size_B);
 }
 
-static void list_remove_locked(struct core_allocation *a, const struct core_mapping *m)
+static void vmm_list_remove_locked(struct core_allocation *a, const struct core_mapping *m)
 {
     struct core_mapping **link = &a->first;
 
@@ -309,19 +310,19 @@ static void list_remove_locked(struct core_allocation *a, const struct core_mapp
 }
 
 /* Returns the allocation if this was the last of it. */
-static struct core_allocation *unmap_locked(struct core_mapping *m)
+static struct core_allocation *vmm_unmap_locked(struct core_mapping *m)
 {
     struct core_allocation *a = m->allocation;
 
     mapping_hide(m);
-    list_remove_locked(a, m);
+    vmm_list_remove_locked(a, m);
     core_space_owner_set_locked(m->owner.base, m->owner.granules, NULL);
     hd_free(m);
     return core_allocation_unuse_locked(a) ? a : NULL;
 }
 
 /* The mapping that begins at `at`; *at goes behind it. Another thread may have been first. */
-static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
+static enum hd_status vmm_unmap_first(enum core_vmm_user user, uint64_t *at)
 {
     struct core_allocation *over = NULL;
     struct core_mapping *m;
@@ -333,34 +334,34 @@ static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
     is_there = m && m->user == user && m->owner.base == *at;
     if (is_there) {
         *at += m->block.size_B;
-        over = unmap_locked(m);
+        over = vmm_unmap_locked(m);
     }
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
     if (is_there)
-        tell(user, va, *at - va, true);
-    return is_there ? HD_OK : range_error("not mapped any more", *at, CORE_GRANULE_B);
+        vmm_tell(user, va, *at - va, true);
+    return is_there ? HD_OK : vmm_range_error("not mapped any more", *at, CORE_GRANULE_B);
 }
 
 enum hd_status core_vmm_unmap(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     bool whole;
 
-    if (!is_range(va, size_B))
-        return range_error("not whole mappings", va, size_B);
+    if (!vmm_is_range(va, size_B))
+        return vmm_range_error("not whole mappings", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    whole = is_mapped_whole_locked(user, va, size_B);
+    whole = vmm_is_mapped_whole_locked(user, va, size_B);
     hd_lock_release(&core_memory_lock);
     if (!whole)
-        return range_error("not whole mappings", va, size_B);
+        return vmm_range_error("not whole mappings", va, size_B);
     for (uint64_t at = va; at < va + size_B;)
-        HD_TRY(unmap_first(user, &at));
+        HD_TRY(vmm_unmap_first(user, &at));
     return HD_OK;
 }
 
 /* ---- access */
 
-static enum hd_status access_apply(const struct core_mapping *m)
+static enum hd_status vmm_access_apply(const struct core_mapping *m)
 {
     static const enum hal_prot prots[] = {
         [CORE_VMM_READ] = HAL_PROT_READ, [CORE_VMM_READ_WRITE] = HAL_PROT_READ_WRITE};
@@ -373,16 +374,16 @@ static enum hd_status access_apply(const struct core_mapping *m)
     return HD_OK;
 }
 
-static enum hd_status access_set_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B,
-                                        unsigned who, enum core_vmm_access access)
+static enum hd_status vmm_access_set_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B,
+                                            unsigned who, enum core_vmm_access access)
 {
-    if (!is_mapped_whole_locked(user, va, size_B))
-        return range_error("not whole mappings", va, size_B);
+    if (!vmm_is_mapped_whole_locked(user, va, size_B))
+        return vmm_range_error("not whole mappings", va, size_B);
     for (uint64_t at = va; at < va + size_B;) {
         struct core_mapping *m = core_mapping_at_locked(at);
 
         m->access[who] = (uint8_t)access;
-        HD_TRY(access_apply(m));
+        HD_TRY(vmm_access_apply(m));
         at += m->block.size_B;
     }
     return HD_OK;
@@ -394,10 +395,10 @@ enum hd_status core_vmm_access_set(enum core_vmm_user user, uint64_t va, uint64_
     enum hd_status status;
 
     assert(who <= CORE_VMM_HOST);
-    if (!is_range(va, size_B))
-        return range_error("not whole mappings", va, size_B);
+    if (!vmm_is_range(va, size_B))
+        return vmm_range_error("not whole mappings", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    status = access_set_locked(user, va, size_B, who, access);
+    status = vmm_access_set_locked(user, va, size_B, who, access);
     hd_lock_release(&core_memory_lock);
     return status;
 }

@@ -43,7 +43,7 @@ struct core_image {
     struct hal_native native;                  /* of one entry, or of none */
 };
 
-static enum hd_status program_create(struct core_image *image, unsigned max_arch)
+static enum hd_status image_program_create(struct core_image *image, unsigned max_arch)
 {
     const struct compile_options options = {.max_arch = max_arch,
                                             .on_demand = image->form == CORE_FORM_PLAIN,
@@ -65,7 +65,7 @@ static enum hd_status program_create(struct core_image *image, unsigned max_arch
     return status;
 }
 
-static void entry_fill(struct core_image *image, const struct ir_func *func)
+static void image_entry_fill(struct core_image *image, const struct ir_func *func)
 {
     struct core_entry *entry = &image->entries[image->nentries];
     struct core_param *params = hd_arena_array(&image->arena, struct core_param, func->nparams + 1);
@@ -93,7 +93,7 @@ static void entry_fill(struct core_image *image, const struct ir_func *func)
     image->nentries++;
 }
 
-static enum hd_status entries_fill(struct core_image *image)
+static enum hd_status image_entries_fill(struct core_image *image)
 {
     const struct ir_module *decls = compile_program_decls(image->program);
     uint32_t count = 0;
@@ -106,7 +106,7 @@ static enum hd_status entries_fill(struct core_image *image)
         return hd_error(HD_NO_MEMORY, "module");
     for (const struct ir_func *f = decls->funcs; f; f = f->next)
         if (compile_program_is_kernel(image->program, f->index))
-            entry_fill(image, f);
+            image_entry_fill(image, f);
     assert(image->nentries == count);
     return hd_arena_status(&image->arena);
 }
@@ -118,8 +118,8 @@ static enum hd_status image_fill(struct core_image *image, const void *bytes, si
                                 .accept_any_variant = true};
 
     HD_TRY(obj_image_load_ptx(bytes, size_B, target, &image->list));
-    HD_TRY(program_create(image, target.cc));
-    return entries_fill(image);
+    HD_TRY(image_program_create(image, target.cc));
+    return image_entries_fill(image);
 }
 
 static struct core_image *image_new(void)
@@ -151,7 +151,7 @@ const struct dbg_text *core_image_texts(struct core_image *image, size_t *out_co
     return image->texts;
 }
 
-static struct dbg_program *debugged_create(struct core_image *image)
+static struct dbg_program *image_debugged_create(struct core_image *image)
 {
     size_t count;
     const struct dbg_text *texts = core_image_texts(image, &count);
@@ -172,7 +172,7 @@ enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_ima
         return status;
     }
     if (dbg_is_active())
-        image->debugged = debugged_create(image);
+        image->debugged = image_debugged_create(image);
     *out_image = image;
     return HD_OK;
 }
@@ -180,7 +180,7 @@ enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_ima
 /* ---- native kernels */
 
 /* What stands for a native kernel without PTX: its parameters. */
-static const char *only_params(struct hd_arena *arena, uint32_t params_B)
+static const char *image_only_params(struct hd_arena *arena, uint32_t params_B)
 {
     char *text = hd_arena_array(arena, char, 256), params[64] = "";
 
@@ -194,10 +194,10 @@ static const char *only_params(struct hd_arena *arena, uint32_t params_B)
     return text;
 }
 
-static enum hd_status native_fill(struct core_image *image, const struct heddle_native *desc,
-                                  const struct core_entry **out_entry)
+static enum hd_status image_native_fill(struct core_image *image, const struct heddle_native *desc,
+                                        const struct core_entry **out_entry)
 {
-    const char *ptx = desc->ptx ? desc->ptx : only_params(&image->arena, desc->params_B);
+    const char *ptx = desc->ptx ? desc->ptx : image_only_params(&image->arena, desc->params_B);
     const char *name = desc->ptx ? desc->entry ? desc->entry : desc->name : "native";
     char *own_name = hd_arena_array(&image->arena, char, strlen(desc->name) + 1);
     struct core_entry *entry;
@@ -230,7 +230,7 @@ enum hd_status core_image_load_native(const struct heddle_native *desc,
 
     if (!image)
         return hd_error(HD_NO_MEMORY, "native kernel %s", desc->name);
-    status = native_fill(image, desc, out_entry);
+    status = image_native_fill(image, desc, out_entry);
     if (status == HD_OK)
         *out_image = image;
     else
@@ -251,8 +251,8 @@ struct dbg_program *core_image_debugged(const struct core_image *image)
     return image->debugged;
 }
 
-static enum hd_status form_create(const struct core_image *image, enum core_form form,
-                                  struct core_image **out_image)
+static enum hd_status image_form_create(const struct core_image *image, enum core_form form,
+                                        struct core_image **out_image)
 {
     struct core_image *other = image_new();
     enum hd_status status;
@@ -261,9 +261,9 @@ static enum hd_status form_create(const struct core_image *image, enum core_form
         return hd_error(HD_NO_MEMORY, "module");
     other->form = form;
     other->list = image->list;
-    status = program_create(other, 0);
+    status = image_program_create(other, 0);
     if (status == HD_OK)
-        status = entries_fill(other);
+        status = image_entries_fill(other);
     if (status == HD_OK)
         *out_image = other;
     else
@@ -279,7 +279,7 @@ enum hd_status core_image_form(struct core_image *image, enum core_form form,
     assert(form != CORE_FORM_PLAIN && image->form == CORE_FORM_PLAIN);
     hd_lock_acquire(&image->lock);
     if (!image->forms[form])
-        status = form_create(image, form, &image->forms[form]);
+        status = image_form_create(image, form, &image->forms[form]);
     *out_image = image->forms[form];
     hd_lock_release(&image->lock);
     return status;
@@ -384,8 +384,9 @@ enum hd_status core_image_sizes(const struct core_image *image, const struct cor
 }
 
 /* The first error stays, but for lack of memory, which may pass. */
-static void code_settle_locked(struct core_image *image, const struct core_entry *entry,
-                               struct entry_code *code, struct ir_module *ir, enum hd_status status)
+static void image_code_settle_locked(struct core_image *image, const struct core_entry *entry,
+                                     struct entry_code *code, struct ir_module *ir,
+                                     enum hd_status status)
 {
     const char *why = hd_error_message();
 
@@ -401,8 +402,9 @@ static void code_settle_locked(struct core_image *image, const struct core_entry
     pthread_cond_broadcast(&image->changed);
 }
 
-static struct entry_code *code_of(const struct core_image *image, const struct core_entry *entry,
-                                  const struct core_device *device)
+static struct entry_code *image_code_of(const struct core_image *image,
+                                        const struct core_entry *entry,
+                                        const struct core_device *device)
 {
     assert(core_image_entry(image, entry->position) == entry);
     return &image->codes[device->target * image->nentries + entry->position];
@@ -411,7 +413,7 @@ static struct entry_code *code_of(const struct core_image *image, const struct c
 enum hd_status core_image_code_error(struct core_image *image, const struct core_entry *entry,
                                      const struct core_device *device)
 {
-    const struct entry_code *code = code_of(image, entry, device);
+    const struct entry_code *code = image_code_of(image, entry, device);
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&image->lock);
@@ -425,7 +427,7 @@ enum hd_status core_image_code(struct core_image *image, const struct core_entry
                                const struct core_device *device, const struct ir_module **out_code)
 {
     struct hd_compile_note note = {.name = entry->name, .form = "ir"};
-    struct entry_code *code = code_of(image, entry, device);
+    struct entry_code *code = image_code_of(image, entry, device);
     struct ir_module *ir = NULL;
     enum hd_status status;
 
@@ -439,7 +441,7 @@ enum hd_status core_image_code(struct core_image *image, const struct core_entry
         status = compile_kernel(image->program, entry->index, device->target, &ir);
         hd_compile_end(&note, false, status);
         hd_lock_acquire(&image->lock);
-        code_settle_locked(image, entry, code, ir, status);
+        image_code_settle_locked(image, entry, code, ir, status);
     } else {
         status = code->state == CODE_READY ? HD_OK : hd_error(code->status, "%s", code->why);
     }

@@ -86,7 +86,7 @@ static bool cell_is_reached(const struct core_event_cell *cell)
 }
 
 /* Will the device still store a time in a cell? Then it must not be used again. */
-static bool is_draining(const struct core_event *event)
+static bool event_is_draining(const struct core_event *event)
 {
     if (event->flags & CORE_EVENT_DISABLE_TIMING)
         return false;
@@ -119,7 +119,7 @@ void core_events_reap_locked(struct core_context *ctx)
     while (*link) {
         struct core_event *event = *link;
 
-        if (is_draining(event)) {
+        if (event_is_draining(event)) {
             link = &event->next;
         } else {
             *link = event->next;
@@ -137,7 +137,7 @@ void core_event_finalise(struct core_event *event)
     if (event->link)
         hd_list_remove(event);
     core_events_reap_locked(ctx);
-    if (is_draining(event)) {
+    if (event_is_draining(event)) {
         event->next = ctx->draining_events;
         ctx->draining_events = event;
     } else {
@@ -181,8 +181,8 @@ static struct core_event_cell *cell_add(struct core_event *event, const _Atomic 
 }
 
 /* A position in the stream, where the device stores the time if the event keeps one. */
-static enum hd_status submit(const struct core_event *event, struct core_stream *stream,
-                             struct core_event_cell *cell, uint64_t *out_position)
+static enum hd_status event_submit(const struct core_event *event, struct core_stream *stream,
+                                   struct core_event_cell *cell, uint64_t *out_position)
 {
     union hal_packet p = {.sem = {.head.op = HAL_OP_TIMESTAMP}};
 
@@ -230,7 +230,7 @@ enum hd_status core_event_record(struct core_event *event, struct core_stream *s
     if (event->shared)
         return core_ipc_event_record(event, stream, false);
     HD_TRY(cell_get(event, stream, &cell));
-    HD_TRY(submit(event, stream, cell, &position));
+    HD_TRY(event_submit(event, stream, cell, &position));
     core_capture_point_drop(event);
     cell_recorded(event, cell, position);
     return HD_OK;
@@ -263,13 +263,13 @@ static const struct core_event_cell *event_get(struct core_event *event, uint64_
     return cell;
 }
 
-static bool is_reached(const struct core_event_cell *cell, uint64_t value)
+static bool event_is_reached(const struct core_event_cell *cell, uint64_t value)
 {
     return !cell || atomic_load_explicit(cell->semaphore, memory_order_acquire) >= value;
 }
 
 /* Not in a capture. */
-static enum hd_status check_recorded(struct core_event *event)
+static enum hd_status event_check_recorded(struct core_event *event)
 {
     bool captured = atomic_load_explicit(&event->point, memory_order_acquire) != NULL;
 
@@ -277,9 +277,9 @@ static enum hd_status check_recorded(struct core_event *event)
 }
 
 /* The same for what looks at the event now: a capture would not see it (spec/api/capture.def). */
-static enum hd_status check_looked_at(struct core_event *event)
+static enum hd_status event_check_looked_at(struct core_event *event)
 {
-    HD_TRY(check_recorded(event));
+    HD_TRY(event_check_recorded(event));
     return core_capture_any() ? core_capture_refuse_unsafe() : HD_OK;
 }
 
@@ -288,11 +288,11 @@ enum hd_status core_event_query(struct core_event *event)
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    HD_TRY(check_looked_at(event));
+    HD_TRY(event_check_looked_at(event));
     HD_TRY(core_context_status(event->ctx));
     if (event->shared)
         return core_ipc_event_is_reached(event) ? HD_OK : HD_BUSY;
-    return is_reached(cell, value) ? HD_OK : HD_BUSY;
+    return event_is_reached(cell, value) ? HD_OK : HD_BUSY;
 }
 
 enum hd_status core_event_synchronize(struct core_event *event)
@@ -301,7 +301,7 @@ enum hd_status core_event_synchronize(struct core_event *event)
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    HD_TRY(check_looked_at(event));
+    HD_TRY(event_check_looked_at(event));
     if (event->shared)
         HD_TRY(core_ipc_event_synchronize(event));
     else if (cell)
@@ -311,7 +311,7 @@ enum hd_status core_event_synchronize(struct core_event *event)
     return core_context_status(event->ctx);
 }
 
-static void *context_end(void *ctx)
+static void *event_context_end(void *ctx)
 {
     core_context_unref(ctx);
     return NULL;
@@ -321,26 +321,26 @@ static void *context_end(void *ctx)
  * On the thread of host calls. A context that ends waits for work that may have come to it after it
  * was destroyed, and this thread may have to do that.
  */
-static void context_release(void *arg)
+static void event_context_release(void *arg)
 {
     struct core_context *ctx = arg;
     pthread_t thread;
 
     if (core_object_unref_but_last(&ctx->object))
         return;
-    if (hd_thread_create(&thread, NULL, context_end, ctx))
+    if (hd_thread_create(&thread, NULL, event_context_end, ctx))
         core_context_unref(ctx); /* no thread: it mostly has nothing to wait for */
     else
         pthread_detach(thread);
 }
 
 /* Packets that make a queue wait for the last recording: 0 when there is nothing to wait for. */
-static unsigned wait_packets(struct core_event *event, bool foreign, union hal_packet p[2])
+static unsigned event_wait_packets(struct core_event *event, bool foreign, union hal_packet p[2])
 {
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    if (is_reached(cell, value))
+    if (event_is_reached(cell, value))
         return 0;
     p[0] = (union hal_packet){.sem = {.head.op = HAL_OP_WAIT, .value = value}};
     p[0].sem.address = (uintptr_t)cell->semaphore;
@@ -349,13 +349,13 @@ static unsigned wait_packets(struct core_event *event, bool foreign, union hal_p
     /* The semaphore is a queue of the event's context, which must not go before the wait ends. */
     p[1] = (union hal_packet){
         .host_call = {.head = {.op = HAL_OP_HOST_CALL, .flags = HAL_FLAG_ALWAYS}}};
-    p[1].host_call.func = (uintptr_t)context_release;
+    p[1].host_call.func = (uintptr_t)event_context_release;
     p[1].host_call.arg = (uintptr_t)core_context_ref(event->ctx);
     return 2;
 }
 
 /* Before the wait, which may be for a later recording. */
-static void awaited_note(struct core_stream *stream, struct core_event *event)
+static void event_awaited_note(struct core_stream *stream, struct core_event *event)
 {
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
@@ -379,8 +379,8 @@ enum hd_status core_event_wait(struct core_stream *stream, struct core_event *ev
     if (event->shared)
         return core_ipc_event_wait(stream, event, false);
     if (!foreign)
-        awaited_note(stream, event);
-    n = wait_packets(event, foreign, p);
+        event_awaited_note(stream, event);
+    n = event_wait_packets(event, foreign, p);
     status = n ? core_stream_submit(stream, p, n, NULL, 0, NULL) : HD_OK;
     if (status != HD_OK && foreign)
         core_context_unref(event->ctx);
@@ -396,7 +396,7 @@ enum hd_status core_event_wait_locked(struct core_stream *stream, struct core_ev
 
     if (event->shared)
         return core_ipc_event_wait(stream, event, true);
-    n = wait_packets(event, foreign, p);
+    n = event_wait_packets(event, foreign, p);
     status = n ? core_stream_submit_locked(stream, p, n) : HD_OK;
     if (status != HD_OK && foreign)
         core_context_unref(event->ctx);
@@ -404,8 +404,8 @@ enum hd_status core_event_wait_locked(struct core_stream *stream, struct core_ev
 }
 
 /* Devices have clocks of their own: what two of them show is compared in the host's time. */
-static double between_ns(const struct core_event *start, uint64_t from,
-                         const struct core_event *end, uint64_t to)
+static double event_between_ns(const struct core_event *start, uint64_t from,
+                               const struct core_event *end, uint64_t to)
 {
     const struct hal_clock *a = &start->ctx->device->hal->info.clock;
     const struct hal_clock *b = &end->ctx->device->hal->info.clock;
@@ -422,17 +422,18 @@ enum hd_status core_event_elapsed(struct core_event *start, struct core_event *e
 
     if ((start->flags | end->flags) & CORE_EVENT_DISABLE_TIMING)
         return hd_error(HD_BAD_ARG, "an event was created without timing");
-    HD_TRY(check_recorded(start));
-    HD_TRY(check_recorded(end));
+    HD_TRY(event_check_recorded(start));
+    HD_TRY(event_check_recorded(end));
     from = event_get(start, &from_value);
     to = event_get(end, &to_value);
     if (!from || !to)
         return hd_error(HD_BAD_ARG, "an event was never recorded");
     HD_TRY(core_context_status(start->ctx));
     HD_TRY(core_context_status(end->ctx));
-    if (!is_reached(from, from_value) || !is_reached(to, to_value))
+    if (!event_is_reached(from, from_value) || !event_is_reached(to, to_value))
         return HD_BUSY;
     *out_ms =
-        (float)(between_ns(start, atomic_load(&from->ticks), end, atomic_load(&to->ticks)) * 1e-6);
+        (float)(event_between_ns(start, atomic_load(&from->ticks), end, atomic_load(&to->ticks)) *
+                1e-6);
     return HD_OK;
 }

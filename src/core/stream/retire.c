@@ -109,7 +109,7 @@ struct core_retirement *core_notify_packets(struct core_stream *stream, union ha
     return r;
 }
 
-static void tell_as(struct core_retirement *r, enum heddle_event_kind kind)
+static void retire_tell_as(struct core_retirement *r, enum heddle_event_kind kind)
 {
     struct heddle_event event = {.kind = (uint8_t)kind, .phase = HEDDLE_PHASE_POINT};
     const struct hal_clock *clock = &r->ctx->device->hal->info.clock;
@@ -140,9 +140,9 @@ static void retirement_tell(void *arg)
 {
     struct core_retirement *r = arg;
 
-    tell_as(r, HEDDLE_EVENT_RETIRED);
+    retire_tell_as(r, HEDDLE_EVENT_RETIRED);
     if (tap_wants(HEDDLE_KIND(DONE)))
-        tell_as(r, HEDDLE_EVENT_DONE);
+        retire_tell_as(r, HEDDLE_EVENT_DONE);
     hd_free(r);
 }
 
@@ -191,7 +191,7 @@ bool core_retirement_is_lazy(const struct core_retirement *r)
     return r->is_lazy;
 }
 
-static void waiting_add_locked(uint32_t n)
+static void retire_waiting_add_locked(uint32_t n)
 {
     uint32_t before = atomic_load_explicit(&retiring.waiting, memory_order_relaxed);
 
@@ -199,7 +199,7 @@ static void waiting_add_locked(uint32_t n)
     atomic_store_explicit(&retiring.waiting, before + n, memory_order_relaxed);
 }
 
-static struct retiring_ring *ring_find_locked(const struct hal_ring *ring)
+static struct retiring_ring *retire_ring_find_locked(const struct hal_ring *ring)
 {
     struct retiring_ring *list = retiring.rings;
 
@@ -208,7 +208,7 @@ static struct retiring_ring *ring_find_locked(const struct hal_ring *ring)
     return list;
 }
 
-static struct retiring_ring *ring_add_locked(struct hal_ring *ring)
+static struct retiring_ring *retire_ring_add_locked(struct hal_ring *ring)
 {
     struct retiring_ring *list = hd_alloc(sizeof(*list));
 
@@ -221,22 +221,22 @@ static struct retiring_ring *ring_add_locked(struct hal_ring *ring)
     return list;
 }
 
-static uint64_t last_position(const struct core_retirement *r)
+static uint64_t retire_last_position(const struct core_retirement *r)
 {
     return r->position + r->n - 1;
 }
 
-static void ring_settle_locked(struct retiring_ring *list)
+static void retire_ring_settle_locked(struct retiring_ring *list)
 {
-    while (list->first && hal_ring_retired(list->ring) >= last_position(list->first)) {
+    while (list->first && hal_ring_retired(list->ring) >= retire_last_position(list->first)) {
         struct core_retirement *r = list->first;
 
         list->first = r->next;
         if (!list->first)
             list->last = &list->first;
-        tell_as(r, HEDDLE_EVENT_DONE);
+        retire_tell_as(r, HEDDLE_EVENT_DONE);
         hd_free(r);
-        waiting_add_locked((uint32_t)-1);
+        retire_waiting_add_locked((uint32_t)-1);
     }
 }
 
@@ -246,7 +246,7 @@ void core_retire_settle(void)
         return;
     hd_lock_acquire(&retiring.lock);
     for (struct retiring_ring *list = retiring.rings; list; list = list->next)
-        ring_settle_locked(list);
+        retire_ring_settle_locked(list);
     hd_lock_release(&retiring.lock);
 }
 
@@ -263,13 +263,13 @@ void core_retirement_settle_later(struct core_retirement *r, bool was_submitted)
 
     hd_lock_acquire(&retiring.lock);
     if (was_submitted) {
-        list = ring_find_locked(r->ring);
-        list = list ? list : ring_add_locked(r->ring);
+        list = retire_ring_find_locked(r->ring);
+        list = list ? list : retire_ring_add_locked(r->ring);
     }
     if (list) {
         *list->last = r;
         list->last = &r->next;
-        waiting_add_locked(1);
+        retire_waiting_add_locked(1);
     }
     hd_lock_release(&retiring.lock);
     if (!list) /* without memory the event is lost, the work is not */
@@ -283,10 +283,10 @@ enum hd_status core_retire_room(struct hal_queue *queue, unsigned n)
     uint64_t position = 0;
 
     hd_lock_acquire(&retiring.lock);
-    list = ring_find_locked(queue->ring);
+    list = retire_ring_find_locked(queue->ring);
     for (const struct core_retirement *r = list ? list->first : NULL;
          r && r->position + HAL_RING_SLOTS <= end; r = r->next)
-        position = last_position(r);
+        position = retire_last_position(r);
     hd_lock_release(&retiring.lock);
     if (!position)
         return HD_OK;
@@ -296,14 +296,14 @@ enum hd_status core_retire_room(struct hal_queue *queue, unsigned n)
 }
 
 /* What a ring that goes away did not get to is told to nobody. */
-static void ring_drop_locked(struct retiring_ring *list)
+static void retire_ring_drop_locked(struct retiring_ring *list)
 {
     struct core_retirement *r;
 
     while ((r = list->first)) {
         list->first = r->next;
         hd_free(r);
-        waiting_add_locked((uint32_t)-1);
+        retire_waiting_add_locked((uint32_t)-1);
     }
 }
 
@@ -316,8 +316,8 @@ void core_retire_forget(const struct hal_ring *ring)
         link = &(*link)->next;
     list = *link;
     if (list) {
-        ring_settle_locked(list);
-        ring_drop_locked(list);
+        retire_ring_settle_locked(list);
+        retire_ring_drop_locked(list);
         *link = list->next;
         hd_free(list);
     }

@@ -49,7 +49,7 @@ static const struct limits mipmap_limits[NO_SHAPE] = {
 };
 #undef AT
 
-static enum shape cube_shape(const struct core_array_desc *d)
+static enum shape array_cube_shape(const struct core_array_desc *d)
 {
     bool layered = (d->flags & CORE_ARRAY_LAYERED) != 0;
 
@@ -58,12 +58,12 @@ static enum shape cube_shape(const struct core_array_desc *d)
     return layered ? CUBE_LAYERED : d->depth == 6 ? CUBE : NO_SHAPE;
 }
 
-static enum shape shape_of(const struct core_array_desc *d)
+static enum shape array_shape_of(const struct core_array_desc *d)
 {
     if (!d->width)
         return NO_SHAPE;
     if (d->flags & CORE_ARRAY_CUBEMAP)
-        return cube_shape(d);
+        return array_cube_shape(d);
     if (d->flags & CORE_ARRAY_LAYERED)
         return !d->depth ? NO_SHAPE : d->height ? TWO_LAYERED : ONE_LAYERED;
     if (!d->height)
@@ -71,7 +71,8 @@ static enum shape shape_of(const struct core_array_desc *d)
     return d->depth ? THREE : TWO;
 }
 
-static bool exceeds(const struct core_device *device, uint64_t extent, enum core_attribute limit)
+static bool array_exceeds(const struct core_device *device, uint64_t extent,
+                          enum core_attribute limit)
 {
     int value = 0;
 
@@ -79,37 +80,38 @@ static bool exceeds(const struct core_device *device, uint64_t extent, enum core
            (core_device_attribute(device, (int)limit, &value) != HD_OK || extent > (uint64_t)value);
 }
 
-static bool fits(const struct core_device *device, const struct core_array_desc *d,
-                 const struct limits *l)
+static bool array_fits(const struct core_device *device, const struct core_array_desc *d,
+                       const struct limits *l)
 {
-    return !exceeds(device, d->width, l->width) && !exceeds(device, d->height, l->height) &&
-           !exceeds(device, d->depth, l->depth);
+    return !array_exceeds(device, d->width, l->width) &&
+           !array_exceeds(device, d->height, l->height) &&
+           !array_exceeds(device, d->depth, l->depth);
 }
 
-static enum hd_status too_large(const struct core_array_desc *d, const char *what)
+static enum hd_status array_too_large(const struct core_array_desc *d, const char *what)
 {
     return hd_error(HD_BAD_ARG, "an array of %llu x %llu x %llu texels is too large for %s",
                     (unsigned long long)d->width, (unsigned long long)d->height,
                     (unsigned long long)d->depth, what);
 }
 
-static enum hd_status check_extents(const struct core_device *device,
-                                    const struct core_array_desc *d, enum shape shape,
-                                    bool is_mipmapped)
+static enum hd_status array_check_extents(const struct core_device *device,
+                                          const struct core_array_desc *d, enum shape shape,
+                                          bool is_mipmapped)
 {
-    if (!fits(device, d, &texture_limits[shape]))
-        return too_large(d, "a texture of its kind");
-    if (d->flags & CORE_ARRAY_SURFACE_LDST && !fits(device, d, &surface_limits[shape]))
-        return too_large(d, "a surface of its kind");
-    if (d->flags & CORE_ARRAY_TEXTURE_GATHER && !fits(device, d, &gather_limits))
-        return too_large(d, "texture gather");
-    if (is_mipmapped && !fits(device, d, &mipmap_limits[shape]))
-        return too_large(d, "mipmap levels");
+    if (!array_fits(device, d, &texture_limits[shape]))
+        return array_too_large(d, "a texture of its kind");
+    if (d->flags & CORE_ARRAY_SURFACE_LDST && !array_fits(device, d, &surface_limits[shape]))
+        return array_too_large(d, "a surface of its kind");
+    if (d->flags & CORE_ARRAY_TEXTURE_GATHER && !array_fits(device, d, &gather_limits))
+        return array_too_large(d, "texture gather");
+    if (is_mipmapped && !array_fits(device, d, &mipmap_limits[shape]))
+        return array_too_large(d, "mipmap levels");
     return HD_OK;
 }
 
 /* CUDA maps memory later into these only. */
-static enum hd_status check_later(const struct core_array_desc *d, enum shape shape)
+static enum hd_status array_check_later(const struct core_array_desc *d, enum shape shape)
 {
     if (!(d->flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING)))
         return HD_OK;
@@ -121,10 +123,11 @@ static enum hd_status check_later(const struct core_array_desc *d, enum shape sh
     return HD_OK;
 }
 
-static enum hd_status check_desc(const struct core_device *device, const struct core_array_desc *d,
-                                 bool is_mipmapped, struct core_texel *out_texel)
+static enum hd_status array_check_desc(const struct core_device *device,
+                                       const struct core_array_desc *d, bool is_mipmapped,
+                                       struct core_texel *out_texel)
 {
-    enum shape shape = shape_of(d);
+    enum shape shape = array_shape_of(d);
 
     HD_TRY(core_texel_check(d->format, d->channels, out_texel));
     if (d->flags & ~0x1ffu)
@@ -135,18 +138,18 @@ static enum hd_status check_desc(const struct core_device *device, const struct 
                         (unsigned long long)d->depth, d->flags);
     if (d->flags & CORE_ARRAY_TEXTURE_GATHER && shape != TWO)
         return hd_error(HD_BAD_ARG, "texture gather is for arrays of two dimensions");
-    HD_TRY(check_later(d, shape));
-    return check_extents(device, d, shape, is_mipmapped);
+    HD_TRY(array_check_later(d, shape));
+    return array_check_extents(device, d, shape, is_mipmapped);
 }
 
 /* ---- layout */
 
-static uint32_t halved(uint64_t extent, unsigned level)
+static uint32_t array_halved(uint64_t extent, unsigned level)
 {
     return (uint32_t)HD_MAX(extent >> level, (uint64_t)1);
 }
 
-static bool depth_is_halved(const struct core_array_desc *d)
+static bool array_depth_is_halved(const struct core_array_desc *d)
 {
     return !(d->flags & (CORE_ARRAY_LAYERED | CORE_ARRAY_CUBEMAP));
 }
@@ -156,23 +159,23 @@ static unsigned levels_most(const struct core_array_desc *d)
     uint64_t largest = HD_MAX(d->width, d->height);
     unsigned n = 1;
 
-    if (depth_is_halved(d))
+    if (array_depth_is_halved(d))
         largest = HD_MAX(largest, d->depth);
     while (largest >>= 1)
         n++;
     return HD_MIN(n, (unsigned)CORE_ARRAY_LEVELS);
 }
 
-static void extents_set(struct core_array *array)
+static void array_extents_set(struct core_array *array)
 {
     const struct core_array_desc *d = &array->desc;
 
     for (unsigned i = 0; i < array->nlevels; i++) {
         struct core_array_level *l = &array->level[i];
 
-        l->width = halved(d->width, i);
-        l->height = halved(d->height, i);
-        l->depth = halved(d->depth, depth_is_halved(d) ? i : 0);
+        l->width = array_halved(d->width, i);
+        l->height = array_halved(d->height, i);
+        l->depth = array_halved(d->depth, array_depth_is_halved(d) ? i : 0);
     }
 }
 
@@ -190,9 +193,9 @@ static void level_place(struct core_array *array, unsigned level)
 }
 
 /* Places relative to the array's memory, and how much of it there is. */
-static void layout(struct core_array *array)
+static void array_layout(struct core_array *array)
 {
-    extents_set(array);
+    array_extents_set(array);
     if (array->desc.flags & CORE_ARRAY_SPARSE)
         core_array_tiles_choose(array);
     for (unsigned i = 0; i < array->nlevels; i++) {
@@ -221,7 +224,7 @@ static struct core_array *array_new(struct core_context *ctx, const struct core_
 }
 
 /* With a second reference, for the caller. */
-static enum hd_status publish(struct core_array *array, struct core_array **out_array)
+static enum hd_status array_publish(struct core_array *array, struct core_array **out_array)
 {
     struct core_context *ctx = array->ctx;
     bool closing;
@@ -249,7 +252,7 @@ struct source {
     uint64_t offset_B;
 };
 
-static enum hd_status memory_find(struct core_array *array, const struct source *from)
+static enum hd_status array_memory_find(struct core_array *array, const struct source *from)
 {
     if (array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
         return core_array_map_create(array);
@@ -260,16 +263,16 @@ static enum hd_status memory_find(struct core_array *array, const struct source 
                                  &array->va);
 }
 
-static enum hd_status memory_take(struct core_array *array, const struct source *from)
+static enum hd_status array_memory_take(struct core_array *array, const struct source *from)
 {
-    layout(array);
-    HD_TRY(memory_find(array, from));
+    array_layout(array);
+    HD_TRY(array_memory_find(array, from));
     for (unsigned i = 0; i < array->nlevels; i++)
         array->level[i].base += array->va;
     return HD_OK;
 }
 
-static void memory_give(struct core_array *array)
+static void array_memory_give(struct core_array *array)
 {
     if (array->map)
         core_array_map_destroy(array);
@@ -288,15 +291,15 @@ static enum hd_status array_create(struct core_context *ctx, const struct core_a
     struct core_array *array;
     enum hd_status status;
 
-    HD_TRY(check_desc(ctx->device, desc, nlevels > 0, &texel));
+    HD_TRY(array_check_desc(ctx->device, desc, nlevels > 0, &texel));
     array = array_new(ctx, desc, texel.bits / 8 * texel.channels);
     if (!array)
         return hd_error(HD_NO_MEMORY, "array");
     array->is_mipmapped = nlevels > 0;
     array->nlevels = HD_MIN(HD_MAX(nlevels, 1u), levels_most(desc));
-    status = memory_take(array, from);
+    status = array_memory_take(array, from);
     if (status == HD_OK)
-        return publish(array, out_array);
+        return array_publish(array, out_array);
     core_array_unref(array);
     return status;
 }
@@ -337,7 +340,7 @@ bool core_array_destroy(struct core_array *array)
             core_array_destroy(levels[i]);
         core_array_unref(levels[i]);
     }
-    memory_give(array);
+    array_memory_give(array);
     core_array_unref(array);
     return true;
 }
@@ -350,7 +353,7 @@ void core_array_finalise(struct core_array *array)
     if (array->link)
         hd_list_remove(array);
     hd_lock_release(&ctx->lock);
-    memory_give(array);
+    array_memory_give(array);
     core_handle_free(array);
     core_context_unref(ctx);
 }
@@ -400,7 +403,7 @@ enum hd_status core_array_level(struct core_array *mipmapped, unsigned level,
         return hd_error(HD_NO_MEMORY, "array");
     array->is_level = true;
     array->level[0] = mipmapped->level[level];
-    HD_TRY(publish(array, out_array));
+    HD_TRY(array_publish(array, out_array));
     first = level_get(mipmapped, level, array);
     if (first) { /* another thread was faster */
         core_array_destroy(array);

@@ -21,7 +21,7 @@ struct core_array_map {
 
 /* ---- tiles */
 
-static uint64_t pow2_below(uint64_t value)
+static uint64_t map_pow2_below(uint64_t value)
 {
     assert(value);
     return (uint64_t)1 << (63 - __builtin_clzll(value));
@@ -33,7 +33,7 @@ static uint64_t pow2_below(uint64_t value)
  */
 static uint64_t tile_row_B(const struct core_array *array)
 {
-    uint64_t row_B = pow2_below((uint64_t)array->level[0].width * array->texel_B);
+    uint64_t row_B = map_pow2_below((uint64_t)array->level[0].width * array->texel_B);
 
     if (array->is_mipmapped)
         row_B >>= 2;
@@ -72,7 +72,7 @@ struct place {
 };
 
 /* The level that a unit is of; nlevels: the tail, or an array without tiles. */
-static unsigned level_of(const struct core_array *array, uint64_t at_B)
+static unsigned map_level_of(const struct core_array *array, uint64_t at_B)
 {
     unsigned i = 0;
 
@@ -99,9 +99,9 @@ static struct place tile_place(const struct core_array *array, unsigned level, u
                           .pitch_B = l->pitch_B};
 }
 
-static struct place place_of(const struct core_array *array, uint64_t unit)
+static struct place map_place_of(const struct core_array *array, uint64_t unit)
 {
-    unsigned level = level_of(array, unit * CORE_TILE_B);
+    unsigned level = map_level_of(array, unit * CORE_TILE_B);
 
     if (level < array->nlevels && tiles_across(array, level) > 1)
         return tile_place(array, level, unit);
@@ -110,8 +110,8 @@ static struct place place_of(const struct core_array *array, uint64_t unit)
 
 /* ---- mapping a unit */
 
-static enum hd_status zeroes_show(struct core_array_map *map, const struct core_allocation *was,
-                                  const struct place *p)
+static enum hd_status map_zeroes_show(struct core_array_map *map, const struct core_allocation *was,
+                                      const struct place *p)
 {
     for (uint64_t i = 0; i < p->rows; i++) {
         uint64_t va = p->va + i * p->pitch_B;
@@ -123,8 +123,8 @@ static enum hd_status zeroes_show(struct core_array_map *map, const struct core_
     return HD_OK;
 }
 
-static enum hd_status memory_show(const struct core_allocation *memory, uint64_t offset_B,
-                                  const struct place *p)
+static enum hd_status map_memory_show(const struct core_allocation *memory, uint64_t offset_B,
+                                      const struct place *p)
 {
     for (uint64_t i = 0; i < p->rows; i++)
         HD_TRY(core_backing_map(memory->backing, p->va + i * p->pitch_B, offset_B + i * p->row_B,
@@ -133,20 +133,20 @@ static enum hd_status memory_show(const struct core_allocation *memory, uint64_t
 }
 
 /* *out_over: an allocation that nobody has any more. */
-static enum hd_status unit_set_locked(struct core_array *array, uint64_t unit,
-                                      struct core_allocation *memory, uint64_t offset_B,
-                                      struct core_allocation **out_over)
+static enum hd_status map_unit_set_locked(struct core_array *array, uint64_t unit,
+                                          struct core_allocation *memory, uint64_t offset_B,
+                                          struct core_allocation **out_over)
 {
     struct core_array_map *map = array->map;
-    struct place p = place_of(array, unit);
+    struct place p = map_place_of(array, unit);
     struct core_allocation *was;
 
     assert(hd_lock_held(&core_memory_lock) && unit < map->nunits);
     was = map->units[unit];
     if (memory)
-        HD_TRY(memory_show(memory, offset_B, &p));
+        HD_TRY(map_memory_show(memory, offset_B, &p));
     else if (was)
-        HD_TRY(zeroes_show(map, was, &p));
+        HD_TRY(map_zeroes_show(map, was, &p));
     if (memory)
         core_allocation_use_locked(memory);
     map->units[unit] = memory;
@@ -155,15 +155,15 @@ static enum hd_status unit_set_locked(struct core_array *array, uint64_t unit,
 }
 
 /* Nothing happens to an array that was destroyed. */
-static enum hd_status unit_set(struct core_array *array, uint64_t unit,
-                               struct core_allocation *memory, uint64_t offset_B)
+static enum hd_status map_unit_set(struct core_array *array, uint64_t unit,
+                                   struct core_allocation *memory, uint64_t offset_B)
 {
     struct core_allocation *over = NULL;
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&core_memory_lock);
     if (array->map)
-        status = unit_set_locked(array, unit, memory, offset_B, &over);
+        status = map_unit_set_locked(array, unit, memory, offset_B, &over);
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
     return status;
@@ -185,8 +185,8 @@ static struct core_array_map *map_new(const struct core_array *array)
     return map;
 }
 
-static void owner_fill(const struct core_array *array, struct core_array_map *map, uint64_t va,
-                       uint64_t granules)
+static void map_owner_fill(const struct core_array *array, struct core_array_map *map, uint64_t va,
+                           uint64_t granules)
 {
     map->owner = (struct core_owner){.base = va,
                                      .granules = granules,
@@ -202,7 +202,7 @@ static void owner_fill(const struct core_array *array, struct core_array_map *ma
 }
 
 /* Pages of what was there before may have been kept: they must read as zeroes. */
-static enum hd_status zeroes_make(struct core_array *array, struct core_array_map *map)
+static enum hd_status map_zeroes_make(struct core_array *array, struct core_array_map *map)
 {
     struct hal_device *hal = array->ctx->device->hal;
     uint64_t size_B = map->owner.slot_B;
@@ -213,7 +213,7 @@ static enum hd_status zeroes_make(struct core_array *array, struct core_array_ma
     return HD_OK;
 }
 
-static void space_give_locked(const struct core_array_map *map)
+static void map_space_give_locked(const struct core_array_map *map)
 {
     core_space_owner_set_locked(map->owner.base, map->owner.granules, NULL);
     core_space_give_locked(map->owner.base, map->owner.granules);
@@ -226,11 +226,11 @@ static enum hd_status map_place(struct core_array *array, struct core_array_map 
 
     hd_lock_acquire(&core_memory_lock);
     if (core_space_take_locked(granules, &va)) {
-        owner_fill(array, map, va, granules);
+        map_owner_fill(array, map, va, granules);
         core_space_owner_set_locked(va, granules, &map->owner);
-        status = zeroes_make(array, map);
+        status = map_zeroes_make(array, map);
         if (status != HD_OK)
-            space_give_locked(map);
+            map_space_give_locked(map);
     }
     hd_lock_release(&core_memory_lock);
     return status == HD_OK ? HD_OK
@@ -256,7 +256,7 @@ enum hd_status core_array_map_create(struct core_array *array)
     return status;
 }
 
-static bool unit_is_mapped(const struct core_array_map *map, uint64_t unit)
+static bool map_unit_is_mapped(const struct core_array_map *map, uint64_t unit)
 {
     bool mapped;
 
@@ -271,13 +271,13 @@ void core_array_map_destroy(struct core_array *array)
     struct core_array_map *map = array->map;
 
     for (uint64_t i = 0; i < map->nunits; i++)
-        if (unit_is_mapped(map, i))
-            (void)!unit_set(array, i, NULL, 0); /* at worst its addresses show nothing */
+        if (map_unit_is_mapped(map, i))
+            (void)!map_unit_set(array, i, NULL, 0); /* at worst its addresses show nothing */
     hd_lock_acquire(&core_memory_lock);
     array->map = NULL;
     core_backing_discard(map->zeroes, 0, map->owner.slot_B);
     core_backing_unmap(map->zeroes, map->owner.base, map->owner.slot_B);
-    space_give_locked(map);
+    map_space_give_locked(map);
     hd_lock_release(&core_memory_lock);
     core_backing_destroy(map->zeroes);
     hd_free(map);
@@ -285,13 +285,13 @@ void core_array_map_destroy(struct core_array *array)
 
 /* ---- changes */
 
-static enum hd_status bad_part(const char *what)
+static enum hd_status map_bad_part(const char *what)
 {
     return hd_error(HD_BAD_ARG, "part of an array: %s", what);
 }
 
 /* From one edge of a tile to another, or to the end. */
-static bool is_tiled(uint32_t offset, uint32_t extent, uint32_t tile, uint32_t size)
+static bool map_is_tiled(uint32_t offset, uint32_t extent, uint32_t tile, uint32_t size)
 {
     uint64_t end = (uint64_t)offset + extent;
 
@@ -299,16 +299,16 @@ static bool is_tiled(uint32_t offset, uint32_t extent, uint32_t tile, uint32_t s
            (end == size || (end % tile == 0 && end <= hd_align_up(size, tile)));
 }
 
-static enum hd_status check_slices(const struct core_array *array,
-                                   const struct core_array_part *part, uint32_t depth)
+static enum hd_status map_check_slices(const struct core_array *array,
+                                       const struct core_array_part *part, uint32_t depth)
 {
     bool layered = array->desc.flags & CORE_ARRAY_LAYERED;
 
     if (layered && (part->layer >= depth || part->offset[2] || part->extent[2] != 1))
-        return bad_part("a layer that there is not");
+        return map_bad_part("a layer that there is not");
     if (!layered && (part->layer || !part->extent[2] || part->offset[2] >= depth ||
                      part->extent[2] > depth - part->offset[2]))
-        return bad_part("a depth that there is not");
+        return map_bad_part("a depth that there is not");
     return HD_OK;
 }
 
@@ -319,11 +319,11 @@ static enum hd_status tiles_make(const struct core_array *array, const struct co
     const struct core_array_level *level = &array->level[part->level];
 
     if (part->level >= t->tail_first)
-        return bad_part("the level is of the mip tail, or there is no such level");
-    if (!is_tiled(part->offset[0], part->extent[0], t->width, level->width) ||
-        !is_tiled(part->offset[1], part->extent[1], t->height, level->height))
-        return bad_part("offsets and extents are not of whole tiles of the level");
-    HD_TRY(check_slices(array, part, level->depth));
+        return map_bad_part("the level is of the mip tail, or there is no such level");
+    if (!map_is_tiled(part->offset[0], part->extent[0], t->width, level->width) ||
+        !map_is_tiled(part->offset[1], part->extent[1], t->height, level->height))
+        return map_bad_part("offsets and extents are not of whole tiles of the level");
+    HD_TRY(map_check_slices(array, part, level->depth));
     c->step[0] = 1;
     c->step[1] = tiles_across(array, part->level);
     c->step[2] = c->step[1] * tiles_down(array, part->level);
@@ -337,7 +337,7 @@ static enum hd_status tiles_make(const struct core_array *array, const struct co
 }
 
 /* Units in a row. */
-static void row_make(struct core_array_change *c, uint64_t at_B, uint64_t size_B)
+static void map_row_make(struct core_array_change *c, uint64_t at_B, uint64_t size_B)
 {
     c->first = at_B / CORE_TILE_B;
     c->n[0] = size_B / CORE_TILE_B;
@@ -345,28 +345,29 @@ static void row_make(struct core_array_change *c, uint64_t at_B, uint64_t size_B
     c->step[1] = c->step[2] = 0;
 }
 
-static enum hd_status tail_make(const struct core_array *array, const struct core_array_part *part,
-                                struct core_array_change *c)
+static enum hd_status map_tail_make(const struct core_array *array,
+                                    const struct core_array_part *part, struct core_array_change *c)
 {
     uint64_t tail_B = array->size_B - array->tiles.tail_at_B;
 
     if (part->layer)
-        return bad_part("all layers have one mip tail");
+        return map_bad_part("all layers have one mip tail");
     if (!part->tail_B || part->tail_at_B % CORE_TILE_B || part->tail_B % CORE_TILE_B ||
         part->tail_at_B > tail_B || part->tail_B > tail_B - part->tail_at_B)
-        return bad_part("not whole tiles of the mip tail");
-    row_make(c, array->tiles.tail_at_B + part->tail_at_B, part->tail_B);
+        return map_bad_part("not whole tiles of the mip tail");
+    map_row_make(c, array->tiles.tail_at_B + part->tail_at_B, part->tail_B);
     return HD_OK;
 }
 
-static enum hd_status units_make(const struct core_array *array, const struct core_array_part *part,
-                                 struct core_array_change *c)
+static enum hd_status map_units_make(const struct core_array *array,
+                                     const struct core_array_part *part,
+                                     struct core_array_change *c)
 {
     if (array->is_level || !(array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING)))
         return hd_error(HD_BAD_ARG, "the array's memory was not to be mapped later");
     if (array->desc.flags & CORE_ARRAY_SPARSE)
-        return part->is_tail ? tail_make(array, part, c) : tiles_make(array, part, c);
-    row_make(c, 0, array->size_B);
+        return part->is_tail ? map_tail_make(array, part, c) : tiles_make(array, part, c);
+    map_row_make(c, 0, array->size_B);
     return HD_OK;
 }
 
@@ -376,7 +377,7 @@ enum hd_status core_array_change_make(struct core_array *array, const struct cor
 {
     struct core_array_change c = {.array = array, .memory = memory, .offset_B = offset_B};
 
-    HD_TRY(units_make(array, part, &c));
+    HD_TRY(map_units_make(array, part, &c));
     if (memory && (offset_B % CORE_TILE_B || offset_B > memory->size_B ||
                    c.n[0] * c.n[1] * c.n[2] > (memory->size_B - offset_B) / CORE_TILE_B))
         return hd_error(HD_BAD_ARG, "%llu tiles from %llu on are not in memory of %llu bytes",
@@ -386,16 +387,16 @@ enum hd_status core_array_change_make(struct core_array *array, const struct cor
     return HD_OK;
 }
 
-static enum hd_status change_apply(const struct core_array_change *c)
+static enum hd_status map_change_apply(const struct core_array_change *c)
 {
     uint64_t offset_B = c->offset_B;
 
     for (uint64_t z = 0; z < c->n[2]; z++)
         for (uint64_t y = 0; y < c->n[1]; y++)
             for (uint64_t x = 0; x < c->n[0]; x++, offset_B += CORE_TILE_B)
-                HD_TRY(unit_set(c->array,
-                                c->first + x * c->step[0] + y * c->step[1] + z * c->step[2],
-                                c->memory, offset_B));
+                HD_TRY(map_unit_set(c->array,
+                                    c->first + x * c->step[0] + y * c->step[1] + z * c->step[2],
+                                    c->memory, offset_B));
     return HD_OK;
 }
 
@@ -407,7 +408,7 @@ struct changes {
     struct core_array_change at[]; /* references, and a use of each memory */
 };
 
-static void change_hold(const struct core_array_change *c)
+static void map_change_hold(const struct core_array_change *c)
 {
     core_array_ref(c->array);
     if (!c->memory)
@@ -418,7 +419,7 @@ static void change_hold(const struct core_array_change *c)
     hd_lock_release(&core_memory_lock);
 }
 
-static void change_release(const struct core_array_change *c)
+static void map_change_release(const struct core_array_change *c)
 {
     bool over = false;
 
@@ -433,26 +434,26 @@ static void change_release(const struct core_array_change *c)
     core_array_unref(c->array);
 }
 
-static void changes_free(struct changes *changes)
+static void map_changes_free(struct changes *changes)
 {
     for (unsigned i = 0; i < changes->n; i++)
-        change_release(&changes->at[i]);
+        map_change_release(&changes->at[i]);
     core_context_unref(changes->ctx);
     hd_free(changes);
 }
 
 /* On a thread of the device, whatever happened before: then only what they hold goes. */
-static void changes_call(void *arg)
+static void map_changes_call(void *arg)
 {
     struct changes *changes = arg;
     enum hd_status status = core_context_status(changes->ctx);
     bool failed = status != HD_OK;
 
     for (unsigned i = 0; i < changes->n && status == HD_OK; i++)
-        status = change_apply(&changes->at[i]);
+        status = map_change_apply(&changes->at[i]);
     if (status != HD_OK && !failed)
         hal_domain_fail(changes->ctx->domain, status, 0, NULL, hd_error_message());
-    changes_free(changes);
+    map_changes_free(changes);
 }
 
 enum hd_status core_array_changes_submit(struct core_stream *stream,
@@ -467,10 +468,10 @@ enum hd_status core_array_changes_submit(struct core_stream *stream,
     copy->n = n;
     for (unsigned i = 0; i < n; i++) {
         copy->at[i] = changes[i];
-        change_hold(&copy->at[i]);
+        map_change_hold(&copy->at[i]);
     }
-    status = core_stream_call(stream, changes_call, copy, true);
+    status = core_stream_call(stream, map_changes_call, copy, true);
     if (status != HD_OK)
-        changes_free(copy);
+        map_changes_free(copy);
     return status;
 }

@@ -29,7 +29,7 @@ static const struct {
                     {IR_TEXEL_FLOAT, 16}, {IR_TEXEL_FLOAT, 32}};
 enum { VIEW_FORMATS = 3 * HD_COUNT_OF(view_formats), VIEW_FORMATS_ALL = 34 };
 
-static enum hd_status view_format(unsigned format, struct core_texel *texel)
+static enum hd_status texture_view_format(unsigned format, struct core_texel *texel)
 {
     static const uint8_t channels[] = {1, 2, 4};
     struct core_texel seen;
@@ -47,7 +47,7 @@ static enum hd_status view_format(unsigned format, struct core_texel *texel)
     return HD_OK;
 }
 
-static void texel_set(struct ir_texture *t, const struct core_texel *texel, unsigned flags)
+static void texture_texel_set(struct ir_texture *t, const struct core_texel *texel, unsigned flags)
 {
     bool fraction = !(flags & CORE_TEXTURE_READ_AS_INTEGER) && texel->bits < 32;
 
@@ -65,7 +65,7 @@ static void texel_set(struct ir_texture *t, const struct core_texel *texel, unsi
 
 /* ---- samplers */
 
-static uint32_t bits_of(float f)
+static uint32_t texture_bits_of(float f)
 {
     uint32_t bits;
 
@@ -74,7 +74,7 @@ static uint32_t bits_of(float f)
 }
 
 /* As a texel of the kind would read. */
-static uint32_t border_word(const struct ir_texture *t, float f)
+static uint32_t texture_border_word(const struct ir_texture *t, float f)
 {
     f = f == f ? f : 0;
     switch ((enum ir_texel_kind)t->kind) {
@@ -83,12 +83,12 @@ static uint32_t border_word(const struct ir_texture *t, float f)
     case IR_TEXEL_SINT:
         return (uint32_t)(f <= -0x1p31f ? INT32_MIN : f >= 0x1p31f ? INT32_MAX : (int32_t)f);
     default:
-        return bits_of(f);
+        return texture_bits_of(f);
     }
 }
 
 /* Wrapping and mirroring are for normalised coordinates; without them they are clamping. */
-static uint8_t address_mode(unsigned mode, bool normalized)
+static uint8_t texture_address_mode(unsigned mode, bool normalized)
 {
     bool folds = mode == IR_ADDRESS_WRAP || mode == IR_ADDRESS_MIRROR;
 
@@ -106,9 +106,9 @@ static void sampler_set(struct ir_texture *t, const struct core_texture_desc *d)
     t->min_level = d->min_level;
     t->max_level = d->max_level;
     for (unsigned i = 0; i < 3; i++)
-        t->address[i] = address_mode(d->address[i], t->normalized);
+        t->address[i] = texture_address_mode(d->address[i], t->normalized);
     for (unsigned i = 0; i < 4; i++)
-        t->border[i] = border_word(t, d->border[i]);
+        t->border[i] = texture_border_word(t, d->border[i]);
 }
 
 static enum hd_status check_sampler(const struct core_texture_desc *d, const struct ir_texture *t)
@@ -131,12 +131,12 @@ static enum hd_status check_sampler(const struct core_texture_desc *d, const str
 
 /* ---- memory */
 
-static int attribute(const struct core_device *device, enum core_attribute number)
+static int texture_attribute(const struct core_device *device, enum core_attribute number)
 {
     return device->attributes[number];
 }
 
-static enum hd_status check_memory(uint64_t va, uint64_t size_B)
+static enum hd_status texture_check_memory(uint64_t va, uint64_t size_B)
 {
     if (!va || va % CORE_TEXTURE_ALIGN_B)
         return hd_error(HD_BAD_ARG, "texture: 0x%llx is not aligned to %u bytes",
@@ -144,14 +144,14 @@ static enum hd_status check_memory(uint64_t va, uint64_t size_B)
     return core_memory_check(va, size_B, false);
 }
 
-static enum hd_status linear_set(const struct core_device *device,
-                                 const struct core_texture_desc *d, struct ir_texture *t)
+static enum hd_status texture_linear_set(const struct core_device *device,
+                                         const struct core_texture_desc *d, struct ir_texture *t)
 {
     uint64_t width = d->size_B / t->texel_B;
 
-    HD_TRY(check_memory(d->va, d->size_B));
+    HD_TRY(texture_check_memory(d->va, d->size_B));
     if (!width ||
-        width > (uint64_t)attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
+        width > (uint64_t)texture_attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
         return hd_error(HD_BAD_ARG, "texture: %llu texels in linear memory",
                         (unsigned long long)width);
     t->is_linear = true;
@@ -164,22 +164,26 @@ static enum hd_status linear_set(const struct core_device *device,
     return HD_OK;
 }
 
-static enum hd_status pitch_set(const struct core_device *device, const struct core_texture_desc *d,
-                                struct ir_texture *t)
+static enum hd_status texture_pitch_set(const struct core_device *device,
+                                        const struct core_texture_desc *d, struct ir_texture *t)
 {
-    uint64_t pitch_align = (uint64_t)attribute(device, CORE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
+    uint64_t pitch_align =
+        (uint64_t)texture_attribute(device, CORE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT);
     uint64_t row_B = d->width * t->texel_B;
 
     if (!d->width || !d->height ||
-        d->width > (uint64_t)attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH) ||
-        d->height > (uint64_t)attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
+        d->width >
+            (uint64_t)texture_attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH) ||
+        d->height >
+            (uint64_t)texture_attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT))
         return hd_error(HD_BAD_ARG, "texture: %llu x %llu texels with a pitch",
                         (unsigned long long)d->width, (unsigned long long)d->height);
     if (d->pitch_B % pitch_align || d->pitch_B < row_B ||
-        d->pitch_B > (uint64_t)attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH))
+        d->pitch_B >
+            (uint64_t)texture_attribute(device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH))
         return hd_error(HD_BAD_ARG, "texture: a pitch of %llu bytes for rows of %llu",
                         (unsigned long long)d->pitch_B, (unsigned long long)row_B);
-    HD_TRY(check_memory(d->va, (d->height - 1) * d->pitch_B + row_B));
+    HD_TRY(texture_check_memory(d->va, (d->height - 1) * d->pitch_B + row_B));
     t->level[0] = (struct ir_texture_level){.base = d->va,
                                             .pitch_B = d->pitch_B,
                                             .slice_B = d->pitch_B * d->height,
@@ -191,13 +195,13 @@ static enum hd_status pitch_set(const struct core_device *device, const struct c
 
 /* ---- arrays */
 
-static bool is_layered(const struct core_array *array)
+static bool texture_is_layered(const struct core_array *array)
 {
     return (array->desc.flags & (CORE_ARRAY_LAYERED | CORE_ARRAY_CUBEMAP)) != 0;
 }
 
-static void levels_set(struct ir_texture *t, const struct core_array *array, unsigned first,
-                       unsigned count)
+static void texture_levels_set(struct ir_texture *t, const struct core_array *array, unsigned first,
+                               unsigned count)
 {
     t->nlevels = count;
     memcpy(t->level, &array->level[first], count * sizeof(t->level[0]));
@@ -205,25 +209,25 @@ static void levels_set(struct ir_texture *t, const struct core_array *array, uns
         t->array_size = t->level[0].depth / (array->desc.flags & CORE_ARRAY_CUBEMAP ? 6 : 1);
 }
 
-static bool extent_differs(uint64_t seen, uint64_t is)
+static bool texture_extent_differs(uint64_t seen, uint64_t is)
 {
     return seen && seen != is;
 }
 
-static enum hd_status view_set(struct ir_texture *t, const struct core_texture_desc *d)
+static enum hd_status texture_view_set(struct ir_texture *t, const struct core_texture_desc *d)
 {
     const struct core_array *a = d->array;
-    uint32_t layers = is_layered(a) ? a->level[0].depth : 1;
+    uint32_t layers = texture_is_layered(a) ? a->level[0].depth : 1;
 
-    if (extent_differs(d->view_width, a->desc.width) ||
-        extent_differs(d->view_height, a->desc.height) ||
-        (!is_layered(a) && extent_differs(d->view_depth, a->desc.depth)))
+    if (texture_extent_differs(d->view_width, a->desc.width) ||
+        texture_extent_differs(d->view_height, a->desc.height) ||
+        (!texture_is_layered(a) && texture_extent_differs(d->view_depth, a->desc.depth)))
         return hd_error(HD_BAD_ARG, "a resource view has another extent than its array");
     if (d->first_level > d->last_level || d->last_level >= a->nlevels ||
         d->first_layer > d->last_layer || d->last_layer >= layers)
         return hd_error(HD_BAD_ARG, "a resource view of levels %u to %u, layers %u to %u",
                         d->first_level, d->last_level, d->first_layer, d->last_layer);
-    levels_set(t, a, d->first_level, d->last_level - d->first_level + 1);
+    texture_levels_set(t, a, d->first_level, d->last_level - d->first_level + 1);
     for (unsigned i = 0; layers > 1 && i < t->nlevels; i++) {
         t->level[i].base += d->first_layer * t->level[i].slice_B;
         t->level[i].depth = d->last_layer - d->first_layer + 1;
@@ -233,21 +237,22 @@ static enum hd_status view_set(struct ir_texture *t, const struct core_texture_d
     return HD_OK;
 }
 
-static enum hd_status resource_set(const struct core_device *device,
-                                   const struct core_texture_desc *d, struct ir_texture *t)
+static enum hd_status texture_resource_set(const struct core_device *device,
+                                           const struct core_texture_desc *d, struct ir_texture *t)
 {
     t->nlevels = 1;
     if (d->resource == CORE_RESOURCE_LINEAR)
-        return linear_set(device, d, t);
+        return texture_linear_set(device, d, t);
     if (d->resource == CORE_RESOURCE_PITCH2D)
-        return pitch_set(device, d, t);
+        return texture_pitch_set(device, d, t);
     if (d->has_view)
-        return view_set(t, d);
-    levels_set(t, d->array, 0, d->array->nlevels);
+        return texture_view_set(t, d);
+    texture_levels_set(t, d->array, 0, d->array->nlevels);
     return HD_OK;
 }
 
-static enum hd_status texel_of(const struct core_texture_desc *d, struct core_texel *out_texel)
+static enum hd_status texture_texel_of(const struct core_texture_desc *d,
+                                       struct core_texel *out_texel)
 {
     bool in_array = d->resource <= CORE_RESOURCE_MIPMAP;
     const struct core_array_desc *a = in_array ? &d->array->desc : NULL;
@@ -255,7 +260,7 @@ static enum hd_status texel_of(const struct core_texture_desc *d, struct core_te
     if (d->has_view && !in_array)
         return hd_error(HD_BAD_ARG, "resource views are of arrays");
     HD_TRY(core_texel_check(a ? a->format : d->format, a ? a->channels : d->channels, out_texel));
-    return d->has_view ? view_format(d->view_format, out_texel) : HD_OK;
+    return d->has_view ? texture_view_format(d->view_format, out_texel) : HD_OK;
 }
 
 /* ---- what devices see */
@@ -290,7 +295,7 @@ void core_texture_answer(struct hal_client_ops *client)
     client->textures_fd = seen.fd;
 }
 
-static struct ir_texture_slot *slot_of(const struct core_texture *texture)
+static struct ir_texture_slot *texture_slot_of(const struct core_texture *texture)
 {
     uint64_t handle = (uintptr_t)core_texture_handle(texture);
 
@@ -298,22 +303,22 @@ static struct ir_texture_slot *slot_of(const struct core_texture *texture)
 }
 
 /* Nobody but who makes the texture, or who destroys it, writes its slot. */
-static void show(const struct core_texture *texture, const struct ir_texture *view)
+static void texture_show(const struct core_texture *texture, const struct ir_texture *view)
 {
     uint64_t handle = (uintptr_t)core_texture_handle(texture);
     uint32_t slot = IR_TEXTURE_SLOT(handle), used = atomic_load(&seen.table->used);
 
-    assert(slot < IR_TEXTURE_SLOTS && !atomic_load(&slot_of(texture)->handle));
-    slot_of(texture)->texture = *view;
-    atomic_store_explicit(&slot_of(texture)->handle, handle, memory_order_release);
+    assert(slot < IR_TEXTURE_SLOTS && !atomic_load(&texture_slot_of(texture)->handle));
+    texture_slot_of(texture)->texture = *view;
+    atomic_store_explicit(&texture_slot_of(texture)->handle, handle, memory_order_release);
     while (used <= slot && !atomic_compare_exchange_weak(&seen.table->used, &used, slot + 1))
         ;
 }
 
 /* ---- life */
 
-static enum hd_status publish(struct core_texture *texture, const struct ir_texture *view,
-                              struct core_texture **out_texture)
+static enum hd_status texture_publish(struct core_texture *texture, const struct ir_texture *view,
+                                      struct core_texture **out_texture)
 {
     struct core_context *ctx = texture->ctx;
     bool closing;
@@ -323,7 +328,7 @@ static enum hd_status publish(struct core_texture *texture, const struct ir_text
     if (!closing) {
         hd_list_push(&ctx->textures, texture);
         core_object_publish(&texture->object);
-        show(texture, view);
+        texture_show(texture, view);
         *out_texture = core_texture_ref(texture);
     }
     hd_lock_release(&ctx->lock);
@@ -336,8 +341,8 @@ static enum hd_status publish(struct core_texture *texture, const struct ir_text
     return HD_OK;
 }
 
-static enum hd_status make(struct core_context *ctx, const struct ir_texture *view, const void *api,
-                           size_t api_B, struct core_texture **out_texture)
+static enum hd_status texture_make(struct core_context *ctx, const struct ir_texture *view,
+                                   const void *api, size_t api_B, struct core_texture **out_texture)
 {
     struct core_texture *texture = core_handle_alloc(CORE_TEXTURE);
 
@@ -351,7 +356,7 @@ static enum hd_status make(struct core_context *ctx, const struct ir_texture *vi
     }
     texture->is_surface = view->is_surface;
     memcpy(texture->api, api, api_B);
-    return publish(texture, view, out_texture);
+    return texture_publish(texture, view, out_texture);
 }
 
 enum hd_status core_texture_create(struct core_context *ctx, const struct core_texture_desc *desc,
@@ -360,12 +365,12 @@ enum hd_status core_texture_create(struct core_context *ctx, const struct core_t
     struct ir_texture view = {0};
     struct core_texel texel;
 
-    HD_TRY(texel_of(desc, &texel));
-    texel_set(&view, &texel, desc->flags);
+    HD_TRY(texture_texel_of(desc, &texel));
+    texture_texel_set(&view, &texel, desc->flags);
     HD_TRY(check_sampler(desc, &view));
-    HD_TRY(resource_set(ctx->device, desc, &view));
+    HD_TRY(texture_resource_set(ctx->device, desc, &view));
     sampler_set(&view, desc);
-    return make(ctx, &view, api, api_B, out_texture);
+    return texture_make(ctx, &view, api, api_B, out_texture);
 }
 
 enum hd_status core_surface_create(struct core_context *ctx, const struct core_array *array,
@@ -377,9 +382,9 @@ enum hd_status core_surface_create(struct core_context *ctx, const struct core_a
     if (!(array->desc.flags & CORE_ARRAY_SURFACE_LDST) && !array->is_level)
         return hd_error(HD_BAD_ARG, "the array was not created for surfaces");
     HD_TRY(core_texel_check(array->desc.format, array->desc.channels, &texel));
-    texel_set(&view, &texel, CORE_TEXTURE_READ_AS_INTEGER);
-    levels_set(&view, array, 0, 1);
-    return make(ctx, &view, api, api_B, out_surface);
+    texture_texel_set(&view, &texel, CORE_TEXTURE_READ_AS_INTEGER);
+    texture_levels_set(&view, array, 0, 1);
+    return texture_make(ctx, &view, api, api_B, out_surface);
 }
 
 enum hd_status core_sampler_create(struct core_context *ctx, const struct core_texture_desc *desc,
@@ -388,19 +393,19 @@ enum hd_status core_sampler_create(struct core_context *ctx, const struct core_t
     struct core_texel texel = {IR_TEXEL_FLOAT, 32, 1};
     struct ir_texture view = {.is_sampler = true, .unnormalized = desc->unnormalized, .nlevels = 1};
 
-    texel_set(&view, &texel, 0);
+    texture_texel_set(&view, &texel, 0);
     sampler_set(&view, desc);
     for (unsigned i = 0; i < 3; i++)
         view.address[i] = (uint8_t)desc->address[i]; /* what folds depends on the texture */
     view.level[0] = (struct ir_texture_level){.base = va, .width = 1, .height = 1, .depth = 1};
-    return make(ctx, &view, "", 0, out_sampler);
+    return texture_make(ctx, &view, "", 0, out_sampler);
 }
 
 bool core_texture_destroy(struct core_texture *texture)
 {
     if (!core_object_retire(&texture->object))
         return false;
-    atomic_store(&slot_of(texture)->handle, 0);
+    atomic_store(&texture_slot_of(texture)->handle, 0);
     if (tap_wants(HEDDLE_KIND(OBJECT)))
         core_notify_object(CORE_TEXTURE, texture->ctx, core_texture_handle(texture), true);
     core_texture_unref(texture);

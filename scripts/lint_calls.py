@@ -19,7 +19,7 @@ from lint_text import ROOT
 
 # Arrows that point backwards; modules that are not here have none.
 LIMITS = {
-    "src/analysis": 1, "src/base": 3, "src/core": 27, "src/count": 2, "src/dbg": 8, "src/dev/cpu": 9,
+    "src/analysis": 1, "src/base": 3, "src/core": 27, "src/count": 2, "src/dbg": 8,
     "src/interp": 4, "src/ir": 1, "src/jit": 41, "src/lower": 7, "src/obj": 1, "src/ptx": 10,
     "tools/heddle/doctor": 1,
 }

@@ -299,23 +299,6 @@ static void copy_body(void *arg)
         fill_piece(body->job, body->claim.first, body->claim.end);
 }
 
-static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
-{
-    struct copy_body body = {.job = job};
-    bool asked_for_help = !slot;
-
-    while (cpu_job_take(job, slot, &body.claim)) {
-        if (!cpu_guarded(copy_body, &body, job, NULL)) {
-            cpu_job_end(job);
-            return;
-        }
-        if (!asked_for_help && !cpu_job_exhausted(job)) {
-            asked_for_help = true;
-            cpu_wake_more(slot->device);
-        }
-    }
-}
-
 /* ---- where it faulted */
 
 /* Rows that a packet reads or writes. */
@@ -366,7 +349,7 @@ static void place_touch(void *arg)
 }
 
 /* The C library and other workers may have begun elsewhere. */
-uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address)
+static uint64_t copy_first_bad(struct cpu_job *job, uint64_t address)
 {
     const union hal_packet *packet = job->packet;
     const struct hal_copy *c = &packet->copy;
@@ -391,6 +374,30 @@ uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address)
             return first;
     }
     return address; /* it is there by now */
+}
+
+/* ---- the job */
+
+static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
+{
+    struct copy_body body = {.job = job};
+    struct cpu_guard fault;
+    bool asked_for_help = !slot;
+
+    while (cpu_job_take(job, slot, &body.claim)) {
+        if (!cpu_guard_run(copy_body, &body, job, NULL, &fault)) {
+            cpu_job_end(job);
+            if (fault.status == HD_ILLEGAL_ADDRESS &&
+                hal_domain_status(&job->domain->base) == HD_OK)
+                fault.address = copy_first_bad(job, fault.address);
+            cpu_fault_report(&fault, job);
+            return;
+        }
+        if (!asked_for_help && !cpu_job_exhausted(job)) {
+            asked_for_help = true;
+            cpu_wake_more(slot->device);
+        }
+    }
 }
 
 static struct {

@@ -59,7 +59,7 @@ HD_NORETURN static void resume(void)
     _longjmp(guard.env, 1);
 }
 
-/* Stack for resume(): what lies below cpu_guarded()'s frame is being given up. */
+/* Stack for resume(): what lies below guarded()'s frame is being given up. */
 static uintptr_t resume_stack(void)
 {
     return (guard.frame - 4096) & ~(uintptr_t)15;
@@ -413,47 +413,46 @@ static void outer_restore(struct cpu_guard *g, const struct cpu_guard *outer)
 }
 
 static HD_NOINLINE bool guarded_inside(struct cpu_guard *g, void (*body)(void *arg), void *arg,
-                                       struct cpu_job *job, struct cpu_cta *cta)
+                                       struct cpu_job *job, struct cpu_cta *cta,
+                                       struct cpu_guard *out_fault)
 {
     struct cpu_guard outer;
     bool fine;
 
     outer_save(g, &outer);
-    fine = cpu_guarded(body, arg, job, cta);
+    fine = guarded(g, body, arg, job, cta);
+    if (!fine)
+        *out_fault = *g;
     outer_restore(g, &outer);
     return fine;
 }
 
-bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
+bool cpu_guard_run(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta,
+                   struct cpu_guard *out_fault)
 {
     struct cpu_guard *g = &guard; /* looked up once: thread-local data costs a call */
 
     if (HD_UNLIKELY(g->active))
-        return guarded_inside(g, body, arg, job, cta);
+        return guarded_inside(g, body, arg, job, cta, out_fault);
     if (HD_LIKELY(guarded(g, body, arg, job, cta)))
         return true;
-    cpu_fault_report(&guard, job);
+    *out_fault = *g;
     return false;
 }
 
 bool cpu_guarded_native(void (*body)(void *arg), void *arg, struct cpu_job *job,
                         struct cpu_fault *out_fault)
 {
-    struct cpu_guard *g = &guard, outer;
-    bool is_inside = g->active, fine;
+    struct cpu_guard g;
 
-    if (HD_UNLIKELY(is_inside))
-        outer_save(g, &outer);
-    fine = guarded(g, body, arg, job, NULL);
-    if (!fine)
-        *out_fault = (struct cpu_fault){.status = g->status,
-                                        .address = g->address,
-                                        .pc = g->pc,
-                                        .signal = g->signal,
-                                        .reason = g->blame.reason};
-    if (HD_UNLIKELY(is_inside))
-        outer_restore(g, &outer);
-    return fine;
+    if (cpu_guard_run(body, arg, job, NULL, &g))
+        return true;
+    *out_fault = (struct cpu_fault){.status = g.status,
+                                    .address = g.address,
+                                    .pc = g.pc,
+                                    .signal = g.signal,
+                                    .reason = g.blame.reason};
+    return false;
 }
 
 bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,

@@ -95,11 +95,6 @@ static inline void queue_retire(struct cpu_queue *queue, unsigned n)
         cpu_ring(dev);
 }
 
-void cpu_queue_retire(struct cpu_queue *queue)
-{
-    queue_retire(queue, 1);
-}
-
 /*
  * The first n packets have been executed. They retire, unless it is one grid whose threads asked
  * for more: that is submitted by the thread that makes host calls, because it compiles and takes
@@ -118,21 +113,6 @@ static void queue_complete(struct cpu_queue *queue, unsigned n)
     atomic_store_explicit(&queue->job.children, NULL, memory_order_relaxed);
     queue->children = children;
     atomic_store(&queue->pending, true);
-}
-
-void cpu_queue_submit_children(struct cpu_queue *queue)
-{
-    union hal_packet *head = queue_head(queue), wait;
-    void *children = queue->children;
-
-    queue->children = NULL;
-    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
-    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
-    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
-    wait.head.correlation = head->head.correlation;
-    queue_release_params(queue->base.ring, head);
-    *head = wait;
-    queue->begun = true;
 }
 
 /*
@@ -259,7 +239,7 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
     }
     if (p->head.op == HAL_OP_TIMESTAMP || p->head.op == HAL_OP_SIGNAL)
         queue_execute_simple(queue, p);
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     return ADVANCE_NEXT;
 }
 
@@ -462,7 +442,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     } else {
         queue_execute_simple(queue, p);
     }
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     return ADVANCE_NEXT;
 }
 
@@ -532,6 +512,45 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     count_end(queue);
     queue_complete(queue, 1);
     return true;
+}
+
+/* ---- host calls */
+
+/* Submits what the grid at the head has asked for, and makes the head wait for it. */
+static void queue_submit_children(struct cpu_queue *queue)
+{
+    union hal_packet *head = queue_head(queue), wait;
+    void *children = queue->children;
+
+    queue->children = NULL;
+    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
+    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
+    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
+    wait.head.correlation = head->head.correlation;
+    queue_release_params(queue->base.ring, head);
+    *head = wait;
+    queue->begun = true;
+}
+
+void cpu_queue_call(struct cpu_queue *queue)
+{
+    const union hal_packet *p = queue_head(queue);
+
+    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED);
+    if (queue->children) {
+        queue_submit_children(queue);
+    } else {
+        assert(p->head.op == HAL_OP_HOST_CALL);
+        void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
+
+        func((void *)(uintptr_t)p->host_call.arg);
+        queue_retire(queue, 1);
+    }
+    cpu_call_made(cpu_device_of(queue->base.device));
+    if (cpu_queue_advance(queue, NULL)) {
+        /* Cannot happen: without a slot jobs are only published. */
+        (void)cpu_queue_leave(queue);
+    }
 }
 
 /* ---- submission */
@@ -636,7 +655,7 @@ static void queue_run_inline(struct cpu_queue *queue)
         } else {
             break;
         }
-        cpu_queue_retire(queue);
+        queue_retire(queue, 1);
     }
     /* Only we submit here: nobody else has to find the queue idle with something pending. */
     atomic_store_explicit(&queue->pending, queue_has_packets(queue), memory_order_relaxed);
@@ -737,7 +756,7 @@ static void cpu_queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_n
     }
     snprintf(out_end->message, sizeof(out_end->message), "%.*s", (int)sizeof(out_end->message) - 1,
              base->domain->fault->message);
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     (void)cpu_queue_advance(queue, NULL);
 }
 

@@ -89,9 +89,9 @@ static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
 
 static void find_instr_at_pc(struct report *r)
 {
-    uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
+    uint32_t place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->pc);
     if (!place && r->guard->caller) /* in a function that has no place of its own */
-        place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->caller);
+        place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->caller);
     const struct ir_instr *in = place ? ir_module_instr_at(module_of(r), place) : NULL;
     bool is_user = in && (!is_access(in) || stores_elsewhere(r, in));
     const struct ir_instr *load = is_user ? folded_load(in, FOLDED_DEPTH) : NULL;
@@ -291,8 +291,6 @@ static void report(struct report *r)
     struct hd_buf text;
     const char *said;
 
-    if (!r->cta && g->status == HD_ILLEGAL_ADDRESS)
-        r->address = cpu_copy_first_bad(r->job, r->address);
     find_reason(r);
     said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
     hd_buf_init(&text);
@@ -318,8 +316,7 @@ static void report(struct report *r)
 void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
 {
     static struct hd_lock lock = HD_LOCK_INIT(DEVICE, "fault report");
-    const struct cpu_guard copy = *guard; /* what finds out more runs guarded as well */
-    struct report r = {.guard = &copy, .job = job, .cta = copy.cta, .address = copy.address};
+    struct report r = {.guard = guard, .job = job, .cta = guard->cta, .address = guard->address};
 
     assert(guard->status != HD_OK && !guard->active && !guard->held);
     if (job->is_rerun) {
@@ -333,4 +330,14 @@ void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
     if (hal_domain_status(&job->domain->base) == HD_OK)
         report(&r);
     hd_lock_release(&lock);
+}
+
+bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
+{
+    struct cpu_guard fault;
+
+    if (HD_LIKELY(cpu_guard_run(body, arg, job, cta, &fault)))
+        return true;
+    cpu_fault_report(&fault, job);
+    return false;
 }

@@ -200,7 +200,7 @@ static void ask_locked(struct cpu_samples *s, const struct code *code)
         if (wants_asking(&s->places[i]) && atomic_load(&s->places[i].pc) - base < code->size_B)
             pcs[n++] = atomic_load(&s->places[i].pc);
     if (n)
-        cpu_kernel_places(s->kernel, code->code, pcs, numbers, n);
+        jit_places_find(s->kernel->jit, code->code, pcs, numbers, n);
     for (unsigned i = 0; i < PLACES && at < n; i++) {
         struct place *p = &s->places[i];
         if (!wants_asking(p) || atomic_load(&p->pc) != pcs[at])
@@ -318,7 +318,6 @@ enum hd_status cpu_sample(struct hal_device *device, uint64_t period_ns)
     }
     if (before_ns || !period_ns)
         return HD_OK;
-    HD_TRY(cpu_fault_install());
     count_device(1);
     if (!hd_thread_create(&dev->sampler, NULL, sampler_main, dev))
         return HD_OK;

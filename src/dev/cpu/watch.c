@@ -60,10 +60,31 @@ bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer 
     return true;
 }
 
+/* ---- the order of its CTAs */
+
+enum { RESIDENT_MAX = 256 }; /* CTAs that take turns, unless the multiprocessors hold more */
+
+bool cpu_watch_may_wait(const struct cpu_job *job)
+{
+    return job->cooperative || job->form.code->may_wait;
+}
+
+uint32_t cpu_watch_residents_max(const struct cpu_job *job, uint64_t total)
+{
+    const struct jit_launch *launch = &job->launch;
+    uint64_t max = hal_sms_hold(launch->nsms, 32 * launch->nwarps, launch->shared_B);
+
+    max = HD_MAX(HD_MAX(max, RESIDENT_MAX) / launch->cluster_ctas, 1u);
+    return (uint32_t)(job->cooperative ? total : HD_MIN(total, max));
+}
+
+/* ---- launches */
+
 static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct hal_dispatch *p,
                                         struct ir_probe_range *ranges)
 {
     const struct jit_launch *l = &job->launch;
+    uint64_t units = atomic_load(&job->total);
 
     return (struct ir_probe_launch){
         .kernel = job->kernel->func,
@@ -83,6 +104,10 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .replicas = job->domain->base.device->client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
+        .units = units,
+        .may_wait = cpu_watch_may_wait(job),
+        .in_turns = job->form.code->form == JIT_INTERP,
+        .residents_max = cpu_watch_residents_max(job, units),
     };
 }
 
@@ -99,7 +124,6 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     watch->ranges = hd_alloc_array(job->kernel->nplaces, sizeof(*watch->ranges));
     if (watch->ranges) {
         launch = launch_of(job, p, watch->ranges);
-        cpu_schedule_tell(job, &launch);
         watch->launch = observer->launch_begin(&launch);
     }
     if (!watch->launch) {
@@ -113,8 +137,11 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
         job->in_order = true;
         job->chunk = 1;
     }
-    if (observer->next_run)
-        cpu_schedule_setup(job);
+    if (observer->next_run) {
+        job->run = cpu_device_of(job->domain->base.device)->run_again;
+        job->tiled = false;
+        job->in_schedule = true;
+    }
     return true;
 }
 

@@ -165,13 +165,6 @@ static void memory_block_add(const struct san_block *what, const char *name)
     atomic_store(&map.is_incomplete, true);
 }
 
-static void memory_tell_gone(struct san_block *block, bool with_context)
-{
-    for (unsigned i = 0; i < SAN_MEMORY_USERS; i++)
-        if (map.gone[i])
-            map.gone[i](block, with_context);
-}
-
 /* A block goes: its reference of `live` is the caller's. */
 static void memory_block_end(struct san_block *block, const struct san_stack *stack, bool in_stream)
 {
@@ -184,7 +177,9 @@ static void memory_block_end(struct san_block *block, const struct san_stack *st
     hd_lock_acquire(&map.lock);
     memory_remember_locked(block);
     hd_lock_release(&map.lock);
-    memory_tell_gone(block, !stack);
+    for (unsigned i = 0; i < SAN_MEMORY_USERS; i++)
+        if (map.gone[i])
+            map.gone[i](block, !stack);
     san_block_unref(block);
 }
 

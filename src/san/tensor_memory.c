@@ -127,26 +127,15 @@ struct operation {
     struct wrong refused, unwritten;
 };
 
-static bool tensor_is_pair(const struct ir_tensor *op)
-{
-    return op->flags >> IR_TENSOR_PAIR & 1;
-}
-
-static uint32_t tensor_cluster_ctas(const struct san_cta *cta)
-{
-    const uint32_t *c = cta->launch->about.cluster;
-
-    return c[0] * c[1] * c[2];
-}
-
 /* False: no memory, or no pair, which the device says. */
 static bool tensor_blocks_find_locked(struct operation *x)
 {
     struct san_cta *cta = x->cta;
-    bool pair = tensor_is_pair(x->op);
+    const uint32_t *c = cta->launch->about.cluster;
+    bool pair = x->op->flags >> IR_TENSOR_PAIR & 1;
     bool found = true;
 
-    if (pair && (cta->rank | 1) >= tensor_cluster_ctas(cta))
+    if (pair && (cta->rank | 1) >= c[0] * c[1] * c[2])
         return false;
     x->blocks.nblocks = pair ? IR_TENSOR_BLOCKS : 1;
     x->blocks.own = pair ? cta->rank & 1 : 0;
@@ -156,12 +145,6 @@ static bool tensor_blocks_find_locked(struct operation *x)
         found &= x->memory[i] != NULL;
     }
     return found;
-}
-
-static void tensor_sources_read(struct operation *x, const uint64_t *const *operands)
-{
-    for (unsigned i = 0; i < IR_TENSOR_MMA_SOURCES && operands[i]; i++)
-        x->src[i * SAN_LANES] = (uint32_t)operands[i][x->lane];
 }
 
 static struct memory *tensor_own_of(const struct operation *x)
@@ -470,7 +453,8 @@ static enum hd_status tensor_do_operation(struct operation *x, const uint64_t *c
 {
     struct san_tensor_memories *all = x->cta->launch->tensor;
 
-    tensor_sources_read(x, operands);
+    for (unsigned i = 0; i < IR_TENSOR_MMA_SOURCES && operands[i]; i++)
+        x->src[i * SAN_LANES] = (uint32_t)operands[i][x->lane];
     hd_lock_acquire(&all->lock);
     if (tensor_blocks_find_locked(x))
         tensor_follow_locked(x);

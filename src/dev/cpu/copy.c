@@ -439,12 +439,7 @@ static enum cpu_copy_way copy_way(const union hal_packet *p, uint64_t size_B)
     return host.strings ? CPU_COPY_STRING : CPU_COPY_PLAIN;
 }
 
-/* Pieces to take at once: enough chunks for some workers, each as long as helps. */
-static uint64_t copy_pieces_at_once(uint64_t pieces)
-{
-    const uint64_t most = 4, chunks = 8;
-    return HD_MAX(HD_MIN(pieces / chunks, most), 1);
-}
+enum { CHUNKS = 8, PIECES_MAX = 4 /* of a chunk */ };
 
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
 {
@@ -463,7 +458,8 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->start_ns = 0;
     if (rows == 1) {
         total = (size_B + CPU_COPY_CHUNK_B - 1) / CPU_COPY_CHUNK_B;
-        job->chunk = copy_pieces_at_once(total);
+        /* Enough chunks for some workers, each as long as helps. */
+        job->chunk = HD_MAX(HD_MIN(total / CHUNKS, PIECES_MAX), 1);
     } else if (size_B)
         job->chunk = HD_MAX(CPU_COPY_CHUNK_B / (size_B / rows + 1), 1);
     /* Publishing orders these. */

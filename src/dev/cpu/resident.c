@@ -59,19 +59,15 @@ void cpu_resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
         block_give(slot, cta);
 }
 
-static void cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
+void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
 {
+    if (cpu_cta_has_peers(cta)) {
+        cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
+        return;
+    }
     cpu_cta_start(cta, job, &job->form, sm, index);
     if (HD_UNLIKELY(job->watch))
         cpu_watch_cta_begin(cta);
-}
-
-void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
-{
-    if (cpu_cta_has_peers(cta))
-        cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
-    else
-        cta_start(cta, job, sm, index);
 }
 
 /* All that fit on the reported multiprocessors may wait for each other, so no slot stops before it

@@ -228,18 +228,13 @@ void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch)
     launch->schedule = job->schedule;
 }
 
-/* Does another CTA wait for this one? */
-static bool is_waited_for(const struct cpu_job *job)
-{
-    return atomic_load(&job->spins) || job->launch.cluster_ctas > 1;
-}
-
 /* Does not return. */
 static void give_up(struct cpu_cta *cta, enum hd_status status, const struct cpu_blame *blame)
 {
     uint32_t none = HD_OK;
 
-    if (is_waited_for(cta->job))
+    /* Another CTA may wait for this one. */
+    if (atomic_load(&cta->job->spins) || cta->job->launch.cluster_ctas > 1)
         cpu_guard_blame(status, 0, blame);
     atomic_compare_exchange_strong(&cta->job->watch->failed, &none, (uint32_t)status);
     cpu_guard_leave(HD_CANCELLED, 0);

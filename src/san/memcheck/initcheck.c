@@ -77,15 +77,10 @@ struct place {
     uint64_t base;
 };
 
-static uint64_t init_missing_B(const struct place *place, uint64_t at, uint64_t size_B)
-{
-    return size_B - san_shadow_count(place->shadow, at, size_B);
-}
-
 static void init_say_bytes(struct san_finding *f, const struct place *place, uint64_t va,
                            uint64_t size_B)
 {
-    uint64_t at = va - place->base, missing = init_missing_B(place, at, size_B);
+    uint64_t at = va - place->base, missing = size_B - san_shadow_count(place->shadow, at, size_B);
     uint64_t first = san_shadow_first_clear(place->shadow, at, size_B);
 
     san_detail(f, "Address 0x%llx", (unsigned long long)va);

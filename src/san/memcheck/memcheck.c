@@ -147,16 +147,6 @@ static enum hd_status mem_lanes_report(struct san_cta *cta, const struct san_acc
     return status;
 }
 
-/* The lanes of `lanes` in the block, which the launch comes to. */
-static void mem_look_at_order(const struct memcheck_launch *own, const struct san_block *block,
-                              uint32_t lanes, struct wrong *wrong)
-{
-    enum memcheck_why why = memcheck_order_use(block, &own->position);
-
-    wrong->early |= why == MEMCHECK_EARLY ? lanes : 0;
-    wrong->late |= why == MEMCHECK_LATE ? lanes : 0;
-}
-
 static uint32_t mem_lanes_in(const struct san_access *a, const struct san_block *block,
                              uint32_t lanes)
 {
@@ -180,7 +170,10 @@ static enum hd_status mem_global_slow(struct san_cta *cta, const struct san_acce
         block = san_memory_find(own->memory, a->address[lane]);
         here = mem_lanes_in(a, block, left);
         if (here >> lane & 1) {
-            mem_look_at_order(own, block, here, &wrong);
+            enum memcheck_why why = memcheck_order_use(block, &own->position);
+
+            wrong.early |= why == MEMCHECK_EARLY ? here : 0;
+            wrong.late |= why == MEMCHECK_LATE ? here : 0;
             left &= ~here;
         } else {
             wrong.outside |= (uint32_t)!mem_is_allowed(cta, a->address[lane], a->size_B) << lane;

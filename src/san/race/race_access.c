@@ -59,20 +59,15 @@ static struct race_page *access_page_at(const struct stretch *s, uint64_t addres
     return race_page_of(s->a->cta, x->space, address, x->peer, locks);
 }
 
-static unsigned access_shift_for(uint64_t bytes)
-{
-    return bytes & 3 ? (bytes & 1 ? 0 : 1) : 2;
-}
-
 /* The part of a stretch that lies in one page. */
 static void access_in_page(const struct stretch *s, struct race_page *page, uint64_t from,
                            uint64_t size_B)
 {
     struct race_access *a = s->a;
     uint32_t first = a->access->warp * SAN_LANES + s->lane;
-    uint64_t mine[RACE_PAGE_B], offset = from - s->address;
+    uint64_t mine[RACE_PAGE_B], offset = from - s->address, bits = from | size_B | s->step_B;
 
-    if (!race_page_refine(page, access_shift_for(from | size_B | s->step_B)))
+    if (!race_page_refine(page, bits & 1 ? 0 : bits & 2 ? 1 : 2))
         return;
     uint64_t unit_B = 1u << page->shift;
     uint32_t unit = (uint32_t)(from % RACE_PAGE_B) >> page->shift;

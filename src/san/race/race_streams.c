@@ -196,14 +196,6 @@ static bool streams_is_strong(uint32_t info)
     return info & (RACE_STRONG | RACE_ATOM | RACE_VOLATILE);
 }
 
-/* A read by which somebody waits, of what a kernel in another stream wrote for that. */
-static void streams_meet_locked(struct race_past *past, struct race_past *other,
-                                const struct race_hazard *h)
-{
-    if (h->now_is & RACE_STRONG && !(h->before_is & RACE_READS))
-        (void)!hd_vec_push(&past->awaited, other->base);
-}
-
 static bool streams_is_same(const struct race_between *a, const struct race_between *b)
 {
     for (unsigned i = 0; i < 2; i++)
@@ -272,10 +264,14 @@ void race_streams_against(struct race_cta *cta, const struct race_hazard *h)
     race_streams_lock();
     other = race_past_unordered_locked(past, race_serial(h->before));
     if (other && streams_is_strong(h->before_is) && streams_is_strong(h->now_is) &&
-        !((h->before_is | h->now_is) & (RACE_CTA | RACE_CLUSTER)))
-        streams_meet_locked(past, other, h);
-    else if (other && !race_is_renewed_locked(h->address, other->position.op, past->position.op))
+        !((h->before_is | h->now_is) & (RACE_CTA | RACE_CLUSTER))) {
+        /* A read by which somebody waits, of what a kernel in another stream wrote for that. */
+        if (h->now_is & RACE_STRONG && !(h->before_is & RACE_READS))
+            (void)!hd_vec_push(&past->awaited, other->base);
+    } else if (other &&
+               !race_is_renewed_locked(h->address, other->position.op, past->position.op)) {
         streams_between_locked(past, other, cta->epoch[h->thread], h);
+    }
     race_streams_unlock();
 }
 
@@ -286,21 +282,6 @@ static HD_THREAD_LOCAL struct {
     unsigned depth;
     const char *name;
 } calling;
-
-static void streams_on_call(const struct heddle_event *e)
-{
-    if (e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++) {
-        calling.name = e->call.entry->name;
-        race_host_call_begin();
-    }
-}
-
-/* After the order knows of it. */
-static void streams_on_call_end(const struct heddle_event *e)
-{
-    if (e->phase == HEDDLE_PHASE_END && calling.depth && !--calling.depth)
-        race_host_call_end();
-}
 
 static void streams_on_packet(const struct heddle_event *e)
 {
@@ -317,9 +298,13 @@ static void streams_on_packet(const struct heddle_event *e)
 
 void race_streams_host(const struct heddle_event *e)
 {
+    bool is_call = e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME;
+
     san_memory_host(SAN_RACECHECK, e);
-    if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME)
-        streams_on_call(e);
+    if (is_call && e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++) {
+        calling.name = e->call.entry->name;
+        race_host_call_begin();
+    }
     if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_OBJECT)
         san_order_host(e);
     else if (e->kind == HEDDLE_EVENT_PACKET)
@@ -330,8 +315,9 @@ void race_streams_host(const struct heddle_event *e)
         race_pasts_lose_code();
     else if (e->kind == HEDDLE_EVENT_RETIRED)
         race_host_retire(e);
-    if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME)
-        streams_on_call_end(e);
+    /* Now that the order knows of it. */
+    if (is_call && e->phase == HEDDLE_PHASE_END && calling.depth && !--calling.depth)
+        race_host_call_end();
 }
 
 bool race_streams_start(void)

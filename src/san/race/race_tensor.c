@@ -161,11 +161,6 @@ void race_tensor_committed(struct race_cta *cta, uint32_t thread)
 
 /* ---- is it over, for one of these lanes? */
 
-static bool tensor_knows_commit(struct race_cta *cta, uint32_t thread, const struct op *op)
-{
-    return race_knows(cta, thread, tensor_agent(cta, op->thread), op->over);
-}
-
 static bool tensor_knows_wait(struct race_cta *cta, uint32_t thread, const struct op *op)
 {
     assert(op->kind != ISSUED && op->over && op->over <= cta->tensor->waits.len);
@@ -185,7 +180,7 @@ static bool tensor_is_over(struct race_cta *cta, uint32_t warp, uint32_t lanes, 
         return false;
     san_foreach_lane(lane, lanes) {
         uint32_t thread = warp * SAN_LANES + lane;
-        if (op->kind == ISSUED ? tensor_knows_commit(cta, thread, op)
+        if (op->kind == ISSUED ? race_knows(cta, thread, tensor_agent(cta, op->thread), op->over)
                                : tensor_knows_wait(cta, thread, op))
             return true;
     }

@@ -367,14 +367,6 @@ static uint32_t memory_differing(const char *was, const char *is, unsigned n)
     return bytes;
 }
 
-static void memory_note_first(struct sched_diff *diff, const struct sched_part *part, uint64_t at)
-{
-    if (diff->part)
-        return;
-    diff->part = part;
-    diff->at = at;
-}
-
 /* Words of eight bytes; at the end there may be fewer. */
 static void memory_compare_chunk(const struct sched_part *part, uint64_t at, uint64_t end,
                                  struct judge *j, struct sched_diff *diff)
@@ -387,7 +379,10 @@ static void memory_compare_chunk(const struct sched_part *part, uint64_t at, uin
         memcpy(is, memory_now_of(part) + at, n);
         if (!memcmp(was, is, 8))
             continue;
-        memory_note_first(diff, part, at);
+        if (!diff->part) {
+            diff->part = part;
+            diff->at = at;
+        }
         diff->bytes += memory_differing(was, is, n);
         memory_judge_word(j, was, is);
         memory_judge_set(j, was, is);

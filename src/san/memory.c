@@ -44,7 +44,7 @@ bool san_memory_is_incomplete(void)
 
 /* ---- blocks */
 
-static struct san_block *block_ref(struct san_block *block)
+static struct san_block *memory_block_ref(struct san_block *block)
 {
     uint32_t before = atomic_fetch_add_explicit(&block->refs, 1, memory_order_relaxed);
 
@@ -68,7 +68,7 @@ void san_block_unref(struct san_block *block)
 }
 
 /* The first live block that ends behind the address. */
-static size_t find_locked(uint64_t va)
+static size_t memory_find_locked(uint64_t va)
 {
     size_t low = 0, high = map.live.len;
 
@@ -85,7 +85,7 @@ static size_t find_locked(uint64_t va)
     return low;
 }
 
-static void changed_locked(void)
+static void memory_changed_locked(void)
 {
     assert(hd_lock_held(&map.lock));
     if (map.now) {
@@ -97,7 +97,7 @@ static void changed_locked(void)
 }
 
 /* The reference of `live` goes to the list of freed blocks. */
-static void remember_locked(struct san_block *block)
+static void memory_remember_locked(struct san_block *block)
 {
     struct san_block **place = &map.freed[map.nfreed++ % FREED_MAX];
 
@@ -107,9 +107,9 @@ static void remember_locked(struct san_block *block)
 }
 
 /* Takes out what lies in [va, end); the result has the references. */
-static size_t cut_locked(uint64_t va, uint64_t end, struct san_block **out, size_t room)
+static size_t memory_cut_locked(uint64_t va, uint64_t end, struct san_block **out, size_t room)
 {
-    size_t first = find_locked(va), n = 0;
+    size_t first = memory_find_locked(va), n = 0;
 
     while (n < room && first + n < map.live.len && map.live.at[first + n]->base < end) {
         out[n] = map.live.at[first + n];
@@ -120,32 +120,32 @@ static size_t cut_locked(uint64_t va, uint64_t end, struct san_block **out, size
     memmove(&map.live.at[first], &map.live.at[first + n],
             (map.live.len - first - n) * sizeof(map.live.at[0]));
     map.live.len -= n;
-    changed_locked();
+    memory_changed_locked();
     return n;
 }
 
 /* What it overlaps is gone, and nobody told us. */
-static bool insert_locked(struct san_block *block)
+static bool memory_insert_locked(struct san_block *block)
 {
     struct san_block *old;
     size_t at;
 
-    while (cut_locked(block->base, block->base + block->size_B, &old, 1))
+    while (memory_cut_locked(block->base, block->base + block->size_B, &old, 1))
         san_block_unref(old);
     if (!hd_vec_reserve(&map.live, map.live.len + 1))
         return false;
-    at = find_locked(block->base);
+    at = memory_find_locked(block->base);
     memmove(&map.live.at[at + 1], &map.live.at[at], (map.live.len - at) * sizeof(map.live.at[0]));
     map.live.at[at] = block;
     map.live.len++;
     assert(!at || map.live.at[at - 1]->base + map.live.at[at - 1]->size_B <= block->base);
     assert(at + 1 == map.live.len || block->base + block->size_B <= map.live.at[at + 1]->base);
     block->id = ++map.last_id;
-    changed_locked();
+    memory_changed_locked();
     return true;
 }
 
-static void block_add(const struct san_block *what, const char *name)
+static void memory_block_add(const struct san_block *what, const char *name)
 {
     struct san_block *block = hd_new(struct san_block);
     bool done = false;
@@ -156,7 +156,7 @@ static void block_add(const struct san_block *what, const char *name)
         block->name = name ? hd_strdup(name) : NULL;
         hd_lock_acquire(&map.lock);
         map.has_ordered |= block->stream != NULL;
-        done = insert_locked(block);
+        done = memory_insert_locked(block);
         hd_lock_release(&map.lock);
     }
     if (done)
@@ -165,26 +165,21 @@ static void block_add(const struct san_block *what, const char *name)
     atomic_store(&map.is_incomplete, true);
 }
 
-static void tell_gone(struct san_block *block, bool with_context)
-{
-    for (unsigned i = 0; i < SAN_MEMORY_USERS; i++)
-        if (map.gone[i])
-            map.gone[i](block, with_context);
-}
-
 /* A block goes: its reference of `live` is the caller's. */
-static void block_end(struct san_block *block, const struct san_stack *stack, bool in_stream)
+static void memory_block_end(struct san_block *block, const struct san_stack *stack, bool in_stream)
 {
     assert(!atomic_load(&block->is_freed));
-    block_ref(block);
+    memory_block_ref(block);
     if (stack)
         block->freed = *stack;
     block->is_freed_in_stream = in_stream;
     atomic_store_explicit(&block->is_freed, true, memory_order_release);
     hd_lock_acquire(&map.lock);
-    remember_locked(block);
+    memory_remember_locked(block);
     hd_lock_release(&map.lock);
-    tell_gone(block, !stack);
+    for (unsigned i = 0; i < SAN_MEMORY_USERS; i++)
+        if (map.gone[i])
+            map.gone[i](block, !stack);
     san_block_unref(block);
 }
 
@@ -205,7 +200,7 @@ void san_memory_unref(struct san_memory *memory)
     hd_free(memory);
 }
 
-static struct san_memory *picture_create_locked(void)
+static struct san_memory *memory_picture_create_locked(void)
 {
     struct san_memory *memory = hd_new(struct san_memory);
     size_t n = map.live.len;
@@ -222,18 +217,18 @@ static struct san_memory *picture_create_locked(void)
     }
     for (size_t i = 0; i < n; i++) {
         memory->base[i] = map.live.at[i]->base;
-        memory->block[i] = block_ref(map.live.at[i]);
+        memory->block[i] = memory_block_ref(map.live.at[i]);
         assert(!i || memory->base[i - 1] < memory->base[i]);
     }
     memory->n = (uint32_t)n;
     return memory;
 }
 
-static struct san_memory *now_locked(void)
+static struct san_memory *memory_now_locked(void)
 {
     assert(hd_lock_held(&map.lock));
     if (!map.now)
-        map.now = picture_create_locked();
+        map.now = memory_picture_create_locked();
     if (map.now)
         atomic_fetch_add_explicit(&map.now->refs, 1, memory_order_relaxed);
     return map.now;
@@ -244,7 +239,7 @@ struct san_memory *san_memory_now(void)
     struct san_memory *memory;
 
     hd_lock_acquire(&map.lock);
-    memory = now_locked();
+    memory = memory_now_locked();
     hd_lock_release(&map.lock);
     return memory;
 }
@@ -262,7 +257,7 @@ struct san_memory_launch san_memory_of_launch(uint64_t correlation)
     if (launch.memory)
         atomic_fetch_add_explicit(&launch.memory->refs, 1, memory_order_relaxed);
     else
-        launch.memory = now_locked();
+        launch.memory = memory_now_locked();
     launch.is_late = map.has_ordered && launch.memory != p->memory;
     hd_lock_release(&map.lock);
     return launch;
@@ -298,9 +293,9 @@ struct san_block *san_memory_live(uint64_t va)
     size_t i;
 
     hd_lock_acquire(&map.lock);
-    i = find_locked(va);
+    i = memory_find_locked(va);
     if (i < map.live.len && map.live.at[i]->base <= va)
-        block = block_ref(map.live.at[i]);
+        block = memory_block_ref(map.live.at[i]);
     hd_lock_release(&map.lock);
     return block;
 }
@@ -316,7 +311,7 @@ struct san_block *san_memory_freed(uint64_t va)
         struct san_block *block = map.freed[(i - 1) % FREED_MAX];
 
         if (va - block->base < block->size_B)
-            found = block_ref(block);
+            found = memory_block_ref(block);
     }
     hd_lock_release(&map.lock);
     return found;
@@ -324,7 +319,7 @@ struct san_block *san_memory_freed(uint64_t va)
 
 /* ---- events */
 
-static void on_alloc(const struct heddle_event *e)
+static void memory_on_alloc(const struct heddle_event *e)
 {
     struct san_block block = {.base = e->memory.va,
                               .size_B = e->memory.size_B,
@@ -336,11 +331,11 @@ static void on_alloc(const struct heddle_event *e)
     if (!block.size_B || block.base + block.size_B < block.base)
         return;
     san_stack_take(&block.allocated);
-    block_add(&block, NULL);
+    memory_block_add(&block, NULL);
 }
 
 /* A block of a module's variables goes with them. */
-static void on_free(const struct heddle_event *e)
+static void memory_on_free(const struct heddle_event *e)
 {
     struct san_block *gone;
     struct san_stack stack;
@@ -350,10 +345,10 @@ static void on_free(const struct heddle_event *e)
     do {
         hd_lock_acquire(&map.lock);
         map.has_ordered |= e->stream != NULL;
-        n = cut_locked(e->memory.va, e->memory.va + e->memory.size_B, &gone, 1);
+        n = memory_cut_locked(e->memory.va, e->memory.va + e->memory.size_B, &gone, 1);
         hd_lock_release(&map.lock);
         if (n)
-            block_end(gone, &stack, e->stream != NULL);
+            memory_block_end(gone, &stack, e->stream != NULL);
     } while (n);
 }
 
@@ -364,7 +359,7 @@ struct area {
 };
 
 /* Managed variables that lie in the program's own data, each by itself, are as registered. */
-static uint32_t area_memory(struct area *area, const struct heddle_variable *v)
+static uint32_t memory_of_area(struct area *area, const struct heddle_variable *v)
 {
     struct san_block *block;
 
@@ -378,7 +373,7 @@ static uint32_t area_memory(struct area *area, const struct heddle_variable *v)
 }
 
 /* Its variables take the place of the block that they lie in. */
-static void on_module(const struct heddle_event *e)
+static void memory_on_module(const struct heddle_event *e)
 {
     struct san_block block = {.use = HEDDLE_MEMORY_MODULE, .context = e->context};
     struct area area = {0};
@@ -390,35 +385,35 @@ static void on_module(const struct heddle_event *e)
 
         block.base = v->va;
         block.size_B = v->size_B;
-        block.memory = area_memory(&area, v);
+        block.memory = memory_of_area(&area, v);
         if (block.size_B)
-            block_add(&block, v->name);
+            memory_block_add(&block, v->name);
     }
 }
 
-static struct san_block *cut_of_context(const void *context)
+static struct san_block *memory_cut_of_context(const void *context)
 {
     struct san_block *block = NULL;
 
     hd_lock_acquire(&map.lock);
     for (size_t i = 0; i < map.live.len && !block; i++)
         if (map.live.at[i]->context == context)
-            (void)cut_locked(map.live.at[i]->base, map.live.at[i]->base + 1, &block, 1);
+            (void)memory_cut_locked(map.live.at[i]->base, map.live.at[i]->base + 1, &block, 1);
     hd_lock_release(&map.lock);
     return block;
 }
 
-static void on_object(const struct heddle_event *e)
+static void memory_on_object(const struct heddle_event *e)
 {
     struct san_block *block;
 
     if (!e->object.is_destroyed || strcmp(e->object.type, "context"))
         return;
-    while ((block = cut_of_context(e->object.handle)))
-        block_end(block, NULL, false);
+    while ((block = memory_cut_of_context(e->object.handle)))
+        memory_block_end(block, NULL, false);
 }
 
-static void on_packet(const struct heddle_event *e)
+static void memory_on_packet(const struct heddle_event *e)
 {
     struct picture *p = &map.pictures[e->correlation % PICTURES];
     struct san_memory *old = NULL;
@@ -429,7 +424,7 @@ static void on_packet(const struct heddle_event *e)
     old = p->memory;
     p->correlation = (uint32_t)e->correlation;
     p->context = e->context;
-    p->memory = map.has_ordered && map.live.len <= PICTURE_BLOCKS_MAX ? now_locked() : NULL;
+    p->memory = map.has_ordered && map.live.len <= PICTURE_BLOCKS_MAX ? memory_now_locked() : NULL;
     hd_lock_release(&map.lock);
     san_memory_unref(old);
 }
@@ -440,15 +435,15 @@ void san_memory_host(unsigned user, const struct heddle_event *e)
     if (map.users & ((1u << user) - 1)) /* another one is before it */
         return;
     if (e->kind == HEDDLE_EVENT_MEMORY && e->memory.is_freed)
-        on_free(e);
+        memory_on_free(e);
     else if (e->kind == HEDDLE_EVENT_MEMORY)
-        on_alloc(e);
+        memory_on_alloc(e);
     else if (e->kind == HEDDLE_EVENT_MODULE)
-        on_module(e);
+        memory_on_module(e);
     else if (e->kind == HEDDLE_EVENT_OBJECT)
-        on_object(e);
+        memory_on_object(e);
     else if (e->kind == HEDDLE_EVENT_PACKET)
-        on_packet(e);
+        memory_on_packet(e);
 }
 
 void san_memory_start(unsigned user, san_memory_gone *gone)
@@ -463,7 +458,7 @@ void san_memory_start(unsigned user, san_memory_gone *gone)
 void san_memory_stop(void)
 {
     hd_lock_acquire(&map.lock);
-    changed_locked();
+    memory_changed_locked();
     for (size_t i = 0; i < map.live.len; i++)
         san_block_unref(map.live.at[i]);
     for (size_t i = 0; i < FREED_MAX; i++)

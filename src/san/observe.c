@@ -37,18 +37,18 @@ static struct {
     _Atomic uint32_t running;  /* that are run again: schedcheck's */
 } all;
 
-static bool is_on(unsigned set, unsigned tool)
+static bool observe_is_on(unsigned set, unsigned tool)
 {
     return set >> tool & 1;
 }
 
 /* ---- runs: schedcheck's */
 
-static bool wants_runs(void *own)
+static bool observe_wants_runs(void *own)
 {
     struct san_launch *launch = own;
 
-    if (!is_on(launch->tools, SAN_SCHEDCHECK) || !san_schedcheck.wants_runs(launch))
+    if (!observe_is_on(launch->tools, SAN_SCHEDCHECK) || !san_schedcheck.wants_runs(launch))
         return false;
     assert(!launch->is_running);
     launch->is_running = true;
@@ -56,7 +56,7 @@ static bool wants_runs(void *own)
     return true;
 }
 
-static void stops_running(struct san_launch *launch)
+static void observe_stops_running(struct san_launch *launch)
 {
     if (launch->is_running) {
         uint32_t before = atomic_fetch_sub(&all.running, 1);
@@ -67,11 +67,11 @@ static void stops_running(struct san_launch *launch)
 }
 
 /* The others see the first run only. */
-static const struct ir_schedule *next_run(void *own, enum hd_status ended)
+static const struct ir_schedule *observe_next_run(void *own, enum hd_status ended)
 {
     struct san_launch *launch = own;
 
-    assert(launch->is_running && is_on(launch->tools, SAN_SCHEDCHECK));
+    assert(launch->is_running && observe_is_on(launch->tools, SAN_SCHEDCHECK));
     if (!launch->tools_first) {
         launch->tools_first = launch->tools;
         launch->tools = 1u << SAN_SCHEDCHECK;
@@ -79,19 +79,19 @@ static const struct ir_schedule *next_run(void *own, enum hd_status ended)
     return san_schedcheck.next_run(launch, ended);
 }
 
-static void give_up(void *own, bool waits)
+static void observe_give_up(void *own, bool waits)
 {
-    stops_running(own);
+    observe_stops_running(own);
     san_schedcheck.give_up(own, waits);
 }
 
 static void observe_runs(void)
 {
-    if (!is_on(all.tools, SAN_SCHEDCHECK))
+    if (!observe_is_on(all.tools, SAN_SCHEDCHECK))
         return;
-    observer.wants_runs = wants_runs;
-    observer.next_run = next_run;
-    observer.give_up = give_up;
+    observer.wants_runs = observe_wants_runs;
+    observer.next_run = observe_next_run;
+    observer.give_up = observe_give_up;
 }
 
 /* ---- the process */
@@ -103,7 +103,7 @@ enum hd_status san_start(void)
     HD_TRY(san_record_start());
     set = san_record_is_on() ? san_options()->tools : 0;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
-        if (!is_on(set, i))
+        if (!observe_is_on(set, i))
             continue;
         assert((unsigned)tools[i]->id == i);
         if (tools[i]->start && !tools[i]->start())
@@ -123,7 +123,7 @@ unsigned san_probes(void)
 
 bool san_holds_launches(void)
 {
-    return is_on(all.tools, SAN_SCHEDCHECK);
+    return observe_is_on(all.tools, SAN_SCHEDCHECK);
 }
 
 bool san_is_running(void)
@@ -133,7 +133,7 @@ bool san_is_running(void)
 
 bool san_is_bounding(void)
 {
-    return is_on(all.tools, SAN_MEMCHECK);
+    return observe_is_on(all.tools, SAN_MEMCHECK);
 }
 
 uint64_t san_padding_B(void)
@@ -143,7 +143,7 @@ uint64_t san_padding_B(void)
 
 bool san_closes_pages(void)
 {
-    return is_on(all.tools, SAN_RACECHECK) && san_options()->racecheck_host_wait_s;
+    return observe_is_on(all.tools, SAN_RACECHECK) && san_options()->racecheck_host_wait_s;
 }
 
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
@@ -157,7 +157,7 @@ void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_
 /* ---- launches */
 
 /* The filters take it, and it is not one of those before or after. */
-static bool is_wanted(const char *kernel)
+static bool observe_is_wanted(const char *kernel)
 {
     const struct san_options *o = san_options();
     uint64_t n;
@@ -168,12 +168,12 @@ static bool is_wanted(const char *kernel)
     return n >= o->launch_skip && (!o->launch_count || n - o->launch_skip < o->launch_count);
 }
 
-static bool tools_launch(struct san_launch *launch)
+static bool observe_tools_launch(struct san_launch *launch)
 {
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
         const struct san_tool *tool = tools[i];
 
-        if (!is_on(all.tools, i) || (launch->is_quiet && !tool->sees_all))
+        if (!observe_is_on(all.tools, i) || (launch->is_quiet && !tool->sees_all))
             continue;
         if (tool->launch_begin && !tool->launch_begin(launch))
             return false;
@@ -182,21 +182,21 @@ static bool tools_launch(struct san_launch *launch)
     return true;
 }
 
-static void launch_end(void *own)
+static void observe_launch_end(void *own)
 {
     struct san_launch *launch = own;
 
-    stops_running(launch);
+    observe_stops_running(launch);
     launch->tools |= launch->tools_first;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
-        if (is_on(launch->tools, i) && tools[i]->launch_end)
+        if (observe_is_on(launch->tools, i) && tools[i]->launch_end)
             tools[i]->launch_end(launch);
     san_tensor_memory_end(launch);
     san_record_settle();
     hd_free(launch);
 }
 
-static void *launch_begin(const struct ir_probe_launch *about)
+static void *observe_launch_begin(const struct ir_probe_launch *about)
 {
     struct san_launch *launch = hd_new(struct san_launch);
 
@@ -206,15 +206,15 @@ static void *launch_begin(const struct ir_probe_launch *about)
     launch->nthreads = about->block[0] * about->block[1] * about->block[2];
     launch->number = atomic_fetch_add(&all.launches, 1) + 1;
     launch->from = san_host_stack(about->correlation, &launch->stack) ? &launch->stack : NULL;
-    launch->is_quiet = !is_wanted(about->kernel->name);
-    if (!tools_launch(launch) || !san_tensor_memory_begin(launch)) {
-        launch_end(launch);
+    launch->is_quiet = !observe_is_wanted(about->kernel->name);
+    if (!observe_tools_launch(launch) || !san_tensor_memory_begin(launch)) {
+        observe_launch_end(launch);
         return NULL;
     }
     return launch;
 }
 
-static bool cta_begin(struct ir_probe_cta *base)
+static bool observe_cta_begin(struct ir_probe_cta *base)
 {
     struct san_launch *launch = base->launch;
     struct san_cta *cta = hd_new(struct san_cta);
@@ -230,11 +230,11 @@ static bool cta_begin(struct ir_probe_cta *base)
         base->ctaid[0] % c[0] + c[0] * (base->ctaid[1] % c[1] + c[1] * (base->ctaid[2] % c[2]));
     base->own = cta;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
-        if (!is_on(launch->tools, i) || !tools[i]->cta_begin)
+        if (!observe_is_on(launch->tools, i) || !tools[i]->cta_begin)
             continue;
         if (!tools[i]->cta_begin(cta)) {
             while (i--)
-                if (is_on(launch->tools, i) && tools[i]->cta_end)
+                if (observe_is_on(launch->tools, i) && tools[i]->cta_end)
                     tools[i]->cta_end(cta);
             hd_free(cta);
             return false;
@@ -243,13 +243,13 @@ static bool cta_begin(struct ir_probe_cta *base)
     return true;
 }
 
-static void cta_end(struct ir_probe_cta *base)
+static void observe_cta_end(struct ir_probe_cta *base)
 {
     struct san_cta *cta = base->own;
 
     assert(cta && cta->base == base);
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
-        if (is_on(cta->launch->tools, i) && tools[i]->cta_end)
+        if (observe_is_on(cta->launch->tools, i) && tools[i]->cta_end)
             tools[i]->cta_end(cta);
     san_tensor_memory_cta_end(cta);
     hd_free(cta);
@@ -257,13 +257,13 @@ static void cta_end(struct ir_probe_cta *base)
 
 /* ---- accesses */
 
-static enum hd_status tell_access(struct san_cta *cta, const struct san_access *access)
+static enum hd_status observe_tell_access(struct san_cta *cta, const struct san_access *access)
 {
     enum hd_status status = HD_OK, said;
 
     assert(access->lanes && access->size_B);
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
-        if (!is_on(cta->launch->tools, i) || !tools[i]->access)
+        if (!observe_is_on(cta->launch->tools, i) || !tools[i]->access)
             continue;
         said = tools[i]->access(cta, access);
         status = status == HD_OK ? said : status;
@@ -272,25 +272,25 @@ static enum hd_status tell_access(struct san_cta *cta, const struct san_access *
 }
 
 /* The first error of several. */
-static enum hd_status both(enum hd_status a, enum hd_status b)
+static enum hd_status observe_first_error(enum hd_status a, enum hd_status b)
 {
     return a == HD_OK ? b : a;
 }
 
-static bool inside(uint64_t address, uint64_t base, uint64_t size_B)
+static bool observe_inside(uint64_t address, uint64_t base, uint64_t size_B)
 {
     return address - base < size_B;
 }
 
 /* Windows of the cluster lie side by side; of another CTA's the offset and its rank + 1. */
-static uint32_t peer_of(const struct san_cta *cta, uint64_t from_rank_0)
+static uint32_t observe_peer_of(const struct san_cta *cta, uint64_t from_rank_0)
 {
     uint32_t rank = (uint32_t)(from_rank_0 >> IR_CLUSTER_SHIFT);
 
     return rank == cta->rank ? 0 : rank + 1;
 }
 
-static uint32_t cluster_ctas(const struct san_cta *cta)
+static uint32_t observe_cluster_ctas(const struct san_cta *cta)
 {
     const uint32_t *c = cta->launch->about.cluster;
 
@@ -298,14 +298,14 @@ static uint32_t cluster_ctas(const struct san_cta *cta)
 }
 
 /* The lanes whose peer is that of the first one, out of `lanes`; addresses become offsets. */
-static uint32_t same_peer(const struct san_cta *cta, uint32_t lanes, const uint64_t *from_rank_0,
-                          uint32_t *peer, uint64_t *offset)
+static uint32_t observe_same_peer(const struct san_cta *cta, uint32_t lanes,
+                                  const uint64_t *from_rank_0, uint32_t *peer, uint64_t *offset)
 {
     uint32_t same = 0;
 
-    *peer = peer_of(cta, from_rank_0[__builtin_ctz(lanes)]);
+    *peer = observe_peer_of(cta, from_rank_0[__builtin_ctz(lanes)]);
     for (uint32_t l = 0; l < WARP; l++) {
-        if (!(lanes >> l & 1) || peer_of(cta, from_rank_0[l]) != *peer)
+        if (!(lanes >> l & 1) || observe_peer_of(cta, from_rank_0[l]) != *peer)
             continue;
         same |= 1u << l;
         offset[l] = from_rank_0[l] & (IR_CLUSTER_STRIDE_B - 1);
@@ -313,7 +313,8 @@ static uint32_t same_peer(const struct san_cta *cta, uint32_t lanes, const uint6
     return same;
 }
 
-static enum hd_status shared_of_cluster(struct san_cta *cta, const struct san_access *access)
+static enum hd_status observe_shared_of_cluster(struct san_cta *cta,
+                                                const struct san_access *access)
 {
     struct san_access a = *access;
     const uint64_t *from_rank_0 = a.address;
@@ -324,20 +325,20 @@ static enum hd_status shared_of_cluster(struct san_cta *cta, const struct san_ac
     a.space = IR_SPACE_SHARED;
     a.address = offset;
     while (left) {
-        a.lanes = same_peer(cta, left, from_rank_0, &a.peer, offset);
+        a.lanes = observe_same_peer(cta, left, from_rank_0, &a.peer, offset);
         assert(a.lanes); /* the first of those that are left */
         left &= ~a.lanes;
-        status = both(status, tell_access(cta, &a));
+        status = observe_first_error(status, observe_tell_access(cta, &a));
     }
     return status;
 }
 
 /* Offsets of a window. Kernels that look into other CTAs count from the window of rank 0. */
-static enum hd_status shared_access(struct san_cta *cta, const struct san_access *a)
+static enum hd_status observe_shared_access(struct san_cta *cta, const struct san_access *a)
 {
-    if (cluster_ctas(cta) > 1 || a->space != IR_SPACE_SHARED)
-        return shared_of_cluster(cta, a);
-    return tell_access(cta, a);
+    if (observe_cluster_ctas(cta) > 1 || a->space != IR_SPACE_SHARED)
+        return observe_shared_of_cluster(cta, a);
+    return observe_tell_access(cta, a);
 }
 
 /* ---- generic addresses: what they are of */
@@ -346,30 +347,30 @@ struct kinds {
     uint32_t shared, local, param; /* lanes */
 };
 
-static uint64_t va(const void *p)
+static uint64_t observe_va(const void *p)
 {
     return (uint64_t)(uintptr_t)p;
 }
 
-static struct kinds kinds_of(const struct san_cta *cta, const struct san_access *a)
+static struct kinds observe_kinds_of(const struct san_cta *cta, const struct san_access *a)
 {
     const struct ir_probe_cta *base = cta->base;
     const struct ir_probe_launch *about = &cta->launch->about;
-    uint64_t shared = va(base->shared), window_B = HD_MAX(about->shared_B, 1);
+    uint64_t shared = observe_va(base->shared), window_B = HD_MAX(about->shared_B, 1);
     uint64_t params_B = about->kernel->param_size_B;
     struct kinds kinds = {0};
 
-    if (cluster_ctas(cta) > 1) {
+    if (observe_cluster_ctas(cta) > 1) {
         shared -= cta->rank * IR_CLUSTER_STRIDE_B;
-        window_B = cluster_ctas(cta) * IR_CLUSTER_STRIDE_B;
+        window_B = observe_cluster_ctas(cta) * IR_CLUSTER_STRIDE_B;
     }
     for (uint32_t l = 0; l < WARP; l++) {
         uint64_t at = a->address[l];
-        uint64_t local = va(base->local) + (a->warp * WARP + l) * base->local_B;
+        uint64_t local = observe_va(base->local) + (a->warp * WARP + l) * base->local_B;
 
-        kinds.shared |= (uint32_t)inside(at, shared, window_B) << l;
-        kinds.local |= (uint32_t)(base->local && inside(at, local, base->local_B)) << l;
-        kinds.param |= (uint32_t)inside(at, va(about->params), params_B) << l;
+        kinds.shared |= (uint32_t)observe_inside(at, shared, window_B) << l;
+        kinds.local |= (uint32_t)(base->local && observe_inside(at, local, base->local_B)) << l;
+        kinds.param |= (uint32_t)observe_inside(at, observe_va(about->params), params_B) << l;
     }
     kinds.shared &= a->lanes;
     kinds.local &= a->lanes;
@@ -378,8 +379,9 @@ static struct kinds kinds_of(const struct san_cta *cta, const struct san_access 
 }
 
 /* The lanes of one kind, whose window begins at base + lane * step. */
-static enum hd_status window_access(struct san_cta *cta, struct san_access a, uint32_t lanes,
-                                    enum ir_space space, uint64_t base, uint64_t step)
+static enum hd_status observe_window_access(struct san_cta *cta, struct san_access a,
+                                            uint32_t lanes, enum ir_space space, uint64_t base,
+                                            uint64_t step)
 {
     uint64_t offset[WARP];
 
@@ -390,41 +392,44 @@ static enum hd_status window_access(struct san_cta *cta, struct san_access a, ui
     a.address = offset;
     a.lanes = lanes;
     a.space = space;
-    return space == IR_SPACE_SHARED ? shared_access(cta, &a) : tell_access(cta, &a);
+    return space == IR_SPACE_SHARED ? observe_shared_access(cta, &a) : observe_tell_access(cta, &a);
 }
 
-static enum hd_status generic_access(struct san_cta *cta, struct san_access a)
+static enum hd_status observe_generic_access(struct san_cta *cta, struct san_access a)
 {
-    const struct kinds kinds = kinds_of(cta, &a);
+    const struct kinds kinds = observe_kinds_of(cta, &a);
     uint32_t elsewhere = a.lanes & ~(kinds.shared | kinds.local | kinds.param);
-    uint64_t first_local = va(cta->base->local) + a.warp * (uint64_t)WARP * cta->base->local_B;
-    uint64_t shared = va(cta->base->shared);
+    uint64_t first_local =
+        observe_va(cta->base->local) + a.warp * (uint64_t)WARP * cta->base->local_B;
+    uint64_t shared = observe_va(cta->base->shared);
     enum hd_status status;
 
-    if (cluster_ctas(cta) > 1)
+    if (observe_cluster_ctas(cta) > 1)
         shared -= cta->rank * IR_CLUSTER_STRIDE_B;
-    status = window_access(cta, a, kinds.shared, IR_SPACE_SHARED, shared, 0);
-    status = both(status, window_access(cta, a, kinds.local, IR_SPACE_LOCAL, first_local,
-                                        cta->base->local_B));
-    status = both(status, window_access(cta, a, kinds.param, IR_SPACE_PARAM,
-                                        va(cta->launch->about.params), 0));
+    status = observe_window_access(cta, a, kinds.shared, IR_SPACE_SHARED, shared, 0);
+    status = observe_first_error(status, observe_window_access(cta, a, kinds.local, IR_SPACE_LOCAL,
+                                                               first_local, cta->base->local_B));
+    status = observe_first_error(status,
+                                 observe_window_access(cta, a, kinds.param, IR_SPACE_PARAM,
+                                                       observe_va(cta->launch->about.params), 0));
     if (!elsewhere)
         return status;
     a.lanes = elsewhere;
     a.space = IR_SPACE_GLOBAL;
-    return both(status, tell_access(cta, &a));
+    return observe_first_error(status, observe_tell_access(cta, &a));
 }
 
-static enum hd_status resolve(struct san_cta *cta, const struct san_access *a)
+static enum hd_status observe_resolve(struct san_cta *cta, const struct san_access *a)
 {
     if (a->space == IR_SPACE_GENERIC)
-        return generic_access(cta, *a);
-    return ir_space_is_shared(a->space) ? shared_access(cta, a) : tell_access(cta, a);
+        return observe_generic_access(cta, *a);
+    return ir_space_is_shared(a->space) ? observe_shared_access(cta, a)
+                                        : observe_tell_access(cta, a);
 }
 
 /* ---- what an operation accesses */
 
-static enum san_what what_of(enum ir_op op)
+static enum san_what observe_what_of(enum ir_op op)
 {
     switch (op) {
     case IR_OP_ST:
@@ -442,7 +447,7 @@ static enum san_what what_of(enum ir_op op)
 }
 
 /* Of a matrix the lanes that have rows: eight for each register. */
-static uint32_t row_lanes(const struct ir_instr *probe)
+static uint32_t observe_row_lanes(const struct ir_instr *probe)
 {
     uint32_t registers = ir_probe_its_imm(probe) >> IR_PROBE_REGISTERS_AT;
 
@@ -450,7 +455,8 @@ static uint32_t row_lanes(const struct ir_instr *probe)
 }
 
 /* Each lane has a size of its own: those of one size together. */
-static enum hd_status access_sized(struct san_cta *cta, struct san_access a, const uint64_t *size_B)
+static enum hd_status observe_access_sized(struct san_cta *cta, struct san_access a,
+                                           const uint64_t *size_B)
 {
     uint32_t left = a.lanes;
     enum hd_status status = HD_OK;
@@ -463,14 +469,14 @@ static enum hd_status access_sized(struct san_cta *cta, struct san_access a, con
         assert(a.lanes & left);
         left &= ~a.lanes;
         if (a.size_B)
-            status = both(status, resolve(cta, &a));
+            status = observe_first_error(status, observe_resolve(cta, &a));
     }
     return status;
 }
 
 /* Lanes that copy the same bytes to the same place are a copy by one: instructions of a whole warp
  * (tensormap.cp_fenceproxy) come as such, and nobody could tell which lane it was. */
-static uint32_t copying_lanes(uint32_t lanes, const uint64_t *const *operands)
+static uint32_t observe_copying_lanes(uint32_t lanes, const uint64_t *const *operands)
 {
     uint32_t first = (uint32_t)__builtin_ctz(lanes), same = 0;
 
@@ -484,8 +490,8 @@ static uint32_t copying_lanes(uint32_t lanes, const uint64_t *const *operands)
 }
 
 /* Reads from the generic address src1, src2 bytes, then what becomes of them. */
-static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
-                                  const uint64_t *const *operands)
+static enum hd_status observe_copy_access(struct san_cta *cta, struct san_access a,
+                                          const uint64_t *const *operands)
 {
     const struct ir_instr *probe = a.probe;
     bool is_copy = ir_probe_op(probe) == IR_OP_COPY;
@@ -494,82 +500,82 @@ static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
     enum hd_status status;
 
     if (is_copy)
-        from.lanes = a.lanes = copying_lanes(a.lanes, operands);
+        from.lanes = a.lanes = observe_copying_lanes(a.lanes, operands);
     from.what = SAN_READ;
     from.space = IR_SPACE_GENERIC;
     from.address = operands[1];
     from.align_B = a.align_B = unit_B;
-    status = access_sized(cta, from, operands[2]);
-    return both(status, access_sized(cta, a, operands[is_copy ? 3 : 2]));
+    status = observe_access_sized(cta, from, operands[2]);
+    return observe_first_error(status, observe_access_sized(cta, a, operands[is_copy ? 3 : 2]));
 }
 
 /* ---- tensor copies (tensor.h) */
 
-static enum hd_status any_part(void *user, const struct san_access *part)
+static enum hd_status observe_any_part(void *user, const struct san_access *part)
 {
-    return resolve(user, part);
+    return observe_resolve(user, part);
 }
 
-static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at);
+static enum hd_status observe_sync_probe(struct san_cta *cta, const struct san_sync *at);
 
-static enum hd_status tensor_barrier(void *user, const struct san_sync *at)
+static enum hd_status observe_tensor_barrier(void *user, const struct san_sync *at)
 {
-    return sync_probe(user, at);
+    return observe_sync_probe(user, at);
 }
 
-static enum hd_status tensor_access(struct san_cta *cta, const struct san_access *a)
+static enum hd_status observe_tensor_access(struct san_cta *cta, const struct san_access *a)
 {
-    const struct san_tensor_to to = {any_part, tensor_barrier, cta};
+    const struct san_tensor_to to = {observe_any_part, observe_tensor_barrier, cta};
     enum hd_status status = HD_OK;
 
     san_foreach_lane(lane, a->lanes)
-        status = both(status, san_tensor_lane(cta, a, lane, &to));
+        status = observe_first_error(status, san_tensor_lane(cta, a, lane, &to));
     return status;
 }
 
 /* ---- operations with a payload (payload.h) */
 
-static enum hd_status payload_part(void *user, const struct san_access *part)
+static enum hd_status observe_payload_part(void *user, const struct san_access *part)
 {
-    return tell_access(user, part);
+    return observe_tell_access(user, part);
 }
 
-static enum hd_status payload_refused(void *user, const struct san_refusal *refusal)
+static enum hd_status observe_payload_refused(void *user, const struct san_refusal *refusal)
 {
     struct san_cta *cta = user;
     enum hd_status status = HD_OK;
 
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
-        if (is_on(cta->launch->tools, i) && tools[i]->refused)
-            status = both(status, tools[i]->refused(cta, refusal));
+        if (observe_is_on(cta->launch->tools, i) && tools[i]->refused)
+            status = observe_first_error(status, tools[i]->refused(cta, refusal));
     return status;
 }
 
-static enum hd_status multimem_access(struct san_cta *cta, const struct san_access *a)
+static enum hd_status observe_multimem_access(struct san_cta *cta, const struct san_access *a)
 {
-    const struct san_payload_to to = {any_part, payload_refused, cta};
+    const struct san_payload_to to = {observe_any_part, observe_payload_refused, cta};
 
     return san_multimem_access(cta, a, &to);
 }
 
-static bool has_payload(enum ir_op op)
+static bool observe_has_payload(enum ir_op op)
 {
     return op == IR_OP_TEX || op == IR_OP_MMA || op == IR_OP_TENSOR || op == IR_OP_TENSOR_WARP;
 }
 
-static enum hd_status tensor_memory_probe(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status observe_tensor_memory_probe(struct san_cta *cta, const struct san_sync *at)
 {
     enum hd_status status = san_tensor_memory_access(cta, at);
 
     for (unsigned i = 0; i < SAN_TOOL_COUNT && status == HD_OK; i++)
-        if (is_on(cta->launch->tools, i) && tools[i]->tensor)
+        if (observe_is_on(cta->launch->tools, i) && tools[i]->tensor)
             status = tools[i]->tensor(cta, at);
     return status;
 }
 
-static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status observe_payload_probe(struct san_cta *cta, const struct san_sync *at)
 {
-    const struct san_payload_to to = {payload_part, payload_refused, cta};
+    const struct san_payload_to to = {observe_payload_part, observe_payload_refused, cta};
     const struct san_access a = {
         .probe = at->probe,
         .number = at->number,
@@ -582,16 +588,18 @@ static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *
     case IR_OP_TEX:
         return san_texture_access(cta, &a, &to);
     case IR_OP_TENSOR:
-        return both(san_matrix_access(cta, &a, &to), tensor_memory_probe(cta, at));
+        return observe_first_error(san_matrix_access(cta, &a, &to),
+                                   observe_tensor_memory_probe(cta, at));
     case IR_OP_TENSOR_WARP:
-        return tensor_memory_probe(cta, at);
+        return observe_tensor_memory_probe(cta, at);
     default:
         return san_matrix_access(cta, &a, &to);
     }
 }
 
-static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
-                                   const struct ir_instr *probe, const uint64_t *const *operands)
+static enum hd_status observe_access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
+                                           const struct ir_instr *probe,
+                                           const uint64_t *const *operands)
 {
     enum ir_op op = ir_probe_op(probe);
     struct san_access a = {
@@ -599,55 +607,55 @@ static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t 
         .number = ir_probe_number(probe),
         .warp = warp,
         .lanes = lanes,
-        .what = what_of(op),
+        .what = observe_what_of(op),
         .space = probe->mem.space,
         .address = operands[0],
         .operands = operands,
     };
 
     if (op == IR_OP_MULTIMEM)
-        return multimem_access(cta, &a);
+        return observe_multimem_access(cta, &a);
     a.is_async = op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
     if (op == IR_OP_TENSORCOPY)
-        return tensor_access(cta, &a);
+        return observe_tensor_access(cta, &a);
     if (a.is_async)
-        return copy_access(cta, a, operands);
+        return observe_copy_access(cta, a, operands);
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)
-        a.lanes &= row_lanes(probe);
+        a.lanes &= observe_row_lanes(probe);
     a.size_B = a.align_B = op == IR_OP_MBARRIER ? 8 : ir_probe_size_B(probe);
-    return a.lanes ? resolve(cta, &a) : HD_OK;
+    return a.lanes ? observe_resolve(cta, &a) : HD_OK;
 }
 
 /* ---- everything else */
 
-static enum hd_status heap_probe(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status observe_heap_probe(struct san_cta *cta, const struct san_sync *at)
 {
     bool allocates = ir_probe_its_imm(at->probe) == IR_BUILTIN_MALLOC;
     enum hd_status status = HD_OK;
 
     /* Also of launches that the filters do not take: others use what those allocate. */
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
-        if (!is_on(all.tools, i))
+        if (!observe_is_on(all.tools, i))
             continue;
         if (allocates && tools[i]->heap_alloc)
             tools[i]->heap_alloc(cta, at, at->operands[1], at->operands[0]);
         if (!allocates && tools[i]->heap_free)
-            status = both(status, tools[i]->heap_free(cta, at, at->operands[0]));
+            status = observe_first_error(status, tools[i]->heap_free(cta, at, at->operands[0]));
     }
     return status;
 }
 
-static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status observe_sync_probe(struct san_cta *cta, const struct san_sync *at)
 {
     enum hd_status status = HD_OK;
 
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
-        if (is_on(cta->launch->tools, i) && tools[i]->sync)
-            status = both(status, tools[i]->sync(cta, at));
+        if (observe_is_on(cta->launch->tools, i) && tools[i]->sync)
+            status = observe_first_error(status, tools[i]->sync(cta, at));
     return status;
 }
 
-static enum hd_status threads_end(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status observe_threads_end(struct san_cta *cta, const struct san_sync *at)
 {
     assert(!(cta->ended_lanes[at->warp] & at->lanes)); /* a thread ends once */
     cta->ended_lanes[at->warp] |= at->lanes;
@@ -656,8 +664,9 @@ static enum hd_status threads_end(struct san_cta *cta, const struct san_sync *at
     return cta->ended == cta->launch->nthreads ? san_tensor_memory_left(cta) : HD_OK;
 }
 
-static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
-                                 const struct ir_instr *probe, const uint64_t *const *operands)
+static enum hd_status observe_probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
+                                         const struct ir_instr *probe,
+                                         const uint64_t *const *operands)
 {
     struct san_cta *cta = base->own;
     const struct san_sync at = {.probe = probe,
@@ -669,26 +678,26 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
 
     assert(lanes && cta->base == base && warp * WARP < cta->launch->nthreads);
     if (ir_probe_op(probe) == IR_OP_BUILTIN)
-        return heap_probe(cta, &at);
+        return observe_heap_probe(cta, &at);
     if (!cta->launch->tools)
         return HD_OK;
-    if (has_payload(ir_probe_op(probe)))
-        return payload_probe(cta, &at);
+    if (observe_has_payload(ir_probe_op(probe)))
+        return observe_payload_probe(cta, &at);
     if (ir_probe_op(probe) == IR_OP_EXIT)
-        status = threads_end(cta, &at);
+        status = observe_threads_end(cta, &at);
     if (probe->op == IR_OP_PROBE_ACCESS)
-        status = access_probe(cta, warp, lanes, probe, operands);
+        status = observe_access_probe(cta, warp, lanes, probe, operands);
     if (probe->op == IR_OP_PROBE || ir_probe_op(probe) == IR_OP_MBARRIER)
-        status = both(status, sync_probe(cta, &at));
+        status = observe_first_error(status, observe_sync_probe(cta, &at));
     return status;
 }
 
 static struct ir_observer observer = {
-    .launch_begin = launch_begin,
-    .launch_end = launch_end,
-    .cta_begin = cta_begin,
-    .cta_end = cta_end,
-    .probe = probe_told,
+    .launch_begin = observe_launch_begin,
+    .launch_end = observe_launch_end,
+    .cta_begin = observe_cta_begin,
+    .cta_end = observe_cta_end,
+    .probe = observe_probe_told,
 };
 
 const struct ir_observer *san_observer(void)

@@ -52,16 +52,16 @@ const char *san_option_word(const struct san_option *row, uint64_t value)
     return at < end ? at : NULL;
 }
 
-static void *member_of(struct san_options *options, const struct san_option *row)
+static void *options_member_of(struct san_options *options, const struct san_option *row)
 {
     return (char *)options + row->offset;
 }
 
 /* ---- life */
 
-static void set_default(struct san_options *options, const struct san_option *row)
+static void options_set_default(struct san_options *options, const struct san_option *row)
 {
-    void *member = member_of(options, row);
+    void *member = options_member_of(options, row);
 
     if (row->kind == SAN_OPTION_YESNO)
         *(bool *)member = row->fallback != 0;
@@ -75,44 +75,46 @@ void san_options_init(struct san_options *options)
 {
     *options = (struct san_options){0};
     for (size_t i = 0; i < san_option_count; i++)
-        set_default(options, &san_option_rows[i]);
+        options_set_default(options, &san_option_rows[i]);
 }
 
-static void filter_fini(struct san_filter *filter)
+static void options_filter_fini(struct san_filter *filter)
 {
     if (filter->key == SAN_FILTER_REGEX)
         regfree(&filter->regex);
     hd_free(filter->text);
 }
 
-static void filters_fini(struct san_filters *filters)
+static void options_filters_fini(struct san_filters *filters)
 {
     for (size_t i = 0; i < filters->list.len; i++)
-        filter_fini(&filters->list.at[i]);
+        options_filter_fini(&filters->list.at[i]);
     hd_vec_fini(&filters->list);
 }
 
 void san_options_fini(struct san_options *options)
 {
     for (size_t i = 0; i < san_option_count; i++) {
-        void *member = member_of(options, &san_option_rows[i]);
+        void *member = options_member_of(options, &san_option_rows[i]);
         if (san_option_rows[i].kind == SAN_OPTION_TEXT)
             hd_free(*(char **)member);
         else if (san_option_rows[i].kind == SAN_OPTION_FILTERS)
-            filters_fini(member);
+            options_filters_fini(member);
     }
     *options = (struct san_options){0};
 }
 
 /* ---- values */
 
-static enum hd_status refuse(const struct san_option *row, struct hd_str value, const char *takes)
+static enum hd_status options_refuse(const struct san_option *row, struct hd_str value,
+                                     const char *takes)
 {
     return hd_error(HD_BAD_ARG, "%s: '%.*s' is not possible: it takes %s", row->name,
                     HD_STR_ARG(value), takes);
 }
 
-static enum hd_status set_yesno(const struct san_option *row, struct hd_str value, bool *member)
+static enum hd_status options_set_yesno(const struct san_option *row, struct hd_str value,
+                                        bool *member)
 {
     static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}};
 
@@ -122,10 +124,11 @@ static enum hd_status set_yesno(const struct san_option *row, struct hd_str valu
                 *member = is;
                 return HD_OK;
             }
-    return refuse(row, value, "yes or no");
+    return options_refuse(row, value, "yes or no");
 }
 
-static enum hd_status set_count(const struct san_option *row, struct hd_str value, uint64_t *member)
+static enum hd_status options_set_count(const struct san_option *row, struct hd_str value,
+                                        uint64_t *member)
 {
     char takes[64];
     uint64_t number;
@@ -133,13 +136,13 @@ static enum hd_status set_count(const struct san_option *row, struct hd_str valu
     snprintf(takes, sizeof(takes), "a number, %llu to %llu", (unsigned long long)row->min,
              (unsigned long long)row->max);
     if (!hd_str_to_u64(value, 10, &number) || number < row->min || number > row->max)
-        return refuse(row, value, takes);
+        return options_refuse(row, value, takes);
     *member = number;
     return HD_OK;
 }
 
-static enum hd_status set_choice(const struct san_option *row, struct hd_str value,
-                                 unsigned *member)
+static enum hd_status options_set_choice(const struct san_option *row, struct hd_str value,
+                                         unsigned *member)
 {
     struct hd_buf takes = {0};
     const char *word;
@@ -153,12 +156,12 @@ static enum hd_status set_choice(const struct san_option *row, struct hd_str val
         if (*word)
             hd_buf_printf(&takes, "%s%s", takes.len ? ", " : "one of ", word);
     }
-    enum hd_status status = refuse(row, value, takes.ptr ? takes.ptr : "another word");
+    enum hd_status status = options_refuse(row, value, takes.ptr ? takes.ptr : "another word");
     hd_buf_fini(&takes);
     return status;
 }
 
-static char *copy(struct hd_str text)
+static char *options_copy_text(struct hd_str text)
 {
     char *made = hd_alloc(text.len + 1);
 
@@ -167,11 +170,12 @@ static char *copy(struct hd_str text)
     return made;
 }
 
-static enum hd_status set_text(const struct san_option *row, struct hd_str value, char **member)
+static enum hd_status options_set_text(const struct san_option *row, struct hd_str value,
+                                       char **member)
 {
     if (!value.len || memchr(value.ptr, '\0', value.len))
-        return refuse(row, value, "a text");
-    char *made = copy(value);
+        return options_refuse(row, value, "a text");
+    char *made = options_copy_text(value);
     if (!made)
         return hd_error(HD_NO_MEMORY, "%s: out of memory", row->name);
     hd_free(*member);
@@ -181,7 +185,7 @@ static enum hd_status set_text(const struct san_option *row, struct hd_str value
 
 /* ---- filters of kernels */
 
-static bool filter_key(struct hd_str word, enum san_filter_key *out)
+static bool options_filter_key(struct hd_str word, enum san_filter_key *out)
 {
 #define X(id, whole, brief, doc)                                                                   \
     if (hd_str_is(word, whole) || hd_str_is(word, brief))                                          \
@@ -191,10 +195,10 @@ static bool filter_key(struct hd_str word, enum san_filter_key *out)
     return false;
 }
 
-static enum hd_status filter_add(const struct san_option *row, enum san_filter_key key,
-                                 struct hd_str text, struct san_filters *filters)
+static enum hd_status options_filter_add(const struct san_option *row, enum san_filter_key key,
+                                         struct hd_str text, struct san_filters *filters)
 {
-    struct san_filter filter = {.key = key, .text = copy(text)};
+    struct san_filter filter = {.key = key, .text = options_copy_text(text)};
 
     if (!filter.text)
         return hd_error(HD_NO_MEMORY, "%s: out of memory", row->name);
@@ -208,38 +212,38 @@ static enum hd_status filter_add(const struct san_option *row, enum san_filter_k
         return status;
     }
     if (!hd_vec_push(&filters->list, filter)) {
-        filter_fini(&filter);
+        options_filter_fini(&filter);
         return hd_error(HD_NO_MEMORY, "%s: out of memory", row->name);
     }
     return HD_OK;
 }
 
 /* "kns=a,kne=b"; a regular expression goes to the end, commas and all. */
-static enum hd_status add_filters(const struct san_option *row, struct hd_str value,
-                                  struct san_filters *filters)
+static enum hd_status options_add_filters(const struct san_option *row, struct hd_str value,
+                                          struct san_filters *filters)
 {
     for (;;) {
         const char *equals = value.len ? memchr(value.ptr, '=', value.len) : NULL;
         struct hd_str word = {value.ptr, equals ? (size_t)(equals - value.ptr) : 0};
         enum san_filter_key key;
 
-        if (!equals || !filter_key(word, &key) || memchr(value.ptr, '\0', value.len))
-            return refuse(
+        if (!equals || !options_filter_key(word, &key) || memchr(value.ptr, '\0', value.len))
+            return options_refuse(
                 row, value,
                 "KEY=TEXT with a key of kernel_name (kne), kernel_substring (kns), regex");
         struct hd_str rest = {equals + 1, value.len - word.len - 1};
         const char *comma = key == SAN_FILTER_REGEX ? NULL : memchr(rest.ptr, ',', rest.len);
         struct hd_str text = {rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len};
         if (!text.len)
-            return refuse(row, value, "a text behind '='");
-        HD_TRY(filter_add(row, key, text, filters));
+            return options_refuse(row, value, "a text behind '='");
+        HD_TRY(options_filter_add(row, key, text, filters));
         if (!comma)
             return HD_OK;
         value = (struct hd_str){comma + 1, rest.len - text.len - 1};
     }
 }
 
-static bool filter_matches(const struct san_filter *filter, const char *kernel)
+static bool options_filter_matches(const struct san_filter *filter, const char *kernel)
 {
     switch (filter->key) {
     case SAN_FILTER_NAME:
@@ -252,23 +256,23 @@ static bool filter_matches(const struct san_filter *filter, const char *kernel)
     return false;
 }
 
-static bool any_matches(const struct san_filters *filters, const char *kernel)
+static bool options_any_matches(const struct san_filters *filters, const char *kernel)
 {
     for (size_t i = 0; i < filters->list.len; i++)
-        if (filter_matches(&filters->list.at[i], kernel))
+        if (options_filter_matches(&filters->list.at[i], kernel))
             return true;
     return false;
 }
 
 bool san_options_take(const struct san_options *options, const char *kernel)
 {
-    return (!options->kernel_name.list.len || any_matches(&options->kernel_name, kernel)) &&
-           !any_matches(&options->kernel_name_exclude, kernel);
+    return (!options->kernel_name.list.len || options_any_matches(&options->kernel_name, kernel)) &&
+           !options_any_matches(&options->kernel_name_exclude, kernel);
 }
 
 /* ---- tools */
 
-static enum hd_status add_tool(struct san_options *options, struct hd_str word)
+static enum hd_status options_add_tool(struct san_options *options, struct hd_str word)
 {
 #define X(NAME, name)                                                                              \
     if (hd_str_is(word, #name)) {                                                                  \
@@ -283,13 +287,13 @@ static enum hd_status add_tool(struct san_options *options, struct hd_str word)
     return hd_error(HD_BAD_ARG, "tool '%.*s' is unknown; there are %s", HD_STR_ARG(word), all + 2);
 }
 
-static enum hd_status add_tools(struct san_options *options, struct hd_str list)
+static enum hd_status options_add_tools(struct san_options *options, struct hd_str list)
 {
     for (;;) {
         const char *comma = list.len ? memchr(list.ptr, ',', list.len) : NULL;
         struct hd_str word = {list.ptr, comma ? (size_t)(comma - list.ptr) : list.len};
 
-        HD_TRY(add_tool(options, word));
+        HD_TRY(options_add_tool(options, word));
         if (!comma)
             return HD_OK;
         list = (struct hd_str){comma + 1, list.len - word.len - 1};
@@ -301,28 +305,28 @@ enum hd_status san_options_set(struct san_options *options, struct hd_str name, 
     const struct san_option *row = san_option_find(name);
 
     if (hd_str_is(name, "tools"))
-        return add_tools(options, value);
+        return options_add_tools(options, value);
     if (!row)
         return hd_error(HD_NOT_FOUND, "there is no option '%.*s'", HD_STR_ARG(name));
-    void *member = member_of(options, row);
+    void *member = options_member_of(options, row);
     switch (row->kind) {
     case SAN_OPTION_YESNO:
-        return set_yesno(row, value, member);
+        return options_set_yesno(row, value, member);
     case SAN_OPTION_COUNT:
-        return set_count(row, value, member);
+        return options_set_count(row, value, member);
     case SAN_OPTION_CHOICE:
-        return set_choice(row, value, member);
+        return options_set_choice(row, value, member);
     case SAN_OPTION_TEXT:
-        return set_text(row, value, member);
+        return options_set_text(row, value, member);
     case SAN_OPTION_FILTERS:
-        return add_filters(row, value, member);
+        return options_add_filters(row, value, member);
     }
     return HD_BAD_ARG;
 }
 
 /* ---- the line */
 
-static bool stands_for_itself(char c)
+static bool options_stands_for_itself(char c)
 {
     return c > ' ' && c < 127 && c != '%';
 }
@@ -331,31 +335,31 @@ void san_options_write(struct hd_buf *line, const char *name, struct hd_str valu
 {
     hd_buf_printf(line, "%s%s=", line->len ? " " : "", name);
     for (size_t i = 0; i < value.len; i++) {
-        if (stands_for_itself(value.ptr[i]))
+        if (options_stands_for_itself(value.ptr[i]))
             hd_buf_putc(line, value.ptr[i]);
         else
             hd_buf_printf(line, "%%%02x", (unsigned char)value.ptr[i]);
     }
 }
 
-static int hex_digit(char c)
+static int options_hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* False: something in it is not written as san_options_write() does. */
-static bool unescape(struct hd_str text, struct hd_buf *out)
+static bool options_unescape(struct hd_str text, struct hd_buf *out)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(text.ptr[i + 2]) : -1;
+            int high = i + 2 < text.len ? options_hex_digit(text.ptr[i + 1]) : -1;
+            int low = high >= 0 ? options_hex_digit(text.ptr[i + 2]) : -1;
             if (low < 0)
                 return false;
             c = (char)(high << 4 | low);
             i += 2;
-        } else if (!stands_for_itself(c)) {
+        } else if (!options_stands_for_itself(c)) {
             return false;
         }
         hd_buf_putc(out, c);
@@ -363,7 +367,7 @@ static bool unescape(struct hd_str text, struct hd_buf *out)
     return true;
 }
 
-static enum hd_status parse_word(struct san_options *options, struct hd_str word)
+static enum hd_status options_parse_word(struct san_options *options, struct hd_str word)
 {
     const char *equals = memchr(word.ptr, '=', word.len);
     struct hd_str name = {word.ptr, equals ? (size_t)(equals - word.ptr) : 0};
@@ -371,7 +375,7 @@ static enum hd_status parse_word(struct san_options *options, struct hd_str word
 
     if (!name.len)
         return hd_error(HD_BAD_ARG, "there is no NAME=VALUE");
-    if (!unescape((struct hd_str){equals + 1, word.len - name.len - 1}, &value)) {
+    if (!options_unescape((struct hd_str){equals + 1, word.len - name.len - 1}, &value)) {
         hd_buf_fini(&value);
         return hd_error(HD_BAD_ARG, "a character in it has to be written as %%XX");
     }
@@ -386,7 +390,7 @@ enum hd_status san_options_parse(struct san_options *options, const char *line)
 {
     for (const char *at = line;; at++) {
         struct hd_str word = {at, strcspn(at, " ")};
-        enum hd_status status = parse_word(options, word);
+        enum hd_status status = options_parse_word(options, word);
 
         if (status != HD_OK) {
             HD_AUTOFREE char *why = hd_strdup(hd_error_message());

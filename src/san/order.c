@@ -33,7 +33,7 @@ struct place {
 
 static struct {
     struct hd_lock lock;   /* all below */
-    struct hd_map streams; /* handle -> struct stream; the legacy ones by legacy_key() */
+    struct hd_map streams; /* handle -> struct stream; the legacy ones by order_legacy_key() */
     struct hd_map events;  /* handle -> struct san_order_clock */
     struct place places[SAN_ORDER_STREAMS];
     struct san_order_clock host;
@@ -90,17 +90,18 @@ struct san_order_clock *san_order_place_locked(uint32_t place)
 }
 
 /* Nobody has it, and all that was done there is known to whoever has the clock. */
-static bool is_free(const struct place *p, const struct san_order_clock *clock, uint32_t index)
+static bool order_is_free(const struct place *p, const struct san_order_clock *clock,
+                          uint32_t index)
 {
     return !p->is_owned && p->last <= clock->at[index];
 }
 
-static uint32_t place_take(const struct stream *stream)
+static uint32_t order_place_take(const struct stream *stream)
 {
     assert(stream->place == PLACE_NONE);
     for (uint32_t i = 0; i < PLACE_SHARED; i++) {
         struct place *p = &order.places[i];
-        if (!is_free(p, &order.host, i))
+        if (!order_is_free(p, &order.host, i))
             continue;
         p->context = stream->context;
         p->kind = stream->kind;
@@ -112,14 +113,14 @@ static uint32_t place_take(const struct stream *stream)
     return PLACE_SHARED;
 }
 
-static bool orders_with_default(const struct place *p, uint32_t index, const void *context)
+static bool order_is_with_default(const struct place *p, uint32_t index, const void *context)
 {
     return index == PLACE_SHARED ||
            (p->context == context && (p->kind == KIND_BLOCKING || p->kind == KIND_DEFAULT));
 }
 
 /* What the next operation there comes after. */
-static void catch_up_locked(uint32_t index)
+static void order_catch_up_locked(uint32_t index)
 {
     struct place *at = &order.places[index];
 
@@ -131,23 +132,23 @@ static void catch_up_locked(uint32_t index)
     }
     for (uint32_t i = 0; i < SAN_ORDER_STREAMS && at->kind != KIND_NON_BLOCKING; i++) {
         const struct place *p = &order.places[i];
-        if (orders_with_default(p, i, at->context) &&
+        if (order_is_with_default(p, i, at->context) &&
             (at->kind == KIND_DEFAULT || p->kind == KIND_DEFAULT))
             san_order_join(&at->clock, &p->clock);
     }
 }
 
-static struct san_order_op step_locked(uint32_t index, struct san_order_clock *clock)
+static struct san_order_op order_step_locked(uint32_t index, struct san_order_clock *clock)
 {
     assert(clock->at[index] <= order.last && order.places[index].last <= order.last);
     clock->at[index] = order.places[index].last = ++order.last;
     return (struct san_order_op){index, order.last};
 }
 
-static struct san_order_op submit_locked(uint32_t index)
+static struct san_order_op order_submit_locked(uint32_t index)
 {
-    catch_up_locked(index);
-    return step_locked(index, &order.places[index].clock);
+    order_catch_up_locked(index);
+    return order_step_locked(index, &order.places[index].clock);
 }
 
 void san_order_join_context_locked(struct san_order_clock *to, const void *context)
@@ -161,12 +162,12 @@ void san_order_join_context_locked(struct san_order_clock *to, const void *conte
 /* ---- streams */
 
 /* Contexts and streams are objects, so an odd address is none of theirs. */
-static uint64_t legacy_key(const void *context)
+static uint64_t order_legacy_key(const void *context)
 {
     return (uintptr_t)context | 1;
 }
 
-static struct stream *stream_add_locked(uint64_t key, const struct stream *what)
+static struct stream *order_stream_add_locked(uint64_t key, const struct stream *what)
 {
     struct stream *stream = hd_new(struct stream);
 
@@ -184,29 +185,29 @@ static struct stream *stream_add_locked(uint64_t key, const struct stream *what)
 }
 
 /* One that nobody told of is the legacy default stream of its context. */
-static struct stream *stream_of_work_locked(const void *context, const void *handle)
+static struct stream *order_stream_of_work_locked(const void *context, const void *handle)
 {
     struct stream *stream = hd_map_get_u64(&order.streams, (uintptr_t)handle);
     struct stream legacy = {.context = context, .kind = KIND_DEFAULT};
 
     if (!stream)
-        stream = hd_map_get_u64(&order.streams, legacy_key(context));
-    return stream ? stream : stream_add_locked(legacy_key(context), &legacy);
+        stream = hd_map_get_u64(&order.streams, order_legacy_key(context));
+    return stream ? stream : order_stream_add_locked(order_legacy_key(context), &legacy);
 }
 
 /* Its place, which it gets now; without memory the shared one. */
-static uint32_t place_of_work_locked(const void *context, const void *handle)
+static uint32_t order_place_of_work_locked(const void *context, const void *handle)
 {
-    struct stream *stream = stream_of_work_locked(context, handle);
+    struct stream *stream = order_stream_of_work_locked(context, handle);
 
     if (!stream)
         return PLACE_SHARED;
     if (stream->place == PLACE_NONE)
-        stream->place = place_take(stream);
+        stream->place = order_place_take(stream);
     return stream->place;
 }
 
-static struct stream *per_thread_locked(const struct heddle_event *e)
+static struct stream *order_per_thread_locked(const struct heddle_event *e)
 {
     struct hd_map_iter it = {0};
 
@@ -219,42 +220,42 @@ static struct stream *per_thread_locked(const struct heddle_event *e)
 }
 
 /* Whose entries take NULL for the thread's default stream. */
-static bool is_per_thread(const char *symbol)
+static bool order_is_per_thread(const char *symbol)
 {
     return strstr(symbol, "_ptsz") || strstr(symbol, "_ptds");
 }
 
 /* As arguments have it: 0 and the two constants of the API stand for default streams. */
-static struct stream *stream_of_arg_locked(const struct heddle_event *e, const void *handle)
+static struct stream *order_stream_of_arg_locked(const struct heddle_event *e, const void *handle)
 {
     uintptr_t value = (uintptr_t)handle;
 
-    if (value == 2 || (!value && is_per_thread(e->call.entry->name)))
-        return per_thread_locked(e);
-    return hd_map_get_u64(&order.streams, value > 2 ? value : legacy_key(e->context));
+    if (value == 2 || (!value && order_is_per_thread(e->call.entry->name)))
+        return order_per_thread_locked(e);
+    return hd_map_get_u64(&order.streams, value > 2 ? value : order_legacy_key(e->context));
 }
 
 struct san_order_clock *san_order_stream_locked(const struct heddle_event *e, const void *handle,
                                                 uint32_t *out_place)
 {
-    struct stream *stream = stream_of_arg_locked(e, handle);
+    struct stream *stream = order_stream_of_arg_locked(e, handle);
 
     if (stream && stream->place == PLACE_NONE)
-        stream->place = place_take(stream);
-    if (!stream && (uintptr_t)handle < 2 && !is_per_thread(e->call.entry->name)) {
+        stream->place = order_place_take(stream);
+    if (!stream && (uintptr_t)handle < 2 && !order_is_per_thread(e->call.entry->name)) {
         /* The legacy stream stands for others, whether or not it had work. */
-        *out_place = place_of_work_locked(e->context, NULL);
-        catch_up_locked(*out_place);
+        *out_place = order_place_of_work_locked(e->context, NULL);
+        order_catch_up_locked(*out_place);
         return &order.places[*out_place].clock;
     }
     if (!stream)
         return NULL;
-    catch_up_locked(stream->place);
+    order_catch_up_locked(stream->place);
     *out_place = stream->place;
     return &order.places[stream->place].clock;
 }
 
-static void stream_begin_locked(const struct heddle_event *e)
+static void order_stream_begin_locked(const struct heddle_event *e)
 {
     struct stream what = {.context = e->context, .kind = KIND_BLOCKING};
 
@@ -268,11 +269,11 @@ static void stream_begin_locked(const struct heddle_event *e)
         what.thread = e->thread;
     else
         what.name = ++order.names;
-    (void)stream_add_locked((uintptr_t)e->object.handle, &what);
+    (void)order_stream_add_locked((uintptr_t)e->object.handle, &what);
 }
 
 /* Its place is another's when the host knows that all of it is complete. */
-static void stream_end_locked(const void *handle)
+static void order_stream_end_locked(const void *handle)
 {
     struct stream *stream = hd_map_get_u64(&order.streams, (uintptr_t)handle);
 
@@ -298,7 +299,7 @@ static HD_THREAD_LOCAL struct {
 
 enum { GRAPH_NODES_MAX = 1 << 14 }; /* larger ones count as a chain */
 
-static void graph_end(void)
+static void order_graph_end(void)
 {
     hd_free(launching.nodes);
     hd_free(launching.is_known);
@@ -307,13 +308,13 @@ static void graph_end(void)
     launching.correlation = 0;
 }
 
-static bool graph_begin(const struct heddle_event *e, const struct san_order_clock *begin)
+static bool order_graph_begin(const struct heddle_event *e, const struct san_order_clock *begin)
 {
     const struct heddle_graph *graph = e->packet.graph;
 
     if (launching.correlation == e->correlation && launching.nnodes == graph->nnodes)
         return launching.nodes && launching.is_known;
-    graph_end();
+    order_graph_end();
     launching.correlation = e->correlation;
     launching.nnodes = graph->nnodes;
     launching.begin = *begin;
@@ -325,7 +326,8 @@ static bool graph_begin(const struct heddle_event *e, const struct san_order_clo
 }
 
 /* All nodes up to this one that are not known: they have no work, so they are what is before. */
-static const struct san_order_clock *node_clock(const struct heddle_graph *graph, uint32_t node)
+static const struct san_order_clock *order_node_clock(const struct heddle_graph *graph,
+                                                      uint32_t node)
 {
     assert(node < launching.nnodes);
     for (uint32_t i = 0; i <= node; i++) {
@@ -343,14 +345,14 @@ static const struct san_order_clock *node_clock(const struct heddle_graph *graph
 }
 
 /* The stream's own, if all there is ahead of the node; else one where that holds. */
-static uint32_t branch_place(uint32_t own, const struct san_order_clock *clock)
+static uint32_t order_branch_place(uint32_t own, const struct san_order_clock *clock)
 {
     if (order.places[own].last <= clock->at[own])
         return own;
     for (uint32_t i = 0; i < PLACE_SHARED; i++) {
         struct place *p = &order.places[i];
         /* A default stream still waits for streams that are gone. */
-        if (!is_free(p, p->kind == KIND_BRANCH ? clock : &order.host, i))
+        if (!order_is_free(p, p->kind == KIND_BRANCH ? clock : &order.host, i))
             continue;
         p->kind = KIND_BRANCH;
         order.nworking += 2;
@@ -360,19 +362,19 @@ static uint32_t branch_place(uint32_t own, const struct san_order_clock *clock)
     return PLACE_NONE;
 }
 
-static bool node_submit_locked(const struct heddle_event *e, uint32_t own,
-                               struct san_order_position *out)
+static bool order_node_submit_locked(const struct heddle_event *e, uint32_t own,
+                                     struct san_order_position *out)
 {
     struct place *stream = &order.places[own];
 
-    if (order.is_off || own == PLACE_SHARED || !graph_begin(e, &stream->clock))
+    if (order.is_off || own == PLACE_SHARED || !order_graph_begin(e, &stream->clock))
         return false;
-    const struct san_order_clock *known = node_clock(e->packet.graph, e->packet.node);
-    uint32_t place = branch_place(own, known);
+    const struct san_order_clock *known = order_node_clock(e->packet.graph, e->packet.node);
+    uint32_t place = order_branch_place(own, known);
     if (place == PLACE_NONE)
         return false;
     struct san_order_clock *clock = &launching.nodes[e->packet.node];
-    out->op = step_locked(place, clock);
+    out->op = order_step_locked(place, clock);
     out->after = *clock;
     if (place != own)
         order.places[place].clock = *clock;
@@ -389,7 +391,7 @@ static HD_THREAD_LOCAL struct {
     struct san_order_copies copies;
 } here;
 
-static enum san_order_memory memory_at(uint64_t va)
+static enum san_order_memory order_memory_at(uint64_t va)
 {
     struct san_block *block = san_memory_live(va);
     enum san_order_memory memory = !block               ? SAN_ORDER_PAGEABLE
@@ -401,7 +403,7 @@ static enum san_order_memory memory_at(uint64_t va)
     return memory;
 }
 
-static void note_copy(const struct heddle_event *e, uint32_t place)
+static void order_note_copy(const struct heddle_event *e, uint32_t place)
 {
     const union hal_packet *p = e->packet.packet;
     bool is_copy = e->packet.op == HAL_OP_COPY;
@@ -409,8 +411,8 @@ static void note_copy(const struct heddle_event *e, uint32_t place)
 
     if (e->packet.op == HAL_OP_DISPATCH)
         return;
-    copy.dst = memory_at(is_copy ? p->copy.dst : p->fill.dst);
-    copy.src = is_copy ? memory_at(p->copy.src) : copy.dst;
+    copy.dst = order_memory_at(is_copy ? p->copy.dst : p->fill.dst);
+    copy.src = is_copy ? order_memory_at(p->copy.src) : copy.dst;
     if (here.copies.n < SAN_ORDER_COPIES)
         here.copies.at[here.copies.n] = copy;
     here.copies.n++;
@@ -420,7 +422,7 @@ static void note_copy(const struct heddle_event *e, uint32_t place)
  * A copy in a default stream may be one between devices, where both go on after it (CUDA C++
  * Programming Guide, Peer-to-Peer Memory Copy): it is in the default streams of all.
  */
-static void meet_defaults_locked(uint32_t index)
+static void order_meet_defaults_locked(uint32_t index)
 {
     struct place *at = &order.places[index];
 
@@ -428,12 +430,12 @@ static void meet_defaults_locked(uint32_t index)
         struct place *other = &order.places[i];
         if (other->kind != KIND_DEFAULT || other->context == at->context)
             continue;
-        catch_up_locked(i);
+        order_catch_up_locked(i);
         san_order_join(&at->clock, &other->clock);
     }
 }
 
-static void leave_defaults_locked(uint32_t index)
+static void order_leave_defaults_locked(uint32_t index)
 {
     const struct place *at = &order.places[index];
 
@@ -442,30 +444,30 @@ static void leave_defaults_locked(uint32_t index)
             san_order_join(&order.places[i].clock, &at->clock);
 }
 
-static void work_locked(const struct heddle_event *e, struct san_order_position *out)
+static void order_work_locked(const struct heddle_event *e, struct san_order_position *out)
 {
-    const struct stream *stream = stream_of_work_locked(e->context, e->stream);
-    uint32_t place = place_of_work_locked(e->context, e->stream);
+    const struct stream *stream = order_stream_of_work_locked(e->context, e->stream);
+    uint32_t place = order_place_of_work_locked(e->context, e->stream);
 
-    catch_up_locked(place);
+    order_catch_up_locked(place);
     if (e->packet.op == HAL_OP_COPY)
-        meet_defaults_locked(place);
+        order_meet_defaults_locked(place);
     out->stream = stream ? stream->name : 0;
-    if (!e->packet.graph || !node_submit_locked(e, place, out)) {
-        out->op = submit_locked(place);
+    if (!e->packet.graph || !order_node_submit_locked(e, place, out)) {
+        out->op = order_submit_locked(place);
         out->after = order.places[place].clock;
     }
     if (e->packet.op == HAL_OP_COPY)
-        leave_defaults_locked(place);
-    note_copy(e, place);
+        order_leave_defaults_locked(place);
+    order_note_copy(e, place);
 }
 
 /* A host function of a graph: whatever else hears of it knows what was before. */
-static void host_node_locked(const struct heddle_event *e)
+static void order_host_node_locked(const struct heddle_event *e)
 {
-    uint32_t place = place_of_work_locked(e->context, e->stream);
+    uint32_t place = order_place_of_work_locked(e->context, e->stream);
 
-    catch_up_locked(place);
+    order_catch_up_locked(place);
     san_order_join(&order.host, &order.places[place].clock);
 }
 
@@ -480,9 +482,9 @@ bool san_order_packet(const struct heddle_event *e, struct san_order_position *o
         here.is_work = op == HAL_OP_DISPATCH || op == HAL_OP_COPY || op == HAL_OP_FILL;
         hd_lock_acquire(&order.lock);
         if (here.is_work)
-            work_locked(e, &here.position);
+            order_work_locked(e, &here.position);
         else if (op == HAL_OP_HOST_CALL && e->packet.graph)
-            host_node_locked(e);
+            order_host_node_locked(e);
         hd_lock_release(&order.lock);
     }
     *out = here.position;
@@ -495,7 +497,7 @@ struct san_order_op san_order_submit(const struct heddle_event *e,
     struct san_order_op op;
 
     hd_lock_acquire(&order.lock);
-    op = submit_locked(place_of_work_locked(e->context, e->stream));
+    op = order_submit_locked(order_place_of_work_locked(e->context, e->stream));
     *out_before = order.places[op.stream].clock;
     hd_lock_release(&order.lock);
     return op;
@@ -553,7 +555,7 @@ void san_order_record_locked(const struct heddle_event *e, const void *handle, c
     *clock = from ? *from : order.host;
 }
 
-static void event_end_locked(const void *handle)
+static void order_event_end_locked(const void *handle)
 {
     hd_free(san_order_event_locked(handle));
     (void)hd_map_remove_u64(&order.events, (uintptr_t)handle);
@@ -565,27 +567,27 @@ void san_order_object(const struct heddle_event *e)
 {
     hd_lock_acquire(&order.lock);
     if (!strcmp(e->object.type, "stream") && e->object.is_destroyed)
-        stream_end_locked(e->object.handle);
+        order_stream_end_locked(e->object.handle);
     else if (!strcmp(e->object.type, "stream"))
-        stream_begin_locked(e);
+        order_stream_begin_locked(e);
     else if (!strcmp(e->object.type, "event") && e->object.is_destroyed)
-        event_end_locked(e->object.handle);
+        order_event_end_locked(e->object.handle);
     hd_lock_release(&order.lock);
 }
 
 void san_order_call_begin(void)
 {
-    graph_end();
+    order_graph_end();
     here.copies.n = 0;
 }
 
 const struct san_order_copies *san_order_call_end(void)
 {
-    graph_end();
+    order_graph_end();
     return &here.copies;
 }
 
-static void map_clear(struct hd_map *map)
+static void order_map_clear(struct hd_map *map)
 {
     struct hd_map_iter it = {0};
 
@@ -598,13 +600,13 @@ static void map_clear(struct hd_map *map)
 void san_order_stop(void)
 {
     hd_lock_acquire(&order.lock);
-    map_clear(&order.streams);
-    map_clear(&order.events);
+    order_map_clear(&order.streams);
+    order_map_clear(&order.events);
     memset(order.places, 0, sizeof(order.places));
     order.host = (struct san_order_clock){0};
     order.last = order.names = 0;
     order.is_off = false;
     hd_lock_release(&order.lock);
-    graph_end();
+    order_graph_end();
     memset(&here, 0, sizeof(here));
 }

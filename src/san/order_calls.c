@@ -120,7 +120,7 @@ enum effect {
     X("cuGetError*", NONE)
 
 /* The name up to `_v2`, `_ptsz` and the like. */
-static bool is_call(const char *symbol, size_t len, const char *pattern)
+static bool calls_match(const char *symbol, size_t len, const char *pattern)
 {
     size_t n = strlen(pattern);
 
@@ -129,19 +129,19 @@ static bool is_call(const char *symbol, size_t len, const char *pattern)
     return len == n && !strncmp(symbol, pattern, n);
 }
 
-static enum effect effect_of(const char *symbol)
+static enum effect calls_effect_of(const char *symbol)
 {
     size_t len = strcspn(symbol, "_");
 
 #define X(pattern, effect)                                                                         \
-    if (is_call(symbol, len, pattern))                                                             \
+    if (calls_match(symbol, len, pattern))                                                         \
         return EFFECT_##effect;
     CALL_LIST(X)
 #undef X
     return EFFECT_ALL;
 }
 
-static const void *arg(const struct heddle_event *e, unsigned index)
+static const void *calls_arg(const struct heddle_event *e, unsigned index)
 {
     const void *value = NULL;
 
@@ -153,15 +153,15 @@ static const void *arg(const struct heddle_event *e, unsigned index)
 
 /* ---- copies and fills */
 
-static bool is_of_host(enum san_order_memory memory)
+static bool calls_is_of_host(enum san_order_memory memory)
 {
     return memory == SAN_ORDER_PAGEABLE || memory == SAN_ORDER_HOST;
 }
 
 /* Has the host waited when the call returns? */
-static bool is_waited_for(const struct san_order_copy *copy, bool async)
+static bool calls_is_waited_for(const struct san_order_copy *copy, bool async)
 {
-    if (is_of_host(copy->dst) && is_of_host(copy->src))
+    if (calls_is_of_host(copy->dst) && calls_is_of_host(copy->src))
         return true;
     if (async)
         return copy->dst == SAN_ORDER_PAGEABLE;
@@ -169,20 +169,20 @@ static bool is_waited_for(const struct san_order_copy *copy, bool async)
     return copy->dst != SAN_ORDER_DEVICE || copy->src != SAN_ORDER_DEVICE;
 }
 
-static void copies_locked(const struct san_order_copies *copies, bool async)
+static void calls_copies_locked(const struct san_order_copies *copies, bool async)
 {
     struct san_order_clock *host = san_order_host_locked();
 
     if (copies->n > SAN_ORDER_COPIES)
         san_order_join_all_locked(host);
     for (unsigned i = 0; i < copies->n && i < SAN_ORDER_COPIES; i++)
-        if (is_waited_for(&copies->at[i], async))
+        if (calls_is_waited_for(&copies->at[i], async))
             san_order_join(host, san_order_place_locked(copies->at[i].place));
 }
 
 /* ---- calls */
 
-static void join_event_locked(struct san_order_clock *to, const void *event)
+static void calls_join_event_locked(struct san_order_clock *to, const void *event)
 {
     const struct san_order_clock *clock = san_order_event_locked(event);
 
@@ -193,45 +193,45 @@ static void join_event_locked(struct san_order_clock *to, const void *event)
 }
 
 /* CUgraphNodeType: waiting for and recording events, semaphores, memory operations. */
-static bool is_open_node(const struct heddle_event *e)
+static bool calls_is_open_node(const struct heddle_event *e)
 {
     int type = -1;
 
     for (unsigned i = 3; i < e->call.entry->nargs; i++)
-        if (!strcmp(e->call.entry->args[i].name, "nodeParams") && arg(e, i))
-            memcpy(&type, arg(e, i), sizeof(type));
+        if (!strcmp(e->call.entry->args[i].name, "nodeParams") && calls_arg(e, i))
+            memcpy(&type, calls_arg(e, i), sizeof(type));
     return type == 6 || type == 7 || type == 9 || type == 12;
 }
 
-static void stream_waits_locked(const struct heddle_event *e)
+static void calls_stream_waits_locked(const struct heddle_event *e)
 {
     uint32_t place;
-    struct san_order_clock *clock = san_order_stream_locked(e, arg(e, 0), &place);
+    struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &place);
 
     if (clock)
-        join_event_locked(clock, arg(e, 1));
+        calls_join_event_locked(clock, calls_arg(e, 1));
 }
 
-static void host_waits_locked(const struct heddle_event *e)
+static void calls_host_waits_locked(const struct heddle_event *e)
 {
     uint32_t place;
-    const struct san_order_clock *clock = san_order_stream_locked(e, arg(e, 0), &place);
+    const struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &place);
 
     if (clock)
         san_order_join(san_order_host_locked(), clock);
 }
 
 /* In a capture; its event is the program's, and graphs record it when they run. */
-static bool is_external(const struct heddle_event *e)
+static bool calls_is_external(const struct heddle_event *e)
 {
-    uintptr_t flags = (uintptr_t)arg(e, 2) & 1;
+    uintptr_t flags = (uintptr_t)calls_arg(e, 2) & 1;
 
     return e->call.entry->nargs > 2 && flags;
 }
 
 /* A call that succeeded; `copies` of its thread. */
-static void call_locked(const struct heddle_event *e, enum effect effect,
-                        const struct san_order_copies *copies)
+static void calls_apply_locked(const struct heddle_event *e, enum effect effect,
+                               const struct san_order_copies *copies)
 {
     struct san_order_clock *host = san_order_host_locked();
 
@@ -240,37 +240,37 @@ static void call_locked(const struct heddle_event *e, enum effect effect,
         return;
     case EFFECT_STREAM:
     case EFFECT_FUNCTION:
-        host_waits_locked(e);
+        calls_host_waits_locked(e);
         return;
     case EFFECT_CONTEXT:
-        san_order_join_context_locked(host, arg(e, 0) ? arg(e, 0) : e->context);
+        san_order_join_context_locked(host, calls_arg(e, 0) ? calls_arg(e, 0) : e->context);
         return;
     case EFFECT_EVENTS:
-        join_event_locked(host, arg(e, 1));
-        join_event_locked(host, arg(e, 2));
+        calls_join_event_locked(host, calls_arg(e, 1));
+        calls_join_event_locked(host, calls_arg(e, 2));
         return;
     case EFFECT_EVENT:
-        join_event_locked(host, arg(e, 0));
+        calls_join_event_locked(host, calls_arg(e, 0));
         return;
     case EFFECT_RECORD:
-        if (is_external(e))
+        if (calls_is_external(e))
             san_order_give_up_locked();
-        san_order_record_locked(e, arg(e, 0), arg(e, 1));
+        san_order_record_locked(e, calls_arg(e, 0), calls_arg(e, 1));
         return;
     case EFFECT_WAIT:
-        if (is_external(e))
+        if (calls_is_external(e))
             san_order_give_up_locked();
-        stream_waits_locked(e);
+        calls_stream_waits_locked(e);
         return;
     case EFFECT_COPY:
     case EFFECT_ASYNC:
-        copies_locked(copies, effect == EFFECT_ASYNC);
+        calls_copies_locked(copies, effect == EFFECT_ASYNC);
         return;
     case EFFECT_GRAPH:
-        san_order_record_locked(e, arg(e, 0), arg(e, 1));
+        san_order_record_locked(e, calls_arg(e, 0), calls_arg(e, 1));
         return;
     case EFFECT_NODE:
-        if (is_open_node(e))
+        if (calls_is_open_node(e))
             san_order_give_up_locked();
         return;
     case EFFECT_OFF:
@@ -282,35 +282,35 @@ static void call_locked(const struct heddle_event *e, enum effect effect,
 }
 
 /* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
-static void graph_launch_locked(const struct heddle_event *e)
+static void calls_graph_launch_locked(const struct heddle_event *e)
 {
-    const struct san_order_clock *before = san_order_event_locked(arg(e, 0));
+    const struct san_order_clock *before = san_order_event_locked(calls_arg(e, 0));
     struct san_order_clock *stream;
     uint32_t place;
 
-    if (before && (stream = san_order_stream_locked(e, arg(e, 1), &place)))
+    if (before && (stream = san_order_stream_locked(e, calls_arg(e, 1), &place)))
         san_order_join(stream, before);
 }
 
-static void call_begins(const struct heddle_event *e)
+static void calls_begin(const struct heddle_event *e)
 {
     san_order_call_begin();
-    if (effect_of(e->call.entry->name) != EFFECT_GRAPH)
+    if (calls_effect_of(e->call.entry->name) != EFFECT_GRAPH)
         return;
     san_order_lock();
-    graph_launch_locked(e);
+    calls_graph_launch_locked(e);
     san_order_unlock();
 }
 
-static void call_ends(const struct heddle_event *e)
+static void calls_end(const struct heddle_event *e)
 {
     const struct san_order_copies *copies = san_order_call_end();
-    enum effect effect = effect_of(e->call.entry->name);
+    enum effect effect = calls_effect_of(e->call.entry->name);
 
     if (e->call.result || effect == EFFECT_NONE)
         return;
     san_order_lock();
-    call_locked(e, effect, copies);
+    calls_apply_locked(e, effect, copies);
     san_order_unlock();
 }
 
@@ -319,7 +319,7 @@ void san_order_host(const struct heddle_event *e)
     if (e->kind == HEDDLE_EVENT_OBJECT)
         san_order_object(e);
     else if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN)
-        call_begins(e);
+        calls_begin(e);
     else if (e->kind == HEDDLE_EVENT_DRIVER)
-        call_ends(e);
+        calls_end(e);
 }

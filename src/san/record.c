@@ -55,14 +55,14 @@ static struct {
 
 static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
 
-static void set_defaults(void)
+static void record_set_defaults(void)
 {
     san_options_init(&state.options);
 }
 
 const struct san_options *san_options(void)
 {
-    pthread_once(&defaults_once, set_defaults);
+    pthread_once(&defaults_once, record_set_defaults);
     return &state.options;
 }
 
@@ -73,7 +73,7 @@ bool san_record_is_on(void)
 
 /* ---- the connection */
 
-static int connect_to(const char *name)
+static int record_connect_to(const char *name)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     struct timeval wait = {.tv_sec = SEND_WAIT_S};
@@ -97,7 +97,7 @@ static int connect_to(const char *name)
 }
 
 /* Where the program took our number for a file of its own, nothing may be written. */
-static bool is_socket(int fd)
+static bool record_is_socket(int fd)
 {
     int type = 0;
     socklen_t type_B = sizeof(type);
@@ -107,13 +107,13 @@ static bool is_socket(int fd)
 
 enum outcome { SENT, TOO_LONG, LOST };
 
-static enum outcome send_locked(const struct hd_buf *text)
+static enum outcome record_send_locked(const struct hd_buf *text)
 {
     assert(hd_lock_held(&state.lock));
     if (state.fd < 0 || text->failed)
         return LOST;
-    if (!is_socket(state.fd)) { /* the program closed it */
-        state.fd = connect_to(state.options.socket);
+    if (!record_is_socket(state.fd)) { /* the program closed it */
+        state.fd = record_connect_to(state.options.socket);
         if (state.fd < 0)
             return LOST;
     }
@@ -135,7 +135,7 @@ static enum outcome send_locked(const struct hd_buf *text)
 
 /* ---- records */
 
-static void begin(struct hd_json *j, const char *record)
+static void record_begin(struct hd_json *j, const char *record)
 {
     hd_json_init(j);
     j->on_line = true;
@@ -144,86 +144,86 @@ static void begin(struct hd_json *j, const char *record)
     hd_json_u64(j, "pid", (uint64_t)state.pid);
 }
 
-static enum outcome end(struct hd_json *j)
+static enum outcome record_end(struct hd_json *j)
 {
     hd_json_close(j, '}');
-    enum outcome outcome = send_locked(&j->buf);
+    enum outcome outcome = record_send_locked(&j->buf);
     hd_buf_fini(&j->buf);
     return outcome;
 }
 
-static void tell_lost(void)
+static void record_tell_lost(void)
 {
     struct hd_json j;
 
     assert(hd_lock_held(&state.lock));
     if (!state.lost)
         return;
-    begin(&j, "lost");
+    record_begin(&j, "lost");
     hd_json_u64(&j, "count", state.lost);
-    if (end(&j) == SENT)
+    if (record_end(&j) == SENT)
         state.lost = 0;
 }
 
-static void count(enum outcome outcome)
+static void record_count(enum outcome outcome)
 {
     assert(hd_lock_held(&state.lock));
     state.is_slow = outcome != SENT;
     if (outcome == SENT)
-        tell_lost();
+        record_tell_lost();
     else
         state.lost++;
 }
 
-static void tell_process(const char *event)
+static void record_tell_process(const char *event)
 {
     struct hd_json j;
 
-    begin(&j, "process");
+    record_begin(&j, "process");
     hd_json_str(&j, "event", event);
     if (strcmp(event, "begin") == 0)
         san_process_write(&j);
     else
         hd_json_u64(&j, "lost", state.lost);
-    count(end(&j));
+    record_count(record_end(&j));
 }
 
 /* What of a cause was found beyond what was sent, in all; of several records the last one counts.
  */
-static void tell_kept(struct cause *cause)
+static void record_tell_kept(struct cause *cause)
 {
     struct hd_json j;
 
     assert(cause->told <= cause->kept && cause->kept <= cause->kept_count);
-    begin(&j, "more");
+    record_begin(&j, "more");
     hd_json_hex(&j, "cause", cause->hash);
     hd_json_u64(&j, "findings", cause->kept);
     hd_json_u64(&j, "count", cause->kept_count);
     san_finding_write_extent(&j, &cause->extent);
-    enum outcome outcome = end(&j);
+    enum outcome outcome = record_end(&j);
     if (outcome == SENT)
         cause->told = cause->kept;
     else
         state.has_untold = true;
-    count(outcome);
+    record_count(outcome);
 }
 
-static void tell_rest(void)
+static void record_tell_rest(void)
 {
     if (!state.has_untold)
         return;
     state.has_untold = false;
     for (size_t i = 0; i < CAUSE_SLOTS; i++)
         if (state.causes[i].kept != state.causes[i].told)
-            tell_kept(&state.causes[i]);
+            record_tell_kept(&state.causes[i]);
     if (state.others.kept != state.others.told)
-        tell_kept(&state.others);
+        record_tell_kept(&state.others);
 }
 
 /* ---- causes */
 
 /* The cause's slot; state.others when the table is full. */
-static struct cause *cause_of(uint64_t hash, bool *out_first)
+static struct cause *record_cause_of(uint64_t hash, bool *out_first)
 {
     assert(hd_lock_held(&state.lock) && hash && state.ncauses <= CAUSES_MAX);
     for (size_t i = hash;; i++) {
@@ -242,7 +242,7 @@ static struct cause *cause_of(uint64_t hash, bool *out_first)
 }
 
 /* A child that was forked tells of itself before anything else. */
-static bool is_ready_locked(void)
+static bool record_is_ready_locked(void)
 {
     assert(hd_lock_held(&state.lock));
     if (state.fd >= 0 && state.pid == getpid())
@@ -250,14 +250,14 @@ static bool is_ready_locked(void)
     if (!san_record_is_on() || state.pid == getpid())
         return false; /* nobody receives any more */
     state.pid = getpid();
-    state.fd = connect_to(state.options.socket);
+    state.fd = record_connect_to(state.options.socket);
     if (state.fd < 0)
         return false;
-    tell_process("begin");
+    record_tell_process("begin");
     return true;
 }
 
-static void keep_locked(struct cause *cause, const struct san_finding *finding)
+static void record_keep_locked(struct cause *cause, const struct san_finding *finding)
 {
     assert(hd_lock_held(&state.lock));
     cause->kept++;
@@ -265,23 +265,23 @@ static void keep_locked(struct cause *cause, const struct san_finding *finding)
     san_finding_extend(finding, &cause->extent);
     state.has_untold = true;
     if (hd_is_pow2(cause->kept)) /* a process that is killed has told of half of them */
-        tell_kept(cause);
+        record_tell_kept(cause);
 }
 
 /* Whether it is to be sent; else it is counted. */
-static bool admit(const struct san_finding *finding, uint64_t hash, uint64_t *out_number)
+static bool record_admit(const struct san_finding *finding, uint64_t hash, uint64_t *out_number)
 {
     bool first, sends = false;
     uint64_t limit = state.options.record_limit;
 
     hd_lock_acquire(&state.lock);
-    if (is_ready_locked()) {
-        struct cause *cause = cause_of(hash, &first);
+    if (record_is_ready_locked()) {
+        struct cause *cause = record_cause_of(hash, &first);
         *out_number = ++state.number;
         sends = first || !limit || state.sent < limit;
         state.sent += sends;
         if (!sends)
-            keep_locked(cause, finding);
+            record_keep_locked(cause, finding);
     }
     hd_lock_release(&state.lock);
     return sends;
@@ -289,23 +289,23 @@ static bool admit(const struct san_finding *finding, uint64_t hash, uint64_t *ou
 
 /* Built without the lock: names of a stack are asked from the loader, which has locks of its own.
  */
-static enum outcome send_finding(const struct san_finding *finding, uint64_t hash, uint64_t number,
-                                 bool stacks)
+static enum outcome record_send_finding(const struct san_finding *finding, uint64_t hash,
+                                        uint64_t number, bool stacks)
 {
     struct hd_json j;
     bool unused;
 
-    begin(&j, "finding");
+    record_begin(&j, "finding");
     hd_json_u64(&j, "number", number);
     hd_json_hex(&j, "cause", hash);
     san_finding_write(&j, finding, san_process_exe(), stacks);
     hd_json_close(&j, '}');
     hd_lock_acquire(&state.lock);
-    enum outcome outcome = send_locked(&j.buf);
+    enum outcome outcome = record_send_locked(&j.buf);
     if (outcome != TOO_LONG || !stacks)
-        count(outcome);
+        record_count(outcome);
     if (outcome == LOST || (outcome == TOO_LONG && !stacks))
-        keep_locked(cause_of(hash, &unused), finding);
+        record_keep_locked(record_cause_of(hash, &unused), finding);
     hd_lock_release(&state.lock);
     hd_buf_fini(&j.buf);
     return outcome;
@@ -321,8 +321,9 @@ void san_report(const struct san_finding *finding)
         return;
     uint64_t hash = san_finding_cause(finding);
     hash += !hash;
-    if (admit(finding, hash, &number) && send_finding(finding, hash, number, true) == TOO_LONG)
-        (void)send_finding(finding, hash, number, false);
+    if (record_admit(finding, hash, &number) &&
+        record_send_finding(finding, hash, number, true) == TOO_LONG)
+        (void)record_send_finding(finding, hash, number, false);
 }
 
 void san_summary(const char *tool, const char *name, uint64_t value)
@@ -332,12 +333,12 @@ void san_summary(const char *tool, const char *name, uint64_t value)
     if (!san_record_is_on())
         return;
     hd_lock_acquire(&state.lock);
-    if (is_ready_locked()) {
-        begin(&j, "summary");
+    if (record_is_ready_locked()) {
+        record_begin(&j, "summary");
         hd_json_str(&j, "tool", tool);
         hd_json_str(&j, "name", name);
         hd_json_u64(&j, "value", value);
-        count(end(&j));
+        record_count(record_end(&j));
     }
     hd_lock_release(&state.lock);
 }
@@ -348,29 +349,29 @@ void san_record_settle(void)
         return;
     hd_lock_acquire(&state.lock);
     if (state.fd >= 0 && state.pid == getpid() && !state.is_slow)
-        tell_rest();
+        record_tell_rest();
     hd_lock_release(&state.lock);
 }
 
 /* ---- life */
 
 /* Handlers of others, which run later, take locks of any rank: this one is beside the ranks. */
-static void before_fork(void)
+static void record_before_fork(void)
 {
     pthread_mutex_lock(&state.lock.mutex);
 }
 
-static void after_fork(void)
+static void record_after_fork(void)
 {
     pthread_mutex_unlock(&state.lock.mutex);
 }
 
 /* The connection is the parent's; so are its counts. */
-static void in_child(void)
+static void record_in_child(void)
 {
     bool wanted = state.options.target_processes == SAN_TARGETS_ALL;
 
-    if (state.fd >= 0 && is_socket(state.fd))
+    if (state.fd >= 0 && record_is_socket(state.fd))
         close(state.fd);
     state.fd = -1;
     state.sent = state.lost = state.number = 0;
@@ -382,10 +383,10 @@ static void in_child(void)
     state.others = (struct cause){0};
     if (!wanted)
         atomic_store(&state.is_on, false);
-    after_fork();
+    record_after_fork();
 }
 
-static enum hd_status start_locked(const char *line)
+static enum hd_status record_start_locked(const char *line)
 {
     bool wanted;
 
@@ -396,13 +397,13 @@ static enum hd_status start_locked(const char *line)
     HD_TRY(san_process_is_wanted(&state.options, &wanted));
     if (!wanted)
         return HD_OK;
-    state.fd = connect_to(state.options.socket);
+    state.fd = record_connect_to(state.options.socket);
     if (state.fd < 0)
         return hd_error(HD_BAD_ARG, "HEDDLE_CHECK: nobody receives findings at '%s': %s",
                         state.options.socket, strerror(errno));
     state.pid = getpid();
-    tell_process("begin");
-    int error = pthread_atfork(before_fork, after_fork, in_child);
+    record_tell_process("begin");
+    int error = pthread_atfork(record_before_fork, record_after_fork, record_in_child);
     if (error)
         return hd_error(HD_NO_MEMORY, "pthread_atfork: %s", strerror(error));
     atomic_store(&state.is_on, true);
@@ -418,7 +419,7 @@ enum hd_status san_record_start(void)
         return HD_OK;
     san_stack_start();
     hd_lock_acquire(&state.lock);
-    enum hd_status status = start_locked(line);
+    enum hd_status status = record_start_locked(line);
     hd_lock_release(&state.lock);
     return status;
 }
@@ -431,9 +432,9 @@ void san_record_stop(void)
     atomic_store(&state.is_on, false);
     if (state.fd >= 0 && state.pid == getpid()) {
         state.is_slow = false; /* the last chance: wait once more */
-        tell_rest();
-        tell_process("end");
-        if (is_socket(state.fd))
+        record_tell_rest();
+        record_tell_process("end");
+        if (record_is_socket(state.fd))
             close(state.fd);
     }
     state.fd = -1;

@@ -35,7 +35,7 @@ struct san_tensor_memories {
 
 /* ---- life */
 
-static bool is_wanted(const struct san_launch *launch)
+static bool tensor_is_wanted(const struct san_launch *launch)
 {
     unsigned users = 1u << SAN_MEMCHECK;
 
@@ -46,7 +46,7 @@ static bool is_wanted(const struct san_launch *launch)
 
 bool san_tensor_memory_begin(struct san_launch *launch)
 {
-    if (!is_wanted(launch))
+    if (!tensor_is_wanted(launch))
         return true;
     launch->tensor = hd_new(struct san_tensor_memories);
     if (!launch->tensor)
@@ -71,7 +71,7 @@ void san_tensor_memory_end(struct san_launch *launch)
 }
 
 /* NULL: no memory. */
-static struct memory *memory_locked(struct san_tensor_memories *all, uint64_t number)
+static struct memory *tensor_memory_locked(struct san_tensor_memories *all, uint64_t number)
 {
     struct memory *m = hd_map_get_u64(&all->map, number);
 
@@ -127,51 +127,34 @@ struct operation {
     struct wrong refused, unwritten;
 };
 
-static bool is_pair(const struct ir_tensor *op)
-{
-    return op->flags >> IR_TENSOR_PAIR & 1;
-}
-
-static uint32_t cluster_ctas(const struct san_cta *cta)
-{
-    const uint32_t *c = cta->launch->about.cluster;
-
-    return c[0] * c[1] * c[2];
-}
-
 /* False: no memory, or no pair, which the device says. */
-static bool blocks_find_locked(struct operation *x)
+static bool tensor_blocks_find_locked(struct operation *x)
 {
     struct san_cta *cta = x->cta;
-    bool pair = is_pair(x->op);
+    const uint32_t *c = cta->launch->about.cluster;
+    bool pair = x->op->flags >> IR_TENSOR_PAIR & 1;
     bool found = true;
 
-    if (pair && (cta->rank | 1) >= cluster_ctas(cta))
+    if (pair && (cta->rank | 1) >= c[0] * c[1] * c[2])
         return false;
     x->blocks.nblocks = pair ? IR_TENSOR_BLOCKS : 1;
     x->blocks.own = pair ? cta->rank & 1 : 0;
     for (unsigned i = 0; i < x->blocks.nblocks; i++) {
         uint64_t number = pair ? san_peer(cta, (cta->rank & ~1u) + i) : cta->base->index;
-        x->memory[i] = memory_locked(cta->launch->tensor, number);
+        x->memory[i] = tensor_memory_locked(cta->launch->tensor, number);
         found &= x->memory[i] != NULL;
     }
     return found;
 }
 
-static void sources_read(struct operation *x, const uint64_t *const *operands)
-{
-    for (unsigned i = 0; i < IR_TENSOR_MMA_SOURCES && operands[i]; i++)
-        x->src[i * SAN_LANES] = (uint32_t)operands[i][x->lane];
-}
-
-static struct memory *own_of(const struct operation *x)
+static struct memory *tensor_own_of(const struct operation *x)
 {
     assert(x->blocks.own < x->blocks.nblocks);
     return x->memory[x->blocks.own];
 }
 
 HD_PRINTF(3, 4)
-static void refuse(struct operation *x, enum hd_status status, const char *fmt, ...)
+static void tensor_refuse(struct operation *x, enum hd_status status, const char *fmt, ...)
 {
     va_list args;
 
@@ -184,7 +167,7 @@ static void refuse(struct operation *x, enum hd_status status, const char *fmt, 
 
 /* ---- columns */
 
-static uint32_t units_mask(uint32_t column, uint32_t ncolumns)
+static uint32_t tensor_units_mask(uint32_t column, uint32_t ncolumns)
 {
     uint32_t first = column / IR_TENSOR_UNIT, last = (column + ncolumns - 1) / IR_TENSOR_UNIT;
 
@@ -192,61 +175,61 @@ static uint32_t units_mask(uint32_t column, uint32_t ncolumns)
     return ((last - first < 31 ? 2u << (last - first) : 0u) - 1) << first;
 }
 
-static bool columns_are_legal(uint32_t n)
+static bool tensor_columns_are_legal(uint32_t n)
 {
     return n >= IR_TENSOR_UNIT && n <= IR_TENSOR_COLUMNS && hd_is_pow2(n);
 }
 
-static void alloc(struct operation *x)
+static void tensor_alloc(struct operation *x)
 {
     uint32_t columns = x->src[0];
 
-    if (!columns_are_legal(columns))
-        refuse(x, HD_TRAP, "%u columns: they are allocated in powers of two from 32 to 512",
-               columns);
-    else if (own_of(x)->relinquished)
-        refuse(x, HD_TRAP, "the block has given up the right to allocate tensor memory");
+    if (!tensor_columns_are_legal(columns))
+        tensor_refuse(x, HD_TRAP, "%u columns: they are allocated in powers of two from 32 to 512",
+                      columns);
+    else if (tensor_own_of(x)->relinquished)
+        tensor_refuse(x, HD_TRAP, "the block has given up the right to allocate tensor memory");
 }
 
-static bool is_allocation(const struct memory *m, uint32_t address, uint32_t columns)
+static bool tensor_is_allocation(const struct memory *m, uint32_t address, uint32_t columns)
 {
-    uint32_t mask = units_mask(address, columns), first = 1u << address / IR_TENSOR_UNIT;
+    uint32_t mask = tensor_units_mask(address, columns), first = 1u << address / IR_TENSOR_UNIT;
     uint32_t next = address + columns < IR_TENSOR_COLUMNS ? first << columns / IR_TENSOR_UNIT : 0;
 
     return (m->allocated & mask) == mask && (m->first & mask) == first &&
            (!(m->allocated & next) || m->first & next);
 }
 
-static void dealloc(struct operation *x)
+static void tensor_dealloc(struct operation *x)
 {
-    struct memory *m = own_of(x);
+    struct memory *m = tensor_own_of(x);
     uint32_t address = x->src[0], columns = x->src[SAN_LANES];
-    bool lies = columns_are_legal(columns) && !(address % IR_TENSOR_UNIT) &&
+    bool lies = tensor_columns_are_legal(columns) && !(address % IR_TENSOR_UNIT) &&
                 address < IR_TENSOR_COLUMNS && columns <= IR_TENSOR_COLUMNS - address;
-    uint32_t mask = lies ? units_mask(address, columns) : 0;
+    uint32_t mask = lies ? tensor_units_mask(address, columns) : 0;
 
-    if (lies && is_allocation(m, address, columns)) {
+    if (lies && tensor_is_allocation(m, address, columns)) {
         m->allocated &= ~mask;
         m->first &= ~mask;
         m->freed |= mask;
     } else if (mask & m->freed && !(mask & m->allocated)) {
-        refuse(x, HD_ILLEGAL_ADDRESS, "%u columns from %u on, which were deallocated", columns,
-               address);
+        tensor_refuse(x, HD_ILLEGAL_ADDRESS, "%u columns from %u on, which were deallocated",
+                      columns, address);
     } else {
-        refuse(x, HD_ILLEGAL_ADDRESS, "%u columns from %u on, which were not allocated together",
-               columns, address);
+        tensor_refuse(x, HD_ILLEGAL_ADDRESS,
+                      "%u columns from %u on, which were not allocated together", columns, address);
     }
 }
 
 /* What is told once more, behind it: columns and address. Of a pair whoever comes first speaks for
  * both. */
-static void allocated(struct operation *x)
+static void tensor_allocated(struct operation *x)
 {
     uint32_t columns = x->src[0], address = x->src[SAN_LANES];
 
     if (address == (uint32_t)IR_TENSOR_WAIT)
         return;
-    uint32_t mask = units_mask(address, columns), unit = address / IR_TENSOR_UNIT;
+    uint32_t mask = tensor_units_mask(address, columns), unit = address / IR_TENSOR_UNIT;
     for (unsigned i = 0; i < x->blocks.nblocks; i++) {
         struct memory *m = x->memory[i];
         bool own = i == x->blocks.own, known = own && m->ahead & mask;
@@ -269,8 +252,8 @@ static void allocated(struct operation *x)
 
 /* ---- cells: walks over what the operation says, of which the first ones may end it */
 
-static void wrong_at(struct wrong *w, const struct ir_tensor_cells *cells, unsigned lane,
-                     unsigned column)
+static void tensor_wrong_at(struct wrong *w, const struct ir_tensor_cells *cells, unsigned lane,
+                            unsigned column)
 {
     w->any = true;
     w->block = cells->block;
@@ -281,7 +264,7 @@ static void wrong_at(struct wrong *w, const struct ir_tensor_cells *cells, unsig
     w->of = cells->of;
 }
 
-static void check_cells(void *user, const struct ir_tensor_cells *cells)
+static void tensor_check_cells(void *user, const struct ir_tensor_cells *cells)
 {
     struct operation *x = user;
     unsigned end = cells->column + cells->ncolumns;
@@ -289,28 +272,29 @@ static void check_cells(void *user, const struct ir_tensor_cells *cells)
     if (x->refused.any)
         return;
     if (cells->lane + cells->nlanes > IR_TENSOR_LANES || end > IR_TENSOR_COLUMNS) {
-        wrong_at(&x->refused, cells, cells->lane, cells->column);
-        refuse(x, HD_ILLEGAL_ADDRESS, "tensor memory has 128 lanes of 512 columns");
+        tensor_wrong_at(&x->refused, cells, cells->lane, cells->column);
+        tensor_refuse(x, HD_ILLEGAL_ADDRESS, "tensor memory has 128 lanes of 512 columns");
         return;
     }
     const struct memory *m = x->memory[cells->block];
-    uint32_t missing = units_mask(cells->column, cells->ncolumns) & ~m->allocated;
+    uint32_t missing = tensor_units_mask(cells->column, cells->ncolumns) & ~m->allocated;
     if (!missing)
         return;
     unsigned first = (unsigned)__builtin_ctz(missing) * IR_TENSOR_UNIT;
-    wrong_at(&x->refused, cells, cells->lane, HD_MAX(first, cells->column));
-    refuse(x, HD_ILLEGAL_ADDRESS, "columns %u to %u %s", first, first + IR_TENSOR_UNIT - 1,
-           m->freed >> first / IR_TENSOR_UNIT & 1 ? "were deallocated" : "are not allocated");
+    tensor_wrong_at(&x->refused, cells, cells->lane, HD_MAX(first, cells->column));
+    tensor_refuse(x, HD_ILLEGAL_ADDRESS, "columns %u to %u %s", first, first + IR_TENSOR_UNIT - 1,
+                  m->freed >> first / IR_TENSOR_UNIT & 1 ? "were deallocated"
+                                                         : "are not allocated");
 }
 
 /* Bits of columns in the word of column `at`; *n: how many there are. */
-static uint64_t bits_at(unsigned at, unsigned end, unsigned *n)
+static uint64_t tensor_bits_at(unsigned at, unsigned end, unsigned *n)
 {
     *n = HD_MIN(end - at, 64 - at % 64);
     return (*n < 64 ? (UINT64_C(1) << *n) - 1 : ~UINT64_C(0)) << at % 64;
 }
 
-static void read_cells(void *user, const struct ir_tensor_cells *cells)
+static void tensor_read_cells(void *user, const struct ir_tensor_cells *cells)
 {
     struct operation *x = user;
     unsigned end = cells->column + cells->ncolumns, n;
@@ -320,22 +304,23 @@ static void read_cells(void *user, const struct ir_tensor_cells *cells)
     for (unsigned lane = cells->lane; lane < cells->lane + cells->nlanes; lane++) {
         for (unsigned at = cells->column; at < end; at += n) {
             uint64_t missing =
-                bits_at(at, end, &n) & ~x->memory[cells->block]->written[lane][at / 64];
+                tensor_bits_at(at, end, &n) & ~x->memory[cells->block]->written[lane][at / 64];
             if (!missing)
                 continue;
-            wrong_at(&x->unwritten, cells, lane, at / 64 * 64 + (unsigned)__builtin_ctzll(missing));
+            tensor_wrong_at(&x->unwritten, cells, lane,
+                            at / 64 * 64 + (unsigned)__builtin_ctzll(missing));
             return;
         }
     }
 }
 
-static void write_lane(struct memory *m, const struct ir_tensor_cells *cells, unsigned lane)
+static void tensor_write_lane(struct memory *m, const struct ir_tensor_cells *cells, unsigned lane)
 {
     unsigned end = cells->column + cells->ncolumns, from = ir_tensor_shifted(lane), n;
 
     assert(lane < IR_TENSOR_LANES && end <= IR_TENSOR_COLUMNS);
     for (unsigned at = cells->column; at < end; at += n) {
-        uint64_t bits = bits_at(at, end, &n), *word = &m->written[lane][at / 64];
+        uint64_t bits = tensor_bits_at(at, end, &n), *word = &m->written[lane][at / 64];
         if (cells->use == IR_TENSOR_WRITES)
             *word |= bits;
         else
@@ -343,44 +328,45 @@ static void write_lane(struct memory *m, const struct ir_tensor_cells *cells, un
     }
 }
 
-static void write_cells(void *user, const struct ir_tensor_cells *cells)
+static void tensor_write_cells(void *user, const struct ir_tensor_cells *cells)
 {
     struct operation *x = user;
 
     if (cells->use == IR_TENSOR_READS)
         return;
     for (unsigned lane = cells->lane; lane < cells->lane + cells->nlanes; lane++)
-        write_lane(x->memory[cells->block], cells, lane);
+        tensor_write_lane(x->memory[cells->block], cells, lane);
 }
 
-static bool walk(struct operation *x, ir_tensor_visit *visit)
+static bool tensor_walk(struct operation *x, ir_tensor_visit *visit)
 {
     struct ir_tensor_error error;
 
     if (ir_tensor_cells(x->op, &x->blocks, x->src, visit, x, &error))
         return true;
-    refuse(x, error.status, "%s", error.why);
+    tensor_refuse(x, error.status, "%s", error.why);
     x->refused.lane = x->src[0] >> 16;
     x->refused.column = x->src[0] & 0xffff;
     return false;
 }
 
-static void access_cells(struct operation *x)
+static void tensor_access_cells(struct operation *x)
 {
     x->refused.reads = x->op->op == IR_TENSOR_LD;
     x->blocks.warp = x->warp;
-    (void)(walk(x, check_cells) && !x->refused.any && walk(x, read_cells) && walk(x, write_cells));
+    (void)(tensor_walk(x, tensor_check_cells) && !x->refused.any &&
+           tensor_walk(x, tensor_read_cells) && tensor_walk(x, tensor_write_cells));
 }
 
 /* ---- what is said */
 
-static bool is_on(const struct san_cta *cta, enum san_tool_id tool)
+static bool tensor_is_on(const struct san_cta *cta, enum san_tool_id tool)
 {
     return cta->launch->tools >> tool & 1 && !cta->launch->is_quiet;
 }
 
-static struct san_finding finding_of(const struct san_cta *cta, const struct ir_instr *at,
-                                     uint32_t warp, uint32_t lane)
+static struct san_finding tensor_finding_of(const struct san_cta *cta, const struct ir_instr *at,
+                                            uint32_t warp, uint32_t lane)
 {
     return (struct san_finding){.severity = SAN_ERROR,
                                 .actors = {{.cta = cta, .at = at, .warp = warp, .lane = lane}},
@@ -390,7 +376,8 @@ static struct san_finding finding_of(const struct san_cta *cta, const struct ir_
                                 .space = "tensor"};
 }
 
-static void say_place(struct san_finding *f, const struct operation *x, const struct wrong *w)
+static void tensor_say_place(struct san_finding *f, const struct operation *x,
+                             const struct wrong *w)
 {
     f->address = (uint64_t)w->lane << 16 | w->column;
     f->has_address = true;
@@ -400,7 +387,7 @@ static void say_place(struct san_finding *f, const struct operation *x, const st
 }
 
 /* The whole of a product's matrix, or of an access. */
-static void name_access(struct san_finding *f, const struct wrong *w, const char *word)
+static void tensor_name_access(struct san_finding *f, const struct wrong *w, const char *word)
 {
     f->direction = w->reads ? "read" : "write";
     f->size_B = w->size_B;
@@ -414,16 +401,16 @@ static const char *const verbs[] = {
     [IR_TENSOR_CP] = "copy",          [IR_TENSOR_SHIFT] = "shift",
     [IR_TENSOR_MMA] = "product"};
 
-static enum hd_status say_refused(const struct operation *x)
+static enum hd_status tensor_say_refused(const struct operation *x)
 {
     const struct wrong *w = &x->refused;
-    struct san_finding f = finding_of(x->cta, x->probe, x->warp, x->lane);
+    struct san_finding f = tensor_finding_of(x->cta, x->probe, x->warp, x->lane);
 
     f.tool = "memcheck";
     if (w->size_B) {
         f.kind = w->reads ? "invalid-read" : "invalid-write";
-        name_access(&f, w, "Invalid");
-        say_place(&f, x, w);
+        tensor_name_access(&f, w, "Invalid");
+        tensor_say_place(&f, x, w);
     } else {
         f.kind = "invalid-tensor-operation";
         snprintf(f.title, sizeof f.title, "Invalid tensor memory %s", verbs[x->op->op]);
@@ -435,86 +422,89 @@ static enum hd_status say_refused(const struct operation *x)
     return w->status;
 }
 
-static void say_unwritten(const struct operation *x)
+static void tensor_say_unwritten(const struct operation *x)
 {
-    struct san_finding f = finding_of(x->cta, x->probe, x->warp, x->lane);
+    struct san_finding f = tensor_finding_of(x->cta, x->probe, x->warp, x->lane);
 
     f.tool = "initcheck";
     f.kind = "uninitialized-read";
-    name_access(&f, &x->unwritten, "Uninitialized");
-    say_place(&f, x, &x->unwritten);
+    tensor_name_access(&f, &x->unwritten, "Uninitialized");
+    tensor_say_place(&f, x, &x->unwritten);
     san_report(&f);
 }
 
 /* ---- the whole */
 
-static void follow_locked(struct operation *x)
+static void tensor_follow_locked(struct operation *x)
 {
     if (ir_probe_is_after(x->probe))
-        allocated(x);
+        tensor_allocated(x);
     else if (x->op->op == IR_TENSOR_ALLOC)
-        alloc(x);
+        tensor_alloc(x);
     else if (x->op->op == IR_TENSOR_DEALLOC)
-        dealloc(x);
+        tensor_dealloc(x);
     else if (x->op->op == IR_TENSOR_RELINQUISH)
-        own_of(x)->relinquished = true;
+        tensor_own_of(x)->relinquished = true;
     else
-        access_cells(x);
+        tensor_access_cells(x);
 }
 
-static enum hd_status do_operation(struct operation *x, const uint64_t *const *operands)
+static enum hd_status tensor_do_operation(struct operation *x, const uint64_t *const *operands)
 {
     struct san_tensor_memories *all = x->cta->launch->tensor;
 
-    sources_read(x, operands);
+    for (unsigned i = 0; i < IR_TENSOR_MMA_SOURCES && operands[i]; i++)
+        x->src[i * SAN_LANES] = (uint32_t)operands[i][x->lane];
     hd_lock_acquire(&all->lock);
-    if (blocks_find_locked(x))
-        follow_locked(x);
+    if (tensor_blocks_find_locked(x))
+        tensor_follow_locked(x);
     hd_lock_release(&all->lock);
-    if (x->unwritten.any && is_on(x->cta, SAN_INITCHECK))
-        say_unwritten(x);
-    return x->refused.any && is_on(x->cta, SAN_MEMCHECK) ? say_refused(x) : HD_OK;
+    if (x->unwritten.any && tensor_is_on(x->cta, SAN_INITCHECK))
+        tensor_say_unwritten(x);
+    return x->refused.any && tensor_is_on(x->cta, SAN_MEMCHECK) ? tensor_say_refused(x) : HD_OK;
 }
 
-static enum hd_status by_lane(struct san_cta *cta, const struct san_sync *at,
-                              const struct ir_tensor *op, uint32_t lane)
+static enum hd_status tensor_by_lane(struct san_cta *cta, const struct san_sync *at,
+                                     const struct ir_tensor *op, uint32_t lane)
 {
     struct operation x = {.cta = cta, .probe = at->probe, .op = op, .warp = at->warp, .lane = lane};
 
-    return do_operation(&x, at->operands);
+    return tensor_do_operation(&x, at->operands);
 }
 
 /* The threads of a warp that there are and that have not ended. */
-static uint32_t living(const struct san_cta *cta, uint32_t warp)
+static uint32_t tensor_living(const struct san_cta *cta, uint32_t warp)
 {
     uint32_t n = cta->launch->nthreads - warp * SAN_LANES;
 
     return (n >= SAN_LANES ? UINT32_MAX : (1u << n) - 1) & ~cta->ended_lanes[warp];
 }
 
-static void say_part(struct san_cta *cta, const struct san_sync *at, const struct ir_tensor *op)
+static void tensor_say_part(struct san_cta *cta, const struct san_sync *at,
+                            const struct ir_tensor *op)
 {
-    struct san_finding f = finding_of(cta, at->probe, at->warp, (uint32_t)__builtin_ctz(at->lanes));
+    struct san_finding f =
+        tensor_finding_of(cta, at->probe, at->warp, (uint32_t)__builtin_ctz(at->lanes));
 
-    if (!is_on(cta, SAN_MEMCHECK))
+    if (!tensor_is_on(cta, SAN_MEMCHECK))
         return;
     f.tool = "memcheck";
     f.kind = "invalid-tensor-operation";
     snprintf(f.title, sizeof f.title, "Invalid tensor memory %s", verbs[op->op]);
     san_detail(&f, "by %d threads of the warp: all %d have to execute it together",
-               __builtin_popcount(at->lanes), __builtin_popcount(living(cta, at->warp)));
+               __builtin_popcount(at->lanes), __builtin_popcount(tensor_living(cta, at->warp)));
     san_report(&f);
 }
 
 /* Told after it lane by lane, or for all at once: the first lane says it. */
-static enum hd_status after(struct san_cta *cta, const struct san_sync *at)
+static enum hd_status tensor_after(struct san_cta *cta, const struct san_sync *at)
 {
     const struct ir_instr *in = at->probe->prev;
 
     assert(in && in->op == IR_OP_TENSOR_WARP && ir_ext_tensor_warp(in)->op == IR_TENSOR_ALLOC);
     if (!(at->lanes & 1))
         return HD_OK;
-    return by_lane(cta, at, ir_ext_tensor_warp(in), 0);
+    return tensor_by_lane(cta, at, ir_ext_tensor_warp(in), 0);
 }
 
 enum hd_status san_tensor_memory_access(struct san_cta *cta, const struct san_sync *at)
@@ -524,16 +514,16 @@ enum hd_status san_tensor_memory_access(struct san_cta *cta, const struct san_sy
     if (!cta->launch->tensor)
         return HD_OK;
     if (ir_probe_is_after(at->probe))
-        return after(cta, at);
+        return tensor_after(cta, at);
     const struct ir_instr *in = ir_probed(at->probe);
     if (in->op == IR_OP_TENSOR_WARP) {
         const struct ir_tensor *op = ir_ext_tensor_warp(in);
-        if (op->op != IR_TENSOR_RELINQUISH && at->lanes != living(cta, at->warp))
-            say_part(cta, at, op);
-        return by_lane(cta, at, op, (uint32_t)__builtin_ctz(at->lanes));
+        if (op->op != IR_TENSOR_RELINQUISH && at->lanes != tensor_living(cta, at->warp))
+            tensor_say_part(cta, at, op);
+        return tensor_by_lane(cta, at, op, (uint32_t)__builtin_ctz(at->lanes));
     }
     san_foreach_lane(lane, at->lanes) {
-        said = by_lane(cta, at, ir_ext_tensor(in), lane);
+        said = tensor_by_lane(cta, at, ir_ext_tensor(in), lane);
         status = status == HD_OK ? said : status;
     }
     return status;
@@ -542,7 +532,7 @@ enum hd_status san_tensor_memory_access(struct san_cta *cta, const struct san_sy
 /* ---- what is left */
 
 /* The first allocation; how many columns there are in all. */
-static unsigned find_left(struct san_cta *cta, struct memory *out)
+static unsigned tensor_find_left(struct san_cta *cta, struct memory *out)
 {
     struct san_tensor_memories *all = cta->launch->tensor;
     const struct memory *m;
@@ -558,14 +548,14 @@ static unsigned find_left(struct san_cta *cta, struct memory *out)
 enum hd_status san_tensor_memory_left(struct san_cta *cta)
 {
     struct memory m;
-    unsigned columns = cta->launch->tensor ? find_left(cta, &m) : 0;
+    unsigned columns = cta->launch->tensor ? tensor_find_left(cta, &m) : 0;
 
-    if (!columns || !is_on(cta, SAN_MEMCHECK))
+    if (!columns || !tensor_is_on(cta, SAN_MEMCHECK))
         return HD_OK;
     unsigned unit = (unsigned)__builtin_ctz(m.allocated);
     if (!m.maker[unit].probe)
         return HD_OK; /* the device says so */
-    struct san_finding f = finding_of(cta, m.maker[unit].probe, m.maker[unit].warp, 0);
+    struct san_finding f = tensor_finding_of(cta, m.maker[unit].probe, m.maker[unit].warp, 0);
     f.tool = "memcheck";
     f.kind = "tensor-memory-leak";
     snprintf(f.title, sizeof f.title, "Tensor memory is not deallocated");

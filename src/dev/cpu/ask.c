@@ -39,7 +39,8 @@ struct cpu_answers {
 
 /* ---- workers */
 
-static void answer_add_locked(struct cpu_answers *a, const struct cpu_cta *cta, const char *what)
+static void ask_answer_add_locked(struct cpu_answers *a, const struct cpu_cta *cta,
+                                  const char *what)
 {
     const struct cpu_job *job = cta->job;
     uint64_t grid_id = job->launch.grid_id;
@@ -64,7 +65,7 @@ static void answer_add_locked(struct cpu_answers *a, const struct cpu_cta *cta, 
 }
 
 /* Nothing: it has ended, or cannot stop in the middle. */
-static void cta_print(const struct cpu_cta *cta, struct hd_buf *out)
+static void ask_cta_print(const struct cpu_cta *cta, struct hd_buf *out)
 {
     if (!cta->remaining || cta->code->run_cta)
         return;
@@ -74,25 +75,25 @@ static void cta_print(const struct cpu_cta *cta, struct hd_buf *out)
         cpu_print_waiters(cta, out);
 }
 
-static void cta_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
+static void ask_cta_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
 {
     struct hd_buf text;
 
     hd_buf_init(&text);
-    cta_print(cta, &text);
+    ask_cta_print(cta, &text);
     if (text.len)
-        answer_add_locked(a, cta, text.ptr + (text.ptr[0] == ':' ? 2 : 0));
+        ask_answer_add_locked(a, cta, text.ptr + (text.ptr[0] == ':' ? 2 : 0));
     hd_buf_fini(&text);
 }
 
-static void resident_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
+static void ask_resident_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
 {
     if (!cpu_cta_has_peers(cta)) {
-        cta_answer_locked(a, cta);
+        ask_cta_answer_locked(a, cta);
         return;
     }
     for (uint32_t r = 0; r < cta->cluster->nctas; r++)
-        cta_answer_locked(a, cta->cluster->ctas[r]);
+        ask_cta_answer_locked(a, cta->cluster->ctas[r]);
 }
 
 void cpu_ask_answer(struct cpu_slot *slot)
@@ -102,14 +103,14 @@ void cpu_ask_answer(struct cpu_slot *slot)
     hd_lock_acquire(&dev->answers_lock);
     uint32_t asked = atomic_load(&dev->asked);
     for (struct cpu_cta *cta = slot->residents; dev->answers && cta; cta = cta->next)
-        resident_answer_locked(dev->answers, cta);
+        ask_resident_answer_locked(dev->answers, cta);
     atomic_store(&slot->answered, asked);
     hd_lock_release(&dev->answers_lock);
 }
 
 /* ---- who asks */
 
-static bool all_answered(struct cpu_device *dev)
+static bool ask_all_answered(struct cpu_device *dev)
 {
     uint32_t asked = atomic_load(&dev->asked);
 
@@ -119,7 +120,7 @@ static bool all_answered(struct cpu_device *dev)
     return true;
 }
 
-static void answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
+static void ask_answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     uint64_t end_ns = hal_time_ns() + PATIENCE_NS;
@@ -128,7 +129,7 @@ static void answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
     dev->answers = answers;
     atomic_fetch_add(&dev->asked, 1);
     hd_lock_release(&dev->answers_lock);
-    while (!all_answered(dev) && hal_time_ns() < end_ns)
+    while (!ask_all_answered(dev) && hal_time_ns() < end_ns)
         nanosleep(&nap, NULL);
     hd_lock_acquire(&dev->answers_lock);
     dev->answers = NULL;
@@ -153,8 +154,9 @@ struct looks {
 /* Looks at an unpublished job that begins and ends all the time. */
 enum { HERE_TRIES = 1000 };
 
-/* Without times and threads. A job that is not held may change meanwhile: look_here() finds out. */
-CPU_READS_ANYTHING static void look_read(const struct cpu_queue *queue, struct look *out)
+/* Without times and threads. A job that is not held may change meanwhile: ask_look_here() finds
+ * out. */
+CPU_READS_ANYTHING static void ask_look_read(const struct cpu_queue *queue, struct look *out)
 {
     const struct cpu_job *job = &queue->job;
     const struct jit_launch *l = &job->launch;
@@ -172,7 +174,7 @@ CPU_READS_ANYTHING static void look_read(const struct cpu_queue *queue, struct l
     r->blocks = atomic_load(&job->total) * l->cluster_ctas;
 }
 
-static void looks_add(struct looks *looks, struct look *look)
+static void ask_looks_add(struct looks *looks, struct look *look)
 {
     look->kernel = hd_strdup(look->running.kernel);
     if (!look->kernel || !hd_vec_push(&looks->all, *look)) {
@@ -183,17 +185,17 @@ static void looks_add(struct looks *looks, struct look *look)
 }
 
 /* Published, and the caller is a user of it; it is none of the threads that execute it. */
-static void look_held(const struct cpu_device *dev, const struct cpu_queue *queue,
-                      struct looks *looks)
+static void ask_look_held(const struct cpu_device *dev, const struct cpu_queue *queue,
+                          struct looks *looks)
 {
     uint32_t users = (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed);
     struct look look = {.running.of = dev->nslots};
 
-    look_read(queue, &look);
+    ask_look_read(queue, &look);
     look.running.running_ns = hal_time_ns() - queue->job.published_ns;
     look.running.begun = cpu_job_begun(&queue->job) * queue->job.launch.cluster_ctas;
     look.running.threads = HD_MIN(users - 1, dev->nslots);
-    looks_add(looks, &look);
+    ask_looks_add(looks, &look);
 }
 
 /*
@@ -201,15 +203,15 @@ static void look_held(const struct cpu_device *dev, const struct cpu_queue *queu
  * lock of their table before they are freed, and that one is not while it runs: so who finds it
  * running with the lock held may read its name.
  */
-static bool look_here_locked(const struct cpu_device *dev, struct cpu_queue *queue,
-                             struct looks *looks)
+static bool ask_look_here_locked(const struct cpu_device *dev, struct cpu_queue *queue,
+                                 struct looks *looks)
 {
     uint64_t here = atomic_load_explicit(&queue->here, memory_order_acquire);
     struct look look = {.running = {.threads = 1, .of = dev->nslots}};
 
     if (!(here & 1))
         return false;
-    look_read(queue, &look);
+    ask_look_read(queue, &look);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&queue->here, memory_order_relaxed) != here)
         return false;
@@ -219,11 +221,11 @@ static bool look_here_locked(const struct cpu_device *dev, struct cpu_queue *que
     }
     look.running.running_ns = hal_time_ns() - queue->seen_ns;
     look.running.begun = look.running.blocks;
-    looks_add(looks, &look);
+    ask_looks_add(looks, &look);
     return true;
 }
 
-static void look_here(struct cpu_device *dev, struct cpu_queue *queue, struct looks *looks)
+static void ask_look_here(struct cpu_device *dev, struct cpu_queue *queue, struct looks *looks)
 {
     struct hd_lock *lock = &dev->base.kernels.lock;
     bool found = false;
@@ -232,30 +234,30 @@ static void look_here(struct cpu_device *dev, struct cpu_queue *queue, struct lo
         if (atomic_load_explicit(&queue->state, memory_order_relaxed) != CPU_QUEUE_OWNED)
             break;
         hd_lock_acquire(lock);
-        found = look_here_locked(dev, queue, looks);
+        found = ask_look_here_locked(dev, queue, looks);
         hd_lock_release(lock);
     }
 }
 
-static void looks_take(struct cpu_device *dev, struct looks *looks)
+static void ask_looks_take(struct cpu_device *dev, struct looks *looks)
 {
     uint32_t count = atomic_load(&dev->nqueues);
 
     for (uint32_t i = 0; i < count; i++) {
         struct cpu_queue *queue = atomic_load_explicit(&dev->queues[i], memory_order_acquire);
         if (!cpu_queue_hold(queue)) {
-            look_here(dev, queue, looks);
+            ask_look_here(dev, queue, looks);
             continue;
         }
         if (queue->job.form.code)
-            look_held(dev, queue, looks);
+            ask_look_held(dev, queue, looks);
         /* We were the last one: what follows in the queue is begun for others to go on. */
         if (cpu_queue_leave(queue))
             (void)cpu_queue_advance(queue, NULL);
     }
 }
 
-static bool domain_lives_locked(const struct cpu_device *dev, const struct hal_domain *domain)
+static bool ask_domain_lives_locked(const struct cpu_device *dev, const struct hal_domain *domain)
 {
     for (const struct hal_domain *d = dev->base.domains; d; d = d->next)
         if (d == domain)
@@ -263,8 +265,8 @@ static bool domain_lives_locked(const struct cpu_device *dev, const struct hal_d
     return false;
 }
 
-static void look_tell(struct look *look, const struct cpu_answers *answers, hal_tell_running *tell,
-                      void *arg)
+static void ask_look_tell(struct look *look, const struct cpu_answers *answers,
+                          hal_tell_running *tell, void *arg)
 {
     struct hal_waiting waits[ANSWERS_MAX];
 
@@ -286,14 +288,14 @@ void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *
     struct looks looks = {.spins = false};
 
     cpu_fault_thread_init(); /* a copy may follow in a queue */
-    looks_take(dev, &looks);
+    ask_looks_take(dev, &looks);
     if (looks.spins)
-        answers_collect(dev, &answers);
+        ask_answers_collect(dev, &answers);
     hd_lock_acquire(&device->domains_lock);
     for (size_t i = 0; i < looks.all.len; i++) {
         struct look *look = &looks.all.at[i];
-        if (domain_lives_locked(dev, look->running.domain))
-            look_tell(look, &answers, tell, arg);
+        if (ask_domain_lives_locked(dev, look->running.domain))
+            ask_look_tell(look, &answers, tell, arg);
         hd_free(look->kernel);
     }
     hd_lock_release(&device->domains_lock);

@@ -18,26 +18,9 @@
 /* The call of this thread is over: it takes the next one of this device itself. */
 static _Thread_local const struct cpu_device *free_for;
 
-static void call_run(struct cpu_queue *queue)
+void cpu_call_made(const struct cpu_device *dev)
 {
-    const union hal_packet *p =
-        hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
-    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED);
-    if (queue->children) {
-        cpu_queue_submit_children(queue);
-    } else {
-        assert(p->head.op == HAL_OP_HOST_CALL);
-        void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
-
-        func((void *)(uintptr_t)p->host_call.arg);
-        cpu_queue_retire(queue);
-    }
-    free_for = cpu_device_of(queue->base.device);
-    if (cpu_queue_advance(queue, NULL)) {
-        /* Cannot happen: without a slot jobs are only published. */
-        (void)cpu_queue_leave(queue);
-    }
-    free_for = NULL;
+    free_for = dev;
 }
 
 /* False: nothing has come for long. */
@@ -86,7 +69,8 @@ static void *caller_main(void *arg)
         }
         queue = take_call(callers);
         hd_lock_release(&dev->lock);
-        call_run(queue);
+        callers->run(queue);
+        free_for = NULL;
         hd_lock_acquire(&dev->lock);
     }
     callers->nthreads--;
@@ -132,7 +116,7 @@ void cpu_call_push(struct cpu_queue *queue)
     hd_lock_release(&dev->lock);
 }
 
-void cpu_call_init(struct cpu_device *dev)
+void cpu_call_init(struct cpu_device *dev, void (*run)(struct cpu_queue *queue))
 {
     pthread_condattr_t attr;
 
@@ -141,6 +125,7 @@ void cpu_call_init(struct cpu_device *dev)
     pthread_cond_init(&dev->callers.cond, &attr);
     pthread_condattr_destroy(&attr);
     dev->callers.last = &dev->callers.first;
+    dev->callers.run = run;
 }
 
 void cpu_call_stop(struct cpu_device *dev)

@@ -1,9 +1,9 @@
 /*
- * Clusters of several CTAs: their memory, and their barrier.
+ * Clusters of several CTAs: their memory. Their barrier is in cluster_barrier.c.
  *
  * The shared windows lie side by side in one reservation (struct ir_window); what is between them
  * cannot be accessed. A cluster is one piece of work: its CTAs are stepped in turn by one thread
- * (resident.c), so that atomics on shared memory are plain operations in all of it, and what a CTA
+ * (turn.c), so that atomics on shared memory are plain operations in all of it, and what a CTA
  * leaves behind stays until all have ended.
  */
 #include <string.h>
@@ -138,39 +138,4 @@ void cpu_cluster_start(struct cpu_cluster *cluster, struct cpu_job *job,
         if (HD_UNLIKELY(job->watch))
             cpu_watch_cta_begin(cluster->ctas[r]);
     }
-}
-
-/* ---- the barrier */
-
-static void open_if_complete(struct cpu_cluster *cluster)
-{
-    if (!cluster->arrived || cluster->arrived < cluster->live)
-        return;
-    cluster->arrived = 0;
-    for (uint32_t r = 0; r < cluster->nctas; r++) {
-        struct cpu_cta *cta = cluster->ctas[r];
-        cta->cta.bars[JIT_CLUSTER_BARRIER].generation++;
-        cta->cta.opened++;
-        memset(cta->at_cluster, 0, sizeof(cta->at_cluster));
-    }
-}
-
-void cpu_cluster_arrive(struct cpu_cta *cta, uint32_t w, uint32_t lanes)
-{
-    uint32_t fresh = lanes & ~cta->at_cluster[w];
-
-    cta->at_cluster[w] |= fresh;
-    cta->cluster->arrived += (uint32_t)__builtin_popcount(fresh);
-    open_if_complete(cta->cluster);
-}
-
-/* Who has ended counts as arrived, once. */
-void cpu_cluster_ended(struct cpu_cta *cta, uint32_t w, uint32_t lanes)
-{
-    uint32_t there = cta->at_cluster[w] & lanes;
-
-    cta->at_cluster[w] &= ~there;
-    cta->cluster->arrived -= (uint32_t)__builtin_popcount(there);
-    cta->cluster->live -= (uint32_t)__builtin_popcount(lanes);
-    open_if_complete(cta->cluster);
 }

@@ -25,7 +25,7 @@
 
 /* AMD64 Architecture Programmer's Manual volume 3, CPUID Fn8000_001D: cache 3, in bytes; 0 = no
  * such function. */
-static uint64_t amd_l3_B(void)
+static uint64_t copy_amd_l3_B(void)
 {
     uint32_t a, b, c, d;
     if (!__builtin_cpu_is("amd") || !__get_cpuid_count(0x8000001d, 3, &a, &b, &c, &d) || !(a & 31))
@@ -34,7 +34,7 @@ static uint64_t amd_l3_B(void)
 }
 
 /* Zen 5 and later: family 0x1a. CPUID Fn0000_0007: short strings are fast, which all are then. */
-static bool strings_are_fast(void)
+static bool copy_strings_are_fast(void)
 {
     uint32_t a, b, c, d;
     if (!__builtin_cpu_is("amd") || !__get_cpuid(1, &a, &b, &c, &d) ||
@@ -48,7 +48,7 @@ static void copy_string(void *dst, const void *src, size_t size_B)
     __asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(size_B) : : "memory");
 }
 
-static void fill_string(void *dst, uint32_t pattern, size_t words)
+static void copy_fill_string(void *dst, uint32_t pattern, size_t words)
 {
     __asm__ volatile("rep stosl" : "+D"(dst), "+c"(words) : "a"(pattern) : "memory");
 }
@@ -82,7 +82,8 @@ __attribute__((target("avx2"))) static void copy_nt_avx2(char *dst, const char *
     _mm_sfence();
 }
 
-__attribute__((target("avx2"))) static void fill_nt_avx2(char *dst, uint32_t value, size_t size_B)
+__attribute__((target("avx2"))) static void copy_fill_nt_avx2(char *dst, uint32_t value,
+                                                              size_t size_B)
 {
     __m256i v = _mm256_set1_epi32((int)value);
 
@@ -102,19 +103,19 @@ static bool copy_nt(char *dst, const char *src, size_t size_B)
     return true;
 }
 
-static bool fill_nt(char *dst, uint32_t value, size_t size_B)
+static bool copy_fill_nt(char *dst, uint32_t value, size_t size_B)
 {
     if (!hd_host_has(HD_HOST_AVX2))
         return false;
-    fill_nt_avx2(dst, value, size_B);
+    copy_fill_nt_avx2(dst, value, size_B);
     return true;
 }
 #else
-static uint64_t amd_l3_B(void)
+static uint64_t copy_amd_l3_B(void)
 {
     return 0;
 }
-static bool strings_are_fast(void)
+static bool copy_strings_are_fast(void)
 {
     return false;
 }
@@ -122,7 +123,7 @@ static void copy_string(void *dst, const void *src, size_t size_B)
 {
     memcpy(dst, src, size_B);
 }
-static void fill_string(void *dst, uint32_t pattern, size_t words)
+static void copy_fill_string(void *dst, uint32_t pattern, size_t words)
 {
     for (size_t i = 0; i < words; i++)
         memcpy((char *)dst + 4 * i, &pattern, sizeof(pattern));
@@ -132,7 +133,7 @@ static bool copy_nt(char *dst, const char *src, size_t size_B)
     (void)dst, (void)src, (void)size_B;
     return false;
 }
-static bool fill_nt(char *dst, uint32_t value, size_t size_B)
+static bool copy_fill_nt(char *dst, uint32_t value, size_t size_B)
 {
     (void)dst, (void)value, (void)size_B;
     return false;
@@ -151,7 +152,7 @@ static bool fill_nt(char *dst, uint32_t value, size_t size_B)
 #define ADDRESS_END (1ull << 48)
 #endif
 
-static void *row_at(uint64_t va, uint64_t size_B)
+static void *copy_row_at(uint64_t va, uint64_t size_B)
 {
     if (HD_UNLIKELY(va >= ADDRESS_END || size_B > ADDRESS_END - va))
         cpu_guard_leave(HD_ILLEGAL_ADDRESS, HD_MAX(va, ADDRESS_END));
@@ -172,8 +173,8 @@ static void copy_nontemporal(char *dst, const char *src, size_t size_B)
 /* What a copy of overlapping ranges leaves is undefined in CUDA, but must not be so here. */
 static void copy_bytes(uint64_t dst_va, uint64_t src_va, size_t size_B, enum cpu_copy_way way)
 {
-    const void *src = row_at(src_va, size_B);
-    void *dst = row_at(dst_va, size_B);
+    const void *src = copy_row_at(src_va, size_B);
+    void *dst = copy_row_at(dst_va, size_B);
     bool overlap = dst_va - src_va < size_B || src_va - dst_va < size_B;
 
     if (way == CPU_COPY_STRING && !overlap)
@@ -184,7 +185,7 @@ static void copy_bytes(uint64_t dst_va, uint64_t src_va, size_t size_B, enum cpu
         memmove(dst, src, size_B);
 }
 
-static uint32_t fill_pattern(uint32_t value, uint32_t elem_B)
+static uint32_t copy_fill_pattern(uint32_t value, uint32_t elem_B)
 {
     if (elem_B == 1)
         return (value & 0xff) * 0x01010101u;
@@ -192,7 +193,8 @@ static uint32_t fill_pattern(uint32_t value, uint32_t elem_B)
 }
 
 /* The first bytes until dst is a multiple of align_B, element by element. */
-static size_t fill_head(char *dst, uint32_t value, uint32_t elem_B, size_t size_B, uint32_t align_B)
+static size_t copy_fill_head(char *dst, uint32_t value, uint32_t elem_B, size_t size_B,
+                             uint32_t align_B)
 {
     size_t i = 0;
 
@@ -202,30 +204,30 @@ static size_t fill_head(char *dst, uint32_t value, uint32_t elem_B, size_t size_
 }
 
 /* As much as can be done in the wanted way; how many bytes that is. */
-static size_t fill_fast(char *dst, uint32_t value, uint32_t elem_B, size_t size_B,
-                        enum cpu_copy_way way)
+static size_t copy_fill_fast(char *dst, uint32_t value, uint32_t elem_B, size_t size_B,
+                             enum cpu_copy_way way)
 {
-    uint32_t pattern = fill_pattern(value, elem_B);
+    uint32_t pattern = copy_fill_pattern(value, elem_B);
     size_t i, body_B;
 
     if (way == CPU_COPY_PLAIN)
         return 0;
-    i = fill_head(dst, value, elem_B, size_B, 32);
+    i = copy_fill_head(dst, value, elem_B, size_B, 32);
     body_B = (size_B - i) & ~(size_t)31;
     if (way == CPU_COPY_STRING)
-        fill_string(dst + i, pattern, body_B / sizeof(pattern));
-    else if (!fill_nt(dst + i, pattern, body_B))
+        copy_fill_string(dst + i, pattern, body_B / sizeof(pattern));
+    else if (!copy_fill_nt(dst + i, pattern, body_B))
         return i;
     return i + body_B;
 }
 
 /* va and size_B are multiples of elem_B. */
-static void fill_bytes(uint64_t va, uint32_t value, uint32_t elem_B, size_t size_B,
-                       enum cpu_copy_way way)
+static void copy_fill_bytes(uint64_t va, uint32_t value, uint32_t elem_B, size_t size_B,
+                            enum cpu_copy_way way)
 {
-    char *dst = row_at(va, size_B);
-    uint32_t pattern = fill_pattern(value, elem_B);
-    size_t i = fill_fast(dst, value, elem_B, size_B, way);
+    char *dst = copy_row_at(va, size_B);
+    uint32_t pattern = copy_fill_pattern(value, elem_B);
+    size_t i = copy_fill_fast(dst, value, elem_B, size_B, way);
 
     if ((pattern & 0xff) * 0x01010101u == pattern) {
         memset(dst + i, (int)(pattern & 0xff), size_B - i);
@@ -269,19 +271,19 @@ static void copy_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
     }
 }
 
-static void fill_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
+static void copy_fill_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
 {
     const struct hal_fill *f = &job->packet->fill;
 
     if (f->height == 1) {
         uint64_t at_B = first * CPU_COPY_CHUNK_B;
         uint64_t end_B = HD_MIN(end * CPU_COPY_CHUNK_B, f->width * f->elem_B);
-        fill_bytes(f->dst + at_B, f->value, f->elem_B, end_B - at_B, job->way);
+        copy_fill_bytes(f->dst + at_B, f->value, f->elem_B, end_B - at_B, job->way);
         return;
     }
     for (uint64_t row = first; row < end; row++)
-        fill_bytes(f->dst + row * f->pitch_B, f->value, f->elem_B, f->width * f->elem_B,
-                   CPU_COPY_PLAIN);
+        copy_fill_bytes(f->dst + row * f->pitch_B, f->value, f->elem_B, f->width * f->elem_B,
+                        CPU_COPY_PLAIN);
 }
 
 struct copy_body {
@@ -296,24 +298,7 @@ static void copy_body(void *arg)
     if (body->job->packet->head.op == HAL_OP_COPY)
         copy_piece(body->job, body->claim.first, body->claim.end);
     else
-        fill_piece(body->job, body->claim.first, body->claim.end);
-}
-
-static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
-{
-    struct copy_body body = {.job = job};
-    bool asked_for_help = !slot;
-
-    while (cpu_job_take(job, slot, &body.claim)) {
-        if (!cpu_guarded(copy_body, &body, job, NULL)) {
-            cpu_job_end(job);
-            return;
-        }
-        if (!asked_for_help && !cpu_job_exhausted(job)) {
-            asked_for_help = true;
-            cpu_wake_more(slot->device);
-        }
-    }
+        copy_fill_piece(body->job, body->claim.first, body->claim.end);
 }
 
 /* ---- where it faulted */
@@ -324,15 +309,15 @@ struct place {
     bool writes;
 };
 
-static uint64_t place_row(const struct place *p, uint64_t row)
+static uint64_t copy_place_row(const struct place *p, uint64_t row)
 {
     return p->va + row / p->height * p->slice_B + row % p->height * p->pitch_B;
 }
 
-static bool place_has(const struct place *p, uint64_t address)
+static bool copy_place_has(const struct place *p, uint64_t address)
 {
     for (uint64_t row = 0; row < p->height * p->depth; row++) {
-        if (address - place_row(p, row) < p->width_B)
+        if (address - copy_place_row(p, row) < p->width_B)
             return true;
     }
     return false;
@@ -342,9 +327,9 @@ static bool place_has(const struct place *p, uint64_t address)
  * A byte as it is: it is written without another value, also while others write it. By a
  * compare-and-swap: clang makes a load of `fetch_or(0)`.
  */
-CPU_READS_ANYTHING static void touch(uint64_t va, bool writes)
+CPU_READS_ANYTHING static void copy_touch(uint64_t va, bool writes)
 {
-    volatile uint8_t *at = row_at(va, 1);
+    volatile uint8_t *at = copy_row_at(va, 1);
     uint8_t was = *at;
 
     if (writes)
@@ -354,19 +339,19 @@ CPU_READS_ANYTHING static void touch(uint64_t va, bool writes)
 #define PAGE_B 4096 /* or a multiple of it */
 
 /* One byte of each page, up to the first that faults. */
-static void place_touch(void *arg)
+static void copy_place_touch(void *arg)
 {
     const struct place *p = arg;
 
     for (uint64_t row = 0; row < p->height * p->depth; row++) {
-        uint64_t at = place_row(p, row), end = at + p->width_B;
+        uint64_t at = copy_place_row(p, row), end = at + p->width_B;
         for (; at < end; at = (at | (PAGE_B - 1)) + 1)
-            touch(at, p->writes);
+            copy_touch(at, p->writes);
     }
 }
 
 /* The C library and other workers may have begun elsewhere. */
-uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address)
+static uint64_t copy_first_bad(struct cpu_job *job, uint64_t address)
 {
     const union hal_packet *packet = job->packet;
     const struct hal_copy *c = &packet->copy;
@@ -385,12 +370,36 @@ uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address)
     for (unsigned i = 0; i < n; i++) {
         enum hd_status status;
         uint64_t first;
-        if (place_has(&places[i], address) &&
-            !cpu_guarded_quietly(place_touch, &places[i], job, &status, &first) &&
+        if (copy_place_has(&places[i], address) &&
+            !cpu_guarded_quietly(copy_place_touch, &places[i], job, &status, &first) &&
             status == HD_ILLEGAL_ADDRESS)
             return first;
     }
     return address; /* it is there by now */
+}
+
+/* ---- the job */
+
+static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
+{
+    struct copy_body body = {.job = job};
+    struct cpu_guard fault;
+    bool asked_for_help = !slot;
+
+    while (cpu_job_take(job, slot, &body.claim)) {
+        if (!cpu_guard_run(copy_body, &body, job, NULL, &fault)) {
+            cpu_job_end(job);
+            if (fault.status == HD_ILLEGAL_ADDRESS &&
+                hal_domain_status(&job->domain->base) == HD_OK)
+                fault.address = copy_first_bad(job, fault.address);
+            cpu_fault_report(&fault, job);
+            return;
+        }
+        if (!asked_for_help && !cpu_job_exhausted(job)) {
+            asked_for_help = true;
+            cpu_wake_more(slot->device);
+        }
+    }
 }
 
 static struct {
@@ -400,20 +409,20 @@ static struct {
 
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 
-static void host_look(void)
+static void copy_host_look(void)
 {
-    host.l3_B = amd_l3_B();
-    host.strings = strings_are_fast();
+    host.l3_B = copy_amd_l3_B();
+    host.strings = copy_strings_are_fast();
 }
 
 uint64_t cpu_caches_B(void)
 {
-    pthread_once(&looked, host_look);
+    pthread_once(&looked, copy_host_look);
     return host.l3_B;
 }
 
 /* What the packet touches stays in no cache that its readers share. */
-static bool is_nontemporal(const union hal_packet *p, uint64_t size_B)
+static bool copy_is_nontemporal(const union hal_packet *p, uint64_t size_B)
 {
     if (!host.l3_B)
         return size_B >= CPU_NT_COPY_B;
@@ -424,18 +433,13 @@ static enum cpu_copy_way copy_way(const union hal_packet *p, uint64_t size_B)
 {
     if (size_B < CPU_STRING_COPY_B)
         return CPU_COPY_PLAIN;
-    pthread_once(&looked, host_look);
-    if (is_nontemporal(p, size_B))
+    pthread_once(&looked, copy_host_look);
+    if (copy_is_nontemporal(p, size_B))
         return CPU_COPY_NONTEMPORAL;
     return host.strings ? CPU_COPY_STRING : CPU_COPY_PLAIN;
 }
 
-/* Pieces to take at once: enough chunks for some workers, each as long as helps. */
-static uint64_t pieces_at_once(uint64_t pieces)
-{
-    const uint64_t most = 4, chunks = 8;
-    return HD_MAX(HD_MIN(pieces / chunks, most), 1);
-}
+enum { CHUNKS = 8, PIECES_MAX = 4 /* of a chunk */ };
 
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
 {
@@ -454,7 +458,8 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->start_ns = 0;
     if (rows == 1) {
         total = (size_B + CPU_COPY_CHUNK_B - 1) / CPU_COPY_CHUNK_B;
-        job->chunk = pieces_at_once(total);
+        /* Enough chunks for some workers, each as long as helps. */
+        job->chunk = HD_MAX(HD_MIN(total / CHUNKS, PIECES_MAX), 1);
     } else if (size_B)
         job->chunk = HD_MAX(CPU_COPY_CHUNK_B / (size_B / rows + 1), 1);
     /* Publishing orders these. */

@@ -9,7 +9,7 @@
  * Where the first thread's local window starts. Windows are a multiple of what their variables
  * want: the size tells it.
  */
-static uint64_t local_align_B(const struct jit_launch *launch)
+static uint64_t cta_local_align_B(const struct jit_launch *launch)
 {
     uint64_t wanted_B = launch->local_B & -launch->local_B;
 
@@ -25,7 +25,7 @@ static uint64_t local_align_B(const struct jit_launch *launch)
  */
 enum { ALIASING_B = 4096 };
 
-static char *shared_beside_stack(char *start)
+static char *cta_shared_beside_stack(char *start)
 {
     uintptr_t stack = hd_align_up((uintptr_t)__builtin_frame_address(0), IR_SHARED_ALIGN_B);
 
@@ -45,7 +45,7 @@ struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
     at.frames = hd_align_up(at.opened_seen + nwarps * sizeof(uint32_t), 128);
     at.shared = hd_align_up(at.frames + nwarps * code->frame_B, IR_SHARED_ALIGN_B);
     at.local = hd_align_up(at.shared + ALIASING_B + launch->shared_B + CPU_SHARED_SPARE_B,
-                           local_align_B(launch));
+                           cta_local_align_B(launch));
     at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
     return at;
 }
@@ -184,7 +184,7 @@ static void cta_prepare(struct cpu_cta *cta, struct cpu_job *job, const struct c
     cta->order = NULL;
     cta->cta.launch = &job->launch;
     cta->cta.smid = smid;
-    cta->cta.shared = cta->cta.cluster = shared_beside_stack(base + at->shared);
+    cta->cta.shared = cta->cta.cluster = cta_shared_beside_stack(base + at->shared);
     cta->cta.cluster_rank = 0;
     cta->cta.local = base + at->local;
     cta->cta.frames = base + at->frames;
@@ -253,7 +253,7 @@ static inline void cta_advance(struct cpu_cta *cta)
 }
 
 /* Everything that arrived at barrier `id` goes on. */
-static void barrier_open(struct jit_cta *cta, unsigned id)
+static void cta_barrier_open(struct jit_cta *cta, unsigned id)
 {
     struct jit_barrier *bar = &cta->bars[id];
 
@@ -269,7 +269,7 @@ static void barrier_open(struct jit_cta *cta, unsigned id)
  * A barrier's count is in whole warps (PTX ISA, bar): one all of whose live threads have arrived
  * counts as 32, whatever it lacks.
  */
-static uint32_t counted_arrivals(const struct cpu_cta *cta, unsigned id)
+static uint32_t cta_counted_arrivals(const struct cpu_cta *cta, unsigned id)
 {
     uint32_t nwarps = cta->cta.launch->nwarps, sum = 0;
 
@@ -290,15 +290,15 @@ void cpu_cta_open_barriers(struct cpu_cta *cta)
         const struct jit_barrier *bar = &cta->cta.bars[id];
         uint32_t expected = cta->expected[id] ? cta->expected[id] : cta->cta.live_threads;
 
-        if (!bar->arrived || counted_arrivals(cta, id) < expected)
+        if (!bar->arrived || cta_counted_arrivals(cta, id) < expected)
             continue;
-        barrier_open(&cta->cta, id);
+        cta_barrier_open(&cta->cta, id);
         memset(cta->arrived[id], 0, sizeof(cta->arrived[id]));
     }
 }
 
 /* Runs one warp until it stops and accounts for lanes that ended. */
-static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
+static enum jit_stop cta_warp_run(struct cpu_cta *cta, uint32_t w)
 {
     struct jit_warp *warp = &cta->cta.warps[w];
     uint32_t ended;
@@ -325,7 +325,7 @@ static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
     return JIT_STOP(warp->state);
 }
 
-static bool warp_is_done(const struct cpu_cta *cta, uint32_t w)
+static bool cta_warp_is_done(const struct cpu_cta *cta, uint32_t w)
 {
     return cta->alive_seen[w] == 0;
 }
@@ -346,7 +346,7 @@ static void cta_run_simple(struct cpu_cta *cta)
         waiting |= warp->state = run(&cta->cta, warp);
     }
     while (waiting) {
-        barrier_open(&cta->cta, 0);
+        cta_barrier_open(&cta->cta, 0);
         waiting = 0;
         for (struct jit_warp *warp = warps; warp < end; warp++) {
             if (!warp->state)
@@ -372,7 +372,7 @@ static void cta_run_ordered(struct cpu_cta *cta)
             waiting |= warp->state = cta->code->run(&cta->cta, warp);
         }
         if (waiting)
-            barrier_open(&cta->cta, 0);
+            cta_barrier_open(&cta->cta, 0);
     }
 }
 
@@ -399,7 +399,7 @@ void cpu_cta_run(struct cpu_cta *cta)
         cta_run_general(cta);
 }
 
-static void run_watched(struct cpu_cta *cta, uint64_t n)
+static void cta_run_watched(struct cpu_cta *cta, uint64_t n)
 {
     cpu_watch_cta_begin(cta);
     for (;;) {
@@ -422,7 +422,7 @@ void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)
 
     assert(n > 0);
     if (HD_UNLIKELY(cta->job->watch)) {
-        run_watched(cta, n);
+        cta_run_watched(cta, n);
         return;
     }
     cpu_cta_run(cta);
@@ -442,21 +442,21 @@ void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)
 }
 
 /* A warp that polls may always run; one at a barrier when some barrier has opened since. */
-static bool warp_can_run(const struct cpu_cta *cta, uint32_t w)
+static bool cta_warp_can_run(const struct cpu_cta *cta, uint32_t w)
 {
     uint32_t state = cta->cta.warps[w].state;
 
-    if (warp_is_done(cta, w))
+    if (cta_warp_is_done(cta, w))
         return false;
     return JIT_STOP(state) != JIT_BARRIER || cta->opened_seen[w] != cta->cta.opened;
 }
 
 /* With simple barriers: is every warp that is not done at the barrier, waiting? */
-static bool all_at_barrier(const struct cpu_cta *cta)
+static bool cta_all_at_barrier(const struct cpu_cta *cta)
 {
     for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
-        if (!warp_is_done(cta, w) && (JIT_STOP(cta->cta.warps[w].state) != JIT_BARRIER ||
-                                      cta->opened_seen[w] != cta->cta.opened))
+        if (!cta_warp_is_done(cta, w) && (JIT_STOP(cta->cta.warps[w].state) != JIT_BARRIER ||
+                                          cta->opened_seen[w] != cta->cta.opened))
             return false;
     return true;
 }
@@ -469,14 +469,14 @@ bool cpu_cta_step(struct cpu_cta *cta)
         uint32_t w = cta->order ? cta->order[i] : i;
         uint32_t before = cta->cta.warps[w].state;
 
-        if (!warp_can_run(cta, w))
+        if (!cta_warp_can_run(cta, w))
             continue;
         /* Polling again in the same place is no progress. */
-        if (warp_run(cta, w) != JIT_YIELD || cta->cta.warps[w].state != before)
+        if (cta_warp_run(cta, w) != JIT_YIELD || cta->cta.warps[w].state != before)
             progress = true;
     }
-    if (cta->code->simple_barriers && cta->remaining && all_at_barrier(cta)) {
-        barrier_open(&cta->cta, 0);
+    if (cta->code->simple_barriers && cta->remaining && cta_all_at_barrier(cta)) {
+        cta_barrier_open(&cta->cta, 0);
         progress = true;
     }
     return progress;

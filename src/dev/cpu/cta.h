@@ -4,7 +4,7 @@
  * A CTA is one block of memory (cpu_cta_create), reused for CTA after CTA, and belongs to one
  * thread at a time: nothing in it is atomic. cpu_cta_start() prepares it for a CTA of a job; then
  * either cpu_cta_run() runs it to its end, or, for kernels that may wait, cpu_cta_step() is called
- * until `remaining` is 0 and the CTA may move between workers in between (resident.c). CTAs of a
+ * until `remaining` is 0 and the CTA may move between workers in between (turn.c). CTAs of a
  * cluster have a block each, but their shared windows elsewhere (cluster.c).
  */
 #ifndef HD_DEV_CPU_CTA_H
@@ -148,7 +148,7 @@ void cpu_cluster_destroy(struct cpu_cluster *cluster);
 /* Prepares its CTAs for cluster number `index`. */
 void cpu_cluster_start(struct cpu_cluster *cluster, struct cpu_job *job,
                        const struct cpu_form *form, uint32_t smid, uint64_t index);
-/* Threads of a warp arrive; they have ended. */
+/* cluster_barrier.c: threads of a warp arrive; they have ended. */
 void cpu_cluster_arrive(struct cpu_cta *cta, uint32_t w, uint32_t lanes);
 void cpu_cluster_ended(struct cpu_cta *cta, uint32_t w, uint32_t lanes);
 /* Is the CTA one of several, with their shared memory side by side? */
@@ -156,7 +156,7 @@ static inline bool cpu_cta_has_peers(const struct cpu_cta *cta)
 {
     return cta->cluster && cta->cluster->windows;
 }
-/* resident.c: runs a cluster of CTAs that wait for nothing outside of it; false: it was ended. */
+/* turn.c: runs a cluster of CTAs that wait for nothing outside of it; false: it was ended. */
 bool cpu_cluster_run(struct cpu_cluster *cluster);
 
 /* watch.c: of a job with an observer. The end may come twice. */
@@ -169,6 +169,10 @@ void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch);
 /* jit_services.probe */
 void cpu_watch_probe(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t lanes,
                      uint32_t place, const uint64_t *const *operands);
+
+/* runtime.c: such a call by each of these lanes, as jit_services.runtime says. */
+void cpu_runtime_warp(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t lanes,
+                      const uint64_t *call, const uint64_t *args, uint64_t *out_result);
 
 /* services.c */
 void cpu_services_init(struct jit_services *services);

@@ -11,6 +11,7 @@
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/native.h"
 #include "dev/cpu/sample.h"
+#include "dev/cpu/watch.h"
 
 static void device_destroy(struct hal_device *base)
 {
@@ -134,6 +135,7 @@ static enum hd_status device_init(struct cpu_device *dev)
     }
     place_workers(dev, &mask);
     cpu_services_init(&dev->services);
+    dev->run_again = cpu_schedule_run;
     dev->base.info = (struct hal_device_info){
         .name = "cpu",
         .target = "cpu",
@@ -160,7 +162,7 @@ enum hd_status cpu_device_create(const struct hal_client_ops *client,
     hal_device_init(&dev->base, &device_ops, client);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
     hd_lock_init(&dev->answers_lock, HD_RANK_LEAF, "cpu device's answers");
-    cpu_call_init(dev);
+    cpu_call_init(dev, cpu_queue_call);
     status = device_init(dev);
     if (status != HD_OK) {
         device_destroy(&dev->base);

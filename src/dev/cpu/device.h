@@ -31,6 +31,7 @@ struct cpu_callers {
     struct cpu_queue *first, **last; /* whose heads are calls that nobody makes yet */
     unsigned nwaiting, nidle;        /* of these queues; of threads that wait for one */
     unsigned nthreads;
+    void (*run)(struct cpu_queue *queue); /* what a thread does with one */
     struct cpu_caller all[CPU_CALLERS_MAX];
 };
 
@@ -56,6 +57,9 @@ struct cpu_device {
     struct hd_lock lock;
     struct cpu_callers callers; /* lock */
     struct jit_services services;
+    /* cpu_job.run of launches that an observer may have run again; set when the device is made,
+     * so that watch.c need not know schedule.c, which knows all that runs CTAs. */
+    void (*run_again)(struct cpu_job *job, struct cpu_slot *slot);
     /* ask.c: */
     _Atomic uint32_t asked;            /* counts questions; workers answer between two turns */
     struct hd_lock answers_lock;       /* rank LEAF */
@@ -82,7 +86,9 @@ static inline struct cpu_device *cpu_device_of(struct hal_device *device)
 }
 
 /* call.c. Stopping makes the calls that wait, and waits for all. */
-void cpu_call_init(struct cpu_device *dev);
+void cpu_call_init(struct cpu_device *dev, void (*run)(struct cpu_queue *queue));
+/* The call of this thread is over: the thread takes the device's next one itself. */
+void cpu_call_made(const struct cpu_device *dev);
 void cpu_call_stop(struct cpu_device *dev);
 
 /* Stops a domain's work: the HAL's op (domain.c). */

@@ -47,7 +47,7 @@ void cpu_domain_reset(struct hal_domain *base)
 
 /*
  * First the flag, then the signals: a thread that activates its guard after the signal has come
- * finds the flag (cpu_guarded). Threads that work for other domains ignore it.
+ * finds the flag (cpu_guard_run). Threads that work for other domains ignore it.
  */
 void cpu_domain_cancel(struct hal_domain *domain)
 {

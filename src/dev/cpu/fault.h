@@ -37,7 +37,7 @@ struct cpu_guard {
     volatile unsigned held;    /* cpu_guard_hold() */
     struct cpu_domain *domain; /* of the job */
     const struct cpu_job *job;
-    uintptr_t frame;     /* of cpu_guarded() */
+    uintptr_t frame;     /* of the function that runs the body, below cpu_guard_run() */
     uintptr_t cfa;       /* the stack pointer behind its return */
     struct cpu_cta *cta; /* running, for the message; NULL: a copy */
     enum hd_status status;
@@ -50,11 +50,12 @@ struct cpu_guard {
 };
 /*
  * Runs body(arg) so that a fault in it returns instead of killing the process. False: it faulted,
- * which has been raised in the job's domain with the kernel's name, or was cancelled. `cta` is the
- * memory in which its CTAs run, NULL for a copy. Nests only inside a native kernel's function.
+ * as *out_fault says, or was cancelled. `cta` is the memory in which its CTAs run, NULL for a copy.
+ * Nests only inside a native kernel's function.
  */
-bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta);
-/* The same without telling anybody: false with the status and the address. */
+bool cpu_guard_run(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta,
+                   struct cpu_guard *out_fault);
+/* The same without a CTA: false with the status and the address. */
 bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,
                          enum hd_status *out_status, uint64_t *out_address);
 /* What a guarded body ended with. */
@@ -68,7 +69,10 @@ struct cpu_fault {
 /* As cpu_guarded_quietly(), for native.c. */
 bool cpu_guarded_native(void (*body)(void *arg), void *arg, struct cpu_job *job,
                         struct cpu_fault *out_fault);
-/* report.c: raises the fault in the job's domain, once. After the guarded body. */
+/* report.c: as cpu_guard_run(); a fault has been reported. */
+bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta);
+/* report.c: raises the fault in the job's domain, with the kernel's name, once. After the guarded
+ * body. */
 void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job);
 /*
  * Around what must not be left half way, a lock or an allocation: a cancellation that comes in

@@ -14,7 +14,7 @@
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
 
-static const struct jit_code *code_of(struct cpu_kernel *kernel, const uint32_t block[3])
+static const struct jit_code *grid_code_of(struct cpu_kernel *kernel, const uint32_t block[3])
 {
     return atomic_load_explicit(&kernel->codes[jit_launch_class_of(block)], memory_order_acquire);
 }
@@ -28,9 +28,9 @@ bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct 
     if (HD_UNLIKELY(!kernel))
         return false;
     struct cpu_kernel *other = (struct cpu_kernel *)hal_kernel_instead(&kernel->base);
-    if (HD_UNLIKELY(other) && code_of(other, block))
+    if (HD_UNLIKELY(other) && grid_code_of(other, block))
         out_grid->kernel = kernel = other;
-    out_grid->code = code_of(kernel, block);
+    out_grid->code = grid_code_of(kernel, block);
     out_grid->ctas = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
     out_grid->cluster_ctas = 1;
     if (HD_UNLIKELY(hal_dispatch_has_clusters(p)) && kernel->window.clusters)
@@ -49,8 +49,8 @@ bool cpu_grid_is_short(const struct cpu_grid *grid)
     return (code->cost_ops + 16) * grid->nwarps * grid->ctas <= CPU_INLINE_OPS;
 }
 
-static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queue,
-                         const struct hal_dispatch *p, const struct cpu_grid *grid)
+static void grid_launch_setup(struct jit_launch *launch, const struct cpu_queue *queue,
+                              const struct hal_dispatch *p, const struct cpu_grid *grid)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     const struct ir_window *window = &grid->kernel->window;
@@ -96,7 +96,8 @@ void cpu_grid_workspace_setup(struct cpu_job *job)
     job->launch.envreg[1] = (uint32_t)address;
 }
 
-static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job, uint64_t ctas)
+static uint64_t grid_chunk_of(const struct cpu_device *dev, const struct cpu_job *job,
+                              uint64_t ctas)
 {
     uint64_t cost = job->form.code->cost_ops;
     uint64_t chunk = 1;
@@ -118,7 +119,7 @@ struct grid_body {
     struct cpu_claim claim;
 };
 
-static struct grid_body body_of(struct cpu_job *job, struct cpu_slot *slot)
+static struct grid_body grid_body_of(struct cpu_job *job, struct cpu_slot *slot)
 {
     return (struct grid_body){
         .job = job, .form = &job->form, .slot = slot, .sm = cpu_slot_sm(slot, job->queue)};
@@ -146,7 +147,7 @@ bool cpu_slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct c
     return false;
 }
 
-static bool slot_should_stop(const struct cpu_slot *slot)
+static bool grid_slot_should_stop(const struct cpu_slot *slot)
 {
     return slot->stop_sem &&
            atomic_load_explicit(slot->stop_sem, memory_order_acquire) >= slot->stop_value;
@@ -163,7 +164,7 @@ struct better {
  * The launch started in code that was made quickly. Goes on in better code as soon as there is
  * some: all forms of a kernel do the same, CTA by CTA. True: there is.
  */
-static bool form_improve(struct grid_body *body, struct better *better)
+static bool grid_form_improve(struct grid_body *body, struct better *better)
 {
     struct cpu_job *job = body->job;
     const jit_slot *slot = &job->kernel->codes[jit_launch_class_of(job->launch.block)];
@@ -196,7 +197,7 @@ static bool grid_guarded(struct grid_body *body)
 }
 
 /* Stores past the caches are in order with what tells that the job is over. */
-static void stores_finish(const struct cpu_job *job)
+static void grid_stores_finish(const struct cpu_job *job)
 {
 #if defined(__x86_64__)
     if (job->launch.caches_B)
@@ -208,7 +209,7 @@ static void stores_finish(const struct cpu_job *job)
 
 static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 {
-    struct grid_body body = body_of(job, slot);
+    struct grid_body body = grid_body_of(job, slot);
     struct better better = {.asked = false};
     struct cpu_pace pace = {0};
     bool asked_for_help = job->start_ns == 0;
@@ -217,12 +218,12 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
         cpu_job_end(job);
         return;
     }
-    while (!slot_should_stop(slot) && !cpu_job_exhausted(job)) {
+    while (!grid_slot_should_stop(slot) && !cpu_job_exhausted(job)) {
         if (HD_UNLIKELY(hal_domain_status(&job->domain->base) != HD_OK)) {
             cpu_job_end(job);
             break;
         }
-        if (HD_UNLIKELY(body.form->code->quick) && form_improve(&body, &better) &&
+        if (HD_UNLIKELY(body.form->code->quick) && grid_form_improve(&body, &better) &&
             !cpu_slot_reserve(slot, job, body.form)) {
             cpu_job_end(job);
             break;
@@ -240,21 +241,21 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_wake_more(slot->device);
         }
     }
-    stores_finish(job);
+    grid_stores_finish(job);
 }
 
 /* ---- clusters */
 
 /* One cluster after the other, in memory that is kept for them. */
-static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
+static void grid_clusters_run(struct cpu_job *job, struct cpu_slot *slot)
 {
-    struct grid_body body = body_of(job, slot);
+    struct grid_body body = grid_body_of(job, slot);
     struct better better = {.asked = false};
     struct cpu_cluster *cluster = NULL;
     uint64_t index;
 
-    while (!slot_should_stop(slot) && !cpu_job_exhausted(job)) {
-        bool improved = body.form->code->quick && form_improve(&body, &better);
+    while (!grid_slot_should_stop(slot) && !cpu_job_exhausted(job)) {
+        bool improved = body.form->code->quick && grid_form_improve(&body, &better);
 
         if (improved && cluster) {
             cpu_cluster_give(slot, cluster);
@@ -291,7 +292,7 @@ static enum hd_status grid_refuse(const struct cpu_grid *grid, const struct hal_
 }
 
 /* Only grids of many threads store so much that they are asked to go past the caches. */
-static uint64_t caches_of(const struct cpu_job *job, const struct cpu_grid *grid)
+static uint64_t grid_caches_of(const struct cpu_job *job, const struct cpu_grid *grid)
 {
     bool waits = job->cooperative || job->form.code->may_spin || grid->cluster_ctas > 1;
     if (HD_UNLIKELY(hd_fault(HD_FAULT_CPU_CACHES)) && !waits)
@@ -300,7 +301,7 @@ static uint64_t caches_of(const struct cpu_job *job, const struct cpu_grid *grid
 }
 
 /* Nobody joins before the job is published, which orders all of this. */
-static void progress_setup(struct cpu_job *job, uint64_t ctas)
+static void grid_progress_setup(struct cpu_job *job, uint64_t ctas)
 {
     atomic_store_explicit(&job->spins, job->form.code->may_spin || job->cooperative,
                           memory_order_relaxed);
@@ -309,24 +310,24 @@ static void progress_setup(struct cpu_job *job, uint64_t ctas)
 }
 
 /* The units of the job are clusters. */
-static void clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
+static void grid_clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
 {
     assert(grid->ctas % grid->cluster_ctas == 0);
-    job->run = clusters_run;
+    job->run = grid_clusters_run;
     job->in_order = true;
     job->chunk = 1;
     job->tiled = false;
     atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
 }
 
-static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
-                      const struct cpu_grid *grid)
+static void grid_job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
+                           const struct cpu_grid *grid)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_job *job = &queue->job;
 
     job->form.code = grid->code;
-    launch_setup(&job->launch, queue, p, grid);
+    grid_launch_setup(&job->launch, queue, p, grid);
     job->kernel = grid->kernel;
     job->native = grid->kernel->native;
     job->queue = queue;
@@ -343,14 +344,14 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->schedule = NULL;
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
-    job->chunk = chunk_of(dev, job, grid->ctas);
+    job->chunk = grid_chunk_of(dev, job, grid->ctas);
     job->in_order = job->form.code->may_spin || job->form.code->in_order || job->cooperative;
     atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
     job->start_ns = 0;
-    progress_setup(job, grid->ctas);
-    job->launch.caches_B = caches_of(job, grid);
+    grid_progress_setup(job, grid->ctas);
+    job->launch.caches_B = grid_caches_of(job, grid);
     if (HD_UNLIKELY(grid->cluster_ctas > 1))
-        clusters_setup(job, grid);
+        grid_clusters_setup(job, grid);
     if (HD_UNLIKELY(job->native != NULL))
         cpu_native_setup(job, dev, grid->ctas);
 }
@@ -364,7 +365,7 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
         return grid_refuse(grid, p);
     if (HD_UNLIKELY(grid->kernel->native != NULL))
         HD_TRY(cpu_native_check(grid->kernel));
-    job_setup(queue, p, grid);
+    grid_job_setup(queue, p, grid);
     if (HD_UNLIKELY(grid->kernel->probes) && !cpu_watch_begin(job, p))
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", job->name);
     if (HD_UNLIKELY(grid->kernel->is_metered) && !atomic_load(&job->spins))
@@ -392,13 +393,13 @@ struct row {
     uint64_t ops; /* estimated */
 };
 
-static struct hal_dispatch *row_packet(const struct row *row, unsigned i)
+static struct hal_dispatch *grid_row_packet(const struct row *row, unsigned i)
 {
     return &hal_ring_packet(row->queue->base.ring, row->first + i)->dispatch;
 }
 
 /* Do they differ in nothing but their parameters? */
-static bool is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
+static bool grid_is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
 {
     enum {
         FROM = offsetof(struct hal_dispatch, kernel),
@@ -410,7 +411,7 @@ static bool is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
 }
 
 /* The job becomes another kernel's, if that can run where the guard and the slot are. */
-static bool row_turn(struct row *row, const struct hal_dispatch *p)
+static bool grid_row_turn(struct row *row, const struct hal_dispatch *p)
 {
     struct cpu_job *job = &row->queue->job;
     uint64_t mxcsr = job->form.code->mxcsr;
@@ -419,29 +420,29 @@ static bool row_turn(struct row *row, const struct hal_dispatch *p)
     if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
         grid.code->mxcsr != mxcsr)
         return false;
-    job_setup(row->queue, p, &grid);
+    grid_job_setup(row->queue, p, &grid);
     return row->slot->cta->block_B >= job->form.layout.end;
 }
 
 /* Is the next packet part of the row? Then the job is set up for it. */
-static bool row_goes_on(struct row *row)
+static bool grid_row_goes_on(struct row *row)
 {
     struct cpu_job *job = &row->queue->job;
-    const struct hal_dispatch *p = row_packet(row, row->done);
+    const struct hal_dispatch *p = grid_row_packet(row, row->done);
 
     if (row->first + row->done > row->last || row->ops > ROW_OPS || p->head.flags ||
         p->head.op != HAL_OP_DISPATCH)
         return false;
-    if (is_alike(row_packet(row, row->done - 1), p)) {
+    if (grid_is_alike(grid_row_packet(row, row->done - 1), p)) {
         job->launch.params = hal_dispatch_params(row->queue->base.ring, p);
         job->launch.grid_id = p->grid_id;
         return true;
     }
-    return row_turn(row, p);
+    return grid_row_turn(row, p);
 }
 
 /* The guard costs as much as a short grid: it is set up once for all of them. */
-static void row_body(void *arg)
+static void grid_row_body(void *arg)
 {
     struct row *row = arg;
     struct cpu_job *job = &row->queue->job;
@@ -456,7 +457,7 @@ static void row_body(void *arg)
         cpu_queue_here_end(row->queue);
         row->ops += (job->form.code->cost_ops + 16) * job->launch.nwarps * ctas;
         row->done++;
-    } while (row_goes_on(row));
+    } while (grid_row_goes_on(row));
 }
 
 unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
@@ -467,12 +468,12 @@ unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
                       .slot = slot,
                       .sm = cpu_slot_sm(slot, queue),
                       .first = hal_ring_retired(ring) + 1};
-    bool alone =
-        row_packet(&row, 0)->head.flags || hd_debug(HD_DEBUG_LAUNCH) || hd_debug(HD_DEBUG_QUEUE);
+    bool alone = grid_row_packet(&row, 0)->head.flags || hd_debug(HD_DEBUG_LAUNCH) ||
+                 hd_debug(HD_DEBUG_QUEUE);
 
     assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
     row.last = alone ? row.first : hal_ring_submitted(ring);
-    if (cpu_slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
+    if (cpu_slot_reserve(slot, job, &job->form) && cpu_guarded(grid_row_body, &row, job, slot->cta))
         return row.done;
     cpu_queue_here_end(queue);
     return row.done + 1; /* with the one that failed */

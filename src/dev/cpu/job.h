@@ -175,7 +175,7 @@ void cpu_watch_end(struct cpu_job *job);
 /* Has only a CTA failed, and not its launch? */
 bool cpu_watch_goes_on(const struct cpu_job *job);
 
-/* services.c: a call of the CUDA runtime by a thread of the job. */
+/* runtime.c: a call of the CUDA runtime by a thread of the job. */
 void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io);
 
 /* sem.c: hal_sem_holds() and hal_sem_apply() that survive semaphores whose memory has gone. */
@@ -187,7 +187,5 @@ void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem);
 uint64_t cpu_caches_B(void);
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
 uint64_t cpu_copy_size_B(const union hal_packet *packet);
-/* Of a copy or fill that met bad memory at `address`: the first byte that it cannot access. */
-uint64_t cpu_copy_first_bad(struct cpu_job *job, uint64_t address);
 
 #endif

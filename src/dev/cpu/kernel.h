@@ -14,6 +14,7 @@
 
 struct cpu_kernel {
     struct hal_kernel base;
+    struct jit_module *jit;          /* its module's */
     const struct ir_func *func;      /* NULL: a native kernel */
     const struct hal_native *native; /* NULL: a compiled one */
     struct jit_code native_code;     /* in all classes: native.h */
@@ -38,12 +39,6 @@ void cpu_module_unload(struct hal_module *module);
 enum hd_status cpu_kernel_get(struct hal_module *module, uint32_t index,
                               const struct ir_module *code, struct hal_kernel **out_kernel)
     HD_MUST_CHECK;
-/* Number of the instruction behind a program counter in the kernel's code; 0: not known. */
-uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
-                          uintptr_t pc);
-/* Of several in the same code. */
-void cpu_kernel_places(const struct cpu_kernel *kernel, const struct jit_code *code,
-                       const uintptr_t *pcs, uint32_t *numbers, uint32_t n);
 enum hd_status cpu_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info)
     HD_MUST_CHECK;
 enum hd_status cpu_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],

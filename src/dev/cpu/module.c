@@ -103,6 +103,7 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     kernel->func = func;
     kernel->name = func->name;
     kernel->vars = module->vars;
+    kernel->jit = module->jit;
     kernel->is_metered = module->base.device->client.meter != NULL;
     status = ir_kernel_window(func, &kernel->window);
     if (status == HD_OK && module->base.device->client.observer && func->module->has_probes &&
@@ -134,6 +135,7 @@ static enum hd_status native_create_locked(struct cpu_module *module, uint32_t i
     kernel->native_code = (struct jit_code){.cost_ops = UINT64_MAX};
     kernel->name = native->name;
     kernel->vars = module->vars;
+    kernel->jit = module->jit;
     kernel->window.local_align_B = 1;
     for (int cls = 0; cls < JIT_CLASS_COUNT; cls++)
         atomic_store(&kernel->codes[cls], &kernel->native_code);
@@ -185,18 +187,6 @@ enum hd_status cpu_native_get(struct hal_module *base, uint32_t index,
     return status;
 }
 
-uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
-                          uintptr_t pc)
-{
-    return jit_place_find(module_of(kernel->base.module)->jit, code, pc);
-}
-
-void cpu_kernel_places(const struct cpu_kernel *kernel, const struct jit_code *code,
-                       const uintptr_t *pcs, uint32_t *numbers, uint32_t n)
-{
-    jit_places_find(module_of(kernel->base.module)->jit, code, pcs, numbers, n);
-}
-
 enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
 {
     const struct cpu_kernel *kernel = (struct cpu_kernel *)base;
@@ -246,6 +236,6 @@ enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3
 
     if (HD_LIKELY(code && !code->quick))
         return HD_OK;
-    return jit_kernel_start(module_of(base->module)->jit, kernel->func, cls,
+    return jit_kernel_start(kernel->jit, kernel->func, cls,
                             launch_size(base->module->device, grid, block), &kernel->codes[cls]);
 }

@@ -41,7 +41,7 @@ static void queue_begin(struct cpu_queue *queue, union hal_packet *p)
 }
 
 /* Who sees the packet retired sees its stamp. */
-static void stamp_end(struct hal_ring *ring)
+static void queue_stamp_end(struct hal_ring *ring)
 {
     struct hal_stamp *stamp = hal_ring_stamp(ring, hal_ring_retired(ring) + 1);
 
@@ -77,7 +77,7 @@ static inline void queue_retire_heads(struct cpu_queue *queue, unsigned n)
         queue_release_params(ring, hal_ring_packet(ring, before + 1 + i));
     queue->begun = false;
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
-        stamp_end(ring);
+        queue_stamp_end(ring);
     /* Before the look at who waits, in that order: wait.c counts itself in, then looks here. */
     atomic_store(&ring->retired, before + n);
 }
@@ -93,11 +93,6 @@ static inline void queue_retire(struct cpu_queue *queue, unsigned n)
     }
     if (HD_UNLIKELY(atomic_load(&dev->blocked)))
         cpu_ring(dev);
-}
-
-void cpu_queue_retire(struct cpu_queue *queue)
-{
-    queue_retire(queue, 1);
 }
 
 /*
@@ -120,21 +115,6 @@ static void queue_complete(struct cpu_queue *queue, unsigned n)
     atomic_store(&queue->pending, true);
 }
 
-void cpu_queue_submit_children(struct cpu_queue *queue)
-{
-    union hal_packet *head = queue_head(queue), wait;
-    void *children = queue->children;
-
-    queue->children = NULL;
-    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
-    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
-    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
-    wait.head.correlation = head->head.correlation;
-    queue_release_params(queue->base.ring, head);
-    *head = wait;
-    queue->begun = true;
-}
-
 /*
  * Semaphores in foreign memory are looked at by workers that sleep for a short time only. The first
  * queue that needs it rings, because all of them may sleep for good: we need not be a worker.
@@ -152,7 +132,7 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
         cpu_ring(dev);
 }
 
-static bool sem_holds(const struct cpu_queue *queue, const union hal_packet *p)
+static bool queue_sem_holds(const struct cpu_queue *queue, const union hal_packet *p)
 {
     return cpu_sem_holds(queue->base.domain, &p->sem);
 }
@@ -178,13 +158,13 @@ static bool queue_release_blocked(struct cpu_queue *queue, const union hal_packe
 
     queue_set_blocked(queue, true);
     seen = atomic_load(&dev->bell);
-    if (sem_holds(queue, wait))
+    if (queue_sem_holds(queue, wait))
         return true;
     atomic_store(&queue->state, CPU_QUEUE_IDLE);
     return atomic_load(&dev->bell) != seen && cpu_queue_own(queue);
 }
 
-static bool job_is_worth_sharing(const union hal_packet *p)
+static bool queue_job_is_worth_sharing(const union hal_packet *p)
 {
     return p->head.op == HAL_OP_DISPATCH || cpu_copy_size_B(p) > CPU_INLINE_COPY_B;
 }
@@ -216,7 +196,7 @@ static bool queue_setup_job(struct cpu_queue *queue, const union hal_packet *p)
 }
 
 /* Executes a packet that needs no other thread. */
-static void execute_simple(struct cpu_queue *queue, const union hal_packet *p)
+static void queue_execute_packet(struct cpu_queue *queue, const union hal_packet *p)
 {
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
@@ -233,7 +213,7 @@ static void execute_simple(struct cpu_queue *queue, const union hal_packet *p)
     case HAL_OP_BARRIER: /* packets retire in order */
     case HAL_OP_WAIT:    /* satisfied, or it would still be the head */
         break;
-    case HAL_OP_DISPATCH: /* queue_step() and cpu_queue_run() take these before */
+    case HAL_OP_DISPATCH: /* queue_step() and queue_run() take these before */
     case HAL_OP_HOST_CALL:
     case HAL_OP_COUNT:
         assert(!"a packet that another thread executes");
@@ -243,7 +223,7 @@ static void execute_simple(struct cpu_queue *queue, const union hal_packet *p)
 static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet *p)
 {
     hal_serial_enter();
-    execute_simple(queue, p);
+    queue_execute_packet(queue, p);
     hal_serial_leave();
 }
 
@@ -259,7 +239,7 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
     }
     if (p->head.op == HAL_OP_TIMESTAMP || p->head.op == HAL_OP_SIGNAL)
         queue_execute_simple(queue, p);
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     return ADVANCE_NEXT;
 }
 
@@ -268,7 +248,7 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
 /* Of work of known length so much may be untold: that of a row of short grids. */
 #define UNTOLD_OPS ((uint64_t)REG_SAMPLE_EVERY * CPU_INLINE_OPS)
 
-static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
+static _Atomic uint64_t *queue_busy_word(const struct cpu_queue *queue)
 {
     struct reg_use *use = queue->base.domain->use;
 
@@ -276,7 +256,7 @@ static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
 }
 
 /* How much work the job is; UINT64_MAX: nobody knows before it is done. */
-static uint64_t job_ops(const struct cpu_job *job)
+static uint64_t queue_job_ops(const struct cpu_job *job)
 {
     const struct jit_launch *launch = &job->launch;
     const struct jit_code *code = job->form.code;
@@ -289,7 +269,7 @@ static uint64_t job_ops(const struct cpu_job *job)
 }
 
 /* A small job of known length is left for the next one that is told of to stand for. */
-static bool is_left_untold(struct cpu_queue *queue, uint64_t ops)
+static bool queue_is_left_untold(struct cpu_queue *queue, uint64_t ops)
 {
     struct cpu_untold *small = &queue->small;
 
@@ -301,32 +281,32 @@ static bool is_left_untold(struct cpu_queue *queue, uint64_t ops)
 }
 
 /* The busy time that jobs with nothing between them have in common ends. */
-static void count_pause(struct cpu_queue *queue, uint64_t now_ns)
+static void queue_count_pause(struct cpu_queue *queue, uint64_t now_ns)
 {
     reg_end(queue->base.domain->use, queue->busy, now_ns);
     queue->busy = NULL;
 }
 
-static inline void count_no_more(struct cpu_queue *queue)
+static inline void queue_count_no_more(struct cpu_queue *queue)
 {
     if (HD_UNLIKELY(queue->busy != NULL))
-        count_pause(queue, hal_time_ns());
+        queue_count_pause(queue, hal_time_ns());
 }
 
-static void count_launches(struct cpu_queue *queue)
+static void queue_count_launches(struct cpu_queue *queue)
 {
     reg_count(&queue->base.domain->use->launches, queue->nlaunches);
     queue->nlaunches = 0;
 }
 
-static void count_begin(struct cpu_queue *queue)
+static void queue_count_begin(struct cpu_queue *queue)
 {
-    _Atomic uint64_t *busy = busy_word(queue);
+    _Atomic uint64_t *busy = queue_busy_word(queue);
 
-    queue->job_ops = job_ops(&queue->job);
-    queue->is_told = !is_left_untold(queue, queue->job_ops);
+    queue->job_ops = queue_job_ops(&queue->job);
+    queue->is_told = !queue_is_left_untold(queue, queue->job_ops);
     if (queue->busy && (!queue->is_told || queue->busy != busy))
-        count_pause(queue, queue->job.published_ns);
+        queue_count_pause(queue, queue->job.published_ns);
     if (!queue->is_told)
         return;
     queue->nlaunches += queue->job.form.code != NULL;
@@ -334,11 +314,11 @@ static void count_begin(struct cpu_queue *queue)
         return;
     queue->busy = busy;
     reg_begin(queue->base.domain->use, busy, queue->job.published_ns);
-    count_launches(queue);
+    queue_count_launches(queue);
 }
 
 /* What the job took stands for the small ones before it. */
-static void count_small(struct cpu_queue *queue, uint64_t end_ns)
+static void queue_count_small(struct cpu_queue *queue, uint64_t end_ns)
 {
     struct cpu_untold *small = &queue->small;
     uint64_t took_ns = end_ns - queue->job.published_ns;
@@ -354,7 +334,7 @@ static void count_small(struct cpu_queue *queue, uint64_t end_ns)
 }
 
 /* The job has ended, and is not retired yet. Behind one of unknown length the next may follow. */
-static void count_end(struct cpu_queue *queue)
+static void queue_count_end(struct cpu_queue *queue)
 {
     const struct hal_ring *ring = queue->base.ring;
     uint64_t end_ns;
@@ -364,15 +344,15 @@ static void count_end(struct cpu_queue *queue)
                                 atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
         return;
     end_ns = hal_time_ns();
-    count_pause(queue, end_ns);
+    queue_count_pause(queue, end_ns);
     if (queue->job_ops != UINT64_MAX)
-        count_small(queue, end_ns);
+        queue_count_small(queue, end_ns);
     if (queue->nlaunches)
-        count_launches(queue);
+        queue_count_launches(queue);
 }
 
 /* Short grids on this thread, timed; what they took stands for all that were not told of yet. */
-static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_slot *slot)
+static HD_NOINLINE unsigned queue_run_row_timed(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct reg_use *use = queue->base.domain->use;
     uint64_t begin_ns = hal_time_ns();
@@ -386,10 +366,10 @@ static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_sl
     return n;
 }
 
-static inline unsigned run_row(struct cpu_queue *queue, struct cpu_slot *slot)
+static inline unsigned queue_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     if (HD_UNLIKELY(queue->row.n >= REG_SAMPLE_EVERY - 1))
-        return run_row_timed(queue, slot);
+        return queue_run_row_timed(queue, slot);
     unsigned n = cpu_grid_run_row(queue, slot);
     queue->row.n += n;
     return n;
@@ -403,7 +383,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
 
     assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
     queue->job.published_ns = hal_time_ns();
-    count_begin(queue);
+    queue_count_begin(queue);
     if (queue->job.form.code && shared)
         queue->job.start_ns = queue->job.published_ns;
     cpu_job_share(&queue->job, queue->shares, dev->nslots);
@@ -419,7 +399,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
 }
 
 /* The owner leaves the queue to the thread that waits to run its head. */
-static void turn_give(struct cpu_queue *queue, const union hal_packet *p)
+static void queue_turn_give(struct cpu_queue *queue, const union hal_packet *p)
 {
     assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id);
     atomic_store(&queue->turn, p->dispatch.grid_id);
@@ -431,23 +411,23 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     union hal_packet *p = queue_head(queue);
 
     if (p->head.op != HAL_OP_DISPATCH)
-        count_no_more(queue);
+        queue_count_no_more(queue);
     if (HD_UNLIKELY(queue->children != NULL)) {
-        count_no_more(queue);
+        queue_count_no_more(queue);
         cpu_call_push(queue);
         return ADVANCE_GONE;
     }
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_CALLER)) { /* also after a fault: it is waited for */
-        count_no_more(queue);
+        queue_count_no_more(queue);
         queue_set_blocked(queue, false);
-        turn_give(queue, p);
+        queue_turn_give(queue, p);
         return ADVANCE_GONE;
     }
     if (hal_domain_status(queue->base.domain) != HD_OK) {
-        count_no_more(queue);
+        queue_count_no_more(queue);
         return queue_skip(queue, p);
     }
-    if (p->head.op == HAL_OP_WAIT && !sem_holds(queue, p))
+    if (p->head.op == HAL_OP_WAIT && !queue_sem_holds(queue, p))
         return queue_release_blocked(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
     queue_begin(queue, p);
@@ -456,13 +436,13 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
         return ADVANCE_GONE;
     }
     if ((p->head.op == HAL_OP_DISPATCH || p->head.op == HAL_OP_COPY || p->head.op == HAL_OP_FILL) &&
-        job_is_worth_sharing(p)) {
+        queue_job_is_worth_sharing(p)) {
         if (queue_setup_job(queue, p))
             return queue_publish(queue, slot);
     } else {
         queue_execute_simple(queue, p);
     }
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     return ADVANCE_NEXT;
 }
 
@@ -474,7 +454,7 @@ bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
 
         atomic_store(&queue->pending, false);
         if (!queue_has_packets(queue)) {
-            count_no_more(queue);
+            queue_count_no_more(queue);
             if (!queue_release(queue))
                 return false;
             continue;
@@ -508,7 +488,7 @@ bool cpu_queue_hold(struct cpu_queue *queue)
     return false;
 }
 
-static HD_NOINLINE void meter_end(struct cpu_queue *queue)
+static HD_NOINLINE void queue_meter_end(struct cpu_queue *queue)
 {
     queue->base.device->client.meter->end(queue->job.metered);
     queue->job.metered = NULL;
@@ -528,23 +508,62 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     if (HD_UNLIKELY(queue->job.watch != NULL))
         cpu_watch_end(&queue->job);
     if (HD_UNLIKELY(queue->job.metered != NULL))
-        meter_end(queue);
-    count_end(queue);
+        queue_meter_end(queue);
+    queue_count_end(queue);
     queue_complete(queue, 1);
     return true;
+}
+
+/* ---- host calls */
+
+/* Submits what the grid at the head has asked for, and makes the head wait for it. */
+static void queue_submit_children(struct cpu_queue *queue)
+{
+    union hal_packet *head = queue_head(queue), wait;
+    void *children = queue->children;
+
+    queue->children = NULL;
+    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
+    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
+    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
+    wait.head.correlation = head->head.correlation;
+    queue_release_params(queue->base.ring, head);
+    *head = wait;
+    queue->begun = true;
+}
+
+void cpu_queue_call(struct cpu_queue *queue)
+{
+    const union hal_packet *p = queue_head(queue);
+
+    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED);
+    if (queue->children) {
+        queue_submit_children(queue);
+    } else {
+        assert(p->head.op == HAL_OP_HOST_CALL);
+        void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
+
+        func((void *)(uintptr_t)p->host_call.arg);
+        queue_retire(queue, 1);
+    }
+    cpu_call_made(cpu_device_of(queue->base.device));
+    if (cpu_queue_advance(queue, NULL)) {
+        /* Cannot happen: without a slot jobs are only published. */
+        (void)cpu_queue_leave(queue);
+    }
 }
 
 /* ---- submission */
 
 /* Of what is not a dispatch. */
-static bool packet_is_short(const struct cpu_queue *queue, const union hal_packet *p)
+static bool queue_packet_is_short(const struct cpu_queue *queue, const union hal_packet *p)
 {
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
     case HAL_OP_FILL:
         return cpu_copy_size_B(p) <= CPU_INLINE_COPY_B;
     case HAL_OP_WAIT:
-        return sem_holds(queue, p);
+        return queue_sem_holds(queue, p);
     case HAL_OP_NOP:
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
@@ -558,8 +577,8 @@ static bool packet_is_short(const struct cpu_queue *queue, const union hal_packe
     return false;
 }
 
-static unsigned run_native(struct cpu_queue *queue, union hal_packet *p,
-                           const struct cpu_grid *grid)
+static unsigned queue_run_native(struct cpu_queue *queue, union hal_packet *p,
+                                 const struct cpu_grid *grid)
 {
     queue_begin(queue, p);
     queue->row.n++;
@@ -584,7 +603,8 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     if (!cpu_grid_find(dev, &p->dispatch, &grid))
         return 0;
     if (!cpu_grid_is_short(&grid))
-        return grid.kernel->native && cpu_native_is_short(&grid) ? run_native(queue, p, &grid) : 0;
+        return grid.kernel->native && cpu_native_is_short(&grid) ? queue_run_native(queue, p, &grid)
+                                                                 : 0;
     if (!*slot)
         *slot = cpu_slot_take_for(queue);
     if (!*slot)
@@ -592,10 +612,10 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     queue_begin(queue, p);
     if (!queue_setup_grid(queue, p, &grid))
         return 1;
-    return run_row(queue, *slot);
+    return queue_run_row(queue, *slot);
 }
 
-/* It comes next, on this thread: cpu_queue_run(). */
+/* It comes next, on this thread: queue_run(). */
 static HD_NOINLINE void queue_leave_to_caller(struct cpu_queue *queue, const union hal_packet *p,
                                               struct cpu_slot *slot)
 {
@@ -630,13 +650,13 @@ static void queue_run_inline(struct cpu_queue *queue)
             if (HD_UNLIKELY(queue->children != NULL))
                 break;
             continue;
-        } else if (packet_is_short(queue, p)) {
+        } else if (queue_packet_is_short(queue, p)) {
             queue_begin(queue, p);
             queue_execute_simple(queue, p);
         } else {
             break;
         }
-        cpu_queue_retire(queue);
+        queue_retire(queue, 1);
     }
     /* Only we submit here: nobody else has to find the queue idle with something pending. */
     atomic_store_explicit(&queue->pending, queue_has_packets(queue), memory_order_relaxed);
@@ -682,7 +702,7 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
 #define TURN_SPINS    2000
 #define TURN_SLEEP_NS 2000000u
 
-static void turn_await(struct cpu_queue *queue, uint32_t grid_id)
+static void queue_turn_await(struct cpu_queue *queue, uint32_t grid_id)
 {
     for (int i = 0; i < TURN_SPINS && atomic_load(&queue->turn) != grid_id; i++)
         cpu_relax();
@@ -698,13 +718,13 @@ static void turn_await(struct cpu_queue *queue, uint32_t grid_id)
 }
 
 /* The job is set up, and its tiles are all this thread's. It is published for who looks at it. */
-static void run_published(struct cpu_queue *queue, struct hal_native_end *out_end)
+static void queue_run_published(struct cpu_queue *queue, struct hal_native_end *out_end)
 {
     struct hal_inside inside;
 
     cpu_job_end(&queue->job);
     queue->job.published_ns = hal_time_ns();
-    count_begin(queue);
+    queue_count_begin(queue);
     queue->generation = (queue->generation + 1) & 0x7fffffffu;
     atomic_store(&queue->state, CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | 1u);
     hal_inside_enter(&inside, &queue->base);
@@ -715,14 +735,14 @@ static void run_published(struct cpu_queue *queue, struct hal_native_end *out_en
 }
 
 /* The HAL's op. */
-static void cpu_queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_native_end *out_end)
+static void queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_native_end *out_end)
 {
     struct cpu_queue *queue = cpu_queue_of(base);
     union hal_packet *p;
     struct cpu_grid grid;
 
     cpu_fault_thread_init();
-    turn_await(queue, grid_id);
+    queue_turn_await(queue, grid_id);
     p = queue_head(queue);
     assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id == grid_id);
     out_end->status = hal_domain_status(base->domain);
@@ -730,14 +750,14 @@ static void cpu_queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_n
     if (out_end->status == HD_OK) {
         (void)cpu_grid_find(cpu_device_of(base->device), &p->dispatch, &grid);
         if (queue_setup_grid(queue, p, &grid)) {
-            run_published(queue, out_end);
+            queue_run_published(queue, out_end);
             return;
         }
         out_end->status = hal_domain_status(base->domain);
     }
     snprintf(out_end->message, sizeof(out_end->message), "%.*s", (int)sizeof(out_end->message) - 1,
              base->domain->fault->message);
-    cpu_queue_retire(queue);
+    queue_retire(queue, 1);
     (void)cpu_queue_advance(queue, NULL);
 }
 
@@ -746,7 +766,7 @@ static void cpu_queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_n
 static const struct hal_queue_ops queue_ops = {
     .submit = queue_submit,
     .destroy = cpu_queue_destroy,
-    .run = cpu_queue_run,
+    .run = queue_run,
 };
 
 /* A dead queue's struct, or a new one in the table. The caller holds dev->lock. */

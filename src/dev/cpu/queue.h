@@ -99,13 +99,12 @@ static inline void cpu_queue_here_end(struct cpu_queue *queue)
 bool cpu_queue_hold(struct cpu_queue *queue);
 /* Leaves a job. True: its work is done, and the caller owns the queue. */
 bool cpu_queue_leave(struct cpu_queue *queue);
-/* Retires the head; the caller owns the queue. */
-void cpu_queue_retire(struct cpu_queue *queue);
+/* On a thread for host calls, which owns the queue: makes the call at the head, or submits what the
+ * grid there has asked for, and does whatever follows. */
+void cpu_queue_call(struct cpu_queue *queue);
 
-/* For call.c: submits what the grid at the head has asked for, and makes the head wait for it. */
-void cpu_queue_submit_children(struct cpu_queue *queue);
-
-/* call.c: the head of the queue, which the caller owns, is a host call. */
+/* call.c: the head of the queue, which the caller owns, is a host call. A thread of the device's
+ * will cpu_queue_call(). */
 void cpu_call_push(struct cpu_queue *queue);
 
 #endif

@@ -23,7 +23,7 @@ struct report {
     bool is_certain; /* instr: the code has its place */
 };
 
-static const struct ir_module *module_of(const struct report *r)
+static const struct ir_module *report_module_of(const struct report *r)
 {
     return r->job->kernel->func->module;
 }
@@ -31,7 +31,7 @@ static const struct ir_module *module_of(const struct report *r)
 /* ---- finding out */
 
 /* The first thread that is to blame. */
-static void find_thread(struct report *r)
+static void report_find_thread(struct report *r)
 {
     const struct cpu_blame *blame = &r->guard->blame;
     const uint32_t *block = r->job->launch.block;
@@ -45,7 +45,7 @@ static void find_thread(struct report *r)
         ir_thread_index(block, number, r->thread);
 }
 
-static bool is_access(const struct ir_instr *in)
+static bool report_is_access(const struct ir_instr *in)
 {
     return ir_op_has(in->op, IR_F_LOAD) || ir_op_has(in->op, IR_F_STORE) ||
            ir_op_has(in->op, IR_F_ATOM);
@@ -55,72 +55,72 @@ static bool is_access(const struct ir_instr *in)
 #define FOLDED_DEPTH 3
 
 /* Parameters are always there. */
-static bool is_folded(const struct ir_instr *def)
+static bool report_is_folded(const struct ir_instr *def)
 {
     return def && ir_op_has(def->op, IR_F_LOAD) && def->mem.space != IR_SPACE_PARAM;
 }
 
 /* LLVM makes a load part of what uses it, and the machine instruction then has the user's place:
  * the nearest load that `in` depends on, a guess where there are several; NULL: there is none. */
-static const struct ir_instr *folded_load(const struct ir_instr *in, unsigned depth)
+static const struct ir_instr *report_folded_load(const struct ir_instr *in, unsigned depth)
 {
     const struct ir_instr *def, *found = NULL;
 
     assert(depth <= FOLDED_DEPTH);
     for (uint32_t i = 0; i < in->nsrc && depth; i++) {
         def = in->src[i]->instr;
-        if (is_folded(def))
+        if (report_is_folded(def))
             return def;
     }
     for (uint32_t i = 0; i < in->nsrc && depth && !found; i++) {
         def = in->src[i]->instr;
-        found = def && ir_op_has(def->op, IR_F_PURE) ? folded_load(def, depth - 1) : NULL;
+        found = def && ir_op_has(def->op, IR_F_PURE) ? report_folded_load(def, depth - 1) : NULL;
     }
     return found;
 }
 
 /* A store to the shared window met no address outside of what 32 bits reach from there. */
-static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
+static bool report_stores_elsewhere(const struct report *r, const struct ir_instr *in)
 {
     uint64_t from_window = r->guard->address - (uint64_t)(uintptr_t)r->cta->cta.shared;
 
     return in->op == IR_OP_ST && ir_space_is_shared(in->mem.space) && from_window > UINT32_MAX;
 }
 
-static void find_instr_at_pc(struct report *r)
+static void report_find_instr_at_pc(struct report *r)
 {
-    uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
+    uint32_t place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->pc);
     if (!place && r->guard->caller) /* in a function that has no place of its own */
-        place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->caller);
-    const struct ir_instr *in = place ? ir_module_instr_at(module_of(r), place) : NULL;
-    bool is_user = in && (!is_access(in) || stores_elsewhere(r, in));
-    const struct ir_instr *load = is_user ? folded_load(in, FOLDED_DEPTH) : NULL;
+        place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->caller);
+    const struct ir_instr *in = place ? ir_module_instr_at(report_module_of(r), place) : NULL;
+    bool is_user = in && (!report_is_access(in) || report_stores_elsewhere(r, in));
+    const struct ir_instr *load = is_user ? report_folded_load(in, FOLDED_DEPTH) : NULL;
 
     r->is_certain = in && !is_user;
     r->instr = load ? load : in;
 }
 
-static void find_instr(struct report *r)
+static void report_find_instr(struct report *r)
 {
     uint32_t place = r->guard->blame.place;
 
     if (!r->cta || r->cta->code->form == JIT_INTERP)
         return;
     if (place)
-        r->instr = ir_module_instr_at(module_of(r), place);
+        r->instr = ir_module_instr_at(report_module_of(r), place);
     else if (r->guard->pc)
-        find_instr_at_pc(r);
+        report_find_instr_at_pc(r);
 }
 
 /* Is what the interpreter met what the code met? */
-static bool same_fault(const struct report *r, const struct interp_fault *fault)
+static bool report_same_fault(const struct report *r, const struct interp_fault *fault)
 {
     const struct ir_place *place = r->instr ? &r->instr->place : NULL;
 
     if (fault->address == r->guard->address)
         return true;
     return place && place->line && fault->file && fault->line == place->line &&
-           !strcmp(fault->file, ir_source_file(module_of(r), place));
+           !strcmp(fault->file, ir_source_file(report_module_of(r), place));
 }
 
 /*
@@ -128,12 +128,12 @@ static bool same_fault(const struct report *r, const struct interp_fault *fault)
  * merges and reorders sums of what was loaded, so that their instructions have another's place or
  * none.
  */
-static void run_again(struct report *r)
+static void report_run_again(struct report *r)
 {
     struct interp_fault fault;
 
     if (r->has_thread || !r->cta || !r->guard->pc || r->guard->status != HD_ILLEGAL_ADDRESS ||
-        !cpu_replay(r->cta, &fault) || !same_fault(r, &fault))
+        !cpu_replay(r->cta, &fault) || !report_same_fault(r, &fault))
         return;
     r->has_thread = true;
     memcpy(r->thread, fault.tid, sizeof(r->thread));
@@ -142,7 +142,7 @@ static void run_again(struct report *r)
         r->instr = fault.instr;
 }
 
-static bool is_multimem(const struct report *r)
+static bool report_is_multimem(const struct report *r)
 {
     const struct hal_device *device = r->cta->job->domain->base.device;
     struct ir_replicas replicas;
@@ -150,24 +150,24 @@ static bool is_multimem(const struct report *r)
     return device->client.replicas && device->client.replicas(r->guard->address, &replicas);
 }
 
-static void find_reason(struct report *r)
+static void report_find_reason(struct report *r)
 {
     r->reason = r->guard->blame.reason;
     if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && r->guard->pc)
         r->reason = cpu_strict_reason(r->cta, r->guard->address);
-    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && is_multimem(r))
+    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && report_is_multimem(r))
         r->reason = ir_multimem_only;
 }
 
 /* ---- telling */
 
-static bool has_address(enum hd_status status)
+static bool report_has_address(enum hd_status status)
 {
     return status == HD_ILLEGAL_ADDRESS || status == HD_MISALIGNED;
 }
 
 /* ", thread (0,0,0)", or of which warp one is when that is known. */
-static void print_thread(struct hd_buf *text, const struct report *r)
+static void report_print_thread(struct hd_buf *text, const struct report *r)
 {
     const uint32_t *block = r->job->launch.block;
     uint32_t threads = block[0] * block[1] * block[2], first, t[3], last[3];
@@ -185,23 +185,23 @@ static void print_thread(struct hd_buf *text, const struct report *r)
                   last[1], last[2]);
 }
 
-static void print_place(struct hd_buf *text, const struct report *r)
+static void report_print_place(struct hd_buf *text, const struct report *r)
 {
     if (!r->instr)
         return;
     hd_buf_puts(text, ", ");
     if (r->instr->place.line)
-        ir_print_source(module_of(r), &r->instr->place, text);
+        ir_print_source(report_module_of(r), &r->instr->place, text);
     else
         hd_buf_puts(text, "unknown line");
-    if (has_address(r->guard->status)) {
+    if (report_has_address(r->guard->status)) {
         hd_buf_puts(text, ": ");
         ir_print_access(r->instr, text);
     }
 }
 
 /* What would tell more. */
-static void print_hint(struct hd_buf *text, const struct report *r)
+static void report_print_hint(struct hd_buf *text, const struct report *r)
 {
     bool has_line = r->instr && r->instr->place.line;
 
@@ -214,7 +214,7 @@ static void print_hint(struct hd_buf *text, const struct report *r)
 }
 
 /* ", rank 1 of cluster (0,0,0)" */
-static void print_cluster(struct hd_buf *text, const struct cpu_cta *cta)
+static void report_print_cluster(struct hd_buf *text, const struct cpu_cta *cta)
 {
     const uint32_t *n = cta->cta.launch->cluster, *id = cta->cta.ctaid;
 
@@ -224,7 +224,7 @@ static void print_cluster(struct hd_buf *text, const struct cpu_cta *cta)
 }
 
 /* ": 4 bytes behind the nearest allocation, 4000 bytes at 0x7f0000000000" */
-static void print_nearest(struct hd_buf *text, const struct report *r)
+static void report_print_nearest(struct hd_buf *text, const struct report *r)
 {
     const struct hal_device *device = r->job->domain->base.device;
     uint64_t base, size_B, by_B;
@@ -243,32 +243,32 @@ static void print_nearest(struct hd_buf *text, const struct report *r)
                   (unsigned long long)base);
 }
 
-static void print(struct hd_buf *text, const struct report *r)
+static void report_print(struct hd_buf *text, const struct report *r)
 {
     const struct cpu_guard *g = r->guard;
 
     hd_buf_printf(text, "%s%s: %s", r->cta ? "kernel " : "", r->job->name,
                   g->status == HD_TIMEOUT ? "deadlock" : hd_status_text(g->status));
-    if (has_address(g->status))
+    if (report_has_address(g->status))
         hd_buf_printf(text, " 0x%llx", (unsigned long long)r->address);
     if (!r->cta)
         return;
     hd_buf_printf(text, " in block (%u,%u,%u)", r->cta->cta.ctaid[0], r->cta->cta.ctaid[1],
                   r->cta->cta.ctaid[2]);
-    print_cluster(text, r->cta);
+    report_print_cluster(text, r->cta);
     if (g->status == HD_TIMEOUT) {
         cpu_print_waiters(r->cta, text);
         return;
     }
-    print_thread(text, r);
-    print_place(text, r);
+    report_print_thread(text, r);
+    report_print_place(text, r);
     if (r->reason)
         hd_buf_printf(text, ": %s", r->reason);
-    print_nearest(text, r);
-    print_hint(text, r);
+    report_print_nearest(text, r);
+    report_print_hint(text, r);
 }
 
-static void raise_report(const struct report *r, const char *message, bool is_logged)
+static void report_raise(const struct report *r, const char *message, bool is_logged)
 {
     const struct cpu_guard *g = r->guard;
     struct hal_domain *domain = &r->job->domain->base;
@@ -278,36 +278,34 @@ static void raise_report(const struct report *r, const char *message, bool is_lo
                                     .thread = r->has_thread ? r->thread : NULL};
 
     if (r->instr && r->instr->place.line) {
-        place.file = ir_source_file(module_of(r), &r->instr->place);
+        place.file = ir_source_file(report_module_of(r), &r->instr->place);
         place.line = r->instr->place.line;
     }
     if (hal_domain_fail(domain, g->status, r->address, &place, message) && !is_logged)
         (void)!hd_error(g->status, "%s", domain->fault->message);
 }
 
-static void report(struct report *r)
+static void report_make(struct report *r)
 {
     const struct cpu_guard *g = r->guard;
     struct hd_buf text;
     const char *said;
 
-    if (!r->cta && g->status == HD_ILLEGAL_ADDRESS)
-        r->address = cpu_copy_first_bad(r->job, r->address);
-    find_reason(r);
+    report_find_reason(r);
     said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
     hd_buf_init(&text);
     if (said) {
         hd_buf_puts(&text, said);
-        print_nearest(&text, r);
-        raise_report(r, text.ptr ? text.ptr : said, true);
+        report_print_nearest(&text, r);
+        report_raise(r, text.ptr ? text.ptr : said, true);
         hd_buf_fini(&text);
         return;
     }
-    find_thread(r);
-    find_instr(r);
-    run_again(r);
-    print(&text, r);
-    raise_report(r, text.ptr ? text.ptr : r->job->name, false);
+    report_find_thread(r);
+    report_find_instr(r);
+    report_run_again(r);
+    report_print(&text, r);
+    report_raise(r, text.ptr ? text.ptr : r->job->name, false);
     hd_buf_fini(&text);
 }
 
@@ -318,8 +316,7 @@ static void report(struct report *r)
 void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
 {
     static struct hd_lock lock = HD_LOCK_INIT(DEVICE, "fault report");
-    const struct cpu_guard copy = *guard; /* what finds out more runs guarded as well */
-    struct report r = {.guard = &copy, .job = job, .cta = copy.cta, .address = copy.address};
+    struct report r = {.guard = guard, .job = job, .cta = guard->cta, .address = guard->address};
 
     assert(guard->status != HD_OK && !guard->active && !guard->held);
     if (job->is_rerun) {
@@ -331,6 +328,16 @@ void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
     cpu_job_end(job);
     hd_lock_acquire(&lock);
     if (hal_domain_status(&job->domain->base) == HD_OK)
-        report(&r);
+        report_make(&r);
     hd_lock_release(&lock);
+}
+
+bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
+{
+    struct cpu_guard fault;
+
+    if (HD_LIKELY(cpu_guard_run(body, arg, job, cta, &fault)))
+        return true;
+    cpu_fault_report(&fault, job);
+    return false;
 }

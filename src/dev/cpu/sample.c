@@ -47,7 +47,7 @@ static unsigned nsampling; /* devices */
 
 /* ---- in the signal handler */
 
-static bool in_code(const struct cpu_samples *s, uintptr_t pc)
+static bool sample_in_code(const struct cpu_samples *s, uintptr_t pc)
 {
     uint32_t n = atomic_load_explicit(&s->ncodes, memory_order_acquire);
 
@@ -57,7 +57,7 @@ static bool in_code(const struct cpu_samples *s, uintptr_t pc)
     return false;
 }
 
-static struct place *place_of(struct cpu_samples *s, uintptr_t pc)
+static struct place *sample_place_of(struct cpu_samples *s, uintptr_t pc)
 {
     uintptr_t hash = (pc ^ pc >> 12) * (uintptr_t)0x9e3779b97f4a7c15 >> 40;
 
@@ -70,9 +70,9 @@ static struct place *place_of(struct cpu_samples *s, uintptr_t pc)
     return NULL;
 }
 
-static void note(struct cpu_samples *s, uintptr_t pc, enum hal_sample_where where)
+static void sample_note(struct cpu_samples *s, uintptr_t pc, enum hal_sample_where where)
 {
-    struct place *place = place_of(s, pc);
+    struct place *place = sample_place_of(s, pc);
 
     atomic_fetch_add(place ? &place->count[where] : &s->lost, 1);
 }
@@ -82,14 +82,14 @@ CPU_READS_ANYTHING void cpu_samples_note(struct cpu_samples *s, uintptr_t pc, ui
                                          uintptr_t frame)
 {
     sp &= ~(uintptr_t)7;
-    if (in_code(s, pc)) {
-        note(s, pc, HAL_SAMPLE_IN_CODE);
+    if (sample_in_code(s, pc)) {
+        sample_note(s, pc, HAL_SAMPLE_IN_CODE);
         return;
     }
     for (unsigned i = 0; i < SCAN_WORDS && sp + i * 8 < frame; i++) {
         uintptr_t word = ((const volatile uintptr_t *)sp)[i];
-        if (in_code(s, word - 1)) {
-            note(s, word - 1, HAL_SAMPLE_IN_CALL);
+        if (sample_in_code(s, word - 1)) {
+            sample_note(s, word - 1, HAL_SAMPLE_IN_CALL);
             return;
         }
     }
@@ -98,7 +98,7 @@ CPU_READS_ANYTHING void cpu_samples_note(struct cpu_samples *s, uintptr_t pc, ui
 
 /* ---- tables */
 
-static void code_add_locked(struct cpu_samples *s, const struct jit_code *code)
+static void sample_code_add_locked(struct cpu_samples *s, const struct jit_code *code)
 {
     uint32_t n = atomic_load(&s->ncodes);
 
@@ -114,13 +114,13 @@ static void code_add_locked(struct cpu_samples *s, const struct jit_code *code)
 }
 
 /* The JIT may have made better code meanwhile. */
-static void codes_look_locked(struct cpu_samples *s)
+static void sample_codes_look_locked(struct cpu_samples *s)
 {
     for (unsigned c = 0; s->kernel && c < JIT_CLASS_COUNT; c++)
-        code_add_locked(s, atomic_load(&s->kernel->codes[c]));
+        sample_code_add_locked(s, atomic_load(&s->kernel->codes[c]));
 }
 
-static void clear_locked(struct cpu_samples *s)
+static void sample_clear_locked(struct cpu_samples *s)
 {
     atomic_store(&s->ncodes, 0);
     atomic_store(&s->elsewhere, 0);
@@ -134,14 +134,14 @@ static void clear_locked(struct cpu_samples *s)
     }
 }
 
-static struct cpu_samples *take_over_locked(void)
+static struct cpu_samples *sample_take_over_locked(void)
 {
     struct cpu_samples *s = all;
 
     while (s && s->kernel)
         s = s->next;
     if (s) {
-        clear_locked(s);
+        sample_clear_locked(s);
         return s;
     }
     s = hd_new(struct cpu_samples);
@@ -152,7 +152,7 @@ static struct cpu_samples *take_over_locked(void)
     return s;
 }
 
-static struct cpu_samples *find_locked(const struct cpu_kernel *kernel)
+static struct cpu_samples *sample_find_locked(const struct cpu_kernel *kernel)
 {
     struct cpu_samples *s = all;
 
@@ -168,42 +168,43 @@ struct cpu_samples *cpu_samples_of(const struct cpu_kernel *kernel)
     if (kernel->native)
         return NULL; /* it has no instructions of ours */
     pthread_mutex_lock(&lock);
-    s = find_locked(kernel);
+    s = sample_find_locked(kernel);
     if (!s) {
-        s = take_over_locked();
+        s = sample_take_over_locked();
         if (s) {
             s->kernel = kernel;
             s->device = cpu_device_of(kernel->base.module->device);
         }
     }
     if (s)
-        codes_look_locked(s);
+        sample_codes_look_locked(s);
     pthread_mutex_unlock(&lock);
     return s;
 }
 
 /* ---- telling */
 
-static bool wants_asking(const struct place *p)
+static bool sample_wants_asking(const struct place *p)
 {
     return atomic_load(&p->pc) && !p->is_asked;
 }
 
 /* Instructions of the places of one code that have none yet. */
-static void ask_locked(struct cpu_samples *s, const struct code *code)
+static void sample_ask_locked(struct cpu_samples *s, const struct code *code)
 {
     uintptr_t *pcs = hd_alloc_array(PLACES, sizeof(*pcs));
     uint32_t *numbers = hd_alloc_array(PLACES, sizeof(*numbers)), n = 0, at = 0;
     const uintptr_t base = atomic_load(&code->base);
 
     for (unsigned i = 0; pcs && numbers && i < PLACES; i++)
-        if (wants_asking(&s->places[i]) && atomic_load(&s->places[i].pc) - base < code->size_B)
+        if (sample_wants_asking(&s->places[i]) &&
+            atomic_load(&s->places[i].pc) - base < code->size_B)
             pcs[n++] = atomic_load(&s->places[i].pc);
     if (n)
-        cpu_kernel_places(s->kernel, code->code, pcs, numbers, n);
+        jit_places_find(s->kernel->jit, code->code, pcs, numbers, n);
     for (unsigned i = 0; i < PLACES && at < n; i++) {
         struct place *p = &s->places[i];
-        if (!wants_asking(p) || atomic_load(&p->pc) != pcs[at])
+        if (!sample_wants_asking(p) || atomic_load(&p->pc) != pcs[at])
             continue;
         p->instr = numbers[at++];
         p->is_asked = true;
@@ -212,7 +213,7 @@ static void ask_locked(struct cpu_samples *s, const struct code *code)
     hd_free(numbers);
 }
 
-static void place_tell(const struct cpu_samples *s, struct place *p)
+static void sample_place_tell(const struct cpu_samples *s, struct place *p)
 {
     const struct ir_module *module = s->kernel->func->module;
     const struct ir_instr *in = p->instr ? ir_module_instr_at(module, p->instr) : NULL;
@@ -228,15 +229,15 @@ static void place_tell(const struct cpu_samples *s, struct place *p)
         s->device->base.client.sampled(&s->kernel->base, &sample);
 }
 
-static void tell_locked(struct cpu_samples *s)
+static void sample_tell_locked(struct cpu_samples *s)
 {
     struct hal_sample rest = {.lost = atomic_exchange(&s->lost, 0)};
 
     for (uint32_t i = 0; i < atomic_load(&s->ncodes); i++)
-        ask_locked(s, &s->codes[i]);
+        sample_ask_locked(s, &s->codes[i]);
     for (unsigned i = 0; i < PLACES; i++)
         if (s->places[i].is_asked)
-            place_tell(s, &s->places[i]);
+            sample_place_tell(s, &s->places[i]);
     rest.count[HAL_SAMPLE_IN_CALL] = atomic_exchange(&s->elsewhere, 0);
     if (rest.count[HAL_SAMPLE_IN_CALL] || rest.lost)
         s->device->base.client.sampled(&s->kernel->base, &rest);
@@ -247,7 +248,7 @@ void cpu_samples_tell(struct hal_device *device)
     pthread_mutex_lock(&lock);
     for (struct cpu_samples *s = all; s; s = s->next)
         if (s->kernel && &s->device->base == device)
-            tell_locked(s);
+            sample_tell_locked(s);
     pthread_mutex_unlock(&lock);
 }
 
@@ -256,9 +257,9 @@ void cpu_samples_leave(const struct cpu_kernel *kernel)
     struct cpu_samples *s;
 
     pthread_mutex_lock(&lock);
-    s = find_locked(kernel);
+    s = sample_find_locked(kernel);
     if (s) {
-        tell_locked(s);
+        sample_tell_locked(s);
         atomic_store(&s->ncodes, 0);
         s->kernel = NULL;
     }
@@ -267,11 +268,11 @@ void cpu_samples_leave(const struct cpu_kernel *kernel)
 
 /* ---- the thread */
 
-static void look(struct cpu_device *dev)
+static void sample_look(struct cpu_device *dev)
 {
     pthread_mutex_lock(&lock);
     for (struct cpu_samples *s = all; s; s = s->next)
-        codes_look_locked(s);
+        sample_codes_look_locked(s);
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; i < dev->nslots; i++)
         if (atomic_load_explicit(&dev->slots[i].busy, memory_order_relaxed))
@@ -279,27 +280,27 @@ static void look(struct cpu_device *dev)
 }
 
 /* Three quarters to five of the period, so that no loop of the program's keeps step with it. */
-static uint64_t pause_ns(uint64_t period_ns, uint64_t *random)
+static uint64_t sample_pause_ns(uint64_t period_ns, uint64_t *random)
 {
     *random = *random * 6364136223846793005u + 1442695040888963407u;
     return period_ns - period_ns / 4 + (*random >> 33) % (period_ns / 2 + 1);
 }
 
-static void *sampler_main(void *arg)
+static void *sample_main(void *arg)
 {
     struct cpu_device *dev = arg;
     uint64_t random = 1, period_ns;
 
     while ((period_ns = atomic_load(&dev->sample_period_ns))) {
-        const uint64_t ns = pause_ns(period_ns, &random);
+        const uint64_t ns = sample_pause_ns(period_ns, &random);
         const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
         nanosleep(&pause, NULL);
-        look(dev);
+        sample_look(dev);
     }
     return NULL;
 }
 
-static void count_device(int change)
+static void sample_count_device(int change)
 {
     pthread_mutex_lock(&lock);
     nsampling += (unsigned)change;
@@ -314,15 +315,14 @@ enum hd_status cpu_sample(struct hal_device *device, uint64_t period_ns)
 
     if (before_ns && !period_ns) {
         pthread_join(dev->sampler, NULL);
-        count_device(-1);
+        sample_count_device(-1);
     }
     if (before_ns || !period_ns)
         return HD_OK;
-    HD_TRY(cpu_fault_install());
-    count_device(1);
-    if (!hd_thread_create(&dev->sampler, NULL, sampler_main, dev))
+    sample_count_device(1);
+    if (!hd_thread_create(&dev->sampler, NULL, sample_main, dev))
         return HD_OK;
     atomic_store(&dev->sample_period_ns, 0);
-    count_device(-1);
+    sample_count_device(-1);
     return hd_error(HD_NO_MEMORY, "the thread that samples cannot be started");
 }

@@ -18,7 +18,6 @@ enum {
     ALONE_WAIT_S = 5,     /* for work of other queues to end */
     IDLE_TURNS = 2000,    /* in which all only polled, and */
     IDLE_MS = 500,        /* so long: they wait for something else */
-    RESIDENT_MAX = 256,   /* CTAs that take turns, unless the multiprocessors hold more */
     INTERLEAVED_MAX = 8,  /* the same, interleaved: the interpreter's threads are large */
     DEADLINE_EVERY = 256, /* CTAs between two looks at the clock */
 };
@@ -36,37 +35,6 @@ struct run {
     uint32_t nresidents, max;
     uint64_t idle, idle_since_ns;
 };
-
-/* ---- what an observer is told */
-
-static bool may_wait(const struct cpu_job *job)
-{
-    return job->cooperative || job->form.code->may_wait;
-}
-
-static uint32_t residents_max(const struct cpu_job *job, uint64_t total)
-{
-    const struct jit_launch *launch = &job->launch;
-    uint64_t max = hal_sms_hold(launch->nsms, 32 * launch->nwarps, launch->shared_B);
-
-    max = HD_MAX(HD_MAX(max, RESIDENT_MAX) / launch->cluster_ctas, 1u);
-    return (uint32_t)(job->cooperative ? total : HD_MIN(total, max));
-}
-
-void cpu_schedule_tell(const struct cpu_job *job, struct ir_probe_launch *about)
-{
-    about->units = atomic_load(&job->total);
-    about->may_wait = may_wait(job);
-    about->in_turns = job->form.code->form == JIT_INTERP;
-    about->residents_max = residents_max(job, atomic_load(&job->total));
-}
-
-void cpu_schedule_setup(struct cpu_job *job)
-{
-    job->run = cpu_schedule_run;
-    job->tiled = false;
-    job->in_schedule = true;
-}
 
 static bool is_late(const struct run *run)
 {
@@ -239,7 +207,8 @@ static enum hd_status run_interleaved(struct run *run)
     uint32_t max = HD_MAX(INTERLEAVED_MAX / job->launch.cluster_ctas, 1u);
 
     job->form = (struct cpu_form){&code, cpu_cta_layout_of(&code, &job->launch)};
-    status = run_in_turns(run, may_wait(job) ? residents_max(job, run->total) : max);
+    status =
+        run_in_turns(run, cpu_watch_may_wait(job) ? cpu_watch_residents_max(job, run->total) : max);
     job->form = form;
     return status;
 }
@@ -257,8 +226,8 @@ static enum hd_status run_once(struct run *run)
     cpu_grid_workspace_setup(job);
     if (run->schedule->turns)
         return run_interleaved(run);
-    if (may_wait(job))
-        return run_in_turns(run, residents_max(job, run->total));
+    if (cpu_watch_may_wait(job))
+        return run_in_turns(run, cpu_watch_residents_max(job, run->total));
     return job->launch.cluster_ctas > 1 ? run_clusters(run) : run_plain(run);
 }
 

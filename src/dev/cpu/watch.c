@@ -61,10 +61,31 @@ bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer 
     return true;
 }
 
+/* ---- the order of its CTAs */
+
+enum { RESIDENT_MAX = 256 }; /* CTAs that take turns, unless the multiprocessors hold more */
+
+bool cpu_watch_may_wait(const struct cpu_job *job)
+{
+    return job->cooperative || job->form.code->may_wait;
+}
+
+uint32_t cpu_watch_residents_max(const struct cpu_job *job, uint64_t total)
+{
+    const struct jit_launch *launch = &job->launch;
+    uint64_t max = hal_sms_hold(launch->nsms, 32 * launch->nwarps, launch->shared_B);
+
+    max = HD_MAX(HD_MAX(max, RESIDENT_MAX) / launch->cluster_ctas, 1u);
+    return (uint32_t)(job->cooperative ? total : HD_MIN(total, max));
+}
+
+/* ---- launches */
+
 static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct hal_dispatch *p,
                                         struct ir_probe_range *ranges)
 {
     const struct jit_launch *l = &job->launch;
+    uint64_t units = atomic_load(&job->total);
 
     return (struct ir_probe_launch){
         .kernel = job->kernel->func,
@@ -84,6 +105,10 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .replicas = job->domain->base.device->client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
+        .units = units,
+        .may_wait = cpu_watch_may_wait(job),
+        .in_turns = job->form.code->form == JIT_INTERP,
+        .residents_max = cpu_watch_residents_max(job, units),
     };
 }
 
@@ -100,7 +125,6 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     watch->ranges = hd_alloc_array(job->kernel->nplaces, sizeof(*watch->ranges));
     if (watch->ranges) {
         launch = launch_of(job, p, watch->ranges);
-        cpu_schedule_tell(job, &launch);
         watch->launch = observer->launch_begin(&launch);
     }
     if (!watch->launch) {
@@ -114,8 +138,11 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
         job->in_order = true;
         job->chunk = 1;
     }
-    if (observer->next_run)
-        cpu_schedule_setup(job);
+    if (observer->next_run) {
+        job->run = cpu_device_of(job->domain->base.device)->run_again;
+        job->tiled = false;
+        job->in_schedule = true;
+    }
     return true;
 }
 
@@ -205,18 +232,13 @@ void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch)
     launch->schedule = job->schedule;
 }
 
-/* Does another CTA wait for this one? */
-static bool is_waited_for(const struct cpu_job *job)
-{
-    return atomic_load(&job->spins) || job->launch.cluster_ctas > 1;
-}
-
 /* Does not return. */
 static void give_up(struct cpu_cta *cta, enum hd_status status, const struct cpu_blame *blame)
 {
     uint32_t none = HD_OK;
 
-    if (is_waited_for(cta->job))
+    /* Another CTA may wait for this one. */
+    if (atomic_load(&cta->job->spins) || cta->job->launch.cluster_ctas > 1)
         cpu_guard_blame(status, 0, blame);
     atomic_compare_exchange_strong(&cta->job->watch->failed, &none, (uint32_t)status);
     cpu_guard_leave(HD_CANCELLED, 0);

@@ -90,7 +90,8 @@ void cpu_slot_give(struct cpu_slot *slot);
 bool cpu_anything_pending(struct cpu_device *dev);
 /* Gives a slot back that others may have needed meanwhile. */
 void cpu_slot_give_ring(struct cpu_slot *slot);
-/* Runs the job that the caller has joined, leaves it, and does whatever follows in that queue. */
+/* work.c: runs the job that the caller has joined, leaves it, and does whatever follows in that
+ * queue. */
 void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot);
 /* Leaves a job without running it; if that ends it, does whatever follows in that queue. */
 void cpu_work_leave(struct cpu_queue *queue, struct cpu_slot *slot);
@@ -106,15 +107,19 @@ void cpu_futex_wake(_Atomic uint32_t *word, int count);
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot);
 /*
  * A resident by itself: a CTA, or those of a cluster, of which it is the one of rank 0. NULL and
- * the domain's error: no memory. A turn of it: true when it is over, one way or another; *progress
- * is set when it did more than poll.
+ * the domain's error: no memory.
  */
 struct cpu_cta *cpu_resident_create(struct cpu_slot *slot, struct cpu_job *job);
 void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index);
-bool cpu_resident_turn(struct cpu_cta *cta, bool *progress);
 void cpu_resident_release(struct cpu_slot *slot, struct cpu_cta *cta);
 /* One step of every resident. True when one made progress. */
 bool cpu_residents_step(struct cpu_slot *slot);
+
+/*
+ * turn.c: a turn of a resident: true when it is over, one way or another; *progress is set when it
+ * did more than poll.
+ */
+bool cpu_resident_turn(struct cpu_cta *cta, bool *progress);
 
 /* wait.c: the HAL's op */
 enum hd_status cpu_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,

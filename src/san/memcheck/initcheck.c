@@ -12,12 +12,12 @@
 
 /* ---- launches */
 
-static bool wants(enum san_init_space space)
+static bool init_wants(enum san_init_space space)
 {
     return san_options()->initcheck_space & (unsigned)space;
 }
 
-static bool launch_begin(struct san_launch *launch)
+static bool init_launch_begin(struct san_launch *launch)
 {
     struct initcheck_launch *own = hd_new(struct initcheck_launch);
     const uint32_t *cluster = launch->about.cluster;
@@ -33,13 +33,13 @@ static bool launch_begin(struct san_launch *launch)
         return false;
     }
     /* Of a cluster other CTAs write as well. */
-    own->checks_shared = wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
+    own->checks_shared = init_wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
                          cluster[0] * cluster[1] * cluster[2] <= 1;
     launch->own[SAN_INITCHECK] = own;
     return true;
 }
 
-static void launch_end(struct san_launch *launch)
+static void init_launch_end(struct san_launch *launch)
 {
     struct initcheck_launch *own = launch->own[SAN_INITCHECK];
 
@@ -50,7 +50,7 @@ static void launch_end(struct san_launch *launch)
     launch->own[SAN_INITCHECK] = NULL;
 }
 
-static bool cta_begin(struct san_cta *cta)
+static bool init_cta_begin(struct san_cta *cta)
 {
     if (!initcheck_launch_of(cta)->checks_shared)
         return true;
@@ -58,7 +58,7 @@ static bool cta_begin(struct san_cta *cta)
     return cta->own[SAN_INITCHECK] != NULL;
 }
 
-static void cta_end(struct san_cta *cta)
+static void init_cta_end(struct san_cta *cta)
 {
     struct san_shadow *shadow = cta->own[SAN_INITCHECK];
 
@@ -77,15 +77,10 @@ struct place {
     uint64_t base;
 };
 
-static uint64_t missing_B(const struct place *place, uint64_t at, uint64_t size_B)
+static void init_say_bytes(struct san_finding *f, const struct place *place, uint64_t va,
+                           uint64_t size_B)
 {
-    return size_B - san_shadow_count(place->shadow, at, size_B);
-}
-
-static void say_bytes(struct san_finding *f, const struct place *place, uint64_t va,
-                      uint64_t size_B)
-{
-    uint64_t at = va - place->base, missing = missing_B(place, at, size_B);
+    uint64_t at = va - place->base, missing = size_B - san_shadow_count(place->shadow, at, size_B);
     uint64_t first = san_shadow_first_clear(place->shadow, at, size_B);
 
     san_detail(f, "Address 0x%llx", (unsigned long long)va);
@@ -100,8 +95,8 @@ static void say_bytes(struct san_finding *f, const struct place *place, uint64_t
     f->allocated = &place->block->allocated;
 }
 
-static void report(const struct san_cta *cta, const struct san_access *a, uint32_t lane,
-                   const struct place *place)
+static void init_report(const struct san_cta *cta, const struct san_access *a, uint32_t lane,
+                        const struct place *place)
 {
     const char *space = place->block ? "global" : "shared";
     struct san_finding f = {.tool = "initcheck",
@@ -120,13 +115,13 @@ static void report(const struct san_cta *cta, const struct san_access *a, uint32
     assert(a->lanes >> lane & 1);
     snprintf(f.title, sizeof(f.title), "Uninitialized __%s__ memory read of size %llu bytes", space,
              (unsigned long long)a->size_B);
-    say_bytes(&f, place, a->address[lane], a->size_B);
+    init_say_bytes(&f, place, a->address[lane], a->size_B);
     san_report(&f);
 }
 
 /* ---- accesses */
 
-static bool is_missing(const struct place *place, uint64_t va, uint64_t size_B)
+static bool init_is_missing(const struct place *place, uint64_t va, uint64_t size_B)
 {
     uint64_t at = va - place->base;
 
@@ -136,7 +131,7 @@ static bool is_missing(const struct place *place, uint64_t va, uint64_t size_B)
 }
 
 /* Lanes that read something that nobody wrote. Neighbours often read the same. */
-static uint32_t lanes_missing(const struct san_access *a, const struct place *place)
+static uint32_t init_lanes_missing(const struct san_access *a, const struct place *place)
 {
     uint64_t last = 0;
     uint32_t result = 0;
@@ -144,7 +139,7 @@ static uint32_t lanes_missing(const struct san_access *a, const struct place *pl
 
     san_foreach_lane(lane, a->lanes) {
         if (!any || a->address[lane] != last)
-            missing = is_missing(place, a->address[lane], a->size_B);
+            missing = init_is_missing(place, a->address[lane], a->size_B);
         last = a->address[lane];
         any = true;
         result |= (uint32_t)missing << lane;
@@ -152,18 +147,19 @@ static uint32_t lanes_missing(const struct san_access *a, const struct place *pl
     return result;
 }
 
-static void look(const struct san_cta *cta, const struct san_access *a, const struct place *place)
+static void init_look(const struct san_cta *cta, const struct san_access *a,
+                      const struct place *place)
 {
     uint32_t missing;
 
     if (cta->launch->is_quiet || (place->block && initcheck_launch_of(cta)->is_late))
         return;
-    missing = lanes_missing(a, place);
+    missing = init_lanes_missing(a, place);
     san_foreach_lane(lane, missing)
-        report(cta, a, lane, place);
+        init_report(cta, a, lane, place);
 }
 
-static bool reads(const struct san_access *a)
+static bool init_reads(const struct san_access *a)
 {
     bool makes_barrier = ir_probe_op(a->probe) == IR_OP_MBARRIER &&
                          ir_mbarrier_begins((enum ir_mbarrier)ir_probe_its_imm(a->probe));
@@ -172,23 +168,23 @@ static bool reads(const struct san_access *a)
 }
 
 /* All lanes lie in the shadow's memory. */
-static void access_in(const struct san_cta *cta, const struct san_access *a,
-                      const struct place *place)
+static void init_access_in(const struct san_cta *cta, const struct san_access *a,
+                           const struct place *place)
 {
     uint64_t va, size_B;
 
     if (san_lanes_are_range(a, &va, &size_B)) {
         uint64_t at = va - place->base;
 
-        if (reads(a) &&
+        if (init_reads(a) &&
             HD_UNLIKELY(san_shadow_first_clear(place->shadow, at, size_B) < at + size_B))
-            look(cta, a, place);
+            init_look(cta, a, place);
         if (a->what != SAN_READ)
             san_shadow_set(place->shadow, at, size_B);
         return;
     }
-    if (reads(a))
-        look(cta, a, place);
+    if (init_reads(a))
+        init_look(cta, a, place);
     if (a->what != SAN_READ) {
         san_foreach_lane(lane, a->lanes)
             san_shadow_set(place->shadow, a->address[lane] - place->base, a->size_B);
@@ -198,8 +194,8 @@ static void access_in(const struct san_cta *cta, const struct san_access *a,
 /* How far around an access memory is initialised, so that it need not be looked at any more. */
 enum { RUN_WORTH_B = 4096 };
 
-static void range_find(const struct san_cta *cta, const struct san_access *a,
-                       struct san_block *block)
+static void init_range_find(const struct san_cta *cta, const struct san_access *a,
+                            struct san_block *block)
 {
     struct san_shadow *shadow = initcheck_shadow(block);
     uint64_t at = a->address[__builtin_ctz(a->lanes)] - block->base, first, end;
@@ -217,19 +213,19 @@ static void range_find(const struct san_cta *cta, const struct san_access *a,
         san_range_set(cta, a, block->base + first, end - first);
 }
 
-static void block_access(const struct san_cta *cta, const struct san_access *a,
-                         struct san_block *block)
+static void init_block_access(const struct san_cta *cta, const struct san_access *a,
+                              struct san_block *block)
 {
     struct san_shadow *shadow = initcheck_shadow(block);
     const struct place place = {block, shadow, block->base};
 
     if (shadow)
-        access_in(cta, a, &place);
+        init_access_in(cta, a, &place);
 }
 
 /* The first access of a place in a launch, and those of places that change between blocks. The
  * lanes of each block by themselves. What lies in none, or leaves it, is memcheck's affair. */
-static void global_slow(const struct san_cta *cta, const struct san_access *a)
+static void init_global_slow(const struct san_cta *cta, const struct san_access *a)
 {
     struct initcheck_launch *own = initcheck_launch_of(cta);
     uint32_t left = a->lanes;
@@ -250,50 +246,51 @@ static void global_slow(const struct san_cta *cta, const struct san_access *a)
         if (!part.lanes)
             continue;
         atomic_store_explicit(&own->near[a->number % INITCHECK_NEAR], block, memory_order_relaxed);
-        block_access(cta, &part, block);
+        init_block_access(cta, &part, block);
         if (san_range_is_open(cta, &part))
-            range_find(cta, &part, block);
+            init_range_find(cta, &part, block);
     }
 }
 
-static void global_access(const struct san_cta *cta, const struct san_access *a)
+static void init_global_access(const struct san_cta *cta, const struct san_access *a)
 {
     struct initcheck_launch *own = initcheck_launch_of(cta);
     struct san_block *block =
         atomic_load_explicit(&own->near[a->number % INITCHECK_NEAR], memory_order_relaxed);
 
     if (HD_LIKELY(block && san_lanes_are_in(a, block->base, block->size_B)))
-        block_access(cta, a, block);
+        init_block_access(cta, a, block);
     else
-        global_slow(cta, a);
+        init_global_slow(cta, a);
 }
 
-static void shared_access(const struct san_cta *cta, const struct san_access *a)
+static void init_shared_access(const struct san_cta *cta, const struct san_access *a)
 {
     struct san_shadow *shadow = cta->own[SAN_INITCHECK];
     const struct place place = {NULL, shadow, 0};
 
     if (shadow && !a->peer && san_lanes_are_in(a, 0, shadow->size_B))
-        access_in(cta, a, &place);
+        init_access_in(cta, a, &place);
 }
 
-static enum hd_status access(struct san_cta *cta, const struct san_access *a)
+static enum hd_status init_access(struct san_cta *cta, const struct san_access *a)
 {
     assert(a->lanes && a->size_B);
-    if ((a->space == IR_SPACE_GLOBAL || a->space == IR_SPACE_CONST) && wants(SAN_INIT_SPACE_GLOBAL))
-        global_access(cta, a);
+    if ((a->space == IR_SPACE_GLOBAL || a->space == IR_SPACE_CONST) &&
+        init_wants(SAN_INIT_SPACE_GLOBAL))
+        init_global_access(cta, a);
     else if (a->space == IR_SPACE_SHARED)
-        shared_access(cta, a);
+        init_shared_access(cta, a);
     return HD_OK;
 }
 
-static unsigned probes_wanted(void)
+static unsigned init_probes_wanted(void)
 {
-    return (wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
-           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
+    return (init_wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
+           (init_wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
 }
 
-static bool start(void)
+static bool init_start(void)
 {
     san_memory_start(SAN_INITCHECK, initcheck_gone);
     return true;
@@ -302,14 +299,14 @@ static bool start(void)
 const struct san_tool san_initcheck = {
     .id = SAN_INITCHECK,
     .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_TENSOR,
-    .wants = probes_wanted,
+    .wants = init_probes_wanted,
     .sees_all = true,
-    .start = start,
-    .launch_begin = launch_begin,
-    .launch_end = launch_end,
-    .cta_begin = cta_begin,
-    .cta_end = cta_end,
-    .access = access,
+    .start = init_start,
+    .launch_begin = init_launch_begin,
+    .launch_end = init_launch_end,
+    .cta_begin = init_cta_begin,
+    .cta_end = init_cta_end,
+    .access = init_access,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(RETIRED),
     .host = initcheck_host,
     .finish = initcheck_finish,

@@ -29,7 +29,7 @@ static struct {
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(pending, pending.lock);
 
-static void pending_destroy(struct pending *p)
+static void host_pending_destroy(struct pending *p)
 {
     if (!p)
         return;
@@ -38,7 +38,7 @@ static void pending_destroy(struct pending *p)
 }
 
 /* What is not known to be written is taken for it. */
-static void lose_track(void)
+static void host_lose_track(void)
 {
     struct san_memory *memory = san_memory_now();
 
@@ -47,20 +47,20 @@ static void lose_track(void)
     san_memory_unref(memory);
 }
 
-static bool changes_memory(uint32_t op)
+static bool host_changes_memory(uint32_t op)
 {
     return op == HAL_OP_COPY || op == HAL_OP_FILL || op == HAL_OP_SIGNAL || op == HAL_OP_TIMESTAMP;
 }
 
-static void on_packet(const struct heddle_event *e)
+static void host_on_packet(const struct heddle_event *e)
 {
     const struct heddle_kernel *kernel = e->packet.work ? e->packet.work->kernel : NULL;
     struct pending *p;
     bool kept = false;
 
     if (kernel && kernel->is_native)
-        lose_track(); /* nobody knows what its function writes */
-    if (!changes_memory(e->packet.op))
+        host_lose_track(); /* nobody knows what its function writes */
+    if (!host_changes_memory(e->packet.op))
         return;
     p = hd_new(struct pending);
     if (p) {
@@ -75,11 +75,11 @@ static void on_packet(const struct heddle_event *e)
     }
     if (kept)
         return;
-    pending_destroy(p);
-    lose_track();
+    host_pending_destroy(p);
+    host_lose_track();
 }
 
-static struct pending *pending_take(uint64_t id)
+static struct pending *host_pending_take(uint64_t id)
 {
     struct pending *p;
 
@@ -104,7 +104,7 @@ struct part {
     uint64_t at;
 };
 
-static struct part part_of(const struct san_memory *memory, uint64_t va, uint64_t *size_B)
+static struct part host_part_of(const struct san_memory *memory, uint64_t va, uint64_t *size_B)
 {
     struct san_block *block = san_memory_find(memory, va);
     int64_t next = san_memory_index(memory, va) + 1;
@@ -118,11 +118,11 @@ static struct part part_of(const struct san_memory *memory, uint64_t va, uint64_
     return (struct part){initcheck_shadow(block), va - block->base};
 }
 
-static void range_set(const struct san_memory *memory, uint64_t va, uint64_t size_B)
+static void host_range_set(const struct san_memory *memory, uint64_t va, uint64_t size_B)
 {
     while (size_B) {
         uint64_t n = size_B;
-        struct part to = part_of(memory, va, &n);
+        struct part to = host_part_of(memory, va, &n);
 
         assert(n && n <= size_B);
         if (to.shadow)
@@ -136,8 +136,8 @@ static void range_set(const struct san_memory *memory, uint64_t va, uint64_t siz
  * Padding: a struct's members are written one by one, and a copy of the struct has what is between
  * them, too. It is shorter than the alignment of the member behind it, which is there.
  */
-static bool is_padding(const struct san_shadow *shadow, uint64_t gap, uint64_t gap_end,
-                       uint64_t end, uint64_t begin)
+static bool host_is_padding(const struct san_shadow *shadow, uint64_t gap, uint64_t gap_end,
+                            uint64_t end, uint64_t begin)
 {
     unsigned align_B = 2;
 
@@ -152,13 +152,13 @@ static bool is_padding(const struct san_shadow *shadow, uint64_t gap, uint64_t g
  * like padding they are, if there are as many of them as structs would have: one element that is
  * missing in an array looks the same.
  */
-static uint64_t first_wild(const struct san_shadow *shadow, uint64_t at, uint64_t size_B)
+static uint64_t host_first_wild(const struct san_shadow *shadow, uint64_t at, uint64_t size_B)
 {
     uint64_t end = at + size_B, first = san_shadow_first_clear(shadow, at, size_B), gaps = 0;
 
     for (uint64_t gap = first; gap < end; gaps++) {
         uint64_t gap_end = san_shadow_first_set(shadow, gap, end - gap);
-        if (!is_padding(shadow, gap, gap_end, end, at))
+        if (!host_is_padding(shadow, gap, gap_end, end, at))
             return first;
         gap = san_shadow_first_clear(shadow, gap_end, end - gap_end);
     }
@@ -167,12 +167,12 @@ static uint64_t first_wild(const struct san_shadow *shadow, uint64_t at, uint64_
 
 /* Copies what is known of it. The first byte that leaves checked memory without being initialised
  * goes to *wild, unless that is set. */
-static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t src, uint64_t size_B,
-                       uint64_t *wild)
+static void host_range_copy(const struct san_memory *memory, uint64_t dst, uint64_t src,
+                            uint64_t size_B, uint64_t *wild)
 {
     while (size_B) {
         uint64_t n = size_B;
-        struct part to = part_of(memory, dst, &n), from = part_of(memory, src, &n);
+        struct part to = host_part_of(memory, dst, &n), from = host_part_of(memory, src, &n);
         uint64_t clear;
 
         assert(n && n <= size_B);
@@ -181,7 +181,7 @@ static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t s
         else if (to.shadow)
             san_shadow_set(to.shadow, to.at, n);
         else if (from.shadow && !*wild) {
-            clear = first_wild(from.shadow, from.at, n) - from.at;
+            clear = host_first_wild(from.shadow, from.at, n) - from.at;
             *wild = clear < n ? src + clear : 0;
         }
         dst += n;
@@ -192,7 +192,7 @@ static void range_copy(const struct san_memory *memory, uint64_t dst, uint64_t s
 
 /* ---- copies and fills */
 
-static void report_copy(const struct pending *p, uint64_t wild)
+static void host_report_copy(const struct pending *p, uint64_t wild)
 {
     const struct hal_copy *c = &p->packet.copy;
     struct san_finding f = {.tool = "initcheck",
@@ -218,63 +218,64 @@ static void report_copy(const struct pending *p, uint64_t wild)
 }
 
 /* Rows that follow each other without a gap are one. */
-static bool is_one_row(const struct hal_copy *c)
+static bool host_is_one_row(const struct hal_copy *c)
 {
     return c->depth == 1 &&
            (c->height == 1 || (c->dst_pitch_B == c->width_B && c->src_pitch_B == c->width_B));
 }
 
-static void copy_apply(const struct pending *p)
+static void host_copy_apply(const struct pending *p)
 {
     const struct hal_copy *c = &p->packet.copy;
     uint64_t wild = 0;
 
-    if (is_one_row(c)) {
-        range_copy(p->memory, c->dst, c->src, c->width_B * c->height, &wild);
+    if (host_is_one_row(c)) {
+        host_range_copy(p->memory, c->dst, c->src, c->width_B * c->height, &wild);
     } else {
         for (uint64_t z = 0; z < c->depth; z++)
             for (uint64_t y = 0; y < c->height; y++)
-                range_copy(p->memory, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
-                           c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B, &wild);
+                host_range_copy(p->memory, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                                c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B,
+                                &wild);
     }
     if (wild && san_options()->check_api_memory_access &&
         san_options()->initcheck_space & SAN_INIT_SPACE_GLOBAL)
-        report_copy(p, wild);
+        host_report_copy(p, wild);
 }
 
-static void fill_apply(const struct pending *p)
+static void host_fill_apply(const struct pending *p)
 {
     const struct hal_fill *f = &p->packet.fill;
 
     for (uint64_t y = 0; y < f->height; y++)
-        range_set(p->memory, f->dst + y * f->pitch_B, f->width * f->elem_B);
+        host_range_set(p->memory, f->dst + y * f->pitch_B, f->width * f->elem_B);
 }
 
-static void on_retired(const struct heddle_event *e)
+static void host_on_retired(const struct heddle_event *e)
 {
     struct pending *p;
 
-    if (!changes_memory(e->packet.op))
+    if (!host_changes_memory(e->packet.op))
         return;
-    p = pending_take(e->packet.id);
+    p = host_pending_take(e->packet.id);
     if (!p)
         return;
     if (e->packet.status == HD_OK && e->packet.op == HAL_OP_COPY)
-        copy_apply(p);
+        host_copy_apply(p);
     else if (e->packet.op == HAL_OP_FILL)
-        fill_apply(p);
+        host_fill_apply(p);
     else if (e->packet.op != HAL_OP_COPY && !p->packet.sem.region)
-        range_set(p->memory, p->packet.sem.address, p->packet.sem.is_32 ? 4 : 8);
-    pending_destroy(p);
+        host_range_set(p->memory, p->packet.sem.address, p->packet.sem.is_32 ? 4 : 8);
+    host_pending_destroy(p);
 }
 
 void initcheck_host(const struct heddle_event *e)
 {
     san_memory_host(SAN_INITCHECK, e);
     if (e->kind == HEDDLE_EVENT_PACKET)
-        on_packet(e);
+        host_on_packet(e);
     else if (e->kind == HEDDLE_EVENT_RETIRED)
-        on_retired(e);
+        host_on_retired(e);
 }
 
 /* ---- unused memory */
@@ -284,7 +285,7 @@ struct unused {
     uint64_t size_B, first, last;
 };
 
-static uint64_t last_clear(const struct san_shadow *shadow, uint64_t end)
+static uint64_t host_last_clear(const struct san_shadow *shadow, uint64_t end)
 {
     uint64_t at = end - 1;
 
@@ -293,7 +294,7 @@ static uint64_t last_clear(const struct san_shadow *shadow, uint64_t end)
     return at;
 }
 
-static struct unused unused_of(const struct san_shadow *shadow, uint64_t size_B)
+static struct unused host_unused_of(const struct san_shadow *shadow, uint64_t size_B)
 {
     struct unused u = {.size_B = size_B, .last = size_B - 1};
 
@@ -302,23 +303,23 @@ static struct unused unused_of(const struct san_shadow *shadow, uint64_t size_B)
     u.size_B = size_B - san_shadow_count(shadow, 0, size_B);
     if (u.size_B) {
         u.first = san_shadow_first_clear(shadow, 0, size_B);
-        u.last = last_clear(shadow, size_B);
+        u.last = host_last_clear(shadow, size_B);
     }
     return u;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double host_percent(uint64_t part, uint64_t whole)
 {
     return 100.0 * (double)part / (double)whole;
 }
 
-static bool is_told(const struct unused *u, uint64_t size_B)
+static bool host_is_told(const struct unused *u, uint64_t size_B)
 {
-    return u->size_B && percent(u->size_B, size_B) >= (double)san_options()->unused_threshold;
+    return u->size_B && host_percent(u->size_B, size_B) >= (double)san_options()->unused_threshold;
 }
 
-static void say_unused(struct san_finding *f, const struct unused *u, uint64_t size_B,
-                       uint64_t base)
+static void host_say_unused(struct san_finding *f, const struct unused *u, uint64_t size_B,
+                            uint64_t base)
 {
     unsigned long long first = u->first, last = u->last, va = base, n = u->size_B;
 
@@ -333,7 +334,7 @@ static void say_unused(struct san_finding *f, const struct unused *u, uint64_t s
             n, first, va + first, last, va + last);
 }
 
-static void report_unused(const struct san_block *block, const struct unused *u)
+static void host_report_unused(const struct san_block *block, const struct unused *u)
 {
     struct san_finding f = {.tool = "initcheck",
                             .kind = "unused-memory",
@@ -347,14 +348,14 @@ static void report_unused(const struct san_block *block, const struct unused *u)
     snprintf(f.title, sizeof(f.title),
              "Unused __global__ memory in allocation 0x%llx of size %llu bytes",
              (unsigned long long)block->base, (unsigned long long)block->size_B);
-    say_unused(&f, u, block->size_B, block->base);
-    san_detail(&f, "%.4g%% of allocation were unused.", percent(u->size_B, block->size_B));
+    host_say_unused(&f, u, block->size_B, block->base);
+    san_detail(&f, "%.4g%% of allocation were unused.", host_percent(u->size_B, block->size_B));
     san_report(&f);
 }
 
 void initcheck_unused_shared(const struct san_cta *cta, const struct san_shadow *shadow)
 {
-    struct unused u = unused_of(shadow, shadow->size_B);
+    struct unused u = host_unused_of(shadow, shadow->size_B);
     const uint32_t *at = cta->base->ctaid;
     uint32_t before;
     struct san_finding f = {.tool = "initcheck",
@@ -364,7 +365,7 @@ void initcheck_unused_shared(const struct san_cta *cta, const struct san_shadow 
                             .launch = cta->launch,
                             .count = 1};
 
-    if (!is_told(&u, shadow->size_B))
+    if (!host_is_told(&u, shadow->size_B))
         return;
     before = atomic_fetch_add(&initcheck_launch_of(cta)->unused_reports, 1);
     if (before >= san_options()->unused_shared_limit)
@@ -372,14 +373,14 @@ void initcheck_unused_shared(const struct san_cta *cta, const struct san_shadow 
     snprintf(f.title, sizeof(f.title),
              "Unused __shared__ memory in allocation of size %llu bytes in block (%u,%u,%u)",
              (unsigned long long)shadow->size_B, at[0], at[1], at[2]);
-    say_unused(&f, &u, shadow->size_B, 0);
+    host_say_unused(&f, &u, shadow->size_B, 0);
     san_detail(&f, "These unused bytes represent %.4g%% of the shared memory.",
-               percent(u.size_B, shadow->size_B));
+               host_percent(u.size_B, shadow->size_B));
     san_report(&f);
 }
 
 /* Memory that is freed in a stream may still be written by what was submitted before. */
-static void look_for_unused(const struct san_block *block)
+static void host_look_for_unused(const struct san_block *block)
 {
     struct unused u;
 
@@ -387,9 +388,9 @@ static void look_for_unused(const struct san_block *block)
         block->use == HEDDLE_MEMORY_ARRAY || /* rows have padding */
         block->is_freed_in_stream || !(san_options()->initcheck_space & SAN_INIT_SPACE_GLOBAL))
         return;
-    u = unused_of(atomic_load(&block->shadow), block->size_B);
-    if (is_told(&u, block->size_B))
-        report_unused(block, &u);
+    u = host_unused_of(atomic_load(&block->shadow), block->size_B);
+    if (host_is_told(&u, block->size_B))
+        host_report_unused(block, &u);
 }
 
 static _Atomic bool is_over;
@@ -398,7 +399,7 @@ void initcheck_gone(struct san_block *block, bool with_context)
 {
     (void)with_context;
     if (!atomic_load(&is_over))
-        look_for_unused(block);
+        host_look_for_unused(block);
 }
 
 void initcheck_finish(void)
@@ -406,7 +407,7 @@ void initcheck_finish(void)
     struct san_memory *memory = san_memory_now();
 
     for (uint32_t i = 0; memory && i < memory->n; i++)
-        look_for_unused(memory->block[i]);
+        host_look_for_unused(memory->block[i]);
     atomic_store(&is_over, true);
     san_memory_unref(memory);
 }

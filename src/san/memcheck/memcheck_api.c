@@ -42,7 +42,7 @@ static const struct api_error runtime_errors[] = {
 #undef X
 };
 
-static struct api_error error_of(const struct heddle_event *e)
+static struct api_error api_error_of(const struct heddle_event *e)
 {
     bool is_driver = e->kind == HEDDLE_EVENT_DRIVER;
     const struct api_error *table = is_driver ? driver_errors : runtime_errors;
@@ -72,44 +72,44 @@ static struct api_error error_of(const struct heddle_event *e)
     X("cuGetExportTable", 801)
 
 /* Is it this entry, or it with _v2, _ptsz and the like? */
-static bool is_entry(const char *symbol, const char *name)
+static bool api_is_entry(const char *symbol, const char *name)
 {
     size_t len = strlen(name);
 
     return !strncmp(symbol, name, len) && (!symbol[len] || symbol[len] == '_');
 }
 
-static bool is_answer(const char *symbol, int64_t code)
+static bool api_is_answer(const char *symbol, int64_t code)
 {
 #define X(name, code_)                                                                             \
-    if (code == (code_) && is_entry(symbol, name))                                                 \
+    if (code == (code_) && api_is_entry(symbol, name))                                             \
         return true;
     ANSWER_LIST(X)
 #undef X
     return san_options()->ignore_getprocaddress && code == 500 &&
-           is_entry(symbol, "cuGetProcAddress");
+           api_is_entry(symbol, "cuGetProcAddress");
 }
 
 /* ---- calls that fail */
 
-static bool is_free(const char *symbol)
+static bool api_is_free(const char *symbol)
 {
     static const char *const names[] = {"cudaFree",  "cudaFreeHost",  "cudaFreeAsync",
                                         "cuMemFree", "cuMemFreeHost", "cuMemFreeAsync"};
 
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
-        if (is_entry(symbol, names[i]))
+        if (api_is_entry(symbol, names[i]))
             return true;
     return false;
 }
 
 /* Freed before, or never allocated: of what was freed both stacks. */
-static struct san_block *say_freed(struct san_finding *f, const struct heddle_event *e)
+static struct san_block *api_say_freed(struct san_finding *f, const struct heddle_event *e)
 {
     struct san_block *freed;
     uint64_t va;
 
-    if (!is_free(e->call.entry->name) || !e->call.entry->nargs)
+    if (!api_is_free(e->call.entry->name) || !e->call.entry->nargs)
         return NULL;
     memcpy(&va, (const char *)e->call.args + e->call.entry->args[0].offset_B, sizeof(va));
     freed = san_memory_freed(va);
@@ -123,9 +123,9 @@ static struct san_block *say_freed(struct san_finding *f, const struct heddle_ev
     return freed;
 }
 
-static void call_report(const struct heddle_event *e)
+static void api_call_report(const struct heddle_event *e)
 {
-    const struct api_error error = error_of(e);
+    const struct api_error error = api_error_of(e);
     struct san_block *freed;
     char name[96];
     struct san_stack stack;
@@ -144,12 +144,12 @@ static void call_report(const struct heddle_event *e)
              (long long)error.code, error.text, name);
     if (san_options()->report_api_errors >= SAN_API_EXTENDED && hd_error_count() != calling.errors)
         san_detail(&f, "%.190s", hd_error_message());
-    freed = say_freed(&f, e);
+    freed = api_say_freed(&f, e);
     san_report(&f);
     san_block_unref(freed);
 }
 
-static void on_call(const struct heddle_event *e)
+static void api_on_call(const struct heddle_event *e)
 {
     unsigned mode = san_options()->report_api_errors;
 
@@ -161,9 +161,9 @@ static void on_call(const struct heddle_event *e)
     if (calling.depth)
         calling.depth--;
     if (!e->call.result || mode == SAN_API_NO || (calling.depth && mode != SAN_API_ALL) ||
-        is_answer(e->call.entry->name, e->call.result))
+        api_is_answer(e->call.entry->name, e->call.result))
         return;
-    call_report(e);
+    api_call_report(e);
 }
 
 /* ---- faults */
@@ -188,7 +188,7 @@ void memcheck_fault_expect(const struct san_launch *launch)
 }
 
 /* Names are compared as far as they are kept. */
-static bool was_expected(const char *kernel)
+static bool api_was_expected(const char *kernel)
 {
     unsigned i;
 
@@ -205,7 +205,7 @@ static bool was_expected(const char *kernel)
 }
 
 /* What the message says behind the kernel's name, which is said already. */
-static const char *behind_kernel(const char *message, const char *mangled, const char *plain)
+static const char *api_behind_kernel(const char *message, const char *mangled, const char *plain)
 {
     static const char word[] = "kernel ";
     const char *name = message + strlen(word);
@@ -218,7 +218,7 @@ static const char *behind_kernel(const char *message, const char *mangled, const
     return len ? name + len + strspn(name + len, ",: ") : message;
 }
 
-static void on_fault(const struct heddle_event *e)
+static void api_on_fault(const struct heddle_event *e)
 {
     struct san_finding f = {.tool = "memcheck",
                             .kind = "fault",
@@ -230,7 +230,7 @@ static void on_fault(const struct heddle_event *e)
     const char *message = e->fault.message;
     struct hd_buf name = {0};
 
-    if (e->fault.kernel && was_expected(e->fault.kernel))
+    if (e->fault.kernel && api_was_expected(e->fault.kernel))
         return;
     snprintf(f.title, sizeof(f.title), "Hardware exception: %s",
              hd_status_text((enum hd_status)e->fault.status));
@@ -241,7 +241,7 @@ static void on_fault(const struct heddle_event *e)
     else if (name.len)
         san_detail(&f, "at %.180s", name.ptr);
     if (name.len)
-        message = behind_kernel(message, e->fault.kernel, name.ptr);
+        message = api_behind_kernel(message, e->fault.kernel, name.ptr);
     if (e->fault.has_block && e->fault.has_thread)
         san_detail(&f, "by thread (%u,%u,%u) in block (%u,%u,%u)", thread[0], thread[1], thread[2],
                    block[0], block[1], block[2]);
@@ -259,7 +259,7 @@ static struct {
     _Atomic bool is_over; /* the process ends: all has been told */
 } leaks;
 
-static void leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_stack *from)
+static void api_leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_stack *from)
 {
     struct san_finding f = {.tool = "memcheck",
                             .kind = on_heap ? "heap-leak" : "leak",
@@ -277,13 +277,13 @@ static void leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct san_
     san_report(&f);
 }
 
-static bool tells_leaks(void)
+static bool api_tells_leaks(void)
 {
     return san_options()->leak_check == SAN_LEAK_FULL && !atomic_load(&leaks.is_over);
 }
 
 /* Memory of a device that the program asked for. */
-static bool can_leak(const struct san_block *block)
+static bool api_can_leak(const struct san_block *block)
 {
     return (block->memory == 1 || block->memory == 4) &&
            (block->use == HEDDLE_MEMORY_PROGRAM || block->use == HEDDLE_MEMORY_ARRAY);
@@ -291,23 +291,23 @@ static bool can_leak(const struct san_block *block)
 
 void memcheck_gone(struct san_block *block, bool with_context)
 {
-    if (with_context && tells_leaks() && can_leak(block))
-        leaked(block->base, block->size_B, false, &block->allocated);
+    if (with_context && api_tells_leaks() && api_can_leak(block))
+        api_leaked(block->base, block->size_B, false, &block->allocated);
 }
 
 /* The heap of a context goes; NULL: of every one. */
-static void heap_end(const void *context, bool tells)
+static void api_heap_end(const void *context, bool tells)
 {
     struct memcheck_heap_near block = {0};
 
     while (memcheck_heap_take(context, &block))
         if (tells && !block.is_freed)
-            leaked(block.base, block.size_B, true, NULL);
+            api_leaked(block.base, block.size_B, true, NULL);
 }
 
-static void context_end(const void *context)
+static void api_context_end(const void *context)
 {
-    heap_end(context, tells_leaks() && san_options()->check_device_heap);
+    api_heap_end(context, api_tells_leaks() && san_options()->check_device_heap);
     pthread_mutex_lock(&expected.lock);
     expected.n = 0;
     pthread_mutex_unlock(&expected.lock);
@@ -320,9 +320,9 @@ void memcheck_finish(void)
     for (uint32_t i = 0; memory && i < memory->n; i++)
         memcheck_gone(memory->block[i], true);
     san_memory_unref(memory);
-    if (!tells_leaks())
+    if (!api_tells_leaks())
         return;
-    heap_end(NULL, san_options()->check_device_heap);
+    api_heap_end(NULL, san_options()->check_device_heap);
     atomic_store(&leaks.is_over, true);
     san_summary("memcheck", "leaked_B", atomic_load(&leaks.bytes));
     san_summary("memcheck", "leaked_allocations", atomic_load(&leaks.allocations));
@@ -345,14 +345,14 @@ void memcheck_host(const struct heddle_event *e)
         break;
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
-        on_call(e);
+        api_on_call(e);
         break;
     case HEDDLE_EVENT_FAULT:
-        on_fault(e);
+        api_on_fault(e);
         break;
     case HEDDLE_EVENT_OBJECT:
         if (e->object.is_destroyed && !strcmp(e->object.type, "context"))
-            context_end(e->object.handle);
+            api_context_end(e->object.handle);
         break;
     default:
         break;

@@ -148,11 +148,6 @@ static bool add_locked(uint64_t base, uint64_t size_B, const void *context)
 
 /* ---- what others ask */
 
-static bool is_checked(void)
-{
-    return memcheck_heap_is_used() && !atomic_load_explicit(&heap.is_off, memory_order_relaxed);
-}
-
 bool memcheck_heap_has(uint64_t va, uint64_t size_B)
 {
     const struct heap_block *block;
@@ -160,7 +155,7 @@ bool memcheck_heap_has(uint64_t va, uint64_t size_B)
 
     if (!memcheck_heap_is_used())
         return false;
-    if (!is_checked())
+    if (atomic_load_explicit(&heap.is_off, memory_order_relaxed))
         return true;
     pthread_rwlock_rdlock(&heap.lock);
     block = find_locked(va);

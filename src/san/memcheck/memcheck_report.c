@@ -131,11 +131,6 @@ static struct san_block *say_freed(struct san_finding *f, uint64_t va)
     return freed;
 }
 
-static bool is_outside_of(const struct near *near, uint64_t va)
-{
-    return va - near->base >= near->size_B;
-}
-
 static struct san_block *say_outside(struct san_finding *f, const struct san_memory *memory,
                                      uint64_t va)
 {
@@ -143,7 +138,7 @@ static struct san_block *say_outside(struct san_finding *f, const struct san_mem
     struct near near;
     bool found = nearest(memory, va, &near);
 
-    if (!found || is_outside_of(&near, va))
+    if (!found || va - near.base >= near.size_B)
         freed = say_freed(f, va);
     if (f->ndetails > 1)
         return freed;

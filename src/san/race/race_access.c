@@ -11,12 +11,12 @@
 
 /* ---- what an access is */
 
-static unsigned scope_flags(enum ir_scope scope)
+static unsigned access_scope_flags(enum ir_scope scope)
 {
     return scope == IR_SCOPE_CTA ? RACE_CTA : scope == IR_SCOPE_CLUSTER ? RACE_CLUSTER : 0;
 }
 
-static unsigned atomic_flags(struct race_launch *launch, const struct san_access *a)
+static unsigned access_atomic_flags(struct race_launch *launch, const struct san_access *a)
 {
     const struct ir_mem *mem = &a->probe->mem;
     enum ir_op op = ir_probe_op(a->probe);
@@ -24,20 +24,20 @@ static unsigned atomic_flags(struct race_launch *launch, const struct san_access
     bool locks =
         op == IR_OP_ATOM && (mem->atom == IR_ATOM_CAS || race_polls(launch, a->probe, a->number));
 
-    return (locks ? RACE_STRONG : RACE_ATOM) | (is_wide ? 0u : scope_flags(mem->scope));
+    return (locks ? RACE_STRONG : RACE_ATOM) | (is_wide ? 0u : access_scope_flags(mem->scope));
 }
 
-static unsigned flags_of(struct race_launch *launch, const struct san_access *a)
+static unsigned access_flags(struct race_launch *launch, const struct san_access *a)
 {
     const struct ir_mem *mem = &a->probe->mem;
     unsigned reads = a->what == SAN_READ ? RACE_READS : 0;
 
     if (a->what == SAN_ATOMIC)
-        return reads | atomic_flags(launch, a);
+        return reads | access_atomic_flags(launch, a);
     if (mem->sem == IR_SEM_WEAK)
         return reads;
     if (mem->sem != IR_SEM_VOLATILE)
-        return reads | RACE_STRONG | scope_flags(mem->scope);
+        return reads | RACE_STRONG | access_scope_flags(mem->scope);
     bool polls = reads && race_polls(launch, a->probe, a->number);
     return reads | (polls ? RACE_STRONG : RACE_VOLATILE);
 }
@@ -52,26 +52,22 @@ struct stretch {
     uint64_t size_B;
 };
 
-static struct race_page *page_at(const struct stretch *s, uint64_t address, bool *locks)
+static struct race_page *access_page_at(const struct stretch *s, uint64_t address, bool *locks)
 {
     const struct san_access *x = s->a->access;
 
     return race_page_of(s->a->cta, x->space, address, x->peer, locks);
 }
 
-static unsigned shift_for(uint64_t bytes)
-{
-    return bytes & 3 ? (bytes & 1 ? 0 : 1) : 2;
-}
-
 /* The part of a stretch that lies in one page. */
-static void in_page(const struct stretch *s, struct race_page *page, uint64_t from, uint64_t size_B)
+static void access_in_page(const struct stretch *s, struct race_page *page, uint64_t from,
+                           uint64_t size_B)
 {
     struct race_access *a = s->a;
     uint32_t first = a->access->warp * SAN_LANES + s->lane;
-    uint64_t mine[RACE_PAGE_B], offset = from - s->address;
+    uint64_t mine[RACE_PAGE_B], offset = from - s->address, bits = from | size_B | s->step_B;
 
-    if (!race_page_refine(page, shift_for(from | size_B | s->step_B)))
+    if (!race_page_refine(page, bits & 1 ? 0 : bits & 2 ? 1 : 2))
         return;
     uint64_t unit_B = 1u << page->shift;
     uint32_t unit = (uint32_t)(from % RACE_PAGE_B) >> page->shift;
@@ -86,8 +82,8 @@ static void in_page(const struct stretch *s, struct race_page *page, uint64_t fr
 }
 
 /* Of lanes side by side. */
-static bool is_idle(const struct stretch *s, const struct race_page *page, uint64_t from,
-                    uint64_t part_B)
+static bool access_is_idle(const struct stretch *s, const struct race_page *page, uint64_t from,
+                           uint64_t part_B)
 {
     uint64_t lanes = part_B / s->step_B, first = (from - s->address) / s->step_B;
     const uint64_t *mine = &s->a->cta->epoch[s->a->access->warp * SAN_LANES + s->lane + first];
@@ -96,22 +92,22 @@ static bool is_idle(const struct stretch *s, const struct race_page *page, uint6
            race_check_idle(s->a, page, from, (uint32_t)lanes, mine);
 }
 
-static void check_stretch(const struct stretch *s)
+static void access_check_stretch(const struct stretch *s)
 {
     for (uint64_t done_B = 0; done_B < s->size_B;) {
         uint64_t from = s->address + done_B;
         uint64_t part_B = HD_MIN(s->size_B - done_B, RACE_PAGE_B - from % RACE_PAGE_B);
         bool locks;
-        struct race_page *page = page_at(s, from, &locks);
+        struct race_page *page = access_page_at(s, from, &locks);
         locks &= page != NULL;
-        if (locks && is_idle(s, page, from, part_B)) {
+        if (locks && access_is_idle(s, page, from, part_B)) {
             done_B += part_B;
             continue;
         }
         if (locks)
             race_page_lock(page);
         if (page)
-            in_page(s, page, from, part_B);
+            access_in_page(s, page, from, part_B);
         if (locks)
             race_page_unlock(page);
         done_B += part_B;
@@ -120,7 +116,7 @@ static void check_stretch(const struct stretch *s)
 
 /* ---- the lanes of a warp */
 
-static void check_lanes(struct race_access *a, uint32_t lane, uint32_t n)
+static void access_check_lanes(struct race_access *a, uint32_t lane, uint32_t n)
 {
     struct stretch s = {.a = a,
                         .lane = lane,
@@ -128,12 +124,12 @@ static void check_lanes(struct race_access *a, uint32_t lane, uint32_t n)
                         .address = a->access->address[lane],
                         .size_B = n * a->access->size_B};
 
-    check_stretch(&s);
+    access_check_stretch(&s);
 }
 
 /* Most units: whoever was there before is ordered, as one comparison shows. */
-static inline bool takes_unit(const struct race_access *a, struct race_page *page, uint32_t unit,
-                              uint64_t mine)
+static inline bool access_takes_unit(const struct race_access *a, struct race_page *page,
+                                     uint32_t unit, uint64_t mine)
 {
     const struct race_simple *s = &a->simple;
     uint64_t newest = HD_MAX(page->writer[unit] & s->mask, page->reader[unit] & s->mask);
@@ -149,7 +145,7 @@ static inline bool takes_unit(const struct race_access *a, struct race_page *pag
  * Lanes all over the place, one unit each: a page stays locked while they are in it. What is no
  * unit of its page, or lies in two, goes the long way.
  */
-static void check_scattered(struct race_access *a, uint32_t lanes)
+static void access_check_scattered(struct race_access *a, uint32_t lanes)
 {
     const struct san_access *x = a->access;
     struct stretch s = {.a = a};
@@ -163,7 +159,7 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
             if (page && locks)
                 race_page_unlock(page);
             number = at >> RACE_PAGE_SHIFT;
-            page = page_at(&s, at, &locks);
+            page = access_page_at(&s, at, &locks);
             if (page && locks)
                 race_page_lock(page);
         }
@@ -172,7 +168,7 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
         if (size_B == 1u << page->shift && !(at & (size_B - 1))) {
             uint32_t unit = (uint32_t)(at % RACE_PAGE_B) >> page->shift;
             uint64_t mine = a->cta->epoch[x->warp * SAN_LANES + l];
-            if (!takes_unit(a, page, unit, mine))
+            if (!access_takes_unit(a, page, unit, mine))
                 race_check_unit(a, page, unit, mine, at);
             continue;
         }
@@ -180,16 +176,16 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
             race_page_unlock(page);
         page = NULL;
         number = UINT64_MAX;
-        check_lanes(a, l, 1);
+        access_check_lanes(a, l, 1);
     }
     if (page && locks)
         race_page_unlock(page);
 }
 
-enum { RUN_MIN = 8 }; /* lanes, for which the way through check_lanes() pays */
+enum { RUN_MIN = 8 }; /* lanes, for which the way through access_check_lanes() pays */
 
 /* Does any lane have RUN_MIN - 1 behind it that follow each other? */
-static bool has_runs(uint32_t next)
+static bool access_has_runs(uint32_t next)
 {
     uint32_t two = next & next >> 1, four = two & two >> 2;
 
@@ -198,7 +194,7 @@ static bool has_runs(uint32_t next)
 }
 
 /* Runs of lanes that access what lies side by side, then all others. */
-static void check_all(struct race_access *a)
+static void access_check_all(struct race_access *a)
 {
     const struct san_access *x = a->access;
     struct race_links links = race_links_of(x->address, x->size_B);
@@ -207,7 +203,7 @@ static void check_all(struct race_access *a)
     /* Two readers are kept: not those that read what both their neighbours read. */
     uint32_t left = a->writes ? a->lanes : a->lanes & ~(same & same >> 1), scattered = 0;
 
-    if (!has_runs(next)) {
+    if (!access_has_runs(next)) {
         scattered = left;
         left = 0;
     }
@@ -216,33 +212,33 @@ static void check_all(struct race_access *a)
         uint32_t n = 1 + (uint32_t)__builtin_ctzll(~((uint64_t)next >> (lane + 1)));
         uint32_t run = (uint32_t)(((1ull << n) - 1) << lane);
         if (n >= RUN_MIN)
-            check_lanes(a, lane, n);
+            access_check_lanes(a, lane, n);
         else
             scattered |= run;
         left &= ~run;
     }
     if (scattered)
-        check_scattered(a, scattered);
+        access_check_scattered(a, scattered);
 }
 
 /* ---- order through what they access */
 
-static bool acquires(enum ir_sem sem)
+static bool access_acquires(enum ir_sem sem)
 {
     return sem == IR_SEM_ACQUIRE || sem == IR_SEM_ACQ_REL || sem == IR_SEM_SC;
 }
 
-static bool releases(enum ir_sem sem)
+static bool access_releases(enum ir_sem sem)
 {
     return sem == IR_SEM_RELEASE || sem == IR_SEM_ACQ_REL || sem == IR_SEM_SC;
 }
 
 /* What a reader needs besides the read: race_flow.c says why. */
-static enum race_pend pend_of(const struct san_access *x, unsigned flags)
+static enum race_pend access_pend_of(const struct san_access *x, unsigned flags)
 {
     const struct ir_mem *mem = &x->probe->mem;
 
-    if (acquires(mem->sem))
+    if (access_acquires(mem->sem))
         return RACE_PEND_NOW;
     if (x->what == SAN_ATOMIC)
         return mem->atom == IR_ATOM_CAS && ir_probe_op(x->probe) == IR_OP_ATOM ? RACE_PEND_FENCE
@@ -250,17 +246,17 @@ static enum race_pend pend_of(const struct san_access *x, unsigned flags)
     return mem->sem == IR_SEM_VOLATILE && flags & RACE_STRONG ? RACE_PEND_NOW : RACE_PEND_FENCE;
 }
 
-static bool takes_lock(struct race_launch *launch, const struct san_access *x)
+static bool access_takes_lock(struct race_launch *launch, const struct san_access *x)
 {
     return ir_probe_op(x->probe) == IR_OP_ATOM && x->probe->mem.atom == IR_ATOM_CAS &&
-           !acquires(x->probe->mem.sem) && race_polls(launch, x->probe, x->number);
+           !access_acquires(x->probe->mem.sem) && race_polls(launch, x->probe, x->number);
 }
 
-static void flow(struct race_cta *cta, const struct san_access *x, unsigned flags)
+static void access_flow(struct race_cta *cta, const struct san_access *x, unsigned flags)
 {
     struct race_warp *warp = &cta->warps[x->warp];
-    bool wide = !(flags & RACE_CTA), now = releases(x->probe->mem.sem);
-    enum race_pend how = pend_of(x, flags);
+    bool wide = !(flags & RACE_CTA), now = access_releases(x->probe->mem.sem);
+    enum race_pend how = access_pend_of(x, flags);
 
     for (uint32_t m = x->lanes; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m), thread = x->warp * SAN_LANES + lane;
@@ -274,7 +270,7 @@ static void flow(struct race_cta *cta, const struct san_access *x, unsigned flag
     }
     if (now && x->what != SAN_READ)
         race_step(cta, x->warp, x->lanes);
-    if (takes_lock(cta->launch, x)) {
+    if (access_takes_lock(cta->launch, x)) {
         warp->locked |= x->lanes;
         warp->unfenced |= x->lanes;
         warp->half_fenced &= ~x->lanes;
@@ -283,7 +279,7 @@ static void flow(struct race_cta *cta, const struct san_access *x, unsigned flag
 
 /* ---- all */
 
-static bool is_looked_at(const struct race_cta *cta, const struct san_access *x)
+static bool access_is_looked_at(const struct race_cta *cta, const struct san_access *x)
 {
     if (!cta || cta->blind || !x->lanes || !x->size_B)
         return false;
@@ -295,7 +291,7 @@ static bool is_looked_at(const struct race_cta *cta, const struct san_access *x)
            (x->space == IR_SPACE_GLOBAL && san_options()->racecheck_global);
 }
 
-static struct race_simple simple_of(const struct race_cta *cta, const struct san_access *x)
+static struct race_simple access_simple_of(const struct race_cta *cta, const struct san_access *x)
 {
     /* Shadow of the window was that of other CTAs before. */
     bool window = x->space == IR_SPACE_SHARED && !cta->launch->windows;
@@ -312,42 +308,42 @@ static struct race_simple simple_of(const struct race_cta *cta, const struct san
     };
 }
 
-static void check_some(struct race_cta *cta, const struct san_access *x, uint32_t lanes,
-                       unsigned flags)
+static void access_check_some(struct race_cta *cta, const struct san_access *x, uint32_t lanes,
+                              unsigned flags)
 {
     struct race_access a = {.cta = cta,
                             .access = x,
                             .lanes = lanes,
                             .info = race_info(x->number, flags),
                             .writes = x->what != SAN_READ,
-                            .simple = simple_of(cta, x)};
+                            .simple = access_simple_of(cta, x)};
 
-    check_all(&a);
+    access_check_all(&a);
 }
 
 enum hd_status race_access(struct san_cta *san, const struct san_access *x)
 {
     struct race_cta *cta = san->own[SAN_RACECHECK];
 
-    if (!is_looked_at(cta, x))
+    if (!access_is_looked_at(cta, x))
         return HD_OK;
     assert(x->warp < cta->nwarps);
     race_go_on(cta, x->warp, x->lanes);
     if (x->what == SAN_READ && race_is_quiet(cta, x))
         return HD_OK;
     race_remember(cta->launch, x->probe, x->number);
-    unsigned flags = flags_of(cta->launch, x);
+    unsigned flags = access_flags(cta->launch, x);
     const struct race_warp *warp = &cta->warps[x->warp];
     uint32_t unfenced = warp->unfenced & x->lanes, half = warp->half_fenced & x->lanes;
     if (HD_LIKELY(!(unfenced | half))) {
-        check_some(cta, x, x->lanes, flags);
+        access_check_some(cta, x, x->lanes, flags);
     } else {
-        check_some(cta, x, x->lanes & ~unfenced & ~half, flags);
-        check_some(cta, x, unfenced, flags | RACE_UNFENCED);
-        check_some(cta, x, half, flags | RACE_HALF_FENCED);
+        access_check_some(cta, x, x->lanes & ~unfenced & ~half, flags);
+        access_check_some(cta, x, unfenced, flags | RACE_UNFENCED);
+        access_check_some(cta, x, half, flags | RACE_HALF_FENCED);
     }
     if (flags & (RACE_STRONG | RACE_ATOM | RACE_VOLATILE))
-        flow(cta, x, flags);
+        access_flow(cta, x, flags);
     if (ir_probe_op(x->probe) == IR_OP_MMA)
         race_product_read(cta, x);
     return HD_OK;

@@ -17,7 +17,7 @@
 
 /* ---- many at once */
 
-static ALWAYS_INLINE bool is_stale(const struct race_simple *s, uint64_t epoch)
+static ALWAYS_INLINE bool check_is_stale(const struct race_simple *s, uint64_t epoch)
 {
     return (epoch >> 32) - s->base >= s->ncta;
 }
@@ -26,18 +26,20 @@ static ALWAYS_INLINE bool is_stale(const struct race_simple *s, uint64_t epoch)
  * Ordered before `mine`, or its own? All in numbers of 64 bits and without branches, so that
  * compilers take vectors.
  */
-static ALWAYS_INLINE bool is_simple(const struct race_simple *s, uint64_t epoch, uint64_t mine)
+static ALWAYS_INLINE bool check_is_simple(const struct race_simple *s, uint64_t epoch,
+                                          uint64_t mine)
 {
     uint64_t clock = epoch & RACE_CLOCK_MAX;
     uint64_t floor =
         (uint32_t)(epoch >> (RACE_CLOCK_BITS + 5)) == s->own_warp ? s->warp_floor : s->floor;
     bool before = (epoch >> 32 == s->serial) & (clock < floor);
 
-    return is_stale(s, epoch) | before | ((epoch ^ mine) >> RACE_CLOCK_BITS == 0);
+    return check_is_stale(s, epoch) | before | ((epoch ^ mine) >> RACE_CLOCK_BITS == 0);
 }
 
-static ALWAYS_INLINE bool all_simple(const struct race_simple *s, const uint64_t *restrict epochs,
-                                     const uint64_t *restrict mine, uint32_t n)
+static ALWAYS_INLINE bool check_all_simple(const struct race_simple *s,
+                                           const uint64_t *restrict epochs,
+                                           const uint64_t *restrict mine, uint32_t n)
 {
     uint64_t bad = 0;
 
@@ -47,7 +49,7 @@ static ALWAYS_INLINE bool all_simple(const struct race_simple *s, const uint64_t
         return true;
     bad = 0;
     for (uint32_t i = 0; i < n; i++)
-        bad |= is_simple(s, epochs[i], mine[i]) ? 0 : 1;
+        bad |= check_is_simple(s, epochs[i], mine[i]) ? 0 : 1;
     return !bad;
 }
 
@@ -57,11 +59,11 @@ struct cells { /* of one page from one unit on */
 };
 
 /* False: some need a closer look, and nothing is done. */
-static ALWAYS_INLINE bool run_write(const struct race_simple *s, const struct cells *c,
-                                    const uint64_t *restrict mine, uint32_t n, uint32_t info)
+static ALWAYS_INLINE bool check_run_write(const struct race_simple *s, const struct cells *c,
+                                          const uint64_t *restrict mine, uint32_t n, uint32_t info)
 {
-    if (!all_simple(s, c->writer, mine, n) || !all_simple(s, c->reader, mine, n) ||
-        (c->second && !all_simple(s, c->second, mine, n)))
+    if (!check_all_simple(s, c->writer, mine, n) || !check_all_simple(s, c->reader, mine, n) ||
+        (c->second && !check_all_simple(s, c->second, mine, n)))
         return false;
     for (uint32_t i = 0; i < n; i++)
         c->writer[i] = mine[i];
@@ -76,25 +78,26 @@ enum { RUN_MIN = 4, RUN_MAX = 64 };
  * Two readers stay: one as long as it is not ordered before a later one, and one that came since:
  * the last of another warp, or any of another CTA, so that whoever writes there is not both.
  */
-static ALWAYS_INLINE bool stays_second(const struct race_simple *s, uint64_t first, uint64_t second,
-                                       uint64_t mine)
+static ALWAYS_INLINE bool check_stays_second(const struct race_simple *s, uint64_t first,
+                                             uint64_t second, uint64_t mine)
 {
     bool own_warp = (first ^ mine) >> (RACE_CLOCK_BITS + 5) == 0;
     bool other_cta = (first ^ second) >> 32 != 0;
 
-    return (own_warp | other_cta) & !is_stale(s, second);
+    return (own_warp | other_cta) & !check_is_stale(s, second);
 }
 
-static ALWAYS_INLINE void run_readers(const struct race_simple *s, const struct cells *c,
-                                      const uint64_t *restrict mine, uint32_t n, uint32_t info)
+static ALWAYS_INLINE void check_run_readers(const struct race_simple *s, const struct cells *c,
+                                            const uint64_t *restrict mine, uint32_t n,
+                                            uint32_t info)
 {
     uint32_t first_stays[RUN_MAX], second_stays[RUN_MAX]; /* masks */
     uint64_t changes = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         uint64_t first = c->reader[i];
-        bool stays = !is_simple(s, first, mine[i]);
-        bool keeps = stays_second(s, first, c->second[i], mine[i]);
+        bool stays = !check_is_simple(s, first, mine[i]);
+        bool keeps = check_stays_second(s, first, c->second[i], mine[i]);
         first_stays[i] = stays ? UINT32_MAX : 0;
         second_stays[i] = (stays & !keeps) ? 0 : UINT32_MAX;
         changes |= (stays & keeps) ? 0 : 1;
@@ -111,16 +114,16 @@ static ALWAYS_INLINE void run_readers(const struct race_simple *s, const struct 
     }
 }
 
-static ALWAYS_INLINE bool run_read(const struct race_simple *s, const struct cells *c,
-                                   const uint64_t *restrict mine, uint32_t n, uint32_t info)
+static ALWAYS_INLINE bool check_run_read(const struct race_simple *s, const struct cells *c,
+                                         const uint64_t *restrict mine, uint32_t n, uint32_t info)
 {
-    if (!all_simple(s, c->writer, mine, n))
+    if (!check_all_simple(s, c->writer, mine, n))
         return false;
     if (c->second) {
-        run_readers(s, c, mine, n, info);
+        check_run_readers(s, c, mine, n, info);
         return true;
     }
-    if (!all_simple(s, c->reader, mine, n))
+    if (!check_all_simple(s, c->reader, mine, n))
         return false;
     for (uint32_t i = 0; i < n; i++)
         c->reader[i] = mine[i];
@@ -129,25 +132,25 @@ static ALWAYS_INLINE bool run_read(const struct race_simple *s, const struct cel
     return true;
 }
 
-static ALWAYS_INLINE bool run_idle(const struct race_simple *s, const struct cells *c,
-                                   const uint64_t *restrict mine, uint32_t n, uint32_t info)
+static ALWAYS_INLINE bool check_run_idle(const struct race_simple *s, const struct cells *c,
+                                         const uint64_t *restrict mine, uint32_t n, uint32_t info)
 {
     uint64_t changes = 0;
 
     (void)info;
-    if (!all_simple(s, c->writer, mine, n))
+    if (!check_all_simple(s, c->writer, mine, n))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t first = c->reader[i];
-        bool stays = !is_simple(s, first, mine[i]);
-        changes |= (stays & stays_second(s, first, c->second[i], mine[i])) ? 0 : 1;
+        bool stays = !check_is_simple(s, first, mine[i]);
+        changes |= (stays & check_stays_second(s, first, c->second[i], mine[i])) ? 0 : 1;
     }
     return !changes;
 }
 
 /* ---- how the addresses of lanes follow each other */
 
-static struct race_links links_plain(const uint64_t *at, uint64_t step_B)
+static struct race_links check_links_plain(const uint64_t *at, uint64_t step_B)
 {
     struct race_links links = {0, 0};
 
@@ -159,8 +162,8 @@ static struct race_links links_plain(const uint64_t *at, uint64_t step_B)
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx512f"))) static struct race_links links_avx512(const uint64_t *at,
-                                                                         uint64_t step_B)
+__attribute__((target("avx512f"))) static struct race_links check_links_avx512(const uint64_t *at,
+                                                                               uint64_t step_B)
 {
     struct race_links links = {0, 0};
     __m512i step = _mm512_set1_epi64((long long)step_B);
@@ -183,20 +186,21 @@ typedef bool run_fn(const struct race_simple *s, const struct cells *c, const ui
                     uint32_t n, uint32_t info);
 
 #define RUNS(suffix, attributes)                                                                   \
-    attributes static bool write_##suffix(const struct race_simple *s, const struct cells *c,      \
-                                          const uint64_t *mine, uint32_t n, uint32_t info)         \
+    attributes static bool check_write_##suffix(const struct race_simple *s,                       \
+                                                const struct cells *c, const uint64_t *mine,       \
+                                                uint32_t n, uint32_t info)                         \
     {                                                                                              \
-        return run_write(s, c, mine, n, info);                                                     \
+        return check_run_write(s, c, mine, n, info);                                               \
     }                                                                                              \
-    attributes static bool read_##suffix(const struct race_simple *s, const struct cells *c,       \
-                                         const uint64_t *mine, uint32_t n, uint32_t info)          \
+    attributes static bool check_read_##suffix(const struct race_simple *s, const struct cells *c, \
+                                               const uint64_t *mine, uint32_t n, uint32_t info)    \
     {                                                                                              \
-        return run_read(s, c, mine, n, info);                                                      \
+        return check_run_read(s, c, mine, n, info);                                                \
     }                                                                                              \
-    attributes static bool idle_##suffix(const struct race_simple *s, const struct cells *c,       \
-                                         const uint64_t *mine, uint32_t n, uint32_t info)          \
+    attributes static bool check_idle_##suffix(const struct race_simple *s, const struct cells *c, \
+                                               const uint64_t *mine, uint32_t n, uint32_t info)    \
     {                                                                                              \
-        return run_idle(s, c, mine, n, info);                                                      \
+        return check_run_idle(s, c, mine, n, info);                                                \
     }
 RUNS(plain, )
 #ifdef __x86_64__
@@ -207,7 +211,7 @@ RUNS(avx512, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
 static struct {
     run_fn *write, *read, *idle;
     links_fn *links;
-} runs = {write_plain, read_plain, idle_plain, links_plain};
+} runs = {check_write_plain, check_read_plain, check_idle_plain, check_links_plain};
 
 struct race_links race_links_of(const uint64_t *at, uint64_t step_B)
 {
@@ -218,14 +222,14 @@ void race_check_start(void)
 {
 #ifdef __x86_64__
     if (hd_host_has(HD_HOST_AVX512)) {
-        runs.write = write_avx512;
-        runs.read = read_avx512;
-        runs.idle = idle_avx512;
-        runs.links = links_avx512;
+        runs.write = check_write_avx512;
+        runs.read = check_read_avx512;
+        runs.idle = check_idle_avx512;
+        runs.links = check_links_avx512;
     } else if (hd_host_has(HD_HOST_AVX2)) {
-        runs.write = write_avx2;
-        runs.read = read_avx2;
-        runs.idle = idle_avx2;
+        runs.write = check_write_avx2;
+        runs.read = check_read_avx2;
+        runs.idle = check_idle_avx2;
     }
 #endif
 }
@@ -233,7 +237,7 @@ void race_check_start(void)
 /* ---- one by one */
 
 /* Both accesses are as they should be for threads that meet without order. */
-static bool may_meet(const struct race_cta *cta, uint64_t before, unsigned a, unsigned b)
+static bool check_may_meet(const struct race_cta *cta, uint64_t before, unsigned a, unsigned b)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
     uint32_t serial = race_serial(before);
@@ -253,7 +257,7 @@ static bool may_meet(const struct race_cta *cta, uint64_t before, unsigned a, un
 }
 
 /* `a` is such a plain read, `b` an atomic. */
-static bool is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
+static bool check_is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
 
@@ -266,7 +270,7 @@ static bool is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
  * reaches this thread, which has a lock too: had they come the other way round, nothing would order
  * them.
  */
-static bool is_ordered(struct race_cta *cta, const struct race_hazard *h)
+static bool check_is_ordered(struct race_cta *cta, const struct race_hazard *h)
 {
     const struct san_access *x = h->access;
     uint32_t thread = h->thread, before_is = h->before_is;
@@ -283,8 +287,8 @@ static bool is_ordered(struct race_cta *cta, const struct race_hazard *h)
     return order == RACE_ORDERED || (order == RACE_BY_PLACES && !(lacks && locked));
 }
 
-static void against(struct race_access *a, unsigned slot, uint64_t before, uint32_t before_is,
-                    uint64_t mine, uint64_t address)
+static void check_against(struct race_access *a, unsigned slot, uint64_t before, uint32_t before_is,
+                          uint64_t mine, uint64_t address)
 {
     struct race_told told = {before, mine};
     uint32_t thread = race_thread_of(mine);
@@ -296,7 +300,7 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
                                  .access = a->access,
                                  .address = address};
 
-    if (is_stale(&a->simple, before) ||
+    if (check_is_stale(&a->simple, before) ||
         (a->told[slot].before == before && a->told[slot].mine == mine))
         return;
     if (!race_is_own(a->cta->launch, race_serial(before))) {
@@ -304,42 +308,44 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
         race_streams_against(a->cta, &hazard);
         return;
     }
-    if (is_ordered(a->cta, &hazard) || may_meet(a->cta, before, before_is & 255, a->info & 255) ||
-        is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
+    if (check_is_ordered(a->cta, &hazard) ||
+        check_may_meet(a->cta, before, before_is & 255, a->info & 255) ||
+        check_is_first_guess(a->cta, before_is, a->info) ||
+        check_is_first_guess(a->cta, a->info, before_is))
         return;
     a->told[slot] = told;
     race_note(a->cta, &hazard);
 }
 
-static void write_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
-                       uint64_t address)
+static void check_write_unit(struct race_access *a, struct race_page *page, uint32_t unit,
+                             uint64_t mine, uint64_t address)
 {
     const struct race_simple *s = &a->simple;
 
-    if (!is_simple(s, page->writer[unit], mine))
-        against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
-    if (!is_simple(s, page->reader[unit], mine))
-        against(a, 1, page->reader[unit], page->reader_is[unit], mine, address);
-    if (page->second && !is_simple(s, page->second[unit], mine))
-        against(a, 2, page->second[unit], page->second_is[unit], mine, address);
+    if (!check_is_simple(s, page->writer[unit], mine))
+        check_against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
+    if (!check_is_simple(s, page->reader[unit], mine))
+        check_against(a, 1, page->reader[unit], page->reader_is[unit], mine, address);
+    if (page->second && !check_is_simple(s, page->second[unit], mine))
+        check_against(a, 2, page->second[unit], page->second_is[unit], mine, address);
     page->writer[unit] = mine;
     page->writer_is[unit] = a->info;
 }
 
-/* As run_readers(). */
-static void read_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
-                      uint64_t address)
+/* As check_run_readers(). */
+static void check_read_unit(struct race_access *a, struct race_page *page, uint32_t unit,
+                            uint64_t mine, uint64_t address)
 {
     const struct race_simple *s = &a->simple;
     uint64_t first = page->reader[unit];
 
-    if (!is_simple(s, page->writer[unit], mine))
-        against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
-    if (is_simple(s, first, mine)) {
+    if (!check_is_simple(s, page->writer[unit], mine))
+        check_against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
+    if (check_is_simple(s, first, mine)) {
         page->reader[unit] = mine;
         page->reader_is[unit] = a->info;
     } else if (race_page_add_second(page)) {
-        if (stays_second(s, first, page->second[unit], mine))
+        if (check_stays_second(s, first, page->second[unit], mine))
             return;
         page->second[unit] = mine;
         page->second_is[unit] = a->info;
@@ -350,15 +356,15 @@ void race_check_unit(struct race_access *a, struct race_page *page, uint32_t uni
                      uint64_t address)
 {
     if (a->writes)
-        write_unit(a, page, unit, mine, address);
+        check_write_unit(a, page, unit, mine, address);
     else
-        read_unit(a, page, unit, mine, address);
+        check_read_unit(a, page, unit, mine, address);
 }
 
 /* ---- both */
 
-static bool run(const struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
-                const uint64_t *mine)
+static bool check_run(const struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
+                      const uint64_t *mine)
 {
     struct cells c = {
         page->writer + at,    page->reader + at,    page->second ? page->second + at : NULL,
@@ -373,7 +379,7 @@ void race_check(struct race_access *a, struct race_page *page, uint32_t at, uint
     assert(n && at + n <= (uint32_t)RACE_PAGE_B >> page->shift);
     while (n) {
         uint32_t some = HD_MIN(n, (uint32_t)RUN_MAX);
-        if (some < RUN_MIN || !run(a, page, at, some, mine))
+        if (some < RUN_MIN || !check_run(a, page, at, some, mine))
             for (uint32_t i = 0; i < some; i++)
                 race_check_unit(a, page, at + i, mine[i], address + ((uint64_t)i << page->shift));
         at += some;

@@ -64,14 +64,14 @@ static HD_THREAD_LOCAL struct {
 
 /* ---- closing and opening */
 
-static void protect(uint64_t va, uint64_t size_B, int prot)
+static void host_protect(uint64_t va, uint64_t size_B, int prot)
 {
     /* Memory that is gone meanwhile needs no opening. */
     (void)mprotect((void *)(uintptr_t)va, size_B, prot);
 }
 
 /* Neighbours of a kind at once. */
-static void protect_all_locked(bool open)
+static void host_protect_all_locked(bool open)
 {
     assert(hd_lock_held(&host.lock));
     for (size_t i = 0, n; i < host.uses.len; i += n) {
@@ -79,21 +79,21 @@ static void protect_all_locked(bool open)
         for (n = 1;
              i + n < host.uses.len && u[n].va == u->va + n * PAGE_B && u[n].reads == u->reads;)
             n++;
-        protect(u->va, n * PAGE_B,
-                open       ? PROT_READ | PROT_WRITE
-                : u->reads ? PROT_NONE
-                           : PROT_READ);
+        host_protect(u->va, n * PAGE_B,
+                     open       ? PROT_READ | PROT_WRITE
+                     : u->reads ? PROT_NONE
+                                : PROT_READ);
     }
     host.is_closed = !open;
 }
 
-static void open_locked(void)
+static void host_open_locked(void)
 {
     if (host.is_closed)
-        protect_all_locked(true);
+        host_protect_all_locked(true);
 }
 
-static size_t use_at_locked(uint64_t va)
+static size_t host_use_at_locked(uint64_t va)
 {
     size_t low = 0, high = host.uses.len;
 
@@ -108,9 +108,9 @@ static size_t use_at_locked(uint64_t va)
     return low;
 }
 
-static void use_add_locked(const struct use *use)
+static void host_use_add_locked(const struct use *use)
 {
-    size_t at = use_at_locked(use->va);
+    size_t at = host_use_at_locked(use->va);
     struct use *have = at < host.uses.len ? &host.uses.at[at] : NULL;
 
     assert(use->until[0].number && use->until[0].number <= use->until[1].number);
@@ -139,16 +139,16 @@ static bool is_of_host(const struct san_block *block)
 }
 
 /* In pages that have nothing but such. */
-static bool is_variable(const struct san_block *block)
+static bool host_is_variable(const struct san_block *block)
 {
     return block->memory == MANAGED && block->use == HEDDLE_MEMORY_MODULE;
 }
 
-static struct part part_of(const struct san_block *block, uint64_t page)
+static struct part host_part_of(const struct san_block *block, uint64_t page)
 {
     uint64_t end = block->base + block->size_B;
     struct part part = {HD_MAX(page, block->base), HD_MIN(page + PAGE_B, end)};
-    bool is_shared = (block->base % PAGE_B && !is_variable(block)) ||
+    bool is_shared = (block->base % PAGE_B && !host_is_variable(block)) ||
                      (block->memory == REGISTERED && end % PAGE_B);
 
     return is_shared && part.end - part.va < PAGE_B ? (struct part){0} : part;
@@ -163,7 +163,7 @@ struct look {
 };
 
 /* Neighbours are mostly of the same. */
-static struct race_past *past_of(struct look *look, uint64_t epoch)
+static struct race_past *host_past_of(struct look *look, uint64_t epoch)
 {
     uint32_t serial = race_serial(epoch);
 
@@ -174,15 +174,15 @@ static struct race_past *past_of(struct look *look, uint64_t epoch)
     return look->last;
 }
 
-static struct race_past *plain_of(struct look *look, uint64_t epoch, uint32_t info)
+static struct race_past *host_plain_of(struct look *look, uint64_t epoch, uint32_t info)
 {
-    struct race_past *past = past_of(look, epoch);
+    struct race_past *past = host_past_of(look, epoch);
 
     return past && !past->tells_host && !(info & (RACE_STRONG | RACE_VOLATILE)) ? past : NULL;
 }
 
 /* A write that the host may see when it comes, and what was before it. */
-static bool is_signal(struct race_past *past, uint32_t info)
+static bool host_is_signal(struct race_past *past, uint32_t info)
 {
     if (info & RACE_READS || !(info & (RACE_STRONG | RACE_VOLATILE | RACE_ATOM)))
         return false;
@@ -194,15 +194,15 @@ static bool is_signal(struct race_past *past, uint32_t info)
     return !probe || probe->mem.scope == IR_SCOPE_SYS;
 }
 
-static void look_for_signal(struct look *look, uint64_t epoch, uint32_t info)
+static void host_look_for_signal(struct look *look, uint64_t epoch, uint32_t info)
 {
-    struct race_past *past = past_of(look, epoch);
+    struct race_past *past = host_past_of(look, epoch);
 
-    if (past && !past->tells_host && is_signal(past, info))
+    if (past && !past->tells_host && host_is_signal(past, info))
         past->tells_host = look->has_signals = true;
 }
 
-static void note_past(struct use *use, const struct race_past *past)
+static void host_note_past(struct use *use, const struct race_past *past)
 {
     struct san_order_op op = past->position.op;
 
@@ -213,8 +213,8 @@ static void note_past(struct use *use, const struct race_past *past)
 }
 
 /* Is all of the part accessed by launches that the host does not know of? And all of it written? */
-static bool is_used(struct look *look, const struct race_page *page, struct part part,
-                    struct use *use)
+static bool host_is_used(struct look *look, const struct race_page *page, struct part part,
+                         struct use *use)
 {
     uint64_t first = part.va % PAGE_B, last = (part.end - 1) % PAGE_B;
     bool all = true;
@@ -222,24 +222,24 @@ static bool is_used(struct look *look, const struct race_page *page, struct part
     assert(part.va < part.end && first <= last);
     use->reads = true;
     for (uint64_t u = first >> page->shift; u <= last >> page->shift; u++) {
-        const struct race_past *past = plain_of(look, page->writer[u], page->writer_is[u]);
+        const struct race_past *past = host_plain_of(look, page->writer[u], page->writer_is[u]);
         if (!past) {
             use->reads = false;
-            past = plain_of(look, page->reader[u], page->reader_is[u]);
+            past = host_plain_of(look, page->reader[u], page->reader_is[u]);
         }
         if (!past && page->second)
-            past = plain_of(look, page->second[u], page->second_is[u]);
-        look_for_signal(look, page->writer[u], page->writer_is[u]);
+            past = host_plain_of(look, page->second[u], page->second_is[u]);
+        host_look_for_signal(look, page->writer[u], page->writer_is[u]);
         all &= past != NULL;
         if (past)
-            note_past(use, past);
+            host_note_past(use, past);
     }
     return all;
 }
 
 /* The first block of the host's in the page, from number *i on; NULL: there is none. */
-static const struct san_block *block_in_page(const struct san_memory *memory, uint64_t page,
-                                             int64_t *i)
+static const struct san_block *host_block_in_page(const struct san_memory *memory, uint64_t page,
+                                                  int64_t *i)
 {
     for (; *i < memory->n && memory->base[*i] < page + PAGE_B; ++*i) {
         const struct san_block *block = memory->block[*i];
@@ -249,30 +249,30 @@ static const struct san_block *block_in_page(const struct san_memory *memory, ui
     return NULL;
 }
 
-static const struct san_block *first_in_page(const struct san_memory *memory, uint64_t page,
-                                             int64_t *i)
+static const struct san_block *host_first_in_page(const struct san_memory *memory, uint64_t page,
+                                                  int64_t *i)
 {
     *i = HD_MAX(san_memory_index(memory, page), 0);
-    return block_in_page(memory, page, i);
+    return host_block_in_page(memory, page, i);
 }
 
 /* Variables share pages of their own, of which nothing else is anybody's: all are to be used. */
-static bool is_page_used(struct look *look, struct race_page *page, struct use *use)
+static bool host_is_page_used(struct look *look, struct race_page *page, struct use *use)
 {
     bool used = true, reads = true;
     int64_t i;
 
-    for (const struct san_block *block = first_in_page(look->memory, use->va, &i); used && block;
-         ++i, block = block_in_page(look->memory, use->va, &i)) {
-        struct part part = part_of(block, use->va);
-        used = part.va < part.end && is_used(look, page, part, use);
+    for (const struct san_block *block = host_first_in_page(look->memory, use->va, &i);
+         used && block; ++i, block = host_block_in_page(look->memory, use->va, &i)) {
+        struct part part = host_part_of(block, use->va);
+        used = part.va < part.end && host_is_used(look, page, part, use);
         reads &= use->reads;
     }
     use->reads = reads;
     return used;
 }
 
-static void look_at_page_locked(struct look *look, uint64_t va)
+static void host_look_at_page_locked(struct look *look, uint64_t va)
 {
     struct race_page *page = race_map_find(race_global(), va);
     struct use use = {.va = va};
@@ -280,13 +280,13 @@ static void look_at_page_locked(struct look *look, uint64_t va)
     if (!page || atomic_load(&page->touched) < look->fresh)
         return;
     race_page_lock(page);
-    bool used = is_page_used(look, page, &use);
+    bool used = host_is_page_used(look, page, &use);
     race_page_unlock(page);
     if (used)
-        use_add_locked(&use);
+        host_use_add_locked(&use);
 }
 
-static void look_at_launches_locked(struct look *look)
+static void host_look_at_launches_locked(struct look *look)
 {
     for (uint32_t i = 0; i < look->memory->n; i++) {
         const struct san_block *block = look->memory->block[i];
@@ -294,13 +294,13 @@ static void look_at_launches_locked(struct look *look)
         if (!is_of_host(block))
             continue;
         for (uint64_t va = block->base & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B)
-            look_at_page_locked(look, va);
+            host_look_at_page_locked(look, va);
     }
 }
 
 /* Of rows without gaps: others leave something of each page. */
-static void look_at_span_locked(const struct san_memory *memory, const struct race_span *span,
-                                struct san_order_op op)
+static void host_look_at_span_locked(const struct san_memory *memory, const struct race_span *span,
+                                     struct san_order_op op)
 {
     uint64_t end = span->va + span->width_B;
 
@@ -308,15 +308,15 @@ static void look_at_span_locked(const struct san_memory *memory, const struct ra
         return;
     for (uint64_t va = span->va & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B) {
         const struct san_block *block = san_memory_find(memory, HD_MAX(va, span->va));
-        bool is_whole = block && is_of_host(block) && !is_variable(block);
-        struct part part = is_whole ? part_of(block, va) : (struct part){0};
+        bool is_whole = block && is_of_host(block) && !host_is_variable(block);
+        struct part part = is_whole ? host_part_of(block, va) : (struct part){0};
         if (part.va < part.end && part.va >= span->va && part.end <= end)
-            use_add_locked(&(struct use){va, span->writes, {op, op}});
+            host_use_add_locked(&(struct use){va, span->writes, {op, op}});
     }
 }
 
 /* What ended since somebody looked last. */
-static bool take_fresh(struct look *look, const struct san_order_clock *clock)
+static bool host_take_fresh(struct look *look, const struct san_order_clock *clock)
 {
     look->fresh = UINT32_MAX;
     race_streams_lock();
@@ -340,7 +340,7 @@ static bool tells_host(const struct look *look, const struct use *use)
     return false;
 }
 
-static void forget_told_locked(const struct look *look)
+static void host_forget_told_locked(const struct look *look)
 {
     size_t kept = 0;
 
@@ -353,43 +353,43 @@ static void forget_told_locked(const struct look *look)
         host.uses.len = kept;
 }
 
-static void look_locked(const struct san_order_clock *clock, const struct san_memory *memory)
+static void host_look_locked(const struct san_order_clock *clock, const struct san_memory *memory)
 {
     struct look look = {.memory = memory};
     race_ops ops = {0};
 
     assert(hd_lock_held(&host.lock) && !host.is_closed);
-    if (take_fresh(&look, clock)) {
-        look_at_launches_locked(&look);
-        forget_told_locked(&look);
+    if (host_take_fresh(&look, clock)) {
+        host_look_at_launches_locked(&look);
+        host_forget_told_locked(&look);
     }
     race_ops_fresh(clock, &ops);
     for (size_t i = 0; i < ops.len; i++)
         for (unsigned k = 0; k < RACE_SPANS; k++)
-            look_at_span_locked(memory, &ops.at[i]->span[k], ops.at[i]->position.op);
+            host_look_at_span_locked(memory, &ops.at[i]->span[k], ops.at[i]->position.op);
     race_ops_fini(&ops);
     race_pasts_fini(&look.pasts);
 }
 
 /* Also what is no memory of the program's any more. */
-static void forget_known_locked(const struct san_order_clock *clock,
-                                const struct san_memory *memory)
+static void host_forget_known_locked(const struct san_order_clock *clock,
+                                     const struct san_memory *memory)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < host.uses.len; i++) {
         struct use use = host.uses.at[i];
         int64_t unused;
-        if (first_in_page(memory, use.va, &unused) && !san_order_is_before(use.until[0], clock) &&
-            !san_order_is_before(use.until[1], clock))
+        if (host_first_in_page(memory, use.va, &unused) &&
+            !san_order_is_before(use.until[0], clock) && !san_order_is_before(use.until[1], clock))
             host.uses.at[kept++] = use;
     }
     host.uses.len = kept;
 }
 
-static bool on_fault(int sig, siginfo_t *info, void *context);
+static bool host_on_fault(int sig, siginfo_t *info, void *context);
 
-static void close_locked(void)
+static void host_close_locked(void)
 {
     struct san_memory *memory = san_memory_now();
     struct san_order_clock clock;
@@ -398,18 +398,18 @@ static void close_locked(void)
     if (!memory)
         return;
     san_order_host_clock(&clock);
-    look_locked(&clock, memory);
-    forget_known_locked(&clock, memory);
+    host_look_locked(&clock, memory);
+    host_forget_known_locked(&clock, memory);
     san_memory_unref(memory);
-    if (host.uses.len && !hd_fault_hook_set(on_fault))
+    if (host.uses.len && !hd_fault_hook_set(host_on_fault))
         host.is_off = true;
     if (host.uses.len && !host.is_off)
-        protect_all_locked(false);
+        host_protect_all_locked(false);
 }
 
 /* ---- what the host did */
 
-static bool is_write(const void *context, const struct use *use)
+static bool host_is_write(const void *context, const struct use *use)
 {
 #ifdef __x86_64__
     const ucontext_t *uc = context;
@@ -422,7 +422,7 @@ static bool is_write(const void *context, const struct use *use)
 #endif
 }
 
-static uintptr_t pc_of(const void *context)
+static uintptr_t host_pc_of(const void *context)
 {
     const ucontext_t *uc = context;
 
@@ -437,9 +437,9 @@ static uintptr_t pc_of(const void *context)
 }
 
 /* Without the frames of the signal. */
-static void stack_of_fault(const void *context, struct san_stack *out)
+static void host_stack_of_fault(const void *context, struct san_stack *out)
 {
-    uintptr_t pc = pc_of(context);
+    uintptr_t pc = host_pc_of(context);
     uint32_t first = 0;
 
     san_stack_take(out);
@@ -451,7 +451,7 @@ static void stack_of_fault(const void *context, struct san_stack *out)
     memmove(out->pc, out->pc + first, out->n * sizeof(out->pc[0]));
 }
 
-static struct race_op *access_create(uint64_t va, bool write, const void *context)
+static struct race_op *host_access_create(uint64_t va, bool write, const void *context)
 {
     struct race_op *op = hd_new(struct race_op);
 
@@ -460,12 +460,12 @@ static struct race_op *access_create(uint64_t va, bool write, const void *contex
     op->refs = 1;
     op->span[0] = (struct race_span){va, 1, 1, 0, 1, 0, write};
     snprintf(op->name, sizeof(op->name), "the host");
-    stack_of_fault(context, &op->stack);
+    host_stack_of_fault(context, &op->stack);
     return op;
 }
 
-static void tell_past(struct race_past *past, uint64_t epoch, uint32_t info, uint64_t va,
-                      struct race_op *op)
+static void host_tell_past(struct race_past *past, uint64_t epoch, uint32_t info, uint64_t va,
+                           struct race_op *op)
 {
     race_between_tell(&(struct race_between){.past = {past},
                                              .op = {NULL, op},
@@ -477,7 +477,7 @@ static void tell_past(struct race_past *past, uint64_t epoch, uint32_t info, uin
 }
 
 /* The last writer; for a write the readers as well. */
-static bool tell_launches(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
+static bool host_tell_launches(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
 {
     struct race_page *page = race_map_find(race_global(), va);
     struct look look = {0};
@@ -500,16 +500,16 @@ static bool tell_launches(uint64_t va, struct race_op *op, const struct san_orde
     race_pasts_unknown_locked(clock, &look.pasts);
     race_streams_unlock();
     for (unsigned i = 0; i < 3 && !told; i++) {
-        struct race_past *past = plain_of(&look, epoch[i], info[i]);
+        struct race_past *past = host_plain_of(&look, epoch[i], info[i]);
         if (past)
-            tell_past(past, epoch[i], info[i], va, op);
+            host_tell_past(past, epoch[i], info[i], va, op);
         told = past;
     }
     race_pasts_fini(&look.pasts);
     return told;
 }
 
-static void tell_ops(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
+static void host_tell_ops(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
 {
     race_ops ops = {0};
     bool write = op->span[0].writes;
@@ -525,30 +525,30 @@ static void tell_ops(uint64_t va, struct race_op *op, const struct san_order_clo
     race_ops_fini(&ops);
 }
 
-static void tell(uint64_t va, bool write, const void *context)
+static void host_tell_access(uint64_t va, bool write, const void *context)
 {
-    struct race_op *op = access_create(va, write, context);
+    struct race_op *op = host_access_create(va, write, context);
     struct san_order_clock clock;
 
     if (!op)
         return;
     san_order_host_clock(&clock);
-    if (!tell_launches(va, op, &clock))
-        tell_ops(va, op, &clock);
+    if (!host_tell_launches(va, op, &clock))
+        host_tell_ops(va, op, &clock);
     race_op_unref(op);
 }
 
 /* The page of an access that faults is open from now on, until a call returns. */
-static bool take_use(uint64_t va, struct use *out)
+static bool host_take_use(uint64_t va, struct use *out)
 {
     uint64_t page = va & ~(uint64_t)(PAGE_B - 1);
     bool found = false;
 
     hd_lock_acquire(&host.lock);
-    size_t at = use_at_locked(page);
+    size_t at = host_use_at_locked(page);
     if (host.is_closed && at < host.uses.len && host.uses.at[at].va == page) {
         *out = host.uses.at[at];
-        protect(page, PAGE_B, PROT_READ | PROT_WRITE);
+        host_protect(page, PAGE_B, PROT_READ | PROT_WRITE);
         found = true;
     }
     hd_lock_release(&host.lock);
@@ -556,14 +556,14 @@ static bool take_use(uint64_t va, struct use *out)
 }
 
 /* Another thread may have opened it meanwhile; what goes on faulting is the program's own. */
-static bool is_new(uint64_t va)
+static bool host_is_new(uint64_t va)
 {
     here.faults = here.fault == va ? here.faults + 1 : 0;
     here.fault = va;
     return here.faults < 3;
 }
 
-static bool on_fault(int sig, siginfo_t *info, void *context)
+static bool host_on_fault(int sig, siginfo_t *info, void *context)
 {
     uint64_t va = (uintptr_t)info->si_addr;
     struct use use;
@@ -573,34 +573,34 @@ static bool on_fault(int sig, siginfo_t *info, void *context)
     struct san_block *block = san_memory_live(va);
     bool is_known = block && is_of_host(block), is_closed;
     san_block_unref(block);
-    if (!is_new(va))
+    if (!host_is_new(va))
         return false;
-    is_closed = take_use(va, &use); /* maybe beside the variables of the page */
+    is_closed = host_take_use(va, &use); /* maybe beside the variables of the page */
     if (is_closed)
-        tell(va, is_write(context, &use), context);
+        host_tell_access(va, host_is_write(context, &use), context);
     return is_known || is_closed;
 }
 
 /* ---- calls and work */
 
-static bool is_on(void)
+static bool host_is_on(void)
 {
     return san_options()->racecheck_host_wait_s;
 }
 
 void race_host_call_begin(void)
 {
-    if (!is_on())
+    if (!host_is_on())
         return;
     here.submitted = 0;
     hd_lock_acquire(&host.lock);
     host.calls++;
-    open_locked();
+    host_open_locked();
     hd_lock_release(&host.lock);
 }
 
 /* Is nothing of that left, nor of what was submitted before? */
-static bool is_done_locked(uint64_t packet)
+static bool host_is_done_locked(uint64_t packet)
 {
     assert(hd_lock_held(&host.lock));
     for (size_t i = 0; i < host.work.len; i++)
@@ -609,13 +609,13 @@ static bool is_done_locked(uint64_t packet)
     return true;
 }
 
-static void wait_locked(uint64_t packet)
+static void host_wait_locked(uint64_t packet)
 {
     uint64_t wait_s = san_options()->racecheck_host_wait_s;
     uint64_t end_ns = hd_clock_ns(CLOCK_MONOTONIC) + wait_s * 1000000000u;
     struct timespec until = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
 
-    while (!host.is_off && !is_done_locked(packet)) {
+    while (!host.is_off && !host_is_done_locked(packet)) {
         if (hd_clock_ns(CLOCK_MONOTONIC) >= end_ns)
             host.is_off = true;
         else
@@ -625,23 +625,23 @@ static void wait_locked(uint64_t packet)
 
 void race_host_call_end(void)
 {
-    if (!is_on())
+    if (!host_is_on())
         return;
     hd_lock_acquire(&host.lock);
     assert(host.calls > 0);
     if (here.submitted)
-        wait_locked(here.submitted);
+        host_wait_locked(here.submitted);
     if (!--host.calls && !host.work.len && !host.is_off)
-        close_locked();
+        host_close_locked();
     hd_lock_release(&host.lock);
 }
 
 void race_host_submit(const struct heddle_event *e)
 {
-    if (!is_on())
+    if (!host_is_on())
         return;
     hd_lock_acquire(&host.lock);
-    open_locked();
+    host_open_locked();
     if (!hd_vec_push(&host.work, e->packet.id))
         host.is_off = true;
     hd_lock_release(&host.lock);
@@ -651,7 +651,7 @@ void race_host_submit(const struct heddle_event *e)
 
 void race_host_retire(const struct heddle_event *e)
 {
-    if (!is_on())
+    if (!host_is_on())
         return;
     hd_lock_acquire(&host.lock);
     for (size_t i = 0; i < host.work.len; i++)

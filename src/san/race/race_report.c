@@ -33,43 +33,43 @@ struct side {
 struct race_found {
     struct side side[2]; /* the lower number first */
     enum ir_space space;
-    const char *why;            /* of the hazard; NULL: explain() */
+    const char *why;            /* of the hazard; NULL: report_explain() */
     enum san_severity severity; /* the worst */
     uint64_t address, count;
 };
 
 /* ---- what kind of hazard */
 
-static bool reads(uint32_t info)
+static bool report_reads(uint32_t info)
 {
     return info & RACE_READS;
 }
 
-static enum race_kind kind_of(const struct race_hazard *h)
+static enum race_kind report_kind_of(const struct race_hazard *h)
 {
-    return reads(h->now_is) ? RACE_RAW : reads(h->before_is) ? RACE_WAR : RACE_WAW;
+    return report_reads(h->now_is) ? RACE_RAW : report_reads(h->before_is) ? RACE_WAR : RACE_WAW;
 }
 
-static struct side before_of(const struct race_hazard *h)
+static struct side report_before_of(const struct race_hazard *h)
 {
     bool in_flight = race_is_in_flight(h->before);
     uint32_t thread = race_thread_of(h->before);
 
-    if (in_flight && reads(h->before_is) &&
+    if (in_flight && report_reads(h->before_is) &&
         !h->why) /* of a product: the first thread of its warps */
         thread -= thread % (RACE_GROUP_WARPS * SAN_LANES);
     return (struct side){race_serial(h->before), thread, h->before_is, in_flight};
 }
 
-static bool in_one_warp(const struct race_cta *cta, const struct race_hazard *h)
+static bool report_in_one_warp(const struct race_cta *cta, const struct race_hazard *h)
 {
     return !race_is_in_flight(h->before) && race_serial(h->before) == cta->serial &&
            race_thread_of(h->before) / SAN_LANES == h->thread / SAN_LANES;
 }
 
 /* What is in memory now; false: not known. Addresses may be bad ones, so the kernel reads. */
-static bool value_at(const struct race_cta *cta, const struct race_hazard *h, uint32_t size_B,
-                     uint64_t *out)
+static bool report_value_at(const struct race_cta *cta, const struct race_hazard *h,
+                            uint32_t size_B, uint64_t *out)
 {
     const struct san_access *x = h->access;
     const char *shared = cta->san->base->shared;
@@ -93,8 +93,8 @@ static bool value_at(const struct race_cta *cta, const struct race_hazard *h, ui
  * Of a row of STMATRIX: in register j of the lanes 4 * r .. are the elements 2 * c and 2 * c + 1 of
  * row r, or of column r if it is transposed. Nothing, where lanes are missing.
  */
-static uint32_t stored_row(const struct san_access *x, uint32_t lane, uint64_t offset,
-                           uint64_t *out)
+static uint32_t report_stored_row(const struct san_access *x, uint32_t lane, uint64_t offset,
+                                  uint64_t *out)
 {
     uint32_t imm = ir_probe_its_imm(x->probe), registers = imm >> IR_PROBE_REGISTERS_AT;
     uint32_t tile = imm & ((1u << IR_PROBE_REGISTERS_AT) - 1), r = lane % 8;
@@ -115,7 +115,8 @@ static uint32_t stored_row(const struct san_access *x, uint32_t lane, uint64_t o
 }
 
 /* What the lane stores into memory from `address` on, and how many bytes; 0: not known. */
-static uint32_t stored(const struct san_access *x, uint32_t lane, uint64_t address, uint64_t *out)
+static uint32_t report_stored(const struct san_access *x, uint32_t lane, uint64_t address,
+                              uint64_t *out)
 {
     const struct ir_instr *probe = x->probe;
     uint32_t element_B = ir_type_bits(probe->type) / 8;
@@ -123,7 +124,7 @@ static uint32_t stored(const struct san_access *x, uint32_t lane, uint64_t addre
     if (!x->operands)
         return 0;
     if (ir_probe_op(probe) == IR_OP_STMATRIX)
-        return stored_row(x, lane, address - x->address[lane], out);
+        return report_stored_row(x, lane, address - x->address[lane], out);
     if (ir_probe_op(probe) != IR_OP_ST || !element_B || element_B > 8)
         return 0;
     uint64_t at = (address - x->address[lane]) / element_B;
@@ -134,34 +135,35 @@ static uint32_t stored(const struct san_access *x, uint32_t lane, uint64_t addre
 }
 
 /* What another lane of the same store puts there; false: it is no such lane. */
-static bool stored_beside(const struct race_cta *cta, const struct race_hazard *h, uint64_t *out)
+static bool report_stored_beside(const struct race_cta *cta, const struct race_hazard *h,
+                                 uint64_t *out)
 {
     const struct san_access *x = h->access;
     uint32_t lane = h->thread % SAN_LANES, other = race_thread_of(h->before) % SAN_LANES;
 
-    if (!in_one_warp(cta, h) || h->before_is >> 8 != x->number || !(x->lanes >> other & 1) ||
+    if (!report_in_one_warp(cta, h) || h->before_is >> 8 != x->number || !(x->lanes >> other & 1) ||
         x->address[other] != x->address[lane])
         return false;
-    return stored(x, other, h->address, out) == h->stored_B;
+    return report_stored(x, other, h->address, out) == h->stored_B;
 }
 
-static bool writes_the_same(const struct race_cta *cta, const struct race_hazard *h)
+static bool report_writes_the_same(const struct race_cta *cta, const struct race_hazard *h)
 {
     uint64_t value, mask = h->stored_B < 8 ? ((uint64_t)1 << 8 * h->stored_B) - 1 : UINT64_MAX;
 
-    if (kind_of(h) != RACE_WAW || !h->stored_B)
+    if (report_kind_of(h) != RACE_WAW || !h->stored_B)
         return false;
-    return (stored_beside(cta, h, &value) || value_at(cta, h, h->stored_B, &value)) &&
+    return (report_stored_beside(cta, h, &value) || report_value_at(cta, h, h->stored_B, &value)) &&
            !((value ^ h->stored) & mask);
 }
 
-static enum san_severity severity_of(const struct race_cta *cta, const struct race_hazard *h)
+static enum san_severity report_severity_of(const struct race_cta *cta, const struct race_hazard *h)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
 
-    if (writes_the_same(cta, h))
+    if (report_writes_the_same(cta, h))
         return SAN_INFO;
-    if (in_one_warp(cta, h))
+    if (report_in_one_warp(cta, h))
         return SAN_WARNING;
     if ((h->before_is | h->now_is) & RACE_VOLATILE && h->before_is & strong && h->now_is & strong)
         return SAN_WARNING;
@@ -169,12 +171,12 @@ static enum san_severity severity_of(const struct race_cta *cta, const struct ra
 }
 
 /* Global memory is all that is no other. */
-static enum ir_space reported_space(enum ir_space space)
+static enum ir_space report_space(enum ir_space space)
 {
     return space == IR_SPACE_SHARED || space == IR_SPACE_TENSOR ? space : IR_SPACE_GLOBAL;
 }
 
-static const char *space_word(enum ir_space space)
+static const char *report_space_word(enum ir_space space)
 {
     return space == IR_SPACE_SHARED ? "shared" : space == IR_SPACE_TENSOR ? "tensor" : "global";
 }
@@ -186,8 +188,8 @@ struct stage { /* a CTA that may have ended, for an actor */
     struct san_cta cta;
 };
 
-static struct san_actor actor(const struct race_launch *launch, const struct side *side,
-                              struct stage *stage, const char *const verbs[2])
+static struct san_actor report_actor_of(const struct race_launch *launch, const struct side *side,
+                                        struct stage *stage, const char *const verbs[2])
 {
     const uint32_t *grid = launch->san->about.grid;
     uint32_t index = side->serial - launch->base;
@@ -203,7 +205,7 @@ static struct san_actor actor(const struct race_launch *launch, const struct sid
         .at = race_probe(launch, side->info >> 8),
         .warp = side->thread / SAN_LANES,
         .lane = side->thread % SAN_LANES,
-        .verb = verbs[reads(side->info)],
+        .verb = verbs[report_reads(side->info)],
     };
 }
 
@@ -211,8 +213,8 @@ static const char *const access_verbs[] = {"Write access", "Read access"};
 static const char *const thread_verbs[] = {"Write Thread", "Read Thread"};
 
 /* Why it is one, where that is not plain. */
-static void explain(struct san_finding *f, const struct side *one, const struct side *other,
-                    const char *why)
+static void report_explain(struct san_finding *f, const struct side *one, const struct side *other,
+                           const char *why)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
     uint32_t a = one->info, b = other->info;
@@ -224,7 +226,7 @@ static void explain(struct san_finding *f, const struct side *one, const struct 
     }
     if (one->in_flight || other->in_flight) {
         const struct side *way = one->in_flight ? one : other;
-        san_detail(f, reads(way->info)
+        san_detail(f, report_reads(way->info)
                           ? "The read is of a product that was not waited for"
                           : "The write is an asynchronous copy, and its thread has not waited "
                             "for it");
@@ -253,26 +255,26 @@ static void explain(struct san_finding *f, const struct side *one, const struct 
 
 /* ---- one hazard */
 
-static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
-                        enum san_severity severity)
+static void report_tell_hazard(struct race_cta *cta, const struct race_hazard *h,
+                               enum san_severity severity)
 {
-    enum race_kind kind = kind_of(h);
+    enum race_kind kind = report_kind_of(h);
     const uint32_t *block = cta->san->base->ctaid;
-    struct side before = before_of(h), now = {cta->serial, h->thread, h->now_is, false};
+    struct side before = report_before_of(h), now = {cta->serial, h->thread, h->now_is, false};
     struct stage stages[2];
     uint32_t value_B = h->stored_B ? h->stored_B : 4;
     struct san_finding f = {
         .tool = "racecheck",
         .kind = kind_words[kind],
         .severity = severity,
-        .actors = {actor(cta->launch, &before, &stages[0], thread_verbs),
-                   actor(cta->launch, &now, &stages[1], thread_verbs)},
+        .actors = {report_actor_of(cta->launch, &before, &stages[0], thread_verbs),
+                   report_actor_of(cta->launch, &now, &stages[1], thread_verbs)},
         .nactors = 2,
         .address = h->address,
         .has_address = true,
         .launch = cta->launch->san,
-        .space = space_word(h->access->space),
-        .direction = reads(h->now_is) ? "read" : "write",
+        .space = report_space_word(h->access->space),
+        .direction = report_reads(h->now_is) ? "read" : "write",
     };
     uint64_t value;
 
@@ -282,21 +284,21 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
         f.actors[1].at = h->access->probe;
     snprintf(f.title, sizeof f.title,
              "%sPotential %s hazard detected at __%s__ 0x%" PRIx64 " in block (%u,%u,%u) :",
-             in_one_warp(cta, h) ? "(Warp Level Programming) " : "", kinds[kind], f.space,
+             report_in_one_warp(cta, h) ? "(Warp Level Programming) " : "", kinds[kind], f.space,
              h->address, block[0], block[1], block[2]);
-    bool known = value_at(cta, h, value_B, &value);
+    bool known = report_value_at(cta, h, value_B, &value);
     if (known && h->stored_B)
         san_detail(&f, "Current Value : %" PRIu64 ", Incoming Value : %" PRIu64, value, h->stored);
     else if (known)
         san_detail(&f, "Current Value : %" PRIu64, value);
-    explain(&f, &before, &now, h->why);
+    report_explain(&f, &before, &now, h->why);
     san_report(&f);
 }
 
 /* ---- pairs of instructions */
 
 /* The one that a reader is shown of several, whatever order they came in. */
-static bool is_earlier(const struct race_found *a, const struct race_found *b)
+static bool report_is_earlier(const struct race_found *a, const struct race_found *b)
 {
     for (int i = 0; i < 2; i++) {
         if (a->side[i].serial != b->side[i].serial)
@@ -307,13 +309,13 @@ static bool is_earlier(const struct race_found *a, const struct race_found *b)
     return a->address < b->address;
 }
 
-static void count_pair(struct race_cta *cta, const struct race_hazard *h,
-                       enum san_severity severity)
+static void report_count_pair(struct race_cta *cta, const struct race_hazard *h,
+                              enum san_severity severity)
 {
     struct race_launch *launch = cta->launch;
     struct race_found f = {
-        .side = {before_of(h), {cta->serial, h->thread, h->now_is, false}},
-        .space = reported_space(h->access->space),
+        .side = {report_before_of(h), {cta->serial, h->thread, h->now_is, false}},
+        .space = report_space(h->access->space),
         .why = h->why,
         .severity = severity,
         .address = h->address,
@@ -332,7 +334,8 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
     if (have) {
         f.count += have->count;
         f.severity = HD_MAX(f.severity, have->severity);
-        if (severity < have->severity || (severity == have->severity && !is_earlier(&f, have)))
+        if (severity < have->severity ||
+            (severity == have->severity && !report_is_earlier(&f, have)))
             memcpy(f.side, have->side, sizeof f.side), f.address = have->address, f.why = have->why;
         *have = f;
     } else if ((have = hd_new(struct race_found))) {
@@ -343,7 +346,7 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
     hd_lock_release(&launch->found_lock);
 }
 
-static void tell_pair(struct race_launch *launch, const struct race_found *found)
+static void report_tell_pair(struct race_launch *launch, const struct race_found *found)
 {
     struct stage stages[2];
     struct san_finding f = {
@@ -351,23 +354,23 @@ static void tell_pair(struct race_launch *launch, const struct race_found *found
         .kind = "race",
         .severity = found->severity,
         .title = "Race reported between",
-        .actors = {actor(launch, &found->side[0], &stages[0], access_verbs),
-                   actor(launch, &found->side[1], &stages[1], access_verbs)},
+        .actors = {report_actor_of(launch, &found->side[0], &stages[0], access_verbs),
+                   report_actor_of(launch, &found->side[1], &stages[1], access_verbs)},
         .nactors = 2,
         .address = found->address,
         .has_address = true,
         .launch = launch->san,
         .count = found->count,
-        .space = space_word(found->space),
+        .space = report_space_word(found->space),
     };
 
     if (!f.actors[0].at || !f.actors[1].at)
         return; /* memory was short when they were seen */
-    explain(&f, &found->side[0], &found->side[1], found->why);
+    report_explain(&f, &found->side[0], &found->side[1], found->why);
     san_report(&f);
 }
 
-static int by_number(const void *a, const void *b)
+static int report_by_number(const void *a, const void *b)
 {
     const struct race_found *const *x = a, *const *y = b;
 
@@ -384,11 +387,11 @@ void race_tell(struct race_launch *launch)
 
     while (hd_map_next(&launch->found, &it))
         if (!hd_vec_push(&list, (struct race_found *)it.value))
-            tell_pair(launch, it.value);
+            report_tell_pair(launch, it.value);
     if (list.len)
-        qsort(list.at, list.len, sizeof *list.at, by_number);
+        qsort(list.at, list.len, sizeof *list.at, report_by_number);
     for (size_t i = 0; i < list.len; i++)
-        tell_pair(launch, list.at[i]);
+        report_tell_pair(launch, list.at[i]);
     for (it = (struct hd_map_iter){0}; hd_map_next(&launch->found, &it);)
         hd_free(it.value);
     hd_vec_fini(&list);
@@ -403,14 +406,14 @@ void race_note(struct race_cta *cta, const struct race_hazard *hazard)
     struct race_hazard h = *hazard;
     enum san_severity severity;
 
-    assert(h.before && (!reads(h.before_is) || !reads(h.now_is)));
-    if (!reads(h.now_is))
-        h.stored_B = stored(h.access, h.thread % SAN_LANES, h.address, &h.stored);
-    severity = severity_of(cta, &h);
+    assert(h.before && (!report_reads(h.before_is) || !report_reads(h.now_is)));
+    if (!report_reads(h.now_is))
+        h.stored_B = report_stored(h.access, h.thread % SAN_LANES, h.address, &h.stored);
+    severity = report_severity_of(cta, &h);
     if ((unsigned)severity < o->racecheck_level)
         return;
     if (o->racecheck_report & SAN_RACE_REPORT_HAZARD)
-        tell_hazard(cta, &h, severity);
+        report_tell_hazard(cta, &h, severity);
     if (o->racecheck_report & SAN_RACE_REPORT_ANALYSIS)
-        count_pair(cta, &h, severity);
+        report_count_pair(cta, &h, severity);
 }

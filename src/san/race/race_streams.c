@@ -31,7 +31,7 @@ static struct {
 
 /* ---- launches that were submitted */
 
-static void call_clear(struct call *call)
+static void streams_call_clear(struct call *call)
 {
     for (struct submitted *s = call->first, *next; s; s = next) {
         next = s->next;
@@ -40,7 +40,8 @@ static void call_clear(struct call *call)
     call->first = call->last = NULL;
 }
 
-static void launch_submit(const struct heddle_event *e, const struct san_order_position *position)
+static void streams_launch_submit(const struct heddle_event *e,
+                                  const struct san_order_position *position)
 {
     const struct hal_dispatch *p = &((const union hal_packet *)e->packet.packet)->dispatch;
     struct call *call = &streams.calls[e->correlation % CALLS];
@@ -53,7 +54,7 @@ static void launch_submit(const struct heddle_event *e, const struct san_order_p
     s->position = *position;
     race_streams_lock();
     if (call->correlation != (uint32_t)e->correlation)
-        call_clear(call);
+        streams_call_clear(call);
     call->correlation = (uint32_t)e->correlation;
     assert(!call->first == !call->last);
     if (call->last)
@@ -64,7 +65,7 @@ static void launch_submit(const struct heddle_event *e, const struct san_order_p
     race_streams_unlock();
 }
 
-static bool is_shape(const struct submitted *s, const struct ir_probe_launch *about)
+static bool streams_is_shape(const struct submitted *s, const struct ir_probe_launch *about)
 {
     for (unsigned i = 0; i < 3; i++)
         if (s->grid[i] != about->grid[i] || s->block[i] != about->block[i])
@@ -73,7 +74,7 @@ static bool is_shape(const struct submitted *s, const struct ir_probe_launch *ab
 }
 
 /* The next one of the call. Those before it did not begin: filters, or a kernel disabled them. */
-static bool take_locked(const struct ir_probe_launch *about, struct san_order_position *out)
+static bool streams_take_locked(const struct ir_probe_launch *about, struct san_order_position *out)
 {
     struct call *call = &streams.calls[about->correlation % CALLS];
     struct submitted *s;
@@ -82,7 +83,7 @@ static bool take_locked(const struct ir_probe_launch *about, struct san_order_po
     if (!about->correlation || call->correlation != (uint32_t)about->correlation)
         return false;
     while ((s = call->first)) {
-        bool is_it = is_shape(s, about);
+        bool is_it = streams_is_shape(s, about);
         *out = s->position;
         call->first = s->next;
         if (!call->first)
@@ -108,7 +109,8 @@ void race_streams_begin(struct race_launch *launch)
     past->san = *launch->san;
     past->san.from = past->san.from ? &past->san.stack : NULL;
     race_streams_lock();
-    if (take_locked(&launch->san->about, &past->position) && race_past_insert_locked(past)) {
+    if (streams_take_locked(&launch->san->about, &past->position) &&
+        race_past_insert_locked(past)) {
         past->live = launch;
         launch->past = race_past_ref(past);
         if (race_past_collect_locked(past, &launch->low))
@@ -121,7 +123,7 @@ void race_streams_begin(struct race_launch *launch)
 }
 
 /* What it met, in short. */
-static void keep_met(struct race_past *past, const struct race_launch *launch)
+static void streams_keep_met(struct race_past *past, const struct race_launch *launch)
 {
     for (uint32_t i = 0; i < RACE_PROBE_CHUNKS; i++)
         for (uint32_t k = 0; launch->probes[i] && k < RACE_PROBE_CHUNK; k++) {
@@ -131,7 +133,7 @@ static void keep_met(struct race_past *past, const struct race_launch *launch)
         }
 }
 
-static int by_address(const void *a, const void *b)
+static int streams_by_address(const void *a, const void *b)
 {
     const struct race_between *const *x = a, *const *y = b;
 
@@ -141,7 +143,7 @@ static int by_address(const void *a, const void *b)
 typedef HD_VEC(struct race_between *) between_list;
 
 /* What was found between launches that have ended. */
-static void take_found_locked(between_list *out)
+static void streams_take_found_locked(between_list *out)
 {
     size_t kept = 0;
 
@@ -154,10 +156,10 @@ static void take_found_locked(between_list *out)
     streams.found.len = kept;
 }
 
-static void tell_found(between_list *list)
+static void streams_tell_found(between_list *list)
 {
     if (list->len)
-        qsort(list->at, list->len, sizeof(*list->at), by_address);
+        qsort(list->at, list->len, sizeof(*list->at), streams_by_address);
     for (size_t i = 0; i < list->len; i++) {
         race_between_tell(list->at[i]);
         race_past_unref(list->at[i]->past[0]);
@@ -177,32 +179,24 @@ void race_streams_end(struct race_launch *launch)
     launch->past = NULL;
     race_streams_lock();
     assert(past->live == launch);
-    keep_met(past, launch);
+    streams_keep_met(past, launch);
     past->live = NULL;
-    take_found_locked(&list);
+    streams_take_found_locked(&list);
     race_streams_unlock();
     race_past_forget_unordered(past);
-    tell_found(&list);
+    streams_tell_found(&list);
     race_ops_launch_end(past);
     race_past_unref(past);
 }
 
 /* ---- accesses */
 
-static bool is_strong(uint32_t info)
+static bool streams_is_strong(uint32_t info)
 {
     return info & (RACE_STRONG | RACE_ATOM | RACE_VOLATILE);
 }
 
-/* A read by which somebody waits, of what a kernel in another stream wrote for that. */
-static void meet_locked(struct race_past *past, struct race_past *other,
-                        const struct race_hazard *h)
-{
-    if (h->now_is & RACE_STRONG && !(h->before_is & RACE_READS))
-        (void)!hd_vec_push(&past->awaited, other->base);
-}
-
-static bool is_same(const struct race_between *a, const struct race_between *b)
+static bool streams_is_same(const struct race_between *a, const struct race_between *b)
 {
     for (unsigned i = 0; i < 2; i++)
         if (a->past[i] != b->past[i] || a->info[i] >> 8 != b->info[i] >> 8)
@@ -211,7 +205,7 @@ static bool is_same(const struct race_between *a, const struct race_between *b)
 }
 
 /* The same of a pair, whichever came first in this run: a lower address, then a lower thread. */
-static void merge(struct race_between *have, const struct race_between *more)
+static void streams_merge(struct race_between *have, const struct race_between *more)
 {
     uint64_t count = have->count + more->count;
 
@@ -221,16 +215,16 @@ static void merge(struct race_between *have, const struct race_between *more)
     have->count = count;
 }
 
-static void note_locked(const struct race_between *what)
+static void streams_note_locked(const struct race_between *what)
 {
     struct race_between *have = NULL;
 
     assert(race_streams_are_locked() && what->past[0] && what->past[1]);
     for (size_t i = 0; i < streams.found.len && !have; i++)
-        if (is_same(streams.found.at[i], what))
+        if (streams_is_same(streams.found.at[i], what))
             have = streams.found.at[i];
     if (have) {
-        merge(have, what);
+        streams_merge(have, what);
         return;
     }
     have = hd_new(struct race_between);
@@ -244,8 +238,8 @@ static void note_locked(const struct race_between *what)
 }
 
 /* The first one is what was submitted first. */
-static void between_locked(struct race_past *past, struct race_past *other, uint64_t now,
-                           const struct race_hazard *h)
+static void streams_between_locked(struct race_past *past, struct race_past *other, uint64_t now,
+                                   const struct race_hazard *h)
 {
     unsigned mine = other->position.op.number < past->position.op.number;
     assert(past != other && race_serial(h->before) - other->base < other->n);
@@ -258,7 +252,7 @@ static void between_locked(struct race_past *past, struct race_past *other, uint
     b.epoch[!mine] = h->before;
     b.info[mine] = h->now_is;
     b.info[!mine] = h->before_is;
-    note_locked(&b);
+    streams_note_locked(&b);
 }
 
 void race_streams_against(struct race_cta *cta, const struct race_hazard *h)
@@ -269,11 +263,15 @@ void race_streams_against(struct race_cta *cta, const struct race_hazard *h)
         return;
     race_streams_lock();
     other = race_past_unordered_locked(past, race_serial(h->before));
-    if (other && is_strong(h->before_is) && is_strong(h->now_is) &&
-        !((h->before_is | h->now_is) & (RACE_CTA | RACE_CLUSTER)))
-        meet_locked(past, other, h);
-    else if (other && !race_is_renewed_locked(h->address, other->position.op, past->position.op))
-        between_locked(past, other, cta->epoch[h->thread], h);
+    if (other && streams_is_strong(h->before_is) && streams_is_strong(h->now_is) &&
+        !((h->before_is | h->now_is) & (RACE_CTA | RACE_CLUSTER))) {
+        /* A read by which somebody waits, of what a kernel in another stream wrote for that. */
+        if (h->now_is & RACE_STRONG && !(h->before_is & RACE_READS))
+            (void)!hd_vec_push(&past->awaited, other->base);
+    } else if (other &&
+               !race_is_renewed_locked(h->address, other->position.op, past->position.op)) {
+        streams_between_locked(past, other, cta->epoch[h->thread], h);
+    }
     race_streams_unlock();
 }
 
@@ -285,22 +283,7 @@ static HD_THREAD_LOCAL struct {
     const char *name;
 } calling;
 
-static void on_call(const struct heddle_event *e)
-{
-    if (e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++) {
-        calling.name = e->call.entry->name;
-        race_host_call_begin();
-    }
-}
-
-/* After the order knows of it. */
-static void on_call_end(const struct heddle_event *e)
-{
-    if (e->phase == HEDDLE_PHASE_END && calling.depth && !--calling.depth)
-        race_host_call_end();
-}
-
-static void on_packet(const struct heddle_event *e)
+static void streams_on_packet(const struct heddle_event *e)
 {
     struct san_order_position position;
 
@@ -308,28 +291,33 @@ static void on_packet(const struct heddle_event *e)
     if (!san_order_packet(e, &position))
         return;
     if (e->packet.op == HAL_OP_DISPATCH)
-        launch_submit(e, &position);
+        streams_launch_submit(e, &position);
     else
         race_ops_submit(e, calling.depth ? calling.name : "");
 }
 
 void race_streams_host(const struct heddle_event *e)
 {
+    bool is_call = e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME;
+
     san_memory_host(SAN_RACECHECK, e);
-    if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME)
-        on_call(e);
+    if (is_call && e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++) {
+        calling.name = e->call.entry->name;
+        race_host_call_begin();
+    }
     if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_OBJECT)
         san_order_host(e);
     else if (e->kind == HEDDLE_EVENT_PACKET)
-        on_packet(e);
+        streams_on_packet(e);
     else if (e->kind == HEDDLE_EVENT_MEMORY && !e->memory.is_freed)
         race_memory_is_born(e->memory.va, e->memory.size_B);
     else if (e->kind == HEDDLE_EVENT_MODULE && e->object.is_destroyed)
         race_pasts_lose_code();
     else if (e->kind == HEDDLE_EVENT_RETIRED)
         race_host_retire(e);
-    if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME)
-        on_call_end(e);
+    /* Now that the order knows of it. */
+    if (is_call && e->phase == HEDDLE_PHASE_END && calling.depth && !--calling.depth)
+        race_host_call_end();
 }
 
 bool race_streams_start(void)

@@ -149,7 +149,7 @@ enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync)
 
     if (!cta || cta->blind || !sync->lanes)
         return HD_OK;
-    assert(sync->warp < cta->nwarps && !(sync->lanes & ~race_lanes(cta, sync->warp)));
+    assert(sync->warp < cta->nwarps);
     race_go_on(cta, sync->warp, sync->lanes);
     /* Shuffles, votes, matches and reductions exchange values; CUDA gives them no order of memory.
      */

@@ -49,14 +49,14 @@ struct race_tensor {
     uint32_t committing[SAN_WARPS]; /* lanes whose next arrival is a commit */
 };
 
-static struct race_tensor *tensor_of(struct race_cta *cta)
+static struct race_tensor *tensor_get(struct race_cta *cta)
 {
     if (!cta->tensor)
         cta->tensor = hd_new(struct race_tensor);
     return cta->tensor;
 }
 
-static void forget(struct race_tensor *t)
+static void tensor_forget(struct race_tensor *t)
 {
     memset(t->cell, 0, sizeof t->cell);
     t->ops.len = t->waits.len = 0;
@@ -71,7 +71,7 @@ static void forget(struct race_tensor *t)
 void race_tensor_end(struct race_cta *cta)
 {
     if (cta->tensor)
-        forget(cta->tensor);
+        tensor_forget(cta->tensor);
 }
 
 void race_tensor_free(struct race_cta *cta)
@@ -87,15 +87,15 @@ void race_tensor_free(struct race_cta *cta)
 
 /* ---- waits and commits */
 
-static uint64_t agent(const struct race_cta *cta, uint32_t thread)
+static uint64_t tensor_agent(const struct race_cta *cta, uint32_t thread)
 {
     return race_who_thread(cta->serial, RACE_THREADS_MAX + thread);
 }
 
 /* Lanes come by themselves, but their warp does nothing to tensor memory meanwhile. */
-static void wait_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum kind kind)
+static void tensor_wait_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum kind kind)
 {
-    struct race_tensor *t = tensor_of(cta);
+    struct race_tensor *t = tensor_get(cta);
     uint32_t *last = t ? &t->last_wait[warp][kind] : NULL;
 
     if (!t)
@@ -124,15 +124,16 @@ static void wait_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum
 
 void race_tensor_async(struct race_cta *cta, const struct san_sync *sync, enum ir_async what)
 {
-    struct race_tensor *t = tensor_of(cta);
+    struct race_tensor *t = tensor_get(cta);
 
     if (what != IR_ASYNC_TENSOR_COMMIT)
-        wait_lanes(cta, sync->warp, sync->lanes, what == IR_ASYNC_TENSOR_WAIT_LD ? LOAD : STORE);
+        tensor_wait_lanes(cta, sync->warp, sync->lanes,
+                          what == IR_ASYNC_TENSOR_WAIT_LD ? LOAD : STORE);
     else if (t)
         t->committing[sync->warp] |= sync->lanes;
 }
 
-static bool is_committing(const struct race_cta *cta, uint32_t thread)
+static bool tensor_is_committing(const struct race_cta *cta, uint32_t thread)
 {
     return cta->tensor && cta->tensor->committing[thread / SAN_LANES] >> thread % SAN_LANES & 1;
 }
@@ -141,18 +142,18 @@ void race_tensor_publish(struct race_cta *cta, uint32_t thread, struct race_wher
 {
     const struct race_release how = {cta->serial, true};
 
-    if (!is_committing(cta, thread))
+    if (!tensor_is_committing(cta, thread))
         return;
     hd_lock_acquire(&cta->launch->places_lock);
     struct race_place *place = race_place_get(race_places_of(cta, at.local), at.key);
     if (place)
-        race_place_point(place, &how, agent(cta, thread), cta->tensor->commits[thread] + 1);
+        race_place_point(place, &how, tensor_agent(cta, thread), cta->tensor->commits[thread] + 1);
     hd_lock_release(&cta->launch->places_lock);
 }
 
 void race_tensor_committed(struct race_cta *cta, uint32_t thread)
 {
-    if (!is_committing(cta, thread))
+    if (!tensor_is_committing(cta, thread))
         return;
     cta->tensor->committing[thread / SAN_LANES] &= ~(1u << thread % SAN_LANES);
     cta->tensor->commits[thread]++;
@@ -160,12 +161,7 @@ void race_tensor_committed(struct race_cta *cta, uint32_t thread)
 
 /* ---- is it over, for one of these lanes? */
 
-static bool knows_commit(struct race_cta *cta, uint32_t thread, const struct op *op)
-{
-    return race_knows(cta, thread, agent(cta, op->thread), op->over);
-}
-
-static bool knows_wait(struct race_cta *cta, uint32_t thread, const struct op *op)
+static bool tensor_knows_wait(struct race_cta *cta, uint32_t thread, const struct op *op)
 {
     assert(op->kind != ISSUED && op->over && op->over <= cta->tensor->waits.len);
     const struct wait *wait = &cta->tensor->waits.at[op->over - 1];
@@ -178,13 +174,14 @@ static bool knows_wait(struct race_cta *cta, uint32_t thread, const struct op *o
     return false;
 }
 
-static bool is_over(struct race_cta *cta, uint32_t warp, uint32_t lanes, const struct op *op)
+static bool tensor_is_over(struct race_cta *cta, uint32_t warp, uint32_t lanes, const struct op *op)
 {
     if (op->kind != ISSUED && !op->over)
         return false;
     san_foreach_lane(lane, lanes) {
         uint32_t thread = warp * SAN_LANES + lane;
-        if (op->kind == ISSUED ? knows_commit(cta, thread, op) : knows_wait(cta, thread, op))
+        if (op->kind == ISSUED ? race_knows(cta, thread, tensor_agent(cta, op->thread), op->over)
+                               : tensor_knows_wait(cta, thread, op))
             return true;
     }
     return false;
@@ -204,12 +201,12 @@ struct access {
 };
 
 /* A warp's loads and stores, and what a thread issues. */
-static bool is_in_order(const struct op *before, const struct op *now)
+static bool tensor_is_in_order(const struct op *before, const struct op *now)
 {
     return before->thread == now->thread && (before->kind == ISSUED) == (now->kind == ISSUED);
 }
 
-static const char *why(const struct op *before)
+static const char *tensor_why(const struct op *before)
 {
     if (before->kind == ISSUED)
         return "Nothing says that the product or copy is complete: a commit of its thread, and a "
@@ -220,7 +217,8 @@ static const char *why(const struct op *before)
                                 : "The store was not waited for by tcgen05.wait::st";
 }
 
-static void note(struct access *a, const struct op *before, bool before_reads, uint64_t address)
+static void tensor_note(struct access *a, const struct op *before, bool before_reads,
+                        uint64_t address)
 {
     uint64_t addresses[SAN_LANES] = {0};
     const struct san_access access = {.probe = a->at->probe,
@@ -238,24 +236,25 @@ static void note(struct access *a, const struct op *before, bool before_reads, u
         .thread = a->now.thread,
         .access = &access,
         .address = address,
-        .why = why(before)};
+        .why = tensor_why(before)};
 
     race_note(a->cta, &hazard);
 }
 
-static void against(struct access *a, uint32_t id, bool before_reads, uint64_t address)
+static void tensor_against(struct access *a, uint32_t id, bool before_reads, uint64_t address)
 {
     const struct op *before = id ? &a->cta->tensor->ops.at[id - 1] : NULL;
 
     assert(id <= a->cta->tensor->ops.len);
-    if (!before || id == a->id || id == a->known[before_reads] || is_in_order(before, &a->now))
+    if (!before || id == a->id || id == a->known[before_reads] ||
+        tensor_is_in_order(before, &a->now))
         return;
     a->known[before_reads] = id;
-    if (!is_over(a->cta, a->at->warp, a->lanes, before))
-        note(a, before, before_reads, address);
+    if (!tensor_is_over(a->cta, a->at->warp, a->lanes, before))
+        tensor_note(a, before, before_reads, address);
 }
 
-static void visit(void *user, const struct ir_tensor_cells *c)
+static void tensor_visit(void *user, const struct ir_tensor_cells *c)
 {
     struct access *a = user;
 
@@ -266,24 +265,24 @@ static void visit(void *user, const struct ir_tensor_cells *c)
         for (unsigned col = c->column; col < c->column + c->ncolumns; col++) {
             struct cell *cell = &a->cta->tensor->cell[lane][col];
             uint64_t address = (uint64_t)lane << 16 | col;
-            against(a, cell->writer, false, address);
+            tensor_against(a, cell->writer, false, address);
             if (a->reads) {
                 cell->reader = a->id;
                 continue;
             }
-            against(a, cell->reader, true, address);
+            tensor_against(a, cell->reader, true, address);
             *cell = (struct cell){.writer = a->id};
         }
 }
 
 /* ---- operations */
 
-static bool is_pair(const struct race_cta *cta, const struct ir_tensor *op)
+static bool tensor_is_pair(const struct race_cta *cta, const struct ir_tensor *op)
 {
     return op->flags >> IR_TENSOR_PAIR & 1 && (cta->san->rank | 1) < cta->launch->cluster;
 }
 
-static void do_access(struct access *a, const struct ir_tensor *op)
+static void tensor_do_access(struct access *a, const struct ir_tensor *op)
 {
     struct race_tensor *t = a->cta->tensor;
     struct ir_tensor_cta blocks = {.nblocks = 1, .warp = a->at->warp};
@@ -295,7 +294,7 @@ static void do_access(struct access *a, const struct ir_tensor *op)
     if (a->cta->blind)
         return;
     a->id = (uint32_t)t->ops.len;
-    if (is_pair(a->cta, op)) {
+    if (tensor_is_pair(a->cta, op)) {
         blocks.nblocks = 2;
         blocks.own = a->own = a->cta->san->rank & 1;
     }
@@ -304,12 +303,13 @@ static void do_access(struct access *a, const struct ir_tensor *op)
     for (unsigned pass = 0; pass < 2; pass++) {
         a->reads = !pass;
         a->known[0] = a->known[1] = 0;
-        if (!ir_tensor_cells(op, &blocks, src, visit, a, &unused))
+        if (!ir_tensor_cells(op, &blocks, src, tensor_visit, a, &unused))
             return; /* the device says so */
     }
 }
 
-static void access_warp(struct race_cta *cta, const struct san_sync *at, const struct ir_tensor *op)
+static void tensor_access_warp(struct race_cta *cta, const struct san_sync *at,
+                               const struct ir_tensor *op)
 {
     struct race_tensor *t = cta->tensor;
     struct access a = {.cta = cta, .at = at, .lanes = at->lanes};
@@ -317,14 +317,14 @@ static void access_warp(struct race_cta *cta, const struct san_sync *at, const s
     a.now = (struct op){.number = at->number,
                         .thread = (uint16_t)(at->warp * SAN_LANES),
                         .kind = op->op == IR_TENSOR_LD ? LOAD : STORE};
-    do_access(&a, op);
+    tensor_do_access(&a, op);
     t->nops[at->warp]++;
     if (a.id)
         cta->blind |= !hd_vec_push(&t->pending[at->warp], a.id - 1);
 }
 
-static void access_threads(struct race_cta *cta, const struct san_sync *at,
-                           const struct ir_tensor *op)
+static void tensor_access_threads(struct race_cta *cta, const struct san_sync *at,
+                                  const struct ir_tensor *op)
 {
     san_foreach_lane(lane, at->lanes) {
         uint32_t thread = at->warp * SAN_LANES + lane;
@@ -334,12 +334,12 @@ static void access_threads(struct race_cta *cta, const struct san_sync *at,
                             .thread = (uint16_t)thread,
                             .kind = ISSUED,
                             .over = cta->tensor->commits[thread]};
-        do_access(&a, op);
+        tensor_do_access(&a, op);
     }
 }
 
 /* Nobody has used what is allocated now. */
-static void allocated(struct race_cta *cta, const struct san_sync *at)
+static void tensor_allocated(struct race_cta *cta, const struct san_sync *at)
 {
     uint32_t lane = (uint32_t)__builtin_ctz(at->lanes);
     uint32_t columns = (uint32_t)at->operands[0][lane], first = (uint32_t)at->operands[1][lane];
@@ -355,19 +355,19 @@ enum hd_status race_tensor(struct san_cta *san, const struct san_sync *at)
 {
     struct race_cta *cta = san->own[SAN_RACECHECK];
 
-    if (!cta || cta->blind || !tensor_of(cta) || !race_threads(cta))
+    if (!cta || cta->blind || !tensor_get(cta) || !race_threads(cta))
         return HD_OK;
     race_go_on(cta, at->warp, at->lanes);
     race_remember(cta->launch, at->probe, at->number);
     if (ir_probe_is_after(at->probe)) {
-        allocated(cta, at);
+        tensor_allocated(cta, at);
         return HD_OK;
     }
     const struct ir_instr *in = ir_probed(at->probe);
     if (in->op == IR_OP_TENSOR)
-        access_threads(cta, at, ir_ext_tensor(in));
+        tensor_access_threads(cta, at, ir_ext_tensor(in));
     else if (ir_ext_tensor_warp(in)->op == IR_TENSOR_LD ||
              ir_ext_tensor_warp(in)->op == IR_TENSOR_ST)
-        access_warp(cta, at, ir_ext_tensor_warp(in));
+        tensor_access_warp(cta, at, ir_ext_tensor_warp(in));
     return HD_OK;
 }

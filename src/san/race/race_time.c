@@ -33,7 +33,7 @@ uint32_t race_lanes(const struct race_cta *cta, uint32_t warp)
 
 /* ---- is it ordered? */
 
-static bool points_cover(const struct race_know *know, uint64_t epoch)
+static bool time_points_cover(const struct race_know *know, uint64_t epoch)
 {
     uint32_t serial = race_serial(epoch), thread = race_thread_of(epoch);
     uint64_t cta = race_who_cta(serial), warp = race_who_warp(serial, thread / SAN_LANES),
@@ -50,17 +50,17 @@ static bool points_cover(const struct race_know *know, uint64_t epoch)
 }
 
 /* How much of another CTA this one knows as a whole, if that was asked before. */
-static struct race_known *known_of(struct race_cta *cta, uint32_t serial)
+static struct race_known *time_known_of(struct race_cta *cta, uint32_t serial)
 {
     return &cta->known[serial % RACE_KNOWN];
 }
 
-static bool know_covers(struct race_cta *cta, const struct race_know *know, uint64_t epoch,
-                        uint64_t key)
+static bool time_know_covers(struct race_cta *cta, const struct race_know *know, uint64_t epoch,
+                             uint64_t key)
 {
     if (race_know_is_empty(know))
         return false;
-    if (points_cover(know, epoch))
+    if (time_points_cover(know, epoch))
         return true;
     if (!know->refs.len)
         return false;
@@ -69,7 +69,7 @@ static bool know_covers(struct race_cta *cta, const struct race_know *know, uint
     bool covered = race_refs_cover(&cta->launch->places, know, epoch, key, &whole);
     hd_lock_release(&cta->launch->places_lock);
     if (whole && know == &cta->know)
-        *known_of(cta, race_serial(epoch)) = (struct race_known){race_serial(epoch), whole};
+        *time_known_of(cta, race_serial(epoch)) = (struct race_known){race_serial(epoch), whole};
     return covered;
 }
 
@@ -90,18 +90,18 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
         if (clock < (w == thread / SAN_LANES ? warp->floor : warp->seen[w]))
             return RACE_ORDERED;
     }
-    const struct race_known *known = known_of(cta, serial);
+    const struct race_known *known = time_known_of(cta, serial);
     if (known->serial == serial && race_clock(epoch) < known->clock)
         return RACE_BY_PLACES;
     bool own = warp->knowing >> thread % SAN_LANES & 1 &&
-               know_covers(cta, &cta->threads[thread].know, epoch, key);
-    bool covered = own || know_covers(cta, &warp->know, epoch, key) ||
-                   know_covers(cta, &cta->know, epoch, key);
+               time_know_covers(cta, &cta->threads[thread].know, epoch, key);
+    bool covered = own || time_know_covers(cta, &warp->know, epoch, key) ||
+                   time_know_covers(cta, &cta->know, epoch, key);
     return covered ? RACE_BY_PLACES : RACE_NOT_ORDERED;
 }
 
-static bool know_has(struct race_cta *cta, const struct race_know *know, uint64_t who,
-                     uint32_t clock)
+static bool time_know_has(struct race_cta *cta, const struct race_know *know, uint64_t who,
+                          uint32_t clock)
 {
     for (size_t i = 0; i < know->points.len; i++)
         if (know->points.at[i].who == who && know->points.at[i].clock > clock)
@@ -118,14 +118,15 @@ bool race_knows(struct race_cta *cta, uint32_t thread, uint64_t who, uint32_t cl
 {
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
     bool own = warp->knowing >> thread % SAN_LANES & 1 &&
-               know_has(cta, &cta->threads[thread].know, who, clock);
+               time_know_has(cta, &cta->threads[thread].know, who, clock);
 
-    return own || know_has(cta, &warp->know, who, clock) || know_has(cta, &cta->know, who, clock);
+    return own || time_know_has(cta, &warp->know, who, clock) ||
+           time_know_has(cta, &cta->know, who, clock);
 }
 
 /* ---- clocks */
 
-static void set_clock(struct race_cta *cta, uint32_t thread, uint32_t clock)
+static void time_set_clock(struct race_cta *cta, uint32_t thread, uint32_t clock)
 {
     cta->blind |= clock >= RACE_CLOCK_MAX;
     cta->top = HD_MAX(cta->top, clock);
@@ -136,11 +137,11 @@ void race_step(struct race_cta *cta, uint32_t warp, uint32_t lanes)
 {
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t t = warp * SAN_LANES + (uint32_t)__builtin_ctz(m);
-        set_clock(cta, t, race_clock(cta->epoch[t]) + 1);
+        time_set_clock(cta, t, race_clock(cta->epoch[t]) + 1);
     }
 }
 
-static uint32_t highest(const struct race_cta *cta, uint32_t warp, uint32_t lanes)
+static uint32_t time_highest(const struct race_cta *cta, uint32_t warp, uint32_t lanes)
 {
     uint32_t clock = 0;
 
@@ -150,16 +151,16 @@ static uint32_t highest(const struct race_cta *cta, uint32_t warp, uint32_t lane
     return clock;
 }
 
-static void set_clocks(struct race_cta *cta, uint32_t warp, uint32_t lanes, uint32_t clock)
+static void time_set_clocks(struct race_cta *cta, uint32_t warp, uint32_t lanes, uint32_t clock)
 {
     for (uint32_t m = lanes; m; m &= m - 1)
-        set_clock(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m), clock);
+        time_set_clock(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m), clock);
 }
 
 /* ---- fences */
 
 /* Whose accesses of the whole warp, up to where, had a fence behind them. */
-static uint32_t warp_fenced(const struct race_cta *cta, uint32_t warp, unsigned wide)
+static uint32_t time_warp_fenced(const struct race_cta *cta, uint32_t warp, unsigned wide)
 {
     uint32_t lanes = cta->bars.live[warp], clock = RACE_CLOCK_MAX;
 
@@ -173,7 +174,7 @@ static uint32_t warp_fenced(const struct race_cta *cta, uint32_t warp, unsigned 
     return lanes ? clock : 0;
 }
 
-static void one_fence(struct race_cta *cta, uint32_t thread, bool wide)
+static void time_one_fence(struct race_cta *cta, uint32_t thread, bool wide)
 {
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
     struct race_thread *t = &cta->threads[thread];
@@ -193,7 +194,7 @@ static void one_fence(struct race_cta *cta, uint32_t thread, bool wide)
         race_know_clear(&t->waits);
 }
 
-static void lock_fenced(struct race_warp *warp, uint32_t lanes, bool wide)
+static void time_lock_fenced(struct race_warp *warp, uint32_t lanes, bool wide)
 {
     warp->half_fenced =
         wide ? warp->half_fenced & ~lanes : warp->half_fenced | (warp->unfenced & lanes);
@@ -205,18 +206,18 @@ void race_fence(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum ir_sco
     if (!race_threads(cta))
         return;
     for (uint32_t m = lanes; m; m &= m - 1)
-        one_fence(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m), scope != IR_SCOPE_CTA);
+        time_one_fence(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m), scope != IR_SCOPE_CTA);
     race_step(cta, warp, lanes);
     cta->warps[warp].fences |= lanes;
-    lock_fenced(&cta->warps[warp], lanes, scope != IR_SCOPE_CTA);
+    time_lock_fenced(&cta->warps[warp], lanes, scope != IR_SCOPE_CTA);
     cta->fences = true;
 }
 
 /* ---- meetings */
 
 /* What single lanes know: `to` gets it, and with `forget` they have it no more. */
-static void gather(struct race_cta *cta, uint32_t warp, uint32_t lanes, struct race_know *to,
-                   bool forget)
+static void time_gather(struct race_cta *cta, uint32_t warp, uint32_t lanes, struct race_know *to,
+                        bool forget)
 {
     assert(!cta->warps[warp].knowing || cta->threads);
     for (uint32_t m = lanes & cta->warps[warp].knowing; m; m &= m - 1) {
@@ -241,13 +242,13 @@ void race_meet_cta(struct race_cta *cta)
         uint32_t fenced = RACE_CLOCK_MAX;
         for (uint32_t w = 0; w < cta->nwarps; w++)
             if (cta->bars.live[w])
-                fenced = HD_MIN(fenced, warp_fenced(cta, w, wide));
+                fenced = HD_MIN(fenced, time_warp_fenced(cta, w, wide));
         if (fenced != RACE_CLOCK_MAX)
             cta->fenced[wide] = HD_MAX(cta->fenced[wide], fenced);
     }
     for (uint32_t w = 0; w < cta->nwarps; w++) {
         struct race_warp *warp = &cta->warps[w];
-        gather(cta, w, UINT32_MAX, &cta->know, true);
+        time_gather(cta, w, UINT32_MAX, &cta->know, true);
         race_know_join(&cta->know, &warp->know);
         race_know_clear(&warp->know);
         warp->floor = warp->locked = warp->unfenced = warp->half_fenced = 0;
@@ -265,22 +266,22 @@ void race_meet_warp(struct race_cta *cta, uint32_t warp)
     uint32_t all = race_lanes(cta, warp);
 
     for (unsigned wide = 0; w->fences && wide < 2; wide++)
-        w->fenced[wide] = HD_MAX(w->fenced[wide], warp_fenced(cta, warp, wide));
-    gather(cta, warp, all, &w->know, true);
-    uint32_t clock = highest(cta, warp, all) + 1;
+        w->fenced[wide] = HD_MAX(w->fenced[wide], time_warp_fenced(cta, warp, wide));
+    time_gather(cta, warp, all, &w->know, true);
+    uint32_t clock = time_highest(cta, warp, all) + 1;
     assert(w->floor < clock);
     w->floor = clock;
-    set_clocks(cta, warp, all, clock);
+    time_set_clocks(cta, warp, all, clock);
 }
 
 void race_meet_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes)
 {
     struct race_know shared = {0};
-    uint32_t clock = highest(cta, warp, lanes) + 1;
+    uint32_t clock = time_highest(cta, warp, lanes) + 1;
 
     if (!race_threads(cta))
         return;
-    gather(cta, warp, lanes, &shared, false);
+    time_gather(cta, warp, lanes, &shared, false);
     for (uint32_t m = lanes; m; m &= m - 1)
         race_know_point(&shared,
                         race_who_thread(cta->serial, warp * SAN_LANES + (uint32_t)__builtin_ctz(m)),
@@ -288,7 +289,7 @@ void race_meet_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes)
     for (uint32_t m = lanes; m; m &= m - 1)
         race_know_join(&cta->threads[warp * SAN_LANES + (uint32_t)__builtin_ctz(m)].know, &shared);
     cta->warps[warp].knowing |= lanes;
-    set_clocks(cta, warp, lanes, clock);
+    time_set_clocks(cta, warp, lanes, clock);
     race_know_fini(&shared);
 }
 
@@ -296,15 +297,15 @@ void race_meet_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes)
  * All that those who came know of the CTA, one number per warp where the whole warp came; single
  * lanes as points.
  */
-static void some_come(struct race_cta *cta, uint32_t w, uint32_t lanes, uint32_t arrived_at,
-                      uint32_t *seen, struct race_know *shared)
+static void time_some_come(struct race_cta *cta, uint32_t w, uint32_t lanes, uint32_t arrived_at,
+                           uint32_t *seen, struct race_know *shared)
 {
     struct race_warp *warp = &cta->warps[w];
     bool whole = !(cta->bars.live[w] & ~lanes);
     uint32_t clock =
-        arrived_at ? arrived_at : highest(cta, w, whole ? race_lanes(cta, w) : lanes) + 1;
+        arrived_at ? arrived_at : time_highest(cta, w, whole ? race_lanes(cta, w) : lanes) + 1;
 
-    gather(cta, w, lanes, shared, false);
+    time_gather(cta, w, lanes, shared, false);
     race_know_join(shared, &warp->know);
     for (uint32_t v = 0; v < cta->nwarps; v++)
         seen[v] = HD_MAX(seen[v], v == w ? warp->floor : warp->seen[v]);
@@ -315,12 +316,12 @@ static void some_come(struct race_cta *cta, uint32_t w, uint32_t lanes, uint32_t
                         race_who_thread(cta->serial, w * SAN_LANES + (uint32_t)__builtin_ctz(m)),
                         clock);
     if (!arrived_at)
-        set_clocks(cta, w, lanes, clock);
+        time_set_clocks(cta, w, lanes, clock);
 }
 
 /* Now they know: a whole warp as such. */
-static void some_learn(struct race_cta *cta, uint32_t w, uint32_t lanes, const uint32_t *seen,
-                       const struct race_know *shared)
+static void time_some_learn(struct race_cta *cta, uint32_t w, uint32_t lanes, const uint32_t *seen,
+                            const struct race_know *shared)
 {
     struct race_warp *warp = &cta->warps[w];
 
@@ -344,9 +345,9 @@ static void some_learn(struct race_cta *cta, uint32_t w, uint32_t lanes, const u
 
 uint32_t race_arrive(struct race_cta *cta, uint32_t warp, uint32_t lanes)
 {
-    uint32_t clock = highest(cta, warp, race_lanes(cta, warp)) + 1;
+    uint32_t clock = time_highest(cta, warp, race_lanes(cta, warp)) + 1;
 
-    set_clocks(cta, warp, lanes, clock);
+    time_set_clocks(cta, warp, lanes, clock);
     return clock;
 }
 
@@ -360,9 +361,9 @@ void race_meet_some(struct race_cta *cta, const uint32_t *come, const uint32_t *
         return;
     for (uint32_t w = 0; w < cta->nwarps; w++)
         if (come[w])
-            some_come(cta, w, come[w], waiting[w] ? 0 : arrived_at[w], seen, &shared);
+            time_some_come(cta, w, come[w], waiting[w] ? 0 : arrived_at[w], seen, &shared);
     for (uint32_t w = 0; w < cta->nwarps; w++)
         if (waiting[w])
-            some_learn(cta, w, waiting[w], seen, &shared);
+            time_some_learn(cta, w, waiting[w], seen, &shared);
     race_know_fini(&shared);
 }

@@ -23,7 +23,7 @@ static struct {
     HD_VEC(struct heap_block) blocks;
 } heap = {.lock = HD_LOCK_INIT(SAN_MEMORY, "schedcheck's heap")};
 
-static size_t heap_find_locked(uint64_t va)
+static size_t memory_heap_find_locked(uint64_t va)
 {
     size_t i = heap.blocks.len;
 
@@ -45,7 +45,7 @@ void sched_heap_add(uint64_t va, uint64_t size_B)
 void sched_heap_remove(uint64_t va)
 {
     hd_lock_acquire(&heap.lock);
-    size_t i = heap_find_locked(va);
+    size_t i = memory_heap_find_locked(va);
     if (i) {
         heap.blocks.at[i - 1] = hd_vec_last(&heap.blocks);
         heap.blocks.len--;
@@ -53,10 +53,10 @@ void sched_heap_remove(uint64_t va)
     hd_lock_release(&heap.lock);
 }
 
-static bool heap_find(uint64_t va, struct heap_block *out)
+static bool memory_heap_find(uint64_t va, struct heap_block *out)
 {
     hd_lock_acquire(&heap.lock);
-    size_t i = heap_find_locked(va);
+    size_t i = memory_heap_find_locked(va);
     if (i)
         *out = heap.blocks.at[i - 1];
     hd_lock_release(&heap.lock);
@@ -66,7 +66,7 @@ static bool heap_find(uint64_t va, struct heap_block *out)
 /* ---- parts */
 
 /* Pages may be inaccessible: those of a mapping to which nobody has access. */
-static bool read_own(char *to, uint64_t va, uint64_t size_B)
+static bool memory_read_own(char *to, uint64_t va, uint64_t size_B)
 {
     while (size_B) {
         const struct iovec local = {to, size_B}, remote = {(void *)(uintptr_t)va, size_B};
@@ -85,11 +85,11 @@ static bool read_own(char *to, uint64_t va, uint64_t size_B)
     return true;
 }
 
-static char *copy_of(const struct sched_part *part)
+static char *memory_copy_of(const struct sched_part *part)
 {
     char *copy = hd_alloc(part->size_B);
 
-    if (copy && !read_own(copy, part->base, part->size_B)) {
+    if (copy && !memory_read_own(copy, part->base, part->size_B)) {
         hd_free(copy);
         return NULL;
     }
@@ -97,7 +97,7 @@ static char *copy_of(const struct sched_part *part)
 }
 
 /* The last part that begins at or before the address. */
-static size_t index_of(const struct sched_memory *m, uint64_t va)
+static size_t memory_index_of(const struct sched_memory *m, uint64_t va)
 {
     size_t low = 0, high = m->parts.len;
 
@@ -112,9 +112,9 @@ static size_t index_of(const struct sched_memory *m, uint64_t va)
     return low;
 }
 
-static bool insert(struct sched_memory *m, struct sched_part *part)
+static bool memory_insert(struct sched_memory *m, struct sched_part *part)
 {
-    size_t at = index_of(m, part->base);
+    size_t at = memory_index_of(m, part->base);
 
     if (!hd_vec_reserve(&m->parts, m->parts.len + 1))
         return false;
@@ -125,8 +125,8 @@ static bool insert(struct sched_memory *m, struct sched_part *part)
 }
 
 /* What a later run is the first to write to has been left alone by the usual one. */
-static enum sched_skip part_create(struct sched_memory *m, const struct sched_part *what,
-                                   struct sched_part **out_part)
+static enum sched_skip memory_part_create(struct sched_memory *m, const struct sched_part *what,
+                                          struct sched_part **out_part)
 {
     struct sched_part *part;
 
@@ -135,10 +135,10 @@ static enum sched_skip part_create(struct sched_memory *m, const struct sched_pa
     part = hd_new(struct sched_part);
     if (part) {
         *part = *what;
-        part->before = copy_of(part);
+        part->before = memory_copy_of(part);
         part->after = part->reference = m->is_known ? part->before : NULL;
     }
-    if (!part || !part->before || !insert(m, part)) {
+    if (!part || !part->before || !memory_insert(m, part)) {
         if (part)
             hd_free(part->before);
         hd_free(part);
@@ -153,7 +153,7 @@ static enum sched_skip part_create(struct sched_memory *m, const struct sched_pa
 enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va,
                                    struct sched_part **out_part)
 {
-    size_t i = index_of(m, va);
+    size_t i = memory_index_of(m, va);
     struct sched_part what = {0};
     struct heap_block of_heap;
     char byte;
@@ -166,14 +166,14 @@ enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va,
     if (what.block) {
         what.base = what.block->base;
         what.size_B = what.block->size_B;
-    } else if (heap_find(va, &of_heap)) {
+    } else if (memory_heap_find(va, &of_heap)) {
         what.base = of_heap.base;
         what.size_B = of_heap.size_B;
     } else {
         /* Where nothing is the access fails, and nothing is written. */
-        return read_own(&byte, va, 1) ? SCHED_UNKNOWN : SCHED_NONE;
+        return memory_read_own(&byte, va, 1) ? SCHED_UNKNOWN : SCHED_NONE;
     }
-    return part_create(m, &what, out_part);
+    return memory_part_create(m, &what, out_part);
 }
 
 enum sched_skip sched_memory_touch_all(struct sched_memory *m)
@@ -190,7 +190,7 @@ enum sched_skip sched_memory_touch_all(struct sched_memory *m)
     return skip == SCHED_MEMORY ? skip : SCHED_NONE; /* who cannot be read is not written either */
 }
 
-static void part_free(struct sched_part *part)
+static void memory_part_free(struct sched_part *part)
 {
     if (part->reference != part->after)
         hd_free(part->reference);
@@ -203,7 +203,7 @@ static void part_free(struct sched_part *part)
 void sched_memory_fini(struct sched_memory *m)
 {
     for (size_t i = 0; i < m->parts.len; i++)
-        part_free(m->parts.at[i]);
+        memory_part_free(m->parts.at[i]);
     hd_vec_fini(&m->parts);
     san_memory_unref(m->picture);
     m->picture = NULL;
@@ -211,7 +211,7 @@ void sched_memory_fini(struct sched_memory *m)
 
 /* ---- results */
 
-static const char *now_of(const struct sched_part *part)
+static const char *memory_now_of(const struct sched_part *part)
 {
     return (const char *)(uintptr_t)part->base;
 }
@@ -222,7 +222,7 @@ bool sched_memory_know(struct sched_memory *m)
     for (size_t i = 0; i < m->parts.len; i++) {
         struct sched_part *part = m->parts.at[i];
 
-        part->after = part->reference = copy_of(part);
+        part->after = part->reference = memory_copy_of(part);
         if (!part->after)
             return false;
     }
@@ -236,19 +236,19 @@ bool sched_memory_refer(struct sched_memory *m)
     for (size_t i = 0; i < m->parts.len; i++) {
         struct sched_part *part = m->parts.at[i];
 
-        if (!memcmp(now_of(part), part->after, part->size_B))
+        if (!memcmp(memory_now_of(part), part->after, part->size_B))
             continue;
         if (part->reference == part->after)
             part->reference = hd_alloc(part->size_B);
         if (!part->reference)
             return false;
-        memcpy(part->reference, now_of(part), part->size_B);
+        memcpy(part->reference, memory_now_of(part), part->size_B);
     }
     return true;
 }
 
 /* Only what differs is written, so that what nobody else changed stays untouched. */
-static void put(const struct sched_part *part, const char *from)
+static void memory_put(const struct sched_part *part, const char *from)
 {
     char *to = (char *)(uintptr_t)part->base;
 
@@ -269,14 +269,14 @@ static void put(const struct sched_part *part, const char *from)
 void sched_memory_rewind(struct sched_memory *m)
 {
     for (size_t i = 0; i < m->parts.len; i++)
-        put(m->parts.at[i], m->parts.at[i]->before);
+        memory_put(m->parts.at[i], m->parts.at[i]->before);
 }
 
 void sched_memory_finish(struct sched_memory *m)
 {
     assert(m->is_known);
     for (size_t i = 0; i < m->parts.len; i++)
-        put(m->parts.at[i], m->parts.at[i]->after);
+        memory_put(m->parts.at[i], m->parts.at[i]->after);
 }
 
 /* ---- how results differ */
@@ -304,7 +304,7 @@ struct judge {
     uint64_t was, is; /* of the part: what the words that differ add up to, as a set */
 };
 
-static uint64_t word_at(const char *p, unsigned width)
+static uint64_t memory_word_at(const char *p, unsigned width)
 {
     uint64_t word = 0;
 
@@ -313,7 +313,7 @@ static uint64_t word_at(const char *p, unsigned width)
 }
 
 /* How far apart; UINT64_MAX: they are no such numbers. */
-static uint64_t distance(const struct format *f, uint64_t a, uint64_t b)
+static uint64_t memory_distance(const struct format *f, uint64_t a, uint64_t b)
 {
     uint64_t mask = (UINT64_C(1) << (f->width * 8 - 1 - f->fraction)) - 1;
     uint64_t low = (a < b ? a : b) >> f->fraction & mask,
@@ -324,14 +324,14 @@ static uint64_t distance(const struct format *f, uint64_t a, uint64_t b)
     return a < b ? b - a : a - b;
 }
 
-static void judge_word(struct judge *j, const char *was, const char *is)
+static void memory_judge_word(struct judge *j, const char *was, const char *is)
 {
     for (size_t i = 0; i < HD_COUNT_OF(formats); i++) {
         const struct format *f = &formats[i];
 
         for (unsigned at = 0; j->fits[i] && at < 8; at += f->width) {
-            uint64_t a = word_at(was + at, f->width), b = word_at(is + at, f->width);
-            uint64_t d = a == b ? 0 : distance(f, a, b);
+            uint64_t a = memory_word_at(was + at, f->width), b = memory_word_at(is + at, f->width);
+            uint64_t d = a == b ? 0 : memory_distance(f, a, b);
 
             j->fits[i] = d <= j->limit;
             j->ulps[i] = HD_MAX(j->ulps[i], d);
@@ -340,25 +340,25 @@ static void judge_word(struct judge *j, const char *was, const char *is)
 }
 
 /* Sums of these are the same for the same words in any order, and hardly for others. */
-static uint64_t fingerprint(const char *word)
+static uint64_t memory_fingerprint(const char *word)
 {
-    uint64_t x = (word_at(word, 4) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t x = (memory_word_at(word, 4) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
     x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
     return x ^ x >> 32;
 }
 
-static void judge_set(struct judge *j, const char *was, const char *is)
+static void memory_judge_set(struct judge *j, const char *was, const char *is)
 {
     for (unsigned at = 0; at < 8; at += 4) {
         if (!memcmp(was + at, is + at, 4))
             continue;
-        j->was += fingerprint(was + at);
-        j->is += fingerprint(is + at);
+        j->was += memory_fingerprint(was + at);
+        j->is += memory_fingerprint(is + at);
     }
 }
 
-static uint32_t differing(const char *was, const char *is, unsigned n)
+static uint32_t memory_differing(const char *was, const char *is, unsigned n)
 {
     uint32_t bytes = 0;
 
@@ -367,34 +367,30 @@ static uint32_t differing(const char *was, const char *is, unsigned n)
     return bytes;
 }
 
-static void note_first(struct sched_diff *diff, const struct sched_part *part, uint64_t at)
-{
-    if (diff->part)
-        return;
-    diff->part = part;
-    diff->at = at;
-}
-
 /* Words of eight bytes; at the end there may be fewer. */
-static void compare_chunk(const struct sched_part *part, uint64_t at, uint64_t end, struct judge *j,
-                          struct sched_diff *diff)
+static void memory_compare_chunk(const struct sched_part *part, uint64_t at, uint64_t end,
+                                 struct judge *j, struct sched_diff *diff)
 {
     for (; at < end; at += 8) {
         unsigned n = (unsigned)HD_MIN((uint64_t)8, end - at);
         char was[8] = {0}, is[8] = {0};
 
         memcpy(was, part->reference + at, n);
-        memcpy(is, now_of(part) + at, n);
+        memcpy(is, memory_now_of(part) + at, n);
         if (!memcmp(was, is, 8))
             continue;
-        note_first(diff, part, at);
-        diff->bytes += differing(was, is, n);
-        judge_word(j, was, is);
-        judge_set(j, was, is);
+        if (!diff->part) {
+            diff->part = part;
+            diff->at = at;
+        }
+        diff->bytes += memory_differing(was, is, n);
+        memory_judge_word(j, was, is);
+        memory_judge_set(j, was, is);
     }
 }
 
-static void compare_part(const struct sched_part *part, struct judge *j, struct sched_diff *diff)
+static void memory_compare_part(const struct sched_part *part, struct judge *j,
+                                struct sched_diff *diff)
 {
     uint64_t before = diff->bytes;
 
@@ -402,21 +398,21 @@ static void compare_part(const struct sched_part *part, struct judge *j, struct 
     for (uint64_t at = 0; at < part->size_B; at += PAGE_B) {
         uint64_t end = HD_MIN(at + PAGE_B, part->size_B);
 
-        if (memcmp(now_of(part) + at, part->reference + at, end - at))
-            compare_chunk(part, at, end, j, diff);
+        if (memcmp(memory_now_of(part) + at, part->reference + at, end - at))
+            memory_compare_chunk(part, at, end, j, diff);
     }
     diff->parts += diff->bytes > before;
     diff->is_moved &= j->was == j->is;
 }
 
 /* The word in which the first byte differs: of the width that explains it, else of four bytes. */
-static void show_first(struct sched_diff *diff)
+static void memory_show_first(struct sched_diff *diff)
 {
     const struct sched_part *part = diff->part;
     uint64_t at = diff->at;
 
     /* One differs, or did: who else runs may have changed it since. */
-    while (at + 1 < part->size_B && part->reference[at] == now_of(part)[at])
+    while (at + 1 < part->size_B && part->reference[at] == memory_now_of(part)[at])
         at++;
     diff->at = at - at % diff->width;
     if (diff->at + diff->width > part->size_B) {
@@ -424,7 +420,7 @@ static void show_first(struct sched_diff *diff)
         diff->at = at;
     }
     memcpy(diff->was, part->reference + diff->at, diff->width);
-    memcpy(diff->is, now_of(part) + diff->at, diff->width);
+    memcpy(diff->is, memory_now_of(part) + diff->at, diff->width);
 }
 
 void sched_memory_compare(const struct sched_memory *m, struct sched_diff *out_diff)
@@ -436,7 +432,7 @@ void sched_memory_compare(const struct sched_memory *m, struct sched_diff *out_d
     for (size_t i = 0; i < HD_COUNT_OF(formats); i++)
         j.fits[i] = m->floats & formats[i].width;
     for (size_t i = 0; i < m->parts.len; i++)
-        compare_part(m->parts.at[i], &j, out_diff);
+        memory_compare_part(m->parts.at[i], &j, out_diff);
     out_diff->is_moved &= out_diff->bytes != 0;
     if (!out_diff->bytes)
         return;
@@ -446,5 +442,5 @@ void sched_memory_compare(const struct sched_memory *m, struct sched_diff *out_d
             out_diff->ulps = j.ulps[i];
             out_diff->width = formats[i].width;
         }
-    show_first(out_diff);
+    memory_show_first(out_diff);
 }

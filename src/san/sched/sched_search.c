@@ -15,21 +15,21 @@ enum { SHRUNK_LAUNCHES = 2 }; /* of a kernel: the others have the same cause, mo
 
 /* ---- time */
 
-static bool may_go_on(const struct san_launch *launch)
+static bool search_may_go_on(const struct san_launch *launch)
 {
     return hal_time_ns() - sched_launch_of(launch)->begin_ns <
            san_options()->schedule_time_s * UINT64_C(1000000000);
 }
 
-static bool may_shrink(const struct san_launch *launch)
+static bool search_may_shrink(const struct san_launch *launch)
 {
     return sched_launch_of(launch)->search.shrinks < san_options()->schedule_reruns &&
-           may_go_on(launch);
+           search_may_go_on(launch);
 }
 
 /* ---- who writes what differs */
 
-static void trace(struct san_launch *launch, uint64_t address)
+static void search_trace(struct san_launch *launch, uint64_t address)
 {
     struct sched_launch *own = sched_launch_of(launch);
     struct ir_probe_range *ranges = launch->about.ranges;
@@ -61,27 +61,27 @@ void sched_trace(struct san_cta *cta, const struct san_access *a)
 
 /* ---- phases: each sets the schedule of the next run, or goes over to another one */
 
-static bool over(struct sched_search *s)
+static bool search_end(struct sched_search *s)
 {
     s->phase = SCHED_OVER;
     return false;
 }
 
 /* What the reference is the result of. */
-static void schedule_reference(const struct san_launch *launch, struct sched_search *s)
+static void search_schedule_reference(const struct san_launch *launch, struct sched_search *s)
 {
     sched_schedule_plain(s, launch->about.may_wait || !launch->about.in_turns);
 }
 
-static bool explore(struct san_launch *launch)
+static bool search_explore(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
     const struct sched_plan *p;
 
     while (s->at < s->nplans && s->found[s->plans[s->at].kind])
         s->at++;
-    if (s->at == s->nplans || !may_go_on(launch))
-        return over(s);
+    if (s->at == s->nplans || !search_may_go_on(launch))
+        return search_end(s);
     p = &s->plans[s->at];
     s->phase = SCHED_EXPLORE;
     s->is_simple = s->has_pair = false;
@@ -91,7 +91,7 @@ static bool explore(struct san_launch *launch)
         uint64_t n = sched_is_of_warps(s) ? sched_launch_of(launch)->nwarps : launch->about.units;
 
         if (!sched_order_alloc(s, (uint32_t)n))
-            return over(s);
+            return search_end(s);
         sched_ranks_make(s, p->seed);
         s->low = (struct sched_step){1, 0};
         s->high = (struct sched_step){s->n, 0};
@@ -100,44 +100,44 @@ static bool explore(struct san_launch *launch)
     return true;
 }
 
-static bool report(struct san_launch *launch)
+static bool search_report(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
-    trace(launch, 0);
+    search_trace(launch, 0);
     sched_report(launch);
     for (unsigned k = 0; k < SCHED_KIND_COUNT && !sched_diff_is_mild(&s->diff); k++)
         s->found[k] |= k == s->plans[s->at].kind || k == SCHED_KIND_TURNS;
     s->warned = true;
     s->at++;
-    return explore(launch);
+    return search_explore(launch);
 }
 
-static bool confirm(struct san_launch *launch)
+static bool search_confirm(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     memset(s->writers, 0, sizeof(s->writers));
-    if (s->diff.failed != HD_OK || !may_go_on(launch))
-        return report(launch);
+    if (s->diff.failed != HD_OK || !search_may_go_on(launch))
+        return search_report(launch);
     s->phase = SCHED_CONFIRM;
     s->try_first = s->first;
     s->try_end = s->end;
-    trace(launch, s->diff.part->base + s->diff.at);
+    search_trace(launch, s->diff.part->base + s->diff.at);
     sched_schedule_side(s, true);
     return true;
 }
 
 /* The lower half of the blocks, else the upper one. */
-static bool narrow(struct san_launch *launch)
+static bool search_narrow(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
     uint64_t middle = s->first + (s->end - s->first) / 2;
 
     assert(s->first < s->end);
     s->phase = SCHED_NARROW;
-    if (!sched_is_of_warps(s) || s->end - s->first < 2 || !may_shrink(launch))
-        return confirm(launch);
+    if (!sched_is_of_warps(s) || s->end - s->first < 2 || !search_may_shrink(launch))
+        return search_confirm(launch);
     s->shrinks++;
     s->try_first = s->upper ? middle : s->first;
     s->try_end = s->upper ? s->end : middle;
@@ -145,7 +145,7 @@ static bool narrow(struct san_launch *launch)
     return true;
 }
 
-static bool try_step(struct sched_search *s, enum sched_phase phase, uint32_t moves)
+static bool search_try_step(struct sched_search *s, enum sched_phase phase, uint32_t moves)
 {
     s->phase = phase;
     s->shrinks++;
@@ -155,18 +155,18 @@ static bool try_step(struct sched_search *s, enum sched_phase phase, uint32_t mo
     return true;
 }
 
-static bool leave_far(struct san_launch *launch)
+static bool search_leave_far(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     s->is_simple = false;
     s->low = s->far[0];
     s->high = s->far[1];
-    return narrow(launch);
+    return search_narrow(launch);
 }
 
 /* `low` and `high` are neighbours: unit `stage` passes the one in front of it. */
-static bool pair_found(struct san_launch *launch)
+static bool search_pair_found(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
@@ -175,24 +175,24 @@ static bool pair_found(struct san_launch *launch)
     s->pair[0] = s->units[s->low.stage - s->low.moves - 1];
     s->pair[1] = s->low.stage;
     assert(s->pair[0] < s->pair[1]);
-    if (s->is_simple || !may_shrink(launch))
-        return narrow(launch);
+    if (s->is_simple || !search_may_shrink(launch))
+        return search_narrow(launch);
     s->far[0] = s->low;
     s->far[1] = s->high;
     s->is_simple = true;
-    return try_step(s, SCHED_PAIR, s->pair[1] - s->pair[0]);
+    return search_try_step(s, SCHED_PAIR, s->pair[1] - s->pair[0]);
 }
 
-static bool move(struct san_launch *launch)
+static bool search_move(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     assert(s->low.stage == s->high.stage && s->low.moves <= s->high.moves);
     s->phase = SCHED_MOVE;
     if (s->high.moves - s->low.moves == 1)
-        return pair_found(launch);
-    if (!may_shrink(launch))
-        return narrow(launch);
+        return search_pair_found(launch);
+    if (!search_may_shrink(launch))
+        return search_narrow(launch);
     s->shrinks++;
     s->trial = (struct sched_step){s->low.stage, s->low.moves + (s->high.moves - s->low.moves) / 2};
     sched_order_make(s, &s->trial);
@@ -200,7 +200,7 @@ static bool move(struct san_launch *launch)
     return true;
 }
 
-static bool stage(struct san_launch *launch)
+static bool search_stage(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
@@ -208,10 +208,10 @@ static bool stage(struct san_launch *launch)
     s->phase = SCHED_STAGE;
     if (s->high.stage - s->low.stage == 1) {
         s->high = (struct sched_step){s->low.stage, sched_moves_of(s, s->low.stage)};
-        return move(launch);
+        return search_move(launch);
     }
-    if (!may_shrink(launch))
-        return narrow(launch);
+    if (!search_may_shrink(launch))
+        return search_narrow(launch);
     s->shrinks++;
     s->trial = (struct sched_step){s->low.stage + (s->high.stage - s->low.stage) / 2, 0};
     sched_order_make(s, &s->trial);
@@ -220,7 +220,7 @@ static bool stage(struct san_launch *launch)
 }
 
 /* What is mild is not worth the runs, nor what is known of the kernel already. */
-static bool look_into(struct san_launch *launch)
+static bool search_look_into(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
     enum sched_kind kind = s->plans[s->at].kind;
@@ -231,16 +231,16 @@ static bool look_into(struct san_launch *launch)
     s->upper = false;
     if (sched_diff_is_mild(&s->diff) || kind == SCHED_KIND_TURNS ||
         !sched_kernel_allows(launch, kind, SHRUNK_LAUNCHES))
-        return confirm(launch);
-    return stage(launch);
+        return search_confirm(launch);
+    return search_stage(launch);
 }
 
 /* ---- results of runs */
 
 enum verdict { SAME, DIFFERS, UNFINISHED };
 
-static enum verdict judge(const struct san_launch *launch, enum hd_status ended,
-                          struct sched_diff *out)
+static enum verdict search_judge(const struct san_launch *launch, enum hd_status ended,
+                                 struct sched_diff *out)
 {
     const struct sched_launch *own = sched_launch_of(launch);
 
@@ -260,42 +260,44 @@ static enum verdict judge(const struct san_launch *launch, enum hd_status ended,
 }
 
 /* Does it show what is being looked into? */
-static bool shows_it(const struct sched_search *s, enum verdict v, const struct sched_diff *diff)
+static bool search_shows_it(const struct sched_search *s, enum verdict v,
+                            const struct sched_diff *diff)
 {
     return v == DIFFERS && diff->failed == s->diff.failed &&
            sched_diff_is_mild(diff) <= sched_diff_is_mild(&s->diff);
 }
 
-static bool after_usual(struct san_launch *launch)
+static bool search_after_usual(struct san_launch *launch)
 {
     struct sched_launch *own = sched_launch_of(launch);
 
     if (!own->memory.parts.len)
-        return over(&own->search);
+        return search_end(&own->search);
     if (!sched_memory_know(&own->memory)) {
         own->skip = SCHED_MEMORY;
-        return over(&own->search);
+        return search_end(&own->search);
     }
     if (launch->about.may_wait || !launch->about.in_turns)
-        return explore(launch);
+        return search_explore(launch);
     own->search.phase = SCHED_SEQUENTIAL;
     sched_schedule_plain(&own->search, false);
     return true;
 }
 
 /* The usual run was in turns, this one was not. */
-static bool after_sequential(struct san_launch *launch, enum verdict v,
-                             const struct sched_diff *diff)
+static bool search_after_sequential(struct san_launch *launch, enum verdict v,
+                                    const struct sched_diff *diff)
 {
     struct sched_launch *own = sched_launch_of(launch);
 
     (void)diff;
     if (v == UNFINISHED || !sched_memory_refer(&own->memory))
-        return over(&own->search);
-    return explore(launch);
+        return search_end(&own->search);
+    return search_explore(launch);
 }
 
-static bool after_explore(struct san_launch *launch, enum verdict v, const struct sched_diff *diff)
+static bool search_after_explore(struct san_launch *launch, enum verdict v,
+                                 const struct sched_diff *diff)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
@@ -305,29 +307,29 @@ static bool after_explore(struct san_launch *launch, enum verdict v, const struc
     }
     if (v != DIFFERS || (sched_diff_is_mild(diff) && s->warned)) {
         s->at++;
-        return explore(launch);
+        return search_explore(launch);
     }
     s->diff = *diff;
     if (s->is_repeatable)
-        return look_into(launch);
+        return search_look_into(launch);
     s->phase = SCHED_REPEAT;
-    schedule_reference(launch, s);
+    search_schedule_reference(launch, s);
     return true;
 }
 
-static bool after_repeat(struct san_launch *launch, enum verdict v)
+static bool search_after_repeat(struct san_launch *launch, enum verdict v)
 {
     struct sched_launch *own = sched_launch_of(launch);
 
     if (v != SAME) {
         own->skip = SCHED_UNREPEATABLE;
-        return over(&own->search);
+        return search_end(&own->search);
     }
     own->search.is_repeatable = true;
-    return look_into(launch);
+    return search_look_into(launch);
 }
 
-static void bisect(struct sched_search *s, bool shows, const struct sched_diff *diff)
+static void search_bisect(struct sched_search *s, bool shows, const struct sched_diff *diff)
 {
     if (shows) {
         s->diff = *diff;
@@ -337,40 +339,41 @@ static void bisect(struct sched_search *s, bool shows, const struct sched_diff *
     }
 }
 
-static bool after_pair(struct san_launch *launch, bool shows, const struct sched_diff *diff)
+static bool search_after_pair(struct san_launch *launch, bool shows, const struct sched_diff *diff)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     if (!shows)
-        return try_step(s, SCHED_FRONT, s->pair[1]);
+        return search_try_step(s, SCHED_FRONT, s->pair[1]);
     s->diff = *diff;
     s->high = s->trial;
-    return try_step(s, SCHED_PAIR_LOW, s->pair[1] - s->pair[0] - 1);
+    return search_try_step(s, SCHED_PAIR_LOW, s->pair[1] - s->pair[0] - 1);
 }
 
-static bool after_pair_low(struct san_launch *launch, enum verdict v)
+static bool search_after_pair_low(struct san_launch *launch, enum verdict v)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     if (v != SAME)
-        return try_step(s, SCHED_FRONT, s->pair[1]);
+        return search_try_step(s, SCHED_FRONT, s->pair[1]);
     s->low = s->trial;
-    return narrow(launch);
+    return search_narrow(launch);
 }
 
-static bool after_front(struct san_launch *launch, bool shows, const struct sched_diff *diff)
+static bool search_after_front(struct san_launch *launch, bool shows, const struct sched_diff *diff)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     if (!shows)
-        return leave_far(launch);
+        return search_leave_far(launch);
     s->diff = *diff;
     s->low = (struct sched_step){s->pair[1], 0};
     s->high = s->trial;
-    return move(launch);
+    return search_move(launch);
 }
 
-static bool after_narrow(struct san_launch *launch, bool shows, const struct sched_diff *diff)
+static bool search_after_narrow(struct san_launch *launch, bool shows,
+                                const struct sched_diff *diff)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
@@ -379,27 +382,27 @@ static bool after_narrow(struct san_launch *launch, bool shows, const struct sch
         s->first = s->try_first;
         s->end = s->try_end;
     } else if (s->upper) {
-        return confirm(launch);
+        return search_confirm(launch);
     }
     s->upper = !shows;
-    return narrow(launch);
+    return search_narrow(launch);
 }
 
-static bool after_confirm(struct san_launch *launch)
+static bool search_after_confirm(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
     s->phase = SCHED_TRACE;
-    trace(launch, s->traced);
+    search_trace(launch, s->traced);
     if (s->has_pair)
         sched_schedule_side(s, false);
     else
-        schedule_reference(launch, s);
+        search_schedule_reference(launch, s);
     return true;
 }
 
 /* False: that was the last run. */
-static bool step(struct san_launch *launch, enum hd_status ended)
+static bool search_step(struct san_launch *launch, enum hd_status ended)
 {
     struct sched_launch *own = sched_launch_of(launch);
     struct sched_search *s = &own->search;
@@ -408,47 +411,47 @@ static bool step(struct san_launch *launch, enum hd_status ended)
 
     assert(s->phase != SCHED_OVER);
     if (own->skip != SCHED_NONE || s->phase == SCHED_USUAL)
-        return own->skip == SCHED_NONE ? after_usual(launch) : over(s);
+        return own->skip == SCHED_NONE ? search_after_usual(launch) : search_end(s);
     sched_count_runs(1, true);
-    v = judge(launch, ended, &diff);
+    v = search_judge(launch, ended, &diff);
     switch (s->phase) {
     case SCHED_SEQUENTIAL:
-        return after_sequential(launch, v, &diff);
+        return search_after_sequential(launch, v, &diff);
     case SCHED_EXPLORE:
-        return after_explore(launch, v, &diff);
+        return search_after_explore(launch, v, &diff);
     case SCHED_REPEAT:
-        return after_repeat(launch, v);
+        return search_after_repeat(launch, v);
     case SCHED_STAGE:
-        bisect(s, shows_it(s, v, &diff), &diff);
-        return stage(launch);
+        search_bisect(s, search_shows_it(s, v, &diff), &diff);
+        return search_stage(launch);
     case SCHED_MOVE:
-        bisect(s, shows_it(s, v, &diff), &diff);
-        return move(launch);
+        search_bisect(s, search_shows_it(s, v, &diff), &diff);
+        return search_move(launch);
     case SCHED_PAIR:
-        return after_pair(launch, shows_it(s, v, &diff), &diff);
+        return search_after_pair(launch, search_shows_it(s, v, &diff), &diff);
     case SCHED_PAIR_LOW:
-        return after_pair_low(launch, v);
+        return search_after_pair_low(launch, v);
     case SCHED_FRONT:
-        return after_front(launch, shows_it(s, v, &diff), &diff);
+        return search_after_front(launch, search_shows_it(s, v, &diff), &diff);
     case SCHED_NARROW:
-        return after_narrow(launch, shows_it(s, v, &diff), &diff);
+        return search_after_narrow(launch, search_shows_it(s, v, &diff), &diff);
     case SCHED_CONFIRM:
-        return after_confirm(launch);
+        return search_after_confirm(launch);
     case SCHED_TRACE:
         s->has_pair = s->has_pair && v == SAME;
-        return report(launch);
+        return search_report(launch);
     case SCHED_USUAL:
     case SCHED_OVER:
         break;
     }
-    return over(s);
+    return search_end(s);
 }
 
 const struct ir_schedule *sched_search_next(struct san_launch *launch, enum hd_status ended)
 {
     struct sched_launch *own = sched_launch_of(launch);
 
-    if (step(launch, ended)) {
+    if (search_step(launch, ended)) {
         own->search.runs++;
         sched_memory_rewind(&own->memory);
         return &own->search.schedule;

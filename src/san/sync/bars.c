@@ -19,7 +19,6 @@ void san_bars_init(struct san_bars *bars, uint32_t nthreads)
 
 bool san_bar_has_all(const struct san_bars *bars, uint32_t id)
 {
-    assert(id < SAN_BARS);
     for (uint32_t w = 0; w < bars->nwarps; w++)
         if (bars->live[w] & ~bars->bar[id].come[w])
             return false;
@@ -31,7 +30,6 @@ bool san_bar_is_full(const struct san_bars *bars, uint32_t id)
     const struct san_bar *bar = &bars->bar[id];
     uint32_t total = 0;
 
-    assert(id < SAN_BARS);
     if (!bar->n)
         return false;
     if (!bar->count)

@@ -158,21 +158,11 @@ static void follow(struct sync_cta *cta, const struct san_sync *sync, uint32_t l
     mbar->waited = false;
 }
 
-static void arrive(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                   const struct place *p, uint64_t n)
-{
-    uint32_t left = needs_yet(word_of(p));
-
-    if (!n || n > left)
-        report_at(cta, sync, lane, SYNC_ARGUMENTS, p,
-                  n ? ": more arrivals than the phase needs" : ": no arrivals");
-}
-
 static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
                           const struct place *p, struct hd_map *map, enum ir_mbarrier op)
 {
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
-    uint64_t value = san_operand(sync, 1, lane, 0);
+    uint32_t n = (uint32_t)san_operand(sync, 1, lane, 0); /* arrivals */
 
     assert(p->is_own || hd_lock_held(&cta->launch->lock));
     if (!mbar) {
@@ -182,8 +172,9 @@ static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uin
     follow(cta, sync, lane, p, mbar);
     if (ir_mbarrier_tests(op))
         mbar->waited = true;
-    if (ir_mbarrier_arrives(op))
-        arrive(cta, sync, lane, p, (uint32_t)value);
+    if (ir_mbarrier_arrives(op) && (!n || n > needs_yet(word_of(p))))
+        report_at(cta, sync, lane, SYNC_ARGUMENTS, p,
+                  n ? ": more arrivals than the phase needs" : ": no arrivals");
     return HD_OK;
 }
 

@@ -7,7 +7,7 @@
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
  *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,
  *     a base for another value's index, or vectors of 16 lanes, one per half. Code for several
- *     warps at once (gen_jam.c) has as many halves more; what is uniform is so in all of them.
+ *     warps at once (gen_coarsen.c) has as many halves more; what is uniform is so in all of them.
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
  *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them
@@ -331,7 +331,7 @@ static inline int gen_halves(const struct gen *g)
 }
 
 /* Is this code for several warps at a time? */
-static inline bool gen_is_jam(const struct gen *g)
+static inline bool gen_is_coarse(const struct gen *g)
 {
     return g->unit->halves > 2;
 }

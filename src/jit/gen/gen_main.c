@@ -250,12 +250,12 @@ static enum hd_status function_generate(struct gen *g)
     if (!gen_place_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
-    if (!gen_is_warp(g) && !gen_jam_wanted(g)) {
+    if (!gen_is_warp(g) && !gen_coarsen_wanted(g)) {
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
     if (!gen_is_warp(g))
-        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_JAM);
+        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_COARSEN);
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);

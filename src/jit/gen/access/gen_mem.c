@@ -87,7 +87,7 @@ static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef 
  */
 static bool halves_stray(const struct gen *g, const struct ir_instr *in)
 {
-    return gen_is_far(in) && g->mask[0] && gen_is_jam(g);
+    return gen_is_far(in) && g->mask[0] && gen_is_coarse(g);
 }
 
 static struct gen_access within_reach(struct gen *g, const struct ir_instr *in,

@@ -159,8 +159,8 @@ static bool is_candidate(const struct gen *g)
     bool in_line = cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL;
     return in_line && gen_does(g, GEN_PASS_UNROLL) && gen_does(g, GEN_PASS_PATTERN) &&
            g->unit->avx512 && g->body.by_region && !g->body.leaves_early &&
-           !g->body.alive_in_memory && !gen_is_jam(g) && !gen_is_half(g) && !g->unit->req->strict &&
-           !g->func->module->has_counts && !g->unit->facts.has_votes;
+           !g->body.alive_in_memory && !gen_is_coarse(g) && !gen_is_half(g) &&
+           !g->unit->req->strict && !g->func->module->has_counts && !g->unit->facts.has_votes;
 }
 
 void gen_unroll_find(struct gen *g)

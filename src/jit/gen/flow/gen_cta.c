@@ -161,7 +161,7 @@ static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef 
 {
     unsigned halves = g->unit->halves;
     unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
-    assert(gen_is_jam(g));
+    assert(gen_is_coarse(g));
     for (unsigned h = 0; h < halves; h++) {
         out[3 * h] = tid[0];
         out[3 * h + 1] = LLVMBuildAdd(g->b, tid[1], gen_i32(g, h / in_row), "");
@@ -178,7 +178,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
                          LLVMValueRef *out)
 {
     assert(has_rows(g));
-    if (gen_is_jam(g)) {
+    if (gen_is_coarse(g)) {
         tids_of_rows(g, run, tid, out);
         return;
     }

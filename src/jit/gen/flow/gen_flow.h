@@ -24,11 +24,11 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen_unit *u);
 void gen_run_cta(struct gen_unit *u);
 
-/* ---- gen_jam.c: code for several warps at once, or for half of one */
-bool gen_jam_fits(const struct gen_request *req); /* can there be such code at all? */
+/* ---- gen_coarsen.c: code for several warps at once, or for half of one */
+bool gen_coarsen_fits(const struct gen_request *req); /* can there be such code at all? */
 bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls);
 /* After gen_nodes_build(): is it possible, and worth while, for as many as the unit has? */
-bool gen_jam_wanted(struct gen *g);
+bool gen_coarsen_wanted(struct gen *g);
 
 /* ---- gen_bound.c: regions that only the first warps work in */
 void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */

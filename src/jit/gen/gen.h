@@ -275,10 +275,11 @@ struct gen {
     enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
-    bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
-    LLVMValueRef lane_values;       /* gen_lanes.c: what a call loads */
-    unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
-    LLVMValueRef strict_lanes;      /* gen_strict.c */
+    /* gen_nontemporal.c: stores of whole lines go past the caches */
+    bool nontemporal;
+    LLVMValueRef lane_values;  /* gen_lanes.c: what a call loads */
+    unsigned nlanes_inline;    /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef strict_lanes; /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
 
     /* Where generation is. */

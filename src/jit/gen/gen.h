@@ -67,7 +67,7 @@ struct gen_held {
 /* Who has made the slots of a value. */
 enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
 
-struct region;     /* gen_serial.c */
+struct region;     /* gen_lane_serial.c */
 struct gen_run;    /* gen_products.c */
 struct gen_tuples; /* gen_tuples.c */
 struct gen_spin;   /* gen_spin.c */
@@ -89,7 +89,7 @@ struct gen_node {
     LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
     uint32_t site;                     /* dispatch: index of the barrier that ends this node */
-    struct region *region;             /* runs lane by lane: see gen_serial.c */
+    struct region *region;             /* runs lane by lane: see gen_lane_serial.c */
     bool bounds;                       /* no lane on edge `work`: later warps have none either */
     unsigned work;
 };

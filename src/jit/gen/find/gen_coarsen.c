@@ -329,7 +329,7 @@ bool gen_coarsen_wanted(struct gen *g)
     unsigned live = live_at_most(g, hot.block);
     if (gen_is_half(g))
         return spills(&hot, live);
-    if (gen_serial_pays(g, hot.block))
+    if (gen_lane_serial_pays(g, hot.block))
         return false;
     if (g->unit->halves > 4)
         return shares(&hot) && g->unit->halves * live <= LIVE_MAX;

@@ -292,7 +292,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
     assert(n < g->nnodes && (!g->dispatch || g->nodes[n].divergent));
     struct gen_node *node = &g->nodes[n];
     g->cur = n;
-    if (node->exit_only || gen_serial_node(g, n))
+    if (node->exit_only || gen_lane_serial_node(g, n))
         return;
     if (node->divergent) {
         node_enter_divergent(g, node);
@@ -438,7 +438,7 @@ static void gen_prologue(struct gen *g)
 {
     alive_slots(g);
     gen_slots_create(g);
-    gen_serial_find(g);
+    gen_lane_serial_find(g);
     gen_tuples_find(g);
     gen_bound_find(g);
     gen_unroll_find(g);

@@ -129,13 +129,13 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node,
 /* End of a sweep: go round again, stop, or end. */
 void gen_wrap(struct gen *g);
 
-/* ---- gen_serial.c: regions that run lane by lane */
+/* ---- gen_lane_serial.c: regions that run lane by lane */
 /* Chooses them and gives their nodes one common `test`. Needs slots. */
-void gen_serial_find(struct gen *g);
+void gen_lane_serial_find(struct gen *g);
 /* Would the code of one warp run that block so? Without slots, so it may say yes once too often. */
-bool gen_serial_pays(struct gen *g, const struct ir_block *block);
+bool gen_lane_serial_pays(struct gen *g, const struct ir_block *block);
 /* Generates node `n` if it is part of such a region, and says whether it is. */
-bool gen_serial_node(struct gen *g, uint32_t n);
+bool gen_lane_serial_node(struct gen *g, uint32_t n);
 
 /* The value in the first lane of the current mask. */
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v);

@@ -4,7 +4,8 @@
  * Between the barriers of a tree some threads add words of shared memory, and it is known which:
  * addresses are made of thread numbers and constants alone. When the number of each warp is a
  * constant as well, all that such regions store and load again is taken out of registers
- * (gen_words.c), from barrier to barrier, and only what is in memory behind the last one is stored.
+ * (gen_promote.c), from barrier to barrier, and only what is in memory behind the last one is
+ * stored.
  *
  * So a run of regions one behind the other, each of them straight and with a test of thread numbers
  * against a constant that bounds how many warps have work, is unrolled: heddle_run_cta calls the

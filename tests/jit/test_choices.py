@@ -204,7 +204,7 @@ QUIET = {
     "gen_once": "once_own", "gen_pieces": "pieces_apart", "gen_quads": "copy_rows", "gen_table": "table_beyond",
     "gen_pattern": "once_all", "gen_range": "full_by_index", "gen_guess": "long_chase", "gen_line": "long_chase",
     "gen_strided": "copy_rows", "gen_nontemporal": "stream_near", "gen_prefetch": "stream_once", "gen_rows": "copy_apart",
-    "gen_atoms": "atom_apart", "gen_products": "copy_rows", "gen_forward": "tree_far", "gen_prefix": "once_all",
+    "gen_atoms": "atom_apart", "gen_products": "copy_rows", "gen_store_forward": "tree_far", "gen_prefix": "once_all",
     "gen_scalar_gather": "tree_near", "gen_window": "slide_few",
 }
 

@@ -542,16 +542,16 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 /* f64 to f32 in a directed rounding (gen_cvt.c). */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
-/* gen_step.c: `value` (uniform; NULL = none) times `scale`, plus `constant`. */
-struct gen_step {
+/* gen_address_stride.c: `value` (uniform; NULL = none) times `scale`, plus `constant`. */
+struct gen_address_stride {
     const struct ir_value *value;
     int64_t scale, constant;
 };
-enum gen_step_by { GEN_BY_ITERATION, GEN_BY_THREAD, GEN_BY_CTA };
+enum gen_stride_by { GEN_BY_ITERATION, GEN_BY_THREAD, GEN_BY_CTA };
 /* From one iteration of the loop around the current node, thread or CTA to the next, as far as one
  * can see; false: not at all, or not known. */
-bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
-                 struct gen_step *out);
+bool gen_address_stride_of(struct gen *g, const struct ir_value *v, enum gen_stride_by by,
+                           struct gen_address_stride *out);
 /* gen_prefetch.c: does a load of the current node go by a variable from one iteration of its loop
  * to the next, by the size of the grid, say? */
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);

@@ -107,10 +107,10 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
  */
 static bool is_in_line(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_step step;
+    struct gen_address_stride step;
     uint64_t size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1);
-    return g->unit->avx512 && gen_step_of(g, in->src[0], GEN_BY_THREAD, &step) && !step.value &&
-           step.constant == (int64_t)size_B;
+    return g->unit->avx512 && gen_address_stride_of(g, in->src[0], GEN_BY_THREAD, &step) &&
+           !step.value && step.constant == (int64_t)size_B;
 }
 
 /* Rough cycles of one execution for the warp: as vectors, and lane by lane. */

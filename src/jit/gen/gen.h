@@ -102,8 +102,8 @@ struct gen_site {
     LLVMValueRef id, generation;
 };
 
-/* gen_place.c: which instruction is being generated. */
-struct gen_place {
+/* gen_srcloc.c: which instruction is being generated. */
+struct gen_srcloc {
     const struct ir_instr *at;       /* NULL: the start of the function */
     uint32_t *block_number;          /* by block: number of its first instruction */
     const struct ir_instr *numbered; /* with `number`: where counting stopped last */
@@ -174,7 +174,7 @@ struct gen_unit {
     LLVMValueRef kernel; /* its body, which the entry points call */
     struct gen_types types;
     unsigned md_invariant;
-    LLVMDIBuilderRef debug; /* gen_place.c; NULL = no request.places */
+    LLVMDIBuilderRef debug; /* gen_srcloc.c; NULL = no request.places */
     LLVMMetadataRef debug_file, debug_type;
     struct hd_arena arena;
 
@@ -286,7 +286,7 @@ struct gen {
     uint32_t cur;                  /* node */
     LLVMValueRef mask[GEN_HALVES]; /* <16 x i1>; NULL = all lanes run */
     bool cold;                     /* on the side of a guess that hardly ever runs */
-    struct gen_place place;
+    struct gen_srcloc srcloc;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
     const struct ir_instr *quads_store;    /* made with the one in front of it (gen_quads.c) */
@@ -474,14 +474,14 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 /* Around what is done when `cond` holds, and ends with gen_fault(). NULL: it never holds. */
 LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond);
 void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
-/* gen_place.c: around all of the module; before each function; false: no memory. */
-void gen_places_begin(struct gen_unit *u);
-void gen_places_end(struct gen_unit *u);
-bool gen_place_init(struct gen *g);
+/* gen_srcloc.c: around all of the module; before each function; false: no memory. */
+void gen_srcloc_begin(struct gen_unit *u);
+void gen_srcloc_end(struct gen_unit *u);
+bool gen_srcloc_init(struct gen *g);
 /* What follows comes from this instruction. */
-void gen_place_at(struct gen *g, const struct ir_instr *in);
+void gen_srcloc_at(struct gen *g, const struct ir_instr *in);
 /* Number of that instruction (ir_module_instr_at). */
-uint32_t gen_place(struct gen *g);
+uint32_t gen_srcloc(struct gen *g);
 void gen_refresh_mask(struct gen *g); /* after a call that may have ended lanes */
 void gen_barrier(struct gen *g, const struct ir_instr *instr);
 

@@ -317,9 +317,9 @@ static volatile uintptr_t wild_address = 16;
 
 static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struct gen_result *out)
 {
-    gen_places_begin(u);
+    gen_srcloc_begin(u);
     enum hd_status status = gen_unit_build(u);
-    gen_places_end(u);
+    gen_srcloc_end(u);
     if (u->singly)
         return HD_JIT;
     HD_TRY(status);

@@ -11,7 +11,7 @@
 
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
-    gen_place_at(g, in);
+    gen_srcloc_at(g, in);
     if (g->unit->singly) /* it is made again, in another way */
         return;
     if (g->unit->facts.may_spin && ir_polls(in))
@@ -247,7 +247,7 @@ static void function_begin(struct gen *g)
 
 static enum hd_status function_generate(struct gen *g)
 {
-    if (!gen_place_init(g))
+    if (!gen_srcloc_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
     if (!gen_is_warp(g) && !gen_coarsen_wanted(g)) {

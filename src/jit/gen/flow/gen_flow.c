@@ -118,7 +118,7 @@ static void node_instrs(struct gen *g, struct gen_node *node)
 {
     const struct ir_instr *in = node->first;
     for (; in && in != node->end; in = in->next) {
-        gen_place_at(g, in);
+        gen_srcloc_at(g, in);
         if (ir_op_has(in->op, IR_F_TERM)) {
             gen_term(g, node, in);
             break;

@@ -46,7 +46,7 @@ void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
 void gen_fault(struct gen *g, LLVMValueRef lanes, enum hd_status status, LLVMValueRef address)
 {
     assert(status != HD_OK && LLVMTypeOf(address) == g->t->i64);
-    LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), gen_i32(g, status), address};
+    LLVMValueRef args[] = {lanes, gen_i32(g, gen_srcloc(g)), gen_i32(g, status), address};
     gen_service(g, offsetof(struct jit_services, fault), g->t->void_, args, 4);
 }
 
@@ -695,7 +695,7 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
     LLVMValueRef args[8] = {gen_mask32(g)};
     unsigned n = 1;
     if (in->imm == IR_BUILTIN_ASSERTFAIL)
-        args[n++] = gen_i32(g, gen_place(g));
+        args[n++] = gen_i32(g, gen_srcloc(g));
     for (uint32_t s = 0; s < in->nsrc && n < 7; s++)
         args[n++] = gen_to_array(g, in->src[s]);
     switch ((enum ir_builtin)in->imm) {

@@ -65,7 +65,7 @@ struct gen_held {
 };
 
 /* Who has made the slots of a value. */
-enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
+enum gen_slot_owner { GEN_SLOT_OWN, GEN_SLOT_SHARED, GEN_SLOT_LOADED };
 
 struct region;     /* gen_lane_serial.c */
 struct gen_run;    /* gen_products.c */
@@ -264,17 +264,17 @@ struct gen {
     /* Made when first needed; NULL = not yet. */
     struct gen_val *phi_room; /* gen_edge.c */
     uint32_t nphi_room;
-    struct gen_carries *carries;    /* gen_carry.c: of all stops */
-    const struct ir_value **values; /* with carries: by id */
-    uint8_t *origin;                /* gen_guess.c: by value id */
-    struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
-    struct gen_rows **rows[3];      /* gen_rows.c: of all lanes, of two, of four; by value id */
-    struct gen_run *products;       /* gen_products.c */
-    struct gen_tuples *tuples;      /* gen_tuples.c */
-    struct gen_walk *walk;          /* gen_value.c */
-    enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
-    struct ir_uses uses;            /* gen_products.c */
-    LLVMValueRef spare;             /* gen_lanes.c */
+    struct gen_carries *carries;     /* gen_carry.c: of all stops */
+    const struct ir_value **values;  /* with carries: by id */
+    uint8_t *origin;                 /* gen_guess.c: by value id */
+    struct gen_pattern **patterns;   /* gen_pattern.c: by value id */
+    struct gen_rows **rows[3];       /* gen_rows.c: of all lanes, of two, of four; by value id */
+    struct gen_run *products;        /* gen_products.c */
+    struct gen_tuples *tuples;       /* gen_tuples.c */
+    struct gen_walk *walk;           /* gen_value.c */
+    enum gen_slot_owner *slot_owner; /* gen_sums.c: by value id; NULL = none */
+    struct ir_uses uses;             /* gen_products.c */
+    LLVMValueRef spare;              /* gen_lanes.c */
     /* gen_nontemporal.c: stores of whole lines go past the caches */
     bool nontemporal;
     LLVMValueRef lane_values;  /* gen_lanes.c: what a call loads */
@@ -434,10 +434,10 @@ LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES]); /* 
 void gen_slots_create(struct gen *g);                                        /* gen_slots.c */
 /* gen_sums.c: who has slots that others fill, or that a phi and its value of the next iteration
  * share; the latter are in the frame if warps stop. */
-void gen_places_find(struct gen *g);
-bool gen_has_place(const struct gen *g, const struct ir_value *v);
-bool gen_is_in_place(const struct gen *g, const struct ir_value *v);
-bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
+void gen_sums_find(struct gen *g);
+bool gen_slot_is_given(const struct gen *g, const struct ir_value *v);
+bool gen_slot_is_shared(const struct gen *g, const struct ir_value *v);
+bool gen_slot_is_same(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct gen *g, const struct ir_shape *shape);

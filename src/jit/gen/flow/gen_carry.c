@@ -218,7 +218,7 @@ static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_v
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
     if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
-        gen_is_in_place(g, v)) /* which is in the frame */
+        gen_slot_is_shared(g, v)) /* which is in the frame */
         return CARRY_NOT;
     if (is_of_cta(g, v))
         return CARRY_CTA;
@@ -693,7 +693,7 @@ static void remake(struct gen *g, const struct gen_carry *c, const struct ir_val
 {
     const struct ir_value *index = index_of(g, v);
     if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch ||
-        gen_is_in_place(g, v))
+        gen_slot_is_shared(g, v))
         return;
     if (ir_live_test(c->placed, v->id)) {
         carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);

@@ -200,7 +200,7 @@ def check_whole_sum():
 QUIET = {
     "gen_rejoin": "wait_store", "gen_regions": "wait_store", "gen_coarsen": "jam_full avx512 1d_pairs", "gen_halves": "jam_chain",
     "gen_sums": "products_one", "gen_lane_serial": "long_chase", "gen_tuples": "tuples_unlike", "gen_bound": "once_all",
-    "gen_turns": "once_all", "gen_unroll": "tree_near avx2", "gen_full": "full_by_bits", "gen_whole": "full_by_data",
+    "gen_phi_slots": "once_all", "gen_unroll": "tree_near avx2", "gen_full": "full_by_bits", "gen_whole": "full_by_data",
     "gen_once": "once_own", "gen_pieces": "pieces_apart", "gen_quads": "copy_rows", "gen_table": "table_beyond",
     "gen_pattern": "once_all", "gen_range": "full_by_index", "gen_guess": "long_chase", "gen_line": "long_chase",
     "gen_strided": "copy_rows", "gen_nontemporal": "stream_near", "gen_prefetch": "stream_once", "gen_rows": "copy_apart",

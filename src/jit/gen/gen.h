@@ -264,8 +264,8 @@ struct gen {
     /* Made when first needed; NULL = not yet. */
     struct gen_val *phi_room; /* gen_edge.c */
     uint32_t nphi_room;
-    struct gen_carries *carries;     /* gen_carry.c: of all stops */
-    const struct ir_value **values;  /* with carries: by id */
+    struct gen_live_sets *live_sets; /* gen_live.c: of all stops */
+    const struct ir_value **values;  /* with live_sets: by id */
     uint8_t *origin;                 /* gen_guess.c: by value id */
     struct gen_pattern **patterns;   /* gen_pattern.c: by value id */
     struct gen_rows **rows[3];       /* gen_rows.c: of all lanes, of two, of four; by value id */

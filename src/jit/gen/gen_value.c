@@ -118,7 +118,7 @@ static struct gen_walk *walk_of(struct gen *g)
 }
 
 /* Is it lost at a stop on some way from its definition to here? What nobody reads behind a stop
- * does not get across it (gen_carry.c). */
+ * does not get across it (gen_live.c). */
 static bool is_lost(struct gen *g, const struct ir_value *v)
 {
     const struct ir_instr *in;
@@ -133,7 +133,7 @@ static bool is_lost(struct gen *g, const struct ir_value *v)
         return true;
     gen_walk_back_to(walk, g->srcloc.at, v->instr);
     while ((in = gen_walk_next(walk))) {
-        if (in->op == IR_OP_BAR && !gen_carry_keeps(g, in, v))
+        if (in->op == IR_OP_BAR && !gen_live_keeps(g, in, v))
             return true;
     }
     return false;

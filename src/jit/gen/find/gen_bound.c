@@ -96,8 +96,8 @@ bool gen_bound_is_nothing(const struct gen *g, const struct ir_instr *in)
 
 bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop)
 {
-    const struct gen_carry *carry = gen_carry_at(g, stop);
-    return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(g, carry);
+    const struct gen_live_set *set = gen_live_at(g, stop);
+    return stop->imm < IR_BAR_RED_POPC && set && !gen_live_saves(g, set);
 }
 
 /*
@@ -145,9 +145,9 @@ static bool passes_first_only(struct gen *g, const struct ir_instr *branch)
 
 static void note_first_only(struct gen *g, const struct ir_instr *stop)
 {
-    const struct gen_carry *carry = gen_carry_at(g, stop);
-    if (carry)
-        g->body.regions.first_only[gen_carry_number(g, carry) + 1] = true;
+    const struct gen_live_set *set = gen_live_at(g, stop);
+    if (set)
+        g->body.regions.first_only[gen_live_number(g, set) + 1] = true;
 }
 
 void gen_bound_find(struct gen *g)

@@ -128,7 +128,7 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
         if (twofold)
             keep_unless_taken(g, phi->dst[0], vals, edge);
-        gen_carry_phi(g, phi->dst[0], phi->src[pred], vals);
+        gen_live_phi(g, phi->dst[0], phi->src[pred], vals);
         gen_store_phi(g, phi->dst[0], *vals++, edge, keep);
         n--;
     }

@@ -76,21 +76,21 @@ bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node);
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 
-/* ---- gen_carry.c: values across stops */
-struct gen_carry;
+/* ---- gen_live.c: values across stops */
+struct gen_live_set;
 /* What gets across the stop, and how; NULL = out of memory. */
-const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
+const struct gen_live_set *gen_live_at(struct gen *g, const struct ir_instr *stop);
 /* Stops are numbered in the order of blocks. */
-uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
+uint32_t gen_live_number(const struct gen *g, const struct gen_live_set *c);
 /* Anything in the warp's frame, at this stop or on the way to it. */
-bool gen_carry_saves(const struct gen *g, const struct gen_carry *c);
+bool gen_live_saves(const struct gen *g, const struct gen_live_set *c);
 /* On an edge: `phi` becomes `val`, made from `source`, in the frame, too, if that is its place. */
-void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
-                   const struct gen_val *val);
+void gen_live_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
+                  const struct gen_val *val);
 /* Does the value get across a barrier? */
-bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);
-void gen_carry_save(struct gen *g, const struct gen_carry *c);
-void gen_carry_restore(struct gen *g, const struct gen_carry *c);
+bool gen_live_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);
+void gen_live_save(struct gen *g, const struct gen_live_set *c);
+void gen_live_restore(struct gen *g, const struct gen_live_set *c);
 
 /* ---- gen_stop.c: stops and barriers */
 /* A new state of the warp that goes on at `target`; returns it as i32. */

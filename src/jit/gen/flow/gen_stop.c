@@ -51,19 +51,19 @@ void gen_stop_return(struct gen *g, LLVMValueRef state)
 static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum jit_stop stop,
                               LLVMBasicBlockRef *out_resume)
 {
-    const struct gen_carry *carry = gen_carry_at(g, instr);
-    if (!carry)
+    const struct gen_live_set *set = gen_live_at(g, instr);
+    if (!set)
         return NULL;
-    gen_carry_save(g, carry);
+    gen_live_save(g, set);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
     /* gen_regions.c numbers them alike. */
-    assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume);
+    assert(!g->body.by_region || gen_live_number(g, set) + 1 == g->body.nresume);
     gen_stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;
     gen_mask_set_alive(g);
-    gen_carry_restore(g, carry);
+    gen_live_restore(g, set);
     *out_resume = resume;
     return state;
 }

@@ -119,9 +119,10 @@ struct gen_sweep {
     LLVMBasicBlockRef end;
 };
 
-/* by_region: which stops a region may end with; the region after stop n is number n + 1. */
+/* by_region: which suspend points a region may end with; the region after stop n is number n + 1.
+ * */
 struct gen_regions {
-    uint32_t *first; /* by region: first of its stops in to[] */
+    uint32_t *first; /* by region: first of its ends in to[] */
     uint32_t *to;
     bool *descends;   /* by region: its warps run from the last to the first (gen_order.c) */
     bool *first_only; /* by region: only the first warp has anything to do (gen_bound.c) */
@@ -130,7 +131,8 @@ struct gen_regions {
     uint32_t *warps; /* by such a region: how many have anything to do */
 };
 
-/* In the state that a warp returns: the warps behind it have nothing to do before the next stop. */
+/* In the state that a warp returns: the warps behind it have nothing to do before the next suspend
+ * point. */
 #define GEN_BOUND 0x80000000u
 
 /* What those who call a finished function, or compile it, know of it. */
@@ -138,10 +140,10 @@ struct gen_body {
     uint32_t nresume;           /* kernel: states that it can go on from */
     bool crowded;               /* more values live at some place than there are registers */
     bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
-    bool by_region;             /* all warps run through the stops alike (gen_regions.c) */
+    bool by_region;             /* all warps run through the suspend points alike (gen_regions.c) */
     bool bounded;               /* by_region: a state may have GEN_BOUND */
     bool unrolled;              /* by_region: there are runs of gen_unroll.c */
-    bool leaves_early;          /* by_region: lanes may end before the last stop */
+    bool leaves_early;          /* by_region: lanes may end before the last suspend point */
     uint64_t alive_at;          /* leaves_early: frame offset of the living lanes, i32 */
     uint64_t cta_area_B;        /* by_region: size of an area of CTA-uniform values */
     uint64_t once_B;            /* by_region: size of the slots of gen_once.c */
@@ -264,7 +266,7 @@ struct gen {
     /* Made when first needed; NULL = not yet. */
     struct gen_val *phi_room; /* gen_edge.c */
     uint32_t nphi_room;
-    struct gen_live_sets *live_sets; /* gen_live.c: of all stops */
+    struct gen_live_sets *live_sets; /* gen_live.c: of all suspend points */
     const struct ir_value **values;  /* with live_sets: by id */
     uint8_t *origin;                 /* gen_guess.c: by value id */
     struct gen_pattern **patterns;   /* gen_pattern.c: by value id */
@@ -400,8 +402,8 @@ LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
 /*
  * Can `v` be read where the builder is: is its definition certain to have run, by dominance, and is
- * it kept at the stops between? What an instruction takes as a source always can. Code that
- * looks further (a loop's step, say) asks first and does without.
+ * it kept at the suspend points between? What an instruction takes as a source always can. Code
+ * that looks further (a loop's step, say) asks first and does without.
  */
 bool gen_value_available(struct gen *g, const struct ir_value *v);
 /* What the slot of a value holds now, defined or not: for those who keep other lanes' values. */
@@ -438,7 +440,7 @@ void gen_sums_find(struct gen *g);
 bool gen_slot_is_given(const struct gen *g, const struct ir_value *v);
 bool gen_slot_is_shared(const struct gen *g, const struct ir_value *v);
 bool gen_slot_is_same(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
-/* Where a component lives in frame memory; used to save and restore around stops. */
+/* Where a component lives in frame memory; used to save and restore around suspend points. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct gen *g, const struct ir_shape *shape);
 uint64_t gen_component_size(struct gen *g, const struct ir_value *v); /* bytes, in a slot */
@@ -446,7 +448,7 @@ LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
                    LLVMValueRef const edge[GEN_HALVES], bool blend);
 
-/* ---- gen_flow.c, gen_edge.c, gen_stop.c */
+/* ---- gen_flow.c, gen_edge.c, gen_suspend.c */
 void gen_flow_run(struct gen *g);
 LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask; singly */

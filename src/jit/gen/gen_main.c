@@ -355,7 +355,7 @@ void gen_types_init(struct gen_unit *u)
 }
 
 /* Can warps run to their end one after the other? In dispatch mode they have a frame. */
-static bool never_stops(const struct gen_unit *u)
+static bool never_suspends(const struct gen_unit *u)
 {
     return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls &&
            !u->req->kernel->module->runs_apart;
@@ -373,7 +373,7 @@ static enum hd_status unit_build(struct gen_unit *u)
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
     if (u->singly) /* unfinished: it is made again, in another way */
         return HD_JIT;
-    if (u->body.by_region || never_stops(u))
+    if (u->body.by_region || never_suspends(u))
         gen_run_cta(u);
     else
         gen_run_warp(u);

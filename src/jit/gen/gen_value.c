@@ -117,8 +117,8 @@ static struct gen_walk *walk_of(struct gen *g)
     return g->walk;
 }
 
-/* Is it lost at a stop on some way from its definition to here? What nobody reads behind a stop
- * does not get across it (gen_live.c). */
+/* Is it lost at a suspend point on some way from its definition to here? What nobody reads behind
+ * a suspend point does not get across it (gen_live.c). */
 static bool is_lost(struct gen *g, const struct ir_value *v)
 {
     const struct ir_instr *in;

@@ -100,7 +100,8 @@ static bool is_global_access(const struct ir_instr *in)
     return (in->op == IR_OP_LD || in->op == IR_OP_ST) && in->mem.space == IR_SPACE_GLOBAL;
 }
 
-/* In layout order, is there no stop between the first access of what `in` accesses and `in`? */
+/* In layout order, is there no suspend point between the first access of what `in` accesses and
+ * `in`? */
 static bool touches_first(const struct gen *g, const struct ir_instr *in)
 {
     const struct ir_value *root = gen_root_of(in->src[0]);

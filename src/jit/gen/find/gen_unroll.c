@@ -28,7 +28,7 @@ enum { MAX_WORK = 6000, MIN_REGIONS = 3, MAX_STEPS = 64, MAX_DEPTH = 24 };
 struct unroll {
     struct gen *g;
     struct gen_walk walk;
-    const struct ir_instr **starts; /* by region: behind its stop; NULL: region 0 */
+    const struct ir_instr **starts; /* by region: behind its suspend point; NULL: region 0 */
     uint32_t *work;                 /* by region: instructions of all its warps; 0 = not one */
 };
 
@@ -68,7 +68,8 @@ static bool op_fits(struct gen *g, const struct ir_instr *in)
     return in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_PARAM;
 }
 
-/* How many instructions lie before the next stop, all ways together; 0: the region is none. */
+/* How many instructions lie before the next suspend point, all ways together; 0: the region is
+ * none. */
 static uint32_t region_size(struct unroll *u, const struct ir_instr *start)
 {
     const struct ir_instr *in;
@@ -92,7 +93,7 @@ static uint32_t threads_at_work(struct unroll *u, const struct ir_instr *in)
     uint32_t most = 0, n;
     for (unsigned step = 0; step < MAX_STEPS;) {
         if (in->op == IR_OP_BAR)
-            return gen_bound_stop_is_nothing(g, in) ? most : 0;
+            return gen_bound_suspend_is_nothing(g, in) ? most : 0;
         bool parts = in->op == IR_OP_CBR;
         int past = parts ? gen_bound_edge(g, in, &n) : 0;
         if (past < 0 || (!parts && !gen_bound_is_nothing(g, in)))

@@ -1,14 +1,15 @@
 /*
- * How values get across a stop: what is the same in the whole CTA goes through the CTA's area
- * (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A value has
- * one place in the frame for the whole kernel, so it is stored at the first stop after it was
- * computed and only read at later ones.
+ * How values get across a suspend point: what is the same in the whole CTA goes through the CTA's
+ * area (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A
+ * value has one place in the frame for the whole kernel, so it is stored at the first suspend
+ * point after it was computed and only read at later ones.
  *
  * A phi of a loop and the value that it is made from at the loop's end have one place if they are
  * never needed at the same stop: an iteration that only passes the value on does not touch it.
  *
- * Many values across many stops make as much code as the product of both. Beyond a limit only what
- * is read before the next stop is restored, or stored there; the rest stays where it is.
+ * Many values across many suspend points make as much code as the product of both. Beyond a limit
+ * only what is read before the next suspend point is restored, or stored there; the rest stays
+ * where it is.
  */
 #include "jit/gen/flow/gen_flow.h"
 
@@ -27,14 +28,15 @@ struct gen_live_set {
     struct live_value *values; /* needed at any time afterwards, by id */
     uint32_t nvalues;
     uint64_t *placed; /* set of those that have a place: in the frame or the CTA's areas */
-    uint64_t *kept;   /* set of values whose place is up to date before the stop */
-    uint64_t *wanted; /* set of those read before the next stop or stored at it; NULL = all */
+    uint64_t *kept;   /* set of values whose place is up to date before the suspend point */
+    /* set of those read before the next suspend point or stored at it; NULL = all */
+    uint64_t *wanted;
 };
 
 struct gen_live_sets {
-    struct gen_live_set *stops; /* in the order of blocks */
-    uint32_t nstops;
-    uint32_t *first;                  /* by block: index of its first stop */
+    struct gen_live_set *points; /* in the order of blocks */
+    uint32_t nsuspends;
+    uint32_t *first;                  /* by block: index of its first suspend point */
     const struct ir_value **partners; /* by id of a phi: who has its place, too; NULL = no pairs */
 };
 
@@ -148,7 +150,7 @@ static const struct ir_value **values_by_id(struct gen *g)
 }
 
 /* Who only arrives goes on. */
-static bool is_stop(const struct ir_instr *in)
+static bool is_suspend(const struct ir_instr *in)
 {
     return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
 }
@@ -185,8 +187,8 @@ static const struct ir_value *index_of(struct gen *g, const struct ir_value *v)
 }
 
 /*
- * Can `v` be computed again after the stop from what gets across it (`set`), within the budget? A
- * few scalar operations cost no more than a trip through memory.
+ * Can `v` be computed again after the suspend point from what gets across it (`set`), within the
+ * budget? A few scalar operations cost no more than a trip through memory.
  */
 static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value *v, int *budget)
 {
@@ -293,7 +295,7 @@ static bool carry_fill(struct gen *g, struct gen_live_set *c)
     c->kept = hd_arena_array(&g->arena, uint64_t, words);
     if (!set || !c->placed || !c->kept)
         return false;
-    for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the stop */
+    for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the suspend point */
         live_remove(set, c->stop->dst[d]->id);
     for (uint32_t id = 0; id < n; id++) {
         const struct ir_value *v = g->values[id];
@@ -308,10 +310,10 @@ static bool carry_fill(struct gen *g, struct gen_live_set *c)
 
 /* ---- phis in the place of what goes round their loop */
 
-static bool has_stop_after(const struct ir_instr *in)
+static bool has_suspend_after(const struct ir_instr *in)
 {
     while ((in = in->next)) {
-        if (is_stop(in))
+        if (is_suspend(in))
             return true;
     }
     return false;
@@ -335,7 +337,7 @@ static const struct ir_value *partner_of(const struct gen *g, const struct ir_in
                 return NULL;
             continue;
         }
-        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
+        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_suspend_after(in))
             return NULL;
         partner = phi->src[p];
     }
@@ -355,14 +357,14 @@ static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir
            !(g->shapes.temporal && g->shapes.temporal[phi->id]);
 }
 
-/* Is each in the frame at some stops, and at none both? */
+/* Is each in the frame at some suspend points, and at none both? */
 static bool are_coalesced(const struct gen *g, const struct ir_value *phi,
                           const struct ir_value *partner)
 {
     bool any_phi = false, any_partner = false;
 
-    for (uint32_t i = 0; i < g->live_sets->nstops; i++) {
-        const struct gen_live_set *c = &g->live_sets->stops[i];
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        const struct gen_live_set *c = &g->live_sets->points[i];
         bool has_phi = false, has_partner = false;
         for (uint32_t k = 0; k < c->nvalues; k++) {
             const struct live_value *it = &c->values[k];
@@ -441,12 +443,12 @@ static uint64_t *walk_at(const struct walk *w, uint32_t block)
 /* Through `b` with the set of values whose place is up to date. */
 static void places_walk(struct walk *w, const struct ir_block *b)
 {
-    struct gen_live_set *c = w->g->live_sets->stops + w->g->live_sets->first[b->id];
+    struct gen_live_set *c = w->g->live_sets->points + w->g->live_sets->first[b->id];
     size_t size_B = w->g->live.words * sizeof(*w->now);
 
     memcpy(w->now, walk_at(w, b->id), size_B);
     ir_foreach_instr(in, b) {
-        if (is_stop(in)) {
+        if (is_suspend(in)) {
             assert(c->stop == in);
             memcpy(c->kept, w->now, size_B);
             memcpy(w->now, c++->placed, size_B);
@@ -486,7 +488,7 @@ static bool places_find(struct gen *g)
     return true;
 }
 
-/* ---- what is read before the next stop */
+/* ---- what is read before the next suspend point */
 
 static void want(struct walk *w, const struct ir_value *v)
 {
@@ -500,8 +502,8 @@ static bool is_stored(const struct gen_live_set *c, const struct live_value *it)
     return is_placed(it->how) && !ir_live_test(c->kept, it->v->id);
 }
 
-/* At the stop: only what it stores itself is wanted before it. */
-static void wants_at_stop(struct walk *w, struct gen_live_set *c)
+/* At the suspend point: only what it stores itself is wanted before it. */
+static void wants_at_suspend(struct walk *w, struct gen_live_set *c)
 {
     size_t size_B = w->g->live.words * sizeof(*w->now);
 
@@ -531,14 +533,14 @@ static void wants_of_phis(struct walk *w, const struct ir_block *b)
 static void wants_walk(struct walk *w, const struct ir_block *b)
 {
     const struct gen_live_sets *all = w->g->live_sets;
-    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nstops;
+    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nsuspends;
 
     memcpy(w->now, walk_at(w, b->id), w->g->live.words * sizeof(*w->now));
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
-        if (is_stop(in))
-            wants_at_stop(w, &all->stops[--stop]);
+        if (is_suspend(in))
+            wants_at_suspend(w, &all->points[--stop]);
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
             want(w, in->src[s]);
     }
@@ -551,9 +553,9 @@ static bool wants_find(struct gen *g)
     const struct ir_func *f = g->func;
     struct walk walk;
     bool changed = true;
-    for (uint32_t i = 0; i < g->live_sets->nstops; i++) {
-        g->live_sets->stops[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
-        if (!g->live_sets->stops[i].wanted)
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        g->live_sets->points[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
+        if (!g->live_sets->points[i].wanted)
             return false;
     }
     if (!walk_init(g, &walk))
@@ -576,9 +578,9 @@ static bool wants_find(struct gen *g)
     return true;
 }
 
-/* ---- all stops */
+/* ---- all suspend points */
 
-static bool stops_list(struct gen *g)
+static bool suspends_list(struct gen *g)
 {
     const struct ir_func *f = g->func;
     struct gen_live_sets *all = hd_arena_array(&g->arena, struct gen_live_sets, 1);
@@ -589,15 +591,15 @@ static bool stops_list(struct gen *g)
     for (uint32_t b = 0; all->first && b < f->nblocks; b++) {
         all->first[b] = n;
         ir_foreach_instr(in, f->blocks[b])
-            n += is_stop(in);
+            n += is_suspend(in);
     }
-    all->stops = hd_arena_array(&g->arena, struct gen_live_set, n + 1);
-    if (!all->first || !all->stops)
+    all->points = hd_arena_array(&g->arena, struct gen_live_set, n + 1);
+    if (!all->first || !all->points)
         return false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
-            if (is_stop(in))
-                all->stops[all->nstops++].stop = in;
+            if (is_suspend(in))
+                all->points[all->nsuspends++].stop = in;
         }
     }
     g->live_sets = all;
@@ -608,8 +610,8 @@ static bool stops_list(struct gen *g)
 static bool is_much(const struct gen *g)
 {
     uint64_t all = 0, own = 0;
-    for (uint32_t i = 0; i < g->live_sets->nstops; i++)
-        all += g->live_sets->stops[i].nvalues;
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++)
+        all += g->live_sets->points[i].nvalues;
     for (uint32_t b = 0; b < g->func->nblocks; b++)
         ir_foreach_instr(in, g->func->blocks[b])
             own++;
@@ -619,10 +621,10 @@ static bool is_much(const struct gen *g)
 static bool carries_find(struct gen *g)
 {
     g->values = values_by_id(g);
-    if (!g->values || !stops_list(g))
+    if (!g->values || !suspends_list(g))
         return false;
-    for (uint32_t i = 0; i < g->live_sets->nstops; i++) {
-        if (!carry_fill(g, &g->live_sets->stops[i]))
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        if (!carry_fill(g, &g->live_sets->points[i]))
             return false;
     }
     bool much = is_much(g);
@@ -643,16 +645,16 @@ const struct gen_live_set *gen_live_at(struct gen *g, const struct ir_instr *sto
 {
     if (!g->live_sets && !carries_find(g))
         return NULL;
-    struct gen_live_set *c = g->live_sets->stops + g->live_sets->first[stop->block->id];
+    struct gen_live_set *c = g->live_sets->points + g->live_sets->first[stop->block->id];
     while (c->stop != stop)
         c++;
-    assert(c < g->live_sets->stops + g->live_sets->nstops);
+    assert(c < g->live_sets->points + g->live_sets->nsuspends);
     return c;
 }
 
 uint32_t gen_live_number(const struct gen *g, const struct gen_live_set *c)
 {
-    return (uint32_t)(c - g->live_sets->stops);
+    return (uint32_t)(c - g->live_sets->points);
 }
 
 bool gen_live_saves(const struct gen *g, const struct gen_live_set *c)
@@ -667,7 +669,7 @@ bool gen_live_saves(const struct gen *g, const struct gen_live_set *c)
 
 bool gen_live_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v)
 {
-    const struct gen_live_set *c = is_stop(bar) ? gen_live_at(g, bar) : NULL;
+    const struct gen_live_set *c = is_suspend(bar) ? gen_live_at(g, bar) : NULL;
     for (uint32_t i = 0; c && i < c->nvalues; i++) {
         if (c->values[i].v == v)
             return !c->wanted || ir_live_test(c->wanted, v->id);

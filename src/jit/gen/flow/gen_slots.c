@@ -103,8 +103,8 @@ static LLVMValueRef slot_place(struct gen *g, const struct ir_value *v, bool in_
 
 /*
  * Slots start as zero: a register that no path wrote reads as zero, never as poison. In dispatch
- * mode the warp may stop between nodes, so what crosses them is in the frame, which starts so too.
- * `spans`, of a crowded function only, decides what stays in memory.
+ * mode the warp may suspend between nodes, so what crosses them is in the frame, which starts so
+ * too. `spans`, of a crowded function only, decides what stays in memory.
  */
 static void slot_create(struct gen *g, const uint32_t *spans, const struct ir_value *v)
 {

@@ -287,7 +287,7 @@ static uint32_t set_count(const uint64_t *set, uint32_t words)
     return n;
 }
 
-static bool carry_fill(struct gen *g, struct gen_live_set *c)
+static bool live_set_fill(struct gen *g, struct gen_live_set *c)
 {
     uint32_t n = g->func->nvalues, words = g->live.words;
     uint64_t *set = live_after(g, c->stop);
@@ -618,13 +618,13 @@ static bool is_much(const struct gen *g)
     return all > 2 * own + 500;
 }
 
-static bool carries_find(struct gen *g)
+static bool live_sets_find(struct gen *g)
 {
     g->values = values_by_id(g);
     if (!g->values || !suspends_list(g))
         return false;
     for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
-        if (!carry_fill(g, &g->live_sets->points[i]))
+        if (!live_set_fill(g, &g->live_sets->points[i]))
             return false;
     }
     bool much = is_much(g);
@@ -634,7 +634,7 @@ static bool carries_find(struct gen *g)
 void gen_live_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
                   const struct gen_val *val)
 {
-    if (!g->body.by_region || (!g->live_sets && !carries_find(g)))
+    if (!g->body.by_region || (!g->live_sets && !live_sets_find(g)))
         return;
     const struct ir_value *partner = partner_at(g, phi);
     if (partner && source != partner)
@@ -643,7 +643,7 @@ void gen_live_phi(struct gen *g, const struct ir_value *phi, const struct ir_val
 
 const struct gen_live_set *gen_live_at(struct gen *g, const struct ir_instr *stop)
 {
-    if (!g->live_sets && !carries_find(g))
+    if (!g->live_sets && !live_sets_find(g))
         return NULL;
     struct gen_live_set *c = g->live_sets->points + g->live_sets->first[stop->block->id];
     while (c->stop != stop)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each pass gains: every kernel with all passes and without one, in turns.
 
-    bench/ablation.py [--build DIR] [--passes gen_full,gen_jam] [--only a,b] [--rounds N] [--least 0.03]
+    bench/ablation.py [--build DIR] [--passes gen_full,gen_coarsen] [--only a,b] [--rounds N] [--least 0.03]
 
 One thread, pinned to CPU 0. The table has the medians' ratios, without over with: above 1 the pass gains. Kernels
 that a pass does not move by --least are left out of its row. A round before them makes the best code and checks

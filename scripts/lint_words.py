@@ -13,6 +13,8 @@ from lint_files import run
 WORDS = [
     (r"[Tt]urns?", ("src/jit/", "src/opt/", "src/analysis/", "docs/jit.md", "docs/performance.md"), "iteration (of a loop)",
      r"[Ii]n turns?\b|\b(take|takes|taken|taking) turns\b|\b(has|in) its turn\b|\bturns? (out|into|it|that back|those)\b|\bturns? .* into\b|would turn from|\bturns (logic|@p|local|small)"),
+    (r"gen_(?:jam|carr(?:y|ies)|mend|few|stop|serial|step|words?|forward|stream|places?)(?:_\w+)?", ("src/jit/",),
+     "coarsen, live, workarounds, scalar_gather, suspend, lane_serial, address_stride, promote, store_forward, nontemporal, srcloc or slot", r"$^"),
     (r"[Pp]art(y|ies)", ("src/", "spec/", "tests/api/"), "multi-device cooperative launch (mdc)", r"third.part"),
     (r"[Ff]amil(y|ies)", ("src/core/",), "device runtime (CDP)", r"$^"),
     (r"[Tt]wins?", ("src/core/", "src/dev/", "src/jit/", "src/dbg/"), "debug variant", r"$^"),

@@ -4,7 +4,8 @@
  * The compiled form is a resumable warp function. A warp is one flow of control over two halves of
  * 16 lanes; at a barrier, or when it spins on memory, it saves what is live into its frame and
  * returns. The caller (dev/cpu) owns scheduling: it runs the warps of a CTA in turn until all are
- * done. No host stack is held across a stop, so any number of CTAs can be in flight on one thread.
+ * done. No host stack is held across a suspend point, so any number of CTAs can be in flight on
+ * one thread.
  *
  *     warp->state = 0;                             // entry
  *     while ((warp->state = code->run(&cta, warp)) != JIT_DONE)

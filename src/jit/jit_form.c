@@ -151,7 +151,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .strict = job->strict,
         .alone = job->alone,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
-        .jam = hd_fault(HD_FAULT_JIT_SINGLY),
+        .coarsen = hd_fault(HD_FAULT_JIT_SINGLY),
         .halves = hd_fault(HD_FAULT_JIT_WHOLE),
         .break_llvm = form == JIT_FAST && hd_fault(HD_FAULT_JIT_LLVM),
         .crash = form == JIT_FAST && hd_fault(HD_FAULT_JIT_CRASH),

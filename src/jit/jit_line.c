@@ -2,7 +2,7 @@
  * Line tables of objects: which instruction of the IR a byte of code comes from.
  *
  * The code generator gives each LLVM instruction the number of its IR instruction as source line
- * (gen_place.c); LLVM turns that into the line number program of DWARF (versions 2 to 5), which is
+ * (gen_srcloc.c); LLVM turns that into the line number program of DWARF (versions 2 to 5), which is
  * run here. Only addresses and lines matter; files, columns and the rest are skipped.
  *
  * Objects are made by our own LLVM, yet every offset is checked.

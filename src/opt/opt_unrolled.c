@@ -400,7 +400,8 @@ static bool is_loaded(const struct ir_value *v, const struct ir_block *loop, uns
     return false;
 }
 
-/* Lanes leave it apart, and what they load is scattered: gen_serial.c will run them one by one. */
+/* Lanes leave it apart, and what they load is scattered: gen_lane_serial.c will run them one by
+ * one. */
 static bool gathers(const struct opt_unrolled *u)
 {
     uint32_t loop = u->shapes->loops.loop_of[u->rest->id];

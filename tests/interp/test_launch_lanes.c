@@ -276,7 +276,8 @@ static void test_other_half(bool first_read)
 
 /* ---- warps whose upper lanes do not run, at places of which much is known */
 
-/* Of XLA's sort: LLVM 19 turned the masks of the halves into each other for ever (gen_mend.c). */
+/* Of XLA's sort: LLVM 19 turned the masks of the halves into each other for ever
+ * (gen_workarounds.c). */
 static void test_known_bits(uint32_t threads)
 {
     uint32_t words[T];

@@ -198,14 +198,14 @@ def check_whole_sum():
 
 # A kernel in which the pass does nothing, where it might be thought to.
 QUIET = {
-    "gen_rejoin": "wait_store", "gen_regions": "wait_store", "gen_jam": "jam_full avx512 1d_pairs", "gen_halves": "jam_chain",
-    "gen_sums": "products_one", "gen_serial": "long_chase", "gen_tuples": "tuples_unlike", "gen_bound": "once_all",
-    "gen_turns": "once_all", "gen_unroll": "tree_near avx2", "gen_full": "full_by_bits", "gen_whole": "full_by_data",
+    "gen_rejoin": "wait_store", "gen_regions": "wait_store", "gen_coarsen": "jam_full avx512 1d_pairs", "gen_halves": "jam_chain",
+    "gen_sums": "products_one", "gen_lane_serial": "long_chase", "gen_tuples": "tuples_unlike", "gen_bound": "once_all",
+    "gen_phi_slots": "once_all", "gen_unroll": "tree_near avx2", "gen_full": "full_by_bits", "gen_whole": "full_by_data",
     "gen_once": "once_own", "gen_pieces": "pieces_apart", "gen_quads": "copy_rows", "gen_table": "table_beyond",
     "gen_pattern": "once_all", "gen_range": "full_by_index", "gen_guess": "long_chase", "gen_line": "long_chase",
-    "gen_strided": "copy_rows", "gen_stream": "stream_near", "gen_prefetch": "stream_once", "gen_rows": "copy_apart",
-    "gen_atoms": "atom_apart", "gen_products": "copy_rows", "gen_forward": "tree_far", "gen_prefix": "once_all",
-    "gen_few": "tree_near", "gen_window": "slide_few",
+    "gen_strided": "copy_rows", "gen_nontemporal": "stream_near", "gen_prefetch": "stream_once", "gen_rows": "copy_apart",
+    "gen_atoms": "atom_apart", "gen_products": "copy_rows", "gen_store_forward": "tree_far", "gen_prefix": "once_all",
+    "gen_scalar_gather": "tree_near", "gen_window": "slide_few",
 }
 
 

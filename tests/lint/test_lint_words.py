@@ -14,6 +14,8 @@ CASES = [
     ("docs/jit.md", "Turns of a loop", '"Turns" is iteration'),
     ("src/jit/a.c", "/* an alloca that SROA turns into SSA */", ""),
     ("src/jit/a.c", "/* warps run in turn */", ""),
+    ("src/jit/gen/a.c", "gen_carry_save(g, set);", '"gen_carry_save" is coarsen, live'),
+    ("src/jit/gen/a.c", "gen_load_pieces(g, at); gen_address_stride_of(g);", ""),
     ("src/jit/a.c", "/* it turns out that CTAs take turns */", ""),
     ("src/dev/cpu/a.c", "/* CTAs take turns; a turn is short */", ""),
     ("src/core/a.c", "/* a kernel's twin */", '"twin" is debug variant'),

@@ -55,7 +55,7 @@ struct gen_request {
     uint32_t skip; /* 1 << enum gen_pass */
     bool strict;   /* services->check is asked about what is outside of the device's space */
     bool places;   /* the object has .debug_line, whose lines are numbers of instructions */
-    bool jam;      /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
+    bool coarsen;  /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
     bool halves;   /* HD_FAULT_JIT_WHOLE: half a warp at a time also where it is not worth while */
     bool whole;    /* no half a warp at a time */
     bool verify;   /* run LLVM's verifier */

@@ -7,7 +7,7 @@
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
  *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,
  *     a base for another value's index, or vectors of 16 lanes, one per half. Code for several
- *     warps at once (gen_jam.c) has as many halves more; what is uniform is so in all of them.
+ *     warps at once (gen_coarsen.c) has as many halves more; what is uniform is so in all of them.
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
  *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them
@@ -65,9 +65,9 @@ struct gen_held {
 };
 
 /* Who has made the slots of a value. */
-enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
+enum gen_slot_owner { GEN_SLOT_OWN, GEN_SLOT_SHARED, GEN_SLOT_LOADED };
 
-struct region;     /* gen_serial.c */
+struct region;     /* gen_lane_serial.c */
 struct gen_run;    /* gen_products.c */
 struct gen_tuples; /* gen_tuples.c */
 struct gen_spin;   /* gen_spin.c */
@@ -89,7 +89,7 @@ struct gen_node {
     LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
     uint32_t site;                     /* dispatch: index of the barrier that ends this node */
-    struct region *region;             /* runs lane by lane: see gen_serial.c */
+    struct region *region;             /* runs lane by lane: see gen_lane_serial.c */
     bool bounds;                       /* no lane on edge `work`: later warps have none either */
     unsigned work;
 };
@@ -102,8 +102,8 @@ struct gen_site {
     LLVMValueRef id, generation;
 };
 
-/* gen_place.c: which instruction is being generated. */
-struct gen_place {
+/* gen_srcloc.c: which instruction is being generated. */
+struct gen_srcloc {
     const struct ir_instr *at;       /* NULL: the start of the function */
     uint32_t *block_number;          /* by block: number of its first instruction */
     const struct ir_instr *numbered; /* with `number`: where counting stopped last */
@@ -119,9 +119,10 @@ struct gen_sweep {
     LLVMBasicBlockRef end;
 };
 
-/* by_region: which stops a region may end with; the region after stop n is number n + 1. */
+/* by_region: which suspend points a region may end with; the region after stop n is number n + 1.
+ * */
 struct gen_regions {
-    uint32_t *first; /* by region: first of its stops in to[] */
+    uint32_t *first; /* by region: first of its ends in to[] */
     uint32_t *to;
     bool *descends;   /* by region: its warps run from the last to the first (gen_order.c) */
     bool *first_only; /* by region: only the first warp has anything to do (gen_bound.c) */
@@ -130,7 +131,8 @@ struct gen_regions {
     uint32_t *warps; /* by such a region: how many have anything to do */
 };
 
-/* In the state that a warp returns: the warps behind it have nothing to do before the next stop. */
+/* In the state that a warp returns: the warps behind it have nothing to do before the next suspend
+ * point. */
 #define GEN_BOUND 0x80000000u
 
 /* What those who call a finished function, or compile it, know of it. */
@@ -138,10 +140,10 @@ struct gen_body {
     uint32_t nresume;           /* kernel: states that it can go on from */
     bool crowded;               /* more values live at some place than there are registers */
     bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
-    bool by_region;             /* all warps run through the stops alike (gen_regions.c) */
+    bool by_region;             /* all warps run through the suspend points alike (gen_regions.c) */
     bool bounded;               /* by_region: a state may have GEN_BOUND */
     bool unrolled;              /* by_region: there are runs of gen_unroll.c */
-    bool leaves_early;          /* by_region: lanes may end before the last stop */
+    bool leaves_early;          /* by_region: lanes may end before the last suspend point */
     uint64_t alive_at;          /* leaves_early: frame offset of the living lanes, i32 */
     uint64_t cta_area_B;        /* by_region: size of an area of CTA-uniform values */
     uint64_t once_B;            /* by_region: size of the slots of gen_once.c */
@@ -174,7 +176,7 @@ struct gen_unit {
     LLVMValueRef kernel; /* its body, which the entry points call */
     struct gen_types types;
     unsigned md_invariant;
-    LLVMDIBuilderRef debug; /* gen_place.c; NULL = no request.places */
+    LLVMDIBuilderRef debug; /* gen_srcloc.c; NULL = no request.places */
     LLVMMetadataRef debug_file, debug_type;
     struct hd_arena arena;
 
@@ -264,28 +266,29 @@ struct gen {
     /* Made when first needed; NULL = not yet. */
     struct gen_val *phi_room; /* gen_edge.c */
     uint32_t nphi_room;
-    struct gen_carries *carries;    /* gen_carry.c: of all stops */
-    const struct ir_value **values; /* with carries: by id */
-    uint8_t *origin;                /* gen_guess.c: by value id */
-    struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
-    struct gen_rows **rows[3];      /* gen_rows.c: of all lanes, of two, of four; by value id */
-    struct gen_run *products;       /* gen_products.c */
-    struct gen_tuples *tuples;      /* gen_tuples.c */
-    struct gen_walk *walk;          /* gen_value.c */
-    enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
-    struct ir_uses uses;            /* gen_products.c */
-    LLVMValueRef spare;             /* gen_lanes.c */
-    bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
-    LLVMValueRef lane_values;       /* gen_lanes.c: what a call loads */
-    unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
-    LLVMValueRef strict_lanes;      /* gen_strict.c */
+    struct gen_live_sets *live_sets; /* gen_live.c: of all suspend points */
+    const struct ir_value **values;  /* with live_sets: by id */
+    uint8_t *origin;                 /* gen_guess.c: by value id */
+    struct gen_pattern **patterns;   /* gen_pattern.c: by value id */
+    struct gen_rows **rows[3];       /* gen_rows.c: of all lanes, of two, of four; by value id */
+    struct gen_run *products;        /* gen_products.c */
+    struct gen_tuples *tuples;       /* gen_tuples.c */
+    struct gen_walk *walk;           /* gen_value.c */
+    enum gen_slot_owner *slot_owner; /* gen_sums.c: by value id; NULL = none */
+    struct ir_uses uses;             /* gen_products.c */
+    LLVMValueRef spare;              /* gen_lanes.c */
+    /* gen_nontemporal.c: stores of whole lines go past the caches */
+    bool nontemporal;
+    LLVMValueRef lane_values;  /* gen_lanes.c: what a call loads */
+    unsigned nlanes_inline;    /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef strict_lanes; /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
 
     /* Where generation is. */
     uint32_t cur;                  /* node */
     LLVMValueRef mask[GEN_HALVES]; /* <16 x i1>; NULL = all lanes run */
     bool cold;                     /* on the side of a guess that hardly ever runs */
-    struct gen_place place;
+    struct gen_srcloc srcloc;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
     const struct ir_instr *quads_store;    /* made with the one in front of it (gen_quads.c) */
@@ -331,7 +334,7 @@ static inline int gen_halves(const struct gen *g)
 }
 
 /* Is this code for several warps at a time? */
-static inline bool gen_is_jam(const struct gen *g)
+static inline bool gen_is_coarse(const struct gen *g)
 {
     return g->unit->halves > 2;
 }
@@ -399,8 +402,8 @@ LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
 /*
  * Can `v` be read where the builder is: is its definition certain to have run, by dominance, and is
- * it kept at the stops between? What an instruction takes as a source always can. Code that
- * looks further (a loop's step, say) asks first and does without.
+ * it kept at the suspend points between? What an instruction takes as a source always can. Code
+ * that looks further (a loop's step, say) asks first and does without.
  */
 bool gen_value_available(struct gen *g, const struct ir_value *v);
 /* What the slot of a value holds now, defined or not: for those who keep other lanes' values. */
@@ -433,11 +436,11 @@ LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES]); /* 
 void gen_slots_create(struct gen *g);                                        /* gen_slots.c */
 /* gen_sums.c: who has slots that others fill, or that a phi and its value of the next iteration
  * share; the latter are in the frame if warps stop. */
-void gen_places_find(struct gen *g);
-bool gen_has_place(const struct gen *g, const struct ir_value *v);
-bool gen_is_in_place(const struct gen *g, const struct ir_value *v);
-bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
-/* Where a component lives in frame memory; used to save and restore around stops. */
+void gen_sums_find(struct gen *g);
+bool gen_slot_is_given(const struct gen *g, const struct ir_value *v);
+bool gen_slot_is_shared(const struct gen *g, const struct ir_value *v);
+bool gen_slot_is_same(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
+/* Where a component lives in frame memory; used to save and restore around suspend points. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct gen *g, const struct ir_shape *shape);
 uint64_t gen_component_size(struct gen *g, const struct ir_value *v); /* bytes, in a slot */
@@ -445,7 +448,7 @@ LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
                    LLVMValueRef const edge[GEN_HALVES], bool blend);
 
-/* ---- gen_flow.c, gen_edge.c, gen_stop.c */
+/* ---- gen_flow.c, gen_edge.c, gen_suspend.c */
 void gen_flow_run(struct gen *g);
 LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask; singly */
@@ -473,14 +476,14 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 /* Around what is done when `cond` holds, and ends with gen_fault(). NULL: it never holds. */
 LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond);
 void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
-/* gen_place.c: around all of the module; before each function; false: no memory. */
-void gen_places_begin(struct gen_unit *u);
-void gen_places_end(struct gen_unit *u);
-bool gen_place_init(struct gen *g);
+/* gen_srcloc.c: around all of the module; before each function; false: no memory. */
+void gen_srcloc_begin(struct gen_unit *u);
+void gen_srcloc_end(struct gen_unit *u);
+bool gen_srcloc_init(struct gen *g);
 /* What follows comes from this instruction. */
-void gen_place_at(struct gen *g, const struct ir_instr *in);
+void gen_srcloc_at(struct gen *g, const struct ir_instr *in);
 /* Number of that instruction (ir_module_instr_at). */
-uint32_t gen_place(struct gen *g);
+uint32_t gen_srcloc(struct gen *g);
 void gen_refresh_mask(struct gen *g); /* after a call that may have ended lanes */
 void gen_barrier(struct gen *g, const struct ir_instr *instr);
 
@@ -541,16 +544,16 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 /* f64 to f32 in a directed rounding (gen_cvt.c). */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
-/* gen_step.c: `value` (uniform; NULL = none) times `scale`, plus `constant`. */
-struct gen_step {
+/* gen_address_stride.c: `value` (uniform; NULL = none) times `scale`, plus `constant`. */
+struct gen_address_stride {
     const struct ir_value *value;
     int64_t scale, constant;
 };
-enum gen_step_by { GEN_BY_ITERATION, GEN_BY_THREAD, GEN_BY_CTA };
+enum gen_stride_by { GEN_BY_ITERATION, GEN_BY_THREAD, GEN_BY_CTA };
 /* From one iteration of the loop around the current node, thread or CTA to the next, as far as one
  * can see; false: not at all, or not known. */
-bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
-                 struct gen_step *out);
+bool gen_address_stride_of(struct gen *g, const struct ir_value *v, enum gen_stride_by by,
+                           struct gen_address_stride *out);
 /* gen_prefetch.c: does a load of the current node go by a variable from one iteration of its loop
  * to the next, by the size of the grid, say? */
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);

@@ -317,9 +317,9 @@ static volatile uintptr_t wild_address = 16;
 
 static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struct gen_result *out)
 {
-    gen_places_begin(u);
+    gen_srcloc_begin(u);
     enum hd_status status = gen_unit_build(u);
-    gen_places_end(u);
+    gen_srcloc_end(u);
     if (u->singly)
         return HD_JIT;
     HD_TRY(status);
@@ -392,8 +392,8 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     struct gen_unit unit = {.req = req,
                             .path = req->path,
                             .avx512 = req->path == JIT_AVX512,
-                            .cls =
-                                gen_jam_fits(req) ? req->cls : jit_launch_class_single(req->cls)};
+                            .cls = gen_coarsen_fits(req) ? req->cls
+                                                         : jit_launch_class_single(req->cls)};
     unit.halves = gen_halves_fit(req, unit.cls) ? 1 : 2 * jit_launch_class_warps(unit.cls);
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);

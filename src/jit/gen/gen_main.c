@@ -11,7 +11,7 @@
 
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
-    gen_place_at(g, in);
+    gen_srcloc_at(g, in);
     if (g->unit->singly) /* it is made again, in another way */
         return;
     if (g->unit->facts.may_spin && ir_polls(in))
@@ -247,15 +247,15 @@ static void function_begin(struct gen *g)
 
 static enum hd_status function_generate(struct gen *g)
 {
-    if (!gen_place_init(g))
+    if (!gen_srcloc_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
-    if (!gen_is_warp(g) && !gen_jam_wanted(g)) {
+    if (!gen_is_warp(g) && !gen_coarsen_wanted(g)) {
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
     if (!gen_is_warp(g))
-        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_JAM);
+        g->unit->facts.fired |= 1u << (gen_is_half(g) ? GEN_PASS_HALVES : GEN_PASS_COARSEN);
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);
@@ -355,7 +355,7 @@ void gen_types_init(struct gen_unit *u)
 }
 
 /* Can warps run to their end one after the other? In dispatch mode they have a frame. */
-static bool never_stops(const struct gen_unit *u)
+static bool never_suspends(const struct gen_unit *u)
 {
     return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls &&
            !u->req->kernel->module->runs_apart;
@@ -373,7 +373,7 @@ static enum hd_status unit_build(struct gen_unit *u)
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
     if (u->singly) /* unfinished: it is made again, in another way */
         return HD_JIT;
-    if (u->body.by_region || never_stops(u))
+    if (u->body.by_region || never_suspends(u))
         gen_run_cta(u);
     else
         gen_run_warp(u);

@@ -72,8 +72,8 @@ void gen_outline_close(struct gen *g, const struct gen_outline *outline, LLVMVal
     else
         LLVMBuildRetVoid(g->b);
     LLVMPositionBuilderAtEnd(g->b, outline->saved);
-    if (g->unit->debug && g->place.at)
-        gen_place_at(g, g->place.at);
+    if (g->unit->debug && g->srcloc.at)
+        gen_srcloc_at(g, g->srcloc.at);
 }
 
 LLVMValueRef gen_outline_call(struct gen *g, const struct gen_outline *outline, LLVMValueRef *args,

@@ -117,12 +117,12 @@ static struct gen_walk *walk_of(struct gen *g)
     return g->walk;
 }
 
-/* Is it lost at a stop on some way from its definition to here? What nobody reads behind a stop
- * does not get across it (gen_carry.c). */
+/* Is it lost at a suspend point on some way from its definition to here? What nobody reads behind
+ * a suspend point does not get across it (gen_live.c). */
 static bool is_lost(struct gen *g, const struct ir_value *v)
 {
     const struct ir_instr *in;
-    if (!g->is_kernel || g->dispatch || !v->instr || !g->place.at)
+    if (!g->is_kernel || g->dispatch || !v->instr || !g->srcloc.at)
         return false;
     if (gen_spin_loses(g, v, g->nodes[g->cur].block))
         return true;
@@ -131,9 +131,9 @@ static bool is_lost(struct gen *g, const struct ir_value *v)
     struct gen_walk *walk = walk_of(g);
     if (!walk)
         return true;
-    gen_walk_back_to(walk, g->place.at, v->instr);
+    gen_walk_back_to(walk, g->srcloc.at, v->instr);
     while ((in = gen_walk_next(walk))) {
-        if (in->op == IR_OP_BAR && !gen_carry_keeps(g, in, v))
+        if (in->op == IR_OP_BAR && !gen_live_keeps(g, in, v))
             return true;
     }
     return false;

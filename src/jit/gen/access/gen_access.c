@@ -322,7 +322,7 @@ static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint6
                                     g->warp,
                                     LLVMBuildAdd(g->b, g->warp_index, gen_i32(g, (uint64_t)w), ""),
                                     gen_mask_of_warp(g, w),
-                                    gen_i32(g, gen_place(g)),
+                                    gen_i32(g, gen_srcloc(g)),
                                     gen_i32(g, size_B),
                                 };
     if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {

@@ -70,9 +70,10 @@ LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in);
 /* The parameter that an address is made from by sums; NULL: none. */
 const struct ir_value *gen_root_of(const struct ir_value *address);
 
-/* gen_stream.c: may the store go past the caches? Does it (i1)? */
-bool gen_stream_fits(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
-LLVMValueRef gen_stream_test(struct gen *g, const struct gen_access *a);
+/* gen_nontemporal.c: may the store go past the caches? Does it (i1)? */
+bool gen_nontemporal_fits(const struct gen *g, const struct ir_instr *in,
+                          const struct gen_access *a);
+LLVMValueRef gen_nontemporal_test(struct gen *g, const struct gen_access *a);
 
 /* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);

@@ -87,7 +87,7 @@ static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef 
  */
 static bool halves_stray(const struct gen *g, const struct ir_instr *in)
 {
-    return gen_is_far(in) && g->mask[0] && gen_is_jam(g);
+    return gen_is_far(in) && g->mask[0] && gen_is_coarse(g);
 }
 
 static struct gen_access within_reach(struct gen *g, const struct ir_instr *in,
@@ -513,17 +513,17 @@ static void store_alike(struct gen *g, const struct ir_instr *in, const struct g
 static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
-    if (!gen_stream_fits(g, in, a)) {
+    if (!gen_nontemporal_fits(g, in, a)) {
         store_alike(g, in, a, x, size_B, n);
         return;
     }
-    gen_fired(g, GEN_PASS_STREAM);
+    gen_fired(g, GEN_PASS_NONTEMPORAL);
     LLVMBasicBlockRef past = gen_bb(g, "past"), near = gen_bb(g, "near"), join = gen_bb(g, "join");
-    LLVMBuildCondBr(g->b, gen_stream_test(g, a), past, near);
+    LLVMBuildCondBr(g->b, gen_nontemporal_test(g, a), past, near);
     LLVMPositionBuilderAtEnd(g->b, past);
-    g->streams = true;
+    g->nontemporal = true;
     store_alike(g, in, a, x, size_B, n);
-    g->streams = false;
+    g->nontemporal = false;
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, near);
     gen_prefetch_next(g, in, a);
@@ -608,7 +608,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[8][GEN_HALVES];
     for (unsigned j = 0; j < n; j++)
         gen_vector(g, in->src[1 + j], x[j]);
-    if (a.kind == GEN_ACCESS_A && !gen_stream_fits(g, in, &a))
+    if (a.kind == GEN_ACCESS_A && !gen_nontemporal_fits(g, in, &a))
         gen_prefetch_next(g, in, &a);
     if (a.wraps)
         store_either(g, in, &a, x, size_B, n);

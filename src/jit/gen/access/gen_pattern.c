@@ -344,7 +344,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
-    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_jam(g) || in->mem.space != IR_SPACE_SHARED ||
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_coarse(g) || in->mem.space != IR_SPACE_SHARED ||
         in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
@@ -453,7 +453,7 @@ static const struct ir_instr *loaded_before(struct gen *g, const struct ir_instr
 static bool load_again(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef x[GEN_HALVES];
-    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_jam(g) || g->dispatch || !is_shared_word(in) ||
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_coarse(g) || g->dispatch || !is_shared_word(in) ||
         gen_shape(g, in->dst[0])->kind != IR_SHAPE_VARYING)
         return false;
     const struct ir_instr *before = loaded_before(g, in);

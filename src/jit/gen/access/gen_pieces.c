@@ -127,7 +127,7 @@ static bool is_regular(struct gen *g, const struct ir_instr *in)
 static struct gen_access checked_access(struct gen *g, const struct ir_instr *in)
 {
     struct gen_access a = gen_access_of(g, in);
-    gen_place_at(g, in);
+    gen_srcloc_at(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, PIECE_B);
@@ -237,7 +237,7 @@ static void line_addresses(struct gen *g, const struct ir_instr *in, unsigned n,
 static bool line_places(struct gen *g, const struct ir_instr *store, struct lines *lines)
 {
     if (gen_row_distances(g, store, lines->more_B)) {
-        gen_place_at(g, store);
+        gen_srcloc_at(g, store);
         lines->to[0] = gen_first_row(g, store);
         for (unsigned i = 1; i < LANES / lines->n; i++)
             lines->to[i] = lines->to[0];
@@ -258,7 +258,7 @@ static bool copy_lines(struct gen *g, const struct ir_instr *in, unsigned n)
         return false;
     gen_fired(g, GEN_PASS_ROWS);
     line_addresses(g, in, n, lines.from);
-    gen_place_at(g, in);
+    gen_srcloc_at(g, in);
     LLVMValueRef far = gen_prefetch_distance(g, in);
     for (unsigned i = 0; i < LANES / n; i++) {
         const LLVMValueRef x = line_load(g, n, lines.from[i]);
@@ -283,7 +283,7 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
     if (copy_lines(g, in, 4) || copy_lines(g, in, 2))
         return true;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);
-    gen_place_at(g, in);
+    gen_srcloc_at(g, in);
     LLVMValueRef args[] = {gen_mask32(g), gen_prefetch_distance(g, in), from, to};
     gen_call_rt(g, "jit_rt_pieces", g->t->void_, args, HD_COUNT_OF(args));
     return true;

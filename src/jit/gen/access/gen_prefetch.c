@@ -34,7 +34,7 @@ static bool opens_cta(const struct gen *g)
 }
 
 /* A multiple that the loop computes may not be there yet where what it is made from is. */
-static struct gen_step unscaled(const struct gen_step *step)
+static struct gen_address_stride unscaled(const struct gen_address_stride *step)
 {
     const struct ir_instr *in = step->value->instr;
     uint64_t k;
@@ -42,18 +42,18 @@ static struct gen_step unscaled(const struct gen_step *step)
         k > (in->op == IR_OP_SHL ? 12 : 4096))
         return *step;
     int64_t scale = in->op == IR_OP_SHL ? (int64_t)1 << k : (int64_t)k;
-    return (struct gen_step){.value = in->src[0], .scale = step->scale * scale};
+    return (struct gen_address_stride){.value = in->src[0], .scale = step->scale * scale};
 }
 
 /* `times` steps in bytes (i64); NULL: not known here, or too near to matter. */
-static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int64_t nearest_B,
-                                int64_t times)
+static LLVMValueRef distance_of(struct gen *g, const struct gen_address_stride *step,
+                                int64_t nearest_B, int64_t times)
 {
     if (!step->value)
         return step->constant >= nearest_B || step->constant <= -nearest_B
                    ? gen_i64(g, (uint64_t)(step->constant * times))
                    : NULL;
-    struct gen_step s = gen_value_available(g, step->value) ? *step : unscaled(step);
+    struct gen_address_stride s = gen_value_available(g, step->value) ? *step : unscaled(step);
     if (!gen_value_available(g, s.value))
         return NULL;
     LLVMValueRef x = gen_scalar(g, s.value);
@@ -63,15 +63,15 @@ static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int6
 }
 
 /* Does the next iteration of the loop load from far away? */
-static bool jumps(struct gen *g, const struct ir_instr *in, struct gen_step *out)
+static bool jumps(struct gen *g, const struct ir_instr *in, struct gen_address_stride *out)
 {
     return in->op == IR_OP_LD && in->mem.space == IR_SPACE_GLOBAL &&
-           gen_step_of(g, in->src[0], GEN_BY_ITERATION, out);
+           gen_address_stride_of(g, in->src[0], GEN_BY_ITERATION, out);
 }
 
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_step step;
+    struct gen_address_stride step;
     return jumps(g, in, &step) && step.value;
 }
 
@@ -100,7 +100,8 @@ static bool is_global_access(const struct ir_instr *in)
     return (in->op == IR_OP_LD || in->op == IR_OP_ST) && in->mem.space == IR_SPACE_GLOBAL;
 }
 
-/* In layout order, is there no stop between the first access of what `in` accesses and `in`? */
+/* In layout order, is there no suspend point between the first access of what `in` accesses and
+ * `in`? */
 static bool touches_first(const struct gen *g, const struct ir_instr *in)
 {
     const struct ir_value *root = gen_root_of(in->src[0]);
@@ -125,7 +126,7 @@ static bool opens_row(const struct gen *g, const struct ir_instr *in)
 }
 
 /* To the row of the next CTA; for one that is too long, nowhere. */
-static LLVMValueRef distance_of_row(struct gen *g, const struct gen_step *step)
+static LLVMValueRef distance_of_row(struct gen *g, const struct gen_address_stride *step)
 {
     LLVMValueRef x = distance_of(g, step, CTA_NEAR_B, 1);
     if (!x)
@@ -137,12 +138,12 @@ static LLVMValueRef distance_of_row(struct gen *g, const struct gen_step *step)
 
 /* Constant distances between the iterations of warps that wait for each other: these are few
  * streams. */
-static bool is_left_to_host(const struct gen *g, const struct gen_step *by_iteration)
+static bool is_left_to_host(const struct gen *g, const struct gen_address_stride *by_iteration)
 {
     return g->body.by_region && !by_iteration->value;
 }
 
-static int64_t ctas_ahead(const struct gen_step *by_cta)
+static int64_t ctas_ahead(const struct gen_address_stride *by_cta)
 {
     int64_t step_B = by_cta->constant < 0 ? -by_cta->constant : by_cta->constant;
     if (by_cta->value || step_B < NEAR_B / 2)
@@ -152,19 +153,19 @@ static int64_t ctas_ahead(const struct gen_step *by_cta)
 
 static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_step step;
+    struct gen_address_stride step;
     if (jumps(g, in, &step) && !is_left_to_host(g, &step))
         return distance_of(g, &step, NEAR_B, 1);
-    if (opens_row(g, in) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
+    if (opens_row(g, in) && gen_address_stride_of(g, in->src[0], GEN_BY_CTA, &step))
         return distance_of_row(g, &step);
-    if (opens_cta(g) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
+    if (opens_cta(g) && gen_address_stride_of(g, in->src[0], GEN_BY_CTA, &step))
         return distance_of(g, &step, CTA_NEAR_B, ctas_ahead(&step));
     return NULL;
 }
 
 LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_step step;
+    struct gen_address_stride step;
     LLVMValueRef far = NULL;
     if (gen_does(g, GEN_PASS_PREFETCH) && g->unit->path != JIT_GENERIC && jumps(g, in, &step))
         far = distance_of(g, &step, 1, 1);

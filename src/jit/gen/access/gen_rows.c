@@ -559,7 +559,7 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[LANES / ROWS_PER_REGISTER][GEN_HALVES];
     if (!can_load(g, in) || !gen_row_distances(g, in, more_B))
         return false;
-    LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_place(g, in);
+    LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_slot(g, in);
     gen_fired(g, GEN_PASS_ROWS);
     registers_load(g, first, more_B, in->ndst, x);
     for (uint32_t i = 0; i < in->ndst; i++) {
@@ -572,6 +572,6 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in)
             gen_set(g, in->dst[i], gen_v(g, x[i]));
     }
     if (place)
-        gen_place_changed(g, in->dst, in->ndst);
+        gen_slot_changed(g, in->dst, in->ndst);
     return true;
 }

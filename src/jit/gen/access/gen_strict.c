@@ -57,7 +57,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     LLVMValueRef array = lanes_array(g);
     for (int h = 0; h < gen_halves(g); h++)
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * 8 * GEN_LANES));
-    LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), array, gen_i32(g, size_B)};
+    LLVMValueRef args[] = {lanes, gen_i32(g, gen_srcloc(g)), array, gen_i32(g, size_B)};
     gen_service(g, offsetof(struct jit_services, check), g->t->void_, args, 4);
     LLVMBuildBr(g->b, on);
     LLVMPositionBuilderAtEnd(g->b, on);

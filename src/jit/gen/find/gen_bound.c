@@ -5,8 +5,8 @@
  * whose threads passes the test does nothing, nor do the warps behind it: their thread numbers are
  * higher. So the loop over the warps ends there (gen_cta.c). This holds when all warps come to the
  * test alike, when nothing that can be seen happens before it, and nothing on the way past it to
- * the next stop: pure operations and loads, and values that go through the CTA's areas, which the
- * warps before have written.
+ * the next suspend point: pure operations and loads, and values that go through the CTA's areas,
+ * which the warps before have written.
  */
 #include "jit/gen/flow/gen_flow.h"
 #include "jit/gen/find/gen_walk.h"
@@ -94,10 +94,10 @@ bool gen_bound_is_nothing(const struct gen *g, const struct ir_instr *in)
            in->op == IR_OP_SREG || ir_op_has(in->op, IR_F_PURE);
 }
 
-bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop)
+bool gen_bound_suspend_is_nothing(struct gen *g, const struct ir_instr *stop)
 {
-    const struct gen_carry *carry = gen_carry_at(g, stop);
-    return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(g, carry);
+    const struct gen_live_set *set = gen_live_at(g, stop);
+    return stop->imm < IR_BAR_RED_POPC && set && !gen_live_saves(g, set);
 }
 
 /*
@@ -108,7 +108,7 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
                   const struct ir_instr **out_stop)
 {
     const struct ir_instr *in;
-    unsigned nstops = 0;
+    unsigned nsuspends = 0;
     bool parts = false;
     int past = edge_past_work(g, branch);
     if (past < 0)
@@ -118,14 +118,15 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
         if (in->op != IR_OP_BAR && !gen_bound_is_nothing(g, in))
             return -1;
         *out_stop = in->op == IR_OP_BAR ? in : *out_stop;
-        nstops += in->op == IR_OP_BAR;
+        nsuspends += in->op == IR_OP_BAR;
         parts |= in->op == IR_OP_CBR || in->op == IR_OP_SWITCH;
     }
-    if (nstops != 1 || parts || w->came_to_start)
+    if (nsuspends != 1 || parts || w->came_to_start)
         *out_stop = NULL;
     gen_walk_from(w, branch->block->succs[past]->first);
     while ((in = gen_walk_next(w))) {
-        if (in->op == IR_OP_BAR ? !gen_bound_stop_is_nothing(g, in) : !gen_bound_is_nothing(g, in))
+        if (in->op == IR_OP_BAR ? !gen_bound_suspend_is_nothing(g, in)
+                                : !gen_bound_is_nothing(g, in))
             return -1;
     }
     return past;
@@ -145,9 +146,9 @@ static bool passes_first_only(struct gen *g, const struct ir_instr *branch)
 
 static void note_first_only(struct gen *g, const struct ir_instr *stop)
 {
-    const struct gen_carry *carry = gen_carry_at(g, stop);
-    if (carry)
-        g->body.regions.first_only[gen_carry_number(g, carry) + 1] = true;
+    const struct gen_live_set *set = gen_live_at(g, stop);
+    if (set)
+        g->body.regions.first_only[gen_live_number(g, set) + 1] = true;
 }
 
 void gen_bound_find(struct gen *g)

@@ -18,8 +18,8 @@ enum { MAX_WRITES = 32, DIFFERENCE_DEPTH = 8 };
 struct order {
     struct gen *g;
     struct gen_walk walk;
-    bool *unwritten; /* by block: nothing is written between the last stop and its start */
-    bool *first;     /* by value id: loaded after a stop, before anything is written */
+    bool *unwritten; /* by block: nothing is written between the last suspend point and its start */
+    bool *first;     /* by value id: loaded after a suspend point, before anything is written */
     const struct ir_instr *writes[MAX_WRITES]; /* of the region looked at */
     uint32_t nwrites;
     bool to_lower, to_higher; /* the region reads what lanes below, above it write later */
@@ -225,17 +225,17 @@ static void regions_order(struct order *o, bool *out)
     }
 }
 
-enum hd_status gen_order_find(struct gen *g, uint32_t nstops)
+enum hd_status gen_order_find(struct gen *g, uint32_t nsuspends)
 {
     const struct ir_func *f = g->func;
     struct order o = {.g = g};
 
     o.unwritten = hd_arena_array(&g->arena, bool, f->nblocks);
     o.first = hd_arena_array(&g->arena, bool, f->nvalues + 1);
-    g->body.regions.descends = hd_arena_array(&g->unit->arena, bool, nstops + 1);
-    g->body.regions.first_only = hd_arena_array(&g->unit->arena, bool, nstops + 1);
-    g->body.regions.unrolled_to = hd_arena_array(&g->unit->arena, uint32_t, nstops + 1);
-    g->body.regions.warps = hd_arena_array(&g->unit->arena, uint32_t, nstops + 1);
+    g->body.regions.descends = hd_arena_array(&g->unit->arena, bool, nsuspends + 1);
+    g->body.regions.first_only = hd_arena_array(&g->unit->arena, bool, nsuspends + 1);
+    g->body.regions.unrolled_to = hd_arena_array(&g->unit->arena, uint32_t, nsuspends + 1);
+    g->body.regions.warps = hd_arena_array(&g->unit->arena, uint32_t, nsuspends + 1);
     if (!gen_walk_init(g, &o.walk))
         return HD_NO_MEMORY;
     HD_TRY(hd_arena_status(&g->arena));

@@ -470,7 +470,7 @@ static bool tid_apart(const struct gen *g, enum ir_sreg sreg, unsigned h, int64_
     unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
 
     *out = sreg == IR_SREG_TID_X ? h % in_row * GEN_LANES : sreg == IR_SREG_TID_Y ? h / in_row : 0;
-    return gen_is_jam(g);
+    return gen_is_coarse(g);
 }
 
 /* i64: what the integer of half h is more than that of half 0; NULL = not known. */

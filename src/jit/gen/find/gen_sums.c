@@ -204,16 +204,16 @@ static void results_add(struct gen *g, struct web *w, const struct tile *tile)
 }
 
 /* The frame is there anyway where warps stop. */
-static LLVMValueRef new_place(struct gen *g, unsigned n)
+static LLVMValueRef new_slots(struct gen *g, unsigned n)
 {
     if (g->is_kernel && g->unit->facts.has_barrier)
         return gen_gep(g, g->frame, gen_frame_alloc(g, (uint64_t)n * GEN_REGISTER_B, 64));
     return gen_alloca(g, LLVMArrayType2(g->t->i8, (uint64_t)n * GEN_REGISTER_B), 64, "");
 }
 
-static void web_place(struct gen *g, const struct web *w)
+static void web_slots(struct gen *g, const struct web *w)
 {
-    LLVMValueRef place = new_place(g, w->n);
+    LLVMValueRef place = new_slots(g, w->n);
     gen_fired(g, GEN_PASS_SUMS);
     for (unsigned i = 0; i < w->n; i++) {
         for (int h = 0; h < gen_halves(g); h++) {
@@ -223,7 +223,7 @@ static void web_place(struct gen *g, const struct web *w)
                 g->slots[w->tile[t].v[i]->id].ptr[h] = at;
         }
         for (unsigned t = 0; t < w->ntiles; t++)
-            g->place_of[w->tile[t].v[i]->id] = GEN_SHARED;
+            g->slot_owner[w->tile[t].v[i]->id] = GEN_SLOT_SHARED;
     }
 }
 
@@ -247,7 +247,7 @@ static void web_find(struct gen *g, struct ir_value *const *d, unsigned n)
         results_add(g, &w, &tile);
     }
     if (w.ntiles > 1 && has_phi(&w))
-        web_place(g, &w);
+        web_slots(g, &w);
 }
 
 static void product_find(struct gen *g, const struct ir_instr *in)
@@ -288,21 +288,21 @@ static void loaded_find(struct gen *g, const struct ir_instr *in)
         for (int h = 0; h < gen_halves(g); h++)
             g->slots[in->dst[i]->id].ptr[h] =
                 gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2);
-        g->place_of[in->dst[i]->id] = GEN_LOADED;
+        g->slot_owner[in->dst[i]->id] = GEN_SLOT_LOADED;
     }
 }
 
 static bool is_loaded(const struct gen *g, const struct ir_value *v)
 {
-    return g->place_of && g->place_of[v->id] == GEN_LOADED;
+    return g->slot_owner && g->slot_owner[v->id] == GEN_SLOT_LOADED;
 }
 
-LLVMValueRef gen_loaded_place(const struct gen *g, const struct ir_instr *in)
+LLVMValueRef gen_loaded_slot(const struct gen *g, const struct ir_instr *in)
 {
     return is_loaded(g, in->dst[0]) ? g->slots[in->dst[0]->id].ptr[0] : NULL;
 }
 
-LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsigned n)
+LLVMValueRef gen_fragment_slot(struct gen *g, struct ir_value *const *reg, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         if (!is_loaded(g, reg[i]) || reg[i]->instr != reg[0]->instr ||
@@ -312,12 +312,12 @@ LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsi
     return g->slots[reg[0]->id].ptr[0];
 }
 
-void gen_places_find(struct gen *g)
+void gen_sums_find(struct gen *g)
 {
     if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || !gen_is_warp(g) || !gen_uses_find(g))
         return;
-    g->place_of = hd_arena_array(&g->arena, enum gen_place_of, g->func->nvalues + 1);
-    for (uint32_t b = 0; g->place_of && b < g->func->nblocks; b++) {
+    g->slot_owner = hd_arena_array(&g->arena, enum gen_slot_owner, g->func->nvalues + 1);
+    for (uint32_t b = 0; g->slot_owner && b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
             if (in->op == IR_OP_MMA)
                 product_find(g, in);
@@ -327,32 +327,32 @@ void gen_places_find(struct gen *g)
     }
 }
 
-bool gen_has_place(const struct gen *g, const struct ir_value *v)
+bool gen_slot_is_given(const struct gen *g, const struct ir_value *v)
 {
-    return g->place_of && g->place_of[v->id] != GEN_PLACED_BY_SLOTS;
+    return g->slot_owner && g->slot_owner[v->id] != GEN_SLOT_OWN;
 }
 
-bool gen_is_in_place(const struct gen *g, const struct ir_value *v)
+bool gen_slot_is_shared(const struct gen *g, const struct ir_value *v)
 {
-    return g->place_of && g->place_of[v->id] == GEN_SHARED;
+    return g->slot_owner && g->slot_owner[v->id] == GEN_SLOT_SHARED;
 }
 
-bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b)
+bool gen_slot_is_same(const struct gen *g, const struct ir_value *a, const struct ir_value *b)
 {
-    return gen_is_in_place(g, a) && g->slots[a->id].ptr[0] == g->slots[b->id].ptr[0];
+    return gen_slot_is_shared(g, a) && g->slots[a->id].ptr[0] == g->slots[b->id].ptr[0];
 }
 
-LLVMValueRef gen_sums_place(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
-                            unsigned n)
+LLVMValueRef gen_sums_slot(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
+                           unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (!gen_have_same_place(g, c[i], d[i]))
+        if (!gen_slot_is_same(g, c[i], d[i]))
             return NULL;
     }
     return g->slots[c[0]->id].ptr[0];
 }
 
-void gen_place_changed(struct gen *g, struct ir_value *const *d, unsigned n)
+void gen_slot_changed(struct gen *g, struct ir_value *const *d, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         g->generated[d[i]->id] = true;

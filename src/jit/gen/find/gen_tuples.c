@@ -81,7 +81,7 @@ static bool is_made_alike(struct gen *g, const struct gen_tuple *t)
     for (unsigned i = 0; i < t->n; i++) {
         const struct ir_value *v = t->v[i];
         bool fits = loads ? v->instr == first && v->index == i : is_computed_like(v->instr, first);
-        if (!fits || gen_shape(g, v)->kind != IR_SHAPE_VARYING || gen_is_in_place(g, v))
+        if (!fits || gen_shape(g, v)->kind != IR_SHAPE_VARYING || gen_slot_is_shared(g, v))
             return false;
     }
     return true;

@@ -4,7 +4,8 @@
  * Between the barriers of a tree some threads add words of shared memory, and it is known which:
  * addresses are made of thread numbers and constants alone. When the number of each warp is a
  * constant as well, all that such regions store and load again is taken out of registers
- * (gen_words.c), from barrier to barrier, and only what is in memory behind the last one is stored.
+ * (gen_promote.c), from barrier to barrier, and only what is in memory behind the last one is
+ * stored.
  *
  * So a run of regions one behind the other, each of them straight and with a test of thread numbers
  * against a constant that bounds how many warps have work, is unrolled: heddle_run_cta calls the
@@ -27,7 +28,7 @@ enum { MAX_WORK = 6000, MIN_REGIONS = 3, MAX_STEPS = 64, MAX_DEPTH = 24 };
 struct unroll {
     struct gen *g;
     struct gen_walk walk;
-    const struct ir_instr **starts; /* by region: behind its stop; NULL: region 0 */
+    const struct ir_instr **starts; /* by region: behind its suspend point; NULL: region 0 */
     uint32_t *work;                 /* by region: instructions of all its warps; 0 = not one */
 };
 
@@ -67,7 +68,8 @@ static bool op_fits(struct gen *g, const struct ir_instr *in)
     return in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_PARAM;
 }
 
-/* How many instructions lie before the next stop, all ways together; 0: the region is none. */
+/* How many instructions lie before the next suspend point, all ways together; 0: the region is
+ * none. */
 static uint32_t region_size(struct unroll *u, const struct ir_instr *start)
 {
     const struct ir_instr *in;
@@ -91,7 +93,7 @@ static uint32_t threads_at_work(struct unroll *u, const struct ir_instr *in)
     uint32_t most = 0, n;
     for (unsigned step = 0; step < MAX_STEPS;) {
         if (in->op == IR_OP_BAR)
-            return gen_bound_stop_is_nothing(g, in) ? most : 0;
+            return gen_bound_suspend_is_nothing(g, in) ? most : 0;
         bool parts = in->op == IR_OP_CBR;
         int past = parts ? gen_bound_edge(g, in, &n) : 0;
         if (past < 0 || (!parts && !gen_bound_is_nothing(g, in)))
@@ -159,8 +161,8 @@ static bool is_candidate(const struct gen *g)
     bool in_line = cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL;
     return in_line && gen_does(g, GEN_PASS_UNROLL) && gen_does(g, GEN_PASS_PATTERN) &&
            g->unit->avx512 && g->body.by_region && !g->body.leaves_early &&
-           !g->body.alive_in_memory && !gen_is_jam(g) && !gen_is_half(g) && !g->unit->req->strict &&
-           !g->func->module->has_counts && !g->unit->facts.has_votes;
+           !g->body.alive_in_memory && !gen_is_coarse(g) && !gen_is_half(g) &&
+           !g->unit->req->strict && !g->func->module->has_counts && !g->unit->facts.has_votes;
 }
 
 void gen_unroll_find(struct gen *g)

@@ -1,6 +1,6 @@
 /*
- * What can run between a place and the stops (barriers) next to it: a walk along all ways, through
- * each block once.
+ * What can run between a place and the suspend points (barriers) next to it: a walk along all
+ * ways, through each block once.
  */
 #include "jit/gen/find/gen_walk.h"
 

@@ -1,4 +1,4 @@
-/* The instructions between a place and the stops next to it: see gen_walk.c. */
+/* The instructions between a place and the suspend points next to it: see gen_walk.c. */
 #ifndef HD_JIT_GEN_FIND_GEN_WALK_H
 #define HD_JIT_GEN_FIND_GEN_WALK_H
 
@@ -7,8 +7,9 @@
 struct gen_walk {
     const struct ir_func *func;
     bool back;
-    bool came_to_start; /* backwards: there is a way without a stop from the function's start */
-    bool *seen;         /* by block id: entered */
+    /* backwards: there is a way without a suspend point from the function's start */
+    bool came_to_start;
+    bool *seen; /* by block id: entered */
     uint32_t *stack, depth;
     uint32_t nblocks; /* entered so far; 0: still between the place and the end of its block */
     const struct ir_instr *next, *until;
@@ -21,7 +22,7 @@ void gen_walk_from(struct gen_walk *w, const struct ir_instr *in);
 void gen_walk_back_from(struct gen_walk *w, const struct ir_instr *in);
 /* The same, not beyond `until`. */
 void gen_walk_back_to(struct gen_walk *w, const struct ir_instr *in, const struct ir_instr *until);
-/* The next instruction, stops included; what is beyond a stop is not part of the walk. */
+/* The next instruction, suspend points included; what is beyond one is not part of the walk. */
 const struct ir_instr *gen_walk_next(struct gen_walk *w);
 
 #endif

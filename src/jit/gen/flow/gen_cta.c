@@ -1,13 +1,15 @@
 /*
- * Entry points of a kernel: they call its body, which runs one warp from a state to the next stop.
+ * Entry points of a kernel: they call its body, which runs one warp from a state to the next
+ * suspend point.
  *
  * heddle_run_cta runs a whole CTA: the warps one after the other when the kernel never stops;
- * region after region, each in a loop over the warps, when all warps run through its stops alike
- * (gen_regions.c). The body is inlined once per region, with a constant state, so the copy holds no
- * more than that region. CTA-uniform values go from region to region through two small areas: every
- * warp reads what the last region left and writes what the next one reads. Both become registers.
+ * region after region, each in a loop over the warps, when all warps run through its suspend
+ * points alike (gen_regions.c). The body is inlined once per region, with a constant state, so the
+ * copy holds no more than that region. CTA-uniform values go from region to region through two
+ * small areas: every warp reads what the last region left and writes what the next one reads. Both
+ * become registers.
  *
- * heddle_kernel runs one warp from its state to the next stop, for all other kernels.
+ * heddle_kernel runs one warp from its state to the next suspend point, for all other kernels.
  */
 #include "jit/gen/flow/gen_flow.h"
 
@@ -161,7 +163,7 @@ static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef 
 {
     unsigned halves = g->unit->halves;
     unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
-    assert(gen_is_jam(g));
+    assert(gen_is_coarse(g));
     for (unsigned h = 0; h < halves; h++) {
         out[3 * h] = tid[0];
         out[3 * h + 1] = LLVMBuildAdd(g->b, tid[1], gen_i32(g, h / in_row), "");
@@ -178,7 +180,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
                          LLVMValueRef *out)
 {
     assert(has_rows(g));
-    if (gen_is_jam(g)) {
+    if (gen_is_coarse(g)) {
         tids_of_rows(g, run, tid, out);
         return;
     }
@@ -323,7 +325,7 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
     return all;
 }
 
-/* To the region after the stop that the warps have come to, or to the end. */
+/* To the region after the suspend point that the warps have come to, or to the end. */
 static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef state)
 {
     const struct gen_regions *regions = &g->unit->body.regions;

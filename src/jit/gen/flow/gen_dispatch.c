@@ -162,7 +162,7 @@ void gen_note_poll(struct gen *g)
 {
     LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, polls));
 
-    LLVMBuildStore(g->b, gen_i32(g, gen_place(g)), at);
+    LLVMBuildStore(g->b, gen_i32(g, gen_srcloc(g)), at);
 }
 
 /*

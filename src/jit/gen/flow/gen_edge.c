@@ -46,7 +46,7 @@ static void phi_sources_read(struct gen *g, uint32_t succ)
         if (phi->op != IR_OP_PHI || is_exit(g, to))
             break;
         const struct ir_value *v = phi->src[pred];
-        if (gen_have_same_place(g, v, phi->dst[0]))
+        if (gen_slot_is_same(g, v, phi->dst[0]))
             continue;
         (void)gen_get_raw(g, v);
         if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
@@ -115,7 +115,7 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_
     if (!vals)
         return;
     for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
-        if (!gen_have_same_place(g, phi->src[pred], phi->dst[0]))
+        if (!gen_slot_is_same(g, phi->src[pred], phi->dst[0]))
             vals[n++] = gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type,
                                    gen_shape(g, phi->dst[0]));
     }
@@ -123,12 +123,12 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_
     bool join = g->dispatch || twofold || g->shapes.divergent_join[to->id];
     phi = to->first;
     for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
-        if (gen_have_same_place(g, phi->src[pred], phi->dst[0]))
+        if (gen_slot_is_same(g, phi->src[pred], phi->dst[0]))
             continue;
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
         if (twofold)
             keep_unless_taken(g, phi->dst[0], vals, edge);
-        gen_carry_phi(g, phi->dst[0], phi->src[pred], vals);
+        gen_live_phi(g, phi->dst[0], phi->src[pred], vals);
         gen_store_phi(g, phi->dst[0], *vals++, edge, keep);
         n--;
     }

@@ -1,7 +1,7 @@
 /*
  * Control flow of one function: the walk over its nodes. gen_edge.c has branches and masks,
- * gen_stop.c the points where a warp stops and resumes, gen_dispatch.c what only dispatch mode
- * needs.
+ * gen_suspend.c the points where a warp suspends and resumes, gen_dispatch.c what only dispatch
+ * mode needs.
  *
  * Structured mode. A node is a block. A convergent node runs with all living lanes and branches for
  * real. A branch that sends lanes different ways adds them to the pending masks of its targets and
@@ -14,7 +14,7 @@
  * code). Every node is divergent and the sweep covers the whole layout, again and again, until no
  * lane is pending: that is cyclic dispatch, so lanes that wait for each other make progress. Nodes
  * are split at barriers (lanes are parked until it opens) and before warp operations with a member
- * mask (they wait for the members). Values live in frame memory, so the warp may stop anywhere.
+ * mask (they wait for the members). Values live in frame memory, so the warp may suspend anywhere.
  */
 #include "jit/gen/flow/gen_flow.h"
 #include "jit/gen/find/gen_tuples.h"
@@ -118,7 +118,7 @@ static void node_instrs(struct gen *g, struct gen_node *node)
 {
     const struct ir_instr *in = node->first;
     for (; in && in != node->end; in = in->next) {
-        gen_place_at(g, in);
+        gen_srcloc_at(g, in);
         if (ir_op_has(in->op, IR_F_TERM)) {
             gen_term(g, node, in);
             break;
@@ -292,7 +292,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
     assert(n < g->nnodes && (!g->dispatch || g->nodes[n].divergent));
     struct gen_node *node = &g->nodes[n];
     g->cur = n;
-    if (node->exit_only || gen_serial_node(g, n))
+    if (node->exit_only || gen_lane_serial_node(g, n))
         return;
     if (node->divergent) {
         node_enter_divergent(g, node);
@@ -438,7 +438,7 @@ static void gen_prologue(struct gen *g)
 {
     alive_slots(g);
     gen_slots_create(g);
-    gen_serial_find(g);
+    gen_lane_serial_find(g);
     gen_tuples_find(g);
     gen_bound_find(g);
     gen_unroll_find(g);
@@ -487,8 +487,8 @@ static LLVMValueRef any_on_the_side(struct gen *g)
     return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
 }
 
-/* A stop is the end of the run for the others. */
-static void stop_if_leaving(struct gen *g)
+/* A suspend point is the end of the run for the others. */
+static void suspend_if_leaving(struct gen *g)
 {
     assert(g->leaving);
     LLVMBasicBlockRef stop = gen_bb(g, "stop"), end = gen_bb(g, "end");
@@ -500,7 +500,7 @@ static void stop_if_leaving(struct gen *g)
     LLVMPositionBuilderAtEnd(g->b, end);
 }
 
-/* At the end of the kernel, or before a stop, lanes that have left the others run on. */
+/* At the end of the kernel, or before a suspend point, lanes that have left the others run on. */
 static void gen_side(struct gen *g)
 {
     struct gen_node *first = first_of_the_side(g);
@@ -510,7 +510,7 @@ static void gen_side(struct gen *g)
     LLVMBuildCondBr(g->b, any_on_the_side(g), first->test, ended);
     LLVMPositionBuilderAtEnd(g->b, ended);
     if (g->leaving)
-        stop_if_leaving(g);
+        suspend_if_leaving(g);
 }
 
 static void leaving_slot(struct gen *g)

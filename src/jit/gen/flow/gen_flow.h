@@ -16,7 +16,7 @@ bool gen_reads_stored(struct gen *g);
 enum hd_status gen_regions_find(struct gen *g);
 
 /* gen_order.c: fills in regions.descends. */
-enum hd_status gen_order_find(struct gen *g, uint32_t nstops);
+enum hd_status gen_order_find(struct gen *g, uint32_t nsuspends);
 
 /* ---- gen_cta.c: the body's parameters, and its callers */
 LLVMTypeRef gen_body_type(struct gen_unit *u);
@@ -24,11 +24,11 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen_unit *u);
 void gen_run_cta(struct gen_unit *u);
 
-/* ---- gen_jam.c: code for several warps at once, or for half of one */
-bool gen_jam_fits(const struct gen_request *req); /* can there be such code at all? */
+/* ---- gen_coarsen.c: code for several warps at once, or for half of one */
+bool gen_coarsen_fits(const struct gen_request *req); /* can there be such code at all? */
 bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls);
 /* After gen_nodes_build(): is it possible, and worth while, for as many as the unit has? */
-bool gen_jam_wanted(struct gen *g);
+bool gen_coarsen_wanted(struct gen *g);
 
 /* ---- gen_bound.c: regions that only the first warps work in */
 void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */
@@ -37,9 +37,9 @@ void gen_bound_note(struct gen *g, LLVMValueRef works);
 LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state); /* with the note, to return */
 /* The edge that only threads take whose tid.x is *out_threads or more; -1: neither. */
 int gen_bound_edge(const struct gen *g, const struct ir_instr *branch, uint32_t *out_threads);
-/* What a warp can leave out that has nothing to do: instructions, and stops. */
+/* What a warp can leave out that has nothing to do: instructions, and suspend points. */
 bool gen_bound_is_nothing(const struct gen *g, const struct ir_instr *in);
-bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop);
+bool gen_bound_suspend_is_nothing(struct gen *g, const struct ir_instr *stop);
 
 /* ---- gen_unroll.c: regions warp by warp without loops, so that shared memory is in registers */
 void gen_unroll_find(struct gen *g); /* after gen_bound_find() */
@@ -76,27 +76,27 @@ bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node);
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 
-/* ---- gen_carry.c: values across stops */
-struct gen_carry;
-/* What gets across the stop, and how; NULL = out of memory. */
-const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
-/* Stops are numbered in the order of blocks. */
-uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
-/* Anything in the warp's frame, at this stop or on the way to it. */
-bool gen_carry_saves(const struct gen *g, const struct gen_carry *c);
+/* ---- gen_live.c: values across suspend points */
+struct gen_live_set;
+/* What gets across the suspend point, and how; NULL = out of memory. */
+const struct gen_live_set *gen_live_at(struct gen *g, const struct ir_instr *stop);
+/* Suspend points are numbered in the order of blocks. */
+uint32_t gen_live_number(const struct gen *g, const struct gen_live_set *c);
+/* Anything in the warp's frame, at this suspend point or on the way to it. */
+bool gen_live_saves(const struct gen *g, const struct gen_live_set *c);
 /* On an edge: `phi` becomes `val`, made from `source`, in the frame, too, if that is its place. */
-void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
-                   const struct gen_val *val);
+void gen_live_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
+                  const struct gen_val *val);
 /* Does the value get across a barrier? */
-bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);
-void gen_carry_save(struct gen *g, const struct gen_carry *c);
-void gen_carry_restore(struct gen *g, const struct gen_carry *c);
+bool gen_live_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);
+void gen_live_save(struct gen *g, const struct gen_live_set *c);
+void gen_live_restore(struct gen *g, const struct gen_live_set *c);
 
-/* ---- gen_stop.c: stops and barriers */
+/* ---- gen_suspend.c: suspend points and barriers */
 /* A new state of the warp that goes on at `target`; returns it as i32. */
 LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop);
-/* The warp stops: returns with the state, after lanes that have left for an end of their own. */
-void gen_stop_return(struct gen *g, LLVMValueRef state);
+/* The warp suspends: returns with the state, after lanes that have left for an end of their own. */
+void gen_suspend_return(struct gen *g, LLVMValueRef state);
 LLVMValueRef gen_barrier_field(struct gen *g, LLVMValueRef id, uint64_t member);
 /* Operand `s`, which is the same for all lanes that arrive together. */
 LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t s);
@@ -107,12 +107,12 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
 /* ---- gen_spin.c: loops that wait, in structured code */
 /* Can the function, whose shapes say `waits`, have such code? */
 bool gen_spins_fit(struct gen *g);
-/* Where to go, if lanes want another iteration of the loop: to its header, by way of a stop after
- * some iterations. */
+/* Where to go, if lanes want another iteration of the loop: to its header, by way of a suspend
+ * point after some iterations. */
 LLVMBasicBlockRef gen_spin_iteration(struct gen *g, uint32_t loop);
 /* The same, at the beginning of a node that heads a loop which lanes leave together. */
 void gen_spin_enter(struct gen *g, const struct gen_node *node);
-/* May what the value holds get lost at such a stop before it is read in block `at`? */
+/* May what the value holds get lost at such a suspend point before it is read in block `at`? */
 bool gen_spin_loses(struct gen *g, const struct ir_value *v, const struct ir_block *at);
 
 /* ---- gen_dispatch.c */
@@ -129,13 +129,13 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node,
 /* End of a sweep: go round again, stop, or end. */
 void gen_wrap(struct gen *g);
 
-/* ---- gen_serial.c: regions that run lane by lane */
+/* ---- gen_lane_serial.c: regions that run lane by lane */
 /* Chooses them and gives their nodes one common `test`. Needs slots. */
-void gen_serial_find(struct gen *g);
+void gen_lane_serial_find(struct gen *g);
 /* Would the code of one warp run that block so? Without slots, so it may say yes once too often. */
-bool gen_serial_pays(struct gen *g, const struct ir_block *block);
+bool gen_lane_serial_pays(struct gen *g, const struct ir_block *block);
 /* Generates node `n` if it is part of such a region, and says whether it is. */
-bool gen_serial_node(struct gen *g, uint32_t n);
+bool gen_lane_serial_node(struct gen *g, uint32_t n);
 
 /* The value in the first lane of the current mask. */
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v);

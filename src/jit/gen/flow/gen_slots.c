@@ -103,13 +103,13 @@ static LLVMValueRef slot_place(struct gen *g, const struct ir_value *v, bool in_
 
 /*
  * Slots start as zero: a register that no path wrote reads as zero, never as poison. In dispatch
- * mode the warp may stop between nodes, so what crosses them is in the frame, which starts so too.
- * `spans`, of a crowded function only, decides what stays in memory.
+ * mode the warp may suspend between nodes, so what crosses them is in the frame, which starts so
+ * too. `spans`, of a crowded function only, decides what stays in memory.
  */
 static void slot_create(struct gen *g, const uint32_t *spans, const struct ir_value *v)
 {
     bool in_memory = spans && is_long_lived(g, spans, v);
-    if (gen_has_place(g, v))
+    if (gen_slot_is_given(g, v))
         return;
     for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++) {
         assert(!g->slots[v->id].ptr[i]); /* a component has one place */
@@ -123,7 +123,7 @@ void gen_slots_create(struct gen *g)
     uint64_t stack_B = 0;
     g->body.crowded = is_crowded(g);
     const uint32_t *spans = g->body.crowded ? spans_count(g) : NULL;
-    gen_places_find(g);
+    gen_sums_find(g);
     for (uint32_t a = 0; a < g->func->proto.nparams && !g->is_kernel; a++)
         slot_create(g, spans, g->func->args[a]);
     for (uint32_t i = 0; i < g->func->nblocks; i++) {

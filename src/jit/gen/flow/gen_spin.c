@@ -1,7 +1,7 @@
 /*
  * Loops that wait, in structured code (src/analysis/rejoin.c): after some iterations others run.
  *
- * The warp stops between two iterations. Values are in slots there, since the loop's first node
+ * The warp suspends between two iterations. Values are in slots there, since the loop's first node
  * reads whatever it needs from these, so all that may be read after that is copied into the frame
  * and back: what is live in the loop, and where lanes stand that wait for those in it. The same
  * goes for the masks of lanes that wait.
@@ -87,7 +87,7 @@ static const bool *kept_of(struct gen *g, uint32_t loop)
     return g->spins ? g->spins[loop].kept : NULL;
 }
 
-/* The outermost loop around it, whose next iteration the warp may be in after a stop. */
+/* The outermost loop around it, whose next iteration the warp may be in after a suspend point. */
 static uint32_t outermost(const struct gen *g, uint32_t loop)
 {
     while (loop_of(g, loop)->parent != IR_NO_BLOCK)
@@ -111,7 +111,7 @@ bool gen_spin_loses(struct gen *g, const struct ir_value *v, const struct ir_blo
     return false;
 }
 
-/* ---- the stop */
+/* ---- the suspend point */
 
 /* A slot, and its copy in the frame. */
 struct copied {
@@ -180,7 +180,7 @@ static void stop(struct gen *g, const struct copies *c, LLVMBasicBlockRef resume
 {
     for (uint32_t i = 0; i < c->n; i++)
         copy(g, c->of[i].type, c->of[i].slot, gen_gep(g, g->frame, c->of[i].at));
-    gen_stop_return(g, gen_resume_add(g, resumed, JIT_YIELD));
+    gen_suspend_return(g, gen_resume_add(g, resumed, JIT_YIELD));
 }
 
 static void resume(struct gen *g, const struct copies *c)

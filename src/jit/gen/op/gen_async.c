@@ -25,7 +25,7 @@ static LLVMValueRef address_array(struct gen *g, const struct ir_instr *in)
 
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n)
 {
-    LLVMValueRef all[20] = {g->cta, g->warp, gen_i32(g, gen_place(g)), gen_mask32(g)};
+    LLVMValueRef all[20] = {g->cta, g->warp, gen_i32(g, gen_srcloc(g)), gen_mask32(g)};
     assert(n + 4 <= HD_COUNT_OF(all));
     if (g->is_kernel) /* the loop over warps keeps it in a register */
         LLVMBuildStore(g->b, g->warp_index, gen_gep(g, g->warp, offsetof(struct jit_warp, index)));

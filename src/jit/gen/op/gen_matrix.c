@@ -99,12 +99,12 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
 static void gen_ldmatrix(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * in->ndst, &mask);
-    LLVMValueRef place = gen_loaded_place(g, in);
+    LLVMValueRef place = gen_loaded_slot(g, in);
     LLVMValueRef dst = place ? place : gen_registers_room(g, GEN_RESULTS, in->ndst);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->ndst), mask, rows, dst};
     gen_call_rt(g, "jit_rt_ldmatrix", g->t->void_, args, 5);
     if (place)
-        gen_place_changed(g, in->dst, in->ndst);
+        gen_slot_changed(g, in->dst, in->ndst);
     else
         gen_registers_load(g, in, IR_B32, dst);
 }

@@ -25,7 +25,8 @@ static struct room room_of(struct gen *g, uint64_t access_B)
 {
     LLVMValueRef ranges =
         gen_load_ctx(g, g->t->ptr, g->launch, offsetof(struct jit_launch, ranges));
-    LLVMValueRef range = gen_gep(g, ranges, (uint64_t)gen_place(g) * sizeof(struct ir_probe_range));
+    LLVMValueRef range =
+        gen_gep(g, ranges, (uint64_t)gen_srcloc(g) * sizeof(struct ir_probe_range));
     LLVMValueRef at_size = gen_gep(g, range, offsetof(struct ir_probe_range, size_B));
     LLVMValueRef size = LLVMBuildLoad2(g->b, g->t->i64, at_size, "");
     LLVMSetOrdering(size, LLVMAtomicOrderingAcquire); /* va was written before */
@@ -155,7 +156,7 @@ static void tell(struct gen *g, const struct ir_instr *in, const struct words *w
         LLVMBuildStore(g->b, operand_store(g, words->x[i], 0, i),
                        gen_gep(g, g->probe_operands, 8ull * i));
     LLVMBuildStore(g->b, LLVMConstNull(g->t->ptr), gen_gep(g, g->probe_operands, 8ull * in->nsrc));
-    LLVMValueRef args[] = {gen_mask32(g), gen_i32(g, gen_place(g)), g->probe_operands};
+    LLVMValueRef args[] = {gen_mask32(g), gen_i32(g, gen_srcloc(g)), g->probe_operands};
     gen_service(g, offsetof(struct jit_services, probe), g->t->void_, args, 3);
 }
 

@@ -226,7 +226,7 @@ static void fragments_store(struct gen *g, const struct fragments *of, LLVMValue
                             uint64_t address_B, uint64_t *at_B)
 {
     for (unsigned i = 0; i < of->n; i++) {
-        LLVMValueRef place = gen_fragment_place(g, of->of[i].reg, of->of[i].n);
+        LLVMValueRef place = gen_fragment_slot(g, of->of[i].reg, of->of[i].n);
         if (!place) {
             place = gen_gep(g, area, *at_B);
             gen_values_store(g, of->of[i].reg, of->of[i].n, IR_B32, place);
@@ -244,10 +244,10 @@ static LLVMValueRef area(struct gen *g)
 }
 
 /* A chain's own tile, or the place that its sums share (gen_sums.c). */
-static LLVMValueRef tile_place(struct gen *g, const struct gen_run *r, const struct chain *chain,
+static LLVMValueRef tile_slots(struct gen *g, const struct gen_run *r, const struct chain *chain,
                                LLVMValueRef own)
 {
-    LLVMValueRef shared = gen_sums_place(g, chain->c, chain->d, gen_tile_sums(r->mma));
+    LLVMValueRef shared = gen_sums_slot(g, chain->c, chain->d, gen_tile_sums(r->mma));
     return shared ? shared : own;
 }
 
@@ -255,8 +255,8 @@ static void tile_finish(struct gen *g, const struct gen_run *r, const struct cha
                         LLVMValueRef own)
 {
     const unsigned n = gen_tile_sums(r->mma);
-    if (gen_sums_place(g, chain->c, chain->d, n)) {
-        gen_place_changed(g, chain->d, n);
+    if (gen_sums_slot(g, chain->c, chain->d, n)) {
+        gen_slot_changed(g, chain->d, n);
         return;
     }
     for (unsigned k = 0; k < n; k++) {
@@ -275,7 +275,7 @@ static void run_make(struct gen *g, struct gen_run *r)
     fragments_store(g, &r->b, at, offsetof(struct jit_products_area, b), &sums_B);
     for (unsigned i = 0; i < r->nchains; i++) {
         LLVMValueRef own = gen_gep(g, at, sums_B + i * tile_B);
-        LLVMValueRef place = tile_place(g, r, &r->chain[i], own);
+        LLVMValueRef place = tile_slots(g, r, &r->chain[i], own);
         if (place == own)
             gen_values_store(g, r->chain[i].c, gen_tile_sums(r->mma), IR_B32, own);
         LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(void *)));

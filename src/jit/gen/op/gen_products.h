@@ -37,13 +37,13 @@ LLVMValueRef gen_mma_how(struct gen *g);
 bool gen_is_made_of_tiles(const struct ir_mma *mma);
 
 /* The tile in which c becomes d; NULL: they have no place in common. */
-LLVMValueRef gen_sums_place(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
-                            unsigned n);
+LLVMValueRef gen_sums_slot(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
+                           unsigned n);
 /* Where the results of an ldmatrix belong, one after the other; NULL: in slots of their own. */
-LLVMValueRef gen_loaded_place(const struct gen *g, const struct ir_instr *in);
+LLVMValueRef gen_loaded_slot(const struct gen *g, const struct ir_instr *in);
 /* Registers of a fragment in memory, as they were loaded; NULL: they are not. */
-LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsigned n);
+LLVMValueRef gen_fragment_slot(struct gen *g, struct ir_value *const *reg, unsigned n);
 /* What is in the slots has been changed: values are made. */
-void gen_place_changed(struct gen *g, struct ir_value *const *d, unsigned n);
+void gen_slot_changed(struct gen *g, struct ir_value *const *d, unsigned n);
 
 #endif

@@ -46,7 +46,7 @@ void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
 void gen_fault(struct gen *g, LLVMValueRef lanes, enum hd_status status, LLVMValueRef address)
 {
     assert(status != HD_OK && LLVMTypeOf(address) == g->t->i64);
-    LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), gen_i32(g, status), address};
+    LLVMValueRef args[] = {lanes, gen_i32(g, gen_srcloc(g)), gen_i32(g, status), address};
     gen_service(g, offsetof(struct jit_services, fault), g->t->void_, args, 4);
 }
 
@@ -187,7 +187,7 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
         return tid_varying(g, axis);
     if (axis == 0 && cls == JIT_CLASS_X16_FULL)
         return lane_numbers(g, 0);
-    if (axis == 0 && !one_d && gen_is_jam(g))
+    if (axis == 0 && !one_d && gen_is_coarse(g))
         return lane_numbers(g, GEN_LANES);
     for (int h = 0; h < gen_halves(g); h++)
         x[h] = one_d          ? linear_base(g, h)
@@ -257,7 +257,7 @@ static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
 static LLVMValueRef block_width(struct gen *g)
 {
     bool x16 = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL;
-    if (x16 || (gen_is_jam(g) && jit_launch_class_single(g->unit->cls) == JIT_CLASS_X32))
+    if (x16 || (gen_is_coarse(g) && jit_launch_class_single(g->unit->cls) == JIT_CLASS_X32))
         return gen_i32(g, x16 ? 16 : 32);
     return dim_field(g, offsetof(struct jit_launch, block), 0, false);
 }
@@ -695,7 +695,7 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
     LLVMValueRef args[8] = {gen_mask32(g)};
     unsigned n = 1;
     if (in->imm == IR_BUILTIN_ASSERTFAIL)
-        args[n++] = gen_i32(g, gen_place(g));
+        args[n++] = gen_i32(g, gen_srcloc(g));
     for (uint32_t s = 0; s < in->nsrc && n < 7; s++)
         args[n++] = gen_to_array(g, in->src[s]);
     switch ((enum ir_builtin)in->imm) {

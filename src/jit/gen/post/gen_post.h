@@ -32,16 +32,16 @@ unsigned gen_prefix_of(LLVMValueRef mask);
 /* Does it not matter what the lanes hold that a masked load leaves out? */
 bool gen_is_nothing(LLVMValueRef passthru);
 
-/* ---- gen_forward.c */
+/* ---- gen_store_forward.c */
 /* An access of `n` words at `at` bytes from a base, the first words of a value of `type`. */
-struct gen_words {
+struct gen_contiguous {
     bool is_store;
     LLVMValueRef value, base;
     LLVMTypeRef type;
     int64_t at;
     unsigned n;
 };
-bool gen_words_of(LLVMValueRef i, struct gen_words *out);
+bool gen_contiguous_of(LLVMValueRef i, struct gen_contiguous *out);
 /* May it write to memory, or order accesses? */
 bool gen_may_write(LLVMValueRef i);
 /* The floats before their NaNs were made canonical; NULL: not such. */

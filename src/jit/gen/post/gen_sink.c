@@ -3,7 +3,7 @@
  * values have to pass the end of a block through memory, what is computed.
  *
  * LLVM's code generator moves loads itself, but then takes the place in the program off them, and a
- * fault of such a load would have none (gen_place.c).
+ * fault of such a load would have none (gen_srcloc.c).
  */
 #include <string.h>
 

@@ -151,7 +151,7 @@ static void run_ends(struct run *r)
     r->n = 0;
 }
 
-static void run_add(struct run *r, LLVMValueRef in, const struct gen_words *a)
+static void run_add(struct run *r, LLVMValueRef in, const struct gen_contiguous *a)
 {
     if (r->n == LOADS)
         run_ends(r);
@@ -162,7 +162,7 @@ static void run_add(struct run *r, LLVMValueRef in, const struct gen_words *a)
     r->n++;
 }
 
-static bool is_window(const struct run *r, LLVMValueRef in, const struct gen_words *a)
+static bool is_window(const struct run *r, LLVMValueRef in, const struct gen_contiguous *a)
 {
     return LLVMIsALoadInst(in) && LLVMGetVectorSize(a->type) == LLVMGetVectorSize(r->words) &&
            a->at % WORD_B == 0;
@@ -171,9 +171,9 @@ static bool is_window(const struct run *r, LLVMValueRef in, const struct gen_wor
 static void windows_in(struct run *r, LLVMBasicBlockRef block)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
-        struct gen_words a;
+        struct gen_contiguous a;
         next = LLVMGetNextInstruction(i);
-        if (gen_words_of(i, &a) && is_window(r, i, &a))
+        if (gen_contiguous_of(i, &a) && is_window(r, i, &a))
             run_add(r, i, &a);
         else if (gen_may_write(i))
             run_ends(r);

@@ -17,7 +17,7 @@ static void module_flag(struct gen_unit *u, const char *key, uint64_t value)
     LLVMAddModuleFlag(u->mod, LLVMModuleFlagBehaviorWarning, key, strlen(key), v);
 }
 
-void gen_places_begin(struct gen_unit *u)
+void gen_srcloc_begin(struct gen_unit *u)
 {
     if (!u->req->places)
         return;
@@ -56,7 +56,7 @@ static void fill(struct gen_unit *u, LLVMValueRef fn)
     }
 }
 
-void gen_places_end(struct gen_unit *u)
+void gen_srcloc_end(struct gen_unit *u)
 {
     if (!u->debug)
         return;
@@ -69,7 +69,7 @@ void gen_places_end(struct gen_unit *u)
     u->debug = NULL;
 }
 
-static bool place_of_call(LLVMValueRef in)
+static bool srcloc_of_call(LLVMValueRef in)
 {
     LLVMMetadataRef own = LLVMInstructionGetDebugLoc(in), place = own, call;
 
@@ -80,53 +80,53 @@ static bool place_of_call(LLVMValueRef in)
     return place != own;
 }
 
-bool gen_places_of_calls(struct gen_unit *u)
+bool gen_srcloc_of_calls(struct gen_unit *u)
 {
     bool changed = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f);
         for (; b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                changed |= place_of_call(i);
+                changed |= srcloc_of_call(i);
     }
     return changed;
 }
 
-bool gen_place_init(struct gen *g)
+bool gen_srcloc_init(struct gen *g)
 {
-    g->place.block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
-    if (g->place.block_number)
-        ir_func_block_numbers(g->func, g->place.block_number);
+    g->srcloc.block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
+    if (g->srcloc.block_number)
+        ir_func_block_numbers(g->func, g->srcloc.block_number);
     if (g->unit->debug)
-        g->place.scope = scope_create(g->unit, g->fn);
-    return g->place.block_number != NULL;
+        g->srcloc.scope = scope_create(g->unit, g->fn);
+    return g->srcloc.block_number != NULL;
 }
 
-void gen_place_at(struct gen *g, const struct ir_instr *in)
+void gen_srcloc_at(struct gen *g, const struct ir_instr *in)
 {
-    g->place.at = in;
+    g->srcloc.at = in;
     if (g->unit->debug)
-        LLVMSetCurrentDebugLocation2(
-            g->b,
-            LLVMDIBuilderCreateDebugLocation(g->unit->ctx, gen_place(g), 0, g->place.scope, NULL));
+        LLVMSetCurrentDebugLocation2(g->b,
+                                     LLVMDIBuilderCreateDebugLocation(g->unit->ctx, gen_srcloc(g),
+                                                                      0, g->srcloc.scope, NULL));
 }
 
 /* Instructions are mostly asked for in order, so counting goes on where it stopped. */
-uint32_t gen_place(struct gen *g)
+uint32_t gen_srcloc(struct gen *g)
 {
-    const struct ir_instr *in = g->place.at ? g->place.at : g->func->blocks[0]->first;
-    const struct ir_instr *it = g->place.numbered;
+    const struct ir_instr *in = g->srcloc.at ? g->srcloc.at : g->func->blocks[0]->first;
+    const struct ir_instr *it = g->srcloc.numbered;
 
     assert(in && in->block->func == g->func);
     while (it && it != in) {
         it = it->next;
-        g->place.number++;
+        g->srcloc.number++;
     }
     if (!it) {
-        g->place.number = g->place.block_number[in->block->id];
+        g->srcloc.number = g->srcloc.block_number[in->block->id];
         for (it = in->block->first; it != in; it = it->next)
-            g->place.number++;
+            g->srcloc.number++;
     }
-    g->place.numbered = in;
-    return g->place.number;
+    g->srcloc.numbered = in;
+    return g->srcloc.number;
 }

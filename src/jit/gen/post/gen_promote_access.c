@@ -1,10 +1,10 @@
 /*
  * Which words of shared memory an access of LLVM's code is to, where addresses are constants
- * behind the start of the window: gen_words.c.
+ * behind the start of the window: gen_promote.c.
  */
 #include <string.h>
 
-#include "jit/gen/post/gen_words.h"
+#include "jit/gen/post/gen_promote.h"
 
 enum { STRIP_DEPTH = 6, REACH_DEPTH = 10 };
 
@@ -15,7 +15,7 @@ static bool is_word(LLVMTypeRef type)
            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 8 * GEN_WORD_B);
 }
 
-unsigned gen_words_in(LLVMTypeRef type)
+unsigned gen_promote_words_in(LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
         return is_word(type);
@@ -92,7 +92,7 @@ static bool word_at(int64_t at_B, int *out)
 }
 
 /* All lanes from `ptr` on. */
-static bool places_in_row(LLVMValueRef cta, LLVMValueRef ptr, struct gen_word_access *a)
+static bool places_in_row(LLVMValueRef cta, LLVMValueRef ptr, struct gen_promote_access *a)
 {
     int64_t at = 0;
     if (!is_window(cta, strip(ptr, &at)))
@@ -148,7 +148,7 @@ static LLVMValueRef strip_lane(LLVMValueRef v, unsigned lane, int64_t *at)
 }
 
 /* Lanes at constant distances from a common address. */
-static bool places_apart(LLVMValueRef cta, LLVMValueRef ptrs, struct gen_word_access *a)
+static bool places_apart(LLVMValueRef cta, LLVMValueRef ptrs, struct gen_promote_access *a)
 {
     for (unsigned i = 0; i < a->n; i++) {
         int64_t at = 0;
@@ -160,7 +160,7 @@ static bool places_apart(LLVMValueRef cta, LLVMValueRef ptrs, struct gen_word_ac
 }
 
 /* Lanes that do not run get no word. */
-static bool mask_take(LLVMValueRef mask, struct gen_word_access *a)
+static bool mask_take(LLVMValueRef mask, struct gen_promote_access *a)
 {
     for (unsigned i = 0; i < a->n; i++) {
         LLVMValueRef lane = LLVMIsConstant(mask) ? LLVMGetAggregateElement(mask, i) : NULL;
@@ -171,7 +171,7 @@ static bool mask_take(LLVMValueRef mask, struct gen_word_access *a)
     return true;
 }
 
-bool gen_word_access_of(LLVMValueRef cta, LLVMValueRef i, struct gen_word_access *a)
+bool gen_promote_access_of(LLVMValueRef cta, LLVMValueRef i, struct gen_promote_access *a)
 {
     bool scatters = gen_is_call_of(i, "llvm.masked.scatter");
     bool gathers = gen_is_call_of(i, "llvm.masked.gather");
@@ -181,7 +181,7 @@ bool gen_word_access_of(LLVMValueRef cta, LLVMValueRef i, struct gen_word_access
     a->is_store = LLVMIsAStoreInst(i) || scatters || stores;
     if (!a->is_store && !LLVMIsALoadInst(i) && !gathers && !loads)
         return false;
-    a->n = gen_words_in(LLVMTypeOf(a->is_store ? LLVMGetOperand(i, 0) : i));
+    a->n = gen_promote_words_in(LLVMTypeOf(a->is_store ? LLVMGetOperand(i, 0) : i));
     if (!a->n)
         return false;
     LLVMValueRef ptr = LLVMGetOperand(i, a->is_store);

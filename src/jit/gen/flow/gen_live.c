@@ -1,40 +1,42 @@
 /*
- * How values get across a stop: what is the same in the whole CTA goes through the CTA's area
- * (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A value has
- * one place in the frame for the whole kernel, so it is stored at the first stop after it was
- * computed and only read at later ones.
+ * How values get across a suspend point: what is the same in the whole CTA goes through the CTA's
+ * area (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A
+ * value has one place in the frame for the whole kernel, so it is stored at the first suspend
+ * point after it was computed and only read at later ones.
  *
  * A phi of a loop and the value that it is made from at the loop's end have one place if they are
  * never needed at the same stop: an iteration that only passes the value on does not touch it.
  *
- * Many values across many stops make as much code as the product of both. Beyond a limit only what
- * is read before the next stop is restored, or stored there; the rest stays where it is.
+ * Many values across many suspend points make as much code as the product of both. Beyond a limit
+ * only what is read before the next suspend point is restored, or stored there; the rest stays
+ * where it is.
  */
 #include "jit/gen/flow/gen_flow.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum carry { CARRY_NOT, CARRY_CTA, CARRY_REMADE, CARRY_FRAME };
+enum live_how { LIVE_NOT, LIVE_CTA, LIVE_REMADE, LIVE_FRAME };
 
-struct carried {
+struct live_value {
     const struct ir_value *v;
-    enum carry how;
+    enum live_how how;
 };
 
-struct gen_carry {
+struct gen_live_set {
     const struct ir_instr *stop;
-    struct carried *values; /* needed at any time afterwards, by id */
+    struct live_value *values; /* needed at any time afterwards, by id */
     uint32_t nvalues;
     uint64_t *placed; /* set of those that have a place: in the frame or the CTA's areas */
-    uint64_t *kept;   /* set of values whose place is up to date before the stop */
-    uint64_t *wanted; /* set of those read before the next stop or stored at it; NULL = all */
+    uint64_t *kept;   /* set of values whose place is up to date before the suspend point */
+    /* set of those read before the next suspend point or stored at it; NULL = all */
+    uint64_t *wanted;
 };
 
-struct gen_carries {
-    struct gen_carry *stops; /* in the order of blocks */
-    uint32_t nstops;
-    uint32_t *first;                  /* by block: index of its first stop */
+struct gen_live_sets {
+    struct gen_live_set *points; /* in the order of blocks */
+    uint32_t nsuspends;
+    uint32_t *first;                  /* by block: index of its first suspend point */
     const struct ir_value **partners; /* by id of a phi: who has its place, too; NULL = no pairs */
 };
 
@@ -148,7 +150,7 @@ static const struct ir_value **values_by_id(struct gen *g)
 }
 
 /* Who only arrives goes on. */
-static bool is_stop(const struct ir_instr *in)
+static bool is_suspend(const struct ir_instr *in)
 {
     return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
 }
@@ -185,8 +187,8 @@ static const struct ir_value *index_of(struct gen *g, const struct ir_value *v)
 }
 
 /*
- * Can `v` be computed again after the stop from what gets across it (`set`), within the budget? A
- * few scalar operations cost no more than a trip through memory.
+ * Can `v` be computed again after the suspend point from what gets across it (`set`), within the
+ * budget? A few scalar operations cost no more than a trip through memory.
  */
 static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value *v, int *budget)
 {
@@ -214,15 +216,15 @@ static bool is_of_cta(const struct gen *g, const struct ir_value *v)
     return g->body.by_region && (g->cta_uniform[v->id] || g->cta_base[v->id]);
 }
 
-static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
+static enum live_how live_how_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
     if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
-        gen_is_in_place(g, v)) /* which is in the frame */
-        return CARRY_NOT;
+        gen_slot_is_shared(g, v)) /* which is in the frame */
+        return LIVE_NOT;
     if (is_of_cta(g, v))
-        return CARRY_CTA;
-    return can_remake(g, set, v, &budget) ? CARRY_REMADE : CARRY_FRAME;
+        return LIVE_CTA;
+    return can_remake(g, set, v, &budget) ? LIVE_REMADE : LIVE_FRAME;
 }
 
 static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
@@ -235,44 +237,44 @@ static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
     return g->cta_at[v->id] - 1;
 }
 
-static void carry_save(struct gen *g, enum carry how, const struct ir_value *v)
+static void live_value_save(struct gen *g, enum live_how how, const struct ir_value *v)
 {
-    if (how == CARRY_CTA)
+    if (how == LIVE_CTA)
         LLVMBuildStore(g->b, gen_get_raw(g, v).c[0], gen_gep(g, g->cta_out, cta_slot(g, v)));
-    else if (how == CARRY_FRAME)
+    else if (how == LIVE_FRAME)
         value_save(g, v);
 }
 
-static void carry_restore(struct gen *g, enum carry how, const struct ir_value *v)
+static void live_value_restore(struct gen *g, enum live_how how, const struct ir_value *v)
 {
-    if (how == CARRY_CTA) {
+    if (how == LIVE_CTA) {
         const struct ir_shape *shape = gen_shape(g, v);
         LLVMTypeRef type = gen_scalar_type(g, v->type);
         LLVMValueRef at = gen_gep(g, g->cta_in, cta_slot(g, v));
         struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
         val.c[0] = LLVMBuildLoad2(g->b, type, at, "");
         value_set_restored(g, v, &val);
-    } else if (how == CARRY_FRAME) {
+    } else if (how == LIVE_FRAME) {
         value_restore(g, v);
     }
 }
 
 /* ---- what is needed after each stop */
 
-static bool is_placed(enum carry how)
+static bool is_placed(enum live_how how)
 {
-    return how == CARRY_FRAME || how == CARRY_CTA;
+    return how == LIVE_FRAME || how == LIVE_CTA;
 }
 
-static void carried_add(struct gen *g, struct gen_carry *c, const uint64_t *set, uint32_t id)
+static void live_value_add(struct gen *g, struct gen_live_set *c, const uint64_t *set, uint32_t id)
 {
     const struct ir_value *v = g->values[id];
-    enum carry how = v && ir_live_test(set, id) ? carry_of(g, set, v) : CARRY_NOT;
+    enum live_how how = v && ir_live_test(set, id) ? live_how_of(g, set, v) : LIVE_NOT;
 
-    if (how == CARRY_NOT)
+    if (how == LIVE_NOT)
         return;
-    assert(how != CARRY_CTA || gen_components(g, gen_shape(g, v)) == 1);
-    c->values[c->nvalues++] = (struct carried){v, how};
+    assert(how != LIVE_CTA || gen_components(g, gen_shape(g, v)) == 1);
+    c->values[c->nvalues++] = (struct live_value){v, how};
     if (is_placed(how))
         live_add(c->placed, id);
 }
@@ -285,7 +287,7 @@ static uint32_t set_count(const uint64_t *set, uint32_t words)
     return n;
 }
 
-static bool carry_fill(struct gen *g, struct gen_carry *c)
+static bool live_set_fill(struct gen *g, struct gen_live_set *c)
 {
     uint32_t n = g->func->nvalues, words = g->live.words;
     uint64_t *set = live_after(g, c->stop);
@@ -293,25 +295,25 @@ static bool carry_fill(struct gen *g, struct gen_carry *c)
     c->kept = hd_arena_array(&g->arena, uint64_t, words);
     if (!set || !c->placed || !c->kept)
         return false;
-    for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the stop */
+    for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the suspend point */
         live_remove(set, c->stop->dst[d]->id);
     for (uint32_t id = 0; id < n; id++) {
         const struct ir_value *v = g->values[id];
         if (v && ir_live_test(set, id) && index_of(g, v))
             live_add(set, index_of(g, v)->id); /* addresses need their indices */
     }
-    c->values = hd_arena_array(&g->arena, struct carried, set_count(set, words) + 1);
+    c->values = hd_arena_array(&g->arena, struct live_value, set_count(set, words) + 1);
     for (uint32_t id = 0; c->values && id < n; id++)
-        carried_add(g, c, set, id);
+        live_value_add(g, c, set, id);
     return c->values != NULL;
 }
 
 /* ---- phis in the place of what goes round their loop */
 
-static bool has_stop_after(const struct ir_instr *in)
+static bool has_suspend_after(const struct ir_instr *in)
 {
     while ((in = in->next)) {
-        if (is_stop(in))
+        if (is_suspend(in))
             return true;
     }
     return false;
@@ -335,7 +337,7 @@ static const struct ir_value *partner_of(const struct gen *g, const struct ir_in
                 return NULL;
             continue;
         }
-        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
+        if (partner || !in || in->op == IR_OP_PHI || in->block != pred || !has_suspend_after(in))
             return NULL;
         partner = phi->src[p];
     }
@@ -355,20 +357,20 @@ static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir
            !(g->shapes.temporal && g->shapes.temporal[phi->id]);
 }
 
-/* Is each in the frame at some stops, and at none both? */
+/* Is each in the frame at some suspend points, and at none both? */
 static bool are_coalesced(const struct gen *g, const struct ir_value *phi,
                           const struct ir_value *partner)
 {
     bool any_phi = false, any_partner = false;
 
-    for (uint32_t i = 0; i < g->carries->nstops; i++) {
-        const struct gen_carry *c = &g->carries->stops[i];
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        const struct gen_live_set *c = &g->live_sets->points[i];
         bool has_phi = false, has_partner = false;
         for (uint32_t k = 0; k < c->nvalues; k++) {
-            const struct carried *it = &c->values[k];
+            const struct live_value *it = &c->values[k];
             if (it->v != phi && it->v != partner)
                 continue;
-            if (it->how != CARRY_FRAME)
+            if (it->how != LIVE_FRAME)
                 return false;
             *(it->v == phi ? &has_phi : &has_partner) = true;
         }
@@ -387,31 +389,31 @@ static void partner_find(struct gen *g, const struct ir_instr *phi)
     if (!partner || g->frame_at[partner->id] || g->frame_at[v->id] || !are_alike(g, v, partner) ||
         !are_coalesced(g, v, partner))
         return;
-    gen_fired(g, GEN_PASS_TURNS);
+    gen_fired(g, GEN_PASS_PHI_SLOTS);
     frame_slot(g, v);
     g->frame_at[partner->id] = g->frame_at[v->id];
-    g->carries->partners[v->id] = partner;
+    g->live_sets->partners[v->id] = partner;
 }
 
 static bool partners_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
 
-    if (!g->body.by_region || !gen_does(g, GEN_PASS_TURNS))
+    if (!g->body.by_region || !gen_does(g, GEN_PASS_PHI_SLOTS))
         return true;
-    g->carries->partners = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
-    for (uint32_t b = 0; g->carries->partners && b < f->nblocks; b++) {
+    g->live_sets->partners = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
+    for (uint32_t b = 0; g->live_sets->partners && b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
             if (in->op == IR_OP_PHI)
                 partner_find(g, in);
         }
     }
-    return g->carries->partners != NULL;
+    return g->live_sets->partners != NULL;
 }
 
 static const struct ir_value *partner_at(const struct gen *g, const struct ir_value *phi)
 {
-    return g->carries->partners ? g->carries->partners[phi->id] : NULL;
+    return g->live_sets->partners ? g->live_sets->partners[phi->id] : NULL;
 }
 
 /* ---- which places are up to date */
@@ -441,19 +443,19 @@ static uint64_t *walk_at(const struct walk *w, uint32_t block)
 /* Through `b` with the set of values whose place is up to date. */
 static void places_walk(struct walk *w, const struct ir_block *b)
 {
-    struct gen_carry *c = w->g->carries->stops + w->g->carries->first[b->id];
+    struct gen_live_set *c = w->g->live_sets->points + w->g->live_sets->first[b->id];
     size_t size_B = w->g->live.words * sizeof(*w->now);
 
     memcpy(w->now, walk_at(w, b->id), size_B);
     ir_foreach_instr(in, b) {
-        if (is_stop(in)) {
+        if (is_suspend(in)) {
             assert(c->stop == in);
             memcpy(c->kept, w->now, size_B);
             memcpy(w->now, c++->placed, size_B);
         }
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
-        if (in->op == IR_OP_PHI && partner_at(w->g, in->dst[0])) { /* gen_carry_phi() */
+        if (in->op == IR_OP_PHI && partner_at(w->g, in->dst[0])) { /* gen_live_phi() */
             live_add(w->now, in->dst[0]->id);
             live_remove(w->now, partner_at(w->g, in->dst[0])->id);
         }
@@ -486,7 +488,7 @@ static bool places_find(struct gen *g)
     return true;
 }
 
-/* ---- what is read before the next stop */
+/* ---- what is read before the next suspend point */
 
 static void want(struct walk *w, const struct ir_value *v)
 {
@@ -495,13 +497,13 @@ static void want(struct walk *w, const struct ir_value *v)
         live_add(w->now, index_of(w->g, v)->id);
 }
 
-static bool is_stored(const struct gen_carry *c, const struct carried *it)
+static bool is_stored(const struct gen_live_set *c, const struct live_value *it)
 {
     return is_placed(it->how) && !ir_live_test(c->kept, it->v->id);
 }
 
-/* At the stop: only what it stores itself is wanted before it. */
-static void wants_at_stop(struct walk *w, struct gen_carry *c)
+/* At the suspend point: only what it stores itself is wanted before it. */
+static void wants_at_suspend(struct walk *w, struct gen_live_set *c)
 {
     size_t size_B = w->g->live.words * sizeof(*w->now);
 
@@ -530,15 +532,15 @@ static void wants_of_phis(struct walk *w, const struct ir_block *b)
 
 static void wants_walk(struct walk *w, const struct ir_block *b)
 {
-    const struct gen_carries *all = w->g->carries;
-    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nstops;
+    const struct gen_live_sets *all = w->g->live_sets;
+    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nsuspends;
 
     memcpy(w->now, walk_at(w, b->id), w->g->live.words * sizeof(*w->now));
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
-        if (is_stop(in))
-            wants_at_stop(w, &all->stops[--stop]);
+        if (is_suspend(in))
+            wants_at_suspend(w, &all->points[--stop]);
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
             want(w, in->src[s]);
     }
@@ -551,9 +553,9 @@ static bool wants_find(struct gen *g)
     const struct ir_func *f = g->func;
     struct walk walk;
     bool changed = true;
-    for (uint32_t i = 0; i < g->carries->nstops; i++) {
-        g->carries->stops[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
-        if (!g->carries->stops[i].wanted)
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        g->live_sets->points[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
+        if (!g->live_sets->points[i].wanted)
             return false;
     }
     if (!walk_init(g, &walk))
@@ -576,12 +578,12 @@ static bool wants_find(struct gen *g)
     return true;
 }
 
-/* ---- all stops */
+/* ---- all suspend points */
 
-static bool stops_list(struct gen *g)
+static bool suspends_list(struct gen *g)
 {
     const struct ir_func *f = g->func;
-    struct gen_carries *all = hd_arena_array(&g->arena, struct gen_carries, 1);
+    struct gen_live_sets *all = hd_arena_array(&g->arena, struct gen_live_sets, 1);
     uint32_t n = 0;
     if (!all)
         return false;
@@ -589,85 +591,85 @@ static bool stops_list(struct gen *g)
     for (uint32_t b = 0; all->first && b < f->nblocks; b++) {
         all->first[b] = n;
         ir_foreach_instr(in, f->blocks[b])
-            n += is_stop(in);
+            n += is_suspend(in);
     }
-    all->stops = hd_arena_array(&g->arena, struct gen_carry, n + 1);
-    if (!all->first || !all->stops)
+    all->points = hd_arena_array(&g->arena, struct gen_live_set, n + 1);
+    if (!all->first || !all->points)
         return false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
-            if (is_stop(in))
-                all->stops[all->nstops++].stop = in;
+            if (is_suspend(in))
+                all->points[all->nsuspends++].stop = in;
         }
     }
-    g->carries = all;
+    g->live_sets = all;
     return true;
 }
 
 /* Would restoring everything at every stop be much more than the kernel itself? */
 static bool is_much(const struct gen *g)
 {
-    uint64_t carried = 0, own = 0;
-    for (uint32_t i = 0; i < g->carries->nstops; i++)
-        carried += g->carries->stops[i].nvalues;
+    uint64_t all = 0, own = 0;
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++)
+        all += g->live_sets->points[i].nvalues;
     for (uint32_t b = 0; b < g->func->nblocks; b++)
         ir_foreach_instr(in, g->func->blocks[b])
             own++;
-    return carried > 2 * own + 500;
+    return all > 2 * own + 500;
 }
 
-static bool carries_find(struct gen *g)
+static bool live_sets_find(struct gen *g)
 {
     g->values = values_by_id(g);
-    if (!g->values || !stops_list(g))
+    if (!g->values || !suspends_list(g))
         return false;
-    for (uint32_t i = 0; i < g->carries->nstops; i++) {
-        if (!carry_fill(g, &g->carries->stops[i]))
+    for (uint32_t i = 0; i < g->live_sets->nsuspends; i++) {
+        if (!live_set_fill(g, &g->live_sets->points[i]))
             return false;
     }
     bool much = is_much(g);
     return (much || partners_find(g)) && places_find(g) && (!much || wants_find(g));
 }
 
-void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
-                   const struct gen_val *val)
+void gen_live_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
+                  const struct gen_val *val)
 {
-    if (!g->body.by_region || (!g->carries && !carries_find(g)))
+    if (!g->body.by_region || (!g->live_sets && !live_sets_find(g)))
         return;
     const struct ir_value *partner = partner_at(g, phi);
     if (partner && source != partner)
         value_put(g, phi, val);
 }
 
-const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop)
+const struct gen_live_set *gen_live_at(struct gen *g, const struct ir_instr *stop)
 {
-    if (!g->carries && !carries_find(g))
+    if (!g->live_sets && !live_sets_find(g))
         return NULL;
-    struct gen_carry *c = g->carries->stops + g->carries->first[stop->block->id];
+    struct gen_live_set *c = g->live_sets->points + g->live_sets->first[stop->block->id];
     while (c->stop != stop)
         c++;
-    assert(c < g->carries->stops + g->carries->nstops);
+    assert(c < g->live_sets->points + g->live_sets->nsuspends);
     return c;
 }
 
-uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c)
+uint32_t gen_live_number(const struct gen *g, const struct gen_live_set *c)
 {
-    return (uint32_t)(c - g->carries->stops);
+    return (uint32_t)(c - g->live_sets->points);
 }
 
-bool gen_carry_saves(const struct gen *g, const struct gen_carry *c)
+bool gen_live_saves(const struct gen *g, const struct gen_live_set *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {
-        const struct carried *it = &c->values[i];
-        if (it->how == CARRY_FRAME && (is_stored(c, it) || partner_at(g, it->v)))
+        const struct live_value *it = &c->values[i];
+        if (it->how == LIVE_FRAME && (is_stored(c, it) || partner_at(g, it->v)))
             return true;
     }
     return false;
 }
 
-bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v)
+bool gen_live_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v)
 {
-    const struct gen_carry *c = is_stop(bar) ? gen_carry_at(g, bar) : NULL;
+    const struct gen_live_set *c = is_suspend(bar) ? gen_live_at(g, bar) : NULL;
     for (uint32_t i = 0; c && i < c->nvalues; i++) {
         if (c->values[i].v == v)
             return !c->wanted || ir_live_test(c->wanted, v->id);
@@ -675,13 +677,13 @@ bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_
     return false;
 }
 
-void gen_carry_save(struct gen *g, const struct gen_carry *c)
+void gen_live_save(struct gen *g, const struct gen_live_set *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {
-        const struct carried *it = &c->values[i];
+        const struct live_value *it = &c->values[i];
         /* Areas of the CTA become registers: writing again costs nothing, and code is the same. */
-        if (is_stored(c, it) || (it->how == CARRY_CTA && !c->wanted))
-            carry_save(g, it->how, it->v);
+        if (is_stored(c, it) || (it->how == LIVE_CTA && !c->wanted))
+            live_value_save(g, it->how, it->v);
     }
 }
 
@@ -689,14 +691,14 @@ void gen_carry_save(struct gen *g, const struct gen_carry *c)
  * Computes it again, from what is restored for it when only what is read is. Sums of matrix
  * products that have a place of their own are there.
  */
-static void remake(struct gen *g, const struct gen_carry *c, const struct ir_value *v)
+static void remake(struct gen *g, const struct gen_live_set *c, const struct ir_value *v)
 {
     const struct ir_value *index = index_of(g, v);
     if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch ||
-        gen_is_in_place(g, v))
+        gen_slot_is_shared(g, v))
         return;
     if (ir_live_test(c->placed, v->id)) {
-        carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);
+        live_value_restore(g, is_of_cta(g, v) ? LIVE_CTA : LIVE_FRAME, v);
         return;
     }
     assert(v->instr && v->instr->op != IR_OP_PHI);
@@ -707,16 +709,16 @@ static void remake(struct gen *g, const struct gen_carry *c, const struct ir_val
     gen_instr(g, v->instr);
 }
 
-void gen_carry_restore(struct gen *g, const struct gen_carry *c)
+void gen_live_restore(struct gen *g, const struct gen_live_set *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {
-        const struct carried *it = &c->values[i];
+        const struct live_value *it = &c->values[i];
         if (is_placed(it->how) && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
-            carry_restore(g, it->how, it->v);
+            live_value_restore(g, it->how, it->v);
     }
     for (uint32_t i = 0; i < c->nvalues; i++) {
-        const struct carried *it = &c->values[i];
-        if (it->how == CARRY_REMADE && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
+        const struct live_value *it = &c->values[i];
+        if (it->how == LIVE_REMADE && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
             remake(g, c, it->v);
     }
 }

@@ -7,8 +7,8 @@
 
 enum { DEPTH = 12 };
 
-static bool step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by, unsigned depth,
-                    struct gen_step *out);
+static bool step_of(struct gen *g, const struct ir_value *v, enum gen_stride_by by, unsigned depth,
+                    struct gen_address_stride *out);
 
 static bool is_uniform(struct gen *g, const struct ir_value *v)
 {
@@ -25,7 +25,8 @@ static bool const_of(const struct ir_value *v, int64_t *out)
 }
 
 /* What the latch adds to a phi of the header of the loop around the current node. */
-static bool step_of_iteration(struct gen *g, const struct ir_instr *phi, struct gen_step *out)
+static bool step_of_iteration(struct gen *g, const struct ir_instr *phi,
+                              struct gen_address_stride *out)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t block = g->nodes[g->cur].block->id, loop = loops->loop_of[block];
@@ -38,7 +39,7 @@ static bool step_of_iteration(struct gen *g, const struct ir_instr *phi, struct 
         unsigned other = next->src[0] == phi->dst[0] ? 1 : 0;
         if (next->src[1 - other] != phi->dst[0] || !is_uniform(g, next->src[other]))
             continue;
-        *out = (struct gen_step){.scale = 1};
+        *out = (struct gen_address_stride){.scale = 1};
         if (!const_of(next->src[other], &out->constant))
             out->value = next->src[other];
         return true;
@@ -50,14 +51,14 @@ static bool step_of_iteration(struct gen *g, const struct ir_instr *phi, struct 
  * A value that goes round a loop starts a thread or a CTA apart and stays so; where ways meet, it
  * is taken to be apart when it is so on all of them.
  */
-static bool step_of_phi(struct gen *g, const struct ir_instr *phi, enum gen_step_by by,
-                        unsigned depth, struct gen_step *out)
+static bool step_of_phi(struct gen *g, const struct ir_instr *phi, enum gen_stride_by by,
+                        unsigned depth, struct gen_address_stride *out)
 {
     bool found = false;
     if (by == GEN_BY_ITERATION)
         return step_of_iteration(g, phi, out);
     for (uint32_t p = 0; p < phi->nsrc; p++) {
-        struct gen_step one;
+        struct gen_address_stride one;
         if (phi->block->preds[p]->id >= phi->block->id)
             continue;
         if (!step_of(g, phi->src[p], by, depth, &one))
@@ -71,18 +72,18 @@ static bool step_of_phi(struct gen *g, const struct ir_instr *phi, enum gen_step
     return found;
 }
 
-static bool step_of_sreg(enum ir_sreg r, enum gen_step_by by, struct gen_step *out)
+static bool step_of_sreg(enum ir_sreg r, enum gen_stride_by by, struct gen_address_stride *out)
 {
-    *out = (struct gen_step){.scale = 1, .constant = 1};
+    *out = (struct gen_address_stride){.scale = 1, .constant = 1};
     return by == GEN_BY_CTA      ? r == IR_SREG_CTAID_X
            : by == GEN_BY_THREAD ? r == IR_SREG_TID_X || r == IR_SREG_LANEID
                                  : false;
 }
 
-static bool step_of_sum(struct gen *g, const struct ir_instr *in, enum gen_step_by by,
-                        unsigned depth, struct gen_step *out)
+static bool step_of_sum(struct gen *g, const struct ir_instr *in, enum gen_stride_by by,
+                        unsigned depth, struct gen_address_stride *out)
 {
-    struct gen_step more;
+    struct gen_address_stride more;
     bool first = step_of(g, in->src[0], by, depth, out);
     if (!step_of(g, in->src[1], by, depth, first ? &more : out))
         return first;
@@ -94,15 +95,15 @@ static bool step_of_sum(struct gen *g, const struct ir_instr *in, enum gen_step_
     return true;
 }
 
-static bool scaled(struct gen_step *step, int64_t k)
+static bool scaled(struct gen_address_stride *step, int64_t k)
 {
     step->scale *= k;
     step->constant *= k;
     return true;
 }
 
-static bool step_of_product(struct gen *g, const struct ir_instr *in, enum gen_step_by by,
-                            unsigned depth, struct gen_step *out)
+static bool step_of_product(struct gen *g, const struct ir_instr *in, enum gen_stride_by by,
+                            unsigned depth, struct gen_address_stride *out)
 {
     int64_t k;
     unsigned s = step_of(g, in->src[0], by, depth, out) ? 0 : 1;
@@ -113,12 +114,12 @@ static bool step_of_product(struct gen *g, const struct ir_instr *in, enum gen_s
         return scaled(out, k);
     if (out->value || !is_uniform(g, factor))
         return false;
-    *out = (struct gen_step){.value = factor, .scale = out->constant};
+    *out = (struct gen_address_stride){.value = factor, .scale = out->constant};
     return true;
 }
 
-static bool step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by, unsigned depth,
-                    struct gen_step *out)
+static bool step_of(struct gen *g, const struct ir_value *v, enum gen_stride_by by, unsigned depth,
+                    struct gen_address_stride *out)
 {
     const struct ir_instr *in = v->instr;
     int64_t k;
@@ -149,7 +150,8 @@ static bool step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by
     }
 }
 
-bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by, struct gen_step *out)
+bool gen_address_stride_of(struct gen *g, const struct ir_value *v, enum gen_stride_by by,
+                           struct gen_address_stride *out)
 {
     return step_of(g, v, by, 0, out);
 }

@@ -14,7 +14,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "jit/gen/post/gen_words.h"
+#include "jit/gen/post/gen_promote.h"
 
 enum { MAX_BLOCKS = 32 };
 
@@ -75,7 +75,7 @@ static bool is_moved(struct words *w, LLVMValueRef v)
 static struct made *made_new(struct words *w, LLVMValueRef v)
 {
     struct made *m = hd_arena_new(&w->arena, struct made);
-    m->n = gen_words_in(LLVMTypeOf(v));
+    m->n = gen_promote_words_in(LLVMTypeOf(v));
     w->no_memory |= !hd_map_put_u64(&w->made, (uint64_t)(uintptr_t)v, m);
     return m;
 }
@@ -134,9 +134,9 @@ static bool lane_is_constant(LLVMValueRef v, unsigned n)
 static bool take_move(struct words *w, LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    unsigned n = gen_words_in(LLVMTypeOf(i));
+    unsigned n = gen_promote_words_in(LLVMTypeOf(i));
     LLVMValueRef from = LLVMGetNumOperands(i) ? LLVMGetOperand(i, 0) : NULL;
-    unsigned nfrom = from ? gen_words_in(LLVMTypeOf(from)) : 0;
+    unsigned nfrom = from ? gen_promote_words_in(LLVMTypeOf(from)) : 0;
     bool moves = op == LLVMShuffleVector   ? nfrom > 0
                  : op == LLVMInsertElement ? lane_is_constant(LLVMGetOperand(i, 2), n)
                  : op == LLVMExtractElement
@@ -185,7 +185,7 @@ static LLVMValueRef shuffle(struct words *w, LLVMValueRef a, LLVMValueRef b, con
 /* As a vector of words as long as half a warp. */
 static LLVMValueRef widen(struct words *w, LLVMValueRef v)
 {
-    unsigned n = gen_words_in(LLVMTypeOf(v));
+    unsigned n = gen_promote_words_in(LLVMTypeOf(v));
     int from[GEN_LANES];
     if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind) {
         LLVMValueRef x = LLVMBuildBitCast(w->b, v, i32_of(v), "");
@@ -346,10 +346,10 @@ static int block_fits(const struct words *w, LLVMBasicBlockRef block)
 {
     int stores = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-        struct gen_word_access a;
+        struct gen_promote_access a;
         if (!touches_memory(i))
             continue;
-        bool known = gen_word_access_of(w->cta, i, &a);
+        bool known = gen_promote_access_of(w->cta, i, &a);
         stores += known && a.is_store;
         if (!known && !is_intrinsic(i))
             return -1;
@@ -362,7 +362,7 @@ static int block_fits(const struct words *w, LLVMBasicBlockRef block)
     return stores;
 }
 
-static void take_load(struct words *w, LLVMValueRef i, const struct gen_word_access *a)
+static void take_load(struct words *w, LLVMValueRef i, const struct gen_promote_access *a)
 {
     struct made *m = made_new(w, i);
     for (unsigned l = 0; l < a->n; l++) {
@@ -390,7 +390,7 @@ static struct lane at_home(struct words *w, struct lane lane)
     return home ? *home : lane;
 }
 
-static void take_store(struct words *w, const struct gen_word_access *a)
+static void take_store(struct words *w, const struct gen_promote_access *a)
 {
     for (unsigned l = 0; l < a->n; l++) {
         if (a->word[l] >= 0)
@@ -543,9 +543,9 @@ static LLVMValueRef forward_in(struct words *w, LLVMBasicBlockRef block)
 {
     LLVMValueRef next, window = NULL;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-        struct gen_word_access a;
+        struct gen_promote_access a;
         next = LLVMGetNextInstruction(i);
-        bool known = gen_word_access_of(w->cta, i, &a);
+        bool known = gen_promote_access_of(w->cta, i, &a);
         if (known && a.is_store) {
             take_store(w, &a);
             window = gen_window_start(i);
@@ -632,7 +632,7 @@ static void words_fini(struct words *w)
     hd_arena_fini(&w->arena);
 }
 
-bool gen_words_forward(struct gen_unit *u)
+bool gen_promote_shared(struct gen_unit *u)
 {
     struct words *w = hd_new(struct words);
     bool changed = false;

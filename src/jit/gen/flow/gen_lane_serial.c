@@ -107,10 +107,10 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
  */
 static bool is_in_line(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_step step;
+    struct gen_address_stride step;
     uint64_t size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1);
-    return g->unit->avx512 && gen_step_of(g, in->src[0], GEN_BY_THREAD, &step) && !step.value &&
-           step.constant == (int64_t)size_B;
+    return g->unit->avx512 && gen_address_stride_of(g, in->src[0], GEN_BY_THREAD, &step) &&
+           !step.value && step.constant == (int64_t)size_B;
 }
 
 /* Rough cycles of one execution for the warp: as vectors, and lane by lane. */
@@ -336,10 +336,10 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 /* May regions run lane by lane at all? In strict mode errors name their lanes. */
 static bool is_allowed(const struct gen *g)
 {
-    return !g->dispatch && gen_does(g, GEN_PASS_SERIAL) && !g->unit->req->strict;
+    return !g->dispatch && gen_does(g, GEN_PASS_LANE_SERIAL) && !g->unit->req->strict;
 }
 
-bool gen_serial_pays(struct gen *g, const struct ir_block *block)
+bool gen_lane_serial_pays(struct gen *g, const struct ir_block *block)
 {
     const struct gen_node *node = &g->nodes[g->node_of_block[block->id]];
     struct region *r = hd_arena_new(&g->arena, struct region);
@@ -347,7 +347,7 @@ bool gen_serial_pays(struct gen *g, const struct ir_block *block)
            region_init(g, r, node->conv) && r->inside[node - g->nodes] && region_pays(g, r);
 }
 
-void gen_serial_find(struct gen *g)
+void gen_lane_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
     if (!is_allowed(g) || !gen_is_warp(g))
@@ -365,7 +365,7 @@ void gen_serial_find(struct gen *g)
         if (!outs_are_vectors(g, r))
             continue;
         LLVMBasicBlockRef entry = gen_bb(g, "serial");
-        gen_fired(g, GEN_PASS_SERIAL);
+        gen_fired(g, GEN_PASS_LANE_SERIAL);
         for (uint32_t i = 0; i < g->nnodes; i++) {
             if (!r->inside[i])
                 continue;
@@ -686,7 +686,7 @@ static void region_emit(struct gen *g, struct region *r, uint32_t first)
     LLVMBuildBr(g->b, gen_sweep_target(g, last + 1, r->conv));
 }
 
-bool gen_serial_node(struct gen *g, uint32_t n)
+bool gen_lane_serial_node(struct gen *g, uint32_t n)
 {
     struct region *r = g->nodes[n].region;
     if (!r)

@@ -47,7 +47,7 @@ static struct word *word_at(struct known *k, int64_t at)
     return NULL;
 }
 
-static void note(struct known *k, const struct gen_words *a)
+static void note(struct known *k, const struct gen_contiguous *a)
 {
     if (a->base != k->base)
         forget(k);
@@ -83,7 +83,7 @@ static bool strip(LLVMValueRef *p, int64_t *at)
     return true;
 }
 
-static void place(struct gen_words *a, LLVMValueRef ptr)
+static void place(struct gen_contiguous *a, LLVMValueRef ptr)
 {
     a->base = ptr;
     for (unsigned depth = 0; depth < STRIP_DEPTH && strip(&a->base, &a->at); depth++)
@@ -106,11 +106,11 @@ static bool is_plain(LLVMValueRef access)
     return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-bool gen_words_of(LLVMValueRef i, struct gen_words *out)
+bool gen_contiguous_of(LLVMValueRef i, struct gen_contiguous *out)
 {
     LLVMValueRef mask = NULL, ptr;
-    *out = (struct gen_words){.is_store =
-                                  LLVMIsAStoreInst(i) || gen_is_call_of(i, "llvm.masked.store")};
+    *out = (struct gen_contiguous){.is_store = LLVMIsAStoreInst(i) ||
+                                               gen_is_call_of(i, "llvm.masked.store")};
     out->value = out->is_store ? LLVMGetOperand(i, 0) : i;
     if (LLVMIsAStoreInst(i) || LLVMIsALoadInst(i)) {
         ptr = LLVMGetOperand(i, out->is_store);
@@ -150,7 +150,8 @@ bool gen_may_write(LLVMValueRef i)
 /* ---- loads of what is known */
 
 /* The vector that holds all words of a load, in order; *out_first: from which lane on. */
-static LLVMValueRef holder_of(struct known *k, const struct gen_words *load, unsigned *out_first)
+static LLVMValueRef holder_of(struct known *k, const struct gen_contiguous *load,
+                              unsigned *out_first)
 {
     const struct word *first = word_at(k, load->at);
     if (load->base != k->base || !first ||
@@ -274,7 +275,7 @@ static void forward_raw(LLVMValueRef load, LLVMValueRef raw)
 }
 
 /* Replaces a load; false: not all that it reads is known. */
-static bool forward(struct known *k, LLVMValueRef load, const struct gen_words *a)
+static bool forward(struct known *k, LLVMValueRef load, const struct gen_contiguous *a)
 {
     unsigned first;
     LLVMValueRef x = holder_of(k, a, &first);
@@ -295,9 +296,9 @@ static bool forward_in(struct known *k, LLVMBasicBlockRef block)
     LLVMValueRef next;
     forget(k);
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-        struct gen_words a;
+        struct gen_contiguous a;
         next = LLVMGetNextInstruction(i);
-        bool known = gen_words_of(i, &a);
+        bool known = gen_contiguous_of(i, &a);
         if (known && a.is_store) {
             note(k, &a);
         } else if (gen_may_write(i)) {
@@ -310,7 +311,7 @@ static bool forward_in(struct known *k, LLVMBasicBlockRef block)
     return changed;
 }
 
-bool gen_forward_stores(struct gen_unit *u)
+bool gen_store_forward(struct gen_unit *u)
 {
     bool changed = false;
     struct known k = {.b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod))};

@@ -153,7 +153,7 @@ static bool split(LLVMBuilderRef b, LLVMValueRef i)
     return gen_is_call_of(i, "llvm.masked.scatter") && split_scatter(b, i);
 }
 
-bool gen_few_lanes(struct gen_unit *u)
+bool gen_scalar_gather(struct gen_unit *u)
 {
     return gen_replace_all(u, split);
 }

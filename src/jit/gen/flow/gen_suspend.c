@@ -1,5 +1,5 @@
 /*
- * The points where a warp stops and resumes: what is live goes through its frame; CTA barriers.
+ * The points where a warp suspends and resumes: what is live goes through its frame; CTA barriers.
  */
 #include "jit/gen/flow/gen_flow.h"
 
@@ -36,7 +36,7 @@ static void alive_publish(struct gen *g)
  * Lanes that have left for an end of their own come to it before the others stop: whoever waits at
  * a barrier may rely on what they do, and the frame keeps nothing for them.
  */
-void gen_stop_return(struct gen *g, LLVMValueRef state)
+void gen_suspend_return(struct gen *g, LLVMValueRef state)
 {
     alive_publish(g);
     if (!g->leaving) {
@@ -48,22 +48,22 @@ void gen_stop_return(struct gen *g, LLVMValueRef state)
 }
 
 /* Returns at the current point with everything live kept, and continues at the resume point. */
-static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum jit_stop stop,
-                              LLVMBasicBlockRef *out_resume)
+static LLVMValueRef suspend_here(struct gen *g, const struct ir_instr *instr, enum jit_stop stop,
+                                 LLVMBasicBlockRef *out_resume)
 {
-    const struct gen_carry *carry = gen_carry_at(g, instr);
-    if (!carry)
+    const struct gen_live_set *set = gen_live_at(g, instr);
+    if (!set)
         return NULL;
-    gen_carry_save(g, carry);
+    gen_live_save(g, set);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
     /* gen_regions.c numbers them alike. */
-    assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume);
-    gen_stop_return(g, state);
+    assert(!g->body.by_region || gen_live_number(g, set) + 1 == g->body.nresume);
+    gen_suspend_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;
     gen_mask_set_alive(g);
-    gen_carry_restore(g, carry);
+    gen_live_restore(g, set);
     *out_resume = resume;
     return state;
 }
@@ -160,7 +160,7 @@ static void barrier_simple(struct gen *g, const struct ir_instr *in)
                popcount32(g, gen_mask32(g)));
     }
     LLVMBasicBlockRef resume;
-    if (stop_here(g, in, JIT_BARRIER, &resume))
+    if (suspend_here(g, in, JIT_BARRIER, &resume))
         gen_bar_result(g, in, zero);
 }
 
@@ -176,7 +176,7 @@ static void barrier_counted(struct gen *g, const struct ir_instr *in)
     LLVMBuildStore(g->b, id, gen_gep(g, g->frame, keep));
     LLVMBuildStore(g->b, generation, gen_gep(g, g->frame, keep + 4));
     LLVMBasicBlockRef resume;
-    LLVMValueRef state = stop_here(g, in, JIT_BARRIER, &resume);
+    LLVMValueRef state = suspend_here(g, in, JIT_BARRIER, &resume);
     if (!state)
         return;
     LLVMValueRef id2 = LLVMBuildLoad2(g->b, g->t->i32, gen_gep(g, g->frame, keep), "");

@@ -35,9 +35,9 @@ static bool allows(const struct gen_request *req, enum gen_pass pass)
            !(req->skip >> pass & 1) && !req->kernel->module->runs_apart;
 }
 
-bool gen_jam_fits(const struct gen_request *req)
+bool gen_coarsen_fits(const struct gen_request *req)
 {
-    return allows(req, GEN_PASS_JAM) && jit_warps_fit(req->kernel);
+    return allows(req, GEN_PASS_COARSEN) && jit_warps_fit(req->kernel);
 }
 
 bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls)
@@ -314,7 +314,7 @@ static bool spills(const struct chain *c, unsigned live)
            !is_chain(c);
 }
 
-bool gen_jam_wanted(struct gen *g)
+bool gen_coarsen_wanted(struct gen *g)
 {
     struct chain hot = {0};
     assert(!gen_is_warp(g) && g->is_kernel);
@@ -322,14 +322,14 @@ bool gen_jam_wanted(struct gen *g)
         return false;
     if (g->unit->facts.has_barrier && !g->body.by_region)
         return false;
-    if (gen_is_half(g) ? g->unit->req->halves : g->unit->req->jam)
+    if (gen_is_half(g) ? g->unit->req->halves : g->unit->req->coarsen)
         return true;
     if (!hottest(g, &hot) || !hot.block)
         return false;
     unsigned live = live_at_most(g, hot.block);
     if (gen_is_half(g))
         return spills(&hot, live);
-    if (gen_serial_pays(g, hot.block))
+    if (gen_lane_serial_pays(g, hot.block))
         return false;
     if (g->unit->halves > 4)
         return shares(&hot) && g->unit->halves * live <= LIVE_MAX;

@@ -119,7 +119,7 @@ static bool is_whole(LLVMTypeRef type)
     return bits >= 128 && hd_is_pow2(bits) && LLVMGetVectorSize(type) <= ELEMENTS_MAX;
 }
 
-static bool mend_select(LLVMBuilderRef b, LLVMValueRef select)
+static bool work_around_select(LLVMBuilderRef b, LLVMValueRef select)
 {
     bool changed = false;
     if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(select, 0))) != LLVMVectorTypeKind)
@@ -211,7 +211,7 @@ static bool is_apart(LLVMValueRef v)
 }
 
 /* The expression's masks of other integers than the first become its own. */
-static bool mend_junction(LLVMBuilderRef b, LLVMValueRef junction)
+static bool work_around_junction(LLVMBuilderRef b, LLVMValueRef junction)
 {
     struct meeting m = {0};
     bool changed = false;
@@ -247,7 +247,7 @@ static bool has_mask(LLVMValueRef integer, unsigned depth)
 }
 
 /* Of the bits of integer logic. */
-static bool mend_mask(LLVMBuilderRef b, LLVMValueRef mask)
+static bool work_around_mask(LLVMBuilderRef b, LLVMValueRef mask)
 {
     LLVMValueRef logic = LLVMGetOperand(mask, 0), v;
     unsigned side;
@@ -262,17 +262,17 @@ static bool mend_mask(LLVMBuilderRef b, LLVMValueRef mask)
     return true;
 }
 
-static bool mend(LLVMBuilderRef b, LLVMValueRef i)
+static bool work_around(LLVMBuilderRef b, LLVMValueRef i)
 {
-    bool changed = LLVMIsASelectInst(i) && mend_select(b, i);
+    bool changed = LLVMIsASelectInst(i) && work_around_select(b, i);
     if (is_junction(i))
-        changed |= mend_junction(b, i);
+        changed |= work_around_junction(b, i);
     else if (is_mask_of_integer(i))
-        changed |= mend_mask(b, i);
+        changed |= work_around_mask(b, i);
     return changed;
 }
 
-bool gen_mend(struct gen_unit *u)
+bool gen_workarounds(struct gen_unit *u)
 {
     bool changed = false;
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
@@ -281,7 +281,7 @@ bool gen_mend(struct gen_unit *u)
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
-                changed |= mend(b, i);
+                changed |= work_around(b, i);
     LLVMDisposeBuilder(b);
     return changed;
 }

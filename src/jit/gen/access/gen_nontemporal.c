@@ -82,13 +82,14 @@ static uint32_t stored_once_B(const struct gen *g, const struct ir_instr *in)
     return counts ? stored_B(in) : 0;
 }
 
-bool gen_stream_fits(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+bool gen_nontemporal_fits(const struct gen *g, const struct ir_instr *in,
+                          const struct gen_access *a)
 {
     uint32_t size_B = stored_once_B(g, in);
     const struct ir_value *root = size_B >= 4 ? gen_root_of(in->src[0]) : NULL;
-    return root && gen_does(g, GEN_PASS_STREAM) && g->unit->path != JIT_GENERIC && !g->mask[0] &&
-           g->is_kernel && !g->dispatch && a->kind == GEN_ACCESS_A && a->stride == size_B &&
-           is_written_once(g, in, root);
+    return root && gen_does(g, GEN_PASS_NONTEMPORAL) && g->unit->path != JIT_GENERIC &&
+           !g->mask[0] && g->is_kernel && !g->dispatch && a->kind == GEN_ACCESS_A &&
+           a->stride == size_B && is_written_once(g, in, root);
 }
 
 static LLVMValueRef threads(struct gen *g)
@@ -130,7 +131,7 @@ static LLVMValueRef are_lines(struct gen *g, const struct gen_access *a)
     return LLVMBuildICmp(g->b, LLVMIntEQ, bits, gen_i64(g, 0), "");
 }
 
-LLVMValueRef gen_stream_test(struct gen *g, const struct gen_access *a)
+LLVMValueRef gen_nontemporal_test(struct gen *g, const struct gen_access *a)
 {
     return LLVMBuildAnd(g->b, is_more(g), are_lines(g, a), "");
 }
@@ -138,8 +139,8 @@ LLVMValueRef gen_stream_test(struct gen *g, const struct gen_access *a)
 void gen_plain_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, uint64_t align_B)
 {
     LLVMValueRef st = LLVMBuildStore(g->b, x, ptr), one = gen_i32(g, 1);
-    LLVMSetAlignment(st, g->streams ? GEN_LINE_B : (unsigned)align_B);
-    if (g->streams)
+    LLVMSetAlignment(st, g->nontemporal ? GEN_LINE_B : (unsigned)align_B);
+    if (g->nontemporal)
         LLVMSetMetadata(st, LLVMGetMDKindIDInContext(g->unit->ctx, "nontemporal", 11),
                         LLVMMDNodeInContext(g->unit->ctx, &one, 1));
 }

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "common/cli.h"
 #include "san/process.h"
+#include "san/tool.h"
 
 enum kind {
     KIND_FLAG,
@@ -453,6 +454,33 @@ static const char *options_next_value(struct parser *p, const struct row *row)
     return "yes";
 }
 
+/* The option that begins as the name does, for more than half of it, or has the name of a tool as
+ * its value; NULL: none does. */
+static const char *options_meant(struct hd_str name)
+{
+    size_t best = HD_MAX(name.len / 2, (size_t)3);
+    const char *meant = NULL;
+
+#define X(NAME, tool)                                                                              \
+    if (hd_str_is(name, #tool))                                                                    \
+        return "tool " #tool;
+    SAN_TOOL_LIST(X)
+#undef X
+    for (size_t i = 0; i < HD_COUNT_OF(rows) + san_option_count; i++) {
+        bool is_own = i < HD_COUNT_OF(rows);
+        const struct san_option *process = is_own ? NULL : &san_option_rows[i - HD_COUNT_OF(rows)];
+        const char *candidate = is_own ? rows[i].name : process->name;
+        size_t same = 0;
+        while (same < name.len && candidate[same] == name.ptr[same])
+            same++;
+        if (same <= best || (process && options_is_internal(process)))
+            continue;
+        best = same;
+        meant = candidate;
+    }
+    return meant;
+}
+
 static int options_parse_word(struct parser *p, const char *word)
 {
     const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
@@ -462,7 +490,9 @@ static int options_parse_word(struct parser *p, const char *word)
                                 : word[1] && !word[2] && options_find_letter(word[1], &row);
 
     if (!known) {
-        cli_error("%s: unknown option '%s' (see `heddle check --help`)", p->options->as, word);
+        const char *meant = word[1] == '-' ? options_meant(name) : NULL;
+        cli_error("%s: unknown option '%s'%s%s (see `heddle check --help`)", p->options->as, word,
+                  meant ? ": is it --" : "", meant ? meant : "");
         return CLI_USAGE;
     }
     const char *value = equals ? equals + 1 : options_next_value(p, &row);

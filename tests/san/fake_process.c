@@ -4,6 +4,7 @@
  *
  *     write race hazard api leak   a finding
  *     info                         one of level info
+ *     failed failed_elsewhere      a call that fails behind a kernel, and another one
  *     odd                          one whose texts have what HTML, XML and terminals take apart
  *     nowhere                      one whose instruction has no line
  *     x5                           the next finding five times
@@ -46,6 +47,21 @@ static struct san_finding odd(void)
     f.ndetails = 0;
     snprintf(f.title, sizeof(f.title), "<script>alert(\"1\")</script> & ]]> \xc3\xa9 \xff");
     san_detail(&f, "http://example.invalid/?a=1&b='2'");
+    return f;
+}
+
+static struct san_finding failed(const char *call)
+{
+    struct san_finding f = fake_api_error(&fake);
+
+    snprintf(
+        f.title, sizeof(f.title),
+        "Program hit cudaErrorIllegalAddress (error 700) due to \"an illegal memory access was "
+        "encountered\" on CUDA API call to %s.",
+        call);
+    f.call.name = call;
+    f.call.error = "cudaErrorIllegalAddress";
+    f.call.code = 700;
     return f;
 }
 
@@ -105,6 +121,10 @@ static bool finding_of(const char *word, struct san_finding *out)
         *out = fake_api_error(&fake);
     else if (strcmp(word, "leak") == 0)
         *out = fake_leak(&fake);
+    else if (strcmp(word, "failed") == 0)
+        *out = failed("cudaDeviceSynchronize");
+    else if (strcmp(word, "failed_elsewhere") == 0)
+        *out = failed("cudaFree");
     else if (strcmp(word, "nowhere") == 0)
         *out = nowhere();
     else if (strcmp(word, "odd") == 0)

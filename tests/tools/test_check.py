@@ -175,10 +175,17 @@ def test_groups():
     tap.ok("=========     3 times, by some of threads (1-38,1,1) in block (3,1,1), in launches 3 to 4\n" in got.stdout, "launches", got.stdout)
     got = check(fake, "y2", "write", "y30", "write", "wait")
     tap.ok(got.stdout.count("Invalid __global__") == 1 and "ERROR SUMMARY: 32 errors" in got.stdout, "one that is printed while the program runs", got.stdout)
-    got = check(fake, "write", "wait", "x2", "write")
+    got = check(fake, "write", "wait", "wait", "x2", "write")
     tap.ok(got.stdout.count("Invalid __global__") == 2 and "times, by" not in got.stdout and
            "========= 2 more times: Invalid __global__ write of size 4 bytes at axpy(float *, float, int)+0x30 in axpy.cuh:7\n" in got.stdout,
            "what comes of it later is told at the end", got.stdout)
+    got = check(fake, "write", "x3", "failed", "write", "failed")
+    tap.ok(got.stdout.count("Program hit cudaErrorIllegalAddress") == 1 and "ERROR SUMMARY: 6 errors" in got.stdout and
+           "=========     4 times\n" in got.stdout, "calls that fail behind a kernel", got.stdout)
+    got = check("--html", path("failed.html"), fake, "failed", "x2", "failed_elsewhere")
+    tap.ok("========= 2 more calls failed with cudaErrorIllegalAddress, as all do behind a kernel that failed\n" in got.stdout and
+           "ERROR SUMMARY: 3 errors" in got.stdout and got.stdout.count("Program hit") == 1, "elsewhere they are told together", got.stdout)
+    tap.ok("2 more calls failed with cudaErrorIllegalAddress" in read("failed.html") and read("failed.html").count("Program hit") == 2, "on the page, too")
     hint = "========= Places in ptx are lines of the PTX: build with -lineinfo for lines of the source\n"
     got = check("--tool", "memcheck", fake, "nowhere", "nowhere")
     tap.eq(got.stdout.count(hint), 1, "-lineinfo is hinted at once")
@@ -361,6 +368,15 @@ def test_json():
     tap.eq((causes[1]["threads"][0]["thread"], causes[1]["threads"][0]["places"][1]),
            ([37, 0, 0], {"function": "kernel(float *, int)", "mangled": "_Z6kernelPfi", "file": "/src/app/main.cu", "line": 20}), "a place")
     tap.ok(any(f["function"] == "main" for f in causes[1]["launched_at"]), "a host stack", causes[1])
+    other = next(line for line in lines if '"invalid-write"' in line).replace("_Z6kernelPfi", "_Z5otherPf")
+    other = re.sub('"cause": "0x[0-9a-f]+"', '"cause": "0x7"', other)
+    check("--json", path("two.json"), "--read", write(path("two"), "\n".join(lines + [other]) + "\n"))
+    tap.eq([c["launch"]["kernel"] for c in json.loads(read("two.json"))["causes"] if c["kind"] == "invalid-write"], ["kernel(float *, int)", "other(float *)"],
+           "a line in two kernels is a cause of each")
+    other = again.replace("Read access", "Write access").replace('"cause": "0x1"', '"cause": "0x2"')
+    check("--json", path("verbs.json"), "--read", write(path("verbs"), "\n".join(lines + [other]) + "\n"))
+    tap.eq([[t["what"] for t in c["threads"]] for c in json.loads(read("verbs.json"))["causes"] if c["kind"] == "race"],
+           [["Write access", "Read access"], ["Write access", "Write access"]], "two writes race otherwise than a write and a read")
     many = write(path("many"), "\n".join(lines + [next(line for line in lines if '"invalid-write"' in line)] * 3) + "\n")
     check("--save", path("many.xml"), "--xml", "--json", path("many.json"), "--read", many)
     check("--save", path("apart.xml"), "--xml", "--json", path("apart.json"), "--group-findings", "no", "--read", many)
@@ -416,7 +432,7 @@ def test_html():
     summaries = [html.unescape(re.sub("<[^>]*>", "", part)) for part in re.findall("<summary>(.*?)</summary>", text, re.S)]
     tap.ok("Race in kernel(float *, int)racecheck, 508 hazardsWrite access at race.cu:41 and Read access at race.cu:51" in summaries, "a race names its kernel and both places", summaries)
     tap.ok("Put __syncthreads() between" in text.replace("&nbsp;", " ") or "Barriers order threads of one block" in text, "what to do", text)
-    tap.ok("The file cannot be read here" in text, "and that there is no source", text)
+    tap.ok("The file could not be read when" in text, "and that there is no source", text)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
     tap.ok("<dd>launch 3 of kernel(float *, int), grid (4,1,1), block (64,1,1)</dd>" in text and "<td>did not run: <code>--tool synccheck</code></td>" in text,
@@ -452,6 +468,8 @@ def test_options():
     for args, why in (
             ([], "which program?"), (["--tool", "memchek", fake], "tool 'memchek' is unknown; there are memcheck, "),
             (["--tool"], "--tool: there is no value behind it"), (["--colour", fake], "unknown option '--colour'"), (["-z", fake], "unknown option '-z'"),
+            (["--print-limits", fake], "unknown option '--print-limits': is it --print-limit"), (["--leaks", fake], "unknown option '--leaks': is it --leak-check"),
+            (["--racecheck", fake], "unknown option '--racecheck': is it --tool racecheck"),
             (["--print-limit", "many", fake], "--print-limit: it takes a number"), (["--error-exitcode", "256", fake], "0 to 255"),
             (["--demangle", "some", fake], "it takes one of full, simple, no"), (["--check-exit-code", "maybe", fake], "it takes yes or no"),
             (["--leak-check", "maybe", fake], "leak-check: 'maybe' is not possible: it takes one of no, full"),

@@ -187,7 +187,9 @@ static int run_program(struct check_session *s)
             fflush(s->out);
         }
         tell_progress(s, &progress_ns, begin_ns);
-        quiet_ns = check_session_print_quiet(s, hd_clock_ns(CLOCK_MONOTONIC));
+        uint64_t now_ns = hd_clock_ns(CLOCK_MONOTONIC);
+        if (now_ns >= quiet_ns || quiet_ns == UINT64_MAX) /* none is due before that one */
+            quiet_ns = check_session_print_quiet(s, now_ns);
         hd_free(text);
     }
     s->status = check_run_finish(run);

@@ -234,8 +234,8 @@ struct check_group {
     struct san_extent extent;
     size_t naddresses;
     uint64_t addresses[CHECK_ADDRESSES_MAX]; /* the first, each once */
-    /* Text: when the last finding came; whether, and of how many, it was printed. */
-    uint64_t last_ns, printed_findings, printed_count;
+    /* Text: when findings came; whether, and of how many, it was printed. */
+    uint64_t first_ns, last_ns, printed_findings, printed_count;
     bool is_printed, is_beyond_limit;
     bool is_aftermath; /* calls that fail because a kernel did, as one that is shown says */
 };

@@ -1,7 +1,7 @@
 /*
- * Groups: what text, pages and JSON show as one. Causes of the same kind in the same kernel at the
- * same lines are: a loop that was unrolled has an instruction, and so a cause, for each of its
- * iterations.
+ * Groups: what text, pages and JSON show as one. Causes of the same kind, reads or writes, in the
+ * same kernel at the same lines are: a loop that was unrolled has an instruction, and so a cause,
+ * for each of its iterations.
  *
  * A cause joins a group when its first finding is taken. How often and by whom is added up from
  * the causes, because of those counts come at any time.
@@ -16,7 +16,7 @@ static void put_key(struct hd_buf *key, const char *text)
     hd_buf_append(key, text, strlen(text) + 1);
 }
 
-/* Tool, kind, kernel and lines; of what is the host's affair alone, the cause. */
+/* Tool, kind, which side reads or writes, kernel and lines; of the host's affairs the cause. */
 static void make_key(const struct check_finding *f, bool suppressed, struct hd_buf *key)
 {
     hd_buf_putc(key, suppressed ? 's' : ' ');
@@ -24,6 +24,7 @@ static void make_key(const struct check_finding *f, bool suppressed, struct hd_b
     put_key(key, f->kind);
     put_key(key, f->kernel);
     for (size_t i = 0; i < f->nactors; i++) {
+        put_key(key, f->actors[i].verb);
         put_key(key, f->actors[i].places[0].file);
         put_key(key, f->actors[i].places[0].func);
         hd_buf_printf(key, "%u", f->actors[i].places[0].line);

@@ -99,9 +99,10 @@ static void html_places(struct hd_buf *out, const struct check_options *options,
 {
     hd_buf_puts(out, "<span class=\"place\">");
     for (size_t i = 0; i < f->nactors; i++) {
+        const char *verb = check_is_race(f) ? f->actors[i].verb : ""; /* others' are long */
         hd_buf_puts(out, i ? " and " : "");
-        html_put(out, f->actors[i].verb);
-        hd_buf_puts(out, f->actors[i].verb[0] ? " at " : "at ");
+        html_put(out, verb);
+        hd_buf_puts(out, verb[0] ? " at " : "at ");
         html_place(out, options, &f->actors[i]);
     }
     for (size_t i = 0; i < f->nsides; i++) {
@@ -194,8 +195,8 @@ static void html_sources(struct hd_buf *out, const struct check_finding *f)
         html_put(out, file);
         hd_buf_puts(out, "</h3>\n");
         if (!html_put_source(out, file, marks, n))
-            hd_buf_puts(out, "<p class=\"quiet\">The file cannot be read here, or has no such "
-                             "line.</p>\n");
+            hd_buf_puts(out, "<p class=\"quiet\">The file could not be read when this page was "
+                             "written, or has no such line.</p>\n");
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "common/cli.h"
 #include "san/process.h"
+#include "san/tool.h"
 
 enum kind {
     KIND_FLAG,
@@ -463,6 +464,33 @@ static const char *options_next_value(struct parser *p, const struct row *row)
     return "yes";
 }
 
+/* The option that begins as the name does, for more than half of it, or has the name of a tool as
+ * its value; NULL: none does. */
+static const char *options_meant(struct hd_str name)
+{
+    size_t best = HD_MAX(name.len / 2, (size_t)3);
+    const char *meant = NULL;
+
+#define X(NAME, tool)                                                                              \
+    if (hd_str_is(name, #tool))                                                                    \
+        return "tool " #tool;
+    SAN_TOOL_LIST(X)
+#undef X
+    for (size_t i = 0; i < HD_COUNT_OF(rows) + san_option_count; i++) {
+        bool is_own = i < HD_COUNT_OF(rows);
+        const struct san_option *process = is_own ? NULL : &san_option_rows[i - HD_COUNT_OF(rows)];
+        const char *candidate = is_own ? rows[i].name : process->name;
+        size_t same = 0;
+        while (same < name.len && candidate[same] == name.ptr[same])
+            same++;
+        if (same <= best || (process && options_is_internal(process)))
+            continue;
+        best = same;
+        meant = candidate;
+    }
+    return meant;
+}
+
 static int options_parse_word(struct parser *p, const char *word)
 {
     const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
@@ -471,8 +499,11 @@ static int options_parse_word(struct parser *p, const char *word)
     bool known = word[1] == '-' ? options_find(name, &row)
                                 : word[1] && !word[2] && options_find_letter(word[1], &row);
 
-    if (!known)
-        return cli_usage("unknown option '%s'", word);
+    if (!known) {
+        const char *meant = word[1] == '-' ? options_meant(name) : NULL;
+        return cli_usage("unknown option '%s'%s%s%s", word, meant ? "; did you mean --" : "",
+                         meant ? meant : "", meant ? "?" : "");
+    }
     const char *value = equals ? equals + 1 : options_next_value(p, &row);
     if (!value) {
         options_wrong(p, row.name, "there is no value behind it");

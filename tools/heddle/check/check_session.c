@@ -170,6 +170,7 @@ static void session_show(struct check_session *s, struct check_cause *cause,
     cause->extent.size_B += f->size_B;
     check_group_note_address(group, f);
     group->last_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    group->first_ns = group->first_ns ? group->first_ns : group->last_ns;
     session_add_to_totals(&s->totals, f, 1, f->count);
     if (s->xml)
         check_xml_finding(s->options, f, s->xml);
@@ -257,7 +258,8 @@ static void session_total_more(struct check_session *s, struct check_cause *caus
 /* ---- printing groups */
 
 enum {
-    QUIET_MS = 500, /* a group of which nothing came for so long is printed */
+    QUIET_MS = 500,     /* a group of which nothing came for so long is printed, */
+    PATIENCE_MS = 2000, /* and one whose first came so long ago, whatever still comes */
 };
 
 /*
@@ -311,7 +313,8 @@ uint64_t check_session_print_quiet(struct check_session *s, uint64_t now_ns)
 
     for (size_t i = 0; s->options->group_findings && i < s->groups.len; i++) {
         struct check_group *group = &s->groups.at[i];
-        uint64_t due_ns = group->last_ns + QUIET_MS * 1000000ull;
+        uint64_t due_ns = HD_MIN(group->last_ns + QUIET_MS * 1000000ull,
+                                 group->first_ns + PATIENCE_MS * 1000000ull);
         if (!session_is_waiting(group))
             continue;
         if (due_ns > now_ns) {
@@ -533,14 +536,20 @@ static void session_print_hints(struct check_session *s)
     struct hd_buf others = {0};
 
     _Static_assert(HD_COUNT_OF(finds) == SAN_TOOL_COUNT, "each tool says what it finds");
-    if (s->totals.aftermath && s->options->group_findings)
+    if (s->totals.aftermath && s->options->group_findings) {
+        struct hd_buf error = {0};
+        assert(s->lasting);
+        hd_buf_puts(&error, s->lasting->error);
+        session_defuse(&error);
         check_line(s, "%llu more call%s failed with %s, as all do behind a kernel that failed",
                    (unsigned long long)s->totals.aftermath, session_plural(s->totals.aftermath),
-                   s->lasting->error);
+                   error.ptr ? error.ptr : "the same");
+        hd_buf_fini(&error);
+    }
     if (s->has_ptx)
         check_line(
             s, "Places in ptx are lines of the PTX: build with -lineinfo for lines of the source");
-    if (s->options->tool_named || s->options->read)
+    if (s->options->tool_named || s->options->read || !s->totals.processes)
         return;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (!(s->tools & 1u << i))

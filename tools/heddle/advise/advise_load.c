@@ -1,5 +1,5 @@
 /* See advise.h: from a report's tables to calls, work and streams. */
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ enum {
 /* What the load needs and nothing behind it. */
 struct load {
     struct advise *a;
+    sqlite3 *db;
     struct hd_map threads, processes; /* global id: index + 1 */
     struct hd_map streams;            /* text: index + 1 */
     struct hd_map names;              /* text: index + 1 */
@@ -27,9 +28,9 @@ struct load {
     enum hd_status status;
 };
 
-static enum hd_status failed(const struct advise *a)
+static enum hd_status failed(const struct load *l)
 {
-    return hd_error(HD_CORRUPT, "%s: %s", a->path, sqlite3_errmsg(a->db));
+    return hd_error(HD_CORRUPT, "%s: %s", l->a->path, sqlite3_errmsg(l->db));
 }
 
 static void no_memory(struct load *l)
@@ -48,16 +49,16 @@ static enum hd_status each(struct load *l, const char *table, const char *sql, r
     sqlite3_stmt *row;
     int code = SQLITE_DONE;
 
-    if (!prof_db_has(l->a->db, table))
+    if (!prof_db_has(l->db, table))
         return HD_OK;
-    if (sqlite3_prepare_v2(l->a->db, sql, -1, &row, NULL))
-        return failed(l->a);
+    if (sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return failed(l);
     if (sqlite3_bind_parameter_count(row))
         (void)sqlite3_bind_int64(row, 1, l->a->until_ns);
     while (l->status == HD_OK && (code = sqlite3_step(row)) == SQLITE_ROW)
         take(l, row);
     if (l->status == HD_OK && code != SQLITE_DONE)
-        l->status = failed(l->a);
+        l->status = failed(l);
     sqlite3_finalize(row);
     return l->status;
 }
@@ -152,40 +153,6 @@ static uint64_t key_of(uint32_t process, int64_t correlation)
 
 /* ---- calls */
 
-static bool has(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
-static enum advise_call_kind kind_of(const char *name)
-{
-    static const struct {
-        const char *begins;
-        enum advise_call_kind kind;
-    } rows[] = {
-        {"cudaGraphLaunch", ADVISE_CALL_GRAPH},  {"cuGraphLaunch", ADVISE_CALL_GRAPH},
-        {"cudaLaunch", ADVISE_CALL_LAUNCH},      {"cuLaunch", ADVISE_CALL_LAUNCH},
-        {"cudaMemcpy", ADVISE_CALL_COPY},        {"cuMemcpy", ADVISE_CALL_COPY},
-        {"cudaMemset", ADVISE_CALL_FILL},        {"cuMemset", ADVISE_CALL_FILL},
-        {"cudaMalloc", ADVISE_CALL_ALLOC},       {"cudaFree", ADVISE_CALL_ALLOC},
-        {"cuMemAlloc", ADVISE_CALL_ALLOC},       {"cuMemFree", ADVISE_CALL_ALLOC},
-        {"cudaHostAlloc", ADVISE_CALL_ALLOC},    {"cuMemHostAlloc", ADVISE_CALL_ALLOC},
-        {"cudaHostRegister", ADVISE_CALL_ALLOC}, {"cudaHostUnregister", ADVISE_CALL_ALLOC},
-        {"cuModuleLoad", ADVISE_CALL_MODULE},    {"cuLibraryLoad", ADVISE_CALL_MODULE},
-        {"cudaLibraryLoad", ADVISE_CALL_MODULE},
-    };
-
-    if (strncmp(name, "__cuda", 6) == 0) /* as CUPTI calls what nvcc 13 writes for <<<>>> */
-        name += 2;
-    if (has(name, "Synchronize"))
-        return ADVISE_CALL_SYNC;
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (strncmp(name, rows[i].begins, strlen(rows[i].begins)) == 0)
-            return has(name, "Async") && rows[i].kind == ADVISE_CALL_ALLOC ? ADVISE_CALL_OTHER
-                                                                           : rows[i].kind;
-    return ADVISE_CALL_OTHER;
-}
-
 static void take_call(struct load *l, sqlite3_stmt *row)
 {
     struct advise_call call = {.before = ADVISE_NONE,
@@ -204,8 +171,8 @@ static void take_call(struct load *l, sqlite3_stmt *row)
     if (l->status != HD_OK)
         return;
     const char *name = l->a->names.at[call.name];
-    call.kind = (uint8_t)kind_of(name);
-    call.is_async = has(name, "Async");
+    call.kind = (uint8_t)advise_call_kind_of(name);
+    call.is_async = strstr(name, "Async") != NULL;
     if (!hd_vec_push(&l->a->calls, call))
         no_memory(l);
 }
@@ -589,29 +556,30 @@ struct extent {
     int64_t count, start_ns, end_ns;
 };
 
-static enum hd_status measure(struct advise *a, const char *table, const char *sql,
+static enum hd_status measure(struct load *l, const char *table, const char *sql,
                               struct extent *out)
 {
     sqlite3_stmt *row;
 
-    if (!prof_db_has(a->db, table))
+    if (!prof_db_has(l->db, table))
         return HD_OK;
-    if (sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
-        return failed(a);
+    if (sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return failed(l);
     if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0)) {
         out->count += sqlite3_column_int64(row, 0);
         out->start_ns = HD_MIN(out->start_ns, sqlite3_column_int64(row, 1));
         out->end_ns = HD_MAX(out->end_ns, sqlite3_column_int64(row, 2));
     }
-    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : failed(a);
+    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : failed(l);
 }
 
 #define MEASURE(table)                                                                             \
-    measure(a, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
+    measure(l, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
 
 /* Of a long run only the beginning is judged, so much as has about `limit` calls and work. */
-static enum hd_status find_limit(struct advise *a)
+static enum hd_status find_limit(struct load *l)
 {
+    struct advise *a = l->a;
     struct extent e = {0, INT64_MAX, INT64_MIN};
 
     HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_RUNTIME));
@@ -627,7 +595,7 @@ static enum hd_status find_limit(struct advise *a)
 
 static enum hd_status load_all(struct load *l)
 {
-    HD_TRY(find_limit(l->a));
+    HD_TRY(find_limit(l));
     HD_TRY(load_calls(l));
     HD_TRY(load_work(l));
     if (!l->a->names.len && l->a->works.len && !advise_keep(l->a, "?"))
@@ -638,6 +606,168 @@ static enum hd_status load_all(struct load *l)
     if (l->status == HD_OK)
         chain_threads(l);
     return l->status == HD_OK ? load_rest(l) : l->status;
+}
+
+#define KERNEL_NAME                                                                                \
+    "coalesce((SELECT value FROM StringIds WHERE id = l.demangledName AND typeof(l.demangledName)" \
+    " = 'integer'), l.demangledName, l.name)"
+
+/* ---- counters */
+
+static void take_counted(struct load *l, sqlite3_stmt *row)
+{
+    const char *kernel = (const char *)sqlite3_column_text(row, 0);
+    struct advise_counted c = {.time_ns = sqlite3_column_int64(row, 1),
+                               .launches = (uint64_t)sqlite3_column_int64(row, 2),
+                               .uniform = 100};
+
+    if (!kernel)
+        return;
+    c.kernel = hd_strdup(kernel);
+    if (!c.kernel || !hd_vec_push(&l->a->counted, c)) {
+        hd_free(c.kernel);
+        no_memory(l);
+    }
+}
+
+static bool take_line(struct load *l, size_t counted, sqlite3_stmt *row)
+{
+    struct advise_line line = {.counted = counted,
+                               .kind = advise_line_kind_of(prof_db_text(row, 2)),
+                               .line = sqlite3_column_int64(row, 1),
+                               .value = sqlite3_column_double(row, 3)};
+
+    if (line.kind == ADVISE_LINE_COUNT)
+        return true;
+    line.file = hd_strdup(prof_db_text(row, 0));
+    if (line.file && hd_vec_push(&l->a->lines, line))
+        return true;
+    hd_free(line.file);
+    no_memory(l);
+    return false;
+}
+
+/* Of each kernel; a table of another form is none. */
+static void load_counters(struct load *l)
+{
+    sqlite3_stmt *values = NULL, *lines = NULL;
+
+    (void)sqlite3_prepare_v2(l->db,
+                             "SELECT m.name, sum(m.value), avg(m.value) FROM HEDDLE_METRICS m JOIN "
+                             "HEDDLE_LAUNCHES l ON l.launchId = m.launchId WHERE " KERNEL_NAME
+                             " = ?1 GROUP BY m.name",
+                             -1, &values, NULL);
+    (void)sqlite3_prepare_v2(l->db,
+                             "SELECT m.file, m.line, m.name, sum(m.value) FROM "
+                             "HEDDLE_SOURCE_METRICS m JOIN HEDDLE_LAUNCHES l ON l.launchId = "
+                             "m.launchId WHERE " KERNEL_NAME
+                             " = ?1 AND m.file IS NOT NULL GROUP BY 1, 2, 3",
+                             -1, &lines, NULL);
+    for (size_t i = 0; i < l->a->counted.len && l->status == HD_OK; i++) {
+        struct advise_counted *c = &l->a->counted.at[i];
+        if (values) {
+            (void)sqlite3_reset(values);
+            (void)sqlite3_bind_text(values, 1, c->kernel, -1, SQLITE_STATIC);
+        }
+        while (values && sqlite3_step(values) == SQLITE_ROW)
+            advise_counted_add(c, prof_db_text(values, 0), sqlite3_column_double(values, 1),
+                               sqlite3_column_double(values, 2));
+        advise_counted_finish(c);
+        if (lines) {
+            (void)sqlite3_reset(lines);
+            (void)sqlite3_bind_text(lines, 1, c->kernel, -1, SQLITE_STATIC);
+        }
+        while (lines && sqlite3_step(lines) == SQLITE_ROW && take_line(l, i, lines))
+            ;
+    }
+    sqlite3_finalize(values);
+    sqlite3_finalize(lines);
+}
+
+/*
+ * ---- compilation: launches of other sizes may get code of their own, so each is granted one call
+ * that compiles, the longest ones, and a kernel one call that is no launch, as what is asked of a
+ * kernel before its first one needs the first part of it.
+ */
+
+static const char repeated_sql[] =
+    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
+    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
+    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
+    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
+    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
+    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
+    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
+    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
+    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
+    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
+    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
+    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
+    "sum(again) ORDER BY 8 DESC, 1";
+
+static void load_compiled(struct load *l)
+{
+    sqlite3_stmt *row;
+
+    if (!prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
+        !prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+        !prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
+        sqlite3_prepare_v2(l->db, repeated_sql, -1, &row, NULL))
+        return;
+    while (l->status == HD_OK && sqlite3_step(row) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        struct advise_compiled c = {.kernel = hd_strdup(name ? name : "?"),
+                                    .calls = (uint64_t)sqlite3_column_int64(row, 1),
+                                    .time_ns = sqlite3_column_int64(row, 2),
+                                    .rowid = sqlite3_column_int64(row, 3),
+                                    .start_ns = sqlite3_column_int64(row, 4),
+                                    .end_ns = sqlite3_column_int64(row, 5),
+                                    .again = (uint64_t)sqlite3_column_int64(row, 6),
+                                    .again_ns = sqlite3_column_int64(row, 7)};
+        if (!c.kernel || !hd_vec_push(&l->a->compiled, c)) {
+            hd_free(c.kernel);
+            no_memory(l);
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+static int64_t ask(struct load *l, const char *table, const char *sql)
+{
+    sqlite3_stmt *row;
+    int64_t value = 0;
+
+    if (!prof_db_has(l->db, table) || sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return 0;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        value = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return value;
+}
+
+/* What rules ask beside the timeline. */
+static enum hd_status load_facts(struct load *l)
+{
+    bool is_own = ask(l, "META_DATA_EXPORT",
+                      "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
+                      "AND value = 'Heddle'") != 0;
+
+    if (!is_own) {
+        l->a->warps_per_sm = ask(l, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
+        l->a->blocks_per_sm =
+            ask(l, "TARGET_INFO_GPU", "SELECT maxBlocksPerSm FROM TARGET_INFO_GPU");
+    }
+    load_compiled(l);
+    HD_TRY(each(l, "HEDDLE_LAUNCHES",
+                "SELECT " KERNEL_NAME ", sum(l.end - l.start), count(*) FROM HEDDLE_LAUNCHES l "
+                "GROUP BY 1 ORDER BY 1",
+                take_counted));
+    if (l->a->has_counters)
+        load_counters(l);
+    return l->status;
 }
 
 static void load_fini(struct load *l)
@@ -656,63 +786,23 @@ static void load_fini(struct load *l)
 enum hd_status advise_load(struct advise *a)
 {
     struct load l = {.a = a};
+    enum hd_status status;
 
-    HD_TRY(prof_db_open(a->path, &a->db));
-    a->has_counters = prof_db_has(a->db, "HEDDLE_METRICS");
-    if (!prof_db_has(a->db, "StringIds") && !prof_db_has(a->db, "HEDDLE_LAUNCHES"))
-        return hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems",
-                        a->path);
+    HD_TRY(prof_db_open(a->path, &l.db));
+    a->has_counters = prof_db_has(l.db, "HEDDLE_METRICS");
     hd_map_init(&l.threads);
     hd_map_init(&l.processes);
     hd_map_init(&l.streams);
     hd_map_init(&l.names);
     hd_map_init(&l.calls);
-    enum hd_status status = load_all(&l);
+    if (prof_db_has(l.db, "StringIds") || prof_db_has(l.db, "HEDDLE_LAUNCHES"))
+        status = load_all(&l);
+    else
+        status =
+            hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems", a->path);
+    if (status == HD_OK)
+        status = load_facts(&l);
     load_fini(&l);
+    sqlite3_close(l.db);
     return status;
-}
-
-void advise_fini(struct advise *a)
-{
-    for (size_t i = 0; i < a->names.len; i++)
-        hd_free(a->names.at[i]);
-    for (size_t i = 0; i < a->findings.len; i++) {
-        struct advise_finding *f = &a->findings.at[i];
-        for (size_t n = 0; n < f->evidence.len; n++)
-            hd_free(f->evidence.at[n]);
-        hd_vec_fini(&f->evidence);
-        hd_vec_fini(&f->examples);
-        hd_free(f->file);
-    }
-    hd_free(a->base.calls);
-    hd_free(a->base.works);
-    hd_free(a->trial.calls);
-    hd_free(a->trial.works);
-    hd_vec_fini(&a->names);
-    hd_vec_fini(&a->calls);
-    hd_vec_fini(&a->works);
-    hd_vec_fini(&a->streams);
-    hd_vec_fini(&a->threads);
-    hd_vec_fini(&a->processes);
-    hd_vec_fini(&a->sms);
-    hd_vec_fini(&a->findings);
-    sqlite3_close(a->db);
-}
-
-/* ---- what rules ask */
-
-const char *advise_call_name(const struct advise *a, const struct advise_call *call)
-{
-    return a->names.at[call->name];
-}
-
-const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call)
-{
-    return call->next == ADVISE_NONE ? NULL : &a->calls.at[call->next];
-}
-
-bool advise_submits(const struct advise_call *call)
-{
-    return call->kind == ADVISE_CALL_LAUNCH || call->kind == ADVISE_CALL_GRAPH ||
-           call->kind == ADVISE_CALL_FILL || call->kind == ADVISE_CALL_COPY;
 }

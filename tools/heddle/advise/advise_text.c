@@ -1,7 +1,7 @@
 /* Findings as text, as JSON, and as a prompt. */
 #include <string.h>
 
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "report/excess.h"

@@ -4,7 +4,6 @@
 
 #include "advise/advise.h"
 #include "base/mem.h"
-#include "prof/prof_db.h"
 
 #define AT_ONCE_NS   INT64_C(5000)  /* so soon behind a wait nobody looked at a result */
 #define LOOP_NS      INT64_C(50000) /* more between two launches is the host's own work */
@@ -19,6 +18,7 @@ enum {
     POLL_LAUNCHES = 4, /* a poll behind more kernels is seldom enough */
     TINY_B = 64 << 10,
     KERNELS_TOLD = 4,
+    COMPILED_TOLD = 5,
 };
 
 static void drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
@@ -540,59 +540,25 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
             advise_example_call(a, f, i);
 }
 
-/*
- * ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed. Launches
- * of other sizes may get code of their own: each is granted one call that compiles, the longest
- * ones, and a kernel one call that is no launch, as what is asked of a kernel before its first one
- * needs the first part of it.
- */
-
-static const char repeated_sql[] =
-    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
-    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
-    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
-    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
-    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
-    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
-    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
-    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
-    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
-    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
-    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
-    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
-    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
-    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
-    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
-    "sum(again) ORDER BY 8 DESC, 1";
+/* ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed */
 
 void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 {
-    sqlite3_stmt *row;
     uint64_t count = 0;
     int64_t gain_ns = 0;
 
-    if (!prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
-        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
-        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
-        sqlite3_prepare_v2(a->db, repeated_sql, -1, &row, NULL))
-        return;
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        count += (uint64_t)sqlite3_column_int64(row, 6);
-        gain_ns += sqlite3_column_int64(row, 7);
+    for (size_t i = 0; i < a->compiled.len; i++) {
+        count += a->compiled.at[i].again;
+        gain_ns += a->compiled.at[i].again_ns;
     }
-    (void)sqlite3_reset(row);
     struct advise_finding *f = count ? advise_find(a, rule, gain_ns, count) : NULL;
-    while (f && f->evidence.len < 5 && sqlite3_step(row) == SQLITE_ROW) {
-        struct advise_example example = {"CUPTI_ACTIVITY_KIND_OVERHEAD",
-                                         sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
-                                         sqlite3_column_int64(row, 5)};
-        const char *name = (const char *)sqlite3_column_text(row, 0);
-        advise_say(a, f, "%s: in %lld calls, %s in all, %s of it again", name ? name : "?",
-                   (long long)sqlite3_column_int64(row, 1),
-                   advise_time(sqlite3_column_int64(row, 2)),
-                   advise_time(sqlite3_column_int64(row, 7)));
+    for (size_t i = 0; f && i < a->compiled.len && i < COMPILED_TOLD; i++) {
+        const struct advise_compiled *c = &a->compiled.at[i];
+        struct advise_example example = {"CUPTI_ACTIVITY_KIND_OVERHEAD", c->rowid, c->start_ns,
+                                         c->end_ns};
+        advise_say(a, f, "%s: in %llu calls, %s in all, %s of it again", c->kernel,
+                   (unsigned long long)c->calls, advise_time(c->time_ns), advise_time(c->again_ns));
         if (!hd_vec_push(&f->examples, example))
             a->out_of_memory = true;
     }
-    sqlite3_finalize(row);
 }

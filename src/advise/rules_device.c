@@ -5,7 +5,6 @@
 
 #include "advise/advise.h"
 #include "base/mem.h"
-#include "prof/prof_db.h"
 
 #define SUBMIT_NS INT64_C(2000) /* what a call that does not wait takes */
 /* Bytes in a nanosecond that no host thread reaches when it reads and writes memory. */
@@ -476,65 +475,45 @@ static double tail_share(const struct advise *a, const struct advise_work *work,
 
 /* Blocks of a kernel that are on the device at the same time: as many as its threads leave room
  * for; on Heddle's own devices, one on each. */
-static double blocks_at_once(const struct advise *a, const struct advise_work *work,
-                             int64_t warps_per_sm, int64_t blocks_per_sm)
+static double blocks_at_once(const struct advise *a, const struct advise_work *work)
 {
     double warps = HD_MAX(1, (work->threads + 31) / 32);
 
-    if (!warps_per_sm)
+    if (!a->warps_per_sm)
         return sms_of(a, work);
-    double fit = floor((double)warps_per_sm / warps);
-    if (blocks_per_sm > 0)
-        fit = HD_MIN(fit, (double)blocks_per_sm);
+    double fit = floor((double)a->warps_per_sm / warps);
+    if (a->blocks_per_sm > 0)
+        fit = HD_MIN(fit, (double)a->blocks_per_sm);
     return HD_MAX(1.0, fit) * sms_of(a, work);
 }
 
-static int64_t ask(struct advise *a, const char *table, const char *sql)
-{
-    sqlite3_stmt *row;
-    int64_t value = 0;
-
-    if (!prof_db_has(a->db, table) || sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
-        return 0;
-    if (sqlite3_step(row) == SQLITE_ROW)
-        value = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return value;
-}
-
-struct grids {
-    grid_function *share;
-    int64_t warps_per_sm, blocks_per_sm;
-};
-
-static double share_of(const struct advise *a, const struct grids *g, uint32_t index)
+static double share_of(const struct advise *a, grid_function *share, uint32_t index)
 {
     const struct advise_work *work = &a->works.at[index];
 
     return work->kind != ADVISE_KERNEL || !sms_of(a, work)
                ? 1
-               : g->share(a, work, blocks_at_once(a, work, g->warps_per_sm, g->blocks_per_sm));
+               : share(a, work, blocks_at_once(a, work));
 }
 
-static void tell_grid(struct advise *a, struct advise_finding *f, const struct grids *g,
+static void tell_grid(struct advise *a, struct advise_finding *f, grid_function *share,
                       uint32_t name, int64_t time_ns)
 {
     f->kernel = a->names.at[name];
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        if (work->kind != ADVISE_KERNEL || work->name != name || share_of(a, g, i) >= 1)
+        if (work->kind != ADVISE_KERNEL || work->name != name || share_of(a, share, i) >= 1)
             continue;
         if (!f->examples.len)
             advise_say(a, f, "%.0f blocks of %u threads on %u multiprocessors (%.0f blocks fit)",
-                       work->blocks, work->threads, sms_of(a, work),
-                       blocks_at_once(a, work, g->warps_per_sm, g->blocks_per_sm));
+                       work->blocks, work->threads, sms_of(a, work), blocks_at_once(a, work));
         advise_example_work(a, f, i);
     }
     advise_say(a, f, "%llu launches, %s in all", (unsigned long long)f->count,
                advise_time(time_ns));
 }
 
-static void find_grid(struct advise *a, const struct advise_rule *rule, const struct grids *g,
+static void find_grid(struct advise *a, const struct advise_rule *rule, grid_function *share,
                       uint32_t name, int64_t time_ns)
 {
     uint64_t count = 0;
@@ -542,36 +521,28 @@ static void find_grid(struct advise *a, const struct advise_rule *rule, const st
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        double share = work->kind == ADVISE_KERNEL && work->name == name ? share_of(a, g, i) : 1;
-        if (share >= 1)
+        double part = work->kind == ADVISE_KERNEL && work->name == name ? share_of(a, share, i) : 1;
+        if (part >= 1)
             continue;
         count++;
-        a->trial.works[i].time_ns = (int64_t)((double)time_of(work) * share);
-        a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / share);
+        a->trial.works[i].time_ns = (int64_t)((double)time_of(work) * part);
+        a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / part);
     }
     struct advise_finding *f = advise_find(a, rule, advise_trial_gain(a), count);
     if (f)
-        tell_grid(a, f, g, name, time_ns);
+        tell_grid(a, f, share, name, time_ns);
 }
 
 static void find_grids(struct advise *a, const struct advise_rule *rule, grid_function *share)
 {
     HD_AUTOFREE int64_t *times_ns = hd_alloc_array(a->names.len + 1, sizeof(*times_ns));
-    struct grids g = {.share = share};
-    bool is_own = ask(a, "META_DATA_EXPORT",
-                      "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
-                      "AND value = 'Heddle'") != 0;
 
-    if (!is_own) {
-        g.warps_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
-        g.blocks_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxBlocksPerSm FROM TARGET_INFO_GPU");
-    }
     for (uint32_t i = 0; times_ns && i < a->works.len; i++)
-        if (share_of(a, &g, i) < 1)
+        if (share_of(a, share, i) < 1)
             times_ns[a->works.at[i].name] += time_of(&a->works.at[i]);
     for (uint32_t i = 0; times_ns && i < a->names.len; i++)
         if (advise_is_worth(a, times_ns[i]))
-            find_grid(a, rule, &g, i, times_ns[i]);
+            find_grid(a, rule, share, i, times_ns[i]);
     a->out_of_memory |= !times_ns;
 }
 

@@ -54,6 +54,7 @@ struct advise_finding *advise_find(struct advise *a, const struct advise_rule *r
     if (!advise_is_worth(a, gain_ns))
         return NULL;
     f.gain = part_of(a, gain_ns);
+    assert(f.gain >= 0 && f.gain <= 1);
     f.severity = severity_of(f.gain);
     if (hd_vec_push(&a->findings, f))
         return &hd_vec_last(&a->findings);
@@ -77,6 +78,7 @@ void advise_say(struct advise *a, struct advise_finding *f, const char *fmt, ...
     char text[1024];
     va_list args;
 
+    assert(a->findings.len && f == &hd_vec_last(&a->findings)); /* older ones may have moved */
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
@@ -96,6 +98,7 @@ static void add_example(struct advise *a, struct advise_finding *f,
 
 void advise_example_call(struct advise *a, struct advise_finding *f, uint32_t index)
 {
+    assert(index < a->calls.len);
     const struct advise_call *call = &a->calls.at[index];
     struct advise_example example = {"CUPTI_ACTIVITY_KIND_RUNTIME", call->rowid, call->start_ns,
                                      call->end_ns};
@@ -108,6 +111,7 @@ void advise_example_work(struct advise *a, struct advise_finding *f, uint32_t in
     static const char *const tables[] = {[ADVISE_KERNEL] = "CUPTI_ACTIVITY_KIND_KERNEL",
                                          [ADVISE_COPY] = "CUPTI_ACTIVITY_KIND_MEMCPY",
                                          [ADVISE_FILL] = "CUPTI_ACTIVITY_KIND_MEMSET"};
+    assert(index < a->works.len && a->works.at[index].kind < HD_COUNT_OF(tables));
     const struct advise_work *work = &a->works.at[index];
     struct advise_example example = {tables[work->kind], work->rowid, work->start_ns, work->end_ns};
 

@@ -5,6 +5,7 @@
  */
 #include "advise/advise.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,12 +104,14 @@ static int64_t model_place(const struct engine *e, int64_t ready_ns, int64_t tim
 
 static bool model_occupy(struct engine *e, struct slot slot)
 {
+    assert(slot.end_ns > slot.start_ns);
     if (!hd_vec_push(&e->slots, slot))
         return false;
     size_t at = e->slots.len - 1;
     for (; at > 0 && e->slots.at[at - 1].end_ns > slot.end_ns; at--)
         e->slots.at[at] = e->slots.at[at - 1];
     e->slots.at[at] = slot;
+    assert(!at || e->slots.at[at - 1].end_ns <= slot.end_ns);
     return true;
 }
 
@@ -170,6 +173,8 @@ static void model_run_work(struct replay *r, uint32_t index, int64_t call_start_
         work->extra_ns;
     int64_t end = start + work->time_ns;
 
+    assert(work->stream < r->stream_count && work->engine < r->a->engine_count);
+    assert(work->time_ns >= 0); /* whatever a rule took from it */
     r->work_end[index] = end;
     r->stream_end[work->stream] = HD_MAX(r->stream_end[work->stream], end);
     r->process_end[process] = HD_MAX(r->process_end[process], end);
@@ -200,6 +205,8 @@ static void model_run_call(struct replay *r, uint32_t index)
     int64_t before = call->before == ADVISE_NONE ? 0 : r->call_end[call->before];
     int64_t start = HD_MAX(before + plan->gap_ns, r->late[call->thread]);
 
+    assert(call->before == ADVISE_NONE || call->before < index);
+    assert(!call->work_count || call->first_work + call->work_count <= r->a->works.len);
     for (uint32_t i = 0; i < call->work_count; i++)
         model_run_work(r, call->first_work + i, start);
     int64_t done = model_wait_end(r, index) + plan->tail_ns;
@@ -622,6 +629,7 @@ enum hd_status advise_model_init(struct advise *a)
 {
     uint32_t devices = 1;
 
+    assert(!a->base.calls && !a->trial.calls); /* once */
     for (size_t i = 0; i < a->works.len; i++)
         devices = HD_MAX(devices, a->works.at[i].device + 1);
     a->engine_count = devices * ENGINES;
@@ -658,6 +666,7 @@ int64_t advise_trial_gain(struct advise *a)
 {
     int64_t gain_ns = a->replay_ns - model_span_of(a, &a->trial);
 
+    assert(!a->calls.len || a->steady_ns <= HD_MAX(a->replay_ns, INT64_C(0)));
     if (gain_ns <= 0 || a->replay_ns <= 0)
         return 0;
     return (int64_t)((double)gain_ns * (double)a->steady_ns / (double)a->replay_ns);

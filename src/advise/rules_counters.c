@@ -102,6 +102,7 @@ static int64_t gain_of(struct advise *a, const struct advise_counted *c, double 
 {
     bool has = false;
 
+    assert(part > 0 && part < 1);
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];

@@ -1,4 +1,5 @@
 /* See advise.h: rules about what the device does. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,7 @@ static void device_overlap_work(struct advise *a, struct round *rounds, uint32_t
     struct round *r = &rounds[work->stream];
     uint32_t n = (uint32_t)a->streams.len;
 
+    assert(work->stream < n && plan->stream == work->stream);
     plan->after[0] = plan->after[1] = ADVISE_NONE;
     if (work->kind == ADVISE_KERNEL) {
         plan->after[0] = r->to_device;
@@ -384,6 +386,7 @@ static void device_leave_out(struct advise *a, uint32_t work)
 {
     struct advise_plan_work *plan = &a->trial.works[work];
 
+    assert(a->works.at[work].call < a->calls.len);
     device_drop_wait(a, a->works.at[work].call);
     a->trial.calls[a->works.at[work].call].own_ns = 0;
     plan->time_ns = plan->queue_ns = plan->extra_ns = 0;
@@ -502,6 +505,7 @@ static double device_share_of(const struct advise *a, grid_function *share, uint
 static void device_tell_grid(struct advise *a, struct advise_finding *f, grid_function *share,
                              uint32_t name, int64_t time_ns)
 {
+    assert(name < a->names.len && f->count);
     f->kernel = a->names.at[name];
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
@@ -529,6 +533,7 @@ static void device_find_grid(struct advise *a, const struct advise_rule *rule, g
             work->kind == ADVISE_KERNEL && work->name == name ? device_share_of(a, share, i) : 1;
         if (part >= 1)
             continue;
+        assert(part > 0);
         count++;
         a->trial.works[i].time_ns = (int64_t)((double)device_time_of(work) * part);
         a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / part);
@@ -597,6 +602,7 @@ static size_t device_join_stretches(const struct advise *a, struct stretch *out)
         else
             out[kept++] = out[i];
     }
+    assert(kept <= n);
     return kept;
 }
 
@@ -629,6 +635,7 @@ static int64_t device_free_kernels(struct advise *a)
     for (size_t i = 0; n && i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
         int64_t both = work->kind == ADVISE_KERNEL ? device_time_within(work, stretches, n) : 0;
+        assert(both >= 0 && both <= a->trial.works[i].time_ns);
         a->trial.works[i].time_ns -= both;
         freed += both;
     }

@@ -1,4 +1,5 @@
 /* See advise.h: rules about what the host does. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,7 @@ static struct runs host_measure_run(const struct advise *a, uint32_t first,
     struct runs r = {.runs = 1, .first = first};
     int64_t since_ns = 0; /* host time since the launch before */
 
+    assert(host_is_launch(&a->calls.at[first]));
     for (uint32_t i = first; i != ADVISE_NONE; i = host_next_of_run(a, i)) {
         const struct advise_call *call = &a->calls.at[i];
         int64_t host_ns = host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
@@ -268,6 +270,7 @@ static void host_say_kernels(struct advise *a, struct advise_finding *f, struct 
             kernels[n] = kernels[i];
             kernels[n++].name = i;
         }
+    assert(n); /* each sequence has launches */
     qsort(kernels, n, sizeof(*kernels), host_by_launches);
     if (n == 1) {
         f->kernel = a->names.at[kernels[0].name];
@@ -465,6 +468,7 @@ static void host_join_copies(struct advise *a, uint32_t first, double rate)
     for (uint32_t i = first; host_copies_on(a, &a->calls.at[i]);) {
         a->trial.calls[i].wait = ADVISE_WAIT_NOTHING;
         i = a->calls.at[i].next;
+        assert(a->calls.at[i].work_count == 1 && rate > 0);
         struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
         int64_t time = (int64_t)((double)a->works.at[a->calls.at[i].first_work].bytes / rate);
         a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
@@ -483,6 +487,7 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
         uint64_t n = host_begins_copies(a, &a->calls.at[i]) ? host_run_length(a, i) : 0;
+        assert(n <= a->calls.len);
         if (n < RUN_MIN)
             continue;
         runs++;

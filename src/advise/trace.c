@@ -35,11 +35,13 @@ enum advise_call_kind advise_call_kind_of(const char *name)
 
 const char *advise_call_name(const struct advise *a, const struct advise_call *call)
 {
+    assert(call->name < a->names.len);
     return a->names.at[call->name];
 }
 
 const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call)
 {
+    assert(call->next == ADVISE_NONE || call->next < a->calls.len);
     return call->next == ADVISE_NONE ? NULL : &a->calls.at[call->next];
 }
 

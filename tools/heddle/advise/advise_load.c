@@ -1,6 +1,7 @@
 /* See advise.h: from a report's tables to calls, work and streams. */
 #include "advise/advise_show.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,7 @@ static void load_drop_inner(struct load *l)
         else if (!hd_map_put_u64(&l->calls, call->key, (void *)(uintptr_t)outer->key))
             load_no_memory(l);
     }
+    assert(kept <= a->calls.len);
     a->calls.len = kept;
 }
 
@@ -221,6 +223,7 @@ static void load_take_work(struct load *l, sqlite3_stmt *row, struct advise_work
         load_stream_of(l, process, sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
     if (l->status != HD_OK)
         return;
+    assert(work->stream < l->a->streams.len && work->end_ns >= work->start_ns);
     struct advise_stream *stream = &l->a->streams.at[work->stream];
     stream->device = work->device;
     stream->busy_ns += work->end_ns - work->start_ns;
@@ -366,7 +369,9 @@ static void load_order_work(struct load *l)
     if (a->works.len)
         qsort(a->works.at, a->works.len, sizeof(a->works.at[0]), load_by_call);
     for (size_t i = 0; i < a->works.len; i++) {
+        assert(a->works.at[i].call < a->calls.len); /* or one that stands in */
         struct advise_call *call = &a->calls.at[a->works.at[i].call];
+        assert(!call->work_count || call->first_work + call->work_count == i);
         if (!call->work_count++)
             call->first_work = (uint32_t)i;
     }
@@ -387,6 +392,7 @@ static void load_chain_threads(struct load *l)
     }
     for (uint32_t i = 0; i < a->calls.len; i++) {
         struct advise_call *call = &a->calls.at[i];
+        assert(call->thread < a->threads.len && call->process < a->processes.len);
         uint32_t before = last[call->thread];
         if (before)
             a->calls.at[before - 1].next = i;
@@ -428,6 +434,7 @@ static void load_wait_for_work(const struct advise *a, struct advise_call *call,
 {
     if (work == ADVISE_NONE || a->works.at[work].end_ns <= call->start_ns)
         return;
+    assert(work < a->works.len);
     call->wait = ADVISE_WAIT_WORK;
     call->wait_work = work;
 }
@@ -460,6 +467,7 @@ static void load_find_waits(struct advise *a)
     for (uint32_t i = 0; i < a->calls.len; i++) {
         struct advise_call *call = &a->calls.at[i];
         submitted += call->work_count;
+        assert(submitted <= a->works.len);
         if (call->wait != ADVISE_WAIT_NOTHING)
             continue;
         if (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_ALLOC)
@@ -672,6 +680,7 @@ static void load_counters(struct load *l)
                              -1, &lines, NULL);
     for (size_t i = 0; i < l->a->counted.len && l->status == HD_OK; i++) {
         struct advise_counted *c = &l->a->counted.at[i];
+        assert(c->kernel && !c->slots);
         if (values) {
             (void)sqlite3_reset(values);
             (void)sqlite3_bind_text(values, 1, c->kernel, -1, SQLITE_STATIC);

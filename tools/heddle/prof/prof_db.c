@@ -122,6 +122,7 @@ static size_t db_columns_of(const char *columns)
 
 static void db_make_table(struct prof_db *db, enum prof_table table)
 {
+    assert(!db->insert[table] && !db->error);
     size_t n = db_columns_of(tables[table].columns);
     struct hd_buf sql = {0};
 
@@ -171,6 +172,7 @@ void prof_db_row(struct prof_db *db, enum prof_table table, const char *form, ..
     va_list args;
     int at = 0;
 
+    assert(db->db && table < TABLE_COUNT);
     if (!db->insert[table] && !db->error)
         db_make_table(db, table);
     if (db->error)

@@ -143,6 +143,7 @@ static bool kernel_instr_add(struct adding *a, const struct heddle_counted_instr
 
     if (!line)
         return false;
+    assert(line->values);
     metrics_of_instr(i, own);
     for (size_t m = 0; m < metrics_count; m++) {
         sums[m] += own[m];
@@ -276,6 +277,7 @@ static enum hd_status kernel_launch_add(struct adding *a, char **lines, size_t n
     struct heddle_counted_instr i;
 
     kernel_launch_clear(a);
+    assert(n && *lines[0] == 'L');
     memset(scratch->sums, 0, metrics_count * sizeof(double));
     if (!kernel_launch_read(lines[0], &l))
         return HD_OK;

@@ -1,4 +1,5 @@
 /* Counters of a report, as Nsight Compute prints its pages. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,9 @@ static bool show_is_while_counted(const struct shown *launch, const struct metri
 
     if (metric->kind != METRIC_TIMED || !name)
         return false;
-    size_t m = (size_t)(metric_find(name, strlen(name)) - metrics);
+    const struct metric *uncounted = metric_find(name, strlen(name));
+    assert(uncounted); /* a name of ours */
+    size_t m = (size_t)(uncounted - metrics);
     return launch->has[m] && launch->values[m] == 0 && launch->has[metric - metrics];
 }
 
@@ -252,6 +255,7 @@ static void show_put_number(char out[64], double value, bool groups)
     len = strcspn(plain, ".");
     lead = plain[0] == '-';
     for (size_t i = 0; plain[i]; i++) {
+        assert(n + 2 < 64); /* `plain` and its commas */
         if (groups && i > lead && i < len && (len - i) % 3 == 0)
             out[n++] = ',';
         out[n++] = plain[i];
@@ -859,6 +863,7 @@ static enum hd_status group_show(struct show *s, struct shown *launch)
     enum hd_status status = HD_OK;
     sqlite3_stmt *row;
 
+    assert(duration && launch->count);
     HD_TRY(show_values_read(s, launch));
     HD_TRY(show_prepare(s->db, group_sql, &row));
     (void)sqlite3_bind_text(row, 1, time, -1, SQLITE_STATIC);
@@ -909,6 +914,7 @@ static enum hd_status show_all(struct show *s, struct shown *launch)
                      NULL))
         status = hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
     for (size_t g = 0; g < groups.at.len && status == HD_OK; g++) {
+        assert(groups.at.at[g].count && groups.at.at[g].first != REPORT_NONE);
         launch->count = groups.at.at[g].count;
         is_grouped |= launch->count > 1;
         status = show_group_select(s, &groups, &groups.at.at[g]);

@@ -204,6 +204,7 @@ static enum hd_status trace_find_flows(struct trace *t)
 {
     uint64_t next = 1;
 
+    assert(!t->flow_of.len);
     for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
         if (queries[i].is_work && prof_db_has(t->db, queries[i].table))
             HD_TRY(trace_flows_of_table(t, queries[i].table));
@@ -271,6 +272,7 @@ static enum hd_status trace_begin(struct trace *t, const char *path, const char 
 
 static enum hd_status trace_end(struct trace *t, const char *to, enum hd_status status)
 {
+    assert(t->out);
     bool is_good = !ferror(t->out);
 
     is_good = fclose(t->out) == 0 && is_good;

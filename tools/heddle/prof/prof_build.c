@@ -4,6 +4,7 @@
  */
 #include "prof/prof_build.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -120,6 +121,7 @@ static int64_t build_string_of(struct build *b, struct source *s, uint32_t name)
 
     if (!row)
         return prof_db_string(&b->db, build_text_of(s, name));
+    assert(*row >= 0);
     if (!*row)
         *row = prof_db_string(&b->db, build_text_of(s, name)) + 1;
     return *row - 1;
@@ -186,6 +188,7 @@ static const struct prof_object *build_object_of(const struct source *s, uint64_
 {
     size_t at = (size_t)(uintptr_t)hd_map_get_u64(&s->ids, handle);
 
+    assert(at <= s->objects.len);
     return at ? s->objects.at[at - 1] : NULL;
 }
 
@@ -813,6 +816,7 @@ static void build_put_session(struct build *b, const struct prof_head *first, ch
 static enum hd_status build_write_report(struct build *b, const char *folder, char *const *command,
                                          const char *path, enum prof_roofline roofline)
 {
+    assert(b->sources.len); /* or nothing was recorded */
     const struct prof_head *first = &b->sources.at[0].reader.head;
 
     for (size_t i = 1; i < b->sources.len; i++)

@@ -1,6 +1,7 @@
 /* See prof_page.h: from a report to the page's data. */
 #include "prof/prof_page.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static uint32_t page_text_id(struct page *p, struct texts *texts, const char *te
     struct hd_str key = {text, strlen(text)};
     size_t found = (size_t)(uintptr_t)hd_map_get(&texts->ids, key);
 
+    assert(found <= texts->at.len);
     if (found)
         return (uint32_t)found - 1;
     char *copy = hd_alloc(key.len + 1);

@@ -7,7 +7,7 @@ GROUPS = {
     "libraries": ("api/", "preload"),
     "devices": ("dev", "hal"),
     "compiler": ("ptx", "ir", "model", "analysis", "interp", "lower", "opt", "compile", "jit", "linker", "ptxas", "obj", "clang", "libdevice"),
-    "watching": ("san", "prof", "report", "count", "dbg", "tap", "registry", "requests"),
+    "watching": ("san", "prof", "report", "advise", "count", "dbg", "tap", "registry", "requests"),
     "core": ("core",),
 }
 STYLE = """

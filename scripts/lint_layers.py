@@ -38,7 +38,8 @@ MODULES = {
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp", "dev/remote"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "model", "analysis", "hal"}),
     "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
-    "report": ("what tools make of recordings: statistics, groups of launches", set()),
+    "report": ("what tools make of recordings: statistics, groups of launches, two side by side", set()),
+    "advise": ("what a program could gain: a replay of its timeline, and rules", {"report"}),
     "core": ("contexts, memory, modules, streams, events", {"tap", "hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san", "count", "model"}),
     "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core", "tap"}),
     "api/driver": ("libcuda", {"core", "tap", "prof", "requests"}),
@@ -70,7 +71,7 @@ HIDDEN = {
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
                "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
-OF_TOOLS = {"report"}
+OF_TOOLS = {"report", "advise"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

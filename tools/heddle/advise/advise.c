@@ -1,8 +1,8 @@
 /*
- * heddle advise: reads a report, or has one made, asks each rule (advise_rules.def), and prints
+ * heddle advise: reads a report, or has one made, asks each rule (src/advise), and prints
  * what they found, by what it would gain.
  */
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "common/cli.h"
 #include "common/temporary.h"
-#include "prof/prof_db.h"
 #include "run.h"
 
 enum {
@@ -28,19 +27,6 @@ enum {
     OPT_PROF,
     OPT_KERNEL,
 };
-
-const char *const advise_severity_words[] = {
-#define X(NAME, word) word,
-    ADVISE_SEVERITY_LIST(X)
-#undef X
-};
-
-const struct advise_rule advise_rules[] = {
-#define R(id, function, title, what, remedy) {id, title, what, remedy, function},
-#include "advise/advise_rules.def"
-#undef R
-};
-const size_t advise_rule_count = HD_COUNT_OF(advise_rules);
 
 static const char help[] =
     "usage: heddle advise [OPTIONS] REPORT.sqlite\n"
@@ -298,43 +284,6 @@ static enum hd_status write_all(const struct advise_args *args, const struct adv
 
 /* ---- the whole */
 
-static int by_gain(const void *a, const void *b)
-{
-    const struct advise_finding *x = a, *y = b;
-
-    if (x->gain_ns != y->gain_ns)
-        return x->gain_ns > y->gain_ns ? -1 : 1;
-    return x->rule < y->rule ? -1 : x->rule > y->rule;
-}
-
-/* Counters without a timeline: their launches are all the time there is. */
-static int64_t counted_ns(struct advise *a)
-{
-    sqlite3_stmt *row;
-    int64_t sum = 0;
-
-    if (!prof_db_has(a->db, "HEDDLE_LAUNCHES") ||
-        sqlite3_prepare_v2(a->db, "SELECT sum(end - start) FROM HEDDLE_LAUNCHES", -1, &row, NULL))
-        return 0;
-    if (sqlite3_step(row) == SQLITE_ROW)
-        sum = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return sum;
-}
-
-static enum hd_status judge(struct advise *a)
-{
-    HD_TRY(advise_load(a));
-    HD_TRY(advise_model_init(a));
-    if (!a->calls.len)
-        a->steady_ns = a->span_ns = counted_ns(a);
-    for (size_t i = 0; i < advise_rule_count; i++)
-        advise_rules[i].find(a, &advise_rules[i]);
-    if (a->findings.len)
-        qsort(a->findings.at, a->findings.len, sizeof(a->findings.at[0]), by_gain);
-    return a->out_of_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", a->path) : HD_OK;
-}
-
 static bool is_severe(const struct advise_args *args, const struct advise *a)
 {
     for (size_t i = 0; args->fail_on >= 0 && i < a->findings.len; i++)
@@ -346,8 +295,10 @@ static bool is_severe(const struct advise_args *args, const struct advise *a)
 static int advise_report(const struct advise_args *args, const char *report, const char *shown)
 {
     struct advise a = {.path = report, .limit = args->limit, .min_gain = args->min_gain};
-    enum hd_status status = judge(&a);
+    enum hd_status status = advise_load(&a);
 
+    if (status == HD_OK)
+        status = advise_judge(&a);
     a.path = shown;
     if (status == HD_OK)
         status = write_all(args, &a);

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 #include "common/html.h"
 #include "report/excess.h"
 

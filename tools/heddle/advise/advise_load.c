@@ -1,6 +1,7 @@
 /* See advise.h: from a report's tables to calls, work and streams. */
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
 /* What the load needs and nothing behind it. */
 struct load {
     struct advise *a;
+    sqlite3 *db;
     struct hd_map threads, processes; /* global id: index + 1 */
     struct hd_map streams;            /* text: index + 1 */
     struct hd_map names;              /* text: index + 1 */
@@ -27,12 +29,12 @@ struct load {
     enum hd_status status;
 };
 
-static enum hd_status failed(const struct advise *a)
+static enum hd_status load_failed(const struct load *l)
 {
-    return hd_error(HD_CORRUPT, "%s: %s", a->path, sqlite3_errmsg(a->db));
+    return hd_error(HD_CORRUPT, "%s: %s", l->a->path, sqlite3_errmsg(l->db));
 }
 
-static void no_memory(struct load *l)
+static void load_no_memory(struct load *l)
 {
     l->status = hd_error(HD_NO_MEMORY, "%s: out of memory", l->a->path);
 }
@@ -43,26 +45,27 @@ typedef void row_function(struct load *l, sqlite3_stmt *row);
 
 /* Calls `take` for each row; nothing when the table is not in the file. A parameter is the time
  * behind which nothing is read. */
-static enum hd_status each(struct load *l, const char *table, const char *sql, row_function *take)
+static enum hd_status load_each(struct load *l, const char *table, const char *sql,
+                                row_function *take)
 {
     sqlite3_stmt *row;
     int code = SQLITE_DONE;
 
-    if (!prof_db_has(l->a->db, table))
+    if (!prof_db_has(l->db, table))
         return HD_OK;
-    if (sqlite3_prepare_v2(l->a->db, sql, -1, &row, NULL))
-        return failed(l->a);
+    if (sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return load_failed(l);
     if (sqlite3_bind_parameter_count(row))
         (void)sqlite3_bind_int64(row, 1, l->a->until_ns);
     while (l->status == HD_OK && (code = sqlite3_step(row)) == SQLITE_ROW)
         take(l, row);
     if (l->status == HD_OK && code != SQLITE_DONE)
-        l->status = failed(l->a);
+        l->status = load_failed(l);
     sqlite3_finalize(row);
     return l->status;
 }
 
-static bool read_times(struct load *l, sqlite3_stmt *row, int64_t *out_start, int64_t *out_end)
+static bool load_read_times(struct load *l, sqlite3_stmt *row, int64_t *out_start, int64_t *out_end)
 {
     *out_start = sqlite3_column_int64(row, 0);
     *out_end = sqlite3_column_int64(row, 1);
@@ -76,37 +79,37 @@ static bool read_times(struct load *l, sqlite3_stmt *row, int64_t *out_start, in
     return false;
 }
 
-static uint32_t known(const struct hd_map *map, uint64_t key)
+static uint32_t load_known(const struct hd_map *map, uint64_t key)
 {
     return (uint32_t)((uintptr_t)hd_map_get_u64(map, key) - 1); /* ADVISE_NONE: not there */
 }
 
-static uint32_t thread_of(struct load *l, uint64_t global)
+static uint32_t load_thread_of(struct load *l, uint64_t global)
 {
-    uint32_t at = known(&l->threads, global);
+    uint32_t at = load_known(&l->threads, global);
 
     if (at != ADVISE_NONE)
         return at;
     if (!hd_vec_push(&l->a->threads, global) ||
         !hd_map_put_u64(&l->threads, global, (void *)(uintptr_t)l->a->threads.len))
-        no_memory(l);
+        load_no_memory(l);
     return l->a->threads.len ? (uint32_t)(l->a->threads.len - 1) : 0;
 }
 
-static uint32_t process_of(struct load *l, int64_t global)
+static uint32_t load_process_of(struct load *l, int64_t global)
 {
     uint64_t id = (uint64_t)global >> 24;
-    uint32_t at = known(&l->processes, id);
+    uint32_t at = load_known(&l->processes, id);
 
     if (at != ADVISE_NONE)
         return at;
     if (!hd_vec_push(&l->a->processes, id) ||
         !hd_map_put_u64(&l->processes, id, (void *)(uintptr_t)l->a->processes.len))
-        no_memory(l);
+        load_no_memory(l);
     return l->a->processes.len ? (uint32_t)(l->a->processes.len - 1) : 0;
 }
 
-static uint32_t name_of(struct load *l, sqlite3_stmt *row, int column)
+static uint32_t load_name_of(struct load *l, sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
     struct hd_str str = hd_str_from(text ? text : "?");
@@ -117,14 +120,14 @@ static uint32_t name_of(struct load *l, sqlite3_stmt *row, int column)
     char *copy = hd_strdup(str.ptr);
     if (!copy || !hd_vec_push(&l->a->names, copy)) {
         hd_free(copy);
-        no_memory(l);
+        load_no_memory(l);
     } else if (!hd_map_put(&l->names, hd_str_from(copy), (void *)(uintptr_t)l->a->names.len)) {
-        no_memory(l);
+        load_no_memory(l);
     }
     return l->a->names.len ? (uint32_t)(l->a->names.len - 1) : 0;
 }
 
-static uint32_t stream_of(struct load *l, uint32_t process, int64_t context, int64_t id)
+static uint32_t load_stream_of(struct load *l, uint32_t process, int64_t context, int64_t id)
 {
     char text[64];
     size_t len = (size_t)snprintf(text, sizeof(text), "%u/%lld/%lld", process, (long long)context,
@@ -139,54 +142,20 @@ static uint32_t stream_of(struct load *l, uint32_t process, int64_t context, int
         !hd_map_put(&l->streams, (struct hd_str){copy, len},
                     (void *)(uintptr_t)l->a->streams.len)) {
         hd_free(copy);
-        no_memory(l);
+        load_no_memory(l);
         return 0;
     }
     return (uint32_t)(l->a->streams.len - 1);
 }
 
-static uint64_t key_of(uint32_t process, int64_t correlation)
+static uint64_t load_key_of(uint32_t process, int64_t correlation)
 {
     return (uint64_t)process << 40 ^ (uint64_t)correlation;
 }
 
 /* ---- calls */
 
-static bool has(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
-static enum advise_call_kind kind_of(const char *name)
-{
-    static const struct {
-        const char *begins;
-        enum advise_call_kind kind;
-    } rows[] = {
-        {"cudaGraphLaunch", ADVISE_CALL_GRAPH},  {"cuGraphLaunch", ADVISE_CALL_GRAPH},
-        {"cudaLaunch", ADVISE_CALL_LAUNCH},      {"cuLaunch", ADVISE_CALL_LAUNCH},
-        {"cudaMemcpy", ADVISE_CALL_COPY},        {"cuMemcpy", ADVISE_CALL_COPY},
-        {"cudaMemset", ADVISE_CALL_FILL},        {"cuMemset", ADVISE_CALL_FILL},
-        {"cudaMalloc", ADVISE_CALL_ALLOC},       {"cudaFree", ADVISE_CALL_ALLOC},
-        {"cuMemAlloc", ADVISE_CALL_ALLOC},       {"cuMemFree", ADVISE_CALL_ALLOC},
-        {"cudaHostAlloc", ADVISE_CALL_ALLOC},    {"cuMemHostAlloc", ADVISE_CALL_ALLOC},
-        {"cudaHostRegister", ADVISE_CALL_ALLOC}, {"cudaHostUnregister", ADVISE_CALL_ALLOC},
-        {"cuModuleLoad", ADVISE_CALL_MODULE},    {"cuLibraryLoad", ADVISE_CALL_MODULE},
-        {"cudaLibraryLoad", ADVISE_CALL_MODULE},
-    };
-
-    if (strncmp(name, "__cuda", 6) == 0) /* as CUPTI calls what nvcc 13 writes for <<<>>> */
-        name += 2;
-    if (has(name, "Synchronize"))
-        return ADVISE_CALL_SYNC;
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (strncmp(name, rows[i].begins, strlen(rows[i].begins)) == 0)
-            return has(name, "Async") && rows[i].kind == ADVISE_CALL_ALLOC ? ADVISE_CALL_OTHER
-                                                                           : rows[i].kind;
-    return ADVISE_CALL_OTHER;
-}
-
-static void take_call(struct load *l, sqlite3_stmt *row)
+static void load_take_call(struct load *l, sqlite3_stmt *row)
 {
     struct advise_call call = {.before = ADVISE_NONE,
                                .next = ADVISE_NONE,
@@ -194,25 +163,25 @@ static void take_call(struct load *l, sqlite3_stmt *row)
                                .wait_stream = ADVISE_NONE};
     int64_t global = sqlite3_column_int64(row, 2);
 
-    if (!read_times(l, row, &call.start_ns, &call.end_ns))
+    if (!load_read_times(l, row, &call.start_ns, &call.end_ns))
         return;
-    call.thread = thread_of(l, (uint64_t)global);
-    call.process = process_of(l, global);
-    call.key = key_of(call.process, sqlite3_column_int64(row, 3));
-    call.name = name_of(l, row, 4);
+    call.thread = load_thread_of(l, (uint64_t)global);
+    call.process = load_process_of(l, global);
+    call.key = load_key_of(call.process, sqlite3_column_int64(row, 3));
+    call.name = load_name_of(l, row, 4);
     call.rowid = sqlite3_column_int64(row, 5);
     if (l->status != HD_OK)
         return;
     const char *name = l->a->names.at[call.name];
-    call.kind = (uint8_t)kind_of(name);
-    call.is_async = has(name, "Async");
+    call.kind = (uint8_t)advise_call_kind_of(name);
+    call.is_async = strstr(name, "Async") != NULL;
     if (!hd_vec_push(&l->a->calls, call))
-        no_memory(l);
+        load_no_memory(l);
 }
 
 /* Rows come by thread, and the longer first where two begin together: calls that a call makes are
  * left out, and their work is the outer one's. */
-static void drop_inner(struct load *l)
+static void load_drop_inner(struct load *l)
 {
     struct advise *a = l->a;
     size_t kept = 0;
@@ -225,12 +194,13 @@ static void drop_inner(struct load *l)
         if (!is_inner)
             a->calls.at[kept++] = *call;
         else if (!hd_map_put_u64(&l->calls, call->key, (void *)(uintptr_t)outer->key))
-            no_memory(l);
+            load_no_memory(l);
     }
+    assert(kept <= a->calls.len);
     a->calls.len = kept;
 }
 
-static int by_start(const void *a, const void *b)
+static int load_by_start(const void *a, const void *b)
 {
     const struct advise_call *x = a, *y = b;
 
@@ -241,43 +211,44 @@ static int by_start(const void *a, const void *b)
 
 /* ---- work */
 
-static void take_work(struct load *l, sqlite3_stmt *row, struct advise_work *work)
+static void load_take_work(struct load *l, sqlite3_stmt *row, struct advise_work *work)
 {
-    if (!read_times(l, row, &work->start_ns, &work->end_ns))
+    if (!load_read_times(l, row, &work->start_ns, &work->end_ns))
         return;
-    uint32_t process = process_of(l, sqlite3_column_int64(row, 2));
-    work->key = key_of(process, sqlite3_column_int64(row, 3));
+    uint32_t process = load_process_of(l, sqlite3_column_int64(row, 2));
+    work->key = load_key_of(process, sqlite3_column_int64(row, 3));
     work->rowid = sqlite3_column_int64(row, 4);
     work->device = (uint32_t)sqlite3_column_int64(row, 5) & 0xff;
     work->stream =
-        stream_of(l, process, sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
+        load_stream_of(l, process, sqlite3_column_int64(row, 6), sqlite3_column_int64(row, 7));
     if (l->status != HD_OK)
         return;
+    assert(work->stream < l->a->streams.len && work->end_ns >= work->start_ns);
     struct advise_stream *stream = &l->a->streams.at[work->stream];
     stream->device = work->device;
     stream->busy_ns += work->end_ns - work->start_ns;
     stream->count++;
     if (!hd_vec_push(&l->a->works, *work))
-        no_memory(l);
+        load_no_memory(l);
 }
 
-static double positive(sqlite3_stmt *row, int column)
+static double load_positive(sqlite3_stmt *row, int column)
 {
     return HD_MAX(1.0, sqlite3_column_double(row, column));
 }
 
-static void take_kernel(struct load *l, sqlite3_stmt *row)
+static void load_take_kernel(struct load *l, sqlite3_stmt *row)
 {
     struct advise_work work = {.kind = ADVISE_KERNEL};
 
-    work.blocks = positive(row, 8) * positive(row, 9) * positive(row, 10);
-    work.threads =
-        (uint32_t)HD_MIN(1024.0, positive(row, 11) * positive(row, 12) * positive(row, 13));
-    work.name = name_of(l, row, 14);
-    take_work(l, row, &work);
+    work.blocks = load_positive(row, 8) * load_positive(row, 9) * load_positive(row, 10);
+    work.threads = (uint32_t)HD_MIN(1024.0, load_positive(row, 11) * load_positive(row, 12) *
+                                                load_positive(row, 13));
+    work.name = load_name_of(l, row, 14);
+    load_take_work(l, row, &work);
 }
 
-static void take_copy(struct load *l, sqlite3_stmt *row)
+static void load_take_copy(struct load *l, sqlite3_stmt *row)
 {
     struct advise_work work = {.kind = ADVISE_COPY};
 
@@ -285,15 +256,15 @@ static void take_copy(struct load *l, sqlite3_stmt *row)
     work.copy_kind = (uint8_t)sqlite3_column_int64(row, 9);
     work.source = (uint8_t)sqlite3_column_int64(row, 10);
     work.target = (uint8_t)sqlite3_column_int64(row, 11);
-    take_work(l, row, &work);
+    load_take_work(l, row, &work);
 }
 
-static void take_fill(struct load *l, sqlite3_stmt *row)
+static void load_take_fill(struct load *l, sqlite3_stmt *row)
 {
     struct advise_work work = {.kind = ADVISE_FILL};
 
     work.bytes = HD_MAX(INT64_C(0), sqlite3_column_int64(row, 8));
-    take_work(l, row, &work);
+    load_take_work(l, row, &work);
 }
 
 #define WORK_COLUMNS                                                                               \
@@ -302,20 +273,22 @@ static void take_fill(struct load *l, sqlite3_stmt *row)
 
 static enum hd_status load_work(struct load *l)
 {
-    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_KERNEL",
-                WORK_COLUMNS "gridX, gridY, gridZ, blockX, blockY, blockZ, " STRING(
-                    "demangledName") " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= ?1",
-                take_kernel));
-    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                WORK_COLUMNS "bytes, copyKind, coalesce(srcKind, 7), coalesce(dstKind, 7) FROM "
-                             "CUPTI_ACTIVITY_KIND_MEMCPY WHERE start <= ?1",
-                take_copy));
-    return each(l, "CUPTI_ACTIVITY_KIND_MEMSET",
-                WORK_COLUMNS "bytes FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE start <= ?1", take_fill);
+    HD_TRY(load_each(l, "CUPTI_ACTIVITY_KIND_KERNEL",
+                     WORK_COLUMNS "gridX, gridY, gridZ, blockX, blockY, blockZ, " STRING(
+                         "demangledName") " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= ?1",
+                     load_take_kernel));
+    HD_TRY(load_each(l, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                     WORK_COLUMNS
+                     "bytes, copyKind, coalesce(srcKind, 7), coalesce(dstKind, 7) FROM "
+                     "CUPTI_ACTIVITY_KIND_MEMCPY WHERE start <= ?1",
+                     load_take_copy));
+    return load_each(l, "CUPTI_ACTIVITY_KIND_MEMSET",
+                     WORK_COLUMNS "bytes FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE start <= ?1",
+                     load_take_fill);
 }
 
 /* A call at its start for work whose own is not in the report: such work is as late as it was. */
-static uint32_t stand_in(struct load *l, const struct advise_work *work)
+static uint32_t load_stand_in(struct load *l, const struct advise_work *work)
 {
     struct advise_call call = {.start_ns = work->start_ns,
                                .end_ns = work->start_ns,
@@ -327,14 +300,14 @@ static uint32_t stand_in(struct load *l, const struct advise_work *work)
                                .wait_stream = ADVISE_NONE,
                                .kind = ADVISE_CALL_NONE};
 
-    call.thread = thread_of(l, UINT64_MAX);
+    call.thread = load_thread_of(l, UINT64_MAX);
     call.name = 0;
     if (!hd_vec_push(&l->a->calls, call))
-        no_memory(l);
+        load_no_memory(l);
     return (uint32_t)(l->a->calls.len - 1);
 }
 
-static int by_call(const void *a, const void *b)
+static int load_by_call(const void *a, const void *b)
 {
     const struct advise_work *x = a, *y = b;
 
@@ -343,7 +316,7 @@ static int by_call(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static bool map_calls(struct load *l)
+static bool load_map_calls(struct load *l)
 {
     struct advise *a = l->a;
 
@@ -355,15 +328,15 @@ static bool map_calls(struct load *l)
 }
 
 /* Work gets its call; calls get their work, and are sorted once more for those that stand in. */
-static void join(struct load *l)
+static void load_join(struct load *l)
 {
     struct advise *a = l->a;
     struct hd_map inner = l->calls; /* key of an inner call: that of the outer */
     size_t real = a->calls.len;
 
     hd_map_init(&l->calls);
-    if (!map_calls(l))
-        no_memory(l);
+    if (!load_map_calls(l))
+        load_no_memory(l);
     for (size_t i = 0; i < a->works.len && l->status == HD_OK; i++) {
         struct advise_work *work = &a->works.at[i];
         void *outer;
@@ -371,22 +344,22 @@ static void join(struct load *l)
             work->key = (uint64_t)(uintptr_t)outer;
         if (!hd_map_get_u64(&l->calls, work->key)) {
             work->key = UINT64_MAX - 1 - i;
-            uint32_t at = stand_in(l, work);
+            uint32_t at = load_stand_in(l, work);
             if (l->status == HD_OK)
                 a->calls.at[at].key = work->key;
         }
     }
     hd_map_fini(&inner);
     if (a->calls.len > real)
-        qsort(a->calls.at, a->calls.len, sizeof(a->calls.at[0]), by_start);
+        qsort(a->calls.at, a->calls.len, sizeof(a->calls.at[0]), load_by_start);
     hd_map_fini(&l->calls);
     hd_map_init(&l->calls);
     for (size_t i = 0; i < a->calls.len && l->status == HD_OK; i++)
         if (!hd_map_put_u64(&l->calls, a->calls.at[i].key, (void *)(uintptr_t)(i + 1)))
-            no_memory(l);
+            load_no_memory(l);
 }
 
-static void order_work(struct load *l)
+static void load_order_work(struct load *l)
 {
     struct advise *a = l->a;
 
@@ -394,9 +367,11 @@ static void order_work(struct load *l)
         a->works.at[i].call =
             (uint32_t)((uintptr_t)hd_map_get_u64(&l->calls, a->works.at[i].key) - 1);
     if (a->works.len)
-        qsort(a->works.at, a->works.len, sizeof(a->works.at[0]), by_call);
+        qsort(a->works.at, a->works.len, sizeof(a->works.at[0]), load_by_call);
     for (size_t i = 0; i < a->works.len; i++) {
+        assert(a->works.at[i].call < a->calls.len); /* or one that stands in */
         struct advise_call *call = &a->calls.at[a->works.at[i].call];
+        assert(!call->work_count || call->first_work + call->work_count == i);
         if (!call->work_count++)
             call->first_work = (uint32_t)i;
     }
@@ -404,7 +379,7 @@ static void order_work(struct load *l)
 
 /* ---- what threads do one behind the other */
 
-static void chain_threads(struct load *l)
+static void load_chain_threads(struct load *l)
 {
     struct advise *a = l->a;
     HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
@@ -412,11 +387,12 @@ static void chain_threads(struct load *l)
     HD_AUTOFREE uint32_t *ended = hd_alloc_array(a->processes.len + 1, sizeof(*ended));
 
     if (!last || !leader || !ended) {
-        no_memory(l);
+        load_no_memory(l);
         return;
     }
     for (uint32_t i = 0; i < a->calls.len; i++) {
         struct advise_call *call = &a->calls.at[i];
+        assert(call->thread < a->threads.len && call->process < a->processes.len);
         uint32_t before = last[call->thread];
         if (before)
             a->calls.at[before - 1].next = i;
@@ -439,8 +415,8 @@ enum { WAITED_LOOK_MAX = 256 };
 
 /* Of the last work that the process had submitted, that which ended last before the call did;
  * `submitted` is how much all processes had. */
-static uint32_t waited_for(const struct advise *a, const struct advise_call *call,
-                           uint32_t submitted)
+static uint32_t load_waited_for(const struct advise *a, const struct advise_call *call,
+                                uint32_t submitted)
 {
     uint32_t best = ADVISE_NONE;
     uint32_t least = submitted - HD_MIN(submitted, (uint32_t)WAITED_LOOK_MAX);
@@ -454,20 +430,21 @@ static uint32_t waited_for(const struct advise *a, const struct advise_call *cal
     return best;
 }
 
-static void wait_for_work(const struct advise *a, struct advise_call *call, uint32_t work)
+static void load_wait_for_work(const struct advise *a, struct advise_call *call, uint32_t work)
 {
     if (work == ADVISE_NONE || a->works.at[work].end_ns <= call->start_ns)
         return;
+    assert(work < a->works.len);
     call->wait = ADVISE_WAIT_WORK;
     call->wait_work = work;
 }
 
-static void take_sync(struct load *l, sqlite3_stmt *row)
+static void load_take_sync(struct load *l, sqlite3_stmt *row)
 {
     struct advise *a = l->a;
-    uint32_t process = process_of(l, sqlite3_column_int64(row, 0));
-    size_t at =
-        (size_t)(uintptr_t)hd_map_get_u64(&l->calls, key_of(process, sqlite3_column_int64(row, 1)));
+    uint32_t process = load_process_of(l, sqlite3_column_int64(row, 0));
+    size_t at = (size_t)(uintptr_t)hd_map_get_u64(
+        &l->calls, load_key_of(process, sqlite3_column_int64(row, 1)));
     int64_t type = sqlite3_column_int64(row, 2);
 
     if (!at || a->calls.at[at - 1].kind != ADVISE_CALL_SYNC)
@@ -476,32 +453,33 @@ static void take_sync(struct load *l, sqlite3_stmt *row)
     if (type == SYNC_STREAM) {
         call->wait = ADVISE_WAIT_STREAM;
         call->wait_stream =
-            stream_of(l, process, sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4));
+            load_stream_of(l, process, sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4));
     } else if (type == SYNC_CONTEXT) {
         call->wait = ADVISE_WAIT_PROCESS;
     }
 }
 
 /* Calls that no row says it of, but that ended only when work did. */
-static void find_waits(struct advise *a)
+static void load_find_waits(struct advise *a)
 {
     uint32_t submitted = 0;
 
     for (uint32_t i = 0; i < a->calls.len; i++) {
         struct advise_call *call = &a->calls.at[i];
         submitted += call->work_count;
+        assert(submitted <= a->works.len);
         if (call->wait != ADVISE_WAIT_NOTHING)
             continue;
         if (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_ALLOC)
-            wait_for_work(a, call, waited_for(a, call, submitted));
+            load_wait_for_work(a, call, load_waited_for(a, call, submitted));
         else if ((call->kind == ADVISE_CALL_COPY || call->kind == ADVISE_CALL_FILL) &&
                  call->work_count &&
                  a->works.at[call->first_work + call->work_count - 1].end_ns <= call->end_ns)
-            wait_for_work(a, call, call->first_work + call->work_count - 1);
+            load_wait_for_work(a, call, call->first_work + call->work_count - 1);
     }
 }
 
-static void take_null_stream(struct load *l, sqlite3_stmt *row)
+static void load_take_null_stream(struct load *l, sqlite3_stmt *row)
 {
     for (size_t i = 0; i < l->a->streams.len; i++) {
         struct advise_stream *stream = &l->a->streams.at[i];
@@ -513,13 +491,13 @@ static void take_null_stream(struct load *l, sqlite3_stmt *row)
     }
 }
 
-static void take_device(struct load *l, sqlite3_stmt *row)
+static void load_take_device(struct load *l, sqlite3_stmt *row)
 {
     size_t id = (size_t)sqlite3_column_int64(row, 0) & 0xff;
 
     while (l->a->sms.len <= id)
         if (!hd_vec_push(&l->a->sms, 0)) {
-            no_memory(l);
+            load_no_memory(l);
             return;
         }
     l->a->sms.at[id] = (uint32_t)HD_MAX(INT64_C(0), sqlite3_column_int64(row, 1)) & 0xffff;
@@ -527,14 +505,14 @@ static void take_device(struct load *l, sqlite3_stmt *row)
 
 /* Compilation in the call that waited for it. The last call that began before it is found by
  * halving; it is that of another thread where threads are mixed, so a few more are looked at. */
-static void take_compile(struct load *l, sqlite3_stmt *row)
+static void load_take_compile(struct load *l, sqlite3_stmt *row)
 {
     struct advise *a = l->a;
     int64_t start, end;
     uint64_t thread = (uint64_t)sqlite3_column_int64(row, 2);
     size_t low = 0, high = a->calls.len;
 
-    if (!read_times(l, row, &start, &end))
+    if (!load_read_times(l, row, &start, &end))
         return;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -556,32 +534,36 @@ static void take_compile(struct load *l, sqlite3_stmt *row)
 
 static enum hd_status load_rest(struct load *l)
 {
-    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                "SELECT coalesce(globalPid, 0), coalesce(correlationId, 0), syncType, contextId, "
-                "streamId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-                take_sync));
-    HD_TRY(each(l, "TARGET_INFO_CUDA_CONTEXT_INFO",
-                "SELECT processId, contextId, nullStreamId FROM TARGET_INFO_CUDA_CONTEXT_INFO",
-                take_null_stream));
-    HD_TRY(each(l, "TARGET_INFO_GPU", "SELECT id, smCount FROM TARGET_INFO_GPU", take_device));
-    find_waits(l->a);
-    return each(l, "CUPTI_ACTIVITY_KIND_OVERHEAD",
-                "SELECT start, end, globalTid FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
-                "IN (2, 6, 7)",
-                take_compile);
+    HD_TRY(
+        load_each(l, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                  "SELECT coalesce(globalPid, 0), coalesce(correlationId, 0), syncType, contextId, "
+                  "streamId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                  load_take_sync));
+    HD_TRY(load_each(l, "TARGET_INFO_CUDA_CONTEXT_INFO",
+                     "SELECT processId, contextId, nullStreamId FROM TARGET_INFO_CUDA_CONTEXT_INFO",
+                     load_take_null_stream));
+    HD_TRY(load_each(l, "TARGET_INFO_GPU", "SELECT id, smCount FROM TARGET_INFO_GPU",
+                     load_take_device));
+    load_find_waits(l->a);
+    return load_each(
+        l, "CUPTI_ACTIVITY_KIND_OVERHEAD",
+        "SELECT start, end, globalTid FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+        "IN (2, 6, 7)",
+        load_take_compile);
 }
 
 static enum hd_status load_calls(struct load *l)
 {
-    HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), " STRING(
-                    "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
-                              "start <= ?1 "
-                              "ORDER BY 3, start, end DESC",
-                take_call));
-    drop_inner(l);
+    HD_TRY(load_each(
+        l, "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), " STRING(
+            "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
+                      "start <= ?1 "
+                      "ORDER BY 3, start, end DESC",
+        load_take_call));
+    load_drop_inner(l);
     if (l->a->calls.len)
-        qsort(l->a->calls.at, l->a->calls.len, sizeof(l->a->calls.at[0]), by_start);
+        qsort(l->a->calls.at, l->a->calls.len, sizeof(l->a->calls.at[0]), load_by_start);
     return l->status;
 }
 
@@ -589,29 +571,30 @@ struct extent {
     int64_t count, start_ns, end_ns;
 };
 
-static enum hd_status measure(struct advise *a, const char *table, const char *sql,
-                              struct extent *out)
+static enum hd_status load_measure(struct load *l, const char *table, const char *sql,
+                                   struct extent *out)
 {
     sqlite3_stmt *row;
 
-    if (!prof_db_has(a->db, table))
+    if (!prof_db_has(l->db, table))
         return HD_OK;
-    if (sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
-        return failed(a);
+    if (sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return load_failed(l);
     if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0)) {
         out->count += sqlite3_column_int64(row, 0);
         out->start_ns = HD_MIN(out->start_ns, sqlite3_column_int64(row, 1));
         out->end_ns = HD_MAX(out->end_ns, sqlite3_column_int64(row, 2));
     }
-    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : failed(a);
+    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : load_failed(l);
 }
 
 #define MEASURE(table)                                                                             \
-    measure(a, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
+    load_measure(l, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
 
 /* Of a long run only the beginning is judged, so much as has about `limit` calls and work. */
-static enum hd_status find_limit(struct advise *a)
+static enum hd_status load_find_limit(struct load *l)
 {
+    struct advise *a = l->a;
     struct extent e = {0, INT64_MAX, INT64_MIN};
 
     HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_RUNTIME));
@@ -627,17 +610,183 @@ static enum hd_status find_limit(struct advise *a)
 
 static enum hd_status load_all(struct load *l)
 {
-    HD_TRY(find_limit(l->a));
+    HD_TRY(load_find_limit(l));
     HD_TRY(load_calls(l));
     HD_TRY(load_work(l));
     if (!l->a->names.len && l->a->works.len && !advise_keep(l->a, "?"))
-        no_memory(l);
-    join(l);
+        load_no_memory(l);
+    load_join(l);
     if (l->status == HD_OK)
-        order_work(l);
+        load_order_work(l);
     if (l->status == HD_OK)
-        chain_threads(l);
+        load_chain_threads(l);
     return l->status == HD_OK ? load_rest(l) : l->status;
+}
+
+#define KERNEL_NAME                                                                                \
+    "coalesce((SELECT value FROM StringIds WHERE id = l.demangledName AND typeof(l.demangledName)" \
+    " = 'integer'), l.demangledName, l.name)"
+
+/* ---- counters */
+
+static void load_take_counted(struct load *l, sqlite3_stmt *row)
+{
+    const char *kernel = (const char *)sqlite3_column_text(row, 0);
+    struct advise_counted c = {.time_ns = sqlite3_column_int64(row, 1),
+                               .launches = (uint64_t)sqlite3_column_int64(row, 2),
+                               .uniform = 100};
+
+    if (!kernel)
+        return;
+    c.kernel = hd_strdup(kernel);
+    if (!c.kernel || !hd_vec_push(&l->a->counted, c)) {
+        hd_free(c.kernel);
+        load_no_memory(l);
+    }
+}
+
+static bool load_take_line(struct load *l, size_t counted, sqlite3_stmt *row)
+{
+    struct advise_line line = {.counted = counted,
+                               .kind = advise_line_kind_of(prof_db_text(row, 2)),
+                               .line = sqlite3_column_int64(row, 1),
+                               .value = sqlite3_column_double(row, 3)};
+
+    if (line.kind == ADVISE_LINE_COUNT)
+        return true;
+    line.file = hd_strdup(prof_db_text(row, 0));
+    if (line.file && hd_vec_push(&l->a->lines, line))
+        return true;
+    hd_free(line.file);
+    load_no_memory(l);
+    return false;
+}
+
+/* Of each kernel; a table of another form is none. */
+static void load_counters(struct load *l)
+{
+    sqlite3_stmt *values = NULL, *lines = NULL;
+
+    (void)sqlite3_prepare_v2(l->db,
+                             "SELECT m.name, sum(m.value), avg(m.value) FROM HEDDLE_METRICS m JOIN "
+                             "HEDDLE_LAUNCHES l ON l.launchId = m.launchId WHERE " KERNEL_NAME
+                             " = ?1 GROUP BY m.name",
+                             -1, &values, NULL);
+    (void)sqlite3_prepare_v2(l->db,
+                             "SELECT m.file, m.line, m.name, sum(m.value) FROM "
+                             "HEDDLE_SOURCE_METRICS m JOIN HEDDLE_LAUNCHES l ON l.launchId = "
+                             "m.launchId WHERE " KERNEL_NAME
+                             " = ?1 AND m.file IS NOT NULL GROUP BY 1, 2, 3",
+                             -1, &lines, NULL);
+    for (size_t i = 0; i < l->a->counted.len && l->status == HD_OK; i++) {
+        struct advise_counted *c = &l->a->counted.at[i];
+        assert(c->kernel && !c->slots);
+        if (values) {
+            (void)sqlite3_reset(values);
+            (void)sqlite3_bind_text(values, 1, c->kernel, -1, SQLITE_STATIC);
+        }
+        while (values && sqlite3_step(values) == SQLITE_ROW)
+            advise_counted_add(c, prof_db_text(values, 0), sqlite3_column_double(values, 1),
+                               sqlite3_column_double(values, 2));
+        advise_counted_finish(c);
+        if (lines) {
+            (void)sqlite3_reset(lines);
+            (void)sqlite3_bind_text(lines, 1, c->kernel, -1, SQLITE_STATIC);
+        }
+        while (lines && sqlite3_step(lines) == SQLITE_ROW && load_take_line(l, i, lines))
+            ;
+    }
+    sqlite3_finalize(values);
+    sqlite3_finalize(lines);
+}
+
+/*
+ * ---- compilation: launches of other sizes may get code of their own, so each is granted one call
+ * that compiles, the longest ones, and a kernel one call that is no launch, as what is asked of a
+ * kernel before its first one needs the first part of it.
+ */
+
+static const char repeated_sql[] =
+    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
+    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
+    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
+    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
+    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
+    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
+    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
+    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
+    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
+    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
+    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
+    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
+    "sum(again) ORDER BY 8 DESC, 1";
+
+static void load_compiled(struct load *l)
+{
+    sqlite3_stmt *row;
+
+    if (!prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
+        !prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+        !prof_db_has(l->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
+        sqlite3_prepare_v2(l->db, repeated_sql, -1, &row, NULL))
+        return;
+    while (l->status == HD_OK && sqlite3_step(row) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        struct advise_compiled c = {.kernel = hd_strdup(name ? name : "?"),
+                                    .calls = (uint64_t)sqlite3_column_int64(row, 1),
+                                    .time_ns = sqlite3_column_int64(row, 2),
+                                    .rowid = sqlite3_column_int64(row, 3),
+                                    .start_ns = sqlite3_column_int64(row, 4),
+                                    .end_ns = sqlite3_column_int64(row, 5),
+                                    .again = (uint64_t)sqlite3_column_int64(row, 6),
+                                    .again_ns = sqlite3_column_int64(row, 7)};
+        if (!c.kernel || !hd_vec_push(&l->a->compiled, c)) {
+            hd_free(c.kernel);
+            load_no_memory(l);
+        }
+    }
+    sqlite3_finalize(row);
+}
+
+static int64_t load_ask(struct load *l, const char *table, const char *sql)
+{
+    sqlite3_stmt *row;
+    int64_t value = 0;
+
+    if (!prof_db_has(l->db, table) || sqlite3_prepare_v2(l->db, sql, -1, &row, NULL))
+        return 0;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        value = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    return value;
+}
+
+/* What rules ask beside the timeline. */
+static enum hd_status load_facts(struct load *l)
+{
+    bool is_own =
+        load_ask(l, "META_DATA_EXPORT",
+                 "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
+                 "AND value = 'Heddle'") != 0;
+
+    if (!is_own) {
+        l->a->warps_per_sm =
+            load_ask(l, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
+        l->a->blocks_per_sm =
+            load_ask(l, "TARGET_INFO_GPU", "SELECT maxBlocksPerSm FROM TARGET_INFO_GPU");
+    }
+    load_compiled(l);
+    HD_TRY(load_each(l, "HEDDLE_LAUNCHES",
+                     "SELECT " KERNEL_NAME
+                     ", sum(l.end - l.start), count(*) FROM HEDDLE_LAUNCHES l "
+                     "GROUP BY 1 ORDER BY 1",
+                     load_take_counted));
+    if (l->a->has_counters)
+        load_counters(l);
+    return l->status;
 }
 
 static void load_fini(struct load *l)
@@ -656,63 +805,23 @@ static void load_fini(struct load *l)
 enum hd_status advise_load(struct advise *a)
 {
     struct load l = {.a = a};
+    enum hd_status status;
 
-    HD_TRY(prof_db_open(a->path, &a->db));
-    a->has_counters = prof_db_has(a->db, "HEDDLE_METRICS");
-    if (!prof_db_has(a->db, "StringIds") && !prof_db_has(a->db, "HEDDLE_LAUNCHES"))
-        return hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems",
-                        a->path);
+    HD_TRY(prof_db_open(a->path, &l.db));
+    a->has_counters = prof_db_has(l.db, "HEDDLE_METRICS");
     hd_map_init(&l.threads);
     hd_map_init(&l.processes);
     hd_map_init(&l.streams);
     hd_map_init(&l.names);
     hd_map_init(&l.calls);
-    enum hd_status status = load_all(&l);
+    if (prof_db_has(l.db, "StringIds") || prof_db_has(l.db, "HEDDLE_LAUNCHES"))
+        status = load_all(&l);
+    else
+        status =
+            hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems", a->path);
+    if (status == HD_OK)
+        status = load_facts(&l);
     load_fini(&l);
+    sqlite3_close(l.db);
     return status;
-}
-
-void advise_fini(struct advise *a)
-{
-    for (size_t i = 0; i < a->names.len; i++)
-        hd_free(a->names.at[i]);
-    for (size_t i = 0; i < a->findings.len; i++) {
-        struct advise_finding *f = &a->findings.at[i];
-        for (size_t n = 0; n < f->evidence.len; n++)
-            hd_free(f->evidence.at[n]);
-        hd_vec_fini(&f->evidence);
-        hd_vec_fini(&f->examples);
-        hd_free(f->file);
-    }
-    hd_free(a->base.calls);
-    hd_free(a->base.works);
-    hd_free(a->trial.calls);
-    hd_free(a->trial.works);
-    hd_vec_fini(&a->names);
-    hd_vec_fini(&a->calls);
-    hd_vec_fini(&a->works);
-    hd_vec_fini(&a->streams);
-    hd_vec_fini(&a->threads);
-    hd_vec_fini(&a->processes);
-    hd_vec_fini(&a->sms);
-    hd_vec_fini(&a->findings);
-    sqlite3_close(a->db);
-}
-
-/* ---- what rules ask */
-
-const char *advise_call_name(const struct advise *a, const struct advise_call *call)
-{
-    return a->names.at[call->name];
-}
-
-const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call)
-{
-    return call->next == ADVISE_NONE ? NULL : &a->calls.at[call->next];
-}
-
-bool advise_submits(const struct advise_call *call)
-{
-    return call->kind == ADVISE_CALL_LAUNCH || call->kind == ADVISE_CALL_GRAPH ||
-           call->kind == ADVISE_CALL_FILL || call->kind == ADVISE_CALL_COPY;
 }

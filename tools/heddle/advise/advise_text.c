@@ -1,7 +1,7 @@
 /* Findings as text, as JSON, and as a prompt. */
 #include <string.h>
 
-#include "advise/advise.h"
+#include "advise/advise_show.h"
 #include "base/text/json.h"
 #include "base/mem.h"
 #include "report/excess.h"
@@ -9,7 +9,8 @@
 enum { WIDTH = 96 };
 
 /* Words of `text` in lines that begin with `indent` blanks; the first has `label` in them. */
-static void put_wrapped(struct hd_buf *out, unsigned indent, const char *label, const char *text)
+static void text_put_wrapped(struct hd_buf *out, unsigned indent, const char *label,
+                             const char *text)
 {
     size_t at = indent;
 
@@ -32,7 +33,7 @@ static void put_wrapped(struct hd_buf *out, unsigned indent, const char *label, 
 }
 
 /* Names come from the program: what moves a terminal's cursor does not get there. */
-static void put_clean(struct hd_buf *out, const char *text)
+static void text_put_clean(struct hd_buf *out, const char *text)
 {
     for (; *text; text++)
         hd_buf_putc(out, (unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
@@ -43,7 +44,7 @@ struct sums {
     int64_t kernels_ns, copies_ns;
 };
 
-static struct sums sum_up(const struct advise *a)
+static struct sums text_sum_up(const struct advise *a)
 {
     struct sums s = {0};
 
@@ -62,9 +63,9 @@ static struct sums sum_up(const struct advise *a)
 
 static void text_head(const struct advise *a, struct hd_buf *out)
 {
-    struct sums s = sum_up(a);
+    struct sums s = text_sum_up(a);
 
-    put_clean(out, a->path);
+    text_put_clean(out, a->path);
     hd_buf_printf(out, ": %s of steady time", advise_time(a->steady_ns));
     hd_buf_printf(out, " (%s in all; compiling kernels took %s)\n", advise_time(a->span_ns),
                   advise_time(a->compile_ns));
@@ -85,8 +86,8 @@ static void text_line(const char *label, const char *text, struct hd_buf *out)
 {
     struct hd_buf line = {0};
 
-    put_clean(&line, text);
-    put_wrapped(out, 14, label, line.ptr ? line.ptr : "");
+    text_put_clean(&line, text);
+    text_put_wrapped(out, 14, label, line.ptr ? line.ptr : "");
     hd_buf_fini(&line);
 }
 
@@ -120,7 +121,7 @@ static void text_rows(const struct advise_finding *f, struct hd_buf *out)
                 hd_buf_printf(&line, " %lld", (long long)f->examples.at[n].rowid);
     }
     if (line.len)
-        put_wrapped(out, 14, "    rows", line.ptr);
+        text_put_wrapped(out, 14, "    rows", line.ptr);
     hd_buf_fini(&line);
 }
 
@@ -133,8 +134,8 @@ static void text_finding(const struct advise_finding *f, struct hd_buf *out)
     for (size_t i = 0; i < f->evidence.len; i++)
         text_line(i ? "" : "    evidence", f->evidence.at[i], out);
     text_rows(f, out);
-    put_wrapped(out, 14, "    why", f->rule->what);
-    put_wrapped(out, 14, "    remedy", f->rule->remedy);
+    text_put_wrapped(out, 14, "    why", f->rule->what);
+    text_put_wrapped(out, 14, "    remedy", f->rule->remedy);
 }
 
 bool advise_lacks_lines(const struct advise *a)
@@ -164,7 +165,7 @@ void advise_text(const struct advise *a, struct hd_buf *out)
 
 /* ---- JSON */
 
-static void json_finding(struct hd_json *j, const struct advise_finding *f)
+static void text_json_finding(struct hd_json *j, const struct advise_finding *f)
 {
     hd_json_open(j, NULL, '{');
     hd_json_str(j, "id", f->rule->id);
@@ -198,7 +199,7 @@ static void json_finding(struct hd_json *j, const struct advise_finding *f)
 
 void advise_json(const struct advise *a, struct hd_buf *out)
 {
-    struct sums s = sum_up(a);
+    struct sums s = text_sum_up(a);
     struct hd_json j;
 
     hd_json_init(&j);
@@ -217,7 +218,7 @@ void advise_json(const struct advise *a, struct hd_buf *out)
     hd_json_bool(&j, "is_cut", a->until_ns != INT64_MAX);
     hd_json_open(&j, "findings", '[');
     for (size_t i = 0; i < a->findings.len; i++)
-        json_finding(&j, &a->findings.at[i]);
+        text_json_finding(&j, &a->findings.at[i]);
     hd_json_close(&j, ']');
     hd_json_close(&j, '}');
     hd_buf_putc(&j.buf, '\n');
@@ -227,7 +228,7 @@ void advise_json(const struct advise *a, struct hd_buf *out)
 /* ---- a prompt */
 
 /* As code in a line: nothing in it ends that. */
-static void put_code(struct hd_buf *out, const char *text)
+static void text_put_code(struct hd_buf *out, const char *text)
 {
     hd_buf_putc(out, '`');
     for (; *text; text++)
@@ -235,7 +236,7 @@ static void put_code(struct hd_buf *out, const char *text)
     hd_buf_putc(out, '`');
 }
 
-static void prompt_finding(const struct advise_finding *f, size_t number, struct hd_buf *out)
+static void text_prompt_finding(const struct advise_finding *f, size_t number, struct hd_buf *out)
 {
     hd_buf_printf(out, "\n### %zu. %s (`%s`)\n\n", number, f->rule->title, f->rule->id);
     hd_buf_printf(out, "- severity: %s\n- estimated gain: at most %s, %.1f %% of the steady time\n",
@@ -243,18 +244,18 @@ static void prompt_finding(const struct advise_finding *f, size_t number, struct
     hd_buf_printf(out, "- places: %llu\n", (unsigned long long)f->count);
     if (f->kernel) {
         hd_buf_puts(out, "- kernel: ");
-        put_code(out, f->kernel);
+        text_put_code(out, f->kernel);
         hd_buf_putc(out, '\n');
     }
     if (f->file) {
         hd_buf_puts(out, "- source: ");
-        put_code(out, f->file);
+        text_put_code(out, f->file);
         hd_buf_printf(out, ", line %lld\n", (long long)f->line);
     }
     hd_buf_printf(out, "- meaning: %s\n- usual remedy: %s\n", f->rule->what, f->rule->remedy);
     for (size_t i = 0; i < f->evidence.len; i++) {
         hd_buf_puts(out, "- evidence: ");
-        put_code(out, f->evidence.at[i]);
+        text_put_code(out, f->evidence.at[i]);
         hd_buf_putc(out, '\n');
     }
     for (size_t i = 0; i < f->examples.len; i++)
@@ -263,7 +264,7 @@ static void prompt_finding(const struct advise_finding *f, size_t number, struct
                       (long long)f->examples.at[i].start_ns, (long long)f->examples.at[i].end_ns);
 }
 
-static void prompt_kernels(const struct advise *a, struct hd_buf *out)
+static void text_prompt_kernels(const struct advise *a, struct hd_buf *out)
 {
     HD_AUTOFREE int64_t *times = hd_alloc_array(a->names.len + 1, sizeof(*times));
     HD_AUTOFREE uint64_t *counts = hd_alloc_array(a->names.len + 1, sizeof(*counts));
@@ -282,7 +283,7 @@ static void prompt_kernels(const struct advise *a, struct hd_buf *out)
         if (best == a->names.len)
             return;
         hd_buf_puts(out, "- ");
-        put_code(out, a->names.at[best]);
+        text_put_code(out, a->names.at[best]);
         hd_buf_printf(out, ": %llu launches, %s\n", (unsigned long long)counts[best],
                       advise_time(times[best]));
         counts[best] = 0;
@@ -291,7 +292,7 @@ static void prompt_kernels(const struct advise *a, struct hd_buf *out)
 
 void advise_prompt(const struct advise *a, struct hd_buf *out)
 {
-    struct sums s = sum_up(a);
+    struct sums s = text_sum_up(a);
 
     hd_buf_puts(out,
                 "# Performance of a CUDA program\n\n"
@@ -307,7 +308,7 @@ void advise_prompt(const struct advise *a, struct hd_buf *out)
                 "4. claim no gain beyond the estimates, which are upper bounds and do not add "
                 "up.\n\n## The run\n\n");
     hd_buf_puts(out, "- report: ");
-    put_code(out, a->path);
+    text_put_code(out, a->path);
     hd_buf_printf(out, "\n- all: %s; steady time (without start-up and compilation): %s\n",
                   advise_time(a->span_ns), advise_time(a->steady_ns));
     hd_buf_printf(out, "- %llu kernels: %s; %llu copies: %s; compilation: %s\n",
@@ -315,10 +316,10 @@ void advise_prompt(const struct advise *a, struct hd_buf *out)
                   (unsigned long long)s.copies, advise_time(s.copies_ns),
                   advise_time(a->compile_ns));
     hd_buf_puts(out, "\n## Kernels by time\n\n");
-    prompt_kernels(a, out);
+    text_prompt_kernels(a, out);
     hd_buf_puts(out, "\n## Findings\n");
     if (!a->findings.len)
         hd_buf_puts(out, "\nNone.\n");
     for (size_t i = 0; i < a->findings.len; i++)
-        prompt_finding(&a->findings.at[i], i + 1, out);
+        text_prompt_finding(&a->findings.at[i], i + 1, out);
 }

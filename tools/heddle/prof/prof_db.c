@@ -30,7 +30,7 @@ static const char enumerations[] =
 #undef R
     ;
 
-static bool failed(struct prof_db *db, int code)
+static bool db_failed(struct prof_db *db, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE)
         return db->error != SQLITE_OK;
@@ -42,13 +42,13 @@ static bool failed(struct prof_db *db, int code)
     return true;
 }
 
-static void run(struct prof_db *db, const char *sql)
+static void db_run(struct prof_db *db, const char *sql)
 {
     if (!db->error)
-        (void)failed(db, sqlite3_exec(db->db, sql, NULL, NULL, NULL));
+        (void)db_failed(db, sqlite3_exec(db->db, sql, NULL, NULL, NULL));
 }
 
-static char *temporary(const char *path)
+static char *db_temporary(const char *path)
 {
     size_t size_B = strlen(path) + sizeof(TEMPORARY);
     char *name = hd_alloc(size_B);
@@ -58,7 +58,7 @@ static char *temporary(const char *path)
     return name;
 }
 
-static enum hd_status error(const struct prof_db *db, const char *path)
+static enum hd_status db_error(const struct prof_db *db, const char *path)
 {
     return hd_error(db->error == SQLITE_NOMEM ? HD_NO_MEMORY : HD_IO, "%s: %s", path, db->message);
 }
@@ -66,7 +66,7 @@ static enum hd_status error(const struct prof_db *db, const char *path)
 /* A crash loses the file as a whole: it takes its name when it is complete. */
 enum hd_status prof_db_create(const char *path, struct prof_db *out)
 {
-    HD_AUTOFREE char *name = temporary(path);
+    HD_AUTOFREE char *name = db_temporary(path);
 
     *out = (struct prof_db){0};
     hd_map_init(&out->strings);
@@ -74,11 +74,11 @@ enum hd_status prof_db_create(const char *path, struct prof_db *out)
         return hd_error(HD_NO_MEMORY, "no memory");
     if (unlink(name) && errno != ENOENT)
         return hd_error(HD_IO, "%s: %s", name, strerror(errno));
-    (void)failed(out, sqlite3_open(name, &out->db));
-    run(out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
-             "PRAGMA page_size=16384; BEGIN;");
-    run(out, enumerations);
-    return out->error ? error(out, name) : HD_OK;
+    (void)db_failed(out, sqlite3_open(name, &out->db));
+    db_run(out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
+                "PRAGMA page_size=16384; BEGIN;");
+    db_run(out, enumerations);
+    return out->error ? db_error(out, name) : HD_OK;
 }
 
 static void close_db(struct prof_db *db)
@@ -87,7 +87,7 @@ static void close_db(struct prof_db *db)
 
     for (size_t i = 0; i < TABLE_COUNT; i++)
         sqlite3_finalize(db->insert[i]);
-    (void)failed(db, sqlite3_close(db->db));
+    (void)db_failed(db, sqlite3_close(db->db));
     while (hd_map_next(&db->strings, &it))
         hd_free((char *)it.key.ptr);
     hd_map_fini(&db->strings);
@@ -95,14 +95,14 @@ static void close_db(struct prof_db *db)
 
 enum hd_status prof_db_finish(struct prof_db *db, const char *path)
 {
-    HD_AUTOFREE char *name = temporary(path);
+    HD_AUTOFREE char *name = db_temporary(path);
 
-    run(db, "COMMIT;");
+    db_run(db, "COMMIT;");
     close_db(db);
     if (!name || db->error) {
         if (name)
             (void)unlink(name);
-        return error(db, path);
+        return db_error(db, path);
     }
     if (rename(name, path))
         return hd_error(HD_IO, "%s: %s", path, strerror(errno));
@@ -111,7 +111,7 @@ enum hd_status prof_db_finish(struct prof_db *db, const char *path)
 
 /* ---- rows */
 
-static size_t columns_of(const char *columns)
+static size_t db_columns_of(const char *columns)
 {
     size_t n = 1;
 
@@ -120,27 +120,28 @@ static size_t columns_of(const char *columns)
     return n;
 }
 
-static void make_table(struct prof_db *db, enum prof_table table)
+static void db_make_table(struct prof_db *db, enum prof_table table)
 {
-    size_t n = columns_of(tables[table].columns);
+    assert(!db->insert[table] && !db->error);
+    size_t n = db_columns_of(tables[table].columns);
     struct hd_buf sql = {0};
 
     hd_buf_printf(&sql, "CREATE TABLE %s(%s)", tables[table].name, tables[table].columns);
     if (sql.ptr)
-        run(db, sql.ptr);
+        db_run(db, sql.ptr);
     hd_buf_clear(&sql);
     hd_buf_printf(&sql, "INSERT INTO %s VALUES(?", tables[table].name);
     while (--n)
         hd_buf_puts(&sql, ",?");
     hd_buf_puts(&sql, ")");
     if (sql.failed)
-        (void)failed(db, SQLITE_NOMEM);
+        (void)db_failed(db, SQLITE_NOMEM);
     else if (!db->error)
-        (void)failed(db, sqlite3_prepare_v2(db->db, sql.ptr, -1, &db->insert[table], NULL));
+        (void)db_failed(db, sqlite3_prepare_v2(db->db, sql.ptr, -1, &db->insert[table], NULL));
     hd_buf_fini(&sql);
 }
 
-static void bind(sqlite3_stmt *row, int at, char form, va_list *args)
+static void db_bind(sqlite3_stmt *row, int at, char form, va_list *args)
 {
     const char *text;
     bool is_there = form == 'o' || form == 'O' ? va_arg(*args, int) : true;
@@ -171,17 +172,18 @@ void prof_db_row(struct prof_db *db, enum prof_table table, const char *form, ..
     va_list args;
     int at = 0;
 
+    assert(db->db && table < TABLE_COUNT);
     if (!db->insert[table] && !db->error)
-        make_table(db, table);
+        db_make_table(db, table);
     if (db->error)
         return;
     va_start(args, form);
     for (; *form; form++)
         if (*form != ' ')
-            bind(db->insert[table], ++at, *form, &args);
+            db_bind(db->insert[table], ++at, *form, &args);
     va_end(args);
     assert(at == sqlite3_bind_parameter_count(db->insert[table]));
-    (void)failed(db, sqlite3_step(db->insert[table]));
+    (void)db_failed(db, sqlite3_step(db->insert[table]));
     (void)sqlite3_reset(db->insert[table]);
 }
 
@@ -198,7 +200,7 @@ int64_t prof_db_string(struct prof_db *db, const char *text)
         memcpy(copy, text, len + 1);
     if (!copy || !hd_map_put(&db->strings, (struct hd_str){copy, len}, (void *)(intptr_t)id)) {
         hd_free(copy);
-        (void)failed(db, SQLITE_NOMEM);
+        (void)db_failed(db, SQLITE_NOMEM);
         return 0;
     }
     prof_db_row(db, TABLE_StringIds, "is", id, copy);
@@ -207,7 +209,7 @@ int64_t prof_db_string(struct prof_db *db, const char *text)
 
 /* ---- reading */
 
-static void display_name(sqlite3_context *context, int n, sqlite3_value **args)
+static void db_display_name(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
     const char *version = name ? strrchr(name, '_') : NULL;
@@ -232,7 +234,7 @@ enum hd_status prof_db_open(const char *path, sqlite3 **out)
                             NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_create_function(*out, "display_name", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-                                       NULL, display_name, NULL, NULL);
+                                       NULL, db_display_name, NULL, NULL);
     if (code == SQLITE_OK)
         return HD_OK;
     enum hd_status status = hd_error(code == SQLITE_CANTOPEN ? HD_IO : HD_CORRUPT, "%s: %s", path,
@@ -269,14 +271,14 @@ const char *prof_db_text(sqlite3_stmt *row, int column)
 }
 
 /* Tables of what was recorded: any file of SQLite may have one that is called PROCESSES. */
-static bool is_report(sqlite3 *db)
+static bool db_is_report(sqlite3 *db)
 {
     return prof_db_has(db, "StringIds") || prof_db_has(db, "NVTX_EVENTS") ||
            prof_db_has(db, "META_DATA_EXPORT") || prof_db_has(db, "ANALYSIS_DETAILS");
 }
 
 /* Without these a row says nothing: that they are missing is told by the query that wants them. */
-static bool is_essential(struct hd_str column)
+static bool db_is_essential(struct hd_str column)
 {
     static const char *const names[] = {"start", "end",           "id",        "name",
                                         "value", "demangledName", "shortName", "nameId"};
@@ -287,7 +289,7 @@ static bool is_essential(struct hd_str column)
     return false;
 }
 
-static bool has_column(sqlite3 *db, const char *table, struct hd_str column)
+static bool db_has_column(sqlite3 *db, const char *table, struct hd_str column)
 {
     sqlite3_stmt *row;
     bool has = true; /* where it cannot be told */
@@ -304,8 +306,8 @@ static bool has_column(sqlite3 *db, const char *table, struct hd_str column)
 }
 
 /* Older versions have fewer columns: a view has them too, without values. */
-static enum hd_status make_columns(sqlite3 *db, const char *path, const char *table,
-                                   const char *columns)
+static enum hd_status db_make_columns(sqlite3 *db, const char *path, const char *table,
+                                      const char *columns)
 {
     struct hd_buf sql = {0};
     bool misses = false;
@@ -313,7 +315,7 @@ static enum hd_status make_columns(sqlite3 *db, const char *path, const char *ta
     hd_buf_printf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table);
     while (*columns) {
         struct hd_str column = {columns, strcspn(columns, " ")};
-        if (!is_essential(column) && !has_column(db, table, column)) {
+        if (!db_is_essential(column) && !db_has_column(db, table, column)) {
             hd_buf_printf(&sql, ", NULL AS %.*s", (int)column.len, column.ptr);
             misses = true;
         }
@@ -329,7 +331,7 @@ static enum hd_status make_columns(sqlite3 *db, const char *path, const char *ta
     return status;
 }
 
-static enum hd_status make_missing(sqlite3 *db, const char *path)
+static enum hd_status db_make_missing(sqlite3 *db, const char *path)
 {
     static const char *const enums[][2] = {
 #define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
@@ -344,7 +346,7 @@ static enum hd_status make_missing(sqlite3 *db, const char *path)
         (void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
                        tables[i].columns);
         if (prof_db_has(db, tables[i].name))
-            HD_TRY(make_columns(db, path, tables[i].name, tables[i].columns));
+            HD_TRY(db_make_columns(db, path, tables[i].name, tables[i].columns));
         else if (sqlite3_exec(db, sql, NULL, NULL, NULL))
             return prof_db_error(db, path);
     }
@@ -354,8 +356,8 @@ static enum hd_status make_missing(sqlite3 *db, const char *path)
 enum hd_status prof_db_open_report(const char *path, sqlite3 **out)
 {
     HD_TRY(prof_db_open(path, out));
-    enum hd_status status = is_report(*out)
-                                ? make_missing(*out, path)
+    enum hd_status status = db_is_report(*out)
+                                ? db_make_missing(*out, path)
                                 : hd_error(HD_CORRUPT, "%s: it has no tables of a report", path);
     if (status == HD_OK)
         return HD_OK;

@@ -41,7 +41,8 @@ struct adding {
 /* ---- lines of the file */
 
 /* `n` numbers, then texts; false: it has others. */
-static bool fields(char *line, uint64_t *numbers, size_t n, const char **texts, size_t ntexts)
+static bool kernel_fields(char *line, uint64_t *numbers, size_t n, const char **texts,
+                          size_t ntexts)
 {
     for (size_t i = 0; i < n + ntexts; i++) {
         char *tab = strchr(line, '\t'), *end;
@@ -61,11 +62,11 @@ static bool fields(char *line, uint64_t *numbers, size_t n, const char **texts, 
     return !strchr(line, '\t');
 }
 
-static bool launch_read(char *text, struct kernel_launch *out)
+static bool kernel_launch_read(char *text, struct kernel_launch *out)
 {
     uint64_t n[COUNT_FILE_LAUNCH];
 
-    if (!fields(text, n, COUNT_FILE_LAUNCH, &out->name, 1))
+    if (!kernel_fields(text, n, COUNT_FILE_LAUNCH, &out->name, 1))
         return false;
     out->correlation = n[0];
     out->grid_id = n[1];
@@ -82,13 +83,13 @@ static bool launch_read(char *text, struct kernel_launch *out)
     return true;
 }
 
-static bool instr_read(char *text, struct heddle_counted_instr *out)
+static bool kernel_instr_read(char *text, struct heddle_counted_instr *out)
 {
     uint64_t n[COUNT_FILE_INSTR];
     const char *texts[3];
     size_t at = 8;
 
-    if (!fields(text, n, COUNT_FILE_INSTR, texts, 3))
+    if (!kernel_fields(text, n, COUNT_FILE_INSTR, texts, 3))
         return false;
     *out = (struct heddle_counted_instr){.classes = n[0],
                                          .issued = n[1],
@@ -111,7 +112,7 @@ static bool instr_read(char *text, struct heddle_counted_instr *out)
 
 /* ---- sums */
 
-static struct line *line_of(struct adding *a, const struct heddle_counted_instr *i)
+static struct line *kernel_line_of(struct adding *a, const struct heddle_counted_instr *i)
 {
     struct hd_buf key;
     void *found = NULL;
@@ -135,13 +136,14 @@ static struct line *line_of(struct adding *a, const struct heddle_counted_instr 
     return &hd_vec_last(&a->lines);
 }
 
-static bool instr_add(struct adding *a, const struct heddle_counted_instr *i, double *sums,
-                      double *own)
+static bool kernel_instr_add(struct adding *a, const struct heddle_counted_instr *i, double *sums,
+                             double *own)
 {
-    struct line *line = line_of(a, i);
+    struct line *line = kernel_line_of(a, i);
 
     if (!line)
         return false;
+    assert(line->values);
     metrics_of_instr(i, own);
     for (size_t m = 0; m < metrics_count; m++) {
         sums[m] += own[m];
@@ -158,7 +160,7 @@ struct ran {
     int64_t start, end, device, context, stream;
 };
 
-static struct ran ran_of(struct adding *a, struct kernel_launch *l)
+static struct ran kernel_ran_of(struct adding *a, struct kernel_launch *l)
 {
     struct ran ran = {.start = (int64_t)(l->begin_ns - a->start_ns),
                       .end = (int64_t)(l->end_ns - a->start_ns)};
@@ -183,9 +185,9 @@ static struct ran ran_of(struct adding *a, struct kernel_launch *l)
     return ran;
 }
 
-static void put_launch(struct adding *a, struct kernel_launch *l)
+static void kernel_put_launch(struct adding *a, struct kernel_launch *l)
 {
-    const struct ran ran = ran_of(a, l);
+    const struct ran ran = kernel_ran_of(a, l);
 
     prof_db_row(a->db, TABLE_HEDDLE_LAUNCHES, "ioooo ss iiiiii iii", a->next, l->correlation != 0,
                 (int64_t)l->correlation, (int)ran.known, ran.device, (int)ran.known, ran.context,
@@ -195,7 +197,8 @@ static void put_launch(struct adding *a, struct kernel_launch *l)
                 VM | (int64_t)(a->pid & 0xffffff) << 24);
 }
 
-static void put_values(struct adding *a, const struct kernel_launch *l, double *values, bool *has)
+static void kernel_put_values(struct adding *a, const struct kernel_launch *l, double *values,
+                              bool *has)
 {
     metrics_finish(l, values, has);
     for (size_t m = 0; m < metrics_count; m++)
@@ -212,7 +215,7 @@ static void put_values(struct adding *a, const struct kernel_launch *l, double *
 }
 
 /* Which line has the most sectors that coalesced accesses would not need. */
-static bool note_excess(struct adding *a)
+static bool kernel_note_excess(struct adding *a)
 {
     static const char all[] = "memory_l2_theoretical_sectors_global",
                       ideal[] = "memory_l2_theoretical_sectors_global_ideal";
@@ -247,7 +250,7 @@ static bool note_excess(struct adding *a)
     return good;
 }
 
-static void launch_clear(struct adding *a)
+static void kernel_launch_clear(struct adding *a)
 {
     hd_map_fini(&a->by_place);
     hd_map_init(&a->by_place);
@@ -261,39 +264,40 @@ struct scratch {
     bool *has;
 };
 
-static enum hd_status out_of_memory(void)
+static enum hd_status kernel_out_of_memory(void)
 {
     return hd_error(HD_NO_MEMORY, "out of memory");
 }
 
 /* Lines of one launch, which begin with L; the last is E. */
-static enum hd_status launch_add(struct adding *a, char **lines, size_t n,
-                                 const struct scratch *scratch)
+static enum hd_status kernel_launch_add(struct adding *a, char **lines, size_t n,
+                                        const struct scratch *scratch)
 {
     struct kernel_launch l = {0};
     struct heddle_counted_instr i;
 
-    launch_clear(a);
+    kernel_launch_clear(a);
+    assert(n && *lines[0] == 'L');
     memset(scratch->sums, 0, metrics_count * sizeof(double));
-    if (!launch_read(lines[0], &l))
+    if (!kernel_launch_read(lines[0], &l))
         return HD_OK;
     for (size_t k = 1; k < n; k++) {
-        if (!instr_read(lines[k], &i))
+        if (!kernel_instr_read(lines[k], &i))
             return HD_OK;
-        if (!instr_add(a, &i, scratch->sums, scratch->own))
-            return out_of_memory();
+        if (!kernel_instr_add(a, &i, scratch->sums, scratch->own))
+            return kernel_out_of_memory();
     }
-    put_launch(a, &l);
-    put_values(a, &l, scratch->sums, scratch->has);
-    if (!note_excess(a))
-        return out_of_memory();
+    kernel_put_launch(a, &l);
+    kernel_put_values(a, &l, scratch->sums, scratch->has);
+    if (!kernel_note_excess(a))
+        return kernel_out_of_memory();
     a->next++;
     return HD_OK;
 }
 
 /* ---- files */
 
-static char *file_read(const char *path, size_t *out_len)
+static char *kernel_file_read(const char *path, size_t *out_len)
 {
     FILE *file = fopen(path, "rb");
     struct hd_buf text;
@@ -310,7 +314,7 @@ static char *file_read(const char *path, size_t *out_len)
     return hd_buf_take(&text);
 }
 
-static enum hd_status text_add(struct adding *a, char *text, const struct scratch *scratch)
+static enum hd_status kernel_text_add(struct adding *a, char *text, const struct scratch *scratch)
 {
     HD_VEC(char *) lines = {0};
     enum hd_status status = HD_OK;
@@ -320,9 +324,9 @@ static enum hd_status text_add(struct adding *a, char *text, const struct scratc
         if (*text == 'L')
             lines.len = 0;
         if (*text == 'E' && lines.len)
-            status = launch_add(a, lines.at, lines.len, scratch);
+            status = kernel_launch_add(a, lines.at, lines.len, scratch);
         else if (*text == 'L' || (*text == 'I' && lines.len))
-            status = hd_vec_push(&lines, text) ? HD_OK : out_of_memory();
+            status = hd_vec_push(&lines, text) ? HD_OK : kernel_out_of_memory();
         if (*text == 'E')
             lines.len = 0;
     }
@@ -330,7 +334,7 @@ static enum hd_status text_add(struct adding *a, char *text, const struct scratc
     return status;
 }
 
-static enum hd_status file_add(struct adding *a, const char *folder, const char *name)
+static enum hd_status kernel_file_add(struct adding *a, const char *folder, const char *name)
 {
     struct scratch scratch = {hd_alloc_array(metrics_count, sizeof(double)),
                               hd_alloc_array(metrics_count, sizeof(double)),
@@ -338,14 +342,14 @@ static enum hd_status file_add(struct adding *a, const char *folder, const char 
     struct hd_buf path;
     char *text = NULL;
     size_t len = 0;
-    enum hd_status status = out_of_memory();
+    enum hd_status status = kernel_out_of_memory();
 
     hd_buf_init(&path);
     hd_buf_printf(&path, "%s/%s", folder, name);
     a->pid = (uint32_t)strtoul(name, NULL, 10);
     if (path.ptr && scratch.sums && scratch.own && scratch.has) {
-        text = file_read(path.ptr, &len);
-        status = text ? text_add(a, text, &scratch)
+        text = kernel_file_read(path.ptr, &len);
+        status = text ? kernel_text_add(a, text, &scratch)
                       : hd_error(HD_IO, "%s: %s", path.ptr, strerror(errno));
     }
     hd_free(text);
@@ -356,7 +360,7 @@ static enum hd_status file_add(struct adding *a, const char *folder, const char 
     return status;
 }
 
-static int is_counts(const struct dirent *entry)
+static int kernel_is_counts(const struct dirent *entry)
 {
     const size_t own = strlen(COUNT_FILE_SUFFIX);
     size_t len = strlen(entry->d_name);
@@ -370,7 +374,7 @@ enum hd_status prof_kernel_add(struct prof_db *db, const char *folder, uint64_t 
     struct adding a = {.db = db, .start_ns = start_ns};
     struct dirent **names = NULL;
     enum hd_status status = HD_OK;
-    int n = scandir(folder, &names, is_counts, alphasort);
+    int n = scandir(folder, &names, kernel_is_counts, alphasort);
 
     hd_arena_init(&a.arena);
     hd_map_init(&a.by_place);
@@ -383,7 +387,7 @@ enum hd_status prof_kernel_add(struct prof_db *db, const char *folder, uint64_t 
             -1, &a.kernel, NULL);
     for (int i = 0; i < n; i++) {
         if (status == HD_OK)
-            status = file_add(&a, folder, names[i]->d_name);
+            status = kernel_file_add(&a, folder, names[i]->d_name);
         free(names[i]);
     }
     free(names);

@@ -1,4 +1,5 @@
 /* Counters of a report, as Nsight Compute prints its pages. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 
 /* ---- what is wanted */
 
-static bool lists(const char *list, const char *name)
+static bool show_lists(const char *list, const char *name)
 {
     size_t len = strlen(name);
 
@@ -29,16 +30,16 @@ static bool lists(const char *list, const char *name)
     return false;
 }
 
-static bool is_wanted(const struct prof_kernel_view *view, const struct metric *metric)
+static bool show_is_wanted(const struct prof_kernel_view *view, const struct metric *metric)
 {
-    if (view->metrics && lists(view->metrics, metric->name))
+    if (view->metrics && show_lists(view->metrics, metric->name))
         return true;
     if (view->sections)
-        return lists(view->sections, metric_section_names[metric->section]);
+        return show_lists(view->sections, metric_section_names[metric->section]);
     return !view->metrics && !(view->absent >> metric->section & 1);
 }
 
-static bool is_section(const char *name, size_t len)
+static bool show_is_section(const char *name, size_t len)
 {
     for (int s = 0; s < SECTION_COUNT; s++)
         if (strlen(metric_section_names[s]) == len && !memcmp(metric_section_names[s], name, len))
@@ -57,7 +58,7 @@ enum hd_status prof_kernel_check(const struct prof_kernel_view *view)
 {
     for (const char *at = view->sections; at && *at;) {
         size_t n = strcspn(at, ",");
-        if (!is_section(at, n))
+        if (!show_is_section(at, n))
             return hd_error(HD_BAD_ARG, "there is no section '%.*s' (--list-sections)", (int)n, at);
         at += n + (at[n] == ',');
     }
@@ -105,14 +106,14 @@ struct show {
     char process[1024], host[256], cc[32];
 };
 
-static enum hd_status prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out)
+static enum hd_status show_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out)
 {
     if (sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK)
         return HD_OK;
     return hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(db));
 }
 
-static void one_text(struct show *s, const char *sql, char *out, size_t size)
+static void show_one_text(struct show *s, const char *sql, char *out, size_t size)
 {
     sqlite3_stmt *row;
 
@@ -124,29 +125,30 @@ static void one_text(struct show *s, const char *sql, char *out, size_t size)
     sqlite3_finalize(row);
 }
 
-static enum hd_status no_memory(void)
+static enum hd_status show_no_memory(void)
 {
     return hd_error(HD_NO_MEMORY, "out of memory");
 }
 
 /* Of all launches in temp.shown. */
-static enum hd_status values_read(struct show *s, struct shown *launch)
+static enum hd_status show_values_read(struct show *s, struct shown *launch)
 {
     enum hd_status status = HD_OK;
     sqlite3_stmt *row;
 
     for (size_t m = 0; m < metrics_count; m++)
         report_spread_clear(&launch->spreads[m]);
-    HD_TRY(prepare(s->db,
-                   "SELECT name, value FROM HEDDLE_METRICS WHERE launchId IN (SELECT launchId FROM "
-                   "temp.shown)",
-                   &row));
+    HD_TRY(show_prepare(
+        s->db,
+        "SELECT name, value FROM HEDDLE_METRICS WHERE launchId IN (SELECT launchId FROM "
+        "temp.shown)",
+        &row));
     while (status == HD_OK && sqlite3_step(row) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         const struct metric *metric = name ? metric_find(name, strlen(name)) : NULL;
         if (metric &&
             !report_spread_add(&launch->spreads[metric - metrics], sqlite3_column_double(row, 1)))
-            status = no_memory();
+            status = show_no_memory();
     }
     sqlite3_finalize(row);
     for (size_t m = 0; m < metrics_count; m++) {
@@ -159,7 +161,7 @@ static enum hd_status values_read(struct show *s, struct shown *launch)
 /* ---- what is made of the host: prof_roofline.c, prof_host.c */
 
 /* Do times that were made for the section come from the launch itself, which counted? */
-static bool is_while_counted(const struct shown *launch, const struct metric *metric)
+static bool show_is_while_counted(const struct shown *launch, const struct metric *metric)
 {
     static const char *const names[SECTION_COUNT] = {
         [SECTION_SpeedOfLight_RooflineChart] = "heddle__roofline_launches_uncounted.sum",
@@ -168,21 +170,24 @@ static bool is_while_counted(const struct shown *launch, const struct metric *me
 
     if (metric->kind != METRIC_TIMED || !name)
         return false;
-    size_t m = (size_t)(metric_find(name, strlen(name)) - metrics);
+    const struct metric *uncounted = metric_find(name, strlen(name));
+    assert(uncounted); /* a name of ours */
+    size_t m = (size_t)(uncounted - metrics);
     return launch->has[m] && launch->values[m] == 0 && launch->has[metric - metrics];
 }
 
 /* As it is printed: what was timed while counting says so. */
-static const char *label_of(const struct shown *launch, const struct metric *metric, char out[96])
+static const char *show_label_of(const struct shown *launch, const struct metric *metric,
+                                 char out[96])
 {
     (void)snprintf(out, 96, "%s%s", metric->label,
-                   is_while_counted(launch, metric) ? " (While Counted)" : "");
+                   show_is_while_counted(launch, metric) ? " (While Counted)" : "");
     return out;
 }
 
 /* Calls for each note of a launch, of the section, or of all that are wanted (-1). */
-static void notes_tell(struct show *s, const struct shown *launch, int section,
-                       void (*tell)(struct show *, const struct shown *, int, const char *))
+static void show_notes_tell(struct show *s, const struct shown *launch, int section,
+                            void (*tell)(struct show *, const struct shown *, int, const char *))
 {
     sqlite3_stmt *row;
 
@@ -197,13 +202,13 @@ static void notes_tell(struct show *s, const struct shown *launch, int section,
         for (int at = 0; at < SECTION_COUNT; at++) {
             const struct metric any = {.section = (enum metric_section)at, .name = ""};
             if (!strcmp(prof_db_text(row, 0), metric_section_names[at]) &&
-                (section < 0 ? is_wanted(s->view, &any) : section == at))
+                (section < 0 ? show_is_wanted(s->view, &any) : section == at))
                 tell(s, launch, at, prof_db_text(row, 1));
         }
     sqlite3_finalize(row);
 }
 
-static bool has_rows(sqlite3 *db, const char *sql, const char *value)
+static bool show_has_rows(sqlite3 *db, const char *sql, const char *value)
 {
     sqlite3_stmt *row;
 
@@ -216,7 +221,7 @@ static bool has_rows(sqlite3 *db, const char *sql, const char *value)
 }
 
 /* Sections that only reports of some runs have. */
-static unsigned sections_absent(sqlite3 *db)
+static unsigned show_sections_absent(sqlite3 *db)
 {
     static const struct {
         enum metric_section section;
@@ -226,17 +231,17 @@ static unsigned sections_absent(sqlite3 *db)
     unsigned absent = 0;
 
     for (size_t i = 0; i < HD_COUNT_OF(made); i++)
-        if (!has_rows(db, "SELECT 1 FROM HEDDLE_METRICS WHERE name GLOB ? LIMIT 1",
-                      made[i].names) &&
-            !has_rows(db, "SELECT 1 FROM HEDDLE_NOTES WHERE section = ? LIMIT 1",
-                      metric_section_names[made[i].section]))
+        if (!show_has_rows(db, "SELECT 1 FROM HEDDLE_METRICS WHERE name GLOB ? LIMIT 1",
+                           made[i].names) &&
+            !show_has_rows(db, "SELECT 1 FROM HEDDLE_NOTES WHERE section = ? LIMIT 1",
+                           metric_section_names[made[i].section]))
             absent |= 1u << made[i].section;
     return absent;
 }
 
 /* ---- numbers: whole ones as such, others with two digits behind the point */
 
-static void put_number(char out[64], double value, bool groups)
+static void show_put_number(char out[64], double value, bool groups)
 {
     char plain[48];
     size_t len, lead, n = 0;
@@ -250,6 +255,7 @@ static void put_number(char out[64], double value, bool groups)
     len = strcspn(plain, ".");
     lead = plain[0] == '-';
     for (size_t i = 0; plain[i]; i++) {
+        assert(n + 2 < 64); /* `plain` and its commas */
         if (groups && i > lead && i < len && (len - i) % 3 == 0)
             out[n++] = ',';
         out[n++] = plain[i];
@@ -257,54 +263,54 @@ static void put_number(char out[64], double value, bool groups)
     out[n] = '\0';
 }
 
-static void put_value(char out[64], const struct shown *launch, size_t m, bool groups)
+static void show_put_value(char out[64], const struct shown *launch, size_t m, bool groups)
 {
     if (launch->has[m])
-        put_number(out, launch->values[m], groups);
+        show_put_number(out, launch->values[m], groups);
     else
         (void)snprintf(out, 64, "n/a");
 }
 
 enum { REASON = 256 };
 
-static void reason_of(char out[REASON], const struct shown *launch, size_t m)
+static void show_reason_of(char out[REASON], const struct shown *launch, size_t m)
 {
     metric_reason(&metrics[m], launch->values, launch->has, out, REASON);
 }
 
 /* ---- CSV */
 
-static void csv(FILE *out, bool first, const char *text)
+static void show_csv(FILE *out, bool first, const char *text)
 {
     if (!first)
         fputc(',', out);
     prof_csv_quoted(text, out);
 }
 
-static void csv_launch(const struct show *s, const struct shown *launch)
+static void show_csv_launch(const struct show *s, const struct shown *launch)
 {
     char text[96];
 
     (void)snprintf(text, sizeof(text), "%lld", (long long)launch->id);
-    csv(s->out, true, text);
+    show_csv(s->out, true, text);
     (void)snprintf(text, sizeof(text), "%lld", (long long)launch->pid);
-    csv(s->out, false, text);
-    csv(s->out, false, s->process);
-    csv(s->out, false, s->host);
-    csv(s->out, false, launch->name);
+    show_csv(s->out, false, text);
+    show_csv(s->out, false, s->process);
+    show_csv(s->out, false, s->host);
+    show_csv(s->out, false, launch->name);
     (void)snprintf(text, sizeof(text), "%lld", (long long)launch->context);
-    csv(s->out, false, text);
+    show_csv(s->out, false, text);
     (void)snprintf(text, sizeof(text), "%lld", (long long)launch->stream);
-    csv(s->out, false, text);
+    show_csv(s->out, false, text);
     (void)snprintf(text, sizeof(text), "(%lld, %lld, %lld)", (long long)launch->block[0],
                    (long long)launch->block[1], (long long)launch->block[2]);
-    csv(s->out, false, text);
+    show_csv(s->out, false, text);
     (void)snprintf(text, sizeof(text), "(%lld, %lld, %lld)", (long long)launch->grid[0],
                    (long long)launch->grid[1], (long long)launch->grid[2]);
-    csv(s->out, false, text);
+    show_csv(s->out, false, text);
     (void)snprintf(text, sizeof(text), "%lld", (long long)launch->device);
-    csv(s->out, false, text);
-    csv(s->out, false, s->cc);
+    show_csv(s->out, false, text);
+    show_csv(s->out, false, s->cc);
 }
 
 static const char launch_columns[] =
@@ -312,73 +318,73 @@ static const char launch_columns[] =
     "\"Block Size\",\"Grid Size\",\"Device\",\"CC\"";
 
 /* As a rule's: Nsight Compute has rows of these, without a metric. */
-static void csv_note(struct show *s, const struct shown *launch, int section, const char *text)
+static void show_csv_note(struct show *s, const struct shown *launch, int section, const char *text)
 {
-    csv_launch(s, launch);
-    csv(s->out, false, metric_section_titles[section]);
+    show_csv_launch(s, launch);
+    show_csv(s->out, false, metric_section_titles[section]);
     fputs(",\"\",\"\",\"\"", s->out);
-    csv(s->out, false, metric_section_names[section]);
-    csv(s->out, false, "INF");
-    csv(s->out, false, text);
+    show_csv(s->out, false, metric_section_names[section]);
+    show_csv(s->out, false, "INF");
+    show_csv(s->out, false, text);
     fputs(",\"\",\"\"\n", s->out);
 }
 
-static void csv_details(struct show *s, const struct shown *launch)
+static void show_csv_details(struct show *s, const struct shown *launch)
 {
     char value[64], label[96], reason[REASON] = "";
 
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t m = 0; m < metrics_count; m++) {
-            if ((int)metrics[m].section != section || !is_wanted(s->view, &metrics[m]))
+            if ((int)metrics[m].section != section || !show_is_wanted(s->view, &metrics[m]))
                 continue;
-            csv_launch(s, launch);
-            csv(s->out, false, metric_section_titles[section]);
-            csv(s->out, false, label_of(launch, &metrics[m], label));
-            csv(s->out, false, metrics[m].unit);
-            put_value(value, launch, m, false);
-            csv(s->out, false, value);
+            show_csv_launch(s, launch);
+            show_csv(s->out, false, metric_section_titles[section]);
+            show_csv(s->out, false, show_label_of(launch, &metrics[m], label));
+            show_csv(s->out, false, metrics[m].unit);
+            show_put_value(value, launch, m, false);
+            show_csv(s->out, false, value);
             if (!launch->has[m])
-                reason_of(reason, launch, m);
+                show_reason_of(reason, launch, m);
             fputs(",\"\",\"\"", s->out);
-            csv(s->out, false, launch->has[m] ? "" : reason);
+            show_csv(s->out, false, launch->has[m] ? "" : reason);
             fputs(",\"\",\"\"\n", s->out);
         }
-    notes_tell(s, launch, -1, csv_note);
+    show_notes_tell(s, launch, -1, show_csv_note);
 }
 
-static void csv_raw_head(const struct show *s)
+static void show_csv_raw_head(const struct show *s)
 {
     fputs(launch_columns, s->out);
     for (size_t m = 0; m < metrics_count; m++)
-        if (is_wanted(s->view, &metrics[m]))
-            csv(s->out, false, metrics[m].name);
+        if (show_is_wanted(s->view, &metrics[m]))
+            show_csv(s->out, false, metrics[m].name);
     fputs("\n\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"", s->out);
     for (size_t m = 0; m < metrics_count; m++)
-        if (is_wanted(s->view, &metrics[m]))
-            csv(s->out, false, metrics[m].unit);
+        if (show_is_wanted(s->view, &metrics[m]))
+            show_csv(s->out, false, metrics[m].unit);
     fputc('\n', s->out);
 }
 
-static void put_missing(char out[REASON + 8], const struct shown *launch, size_t m)
+static void show_put_missing(char out[REASON + 8], const struct shown *launch, size_t m)
 {
     char reason[REASON];
 
-    reason_of(reason, launch, m);
+    show_reason_of(reason, launch, m);
     (void)snprintf(out, REASON + 8, "n/a (%s)", reason);
 }
 
-static void csv_raw(const struct show *s, const struct shown *launch)
+static void show_csv_raw(const struct show *s, const struct shown *launch)
 {
     char value[REASON + 8];
 
-    csv_launch(s, launch);
+    show_csv_launch(s, launch);
     for (size_t m = 0; m < metrics_count; m++) {
-        if (!is_wanted(s->view, &metrics[m]))
+        if (!show_is_wanted(s->view, &metrics[m]))
             continue;
-        put_value(value, launch, m, false);
+        show_put_value(value, launch, m, false);
         if (!launch->has[m])
-            put_missing(value, launch, m);
-        csv(s->out, false, value);
+            show_put_missing(value, launch, m);
+        show_csv(s->out, false, value);
     }
     fputc('\n', s->out);
 }
@@ -389,7 +395,7 @@ static const char rule[] = "---------------------------------------- -----------
                            "--------------------";
 static const char rule_of_group[] = " -------------------- --------------------";
 
-static void text_launch(const struct show *s, const struct shown *l)
+static void show_text_launch(const struct show *s, const struct shown *l)
 {
     fprintf(s->out, "  %s (%lld, %lld, %lld)x(%lld, %lld, %lld), ", l->name, (long long)l->grid[0],
             (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
@@ -408,72 +414,73 @@ static void text_launch(const struct show *s, const struct shown *l)
 }
 
 /* Of a group the median, and between what the values lie, where they differ. */
-static void text_metric(const struct show *s, const struct shown *launch, size_t m,
-                        const char *name)
+static void show_text_metric(const struct show *s, const struct shown *launch, size_t m,
+                             const char *name)
 {
     char value[64];
 
-    put_value(value, launch, m, true);
+    show_put_value(value, launch, m, true);
     fprintf(s->out, "    %-40s %15s %20s", name, metrics[m].unit, value);
     if (launch->has[m] && report_spread_differs(&launch->spreads[m])) {
-        put_number(value, launch->spreads[m].min, true);
+        show_put_number(value, launch->spreads[m].min, true);
         fprintf(s->out, " %20s", value);
-        put_number(value, launch->spreads[m].max, true);
+        show_put_number(value, launch->spreads[m].max, true);
         fprintf(s->out, " %20s", value);
     }
     fputc('\n', s->out);
 }
 
-static void text_rule(const struct show *s, const struct shown *launch)
+static void show_text_rule(const struct show *s, const struct shown *launch)
 {
     fprintf(s->out, "    %s%s\n", rule, launch->count > 1 ? rule_of_group : "");
 }
 
-static bool is_missing(const struct show *s, const struct shown *launch, size_t m)
+static bool show_is_missing(const struct show *s, const struct shown *launch, size_t m)
 {
-    return !launch->has[m] && is_wanted(s->view, &metrics[m]) &&
+    return !launch->has[m] && show_is_wanted(s->view, &metrics[m]) &&
            (s->view->page == PROF_KERNEL_DETAILS || metrics[m].kind != METRIC_NEVER);
 }
 
 /* The metrics from `first` on that have no value for that reason. */
-static void text_reason(const struct show *s, const struct shown *launch, size_t first,
-                        const char *reason)
+static void show_text_reason(const struct show *s, const struct shown *launch, size_t first,
+                             const char *reason)
 {
     char other[REASON];
 
     for (size_t m = first; m < metrics_count; m++) {
-        if (!is_missing(s, launch, m))
+        if (!show_is_missing(s, launch, m))
             continue;
-        reason_of(other, launch, m);
+        show_reason_of(other, launch, m);
         if (!strcmp(other, reason))
             fprintf(s->out, "%s%s", m == first ? "" : ", ",
                     s->view->page == PROF_KERNEL_RAW ? metrics[m].name : metrics[m].label);
     }
 }
 
-static void text_missing(const struct show *s, const struct shown *launch)
+static void show_text_missing(const struct show *s, const struct shown *launch)
 {
     char reason[REASON], other[REASON];
 
     for (size_t m = 0; m < metrics_count; m++) {
         bool was_told = false;
-        if (!is_missing(s, launch, m))
+        if (!show_is_missing(s, launch, m))
             continue;
-        reason_of(reason, launch, m);
+        show_reason_of(reason, launch, m);
         for (size_t i = 0; i < m && !was_told; i++) {
-            reason_of(other, launch, i);
-            was_told = is_missing(s, launch, i) && !strcmp(other, reason);
+            show_reason_of(other, launch, i);
+            was_told = show_is_missing(s, launch, i) && !strcmp(other, reason);
         }
         if (was_told)
             continue;
         fprintf(s->out, "    n/a (%s): ", reason);
-        text_reason(s, launch, m, reason);
+        show_text_reason(s, launch, m, reason);
         fputc('\n', s->out);
     }
 }
 
 /* In lines of so many columns. */
-static void text_note(struct show *s, const struct shown *launch, int section, const char *text)
+static void show_text_note(struct show *s, const struct shown *launch, int section,
+                           const char *text)
 {
     (void)launch, (void)section;
     for (const char *lead = "    INF "; *text; lead = "        ") {
@@ -488,61 +495,62 @@ static void text_note(struct show *s, const struct shown *launch, int section, c
     }
 }
 
-static void text_head(const struct show *s, const struct shown *launch)
+static void show_text_head(const struct show *s, const struct shown *launch)
 {
     bool is_group = launch->count > 1;
 
-    text_rule(s, launch);
+    show_text_rule(s, launch);
     fprintf(s->out, "    %-40s %15s %20s", "Metric Name", "Metric Unit",
             is_group ? "Median" : "Metric Value");
     if (is_group)
         fprintf(s->out, " %20s %20s", "Minimum", "Maximum");
     fputc('\n', s->out);
-    text_rule(s, launch);
+    show_text_rule(s, launch);
 }
 
-static void text_details(struct show *s, const struct shown *launch)
+static void show_text_details(struct show *s, const struct shown *launch)
 {
     char label[96];
 
-    text_launch(s, launch);
+    show_text_launch(s, launch);
     for (int section = 0; section < SECTION_COUNT; section++) {
         bool has_head = false;
         for (size_t m = 0; m < metrics_count; m++) {
-            if ((int)metrics[m].section != section || !is_wanted(s->view, &metrics[m]))
+            if ((int)metrics[m].section != section || !show_is_wanted(s->view, &metrics[m]))
                 continue;
             if (!has_head) {
                 fprintf(s->out, "    Section: %s\n", metric_section_titles[section]);
-                text_head(s, launch);
+                show_text_head(s, launch);
             }
             has_head = true;
-            text_metric(s, launch, m, label_of(launch, &metrics[m], label));
+            show_text_metric(s, launch, m, show_label_of(launch, &metrics[m], label));
         }
         if (!has_head)
             continue;
-        text_rule(s, launch);
-        notes_tell(s, launch, section, text_note);
+        show_text_rule(s, launch);
+        show_notes_tell(s, launch, section, show_text_note);
         fputc('\n', s->out);
     }
-    text_missing(s, launch);
+    show_text_missing(s, launch);
     fputc('\n', s->out);
 }
 
-static void text_raw(const struct show *s, const struct shown *launch)
+static void show_text_raw(const struct show *s, const struct shown *launch)
 {
-    text_launch(s, launch);
+    show_text_launch(s, launch);
     if (launch->count > 1)
-        text_head(s, launch);
+        show_text_head(s, launch);
     for (size_t m = 0; m < metrics_count; m++)
-        if (is_wanted(s->view, &metrics[m]) && metrics[m].kind != METRIC_NEVER)
-            text_metric(s, launch, m, metrics[m].name);
-    text_missing(s, launch);
+        if (show_is_wanted(s->view, &metrics[m]) && metrics[m].kind != METRIC_NEVER)
+            show_text_metric(s, launch, m, metrics[m].name);
+    show_text_missing(s, launch);
     fputc('\n', s->out);
 }
 
 /* ---- JSON */
 
-static void json_note(struct show *s, const struct shown *launch, int section, const char *text)
+static void show_json_note(struct show *s, const struct shown *launch, int section,
+                           const char *text)
 {
     (void)launch;
     hd_json_open(&s->json, NULL, '{');
@@ -551,7 +559,7 @@ static void json_note(struct show *s, const struct shown *launch, int section, c
     hd_json_close(&s->json, '}');
 }
 
-static void json_launch(struct show *s, const struct shown *l, bool is_source)
+static void show_json_launch(struct show *s, const struct shown *l, bool is_source)
 {
     struct hd_json *j = &s->json;
     char reason[REASON];
@@ -575,24 +583,24 @@ static void json_launch(struct show *s, const struct shown *l, bool is_source)
         return;
     hd_json_open(j, "metrics", '{');
     for (size_t m = 0; m < metrics_count; m++)
-        if (l->has[m] && is_wanted(s->view, &metrics[m]))
+        if (l->has[m] && show_is_wanted(s->view, &metrics[m]))
             hd_json_double(j, metrics[m].name, l->values[m]);
     hd_json_close(j, '}');
     hd_json_open(j, "missing", '{');
     for (size_t m = 0; m < metrics_count; m++) {
-        if (l->has[m] || !is_wanted(s->view, &metrics[m]))
+        if (l->has[m] || !show_is_wanted(s->view, &metrics[m]))
             continue;
-        reason_of(reason, l, m);
+        show_reason_of(reason, l, m);
         hd_json_str(j, metrics[m].name, reason);
     }
     hd_json_close(j, '}');
     hd_json_open(j, "while_counted", '[');
     for (size_t m = 0; m < metrics_count; m++)
-        if (is_while_counted(l, &metrics[m]) && is_wanted(s->view, &metrics[m]))
+        if (show_is_while_counted(l, &metrics[m]) && show_is_wanted(s->view, &metrics[m]))
             hd_json_str(j, NULL, metrics[m].name);
     hd_json_close(j, ']');
     hd_json_open(j, "notes", '[');
-    notes_tell(s, l, -1, json_note);
+    show_notes_tell(s, l, -1, show_json_note);
     hd_json_close(j, ']');
     hd_json_close(j, '}');
 }
@@ -615,7 +623,7 @@ struct columns {
     size_t at[256], n;
 };
 
-static void columns_find(const struct prof_kernel_view *view, struct columns *out)
+static void show_columns_find(const struct prof_kernel_view *view, struct columns *out)
 {
     out->n = 0;
     for (size_t m = 0; m < metrics_count && out->n < HD_COUNT_OF(out->at); m++) {
@@ -623,7 +631,7 @@ static void columns_find(const struct prof_kernel_view *view, struct columns *ou
         for (size_t i = 0; i < HD_COUNT_OF(source_columns); i++)
             is_usual |= !strcmp(metrics[m].name, source_columns[i]);
         if (metrics[m].kind == METRIC_SUM &&
-            (view->metrics || view->sections ? is_wanted(view, &metrics[m]) : is_usual))
+            (view->metrics || view->sections ? show_is_wanted(view, &metrics[m]) : is_usual))
             out->at[out->n++] = m;
     }
 }
@@ -634,13 +642,13 @@ struct source_line {
     const double *values;
 };
 
-static void source_head(const struct show *s, const struct columns *columns)
+static void show_source_head(const struct show *s, const struct columns *columns)
 {
     if (s->view->format == PROF_CSV)
         fputs("\"ID\",\"Kernel Name\",\"File\",\"Line\",\"Function\"", s->out);
     for (size_t i = 0; i < columns->n; i++) {
         if (s->view->format == PROF_CSV)
-            csv(s->out, false, metrics[columns->at[i]].label);
+            show_csv(s->out, false, metrics[columns->at[i]].label);
         else if (s->view->format == PROF_TABLE)
             fprintf(s->out, "    [%zu] %s\n", i + 1, metrics[columns->at[i]].label);
     }
@@ -656,8 +664,8 @@ static void source_head(const struct show *s, const struct columns *columns)
     fputs("  Source\n", s->out);
 }
 
-static void source_row(struct show *s, const struct shown *launch, const struct columns *columns,
-                       const struct source_line *line)
+static void show_source_row(struct show *s, const struct shown *launch,
+                            const struct columns *columns, const struct source_line *line)
 {
     char text[64];
 
@@ -673,19 +681,19 @@ static void source_row(struct show *s, const struct shown *launch, const struct 
     }
     if (s->view->format == PROF_CSV) {
         (void)snprintf(text, sizeof(text), "%lld", (long long)launch->id);
-        csv(s->out, true, text);
-        csv(s->out, false, launch->name);
-        csv(s->out, false, line->file);
+        show_csv(s->out, true, text);
+        show_csv(s->out, false, launch->name);
+        show_csv(s->out, false, line->file);
         (void)snprintf(text, sizeof(text), "%lld", (long long)line->line);
-        csv(s->out, false, text);
-        csv(s->out, false, line->function);
+        show_csv(s->out, false, text);
+        show_csv(s->out, false, line->function);
     } else {
         fputs("    ", s->out);
     }
     for (size_t i = 0; i < columns->n; i++) {
-        put_number(text, line->values[columns->at[i]], s->view->format == PROF_TABLE);
+        show_put_number(text, line->values[columns->at[i]], s->view->format == PROF_TABLE);
         if (s->view->format == PROF_CSV)
-            csv(s->out, false, text);
+            show_csv(s->out, false, text);
         else
             fprintf(s->out, "%15s", text);
     }
@@ -695,18 +703,18 @@ static void source_row(struct show *s, const struct shown *launch, const struct 
 }
 
 /* Rows come by file, line and function; of a group they are the sums of all its launches. */
-static enum hd_status source_rows(struct show *s, const struct shown *launch,
-                                  const struct columns *columns, double *values)
+static enum hd_status show_source_rows(struct show *s, const struct shown *launch,
+                                       const struct columns *columns, double *values)
 {
     char file[4096] = "", function[4096] = "";
     struct source_line line = {.file = file, .function = function, .line = -1, .values = values};
     sqlite3_stmt *row;
 
-    HD_TRY(prepare(s->db,
-                   "SELECT file, line, function, name, sum(value) FROM HEDDLE_SOURCE_METRICS"
-                   " WHERE launchId IN (SELECT launchId FROM temp.shown) GROUP BY file, line,"
-                   " function, name ORDER BY file, line, function",
-                   &row));
+    HD_TRY(show_prepare(s->db,
+                        "SELECT file, line, function, name, sum(value) FROM HEDDLE_SOURCE_METRICS"
+                        " WHERE launchId IN (SELECT launchId FROM temp.shown) GROUP BY file, line,"
+                        " function, name ORDER BY file, line, function",
+                        &row));
     for (bool more = true; more;) {
         more = sqlite3_step(row) == SQLITE_ROW;
         const char *at_file = more ? (const char *)sqlite3_column_text(row, 0) : "";
@@ -714,7 +722,7 @@ static enum hd_status source_rows(struct show *s, const struct shown *launch,
         int64_t at = more ? sqlite3_column_int64(row, 1) : -1;
         if (line.line != at || strcmp(file, at_file) != 0 || strcmp(function, at_function) != 0) {
             if (line.line >= 0)
-                source_row(s, launch, columns, &line);
+                show_source_row(s, launch, columns, &line);
             (void)snprintf(file, sizeof(file), "%s", at_file);
             (void)snprintf(function, sizeof(function), "%s", at_function);
             line.line = at;
@@ -729,22 +737,22 @@ static enum hd_status source_rows(struct show *s, const struct shown *launch,
     return HD_OK;
 }
 
-static enum hd_status source_page(struct show *s, const struct shown *launch)
+static enum hd_status show_source_page(struct show *s, const struct shown *launch)
 {
     struct columns columns;
 
-    columns_find(s->view, &columns);
+    show_columns_find(s->view, &columns);
     if (s->view->format == PROF_JSON) {
-        json_launch(s, launch, true);
+        show_json_launch(s, launch, true);
         hd_json_open(&s->json, "lines", '[');
     } else if (s->view->format == PROF_TABLE) {
-        text_launch(s, launch);
+        show_text_launch(s, launch);
         if (launch->count > 1)
             fputs("    Sums of all launches.\n", s->out);
     }
     if (s->view->format != PROF_CSV || !launch->id)
-        source_head(s, &columns);
-    HD_TRY(source_rows(s, launch, &columns, launch->values));
+        show_source_head(s, &columns);
+    HD_TRY(show_source_rows(s, launch, &columns, launch->values));
     if (s->view->format == PROF_JSON) {
         hd_json_close(&s->json, ']');
         hd_json_close(&s->json, '}');
@@ -756,12 +764,12 @@ static enum hd_status source_page(struct show *s, const struct shown *launch)
 
 /* ---- all launches */
 
-static void head(const struct show *s)
+static void show_head(const struct show *s)
 {
     if (s->view->format != PROF_CSV)
         return;
     if (s->view->page == PROF_KERNEL_RAW)
-        csv_raw_head(s);
+        show_csv_raw_head(s);
     if (s->view->page == PROF_KERNEL_DETAILS)
         fprintf(s->out,
                 "%s,\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\","
@@ -773,17 +781,17 @@ static void head(const struct show *s)
 static enum hd_status show_launch(struct show *s, struct shown *launch)
 {
     if (s->view->page == PROF_KERNEL_SOURCE)
-        return source_page(s, launch);
+        return show_source_page(s, launch);
     if (s->view->format == PROF_JSON)
-        json_launch(s, launch, false);
+        show_json_launch(s, launch, false);
     else if (s->view->format == PROF_CSV && s->view->page == PROF_KERNEL_RAW)
-        csv_raw(s, launch);
+        show_csv_raw(s, launch);
     else if (s->view->format == PROF_CSV)
-        csv_details(s, launch);
+        show_csv_details(s, launch);
     else if (s->view->page == PROF_KERNEL_RAW)
-        text_raw(s, launch);
+        show_text_raw(s, launch);
     else
-        text_details(s, launch);
+        show_text_details(s, launch);
     return HD_OK;
 }
 
@@ -793,13 +801,13 @@ static const char launches_sql[] =
     " blockX, blockY, blockZ, (SELECT group_concat(m.name || '=' || m.value) FROM HEDDLE_METRICS m"
     " WHERE m.launchId = l.launchId AND m.name GLOB 'launch__*') FROM HEDDLE_LAUNCHES l";
 
-static enum hd_status groups_read(struct show *s, struct report_groups *out)
+static enum hd_status show_groups_read(struct show *s, struct report_groups *out)
 {
     bool is_together = s->view->format == PROF_TABLE && !s->view->is_each, good = true;
     struct hd_buf key = {0};
     sqlite3_stmt *row;
 
-    HD_TRY(prepare(s->db, launches_sql, &row));
+    HD_TRY(show_prepare(s->db, launches_sql, &row));
     while (good && sqlite3_step(row) == SQLITE_ROW) {
         hd_buf_clear(&key);
         if (!is_together)
@@ -811,19 +819,19 @@ static enum hd_status groups_read(struct show *s, struct report_groups *out)
     }
     hd_buf_fini(&key);
     sqlite3_finalize(row);
-    return good ? HD_OK : no_memory();
+    return good ? HD_OK : show_no_memory();
 }
 
 /* Puts the launches of a group into temp.shown. */
-static enum hd_status group_select(struct show *s, const struct report_groups *groups,
-                                   const struct report_group *group)
+static enum hd_status show_group_select(struct show *s, const struct report_groups *groups,
+                                        const struct report_group *group)
 {
     sqlite3_stmt *row;
     int code = SQLITE_DONE;
 
     if (sqlite3_exec(s->db, "DELETE FROM temp.shown", NULL, NULL, NULL))
         return hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
-    HD_TRY(prepare(s->db, "INSERT INTO temp.shown VALUES(?)", &row));
+    HD_TRY(show_prepare(s->db, "INSERT INTO temp.shown VALUES(?)", &row));
     for (size_t m = group->first; m != REPORT_NONE && code == SQLITE_DONE;
          m = groups->members.at[m].next) {
         (void)sqlite3_bind_int64(row, 1, groups->members.at[m].id);
@@ -855,8 +863,9 @@ static enum hd_status group_show(struct show *s, struct shown *launch)
     enum hd_status status = HD_OK;
     sqlite3_stmt *row;
 
-    HD_TRY(values_read(s, launch));
-    HD_TRY(prepare(s->db, group_sql, &row));
+    assert(duration && launch->count);
+    HD_TRY(show_values_read(s, launch));
+    HD_TRY(show_prepare(s->db, group_sql, &row));
     (void)sqlite3_bind_text(row, 1, time, -1, SQLITE_STATIC);
     (void)sqlite3_bind_double(row, 2, launch->values[duration - metrics]);
     if (sqlite3_step(row) == SQLITE_ROW) {
@@ -879,16 +888,17 @@ static enum hd_status group_show(struct show *s, struct shown *launch)
 }
 
 /* What a reader of the text may want to do next. */
-static void text_hints(const struct show *s, bool is_grouped)
+static void show_text_hints(const struct show *s, bool is_grouped)
 {
     if (is_grouped)
         fputs("Launches of a kernel with the same grid, block and settings are shown together: "
               "medians, and\nleast and greatest values where they differ. --print-summary none "
               "shows each.\n",
               s->out);
-    if (!has_rows(s->db, "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE file NOT IN (?, '') LIMIT 1",
-                  "ptx") &&
-        has_rows(s->db, "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE ? <> '' LIMIT 1", "ptx"))
+    if (!show_has_rows(s->db,
+                       "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE file NOT IN (?, '') LIMIT 1",
+                       "ptx") &&
+        show_has_rows(s->db, "SELECT 1 FROM HEDDLE_SOURCE_METRICS WHERE ? <> '' LIMIT 1", "ptx"))
         fputs("Places are lines of the PTX: with -lineinfo (nvcc, heddle cc) they are those of the "
               "source.\n",
               s->out);
@@ -898,20 +908,21 @@ static enum hd_status show_all(struct show *s, struct shown *launch)
 {
     struct report_groups groups = {0};
     bool is_grouped = false;
-    enum hd_status status = groups_read(s, &groups);
+    enum hd_status status = show_groups_read(s, &groups);
 
     if (sqlite3_exec(s->db, "CREATE TEMP TABLE shown(launchId INTEGER PRIMARY KEY)", NULL, NULL,
                      NULL))
         status = hd_error(HD_CORRUPT, "%s", sqlite3_errmsg(s->db));
     for (size_t g = 0; g < groups.at.len && status == HD_OK; g++) {
+        assert(groups.at.at[g].count && groups.at.at[g].first != REPORT_NONE);
         launch->count = groups.at.at[g].count;
         is_grouped |= launch->count > 1;
-        status = group_select(s, &groups, &groups.at.at[g]);
+        status = show_group_select(s, &groups, &groups.at.at[g]);
         if (status == HD_OK)
             status = group_show(s, launch);
     }
     if (status == HD_OK && s->view->format == PROF_TABLE)
-        text_hints(s, is_grouped);
+        show_text_hints(s, is_grouped);
     report_groups_fini(&groups);
     return status;
 }
@@ -923,16 +934,17 @@ static enum hd_status show_open(struct show *s)
                            .spreads = hd_alloc_array(metrics_count, sizeof(*launch.spreads))};
     enum hd_status status = HD_OK;
 
-    one_text(s, "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND'", s->process,
-             sizeof(s->process));
-    one_text(s, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'", s->host,
-             sizeof(s->host));
-    one_text(s, "SELECT computeMajor || '.' || computeMinor FROM TARGET_INFO_GPU", s->cc,
-             sizeof(s->cc));
+    show_one_text(s, "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND'",
+                  s->process, sizeof(s->process));
+    show_one_text(s, "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'", s->host,
+                  sizeof(s->host));
+    show_one_text(s, "SELECT computeMajor || '.' || computeMinor FROM TARGET_INFO_GPU", s->cc,
+                  sizeof(s->cc));
     hd_json_init(&s->json);
     hd_json_open(&s->json, NULL, '[');
-    head(s);
-    status = launch.values && launch.has && launch.spreads ? show_all(s, &launch) : no_memory();
+    show_head(s);
+    status =
+        launch.values && launch.has && launch.spreads ? show_all(s, &launch) : show_no_memory();
     hd_json_close(&s->json, ']');
     if (status == HD_OK && s->view->format == PROF_JSON && !hd_json_print(&s->json))
         status = hd_error(HD_IO, "standard output");
@@ -952,7 +964,7 @@ enum hd_status prof_kernel_show(const char *report, const struct prof_kernel_vie
 
     HD_TRY(prof_kernel_check(view));
     HD_TRY(prof_db_open(report, &s.db));
-    own.absent = sections_absent(s.db);
+    own.absent = show_sections_absent(s.db);
     status = prof_db_has(s.db, "HEDDLE_LAUNCHES") && prof_db_has(s.db, "HEDDLE_METRICS")
                  ? show_open(&s)
                  : hd_error(HD_NOT_FOUND, "%s: no launch was counted", report);

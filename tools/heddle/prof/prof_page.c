@@ -1,6 +1,7 @@
 /* See prof_page.h: from a report to the page's data. */
 #include "prof/prof_page.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,11 +43,12 @@ struct page {
 
 /* ---- small things */
 
-static uint32_t text_id(struct page *p, struct texts *texts, const char *text)
+static uint32_t page_text_id(struct page *p, struct texts *texts, const char *text)
 {
     struct hd_str key = {text, strlen(text)};
     size_t found = (size_t)(uintptr_t)hd_map_get(&texts->ids, key);
 
+    assert(found <= texts->at.len);
     if (found)
         return (uint32_t)found - 1;
     char *copy = hd_alloc(key.len + 1);
@@ -62,7 +64,7 @@ static uint32_t text_id(struct page *p, struct texts *texts, const char *text)
     return (uint32_t)texts->at.len - (texts->at.len > 0);
 }
 
-static void texts_fini(struct texts *texts)
+static void page_texts_fini(struct texts *texts)
 {
     for (size_t i = 0; i < texts->at.len; i++)
         hd_free(texts->at.at[i]);
@@ -70,7 +72,7 @@ static void texts_fini(struct texts *texts)
     hd_map_fini(&texts->ids);
 }
 
-static void put_number(struct column *column, int64_t value)
+static void page_put_number(struct column *column, int64_t value)
 {
     int64_t number =
         column->is_difference ? (int64_t)((uint64_t)value - (uint64_t)column->last) : value;
@@ -83,7 +85,7 @@ static void put_number(struct column *column, int64_t value)
     } while (left);
 }
 
-static void put_base64(struct hd_buf *out, const struct hd_buf *bytes)
+static void page_put_base64(struct hd_buf *out, const struct hd_buf *bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *at = (const unsigned char *)bytes->ptr;
@@ -143,7 +145,7 @@ static const struct group {
 };
 /* clang-format on */
 
-static bool is_left_out(struct page *p, int64_t duration_ns)
+static bool page_is_left_out(struct page *p, int64_t duration_ns)
 {
     bool is_out = duration_ns < p->threshold_ns || (duration_ns == p->threshold_ns && !p->ties);
 
@@ -154,7 +156,8 @@ static bool is_left_out(struct page *p, int64_t duration_ns)
 }
 
 /* The id of a text that is made of `n` numbers of a row. */
-static int64_t numbers_id(struct page *p, struct texts *texts, sqlite3_stmt *row, int from, int n)
+static int64_t page_numbers_id(struct page *p, struct texts *texts, sqlite3_stmt *row, int from,
+                               int n)
 {
     char text[256];
     size_t len = 0;
@@ -162,11 +165,11 @@ static int64_t numbers_id(struct page *p, struct texts *texts, sqlite3_stmt *row
     for (int i = from; i < from + n; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%lld", len ? "," : "",
                                 (long long)sqlite3_column_int64(row, i));
-    return text_id(p, texts, text);
+    return page_text_id(p, texts, text);
 }
 
-static void put_cells(struct page *p, const struct group *group, struct column *columns,
-                      sqlite3_stmt *row)
+static void page_put_cells(struct page *p, const struct group *group, struct column *columns,
+                           sqlite3_stmt *row)
 {
     int at = 3;
 
@@ -174,47 +177,47 @@ static void put_cells(struct page *p, const struct group *group, struct column *
         struct column *column = &columns[3 + i];
         switch (group->columns[i]) {
         case 't':
-            put_number(column, numbers_id(p, &p->threads, row, at++, 1));
+            page_put_number(column, page_numbers_id(p, &p->threads, row, at++, 1));
             break;
         case 's':
-            put_number(column, numbers_id(p, &p->streams, row, at, 4));
+            page_put_number(column, page_numbers_id(p, &p->streams, row, at, 4));
             at += 4;
             break;
         case 'g':
-            put_number(column, numbers_id(p, &p->shapes, row, at, 9));
+            page_put_number(column, page_numbers_id(p, &p->shapes, row, at, 9));
             at += 9;
             break;
         default:
-            put_number(column, sqlite3_column_int64(row, at++));
+            page_put_number(column, sqlite3_column_int64(row, at++));
         }
     }
 }
 
-static int read_events(struct page *p, const struct group *group, struct column *columns,
-                       sqlite3_stmt *row, uint64_t *out_n)
+static int page_read_events(struct page *p, const struct group *group, struct column *columns,
+                            sqlite3_stmt *row, uint64_t *out_n)
 {
     int code;
 
     while (!p->no_memory && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        if (is_left_out(p, sqlite3_column_int64(row, 1)))
+        if (page_is_left_out(p, sqlite3_column_int64(row, 1)))
             continue;
-        put_number(&columns[0], sqlite3_column_int64(row, 0));
-        put_number(&columns[1], sqlite3_column_int64(row, 1));
-        put_number(&columns[2], text_id(p, &p->strings, prof_db_text(row, 2)));
-        put_cells(p, group, columns, row);
+        page_put_number(&columns[0], sqlite3_column_int64(row, 0));
+        page_put_number(&columns[1], sqlite3_column_int64(row, 1));
+        page_put_number(&columns[2], page_text_id(p, &p->strings, prof_db_text(row, 2)));
+        page_put_cells(p, group, columns, row);
         ++*out_n;
     }
     return p->no_memory ? SQLITE_NOMEM : code;
 }
 
-static void json_columns(struct page *p, const char *name, struct column *columns, size_t ncolumns,
-                         uint64_t n)
+static void page_json_columns(struct page *p, const char *name, struct column *columns,
+                              size_t ncolumns, uint64_t n)
 {
     hd_json_open(&p->json, name, '{');
     hd_json_u64(&p->json, "n", n);
     for (size_t i = 0; i < ncolumns; i++) {
         struct hd_buf text = {0};
-        put_base64(&text, &columns[i].bytes);
+        page_put_base64(&text, &columns[i].bytes);
         hd_json_open(&p->json, columns[i].name, '{');
         hd_json_bool(&p->json, "difference", columns[i].is_difference);
         hd_json_view(&p->json, "base64", (struct hd_str){text.ptr, text.len});
@@ -226,12 +229,12 @@ static void json_columns(struct page *p, const char *name, struct column *column
     hd_json_close(&p->json, '}');
 }
 
-static enum hd_status prepare(struct page *p, const char *sql, sqlite3_stmt **out)
+static enum hd_status page_prepare(struct page *p, const char *sql, sqlite3_stmt **out)
 {
     return sqlite3_prepare_v2(p->db, sql, -1, out, NULL) ? prof_db_error(p->db, p->path) : HD_OK;
 }
 
-static enum hd_status finish(struct page *p, sqlite3_stmt *row, int code)
+static enum hd_status page_finish(struct page *p, sqlite3_stmt *row, int code)
 {
     enum hd_status status = p->no_memory || code == SQLITE_NOMEM
                                 ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
@@ -242,7 +245,7 @@ static enum hd_status finish(struct page *p, sqlite3_stmt *row, int code)
     return status;
 }
 
-static enum hd_status put_group(struct page *p, const struct group *group)
+static enum hd_status page_put_group(struct page *p, const struct group *group)
 {
     struct column columns[3 + COLUMNS_MAX] = {
         {.name = "start", .is_difference = true}, {.name = "duration"}, {.name = "name"}};
@@ -257,30 +260,30 @@ static enum hd_status put_group(struct page *p, const struct group *group)
     hd_buf_printf(&sql, "SELECT start, %s, %s FROM %s WHERE %s ORDER BY 1, 2 DESC", group->duration,
                   group->cells, group->table, group->where);
     enum hd_status status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
-                                       : prepare(p, sql.ptr, &row);
+                                       : page_prepare(p, sql.ptr, &row);
     hd_buf_fini(&sql);
     if (status == HD_OK)
-        status = finish(p, row, read_events(p, group, columns, row, &n));
-    json_columns(p, group->name, columns, 3 + strlen(group->columns), n);
+        status = page_finish(p, row, page_read_events(p, group, columns, row, &n));
+    page_json_columns(p, group->name, columns, 3 + strlen(group->columns), n);
     return status;
 }
 
 /* ---- what has to be left out */
 
 /* One number; `otherwise` when there is none. */
-static enum hd_status ask(struct page *p, const char *sql, int64_t otherwise, int64_t *out)
+static enum hd_status page_ask(struct page *p, const char *sql, int64_t otherwise, int64_t *out)
 {
     sqlite3_stmt *row;
 
-    HD_TRY(prepare(p, sql, &row));
+    HD_TRY(page_prepare(p, sql, &row));
     int code = sqlite3_step(row);
     *out = code == SQLITE_ROW && sqlite3_column_type(row, 0) != SQLITE_NULL
                ? sqlite3_column_int64(row, 0)
                : otherwise;
-    return finish(p, row, code == SQLITE_ROW ? SQLITE_DONE : code);
+    return page_finish(p, row, code == SQLITE_ROW ? SQLITE_DONE : code);
 }
 
-static void put_durations(struct hd_buf *sql)
+static void page_put_durations(struct hd_buf *sql)
 {
     hd_buf_puts(sql, "WITH durations AS (");
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)
@@ -290,16 +293,16 @@ static void put_durations(struct hd_buf *sql)
 }
 
 /* So many of the longest stay that there are max_events. */
-static enum hd_status choose_threshold(struct page *p, uint64_t max_events)
+static enum hd_status page_choose_threshold(struct page *p, uint64_t max_events)
 {
     struct hd_buf sql = {0};
     int64_t n = 0, longer = 0;
 
-    put_durations(&sql);
+    page_put_durations(&sql);
     size_t common = sql.len;
     hd_buf_puts(&sql, "SELECT count(*) FROM durations");
-    enum hd_status status =
-        sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path) : ask(p, sql.ptr, 0, &n);
+    enum hd_status status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
+                                       : page_ask(p, sql.ptr, 0, &n);
     p->events = (uint64_t)n;
     p->threshold_ns = -1;
     if (status == HD_OK && p->events > max_events) {
@@ -307,13 +310,13 @@ static enum hd_status choose_threshold(struct page *p, uint64_t max_events)
         hd_buf_printf(&sql, "SELECT d FROM durations ORDER BY d DESC LIMIT 1 OFFSET %llu",
                       (unsigned long long)max_events);
         status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
-                            : ask(p, sql.ptr, 0, &p->threshold_ns);
+                            : page_ask(p, sql.ptr, 0, &p->threshold_ns);
         sql.len = common;
         hd_buf_printf(&sql, "SELECT count(*) FROM durations WHERE d > %lld",
                       (long long)p->threshold_ns);
         if (status == HD_OK)
             status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
-                                : ask(p, sql.ptr, 0, &longer);
+                                : page_ask(p, sql.ptr, 0, &longer);
         p->ties = max_events - (uint64_t)longer;
     }
     hd_buf_fini(&sql);
@@ -322,7 +325,7 @@ static enum hd_status choose_threshold(struct page *p, uint64_t max_events)
 
 /* ---- rows of a query as arrays */
 
-static void json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
+static void page_json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
 {
     switch (sqlite3_column_type(row, column)) {
     case SQLITE_INTEGER:
@@ -339,21 +342,21 @@ static void json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
     }
 }
 
-static enum hd_status put_rows(struct page *p, const char *name, const char *sql)
+static enum hd_status page_put_rows(struct page *p, const char *name, const char *sql)
 {
     sqlite3_stmt *row;
     int code;
 
-    HD_TRY(prepare(p, sql, &row));
+    HD_TRY(page_prepare(p, sql, &row));
     hd_json_open(&p->json, name, '[');
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         hd_json_open(&p->json, NULL, '[');
         for (int i = 0; i < sqlite3_column_count(row); i++)
-            json_cell(&p->json, row, i);
+            page_json_cell(&p->json, row, i);
         hd_json_close(&p->json, ']');
     }
     hd_json_close(&p->json, ']');
-    return finish(p, row, code);
+    return page_finish(p, row, code);
 }
 
 /* Tables of the page are of all events, also of those that the timeline leaves out. */
@@ -374,11 +377,11 @@ static const char *const tables[][2] = {
 };
 /* clang-format on */
 
-static enum hd_status put_tables(struct page *p)
+static enum hd_status page_put_tables(struct page *p)
 {
     hd_json_open(&p->json, "tables", '{');
     for (size_t i = 0; i < HD_COUNT_OF(tables); i++)
-        HD_TRY(put_rows(p, tables[i][0], tables[i][1]));
+        HD_TRY(page_put_rows(p, tables[i][0], tables[i][1]));
     hd_json_close(&p->json, '}');
     return HD_OK;
 }
@@ -409,7 +412,7 @@ static const char
 
 /* ---- the rest */
 
-static void put_texts(struct page *p, const char *name, const struct texts *texts)
+static void page_put_texts(struct page *p, const char *name, const struct texts *texts)
 {
     hd_json_open(&p->json, name, '[');
     for (size_t i = 0; i < texts->at.len; i++)
@@ -417,7 +420,7 @@ static void put_texts(struct page *p, const char *name, const struct texts *text
     hd_json_close(&p->json, ']');
 }
 
-static enum hd_status put_memory(struct page *p)
+static enum hd_status page_put_memory(struct page *p)
 {
     struct column columns[] = {
         {.name = "start", .is_difference = true}, {.name = "device"}, {.name = "bytes"}};
@@ -426,22 +429,23 @@ static enum hd_status put_memory(struct page *p)
     int code;
 
     /* what lies on the device, so neither pageable nor pinned memory */
-    HD_TRY(prepare(p,
-                   "SELECT start, deviceId, CASE memoryOperationType WHEN 1 THEN -bytes ELSE bytes "
-                   "END FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind NOT IN (0, 1) AND "
-                   "abs(start) <= 4503599627370496 AND bytes BETWEEN 0 AND 4503599627370496 ORDER "
-                   "BY start",
-                   &row));
+    HD_TRY(page_prepare(
+        p,
+        "SELECT start, deviceId, CASE memoryOperationType WHEN 1 THEN -bytes ELSE bytes "
+        "END FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind NOT IN (0, 1) AND "
+        "abs(start) <= 4503599627370496 AND bytes BETWEEN 0 AND 4503599627370496 ORDER "
+        "BY start",
+        &row));
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         for (int i = 0; i < 3; i++)
-            put_number(&columns[i], sqlite3_column_int64(row, i));
+            page_put_number(&columns[i], sqlite3_column_int64(row, i));
         n++;
     }
-    json_columns(p, "memory", columns, HD_COUNT_OF(columns), n);
-    return finish(p, row, code);
+    page_json_columns(p, "memory", columns, HD_COUNT_OF(columns), n);
+    return page_finish(p, row, code);
 }
 
-static enum hd_status put_time(struct page *p)
+static enum hd_status page_put_time(struct page *p)
 {
     struct prof_time time;
 
@@ -461,27 +465,30 @@ static enum hd_status put_time(struct page *p)
     return HD_OK;
 }
 
-static enum hd_status put_places(struct page *p)
+static enum hd_status page_put_places(struct page *p)
 {
-    HD_TRY(put_rows(p, "processes", "SELECT pid, max(name) FROM PROCESSES GROUP BY pid"));
-    HD_TRY(put_rows(p, "thread_names",
-                    "SELECT globalTid, max(" STRING("nameId") ") FROM ThreadNames GROUP BY "
-                                                              "globalTid"));
-    HD_TRY(put_rows(p, "gpus", "SELECT id, max(name) FROM TARGET_INFO_GPU GROUP BY id"));
-    HD_TRY(put_rows(p, "command",
-                    "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND' OR name "
-                    "LIKE 'PROCESS_0:ARGUMENT%' ORDER BY rowid"));
-    HD_TRY(put_rows(p, "host",
-                    "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV WHERE name IN ('Hostname', "
-                    "'OsDescription', 'CpuCores', 'CpuDescription')"));
-    HD_TRY(put_rows(p, "utc", "SELECT utcTime FROM TARGET_INFO_SESSION_START_TIME"));
-    return put_rows(p, "messages",
-                    "SELECT text, count(*) FROM DIAGNOSTIC_EVENT WHERE severity > 1 GROUP BY text "
-                    "ORDER BY min(timestamp) LIMIT 100");
+    HD_TRY(page_put_rows(p, "processes", "SELECT pid, max(name) FROM PROCESSES GROUP BY pid"));
+    HD_TRY(page_put_rows(p, "thread_names",
+                         "SELECT globalTid, max(" STRING("nameId") ") FROM ThreadNames GROUP BY "
+                                                                   "globalTid"));
+    HD_TRY(page_put_rows(p, "gpus", "SELECT id, max(name) FROM TARGET_INFO_GPU GROUP BY id"));
+    HD_TRY(page_put_rows(
+        p, "command",
+        "SELECT value FROM META_DATA_CAPTURE WHERE name = 'PROCESS_0:COMMAND' OR name "
+        "LIKE 'PROCESS_0:ARGUMENT%' ORDER BY rowid"));
+    HD_TRY(
+        page_put_rows(p, "host",
+                      "SELECT name, value FROM TARGET_INFO_SYSTEM_ENV WHERE name IN ('Hostname', "
+                      "'OsDescription', 'CpuCores', 'CpuDescription')"));
+    HD_TRY(page_put_rows(p, "utc", "SELECT utcTime FROM TARGET_INFO_SESSION_START_TIME"));
+    return page_put_rows(
+        p, "messages",
+        "SELECT text, count(*) FROM DIAGNOSTIC_EVENT WHERE severity > 1 GROUP BY text "
+        "ORDER BY min(timestamp) LIMIT 100");
 }
 
 /* Rows whose times are none. */
-static enum hd_status put_ignored(struct page *p)
+static enum hd_status page_put_ignored(struct page *p)
 {
     static const char *const names[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                         "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_RUNTIME",
@@ -492,7 +499,7 @@ static enum hd_status put_ignored(struct page *p)
         char sql[256];
         (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s WHERE NOT coalesce(%s, 0)",
                        names[i], PROF_TIME_VALID);
-        HD_TRY(ask(p, sql, 0, &n));
+        HD_TRY(page_ask(p, sql, 0, &n));
         sum += n;
     }
     hd_json_i64(&p->json, "ignored", sum);
@@ -514,36 +521,36 @@ static const char points[] =
     "ORDER BY min(launchId) LIMIT 500";
 /* clang-format on */
 
-static enum hd_status put_roofline(struct page *p)
+static enum hd_status page_put_roofline(struct page *p)
 {
-    HD_TRY(put_rows(p, "peaks", peaks));
-    return put_rows(p, "roofline", points);
+    HD_TRY(page_put_rows(p, "peaks", peaks));
+    return page_put_rows(p, "roofline", points);
 }
 
-static enum hd_status put_all(struct page *p, uint64_t max_events)
+static enum hd_status page_put_all(struct page *p, uint64_t max_events)
 {
     hd_json_open(&p->json, NULL, '{');
     hd_json_str(&p->json, "file", p->path);
     hd_json_str(&p->json, "version", cli_version());
-    HD_TRY(put_time(p));
-    HD_TRY(put_places(p));
-    HD_TRY(put_tables(p));
-    HD_TRY(put_rows(p, "devices", devices));
-    HD_TRY(put_roofline(p));
-    HD_TRY(choose_threshold(p, max_events));
+    HD_TRY(page_put_time(p));
+    HD_TRY(page_put_places(p));
+    HD_TRY(page_put_tables(p));
+    HD_TRY(page_put_rows(p, "devices", devices));
+    HD_TRY(page_put_roofline(p));
+    HD_TRY(page_choose_threshold(p, max_events));
     hd_json_open(&p->json, "groups", '{');
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)
-        HD_TRY(put_group(p, &groups[i]));
-    HD_TRY(put_memory(p));
+        HD_TRY(page_put_group(p, &groups[i]));
+    HD_TRY(page_put_memory(p));
     hd_json_close(&p->json, '}');
-    HD_TRY(put_ignored(p));
+    HD_TRY(page_put_ignored(p));
     hd_json_u64(&p->json, "events", p->events);
     hd_json_u64(&p->json, "left_out", p->left_out);
     hd_json_i64(&p->json, "left_out_ns", p->threshold_ns);
-    put_texts(p, "strings", &p->strings);
-    put_texts(p, "threads", &p->threads);
-    put_texts(p, "streams", &p->streams);
-    put_texts(p, "shapes", &p->shapes);
+    page_put_texts(p, "strings", &p->strings);
+    page_put_texts(p, "threads", &p->threads);
+    page_put_texts(p, "streams", &p->streams);
+    page_put_texts(p, "shapes", &p->shapes);
     hd_json_close(&p->json, '}');
     return p->no_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path) : HD_OK;
 }
@@ -571,7 +578,7 @@ static enum hd_status write_page(const struct hd_buf *json, const char *to)
 }
 
 /* Compilations are called by the symbols of kernels. */
-static void demangle(sqlite3_context *context, int n, sqlite3_value **args)
+static void page_demangle(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
 
@@ -580,9 +587,9 @@ static void demangle(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_text(context, check_demangle(name, DEMANGLE_FULL), -1, SQLITE_TRANSIENT);
 }
 
-static enum hd_status make_tables(struct page *p)
+static enum hd_status page_make_tables(struct page *p)
 {
-    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, demangle, NULL, NULL))
+    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, page_demangle, NULL, NULL))
         return prof_db_error(p->db, p->path);
     return sqlite3_exec(p->db, DOMAINS, NULL, NULL, NULL) ? prof_db_error(p->db, p->path) : HD_OK;
 }
@@ -599,14 +606,14 @@ enum hd_status prof_page(const char *path, const char *to, uint64_t max_events)
     p.json.on_line = true;
     enum hd_status status = prof_stats_functions(p.db, path);
     if (status == HD_OK)
-        status = make_tables(&p);
+        status = page_make_tables(&p);
     if (status == HD_OK)
-        status = put_all(&p, max_events);
+        status = page_put_all(&p, max_events);
     if (status == HD_OK)
         status = p.json.buf.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", path)
                                    : write_page(&p.json.buf, to);
     for (size_t i = 0; i < HD_COUNT_OF(texts); i++)
-        texts_fini(texts[i]);
+        page_texts_fini(texts[i]);
     hd_buf_fini(&p.json.buf);
     sqlite3_close(p.db);
     return status;

@@ -1,4 +1,4 @@
-/* See prof_roofline.h. The model: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
+/* See prof_roofline.h; the model is in report/roofline.h. */
 #include "prof/prof_roofline.h"
 
 #include <math.h>
@@ -15,10 +15,7 @@
 
 struct work {
     int64_t launch;
-    double sp, dp;    /* operations, those of f16 with f32 */
-    double bytes;     /* that were asked for */
-    bool has_tensors; /* whose operations are not known */
-    double time_ns;   /* 0: not known */
+    struct report_work of;
     uint64_t uncounted;
 };
 
@@ -35,44 +32,21 @@ static void put(const struct roofing *r, const char *metric, double value)
 
 #define note(r, ...) prof_alike_note((r)->db, (r)->work.launch, SECTION, __VA_ARGS__)
 
-/* ---- the roof */
-
-/* The first of memory and caches, nearer ones later, that can give so much. */
-static enum roofline_level level_of(const struct roofline *host, double bytes_per_s)
-{
-    enum roofline_level level = ROOFLINE_DRAM;
-
-    for (int l = 0; l < ROOFLINE_LEVEL_COUNT; l++) {
-        if (!(host->bytes_per_s[l] > 0))
-            continue;
-        level = (enum roofline_level)l;
-        if (host->bytes_per_s[l] >= bytes_per_s)
-            break;
-    }
-    return level;
-}
-
-/* Seconds at the peaks. */
-static double compute_s(const struct roofing *r)
-{
-    return r->work.sp / r->host->sp_per_s + r->work.dp / r->host->dp_per_s;
-}
-
 static void put_peaks(const struct roofing *r)
 {
     static const char *const names[] = {
 #define X(LEVEL, name, title) NAME("peak_" #name ".per_second"),
-        ROOFLINE_LEVEL_LIST(X)
+        REPORT_LEVEL_LIST(X)
 #undef X
     };
 
-    put(r, NAME("peak_sp.per_second"), round(r->host->sp_per_s));
-    put(r, NAME("peak_dp.per_second"), round(r->host->dp_per_s));
-    for (int l = 0; l < ROOFLINE_LEVEL_COUNT; l++) {
-        if (r->host->bytes_per_s[l] > 0)
-            put(r, names[l], round(r->host->bytes_per_s[l]));
+    put(r, NAME("peak_sp.per_second"), round(r->host->peaks.sp_per_s));
+    put(r, NAME("peak_dp.per_second"), round(r->host->peaks.dp_per_s));
+    for (int l = 0; l < REPORT_LEVEL_COUNT; l++) {
+        if (r->host->peaks.bytes_per_s[l] > 0)
+            put(r, names[l], round(r->host->peaks.bytes_per_s[l]));
         else
-            note(r, "Host Peak %s is n/a: %s", roofline_level_titles[l], r->host->why[l]);
+            note(r, "Host Peak %s is n/a: %s", report_level_titles[l], r->host->why[l]);
     }
     put(r, NAME("threads.sum"), r->host->threads);
     if (r->host->is_disturbed)
@@ -82,23 +56,13 @@ static void put_peaks(const struct roofing *r)
 
 /* ---- what bounds a launch */
 
-static double seconds_of(const struct work *w)
-{
-    return w->time_ns / 1e9;
-}
-
-static bool has_flop(const struct work *w)
-{
-    return !w->has_tensors && w->sp + w->dp > 0;
-}
-
 static void note_missing(const struct roofing *r)
 {
-    const struct work *w = &r->work;
+    const struct report_work *w = &r->work.of;
 
     if (w->has_tensors)
         note(r, "n/a where operations are needed: those of matrix products are not counted");
-    else if (!has_flop(w))
+    else if (!report_work_has_flop(w))
         note(r, "n/a where operations are needed: the kernel executes none on floating point "
                 "numbers");
     if (!(w->bytes > 0))
@@ -109,71 +73,65 @@ static void note_missing(const struct roofing *r)
 
 static void note_time(const struct roofing *r)
 {
-    if (r->work.time_ns > 0 && !r->work.uncounted)
+    if (r->work.of.time_ns > 0 && !r->work.uncounted)
         note(r, "Time, rates and parts of roofs are those while counted: each launch of this "
                 "kernel, grid and block was. With --launch-skip or --launch-count some are not.");
 }
 
-static const char *precision_of(const struct work *w)
+static const char *precision_of(const struct report_work *w)
 {
     if (w->sp > 0 && w->dp > 0)
         return "what its precisions have";
     return w->dp > 0 ? "FP64's" : "FP32's";
 }
 
-static void put_bound(const struct roofing *r)
+static void note_bound(const struct roofing *r, const struct report_roofline *at)
 {
-    const struct work *w = &r->work;
-    double bytes_per_s = w->bytes / seconds_of(w), dram = r->host->bytes_per_s[ROOFLINE_DRAM];
-    enum roofline_level level = level_of(r->host, bytes_per_s);
-    double compute = has_flop(w) ? compute_s(r) / seconds_of(w) * 100 : 0;
-    double memory =
-        r->host->bytes_per_s[level] > 0 ? bytes_per_s / r->host->bytes_per_s[level] * 100 : 0;
+    const struct report_work *w = &r->work.of;
+    const char *level = report_level_titles[at->level];
 
-    if (has_flop(w))
-        put(r, NAME("compute.pct"), compute);
-    if (w->bytes > 0 && dram > 0)
-        put(r, NAME("memory.pct"), bytes_per_s / dram * 100);
-    if (!(compute > 0) && !(memory > 0))
+    if (isnan(at->roof_percent))
         return;
-    put(r, NAME("roof.pct"), HD_MAX(compute, memory));
-    if (dram > 0 && level != ROOFLINE_DRAM && w->bytes > 0)
+    if (r->host->peaks.bytes_per_s[REPORT_LEVEL_DRAM] > 0 && at->level != REPORT_LEVEL_DRAM &&
+        w->bytes > 0)
         note(r, "It asks for more bytes than DRAM gives: caches serve a part, so the roof is %s's.",
-             roofline_level_titles[level]);
-    if (compute > memory)
-        note(r, "Over it is the roof of compute: it reaches %.1f %% of %s.", compute,
+             level);
+    if (at->is_compute)
+        note(r, "Over it is the roof of compute: it reaches %.1f %% of %s.", at->compute_percent,
              precision_of(w));
     else
         note(r, "Over it is the roof of memory%s: it reaches %.1f %% of %s's.",
-             w->has_tensors ? ", as far as is known" : "", memory, roofline_level_titles[level]);
-    if (HD_MAX(compute, memory) < LOW_PERCENT)
+             w->has_tensors ? ", as far as is known" : "", at->memory_percent, level);
+    if (at->roof_percent < LOW_PERCENT)
         note(r, "Neither is near: latency, special functions, integers or too few blocks bound it, "
                 "or its launches are short.");
 }
 
+static void put_known(const struct roofing *r, const char *metric, double value)
+{
+    if (!isnan(value))
+        put(r, metric, value);
+}
+
 static void put_work(const struct roofing *r)
 {
-    const struct work *w = &r->work;
-    double flop = w->sp + w->dp, dram = r->host->bytes_per_s[ROOFLINE_DRAM];
+    const struct report_work *w = &r->work.of;
+    struct report_roofline at;
 
-    put(r, NAME("launches_uncounted.sum"), (double)w->uncounted);
+    report_roofline_place(&r->host->peaks, w, &at);
+    put(r, NAME("launches_uncounted.sum"), (double)r->work.uncounted);
     put(r, NAME("bytes.sum"), w->bytes);
-    if (w->time_ns > 0) {
-        put(r, NAME("time.median"), w->time_ns);
-        put(r, NAME("bytes.sum.per_second"), round(w->bytes / seconds_of(w)));
-    }
-    if (!w->has_tensors)
-        put(r, NAME("flop.sum"), flop);
-    if (!w->has_tensors && w->time_ns > 0)
-        put(r, NAME("flop.sum.per_second"), round(flop / seconds_of(w)));
-    if (!w->has_tensors && w->bytes > 0)
-        put(r, NAME("intensity.ratio"), flop / w->bytes);
-    if (has_flop(w) && (dram > 0 || !(w->bytes > 0)))
-        put(r, NAME("attainable.per_second"),
-            round(w->bytes > 0 ? HD_MIN(flop / compute_s(r), flop / w->bytes * dram)
-                               : flop / compute_s(r)));
     if (w->time_ns > 0)
-        put_bound(r);
+        put(r, NAME("time.median"), w->time_ns);
+    put_known(r, NAME("bytes.sum.per_second"), at.bytes_per_s);
+    put_known(r, NAME("flop.sum"), at.flop);
+    put_known(r, NAME("flop.sum.per_second"), at.flop_per_s);
+    put_known(r, NAME("intensity.ratio"), at.intensity);
+    put_known(r, NAME("attainable.per_second"), at.attainable_per_s);
+    put_known(r, NAME("compute.pct"), at.compute_percent);
+    put_known(r, NAME("memory.pct"), at.dram_percent);
+    put_known(r, NAME("roof.pct"), at.roof_percent);
+    note_bound(r, &at);
 }
 
 /* ---- launches */
@@ -193,14 +151,14 @@ static const char launches[] =
 static void work_read(sqlite3_stmt *row, struct work *out)
 {
     *out = (struct work){.launch = sqlite3_column_int64(row, 0),
-                         .sp = sqlite3_column_double(row, 1),
-                         .dp = sqlite3_column_double(row, 2),
-                         .bytes = sqlite3_column_double(row, 3),
-                         .has_tensors = sqlite3_column_double(row, 4) > 0,
-                         .time_ns = sqlite3_column_double(row, 5),
+                         .of = {.sp = sqlite3_column_double(row, 1),
+                                .dp = sqlite3_column_double(row, 2),
+                                .bytes = sqlite3_column_double(row, 3),
+                                .has_tensors = sqlite3_column_double(row, 4) > 0,
+                                .time_ns = sqlite3_column_double(row, 5)},
                          .uncounted = (uint64_t)sqlite3_column_int64(row, 7)};
     if (out->uncounted)
-        out->time_ns = sqlite3_column_double(row, 6);
+        out->of.time_ns = sqlite3_column_double(row, 6);
 }
 
 static enum hd_status add_all(struct roofing *r, const char *why_not)

@@ -1,6 +1,7 @@
 /* See prof_sample.h. */
 #include "prof/prof_sample.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,7 @@ static size_t call_of(struct prof_calls *c, size_t caller, int64_t symbol, int64
     uint64_t hash = hd_hash(key, sizeof(key), 0);
     size_t at = (size_t)(uintptr_t)hd_map_get_u64(&c->by_caller, hash);
 
+    assert(caller < c->at.len && at < c->at.len);
     if (at)
         return at;
     at = c->at.len;
@@ -250,6 +252,7 @@ static int put_called(struct tree *t, const struct prof_called *by, int depth)
     size_t first = t->sorted.len, n;
     int code = SQLITE_DONE;
 
+    assert(by >= calls && by < calls + t->calls.at.len); /* which does not grow meanwhile */
     for (size_t at = by->child; at; at = calls[at].next)
         if ((double)calls[at].total >= PROF_TREE_LEAST * (double)calls[0].total &&
             !hd_vec_push(&t->sorted, &calls[at]))

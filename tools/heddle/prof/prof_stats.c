@@ -37,7 +37,7 @@ struct sample {
     HD_VEC(double) values;
 };
 
-static void sample_step(sqlite3_context *context, int n, sqlite3_value **args)
+static void stats_sample_step(sqlite3_context *context, int n, sqlite3_value **args)
 {
     struct sample *s = sqlite3_aggregate_context(context, sizeof(*s));
 
@@ -48,7 +48,7 @@ static void sample_step(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_error_nomem(context);
 }
 
-static void median_final(sqlite3_context *context)
+static void stats_median_final(sqlite3_context *context)
 {
     struct sample *s = sqlite3_aggregate_context(context, 0);
 
@@ -58,7 +58,7 @@ static void median_final(sqlite3_context *context)
         hd_vec_fini(&s->values);
 }
 
-static void stdev_final(sqlite3_context *context)
+static void stats_stdev_final(sqlite3_context *context)
 {
     struct sample *s = sqlite3_aggregate_context(context, 0);
 
@@ -72,8 +72,10 @@ enum hd_status prof_stats_functions(sqlite3 *db, const char *path)
 {
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 
-    if (sqlite3_create_function(db, "median", 1, flags, NULL, NULL, sample_step, median_final) ||
-        sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, sample_step, stdev_final))
+    if (sqlite3_create_function(db, "median", 1, flags, NULL, NULL, stats_sample_step,
+                                stats_median_final) ||
+        sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, stats_sample_step,
+                                stats_stdev_final))
         return prof_db_error(db, path);
     return HD_OK;
 }
@@ -81,7 +83,7 @@ enum hd_status prof_stats_functions(sqlite3 *db, const char *path)
 /* ---- rows as text */
 
 /* Sizes are small numbers of megabytes; times are whole or means. */
-static void cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
+static void stats_cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
 {
     const char *title = sqlite3_column_name(row, column);
 
@@ -93,7 +95,7 @@ static void cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
         hd_buf_puts(out, prof_db_text(row, column));
 }
 
-static bool is_text(sqlite3_stmt *row, int column)
+static bool stats_is_text(sqlite3_stmt *row, int column)
 {
     const char *title = sqlite3_column_name(row, column);
 
@@ -101,7 +103,7 @@ static bool is_text(sqlite3_stmt *row, int column)
 }
 
 /* Two passes over the rows: widths, then lines. */
-static int table_widths(sqlite3_stmt *row, size_t *widths)
+static int stats_table_widths(sqlite3_stmt *row, size_t *widths)
 {
     struct hd_buf cell = {0};
     int code;
@@ -110,7 +112,7 @@ static int table_widths(sqlite3_stmt *row, size_t *widths)
         widths[i] = strlen(sqlite3_column_name(row, i));
     while ((code = sqlite3_step(row)) == SQLITE_ROW)
         for (int i = 0; i < sqlite3_column_count(row); i++) {
-            cell_text(row, i, &cell);
+            stats_cell_text(row, i, &cell);
             widths[i] = HD_MAX(widths[i], cell.len);
         }
     hd_buf_fini(&cell);
@@ -118,16 +120,16 @@ static int table_widths(sqlite3_stmt *row, size_t *widths)
     return code;
 }
 
-static void table_cell(sqlite3_stmt *row, int column, const size_t *widths, const char *text,
-                       FILE *out)
+static void stats_table_cell(sqlite3_stmt *row, int column, const size_t *widths, const char *text,
+                             FILE *out)
 {
-    if (is_text(row, column))
+    if (stats_is_text(row, column))
         fprintf(out, "  %s", text);
     else
         fprintf(out, "  %*s", (int)widths[column], text);
 }
 
-static void table_rule(sqlite3_stmt *row, const size_t *widths, FILE *out)
+static void stats_table_rule(sqlite3_stmt *row, const size_t *widths, FILE *out)
 {
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         fputs("  ", out);
@@ -137,23 +139,23 @@ static void table_rule(sqlite3_stmt *row, const size_t *widths, FILE *out)
     fputc('\n', out);
 }
 
-static int print_table(const struct report *report, sqlite3_stmt *row, FILE *out)
+static int stats_print_table(const struct report *report, sqlite3_stmt *row, FILE *out)
 {
     HD_AUTOFREE size_t *widths = hd_alloc_array((size_t)sqlite3_column_count(row), sizeof(*widths));
     struct hd_buf cell = {0};
-    int code = widths ? table_widths(row, widths) : SQLITE_NOMEM;
+    int code = widths ? stats_table_widths(row, widths) : SQLITE_NOMEM;
 
     if (code != SQLITE_DONE)
         return code;
     fprintf(out, "\n ** %s (%s):\n\n", report->title, report->name);
     for (int i = 0; i < sqlite3_column_count(row); i++)
-        table_cell(row, i, widths, sqlite3_column_name(row, i), out);
+        stats_table_cell(row, i, widths, sqlite3_column_name(row, i), out);
     fputc('\n', out);
-    table_rule(row, widths, out);
+    stats_table_rule(row, widths, out);
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         for (int i = 0; i < sqlite3_column_count(row); i++) {
-            cell_text(row, i, &cell);
-            table_cell(row, i, widths, cell.len ? cell.ptr : "", out);
+            stats_cell_text(row, i, &cell);
+            stats_table_cell(row, i, widths, cell.len ? cell.ptr : "", out);
         }
         fputc('\n', out);
     }
@@ -180,7 +182,7 @@ void prof_csv_cell(const char *text, FILE *out)
         fputs(text, out);
 }
 
-static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
+static int stats_print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
 {
     struct hd_buf cell = {0};
     int code, n = sqlite3_column_count(row);
@@ -192,7 +194,7 @@ static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
     }
     while ((code = sqlite3_step(row)) == SQLITE_ROW)
         for (int i = 0; i < n; i++) {
-            cell_text(row, i, &cell);
+            stats_cell_text(row, i, &cell);
             prof_csv_cell(cell.len ? cell.ptr : "", out);
             fputc(i + 1 < n ? ',' : '\n', out);
         }
@@ -200,7 +202,7 @@ static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
     return code;
 }
 
-static void json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
+static void stats_json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
 {
     const char *title = sqlite3_column_name(row, column);
 
@@ -219,7 +221,7 @@ static void json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
     }
 }
 
-static int json_rows(const struct report *report, sqlite3_stmt *row, struct hd_json *j)
+static int stats_json_rows(const struct report *report, sqlite3_stmt *row, struct hd_json *j)
 {
     int code;
 
@@ -227,7 +229,7 @@ static int json_rows(const struct report *report, sqlite3_stmt *row, struct hd_j
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         hd_json_open(j, NULL, '{');
         for (int i = 0; i < sqlite3_column_count(row); i++)
-            json_cell(j, row, i);
+            stats_json_cell(j, row, i);
         hd_json_close(j, '}');
     }
     hd_json_close(j, ']');
@@ -244,7 +246,7 @@ struct stats {
     struct hd_json json;
 };
 
-static bool is_empty(sqlite3_stmt *row)
+static bool stats_is_empty(sqlite3_stmt *row)
 {
     bool has = sqlite3_step(row) == SQLITE_ROW;
 
@@ -252,7 +254,7 @@ static bool is_empty(sqlite3_stmt *row)
     return !has;
 }
 
-static enum hd_status print_report(struct stats *s, const struct report *report)
+static enum hd_status stats_print_report(struct stats *s, const struct report *report)
 {
     sqlite3_stmt *row;
     int code;
@@ -262,19 +264,19 @@ static enum hd_status print_report(struct stats *s, const struct report *report)
     if (sqlite3_prepare_v2(s->db, report->query, -1, &row, NULL))
         return prof_db_error(s->db, s->path);
     if (s->format == PROF_JSON)
-        code = json_rows(report, row, &s->json);
-    else if (is_empty(row))
+        code = stats_json_rows(report, row, &s->json);
+    else if (stats_is_empty(row))
         code = fprintf(s->out, "\nSKIPPED: %s has no data for %s.\n", s->path, report->name) < 0
                    ? SQLITE_IOERR
                    : SQLITE_DONE;
     else
-        code = (s->format == PROF_CSV ? print_csv : print_table)(report, row, s->out);
+        code = (s->format == PROF_CSV ? stats_print_csv : stats_print_table)(report, row, s->out);
     enum hd_status status = code == SQLITE_DONE ? HD_OK : prof_db_error(s->db, s->path);
     sqlite3_finalize(row);
     return status;
 }
 
-static const struct report *report_find(struct hd_str name)
+static const struct report *stats_report_find(struct hd_str name)
 {
     for (size_t i = 0; i < HD_COUNT_OF(reports); i++)
         if (strlen(reports[i].name) == name.len && !memcmp(reports[i].name, name.ptr, name.len))
@@ -282,22 +284,22 @@ static const struct report *report_find(struct hd_str name)
     return NULL;
 }
 
-static enum hd_status print_all(struct stats *s, const char *names)
+static enum hd_status stats_print_all(struct stats *s, const char *names)
 {
     while (*names) {
         struct hd_str name = {names, strcspn(names, ",")};
-        const struct report *report = report_find(name);
+        const struct report *report = stats_report_find(name);
 
         if (!report)
             return hd_error(HD_BAD_ARG, "there is no report '%.*s'", (int)name.len, name.ptr);
-        HD_TRY(print_report(s, report));
+        HD_TRY(stats_print_report(s, report));
         names += name.len;
         names += *names == ',';
     }
     return HD_OK;
 }
 
-static bool has_rows(sqlite3 *db, const char *table)
+static bool stats_has_rows(sqlite3 *db, const char *table)
 {
     char sql[64];
     sqlite3_stmt *row;
@@ -321,9 +323,9 @@ enum hd_status prof_stats(const char *path, const char *names, enum prof_format 
         hd_json_open(&s.json, NULL, '{');
     }
     if (status == HD_OK)
-        status = print_all(&s, names                                ? names
-                               : has_rows(s.db, "COMPOSITE_EVENTS") ? WITH_SAMPLES
-                                                                    : DEFAULTS);
+        status = stats_print_all(&s, names                                      ? names
+                                     : stats_has_rows(s.db, "COMPOSITE_EVENTS") ? WITH_SAMPLES
+                                                                                : DEFAULTS);
     if (status == HD_OK && format == PROF_JSON) {
         hd_json_close(&s.json, '}');
         fprintf(out, "%s\n", s.json.buf.ptr ? s.json.buf.ptr : "");

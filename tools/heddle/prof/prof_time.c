@@ -1,6 +1,7 @@
 /* See prof_time.h: beginnings and ends of everything, in the order of time. */
 #include "prof/prof_time.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -109,12 +110,15 @@ static void walk(struct sweep *s, struct prof_time *out)
     for (size_t i = 0; i < s->edges.len; i++) {
         struct edge edge = s->edges.at[i];
         int64_t passed = edge.time_ns - now;
+        assert(passed >= 0); /* edges are sorted */
         out->class_ns[class_now(s)] += passed;
         if (s->open[PROF_TIME_KERNEL] && s->open[PROF_TIME_COPY])
             out->overlap_ns += passed;
         s->open[edge.source] += edge.step;
         now = edge.time_ns;
     }
+    for (size_t i = 0; i < SOURCES; i++)
+        assert(!s->open[i]); /* what began has ended */
     out->class_ns[PROF_TIME_AFTER] = out->end_ns - now;
 }
 

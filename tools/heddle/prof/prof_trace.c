@@ -117,19 +117,19 @@ struct trace {
     struct hd_buf packet, event;
 };
 
-static enum hd_status failed(const struct trace *t)
+static enum hd_status trace_failed(const struct trace *t)
 {
     return hd_error(HD_CORRUPT, "%s: %s", t->path, sqlite3_errmsg(t->db));
 }
 
-static const char *text_at(sqlite3_stmt *row, int column)
+static const char *trace_text_at(sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
 
     return text ? text : "";
 }
 
-static enum hd_status tell_rows(struct trace *t, const struct query *query)
+static enum hd_status trace_tell_rows(struct trace *t, const struct query *query)
 {
     sqlite3_stmt *row;
     int code;
@@ -137,15 +137,15 @@ static enum hd_status tell_rows(struct trace *t, const struct query *query)
     if (!prof_db_has(t->db, query->table))
         return HD_OK;
     if (sqlite3_prepare_v2(t->db, query->sql, -1, &row, NULL))
-        return failed(t);
+        return trace_failed(t);
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         struct slice slice = {
             .process = sqlite3_column_int64(row, 0),
             .thread = sqlite3_column_int64(row, 1),
             .start_ns = sqlite3_column_int64(row, 2),
             .end_ns = sqlite3_column_int64(row, 3),
-            .name = text_at(row, 4),
-            .category = text_at(row, 5),
+            .name = trace_text_at(row, 4),
+            .category = trace_text_at(row, 5),
             .correlation = sqlite3_column_int64(row, 6),
             .args = (const char *)sqlite3_column_text(row, 7),
             .caller = sqlite3_column_int64(row, query->is_work ? 8 : 0),
@@ -153,7 +153,7 @@ static enum hd_status tell_rows(struct trace *t, const struct query *query)
         };
         t->slice(t, &slice);
     }
-    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : trace_failed(t);
     sqlite3_finalize(row);
     return status;
 }
@@ -161,12 +161,12 @@ static enum hd_status tell_rows(struct trace *t, const struct query *query)
 /* ---- arrows: each has a number of its own, for correlations are those of a process, and a graph's
  * launch has one for all that it runs */
 
-static uint64_t flow_key(int64_t process, int64_t correlation)
+static uint64_t trace_flow_key(int64_t process, int64_t correlation)
 {
     return (uint64_t)process << 40 ^ (uint64_t)correlation;
 }
 
-static bool flow_count(struct trace *t, uint64_t key)
+static bool trace_flow_count(struct trace *t, uint64_t key)
 {
     uint64_t at = (uint64_t)(uintptr_t)hd_map_get_u64(&t->flow_of, key);
 
@@ -178,7 +178,7 @@ static bool flow_count(struct trace *t, uint64_t key)
            hd_map_put_u64(&t->flow_of, key, (void *)(uintptr_t)t->flows.len);
 }
 
-static enum hd_status flows_of_table(struct trace *t, const char *table)
+static enum hd_status trace_flows_of_table(struct trace *t, const char *table)
 {
     char sql[200];
     sqlite3_stmt *row;
@@ -189,24 +189,25 @@ static enum hd_status flows_of_table(struct trace *t, const char *table)
                    "SELECT " WORK_PROCESS ", correlationId FROM %s WHERE correlationId <> 0",
                    table);
     if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
-        return failed(t);
+        return trace_failed(t);
     while ((code = sqlite3_step(row)) == SQLITE_ROW && has_room)
-        has_room =
-            flow_count(t, flow_key(sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)));
+        has_room = trace_flow_count(
+            t, trace_flow_key(sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)));
     enum hd_status status = !has_room ? hd_error(HD_NO_MEMORY, "%s: out of memory", t->path)
                             : code == SQLITE_DONE ? HD_OK
-                                                  : failed(t);
+                                                  : trace_failed(t);
     sqlite3_finalize(row);
     return status;
 }
 
-static enum hd_status find_flows(struct trace *t)
+static enum hd_status trace_find_flows(struct trace *t)
 {
     uint64_t next = 1;
 
+    assert(!t->flow_of.len);
     for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
         if (queries[i].is_work && prof_db_has(t->db, queries[i].table))
-            HD_TRY(flows_of_table(t, queries[i].table));
+            HD_TRY(trace_flows_of_table(t, queries[i].table));
     for (size_t i = 0; i < t->flows.len; i++) {
         t->flows.at[i].first = next;
         next += t->flows.at[i].count;
@@ -216,12 +217,11 @@ static enum hd_status find_flows(struct trace *t)
 
 /* The arrows that begin or end at a slice: how many. Work has none whose call is not in the report.
  */
-static uint32_t flows_at(struct trace *t, const struct slice *s, uint64_t *out_first)
+static uint32_t trace_flows_at(struct trace *t, const struct slice *s, uint64_t *out_first)
 {
-    uint64_t at =
-        s->correlation
-            ? (uint64_t)(uintptr_t)hd_map_get_u64(&t->flow_of, flow_key(s->caller, s->correlation))
-            : 0;
+    uint64_t at = s->correlation ? (uint64_t)(uintptr_t)hd_map_get_u64(
+                                       &t->flow_of, trace_flow_key(s->caller, s->correlation))
+                                 : 0;
     struct flow *flow = at ? &t->flows.at[at - 1] : NULL;
 
     if (!flow || flow->has_call != s->is_work)
@@ -236,16 +236,16 @@ static uint32_t flows_at(struct trace *t, const struct slice *s, uint64_t *out_f
     return 1;
 }
 
-static enum hd_status tell_all(struct trace *t)
+static enum hd_status trace_tell_all(struct trace *t)
 {
-    HD_TRY(find_flows(t));
+    HD_TRY(trace_find_flows(t));
     for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
-        HD_TRY(tell_rows(t, &queries[i]));
+        HD_TRY(trace_tell_rows(t, &queries[i]));
     return HD_OK;
 }
 
 /* One row of a query as text; "" when there is none. */
-static void ask(struct trace *t, const char *sql, struct hd_buf *out)
+static void trace_ask(struct trace *t, const char *sql, struct hd_buf *out)
 {
     sqlite3_stmt *row;
 
@@ -253,11 +253,11 @@ static void ask(struct trace *t, const char *sql, struct hd_buf *out)
     if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
         return;
     if (sqlite3_step(row) == SQLITE_ROW)
-        hd_buf_puts(out, text_at(row, 0));
+        hd_buf_puts(out, trace_text_at(row, 0));
     sqlite3_finalize(row);
 }
 
-static enum hd_status begin(struct trace *t, const char *path, const char *to)
+static enum hd_status trace_begin(struct trace *t, const char *path, const char *to)
 {
     *t = (struct trace){.path = path, .is_first = true};
     hd_map_init(&t->first_tracks);
@@ -270,8 +270,9 @@ static enum hd_status begin(struct trace *t, const char *path, const char *to)
     return hd_error(HD_IO, "%s: %s", to, strerror(errno));
 }
 
-static enum hd_status end(struct trace *t, const char *to, enum hd_status status)
+static enum hd_status trace_end(struct trace *t, const char *to, enum hd_status status)
 {
+    assert(t->out);
     bool is_good = !ferror(t->out);
 
     is_good = fclose(t->out) == 0 && is_good;
@@ -296,8 +297,8 @@ struct sample {
 };
 
 /* In the order of prof_calls' leaves. */
-static enum hd_status samples_open(struct trace *t, struct prof_calls *out_calls,
-                                   sqlite3_stmt **out_row)
+static enum hd_status trace_samples_open(struct trace *t, struct prof_calls *out_calls,
+                                         sqlite3_stmt **out_row)
 {
     HD_TRY(prof_calls_read(t->db, t->path, false, out_calls));
     if (!sqlite3_prepare_v2(t->db,
@@ -306,10 +307,10 @@ static enum hd_status samples_open(struct trace *t, struct prof_calls *out_calls
                             -1, out_row, NULL))
         return HD_OK;
     prof_calls_fini(out_calls);
-    return failed(t);
+    return trace_failed(t);
 }
 
-static int samples_next(sqlite3_stmt *row, struct sample *out)
+static int trace_samples_next(sqlite3_stmt *row, struct sample *out)
 {
     int code = sqlite3_step(row);
 
@@ -320,10 +321,10 @@ static int samples_next(sqlite3_stmt *row, struct sample *out)
     return code;
 }
 
-static enum hd_status samples_close(struct trace *t, struct prof_calls *calls, sqlite3_stmt *row,
-                                    int code)
+static enum hd_status trace_samples_close(struct trace *t, struct prof_calls *calls,
+                                          sqlite3_stmt *row, int code)
 {
-    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : trace_failed(t);
 
     sqlite3_finalize(row);
     prof_calls_fini(calls);
@@ -331,32 +332,32 @@ static enum hd_status samples_close(struct trace *t, struct prof_calls *calls, s
 }
 
 /* "": there is none. */
-static void string_of(struct trace *t, sqlite3_stmt *find, int64_t id, struct hd_buf *out)
+static void trace_string_of(struct trace *t, sqlite3_stmt *find, int64_t id, struct hd_buf *out)
 {
     (void)t;
     hd_buf_clear(out);
     (void)sqlite3_bind_int64(find, 1, id);
     if (sqlite3_step(find) == SQLITE_ROW)
-        hd_buf_puts(out, text_at(find, 0));
+        hd_buf_puts(out, trace_text_at(find, 0));
     (void)sqlite3_reset(find);
 }
 
 /* ---- Chrome */
 
-static void chrome_event(struct trace *t, const struct hd_json *j)
+static void trace_chrome_event(struct trace *t, const struct hd_json *j)
 {
     fprintf(t->out, "%s%s", t->is_first ? "" : ",\n", j->buf.ptr ? j->buf.ptr : "{}");
     t->is_first = false;
 }
 
 /* Processes of devices have the device's number, as Kineto's. */
-static void chrome_place(struct hd_json *j, const struct slice *s)
+static void trace_chrome_place(struct hd_json *j, const struct slice *s)
 {
     hd_json_i64(j, "pid", s->process < 0 ? -1 - s->process : s->process);
     hd_json_i64(j, "tid", s->thread);
 }
 
-static void chrome_flow(struct trace *t, const struct slice *s, uint64_t id)
+static void trace_chrome_flow(struct trace *t, const struct slice *s, uint64_t id)
 {
     struct hd_json j;
 
@@ -365,18 +366,18 @@ static void chrome_flow(struct trace *t, const struct slice *s, uint64_t id)
     hd_json_open(&j, NULL, '{');
     hd_json_str(&j, "ph", s->is_work ? "f" : "s");
     hd_json_i64(&j, "id", (int64_t)id);
-    chrome_place(&j, s);
+    trace_chrome_place(&j, s);
     hd_json_double(&j, "ts", (double)s->start_ns / 1e3);
     hd_json_str(&j, "cat", "ac2g");
     hd_json_str(&j, "name", "ac2g");
     if (s->is_work)
         hd_json_str(&j, "bp", "e");
     hd_json_close(&j, '}');
-    chrome_event(t, &j);
+    trace_chrome_event(t, &j);
     hd_buf_fini(&j.buf);
 }
 
-static void chrome_slice(struct trace *t, const struct slice *s)
+static void trace_chrome_slice(struct trace *t, const struct slice *s)
 {
     struct hd_json j;
     uint64_t first;
@@ -387,7 +388,7 @@ static void chrome_slice(struct trace *t, const struct slice *s)
     hd_json_str(&j, "ph", s->end_ns > s->start_ns ? "X" : "i");
     hd_json_str(&j, "cat", s->category);
     hd_json_str(&j, "name", s->name);
-    chrome_place(&j, s);
+    trace_chrome_place(&j, s);
     hd_json_double(&j, "ts", (double)s->start_ns / 1e3);
     if (s->end_ns > s->start_ns)
         hd_json_double(&j, "dur", (double)(s->end_ns - s->start_ns) / 1e3);
@@ -398,14 +399,14 @@ static void chrome_slice(struct trace *t, const struct slice *s)
         j.buf.len--; /* the bracket */
         hd_buf_printf(&j.buf, ",\"args\":%s}", s->args);
     }
-    chrome_event(t, &j);
+    trace_chrome_event(t, &j);
     hd_buf_fini(&j.buf);
-    for (uint32_t n = flows_at(t, s, &first); n; n--)
-        chrome_flow(t, s, first++);
+    for (uint32_t n = trace_flows_at(t, s, &first); n; n--)
+        trace_chrome_flow(t, s, first++);
 }
 
 /* One object of JSON for each row, written by the query itself. */
-static enum hd_status chrome_rows(struct trace *t, const char *table, const char *sql)
+static enum hd_status trace_chrome_rows(struct trace *t, const char *table, const char *sql)
 {
     sqlite3_stmt *row;
     int code;
@@ -413,40 +414,41 @@ static enum hd_status chrome_rows(struct trace *t, const char *table, const char
     if (!prof_db_has(t->db, table))
         return HD_OK;
     if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
-        return failed(t);
+        return trace_failed(t);
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
-        fprintf(t->out, "%s%s", t->is_first ? "" : ",\n", text_at(row, 0));
+        fprintf(t->out, "%s%s", t->is_first ? "" : ",\n", trace_text_at(row, 0));
         t->is_first = false;
     }
-    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : trace_failed(t);
     sqlite3_finalize(row);
     return status;
 }
 
-static enum hd_status chrome_names(struct trace *t)
+static enum hd_status trace_chrome_names(struct trace *t)
 {
-    HD_TRY(
-        chrome_rows(t, "PROCESSES",
-                    "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'tid', 0, "
-                    "'args', json_object('name', name)) FROM PROCESSES"));
-    HD_TRY(
-        chrome_rows(t, "ThreadNames",
-                    "SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', (globalTid >> 24) "
-                    "& 16777215, 'tid', globalTid & 16777215, 'args', json_object('name', " STRING(
-                        "nameId") ")) FROM ThreadNames"));
-    return chrome_rows(t, "TARGET_INFO_GPU",
-                       "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', id, 'tid', 0, "
-                       "'args', json_object('name', 'GPU ' || id || ': ' || name)) FROM "
-                       "TARGET_INFO_GPU");
+    HD_TRY(trace_chrome_rows(
+        t, "PROCESSES",
+        "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'tid', 0, "
+        "'args', json_object('name', name)) FROM PROCESSES"));
+    HD_TRY(trace_chrome_rows(
+        t, "ThreadNames",
+        "SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', (globalTid >> 24) "
+        "& 16777215, 'tid', globalTid & 16777215, 'args', json_object('name', " STRING(
+            "nameId") ")) FROM ThreadNames"));
+    return trace_chrome_rows(
+        t, "TARGET_INFO_GPU",
+        "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', id, 'tid', 0, "
+        "'args', json_object('name', 'GPU ' || id || ': ' || name)) FROM "
+        "TARGET_INFO_GPU");
 }
 
 /* Kineto's list of devices; nothing where the file knows none. */
-static enum hd_status chrome_devices(struct trace *t)
+static enum hd_status trace_chrome_devices(struct trace *t)
 {
     bool is_first = t->is_first;
 
     fputs("\"deviceProperties\": [", t->out);
-    enum hd_status status = chrome_rows(
+    enum hd_status status = trace_chrome_rows(
         t, "TARGET_INFO_GPU",
         "SELECT json_object('id', id, 'name', name, 'totalGlobalMem', totalMemory, 'computeMajor', "
         "computeMajor, 'computeMinor', computeMinor, 'maxThreadsPerBlock', maxThreadsPerBlock, "
@@ -459,7 +461,7 @@ static enum hd_status chrome_devices(struct trace *t)
 }
 
 /* The Trace Event Format's "stackFrames" and "samples": threads are known by their ids alone. */
-static enum hd_status chrome_samples(struct trace *t)
+static enum hd_status trace_chrome_samples(struct trace *t)
 {
     struct prof_calls calls;
     sqlite3_stmt *row, *find = NULL;
@@ -467,17 +469,17 @@ static enum hd_status chrome_samples(struct trace *t)
     struct hd_buf name = {0}, module = {0};
     int code;
 
-    HD_TRY(samples_open(t, &calls, &row));
+    HD_TRY(trace_samples_open(t, &calls, &row));
     if (sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?", -1, &find, NULL))
-        return samples_close(t, &calls, row, SQLITE_ERROR);
+        return trace_samples_close(t, &calls, row, SQLITE_ERROR);
     fputs(",\n\"stackFrames\": {", t->out);
     for (size_t i = 1; i < calls.at.len; i++) {
         const struct prof_called *call = &calls.at.at[i];
         struct hd_json j;
         char id[24], caller[24];
 
-        string_of(t, find, call->symbol, &name);
-        string_of(t, find, call->module, &module);
+        trace_string_of(t, find, call->symbol, &name);
+        trace_string_of(t, find, call->module, &module);
         (void)snprintf(id, sizeof(id), "%zu", i);
         (void)snprintf(caller, sizeof(caller), "%zu", call->caller);
         hd_json_init(&j);
@@ -493,8 +495,8 @@ static enum hd_status chrome_samples(struct trace *t)
     }
     fputs("\n},\n\"samples\": [", t->out);
     const char *between = "\n";
-    for (size_t i = 0; (code = samples_next(row, &sample)) == SQLITE_ROW && i < calls.leaves.len;
-         i++) {
+    for (size_t i = 0;
+         (code = trace_samples_next(row, &sample)) == SQLITE_ROW && i < calls.leaves.len; i++) {
         if (!calls.leaves.at[i])
             continue;
         fprintf(t->out,
@@ -508,7 +510,7 @@ static enum hd_status chrome_samples(struct trace *t)
     sqlite3_finalize(find);
     hd_buf_fini(&name);
     hd_buf_fini(&module);
-    return samples_close(t, &calls, row, code);
+    return trace_samples_close(t, &calls, row, code);
 }
 
 enum hd_status prof_trace_chrome(const char *path, const char *to)
@@ -516,25 +518,25 @@ enum hd_status prof_trace_chrome(const char *path, const char *to)
     struct trace t;
     struct hd_buf base = {0};
 
-    HD_TRY(begin(&t, path, to));
-    t.slice = chrome_slice;
+    HD_TRY(trace_begin(&t, path, to));
+    t.slice = trace_chrome_slice;
     if (prof_db_has(t.db, "TARGET_INFO_SESSION_START_TIME"))
-        ask(&t, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", &base);
+        trace_ask(&t, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", &base);
     fprintf(t.out,
             "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": %s,\n",
             base.len ? base.ptr : "0");
     hd_buf_fini(&base);
-    enum hd_status status = chrome_devices(&t);
+    enum hd_status status = trace_chrome_devices(&t);
     fputs("\"traceEvents\": [\n", t.out);
     if (status == HD_OK)
-        status = chrome_names(&t);
+        status = trace_chrome_names(&t);
     if (status == HD_OK)
-        status = tell_all(&t);
+        status = trace_tell_all(&t);
     fputs("\n]", t.out);
     if (status == HD_OK && prof_db_has(t.db, "COMPOSITE_EVENTS"))
-        status = chrome_samples(&t);
+        status = trace_chrome_samples(&t);
     fputs("}\n", t.out);
-    return end(&t, to, status);
+    return trace_end(&t, to, status);
 }
 
 /* ---- Perfetto: numbers of fields and enumerations are those of perfetto_trace.proto */
@@ -591,7 +593,7 @@ enum {
     WIRE_BYTES = 2,
 };
 
-static void put_varint(struct hd_buf *b, uint64_t value)
+static void trace_put_varint(struct hd_buf *b, uint64_t value)
 {
     char bytes[10];
     size_t n = 0;
@@ -603,43 +605,43 @@ static void put_varint(struct hd_buf *b, uint64_t value)
     hd_buf_append(b, bytes, n);
 }
 
-static void put_number(struct hd_buf *b, unsigned field, uint64_t value)
+static void trace_put_number(struct hd_buf *b, unsigned field, uint64_t value)
 {
-    put_varint(b, field << 3 | WIRE_VARINT);
-    put_varint(b, value);
+    trace_put_varint(b, field << 3 | WIRE_VARINT);
+    trace_put_varint(b, value);
 }
 
-static void put_fixed(struct hd_buf *b, unsigned field, uint64_t value)
+static void trace_put_fixed(struct hd_buf *b, unsigned field, uint64_t value)
 {
-    put_varint(b, field << 3 | WIRE_64);
+    trace_put_varint(b, field << 3 | WIRE_64);
     hd_buf_append(b, (const char *)&value, sizeof(value));
 }
 
-static void put_bytes(struct hd_buf *b, unsigned field, const char *bytes, size_t len)
+static void trace_put_bytes(struct hd_buf *b, unsigned field, const char *bytes, size_t len)
 {
-    put_varint(b, field << 3 | WIRE_BYTES);
-    put_varint(b, len);
+    trace_put_varint(b, field << 3 | WIRE_BYTES);
+    trace_put_varint(b, len);
     hd_buf_append(b, bytes, len);
 }
 
-static void put_text(struct hd_buf *b, unsigned field, const char *text)
+static void trace_put_text(struct hd_buf *b, unsigned field, const char *text)
 {
-    put_bytes(b, field, text, strlen(text));
+    trace_put_bytes(b, field, text, strlen(text));
 }
 
 /* What is in t->event becomes a packet's field. */
-static void write_packet(struct trace *t, unsigned field, int64_t time_ns)
+static void trace_write_packet(struct trace *t, unsigned field, int64_t time_ns)
 {
     struct hd_buf *head = &t->packet;
     char bytes[16];
     struct hd_buf length = {0};
 
     hd_buf_clear(head);
-    put_number(head, PACKET_TIMESTAMP, (uint64_t)time_ns);
-    put_number(head, PACKET_SEQUENCE, SEQUENCE);
-    put_bytes(head, field, t->event.ptr ? t->event.ptr : "", t->event.len);
-    put_varint(&length, TRACE_PACKET << 3 | WIRE_BYTES);
-    put_varint(&length, head->len);
+    trace_put_number(head, PACKET_TIMESTAMP, (uint64_t)time_ns);
+    trace_put_number(head, PACKET_SEQUENCE, SEQUENCE);
+    trace_put_bytes(head, field, t->event.ptr ? t->event.ptr : "", t->event.len);
+    trace_put_varint(&length, TRACE_PACKET << 3 | WIRE_BYTES);
+    trace_put_varint(&length, head->len);
     memcpy(bytes, length.ptr ? length.ptr : "", HD_MIN(length.len, sizeof(bytes)));
     (void)fwrite(bytes, 1, length.len, t->out);
     (void)fwrite(head->ptr ? head->ptr : "", 1, head->len, t->out);
@@ -647,7 +649,7 @@ static void write_packet(struct trace *t, unsigned field, int64_t time_ns)
     hd_buf_clear(&t->event);
 }
 
-static void process_name(struct trace *t, int64_t process, struct hd_buf *out)
+static void trace_process_name(struct trace *t, int64_t process, struct hd_buf *out)
 {
     char sql[200];
 
@@ -658,13 +660,13 @@ static void process_name(struct trace *t, int64_t process, struct hd_buf *out)
     else
         (void)snprintf(sql, sizeof(sql), "SELECT name FROM PROCESSES WHERE pid = %lld",
                        (long long)process);
-    ask(t, sql, out);
+    trace_ask(t, sql, out);
     if (!out->len)
         hd_buf_printf(out, process < 0 ? "GPU %lld" : "process %lld",
                       (long long)(process < 0 ? -1 - process : process));
 }
 
-static void thread_name(struct trace *t, int64_t process, int64_t thread, struct hd_buf *out)
+static void trace_thread_name(struct trace *t, int64_t process, int64_t thread, struct hd_buf *out)
 {
     char sql[200];
 
@@ -678,140 +680,142 @@ static void thread_name(struct trace *t, int64_t process, int64_t thread, struct
         "SELECT value || ' ' || %lld FROM StringIds JOIN ThreadNames ON id = nameId WHERE "
         "globalTid & 281474976710655 = %lld",
         (long long)thread, (long long)(process << 24 | thread));
-    ask(t, sql, out);
+    trace_ask(t, sql, out);
     if (!out->len)
         hd_buf_printf(out, "thread %lld", (long long)thread);
 }
 
 /* A track of slices, or, where thread is -1, the process of such. Processes of devices have numbers
  * that no process of the system has. */
-static void describe(struct trace *t, const struct track *track, uint64_t parent)
+static void trace_describe(struct trace *t, const struct track *track, uint64_t parent)
 {
     struct hd_buf name = {0}, process = {0};
 
     if (track->thread < 0)
-        process_name(t, track->process, &name);
+        trace_process_name(t, track->process, &name);
     else
-        thread_name(t, track->process, track->thread, &name);
-    put_number(&t->event, TRACK_UUID, track->uuid);
-    put_text(&t->event, TRACK_NAME, name.ptr ? name.ptr : "");
+        trace_thread_name(t, track->process, track->thread, &name);
+    trace_put_number(&t->event, TRACK_UUID, track->uuid);
+    trace_put_text(&t->event, TRACK_NAME, name.ptr ? name.ptr : "");
     if (track->thread < 0) {
-        put_number(&process, PROCESS_PID,
-                   (uint64_t)(track->process < 0 ? (1 << 24) - track->process : track->process));
-        put_text(&process, PROCESS_NAME, name.ptr ? name.ptr : "");
-        put_bytes(&t->event, TRACK_PROCESS, process.ptr ? process.ptr : "", process.len);
+        trace_put_number(
+            &process, PROCESS_PID,
+            (uint64_t)(track->process < 0 ? (1 << 24) - track->process : track->process));
+        trace_put_text(&process, PROCESS_NAME, name.ptr ? name.ptr : "");
+        trace_put_bytes(&t->event, TRACK_PROCESS, process.ptr ? process.ptr : "", process.len);
     } else {
-        put_number(&t->event, TRACK_PARENT, parent);
+        trace_put_number(&t->event, TRACK_PARENT, parent);
     }
-    write_packet(t, PACKET_TRACK, 0);
+    trace_write_packet(t, PACKET_TRACK, 0);
     hd_buf_fini(&name);
     hd_buf_fini(&process);
 }
 
-static uint64_t track_key(int64_t process, int64_t thread)
+static uint64_t trace_track_key(int64_t process, int64_t thread)
 {
     return hd_hash((int64_t[]){process, thread}, 2 * sizeof(int64_t), 0);
 }
 
-static struct track *track_at(struct trace *t, uint64_t uuid)
+static struct track *trace_track_at(struct trace *t, uint64_t uuid)
 {
     return uuid ? &t->tracks.at[uuid - 1] : NULL;
 }
 
 /* The first track of that thread from `uuid` on; NULL: none. */
-static struct track *track_of(struct trace *t, uint64_t uuid, int64_t process, int64_t thread)
+static struct track *trace_track_of(struct trace *t, uint64_t uuid, int64_t process, int64_t thread)
 {
-    struct track *track = track_at(t, uuid);
+    struct track *track = trace_track_at(t, uuid);
 
     while (track && (track->process != process || track->thread != thread))
-        track = track_at(t, track->next);
+        track = trace_track_at(t, track->next);
     return track;
 }
 
-static uint64_t first_track(const struct trace *t, int64_t process, int64_t thread)
+static uint64_t trace_first_track(const struct trace *t, int64_t process, int64_t thread)
 {
-    return (uint64_t)(uintptr_t)hd_map_get_u64(&t->first_tracks, track_key(process, thread));
+    return (uint64_t)(uintptr_t)hd_map_get_u64(&t->first_tracks, trace_track_key(process, thread));
 }
 
 /* The oldest comes first: in it the slices are that nest. */
-static bool track_link(struct trace *t, uint64_t uuid)
+static bool trace_track_link(struct trace *t, uint64_t uuid)
 {
-    struct track *added = track_at(t, uuid), *track;
-    uint64_t first = first_track(t, added->process, added->thread);
+    struct track *added = trace_track_at(t, uuid), *track;
+    uint64_t first = trace_first_track(t, added->process, added->thread);
 
     if (!first)
-        return hd_map_put_u64(&t->first_tracks, track_key(added->process, added->thread),
+        return hd_map_put_u64(&t->first_tracks, trace_track_key(added->process, added->thread),
                               (void *)(uintptr_t)uuid);
-    for (track = track_at(t, first); track->next;)
-        track = track_at(t, track->next);
+    for (track = trace_track_at(t, first); track->next;)
+        track = trace_track_at(t, track->next);
     track->next = uuid;
     return true;
 }
 
-static struct track *track_add(struct trace *t, int64_t process, int64_t thread, uint64_t parent)
+static struct track *trace_track_add(struct trace *t, int64_t process, int64_t thread,
+                                     uint64_t parent)
 {
     struct track track = {.process = process, .thread = thread, .uuid = t->tracks.len + 1};
 
-    if (!hd_vec_push(&t->tracks, track) || !track_link(t, track.uuid))
+    if (!hd_vec_push(&t->tracks, track) || !trace_track_link(t, track.uuid))
         return NULL;
-    describe(t, &hd_vec_last(&t->tracks), parent);
+    trace_describe(t, &hd_vec_last(&t->tracks), parent);
     return &hd_vec_last(&t->tracks);
 }
 
-static struct track *process_track(struct trace *t, int64_t process)
+static struct track *trace_process_track(struct trace *t, int64_t process)
 {
-    struct track *track = track_of(t, first_track(t, process, -1), process, -1);
+    struct track *track = trace_track_of(t, trace_first_track(t, process, -1), process, -1);
 
-    return track ? track : track_add(t, process, -1, 0);
+    return track ? track : trace_track_add(t, process, -1, 0);
 }
 
-static void close_slice(struct trace *t, struct track *track)
+static void trace_close_slice(struct trace *t, struct track *track)
 {
-    put_number(&t->event, EVENT_TYPE, END);
-    put_number(&t->event, EVENT_TRACK, track->uuid);
-    write_packet(t, PACKET_EVENT, hd_vec_last(&track->ends));
+    trace_put_number(&t->event, EVENT_TYPE, END);
+    trace_put_number(&t->event, EVENT_TRACK, track->uuid);
+    trace_write_packet(t, PACKET_EVENT, hd_vec_last(&track->ends));
     (void)hd_vec_pop(&track->ends);
 }
 
 /* Slices of a track nest: this one fits when it ends before what is open, or that has ended. */
-static bool takes(struct trace *t, struct track *track, const struct slice *s)
+static bool trace_takes(struct trace *t, struct track *track, const struct slice *s)
 {
     while (track->ends.len && hd_vec_last(&track->ends) <= s->start_ns)
-        close_slice(t, track);
+        trace_close_slice(t, track);
     return !track->ends.len || s->end_ns <= hd_vec_last(&track->ends);
 }
 
-static struct track *track_for(struct trace *t, const struct slice *s)
+static struct track *trace_track_for(struct trace *t, const struct slice *s)
 {
-    uint64_t uuid = first_track(t, s->process, s->thread);
+    uint64_t uuid = trace_first_track(t, s->process, s->thread);
     struct track *track;
 
-    while ((track = track_of(t, uuid, s->process, s->thread))) {
-        if (takes(t, track, s))
+    while ((track = trace_track_of(t, uuid, s->process, s->thread))) {
+        if (trace_takes(t, track, s))
             return track;
         uuid = track->next;
         if (!uuid)
             break;
     }
-    const struct track *process = process_track(t, s->process);
-    return process ? track_add(t, s->process, s->thread, process->uuid) : NULL;
+    const struct track *process = trace_process_track(t, s->process);
+    return process ? trace_track_add(t, s->process, s->thread, process->uuid) : NULL;
 }
 
-static void perfetto_slice(struct trace *t, const struct slice *s)
+static void trace_perfetto_slice(struct trace *t, const struct slice *s)
 {
-    struct track *track = track_for(t, s);
+    struct track *track = trace_track_for(t, s);
     bool is_long = s->end_ns > s->start_ns;
     uint64_t first;
 
     if (!track || (is_long && !hd_vec_push(&track->ends, s->end_ns)))
         return;
-    put_number(&t->event, EVENT_TYPE, is_long ? BEGIN : INSTANT);
-    put_number(&t->event, EVENT_TRACK, track->uuid);
-    put_text(&t->event, EVENT_CATEGORY, s->category);
-    put_text(&t->event, EVENT_NAME, s->name);
-    for (uint32_t n = flows_at(t, s, &first); n; n--)
-        put_fixed(&t->event, s->is_work ? EVENT_FLOW_END : EVENT_FLOW, first++);
-    write_packet(t, PACKET_EVENT, s->start_ns);
+    trace_put_number(&t->event, EVENT_TYPE, is_long ? BEGIN : INSTANT);
+    trace_put_number(&t->event, EVENT_TRACK, track->uuid);
+    trace_put_text(&t->event, EVENT_CATEGORY, s->category);
+    trace_put_text(&t->event, EVENT_NAME, s->name);
+    for (uint32_t n = trace_flows_at(t, s, &first); n; n--)
+        trace_put_fixed(&t->event, s->is_work ? EVENT_FLOW_END : EVENT_FLOW, first++);
+    trace_write_packet(t, PACKET_EVENT, s->start_ns);
 }
 
 /* What a trace has been told of samples, by ids of our own. */
@@ -822,28 +826,28 @@ struct told {
     struct hd_map names, modules; /* rows of StringIds */
 };
 
-static void intern_text(struct trace *t, struct told *told, int64_t id, unsigned field,
-                        struct hd_buf *out)
+static void trace_intern_text(struct trace *t, struct told *told, int64_t id, unsigned field,
+                              struct hd_buf *out)
 {
     struct hd_buf part = {0}, text = {0};
 
-    string_of(t, told->find, id, &text);
-    put_number(&part, INTERNED_ID, (uint64_t)id + 1);
-    put_text(&part, INTERNED_TEXT, text.ptr ? text.ptr : "");
-    put_bytes(out, field, part.ptr ? part.ptr : "", part.len);
+    trace_string_of(t, told->find, id, &text);
+    trace_put_number(&part, INTERNED_ID, (uint64_t)id + 1);
+    trace_put_text(&part, INTERNED_TEXT, text.ptr ? text.ptr : "");
+    trace_put_bytes(out, field, part.ptr ? part.ptr : "", part.len);
     hd_buf_fini(&part);
     hd_buf_fini(&text);
 }
 
 /* Was it told? It is from now on. */
-static bool is_told(struct hd_map *map, int64_t id)
+static bool trace_is_told(struct hd_map *map, int64_t id)
 {
     void *found;
 
     return hd_map_find_u64(map, (uint64_t)id, &found) || !hd_map_put_u64(map, (uint64_t)id, NULL);
 }
 
-static void intern_frame(struct trace *t, struct told *told, size_t at, struct hd_buf *out)
+static void trace_intern_frame(struct trace *t, struct told *told, size_t at, struct hd_buf *out)
 {
     const struct prof_called *call = &told->calls->at.at[at];
     struct hd_buf part = {0};
@@ -851,25 +855,25 @@ static void intern_frame(struct trace *t, struct told *told, size_t at, struct h
     if (told->of_call[at] & TOLD_FRAME)
         return;
     told->of_call[at] |= TOLD_FRAME;
-    if (!is_told(&told->names, call->symbol))
-        intern_text(t, told, call->symbol, INTERNED_FUNCTION, out);
-    if (!is_told(&told->modules, call->module)) {
-        intern_text(t, told, call->module, INTERNED_PATH, out);
-        put_number(&part, INTERNED_ID, (uint64_t)call->module + 1);
-        put_number(&part, MAPPING_PATH, (uint64_t)call->module + 1);
-        put_bytes(out, INTERNED_MAPPING, part.ptr ? part.ptr : "", part.len);
+    if (!trace_is_told(&told->names, call->symbol))
+        trace_intern_text(t, told, call->symbol, INTERNED_FUNCTION, out);
+    if (!trace_is_told(&told->modules, call->module)) {
+        trace_intern_text(t, told, call->module, INTERNED_PATH, out);
+        trace_put_number(&part, INTERNED_ID, (uint64_t)call->module + 1);
+        trace_put_number(&part, MAPPING_PATH, (uint64_t)call->module + 1);
+        trace_put_bytes(out, INTERNED_MAPPING, part.ptr ? part.ptr : "", part.len);
         hd_buf_clear(&part);
     }
-    put_number(&part, INTERNED_ID, at);
-    put_number(&part, FRAME_FUNCTION, (uint64_t)call->symbol + 1);
-    put_number(&part, FRAME_MAPPING, (uint64_t)call->module + 1);
-    put_number(&part, FRAME_PC, 0);
-    put_bytes(out, INTERNED_FRAME, part.ptr ? part.ptr : "", part.len);
+    trace_put_number(&part, INTERNED_ID, at);
+    trace_put_number(&part, FRAME_FUNCTION, (uint64_t)call->symbol + 1);
+    trace_put_number(&part, FRAME_MAPPING, (uint64_t)call->module + 1);
+    trace_put_number(&part, FRAME_PC, 0);
+    trace_put_bytes(out, INTERNED_FRAME, part.ptr ? part.ptr : "", part.len);
     hd_buf_fini(&part);
 }
 
 /* The stack that ends with the call, and of it what was not told before. */
-static void intern_stack(struct trace *t, struct told *told, size_t leaf, struct hd_buf *out)
+static void trace_intern_stack(struct trace *t, struct told *told, size_t leaf, struct hd_buf *out)
 {
     HD_VEC(size_t) order = {0};
     struct hd_buf part = {0};
@@ -879,40 +883,40 @@ static void intern_stack(struct trace *t, struct told *told, size_t leaf, struct
     told->of_call[leaf] |= TOLD_STACK;
     for (size_t at = leaf; at; at = told->calls->at.at[at].caller)
         (void)hd_vec_push(&order, at); /* without memory the stack is shorter */
-    put_number(&part, INTERNED_ID, leaf);
+    trace_put_number(&part, INTERNED_ID, leaf);
     for (size_t i = order.len; i-- > 0;) {
-        intern_frame(t, told, order.at[i], out);
-        put_number(&part, STACK_FRAME, order.at[i]);
+        trace_intern_frame(t, told, order.at[i], out);
+        trace_put_number(&part, STACK_FRAME, order.at[i]);
     }
-    put_bytes(out, INTERNED_STACK, part.ptr ? part.ptr : "", part.len);
+    trace_put_bytes(out, INTERNED_STACK, part.ptr ? part.ptr : "", part.len);
     hd_buf_fini(&part);
     hd_vec_fini(&order);
 }
 
-static void perfetto_sample(struct trace *t, const struct sample *s, size_t leaf, bool is_first,
-                            const struct hd_buf *interned)
+static void trace_perfetto_sample(struct trace *t, const struct sample *s, size_t leaf,
+                                  bool is_first, const struct hd_buf *interned)
 {
     struct hd_buf sample = {0}, packet = {0}, whole = {0};
 
-    put_number(&sample, SAMPLE_CPU, (uint64_t)s->cpu);
-    put_number(&sample, SAMPLE_PID, (uint64_t)s->process);
-    put_number(&sample, SAMPLE_TID, (uint64_t)s->thread);
-    put_number(&sample, SAMPLE_STACK, leaf);
-    put_number(&sample, SAMPLE_COUNT, (uint64_t)s->weight_ns);
-    put_number(&packet, PACKET_TIMESTAMP, (uint64_t)s->start_ns);
-    put_number(&packet, PACKET_SEQUENCE, SEQUENCE_OF_SAMPLES);
-    put_number(&packet, PACKET_FLAGS, (is_first ? STATE_CLEARED : 0) | STATE_NEEDED);
+    trace_put_number(&sample, SAMPLE_CPU, (uint64_t)s->cpu);
+    trace_put_number(&sample, SAMPLE_PID, (uint64_t)s->process);
+    trace_put_number(&sample, SAMPLE_TID, (uint64_t)s->thread);
+    trace_put_number(&sample, SAMPLE_STACK, leaf);
+    trace_put_number(&sample, SAMPLE_COUNT, (uint64_t)s->weight_ns);
+    trace_put_number(&packet, PACKET_TIMESTAMP, (uint64_t)s->start_ns);
+    trace_put_number(&packet, PACKET_SEQUENCE, SEQUENCE_OF_SAMPLES);
+    trace_put_number(&packet, PACKET_FLAGS, (is_first ? STATE_CLEARED : 0) | STATE_NEEDED);
     if (interned->len)
-        put_bytes(&packet, PACKET_INTERNED, interned->ptr, interned->len);
-    put_bytes(&packet, PACKET_SAMPLE, sample.ptr ? sample.ptr : "", sample.len);
-    put_bytes(&whole, TRACE_PACKET, packet.ptr ? packet.ptr : "", packet.len);
+        trace_put_bytes(&packet, PACKET_INTERNED, interned->ptr, interned->len);
+    trace_put_bytes(&packet, PACKET_SAMPLE, sample.ptr ? sample.ptr : "", sample.len);
+    trace_put_bytes(&whole, TRACE_PACKET, packet.ptr ? packet.ptr : "", packet.len);
     (void)fwrite(whole.ptr ? whole.ptr : "", 1, whole.len, t->out);
     hd_buf_fini(&sample);
     hd_buf_fini(&packet);
     hd_buf_fini(&whole);
 }
 
-static enum hd_status perfetto_samples(struct trace *t)
+static enum hd_status trace_perfetto_samples(struct trace *t)
 {
     struct prof_calls calls;
     struct told told = {.calls = &calls};
@@ -921,7 +925,7 @@ static enum hd_status perfetto_samples(struct trace *t)
     struct hd_buf interned = {0};
     int code;
 
-    HD_TRY(samples_open(t, &calls, &row));
+    HD_TRY(trace_samples_open(t, &calls, &row));
     hd_map_init(&told.names);
     hd_map_init(&told.modules);
     told.of_call = hd_alloc_array(calls.at.len, sizeof(told.of_call[0]));
@@ -929,34 +933,34 @@ static enum hd_status perfetto_samples(struct trace *t)
                          : sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?", -1,
                                               &told.find, NULL);
     for (size_t i = 0; i < calls.leaves.len && (code == SQLITE_OK || code == SQLITE_ROW); i++) {
-        code = samples_next(row, &sample);
+        code = trace_samples_next(row, &sample);
         hd_buf_clear(&interned);
         if (code == SQLITE_ROW && calls.leaves.at[i])
-            intern_stack(t, &told, calls.leaves.at[i], &interned);
+            trace_intern_stack(t, &told, calls.leaves.at[i], &interned);
         if (code == SQLITE_ROW)
-            perfetto_sample(t, &sample, calls.leaves.at[i], !i, &interned);
+            trace_perfetto_sample(t, &sample, calls.leaves.at[i], !i, &interned);
     }
     sqlite3_finalize(told.find);
     hd_free(told.of_call);
     hd_map_fini(&told.names);
     hd_map_fini(&told.modules);
     hd_buf_fini(&interned);
-    return samples_close(t, &calls, row, code == SQLITE_ROW ? SQLITE_DONE : code);
+    return trace_samples_close(t, &calls, row, code == SQLITE_ROW ? SQLITE_DONE : code);
 }
 
 enum hd_status prof_trace_perfetto(const char *path, const char *to)
 {
     struct trace t;
 
-    HD_TRY(begin(&t, path, to));
-    t.slice = perfetto_slice;
-    enum hd_status status = tell_all(&t);
+    HD_TRY(trace_begin(&t, path, to));
+    t.slice = trace_perfetto_slice;
+    enum hd_status status = trace_tell_all(&t);
     for (size_t i = 0; i < t.tracks.len; i++) {
         while (t.tracks.at[i].ends.len)
-            close_slice(&t, &t.tracks.at[i]);
+            trace_close_slice(&t, &t.tracks.at[i]);
         hd_vec_fini(&t.tracks.at[i].ends);
     }
     if (status == HD_OK && prof_db_has(t.db, "COMPOSITE_EVENTS"))
-        status = perfetto_samples(&t);
-    return end(&t, to, status);
+        status = trace_perfetto_samples(&t);
+    return trace_end(&t, to, status);
 }

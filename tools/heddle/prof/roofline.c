@@ -17,17 +17,11 @@
 /* Of all threads, where the caches are not known. */
 #define DRAM_B ((size_t)256 << 20)
 
-const char *const roofline_level_titles[] = {
-#define X(NAME, name, title) title,
-    ROOFLINE_LEVEL_LIST(X)
-#undef X
-};
-
 /* ---- caches */
 
 struct caches {
-    size_t share_B[ROOFLINE_LEVEL_COUNT]; /* a CPU's part; 0: there is none, or it is not known */
-    size_t all_B;                         /* behind the first level, of all CPUs */
+    size_t share_B[REPORT_LEVEL_COUNT]; /* a CPU's part; 0: there is none, or it is not known */
+    size_t all_B;                       /* behind the first level, of all CPUs */
 };
 
 static bool cache_text(int cpu, int index, const char *name, char *out, size_t size)
@@ -72,7 +66,7 @@ static void cache_add(const cpu_set_t *mask, int cpu, int index, struct caches *
     size_t size_B = strtoul(size, &unit, 10);
     size_B <<= *unit == 'M' ? 20 : *unit == 'K' ? 10 : 0;
     size_t share_B = size_B / HD_MAX(list_count(shared, mask), 1u);
-    size_t *least_B = &out->share_B[ROOFLINE_LEVEL_COUNT - (*level - '0')];
+    size_t *least_B = &out->share_B[REPORT_LEVEL_COUNT - (*level - '0')];
     *least_B = *least_B ? HD_MIN(*least_B, share_B) : share_B;
     if (*level > '1')
         out->all_B += share_B;
@@ -104,18 +98,18 @@ static size_t available_B(void)
 
 /* ---- plan */
 
-static void leave_out(struct roofline *out, enum roofline_level level, const char *why)
+static void leave_out(struct roofline *out, enum report_level level, const char *why)
 {
     (void)snprintf(out->why[level], sizeof(out->why[level]), "%s", why);
 }
 
 /* Larger than all that is nearer, smaller than the thread's part. */
-static void plan_cache(const struct caches *caches, enum roofline_level level,
+static void plan_cache(const struct caches *caches, enum report_level level,
                        struct roofline_plan *plan, struct roofline *out)
 {
     size_t share_B = caches->share_B[level], nearer_B = 0, size_B = share_B / 2;
 
-    for (int l = level + 1; l < ROOFLINE_LEVEL_COUNT; l++)
+    for (int l = level + 1; l < REPORT_LEVEL_COUNT; l++)
         nearer_B = HD_MAX(nearer_B, caches->share_B[l]);
     size_B = HD_MAX(size_B, 2 * nearer_B) / ROOFLINE_STEP_B * ROOFLINE_STEP_B;
     if (!share_B)
@@ -132,9 +126,9 @@ static void plan_memory(const struct caches *caches, struct roofline_plan *plan,
     size_t all_B = caches->all_B ? 4 * caches->all_B : DRAM_B, free_B = available_B() / 4;
 
     if (free_B < all_B / 2)
-        leave_out(out, ROOFLINE_DRAM, "too little memory is free");
+        leave_out(out, REPORT_LEVEL_DRAM, "too little memory is free");
     else
-        plan->set_B[ROOFLINE_DRAM] =
+        plan->set_B[REPORT_LEVEL_DRAM] =
             HD_MIN(all_B, free_B) / plan->threads / ROOFLINE_STEP_B * ROOFLINE_STEP_B;
 }
 
@@ -144,9 +138,9 @@ static void plan_make(const struct roofline_loops *loops, const struct caches *c
     *plan = (struct roofline_plan){.loops = loops, .cpus = *cpus};
     plan->threads = HD_MIN(out->threads, (uint32_t)HD_MAX(CPU_COUNT(cpus), 1));
     plan_memory(caches, plan, out);
-    for (int level = ROOFLINE_L3; level < ROOFLINE_LEVEL_COUNT; level++)
-        plan_cache(caches, (enum roofline_level)level, plan, out);
-    for (int level = 0; level < ROOFLINE_LEVEL_COUNT; level++)
+    for (int level = REPORT_LEVEL_L3; level < REPORT_LEVEL_COUNT; level++)
+        plan_cache(caches, (enum report_level)level, plan, out);
+    for (int level = 0; level < REPORT_LEVEL_COUNT; level++)
         out->set_B[level] = plan->set_B[level];
 }
 
@@ -193,7 +187,7 @@ static bool take_kept(struct obj_cache *cache, struct obj_cache_key key, struct 
     if (good)
         memcpy(out, entry.bytes, sizeof(*out));
     obj_cache_entry_release(&entry);
-    return good;
+    return good && out->peaks.sp_per_s > 0 && out->peaks.dp_per_s > 0;
 }
 
 static enum hd_status measure(const struct info_host *host, const struct caches *caches,

@@ -18,28 +18,16 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-/* X(NAME, name, title): from where bytes come; memory first, then nearer ones. */
-#define ROOFLINE_LEVEL_LIST(X) X(DRAM, dram, "DRAM") X(L3, l3, "L3") X(L2, l2, "L2") X(L1, l1, "L1")
-
-enum roofline_level {
-#define X(NAME, name, title) ROOFLINE_##NAME,
-    ROOFLINE_LEVEL_LIST(X)
-#undef X
-        ROOFLINE_LEVEL_COUNT
-};
+#include "report/roofline.h"
 
 struct roofline {
-    double sp_per_s, dp_per_s;
-    double bytes_per_s[ROOFLINE_LEVEL_COUNT]; /* 0: not known, */
-    char why[ROOFLINE_LEVEL_COUNT][80];       /* because of that */
-    uint64_t set_B[ROOFLINE_LEVEL_COUNT];     /* what a thread went through */
+    struct report_ceilings peaks;
+    char why[REPORT_LEVEL_COUNT][80];   /* of bytes that are not known */
+    uint64_t set_B[REPORT_LEVEL_COUNT]; /* what a thread went through */
     uint32_t threads;
     bool is_disturbed; /* others had the CPUs meanwhile: peaks are too low, and are not kept */
     char vectors[16];  /* "512 bits" */
 };
-
-extern const char *const roofline_level_titles[ROOFLINE_LEVEL_COUNT];
 
 /*
  * What is kept, or measured now (a third of a second; beyond two, a terminal is told) and kept from

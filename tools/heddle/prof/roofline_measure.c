@@ -99,11 +99,11 @@ static double sweep_rate(const struct thread *t, size_t set_B, uint64_t round_ns
 
 enum what { SP, DP, READ, UPDATE };
 
-static double round_rate(const struct thread *t, enum what what, enum roofline_level level)
+static double round_rate(const struct thread *t, enum what what, enum report_level level)
 {
     const struct roofline_loops *loops = t->all->plan->loops;
     size_t set_B = t->all->plan->set_B[level];
-    uint64_t round_ns = level == ROOFLINE_DRAM ? ROUND_DRAM_NS : ROUND_NS;
+    uint64_t round_ns = level == REPORT_LEVEL_DRAM ? ROUND_DRAM_NS : ROUND_NS;
 
     switch (what) {
     case SP:
@@ -119,12 +119,12 @@ static double round_rate(const struct thread *t, enum what what, enum roofline_l
 }
 
 /* What a core has for itself is not slower while it does something else in between. */
-static bool is_of_core(enum what what, enum roofline_level level)
+static bool is_of_core(enum what what, enum report_level level)
 {
-    return what == SP || what == DP || level == ROOFLINE_L1 || level == ROOFLINE_L2;
+    return what == SP || what == DP || level == REPORT_LEVEL_L1 || level == REPORT_LEVEL_L2;
 }
 
-static void round_run(struct thread *t, enum what what, enum roofline_level level)
+static void round_run(struct thread *t, enum what what, enum report_level level)
 {
     uint64_t wall_ns = hd_clock_ns(CLOCK_MONOTONIC), cpu_ns = hd_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -157,7 +157,7 @@ static void round_add(struct measuring *all, int round)
 }
 
 /* Thread 0 adds up, while the others wait. */
-static void rounds(struct thread *t, enum what what, enum roofline_level level, double *best)
+static void rounds(struct thread *t, enum what what, enum report_level level, double *best)
 {
     struct measuring *all = t->all;
 
@@ -189,13 +189,13 @@ static void *thread_main(void *arg)
         return NULL;
     (void)pthread_setaffinity_np(pthread_self(), sizeof(cpu), &cpu);
     memset(t->memory, 0, all->memory_B); /* on its own node */
-    rounds(t, SP, ROOFLINE_L1, &all->out->sp_per_s);
-    rounds(t, DP, ROOFLINE_L1, &all->out->dp_per_s);
-    for (int level = ROOFLINE_LEVEL_COUNT; level-- > 0;) {
+    rounds(t, SP, REPORT_LEVEL_L1, &all->out->peaks.sp_per_s);
+    rounds(t, DP, REPORT_LEVEL_L1, &all->out->peaks.dp_per_s);
+    for (int level = REPORT_LEVEL_COUNT; level-- > 0;) {
         if (!all->plan->set_B[level])
             continue;
-        rounds(t, READ, (enum roofline_level)level, &all->out->bytes_per_s[level]);
-        rounds(t, UPDATE, (enum roofline_level)level, &all->out->bytes_per_s[level]);
+        rounds(t, READ, (enum report_level)level, &all->out->peaks.bytes_per_s[level]);
+        rounds(t, UPDATE, (enum report_level)level, &all->out->peaks.bytes_per_s[level]);
     }
     return NULL;
 }
@@ -282,7 +282,7 @@ enum hd_status roofline_measure(const struct roofline_plan *plan, struct rooflin
         .plan = plan, .out = out, .memory_B = ROOFLINE_STEP_B, .gate = PTHREAD_MUTEX_INITIALIZER};
     enum hd_status status;
 
-    for (int level = 0; level < ROOFLINE_LEVEL_COUNT; level++)
+    for (int level = 0; level < REPORT_LEVEL_COUNT; level++)
         all.memory_B = HD_MAX(all.memory_B, plan->set_B[level]);
     all.threads = hd_alloc_array(plan->threads, sizeof(*all.threads));
     if (all.threads && memory_map(&all) &&

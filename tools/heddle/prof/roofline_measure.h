@@ -9,9 +9,9 @@
 
 struct roofline_plan {
     const struct roofline_loops *loops;
-    uint32_t threads;                   /* that measure, at most one for each of `cpus` */
-    cpu_set_t cpus;                     /* a thread each */
-    size_t set_B[ROOFLINE_LEVEL_COUNT]; /* of a thread; 0: not measured */
+    uint32_t threads;                 /* that measure, at most one for each of `cpus` */
+    cpu_set_t cpus;                   /* a thread each */
+    size_t set_B[REPORT_LEVEL_COUNT]; /* of a thread; 0: not measured */
 };
 
 /* Fills the rates. HD_NO_MEMORY. */

@@ -1,11 +1,11 @@
 /* See advise.h: rules about what the device does. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advise/advise.h"
 #include "base/mem.h"
-#include "prof/prof_db.h"
 
 #define SUBMIT_NS INT64_C(2000) /* what a call that does not wait takes */
 /* Bytes in a nanosecond that no host thread reaches when it reads and writes memory. */
@@ -16,7 +16,7 @@ enum {
     TRIP_B = 4096,
 };
 
-static void drop_wait(struct advise *a, uint32_t call)
+static void device_drop_wait(struct advise *a, uint32_t call)
 {
     struct advise_plan_call *plan = &a->trial.calls[call];
 
@@ -25,35 +25,35 @@ static void drop_wait(struct advise *a, uint32_t call)
     plan->own_ns = HD_MIN(plan->own_ns, SUBMIT_NS);
 }
 
-static int64_t time_of(const struct advise_work *work)
+static int64_t device_time_of(const struct advise_work *work)
 {
     return work->end_ns - work->start_ns;
 }
 
-static bool copies(const struct advise_work *work, unsigned copy_kind)
+static bool device_copies(const struct advise_work *work, unsigned copy_kind)
 {
     return work->kind == ADVISE_COPY && work->copy_kind == copy_kind;
 }
 
-static bool crosses(const struct advise_work *work)
+static bool device_crosses(const struct advise_work *work)
 {
-    return copies(work, ADVISE_TO_DEVICE) || copies(work, ADVISE_TO_HOST);
+    return device_copies(work, ADVISE_TO_DEVICE) || device_copies(work, ADVISE_TO_HOST);
 }
 
-static bool is_pageable(const struct advise_work *work)
+static bool device_is_pageable(const struct advise_work *work)
 {
-    return (copies(work, ADVISE_TO_DEVICE) && work->source == ADVISE_MEMORY_PAGEABLE) ||
-           (copies(work, ADVISE_TO_HOST) && work->target == ADVISE_MEMORY_PAGEABLE);
+    return (device_copies(work, ADVISE_TO_DEVICE) && work->source == ADVISE_MEMORY_PAGEABLE) ||
+           (device_copies(work, ADVISE_TO_HOST) && work->target == ADVISE_MEMORY_PAGEABLE);
 }
 
-static uint32_t sms_of(const struct advise *a, const struct advise_work *work)
+static uint32_t device_sms_of(const struct advise *a, const struct advise_work *work)
 {
     return work->device < a->sms.len ? a->sms.at[work->device] : 0;
 }
 
 /* ---- serial-streams */
 
-static bool by_null_stream(const struct advise *a, uint32_t index)
+static bool device_by_null_stream(const struct advise *a, uint32_t index)
 {
     uint32_t other = a->base.works[index].after[0];
 
@@ -62,7 +62,7 @@ static bool by_null_stream(const struct advise *a, uint32_t index)
 }
 
 /* The stream of the last work that was submitted before the call, of the first behind it. */
-static bool parts_streams(const struct advise *a, uint32_t index)
+static bool device_parts_streams(const struct advise *a, uint32_t index)
 {
     const struct advise_call *call = &a->calls.at[index], *next = advise_next(a, call);
     const struct advise_call *before =
@@ -81,14 +81,14 @@ void advise_rule_serial_streams(struct advise *a, const struct advise_rule *rule
     for (size_t i = 0; i < a->streams.len; i++)
         busy += a->streams.at[i].count != 0;
     for (uint32_t i = 0; i < a->works.len; i++)
-        if (by_null_stream(a, i)) {
+        if (device_by_null_stream(a, i)) {
             by_stream++;
             a->trial.works[i].after[0] = ADVISE_NONE;
         }
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (parts_streams(a, i)) {
+        if (device_parts_streams(a, i)) {
             by_host++;
-            drop_wait(a, i);
+            device_drop_wait(a, i);
         }
     struct advise_finding *f =
         busy < 2 || by_stream + by_host < ROUNDS_MIN
@@ -105,12 +105,12 @@ void advise_rule_serial_streams(struct advise *a, const struct advise_rule *rule
         advise_say(a, f, "%llu times the host waited before it gave work to another stream",
                    (unsigned long long)by_host);
     for (uint32_t i = 0; i < a->works.len && f->examples.len < 4; i++)
-        if (by_null_stream(a, i)) {
+        if (device_by_null_stream(a, i)) {
             advise_example_work(a, f, a->base.works[i].after[0]);
             advise_example_work(a, f, i);
         }
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (parts_streams(a, i))
+        if (device_parts_streams(a, i))
             advise_example_call(a, f, i);
 }
 
@@ -125,7 +125,7 @@ struct round {
 };
 
 /* A round begins with a copy to the device behind a kernel. */
-static void end_round(struct round *r)
+static void device_end_round(struct round *r)
 {
     const int64_t *t = r->times_ns;
 
@@ -142,7 +142,7 @@ struct pending {
     int64_t end_ns, other_ns;
 };
 
-static void submit(struct pending *p, uint32_t stream, int64_t end_ns)
+static void device_submit(struct pending *p, uint32_t stream, int64_t end_ns)
 {
     if (end_ns > p->end_ns && stream != p->stream) {
         p->other_ns = p->end_ns;
@@ -157,17 +157,17 @@ static void submit(struct pending *p, uint32_t stream, int64_t end_ns)
 
 /* Could this copy lie beside other work, as the program made it? It is asynchronous, of pinned
  * memory, and another stream had work when it was submitted. */
-static bool is_free_to_overlap(const struct advise_call *call, const struct advise_work *work,
-                               const struct pending *p)
+static bool device_is_free_to_overlap(const struct advise_call *call,
+                                      const struct advise_work *work, const struct pending *p)
 {
     int64_t busy_ns = p->stream == work->stream ? p->other_ns : p->end_ns;
 
-    return call->kind == ADVISE_CALL_COPY && call->is_async && !is_pageable(work) &&
+    return call->kind == ADVISE_CALL_COPY && call->is_async && !device_is_pageable(work) &&
            busy_ns > call->start_ns;
 }
 
 /* Processes half of whose copies are: what hinders these is the device. */
-static void find_free_processes(const struct advise *a, struct pending *pending, bool *out)
+static void device_find_free_processes(const struct advise *a, struct pending *pending, bool *out)
 {
     HD_AUTOFREE uint64_t *copied = hd_alloc_array(a->processes.len + 1, sizeof(*copied));
     HD_AUTOFREE uint64_t *is_free = hd_alloc_array(a->processes.len + 1, sizeof(*is_free));
@@ -177,53 +177,55 @@ static void find_free_processes(const struct advise *a, struct pending *pending,
     for (uint32_t i = 0; copied && is_free && i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
         const struct advise_call *call = &a->calls.at[work->call];
-        if (crosses(work)) {
+        if (device_crosses(work)) {
             copied[call->process]++;
-            is_free[call->process] += is_free_to_overlap(call, work, &pending[call->process]);
+            is_free[call->process] +=
+                device_is_free_to_overlap(call, work, &pending[call->process]);
         }
-        submit(&pending[call->process], work->stream, work->end_ns);
+        device_submit(&pending[call->process], work->stream, work->end_ns);
     }
     for (size_t i = 0; copied && is_free && i < a->processes.len; i++)
         out[i] = copied[i] && is_free[i] * 2 >= copied[i];
 }
 
-static void overlap_work(struct advise *a, struct round *rounds, uint32_t index)
+static void device_overlap_work(struct advise *a, struct round *rounds, uint32_t index)
 {
     const struct advise_work *work = &a->works.at[index];
     struct advise_plan_work *plan = &a->trial.works[index];
     struct round *r = &rounds[work->stream];
     uint32_t n = (uint32_t)a->streams.len;
 
+    assert(work->stream < n && plan->stream == work->stream);
     plan->after[0] = plan->after[1] = ADVISE_NONE;
     if (work->kind == ADVISE_KERNEL) {
         plan->after[0] = r->to_device;
         r->kernel = index;
-        r->times_ns[1] += time_of(work);
-    } else if (copies(work, ADVISE_TO_DEVICE)) {
+        r->times_ns[1] += device_time_of(work);
+    } else if (device_copies(work, ADVISE_TO_DEVICE)) {
         if (r->kernel != ADVISE_NONE && r->kernel != r->ended[0]) {
             r->ended[1] = r->ended[0];
             r->ended[0] = r->kernel;
-            end_round(r);
+            device_end_round(r);
         }
         plan->stream += n;
         plan->after[0] = r->ended[1];
         r->to_device = index;
-        r->times_ns[0] += time_of(work);
-    } else if (copies(work, ADVISE_TO_HOST)) {
+        r->times_ns[0] += device_time_of(work);
+    } else if (device_copies(work, ADVISE_TO_HOST)) {
         plan->stream += 2 * n;
         plan->after[0] = r->kernel;
-        r->times_ns[2] += time_of(work);
+        r->times_ns[2] += device_time_of(work);
     }
 }
 
-static bool copies_across(const struct advise *a, const struct advise_call *call)
+static bool device_copies_across(const struct advise *a, const struct advise_call *call)
 {
     return call->kind == ADVISE_CALL_COPY && call->work_count &&
-           crosses(&a->works.at[call->first_work]);
+           device_crosses(&a->works.at[call->first_work]);
 }
 
 /* Waits for copies, and beside them, go, but for the last of each thread. */
-static void overlap_waits(struct advise *a, const bool *is_free)
+static void device_overlap_waits(struct advise *a, const bool *is_free)
 {
     HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
 
@@ -231,28 +233,28 @@ static void overlap_waits(struct advise *a, const bool *is_free)
     for (uint32_t i = 0; last && i < a->calls.len; i++) {
         const struct advise_call *call = &a->calls.at[i], *next = advise_next(a, call);
         bool is_beside =
-            (call->before != ADVISE_NONE && copies_across(a, &a->calls.at[call->before])) ||
-            (next && copies_across(a, next));
+            (call->before != ADVISE_NONE && device_copies_across(a, &a->calls.at[call->before])) ||
+            (next && device_copies_across(a, next));
         if (is_free[call->process] || a->base.calls[i].wait == ADVISE_WAIT_NOTHING ||
-            call->kind == ADVISE_CALL_ALLOC || (!copies_across(a, call) && !is_beside))
+            call->kind == ADVISE_CALL_ALLOC || (!device_copies_across(a, call) && !is_beside))
             continue;
         if (last[call->thread])
-            drop_wait(a, last[call->thread] - 1);
+            device_drop_wait(a, last[call->thread] - 1);
         last[call->thread] = i + 1;
     }
 }
 
-static void tell_rounds(struct advise *a, struct advise_finding *f)
+static void device_tell_rounds(struct advise *a, struct advise_finding *f)
 {
     int64_t times[3] = {0};
     bool began = false;
 
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        began |= copies(work, ADVISE_TO_DEVICE);
-        times[0] += copies(work, ADVISE_TO_DEVICE) ? time_of(work) : 0;
-        times[1] += work->kind == ADVISE_KERNEL ? time_of(work) : 0;
-        times[2] += copies(work, ADVISE_TO_HOST) ? time_of(work) : 0;
+        began |= device_copies(work, ADVISE_TO_DEVICE);
+        times[0] += device_copies(work, ADVISE_TO_DEVICE) ? device_time_of(work) : 0;
+        times[1] += work->kind == ADVISE_KERNEL ? device_time_of(work) : 0;
+        times[2] += device_copies(work, ADVISE_TO_HOST) ? device_time_of(work) : 0;
         if (began && work->kind != ADVISE_FILL)
             advise_example_work(a, f, i);
     }
@@ -272,17 +274,17 @@ void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
     a->out_of_memory |= !rounds || !pending || !is_free;
     if (!rounds || !pending || !is_free)
         return;
-    find_free_processes(a, pending, is_free);
+    device_find_free_processes(a, pending, is_free);
     for (size_t i = 0; i < a->streams.len; i++)
         rounds[i] = (struct round){
             .to_device = ADVISE_NONE, .kernel = ADVISE_NONE, .ended = {ADVISE_NONE, ADVISE_NONE}};
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++)
         if (!is_free[a->calls.at[a->works.at[i].call].process])
-            overlap_work(a, rounds, i);
-    overlap_waits(a, is_free);
+            device_overlap_work(a, rounds, i);
+    device_overlap_waits(a, is_free);
     for (size_t i = 0; i < a->streams.len; i++) {
-        end_round(&rounds[i]);
+        device_end_round(&rounds[i]);
         count += rounds[i].rounds;
         hidden_ns += rounds[i].hidden_ns;
     }
@@ -290,40 +292,40 @@ void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
     struct advise_finding *f =
         count < ROUNDS_MIN ? NULL : advise_find(a, rule, HD_MIN(hidden_ns, gain_ns), count);
     if (f)
-        tell_rounds(a, f);
+        device_tell_rounds(a, f);
 }
 
 /* ---- pageable-copies */
 
 /* Bytes in a nanosecond of all copies from or to pinned memory in that direction; 0: none. */
-static double pinned_rate(const struct advise *a, unsigned copy_kind)
+static double device_pinned_rate(const struct advise *a, unsigned copy_kind)
 {
     double bytes = 0, time = 0;
 
     for (size_t i = 0; i < a->works.len; i++)
-        if (copies(&a->works.at[i], copy_kind) && !is_pageable(&a->works.at[i])) {
+        if (device_copies(&a->works.at[i], copy_kind) && !device_is_pageable(&a->works.at[i])) {
             bytes += (double)a->works.at[i].bytes;
-            time += (double)time_of(&a->works.at[i]);
+            time += (double)device_time_of(&a->works.at[i]);
         }
     return time > 0 ? bytes / time : 0;
 }
 
-static bool pretends(const struct advise *a, uint32_t index)
+static bool device_pretends(const struct advise *a, uint32_t index)
 {
     const struct advise_call *call = &a->calls.at[index];
 
     return call->kind == ADVISE_CALL_COPY && call->is_async && call->work_count == 1 &&
-           is_pageable(&a->works.at[call->first_work]);
+           device_is_pageable(&a->works.at[call->first_work]);
 }
 
-static void pin_copy(struct advise *a, uint32_t call, const double rates[2])
+static void device_pin_copy(struct advise *a, uint32_t call, const double rates[2])
 {
     uint32_t index = a->calls.at[call].first_work;
     const struct advise_work *work = &a->works.at[index];
     struct advise_plan_work *plan = &a->trial.works[index];
     double rate = rates[work->copy_kind == ADVISE_TO_HOST];
 
-    drop_wait(a, call);
+    device_drop_wait(a, call);
     plan->launch_ns = HD_MIN(plan->launch_ns, SUBMIT_NS);
     if (rate > 0)
         plan->time_ns = HD_MIN(plan->time_ns, (int64_t)((double)work->bytes / rate));
@@ -331,19 +333,20 @@ static void pin_copy(struct advise *a, uint32_t call, const double rates[2])
 
 void advise_rule_pageable(struct advise *a, const struct advise_rule *rule)
 {
-    double rates[2] = {pinned_rate(a, ADVISE_TO_DEVICE), pinned_rate(a, ADVISE_TO_HOST)};
+    double rates[2] = {device_pinned_rate(a, ADVISE_TO_DEVICE),
+                       device_pinned_rate(a, ADVISE_TO_HOST)};
     uint64_t count = 0;
     int64_t calls_ns = 0;
     double bytes = 0;
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
-        if (!pretends(a, i))
+        if (!device_pretends(a, i))
             continue;
         count++;
         calls_ns += a->calls.at[i].end_ns - a->calls.at[i].start_ns;
         bytes += (double)a->works.at[a->calls.at[i].first_work].bytes;
-        pin_copy(a, i, rates);
+        device_pin_copy(a, i, rates);
     }
     struct advise_finding *f = count ? advise_find(a, rule, advise_trial_gain(a), count) : NULL;
     if (!f)
@@ -351,7 +354,7 @@ void advise_rule_pageable(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu copies of %s in all; their calls took %s", (unsigned long long)count,
                advise_bytes(bytes), advise_time(calls_ns));
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (pretends(a, i)) {
+        if (device_pretends(a, i)) {
             advise_example_call(a, f, i);
             advise_example_work(a, f, a->calls.at[i].first_work);
         }
@@ -360,12 +363,12 @@ void advise_rule_pageable(struct advise *a, const struct advise_rule *rule)
 /* ---- round-trips */
 
 /* The copy back to the device that follows this one to the host at once; ADVISE_NONE. */
-static uint32_t comes_back(const struct advise *a, uint32_t index)
+static uint32_t device_comes_back(const struct advise *a, uint32_t index)
 {
     const struct advise_work *out = &a->works.at[index];
     const struct advise_call *call = &a->calls.at[out->call], *next;
 
-    if (!copies(out, ADVISE_TO_HOST) || out->bytes < TRIP_B)
+    if (!device_copies(out, ADVISE_TO_HOST) || out->bytes < TRIP_B)
         return ADVISE_NONE;
     for (next = advise_next(a, call); next && next->kind == ADVISE_CALL_SYNC;)
         next = advise_next(a, next);
@@ -373,17 +376,18 @@ static uint32_t comes_back(const struct advise *a, uint32_t index)
         return ADVISE_NONE;
     const struct advise_work *in = &a->works.at[next->first_work];
     int64_t host_ns = next->start_ns - HD_MAX(call->end_ns, out->end_ns);
-    if (!copies(in, ADVISE_TO_DEVICE) || in->bytes != out->bytes ||
+    if (!device_copies(in, ADVISE_TO_DEVICE) || in->bytes != out->bytes ||
         (double)host_ns > (double)out->bytes / HOST_RATE)
         return ADVISE_NONE;
     return next->first_work;
 }
 
-static void leave_out(struct advise *a, uint32_t work)
+static void device_leave_out(struct advise *a, uint32_t work)
 {
     struct advise_plan_work *plan = &a->trial.works[work];
 
-    drop_wait(a, a->works.at[work].call);
+    assert(a->works.at[work].call < a->calls.len);
+    device_drop_wait(a, a->works.at[work].call);
     a->trial.calls[a->works.at[work].call].own_ns = 0;
     plan->time_ns = plan->queue_ns = plan->extra_ns = 0;
 }
@@ -396,14 +400,14 @@ void advise_rule_round_trips(struct advise *a, const struct advise_rule *rule)
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
-        uint32_t back = comes_back(a, i);
+        uint32_t back = device_comes_back(a, i);
         if (back == ADVISE_NONE)
             continue;
         count++;
         bytes += (double)a->works.at[i].bytes;
-        time_ns += time_of(&a->works.at[i]) + time_of(&a->works.at[back]);
-        leave_out(a, i);
-        leave_out(a, back);
+        time_ns += device_time_of(&a->works.at[i]) + device_time_of(&a->works.at[back]);
+        device_leave_out(a, i);
+        device_leave_out(a, back);
     }
     struct advise_finding *f =
         count < TRIPS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
@@ -412,7 +416,7 @@ void advise_rule_round_trips(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu times %s went to the host and back: %s", (unsigned long long)count,
                advise_bytes(bytes / (double)count), advise_time(time_ns));
     for (uint32_t i = 0; i < a->works.len; i++) {
-        uint32_t back = comes_back(a, i);
+        uint32_t back = device_comes_back(a, i);
         if (back != ADVISE_NONE) {
             advise_example_work(a, f, i);
             advise_example_work(a, f, back);
@@ -431,11 +435,11 @@ void advise_rule_copy_bound(struct advise *a, const struct advise_rule *rule)
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        kernels_ns += work->kind == ADVISE_KERNEL ? time_of(work) : 0;
-        if (!crosses(work))
+        kernels_ns += work->kind == ADVISE_KERNEL ? device_time_of(work) : 0;
+        if (!device_crosses(work))
             continue;
         count++;
-        copies_ns += time_of(work);
+        copies_ns += device_time_of(work);
         bytes += (double)work->bytes;
         a->trial.works[i].time_ns /= 2;
     }
@@ -448,7 +452,7 @@ void advise_rule_copy_bound(struct advise *a, const struct advise_rule *rule)
                (unsigned long long)count, advise_bytes(bytes), advise_time(copies_ns),
                bytes / (double)copies_ns, advise_time(kernels_ns));
     for (uint32_t i = 0; i < a->works.len; i++)
-        if (crosses(&a->works.at[i]))
+        if (device_crosses(&a->works.at[i]))
             advise_example_work(a, f, i);
 }
 
@@ -457,16 +461,17 @@ void advise_rule_copy_bound(struct advise *a, const struct advise_rule *rule)
 /* What part of the device's time a kernel of that grid uses; 1: nothing to say. */
 typedef double grid_function(const struct advise *a, const struct advise_work *work, double fits);
 
-static double small_share(const struct advise *a, const struct advise_work *work, double fits)
+static double device_small_share(const struct advise *a, const struct advise_work *work,
+                                 double fits)
 {
     (void)a;
     (void)fits;
-    uint32_t sms = sms_of(a, work);
+    uint32_t sms = device_sms_of(a, work);
     return sms && work->blocks < sms ? work->blocks / sms : 1;
 }
 
 /* Of the waves that the grid makes, `fits` blocks each, the part that is full. */
-static double tail_share(const struct advise *a, const struct advise_work *work, double fits)
+static double device_tail_share(const struct advise *a, const struct advise_work *work, double fits)
 {
     (void)a;
     double waves = fits > 0 ? work->blocks / fits : 1;
@@ -476,118 +481,95 @@ static double tail_share(const struct advise *a, const struct advise_work *work,
 
 /* Blocks of a kernel that are on the device at the same time: as many as its threads leave room
  * for; on Heddle's own devices, one on each. */
-static double blocks_at_once(const struct advise *a, const struct advise_work *work,
-                             int64_t warps_per_sm, int64_t blocks_per_sm)
+static double device_blocks_at_once(const struct advise *a, const struct advise_work *work)
 {
     double warps = HD_MAX(1, (work->threads + 31) / 32);
 
-    if (!warps_per_sm)
-        return sms_of(a, work);
-    double fit = floor((double)warps_per_sm / warps);
-    if (blocks_per_sm > 0)
-        fit = HD_MIN(fit, (double)blocks_per_sm);
-    return HD_MAX(1.0, fit) * sms_of(a, work);
+    if (!a->warps_per_sm)
+        return device_sms_of(a, work);
+    double fit = floor((double)a->warps_per_sm / warps);
+    if (a->blocks_per_sm > 0)
+        fit = HD_MIN(fit, (double)a->blocks_per_sm);
+    return HD_MAX(1.0, fit) * device_sms_of(a, work);
 }
 
-static int64_t ask(struct advise *a, const char *table, const char *sql)
-{
-    sqlite3_stmt *row;
-    int64_t value = 0;
-
-    if (!prof_db_has(a->db, table) || sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
-        return 0;
-    if (sqlite3_step(row) == SQLITE_ROW)
-        value = sqlite3_column_int64(row, 0);
-    sqlite3_finalize(row);
-    return value;
-}
-
-struct grids {
-    grid_function *share;
-    int64_t warps_per_sm, blocks_per_sm;
-};
-
-static double share_of(const struct advise *a, const struct grids *g, uint32_t index)
+static double device_share_of(const struct advise *a, grid_function *share, uint32_t index)
 {
     const struct advise_work *work = &a->works.at[index];
 
-    return work->kind != ADVISE_KERNEL || !sms_of(a, work)
+    return work->kind != ADVISE_KERNEL || !device_sms_of(a, work)
                ? 1
-               : g->share(a, work, blocks_at_once(a, work, g->warps_per_sm, g->blocks_per_sm));
+               : share(a, work, device_blocks_at_once(a, work));
 }
 
-static void tell_grid(struct advise *a, struct advise_finding *f, const struct grids *g,
-                      uint32_t name, int64_t time_ns)
+static void device_tell_grid(struct advise *a, struct advise_finding *f, grid_function *share,
+                             uint32_t name, int64_t time_ns)
 {
+    assert(name < a->names.len && f->count);
     f->kernel = a->names.at[name];
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        if (work->kind != ADVISE_KERNEL || work->name != name || share_of(a, g, i) >= 1)
+        if (work->kind != ADVISE_KERNEL || work->name != name || device_share_of(a, share, i) >= 1)
             continue;
         if (!f->examples.len)
             advise_say(a, f, "%.0f blocks of %u threads on %u multiprocessors (%.0f blocks fit)",
-                       work->blocks, work->threads, sms_of(a, work),
-                       blocks_at_once(a, work, g->warps_per_sm, g->blocks_per_sm));
+                       work->blocks, work->threads, device_sms_of(a, work),
+                       device_blocks_at_once(a, work));
         advise_example_work(a, f, i);
     }
     advise_say(a, f, "%llu launches, %s in all", (unsigned long long)f->count,
                advise_time(time_ns));
 }
 
-static void find_grid(struct advise *a, const struct advise_rule *rule, const struct grids *g,
-                      uint32_t name, int64_t time_ns)
+static void device_find_grid(struct advise *a, const struct advise_rule *rule, grid_function *share,
+                             uint32_t name, int64_t time_ns)
 {
     uint64_t count = 0;
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        double share = work->kind == ADVISE_KERNEL && work->name == name ? share_of(a, g, i) : 1;
-        if (share >= 1)
+        double part =
+            work->kind == ADVISE_KERNEL && work->name == name ? device_share_of(a, share, i) : 1;
+        if (part >= 1)
             continue;
+        assert(part > 0);
         count++;
-        a->trial.works[i].time_ns = (int64_t)((double)time_of(work) * share);
-        a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / share);
+        a->trial.works[i].time_ns = (int64_t)((double)device_time_of(work) * part);
+        a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / part);
     }
     struct advise_finding *f = advise_find(a, rule, advise_trial_gain(a), count);
     if (f)
-        tell_grid(a, f, g, name, time_ns);
+        device_tell_grid(a, f, share, name, time_ns);
 }
 
-static void find_grids(struct advise *a, const struct advise_rule *rule, grid_function *share)
+static void device_find_grids(struct advise *a, const struct advise_rule *rule,
+                              grid_function *share)
 {
     HD_AUTOFREE int64_t *times_ns = hd_alloc_array(a->names.len + 1, sizeof(*times_ns));
-    struct grids g = {.share = share};
-    bool is_own = ask(a, "META_DATA_EXPORT",
-                      "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
-                      "AND value = 'Heddle'") != 0;
 
-    if (!is_own) {
-        g.warps_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
-        g.blocks_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxBlocksPerSm FROM TARGET_INFO_GPU");
-    }
     for (uint32_t i = 0; times_ns && i < a->works.len; i++)
-        if (share_of(a, &g, i) < 1)
-            times_ns[a->works.at[i].name] += time_of(&a->works.at[i]);
+        if (device_share_of(a, share, i) < 1)
+            times_ns[a->works.at[i].name] += device_time_of(&a->works.at[i]);
     for (uint32_t i = 0; times_ns && i < a->names.len; i++)
         if (advise_is_worth(a, times_ns[i]))
-            find_grid(a, rule, &g, i, times_ns[i]);
+            device_find_grid(a, rule, share, i, times_ns[i]);
     a->out_of_memory |= !times_ns;
 }
 
 void advise_rule_small_grid(struct advise *a, const struct advise_rule *rule)
 {
-    find_grids(a, rule, small_share);
+    device_find_grids(a, rule, device_small_share);
 }
 
 void advise_rule_tail(struct advise *a, const struct advise_rule *rule)
 {
-    find_grids(a, rule, tail_share);
+    device_find_grids(a, rule, device_tail_share);
 }
 
 /* ---- migrations */
 
-static bool migrates(const struct advise_work *work)
+static bool device_migrates(const struct advise_work *work)
 {
     return work->kind == ADVISE_COPY && work->copy_kind >= ADVISE_MIGRATION_FIRST &&
            work->copy_kind <= ADVISE_MIGRATION_LAST;
@@ -597,7 +579,7 @@ struct stretch {
     int64_t start_ns, end_ns;
 };
 
-static int by_start(const void *a, const void *b)
+static int device_by_start(const void *a, const void *b)
 {
     const struct stretch *x = a, *y = b;
 
@@ -605,25 +587,27 @@ static int by_start(const void *a, const void *b)
 }
 
 /* When something migrated: stretches that do not touch, in order; their number. */
-static size_t join_stretches(const struct advise *a, struct stretch *out)
+static size_t device_join_stretches(const struct advise *a, struct stretch *out)
 {
     size_t n = 0, kept = 0;
 
     for (size_t i = 0; i < a->works.len; i++)
-        if (migrates(&a->works.at[i]))
+        if (device_migrates(&a->works.at[i]))
             out[n++] = (struct stretch){a->works.at[i].start_ns, a->works.at[i].end_ns};
     if (n)
-        qsort(out, n, sizeof(*out), by_start);
+        qsort(out, n, sizeof(*out), device_by_start);
     for (size_t i = 0; i < n; i++) {
         if (kept && out[i].start_ns <= out[kept - 1].end_ns)
             out[kept - 1].end_ns = HD_MAX(out[kept - 1].end_ns, out[i].end_ns);
         else
             out[kept++] = out[i];
     }
+    assert(kept <= n);
     return kept;
 }
 
-static int64_t time_within(const struct advise_work *work, const struct stretch *at, size_t n)
+static int64_t device_time_within(const struct advise_work *work, const struct stretch *at,
+                                  size_t n)
 {
     int64_t sum = 0;
     size_t low = 0, high = n;
@@ -641,16 +625,17 @@ static int64_t time_within(const struct advise_work *work, const struct stretch 
 }
 
 /* The time of migrations is taken from the kernels that ran meanwhile. */
-static int64_t free_kernels(struct advise *a)
+static int64_t device_free_kernels(struct advise *a)
 {
     HD_AUTOFREE struct stretch *stretches = hd_alloc_array(a->works.len + 1, sizeof(*stretches));
-    size_t n = stretches ? join_stretches(a, stretches) : 0;
+    size_t n = stretches ? device_join_stretches(a, stretches) : 0;
     int64_t freed = 0;
 
     a->out_of_memory |= !stretches;
     for (size_t i = 0; n && i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        int64_t both = work->kind == ADVISE_KERNEL ? time_within(work, stretches, n) : 0;
+        int64_t both = work->kind == ADVISE_KERNEL ? device_time_within(work, stretches, n) : 0;
+        assert(both >= 0 && both <= a->trial.works[i].time_ns);
         a->trial.works[i].time_ns -= both;
         freed += both;
     }
@@ -664,9 +649,9 @@ void advise_rule_migrations(struct advise *a, const struct advise_rule *rule)
     double bytes = 0;
 
     advise_trial_begin(a);
-    freed_ns = free_kernels(a);
+    freed_ns = device_free_kernels(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
-        if (!migrates(&a->works.at[i]))
+        if (!device_migrates(&a->works.at[i]))
             continue;
         count++;
         bytes += (double)a->works.at[i].bytes;
@@ -678,6 +663,6 @@ void advise_rule_migrations(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu migrations of %s; kernels ran beside them for %s",
                (unsigned long long)count, advise_bytes(bytes), advise_time(freed_ns));
     for (uint32_t i = 0; i < a->works.len; i++)
-        if (migrates(&a->works.at[i]))
+        if (device_migrates(&a->works.at[i]))
             advise_example_work(a, f, i);
 }

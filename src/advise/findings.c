@@ -1,8 +1,10 @@
 /* Findings, and how times and sizes are said in them. */
 #include "advise/advise.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,6 +12,19 @@
 
 #define EXAMPLES_MAX 8u
 #define MIN_GAIN_NS  INT64_C(20000) /* less is noise, whatever part of a short run it is */
+
+const char *const advise_severity_words[ADVISE_SEVERITY_COUNT] = {
+#define X(NAME, word) word,
+    ADVISE_SEVERITY_LIST(X)
+#undef X
+};
+
+const struct advise_rule advise_rules[] = {
+#define R(id, function, title, what, remedy) {id, title, what, remedy, function},
+#include "advise/rules.def"
+#undef R
+};
+const size_t advise_rule_count = HD_COUNT_OF(advise_rules);
 
 static enum advise_severity severity_of(double gain)
 {
@@ -39,6 +54,7 @@ struct advise_finding *advise_find(struct advise *a, const struct advise_rule *r
     if (!advise_is_worth(a, gain_ns))
         return NULL;
     f.gain = part_of(a, gain_ns);
+    assert(f.gain >= 0 && f.gain <= 1);
     f.severity = severity_of(f.gain);
     if (hd_vec_push(&a->findings, f))
         return &hd_vec_last(&a->findings);
@@ -62,6 +78,7 @@ void advise_say(struct advise *a, struct advise_finding *f, const char *fmt, ...
     char text[1024];
     va_list args;
 
+    assert(a->findings.len && f == &hd_vec_last(&a->findings)); /* older ones may have moved */
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
@@ -81,6 +98,7 @@ static void add_example(struct advise *a, struct advise_finding *f,
 
 void advise_example_call(struct advise *a, struct advise_finding *f, uint32_t index)
 {
+    assert(index < a->calls.len);
     const struct advise_call *call = &a->calls.at[index];
     struct advise_example example = {"CUPTI_ACTIVITY_KIND_RUNTIME", call->rowid, call->start_ns,
                                      call->end_ns};
@@ -93,10 +111,74 @@ void advise_example_work(struct advise *a, struct advise_finding *f, uint32_t in
     static const char *const tables[] = {[ADVISE_KERNEL] = "CUPTI_ACTIVITY_KIND_KERNEL",
                                          [ADVISE_COPY] = "CUPTI_ACTIVITY_KIND_MEMCPY",
                                          [ADVISE_FILL] = "CUPTI_ACTIVITY_KIND_MEMSET"};
+    assert(index < a->works.len && a->works.at[index].kind < HD_COUNT_OF(tables));
     const struct advise_work *work = &a->works.at[index];
     struct advise_example example = {tables[work->kind], work->rowid, work->start_ns, work->end_ns};
 
     add_example(a, f, &example);
+}
+
+/* ---- all rules */
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct advise_finding *x = a, *y = b;
+
+    if (x->gain_ns != y->gain_ns)
+        return x->gain_ns > y->gain_ns ? -1 : 1;
+    return x->rule < y->rule ? -1 : x->rule > y->rule;
+}
+
+enum hd_status advise_judge(struct advise *a)
+{
+    assert(!a->findings.len);
+    HD_TRY(advise_model_init(a));
+    if (!a->calls.len) { /* counters without a timeline: their launches are all the time there is */
+        a->steady_ns = 0;
+        for (size_t i = 0; i < a->counted.len; i++)
+            a->steady_ns += a->counted.at[i].time_ns;
+        a->span_ns = a->steady_ns;
+    }
+    for (size_t i = 0; i < advise_rule_count; i++)
+        advise_rules[i].find(a, &advise_rules[i]);
+    if (a->findings.len)
+        qsort(a->findings.at, a->findings.len, sizeof(a->findings.at[0]), by_gain);
+    return a->out_of_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", a->path) : HD_OK;
+}
+
+void advise_fini(struct advise *a)
+{
+    for (size_t i = 0; i < a->names.len; i++)
+        hd_free(a->names.at[i]);
+    for (size_t i = 0; i < a->findings.len; i++) {
+        struct advise_finding *f = &a->findings.at[i];
+        for (size_t n = 0; n < f->evidence.len; n++)
+            hd_free(f->evidence.at[n]);
+        hd_vec_fini(&f->evidence);
+        hd_vec_fini(&f->examples);
+        hd_free(f->file);
+    }
+    hd_free(a->base.calls);
+    hd_free(a->base.works);
+    hd_free(a->trial.calls);
+    hd_free(a->trial.works);
+    hd_vec_fini(&a->names);
+    hd_vec_fini(&a->calls);
+    hd_vec_fini(&a->works);
+    hd_vec_fini(&a->streams);
+    hd_vec_fini(&a->threads);
+    hd_vec_fini(&a->processes);
+    hd_vec_fini(&a->sms);
+    hd_vec_fini(&a->findings);
+    for (size_t i = 0; i < a->counted.len; i++)
+        hd_free(a->counted.at[i].kernel);
+    for (size_t i = 0; i < a->lines.len; i++)
+        hd_free(a->lines.at[i].file);
+    for (size_t i = 0; i < a->compiled.len; i++)
+        hd_free(a->compiled.at[i].kernel);
+    hd_vec_fini(&a->counted);
+    hd_vec_fini(&a->lines);
+    hd_vec_fini(&a->compiled);
 }
 
 /* ---- numbers as text */

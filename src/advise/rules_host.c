@@ -1,10 +1,10 @@
 /* See advise.h: rules about what the host does. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advise/advise.h"
 #include "base/mem.h"
-#include "prof/prof_db.h"
 
 #define AT_ONCE_NS   INT64_C(5000)  /* so soon behind a wait nobody looked at a result */
 #define LOOP_NS      INT64_C(50000) /* more between two launches is the host's own work */
@@ -19,9 +19,10 @@ enum {
     POLL_LAUNCHES = 4, /* a poll behind more kernels is seldom enough */
     TINY_B = 64 << 10,
     KERNELS_TOLD = 4,
+    COMPILED_TOLD = 5,
 };
 
-static void drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
+static void host_drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
 {
     struct advise_plan_call *plan = &a->trial.calls[call];
 
@@ -30,25 +31,25 @@ static void drop_wait(struct advise *a, uint32_t call, int64_t own_ns)
     plan->own_ns = HD_MIN(plan->own_ns, own_ns);
 }
 
-static bool waited(const struct advise *a, uint32_t call)
+static bool host_waited(const struct advise *a, uint32_t call)
 {
     return a->base.calls[call].wait != ADVISE_WAIT_NOTHING;
 }
 
-static int64_t gap_behind(const struct advise *a, const struct advise_call *call)
+static int64_t host_gap_behind(const struct advise *a, const struct advise_call *call)
 {
     const struct advise_call *next = advise_next(a, call);
 
     return next ? next->start_ns - call->end_ns : INT64_MAX;
 }
 
-static int64_t time_of(const struct advise_call *call)
+static int64_t host_time_of(const struct advise_call *call)
 {
     return call->end_ns - call->start_ns;
 }
 
 /* The stream of a call's first work; ADVISE_NONE: it has none. */
-static uint32_t stream_of(const struct advise *a, const struct advise_call *call)
+static uint32_t host_stream_of(const struct advise *a, const struct advise_call *call)
 {
     return call->work_count ? a->works.at[call->first_work].stream : ADVISE_NONE;
 }
@@ -56,23 +57,24 @@ static uint32_t stream_of(const struct advise *a, const struct advise_call *call
 /* ---- needless-sync */
 
 /* The host went on with another stream: serial-streams tells of that. */
-static bool changes_stream(const struct advise *a, const struct advise_call *sync)
+static bool host_changes_stream(const struct advise *a, const struct advise_call *sync)
 {
     const struct advise_call *next = advise_next(a, sync);
     const struct advise_call *before =
         sync->before == ADVISE_NONE ? NULL : &a->calls.at[sync->before];
-    uint32_t from = before ? stream_of(a, before) : ADVISE_NONE;
-    uint32_t to = next ? stream_of(a, next) : ADVISE_NONE;
+    uint32_t from = before ? host_stream_of(a, before) : ADVISE_NONE;
+    uint32_t to = next ? host_stream_of(a, next) : ADVISE_NONE;
 
     return from != ADVISE_NONE && to != ADVISE_NONE && from != to;
 }
 
-static bool is_needless(const struct advise *a, uint32_t index)
+static bool host_is_needless(const struct advise *a, uint32_t index)
 {
     const struct advise_call *call = &a->calls.at[index], *next = advise_next(a, call);
 
-    return call->kind == ADVISE_CALL_SYNC && waited(a, index) && next && advise_submits(next) &&
-           gap_behind(a, call) <= AT_ONCE_NS && !changes_stream(a, call);
+    return call->kind == ADVISE_CALL_SYNC && host_waited(a, index) && next &&
+           advise_submits(next) && host_gap_behind(a, call) <= AT_ONCE_NS &&
+           !host_changes_stream(a, call);
 }
 
 void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
@@ -83,11 +85,11 @@ void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
         launches += advise_submits(&a->calls.at[i]);
-        if (!is_needless(a, i))
+        if (!host_is_needless(a, i))
             continue;
         count++;
-        waited_ns += time_of(&a->calls.at[i]);
-        drop_wait(a, i, 0);
+        waited_ns += host_time_of(&a->calls.at[i]);
+        host_drop_wait(a, i, 0);
     }
     struct advise_finding *f =
         count < WAITS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
@@ -96,10 +98,10 @@ void advise_rule_needless_sync(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu waits, %s in all, for %llu launches and copies",
                (unsigned long long)count, advise_time(waited_ns), (unsigned long long)launches);
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (is_needless(a, i)) {
+        if (host_is_needless(a, i)) {
             if (!f->examples.len)
                 advise_say(a, f, "%s, and %s later %s", advise_call_name(a, &a->calls.at[i]),
-                           advise_time(gap_behind(a, &a->calls.at[i])),
+                           advise_time(host_gap_behind(a, &a->calls.at[i])),
                            advise_call_name(a, advise_next(a, &a->calls.at[i])));
             advise_example_call(a, f, i);
         }
@@ -121,30 +123,30 @@ struct run_kernel {
     uint32_t name;
 };
 
-static bool is_launch(const struct advise_call *call)
+static bool host_is_launch(const struct advise_call *call)
 {
     return call->kind == ADVISE_CALL_LAUNCH && call->work_count == 1;
 }
 
 /* A wait that had nothing to wait for: the kernel had ended, as one that runs in its launch has. */
-static bool is_idle_wait(const struct advise *a, uint32_t index)
+static bool host_is_idle_wait(const struct advise *a, uint32_t index)
 {
     return a->calls.at[index].kind == ADVISE_CALL_SYNC && a->base.calls[index].is_idle;
 }
 
 /* The next call of the run of launches that this call is in, a launch or an idle wait that a launch
  * follows; ADVISE_NONE: the run ends here. */
-static uint32_t next_of_run(const struct advise *a, uint32_t index)
+static uint32_t host_next_of_run(const struct advise *a, uint32_t index)
 {
     uint32_t next = a->calls.at[index].next;
 
     for (uint32_t i = index, then = next; then != ADVISE_NONE;
          i = then, then = a->calls.at[then].next) {
-        if (gap_behind(a, &a->calls.at[i]) > LOOP_NS)
+        if (host_gap_behind(a, &a->calls.at[i]) > LOOP_NS)
             return ADVISE_NONE;
-        if (is_launch(&a->calls.at[then]))
+        if (host_is_launch(&a->calls.at[then]))
             return next;
-        if (!is_idle_wait(a, then))
+        if (!host_is_idle_wait(a, then))
             return ADVISE_NONE;
     }
     return ADVISE_NONE;
@@ -164,16 +166,18 @@ static int64_t host_time(const struct advise *a, uint32_t index)
 }
 
 /* From `first` on; adds to `kernels`, one for each name, unless that is NULL. */
-static struct runs measure_run(const struct advise *a, uint32_t first, struct run_kernel *kernels)
+static struct runs host_measure_run(const struct advise *a, uint32_t first,
+                                    struct run_kernel *kernels)
 {
     struct runs r = {.runs = 1, .first = first};
     int64_t since_ns = 0; /* host time since the launch before */
 
-    for (uint32_t i = first; i != ADVISE_NONE; i = next_of_run(a, i)) {
+    assert(host_is_launch(&a->calls.at[first]));
+    for (uint32_t i = first; i != ADVISE_NONE; i = host_next_of_run(a, i)) {
         const struct advise_call *call = &a->calls.at[i];
         int64_t host_ns = host_time(a, i) + (i == first ? 0 : a->base.calls[i].gap_ns);
         since_ns += host_ns;
-        if (!is_launch(call)) {
+        if (!host_is_launch(call)) {
             r.waits++;
             continue;
         }
@@ -191,14 +195,14 @@ static struct runs measure_run(const struct advise *a, uint32_t first, struct ru
     return r;
 }
 
-static void join_run(struct advise *a, uint32_t first)
+static void host_join_run(struct advise *a, uint32_t first)
 {
     int64_t launch_ns = a->base.works[a->calls.at[first].first_work].launch_ns;
 
-    for (uint32_t i = first; (i = next_of_run(a, i)) != ADVISE_NONE;) {
+    for (uint32_t i = first; (i = host_next_of_run(a, i)) != ADVISE_NONE;) {
         a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
-        if (!is_launch(&a->calls.at[i])) {
-            drop_wait(a, i, 0);
+        if (!host_is_launch(&a->calls.at[i])) {
+            host_drop_wait(a, i, 0);
             continue;
         }
         struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
@@ -207,23 +211,23 @@ static void join_run(struct advise *a, uint32_t first)
     }
 }
 
-static bool begins_run(const struct advise *a, uint32_t index)
+static bool host_begins_run(const struct advise *a, uint32_t index)
 {
     uint32_t before = a->calls.at[index].before;
 
-    if (!is_launch(&a->calls.at[index]))
+    if (!host_is_launch(&a->calls.at[index]))
         return false;
-    while (before != ADVISE_NONE && is_idle_wait(a, before) &&
+    while (before != ADVISE_NONE && host_is_idle_wait(a, before) &&
            a->calls.at[before].thread == a->calls.at[index].thread)
         before = a->calls.at[before].before;
     return before == ADVISE_NONE || a->calls.at[before].thread != a->calls.at[index].thread ||
-           !is_launch(&a->calls.at[before]) || next_of_run(a, before) == ADVISE_NONE;
+           !host_is_launch(&a->calls.at[before]) || host_next_of_run(a, before) == ADVISE_NONE;
 }
 
-static void count_run(struct advise *a, uint32_t first, struct run_kernel *kernels,
-                      struct runs *out)
+static void host_count_run(struct advise *a, uint32_t first, struct run_kernel *kernels,
+                           struct runs *out)
 {
-    struct runs r = measure_run(a, first, NULL);
+    struct runs r = host_measure_run(a, first, NULL);
 
     /* Not by the sums: one kernel that the system took the processor from would hide thousands. */
     if (r.launches < RUN_MIN || 2 * r.bound <= r.launches)
@@ -231,15 +235,15 @@ static void count_run(struct advise *a, uint32_t first, struct run_kernel *kerne
     out->runs++;
     out->launches += r.launches;
     out->waits += r.waits;
-    (void)measure_run(a, first, kernels);
+    (void)host_measure_run(a, first, kernels);
     if (r.launches > out->longest) {
         out->longest = r.launches;
         out->first = first;
     }
-    join_run(a, first);
+    host_join_run(a, first);
 }
 
-static int by_launches(const void *a, const void *b)
+static int host_by_launches(const void *a, const void *b)
 {
     const struct run_kernel *x = a, *y = b;
 
@@ -248,8 +252,8 @@ static int by_launches(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void say_launches(struct advise *a, struct advise_finding *f, const char *what,
-                         const struct run_kernel *kernel)
+static void host_say_launches(struct advise *a, struct advise_finding *f, const char *what,
+                              const struct run_kernel *kernel)
 {
     advise_say(a, f, "%s takes the host %s, and the device %s", what,
                advise_time(kernel->host_ns / (int64_t)kernel->launches),
@@ -257,7 +261,7 @@ static void say_launches(struct advise *a, struct advise_finding *f, const char 
 }
 
 /* A sequence may be of several kernels: the finding is of one only if all its launches are. */
-static void say_kernels(struct advise *a, struct advise_finding *f, struct run_kernel *kernels)
+static void host_say_kernels(struct advise *a, struct advise_finding *f, struct run_kernel *kernels)
 {
     size_t n = 0;
 
@@ -266,17 +270,18 @@ static void say_kernels(struct advise *a, struct advise_finding *f, struct run_k
             kernels[n] = kernels[i];
             kernels[n++].name = i;
         }
-    qsort(kernels, n, sizeof(*kernels), by_launches);
+    assert(n); /* each sequence has launches */
+    qsort(kernels, n, sizeof(*kernels), host_by_launches);
     if (n == 1) {
         f->kernel = a->names.at[kernels[0].name];
-        say_launches(a, f, "each", &kernels[0]);
+        host_say_launches(a, f, "each", &kernels[0]);
         return;
     }
     for (size_t i = 0; i < n && i < KERNELS_TOLD; i++) {
         char what[512];
         (void)snprintf(what, sizeof(what), "%llu of them are of %.400s: each",
                        (unsigned long long)kernels[i].launches, a->names.at[kernels[i].name]);
-        say_launches(a, f, what, &kernels[i]);
+        host_say_launches(a, f, what, &kernels[i]);
     }
     if (n > KERNELS_TOLD)
         advise_say(a, f, "the others are of %zu more kernels", n - KERNELS_TOLD);
@@ -290,8 +295,8 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
     a->out_of_memory |= !kernels;
     advise_trial_begin(a);
     for (uint32_t i = 0; kernels && i < a->calls.len; i++)
-        if (begins_run(a, i))
-            count_run(a, i, kernels, &r);
+        if (host_begins_run(a, i))
+            host_count_run(a, i, kernels, &r);
     struct advise_finding *f =
         r.runs ? advise_find(a, rule, advise_trial_gain(a), r.launches) : NULL;
     if (!f)
@@ -299,13 +304,14 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with no other work between",
                (unsigned long long)r.launches, (unsigned long long)r.runs,
                (unsigned long long)r.longest);
-    say_kernels(a, f, kernels);
+    host_say_kernels(a, f, kernels);
     if (r.waits)
         advise_say(a, f, "and %llu waits between them, which had nothing to wait for",
                    (unsigned long long)r.waits);
-    for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4; i = next_of_run(a, i)) {
+    for (uint32_t i = r.first; i != ADVISE_NONE && f->examples.len < 4;
+         i = host_next_of_run(a, i)) {
         advise_example_call(a, f, i);
-        if (is_launch(&a->calls.at[i]))
+        if (host_is_launch(&a->calls.at[i]))
             advise_example_work(a, f, a->calls.at[i].first_work);
     }
 }
@@ -313,7 +319,7 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
 /* ---- alloc-in-loop */
 
 /* Index of the first and the last call that submits something. */
-static void find_busy(const struct advise *a, uint32_t *out_first, uint32_t *out_last)
+static void host_find_busy(const struct advise *a, uint32_t *out_first, uint32_t *out_last)
 {
     *out_first = ADVISE_NONE;
     *out_last = 0;
@@ -332,14 +338,14 @@ void advise_rule_alloc_in_loop(struct advise *a, const struct advise_rule *rule)
     uint64_t count = 0;
     int64_t time_ns = 0;
 
-    find_busy(a, &first, &last);
+    host_find_busy(a, &first, &last);
     advise_trial_begin(a);
     for (uint32_t i = first; i != ADVISE_NONE && i < last; i++) {
         if (a->calls.at[i].kind != ADVISE_CALL_ALLOC)
             continue;
         count++;
-        time_ns += time_of(&a->calls.at[i]);
-        drop_wait(a, i, 0);
+        time_ns += host_time_of(&a->calls.at[i]);
+        host_drop_wait(a, i, 0);
     }
     struct advise_finding *f =
         count < ALLOCS_MIN ? NULL : advise_find(a, rule, advise_trial_gain(a), count);
@@ -351,14 +357,14 @@ void advise_rule_alloc_in_loop(struct advise *a, const struct advise_rule *rule)
         if (a->calls.at[i].kind == ADVISE_CALL_ALLOC) {
             if (f->examples.len < 2)
                 advise_say(a, f, "%s: %s", advise_call_name(a, &a->calls.at[i]),
-                           advise_time(time_of(&a->calls.at[i])));
+                           advise_time(host_time_of(&a->calls.at[i])));
             advise_example_call(a, f, i);
         }
 }
 
 /* ---- polling-copies */
 
-static bool is_poll(const struct advise *a, uint32_t index)
+static bool host_is_poll(const struct advise *a, uint32_t index)
 {
     const struct advise_call *call = &a->calls.at[index];
 
@@ -366,7 +372,7 @@ static bool is_poll(const struct advise *a, uint32_t index)
         return false;
     const struct advise_work *copy = &a->works.at[call->first_work];
     return copy->kind == ADVISE_COPY && copy->copy_kind == ADVISE_TO_HOST &&
-           copy->bytes <= POLL_B && waited(a, index);
+           copy->bytes <= POLL_B && host_waited(a, index);
 }
 
 void advise_rule_polling(struct advise *a, const struct advise_rule *rule)
@@ -376,17 +382,17 @@ void advise_rule_polling(struct advise *a, const struct advise_rule *rule)
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
-        launched += is_launch(&a->calls.at[i]);
-        if (!is_poll(a, i))
+        launched += host_is_launch(&a->calls.at[i]);
+        if (!host_is_poll(a, i))
             continue;
         bool often = launched && launched <= POLL_LAUNCHES;
         launched = 0;
         if (!often)
             continue;
-        time_ns += time_of(&a->calls.at[i]);
+        time_ns += host_time_of(&a->calls.at[i]);
         bytes += a->works.at[a->calls.at[i].first_work].bytes;
         if (++count % POLL_EVERY) {
-            drop_wait(a, i, 0);
+            host_drop_wait(a, i, 0);
             a->trial.works[a->calls.at[i].first_work].time_ns = 0;
         }
     }
@@ -398,7 +404,7 @@ void advise_rule_polling(struct advise *a, const struct advise_rule *rule)
                (unsigned long long)count, advise_bytes((double)bytes / (double)count),
                advise_time(time_ns));
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (is_poll(a, i)) {
+        if (host_is_poll(a, i)) {
             advise_example_call(a, f, i);
             advise_example_work(a, f, a->calls.at[i].first_work);
         }
@@ -406,7 +412,7 @@ void advise_rule_polling(struct advise *a, const struct advise_rule *rule)
 
 /* ---- tiny-copies */
 
-static bool is_tiny(const struct advise *a, const struct advise_call *call)
+static bool host_is_tiny(const struct advise *a, const struct advise_call *call)
 {
     return call->kind == ADVISE_CALL_COPY && call->work_count == 1 &&
            a->works.at[call->first_work].kind == ADVISE_COPY &&
@@ -414,28 +420,28 @@ static bool is_tiny(const struct advise *a, const struct advise_call *call)
 }
 
 /* Does the thread's next call copy a little, too, in the same direction and stream? */
-static bool copies_on(const struct advise *a, const struct advise_call *call)
+static bool host_copies_on(const struct advise *a, const struct advise_call *call)
 {
     const struct advise_call *next = advise_next(a, call);
 
-    if (!next || !is_tiny(a, next) || gap_behind(a, call) > LOOP_NS)
+    if (!next || !host_is_tiny(a, next) || host_gap_behind(a, call) > LOOP_NS)
         return false;
     const struct advise_work *x = &a->works.at[call->first_work];
     const struct advise_work *y = &a->works.at[next->first_work];
     return x->copy_kind == y->copy_kind && x->stream == y->stream;
 }
 
-static bool begins_copies(const struct advise *a, const struct advise_call *call)
+static bool host_begins_copies(const struct advise *a, const struct advise_call *call)
 {
     const struct advise_call *before =
         call->before == ADVISE_NONE ? NULL : &a->calls.at[call->before];
 
-    return is_tiny(a, call) && !(before && before->thread == call->thread && is_tiny(a, before) &&
-                                 copies_on(a, before));
+    return host_is_tiny(a, call) && !(before && before->thread == call->thread &&
+                                      host_is_tiny(a, before) && host_copies_on(a, before));
 }
 
 /* Bytes in a nanosecond: the best of the report's copies in each direction. */
-static void best_rates(const struct advise *a, double out[UINT8_MAX + 1])
+static void host_best_rates(const struct advise *a, double out[UINT8_MAX + 1])
 {
     for (size_t i = 0; i <= UINT8_MAX; i++)
         out[i] = 1e-3;
@@ -447,21 +453,22 @@ static void best_rates(const struct advise *a, double out[UINT8_MAX + 1])
     }
 }
 
-static uint64_t run_length(const struct advise *a, uint32_t first)
+static uint64_t host_run_length(const struct advise *a, uint32_t first)
 {
     uint64_t n = 1;
 
-    for (uint32_t i = first; copies_on(a, &a->calls.at[i]); i = a->calls.at[i].next)
+    for (uint32_t i = first; host_copies_on(a, &a->calls.at[i]); i = a->calls.at[i].next)
         n++;
     return n;
 }
 
 /* All but the first become part of it: its call, and their bytes at the best rate. */
-static void join_copies(struct advise *a, uint32_t first, double rate)
+static void host_join_copies(struct advise *a, uint32_t first, double rate)
 {
-    for (uint32_t i = first; copies_on(a, &a->calls.at[i]);) {
+    for (uint32_t i = first; host_copies_on(a, &a->calls.at[i]);) {
         a->trial.calls[i].wait = ADVISE_WAIT_NOTHING;
         i = a->calls.at[i].next;
+        assert(a->calls.at[i].work_count == 1 && rate > 0);
         struct advise_plan_work *work = &a->trial.works[a->calls.at[i].first_work];
         int64_t time = (int64_t)((double)a->works.at[a->calls.at[i].first_work].bytes / rate);
         a->trial.calls[i].own_ns = a->trial.calls[i].gap_ns = 0;
@@ -476,15 +483,16 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
     uint32_t example = 0;
     double rates[UINT8_MAX + 1];
 
-    best_rates(a, rates);
+    host_best_rates(a, rates);
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
-        uint64_t n = begins_copies(a, &a->calls.at[i]) ? run_length(a, i) : 0;
+        uint64_t n = host_begins_copies(a, &a->calls.at[i]) ? host_run_length(a, i) : 0;
+        assert(n <= a->calls.len);
         if (n < RUN_MIN)
             continue;
         runs++;
         copies += n;
-        join_copies(a, i, rates[a->works.at[a->calls.at[i].first_work].copy_kind]);
+        host_join_copies(a, i, rates[a->works.at[a->calls.at[i].first_work].copy_kind]);
         if (n > longest) {
             longest = n;
             example = i;
@@ -498,7 +506,7 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
     const struct advise_work *work = &a->works.at[a->calls.at[example].first_work];
     advise_say(a, f, "of %s, which takes %s, and its call %s", advise_bytes((double)work->bytes),
                advise_time(work->end_ns - work->start_ns),
-               advise_time(time_of(&a->calls.at[example])));
+               advise_time(host_time_of(&a->calls.at[example])));
     for (uint32_t i = example; i != ADVISE_NONE && f->examples.len < 4; i = a->calls.at[i].next) {
         advise_example_call(a, f, i);
         advise_example_work(a, f, a->calls.at[i].first_work);
@@ -507,12 +515,13 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
 
 /* ---- host-gaps */
 
-static bool has_gap(const struct advise *a, uint32_t index)
+static bool host_has_gap(const struct advise *a, uint32_t index)
 {
     const struct advise_call *call = &a->calls.at[index], *next = advise_next(a, call);
 
-    return (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_COPY) && waited(a, index) &&
-           next && advise_submits(next) && gap_behind(a, call) > HOST_WORK_NS;
+    return (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_COPY) &&
+           host_waited(a, index) && next && advise_submits(next) &&
+           host_gap_behind(a, call) > HOST_WORK_NS;
 }
 
 void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
@@ -522,11 +531,11 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
-        if (!has_gap(a, i))
+        if (!host_has_gap(a, i))
             continue;
         count++;
-        gaps_ns += gap_behind(a, &a->calls.at[i]);
-        waits_ns += time_of(&a->calls.at[i]);
+        gaps_ns += host_gap_behind(a, &a->calls.at[i]);
+        waits_ns += host_time_of(&a->calls.at[i]);
         a->trial.calls[i].waits_late = true;
     }
     struct advise_finding *f =
@@ -536,63 +545,29 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
     advise_say(a, f, "%llu times the host waited, %s in all, and then worked alone, %s in all",
                (unsigned long long)count, advise_time(waits_ns), advise_time(gaps_ns));
     for (uint32_t i = 0; i < a->calls.len; i++)
-        if (has_gap(a, i))
+        if (host_has_gap(a, i))
             advise_example_call(a, f, i);
 }
 
-/*
- * ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed. Launches
- * of other sizes may get code of their own: each is granted one call that compiles, the longest
- * ones, and a kernel one call that is no launch, as what is asked of a kernel before its first one
- * needs the first part of it.
- */
-
-static const char repeated_sql[] =
-    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
-    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
-    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
-    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
-    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
-    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
-    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
-    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
-    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
-    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
-    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
-    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
-    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
-    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
-    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
-    "sum(again) ORDER BY 8 DESC, 1";
+/* ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed */
 
 void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 {
-    sqlite3_stmt *row;
     uint64_t count = 0;
     int64_t gain_ns = 0;
 
-    if (!prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
-        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
-        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
-        sqlite3_prepare_v2(a->db, repeated_sql, -1, &row, NULL))
-        return;
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        count += (uint64_t)sqlite3_column_int64(row, 6);
-        gain_ns += sqlite3_column_int64(row, 7);
+    for (size_t i = 0; i < a->compiled.len; i++) {
+        count += a->compiled.at[i].again;
+        gain_ns += a->compiled.at[i].again_ns;
     }
-    (void)sqlite3_reset(row);
     struct advise_finding *f = count ? advise_find(a, rule, gain_ns, count) : NULL;
-    while (f && f->evidence.len < 5 && sqlite3_step(row) == SQLITE_ROW) {
-        struct advise_example example = {"CUPTI_ACTIVITY_KIND_OVERHEAD",
-                                         sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
-                                         sqlite3_column_int64(row, 5)};
-        const char *name = (const char *)sqlite3_column_text(row, 0);
-        advise_say(a, f, "%s: in %lld calls, %s in all, %s of it again", name ? name : "?",
-                   (long long)sqlite3_column_int64(row, 1),
-                   advise_time(sqlite3_column_int64(row, 2)),
-                   advise_time(sqlite3_column_int64(row, 7)));
+    for (size_t i = 0; f && i < a->compiled.len && i < COMPILED_TOLD; i++) {
+        const struct advise_compiled *c = &a->compiled.at[i];
+        struct advise_example example = {"CUPTI_ACTIVITY_KIND_OVERHEAD", c->rowid, c->start_ns,
+                                         c->end_ns};
+        advise_say(a, f, "%s: in %llu calls, %s in all, %s of it again", c->kernel,
+                   (unsigned long long)c->calls, advise_time(c->time_ns), advise_time(c->again_ns));
         if (!hd_vec_push(&f->examples, example))
             a->out_of_memory = true;
     }
-    sqlite3_finalize(row);
 }

@@ -1,18 +1,26 @@
 /*
- * heddle advise: what a report of heddle prof (or of Nsight Systems) says a program could gain.
+ * What a program could gain, by a report of heddle prof (or of Nsight Systems): the logic of
+ * `heddle advise`, which reads reports (advise_load.c there) and prints findings.
+ *
+ *     struct advise a = {.path = "run.sqlite", .min_gain = 0.02, .until_ns = INT64_MAX};
+ *     fill in names, calls, works, streams ... counted, compiled
+ *     advise_judge(&a);
+ *     look_at(a.findings);
+ *     advise_fini(&a);
  *
  * A trace is what happened: calls of the host's threads, work of the devices, counters. A plan is
- * what the replay (advise_model.c) needs to know to tell how long that takes: the plan made from
+ * what the replay (model.c) needs to know to tell how long that takes: the plan made from
  * the trace gives the trace's own times again, a changed copy those of a program with a limit less.
- * A rule (advise_rules.def) looks for its pattern, changes a copy, and reports the difference.
+ * A rule (rules.def) looks for its pattern, changes a copy, and reports the difference.
  *
  * All times are nanoseconds. Calls lie in the order of their start, work in that of its calls.
+ *
+ * Threads: one.
  */
-#ifndef HEDDLE_TOOLS_ADVISE_H
-#define HEDDLE_TOOLS_ADVISE_H
+#ifndef HD_ADVISE_ADVISE_H
+#define HD_ADVISE_ADVISE_H
 
-#include <sqlite3.h>
-
+#include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -23,8 +31,9 @@ enum advise_severity {
 #define X(NAME, word) ADVISE_##NAME,
     ADVISE_SEVERITY_LIST(X)
 #undef X
+        ADVISE_SEVERITY_COUNT
 };
-extern const char *const advise_severity_words[];
+extern const char *const advise_severity_words[ADVISE_SEVERITY_COUNT];
 
 enum advise_call_kind {
     ADVISE_CALL_OTHER,
@@ -111,6 +120,52 @@ struct advise_plan {
     struct advise_plan_work *works;
 };
 
+/* Sums of counters over all launches of a kernel that were counted. */
+struct advise_counted {
+    char *kernel;
+    int64_t time_ns;
+    uint64_t launches;
+    double insts, lanes;
+    double uniform; /* branches at which all lanes went the same way; percent */
+    double requests, sectors, all_sectors, ideal; /* of global memory */
+    double passes, conflicts;                     /* of shared memory */
+    double local;
+    double atomics, atomic_passes; /* one for each address that lanes of a warp share */
+    double barriers;
+    double slots; /* by advise_counted_finish() */
+};
+
+/* X(KIND, what the values of a line are called): what lines are told of. */
+#define ADVISE_LINE_LIST(X)                                                                        \
+    X(DIVERGENT, "branches that part the lanes")                                                   \
+    X(SECTORS, "sectors")                                                                          \
+    X(CONFLICTS, "bank conflicts")                                                                 \
+    X(LOCAL, "loads and stores of local memory")                                                   \
+    X(ATOMIC, "passes")                                                                            \
+    X(BARRIERS, "barriers")
+enum advise_line_kind {
+#define X(KIND, what) ADVISE_LINE_##KIND,
+    ADVISE_LINE_LIST(X)
+#undef X
+        ADVISE_LINE_COUNT
+};
+
+struct advise_line {
+    size_t counted; /* index of the kernel */
+    enum advise_line_kind kind;
+    char *file;
+    int64_t line;
+    double value;
+};
+
+/* A kernel that was compiled in more calls than it was granted (repeated-jit). */
+struct advise_compiled {
+    char *kernel;
+    int64_t rowid, start_ns, end_ns; /* the first time, and the end of the last */
+    uint64_t calls, again;           /* in how many, and how many too often */
+    int64_t time_ns, again_ns;
+};
+
 struct advise_example {
     const char *table;
     int64_t rowid;
@@ -133,8 +188,7 @@ struct advise_finding {
 };
 
 struct advise {
-    const char *path;
-    sqlite3 *db;
+    const char *path; /* for messages */
     uint64_t limit;   /* the most calls and work that are read, about */
     int64_t until_ns; /* what starts later is not; INT64_MAX: all is */
     double min_gain;  /* share of the steady time below which nothing is reported */
@@ -145,6 +199,10 @@ struct advise {
     HD_VEC(uint64_t) threads;
     HD_VEC(uint64_t) processes;
     HD_VEC(uint32_t) sms; /* of devices by number; 0: unknown */
+    HD_VEC(struct advise_counted) counted;
+    HD_VEC(struct advise_line) lines;
+    HD_VEC(struct advise_compiled) compiled; /* the most time again first */
+    int64_t warps_per_sm, blocks_per_sm;     /* 0: a multiprocessor has one block, as Heddle's */
     HD_VEC(struct advise_finding) findings;
     uint32_t own_streams; /* that plans may use, behind `streams` */
     uint32_t engine_count;
@@ -157,15 +215,29 @@ struct advise {
     bool out_of_memory;
 };
 
-/* ---- advise_load.c: HD_IO, HD_CORRUPT: it is no report, or a damaged one; HD_NO_MEMORY */
-enum hd_status advise_load(struct advise *a) HD_MUST_CHECK;
+/* ---- findings.c */
+/* Makes the plan, asks all rules, and sorts their findings by gain. HD_NO_MEMORY. */
+enum hd_status advise_judge(struct advise *a) HD_MUST_CHECK;
 void advise_fini(struct advise *a);
+
+/* ---- trace.c */
+/* Of a call of the CUDA API, by its name. */
+enum advise_call_kind advise_call_kind_of(const char *name);
 const char *advise_call_name(const struct advise *a, const struct advise_call *call);
 /* Of its thread; NULL behind the last. */
 const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call);
 bool advise_submits(const struct advise_call *call);
 
-/* ---- advise_model.c */
+/* ---- rules_counters.c: from metrics to counters */
+/* The sum of a metric over a kernel's launches, and the mean; a metric that no rule asks for does
+ * nothing. */
+void advise_counted_add(struct advise_counted *c, const char *metric, double sum, double mean);
+/* When all are added. */
+void advise_counted_finish(struct advise_counted *c);
+/* What lines are told of by that metric; ADVISE_LINE_COUNT: nothing. */
+enum advise_line_kind advise_line_kind_of(const char *metric);
+
+/* ---- model.c */
 /* Makes the plan of the trace. HD_NO_MEMORY. */
 enum hd_status advise_model_init(struct advise *a) HD_MUST_CHECK;
 /* Puts the plan of the trace into a->trial. */
@@ -173,7 +245,7 @@ void advise_trial_begin(struct advise *a);
 /* How much shorter the trial is; 0 when it is not. */
 int64_t advise_trial_gain(struct advise *a);
 
-/* ---- advise.c: findings. A rule makes one, adds evidence, and drops or keeps it by its gain */
+/* ---- findings: a rule makes one, adds evidence, and drops or keeps it by its gain */
 struct advise_rule {
     const char *id, *title, *what, *remedy;
     void (*find)(struct advise *a, const struct advise_rule *rule);
@@ -196,17 +268,9 @@ void advise_example_work(struct advise *a, struct advise_finding *f, uint32_t wo
 const char *advise_time(int64_t ns);
 const char *advise_bytes(double bytes);
 
-/* ---- forms of the output */
-/* Are the places of findings lines of the PTX, all of them? -lineinfo would give the source's. */
-bool advise_lacks_lines(const struct advise *a);
-void advise_text(const struct advise *a, struct hd_buf *out);
-void advise_json(const struct advise *a, struct hd_buf *out);
-void advise_html(const struct advise *a, struct hd_buf *out);
-void advise_prompt(const struct advise *a, struct hd_buf *out);
-
 #define R(id, function, title, what, remedy)                                                       \
     void function(struct advise *a, const struct advise_rule *rule);
-#include "advise/advise_rules.def"
+#include "advise/rules.def"
 #undef R
 
 #endif

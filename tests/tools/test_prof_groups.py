@@ -170,6 +170,17 @@ def test_signals(bench):
         process.communicate()
 
 
+def test_other_process(bench):
+    """SIGINT that is not a terminal's, to the command alone: what it does in a child ends with it."""
+    process = bench.start("advise", "--kernel", "--json", "--min-gain", "0", "--prof", "--stats", bench.lines, "300")
+    process.stdout.readline()
+    process.stdout.read(100)  # tables of the recording: the program has ended
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=200)
+    tap.ok(process.returncode in (0, -signal.SIGINT), "SIGINT to advise alone: it ends, or has ended", process.returncode)
+    tap.eq(bench.left(), [], "and nothing is left")
+
+
 def test_error_exits(bench):
     for args, code in ((("prof", "-o", "none/such"), 1), (("prof", "-f", "-o", "bad", "--html=none/such.html"), 1), (("advise", "--html", "none/such.html"), 1),
                        (("advise", "-w", "none/such.txt"), 1), (("advise", "--prof", "--section", "--prof", "None"), 2)):
@@ -196,6 +207,6 @@ def test_names(bench):
 
 with tempfile.TemporaryDirectory(prefix="heddle-groups-") as top:
     b = Programs(top)
-    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_error_exits, test_names):
+    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_error_exits, test_names):
         test(b)
 tap.done()

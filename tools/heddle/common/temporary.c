@@ -20,10 +20,11 @@
 static const int temporary_signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
 static volatile pid_t temporary_child; /* for the handler */
 
-/* Ctrl-C and SIGQUIT of a terminal reach the child by themselves. */
-static void temporary_pass_on(int sig)
+/* What a terminal sends (Ctrl-C) reaches the child by itself. */
+static void temporary_pass_on(int sig, siginfo_t *info, void *context)
 {
-    if (temporary_child > 0 && (sig == SIGTERM || sig == SIGHUP))
+    (void)context;
+    if (temporary_child > 0 && sig != SIGPIPE && info->si_code != SI_KERNEL)
         (void)kill(temporary_child, sig);
 }
 
@@ -39,7 +40,7 @@ static int temporary_remove_entry(const char *path, const struct stat *st, int t
 static int temporary_wait(const char *folder, temporary_work *work, void *state, int *out_status)
 {
     struct sigaction before[HD_COUNT_OF(temporary_signals)],
-        pass_on = {.sa_handler = temporary_pass_on}, ignore = {.sa_handler = SIG_IGN};
+        pass_on = {.sa_sigaction = temporary_pass_on, .sa_flags = SA_SIGINFO};
     sigset_t held, mask;
     int code = 0;
 
@@ -51,10 +52,8 @@ static int temporary_wait(const char *folder, temporary_work *work, void *state,
         (void)sigprocmask(SIG_SETMASK, &mask, NULL);
         exit(work(folder, state));
     }
-    for (size_t i = 0; i < HD_COUNT_OF(temporary_signals); i++) {
-        bool is_passed = temporary_signals[i] == SIGTERM || temporary_signals[i] == SIGHUP;
-        (void)sigaction(temporary_signals[i], is_passed ? &pass_on : &ignore, &before[i]);
-    }
+    for (size_t i = 0; i < HD_COUNT_OF(temporary_signals); i++)
+        (void)sigaction(temporary_signals[i], &pass_on, &before[i]);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     while (temporary_child > 0 && (code = waitpid(temporary_child, out_status, 0)) < 0 &&
            errno == EINTR)

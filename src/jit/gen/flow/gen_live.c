@@ -5,7 +5,7 @@
  * the first suspend point after it was computed and only read at later ones.
  *
  * A phi of a loop and the value that it is made from at the loop's end have one place if they are
- * never needed at the same stop: an iteration that only passes the value on does not touch it.
+ * never needed at the same one: an iteration that only passes the value on does not touch it.
  *
  * Many values across many suspend points make as much code as the product of both. Beyond a limit
  * only what is read before the next suspend point is restored, or stored there; the rest stays

@@ -119,8 +119,7 @@ struct gen_sweep {
     LLVMBasicBlockRef end;
 };
 
-/* by_region: which suspend points a region may end with; the region after stop n is number n + 1.
- * */
+/* by_region: which suspend points a region may end with; the region after number n is n + 1. */
 struct gen_regions {
     uint32_t *first; /* by region: first of its ends in to[] */
     uint32_t *to;

@@ -1,5 +1,5 @@
 /*
- * Stores past the caches.
+ * Non-temporal stores: past the caches.
  *
  * A plain store reads the line that it writes, and what a large grid has written drives out of the
  * caches what it reads; whoever reads that later finds little of it in them anyway. So lines that a

@@ -1,7 +1,8 @@
 /*
- * How far an address moves from one iteration of a loop, one thread or one CTA to the next, read
- * off the operations that make it. Bits that are put together count as a sum, and nothing is taken
- * to wrap: those who ask only choose between ways to do the same, so no proof is asked for.
+ * Strides of addresses, as scalar evolution finds them: how far one moves from one iteration of a
+ * loop, one thread or one CTA to the next, read off the operations that make it. Bits that are put
+ * together count as a sum, and nothing is taken to wrap: those who ask only choose between ways to
+ * do the same, so no proof is asked for.
  */
 #include "jit/gen/gen.h"
 

@@ -1,5 +1,5 @@
 /*
- * Code for several warps at once, or for half of one.
+ * Warp coarsening: code for several warps at once; and half-warp mode: for half of one.
  *
  * A warp is two vectors of 16 lanes: two chains of operations, where a core has room for eight. So
  * kernels that compute much in few values run two warps at once: each value has a vector for each

@@ -1,5 +1,5 @@
 /*
- * Divergent loops that gather: one lane after the other.
+ * Lane-serial (scalarised) regions: divergent loops that gather, one lane after the other.
  *
  * A loop whose lanes leave at different times and whose loads go to unrelated addresses gains
  * nothing from vectors: a gather costs as much as the loads it stands for, and lanes that have

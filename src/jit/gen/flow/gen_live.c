@@ -1,11 +1,11 @@
 /*
- * How values get across a suspend point: what is the same in the whole CTA goes through the CTA's
- * area (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A
- * value has one place in the frame for the whole kernel, so it is stored at the first suspend
- * point after it was computed and only read at later ones.
+ * Values live across suspend points, spilled or rematerialised: what is the same in the whole CTA
+ * goes through the CTA's area (gen_cta.c), what is cheap is computed again, the rest goes through
+ * the warp's frame. A value has one place in the frame for the whole kernel, so it is stored at
+ * the first suspend point after it was computed and only read at later ones.
  *
  * A phi of a loop and the value that it is made from at the loop's end have one place if they are
- * never needed at the same stop: an iteration that only passes the value on does not touch it.
+ * never needed at the same one: an iteration that only passes the value on does not touch it.
  *
  * Many values across many suspend points make as much code as the product of both. Beyond a limit
  * only what is read before the next suspend point is restored, or stored there; the rest stays

@@ -1,5 +1,6 @@
 /*
- * Shared memory in registers, in blocks of code where each access is to known words.
+ * Promotion of shared memory to registers, over barriers, in blocks of code where each access is to
+ * known words.
  *
  * In regions without loops (gen_unroll.c) addresses in shared memory are constants, and so are the
  * permutes between vectors in memory and lanes. So it is known of each word which lane of which

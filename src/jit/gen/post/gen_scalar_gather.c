@@ -1,5 +1,5 @@
 /*
- * Gathers and scatters whose lanes are known, as one access for each lane.
+ * Gathers and scatters whose lanes are known, scalarised: one access for each lane.
  *
  * Once a region runs for the first warp only (gen_cta.c), the masks of its tests are constants, and
  * so are the distances of its lanes: the last levels of a tree whose threads are far apart. The

@@ -1,5 +1,5 @@
 /*
- * What a block has stored it does not load again.
+ * Store-to-load forwarding: what a block has stored it does not load again.
  *
  * The last levels of a tree in shared memory run for the first warp only, one behind the other:
  * each loads parts of what the one before has stored. LLVM sees that for whole values; here parts

@@ -1,5 +1,7 @@
 /*
- * LLVM 19 selects a wrong instruction for some masked three-operand logic on AVX-512:
+ * Workarounds for faults of LLVM 19.
+ *
+ * It selects a wrong instruction for some masked three-operand logic on AVX-512:
  *
  *     y = select k, (x & c) | (y & ~c), y        with x from memory
  *

@@ -1,6 +1,7 @@
 /* The `heddle` command: options that hold for every subcommand, and the dispatch table. */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static const struct cli_command *command_by_name(const char *path)
 
 static int run_command(const struct cli_command *command, int argc, char **argv)
 {
+    assert(argc > 0 && command->run);
     if (command->run != cmd_help && hd_env_check() != HD_OK) {
         cli_error("%s", hd_error_message());
         return CLI_USAGE;

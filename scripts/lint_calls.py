@@ -19,8 +19,7 @@ from lint_text import ROOT
 
 # Arrows that point backwards; modules that are not here have none.
 LIMITS = {
-    "src/analysis": 1, "src/base": 3, "src/dev/cpu": 9, "src/interp": 4, "src/ir": 1, "src/jit": 13, "src/lower": 7,
-    "src/obj": 1, "src/ptx": 10, "tools/heddle/doctor": 1,
+    "src/jit": 13, "src/lower": 2, "src/ptx": 1,
 }
 # Where subfolders are modules of their own.
 DEEPER = {"src/api", "src/dev", "tools/heddle"}

@@ -1,6 +1,7 @@
 /* The `heddle` command: options that hold for every subcommand, and the dispatch table. */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,6 +112,7 @@ static void set_name(const struct cli_command *command, const char *alias)
 static int run_command(const struct cli_command *command, const char *alias, int argc, char **argv)
 {
     set_name(command, alias);
+    assert(argc > 0 && command->run);
     if (command->run != cmd_help && hd_env_check() != HD_OK) {
         cli_error("%s", hd_error_message());
         return CLI_USAGE;

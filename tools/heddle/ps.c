@@ -168,6 +168,7 @@ static void ps_print_waits(const struct json_value *k)
 
 static void ps_print_process(const struct process *p, bool has_waits)
 {
+    assert(p->report);
     printf("%8d %9.1f  %s\n", p->pid, (double)ps_memory_B(p) / (1 << 20), p->program);
     json_foreach(device, json_get(p->report, "devices"))
     {

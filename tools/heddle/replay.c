@@ -170,6 +170,7 @@ static bool replay_row_is_fine(const struct replay *r, enum jit_form form)
 {
     const struct outcome *o = &r->at[form], *want = &r->at[JIT_FORM_COUNT];
 
+    assert(form <= JIT_FORM_COUNT);
     if (o->compile_end != REPLAY_FINE)
         return false;
     return !r->options.run || (o->run_end == REPLAY_FINE && o->run.hash == want->run.hash);

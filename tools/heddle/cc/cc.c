@@ -166,6 +166,7 @@ static int device_link(struct cc_job *job)
 {
     struct cc_list objects = {0};
     const char *made;
+    assert(job->mode == CC_MODE_DLINK);
     int rc = objects_of_all(job, &objects);
     if (!rc && job->cubin)
         return cc_link_image(job, &objects, job->output ? job->output : "a_dlink.cubin");
@@ -179,6 +180,7 @@ static int archive_all(struct cc_job *job)
 {
     struct cc_list objects = {0}, cmd = {0};
     const char *output = job->output ? job->output : "a.a";
+    assert(job->mode == CC_MODE_LIB);
     int rc = objects_of_all(job, &objects);
     if (rc)
         return rc;

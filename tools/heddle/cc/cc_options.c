@@ -1,6 +1,7 @@
 /* See cc_options.h. Names and values are nvcc's, as its documentation lists them. */
 #include "cc/cc_options.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ HANDLER(ignore)
 
 HANDLER(set_mode)
 {
+    assert(opt->at <= CC_MODE_DLINK);
     p->job->mode = (enum cc_mode)opt->at;
     p->job->depend_mode = opt->arg;
     return CLI_OK;
@@ -31,18 +33,21 @@ HANDLER(set_mode)
 
 HANDLER(set_flag)
 {
+    assert(opt->at && opt->at < sizeof(*p->job));
     *(bool *)((char *)p->job + opt->at) = true;
     return CLI_OK;
 }
 
 HANDLER(set_bool)
 {
+    assert(opt->at && opt->at < sizeof(*p->job) && value);
     *(bool *)((char *)p->job + opt->at) = option_is_true(value);
     return CLI_OK;
 }
 
 HANDLER(set_text)
 {
+    assert(opt->at && opt->at < sizeof(*p->job) && opt->at % sizeof(value) == 0);
     *(const char **)((char *)p->job + opt->at) = value;
     return CLI_OK;
 }
@@ -74,6 +79,7 @@ HANDLER(whole_object)
 
 HANDLER(refuse)
 {
+    assert(opt->arg);
     return cc_usage(opt->arg, opt->name);
 }
 

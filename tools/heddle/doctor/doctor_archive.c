@@ -106,6 +106,7 @@ static bool write_all(int fd, const char *bytes, la_ssize_t n)
 /* What is left of the entry, after a block of it. */
 static bool copy_rest(struct archive *a, int fd, char *block, la_ssize_t n)
 {
+    assert(fd >= 0);
     for (; n > 0; n = library.read_data(a, block, BLOCK_B))
         if (!write_all(fd, block, n))
             return false;

@@ -1,6 +1,7 @@
 /* Examining a program: its imports, libraries and device code. */
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static void exports_load(struct exports *e, enum where_library library)
     struct obj_elf_symbols table;
     struct obj_elf_symbol symbol;
     const char *path = where_library(library);
+    assert(!e->loaded);
     hd_map_init(&e->names);
     if (!path || obj_elf_open_file(path, &e->elf) != HD_OK ||
         !obj_elf_symbols(&e->elf, OBJ_ELF_DYNSYM, &table))
@@ -147,6 +149,7 @@ static void check_own_library(struct doctor_report *r, const struct obj_vendor_l
 
 static void judge_library(struct doctor_report *r, const struct doctor_library *library)
 {
+    assert(library->name && library->what);
     if (library->called)
         doctor_problem(r, "%s is needed: Heddle has no %s yet", library->name, library->what);
     else

@@ -69,7 +69,8 @@ int serve_sample_open(const struct serve_options *options)
 
     if (code == SMI_OK && options->has_kernels)
         code = where_load(WHERE_CUDA, wanted, HD_COUNT_OF(wanted));
-    if (code == SMI_OK && options->has_kernels && pthread_create(&thread, NULL, sample_ask_all, NULL))
+    if (code == SMI_OK && options->has_kernels &&
+        pthread_create(&thread, NULL, sample_ask_all, NULL))
         return cli_error("cannot start a thread");
     return code == SMI_OK ? CLI_OK : CLI_FAILED;
 }

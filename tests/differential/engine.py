@@ -201,8 +201,8 @@ class Reducer:
         answers = [d.run(self.where, 1)[0][0] for d in self.devices]
         return answers[0] is not None and answers[1] != answers[0]
 
-    def run(self):
-        """The lines that are left, or None when the program agrees."""
+    def run(self, progress=lambda lines: None):
+        """The lines that are left, or None when the program agrees. `progress` gets their number as they get fewer."""
         lines = self.body.splitlines()
         if not self.disagree(lines):
             return None
@@ -210,6 +210,7 @@ class Reducer:
         while chunk:
             at = 0
             while at < len(lines):
+                progress(len(lines))
                 piece = lines[at:at + chunk]
                 less = lines[:at] + [s for s in piece if CONTROL.match(s)] + lines[at + chunk:]
                 if len(less) < len(lines) and self.disagree(less):
@@ -220,12 +221,12 @@ class Reducer:
         return lines
 
 
-def reduce(where, style, seed, size, devices):
+def reduce(where, style, seed, size, devices, progress=lambda lines: None):
     """Lines of the smallest program found; the whole of it lies in WHERE/SEED.min.ptx."""
     s = STYLES[style]
     os.makedirs(where, exist_ok=True)
     reducer = Reducer(where, s.head, seed, s.entry(seed, size or s.size), devices)
-    lines = reducer.run()
+    lines = reducer.run(progress)
     if lines is not None:
         with open(f"{where}/{style}-{seed}.min.ptx", "w", encoding="ascii") as f:
             f.write(s.head + reducer.entry(lines))

@@ -18,6 +18,9 @@ WORDS = [
     (r"[Pp]art(y|ies)", ("src/", "spec/", "tests/api/"), "multi-device cooperative launch (mdc)", r"third.part"),
     (r"[Ff]amil(y|ies)", ("src/core/",), "device runtime (CDP)", r"$^"),
     (r"[Tt]wins?", ("src/core/", "src/dev/", "src/jit/", "src/dbg/"), "debug variant", r"$^"),
+    (r"struct (\w+_)?places?", ("src/",), "srcloc (of source text), location (of memory), coord (of a matrix), slot or site", r"$^"),
+    (r"\w+_(tell|told|untold)(_\w+)?|(tell|told)_\w+", ("src/", "tools/"), "notify (an event) or report (a finding)", r"$^"),
+    (r"cpu_(share|claim)\w*", ("src/dev/",), "partition, chunk", r"$^"),
 ]
 ENDINGS = (".c", ".h", ".def", ".md", ".build")
 

@@ -146,7 +146,7 @@ static int by_place(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-static void tell_lines(struct advise *a, struct advise_finding *f, size_t counted,
+static void report_lines(struct advise *a, struct advise_finding *f, size_t counted,
                        enum advise_line_kind kind)
 {
     HD_AUTOFREE struct sum *sums = hd_alloc_array(a->lines.len + 1, sizeof(*sums));
@@ -192,7 +192,7 @@ static void each_kernel(struct advise *a, const struct advise_rule *rule, judge_
         if (f) {
             f->kernel = c->kernel;
             advise_say(a, f, "%s", line.ptr ? line.ptr : "");
-            tell_lines(a, f, i, kind);
+            report_lines(a, f, i, kind);
         }
         hd_buf_fini(&line);
     }

@@ -244,7 +244,7 @@ static void device_overlap_waits(struct advise *a, const bool *is_free)
     }
 }
 
-static void device_tell_rounds(struct advise *a, struct advise_finding *f)
+static void device_report_rounds(struct advise *a, struct advise_finding *f)
 {
     int64_t times[3] = {0};
     bool began = false;
@@ -292,7 +292,7 @@ void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
     struct advise_finding *f =
         count < ROUNDS_MIN ? NULL : advise_find(a, rule, HD_MIN(hidden_ns, gain_ns), count);
     if (f)
-        device_tell_rounds(a, f);
+        device_report_rounds(a, f);
 }
 
 /* ---- pageable-copies */
@@ -502,7 +502,7 @@ static double device_share_of(const struct advise *a, grid_function *share, uint
                : share(a, work, device_blocks_at_once(a, work));
 }
 
-static void device_tell_grid(struct advise *a, struct advise_finding *f, grid_function *share,
+static void device_report_grid(struct advise *a, struct advise_finding *f, grid_function *share,
                              uint32_t name, int64_t time_ns)
 {
     assert(name < a->names.len && f->count);
@@ -540,7 +540,7 @@ static void device_find_grid(struct advise *a, const struct advise_rule *rule, g
     }
     struct advise_finding *f = advise_find(a, rule, advise_trial_gain(a), count);
     if (f)
-        device_tell_grid(a, f, share, name, time_ns);
+        device_report_grid(a, f, share, name, time_ns);
 }
 
 static void device_find_grids(struct advise *a, const struct advise_rule *rule,

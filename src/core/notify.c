@@ -99,36 +99,36 @@ static uint64_t xid_of(enum hd_status status)
     }
 }
 
-static void registry_tell_fault(struct hal_domain *domain)
+static void registry_notify_fault(struct hal_domain *domain)
 {
     const struct core_context *ctx = domain->owner;
 
     if (hal_fault_status(domain->fault) != HD_CANCELLED)
-        reg_tell_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
+        reg_notify_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
 }
 
 /* Work that was cancelled has not failed. */
-void core_notify_fault(struct hal_domain *domain, const struct hal_fault_place *place)
+void core_notify_fault(struct hal_domain *domain, const struct hal_fault_site *site)
 {
     const struct hal_fault *fault = domain->fault;
     struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
 
-    registry_tell_fault(domain);
+    registry_notify_fault(domain);
     if (!tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
         return;
     assert(hal_fault_status(fault) != HD_OK);
     event.context = core_context_handle(domain->owner);
-    event.fault.kernel = place->kernel;
+    event.fault.kernel = site->kernel;
     event.fault.message = fault->message;
     event.fault.status = hal_fault_status(fault);
     event.fault.address = fault->address;
-    event.fault.has_block = place->block != NULL;
-    event.fault.has_thread = place->thread != NULL;
-    if (place->block)
-        memcpy(event.fault.block, place->block, sizeof(event.fault.block));
-    if (place->thread)
-        memcpy(event.fault.thread, place->thread, sizeof(event.fault.thread));
-    event.fault.file = place->file;
-    event.fault.line = place->file ? place->line : 0;
+    event.fault.has_block = site->block != NULL;
+    event.fault.has_thread = site->thread != NULL;
+    if (site->block)
+        memcpy(event.fault.block, site->block, sizeof(event.fault.block));
+    if (site->thread)
+        memcpy(event.fault.thread, site->thread, sizeof(event.fault.thread));
+    event.fault.file = site->file;
+    event.fault.line = site->file ? site->line : 0;
     tap_emit(&event);
 }

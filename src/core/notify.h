@@ -24,7 +24,7 @@ void core_notify_memory(const struct core_block *block, struct core_stream *stre
 /* A module that was loaded, with its variables. */
 void core_notify_module(struct core_module *module);
 /* hal_client_ops.failed */
-struct hal_fault_place;
-void core_notify_fault(struct hal_domain *domain, const struct hal_fault_place *place);
+struct hal_fault_site;
+void core_notify_fault(struct hal_domain *domain, const struct hal_fault_site *site);
 
 #endif

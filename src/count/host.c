@@ -42,7 +42,7 @@ static struct {
     pthread_once_t once;
     pthread_key_t key; /* struct host_thread */
     bool has_key;
-    _Atomic bool has_told;
+    _Atomic bool has_reported;
 } all = {.once = PTHREAD_ONCE_INIT};
 
 static void thread_free(void *arg)
@@ -72,7 +72,7 @@ static void paranoid_read(char *out, size_t size)
 }
 
 /* One line for the whole process: what is missing, and why. */
-static void tell_refused(const int errors[COUNT_HOST_COUNT])
+static void report_refused(const int errors[COUNT_HOST_COUNT])
 {
     struct hd_buf text;
     char paranoid[32];
@@ -88,7 +88,7 @@ static void tell_refused(const int errors[COUNT_HOST_COUNT])
         last = errors[e];
     }
     paranoid_read(paranoid, sizeof(paranoid));
-    if (last && !atomic_exchange(&all.has_told, true)) {
+    if (last && !atomic_exchange(&all.has_reported, true)) {
         hd_buf_printf(&text, " (%s: %s); perf_event_paranoid is %s", strerrorname_np(last),
                       strerror(last), paranoid);
         if (!text.failed)
@@ -114,7 +114,7 @@ static void groups_open(struct host_thread *t)
         for (unsigned e = t->groups[g].n; e < n; e++)
             errors[first + e] = error;
     }
-    tell_refused(errors);
+    report_refused(errors);
 }
 
 /* NULL: no memory. */

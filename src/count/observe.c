@@ -45,7 +45,7 @@ static void launch_end(void *arg)
         hd_free(slab);
     }
     ir_count_settle(count_module(launch), launch->total);
-    count_tell(launch, launch->total);
+    count_report(launch, launch->total);
     count_sweep_destroy(launch->sweep);
     hd_lock_fini(&launch->lock);
     hd_free(launch->total);
@@ -103,8 +103,8 @@ static enum hd_status no_memory(const struct count_cta *cta)
                     cta->launch->about.kernel->name);
 }
 
-static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
-                                 const struct ir_instr *probe, const uint64_t *const *operands)
+static enum hd_status probe_reported(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
+                                     const struct ir_instr *probe, const uint64_t *const *operands)
 {
     struct count_cta *cta = base->own;
 
@@ -128,7 +128,7 @@ static const struct ir_observer observer = {
     .launch_end = launch_end,
     .cta_begin = cta_begin,
     .cta_end = cta_end,
-    .probe = probe_told,
+    .probe = probe_reported,
 };
 
 const struct ir_observer *count_observer(void)

@@ -176,7 +176,7 @@ static void texels(const struct lane *l)
     t.texel_B = object->is_surface ? ir_surface_bytes(op, object) : object->texel_B;
     words_of(l, IR_COUNT_IN_TEXTURE)[IR_COUNT_LANES_IN]++;
     if (object->is_surface) {
-        if (ir_surface_place(op, object, words, &address) == HD_OK && address)
+        if (ir_surface_coord(op, object, words, &address) == HD_OK && address)
             add_texel(&t, address);
     } else if (sampler && !sampler->is_surface) {
         ir_texture_texels(op, object, sampler, words, &list);

@@ -66,7 +66,7 @@ void count_trace_finish(struct count_cta *cta);
 const struct heddle_count_listener *count_listener(void);
 
 /* tell.c: a launch is over; to whoever wants to know. The counters are its own. */
-void count_tell(const struct count_launch *launch, const uint64_t *words);
+void count_report(const struct count_launch *launch, const uint64_t *words);
 
 /* file.c */
 enum hd_status count_file_open(const char *folder) HD_MUST_CHECK;

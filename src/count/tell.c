@@ -39,10 +39,10 @@ static void instr_fill(const struct ir_module *m, uint32_t i, const uint64_t *wo
     const struct ir_counted *in = &m->counted.at[i];
     bool is_guarded_branch = in->classes & IR_COUNT_BRANCH && out->on < out->lanes;
 
-    assert(in->place.file <= m->files.len);
+    assert(in->srcloc.file <= m->files.len);
     out->classes = in->classes;
     out->ptx_line = in->ptx_line;
-    out->line = in->place.line;
+    out->line = in->srcloc.line;
     out->taken = words[IR_COUNT_TAKEN];
     out->divergent = words[IR_COUNT_DIVERGENT];
     /* Products: whose shape the instruction says, and others. */
@@ -53,7 +53,7 @@ static void instr_fill(const struct ir_module *m, uint32_t i, const uint64_t *wo
     memcpy(out->in, words + IR_COUNT_ACCESSES, sizeof(out->in));
     out->form = in->form ? in->form : "";
     out->function = in->function ? in->function : "";
-    out->file = in->place.file ? m->files.at[in->place.file - 1] : "";
+    out->file = in->srcloc.file ? m->files.at[in->srcloc.file - 1] : "";
 }
 
 /* Those that a warp came to, at the beginning. */
@@ -91,22 +91,22 @@ static struct heddle_counted launch_of(const struct count_launch *launch)
     };
 }
 
-void count_tell(const struct count_launch *launch, const uint64_t *words)
+void count_report(const struct count_launch *launch, const uint64_t *words)
 {
     const struct ir_module *m = count_module(launch);
     const struct heddle_count_listener *listener = count_listener();
-    struct heddle_counted told = launch_of(launch);
+    struct heddle_counted reported = launch_of(launch);
     struct heddle_counted_instr *instrs = hd_alloc_array(m->counted.len + 1, sizeof(*instrs));
 
     if (!instrs) {
         hd_log("no memory for the counters of a launch");
         return;
     }
-    told.ninstrs = instrs_make(m, words, instrs);
-    told.instrs = instrs;
+    reported.ninstrs = instrs_make(m, words, instrs);
+    reported.instrs = instrs;
     if (count_file_is_open())
-        count_file_write(&told);
+        count_file_write(&reported);
     if (listener)
-        listener->told(listener->user, &told);
+        listener->told(listener->user, &reported);
     hd_free(instrs);
 }

@@ -35,7 +35,7 @@ struct ir_module;
 
 /* The debugger lets the program go on: dbg_wanted() of a program has changed. Locks are held: it
  * calls nothing of this header but that. */
-typedef void dbg_told_fn(const struct dbg_program *program);
+typedef void dbg_notified_fn(const struct dbg_program *program);
 /* What runs, in lines of text: asked when Ctrl-C meets no kernel that can be stopped. No lock is
  * held. */
 typedef void dbg_running_fn(struct hd_buf *out);
@@ -44,7 +44,7 @@ typedef void dbg_running_fn(struct hd_buf *out);
  * `where`: `unix:PATH`, `:PORT` or `HOST:PORT`. Returns when the debugger lets the program go on.
  * HD_BAD_ARG, HD_IO, HD_NO_MEMORY.
  */
-enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *running)
+enum hd_status dbg_start(const char *where, dbg_notified_fn *notified, dbg_running_fn *running)
     HD_MUST_CHECK;
 /* Did dbg_start() succeed in this process? */
 bool dbg_is_active(void);

@@ -323,19 +323,19 @@ static enum hd_status open_windows_check(const struct opened_launch *l, uint64_t
 static enum hd_status open_block_create(const struct opened_launch *l, struct dump_in *in,
                                         struct interp_cta **out)
 {
-    struct interp_place place = {.local_B = l->local_B};
+    struct interp_placement placement = {.local_B = l->local_B};
 
-    dump_get_triple(in, place.ctaid);
-    place.smid = dump_get_u32(in);
+    dump_get_triple(in, placement.ctaid);
+    placement.smid = dump_get_u32(in);
     uint64_t shared = dump_get_u64(in);
-    place.shared_B = dump_get_u64(in);
+    placement.shared_B = dump_get_u64(in);
     for (int i = 0; i < 3; i++)
-        if (in->failed || place.ctaid[i] >= l->launch.grid[i])
+        if (in->failed || placement.ctaid[i] >= l->launch.grid[i])
             return open_damaged("a block");
-    HD_TRY(open_windows_check(l, place.shared_B));
-    place.shared = open_window(shared, place.shared_B);
-    place.local = core.nowhere; /* until threads are read */
-    return interp_cta_create(&l->launch, &place, out);
+    HD_TRY(open_windows_check(l, placement.shared_B));
+    placement.shared = open_window(shared, placement.shared_B);
+    placement.local = core.nowhere; /* until threads are read */
+    return interp_cta_create(&l->launch, &placement, out);
 }
 
 static enum hd_status open_block(struct dump_in *in)

@@ -105,7 +105,7 @@ static struct row row_of(const struct dbg_unit *unit, uint32_t index, bool has_l
 
     if (!has_lines) {
         row.file = 1;
-        row.line = s->place.line;
+        row.line = s->srcloc.line;
     } else if (s->loc) {
         row.file = s->loc->file;
         row.line = s->loc->line;

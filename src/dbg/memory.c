@@ -6,7 +6,7 @@
 #include "dbg/private.h"
 
 /* Bytes that an address stands for: `at`, or the bytes of `small`. */
-struct place {
+struct location {
     void *at; /* NULL: nothing there */
     uint64_t left_B;
     bool is_constant; /* cannot be written */
@@ -37,7 +37,7 @@ static const struct ir_var *memory_var_named(const struct ir_var *list, const ch
     return list;
 }
 
-static void memory_param(const struct interp_launch *launch, const char *name, struct place *out)
+static void memory_param(const struct interp_launch *launch, const char *name, struct location *out)
 {
     for (uint32_t i = 0; i < launch->kernel->nparams; i++) {
         const struct ir_param *p = &launch->kernel->params[i];
@@ -49,7 +49,7 @@ static void memory_param(const struct interp_launch *launch, const char *name, s
 }
 
 static void memory_local(struct interp_thread *t, unsigned frame, uint64_t offset,
-                         struct place *out)
+                         struct location *out)
 {
     struct interp_spot spot = interp_debug_spot(t, frame);
     uint64_t pc = dbg_pc(t, frame);
@@ -76,7 +76,7 @@ static void memory_local(struct interp_thread *t, unsigned frame, uint64_t offse
 
 /* A register that was never written has no value. */
 static void memory_register(const struct interp_thread *t, unsigned frame, uint64_t offset,
-                            struct place *out)
+                            struct location *out)
 {
     uint64_t value[2];
 
@@ -92,8 +92,8 @@ static void memory_register(const struct interp_thread *t, unsigned frame, uint6
     out->reg_at = (uint32_t)(offset % DBG_REG_B);
 }
 
-static bool memory_register_write(struct interp_thread *t, const struct place *p, const char *bytes,
-                                  size_t size_B)
+static bool memory_register_write(struct interp_thread *t, const struct location *p,
+                                  const char *bytes, size_t size_B)
 {
     uint64_t value[2];
 
@@ -104,7 +104,7 @@ static bool memory_register_write(struct interp_thread *t, const struct place *p
 }
 
 static void memory_return(const struct interp_thread *t, unsigned frame, uint64_t offset,
-                          struct place *out)
+                          struct location *out)
 {
     uint64_t pc = frame + 1 < interp_debug_depth(t) ? dbg_pc(t, frame + 1) + DBG_INSN_B : 0;
 
@@ -115,7 +115,7 @@ static void memory_return(const struct interp_thread *t, unsigned frame, uint64_
     out->is_constant = true;
 }
 
-static void memory_stack(struct interp_thread *t, uint64_t address, struct place *out)
+static void memory_stack(struct interp_thread *t, uint64_t address, struct location *out)
 {
     uint64_t top = DBG_STACK_TOP(dbg_tid(t)), depth = (top - 1 - address) / DBG_FRAME_B + 1;
     uint64_t offset = address - (top - depth * DBG_FRAME_B);
@@ -134,7 +134,7 @@ static void memory_stack(struct interp_thread *t, uint64_t address, struct place
 
 /* ---- other spaces */
 
-static void memory_special(const struct interp_thread *t, uint64_t offset, struct place *out)
+static void memory_special(const struct interp_thread *t, uint64_t offset, struct location *out)
 {
     static const enum ir_sreg rows[] = {
 #define X(name, at, sreg) [(at) / 16] = IR_SREG_##sreg##_X,
@@ -183,7 +183,7 @@ static const struct dbg_program *memory_program_with(uint64_t address,
     return NULL;
 }
 
-static void memory_shared(const struct interp_thread *t, uint64_t address, struct place *out)
+static void memory_shared(const struct interp_thread *t, uint64_t address, struct location *out)
 {
     const struct interp_cta *cta = interp_debug_cta(t);
     const struct dbg_var *v;
@@ -205,7 +205,7 @@ static void memory_shared(const struct interp_thread *t, uint64_t address, struc
     out->left_B = window_B - at;
 }
 
-static void memory_global(uint64_t address, struct place *out)
+static void memory_global(uint64_t address, struct location *out)
 {
     const struct dbg_var *v;
     const struct dbg_program *p = memory_program_with(address, &v);
@@ -222,9 +222,9 @@ static void memory_global(uint64_t address, struct place *out)
 }
 
 /* False: it is an address of the host. */
-static bool memory_place_of(struct interp_thread *t, uint64_t address, struct place *out)
+static bool memory_location_of(struct interp_thread *t, uint64_t address, struct location *out)
 {
-    *out = (struct place){0};
+    *out = (struct location){0};
     switch (address >> DBG_SPACE_SHIFT << DBG_SPACE_SHIFT) {
     case DBG_STACK:
         t = dbg_stack_owner(address, t);
@@ -289,9 +289,9 @@ static size_t memory_copy(struct interp_thread *t, uint64_t address, char *bytes
     size_t done = 0;
 
     while (done < size_B) {
-        struct place p;
+        struct location p;
         size_t n = size_B - done;
-        if (!memory_place_of(t, address + done, &p))
+        if (!memory_location_of(t, address + done, &p))
             return done + (dbg.core ? memory_core_copy(address + done, bytes + done, n)
                                     : memory_host_copy(address + done, bytes + done, n, write));
         if (!p.at || !p.left_B || (write && p.is_constant && !p.is_reg))
@@ -325,9 +325,9 @@ size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, s
 
 uint64_t dbg_host_address(struct interp_thread *t, uint64_t address)
 {
-    struct place p;
+    struct location p;
 
-    if (!memory_place_of(t, address, &p))
+    if (!memory_location_of(t, address, &p))
         return address;
     return p.is_constant ? 0 : (uintptr_t)p.at;
 }

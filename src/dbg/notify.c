@@ -12,9 +12,9 @@
 #include "dbg/private.h"
 
 static struct {
-    HD_VEC(char *) texts;  /* in order; the first one may be under way */
-    bool waits;            /* one was told, and GDB has not asked on */
-    HD_VEC(uint64_t) told; /* threads that stand still, as GDB knows; since they last went on */
+    HD_VEC(char *) texts;      /* in order; the first one may be under way */
+    bool waits;                /* one was told, and GDB has not asked on */
+    HD_VEC(uint64_t) notified; /* threads that stand still, as GDB knows; since they last went on */
 } queue;
 
 static void push(char *text)
@@ -31,10 +31,10 @@ static void pop(void)
     queue.texts.len--;
 }
 
-static bool was_told(uint64_t tid)
+static bool was_notified(uint64_t tid)
 {
-    for (size_t i = 0; i < queue.told.len; i++)
-        if (queue.told.at[i] == tid)
+    for (size_t i = 0; i < queue.notified.len; i++)
+        if (queue.notified.at[i] == tid)
             return true;
     return false;
 }
@@ -44,13 +44,13 @@ static void push_thread(uint64_t tid)
 {
     char text[48];
 
-    if (was_told(tid))
+    if (was_notified(tid))
         return;
     if (!dbg.reported && tid == (dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID)) {
         dbg_notify_stop();
         return;
     }
-    (void)!hd_vec_push(&queue.told, tid);
+    (void)!hd_vec_push(&queue.notified, tid);
     snprintf(text, sizeof(text), "T00thread:%llx;", (unsigned long long)tid);
     push(hd_strdup(text));
 }
@@ -62,7 +62,7 @@ void dbg_notify_stop(void)
     assert(dbg_is_locked() && dbg.stopped && !dbg.reported);
     dbg.reported = true;
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
-    (void)!hd_vec_push(&queue.told, dbg.focus);
+    (void)!hd_vec_push(&queue.notified, dbg.focus);
     hd_buf_init(&text);
     dbg_stop_reply(&text);
     push(hd_strdup(text.ptr ? text.ptr : ""));
@@ -130,7 +130,7 @@ bool dbg_notify_take(struct hd_buf *out)
 
 void dbg_notify_go_on(void)
 {
-    queue.told.len = 0;
+    queue.notified.len = 0;
 }
 
 void dbg_notify_forget(void)

@@ -26,7 +26,7 @@ bool packet_scan_byte(struct scan *s, uint8_t *out);
 bool packet_answer(struct hd_buf *out, const char *text); /* true */
 bool packet_refuse(struct hd_buf *out);
 
-/* ---- packet_tell.c: what we are, files, threads */
+/* ---- packet_query.c: what we are, files, threads */
 packet_fn packet_supported, packet_features, packet_threads, packet_libraries, packet_first_threads,
     packet_last_threads, packet_set_thread, packet_alive, packet_current;
 

@@ -73,18 +73,18 @@ static bool owner_of(int fd, uid_t *out_uid)
 
 bool dbg_peer_is_ours(int fd)
 {
-    static bool told; /* once: who tries again and again shall not fill the log */
+    static bool notified; /* once: who tries again and again shall not fill the log */
     uid_t uid;
     bool known = owner_of(fd, &uid);
 
     if (known && (uid == getuid() || uid == 0))
         return true;
-    if (!told && known)
+    if (!notified && known)
         hd_log("debugger: a connection of user %u is refused: the program is user %u's",
                (unsigned)uid, (unsigned)getuid());
-    else if (!told)
+    else if (!notified)
         hd_log("debugger: a connection is refused: it is not from this machine, or has ended; from "
                "another one, `ssh -L PORT:localhost:PORT` brings it here");
-    told = true;
+    notified = true;
     return false;
 }

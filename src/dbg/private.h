@@ -106,8 +106,8 @@ struct dbg {
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
-    bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
-    dbg_told_fn *told;   /* constant once the server runs; NULL: nobody */
+    bool ends_when_lost;       /* HEDDLE_GDB_LOST=end */
+    dbg_notified_fn *notified; /* constant once the server runs; NULL: nobody */
     dbg_running_fn *running;
     bool interrupted; /* GDB asked for a stop */
     bool ends;        /* GDB asked for the program's end */
@@ -283,7 +283,7 @@ bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);
 void dbg_resume_locked(void);
 void dbg_forget_locked(void); /* breakpoints and the like: the debugger has gone */
 
-/* ---- packet_tell.c: dbg.stop, as GDB is told of it */
+/* ---- packet_query.c: dbg.stop, as GDB is told of it */
 void dbg_stop_reply(struct hd_buf *out);
 
 /* ---- notify.c: stops in GDB's non-stop mode; the lock is held */

@@ -172,8 +172,8 @@ void dbg_wanted_set_locked(void)
         struct dbg_program *program = dbg.programs.at[i];
         bool wants = wants_locked(program);
 
-        if (atomic_exchange(&program->wanted, wants) != wants && dbg.told)
-            dbg.told(program);
+        if (atomic_exchange(&program->wanted, wants) != wants && dbg.notified)
+            dbg.notified(program);
     }
 }
 

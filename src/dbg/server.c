@@ -255,12 +255,12 @@ bool dbg_is_active(void)
     return atomic_load_explicit(&active, memory_order_relaxed);
 }
 
-enum hd_status dbg_start(const char *where, dbg_told_fn *told, dbg_running_fn *running)
+enum hd_status dbg_start(const char *where, dbg_notified_fn *notified, dbg_running_fn *running)
 {
     const char *lost = hd_env("HEDDLE_GDB_LOST");
 
     assert(!dbg_is_active());
-    dbg.told = told;
+    dbg.notified = notified;
     dbg.running = running;
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));

@@ -85,7 +85,7 @@ static bool vars_fill(struct dbg_unit *unit, uint32_t number)
 
 /* ---- instructions */
 
-static uint64_t place_key(uint32_t line, uint32_t col)
+static uint64_t srcloc_key(uint32_t line, uint32_t col)
 {
     return (uint64_t)col << 32 | line;
 }
@@ -96,7 +96,7 @@ static bool insn_add(struct dbg_unit *unit, struct dbg_func *f, const struct ptx
 
     unit->insns[n] = (struct dbg_insn){(const struct ptx_insn *)s, f};
     f->count++;
-    return hd_map_put_u64(&unit->places, place_key(s->place.line, s->place.col),
+    return hd_map_put_u64(&unit->srclocs, srcloc_key(s->srcloc.line, s->srcloc.col),
                           (void *)((uintptr_t)n + 1));
 }
 
@@ -173,7 +173,7 @@ enum hd_status dbg_unit_create(const struct dbg_text *text, uint32_t number,
     if (!unit)
         return hd_error(HD_NO_MEMORY, "debugging %s", text->name);
     hd_arena_init(&unit->arena);
-    hd_map_init(&unit->places);
+    hd_map_init(&unit->srclocs);
     hd_map_init(&unit->labels);
     status = unit_fill(unit, text, number);
     if (status != HD_OK) {
@@ -199,7 +199,7 @@ void dbg_unit_destroy(struct dbg_unit *unit)
 {
     dbg_unit_forget_files(unit);
     hd_vec_fini(&unit->vars);
-    hd_map_fini(&unit->places);
+    hd_map_fini(&unit->srclocs);
     hd_map_fini(&unit->labels);
     hd_arena_fini(&unit->arena);
     hd_free(unit);
@@ -218,7 +218,7 @@ const struct dbg_insn *dbg_unit_insn(const struct dbg_unit *unit, uint64_t pc)
 
 uint64_t dbg_unit_find(const struct dbg_unit *unit, const char *func, uint32_t line, uint32_t col)
 {
-    uintptr_t n = (uintptr_t)hd_map_get_u64(&unit->places, place_key(line, col));
+    uintptr_t n = (uintptr_t)hd_map_get_u64(&unit->srclocs, srcloc_key(line, col));
 
     assert(n <= unit->ninsns);
     if (!n || strcmp(unit->insns[n - 1].func->name, func) != 0)

@@ -48,10 +48,10 @@ struct dbg_unit {
     struct dbg_func *funcs; /* with bodies, in the order of the text */
     uint32_t nfuncs;
     HD_VEC(struct dbg_var) vars;
-    struct hd_map places; /* u64 key column << 32 | line -> number of the instruction + 1 */
-    struct hd_map labels; /* name -> where it is */
-    char *path;           /* of its ELF file, once it is written; else NULL */
-    char *source;         /* a file with its text, where that is its source; else NULL */
+    struct hd_map srclocs; /* u64 key column << 32 | line -> number of the instruction + 1 */
+    struct hd_map labels;  /* name -> where it is */
+    char *path;            /* of its ELF file, once it is written; else NULL */
+    char *source;          /* a file with its text, where that is its source; else NULL */
 };
 
 /* `number`: unlike that of any other. HD_BAD_PTX, HD_NO_MEMORY. */

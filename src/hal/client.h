@@ -22,7 +22,7 @@
 union hal_packet;
 struct hal_dispatch;
 struct hal_domain;
-struct hal_fault_place;
+struct hal_fault_site;
 struct hal_kernel;
 struct hal_queue;
 struct hal_sample;

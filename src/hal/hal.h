@@ -101,7 +101,7 @@ void hal_domain_reset(struct hal_domain *domain);
  * first? `place` may be NULL.
  */
 bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t address,
-                     const struct hal_fault_place *place, const char *message);
+                     const struct hal_fault_site *site, const char *message);
 /*
  * Limits take effect at the next launch. A device may give more than was asked for, never less;
  * what was set is what is returned. HD_BAD_ARG above the table's maximum.
@@ -465,7 +465,7 @@ struct hal_running {
     const struct hal_waiting *waits;
     size_t nwaits;
 };
-typedef void hal_tell_running(void *arg, const struct hal_running *running);
+typedef void hal_notify_running(void *arg, const struct hal_running *running);
 
 /* Where a sampled thread was. */
 enum hal_sample_where {
@@ -593,14 +593,14 @@ struct hal_device_ops {
      * For somebody who asks why nothing goes on: calls `tell` for each kernel that runs. It only
      * looks, and takes up to half a second. NULL: the device does not know.
      */
-    void (*report)(struct hal_device *device, hal_tell_running *tell, void *arg);
+    void (*report)(struct hal_device *device, hal_notify_running *notify, void *arg);
     /*
      * From now on threads that execute launches made from now on are sampled at each period; 0:
      * none are. NULL, with the next one: the device cannot.
      */
     enum hd_status (*sample)(struct hal_device *device, uint64_t period_ns) HD_MUST_CHECK;
     /* Tells client.sampled of what there is. */
-    void (*samples_tell)(struct hal_device *device);
+    void (*samples_notify)(struct hal_device *device);
 
     /*
      * As kernel_get, of a kernel whose code is a host function: `native` stays as long as the

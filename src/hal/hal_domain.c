@@ -80,17 +80,17 @@ void hal_domain_reset(struct hal_domain *domain)
 }
 
 bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t address,
-                     const struct hal_fault_place *place, const char *message)
+                     const struct hal_fault_site *site, const char *message)
 {
-    static const struct hal_fault_place unknown;
+    static const struct hal_fault_site unknown;
 
-    place = place ? place : &unknown;
+    site = site ? site : &unknown;
     /* From now on no call waits for the domain: what kernels printed about it is shown. */
     domain->device->ops->printf_flush(domain);
-    if (!hal_fault_raise_at(domain->fault, status, address, place, message))
+    if (!hal_fault_raise_at(domain->fault, status, address, site, message))
         return false;
     if (domain->device->client.failed)
-        domain->device->client.failed(domain, place);
+        domain->device->client.failed(domain, site);
     return true;
 }
 

@@ -277,26 +277,26 @@ HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at,
 /* ---- faults */
 
 /* What was there when nobody knows. */
-static uint32_t place_set(uint32_t to[3], const uint32_t from[3], uint32_t bit)
+static uint32_t site_set(uint32_t to[3], const uint32_t from[3], uint32_t bit)
 {
     if (from)
         memcpy(to, from, 3 * sizeof(*to));
     return from ? bit : 0;
 }
 
-static uint32_t place_set_line(struct hal_fault *fault, const struct hal_fault_place *place)
+static uint32_t site_set_line(struct hal_fault *fault, const struct hal_fault_site *site)
 {
-    size_t len = place->file ? strlen(place->file) : 0, room = sizeof(fault->file) - 1;
+    size_t len = site->file ? strlen(site->file) : 0, room = sizeof(fault->file) - 1;
 
-    if (!place->file)
+    if (!site->file)
         return 0;
-    fault->line = place->line;
-    snprintf(fault->file, sizeof(fault->file), "%s", place->file + (len > room ? len - room : 0));
+    fault->line = site->line;
+    snprintf(fault->file, sizeof(fault->file), "%s", site->file + (len > room ? len - room : 0));
     return HAL_FAULT_HAS_LINE;
 }
 
 bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t address,
-                        const struct hal_fault_place *place, const char *message)
+                        const struct hal_fault_site *site, const char *message)
 {
     static struct hd_lock lock = HD_LOCK_INIT(LEAF, "fault");
     bool first;
@@ -306,9 +306,9 @@ bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t
     first = atomic_load_explicit(&fault->status, memory_order_relaxed) == HD_OK;
     if (first) {
         fault->address = address;
-        fault->place = place_set(fault->block, place->block, HAL_FAULT_HAS_BLOCK) |
-                       place_set(fault->thread, place->thread, HAL_FAULT_HAS_THREAD) |
-                       place_set_line(fault, place);
+        fault->known = site_set(fault->block, site->block, HAL_FAULT_HAS_BLOCK) |
+                       site_set(fault->thread, site->thread, HAL_FAULT_HAS_THREAD) |
+                       site_set_line(fault, site);
         hd_text_fit(fault->message, sizeof(fault->message), message);
         atomic_store_explicit(&fault->status, status, memory_order_release);
     }
@@ -322,5 +322,5 @@ bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t
 bool hal_fault_raise(struct hal_fault *fault, enum hd_status status, uint64_t address,
                      const char *message)
 {
-    return hal_fault_raise_at(fault, status, address, &(struct hal_fault_place){0}, message);
+    return hal_fault_raise_at(fault, status, address, &(struct hal_fault_site){0}, message);
 }

@@ -31,7 +31,7 @@ struct hal_server {
     struct region regions[HAL_SERVER_REGIONS];
     struct hd_lock lock;             /* regions */
     uint64_t taken;                  /* packets copied out; the thread's, as all below */
-    uint64_t told;                   /* retirements the submitter knows of */
+    uint64_t notified;               /* retirements the submitter knows of */
     uint32_t ring_B[HAL_RING_SLOTS]; /* to give back, by slot */
     bool has_stamp[HAL_RING_SLOTS];  /* by slot */
 };
@@ -150,20 +150,20 @@ static void copy_stamp(struct hal_server *server, uint64_t position)
 }
 
 /* Tells the submitter what has retired meanwhile; whether anything has. */
-static bool tell(struct hal_server *server)
+static bool notify(struct hal_server *server)
 {
     uint64_t retired = hal_queue_retired(server->queue);
 
-    if (retired == server->told)
+    if (retired == server->notified)
         return false;
-    for (uint64_t n = server->told + 1; n <= retired; n++) {
+    for (uint64_t n = server->notified + 1; n <= retired; n++) {
         unsigned slot = (n - 1) & (HAL_RING_SLOTS - 1);
 
         if (server->has_stamp[slot])
             copy_stamp(server, n);
         atomic_fetch_add(&server->ring->params_released, server->ring_B[slot]);
     }
-    server->told = retired;
+    server->notified = retired;
     atomic_store(&server->ring->retired, retired);
     if (atomic_load(&server->ring->waiters))
         hal_futex_wake((_Atomic uint32_t *)&server->ring->retired);
@@ -176,7 +176,7 @@ static bool tell(struct hal_server *server)
 static bool can_take(const struct hal_server *server)
 {
     return hal_ring_submitted(server->ring) != server->taken &&
-           server->taken - server->told < HAL_RING_SLOTS;
+           server->taken - server->notified < HAL_RING_SLOTS;
 }
 
 static void sleep_until_bell(struct hal_server *server)
@@ -195,13 +195,14 @@ static void *server_main(void *arg)
     struct hal_server *server = arg;
     struct hal_device *device = server->domain->device;
 
-    while (!atomic_load(&server->stopping) || can_take(server) || server->taken != server->told) {
+    while (!atomic_load(&server->stopping) || can_take(server) ||
+           server->taken != server->notified) {
         if (can_take(server))
             forward(server);
-        else if (!tell(server) && server->taken != server->told)
-            (void)!device->ops->wait(device, &server->queue->ring->retired, server->told + 1,
+        else if (!notify(server) && server->taken != server->notified)
+            (void)!device->ops->wait(device, &server->queue->ring->retired, server->notified + 1,
                                      RETIRE_POLL_NS);
-        else if (server->taken == server->told)
+        else if (server->taken == server->notified)
             sleep_until_bell(server);
     }
     return NULL;

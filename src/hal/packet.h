@@ -215,14 +215,14 @@ enum hd_status hal_ring_check(const struct hal_ring *ring, size_t ring_B) HD_MUS
 bool hal_fault_raise(struct hal_fault *fault, enum hd_status status, uint64_t address,
                      const char *message);
 /* Where it happened, as far as it is known. */
-struct hal_fault_place {
+struct hal_fault_site {
     const char *kernel;             /* NULL: not a kernel's */
     const uint32_t *block, *thread; /* three each; NULL: not known */
     const char *file;               /* NULL: not known */
     uint32_t line;
 };
 bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t address,
-                        const struct hal_fault_place *place, const char *message);
+                        const struct hal_fault_site *site, const char *message);
 static inline enum hd_status hal_fault_status(const struct hal_fault *fault)
 {
     return (enum hd_status)atomic_load_explicit(&fault->status, memory_order_acquire);

@@ -15,7 +15,7 @@ struct copy {
 static bool read_unit(struct interp_thread *t, const struct copy *c, uint64_t at, char *out)
 {
     uint64_t n = HD_MIN(c->size_B - at, c->unit_B);
-    char *from = interp_place_at(t, IR_SPACE_GENERIC, c->src + at, n, c->unit_B, false);
+    char *from = interp_host_at(t, IR_SPACE_GENERIC, c->src + at, n, c->unit_B, false);
     if (from)
         memcpy(out, from, n);
     return from != NULL;
@@ -26,7 +26,7 @@ static bool copy_unit(struct interp_thread *t, const struct copy *c, uint64_t at
     char unit[16] = {0};
     if (at < c->size_B && !read_unit(t, c, at, unit))
         return false;
-    char *to = interp_place_at(t, c->space, c->dst + at, c->unit_B, c->unit_B, true);
+    char *to = interp_host_at(t, c->space, c->dst + at, c->unit_B, c->unit_B, true);
     for (unsigned i = 0; to && i < c->unit_B; i++) {
         if (c->bytes >> ((at + i) & 15) & 1)
             to[i] = unit[i];
@@ -80,11 +80,11 @@ static bool reduce_element(struct interp_thread *t, uint64_t dst, uint64_t src)
     const struct ir_instr *in = t->frame->pc;
     unsigned size_B = ir_type_bits(in->type) / 8;
     uint64_t x = 0;
-    void *from = interp_place_at(t, IR_SPACE_GENERIC, src, size_B, size_B, false);
+    void *from = interp_host_at(t, IR_SPACE_GENERIC, src, size_B, size_B, false);
     if (!from)
         return false;
     memcpy(&x, from, size_B);
-    void *to = interp_place_at(t, in->mem.space, dst, size_B, size_B, true);
+    void *to = interp_host_at(t, in->mem.space, dst, size_B, size_B, true);
     if (to)
         interp_combine(in, to, x, 0);
     return to != NULL;
@@ -112,8 +112,8 @@ static enum interp_step cast(struct interp_thread *t, enum ir_mbarrier op)
     uint64_t operand = interp_src(t, 1);
     for (uint32_t ranks = (uint32_t)(operand >> 32); ranks; ranks &= ranks - 1) {
         uint64_t address = ir_cluster_address(interp_address(t), (uint32_t)__builtin_ctz(ranks));
-        void *at = interp_place_at(t, t->frame->pc->mem.space, address, IR_MBARRIER_B,
-                                   IR_MBARRIER_B, true);
+        void *at =
+            interp_host_at(t, t->frame->pc->mem.space, address, IR_MBARRIER_B, IR_MBARRIER_B, true);
         if (!at)
             return INTERP_FAULTED;
         ir_mbarrier_do(op, at, (uint32_t)operand);
@@ -127,8 +127,8 @@ enum interp_step interp_mbarrier(struct interp_thread *t)
     enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
     if (ir_mbarrier_of_cast(op) != op)
         return cast(t, ir_mbarrier_of_cast(op));
-    void *at = interp_place_at(t, in->mem.space, interp_address(t), IR_MBARRIER_B, IR_MBARRIER_B,
-                               !ir_mbarrier_tests(op));
+    void *at = interp_host_at(t, in->mem.space, interp_address(t), IR_MBARRIER_B, IR_MBARRIER_B,
+                              !ir_mbarrier_tests(op));
     if (!at)
         return INTERP_FAULTED;
     uint64_t result = ir_mbarrier_do(op, at, interp_src(t, 1));

@@ -87,7 +87,8 @@ static char *local_alloc(struct interp_cta *cta)
     return cta->local_memory ? (char *)hd_align_up((uintptr_t)cta->local_memory, align_B) : NULL;
 }
 
-static bool thread_start(struct interp_cta *cta, uint32_t index, const struct interp_place *place)
+static bool thread_start(struct interp_cta *cta, uint32_t index,
+                         const struct interp_placement *placement)
 {
     struct interp_run *run = cta->run;
     struct interp_thread *t = &cta->threads[index];
@@ -108,18 +109,18 @@ static char *window_alloc(uint64_t size_B)
     return window ? memset(window, 0, whole_B) : NULL;
 }
 
-static void windows_set(struct interp_cta *cta, const struct interp_place *place)
+static void windows_set(struct interp_cta *cta, const struct interp_placement *placement)
 {
-    cta->owns_shared = !place->shared;
-    cta->local = place->local;
-    cta->local_step_B = place->local_B;
-    if (!place->local && cta->run->local_B)
+    cta->owns_shared = !placement->shared;
+    cta->local = placement->local;
+    cta->local_step_B = placement->local_B;
+    if (!placement->local && cta->run->local_B)
         cta->local = local_alloc(cta);
-    assert(!place->local || cta->run->local_B <= place->local_B);
-    cta->shared = place->shared ? place->shared : window_alloc(cta->run->shared_B + 1);
-    cta->rank = place->rank;
-    cta->windows = place->windows ? place->windows : cta->shared;
-    cta->cluster = place->cluster ? place->cluster : &cta->alone;
+    assert(!placement->local || cta->run->local_B <= placement->local_B);
+    cta->shared = placement->shared ? placement->shared : window_alloc(cta->run->shared_B + 1);
+    cta->rank = placement->rank;
+    cta->windows = placement->windows ? placement->windows : cta->shared;
+    cta->cluster = placement->cluster ? placement->cluster : &cta->alone;
     interp_cluster_init(&cta->alone, cta->nthreads);
 }
 
@@ -133,21 +134,22 @@ static void schedule_set(struct interp_cta *cta)
         cta->dice = (l->schedule->turns + number) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
-struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place)
+struct interp_cta *interp_cta_start(struct interp_run *run,
+                                    const struct interp_placement *placement)
 {
     const struct interp_launch *l = run->launch;
     struct interp_cta *cta = hd_new(struct interp_cta);
     if (!cta)
         return NULL;
     cta->run = run;
-    memcpy(cta->id, place->ctaid, sizeof(cta->id));
+    memcpy(cta->id, placement->ctaid, sizeof(cta->id));
     cta->nthreads = cta->live = l->block[0] * l->block[1] * l->block[2];
     cta->nwarps = (cta->nthreads + INTERP_WARP - 1) / INTERP_WARP;
     cta->threads = hd_alloc_array(cta->nthreads, sizeof *cta->threads);
     cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
-    cta->smid = place->smid;
+    cta->smid = placement->smid;
     schedule_set(cta);
-    windows_set(cta, place);
+    windows_set(cta, placement);
     bool ok = cta->threads && cta->warps && cta->shared && (cta->local || !run->local_B);
     for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
         uint32_t first = i * INTERP_WARP;
@@ -157,7 +159,7 @@ struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_
                                  .lanes = &cta->threads[first]};
     }
     for (uint32_t i = 0; ok && i < cta->nthreads; i++)
-        ok = thread_start(cta, i, place);
+        ok = thread_start(cta, i, placement);
     ok = ok && interp_observe(cta);
     if (!ok) {
         interp_cta_end(cta);
@@ -268,7 +270,8 @@ bool interp_cta_round(struct interp_cta *cta)
 /* ---- one CTA on its own (interp_cta.h) */
 
 enum hd_status interp_cta_create(const struct interp_launch *launch,
-                                 const struct interp_place *place, struct interp_cta **out_cta)
+                                 const struct interp_placement *placement,
+                                 struct interp_cta **out_cta)
 {
     struct interp_run *run = hd_new(struct interp_run);
     enum hd_status status;
@@ -279,9 +282,9 @@ enum hd_status interp_cta_create(const struct interp_launch *launch,
     run->module = launch->kernel->module;
     status = interp_run_init(run);
     if (status == HD_OK) {
-        assert(place->shared && place->local && place->shared_B >= run->shared_B);
-        run->local_B = place->local_B;
-        *out_cta = interp_cta_start(run, place);
+        assert(placement->shared && placement->local && placement->shared_B >= run->shared_B);
+        run->local_B = placement->local_B;
+        *out_cta = interp_cta_start(run, placement);
         if (!*out_cta)
             status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
                               launch->kernel->name);
@@ -341,7 +344,7 @@ enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, u
     return run->status;
 }
 
-const struct interp_fault *interp_cta_fault_place(const struct interp_cta *cta)
+const struct interp_fault *interp_cta_fault_srcloc(const struct interp_cta *cta)
 {
     return &cta->run->fault;
 }

@@ -40,7 +40,7 @@ struct interp_cluster {
 void interp_cluster_init(struct interp_cluster *cluster, uint32_t live);
 void interp_cluster_fini(struct interp_cluster *cluster);
 
-struct interp_place {
+struct interp_placement {
     uint32_t ctaid[3];
     uint32_t smid;
     char *shared;      /* the shared window */
@@ -55,8 +55,8 @@ struct interp_place {
 
 /* HD_NO_MEMORY. */
 enum hd_status interp_cta_create(const struct interp_launch *launch,
-                                 const struct interp_place *place, struct interp_cta **out_cta)
-    HD_MUST_CHECK;
+                                 const struct interp_placement *placement,
+                                 struct interp_cta **out_cta) HD_MUST_CHECK;
 void interp_cta_destroy(struct interp_cta *cta);
 /* A few instructions of every thread; *out_over: all have ended. Errors are interp_launch()'s.
  * When nobody can go on that is one, but not in a cluster. */
@@ -70,6 +70,6 @@ void interp_cta_print_waiters(const struct interp_cta *cta, struct hd_buf *out);
 /* A signal came in a turn: the error, with the thread's place in its message. */
 enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address);
 /* Place of the error that a turn or interp_cta_fault() returned. */
-const struct interp_fault *interp_cta_fault_place(const struct interp_cta *cta);
+const struct interp_fault *interp_cta_fault_srcloc(const struct interp_cta *cta);
 
 #endif

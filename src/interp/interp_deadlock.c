@@ -28,10 +28,10 @@ static void print_where(struct hd_buf *out, const struct interp_thread *t)
         hd_buf_printf(out, " at %s for the lanes of mask %#x", ir_op_infos[in->op].name, t->mask);
     else
         hd_buf_printf(out, " in a loop with %s", ir_op_infos[in->op].name);
-    if (!in->place.line)
+    if (!in->srcloc.line)
         return;
     hd_buf_puts(out, ", ");
-    ir_print_source(t->cta->run->module, &in->place, out);
+    ir_print_source(t->cta->run->module, &in->srcloc, out);
 }
 
 /* Code that is shared may wait at several barriers. */

@@ -159,10 +159,10 @@ struct interp_spot interp_debug_spot(const struct interp_thread *t, unsigned ind
     if (!f)
         return spot;
     spot.is_start = index == 0 && is_start(f->pc);
-    uint64_t place = spot.is_start ? f->pc->imm : f->place;
+    uint64_t srcloc_key = spot.is_start ? f->pc->imm : f->srcloc_key;
     spot.func = f->func;
-    spot.line = (uint32_t)place;
-    spot.col = (uint32_t)(place >> 32);
+    spot.line = (uint32_t)srcloc_key;
+    spot.col = (uint32_t)(srcloc_key >> 32);
     spot.done = spot.is_start ? 0 : f->done;
     return spot;
 }
@@ -223,7 +223,7 @@ void interp_note(struct interp_thread *t)
     const struct ir_instr *in = f->pc;
 
     if (!in->nsrc) {
-        f->place = in->imm;
+        f->srcloc_key = in->imm;
         f->done = 0;
         return;
     }

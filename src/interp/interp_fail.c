@@ -22,13 +22,13 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
     memcpy(f->ctaid, t->cta->id, sizeof f->ctaid);
     memcpy(f->tid, t->tid, sizeof f->tid);
     f->instr = pc;
-    if (pc && pc->place.file && pc->place.file <= run->module->files.len) {
-        f->file = run->module->files.at[pc->place.file - 1];
-        f->line = pc->place.line;
+    if (pc && pc->srcloc.file && pc->srcloc.file <= run->module->files.len) {
+        f->file = run->module->files.at[pc->srcloc.file - 1];
+        f->line = pc->srcloc.line;
     }
     hd_buf_init(&where);
     if (f->file)
-        ir_print_source(run->module, &pc->place, &where);
+        ir_print_source(run->module, &pc->srcloc, &where);
     hd_buf_init(&kernel);
     if (run->launch->observer) /* beside findings, which have names as people write them */
         hd_demangle_or_name(run->launch->kernel->name, HD_DEMANGLE_FULL, &kernel);

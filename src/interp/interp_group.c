@@ -41,18 +41,19 @@ static uint32_t smid_of(const struct interp_launch *launch, uint32_t index)
 }
 
 /* CTA `rank` of cluster `index`; .x first, of clusters and in them. */
-static struct interp_place place_of(const struct interp_run *run, uint64_t index, uint32_t rank)
+static struct interp_placement placement_of(const struct interp_run *run, uint64_t index,
+                                            uint32_t rank)
 {
     bool alone = interp_cluster_ctas(run) == 1;
-    struct interp_place place = {.rank = rank};
+    struct interp_placement placement = {.rank = rank};
     for (int i = 0; i < 3; i++) {
         uint32_t n = alone ? 1 : run->cluster[i], clusters = run->launch->grid[i] / n;
-        place.ctaid[i] = (uint32_t)(index % clusters) * n + rank % n;
+        placement.ctaid[i] = (uint32_t)(index % clusters) * n + rank % n;
         index /= clusters;
         rank /= n;
     }
-    place.smid = smid_of(run->launch, place.ctaid[0]);
-    return place;
+    placement.smid = smid_of(run->launch, placement.ctaid[0]);
+    return placement;
 }
 
 bool interp_cluster_start(struct interp_run *run, uint64_t index, struct interp_cta **out_ctas)
@@ -61,13 +62,13 @@ bool interp_cluster_start(struct interp_run *run, uint64_t index, struct interp_
     struct group *g = n > 1 ? group_create(run, n) : NULL;
     bool ok = g || n == 1;
     for (; ok && made < n; made += ok) {
-        struct interp_place place = place_of(run, index, made);
+        struct interp_placement placement = placement_of(run, index, made);
         if (g) {
-            place.windows = g->windows;
-            place.shared = g->windows + made * IR_CLUSTER_STRIDE_B;
-            place.cluster = &g->cluster;
+            placement.windows = g->windows;
+            placement.shared = g->windows + made * IR_CLUSTER_STRIDE_B;
+            placement.cluster = &g->cluster;
         }
-        out_ctas[made] = interp_cta_start(run, &place);
+        out_ctas[made] = interp_cta_start(run, &placement);
         ok = out_ctas[made] != NULL;
     }
     if (ok)

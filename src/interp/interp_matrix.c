@@ -93,7 +93,7 @@ static bool window_product(struct interp_warp *warp, uint32_t members, const str
 {
     unsigned lane = (unsigned)__builtin_ctz(members);
     struct interp_thread *t = &warp->lanes[lane];
-    const struct ir_matrix_place at = {{t->cta->shared, t->cta->run->shared_B}, warp->index, lane};
+    const struct ir_matrix_access at = {{t->cta->shared, t->cta->run->shared_B}, warp->index, lane};
     uint64_t bad_B;
     if (ir_eval_mma_window(mma, &at, src, dst, &bad_B))
         return true;

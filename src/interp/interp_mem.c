@@ -165,8 +165,8 @@ static bool is_own(const struct interp_thread *t, enum ir_space space, uint64_t 
            (space == IR_SPACE_GENERIC && inside(address, 1, t->local, t->cta->run->local_B));
 }
 
-void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
-                      uint64_t size_B, uint64_t align_B, bool write)
+void *interp_host_at(struct interp_thread *t, enum ir_space space, uint64_t address,
+                     uint64_t size_B, uint64_t align_B, bool write)
 {
     const struct interp_run *run = t->cta->run;
     bool ok = false;
@@ -220,7 +220,7 @@ uint64_t interp_address(struct interp_thread *t)
 /* The host pointer of the instruction's address, or NULL after a fault. */
 static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
 {
-    return interp_place_at(t, t->frame->pc->mem.space, interp_address(t), size_B, size_B, write);
+    return interp_host_at(t, t->frame->pc->mem.space, interp_address(t), size_B, size_B, write);
 }
 
 /* Single elements are accessed whole: the host may poll or set them meanwhile. */

@@ -34,7 +34,7 @@ static enum interp_step copy(struct interp_thread *t, const struct ir_multimem *
     if ((dst | size_B) % BLOCK_B)
         return end(t, HD_MISALIGNED, dst);
     for (uint64_t at = 0; at < size_B; at += BLOCK_B) {
-        void *from = interp_place_at(t, IR_SPACE_SHARED, src + at, BLOCK_B, BLOCK_B, false);
+        void *from = interp_host_at(t, IR_SPACE_SHARED, src + at, BLOCK_B, BLOCK_B, false);
         if (!from)
             return INTERP_FAULTED;
         enum hd_status status = ir_multimem_copy(m, finder_of(t), dst + at, from, BLOCK_B, bytes);

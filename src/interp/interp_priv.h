@@ -26,7 +26,7 @@ struct interp_frame {
     const struct ir_instr *pc; /* next to execute; a waiting instruction stays here */
     uint64_t local_base;       /* of the function's variables in the local window */
     uint64_t caller_sp;        /* the thread's sp before the call */
-    uint64_t place;            /* of the last NOTE: imm of that */
+    uint64_t srcloc_key;       /* of the last NOTE: imm of that */
     uint32_t done;             /* operations since then */
     uint32_t depth;            /* frames there are, with this one */
     struct ir_bits regs[];     /* by value id; then PTX's registers, and which of them are known */
@@ -166,12 +166,12 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
     HD_PRINTF(3, 4);
 
 /* interp_cta.c */
-struct interp_place;
+struct interp_placement;
 /* run->launch and run->module are set. */
 enum hd_status interp_run_init(struct interp_run *run) HD_MUST_CHECK;
 void interp_run_fini(struct interp_run *run);
 /* The CTA there; NULL: no memory. What `place` says nothing of, it has itself. */
-struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place);
+struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_placement *place);
 void interp_cta_end(struct interp_cta *cta);
 /* A turn for each warp. True when any lane executed something. */
 bool interp_cta_round(struct interp_cta *cta);
@@ -187,8 +187,8 @@ uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 
 /* interp_mem.c */
 /* The host pointer of bytes that no page boundary divides, aligned; NULL after a fault. */
-void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
-                      uint64_t size_B, uint64_t align_B, bool write);
+void *interp_host_at(struct interp_thread *t, enum ir_space space, uint64_t address,
+                     uint64_t size_B, uint64_t align_B, bool write);
 /* The instruction's atomic on 2, 4 or 8 bytes: what was there. */
 uint64_t interp_combine(const struct ir_instr *in, void *p, uint64_t a, uint64_t b);
 uint64_t interp_address(struct interp_thread *t); /* of the instruction, in its space */

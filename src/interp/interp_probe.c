@@ -29,7 +29,7 @@ void interp_observe_end(struct interp_cta *cta)
 }
 
 /* Lanes that come together are told together (interp_probe_warp). */
-static bool is_told_later(const struct ir_instr *probe)
+static bool is_notified_later(const struct ir_instr *probe)
 {
     return !ir_probe_is_after(probe) && ir_op_is_matrix(ir_probe_op(probe));
 }
@@ -53,7 +53,7 @@ bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct 
     const uint64_t *operands[IR_PROBE_OPERANDS_MAX + 1] = {NULL};
     enum hd_status status;
 
-    if (!observer || !in || !ir_is_probe(in) || !is_told_later(in))
+    if (!observer || !in || !ir_is_probe(in) || !is_notified_later(in))
         return true;
     for (uint32_t i = 0; i < in->nsrc; i++) {
         operand_take(warp, members, in, i, words[i]);
@@ -74,7 +74,7 @@ enum interp_step interp_probe(struct interp_thread *t)
     const struct ir_instr *in = t->frame->pc;
     enum hd_status status;
 
-    if (!observer || is_told_later(in))
+    if (!observer || is_notified_later(in))
         return INTERP_NEXT;
     assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
     for (uint32_t i = 0; i < in->nsrc; i++) {

@@ -37,7 +37,7 @@ static enum hd_status frame_revive(struct interp_thread *t, const struct interp_
         return hd_error(HD_NO_MEMORY, "a frame of %s", was->func->name);
     t->frame->pc = &nowhere;
     t->frame->local_base = was->local_base;
-    t->frame->place = (uint64_t)was->col << 32 | was->line;
+    t->frame->srcloc_key = (uint64_t)was->col << 32 | was->line;
     if (!registers_set(t->frame, was))
         return hd_error(HD_CORRUPT, "a register that %s does not have", was->func->name);
     return HD_OK;

@@ -7,16 +7,16 @@
 
 enum { PIECE_B = 16 }; /* no page boundary divides it */
 
-static void *place(void *user, uint64_t address, uint64_t size_B, bool write)
+static void *translate(void *user, uint64_t address, uint64_t size_B, bool write)
 {
     struct interp_thread *t = user;
-    return interp_place_at(t, IR_SPACE_GENERIC, address, size_B, 1, write);
+    return interp_host_at(t, IR_SPACE_GENERIC, address, size_B, 1, write);
 }
 
 static bool read_map(struct interp_thread *t, struct ir_tensor_map *out)
 {
-    const void *map = interp_place_at(t, IR_SPACE_GENERIC, interp_src(t, 1), sizeof(*out),
-                                      IR_TENSOR_MAP_ALIGN_B, false);
+    const void *map = interp_host_at(t, IR_SPACE_GENERIC, interp_src(t, 1), sizeof(*out),
+                                     IR_TENSOR_MAP_ALIGN_B, false);
     if (map)
         memcpy(out, map, sizeof(*out));
     return map != NULL;
@@ -40,16 +40,16 @@ static const char *read_operands(struct interp_thread *t, const struct ir_tensor
 /* The box at this address, which may name another CTA; true: done. */
 static bool copy_at(struct interp_thread *t, const struct ir_tensor_copy *c, uint64_t address)
 {
-    const struct ir_tensor_global memory = {.place = place, .user = t, .piece_B = PIECE_B};
-    char *shared = interp_place_at(t, t->frame->pc->mem.space, address, c->shared_B,
-                                   IR_TENSOR_SHARED_ALIGN_B, c->what.way == IR_TENSOR_LOAD);
+    const struct ir_tensor_global memory = {.translate = translate, .user = t, .piece_B = PIECE_B};
+    char *shared = interp_host_at(t, t->frame->pc->mem.space, address, c->shared_B,
+                                  IR_TENSOR_SHARED_ALIGN_B, c->what.way == IR_TENSOR_LOAD);
     return shared && ir_tensor_copy_run(c, shared, address & (IR_CLUSTER_STRIDE_B - 1), &memory);
 }
 
-static bool tell_at(struct interp_thread *t, const struct ir_tensor_copy *c, uint64_t address)
+static bool notify_at(struct interp_thread *t, const struct ir_tensor_copy *c, uint64_t address)
 {
     void *barrier =
-        interp_place_at(t, t->frame->pc->mem.space, address, IR_MBARRIER_B, IR_MBARRIER_B, true);
+        interp_host_at(t, t->frame->pc->mem.space, address, IR_MBARRIER_B, IR_MBARRIER_B, true);
     if (barrier)
         ir_mbarrier_do(IR_MBARRIER_COMPLETE_TX, barrier, c->bytes);
     return barrier != NULL;
@@ -66,7 +66,7 @@ static bool multicast(struct interp_thread *t, const struct ir_tensor_copy *c, u
         uint64_t hearer = ir_tensor_hearer(&c->what, rank, barrier_rank);
         if (mask >> rank & 1 &&
             (!copy_at(t, c, (address & offset) | (uint64_t)rank << IR_CLUSTER_SHIFT) ||
-             !tell_at(t, c, (barrier & offset) | hearer << IR_CLUSTER_SHIFT)))
+             !notify_at(t, c, (barrier & offset) | hearer << IR_CLUSTER_SHIFT)))
             return false;
     }
     return true;
@@ -89,6 +89,6 @@ enum interp_step interp_tensor_copy(struct interp_thread *t)
     if (c.what.casts)
         ok = multicast(t, &c, address, barrier);
     else
-        ok = copy_at(t, &c, address) && (c.what.way != IR_TENSOR_LOAD || tell_at(t, &c, barrier));
+        ok = copy_at(t, &c, address) && (c.what.way != IR_TENSOR_LOAD || notify_at(t, &c, barrier));
     return ok ? INTERP_NEXT : INTERP_FAULTED;
 }

@@ -19,7 +19,7 @@ static const struct ir_texture *object_at(struct interp_thread *t, uint64_t hand
     void *at;
     if (object || IR_TEXTURE_IS_HANDLE(handle))
         return object;
-    at = interp_place_at(t, IR_SPACE_GENERIC, handle, sizeof(handle), sizeof(handle), false);
+    at = interp_host_at(t, IR_SPACE_GENERIC, handle, sizeof(handle), sizeof(handle), false);
     if (at)
         memcpy(&handle, at, sizeof(handle));
     return at ? find(t, handle) : NULL;
@@ -86,12 +86,12 @@ static enum interp_step surface(struct interp_thread *t, const struct ir_tex *op
     void *at;
     if (!surface)
         return INTERP_FAULTED;
-    enum hd_status status = ir_surface_place(op, surface, words, &address);
+    enum hd_status status = ir_surface_coord(op, surface, words, &address);
     if (status != HD_OK)
         return interp_fail(t, status, "%s", ir_surface_refusal(status));
     if (address) {
         unsigned bytes = ir_surface_bytes(op, surface);
-        at = interp_place_at(t, IR_SPACE_GENERIC, address, bytes, bytes, op->what != IR_TEX_SULD);
+        at = interp_host_at(t, IR_SPACE_GENERIC, address, bytes, bytes, op->what != IR_TEX_SULD);
         if (!at)
             return INTERP_FAULTED;
         access(op, surface, at, data, out);

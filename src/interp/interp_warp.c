@@ -220,12 +220,12 @@ enum interp_step interp_activemask(struct interp_thread *t)
     return INTERP_BLOCKED;
 }
 
-static void answer_active(struct interp_warp *warp, const struct ir_instr *place)
+static void answer_active(struct interp_warp *warp, const struct ir_instr *vote)
 {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < warp->nlanes; i++) {
         struct interp_thread *t = &warp->lanes[i];
-        mask |= (uint32_t)(t->state == INTERP_WAIT_ACTIVE && at(t) == place) << i;
+        mask |= (uint32_t)(t->state == INTERP_WAIT_ACTIVE && at(t) == vote) << i;
     }
     for (uint32_t m = mask; m; m &= m - 1) {
         struct interp_thread *t = &warp->lanes[__builtin_ctz(m)];

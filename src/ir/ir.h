@@ -150,8 +150,8 @@ struct ir_mem {
 };
 
 /* Where an instruction comes from. */
-struct ir_place {
-#define PLACE(type, name) type name;
+struct ir_srcloc {
+#define SRCLOC(type, name) type name;
 #include "ir_fields.def"
 };
 
@@ -159,7 +159,7 @@ struct ir_instr {
 #define FIELD(type, name) type name;
 #include "ir_fields.def"
     struct ir_mem mem;
-    struct ir_place place;
+    struct ir_srcloc srcloc;
     uint32_t nsrc;
     uint32_t ndst;
     struct ir_value **src;
@@ -245,11 +245,11 @@ struct ir_tensor {
 /* How many registers of a fragment: operand 'a', 'b', 'c', 'd'; 's': sources of the instruction. */
 unsigned ir_mma_registers(const struct ir_mma *mma, char operand);
 /* Where element `j` of a register of `lane` is in the matrix; `operand` as above. */
-struct ir_mma_place {
+struct ir_mma_coord {
     unsigned row, col;
 };
-struct ir_mma_place ir_mma_place(const struct ir_mma *mma, char operand, unsigned reg,
-                                 unsigned lane, unsigned j);
+struct ir_mma_coord ir_mma_coord_of(const struct ir_mma *mma, char operand, unsigned reg,
+                                    unsigned lane, unsigned j);
 /* Do lanes of this selector have metadata of this shape? */
 bool ir_mma_selector_fits(const struct ir_mma *mma);
 /* Of the fragments; 32 or 64. */
@@ -274,7 +274,7 @@ _Static_assert(sizeof(struct ir_tex) == 8, "code hands it over in one word");
 /* Code of `func` that was inlined: the place of the call. */
 struct ir_inline {
     const char *func; /* as the source language calls it; may be empty */
-    struct ir_place at;
+    struct ir_srcloc at;
 };
 
 /* A named place in the parameter block of a kernel. */
@@ -370,7 +370,7 @@ struct ir_symbol {
 
 /* An instruction of the PTX that is counted, and a run of them (ir/count.h). */
 struct ir_counted {
-    struct ir_place place;
+    struct ir_srcloc srcloc;
     const char *function, *form; /* where it is written; "ld.global.f32" */
     uint32_t ptx_line;
     uint64_t classes; /* set of enum ir_count_class */
@@ -610,11 +610,11 @@ uint32_t ir_module_file(struct ir_module *module, const char *path);
  * it was inlined at: "a.cuh:5, in f() inlined at b.cu:9"; what an instruction does: "write of 4
  * bytes (st.global.u32)", "trap".
  */
-const char *ir_source_file(const struct ir_module *module, const struct ir_place *place);
-void ir_print_source(const struct ir_module *module, const struct ir_place *place,
+const char *ir_source_file(const struct ir_module *module, const struct ir_srcloc *srcloc);
+void ir_print_source(const struct ir_module *module, const struct ir_srcloc *srcloc,
                      struct hd_buf *out);
 void ir_print_access(const struct ir_instr *instr, struct hd_buf *out);
-uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_place *at);
+uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_srcloc *at);
 
 /* ---- building (ir_build.c): appends at the end of a block, or before an instruction */
 
@@ -622,7 +622,7 @@ struct ir_builder {
     struct ir_func *func;
     struct ir_block *block;
     struct ir_instr *before; /* NULL = append */
-    struct ir_place place;   /* stamped on new instructions */
+    struct ir_srcloc srcloc; /* stamped on new instructions */
 };
 
 struct ir_block *ir_block_create(struct ir_func *func);

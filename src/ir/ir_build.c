@@ -129,7 +129,7 @@ struct ir_instr *ir_build_instr(struct ir_builder *b, enum ir_op op, enum ir_typ
 
     for (uint32_t i = 0; i < instr->nsrc; i++)
         instr->src[i] = src[i];
-    instr->place = b->place;
+    instr->srcloc = b->srcloc;
     instr_link(b->block, b->before, instr);
     return instr;
 }

@@ -85,7 +85,7 @@ static bool is_branch(const struct counting *c, const struct ir_instr *in)
 static void probe_branch(struct ir_instr *in, uint32_t instr)
 {
     struct ir_builder b = {
-        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+        .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
 
     ir_build_instr(&b, IR_OP_PROBE, IR_VOID, 1, in->src, 0)->imm =
         ir_probe_imm(IR_OP_CBR, false, instr);
@@ -133,7 +133,7 @@ static uint32_t access_operands(const struct ir_instr *in)
 static void probe_access(struct counting *c, struct ir_instr *in)
 {
     struct ir_builder b = {
-        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+        .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
     struct ir_counted *counted = of_last(c);
     struct ir_instr *probe;
 
@@ -158,7 +158,7 @@ static void probe_access(struct counting *c, struct ir_instr *in)
 static void probe_payload(struct counting *c, struct ir_instr *in, uint32_t operands)
 {
     struct ir_builder b = {
-        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+        .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
 
     assert(operands <= IR_PROBE_OPERANDS_MAX);
     ir_build_instr(&b, IR_OP_PROBE, IR_VOID, operands, in->src, 0)->imm =

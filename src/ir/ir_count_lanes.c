@@ -13,9 +13,9 @@ enum {
     BANKS = 32,
     BANK_B = 4,
     NEAR = 2048, /* sectors that a small set tells apart */
-    PLACES_LOG2 = 9,
-    PLACES = 1 << PLACES_LOG2, /* of a table: more than there are numbers */
-    PIECES = 8,                /* sectors or words of a lane, at most that are told apart */
+    SLOTS_LOG2 = 9,
+    SLOTS = 1 << SLOTS_LOG2, /* of a table: more than there are numbers */
+    PIECES = 8,              /* sectors or words of a lane, at most that are told apart */
 };
 
 /* ---- how many different numbers there are */
@@ -27,23 +27,23 @@ struct numbers {
 };
 
 /* A table of numbers; where x is, or would be. */
-static uint32_t place_of(const uint64_t *at, const uint8_t *used, uint64_t x)
+static uint32_t slot_of(const uint64_t *at, const uint8_t *used, uint64_t x)
 {
-    uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG2));
+    uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOTS_LOG2));
 
     while (used[i] && at[i] != x)
-        i = (i + 1) % PLACES;
+        i = (i + 1) % SLOTS;
     return i;
 }
 
 static uint32_t different_far(const struct numbers *all)
 {
-    uint64_t at[PLACES];
-    uint8_t used[PLACES] = {0};
+    uint64_t at[SLOTS];
+    uint8_t used[SLOTS] = {0};
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < all->n; k++) {
-        uint32_t i = place_of(at, used, all->at[k]);
+        uint32_t i = slot_of(at, used, all->at[k]);
         n += !used[i];
         used[i] = 1;
         at[i] = all->at[k];
@@ -188,12 +188,12 @@ static void count_banks(const struct ir_count_access *a)
 
 static void count_contention(const struct ir_count_access *a)
 {
-    uint64_t at[PLACES];
-    uint8_t lanes[PLACES] = {0}, most = 0;
+    uint64_t at[SLOTS];
+    uint8_t lanes[SLOTS] = {0}, most = 0;
 
     for (uint32_t m = a->lanes; m; m &= m - 1) {
         uint64_t x = a->address[__builtin_ctz(m)];
-        uint32_t i = place_of(at, lanes, x);
+        uint32_t i = slot_of(at, lanes, x);
         at[i] = x;
         lanes[i]++;
         most = HD_MAX(most, lanes[i]);

@@ -89,25 +89,25 @@ unsigned ir_mma_registers(const struct ir_mma *mma, char operand)
 /* ---- fragments */
 
 /* m8n8k4: lanes 4 * q .. + 3 and 16 + 4 * q .. + 3 hold the matrices number q. */
-static struct ir_mma_place quad_place(const struct ir_mma *mma, char operand, unsigned reg,
+static struct ir_mma_coord quad_coord(const struct ir_mma *mma, char operand, unsigned reg,
                                       unsigned lane, unsigned j)
 {
     unsigned quad = lane % 16 / 4, t = lane % 4, upper = lane / 16 * 4;
     unsigned i = reg * ir_mma_register_bits(mma) / ir_mma_width(mma, operand) + j;
 
     if (operand == 'a')
-        return ir_mma_has(mma, IR_MMA_A_COLUMNS) ? (struct ir_mma_place){8 * quad + i + upper, t}
-                                                 : (struct ir_mma_place){8 * quad + t + upper, i};
+        return ir_mma_has(mma, IR_MMA_A_COLUMNS) ? (struct ir_mma_coord){8 * quad + i + upper, t}
+                                                 : (struct ir_mma_coord){8 * quad + t + upper, i};
     if (operand == 'b')
-        return ir_mma_has(mma, IR_MMA_B_ROWS) ? (struct ir_mma_place){t, 8 * quad + i + upper}
-                                              : (struct ir_mma_place){i, 8 * quad + t + upper};
+        return ir_mma_has(mma, IR_MMA_B_ROWS) ? (struct ir_mma_coord){t, 8 * quad + i + upper}
+                                              : (struct ir_mma_coord){i, 8 * quad + t + upper};
     if (operand_type(mma, operand) == IR_F16)
-        return (struct ir_mma_place){8 * quad + t + upper, i};
-    return (struct ir_mma_place){8 * quad + (t & 1) + (i & 2) + upper, (i & 4) + (t & 2) + (i & 1)};
+        return (struct ir_mma_coord){8 * quad + t + upper, i};
+    return (struct ir_mma_coord){8 * quad + (t & 1) + (i & 2) + upper, (i & 4) + (t & 2) + (i & 1)};
 }
 
 /* a: `line` is the row, `along` the column; b: the other way round. */
-static void factor_place(const struct ir_mma *mma, char operand, unsigned reg, unsigned lane,
+static void factor_coord(const struct ir_mma *mma, char operand, unsigned reg, unsigned lane,
                          unsigned j, unsigned *out_line, unsigned *out_along)
 {
     unsigned lines = operand == 'a' ? HD_MIN(mma->m, 16u) : 8;
@@ -119,7 +119,7 @@ static void factor_place(const struct ir_mma *mma, char operand, unsigned reg, u
     *out_along = r / (lines / 8) * 4 * n + lane % 4 * n + j;
 }
 
-static struct ir_mma_place sum_place(const struct ir_mma *mma, char operand, unsigned reg,
+static struct ir_mma_coord sum_coord(const struct ir_mma *mma, char operand, unsigned reg,
                                      unsigned lane, unsigned j)
 {
     unsigned n = ir_mma_register_bits(mma) / ir_mma_width(mma, operand);
@@ -127,23 +127,23 @@ static struct ir_mma_place sum_place(const struct ir_mma *mma, char operand, uns
     unsigned i = reg * n + j, tile = i / per_tile, across = mma->n / 8;
 
     i %= per_tile;
-    return (struct ir_mma_place){tile / across * lines + lane / 4 + i / 2 * 8,
+    return (struct ir_mma_coord){tile / across * lines + lane / 4 + i / 2 * 8,
                                  tile % across * 8 + lane % 4 * 2 + i % 2};
 }
 
-struct ir_mma_place ir_mma_place(const struct ir_mma *mma, char operand, unsigned reg,
-                                 unsigned lane, unsigned j)
+struct ir_mma_coord ir_mma_coord_of(const struct ir_mma *mma, char operand, unsigned reg,
+                                    unsigned lane, unsigned j)
 {
-    struct ir_mma_place p;
+    struct ir_mma_coord p;
 
     if (ir_mma_has(mma, IR_MMA_QUADS))
-        return quad_place(mma, operand, reg, lane, j);
+        return quad_coord(mma, operand, reg, lane, j);
     if (operand == 'a')
-        factor_place(mma, operand, reg, lane, j, &p.row, &p.col);
+        factor_coord(mma, operand, reg, lane, j, &p.row, &p.col);
     else if (operand == 'b')
-        factor_place(mma, operand, reg, lane, j, &p.col, &p.row);
+        factor_coord(mma, operand, reg, lane, j, &p.col, &p.row);
     else
-        p = sum_place(mma, operand, reg, lane, j);
+        p = sum_coord(mma, operand, reg, lane, j);
     return p;
 }
 

@@ -181,15 +181,15 @@ uint32_t ir_module_file(struct ir_module *module, const char *path)
     return (uint32_t)module->files.len;
 }
 
-static bool place_same(const struct ir_place *a, const struct ir_place *b)
+static bool srcloc_same(const struct ir_srcloc *a, const struct ir_srcloc *b)
 {
-#define PLACE(type, name) &&a->name == b->name
+#define SRCLOC(type, name) &&a->name == b->name
     return true
 #include "ir_fields.def"
         ;
 }
 
-uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_place *at)
+uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_srcloc *at)
 {
     struct ir_inline entry = {.func = func, .at = *at};
     size_t n = module->inlines.len;
@@ -197,7 +197,7 @@ uint32_t ir_module_inline(struct ir_module *module, const char *func, const stru
     assert(at->inlined <= n);
     /* The same call as a rule goes on for many lines. */
     for (size_t i = n; i-- > 0 && i + 16 > n;)
-        if (place_same(&module->inlines.at[i].at, at) && !strcmp(module->inlines.at[i].func, func))
+        if (srcloc_same(&module->inlines.at[i].at, at) && !strcmp(module->inlines.at[i].func, func))
             return (uint32_t)i + 1;
     entry.func = hd_arena_strndup(&module->arena, func, strlen(func));
     if (!hd_vec_push(&module->inlines, entry)) {

@@ -190,7 +190,7 @@ static struct hd_buf *operand_next(struct operands *o)
     return o->out;
 }
 
-/* ---- address_FIELD(), ref_FIELD(), operand_FIELD(), place_FIELD(): by group */
+/* ---- address_FIELD(), ref_FIELD(), operand_FIELD(), srcloc_FIELD(): by group */
 
 static void address_offset(const struct ir_instr *instr, struct hd_buf *out)
 {
@@ -243,37 +243,37 @@ static void operand_imm_hi(const struct ir_instr *instr, struct operands *o)
         hd_buf_printf(operand_next(o), "hi=0x%" PRIx64, instr->imm_hi);
 }
 
-static void place_file(const struct ir_place *place, struct hd_buf *out)
+static void srcloc_file(const struct ir_srcloc *srcloc, struct hd_buf *out)
 {
-    hd_buf_printf(out, " !%" PRIu32, place->file);
+    hd_buf_printf(out, " !%" PRIu32, srcloc->file);
 }
 
-static void place_line(const struct ir_place *place, struct hd_buf *out)
+static void srcloc_line(const struct ir_srcloc *srcloc, struct hd_buf *out)
 {
-    hd_buf_printf(out, ":%" PRIu32, place->line);
+    hd_buf_printf(out, ":%" PRIu32, srcloc->line);
 }
 
-static void place_col(const struct ir_place *place, struct hd_buf *out)
+static void srcloc_col(const struct ir_srcloc *srcloc, struct hd_buf *out)
 {
-    if (place->col)
-        hd_buf_printf(out, ":%" PRIu32, place->col);
+    if (srcloc->col)
+        hd_buf_printf(out, ":%" PRIu32, srcloc->col);
 }
 
-static void place_inlined(const struct ir_place *place, struct hd_buf *out)
+static void srcloc_inlined(const struct ir_srcloc *srcloc, struct hd_buf *out)
 {
-    if (place->inlined)
-        hd_buf_printf(out, "@%" PRIu32, place->inlined);
+    if (srcloc->inlined)
+        hd_buf_printf(out, "@%" PRIu32, srcloc->inlined);
 }
 
-static void print_place(const struct ir_place *place, struct hd_buf *out)
+static void print_srcloc(const struct ir_srcloc *srcloc, struct hd_buf *out)
 {
     bool known = false;
 
-#define PLACE(type, name) known |= place->name != 0;
+#define SRCLOC(type, name) known |= srcloc->name != 0;
 #include "ir_fields.def"
     if (!known)
         return;
-#define PLACE(type, name) place_##name(place, out);
+#define SRCLOC(type, name) srcloc_##name(srcloc, out);
 #include "ir_fields.def"
 }
 
@@ -329,7 +329,7 @@ void ir_print_instr(const struct ir_instr *instr, struct hd_buf *out)
     if (ir_op_has(instr->op, IR_F_TERM) && instr->block && instr->block->last == instr)
         for (uint32_t i = 0; i < instr->block->nsuccs; i++)
             print_block_ref(instr->block->succs[i], operand_next(&o));
-    print_place(&instr->place, out);
+    print_srcloc(&instr->srcloc, out);
 }
 
 static void print_block(const struct ir_block *block, struct hd_buf *out)
@@ -485,7 +485,7 @@ void ir_print_module(const struct ir_module *module, struct hd_buf *out)
     for (size_t i = 0; i < module->inlines.len; i++) {
         hd_buf_puts(out, "inline ");
         print_quoted(module->inlines.at[i].func, out);
-        print_place(&module->inlines.at[i].at, out);
+        print_srcloc(&module->inlines.at[i].at, out);
         hd_buf_putc(out, '\n');
     }
     uint32_t next = 0;

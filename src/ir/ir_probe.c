@@ -292,7 +292,7 @@ static void probe_block(struct ir_builder *b, unsigned set)
         if (!is_probed(in, set))
             continue;
         b->before = in;
-        b->place = in->place;
+        b->srcloc = in->srcloc;
         if (in->op == IR_OP_BUILTIN)
             probe_heap(b, in);
         else

@@ -371,7 +371,7 @@ static enum hd_status read_inline(struct ir_reader *r)
 
     HD_TRY(ir_read_name(r, IR_TOK_STRING, &entry.func));
     if (ir_lex_is(&r->lex, '!'))
-        HD_TRY(ir_read_place(r, &entry.at));
+        HD_TRY(ir_read_srcloc(r, &entry.at));
     if (!hd_vec_push(&r->module->inlines, entry))
         return hd_error(HD_NO_MEMORY, "%s: no memory for inlined calls", r->name);
     return HD_OK;

@@ -55,7 +55,7 @@ int ir_read_lookup(struct hd_str text, const char *const *names, size_t count);
 /* The value numbered by the current VALUE token, made on first mention. */
 enum hd_status ir_read_value(struct ir_reader *r, struct ir_value **out) HD_MUST_CHECK;
 /* !file:line:col@inlined */
-enum hd_status ir_read_place(struct ir_reader *r, struct ir_place *place) HD_MUST_CHECK;
+enum hd_status ir_read_srcloc(struct ir_reader *r, struct ir_srcloc *srcloc) HD_MUST_CHECK;
 /* Blocks and the closing brace. */
 enum hd_status ir_read_body(struct ir_reader *r) HD_MUST_CHECK;
 

@@ -426,29 +426,29 @@ static enum hd_status read_operand(struct ir_reader *r, struct ir_instr *instr, 
     return read_field(r, instr);
 }
 
-/* ---- place_FIELD() for every field of group PLACE */
+/* ---- srcloc_FIELD() for every field of group SRCLOC */
 
-static enum hd_status place_file(struct ir_reader *r, struct ir_place *place)
+static enum hd_status srcloc_file(struct ir_reader *r, struct ir_srcloc *srcloc)
 {
-    return ir_read_u32(r, &place->file);
+    return ir_read_u32(r, &srcloc->file);
 }
 
-static enum hd_status place_line(struct ir_reader *r, struct ir_place *place)
+static enum hd_status srcloc_line(struct ir_reader *r, struct ir_srcloc *srcloc)
 {
     HD_TRY(ir_read_punct(r, ':'));
-    return ir_read_u32(r, &place->line);
+    return ir_read_u32(r, &srcloc->line);
 }
 
-static enum hd_status place_col(struct ir_reader *r, struct ir_place *place)
+static enum hd_status srcloc_col(struct ir_reader *r, struct ir_srcloc *srcloc)
 {
     if (!ir_lex_is(&r->lex, ':'))
         return HD_OK;
     ir_lex_next(&r->lex);
-    return ir_read_u32(r, &place->col);
+    return ir_read_u32(r, &srcloc->col);
 }
 
 /* Calls are listed before the functions, callers first. */
-static enum hd_status place_inlined(struct ir_reader *r, struct ir_place *place)
+static enum hd_status srcloc_inlined(struct ir_reader *r, struct ir_srcloc *srcloc)
 {
     uint64_t index;
 
@@ -456,15 +456,15 @@ static enum hd_status place_inlined(struct ir_reader *r, struct ir_place *place)
         return HD_OK;
     if (!hd_str_to_u64(r->lex.text, 10, &index) || !index || index > r->module->inlines.len)
         return ir_read_error(r, "the number of an inlined call");
-    place->inlined = (uint32_t)index;
+    srcloc->inlined = (uint32_t)index;
     ir_lex_next(&r->lex);
     return HD_OK;
 }
 
-enum hd_status ir_read_place(struct ir_reader *r, struct ir_place *place)
+enum hd_status ir_read_srcloc(struct ir_reader *r, struct ir_srcloc *srcloc)
 {
     HD_TRY(ir_read_punct(r, '!'));
-#define PLACE(type, name) HD_TRY(place_##name(r, place));
+#define SRCLOC(type, name) HD_TRY(srcloc_##name(r, srcloc));
 #include "ir_fields.def"
     return HD_OK;
 }
@@ -475,7 +475,7 @@ static enum hd_status read_operands(struct ir_reader *r, struct ir_instr *instr,
 
     while (!r->lex.line_start && r->lex.kind != IR_TOK_END) {
         if (ir_lex_is(&r->lex, '!'))
-            return ir_read_place(r, &instr->place);
+            return ir_read_srcloc(r, &instr->srcloc);
         if (any)
             HD_TRY(ir_read_punct(r, ','));
         HD_TRY(read_operand(r, instr, o));

@@ -3,24 +3,25 @@
 
 #define CALLS_MAX 16 /* that a message names */
 
-const char *ir_source_file(const struct ir_module *module, const struct ir_place *place)
+const char *ir_source_file(const struct ir_module *module, const struct ir_srcloc *srcloc)
 {
-    assert(place->file <= module->files.len);
-    return place->file ? module->files.at[place->file - 1] : "?";
+    assert(srcloc->file <= module->files.len);
+    return srcloc->file ? module->files.at[srcloc->file - 1] : "?";
 }
 
-static const struct ir_inline *call_of(const struct ir_module *module, const struct ir_place *place)
+static const struct ir_inline *call_of(const struct ir_module *module,
+                                       const struct ir_srcloc *srcloc)
 {
-    assert(place->inlined <= module->inlines.len);
-    return place->inlined ? &module->inlines.at[place->inlined - 1] : NULL;
+    assert(srcloc->inlined <= module->inlines.len);
+    return srcloc->inlined ? &module->inlines.at[srcloc->inlined - 1] : NULL;
 }
 
-void ir_print_source(const struct ir_module *module, const struct ir_place *place,
+void ir_print_source(const struct ir_module *module, const struct ir_srcloc *srcloc,
                      struct hd_buf *out)
 {
-    const struct ir_inline *call = call_of(module, place);
+    const struct ir_inline *call = call_of(module, srcloc);
 
-    hd_buf_printf(out, "%s:%u", ir_source_file(module, place), place->line);
+    hd_buf_printf(out, "%s:%u", ir_source_file(module, srcloc), srcloc->line);
     for (unsigned n = 0; call && n < CALLS_MAX; n++) {
         hd_buf_printf(out, ", %s%s%sinlined at %s:%u", call->func[0] ? "in " : "", call->func,
                       call->func[0] ? "() " : "", ir_source_file(module, &call->at), call->at.line);

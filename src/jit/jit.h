@@ -86,7 +86,7 @@ struct jit_barrier {
 /*
  * What generated code asks of its device. `lanes` is the mask of lanes that ask; per-lane operands
  * are arrays of 32. fault and assertfail (when a lane asserts) do not return: they leave by the
- * caller's longjmp. `place` is the number of the instruction in the kernel's module
+ * caller's longjmp. `instr_idx` is the number of the instruction in the kernel's module
  * (ir_module_instr_at), 0 when there is none.
  */
 struct jit_services {
@@ -96,14 +96,14 @@ struct jit_services {
                            uint32_t lanes, uint32_t votes);
     void (*vprintf_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                      const uint64_t *format, const uint64_t *args, uint32_t *out_result);
-    void (*assertfail)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
-                       const uint64_t *message, const uint64_t *file, const uint32_t *line,
-                       const uint64_t *function, const uint64_t *charsize);
+    void (*assertfail)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                       uint32_t instr_idx, const uint64_t *message, const uint64_t *file,
+                       const uint32_t *line, const uint64_t *function, const uint64_t *charsize);
     void (*malloc_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                     const uint64_t *size_B, uint64_t *out_ptr);
     void (*free_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, const uint64_t *ptr);
     /* HD_MISALIGNED, HD_ILLEGAL_ADDRESS (also of a call), HD_STACK_OVERFLOW, HD_TRAP. */
-    void (*fault)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+    void (*fault)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t instr_idx,
                   uint32_t status, uint64_t address);
     uint64_t (*clock)(struct jit_cta *cta);       /* %clock64: host cycles */
     uint64_t (*globaltimer)(struct jit_cta *cta); /* ns */
@@ -112,10 +112,10 @@ struct jit_services {
     void (*yield)(struct jit_cta *cta, struct jit_warp *warp);
     /* Strict code: may these lanes touch size_B bytes each, outside of the device's space? A lane
      * that may not is a fault. */
-    void (*check)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+    void (*check)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t instr_idx,
                   const uint64_t *address, uint32_t size_B);
     /* A fault, as above, with the reason, which lives on; NULL: the status says it. */
-    void (*refuse)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+    void (*refuse)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t instr_idx,
                    uint32_t status, uint64_t address, const char *reason);
     /* The texture or surface that a handle names, or NULL. */
     const struct ir_texture *(*texture)(struct jit_cta *cta, uint64_t handle);
@@ -130,7 +130,7 @@ struct jit_services {
     /* The CTA of this rank in the cluster, which has it. */
     struct jit_cta *(*cluster_cta)(struct jit_cta *cta, uint32_t rank);
     /* A probe (ir/probe.h): arrays of 32 words for each operand of the instruction. */
-    void (*probe)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+    void (*probe)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t instr_idx,
                   const uint64_t *const *operands);
 };
 
@@ -269,9 +269,9 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
  * belongs; 0: not known. `code` came from this module. Compiles the kernel once more, so this is
  * for faults (docs/decisions/0030).
  */
-uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc);
+uint32_t jit_instr_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc);
 /* The same for `n` of them at the price of one. */
-void jit_places_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
+void jit_instrs_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
                      uint32_t *numbers, uint32_t n);
 
 /* How large a launch is. */

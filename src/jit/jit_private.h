@@ -43,7 +43,7 @@ struct jit_lines {
 /* Adds the rows of a .debug_line section. HD_JIT, HD_NO_MEMORY. */
 enum hd_status jit_lines_read(const uint8_t *section, size_t size_B, struct jit_lines *out)
     HD_MUST_CHECK;
-/* jit_place.c: the whole table of code that came from `jit`. HD_JIT when it cannot be trusted. */
+/* jit_instr.c: the whole table of code that came from `jit`. HD_JIT when it cannot be trusted. */
 enum hd_status jit_lines_of_code(struct jit_module *jit, const struct jit_code *code,
                                  struct jit_lines *out) HD_MUST_CHECK;
 uint32_t jit_lines_find(const struct jit_lines *lines, uint32_t offset);

@@ -6,18 +6,18 @@
 
 typedef struct ir_value *val;
 
-struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *op,
-                                  enum ptx_space space)
+struct lower_memref lower_memref_of(struct lower_fn *f, const struct ptx_operand *op,
+                                    enum ptx_space space)
 {
-    struct lower_place p = {.space = lower_space(space)};
+    struct lower_memref p = {.space = lower_space(space)};
     p.address = lower_address(f, op, &p.space, &p.offset);
     return p;
 }
 
-struct lower_place lower_cluster_place(struct lower_fn *f, const struct ptx_operand *op,
-                                       enum ptx_space space)
+struct lower_memref lower_cluster_memref(struct lower_fn *f, const struct ptx_operand *op,
+                                         enum ptx_space space)
 {
-    struct lower_place p = lower_place_of(f, op, space);
+    struct lower_memref p = lower_memref_of(f, op, space);
     if (p.space == IR_SPACE_GENERIC) {
         struct ir_instr *to = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, &p.address, 1);
         to->mem.space = IR_SPACE_SHARED_CLUSTER;
@@ -27,7 +27,7 @@ struct lower_place lower_cluster_place(struct lower_fn *f, const struct ptx_oper
     return p;
 }
 
-val lower_generic(struct lower_fn *f, const struct lower_place *p)
+val lower_generic(struct lower_fn *f, const struct lower_memref *p)
 {
     val sum[] = {p->address, NULL};
     if (p->offset) {
@@ -41,7 +41,7 @@ val lower_generic(struct lower_fn *f, const struct lower_place *p)
     return r->dst[0];
 }
 
-void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned vec)
+void lower_access_set(struct ir_instr *r, const struct lower_memref *p, unsigned vec)
 {
     r->mem.space = p->space;
     r->mem.offset = p->offset;
@@ -54,8 +54,8 @@ struct hints {
     uint32_t policy_at; /* its operand */
 };
 
-static void copy_whole(struct lower_fn *f, const struct lower_place *dst,
-                       const struct lower_place *src, uint64_t size_B, const struct hints *h)
+static void copy_whole(struct lower_fn *f, const struct lower_memref *dst,
+                       const struct lower_memref *src, uint64_t size_B, const struct hints *h)
 {
     enum ir_type t = size_B == 4 ? IR_B32 : IR_B64;
     unsigned n = size_B == 16 ? 2 : 1;
@@ -72,8 +72,8 @@ static void copy_whole(struct lower_fn *f, const struct lower_place *dst,
     lower_access_set(lower_emit(f, IR_OP_ST, t, 1 + n, to, 0), dst, n);
 }
 
-static void copy_part(struct lower_fn *f, const struct lower_place *dst,
-                      const struct lower_place *src, val size, uint64_t total_B,
+static void copy_part(struct lower_fn *f, const struct lower_memref *dst,
+                      const struct lower_memref *src, val size, uint64_t total_B,
                       const struct hints *h)
 {
     val ops[6] = {dst->address, lower_generic(f, src), size, lower_const(f, IR_B64, total_B),
@@ -88,13 +88,13 @@ static void copy_part(struct lower_fn *f, const struct lower_place *dst,
 
 /* ---- for checkers: what is on its way */
 
-void lower_tell_async(struct lower_fn *f, enum ir_async what, uint64_t n)
+void lower_report_async(struct lower_fn *f, enum ir_async what, uint64_t n)
 {
     if (f->job->program->asyncs)
         lower_emit(f, IR_OP_ASYNC, IR_VOID, 0, NULL, 0)->imm = ir_async_imm(what, n);
 }
 
-static void tell_copy(struct lower_fn *f, const struct lower_place *dst, uint64_t size_B)
+static void report_copy(struct lower_fn *f, const struct lower_memref *dst, uint64_t size_B)
 {
     val at[] = {dst->address, lower_const(f, dst->address->type, (uint64_t)dst->offset)};
 
@@ -155,15 +155,15 @@ bool lower_do_cp_async(struct lower_fn *f, const struct ptx_insn *in)
     }
     uint64_t size_B = in->ops[2].u.bits;
     val size = has_size ? source_size(f, &in->ops[3], size_B) : NULL;
-    struct lower_place dst = lower_place_of(f, &in->ops[0], PTX_SPACE_SHARED);
-    struct lower_place src = lower_place_of(f, &in->ops[1], PTX_SPACE_GLOBAL);
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], PTX_SPACE_SHARED);
+    struct lower_memref src = lower_memref_of(f, &in->ops[1], PTX_SPACE_GLOBAL);
     struct hints h = {in, has_size ? 4 : 3};
     if (size)
         copy_part(f, &dst, &src, size, size_B, &h);
     else
         copy_whole(f, &dst, &src, size_B, &h);
     if (f->job->program->asyncs)
-        tell_copy(f, &dst, size_B);
+        report_copy(f, &dst, size_B);
     return true;
 }
 
@@ -172,14 +172,14 @@ bool lower_do_async_group(struct lower_fn *f, const struct ptx_insn *in)
 {
     switch (in->form->op) {
     case PTX_OP_CP_ASYNC_COMMIT_GROUP:
-        lower_tell_async(f, IR_ASYNC_COMMIT, 0);
+        lower_report_async(f, IR_ASYNC_COMMIT, 0);
         break;
     case PTX_OP_CP_ASYNC_WAIT_GROUP:
-        lower_tell_async(f, IR_ASYNC_WAIT, in->ops[0].u.bits);
+        lower_report_async(f, IR_ASYNC_WAIT, in->ops[0].u.bits);
         break;
     case PTX_OP_CP_ASYNC_WAIT_ALL:
-        lower_tell_async(f, IR_ASYNC_COMMIT, 0);
-        lower_tell_async(f, IR_ASYNC_WAIT, 0);
+        lower_report_async(f, IR_ASYNC_COMMIT, 0);
+        lower_report_async(f, IR_ASYNC_WAIT, 0);
         break;
     default:
         break;

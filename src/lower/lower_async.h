@@ -7,24 +7,24 @@
 #include "lower/lower_priv.h"
 
 /* An address operand, and where it is. */
-struct lower_place {
+struct lower_memref {
     struct ir_value *address;
     enum ir_space space;
     int64_t offset;
 };
 
-struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *op,
-                                  enum ptx_space space);
+struct lower_memref lower_memref_of(struct lower_fn *f, const struct ptx_operand *op,
+                                    enum ptx_space space);
 /* As one of the cluster, which can be told from rank to rank. */
-struct lower_place lower_cluster_place(struct lower_fn *f, const struct ptx_operand *op,
-                                       enum ptx_space space);
+struct lower_memref lower_cluster_memref(struct lower_fn *f, const struct ptx_operand *op,
+                                         enum ptx_space space);
 /* As a generic address, its offset added. */
-struct ir_value *lower_generic(struct lower_fn *f, const struct lower_place *p);
+struct ir_value *lower_generic(struct lower_fn *f, const struct lower_memref *p);
 /* The memory fields of an access there. */
-void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned vec);
+void lower_access_set(struct ir_instr *r, const struct lower_memref *p, unsigned vec);
 
 /* An IR_OP_ASYNC without operand, if checkers want to know. */
-void lower_tell_async(struct lower_fn *f, enum ir_async what, uint64_t n);
+void lower_report_async(struct lower_fn *f, enum ir_async what, uint64_t n);
 
 /* lower_mbarrier.c: bytes (b64) have been written that the barrier at operand `at` expects. */
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
@@ -45,7 +45,7 @@ bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed);
 /* A size in bytes, as b64; NULL and an error when it cannot be one. */
 struct ir_value *lower_bulk_size(struct lower_fn *f, const struct ptx_operand *op);
 /* 16 bytes of zeros to the same place in each CTA of a mask (b32). */
-void lower_zeros_cast(struct lower_fn *f, const struct lower_place *to, struct ir_value *ctas);
+void lower_zeros_cast(struct lower_fn *f, const struct lower_memref *to, struct ir_value *ctas);
 /* A mask of 16 bits, as b32. */
 struct ir_value *lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op);
 /* What a bulk reduction does; false: no such. */

@@ -42,7 +42,7 @@ val lower_bulk_size(struct lower_fn *f, const struct ptx_operand *op)
 
 struct bulk {
     const struct ptx_insn *in;
-    bool tells;         /* an mbarrier, operand 3; else it is in a group */
+    bool reports;       /* an mbarrier, operand 3; else it is in a group */
     bool casts;         /* to the blocks of the cluster that a mask names */
     bool masks;         /* bytes */
     uint32_t policy_at; /* operand */
@@ -59,18 +59,18 @@ static const char *bulk_read(const struct ptx_insn *in, struct bulk *out)
     bool out_of = lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
     bool hint = ptx_form_has(form, PTX_MOD_L2_CACHE_HINT);
     *out = (struct bulk){.in = in,
-                         .tells = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES),
+                         .reports = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES),
                          .casts = ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER),
                          .masks = ptx_form_has(form, PTX_MOD_CP_MASK)};
     if (!to_cta && !to_cluster && !inside && !out_of)
         return "no copy goes this way";
-    if (out->tells == out_of || out->tells == ptx_form_has(form, PTX_MOD_BULK_GROUP))
+    if (out->reports == out_of || out->reports == ptx_form_has(form, PTX_MOD_BULK_GROUP))
         return "copies to shared memory tell an mbarrier, those to global memory a group";
     if (!HAS_ONLY(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES, PTX_MOD_BULK_GROUP,
                   PTX_MOD_L2_CACHE_HINT, PTX_MOD_MULTICAST_CLUSTER, PTX_MOD_CP_MASK) ||
         (inside && hint) || (out->casts && !to_cluster) || (out->masks && !out_of))
         return "modifiers that do not exist here, or not together";
-    uint32_t n = out->tells ? 4 : 3;
+    uint32_t n = out->reports ? 4 : 3;
     out->other_at = out->casts ? n++ : 0;
     out->policy_at = hint ? n++ : in->nops;
     out->other_at = out->masks ? n++ : out->other_at;
@@ -88,8 +88,8 @@ val lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op)
 static void bulk_emit(struct lower_fn *f, const struct bulk *b, val size, val bytes)
 {
     const struct ptx_form *form = b->in->form;
-    struct lower_place dst = lower_place_of(f, &b->in->ops[0], (enum ptx_space)form->spaces[0]);
-    struct lower_place src = lower_place_of(f, &b->in->ops[1], (enum ptx_space)form->spaces[1]);
+    struct lower_memref dst = lower_memref_of(f, &b->in->ops[0], (enum ptx_space)form->spaces[0]);
+    struct lower_memref src = lower_memref_of(f, &b->in->ops[1], (enum ptx_space)form->spaces[1]);
     val ops[6] = {dst.address, lower_generic(f, &src), size, size, bytes};
     uint32_t n = 5;
     if (ptx_form_has(form, PTX_MOD_L2_CACHE_HINT))
@@ -108,7 +108,7 @@ static val cast_bytes(struct lower_fn *f, val ctas)
 }
 
 /* What is written beyond what is read is zero. */
-void lower_zeros_cast(struct lower_fn *f, const struct lower_place *to, val ctas)
+void lower_zeros_cast(struct lower_fn *f, const struct lower_memref *to, val ctas)
 {
     val none = lower_const(f, IR_B64, 0), size = lower_const(f, IR_B64, BLOCK_B);
     val ops[] = {to->address, none, none, size, cast_bytes(f, ctas)};
@@ -140,7 +140,7 @@ bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
     }
     bulk_emit(f, &b, size,
               b.masks ? lower_cta_mask(f, &in->ops[b.other_at]) : lower_const(f, IR_B32, 0xffff));
-    if (b.tells)
+    if (b.reports)
         lower_complete_tx(f, &in->ops[3], (enum ptx_space)in->form->spaces[0], size);
     return true;
 }
@@ -158,7 +158,7 @@ bool lower_do_bulk_prefetch(struct lower_fn *f, const struct ptx_insn *in)
     }
     if (!lower_bulk_size(f, &in->ops[1]))
         return true;
-    struct lower_place at = lower_place_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
+    struct lower_memref at = lower_memref_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
     val ops[2] = {at.address, hint ? lower_src(f, &in->ops[2], IR_B64) : NULL};
     struct ir_instr *r = lower_emit(f, IR_OP_PREFETCH, IR_VOID, hint ? 2 : 1, ops, 0);
     lower_access_set(r, &at, 1);
@@ -283,8 +283,8 @@ bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, why);
     if (!size)
         return true;
-    struct lower_place dst = lower_place_of(f, &in->ops[0], (enum ptx_space)form->spaces[0]);
-    struct lower_place src = lower_place_of(f, &in->ops[1], (enum ptx_space)form->spaces[1]);
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], (enum ptx_space)form->spaces[0]);
+    struct lower_memref src = lower_memref_of(f, &in->ops[1], (enum ptx_space)form->spaces[1]);
     val ops[4] = {dst.address, lower_generic(f, &src), size};
     uint32_t n = 3;
     if (ptx_form_has(form, PTX_MOD_L2_CACHE_HINT))
@@ -306,16 +306,16 @@ bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
 static const char *single_refusal(const struct ptx_insn *in, bool red)
 {
     const struct ptx_form *form = in->form;
-    bool tells = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
+    bool reports = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
     bool shared = ptx_form_space(form) == PTX_SPACE_SHARED_CLUSTER ||
                   ptx_form_space(form) == PTX_SPACE_GENERIC ||
                   (!red && ptx_form_space(form) == PTX_SPACE_SHARED_CTA);
     bool mmio = ptx_form_has(form, PTX_MOD_MMIO);
     bool released = ptx_form_has(form, PTX_MOD_RELEASE) &&
                     (form->scope == PTX_SCOPE_GPU || form->scope == PTX_SCOPE_SYS);
-    if (form->ntypes != 1 || in->nops != 2u + tells)
+    if (form->ntypes != 1 || in->nops != 2u + reports)
         return "operands are missing, or too many";
-    if (!tells)
+    if (!reports)
         return released && ptx_form_space(form) == PTX_SPACE_GLOBAL
                    ? NULL
                    : "without an mbarrier it is .release to .global memory";
@@ -345,7 +345,7 @@ static void order_set(struct ir_instr *r, const struct ptx_form *form)
 }
 
 /* The barrier of operand 2, when there is one. */
-static void tell(struct lower_fn *f, const struct ptx_insn *in, unsigned bytes)
+static void report(struct lower_fn *f, const struct ptx_insn *in, unsigned bytes)
 {
     if (in->nops == 3)
         lower_complete_tx(f, &in->ops[2], ptx_form_space(in->form), lower_const(f, IR_B64, bytes));
@@ -365,14 +365,14 @@ bool lower_do_store_async(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, why);
         return true;
     }
-    struct lower_place dst = lower_place_of(f, &in->ops[0], ptx_form_space(in->form));
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], ptx_form_space(in->form));
     ops[0] = dst.address;
     for (unsigned i = 0; i < n; i++)
         ops[1 + i] = lower_src(f, n > 1 ? &in->ops[1].items[i] : &in->ops[1], t);
     struct ir_instr *r = lower_emit(f, IR_OP_ST, t, 1 + n, ops, 0);
     lower_access_set(r, &dst, n);
     order_set(r, in->form);
-    tell(f, in, n * ir_type_bits(t) / 8);
+    report(f, in, n * ir_type_bits(t) / 8);
     return true;
 }
 
@@ -390,13 +390,13 @@ bool lower_do_red_async(struct lower_fn *f, const struct ptx_insn *in)
         return true;
     }
     enum ir_type t = lower_form_type(in);
-    struct lower_place dst = lower_place_of(f, &in->ops[0], ptx_form_space(in->form));
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], ptx_form_space(in->form));
     val ops[] = {dst.address, lower_src(f, &in->ops[1], t)};
     struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, 2, ops, 0);
     lower_access_set(r, &dst, 1);
     order_set(r, in->form);
     r->mem.atom = op->ir;
-    tell(f, in, ir_type_bits(t) / 8);
+    report(f, in, ir_type_bits(t) / 8);
     return true;
 }
 
@@ -419,7 +419,7 @@ bool lower_do_store_bulk(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, why);
         return true;
     }
-    struct lower_place dst = lower_place_of(f, &in->ops[0], ptx_form_space(form));
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], ptx_form_space(form));
     val none = lower_const(f, IR_B64, 0);
     val ops[] = {dst.address, none, none, lower_src(f, size, IR_B64),
                  lower_const(f, IR_B32, 0xffff)};

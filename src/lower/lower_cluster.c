@@ -38,8 +38,8 @@ bool lower_do_mapa(struct lower_fn *f, const struct ptx_insn *in)
     val offset = lower_op2(f, IR_OP_AND, t, window_address(f, in, &in->ops[1]), mask);
     val rank = lower_fit(f, lower_src(f, &in->ops[2], IR_U32), IR_U32, t);
     rank = lower_op2(f, IR_OP_SHL, t, rank, lower_const(f, IR_B32, IR_CLUSTER_SHIFT));
-    struct lower_place at = {.address = lower_op2(f, IR_OP_ADD, t, offset, rank),
-                             .space = IR_SPACE_SHARED_CLUSTER};
+    struct lower_memref at = {.address = lower_op2(f, IR_OP_ADD, t, offset, rank),
+                              .space = IR_SPACE_SHARED_CLUSTER};
     lower_dst(f, &in->ops[0], in->form->nspaces ? at.address : lower_generic(f, &at), t);
     return true;
 }
@@ -117,7 +117,7 @@ enum { ANSWER_B = 16 };
 /* In every CTA of the cluster, at the same places. */
 static void give_to_all(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
 {
-    struct lower_place at = lower_cluster_place(f, &in->ops[0], space);
+    struct lower_memref at = lower_cluster_memref(f, &in->ops[0], space);
     val one = lower_const(f, IR_B32, 1), n = ir_build_sreg(&f->b, IR_SREG_CLUSTER_NCTARANK);
     val ctas = lower_op2(f, IR_OP_SUB, IR_B32, lower_op2(f, IR_OP_SHL, IR_U32, one, n), one);
     lower_zeros_cast(f, &at, ctas);
@@ -126,7 +126,7 @@ static void give_to_all(struct lower_fn *f, const struct ptx_insn *in, enum ptx_
 
 static void give_answer(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
 {
-    struct lower_place at = lower_place_of(f, &in->ops[0], space);
+    struct lower_memref at = lower_memref_of(f, &in->ops[0], space);
     val zero = lower_const(f, IR_B64, 0);
     val ops[] = {at.address, zero, zero};
     lower_access_set(lower_emit(f, IR_OP_ST, IR_B64, 3, ops, 0), &at, 2);

@@ -86,11 +86,11 @@ struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bit
     return ir_build_const(&f->b, ir_type_value(type), bits);
 }
 
-static void tell(const struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
+static void report(const struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
 {
     const struct lower_refusal refusal = {f->ptx, f->insn, is_form, status, why};
 
-    f->job->told = true;
+    f->job->reported = true;
     f->job->refused(f->job->user, &refusal);
 }
 
@@ -102,11 +102,11 @@ static void fail(struct lower_fn *f, enum hd_status status, const char *why, boo
     hd_buf_init(&text);
     ptx_print_insn(f->insn, &text);
     f->status = hd_error(status, "%.*s:%u:%u: in %s: instruction `%s`: %s",
-                         HD_STR_ARG(f->unit->name), f->insn->stmt.place.line,
-                         f->insn->stmt.place.col, f->ir->name, text.ptr ? text.ptr : "?", why);
+                         HD_STR_ARG(f->unit->name), f->insn->stmt.srcloc.line,
+                         f->insn->stmt.srcloc.col, f->ir->name, text.ptr ? text.ptr : "?", why);
     hd_buf_fini(&text);
     if (f->job->refused)
-        tell(f, status, why, is_form);
+        report(f, status, why, is_form);
 }
 
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)

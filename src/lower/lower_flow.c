@@ -246,15 +246,16 @@ static uint32_t unit_file(struct lower_fn *f)
 }
 
 /* One level of inlining: .loc names the call, but not where the caller itself was inlined. */
-static struct ir_place place_of(struct lower_fn *f, const struct ptx_loc *loc)
+static struct ir_srcloc srcloc_of(struct lower_fn *f, const struct ptx_loc *loc)
 {
-    struct ir_place place = {.file = file_number(f, loc->file), .line = loc->line, .col = loc->col};
-    struct ir_place call = {.line = loc->inlined_line, .col = loc->inlined_col};
+    struct ir_srcloc srcloc = {
+        .file = file_number(f, loc->file), .line = loc->line, .col = loc->col};
+    struct ir_srcloc call = {.line = loc->inlined_line, .col = loc->inlined_col};
     if (!loc->has_inlined)
-        return place;
+        return srcloc;
     call.file = file_number(f, loc->inlined_file);
-    place.inlined = ir_module_inline(f->job->module, lower_inlined_name(f, loc), &call);
-    return place;
+    srcloc.inlined = ir_module_inline(f->job->module, lower_inlined_name(f, loc), &call);
+    return srcloc;
 }
 
 /* From .loc; without one the line of the PTX, where that is wanted. */
@@ -263,21 +264,22 @@ static void place_set(struct lower_fn *f, const struct ptx_insn *in)
     const struct lower_program *program = f->job->program;
 
     if (in->stmt.loc && in->stmt.loc->line)
-        f->b.place = place_of(f, in->stmt.loc);
+        f->b.srcloc = srcloc_of(f, in->stmt.loc);
     else if (program->ptx_lines)
-        f->b.place = (struct ir_place){.file = unit_file(f), .line = in->stmt.place.line};
+        f->b.srcloc = (struct ir_srcloc){.file = unit_file(f), .line = in->stmt.srcloc.line};
 }
 
 /* A debugger's places are those of the text, which it parses itself. */
 static void note_insn(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct ptx_place *place = &in->stmt.place;
+    const struct ptx_srcloc *srcloc = &in->stmt.srcloc;
 
     if (!f->job->module->has_notes)
         return;
     f->insn = in;
     place_set(f, in);
-    lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm = (uint64_t)place->col << 32 | place->line;
+    lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm =
+        (uint64_t)srcloc->col << 32 | srcloc->line;
 }
 
 static void count_note(struct lower_fn *f, uint32_t instr, enum ir_count_kind kind)
@@ -292,12 +294,12 @@ static uint32_t count_add(struct lower_fn *f, const struct ptx_insn *in)
     struct ir_counted counted = {
         .function = f->ir->name,
         .form = hd_arena_strndup(&module->arena, form.ptr, form.len),
-        .ptx_line = in->stmt.place.line,
+        .ptx_line = in->stmt.srcloc.line,
         .classes = lower_count_classes(in->form),
     };
 
     place_set(f, in);
-    counted.place = f->b.place;
+    counted.srcloc = f->b.srcloc;
     module->arena.failed |= !hd_vec_push(&module->counted, counted);
     return (uint32_t)module->counted.len - 1;
 }
@@ -432,7 +434,7 @@ static enum hd_status registers(struct lower_fn *f)
         enum ir_type type = lower_type((enum ptx_type)r->type);
         if (type == IR_VOID)
             return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s",
-                            HD_STR_ARG(f->unit->name), r->sym.place.line, r->sym.place.col,
+                            HD_STR_ARG(f->unit->name), r->sym.srcloc.line, r->sym.srcloc.col,
                             ptx_type_name((enum ptx_type)r->type));
         assert(r->base <= f->ptx->nregs && r->count * r->vec <= f->ptx->nregs - r->base);
         for (uint32_t i = 0; i < r->count * r->vec; i++)

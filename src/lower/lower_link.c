@@ -48,8 +48,8 @@ static const char *unique_name(struct linker *l, struct hd_str name, bool intern
 static enum hd_status place_error(const struct linker *l, enum hd_status status,
                                   const struct ptx_sym *sym, const char *what)
 {
-    return hd_error(status, "%.*s:%u:%u: %s %.*s", HD_STR_ARG(l->ptx->name), sym->place.line,
-                    sym->place.col, what, HD_STR_ARG(sym->name));
+    return hd_error(status, "%.*s:%u:%u: %s %.*s", HD_STR_ARG(l->ptx->name), sym->srcloc.line,
+                    sym->srcloc.col, what, HD_STR_ARG(sym->name));
 }
 
 static enum ir_reference reference_of(unsigned type)
@@ -269,8 +269,8 @@ static enum hd_status claim_body(struct linker *l, const struct ir_func *ir,
     if (other && other->linkage != PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK)
         return hd_error(
             HD_BAD_PTX, "%.*s:%u:%u: second definition of function %.*s, the first is in %.*s:%u",
-            HD_STR_ARG(l->ptx->name), p->sym.place.line, p->sym.place.col, HD_STR_ARG(p->sym.name),
-            HD_STR_ARG(body->module->name), other->sym.place.line);
+            HD_STR_ARG(l->ptx->name), p->sym.srcloc.line, p->sym.srcloc.col,
+            HD_STR_ARG(p->sym.name), HD_STR_ARG(body->module->name), other->sym.srcloc.line);
     if (*out_mine)
         *body = (struct lower_body){.decl = body->decl, .ptx = p, .module = l->ptx};
     return HD_OK;

@@ -103,7 +103,8 @@ static struct ir_instr *emit(struct lower_fn *f, const struct ptx_insn *in,
 }
 
 /* What others have done is seen with it; bytes are only counted. */
-static void tell(struct lower_fn *f, const struct lower_place *p, enum ir_mbarrier op, val operand)
+static void report(struct lower_fn *f, const struct lower_memref *p, enum ir_mbarrier op,
+                   val operand)
 {
     bool arrives = ir_mbarrier_of_cast(op) == IR_MBARRIER_ARRIVE;
     val src[] = {p->address, operand};
@@ -117,25 +118,25 @@ static void tell(struct lower_fn *f, const struct lower_place *p, enum ir_mbarri
 void lower_cast(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                 enum ir_mbarrier op, val ctas, val number)
 {
-    struct lower_place p = lower_cluster_place(f, at, space);
+    struct lower_memref p = lower_cluster_memref(f, at, space);
     val wide = lower_fit(f, ctas, IR_U32, IR_B64);
     val high = lower_op2(f, IR_OP_SHL, IR_U64, wide, lower_const(f, IR_B32, 32));
     assert(ir_mbarrier_of_cast(op) != op);
-    tell(f, &p, op, lower_op2(f, IR_OP_OR, IR_B64, high, number));
+    report(f, &p, op, lower_op2(f, IR_OP_OR, IR_B64, high, number));
 }
 
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                        val bytes)
 {
-    struct lower_place p = lower_place_of(f, at, space);
-    tell(f, &p, IR_MBARRIER_COMPLETE_TX, bytes);
+    struct lower_memref p = lower_memref_of(f, at, space);
+    report(f, &p, IR_MBARRIER_COMPLETE_TX, bytes);
 }
 
 void lower_arrive(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                   val number)
 {
-    struct lower_place p = lower_place_of(f, at, space);
-    tell(f, &p, IR_MBARRIER_ARRIVE, number);
+    struct lower_memref p = lower_memref_of(f, at, space);
+    report(f, &p, IR_MBARRIER_ARRIVE, number);
 }
 
 /* A number of arrivals or bytes, as b64; one when there is no operand. */
@@ -270,8 +271,8 @@ bool lower_do_mbarrier_pending(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_mbarrier_copied(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool counts = ptx_form_has(in->form, PTX_MOD_NOINC);
-    lower_tell_async(f, IR_ASYNC_COMMIT, 0);
-    lower_tell_async(f, IR_ASYNC_WAIT, 0);
+    lower_report_async(f, IR_ASYNC_COMMIT, 0);
+    lower_report_async(f, IR_ASYNC_WAIT, 0);
     if (is_known(f, in))
         emit(f, in, &in->ops[0], counts ? IR_MBARRIER_ARRIVE : IR_MBARRIER_COMPLETE_TX,
              lower_const(f, IR_B64, counts), IR_VOID);

@@ -39,7 +39,7 @@ static enum ir_multimem_verb verb_of(enum ptx_op op)
                                            : IR_MULTIMEM_RED;
 }
 
-static void fields_set(struct ir_instr *r, const struct ptx_insn *in, const struct lower_place *at,
+static void fields_set(struct ir_instr *r, const struct ptx_insn *in, const struct lower_memref *at,
                        enum ir_multimem_verb verb)
 {
     const struct ptx_form *form = in->form;
@@ -66,7 +66,7 @@ bool lower_do_multimem(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_multimem_verb verb = verb_of((enum ptx_op)in->form->op);
     bool loads = verb == IR_MULTIMEM_LOAD;
     uint32_t n = in->form->vec ? in->form->vec : 1;
-    struct lower_place at = lower_place_of(f, &in->ops[loads], ptx_form_space(in->form));
+    struct lower_memref at = lower_memref_of(f, &in->ops[loads], ptx_form_space(in->form));
     val src[1 + IR_MULTIMEM_REGISTERS] = {at.address};
     assert(n <= IR_MULTIMEM_REGISTERS);
     for (uint32_t i = 0; i < n && !loads; i++)
@@ -88,8 +88,8 @@ bool lower_do_multimem_bulk(struct lower_fn *f, const struct ptx_insn *in)
     val size = lower_bulk_size(f, &in->ops[2]);
     if (!size)
         return true;
-    struct lower_place dst = lower_place_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
-    struct lower_place src = lower_place_of(f, &in->ops[1], PTX_SPACE_SHARED_CTA);
+    struct lower_memref dst = lower_memref_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
+    struct lower_memref src = lower_memref_of(f, &in->ops[1], PTX_SPACE_SHARED_CTA);
     val ops[4] = {dst.address, lower_generic(f, &src), size};
     if (!reduces)
         ops[3] = in->nops == 4 ? lower_cta_mask(f, &in->ops[3]) : lower_const(f, IR_B32, 0xffff);

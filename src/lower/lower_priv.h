@@ -50,7 +50,7 @@ struct lower_job {
     lower_refused_fn
         *refused; /* lower_survey(): is told, with `user`; NULL: the first error ends */
     void *user;
-    bool told;      /* of the body that is being lowered */
+    bool reported;  /* of the body that is being lowered */
     bool is_kernel; /* one and what it reaches: all of it has the same .cta_group */
     enum ptx_mod cta_group;
 };

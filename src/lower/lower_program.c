@@ -59,7 +59,7 @@ static enum hd_status own_var(struct lower_job *job, const struct ptx_module *un
     if (space == IR_SPACE_SHARED && v->size_B > LOWER_SHARED_MAX_B)
         return hd_error(HD_BAD_PTX,
                         "%.*s:%u:%u: %.*s: %llu bytes of shared memory, a kernel has %u",
-                        HD_STR_ARG(unit->name), v->sym.place.line, v->sym.place.col,
+                        HD_STR_ARG(unit->name), v->sym.srcloc.line, v->sym.srcloc.col,
                         HD_STR_ARG(v->sym.name), (unsigned long long)v->size_B, LOWER_SHARED_MAX_B);
     const char *name = hd_arena_strndup(&job->module->arena, v->sym.name.ptr, v->sym.name.len);
     struct ir_var *var = ir_var_create(job->module, owner, name, space);
@@ -104,7 +104,7 @@ static enum hd_status body_settle(struct lower_job *job, const struct ir_func *f
 
     if (status == HD_OK || status == HD_NO_MEMORY || !job->refused)
         return status;
-    if (!job->told)
+    if (!job->reported)
         job->refused(job->user, &refusal);
     return HD_OK;
 }
@@ -113,7 +113,7 @@ static enum hd_status waiting_lower(struct lower_job *job)
 {
     while (job->next < job->waiting.len && !job->module->arena.failed) {
         struct ir_func *func = job->waiting.at[job->next++];
-        job->told = false;
+        job->reported = false;
         HD_TRY(body_settle(job, func, body_lower(job, func)));
     }
     return hd_arena_status(&job->module->arena);

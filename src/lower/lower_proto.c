@@ -34,15 +34,15 @@ static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *ar
         bool reg = v->space == PTX_SPACE_REG;
         if (reg && lower_type((enum ptx_type)v->type) == IR_VOID)
             return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: type .%s is not supported",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name),
+                            v->sym.srcloc.line, HD_STR_ARG(v->sym.name),
                             ptx_type_name((enum ptx_type)v->type));
         if (!reg && v->size_B > PARAM_MAX_B)
             return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s is larger than %u bytes",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name), PARAM_MAX_B);
+                            v->sym.srcloc.line, HD_STR_ARG(v->sym.name), PARAM_MAX_B);
         n += lower_chunk_count(v);
         if (n > PARAM_CHUNKS)
             return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: too many parameters",
-                            v->sym.place.line, HD_STR_ARG(v->sym.name));
+                            v->sym.srcloc.line, HD_STR_ARG(v->sym.name));
     }
     enum ir_type *types = hd_arena_array(arena, enum ir_type, n + 1);
     if (!types)

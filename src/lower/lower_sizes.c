@@ -82,7 +82,7 @@ static void scan_shared(struct scan *s, const struct shared_var *var)
 
 static uint64_t place_in_function(const struct ptx_var *var)
 {
-    return (uint64_t)var->sym.place.line << 12 | HD_MIN(var->sym.place.col, 4095u);
+    return (uint64_t)var->sym.srcloc.line << 12 | HD_MIN(var->sym.srcloc.col, 4095u);
 }
 
 static void scan_var(struct scan *s, const struct ptx_var *var, bool is_address)

@@ -105,7 +105,7 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
     struct ir_instr *r = tensor_emit(f, &op, &columns);
     if (!hd_vec_push(&f->waits, r))
         lower_fail(f, HD_NO_MEMORY, "no memory for IR");
-    struct lower_place to = lower_place_of(f, &in->ops[0], space);
+    struct lower_memref to = lower_memref_of(f, &in->ops[0], space);
     val src[] = {to.address, r->dst[0]};
     lower_access_set(lower_emit(f, IR_OP_ST, IR_B32, 2, src, 0), &to, 1);
     return true;
@@ -114,7 +114,7 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
 /* The instruction gets a block of its own, which is its own successor while it has to wait. */
 static void wait_loop(struct lower_fn *f, struct ir_instr *alloc)
 {
-    struct ir_builder b = {.func = f->ir, .block = alloc->block, .place = alloc->place};
+    struct ir_builder b = {.func = f->ir, .block = alloc->block, .srcloc = alloc->srcloc};
     struct ir_block *loop = ir_block_split_before(alloc);
     struct ir_block *after = ir_block_split_before(alloc->next);
     ir_build_br(&b, loop);
@@ -544,7 +544,7 @@ bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
     val one = lower_const(f, IR_B64, 1);
     if (why)
         return lower_refuse(f, why), true;
-    lower_tell_async(f, IR_ASYNC_TENSOR_COMMIT, 0);
+    lower_report_async(f, IR_ASYNC_TENSOR_COMMIT, 0);
     if (ptx_form_has(in->form, PTX_MOD_MULTICAST_CLUSTER))
         lower_cast(f, &in->ops[0], space, IR_MBARRIER_CAST_ARRIVE, lower_cta_mask(f, &in->ops[1]),
                    one);
@@ -557,10 +557,10 @@ bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_wait(struct lower_fn *f, const struct ptx_insn *in)
 {
     if (is_formed(f, in, true, false))
-        lower_tell_async(f,
-                         in->form->op == PTX_OP_TCGEN05_WAIT_LD ? IR_ASYNC_TENSOR_WAIT_LD
-                                                                : IR_ASYNC_TENSOR_WAIT_ST,
-                         0);
+        lower_report_async(f,
+                           in->form->op == PTX_OP_TCGEN05_WAIT_LD ? IR_ASYNC_TENSOR_WAIT_LD
+                                                                  : IR_ASYNC_TENSOR_WAIT_ST,
+                           0);
     return true;
 }
 

@@ -123,7 +123,7 @@ static const char *operands_refusal(const struct lower_fn *f, struct tensor *t, 
 
 static val map_address(struct lower_fn *f, const struct ptx_operand *op)
 {
-    struct lower_place p = lower_place_of(f, op, PTX_SPACE_GENERIC);
+    struct lower_memref p = lower_memref_of(f, op, PTX_SPACE_GENERIC);
     if (op->base == PTX_OPND_SYM && p.space != IR_SPACE_GLOBAL)
         lower_fail(f, HD_BAD_PTX, "a tensor map that is named is in global memory");
     return lower_fit(f, lower_generic(f, &p), IR_U64, IR_B64);
@@ -132,12 +132,12 @@ static val map_address(struct lower_fn *f, const struct ptx_operand *op)
 static void emit(struct lower_fn *f, const struct tensor *t, enum ptx_space space)
 {
     unsigned ncoordinates = ir_tensor_coordinates(&t->what), ninfos = ir_tensor_infos(&t->what);
-    struct lower_place box = lower_place_of(f, t->box, space), barrier;
+    struct lower_memref box = lower_memref_of(f, t->box, space), barrier;
     val ops[IR_TENSOR_OPERAND_0 + IR_TENSOR_RANK_MAX + IR_TENSOR_INFO_MAX] = {
         box.address, map_address(f, t->map)};
     uint32_t n = IR_TENSOR_OPERAND_0;
     if (t->barrier)
-        barrier = lower_place_of(f, t->barrier, space);
+        barrier = lower_memref_of(f, t->barrier, space);
     ops[2] = t->barrier ? lower_generic(f, &barrier) : lower_const(f, IR_B64, 0);
     ops[3] = t->ctas ? lower_cta_mask(f, t->ctas) : lower_const(f, IR_B32, 0);
     for (uint32_t i = 0; i < ncoordinates; i++)
@@ -339,7 +339,7 @@ bool lower_do_tensormap_replace(struct lower_fn *f, const struct ptx_insn *in)
         return true;
     }
     uint64_t ordinal = field->count ? in->ops[1].u.bits : 0;
-    struct lower_place map = lower_place_of(f, &in->ops[0], ptx_form_space(in->form));
+    struct lower_memref map = lower_memref_of(f, &in->ops[0], ptx_form_space(in->form));
     val ops[] = {map.address, stored_value(f, &in->ops[in->nops - 1], field)};
     if (field->mod == PTX_MOD_GLOBAL_STRIDE && ordinal == IR_TENSOR_RANK_MAX - 1)
         return true; /* of a dimension behind the last one */
@@ -374,8 +374,8 @@ bool lower_do_tensormap_fenceproxy(struct lower_fn *f, const struct ptx_insn *in
     }
     val all = lower_const(f, IR_B32, 0xffffffff), size = lower_const(f, IR_B64, IR_TENSOR_MAP_B);
     lower_emit(f, IR_OP_WARPSYNC, IR_VOID, 1, &all, 0);
-    struct lower_place to = lower_place_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
-    struct lower_place from = lower_place_of(f, &in->ops[1], PTX_SPACE_SHARED_CTA);
+    struct lower_memref to = lower_memref_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
+    struct lower_memref from = lower_memref_of(f, &in->ops[1], PTX_SPACE_SHARED_CTA);
     val ops[] = {to.address, lower_generic(f, &from), size, size, lower_const(f, IR_B32, 0xffff)};
     struct ir_instr *copy = lower_emit(f, IR_OP_COPY, IR_VOID, HD_COUNT_OF(ops), ops, 0);
     lower_access_set(copy, &to, 1);

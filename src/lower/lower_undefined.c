@@ -33,7 +33,7 @@ static void search_operand(const struct search *s, const struct ptx_operand *op)
     bool names =
         op->kind == PTX_OPND_SYM || (op->kind == PTX_OPND_ADDR && op->base == PTX_OPND_SYM);
     if (names && !is_defined(s->program, op->u.sym))
-        s->found(s->user, op->u.sym->name, s->body->module->name, op->place.line);
+        s->found(s->user, op->u.sym->name, s->body->module->name, op->srcloc.line);
     for (uint32_t i = 0; i < op->nitems; i++)
         search_operand(s, &op->items[i]);
 }

@@ -216,8 +216,8 @@ bool lower_do_wgmma_order(struct lower_fn *f, const struct ptx_insn *in)
     if (!in->form->sync || !in->form->aligned)
         return lower_refuse(f, ".sync.aligned is missing"), true;
     if (in->form->op == PTX_OP_WGMMA_COMMIT_GROUP)
-        lower_tell_async(f, IR_ASYNC_PRODUCT_COMMIT, 0);
+        lower_report_async(f, IR_ASYNC_PRODUCT_COMMIT, 0);
     if (in->form->op == PTX_OP_WGMMA_WAIT_GROUP)
-        lower_tell_async(f, IR_ASYNC_PRODUCT_WAIT, in->ops[0].u.bits);
+        lower_report_async(f, IR_ASYNC_PRODUCT_WAIT, in->ops[0].u.bits);
     return true;
 }

@@ -222,7 +222,7 @@ static void fragment_locate(struct lower_fn *f, struct fragment *w, const struct
 static val element_address(struct lower_fn *f, const struct fragment *w, unsigned reg, unsigned j,
                            int64_t *out_offset)
 {
-    struct ir_mma_place p = ir_mma_place(&w->mma, w->operand, reg, 0, j);
+    struct ir_mma_coord p = ir_mma_coord_of(&w->mma, w->operand, reg, 0, j);
     unsigned line = w->operand == 'b' ? p.col : p.row, along = w->operand == 'b' ? p.row : p.col;
     if (w->type == IR_B1)
         along *= w->per_reg; /* the product counts words */

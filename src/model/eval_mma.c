@@ -53,19 +53,19 @@ static uint64_t register_read(const void *regs, unsigned bits, unsigned index)
  * Where the lanes have element `j` of a register. But for QUADS it is a sum of what the group of
  * four and the number in it add.
  */
-static void places_find(const struct ir_mma *mma, char operand, unsigned reg, unsigned j,
-                        struct ir_mma_place out[IR_MMA_LANES])
+static void coords_find(const struct ir_mma *mma, char operand, unsigned reg, unsigned j,
+                        struct ir_mma_coord out[IR_MMA_LANES])
 {
-    struct ir_mma_place first = ir_mma_place(mma, operand, reg, 0, j);
-    struct ir_mma_place thread = ir_mma_place(mma, operand, reg, 1, j);
-    struct ir_mma_place group = ir_mma_place(mma, operand, reg, 4, j);
+    struct ir_mma_coord first = ir_mma_coord_of(mma, operand, reg, 0, j);
+    struct ir_mma_coord thread = ir_mma_coord_of(mma, operand, reg, 1, j);
+    struct ir_mma_coord group = ir_mma_coord_of(mma, operand, reg, 4, j);
 
     for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
         unsigned g = lane / 4, t = lane % 4;
         if (ir_mma_has(mma, IR_MMA_QUADS))
-            out[lane] = ir_mma_place(mma, operand, reg, lane, j);
+            out[lane] = ir_mma_coord_of(mma, operand, reg, lane, j);
         else
-            out[lane] = (struct ir_mma_place){
+            out[lane] = (struct ir_mma_coord){
                 first.row + g * (group.row - first.row) + t * (thread.row - first.row),
                 first.col + g * (group.col - first.col) + t * (thread.col - first.col)};
     }
@@ -76,11 +76,11 @@ static void unpack(const struct ir_mma *mma, char operand, const void *regs, uns
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, operand);
     unsigned nregs = ir_mma_registers(mma, operand);
-    struct ir_mma_place at[IR_MMA_LANES];
+    struct ir_mma_coord at[IR_MMA_LANES];
 
     for (unsigned i = 0; i < nregs * (bits / width); i++) {
         unsigned reg = i / (bits / width), j = i % (bits / width);
-        places_find(mma, operand, reg, j, at);
+        coords_find(mma, operand, reg, j, at);
         for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
             uint64_t word = register_read(regs, bits, reg * IR_MMA_LANES + lane);
             out[at[lane].row * stride + at[lane].col].wide_bits = cut(word, width, j);
@@ -100,12 +100,12 @@ static void pack(const struct ir_mma *mma, const union element *from, void *regs
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, 'd');
     unsigned nregs = ir_mma_registers(mma, 'd');
-    struct ir_mma_place at[IR_MMA_LANES];
+    struct ir_mma_coord at[IR_MMA_LANES];
 
     memset(regs, 0, (size_t)nregs * IR_MMA_LANES * bits / 8);
     for (unsigned i = 0; i < nregs * (bits / width); i++) {
         unsigned reg = i / (bits / width), j = i % (bits / width);
-        places_find(mma, 'd', reg, j, at);
+        coords_find(mma, 'd', reg, j, at);
         for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
             uint64_t element = from[at[lane].row * mma->n + at[lane].col].wide_bits;
             register_add(regs, bits, reg * IR_MMA_LANES + lane,
@@ -418,22 +418,22 @@ static unsigned tile_bits(enum ir_tile tile)
     }
 }
 
-struct byte_place {
+struct byte_coord {
     unsigned row, byte;
 };
 
 /* Of byte `j` of a lane's register. */
-static struct byte_place tile_place(enum ir_tile tile, unsigned reg, unsigned lane, unsigned j)
+static struct byte_coord tile_coord(enum ir_tile tile, unsigned reg, unsigned lane, unsigned j)
 {
     unsigned g = lane / 4, t = lane % 4;
 
     if (!tile_is_trans(tile))
-        return (struct byte_place){8 * reg + g, 4 * t + j};
+        return (struct byte_coord){8 * reg + g, 4 * t + j};
     if (tile == IR_TILE_M8N8_TRANS)
-        return (struct byte_place){8 * reg + 2 * t + j / 2, 2 * g + j % 2};
+        return (struct byte_coord){8 * reg + 2 * t + j / 2, 2 * g + j % 2};
     if (tile == IR_TILE_M16N8_TRANS)
-        return (struct byte_place){8 * reg + 2 * t + j % 2, g + j / 2 * 8};
-    return (struct byte_place){reg / 2 * 16 + 4 * t + j, g + reg % 2 * 8};
+        return (struct byte_coord){8 * reg + 2 * t + j % 2, g + j / 2 * 8};
+    return (struct byte_coord){reg / 2 * 16 + 4 * t + j, g + reg % 2 * 8};
 }
 
 /* Element `i` of a row of elements of `bits` bits. */
@@ -451,7 +451,7 @@ void ir_eval_ldmatrix(enum ir_tile tile, unsigned nregs, const uint8_t (*rows)[1
     for (unsigned i = 0; i < nregs * IR_MMA_LANES; i++) {
         uint32_t word = 0;
         for (unsigned j = 0; j < 4; j++) {
-            struct byte_place p = tile_place(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
+            struct byte_coord p = tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
             word |= (uint32_t)row_element(rows[p.row], bits, p.byte) << (8 * j);
         }
         regs[i / IR_MMA_LANES][i % IR_MMA_LANES] = word;
@@ -463,7 +463,7 @@ void ir_eval_stmatrix(enum ir_tile tile, unsigned nregs, const uint32_t (*regs)[
 {
     for (unsigned i = 0; i < nregs * IR_MMA_LANES; i++) {
         for (unsigned j = 0; j < 4; j++) {
-            struct byte_place p = tile_place(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
+            struct byte_coord p = tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
             rows[p.row][p.byte] = (uint8_t)(regs[i / IR_MMA_LANES][i % IR_MMA_LANES] >> (8 * j));
         }
     }

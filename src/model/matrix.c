@@ -41,7 +41,7 @@ static uint64_t descriptor_of(const uint32_t *registers, unsigned lane)
 }
 
 struct ir_matrix ir_mma_matrix(const struct ir_mma *mma, char operand,
-                               const struct ir_matrix_place *at, const void *src)
+                               const struct ir_matrix_access *at, const void *src)
 {
     const uint32_t *regs = src;
     bool is_a = operand == 'a';
@@ -54,7 +54,7 @@ struct ir_matrix ir_mma_matrix(const struct ir_mma *mma, char operand,
 
 struct gather {
     const struct ir_mma *mma; /* of a tile, all in registers */
-    const struct ir_matrix_place *at;
+    const struct ir_matrix_access *at;
     struct ir_matrix from;
     char operand;
     unsigned first; /* row of a, column of b */
@@ -64,7 +64,7 @@ struct gather {
 static bool element_read(struct gather *g, unsigned reg, unsigned lane, unsigned j, uint32_t *out)
 {
     unsigned width = ir_mma_width(g->mma, g->operand);
-    struct ir_mma_place p = ir_mma_place(g->mma, g->operand, reg, lane, j);
+    struct ir_mma_coord p = ir_mma_coord_of(g->mma, g->operand, reg, lane, j);
     unsigned outer = g->first + (g->operand == 'a' ? p.row : p.col);
     unsigned inner = g->operand == 'a' ? p.col : p.row;
     unsigned line = g->from.trans ? inner : outer, along = g->from.trans ? outer : inner;
@@ -130,7 +130,7 @@ static struct ir_mma tile_of(const struct ir_mma *mma)
 }
 
 static bool a_read(const struct ir_mma *mma, const struct ir_mma *tile,
-                   const struct ir_matrix_place *at, const void *src, uint32_t *out,
+                   const struct ir_matrix_access *at, const void *src, uint32_t *out,
                    uint64_t *out_bad_B)
 {
     struct gather g = {.mma = tile, .at = at, .operand = 'a', .first = at->warp % 4 * 16};
@@ -147,8 +147,8 @@ static bool a_read(const struct ir_mma *mma, const struct ir_mma *tile,
     return ok;
 }
 
-bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
-                        void *dst, uint64_t *out_bad_B)
+bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                        const void *src, void *dst, uint64_t *out_bad_B)
 {
     const struct ir_mma tile = tile_of(mma);
     uint32_t in[(A_REGISTERS + B_REGISTERS + C_REGISTERS + 1) * IR_MMA_LANES];

@@ -78,12 +78,12 @@ struct ir_matrix_panel {
  * descriptor two registers, which `lane` has. The warp's rows of a are the 16 of its number modulo
  * four. False: the matrix is not inside of the window, *out_bad_B is an offset that is not.
  */
-struct ir_matrix_place {
+struct ir_matrix_access {
     struct ir_matrix_window window;
     unsigned warp, lane;
 };
-bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
-                        void *dst, uint64_t *out_bad_B) HD_MUST_CHECK;
+bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                        const void *src, void *dst, uint64_t *out_bad_B) HD_MUST_CHECK;
 /* Of each piece that somebody reads: where it is in the window of a block. */
 typedef void ir_matrix_visit(void *user, unsigned block, uint32_t offset);
 /* Those of operand 'a' or 'b' that a warp reads; block 0. */
@@ -91,6 +91,6 @@ void ir_mma_pieces(const struct ir_mma *mma, char operand, unsigned warp, uint64
                    ir_matrix_visit *visit, void *user);
 /* Of operand 'a' or 'b'. */
 struct ir_matrix ir_mma_matrix(const struct ir_mma *mma, char operand,
-                               const struct ir_matrix_place *at, const void *src);
+                               const struct ir_matrix_access *at, const void *src);
 
 #endif

@@ -65,7 +65,7 @@ static void flush(struct stretches *s)
     s->size_B = 0;
 }
 
-static void *place(void *user, uint64_t address, uint64_t size_B, bool write)
+static void *translate(void *user, uint64_t address, uint64_t size_B, bool write)
 {
     struct stretches *s = user;
 
@@ -82,7 +82,7 @@ static void *place(void *user, uint64_t address, uint64_t size_B, bool write)
 bool ir_tensor_copy_stretches(const struct ir_tensor_copy *c, ir_tensor_stretch *visit, void *user)
 {
     struct stretches s = {.visit = visit, .user = user, .piece = hd_alloc(PIECE_B)};
-    const struct ir_tensor_global memory = {place, &s, PIECE_B};
+    const struct ir_tensor_global memory = {translate, &s, PIECE_B};
     char *shared = hd_alloc(c->shared_B);
     bool ok = shared && s.piece;
 

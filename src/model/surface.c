@@ -29,12 +29,12 @@ unsigned ir_surface_bytes(const struct ir_tex *op, const struct ir_texture *surf
 
 /* ---- places */
 
-struct place {
+struct coord {
     int64_t at[3]; /* x in bytes */
     int64_t most[3];
 };
 
-static struct place place_of(const struct ir_tex *op, const struct ir_texture *s,
+static struct coord coord_of(const struct ir_tex *op, const struct ir_texture *s,
                              const uint32_t *words, unsigned bytes)
 {
     const struct ir_texture_level *l = &s->level[0];
@@ -42,7 +42,7 @@ static struct place place_of(const struct ir_tex *op, const struct ir_texture *s
     const uint32_t *at = words + layered;
     unsigned n = ir_tex_dimensions(op);
     int64_t unit = by_texel(op) ? s->texel_B : 1;
-    struct place p = {{(int64_t)(int32_t)at[0] * unit, n > 1 ? (int32_t)at[1] : 0,
+    struct coord p = {{(int64_t)(int32_t)at[0] * unit, n > 1 ? (int32_t)at[1] : 0,
                        n > 2     ? (int32_t)at[2]
                        : layered ? (int32_t)words[0]
                                  : 0},
@@ -55,12 +55,12 @@ static int64_t clamped(int64_t i, int64_t most)
     return i < 0 ? 0 : i > most ? most : i;
 }
 
-enum hd_status ir_surface_place(const struct ir_tex *op, const struct ir_texture *surface,
+enum hd_status ir_surface_coord(const struct ir_tex *op, const struct ir_texture *surface,
                                 const uint32_t *words, uint64_t *out_address)
 {
     const struct ir_texture_level *l = &surface->level[0];
     unsigned bytes = ir_surface_bytes(op, surface);
-    struct place p = place_of(op, surface, words, bytes);
+    struct coord p = coord_of(op, surface, words, bytes);
     bool outside = false;
 
     *out_address = 0;

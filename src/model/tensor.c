@@ -26,20 +26,20 @@ static const struct movement {
 };
 
 /* What register `reg` of thread `t` holds, from the address on. */
-static struct ir_tensor_place place_of(const struct ir_tensor *op, unsigned reg, unsigned t)
+static struct ir_tensor_coord coord_of(const struct ir_tensor *op, unsigned reg, unsigned t)
 {
     switch (op->shape) {
     case IR_TENSOR_32X32B:
-        return (struct ir_tensor_place){t, reg};
+        return (struct ir_tensor_coord){t, reg};
     case IR_TENSOR_16X64B:
-        return (struct ir_tensor_place){t / 4 + 8 * (t & 1), 2 * reg + (t >> 1 & 1)};
+        return (struct ir_tensor_coord){t / 4 + 8 * (t & 1), 2 * reg + (t >> 1 & 1)};
     case IR_TENSOR_16X128B:
-        return (struct ir_tensor_place){t / 4 + 8 * (reg & 1), 4 * (reg / 2) + t % 4};
+        return (struct ir_tensor_coord){t / 4 + 8 * (reg & 1), 4 * (reg / 2) + t % 4};
     case IR_TENSOR_16X256B:
-        return (struct ir_tensor_place){t / 4 + 8 * (reg >> 1 & 1),
+        return (struct ir_tensor_coord){t / 4 + 8 * (reg >> 1 & 1),
                                         8 * (reg / 4) + t % 4 * 2 + (reg & 1)};
     default:
-        return (struct ir_tensor_place){t % 16, reg};
+        return (struct ir_tensor_coord){t % 16, reg};
     }
 }
 
@@ -62,23 +62,23 @@ static bool lanes_check(const struct ir_tensor *op, const struct ir_tensor_cta *
 }
 
 static bool move_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                       uint32_t address, struct ir_tensor_place *out, struct ir_tensor_error *error)
+                       uint32_t address, struct ir_tensor_coord *out, struct ir_tensor_error *error)
 {
     unsigned lanes = movements[op->shape].lanes, columns = columns_of(op);
     bool two = op->shape == IR_TENSOR_16X32BX2;
-    struct ir_tensor_place second;
+    struct ir_tensor_coord second;
 
-    if (!ir_tensor_place(cta, address, lanes, columns, out, error) ||
-        (two && !ir_tensor_place(cta, address + op->offset, lanes, columns, &second, error)))
+    if (!ir_tensor_locate(cta, address, lanes, columns, out, error) ||
+        (two && !ir_tensor_locate(cta, address + op->offset, lanes, columns, &second, error)))
         return false;
     return lanes_check(op, cta, address, error);
 }
 
 /* The cells of a register, of thread `t`; the second is NULL when it is not packed. */
 static void cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                       struct ir_tensor_place at, unsigned reg, unsigned t, uint32_t *out[2])
+                       struct ir_tensor_coord at, unsigned reg, unsigned t, uint32_t *out[2])
 {
-    struct ir_tensor_place p = place_of(op, reg, t);
+    struct ir_tensor_coord p = coord_of(op, reg, t);
     bool pack = ir_tensor_has(op, IR_TENSOR_PACK);
     unsigned column = at.column + (pack ? 2 * p.column : p.column);
 
@@ -129,7 +129,7 @@ static bool load(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
                  uint32_t *dst, struct ir_tensor_error *error)
 {
     unsigned n = ir_tensor_registers(op);
-    struct ir_tensor_place at;
+    struct ir_tensor_coord at;
     uint32_t *cell[2];
 
     if (!move_check(op, cta, src[cta->lane], &at, error))
@@ -146,7 +146,7 @@ static bool load(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
 static bool store(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                   struct ir_tensor_error *error)
 {
-    struct ir_tensor_place at;
+    struct ir_tensor_coord at;
     uint32_t *cell[2];
 
     if (!move_check(op, cta, src[cta->lane], &at, error))
@@ -214,7 +214,7 @@ struct copying {
     const struct ir_tensor *op;
     const struct copy *shape;
     struct ir_matrix from;
-    struct ir_tensor_place to;
+    struct ir_tensor_coord to;
     struct ir_tensor_error *error;
 };
 
@@ -253,8 +253,8 @@ static bool copy(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
     struct copying c = {.op = op, .shape = &copies[op->shape], .error = error};
 
     c.from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
-    if (!ir_tensor_place(cta, src[cta->lane], c.shape->lanes, c.shape->pieces * PIECE_COLUMNS,
-                         &c.to, error))
+    if (!ir_tensor_locate(cta, src[cta->lane], c.shape->lanes, c.shape->pieces * PIECE_COLUMNS,
+                          &c.to, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
         if (!copy_check(&c, &cta->block[i]))
@@ -287,7 +287,7 @@ bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *ct
 
 /* ---- shifts: eight columns of each lane, in the quarters from the address on */
 
-static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_place at)
+static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_coord at)
 {
     for (unsigned lane = at.lane; lane < IR_TENSOR_LANES; lane++)
         memmove(&memory->cell[lane][at.column], &memory->cell[ir_tensor_shifted(lane)][at.column],
@@ -304,10 +304,10 @@ static bool shift_check(uint32_t address, struct ir_tensor_error *error)
 
 static bool shift(const struct ir_tensor_cta *cta, uint32_t address, struct ir_tensor_error *error)
 {
-    struct ir_tensor_place at;
+    struct ir_tensor_coord at;
 
     if (!shift_check(address, error) ||
-        !ir_tensor_place(cta, address, WARP, SHIFT_COLUMNS, &at, error))
+        !ir_tensor_locate(cta, address, WARP, SHIFT_COLUMNS, &at, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
         shift_block(cta->block[i].memory, at);

@@ -34,13 +34,13 @@ static bool columns_are_legal(uint32_t n)
 
 /* ---- places */
 
-bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
-                     unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
+bool ir_tensor_locate(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
+                      unsigned columns, struct ir_tensor_coord *out, struct ir_tensor_error *error)
 {
     unsigned lane = address >> 16, column = address & 0xffff;
     unsigned first = column / IR_TENSOR_UNIT, last = (column + columns - 1) / IR_TENSOR_UNIT;
 
-    *out = (struct ir_tensor_place){lane, column};
+    *out = (struct ir_tensor_coord){lane, column};
     if (lane + lanes > IR_TENSOR_LANES || column + columns > IR_TENSOR_COLUMNS)
         return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address, "outside of tensor memory");
     for (unsigned i = 0; i < cta->nblocks; i++)

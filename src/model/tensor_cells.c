@@ -7,16 +7,16 @@ struct visiting {
     void *user;
 };
 
-static struct ir_tensor_place place_of(const struct ir_tensor_mma *p, unsigned source,
+static struct ir_tensor_coord coord_of(const struct ir_tensor_mma *p, unsigned source,
                                        uint32_t more)
 {
     uint32_t address = ir_tensor_mma_source(p, source) + more;
 
-    return (struct ir_tensor_place){address >> 16, address & 0xffff};
+    return (struct ir_tensor_coord){address >> 16, address & 0xffff};
 }
 
 static void visit_row(const struct visiting *v, const char *of, unsigned block,
-                      struct ir_tensor_place at, unsigned columns)
+                      struct ir_tensor_coord at, unsigned columns)
 {
     const struct ir_tensor_cells cells = {.use = IR_TENSOR_READS,
                                           .block = block,
@@ -58,11 +58,11 @@ static void visit_d(const struct visiting *v)
 }
 
 /* Rows of a, or their metadata. */
-static void visit_rows(const struct visiting *v, const char *of, struct ir_tensor_place from,
+static void visit_rows(const struct visiting *v, const char *of, struct ir_tensor_coord from,
                        unsigned columns, bool shifted)
 {
     for (unsigned row = 0; row < v->p->m; row++) {
-        struct ir_tensor_place at = from;
+        struct ir_tensor_coord at = from;
         at.lane += ir_tensor_mma_lane(v->p, row);
         if (shifted)
             at.lane = ir_tensor_shifted(at.lane);
@@ -73,8 +73,8 @@ static void visit_rows(const struct visiting *v, const char *of, struct ir_tenso
 static void visit_scales(const struct visiting *v)
 {
     const struct ir_tensor_mma *p = v->p;
-    struct ir_tensor_place a = place_of(p, IR_TENSOR_SCALE_A, 0);
-    struct ir_tensor_place b = place_of(p, IR_TENSOR_SCALE_B, 0);
+    struct ir_tensor_coord a = coord_of(p, IR_TENSOR_SCALE_A, 0);
+    struct ir_tensor_coord b = coord_of(p, IR_TENSOR_SCALE_B, 0);
 
     a.lane &= IR_TENSOR_SCALE_ADDRESS_MASK >> 16;
     b.lane &= IR_TENSOR_SCALE_ADDRESS_MASK >> 16;
@@ -97,13 +97,13 @@ bool ir_tensor_mma_cells(const struct ir_tensor *op, const struct ir_tensor_cta 
     p.error = error;
     if (!ir_tensor_mma_describe(&p))
         return false;
-    p.at = place_of(&p, IR_TENSOR_D, 0);
+    p.at = coord_of(&p, IR_TENSOR_D, 0);
     visit_d(&v);
     if (ir_tensor_has(op, IR_TENSOR_A_TENSOR))
-        visit_rows(&v, "a", place_of(&p, IR_TENSOR_A, 0), ir_tensor_mma_a_columns(&p),
+        visit_rows(&v, "a", coord_of(&p, IR_TENSOR_A, 0), ir_tensor_mma_a_columns(&p),
                    ir_tensor_has(op, IR_TENSOR_ASHIFT));
     if (p.sparse)
-        visit_rows(&v, "the metadata", place_of(&p, IR_TENSOR_METADATA, p.selector),
+        visit_rows(&v, "the metadata", coord_of(&p, IR_TENSOR_METADATA, p.selector),
                    ir_tensor_mma_metadata_columns(&p), false);
     if (p.kind->scaled)
         visit_scales(&v);

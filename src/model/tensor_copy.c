@@ -136,7 +136,7 @@ static bool global_move(const struct run *r, uint64_t address, char *flat, uint6
 
     for (uint64_t n; size_B; address += n, flat += n, size_B -= n) {
         n = m ? HD_MIN(size_B, m->piece_B - address % m->piece_B) : size_B;
-        char *p = m ? m->place(m->user, address, n, write) : (char *)(uintptr_t)address;
+        char *p = m ? m->translate(m->user, address, n, write) : (char *)(uintptr_t)address;
         if (!p)
             return false;
         memcpy(write ? p : flat, write ? flat : p, n);
@@ -346,8 +346,8 @@ static bool reduce_some(const struct run *r, uint64_t address, const char *flat,
     for (uint64_t i = 0; i < size_B; i += element_B) {
         const struct ir_tensor_global *m = r->memory;
         uint64_t x = 0;
-        char *p =
-            m ? m->place(m->user, address + i, element_B, true) : (char *)(uintptr_t)(address + i);
+        char *p = m ? m->translate(m->user, address + i, element_B, true)
+                    : (char *)(uintptr_t)(address + i);
         if (!p)
             return false;
         memcpy(&x, flat + i, element_B);

@@ -52,7 +52,7 @@ const char *ir_tensor_copy_init(struct ir_tensor_copy *c, const struct ir_tensor
 /* How global memory is reached; without, its addresses are pointers. */
 struct ir_tensor_global {
     /* NULL ends the copy. No request crosses a multiple of piece_B, a power of two. */
-    void *(*place)(void *user, uint64_t address, uint64_t size_B, bool write);
+    void *(*translate)(void *user, uint64_t address, uint64_t size_B, bool write);
     void *user;
     uint64_t piece_B;
 };

@@ -140,8 +140,8 @@ static void fast_product(const struct ir_tensor_mma *p)
 
 static bool d_find(struct ir_tensor_mma *p)
 {
-    return ir_tensor_place(p->cta, ir_tensor_mma_source(p, IR_TENSOR_D),
-                           ir_tensor_mma_lanes(p, true), p->n / p->parts, &p->at, p->error);
+    return ir_tensor_locate(p->cta, ir_tensor_mma_source(p, IR_TENSOR_D),
+                            ir_tensor_mma_lanes(p, true), p->n / p->parts, &p->at, p->error);
 }
 
 static bool multiply(const struct ir_tensor *op, const struct ir_tensor_cta *cta,

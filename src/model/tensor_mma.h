@@ -39,7 +39,7 @@ struct ir_tensor_mma {
     enum ir_type scale;
     unsigned shift;                      /* of b: its first column */
     uint64_t zeros;                      /* a descriptor: which columns of b are zero */
-    struct ir_tensor_place at, metadata; /* of d */
+    struct ir_tensor_coord at, metadata; /* of d */
     bool folded_scales;                  /* the matrices are scaled */
     float scale_a[IR_TENSOR_M_MAX][IR_TENSOR_SCALES_MAX];
     float scale_b[IR_TENSOR_BLOCKS][IR_TENSOR_N_MAX][IR_TENSOR_SCALES_MAX]; /* each block's */
@@ -103,23 +103,23 @@ static inline unsigned ir_tensor_mma_a_scale_columns(const struct ir_tensor_mma 
     return (p->layout == IR_TENSOR_FOLDED ? p->m : p->rows) / 32;
 }
 
-static inline struct ir_tensor_place ir_tensor_mma_a_scale(const struct ir_tensor_mma *p,
-                                                           struct ir_tensor_place at, unsigned row)
+static inline struct ir_tensor_coord ir_tensor_mma_a_scale(const struct ir_tensor_mma *p,
+                                                           struct ir_tensor_coord at, unsigned row)
 {
     unsigned lane = at.lane + row % p->rows / 32 * 32 + row % 32;
     unsigned count = ir_tensor_mma_a_scale_columns(p) * 32;
 
-    return (struct ir_tensor_place){lane % IR_TENSOR_LANES, at.column + row % count / 32};
+    return (struct ir_tensor_coord){lane % IR_TENSOR_LANES, at.column + row % count / 32};
 }
 
 /* Each block has those of all columns; of parts of n, each part's lanes have the part's. */
-static inline struct ir_tensor_place ir_tensor_mma_b_scale(const struct ir_tensor_mma *p,
-                                                           struct ir_tensor_place at, unsigned col)
+static inline struct ir_tensor_coord ir_tensor_mma_b_scale(const struct ir_tensor_mma *p,
+                                                           struct ir_tensor_coord at, unsigned col)
 {
     unsigned width = p->n / p->parts, in_part = col % width;
     unsigned lane = at.lane + col / width * p->rows + in_part % 32;
 
-    return (struct ir_tensor_place){lane % IR_TENSOR_LANES, at.column + in_part / 32};
+    return (struct ir_tensor_coord){lane % IR_TENSOR_LANES, at.column + in_part / 32};
 }
 
 #define IR_TENSOR_SCALE_ADDRESS_MASK 0x3fffffffu /* the upper bits are in the descriptor */

@@ -9,7 +9,7 @@ static inline struct ir_tensor_memory *ir_tensor_own(const struct ir_tensor_cta 
     return cta->block[cta->own].memory;
 }
 
-struct ir_tensor_place {
+struct ir_tensor_coord {
     unsigned lane, column;
 };
 
@@ -21,8 +21,8 @@ static inline bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status 
     return false;
 }
 /* Lanes and columns from an address on; false: they are not all allocated, in every block. */
-bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
-                     unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
+bool ir_tensor_locate(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
+                      unsigned columns, struct ir_tensor_coord *out, struct ir_tensor_error *error)
     HD_MUST_CHECK;
 /* Two registers of the thread as one number. */
 static inline uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src,

@@ -101,7 +101,7 @@ unsigned ir_tensor_mma_a_columns(const struct ir_tensor_mma *p)
     return p->stored_k / (32 / (p->kind->box ? p->kind->box : ir_tensor_mma_bits(p->a)));
 }
 
-static void tensor_read(const struct ir_tensor_mma *p, struct ir_tensor_place at, unsigned row,
+static void tensor_read(const struct ir_tensor_mma *p, struct ir_tensor_coord at, unsigned row,
                         float *out)
 {
     unsigned bits = ir_tensor_mma_bits(p->a), box = p->kind->box ? p->kind->box : bits;
@@ -121,7 +121,7 @@ static bool a_read(const struct ir_tensor_mma *p, float *out)
 {
     uint64_t descriptor = ir_tensor_pair(p->cta, p->src, IR_TENSOR_A);
     struct target t = {p->a, p->rows, p->stored_k, p->stored_k, 1, out};
-    struct ir_tensor_place at;
+    struct ir_tensor_coord at;
 
     for (unsigned i = 0; i < p->cta->nblocks && !ir_tensor_has(p->op, IR_TENSOR_A_TENSOR); i++) {
         t.out = out + i * p->rows * p->stored_k;
@@ -130,8 +130,8 @@ static bool a_read(const struct ir_tensor_mma *p, float *out)
     }
     if (!ir_tensor_has(p->op, IR_TENSOR_A_TENSOR))
         return true;
-    if (!ir_tensor_place(p->cta, ir_tensor_mma_source(p, IR_TENSOR_A),
-                         ir_tensor_mma_lanes(p, false), ir_tensor_mma_a_columns(p), &at, p->error))
+    if (!ir_tensor_locate(p->cta, ir_tensor_mma_source(p, IR_TENSOR_A),
+                          ir_tensor_mma_lanes(p, false), ir_tensor_mma_a_columns(p), &at, p->error))
         return false;
     for (unsigned row = 0; row < p->m; row++)
         tensor_read(p, at, row, out + row * p->stored_k);
@@ -246,9 +246,9 @@ static bool metadata_find(struct ir_tensor_mma *p)
     uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_METADATA) + p->selector;
     unsigned columns = ir_tensor_mma_metadata_columns(p);
 
-    p->metadata = (struct ir_tensor_place){0, 0};
-    return !p->sparse || ir_tensor_place(p->cta, address, ir_tensor_mma_lanes(p, false), columns,
-                                         &p->metadata, p->error);
+    p->metadata = (struct ir_tensor_coord){0, 0};
+    return !p->sparse || ir_tensor_locate(p->cta, address, ir_tensor_mma_lanes(p, false), columns,
+                                          &p->metadata, p->error);
 }
 
 static unsigned metadata_bits(const struct ir_tensor_mma *p, unsigned row, unsigned bit)
@@ -286,9 +286,9 @@ static void scale_read(const struct ir_tensor_mma *p, uint32_t word, unsigned id
 static bool a_scales_read(struct ir_tensor_mma *p)
 {
     uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_A) & IR_TENSOR_SCALE_ADDRESS_MASK;
-    struct ir_tensor_place at, from;
+    struct ir_tensor_coord at, from;
 
-    if (!ir_tensor_place(p->cta, address, WARP, ir_tensor_mma_a_scale_columns(p), &at, p->error))
+    if (!ir_tensor_locate(p->cta, address, WARP, ir_tensor_mma_a_scale_columns(p), &at, p->error))
         return false;
     for (unsigned row = 0; row < p->m; row++) {
         from = ir_tensor_mma_a_scale(p, at, row);
@@ -302,9 +302,9 @@ static bool b_scales_read(struct ir_tensor_mma *p)
 {
     uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_B) & IR_TENSOR_SCALE_ADDRESS_MASK;
     unsigned width = p->n / p->parts;
-    struct ir_tensor_place at, from;
+    struct ir_tensor_coord at, from;
 
-    if (!ir_tensor_place(p->cta, address, WARP, (width + WARP - 1) / WARP, &at, p->error))
+    if (!ir_tensor_locate(p->cta, address, WARP, (width + WARP - 1) / WARP, &at, p->error))
         return false;
     for (unsigned i = 0; i < p->cta->nblocks * p->n; i++) {
         from = ir_tensor_mma_b_scale(p, at, i % p->n);

@@ -260,20 +260,20 @@ static void cross_seam(const struct ir_texture_level *l, int32_t *x, int32_t *y,
 static void texel_at(const struct fetch *f, const struct ir_texture_level *l, const int32_t at[3],
                      uint32_t out[4])
 {
-    int32_t place[3] = {at[0], at[1], at[2]};
+    int32_t coord[3] = {at[0], at[1], at[2]};
     uint32_t z = f->layer;
     if (f->in_cube)
-        cross_seam(l, &place[0], &place[1], &z);
+        cross_seam(l, &coord[0], &coord[1], &z);
     for (unsigned d = 0; d < f->dimensions; d++) {
-        place[d] = addressed((enum ir_address_mode)f->address[d], place[d], extents(l)[d]);
-        if (place[d] < 0) {
+        coord[d] = addressed((enum ir_address_mode)f->address[d], coord[d], extents(l)[d]);
+        if (coord[d] < 0) {
             outside_texel(f->texture, f->sampler->border, out);
             return;
         }
     }
     if (f->dimensions == 3)
-        z = (uint32_t)place[2];
-    texel_take(f, l, (uint32_t)place[0], f->dimensions > 1 ? (uint32_t)place[1] : 0, z, out);
+        z = (uint32_t)coord[2];
+    texel_take(f, l, (uint32_t)coord[0], f->dimensions > 1 ? (uint32_t)coord[1] : 0, z, out);
 }
 
 /* A texel that counts nothing is not looked at: it may be infinite. */
@@ -290,7 +290,7 @@ static void mix(const uint32_t a[4], const uint32_t b[4], unsigned weight, uint3
 }
 
 /* In 1 / 256 of a texel: the place between the centres of two. */
-static int32_t fixed_place(float u)
+static int32_t fixed_coord(float u)
 {
     return (int32_t)floorf(u * (float)ONE + 0.5f) - ONE / 2;
 }
@@ -313,7 +313,7 @@ static struct footprint footprint_of(const struct fetch *f, const struct ir_text
     struct footprint p = {{0}, {0}};
     for (unsigned d = 0; d < f->dimensions; d++) {
         float u = scaled(f, d, f->at[d], extents(l)[d]);
-        int32_t fixed = f->linear ? fixed_place(u) : (int32_t)floorf(u) * ONE;
+        int32_t fixed = f->linear ? fixed_coord(u) : (int32_t)floorf(u) * ONE;
         p.first[d] = (fixed >> 8) + f->offset[d];
         p.weight[d] = (unsigned)fixed & (ONE - 1);
     }
@@ -440,7 +440,7 @@ static void fetch_integers(const struct fetch *f, const uint32_t *words, float l
         texel_at(f, l, at, out);
 }
 
-static void cube_place(struct fetch *f, float *out_major)
+static void cube_coord(struct fetch *f, float *out_major)
 {
     struct face face = face_of(f->at);
     f->at[0] = (face.s + 1.0f) * 0.5f;
@@ -503,7 +503,7 @@ static void read_texture(struct fetch *f, const uint32_t *words, uint32_t *out)
     if (ir_tex_has(op, IR_TEX_COMPARE))
         reference = rest + (ir_tex_has(op, IR_TEX_OFFSETS) ? n : 0);
     if (ir_tex_is_cube(op))
-        cube_place(f, &major);
+        cube_coord(f, &major);
     if (op->what == IR_TEX_GATHER)
         gather(f, texel, reference);
     else if (ir_tex_has(op, IR_TEX_INTEGERS))

@@ -132,7 +132,7 @@ float ir_texture_srgb(uint8_t byte);
  * Where a surface instruction goes: *out_address, 0 for nowhere (reads give 0, writes are dropped).
  * HD_ILLEGAL_ADDRESS: outside, with .trap; HD_MISALIGNED.
  */
-enum hd_status ir_surface_place(const struct ir_tex *op, const struct ir_texture *surface,
+enum hd_status ir_surface_coord(const struct ir_tex *op, const struct ir_texture *surface,
                                 const uint32_t *words, uint64_t *out_address);
 /* In words, for messages. */
 const char *ir_surface_refusal(enum hd_status status);

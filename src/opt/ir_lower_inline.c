@@ -50,26 +50,26 @@ static struct ir_var *copy_var(struct copier *c, struct ir_var *var)
 }
 
 /* A place of the callee in the caller: the call is the outermost one that it was inlined at. */
-static struct ir_place place_in_caller(struct copier *c, struct ir_place place)
+static struct ir_srcloc srcloc_in_caller(struct copier *c, struct ir_srcloc srcloc)
 {
     struct ir_module *module = c->caller->module;
-    uint32_t before = place.inlined;
-    struct ir_inline outer = {.func = c->callee->name, .at = c->call->place};
+    uint32_t before = srcloc.inlined;
+    struct ir_inline outer = {.func = c->callee->name, .at = c->call->srcloc};
 
-    if (!c->call->place.line || !place.line)
-        return place;
+    if (!c->call->srcloc.line || !srcloc.line)
+        return srcloc;
     if (c->inlined[1] && c->inlined[0] == before) {
-        place.inlined = c->inlined[1];
-        return place;
+        srcloc.inlined = c->inlined[1];
+        return srcloc;
     }
     if (before) {
         outer = module->inlines.at[before - 1];
-        outer.at = place_in_caller(c, outer.at);
+        outer.at = srcloc_in_caller(c, outer.at);
     }
-    place.inlined = ir_module_inline(module, outer.func, &outer.at);
+    srcloc.inlined = ir_module_inline(module, outer.func, &outer.at);
     c->inlined[0] = before;
-    c->inlined[1] = place.inlined;
-    return place;
+    c->inlined[1] = srcloc.inlined;
+    return srcloc;
 }
 
 static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
@@ -81,7 +81,7 @@ static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
 
     assert(from->block->func == c->callee);
     ir_instr_copy_fields(to, from);
-    to->place = place_in_caller(c, from->place);
+    to->srcloc = srcloc_in_caller(c, from->srcloc);
     to->var = copy_var(c, from->var);
     for (uint32_t d = 0; d < to->ndst; d++) {
         to->dst[d]->type = from->dst[d]->type;

@@ -415,7 +415,7 @@ static void branch_to_stay(struct agreer *a, struct ir_builder *b, struct ir_blo
  */
 static void branch(struct agreer *a, struct ir_block *block, struct ir_block *of, bool copy)
 {
-    struct ir_builder b = {.func = a->func, .block = block, .place = of->last->place};
+    struct ir_builder b = {.func = a->func, .block = block, .srcloc = of->last->srcloc};
     struct ir_block *const *to = of->succs;
 
     if (of->last->op == IR_OP_BR) {

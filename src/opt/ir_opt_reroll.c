@@ -389,7 +389,7 @@ static void make_loop(struct roller *r, struct ir_value *iterations, struct ir_v
     if (r->func->module->arena.failed)
         return;
     struct ir_builder at_entry = {
-        .func = r->func, .block = r->u.entry, .before = r->u.entry->last, .place = r->b.place};
+        .func = r->func, .block = r->u.entry, .before = r->u.entry->last, .srcloc = r->b.srcloc};
     struct ir_value *zero = ir_build_const(&at_entry, IR_B64, 0);
     struct ir_instr *count = new_phi(r, loop, IR_B64, zero);
     r->b.block = loop;
@@ -419,7 +419,7 @@ static void roll(struct roller *r)
     r->b = (struct ir_builder){.func = r->func,
                                .block = r->u.entry,
                                .before = r->u.entry->last,
-                               .place = r->u.entry->last->place};
+                               .srcloc = r->u.entry->last->srcloc};
     hd_map_init(&r->made);
     hd_map_init(&r->aligned);
     iterations = whole_trip_count(r, &ok);

@@ -64,8 +64,10 @@ bool opt_replace_fini(struct opt_replace *r)
 
 struct ir_builder opt_before(struct ir_instr *instr)
 {
-    return (struct ir_builder){
-        .func = instr->block->func, .block = instr->block, .before = instr, .place = instr->place};
+    return (struct ir_builder){.func = instr->block->func,
+                               .block = instr->block,
+                               .before = instr,
+                               .srcloc = instr->srcloc};
 }
 
 void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi)

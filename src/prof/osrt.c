@@ -30,9 +30,9 @@
 
 static _Atomic(prof_osrt_fn *) listener;
 
-HD_EXPORT void heddle_osrt_listen(prof_osrt_fn *told)
+HD_EXPORT void heddle_osrt_listen(prof_osrt_fn *notified)
 {
-    atomic_store(&listener, told);
+    atomic_store(&listener, notified);
 }
 
 static bool is_listening(void)
@@ -72,17 +72,17 @@ static bool is_ours(const char *path)
 }
 
 /* errno stays as the call left it. */
-static void tell(const char *name, uint64_t begin_ns, int64_t result, void *caller)
+static void notify(const char *name, uint64_t begin_ns, int64_t result, void *caller)
 {
     uint64_t end_ns = hd_clock_ns(CLOCK_MONOTONIC);
-    prof_osrt_fn *told = atomic_load_explicit(&listener, memory_order_relaxed);
+    prof_osrt_fn *notified = atomic_load_explicit(&listener, memory_order_relaxed);
     int error = errno;
 
-    if (!told || end_ns - begin_ns < OSRT_SHORTEST_NS)
+    if (!notified || end_ns - begin_ns < OSRT_SHORTEST_NS)
         return;
     const char *path = path_at(caller);
     if (!path || !is_ours(path))
-        told(name, begin_ns, end_ns, result);
+        notified(name, begin_ns, end_ns, result);
     errno = error;
 }
 
@@ -109,7 +109,7 @@ static void *next(_Atomic(void *) *slot, const char *name)
             return call;                                                                           \
         uint64_t begin_ns_ = hd_clock_ns(CLOCK_MONOTONIC);                                         \
         type result_ = call;                                                                       \
-        tell(#name, begin_ns_, (int64_t)(intptr_t)result_, __builtin_return_address(0));           \
+        notify(#name, begin_ns_, (int64_t)(intptr_t)result_, __builtin_return_address(0));         \
         return result_;                                                                            \
     } while (0)
 

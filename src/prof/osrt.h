@@ -18,6 +18,6 @@ typedef void prof_osrt_fn(const char *name, uint64_t begin_ns, uint64_t end_ns, 
 
 /* Exported by libheddle_osrt.so: from now on `told` is called. */
 #define OSRT_LISTEN "heddle_osrt_listen"
-void heddle_osrt_listen(prof_osrt_fn *told);
+void heddle_osrt_listen(prof_osrt_fn *notified);
 
 #endif

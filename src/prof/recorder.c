@@ -257,8 +257,8 @@ static void on_call(const struct heddle_event *e)
 
 /* ---- work */
 
-static void tell_object(const struct heddle_event *e, const void *handle, const char *type,
-                        uint32_t id)
+static void notify_object(const struct heddle_event *e, const void *handle, const char *type,
+                          uint32_t id)
 {
     void *found;
 
@@ -281,7 +281,7 @@ static void tell_object(const struct heddle_event *e, const void *handle, const 
     prof_done(&r->record);
 }
 
-static void tell_device(uint32_t ordinal)
+static void notify_device(uint32_t ordinal)
 {
     uint64_t bit = UINT64_C(1) << ordinal % 64;
     char text[PROF_DEVICE_NAME_B] = "";
@@ -302,7 +302,7 @@ static void tell_device(uint32_t ordinal)
 }
 
 /* What the numbers in records are; handles, which calls have, are given theirs. */
-static void tell_ids(const struct heddle_event *e)
+static void notify_ids(const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
 
@@ -310,10 +310,10 @@ static void tell_ids(const struct heddle_event *e)
         return;
     own.context = e->context;
     own.stream = e->stream;
-    tell_device(w->device);
-    tell_object(e, e->context, "context", w->context_id);
-    tell_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream, "stream",
-                w->stream_id);
+    notify_device(w->device);
+    notify_object(e, e->context, "context", w->context_id);
+    notify_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream, "stream",
+                  w->stream_id);
 }
 
 static void fill_work(struct prof_work *r, const struct heddle_event *e)
@@ -483,7 +483,7 @@ static void on_packet(const struct heddle_event *e)
         judge(e, wanted);
     if (!wanted)
         return;
-    tell_ids(e);
+    notify_ids(e);
     if (w->kernel)
         times = write_kernel(e, &record);
     else if (e->packet.op == HAL_OP_COPY)

@@ -46,7 +46,7 @@ struct room {
 struct slot {
     _Alignas(64) _Atomic uint32_t tid; /* 0: free */
     int timer;
-    bool is_told; /* the thread's name is in the file */
+    bool is_notified; /* the thread's name is in the file */
     struct room *room;
     struct prof_block *block; /* NULL: none yet, or no room */
 };
@@ -215,12 +215,12 @@ static void record_done(struct slot *s, const struct prof_record *record)
     atomic_fetch_add_explicit(&s->block->used_B, record->size_B, memory_order_release);
 }
 
-static void tell_name(struct slot *s)
+static void notify_name(struct slot *s)
 {
     char name[16] = "";
     uint32_t id = atomic_fetch_add(&all.nstrings, 1) + 1;
 
-    s->is_told = true;
+    s->is_notified = true;
     (void)syscall(SYS_prctl, PR_GET_NAME, name);
     size_t len = length(name, sizeof(name));
     struct prof_string *text = record_new(s, PROF_STRING, sizeof(*text) + len);
@@ -333,9 +333,9 @@ static void take_sample(struct slot *s, const siginfo_t *info, const void *conte
         return;
     (void)syscall(SYS_getcpu, &cpu, NULL, NULL);
     /* A thread that ends is not asked what it did since the last tick: half of one, on average. */
-    uint64_t end_ns = s->is_told ? 0 : all.tick_ns / 2;
-    if (!s->is_told)
-        tell_name(s);
+    uint64_t end_ns = s->is_notified ? 0 : all.tick_ns / 2;
+    if (!s->is_notified)
+        notify_name(s);
     size_t n = take_stack(s, context, &end);
     struct prof_sample *r = record_new(s, PROF_SAMPLE, sizeof(*r) + n * sizeof(r->frames[0]));
     if (!r)
@@ -426,7 +426,7 @@ static void slot_leave(void *arg)
     (void)syscall(SYS_timer_delete, s->timer);
     bool is_free = stack_take_back(s);
     s->room = NULL; /* for a signal that still comes */
-    s->is_told = false;
+    s->is_notified = false;
     atomic_store_explicit(&s->tid, 0, memory_order_release);
     if (is_free)
         (void)syscall(SYS_munmap, room, sizeof(*room));
@@ -508,7 +508,7 @@ void prof_sample_in_child(void)
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &all.slots[i];
         s->block = NULL;
-        s->is_told = false;
+        s->is_notified = false;
         if (s == own || !atomic_load(&s->tid))
             continue;
         if (s->room)

@@ -196,7 +196,7 @@ static struct prof_block *block_at(uint64_t number)
 }
 
 /* A thread is known by its first block. */
-static void tell_thread(void)
+static void notify_thread(void)
 {
     char name[16] = "";
     struct prof_thread *r;
@@ -227,7 +227,7 @@ static bool block_next(void)
     block->thread = (uint32_t)syscall(SYS_gettid);
     atomic_store_explicit(&block->used_B, sizeof(*block), memory_order_release);
     if (is_first)
-        tell_thread();
+        notify_thread();
     return own.block != NULL;
 }
 

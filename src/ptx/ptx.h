@@ -264,7 +264,7 @@ static inline bool ptx_form_has(const struct ptx_form *form, enum ptx_mod mod)
 
 /* ---- declarations ---- */
 
-struct ptx_place {
+struct ptx_srcloc {
     uint32_t line, col;
 };
 
@@ -285,7 +285,7 @@ struct ptx_sym {
     uint8_t is_range;
     uint16_t depth; /* 0 module, 1 function parameters, 2 function body, 3.. nested scopes */
     uint32_t hash;
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
     struct ptx_sym *chain; /* parser's hash bucket */
 };
 
@@ -336,7 +336,7 @@ struct ptx_init {
     int64_t offset;
     uint64_t mask;     /* 0xff(sym): 0xff; 0 when absent */
     const char *text2; /* DIFF, FIELD */
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
 };
 
 #define PTX_MAX_DIMS 6
@@ -461,7 +461,7 @@ struct ptx_operand {
     uint32_t nitems;
     uint32_t index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top
                         byte */
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
 };
 
 /* ---- statements ---- */
@@ -490,7 +490,7 @@ struct ptx_loc {
 
 struct ptx_stmt {
     uint8_t kind; /* enum ptx_stmt_kind */
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
     struct ptx_stmt *next;
     const struct ptx_loc *loc; /* the .loc in force; NULL before the first */
 };
@@ -535,7 +535,7 @@ struct ptx_extent {
 
 struct ptx_func {
     struct ptx_sym sym;
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
     bool is_entry;
     bool has_body;
     uint8_t linkage;
@@ -743,8 +743,10 @@ static inline struct ptx_operand ptx_operand_elements(const struct ptx_operand *
         items[i] = *vector;
         items[i].comp = (uint8_t)(PTX_COMP_X + i);
     }
-    return (struct ptx_operand){
-        .kind = PTX_OPND_VEC, .items = items, .nitems = vector->u.reg->vec, .place = vector->place};
+    return (struct ptx_operand){.kind = PTX_OPND_VEC,
+                                .items = items,
+                                .nitems = vector->u.reg->vec,
+                                .srcloc = vector->srcloc};
 }
 
 /* Dense register number in the function; every element of a vector has its own. */

@@ -29,7 +29,7 @@ static enum hd_status bad_operand(const struct checker *c, const struct ptx_oper
     ptx_print_operand(operand, &text);
     enum hd_status status =
         hd_error(HD_BAD_PTX, "%.*s:%u:%u: operand %u of '%.*s': expected %s, found '%.60s'",
-                 HD_STR_ARG(c->module->name), operand->place.line, operand->place.col, c->number,
+                 HD_STR_ARG(c->module->name), operand->srcloc.line, operand->srcloc.col, c->number,
                  HD_STR_ARG(c->form->text), what, text.ptr ? text.ptr : "");
     hd_buf_fini(&text);
     return status;
@@ -38,7 +38,7 @@ static enum hd_status bad_operand(const struct checker *c, const struct ptx_oper
 static enum hd_status bad_insn(const struct checker *c, const char *what)
 {
     return hd_error(HD_BAD_PTX, "%.*s:%u:%u: '%.*s' %s", HD_STR_ARG(c->module->name),
-                    c->insn->stmt.place.line, c->insn->stmt.place.col, HD_STR_ARG(c->form->text),
+                    c->insn->stmt.srcloc.line, c->insn->stmt.srcloc.col, HD_STR_ARG(c->form->text),
                     what);
 }
 

@@ -312,12 +312,12 @@ enum hd_status ptx_parse_offset(struct ptx_parser *p, int64_t *inout_offset)
 enum hd_status ptx_parse_const_u64(struct ptx_parser *p, const char *what, uint64_t *out_value)
 {
     struct ptx_const value;
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     if (ptx_at(p, PTX_TOK_EOF) || ptx_at(p, ';'))
         return ptx_expected(p, what);
     HD_TRY(ptx_parse_const(p, &value));
     if (value.kind != PTX_TOK_INT)
-        return ptx_fail(p, place, "expected %s, found a floating-point constant", what);
+        return ptx_fail(p, srcloc, "expected %s, found a floating-point constant", what);
     *out_value = value.bits;
     return HD_OK;
 }

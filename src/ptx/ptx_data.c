@@ -16,7 +16,7 @@ struct writer {
 static enum hd_status bad_init(const struct writer *w, const char *why)
 {
     return hd_error(HD_BAD_PTX, "initialiser of '%.*s' (line %u): %s", HD_STR_ARG(w->var->sym.name),
-                    w->var->sym.place.line, why);
+                    w->var->sym.srcloc.line, why);
 }
 
 /* Round to nearest even; enough for the rare .f16 initialiser given as a decimal. */
@@ -185,11 +185,11 @@ static enum hd_status reference_image(const struct ptx_var *var, uint8_t *dst)
         const struct ptx_init *each = &list->u.list[i];
         if (each->kind != PTX_INIT_FIELD || !reference_set(type, each, dst))
             return hd_error(HD_BAD_PTX, "line %u: .%s '%.*s' has no such field, or no such value",
-                            each->place.line, ptx_type_name(type), HD_STR_ARG(var->sym.name));
+                            each->srcloc.line, ptx_type_name(type), HD_STR_ARG(var->sym.name));
     }
     return good ? HD_OK
                 : hd_error(HD_NOT_SUPPORTED, "initialiser of .%s '%.*s' (line %u) is not supported",
-                           ptx_type_name(type), HD_STR_ARG(var->sym.name), var->sym.place.line);
+                           ptx_type_name(type), HD_STR_ARG(var->sym.name), var->sym.srcloc.line);
 }
 
 enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t size_B,

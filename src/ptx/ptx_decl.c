@@ -23,10 +23,10 @@ struct decl_type {
 
 static enum hd_status parse_align(struct ptx_parser *p, uint32_t *out_align)
 {
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(ptx_eat_u32(p, "an alignment", out_align));
     if (!hd_is_pow2(*out_align))
-        return ptx_fail(p, place, "alignment %u is not a power of two", *out_align);
+        return ptx_fail(p, srcloc, "alignment %u is not a power of two", *out_align);
     return HD_OK;
 }
 
@@ -128,14 +128,14 @@ static enum hd_status parse_decl_type(struct ptx_parser *p, struct decl_type *de
         HD_TRY(ptx_eat(p, ']', "']' behind the bank"));
     }
     while (ptx_at(p, PTX_TOK_DOT)) {
-        struct ptx_place place = ptx_here(p);
+        struct ptx_srcloc srcloc = ptx_here(p);
         enum ptx_type before = decl->type;
         word = ptx_tok_word(p);
         if (!is_decl_word(word))
             return ptx_expected(p, "a type, .align, .v2, .v4 or a name in the declaration");
         HD_TRY(parse_decl_word(p, word, decl));
         if (before && word->type)
-            return ptx_fail(p, place, "second type in one declaration");
+            return ptx_fail(p, srcloc, "second type in one declaration");
     }
     if (!decl->type)
         return ptx_expected(p, "a type in the declaration");
@@ -157,7 +157,7 @@ static enum hd_status check_predefined(struct ptx_parser *p, const struct ptx_re
                        reg->sym.is_range ? "0" : "");
     if (len < 0 || len >= (int)sizeof(first) || !ptx_sreg_find(first, (size_t)len, &number))
         return HD_OK;
-    return ptx_fail(p, reg->sym.place, "'%s' is a special register", first);
+    return ptx_fail(p, reg->sym.srcloc, "'%s' is a special register", first);
 }
 
 static enum hd_status check_reg_vector(struct ptx_parser *p, const struct decl_type *decl,
@@ -167,7 +167,7 @@ static enum hd_status check_reg_vector(struct ptx_parser *p, const struct decl_t
                 ptx_type_bits(decl->type) * decl->vec <= 128;
     if (decl->vec == 1 || fits)
         return HD_OK;
-    return ptx_fail(p, name->place, "a vector register has 2 or 4 elements, 128 bits at most");
+    return ptx_fail(p, name->srcloc, "a vector register has 2 or 4 elements, 128 bits at most");
 }
 
 /* The register `decl` called by the current IDENT; `%r<100>` when allowed. */
@@ -195,7 +195,7 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
     HD_TRY(check_reg_vector(p, decl, &reg->sym));
     uint64_t numbers = count * decl->vec;
     if (count > PTX_MAX_REGS || *total + numbers > PTX_MAX_REGS)
-        return ptx_fail(p, reg->sym.place, "too many registers");
+        return ptx_fail(p, reg->sym.srcloc, "too many registers");
     reg->type = (uint8_t)decl->type;
     reg->vec = (uint8_t)decl->vec;
     reg->count = (uint32_t)count;
@@ -259,7 +259,7 @@ static enum hd_status set_layout(struct ptx_parser *p, struct ptx_var *var,
     for (unsigned i = 0; i < var->ndims; i++)
         if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B) ||
             var->size_B > PTX_MAX_VAR_B)
-            return ptx_fail(p, var->sym.place, "variable is too big");
+            return ptx_fail(p, var->sym.srcloc, "variable is too big");
     return HD_OK;
 }
 
@@ -285,12 +285,12 @@ static enum hd_status check_shape(struct ptx_parser *p, const struct decl_type *
                                   const struct ptx_var *var)
 {
     if (decl->space == PTX_SPACE_REG && var->is_array)
-        return ptx_fail(p, var->sym.place, "a register cannot be an array");
+        return ptx_fail(p, var->sym.srcloc, "a register cannot be an array");
     if (decl->space == PTX_SPACE_PARAM && decl->vec > 1 && !var->is_array)
-        return ptx_fail(p, var->sym.place, "a vector cannot be in .param, but for arrays of them");
+        return ptx_fail(p, var->sym.srcloc, "a vector cannot be in .param, but for arrays of them");
     if (ptx_type_class(decl->type) == PTX_CLASS_OPAQUE &&
         (decl->vec > 1 || (decl->space != PTX_SPACE_GLOBAL && decl->space != PTX_SPACE_PARAM)))
-        return ptx_fail(p, var->sym.place, "textures, samplers and surfaces are in .global");
+        return ptx_fail(p, var->sym.srcloc, "textures, samplers and surfaces are in .global");
     return decl->space == PTX_SPACE_REG ? check_reg_vector(p, decl, &var->sym) : HD_OK;
 }
 
@@ -333,8 +333,8 @@ static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
     if (!redeclares)
         return ptx_scope_declare(p, &var->sym); /* reports the duplicate */
     if (!same_shape(var, first))
-        return ptx_fail(p, var->sym.place, "'%.*s' was declared differently at line %u",
-                        HD_STR_ARG(var->sym.name), old->place.line);
+        return ptx_fail(p, var->sym.srcloc, "'%.*s' was declared differently at line %u",
+                        HD_STR_ARG(var->sym.name), old->srcloc.line);
     if (var->linkage != PTX_LINK_EXTERN)
         first->def = var;
     return HD_OK;
@@ -412,14 +412,14 @@ static enum hd_status parse_var_range(struct ptx_parser *p, const struct ptx_var
 enum hd_status ptx_parse_var_decl(struct ptx_parser *p, enum ptx_linkage linkage)
 {
     struct decl_type decl;
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(parse_decl_type(p, &decl));
     decl.linkage = linkage;
     if (decl.space == PTX_SPACE_REG)
         return parse_reg_decl(p, &decl);
     if (decl.space == PTX_SPACE_SREG || decl.space >= PTX_SPACE_PARAM_ENTRY) {
         if (decl.space != PTX_SPACE_SHARED && decl.space != PTX_SPACE_TEX)
-            return ptx_fail(p, place, "variables cannot be declared in .%s",
+            return ptx_fail(p, srcloc, "variables cannot be declared in .%s",
                             ptx_space_name(decl.space));
     }
     for (;;) {

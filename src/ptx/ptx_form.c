@@ -215,14 +215,14 @@ static size_t match_opcode(const char *text, size_t len, enum ptx_op *out_op)
     return after;
 }
 
-static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct ptx_place place)
+static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct ptx_srcloc srcloc)
 {
     const char *text = form->text.ptr;
     size_t len = form->text.len;
     enum ptx_op op;
     size_t at = match_opcode(text, len, &op);
     if (!op)
-        return ptx_fail(p, place, "expected an opcode, found '%.*s'", (int)HD_MIN(len, 80u), text);
+        return ptx_fail(p, srcloc, "expected an opcode, found '%.*s'", (int)HD_MIN(len, 80u), text);
     assert(at && at <= len + 1);
     form->op = (uint16_t)op;
     form->vec = 1;
@@ -231,10 +231,10 @@ static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct
         size_t part = dot ? (size_t)(dot - text) - at : len - at;
         struct ptx_mod_use use;
         if (!parse_mod(text + at, part, &use))
-            return ptx_fail(p, place, "expected a modifier of '%s', found '.%.*s'",
+            return ptx_fail(p, srcloc, "expected a modifier of '%s', found '.%.*s'",
                             ptx_opcode_name(op), (int)HD_MIN(part, 80u), text + at);
         if (form->nmods == PTX_FORM_MAX_MODS)
-            return ptx_fail(p, place, "too many modifiers in '%.*s'", (int)HD_MIN(len, 80u), text);
+            return ptx_fail(p, srcloc, "too many modifiers in '%.*s'", (int)HD_MIN(len, 80u), text);
         form->mods[form->nmods++] = use;
         apply_mod(form, &use);
         at += part + 1;
@@ -286,7 +286,7 @@ static struct ptx_form *form_new(struct ptx_parser *p, const char *text, size_t 
 }
 
 enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, uint32_t hash,
-                            struct ptx_place place, const struct ptx_form **out_form)
+                            struct ptx_srcloc srcloc, const struct ptx_form **out_form)
 {
     if (HD_UNLIKELY(2 * p->forms.len >= p->form_cap))
         HD_TRY(grow_slots(p));
@@ -299,7 +299,7 @@ enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, 
     if (!form || !hd_vec_push(&p->forms, form))
         return HD_NO_MEMORY;
     assert(p->forms.at[form->id] == form);
-    HD_TRY(decode(p, form, place));
+    HD_TRY(decode(p, form, srcloc));
     *slot = form;
     *out_form = form;
     return HD_OK;

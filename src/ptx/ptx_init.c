@@ -103,7 +103,7 @@ static enum hd_status parse_symbol(struct ptx_parser *p, struct ptx_init *init)
                                       .stack_idx = (uint32_t)p->initstack.len,
                                       .name = ptx_dup(p, tok->text, tok->len),
                                       .hash = tok->hash,
-                                      .place = init->place,
+                                      .srcloc = init->srcloc,
                                   }));
     HD_TRY(ptx_next(p));
     return ptx_parse_offset(p, &init->offset);
@@ -156,7 +156,7 @@ static enum hd_status parse_braces(struct ptx_parser *p, struct ptx_init *init)
 {
     size_t base = p->initstack.len;
     if (++p->nesting > PTX_MAX_NESTING)
-        return ptx_fail(p, init->place, "initialiser is nested too deeply");
+        return ptx_fail(p, init->srcloc, "initialiser is nested too deeply");
     init->kind = PTX_INIT_LIST;
     HD_TRY(ptx_next(p));
     while (!ptx_at(p, '}')) {
@@ -173,7 +173,7 @@ static enum hd_status parse_braces(struct ptx_parser *p, struct ptx_init *init)
 /* Pushes one value. */
 static enum hd_status parse_value(struct ptx_parser *p)
 {
-    struct ptx_init init = {.place = ptx_here(p)};
+    struct ptx_init init = {.srcloc = ptx_here(p)};
     if (ptx_at(p, '{'))
         HD_TRY(parse_braces(p, &init));
     else if (ptx_at(p, PTX_TOK_STRING))
@@ -207,13 +207,13 @@ static uint64_t outer_count(const struct ptx_var *var, const struct ptx_init *in
 
 enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
 {
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     size_t base = p->initstack.len;
     uint32_t count;
     p->insn_pending = p->pending.len;
     if (var->space != PTX_SPACE_GLOBAL && var->space != PTX_SPACE_CONST &&
         var->space != PTX_SPACE_TEX)
-        return ptx_fail(p, place, "initialiser of a variable that is not .global or .const");
+        return ptx_fail(p, srcloc, "initialiser of a variable that is not .global or .const");
     HD_TRY(parse_value(p));
     assert(p->initstack.len == base + 1);
     HD_TRY(take(p, base, &var->init, &count));
@@ -225,7 +225,7 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
     for (unsigned i = 0; i < var->ndims; i++)
         if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B) ||
             var->size_B > PTX_MAX_VAR_B)
-            return ptx_fail(p, place, "variable is too big");
+            return ptx_fail(p, srcloc, "variable is too big");
     return HD_OK;
 }
 
@@ -235,7 +235,7 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
 static enum hd_status parse_dotted(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
-    while (ptx_at(p, PTX_TOK_DOT) && tok->line == init->place.line) {
+    while (ptx_at(p, PTX_TOK_DOT) && tok->line == init->srcloc.line) {
         init->u.text = hd_arena_printf(p->arena, "%s%.*s", init->u.text, (int)tok->len, tok->text);
         HD_TRY(ptx_next(p));
     }
@@ -265,7 +265,7 @@ static enum hd_status parse_section_values(struct ptx_parser *p, struct ptx_dwar
 {
     size_t base = p->initstack.len;
     for (;;) {
-        struct ptx_init init = {.place = ptx_here(p)};
+        struct ptx_init init = {.srcloc = ptx_here(p)};
         if (ptx_at(p, PTX_TOK_IDENT) || ptx_at(p, PTX_TOK_DOT))
             HD_TRY(parse_section_name(p, &init));
         else if (ptx_at(p, PTX_TOK_STRING))

@@ -129,7 +129,7 @@ static void parser_rewind(struct ptx_parser *p, const struct ptx_unread *unread)
     p->lex.next = p->lex.text + func->extent.begin;
     p->lex.line = unread->line;
     p->lex.line_start = p->lex.text + unread->line_start;
-    p->horizon = func->sym.place;
+    p->horizon = func->sym.srcloc;
     p->loc = NULL;
     p->nesting = p->expanded_vars = 0;
     p->opstack.len = p->initstack.len = 0;
@@ -143,7 +143,7 @@ static enum hd_status read_body(struct ptx_parser *p, struct ptx_func *func)
 {
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_parse_scoped_body(p, func));
-    p->horizon = (struct ptx_place){UINT32_MAX, UINT32_MAX};
+    p->horizon = (struct ptx_srcloc){UINT32_MAX, UINT32_MAX};
     HD_TRY(ptx_scope_finish(p));
     return hd_arena_status(p->arena);
 }

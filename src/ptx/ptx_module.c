@@ -138,8 +138,8 @@ static enum hd_status declare_func(struct ptx_parser *p, struct ptx_func *func)
     struct ptx_func *first = (struct ptx_func *)old;
     if (first->is_entry != func->is_entry || first->nparams != func->nparams ||
         first->nrets != func->nrets)
-        return ptx_fail(p, func->sym.place, "'%.*s' was declared differently at line %u",
-                        HD_STR_ARG(name), old->place.line);
+        return ptx_fail(p, func->sym.srcloc, "'%.*s' was declared differently at line %u",
+                        HD_STR_ARG(name), old->srcloc.line);
     if (func->has_body && first->def->has_body)
         return ptx_scope_declare(p, &func->sym); /* reports the duplicate */
     if (func->has_body)
@@ -163,7 +163,7 @@ static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
     PTX_NEW(p, func);
     HD_TRY(ptx_item_add(p, &item, PTX_ITEM_FUNC));
     item->u.func = func;
-    func->place = ptx_here(p);
+    func->srcloc = ptx_here(p);
     func->is_entry = is_entry;
     func->linkage = (uint8_t)linkage;
     p->last_reg = NULL;
@@ -203,7 +203,7 @@ static enum hd_status parse_alias_name(struct ptx_parser *p, struct ptx_alias *a
                                                    .u.alias = alias,
                                                    .name = ptx_dup(p, tok->text, tok->len),
                                                    .hash = tok->hash,
-                                                   .place = ptx_here(p)}));
+                                                   .srcloc = ptx_here(p)}));
     return ptx_next(p);
 }
 

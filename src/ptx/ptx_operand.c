@@ -105,7 +105,7 @@ static enum hd_status later(struct ptx_parser *p, struct ptx_operand *operand, s
                                   .stack_idx = (uint32_t)p->opstack.len,
                                   .name = name,
                                   .hash = hash,
-                                  .place = operand->place,
+                                  .srcloc = operand->srcloc,
                               });
 }
 
@@ -173,7 +173,7 @@ static enum hd_status parse_register_index(struct ptx_parser *p, struct ptx_oper
     assert(count == 1);
     if (is_index(operand->subscript))
         return HD_OK;
-    return ptx_fail(p, operand->subscript->place,
+    return ptx_fail(p, operand->subscript->srcloc,
                     "expected a constant or an integer register as index");
 }
 
@@ -274,7 +274,7 @@ static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operan
     if (at_name(p)) {
         HD_TRY(name_operand(p, operand));
         if (operand->kind != PTX_OPND_REG && operand->kind != PTX_OPND_SYM)
-            return ptx_fail(p, operand->place,
+            return ptx_fail(p, operand->srcloc,
                             "expected a register, variable or constant as address");
         if (ptx_at(p, PTX_TOK_DOT) && !p->lex.tok.spaced)
             HD_TRY(parse_selector(p, operand));
@@ -283,7 +283,7 @@ static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operan
     } else {
         HD_TRY(parse_constant(p, operand));
         if (operand->kind != PTX_OPND_INT)
-            return ptx_fail(p, operand->place,
+            return ptx_fail(p, operand->srcloc,
                             "expected a register, variable or constant as address");
     }
     assert(operand->kind == PTX_OPND_REG || operand->kind == PTX_OPND_SYM ||
@@ -330,7 +330,7 @@ static enum hd_status parse_prefixed(struct ptx_parser *p, struct ptx_operand *o
         return ptx_expected(p, "a declared register");
     HD_TRY(parse_name(p, operand));
     if (operand->kind == PTX_OPND_SINK)
-        return ptx_fail(p, operand->place, "expected a register, found '_'");
+        return ptx_fail(p, operand->srcloc, "expected a register, found '_'");
     operand->invert = invert;
     operand->negate = !invert;
     return HD_OK;
@@ -339,7 +339,7 @@ static enum hd_status parse_prefixed(struct ptx_parser *p, struct ptx_operand *o
 static enum hd_status parse_one(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
-    *operand = (struct ptx_operand){.place = ptx_here(p)};
+    *operand = (struct ptx_operand){.srcloc = ptx_here(p)};
     switch (tok->kind) {
     case PTX_TOK_IDENT:
         return at_name(p) ? parse_name(p, operand) : parse_constant(p, operand);
@@ -359,7 +359,7 @@ static enum hd_status parse_one(struct ptx_parser *p, struct ptx_operand *operan
 static enum hd_status parse_pair(struct ptx_parser *p, size_t base)
 {
     struct ptx_operand second;
-    struct ptx_operand pair = {.kind = PTX_OPND_PAIR, .place = p->opstack.at[base].place};
+    struct ptx_operand pair = {.kind = PTX_OPND_PAIR, .srcloc = p->opstack.at[base].srcloc};
     HD_TRY(ptx_next(p));
     HD_TRY(parse_one(p, &second));
     HD_TRY(push(p, &second));
@@ -386,7 +386,7 @@ enum hd_status ptx_parse_operand(struct ptx_parser *p)
 enum hd_status ptx_parse_label_range(struct ptx_parser *p)
 {
     char name[256];
-    struct ptx_operand operand = {.place = ptx_here(p)};
+    struct ptx_operand operand = {.srcloc = ptx_here(p)};
     const struct hd_str stem = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_next(p)); /* the '<' that the caller saw */
@@ -395,7 +395,7 @@ enum hd_status ptx_parse_label_range(struct ptx_parser *p)
     uint64_t count = p->lex.tok.bits;
     HD_TRY(ptx_next(p));
     if (!count || count > PTX_MAX_LABEL_RANGE || stem.len > sizeof(name) - 12)
-        return ptx_fail(p, operand.place, "too many labels, or none");
+        return ptx_fail(p, operand.srcloc, "too many labels, or none");
     for (unsigned i = 0; i < count; i++) {
         int len = snprintf(name, sizeof(name), "%.*s%u", HD_STR_ARG(stem), i);
         uint32_t hash = ptx_hash_bytes(PTX_HASH_SEED, name, (size_t)len);

@@ -50,7 +50,7 @@ struct ptx_pending {
     } u;
     struct hd_str name;
     uint32_t hash;
-    struct ptx_place place;
+    struct ptx_srcloc srcloc;
 };
 #define PTX_PLACED UINT32_MAX
 
@@ -91,7 +91,7 @@ struct ptx_parser {
     const struct ptx_extent *extents;
     size_t nextents, extent;
     const struct ptx_symtab *outer;
-    struct ptx_place horizon;
+    struct ptx_srcloc horizon;
     struct ptx_verify *verify; /* ptx_verify() */
 };
 
@@ -100,7 +100,7 @@ struct ptx_parser {
 /* `NAME:L:C: expected WHAT, found 'token'` at the current token. */
 enum hd_status ptx_expected(struct ptx_parser *p, const char *what) HD_MUST_CHECK;
 /* `NAME:L:C: message` at a place. */
-enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_place place, const char *fmt, ...)
+enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_srcloc srcloc, const char *fmt, ...)
     HD_PRINTF(3, 4) HD_MUST_CHECK;
 /* Consumes the punctuation `kind`, or fails with "expected WHAT". */
 enum hd_status ptx_eat(struct ptx_parser *p, unsigned kind, const char *what) HD_MUST_CHECK;
@@ -113,9 +113,9 @@ static inline enum hd_status ptx_next(struct ptx_parser *p)
     return ptx_lex_next(&p->lex);
 }
 
-static inline struct ptx_place ptx_here(const struct ptx_parser *p)
+static inline struct ptx_srcloc ptx_here(const struct ptx_parser *p)
 {
-    return (struct ptx_place){p->lex.tok.line, p->lex.tok.col};
+    return (struct ptx_srcloc){p->lex.tok.line, p->lex.tok.col};
 }
 
 static inline bool ptx_at(const struct ptx_parser *p, unsigned kind)
@@ -183,7 +183,8 @@ struct ptx_symtab {
 
 /* Form of a dotted text; decodes it on first sight. `hash` is FNV of the text. */
 enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, uint32_t hash,
-                            struct ptx_place place, const struct ptx_form **out_form) HD_MUST_CHECK;
+                            struct ptx_srcloc srcloc, const struct ptx_form **out_form)
+    HD_MUST_CHECK;
 
 struct ptx_const {
     uint64_t bits;

@@ -22,14 +22,14 @@ enum hd_status ptx_expected(struct ptx_parser *p, const char *what)
                     tok->col, what, (int)HD_MIN(tok->len, 80u), tok->text, cut);
 }
 
-enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_place place, const char *fmt, ...)
+enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_srcloc srcloc, const char *fmt, ...)
 {
     char text[512];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return hd_error(HD_BAD_PTX, "%s:%u:%u: %s", p->lex.name, place.line, place.col, text);
+    return hd_error(HD_BAD_PTX, "%s:%u:%u: %s", p->lex.name, srcloc.line, srcloc.col, text);
 }
 
 enum hd_status ptx_eat(struct ptx_parser *p, unsigned kind, const char *what)
@@ -114,7 +114,7 @@ enum hd_status ptx_stmt_add_decl(struct ptx_parser *p, enum ptx_stmt_kind kind,
     struct ptx_stmt_decl *stmt;
     PTX_NEW(p, stmt);
     stmt->stmt.kind = (uint8_t)kind;
-    stmt->stmt.place = ptx_here(p);
+    stmt->stmt.srcloc = ptx_here(p);
     ptx_stmt_append(p, &stmt->stmt);
     *out_stmt = stmt;
     return HD_OK;

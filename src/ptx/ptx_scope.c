@@ -75,8 +75,8 @@ static struct ptx_sym *find_outer(const struct ptx_parser *p, struct hd_str name
     const struct ptx_symtab *tab = p->outer;
     struct ptx_sym *sym =
         find_in(tab->buckets[ptx_hash_slot(hash) & (tab->nbuckets - 1)], name, hash, is_range);
-    bool later = sym && (sym->place.line > p->horizon.line ||
-                         (sym->place.line == p->horizon.line && sym->place.col > p->horizon.col));
+    bool later = sym && (sym->srcloc.line > p->horizon.line ||
+                         (sym->srcloc.line == p->horizon.line && sym->srcloc.col > p->horizon.col));
     return later ? NULL : sym;
 }
 
@@ -128,7 +128,7 @@ static enum hd_status bind_operand(struct ptx_parser *p, const struct ptx_pendin
     struct ptx_operand *operand = use->u.operand;
     assert(use->stack_idx == PTX_PLACED); /* its list is in the arena by now */
     if (sym->kind == PTX_SYM_REG)
-        return ptx_fail(p, use->place, "register '%.*s' is used before its declaration",
+        return ptx_fail(p, use->srcloc, "register '%.*s' is used before its declaration",
                         HD_STR_ARG(use->name));
     if (sym->kind == PTX_SYM_LABEL && operand->kind != PTX_OPND_ADDR) {
         operand->kind = PTX_OPND_LABEL;
@@ -149,7 +149,7 @@ static enum hd_status bind(struct ptx_parser *p, const struct ptx_pending *use, 
     if (use->kind == PTX_PENDING_OPERAND)
         return bind_operand(p, use, sym);
     if (sym->kind != PTX_SYM_FUNC)
-        return ptx_fail(p, use->place, "expected a function, found '%.*s'", HD_STR_ARG(use->name));
+        return ptx_fail(p, use->srcloc, "expected a function, found '%.*s'", HD_STR_ARG(use->name));
     assert(use->kind == PTX_PENDING_ALIAS);
     if (use->is_alias_decl)
         use->u.alias->decl = (struct ptx_func *)sym;
@@ -202,7 +202,8 @@ enum hd_status ptx_scope_finish(struct ptx_parser *p)
     if (p->pending.len == 0)
         return HD_OK;
     const struct ptx_pending *use = &p->pending.at[0];
-    return ptx_fail(p, use->place, "expected a declared name, found '%.*s'", HD_STR_ARG(use->name));
+    return ptx_fail(p, use->srcloc, "expected a declared name, found '%.*s'",
+                    HD_STR_ARG(use->name));
 }
 
 enum hd_status ptx_pending_add(struct ptx_parser *p, struct ptx_pending pending)
@@ -236,13 +237,13 @@ enum hd_status ptx_scope_declare(struct ptx_parser *p, struct ptx_sym *sym)
         return HD_NO_MEMORY;
     assert(sym->name.len);
     if (hd_str_is(sym->name, "_")) /* the operand that is nowhere */
-        return ptx_fail(p, sym->place, "'_' cannot be a name");
+        return ptx_fail(p, sym->srcloc, "'_' cannot be a name");
     struct ptx_sym *old = ptx_scope_find(p, sym->name.ptr, sym->name.len, sym->hash, sym->is_range);
     if (!old || old->depth != p->depth)
         old = range_clash(p, sym);
     if (old)
-        return ptx_fail(p, sym->place, "duplicate name '%.*s', first declared at line %u",
-                        HD_STR_ARG(sym->name), old->place.line);
+        return ptx_fail(p, sym->srcloc, "duplicate name '%.*s', first declared at line %u",
+                        HD_STR_ARG(sym->name), old->srcloc.line);
     if (p->live.len >= 2 * (size_t)p->nbuckets)
         HD_TRY(grow(p));
     if (!hd_vec_push(&p->live, sym))
@@ -262,7 +263,7 @@ void ptx_sym_from_tok(struct ptx_parser *p, struct ptx_sym *sym, enum ptx_sym_ki
     sym->name = ptx_dup(p, tok->text, tok->len);
     sym->kind = (uint8_t)kind;
     sym->hash = tok->hash;
-    sym->place = ptx_here(p);
+    sym->srcloc = ptx_here(p);
 }
 
 struct ptx_sym *ptx_module_find(const struct ptx_module *module, struct hd_str name)

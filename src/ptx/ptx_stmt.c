@@ -140,7 +140,7 @@ static enum hd_status parse_label(struct ptx_parser *p)
     label->idx = p->func->nlabels++;
     HD_TRY(ptx_scope_declare(p, &label->sym));
     HD_TRY(ptx_stmt_add_decl(p, PTX_STMT_LABEL, &stmt));
-    stmt->stmt.place = head.place;
+    stmt->stmt.srcloc = head.srcloc;
     stmt->u.label = label;
     label->stmt = &stmt->stmt;
     return HD_OK;
@@ -150,14 +150,14 @@ static enum hd_status parse_label(struct ptx_parser *p)
 
 /* Modifiers set apart by blanks: `ld .global .u32`. Joins them with the opcode. */
 static enum hd_status parse_spaced_form(struct ptx_parser *p, const char *opcode, size_t len,
-                                        struct ptx_place place, const struct ptx_form **out_form)
+                                        struct ptx_srcloc srcloc, const struct ptx_form **out_form)
 {
     char text[512];
     assert(len <= sizeof(text));
     while (ptx_at(p, PTX_TOK_DOT)) {
         const struct ptx_tok *tok = &p->lex.tok;
         if (len + tok->len > sizeof(text))
-            return ptx_fail(p, place, "opcode is too long");
+            return ptx_fail(p, srcloc, "opcode is too long");
         if (opcode != text)
             memcpy(text, opcode, len);
         opcode = text;
@@ -165,7 +165,7 @@ static enum hd_status parse_spaced_form(struct ptx_parser *p, const char *opcode
         len += tok->len;
         HD_TRY(ptx_next(p));
     }
-    return ptx_form_get(p, opcode, len, ptx_hash_bytes(PTX_HASH_SEED, opcode, len), place,
+    return ptx_form_get(p, opcode, len, ptx_hash_bytes(PTX_HASH_SEED, opcode, len), srcloc,
                         out_form);
 }
 
@@ -174,17 +174,17 @@ static enum hd_status parse_form(struct ptx_parser *p, const struct ptx_form **o
 {
     ptx_lex_opcode(&p->lex);
     const struct ptx_tok tok = p->lex.tok;
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(ptx_next(p));
     if (HD_UNLIKELY(ptx_at(p, PTX_TOK_DOT)) && tok.len < 256)
-        return parse_spaced_form(p, tok.text, tok.len, place, out_form);
-    return ptx_form_get(p, tok.text, tok.len, tok.hash, place, out_form);
+        return parse_spaced_form(p, tok.text, tok.len, srcloc, out_form);
+    return ptx_form_get(p, tok.text, tok.len, tok.hash, srcloc, out_form);
 }
 
 static enum hd_status parse_guard(struct ptx_parser *p, struct ptx_operand *guard)
 {
     HD_TRY(ptx_next(p));
-    *guard = (struct ptx_operand){.kind = PTX_OPND_REG, .place = ptx_here(p)};
+    *guard = (struct ptx_operand){.kind = PTX_OPND_REG, .srcloc = ptx_here(p)};
     if (ptx_at(p, '!')) {
         guard->invert = true;
         HD_TRY(ptx_next(p));
@@ -202,14 +202,14 @@ static enum hd_status parse_guard(struct ptx_parser *p, struct ptx_operand *guar
 
 static enum hd_status push_empty(struct ptx_parser *p, enum ptx_operand_kind kind)
 {
-    struct ptx_operand operand = {.kind = (uint8_t)kind, .place = ptx_here(p)};
+    struct ptx_operand operand = {.kind = (uint8_t)kind, .srcloc = ptx_here(p)};
     return hd_vec_push(&p->opstack, operand) ? HD_OK : HD_NO_MEMORY;
 }
 
 /* A tuple of call operands in parentheses. */
 static enum hd_status push_tuple(struct ptx_parser *p)
 {
-    struct ptx_operand tuple = {.kind = PTX_OPND_TUPLE, .place = ptx_here(p)};
+    struct ptx_operand tuple = {.kind = PTX_OPND_TUPLE, .srcloc = ptx_here(p)};
     size_t base = p->opstack.len;
     HD_TRY(ptx_next(p));
     while (!ptx_at(p, ')')) {
@@ -301,7 +301,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
         HD_TRY(parse_guard(p, &guard));
     if (!ptx_at(p, PTX_TOK_IDENT))
         return ptx_expected(p, "an instruction");
-    struct ptx_place place = ptx_here(p);
+    struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(parse_form(p, &form));
     if (form->op == PTX_OP_CALL)
         HD_TRY(parse_call(p));
@@ -315,7 +315,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
     if (!insn)
         return HD_NO_MEMORY;
     insn->stmt.kind = PTX_STMT_INSN;
-    insn->stmt.place = place;
+    insn->stmt.srcloc = srcloc;
     insn->form = form;
     insn->guard = guard;
     insn->nops = (uint32_t)nops;
@@ -334,7 +334,7 @@ static enum hd_status parse_block_mark(struct ptx_parser *p, enum ptx_stmt_kind 
     struct ptx_stmt *stmt;
     PTX_NEW(p, stmt);
     stmt->kind = (uint8_t)kind;
-    stmt->place = ptx_here(p);
+    stmt->srcloc = ptx_here(p);
     assert(kind == PTX_STMT_BLOCK_BEGIN || kind == PTX_STMT_BLOCK_END);
     ptx_stmt_append(p, stmt);
     HD_TRY(kind == PTX_STMT_BLOCK_BEGIN ? ptx_scope_push(p) : ptx_scope_pop(p));

@@ -228,7 +228,7 @@ void reg_leave(void)
         slots_free(own.file);
 }
 
-void reg_tell_event(const uint8_t uuid[16], uint64_t code)
+void reg_notify_event(const uint8_t uuid[16], uint64_t code)
 {
     uint64_t words[2];
 

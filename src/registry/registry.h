@@ -61,7 +61,7 @@ struct reg_use *reg_claim(const uint8_t uuid[16]);
 /* The process is about to end: its slots are free, nothing is written any more. */
 void reg_leave(void);
 /* A kernel of this process failed on that device. */
-void reg_tell_event(const uint8_t uuid[16], uint64_t code);
+void reg_notify_event(const uint8_t uuid[16], uint64_t code);
 
 /* ---- for who looks */
 

@@ -56,32 +56,33 @@ static uint64_t number_in_func(const struct ir_instr *at)
     return n;
 }
 
-static const struct ir_inline *call_of(const struct ir_module *module, const struct ir_place *place)
+static const struct ir_inline *call_of(const struct ir_module *module,
+                                       const struct ir_srcloc *srcloc)
 {
-    return place->inlined ? &module->inlines.at[place->inlined - 1] : NULL;
+    return srcloc->inlined ? &module->inlines.at[srcloc->inlined - 1] : NULL;
 }
 
 /* Innermost first: where the instruction is, then where the functions around it were called. */
-static void write_places(struct hd_json *j, const struct ir_instr *at)
+static void write_srclocs(struct hd_json *j, const struct ir_instr *at)
 {
     const struct ir_module *module = at->block->func->module;
-    const struct ir_place *place = &at->place;
+    const struct ir_srcloc *srcloc = &at->srcloc;
 
     hd_json_open(j, "device", '[');
-    for (unsigned n = 0; place && n < CALLS_MAX; n++) {
-        const struct ir_inline *call = call_of(module, place);
+    for (unsigned n = 0; srcloc && n < CALLS_MAX; n++) {
+        const struct ir_inline *call = call_of(module, srcloc);
         bool named = call && call->func[0];
 
         hd_json_open(j, NULL, '{');
         hd_json_str(j, "func", named ? call->func : at->block->func->name);
-        if (place->file && place->line) {
-            hd_json_str(j, "file", ir_source_file(module, place));
-            hd_json_u64(j, "line", place->line);
-            if (place->col)
-                hd_json_u64(j, "column", place->col);
+        if (srcloc->file && srcloc->line) {
+            hd_json_str(j, "file", ir_source_file(module, srcloc));
+            hd_json_u64(j, "line", srcloc->line);
+            if (srcloc->col)
+                hd_json_u64(j, "column", srcloc->col);
         }
         hd_json_close(j, '}');
-        place = call ? &call->at : NULL;
+        srcloc = call ? &call->at : NULL;
     }
     hd_json_close(j, ']');
 }
@@ -109,7 +110,7 @@ static void write_actor(struct hd_json *j, const struct san_actor *actor)
         hd_json_u64(j, "value_B", actor->value_B);
     }
     hd_json_hex(j, "pc", number_in_func(actor->at) * PC_STEP_B);
-    write_places(j, actor->at);
+    write_srclocs(j, actor->at);
     hd_json_close(j, '}');
 }
 
@@ -241,21 +242,21 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return text ? mix(hash, text, strlen(text) + 1) : hash;
 }
 
-static uint64_t mix_place(uint64_t hash, const struct ir_instr *at)
+static uint64_t mix_srcloc(uint64_t hash, const struct ir_instr *at)
 {
     const struct ir_module *module = at->block->func->module;
-    const struct ir_place *place = &at->place;
+    const struct ir_srcloc *srcloc = &at->srcloc;
     uint64_t number = number_in_func(at);
 
     hash = mix(mix_text(hash, at->block->func->name), &number, sizeof(number));
-    for (unsigned n = 0; place && n < CALLS_MAX; n++) {
-        const struct ir_inline *call = call_of(module, place);
-        uint32_t line = place->line;
+    for (unsigned n = 0; srcloc && n < CALLS_MAX; n++) {
+        const struct ir_inline *call = call_of(module, srcloc);
+        uint32_t line = srcloc->line;
 
-        if (place->file)
-            hash = mix_text(hash, ir_source_file(module, place));
+        if (srcloc->file)
+            hash = mix_text(hash, ir_source_file(module, srcloc));
         hash = mix(hash, &line, sizeof(line));
-        place = call ? &call->at : NULL;
+        srcloc = call ? &call->at : NULL;
     }
     return hash;
 }
@@ -271,7 +272,7 @@ uint64_t san_finding_cause(const struct san_finding *f)
 
     hash = mix_text(mix_text(hash, kernel_of(f)), f->call.name);
     for (uint32_t i = 0; i < f->nactors; i++)
-        hash = mix_place(hash, f->actors[i].at);
+        hash = mix_srcloc(hash, f->actors[i].at);
     for (uint32_t i = 0; i < f->nsides; i++)
         hash = mix_text(mix_text(hash, f->sides[i].verb), f->sides[i].name);
     /* The host is involved: where it was. Addresses differ between processes. */

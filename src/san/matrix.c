@@ -50,7 +50,7 @@ struct telling {
     enum hd_status status;
 };
 
-static void tell(struct telling *t, uint64_t offset, uint64_t size_B)
+static void report(struct telling *t, uint64_t offset, uint64_t size_B)
 {
     uint64_t address[SAN_LANES];
 
@@ -61,7 +61,7 @@ static void tell(struct telling *t, uint64_t offset, uint64_t size_B)
     t->status = t->status == HD_OK ? said : t->status;
 }
 
-static void tell_window(struct telling *t, const struct window *w)
+static void report_window(struct telling *t, const struct window *w)
 {
     for (uint32_t first = 0, end; first < w->end; first = end) {
         end = first + 1;
@@ -69,10 +69,10 @@ static void tell_window(struct telling *t, const struct window *w)
             continue;
         while (end < w->end && has(w, end))
             end++;
-        tell(t, (uint64_t)first * IR_MATRIX_PIECE_B, (uint64_t)(end - first) * IR_MATRIX_PIECE_B);
+        report(t, (uint64_t)first * IR_MATRIX_PIECE_B, (uint64_t)(end - first) * IR_MATRIX_PIECE_B);
     }
     if (w->beyond != UINT64_MAX)
-        tell(t, w->beyond, IR_MATRIX_PIECE_B);
+        report(t, w->beyond, IR_MATRIX_PIECE_B);
 }
 
 /* ---- what is read */
@@ -112,9 +112,9 @@ static void tensor(const struct san_access *a, const struct ir_tensor *op, unsig
     (void)!ir_tensor_pieces(op, &cta, src, take, out); /* else the device says so */
 }
 
-static enum hd_status tell_all(const struct san_cta *cta, const struct san_access *access,
-                               const struct san_payload_to *to, const struct matrices *m,
-                               unsigned nblocks)
+static enum hd_status report_all(const struct san_cta *cta, const struct san_access *access,
+                                 const struct san_payload_to *to, const struct matrices *m,
+                                 unsigned nblocks)
 {
     struct telling t = {.part = *access, .to = to, .status = HD_OK};
 
@@ -125,7 +125,7 @@ static enum hd_status tell_all(const struct san_cta *cta, const struct san_acces
     for (unsigned i = 0; i < nblocks; i++) {
         uint32_t rank = nblocks > 1 ? (cta->rank & ~1u) + i : cta->rank;
         t.part.peer = rank == cta->rank ? 0 : rank + 1;
-        tell_window(&t, &m->window[i]);
+        report_window(&t, &m->window[i]);
     }
     return t.status;
 }
@@ -142,7 +142,7 @@ enum hd_status san_matrix_access(const struct san_cta *cta, const struct san_acc
     m.window[0].beyond = m.window[1].beyond = UINT64_MAX;
     if (in->op == IR_OP_MMA) {
         product(access, ir_ext_mma(in), &m);
-        return tell_all(cta, access, to, &m, nblocks);
+        return report_all(cta, access, to, &m, nblocks);
     }
     nblocks = blocks_of(cta, ir_ext_tensor(in));
     san_foreach_lane(lane, access->lanes) {
@@ -150,7 +150,7 @@ enum hd_status san_matrix_access(const struct san_cta *cta, const struct san_acc
         enum hd_status said;
         one.lanes = 1u << lane;
         tensor(&one, ir_ext_tensor(in), nblocks, &own);
-        said = tell_all(cta, &one, to, &own, nblocks);
+        said = report_all(cta, &one, to, &own, nblocks);
         status = status == HD_OK ? said : status;
     }
     return status;

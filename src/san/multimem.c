@@ -30,8 +30,8 @@ static void note(struct access *x, enum hd_status said)
     x->status = x->status == HD_OK ? said : x->status;
 }
 
-static void tell(struct access *x, enum san_what what, enum ir_space space, uint64_t va,
-                 uint64_t size_B)
+static void report(struct access *x, enum san_what what, enum ir_space space, uint64_t va,
+                   uint64_t size_B)
 {
     uint64_t address[SAN_LANES];
     struct san_access part = x->part;
@@ -93,7 +93,7 @@ static void write_some(struct access *x, uint64_t va, uint64_t size_B)
         for (uint32_t left = x->bytes & ALL_BYTES; left;) {
             uint32_t first = (uint32_t)__builtin_ctz(left);
             uint32_t n = (uint32_t)__builtin_ctz(~(left >> first));
-            tell(x, SAN_WRITE, IR_SPACE_GLOBAL, va + block + first, n);
+            report(x, SAN_WRITE, IR_SPACE_GLOBAL, va + block + first, n);
             left &= ~(((1u << n) - 1) << first);
         }
     }
@@ -103,7 +103,7 @@ static void access_piece(struct access *x, const struct ir_replicas *r, uint64_t
 {
     for (uint32_t i = 0; i < r->count; i++) {
         if ((x->bytes & ALL_BYTES) == ALL_BYTES)
-            tell(x, what_of(&x->m), IR_SPACE_GLOBAL, r->at[i], size_B);
+            report(x, what_of(&x->m), IR_SPACE_GLOBAL, r->at[i], size_B);
         else
             write_some(x, r->at[i], size_B);
     }
@@ -143,7 +143,7 @@ static void access_lane(struct access *x, const uint64_t *const *operands)
         return;
     }
     if (copies && x->size_B)
-        tell(x, SAN_READ, IR_SPACE_GENERIC, operands[1][x->lane], x->size_B);
+        report(x, SAN_READ, IR_SPACE_GENERIC, operands[1][x->lane], x->size_B);
     access_replicas(x, va);
 }
 

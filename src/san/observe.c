@@ -257,7 +257,7 @@ static void observe_cta_end(struct ir_probe_cta *base)
 
 /* ---- accesses */
 
-static enum hd_status observe_tell_access(struct san_cta *cta, const struct san_access *access)
+static enum hd_status observe_report_access(struct san_cta *cta, const struct san_access *access)
 {
     enum hd_status status = HD_OK, said;
 
@@ -328,7 +328,7 @@ static enum hd_status observe_shared_of_cluster(struct san_cta *cta,
         a.lanes = observe_same_peer(cta, left, from_rank_0, &a.peer, offset);
         assert(a.lanes); /* the first of those that are left */
         left &= ~a.lanes;
-        status = observe_first_error(status, observe_tell_access(cta, &a));
+        status = observe_first_error(status, observe_report_access(cta, &a));
     }
     return status;
 }
@@ -338,7 +338,7 @@ static enum hd_status observe_shared_access(struct san_cta *cta, const struct sa
 {
     if (observe_cluster_ctas(cta) > 1 || a->space != IR_SPACE_SHARED)
         return observe_shared_of_cluster(cta, a);
-    return observe_tell_access(cta, a);
+    return observe_report_access(cta, a);
 }
 
 /* ---- generic addresses: what they are of */
@@ -392,7 +392,8 @@ static enum hd_status observe_window_access(struct san_cta *cta, struct san_acce
     a.address = offset;
     a.lanes = lanes;
     a.space = space;
-    return space == IR_SPACE_SHARED ? observe_shared_access(cta, &a) : observe_tell_access(cta, &a);
+    return space == IR_SPACE_SHARED ? observe_shared_access(cta, &a)
+                                    : observe_report_access(cta, &a);
 }
 
 static enum hd_status observe_generic_access(struct san_cta *cta, struct san_access a)
@@ -416,7 +417,7 @@ static enum hd_status observe_generic_access(struct san_cta *cta, struct san_acc
         return status;
     a.lanes = elsewhere;
     a.space = IR_SPACE_GLOBAL;
-    return observe_first_error(status, observe_tell_access(cta, &a));
+    return observe_first_error(status, observe_report_access(cta, &a));
 }
 
 static enum hd_status observe_resolve(struct san_cta *cta, const struct san_access *a)
@@ -424,7 +425,7 @@ static enum hd_status observe_resolve(struct san_cta *cta, const struct san_acce
     if (a->space == IR_SPACE_GENERIC)
         return observe_generic_access(cta, *a);
     return ir_space_is_shared(a->space) ? observe_shared_access(cta, a)
-                                        : observe_tell_access(cta, a);
+                                        : observe_report_access(cta, a);
 }
 
 /* ---- what an operation accesses */
@@ -537,7 +538,7 @@ static enum hd_status observe_tensor_access(struct san_cta *cta, const struct sa
 
 static enum hd_status observe_payload_part(void *user, const struct san_access *part)
 {
-    return observe_tell_access(user, part);
+    return observe_report_access(user, part);
 }
 
 static enum hd_status observe_payload_refused(void *user, const struct san_refusal *refusal)
@@ -664,9 +665,9 @@ static enum hd_status observe_threads_end(struct san_cta *cta, const struct san_
     return cta->ended == cta->launch->nthreads ? san_tensor_memory_left(cta) : HD_OK;
 }
 
-static enum hd_status observe_probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
-                                         const struct ir_instr *probe,
-                                         const uint64_t *const *operands)
+static enum hd_status observe_probe_reported(struct ir_probe_cta *base, uint32_t warp,
+                                             uint32_t lanes, const struct ir_instr *probe,
+                                             const uint64_t *const *operands)
 {
     struct san_cta *cta = base->own;
     const struct san_sync at = {.probe = probe,
@@ -697,7 +698,7 @@ static struct ir_observer observer = {
     .launch_end = observe_launch_end,
     .cta_begin = observe_cta_begin,
     .cta_end = observe_cta_end,
-    .probe = observe_probe_told,
+    .probe = observe_probe_reported,
 };
 
 const struct ir_observer *san_observer(void)

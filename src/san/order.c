@@ -13,17 +13,17 @@
 enum kind { KIND_NON_BLOCKING, KIND_BLOCKING, KIND_DEFAULT, KIND_BRANCH };
 
 /* Streams that come when all places are taken share the last one. */
-enum { PLACE_SHARED = SAN_ORDER_STREAMS - 1, PLACE_NONE = SAN_ORDER_STREAMS };
+enum { TIMELINE_SHARED = SAN_ORDER_STREAMS - 1, TIMELINE_NONE = SAN_ORDER_STREAMS };
 
 struct stream {
     const void *context;
     enum kind kind;
     uint32_t thread; /* of a thread's default stream; 0 */
     uint32_t name;
-    uint32_t place; /* PLACE_NONE: it had no work yet */
+    uint32_t timeline; /* PLACE_NONE: it had no work yet */
 };
 
-struct place {
+struct timeline {
     const void *context;
     enum kind kind;
     bool is_owned; /* by a stream that exists */
@@ -35,7 +35,7 @@ static struct {
     struct hd_lock lock;   /* all below */
     struct hd_map streams; /* handle -> struct stream; the legacy ones by order_legacy_key() */
     struct hd_map events;  /* handle -> struct san_order_clock */
-    struct place places[SAN_ORDER_STREAMS];
+    struct timeline timelines[SAN_ORDER_STREAMS];
     struct san_order_clock host;
     uint64_t last;
     uint32_t names;
@@ -83,24 +83,24 @@ void san_order_give_up_locked(void)
 
 /* ---- places */
 
-struct san_order_clock *san_order_place_locked(uint32_t place)
+struct san_order_clock *san_order_timeline_locked(uint32_t timeline)
 {
-    assert(hd_lock_held(&order.lock) && place < SAN_ORDER_STREAMS);
-    return &order.places[place].clock;
+    assert(hd_lock_held(&order.lock) && timeline < SAN_ORDER_STREAMS);
+    return &order.timelines[timeline].clock;
 }
 
 /* Nobody has it, and all that was done there is known to whoever has the clock. */
-static bool order_is_free(const struct place *p, const struct san_order_clock *clock,
+static bool order_is_free(const struct timeline *p, const struct san_order_clock *clock,
                           uint32_t index)
 {
     return !p->is_owned && p->last <= clock->at[index];
 }
 
-static uint32_t order_place_take(const struct stream *stream)
+static uint32_t order_timeline_take(const struct stream *stream)
 {
-    assert(stream->place == PLACE_NONE);
-    for (uint32_t i = 0; i < PLACE_SHARED; i++) {
-        struct place *p = &order.places[i];
+    assert(stream->timeline == TIMELINE_NONE);
+    for (uint32_t i = 0; i < TIMELINE_SHARED; i++) {
+        struct timeline *p = &order.timelines[i];
         if (!order_is_free(p, &order.host, i))
             continue;
         p->context = stream->context;
@@ -110,28 +110,28 @@ static uint32_t order_place_take(const struct stream *stream)
         order.nworking++;
         return i;
     }
-    return PLACE_SHARED;
+    return TIMELINE_SHARED;
 }
 
-static bool order_is_with_default(const struct place *p, uint32_t index, const void *context)
+static bool order_is_with_default(const struct timeline *p, uint32_t index, const void *context)
 {
-    return index == PLACE_SHARED ||
+    return index == TIMELINE_SHARED ||
            (p->context == context && (p->kind == KIND_BLOCKING || p->kind == KIND_DEFAULT));
 }
 
 /* What the next operation there comes after. */
 static void order_catch_up_locked(uint32_t index)
 {
-    struct place *at = &order.places[index];
+    struct timeline *at = &order.timelines[index];
 
     assert(hd_lock_held(&order.lock) && index < SAN_ORDER_STREAMS);
     san_order_join(&at->clock, &order.host);
-    if (order.is_off || index == PLACE_SHARED) {
+    if (order.is_off || index == TIMELINE_SHARED) {
         san_order_join_all_locked(&at->clock);
         return;
     }
     for (uint32_t i = 0; i < SAN_ORDER_STREAMS && at->kind != KIND_NON_BLOCKING; i++) {
-        const struct place *p = &order.places[i];
+        const struct timeline *p = &order.timelines[i];
         if (order_is_with_default(p, i, at->context) &&
             (at->kind == KIND_DEFAULT || p->kind == KIND_DEFAULT))
             san_order_join(&at->clock, &p->clock);
@@ -140,23 +140,23 @@ static void order_catch_up_locked(uint32_t index)
 
 static struct san_order_op order_step_locked(uint32_t index, struct san_order_clock *clock)
 {
-    assert(clock->at[index] <= order.last && order.places[index].last <= order.last);
-    clock->at[index] = order.places[index].last = ++order.last;
+    assert(clock->at[index] <= order.last && order.timelines[index].last <= order.last);
+    clock->at[index] = order.timelines[index].last = ++order.last;
     return (struct san_order_op){index, order.last};
 }
 
 static struct san_order_op order_submit_locked(uint32_t index)
 {
     order_catch_up_locked(index);
-    return order_step_locked(index, &order.places[index].clock);
+    return order_step_locked(index, &order.timelines[index].clock);
 }
 
 void san_order_join_context_locked(struct san_order_clock *to, const void *context)
 {
     assert(hd_lock_held(&order.lock));
     for (uint32_t i = 0; i < SAN_ORDER_STREAMS; i++)
-        if (!context || order.places[i].context == context || i == PLACE_SHARED)
-            san_order_join(to, &order.places[i].clock);
+        if (!context || order.timelines[i].context == context || i == TIMELINE_SHARED)
+            san_order_join(to, &order.timelines[i].clock);
 }
 
 /* ---- streams */
@@ -178,7 +178,7 @@ static struct stream *order_stream_add_locked(uint64_t key, const struct stream 
         return NULL;
     }
     *stream = *what;
-    stream->place = PLACE_NONE;
+    stream->timeline = TIMELINE_NONE;
     if (what->kind != KIND_DEFAULT && !what->thread)
         order.nworking += 2;
     return stream;
@@ -196,15 +196,15 @@ static struct stream *order_stream_of_work_locked(const void *context, const voi
 }
 
 /* Its place, which it gets now; without memory the shared one. */
-static uint32_t order_place_of_work_locked(const void *context, const void *handle)
+static uint32_t order_timeline_of_work_locked(const void *context, const void *handle)
 {
     struct stream *stream = order_stream_of_work_locked(context, handle);
 
     if (!stream)
-        return PLACE_SHARED;
-    if (stream->place == PLACE_NONE)
-        stream->place = order_place_take(stream);
-    return stream->place;
+        return TIMELINE_SHARED;
+    if (stream->timeline == TIMELINE_NONE)
+        stream->timeline = order_timeline_take(stream);
+    return stream->timeline;
 }
 
 static struct stream *order_per_thread_locked(const struct heddle_event *e)
@@ -236,23 +236,23 @@ static struct stream *order_stream_of_arg_locked(const struct heddle_event *e, c
 }
 
 struct san_order_clock *san_order_stream_locked(const struct heddle_event *e, const void *handle,
-                                                uint32_t *out_place)
+                                                uint32_t *out_timeline)
 {
     struct stream *stream = order_stream_of_arg_locked(e, handle);
 
-    if (stream && stream->place == PLACE_NONE)
-        stream->place = order_place_take(stream);
+    if (stream && stream->timeline == TIMELINE_NONE)
+        stream->timeline = order_timeline_take(stream);
     if (!stream && (uintptr_t)handle < 2 && !order_is_per_thread(e->call.entry->name)) {
         /* The legacy stream stands for others, whether or not it had work. */
-        *out_place = order_place_of_work_locked(e->context, NULL);
-        order_catch_up_locked(*out_place);
-        return &order.places[*out_place].clock;
+        *out_timeline = order_timeline_of_work_locked(e->context, NULL);
+        order_catch_up_locked(*out_timeline);
+        return &order.timelines[*out_timeline].clock;
     }
     if (!stream)
         return NULL;
-    order_catch_up_locked(stream->place);
-    *out_place = stream->place;
-    return &order.places[stream->place].clock;
+    order_catch_up_locked(stream->timeline);
+    *out_timeline = stream->timeline;
+    return &order.timelines[stream->timeline].clock;
 }
 
 static void order_stream_begin_locked(const struct heddle_event *e)
@@ -279,9 +279,9 @@ static void order_stream_end_locked(const void *handle)
 
     if (!stream)
         return;
-    assert(stream->place >= PLACE_SHARED || order.places[stream->place].is_owned);
-    if (stream->place < PLACE_SHARED)
-        order.places[stream->place].is_owned = false;
+    assert(stream->timeline >= TIMELINE_SHARED || order.timelines[stream->timeline].is_owned);
+    if (stream->timeline < TIMELINE_SHARED)
+        order.timelines[stream->timeline].is_owned = false;
     (void)hd_map_remove_u64(&order.streams, (uintptr_t)handle);
     hd_free(stream);
 }
@@ -345,39 +345,39 @@ static const struct san_order_clock *order_node_clock(const struct heddle_graph 
 }
 
 /* The stream's own, if all there is ahead of the node; else one where that holds. */
-static uint32_t order_branch_place(uint32_t own, const struct san_order_clock *clock)
+static uint32_t order_branch_timeline(uint32_t own, const struct san_order_clock *clock)
 {
-    if (order.places[own].last <= clock->at[own])
+    if (order.timelines[own].last <= clock->at[own])
         return own;
-    for (uint32_t i = 0; i < PLACE_SHARED; i++) {
-        struct place *p = &order.places[i];
+    for (uint32_t i = 0; i < TIMELINE_SHARED; i++) {
+        struct timeline *p = &order.timelines[i];
         /* A default stream still waits for streams that are gone. */
         if (!order_is_free(p, p->kind == KIND_BRANCH ? clock : &order.host, i))
             continue;
         p->kind = KIND_BRANCH;
         order.nworking += 2;
-        p->context = order.places[own].context;
+        p->context = order.timelines[own].context;
         return i;
     }
-    return PLACE_NONE;
+    return TIMELINE_NONE;
 }
 
 static bool order_node_submit_locked(const struct heddle_event *e, uint32_t own,
                                      struct san_order_position *out)
 {
-    struct place *stream = &order.places[own];
+    struct timeline *stream = &order.timelines[own];
 
-    if (order.is_off || own == PLACE_SHARED || !order_graph_begin(e, &stream->clock))
+    if (order.is_off || own == TIMELINE_SHARED || !order_graph_begin(e, &stream->clock))
         return false;
     const struct san_order_clock *known = order_node_clock(e->packet.graph, e->packet.node);
-    uint32_t place = order_branch_place(own, known);
-    if (place == PLACE_NONE)
+    uint32_t timeline = order_branch_timeline(own, known);
+    if (timeline == TIMELINE_NONE)
         return false;
     struct san_order_clock *clock = &launching.nodes[e->packet.node];
-    out->op = order_step_locked(place, clock);
+    out->op = order_step_locked(timeline, clock);
     out->after = *clock;
-    if (place != own)
-        order.places[place].clock = *clock;
+    if (timeline != own)
+        order.timelines[timeline].clock = *clock;
     san_order_join(&stream->clock, clock);
     return true;
 }
@@ -403,11 +403,11 @@ static enum san_order_memory order_memory_at(uint64_t va)
     return memory;
 }
 
-static void order_note_copy(const struct heddle_event *e, uint32_t place)
+static void order_note_copy(const struct heddle_event *e, uint32_t timeline)
 {
     const union hal_packet *p = e->packet.packet;
     bool is_copy = e->packet.op == HAL_OP_COPY;
-    struct san_order_copy copy = {.place = place};
+    struct san_order_copy copy = {.timeline = timeline};
 
     if (e->packet.op == HAL_OP_DISPATCH)
         return;
@@ -424,10 +424,10 @@ static void order_note_copy(const struct heddle_event *e, uint32_t place)
  */
 static void order_meet_defaults_locked(uint32_t index)
 {
-    struct place *at = &order.places[index];
+    struct timeline *at = &order.timelines[index];
 
-    for (uint32_t i = 0; i < PLACE_SHARED && at->kind == KIND_DEFAULT; i++) {
-        struct place *other = &order.places[i];
+    for (uint32_t i = 0; i < TIMELINE_SHARED && at->kind == KIND_DEFAULT; i++) {
+        struct timeline *other = &order.timelines[i];
         if (other->kind != KIND_DEFAULT || other->context == at->context)
             continue;
         order_catch_up_locked(i);
@@ -437,38 +437,38 @@ static void order_meet_defaults_locked(uint32_t index)
 
 static void order_leave_defaults_locked(uint32_t index)
 {
-    const struct place *at = &order.places[index];
+    const struct timeline *at = &order.timelines[index];
 
-    for (uint32_t i = 0; i < PLACE_SHARED && at->kind == KIND_DEFAULT; i++)
-        if (order.places[i].kind == KIND_DEFAULT)
-            san_order_join(&order.places[i].clock, &at->clock);
+    for (uint32_t i = 0; i < TIMELINE_SHARED && at->kind == KIND_DEFAULT; i++)
+        if (order.timelines[i].kind == KIND_DEFAULT)
+            san_order_join(&order.timelines[i].clock, &at->clock);
 }
 
 static void order_work_locked(const struct heddle_event *e, struct san_order_position *out)
 {
     const struct stream *stream = order_stream_of_work_locked(e->context, e->stream);
-    uint32_t place = order_place_of_work_locked(e->context, e->stream);
+    uint32_t timeline = order_timeline_of_work_locked(e->context, e->stream);
 
-    order_catch_up_locked(place);
+    order_catch_up_locked(timeline);
     if (e->packet.op == HAL_OP_COPY)
-        order_meet_defaults_locked(place);
+        order_meet_defaults_locked(timeline);
     out->stream = stream ? stream->name : 0;
-    if (!e->packet.graph || !order_node_submit_locked(e, place, out)) {
-        out->op = order_submit_locked(place);
-        out->after = order.places[place].clock;
+    if (!e->packet.graph || !order_node_submit_locked(e, timeline, out)) {
+        out->op = order_submit_locked(timeline);
+        out->after = order.timelines[timeline].clock;
     }
     if (e->packet.op == HAL_OP_COPY)
-        order_leave_defaults_locked(place);
-    order_note_copy(e, place);
+        order_leave_defaults_locked(timeline);
+    order_note_copy(e, timeline);
 }
 
 /* A host function of a graph: whatever else hears of it knows what was before. */
 static void order_host_node_locked(const struct heddle_event *e)
 {
-    uint32_t place = order_place_of_work_locked(e->context, e->stream);
+    uint32_t timeline = order_timeline_of_work_locked(e->context, e->stream);
 
-    order_catch_up_locked(place);
-    san_order_join(&order.host, &order.places[place].clock);
+    order_catch_up_locked(timeline);
+    san_order_join(&order.host, &order.timelines[timeline].clock);
 }
 
 bool san_order_packet(const struct heddle_event *e, struct san_order_position *out)
@@ -497,8 +497,8 @@ struct san_order_op san_order_submit(const struct heddle_event *e,
     struct san_order_op op;
 
     hd_lock_acquire(&order.lock);
-    op = order_submit_locked(order_place_of_work_locked(e->context, e->stream));
-    *out_before = order.places[op.stream].clock;
+    op = order_submit_locked(order_timeline_of_work_locked(e->context, e->stream));
+    *out_before = order.timelines[op.stream].clock;
     hd_lock_release(&order.lock);
     return op;
 }
@@ -541,7 +541,7 @@ void san_order_record_locked(const struct heddle_event *e, const void *handle, c
 {
     struct san_order_clock *clock = san_order_event_locked(handle);
     const struct san_order_clock *from;
-    uint32_t place;
+    uint32_t timeline;
 
     if (!clock) {
         clock = hd_new(struct san_order_clock);
@@ -551,7 +551,7 @@ void san_order_record_locked(const struct heddle_event *e, const void *handle, c
             return;
         }
     }
-    from = san_order_stream_locked(e, stream, &place);
+    from = san_order_stream_locked(e, stream, &timeline);
     *clock = from ? *from : order.host;
 }
 
@@ -602,7 +602,7 @@ void san_order_stop(void)
     hd_lock_acquire(&order.lock);
     order_map_clear(&order.streams);
     order_map_clear(&order.events);
-    memset(order.places, 0, sizeof(order.places));
+    memset(order.timelines, 0, sizeof(order.timelines));
     order.host = (struct san_order_clock){0};
     order.last = order.names = 0;
     order.is_off = false;

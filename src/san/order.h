@@ -80,7 +80,7 @@ void san_order_stop(void);
 enum san_order_memory { SAN_ORDER_PAGEABLE, SAN_ORDER_HOST, SAN_ORDER_MANAGED, SAN_ORDER_DEVICE };
 /* A copy or fill that the thread submitted in its call. */
 struct san_order_copy {
-    uint32_t place;
+    uint32_t timeline;
     enum san_order_memory dst, src; /* of a fill both are its target */
 };
 enum { SAN_ORDER_COPIES = 16 };
@@ -105,8 +105,8 @@ void san_order_join_all_locked(struct san_order_clock *to);
  * was ever submitted there. */
 struct san_order_clock *san_order_host_locked(void);
 struct san_order_clock *san_order_stream_locked(const struct heddle_event *event,
-                                                const void *handle, uint32_t *out_place);
-struct san_order_clock *san_order_place_locked(uint32_t place);
+                                                const void *handle, uint32_t *out_timeline);
+struct san_order_clock *san_order_timeline_locked(uint32_t timeline);
 /* All streams of the context; of all, when it is NULL. */
 void san_order_join_context_locked(struct san_order_clock *to, const void *context);
 /* The last recording; NULL: not known. */

@@ -177,7 +177,7 @@ static void calls_copies_locked(const struct san_order_copies *copies, bool asyn
         san_order_join_all_locked(host);
     for (unsigned i = 0; i < copies->n && i < SAN_ORDER_COPIES; i++)
         if (calls_is_waited_for(&copies->at[i], async))
-            san_order_join(host, san_order_place_locked(copies->at[i].place));
+            san_order_join(host, san_order_timeline_locked(copies->at[i].timeline));
 }
 
 /* ---- calls */
@@ -205,8 +205,8 @@ static bool calls_is_open_node(const struct heddle_event *e)
 
 static void calls_stream_waits_locked(const struct heddle_event *e)
 {
-    uint32_t place;
-    struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &place);
+    uint32_t timeline;
+    struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &timeline);
 
     if (clock)
         calls_join_event_locked(clock, calls_arg(e, 1));
@@ -214,8 +214,8 @@ static void calls_stream_waits_locked(const struct heddle_event *e)
 
 static void calls_host_waits_locked(const struct heddle_event *e)
 {
-    uint32_t place;
-    const struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &place);
+    uint32_t timeline;
+    const struct san_order_clock *clock = san_order_stream_locked(e, calls_arg(e, 0), &timeline);
 
     if (clock)
         san_order_join(san_order_host_locked(), clock);
@@ -286,9 +286,9 @@ static void calls_graph_launch_locked(const struct heddle_event *e)
 {
     const struct san_order_clock *before = san_order_event_locked(calls_arg(e, 0));
     struct san_order_clock *stream;
-    uint32_t place;
+    uint32_t timeline;
 
-    if (before && (stream = san_order_stream_locked(e, calls_arg(e, 1), &place)))
+    if (before && (stream = san_order_stream_locked(e, calls_arg(e, 1), &timeline)))
         san_order_join(stream, before);
 }
 

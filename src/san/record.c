@@ -34,7 +34,7 @@ struct cause {
     uint64_t hash;            /* 0: the slot is free */
     uint64_t kept;            /* findings that were not sent */
     uint64_t kept_count;      /* what they stand for */
-    uint64_t told;            /* how many of `kept` a record has told of */
+    uint64_t reported;        /* how many of `kept` a record has told of */
     struct san_extent extent; /* of `kept` */
 };
 
@@ -47,7 +47,7 @@ static struct {
     bool is_slow;        /* the last record was lost */
     uint64_t sent, lost; /* findings; records since the last that was not */
     uint64_t number;     /* of the next finding */
-    bool has_untold;     /* a cause's `kept` is more than was told */
+    bool has_unreported; /* a cause's `kept` is more than was told */
     size_t ncauses;
     struct cause causes[CAUSE_SLOTS];
     struct cause others; /* of causes beyond the table */
@@ -152,7 +152,7 @@ static enum outcome record_end(struct hd_json *j)
     return outcome;
 }
 
-static void record_tell_lost(void)
+static void record_report_lost(void)
 {
     struct hd_json j;
 
@@ -170,12 +170,12 @@ static void record_count(enum outcome outcome)
     assert(hd_lock_held(&state.lock));
     state.is_slow = outcome != SENT;
     if (outcome == SENT)
-        record_tell_lost();
+        record_report_lost();
     else
         state.lost++;
 }
 
-static void record_tell_process(const char *event)
+static void record_report_process(const char *event)
 {
     struct hd_json j;
 
@@ -190,11 +190,11 @@ static void record_tell_process(const char *event)
 
 /* What of a cause was found beyond what was sent, in all; of several records the last one counts.
  */
-static void record_tell_kept(struct cause *cause)
+static void record_report_kept(struct cause *cause)
 {
     struct hd_json j;
 
-    assert(cause->told <= cause->kept && cause->kept <= cause->kept_count);
+    assert(cause->reported <= cause->kept && cause->kept <= cause->kept_count);
     record_begin(&j, "more");
     hd_json_hex(&j, "cause", cause->hash);
     hd_json_u64(&j, "findings", cause->kept);
@@ -202,22 +202,22 @@ static void record_tell_kept(struct cause *cause)
     san_finding_write_extent(&j, &cause->extent);
     enum outcome outcome = record_end(&j);
     if (outcome == SENT)
-        cause->told = cause->kept;
+        cause->reported = cause->kept;
     else
-        state.has_untold = true;
+        state.has_unreported = true;
     record_count(outcome);
 }
 
-static void record_tell_rest(void)
+static void record_report_rest(void)
 {
-    if (!state.has_untold)
+    if (!state.has_unreported)
         return;
-    state.has_untold = false;
+    state.has_unreported = false;
     for (size_t i = 0; i < CAUSE_SLOTS; i++)
-        if (state.causes[i].kept != state.causes[i].told)
-            record_tell_kept(&state.causes[i]);
-    if (state.others.kept != state.others.told)
-        record_tell_kept(&state.others);
+        if (state.causes[i].kept != state.causes[i].reported)
+            record_report_kept(&state.causes[i]);
+    if (state.others.kept != state.others.reported)
+        record_report_kept(&state.others);
 }
 
 /* ---- causes */
@@ -253,7 +253,7 @@ static bool record_is_ready_locked(void)
     state.fd = record_connect_to(state.options.socket);
     if (state.fd < 0)
         return false;
-    record_tell_process("begin");
+    record_report_process("begin");
     return true;
 }
 
@@ -263,9 +263,9 @@ static void record_keep_locked(struct cause *cause, const struct san_finding *fi
     cause->kept++;
     cause->kept_count += finding->count ? finding->count : 1;
     san_finding_extend(finding, &cause->extent);
-    state.has_untold = true;
+    state.has_unreported = true;
     if (hd_is_pow2(cause->kept)) /* a process that is killed has told of half of them */
-        record_tell_kept(cause);
+        record_report_kept(cause);
 }
 
 /* Whether it is to be sent; else it is counted. */
@@ -349,7 +349,7 @@ void san_record_settle(void)
         return;
     hd_lock_acquire(&state.lock);
     if (state.fd >= 0 && state.pid == getpid() && !state.is_slow)
-        record_tell_rest();
+        record_report_rest();
     hd_lock_release(&state.lock);
 }
 
@@ -379,7 +379,7 @@ static void record_in_child(void)
     if (state.ncauses)
         memset(state.causes, 0, sizeof(state.causes));
     state.ncauses = 0;
-    state.has_untold = false;
+    state.has_unreported = false;
     state.others = (struct cause){0};
     if (!wanted)
         atomic_store(&state.is_on, false);
@@ -402,7 +402,7 @@ static enum hd_status record_start_locked(const char *line)
         return hd_error(HD_BAD_ARG, "HEDDLE_CHECK: nobody receives findings at '%s': %s",
                         state.options.socket, strerror(errno));
     state.pid = getpid();
-    record_tell_process("begin");
+    record_report_process("begin");
     int error = pthread_atfork(record_before_fork, record_after_fork, record_in_child);
     if (error)
         return hd_error(HD_NO_MEMORY, "pthread_atfork: %s", strerror(error));
@@ -432,8 +432,8 @@ void san_record_stop(void)
     atomic_store(&state.is_on, false);
     if (state.fd >= 0 && state.pid == getpid()) {
         state.is_slow = false; /* the last chance: wait once more */
-        record_tell_rest();
-        record_tell_process("end");
+        record_report_rest();
+        record_report_process("end");
         if (record_is_socket(state.fd))
             close(state.fd);
     }

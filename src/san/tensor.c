@@ -18,8 +18,8 @@ static uint64_t operand(const struct tensor *t, uint32_t i)
     return t->issued->operands[i][t->lane];
 }
 
-static void tell(struct tensor *t, enum san_what what, enum ir_space space, uint64_t at,
-                 uint64_t size_B, uint64_t align_B)
+static void report(struct tensor *t, enum san_what what, enum ir_space space, uint64_t at,
+                   uint64_t size_B, uint64_t align_B)
 {
     struct san_access part = *t->issued;
     uint64_t address[SAN_LANES] = {0};
@@ -37,26 +37,26 @@ static void tell(struct tensor *t, enum san_what what, enum ir_space space, uint
 
 /* ---- global memory */
 
-static void tell_stretch(void *user, uint64_t va, uint64_t size_B, bool write)
+static void report_stretch(void *user, uint64_t va, uint64_t size_B, bool write)
 {
     struct tensor *t = user;
     enum san_what what = t->copy.what.way == IR_TENSOR_REDUCE ? SAN_ATOMIC
                          : write                              ? SAN_WRITE
                                                               : SAN_READ;
 
-    tell(t, what, IR_SPACE_GENERIC, va, size_B, 1);
+    report(t, what, IR_SPACE_GENERIC, va, size_B, 1);
 }
 
 /* ---- shared memory, and who hears of it */
 
-static void tell_box(struct tensor *t, uint64_t address)
+static void report_box(struct tensor *t, uint64_t address)
 {
-    tell(t, t->copy.what.way == IR_TENSOR_LOAD ? SAN_WRITE : SAN_READ, t->issued->probe->mem.space,
-         address, t->copy.shared_B, IR_TENSOR_SHARED_ALIGN_B);
+    report(t, t->copy.what.way == IR_TENSOR_LOAD ? SAN_WRITE : SAN_READ,
+           t->issued->probe->mem.space, address, t->copy.shared_B, IR_TENSOR_SHARED_ALIGN_B);
 }
 
 /* A generic address in shared memory. */
-static void tell_barrier(struct tensor *t, uint64_t address)
+static void report_barrier(struct tensor *t, uint64_t address)
 {
     struct ir_instr probe = {
         .op = IR_OP_PROBE_ACCESS,
@@ -64,7 +64,7 @@ static void tell_barrier(struct tensor *t, uint64_t address)
                (uint64_t)t->issued->number << 32,
         .nsrc = 2,
         .mem.space = IR_SPACE_GENERIC,
-        .place = t->issued->probe->place,
+        .srcloc = t->issued->probe->srcloc,
         .block = t->issued->probe->block,
     };
     uint64_t at[SAN_LANES] = {0}, bytes[SAN_LANES] = {0};
@@ -82,7 +82,7 @@ static void tell_barrier(struct tensor *t, uint64_t address)
 }
 
 /* Into the same place of each CTA that the mask names. */
-static void tell_cast(struct tensor *t)
+static void report_cast(struct tensor *t)
 {
     uint64_t offset = IR_CLUSTER_STRIDE_B - 1, address = t->issued->address[t->lane];
     uint64_t first = (uintptr_t)t->cta->base->shared - t->cta->rank * IR_CLUSTER_STRIDE_B;
@@ -93,8 +93,8 @@ static void tell_cast(struct tensor *t)
         if (!(mask >> rank & 1))
             continue;
         uint64_t hearer = ir_tensor_hearer(&t->copy.what, rank, at);
-        tell_box(t, (address & offset) | (uint64_t)rank << IR_CLUSTER_SHIFT);
-        tell_barrier(t, first + (barrier & offset) + (hearer << IR_CLUSTER_SHIFT));
+        report_box(t, (address & offset) | (uint64_t)rank << IR_CLUSTER_SHIFT);
+        report_barrier(t, first + (barrier & offset) + (hearer << IR_CLUSTER_SHIFT));
     }
 }
 
@@ -104,7 +104,7 @@ static bool map_read(struct tensor *t, struct ir_tensor_map *map)
 {
     uint64_t va = operand(t, 1);
 
-    tell(t, SAN_READ, IR_SPACE_GENERIC, va, sizeof *map, IR_TENSOR_MAP_ALIGN_B);
+    report(t, SAN_READ, IR_SPACE_GENERIC, va, sizeof *map, IR_TENSOR_MAP_ALIGN_B);
     return ir_probed_map(va, map);
 }
 
@@ -117,13 +117,13 @@ enum hd_status san_tensor_lane(const struct san_cta *cta, const struct san_acces
     if (!map_read(&t, &map) ||
         !ir_probed_copy(ir_probe_its_imm(access->probe), access->operands, lane, &map, &t.copy))
         return t.status;
-    (void)!ir_tensor_copy_stretches(&t.copy, tell_stretch, &t);
+    (void)!ir_tensor_copy_stretches(&t.copy, report_stretch, &t);
     if (t.copy.what.casts) {
-        tell_cast(&t);
+        report_cast(&t);
         return t.status;
     }
-    tell_box(&t, access->address[lane]);
+    report_box(&t, access->address[lane]);
     if (t.copy.what.way == IR_TENSOR_LOAD)
-        tell_barrier(&t, operand(&t, 2));
+        report_barrier(&t, operand(&t, 2));
     return t.status;
 }

@@ -376,7 +376,7 @@ static struct san_finding tensor_finding_of(const struct san_cta *cta, const str
                                 .space = "tensor"};
 }
 
-static void tensor_say_place(struct san_finding *f, const struct operation *x,
+static void tensor_say_where(struct san_finding *f, const struct operation *x,
                              const struct wrong *w)
 {
     f->address = (uint64_t)w->lane << 16 | w->column;
@@ -410,7 +410,7 @@ static enum hd_status tensor_say_refused(const struct operation *x)
     if (w->size_B) {
         f.kind = w->reads ? "invalid-read" : "invalid-write";
         tensor_name_access(&f, w, "Invalid");
-        tensor_say_place(&f, x, w);
+        tensor_say_where(&f, x, w);
     } else {
         f.kind = "invalid-tensor-operation";
         snprintf(f.title, sizeof f.title, "Invalid tensor memory %s", verbs[x->op->op]);
@@ -429,7 +429,7 @@ static void tensor_say_unwritten(const struct operation *x)
     f.tool = "initcheck";
     f.kind = "uninitialized-read";
     tensor_name_access(&f, &x->unwritten, "Uninitialized");
-    tensor_say_place(&f, x, &x->unwritten);
+    tensor_say_where(&f, x, &x->unwritten);
     san_report(&f);
 }
 

@@ -44,7 +44,7 @@ static void words_of(const struct texels *t, uint32_t out[WORDS_MAX])
 /* ---- telling */
 
 /* Lanes of one size together. */
-static void tell(struct texels *t, const uint64_t *address, uint32_t lanes)
+static void report(struct texels *t, const uint64_t *address, uint32_t lanes)
 {
     struct san_access part = *t->issued;
 
@@ -61,10 +61,10 @@ static void tell(struct texels *t, const uint64_t *address, uint32_t lanes)
     }
 }
 
-static void tell_all(struct texels *t)
+static void report_all(struct texels *t)
 {
     for (uint32_t i = 0; i < TEXELS && t->lanes[i]; i++)
-        tell(t, t->at[i], t->lanes[i]);
+        report(t, t->at[i], t->lanes[i]);
 }
 
 static void take(void *user, uint64_t address)
@@ -78,14 +78,14 @@ static void take(void *user, uint64_t address)
         return;
     }
     one[t->lane] = address;
-    tell(t, one, 1u << t->lane);
+    report(t, one, 1u << t->lane);
 }
 
 /* ---- outside of a surface */
 
 static const char *const axes[] = {"x", "y", "z"};
 
-static void say_place(const struct texels *t, const uint32_t *words, char *out, size_t size)
+static void say_where(const struct texels *t, const uint32_t *words, char *out, size_t size)
 {
     unsigned n = ir_tex_coordinates(t->op), dimensions = ir_tex_dimensions(t->op);
     int at = snprintf(out, size, "Access at ");
@@ -102,14 +102,14 @@ static void refuse(struct texels *t, const struct ir_texture *surface, const uin
 {
     const struct ir_texture_level *l = &surface->level[0];
     struct san_access access = *t->issued;
-    char place[100], extents[100];
+    char where[100], extents[100];
     const struct san_refusal refusal = {
-        &access, status, "surface", {place, extents}, surface->level[0].base};
+        &access, status, "surface", {where, extents}, surface->level[0].base};
     size_t n;
 
-    say_place(t, words, place, sizeof place);
-    n = strlen(place);
-    snprintf(place + n, sizeof place - n, " is %s",
+    say_where(t, words, where, sizeof where);
+    n = strlen(where);
+    snprintf(where + n, sizeof where - n, " is %s",
              status == HD_MISALIGNED ? "misaligned" : "out of bounds");
     snprintf(extents, sizeof extents, "of a surface of %u x %u x %u texels of %u bytes each",
              l->width, l->height, l->depth, surface->texel_B);
@@ -123,7 +123,7 @@ static void refuse(struct texels *t, const struct ir_texture *surface, const uin
 static void surface_lane(struct texels *t, const struct ir_texture *surface, const uint32_t *words)
 {
     uint64_t address;
-    enum hd_status status = ir_surface_place(t->op, surface, words, &address);
+    enum hd_status status = ir_surface_coord(t->op, surface, words, &address);
 
     t->texel_B[t->lane] = ir_surface_bytes(t->op, surface);
     if (status != HD_OK)
@@ -174,6 +174,6 @@ enum hd_status san_texture_access(const struct san_cta *cta, const struct san_ac
         else
             texture_lane(&t, about, object, words);
     }
-    tell_all(&t);
+    report_all(&t);
     return t.status;
 }

@@ -193,7 +193,7 @@ static bool is_older(const struct listener *slot, const struct heddle_event *eve
     return event->begin_ns < slot->since_ns && event->kind != HEDDLE_EVENT_PACKET;
 }
 
-static void tell(struct listener *slot, const struct heddle_event *event)
+static void notify(struct listener *slot, const struct heddle_event *event)
 {
     struct frame frame = {slot, tap_thread.frames};
     heddle_listener func;
@@ -256,7 +256,7 @@ void tap_emit(struct heddle_event *event)
     assert(event->begin_ns && event->begin_ns <= event->time_ns);
     for (uint32_t i = 0, n = atomic_load(&taps.used); i < n; i++)
         if (atomic_load_explicit(&taps.slots[i].func, memory_order_relaxed))
-            tell(&taps.slots[i], event);
+            notify(&taps.slots[i], event);
 }
 
 uint64_t tap_correlation(void)
@@ -339,7 +339,7 @@ HD_EXPORT void heddle_tap_settle(void)
         settle();
 }
 
-static void compile_tell(struct hd_compile_note *note)
+static void compile_notify(struct hd_compile_note *note)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_COMPILE, .phase = HEDDLE_PHASE_BEGIN};
 
@@ -370,5 +370,5 @@ void tap_in_child(void)
 /* Before main(): constructors load modules, too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    hd_compile_probe_set(compile_tell);
+    hd_compile_probe_set(compile_notify);
 }

@@ -71,7 +71,7 @@ static char other_answer(const struct other *other, int timeout_ms)
     return answer;
 }
 
-static void other_tell(const struct other *other, char what)
+static void other_notify(const struct other *other, char what)
 {
     ok(write(other->fd, &what, 1) == 1, "it is told to '%c'", what);
 }
@@ -114,14 +114,14 @@ static void test_cycle(const struct other *other)
     eq_u64(cuCheckpointProcessCheckpoint(other->pid, NULL), CUDA_ERROR_ILLEGAL_STATE, "not locked");
     eq_u64(cuCheckpointProcessRestore(other->pid, NULL), CUDA_ERROR_ILLEGAL_STATE, "no checkpoint");
     eq_u64(cuCheckpointProcessUnlock(other->pid, NULL), CUDA_ERROR_ILLEGAL_STATE, "not locked");
-    other_tell(other, 'm');
+    other_notify(other, 'm');
     ok(other_answer(other, 60000) == 'm', "it has memory");
 
     success(cuCheckpointProcessLock(other->pid, NULL), "lock");
     eq_u64(state_of(other->pid), CU_PROCESS_STATE_LOCKED, "it is locked");
     eq_u64(cuCheckpointProcessLock(other->pid, NULL), CUDA_ERROR_ILLEGAL_STATE, "twice");
     eq_u64(cuCheckpointProcessRestore(other->pid, NULL), CUDA_ERROR_ILLEGAL_STATE, "no checkpoint");
-    other_tell(other, 'r');
+    other_notify(other, 'r');
     ok(other_answer(other, 100) == '-', "its call waits");
     success(cuCheckpointProcessCheckpoint(other->pid, NULL), "checkpoint");
     eq_u64(state_of(other->pid), CU_PROCESS_STATE_CHECKPOINTED, "it has one");
@@ -148,7 +148,7 @@ static void test_endless(struct other *other)
     pthread_t thread;
     void *result;
 
-    other_tell(other, 'w');
+    other_notify(other, 'w');
     ok(other_answer(other, 60000) == 'w', "it waits for a value");
     eq_u64(cuCheckpointProcessLock(other->pid, &args), CUDA_ERROR_NOT_READY, "not in 30 ms");
     eq_u64(state_of(other->pid), CU_PROCESS_STATE_RUNNING, "it goes on");

@@ -15,14 +15,14 @@ static const struct lib_info info = {.name = "libtest",
                                      .level_variable = "LIBTEST_LEVEL",
                                      .destination_variable = "LIBTEST_DEST"};
 
-static unsigned told;
+static unsigned notified;
 static char last[256];
 
 static void listen(void *user, enum lib_level level, const char *message)
 {
     eq_u64(level, *(enum lib_level *)user, "the callback gets the level");
     snprintf(last, sizeof(last), "%s", message);
-    told++;
+    notified++;
 }
 
 static void *other_thread(void *text)
@@ -66,11 +66,11 @@ int main(void)
     lib_error(&info, "no %s", "shape");
     lib_log(&info, LIB_LEVEL_WARNING, "slow");
     lib_log(&info, LIB_LEVEL_INFO, "called");
-    eq_u64(told, 1, "the callback is told up to its level");
+    eq_u64(notified, 1, "the callback is told up to its level");
     eq_str(last, "no shape", "of the error");
     lib_callback_set(NULL, NULL, LIB_LEVEL_INFO);
     lib_log(&info, LIB_LEVEL_ERROR, "after it");
-    eq_u64(told, 1, "and no more when it is gone");
+    eq_u64(notified, 1, "and no more when it is gone");
     eq_str(read_file(path), "E! libtest: no shape\nW! libtest: slow\nE! libtest: after it\n",
            "the file has what the environment asks for");
     pthread_create(&thread, NULL, other_thread, text);

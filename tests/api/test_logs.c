@@ -210,7 +210,7 @@ static void test_file(void)
 
 /* ---- callbacks */
 
-struct told {
+struct notified {
     CUlogsCallbackHandle handle;
     unsigned count;
     CUlogLevel level;
@@ -220,12 +220,12 @@ struct told {
 
 static void on_line(void *data, CUlogLevel level, char *message, size_t length)
 {
-    struct told *told = data;
+    struct notified *notified = data;
 
-    told->count++;
-    told->level = level;
-    told->length = length;
-    snprintf(told->last, sizeof(told->last), "%s", message);
+    notified->count++;
+    notified->level = level;
+    notified->length = length;
+    snprintf(notified->last, sizeof(notified->last), "%s", message);
 }
 
 /* Calls the API, with success and without. */
@@ -243,15 +243,15 @@ static void on_line_call(void *data, CUlogLevel level, char *message, size_t len
 
 static void on_line_once(void *data, CUlogLevel level, char *message, size_t length)
 {
-    struct told *told = data;
+    struct notified *notified = data;
 
     on_line(data, level, message, length);
-    success(cuLogsUnregisterCallback(told->handle), "a callback removes itself");
+    success(cuLogsUnregisterCallback(notified->handle), "a callback removes itself");
 }
 
 static void test_callbacks(void)
 {
-    struct told a = {0}, b = {0}, once = {0};
+    struct notified a = {0}, b = {0}, once = {0};
     CUlogIterator place = now();
 
     success(cuLogsRegisterCallback(on_line, &a, &a.handle), "register");

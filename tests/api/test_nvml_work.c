@@ -188,7 +188,7 @@ static void answers(const struct worker *w, char what)
            (int)w->pid, what);
 }
 
-static void tell(const struct worker *w, char what)
+static void notify(const struct worker *w, char what)
 {
     ok(write(w->to, &what, 1) == 1, "tell it");
     answers(w, what);
@@ -310,7 +310,7 @@ static void test_both_busy(nvmlDevice_t device, const struct worker *b)
     nvmlProcessUtilizationSample_t s[2] = {{0}};
     unsigned count = 2, most = 0;
 
-    tell(b, 'k');
+    notify(b, 'k');
     for (unsigned i = 0; i < 1000 && (s[0].smUtil < 45 || s[1].smUtil < 45); i++) {
         if (nvmlDeviceGetProcessUtilization(device, s, &count, 0) != NVML_SUCCESS || count != 2)
             break;
@@ -319,7 +319,7 @@ static void test_both_busy(nvmlDevice_t device, const struct worker *b)
     }
     ok(s[0].smUtil >= 45 && s[1].smUtil >= 45, "%u and %u %%", s[0].smUtil, s[1].smUtil);
     ok(most <= 100, "together never more than the device: %u %%", most);
-    tell(b, 'e');
+    notify(b, 'e');
 }
 
 static void test_samples(nvmlDevice_t device)
@@ -354,7 +354,7 @@ static void test_copies(nvmlDevice_t device, const struct worker *w)
                                   {.fieldId = 1}};
     unsigned value = 0;
 
-    tell(w, 'c');
+    notify(w, 'c');
     good(nvmlDeviceGetFieldValues(device, 3, fields));
     eq_u64(fields[0].nvmlReturn, NVML_SUCCESS, "bytes to the device");
     eq_u64(fields[0].value.ullVal, 4 * MIB, "are those that were copied");
@@ -363,11 +363,11 @@ static void test_copies(nvmlDevice_t device, const struct worker *w)
     good(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_TX_BYTES, &value));
     eq_u64(value, 0, "nothing to the host");
     bad(INVALID_ARGUMENT, nvmlDeviceGetFieldValues(device, 0, fields));
-    tell(w, 'a');
+    notify(w, 'a');
     good(nvmlDeviceGetFieldValues(device, 2, fields));
     eq_u64(fields[0].value.ullVal, 4 * MIB + MIB / 4, "bytes to an array");
     eq_u64(fields[1].value.ullVal, MIB / 8, "and from one");
-    tell(w, 'g');
+    notify(w, 'g');
     good(nvmlDeviceGetFieldValues(device, 2, fields));
     eq_u64(fields[0].value.ullVal, 7 * MIB + MIB / 4, "bytes that graphs copy, each time");
     eq_u64(fields[1].value.ullVal, MIB / 8 + 3 * MIB / 4, "both ways, and nothing inside");
@@ -386,7 +386,7 @@ static void test_fault(nvmlDevice_t device, const struct worker *w)
     good(nvmlDeviceRegisterEvents(device, types, set));
     bad(TIMEOUT, nvmlEventSetWait_v2(set, &data, 0));
     bad(TIMEOUT, nvmlEventSetWait_v2(set, &data, 10));
-    tell(w, 'w');
+    notify(w, 'w');
     good(nvmlEventSetWait_v2(set, &data, PATIENCE_MS));
     ok(data.device == device, "the device");
     eq_u64(data.eventType, nvmlEventTypeXidCriticalError, "the type");
@@ -403,31 +403,31 @@ static void test_work(nvmlDevice_t device, struct worker a, struct worker b)
     unsigned long long reasons = 0;
     unsigned count = 0;
 
-    tell(&a, 'b');
-    tell(&b, 'b');
+    notify(&a, 'b');
+    notify(&b, 'b');
     unsigned long long before_B = used_B(device);
-    tell(&a, 'm');
+    notify(&a, 'm');
     eq_u64(used_B(device), before_B + 8 * MIB, "8 MiB more");
     test_processes(device, &a, &b);
     test_copies(device, &a);
-    tell(&a, 'k');
+    notify(&a, 'k');
     await_gpu(device, 95, 100);
     test_shares(device, &a);
     test_samples(device);
     good(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));
     eq_u64(reasons, nvmlClocksEventReasonNone, "not idle");
     test_both_busy(device, &b);
-    tell(&a, 'e');
+    notify(&a, 'e');
     await_gpu(device, 0, 0);
     good(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));
     eq_u64(reasons, nvmlClocksEventReasonGpuIdle, "idle");
-    tell(&a, 'f');
+    notify(&a, 'f');
     eq_u64(used_B(device), before_B, "8 MiB less");
     test_fault(device, &b);
     worker_end(&b, false);
     bad(INSUFFICIENT_SIZE, nvmlDeviceGetComputeRunningProcesses_v3(device, &count, NULL));
     eq_u64(count, 1, "one has ended");
-    tell(&a, 'k');
+    notify(&a, 'k');
     worker_end(&a, true);
     count = 0;
     good(nvmlDeviceGetComputeRunningProcesses_v3(device, &count, NULL));

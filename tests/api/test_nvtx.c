@@ -25,7 +25,7 @@ static void ok(int pass, const char *name)
 
 /* ---- the listener: lines */
 
-static char told[4096];
+static char notified[4096];
 static struct heddle_event last;
 static const char *marked; /* what the argument struct of nvtxMarkA() has */
 
@@ -37,24 +37,24 @@ static const char *const names[] = {
 
 static void on_event(void *user, const struct heddle_event *e)
 {
-    size_t used = strlen(told);
+    size_t used = strlen(notified);
 
     (void)user;
     last = *e;
     if (e->nvtx.cbid == 1)
         marked = *(const char *const *)e->nvtx.params;
-    snprintf(told + used, sizeof(told) - used, "%s %s %s;", names[e->nvtx.call],
+    snprintf(notified + used, sizeof(notified) - used, "%s %s %s;", names[e->nvtx.call],
              e->nvtx.domain_name ? e->nvtx.domain_name : "-", e->nvtx.text ? e->nvtx.text : "-");
 }
 
 static void expect(const char *lines, const char *name)
 {
-    int same = !strcmp(told, lines);
+    int same = !strcmp(notified, lines);
 
     if (!same)
-        printf("# got %s\n# want %s\n", told, lines);
+        printf("# got %s\n# want %s\n", notified, lines);
     ok(same, name);
-    told[0] = '\0';
+    notified[0] = '\0';
 }
 
 /* ---- the program */
@@ -219,7 +219,7 @@ static void test_threads(void)
     pthread_join(thread, &result);
     ok(result != NULL, "levels are a thread's");
     (void)nvtxRangePop();
-    told[0] = '\0';
+    notified[0] = '\0';
 }
 
 static void test_unheard(uint32_t id)

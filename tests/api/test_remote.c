@@ -73,14 +73,14 @@ static CUresult launch(struct one *d, const char *name, CUdeviceptr memory, uint
 }
 
 /* Grids that listeners are told of by name, with times. */
-static _Atomic unsigned told;
+static _Atomic unsigned notified;
 
 static void on_done(void *user, const struct heddle_event *e)
 {
     const struct heddle_work *work = e->packet.work;
 
     if (work && work->kernel && !strcmp(work->kernel->name, "add") && work->grid[0] == WORDS / 256)
-        told += e->packet.start_ns && e->packet.end_ns >= e->packet.start_ns;
+        notified += e->packet.start_ns && e->packet.end_ns >= e->packet.start_ns;
 }
 
 static void test_chain(void)
@@ -113,7 +113,7 @@ static void test_chain(void)
         wrong += host[i] != (1u << 2 * DEVICES) - 1 + 3 * 2 * DEVICES;
     eq_u64(wrong, 0, "all have added");
     heddle_tap_settle();
-    eq_u64(told, 2 * DEVICES, "each grid is told with its kernel's name and times");
+    eq_u64(notified, 2 * DEVICES, "each grid is told with its kernel's name and times");
     heddle_tap_unsubscribe(listener);
     success(cuEventElapsedTime(&ms, ones[DEVICES - 1].event, ones[DEVICES - 1].event), "times");
 }

@@ -57,13 +57,13 @@ void jit_module_set_strict(struct jit_module *jit, bool strict)
     (void)jit, (void)strict;
 }
 
-uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
+uint32_t jit_instr_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
 {
     (void)jit, (void)code, (void)pc;
     return 0;
 }
 
-void jit_places_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
+void jit_instrs_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
                      uint32_t *numbers, uint32_t n)
 {
     (void)jit, (void)code, (void)pcs;

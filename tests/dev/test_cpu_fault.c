@@ -239,7 +239,7 @@ static void test_message(struct fixture *f)
        "the message names kernel and address: %s", fault->message);
     ok(strstr(fault->message, "block (2,0,0)") && strstr(fault->message, "(32,0,0) to (63,0,0)"),
        "block and warp");
-    ok(fault->place == HAL_FAULT_HAS_BLOCK && fault->block[0] == 2, "for tools as well");
+    ok(fault->known == HAL_FAULT_HAS_BLOCK && fault->block[0] == 2, "for tools as well");
     q->ops->destroy(q);
     fixture_heal(f);
 }

@@ -88,7 +88,7 @@ static void test_counted(struct fixture *f, const char *kernel, unsigned launche
     struct hal_queue *q = fixture_queue(f);
     uint64_t none = 0, before = atomic_load(&use->launches);
     uint64_t begin_ns = hal_time_ns(), busy_ns = reg_busy_ns(use->kernel_busy, begin_ns), took_ns;
-    uint64_t fastest_ns = UINT64_MAX, told;
+    uint64_t fastest_ns = UINT64_MAX, notified;
     union hal_packet p = fixture_dispatch(f, kernel, 64, 32, &none, 8);
 
     for (unsigned i = 0; i < launches; i++) {
@@ -101,13 +101,13 @@ static void test_counted(struct fixture *f, const char *kernel, unsigned launche
         fastest_ns = HD_MIN(fastest_ns, (hal_time_ns() - one_ns) / (i ? 3 : 1));
     }
     fixture_wait(q);
-    told = atomic_load(&use->launches) - before;
+    notified = atomic_load(&use->launches) - before;
     took_ns = hal_time_ns() - begin_ns;
     busy_ns = reg_busy_ns(use->kernel_busy, hal_time_ns()) - busy_ns;
     eq_u64(atomic_load(&use->kernel_busy) >> REG_BUSY_BITS, 0, "%s: nothing runs", kernel);
-    ok(told <= launches && told + missing >= launches, "%s: %u launches of %u", kernel,
-       (unsigned)told, launches);
-    ok(busy_ns <= took_ns && busy_ns >= fastest_ns * told / 4,
+    ok(notified <= launches && notified + missing >= launches, "%s: %u launches of %u", kernel,
+       (unsigned)notified, launches);
+    ok(busy_ns <= took_ns && busy_ns >= fastest_ns * notified / 4,
        "%s: busy for %llu of %llu us; the fastest took %llu", kernel,
        (unsigned long long)busy_ns / 1000, (unsigned long long)took_ns / 1000,
        (unsigned long long)fastest_ns / 1000);

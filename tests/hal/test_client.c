@@ -8,7 +8,7 @@ static bool replicas(uint64_t address, struct ir_replicas *out_replicas)
     return false;
 }
 
-static void failed(struct hal_domain *domain, const struct hal_fault_place *place)
+static void failed(struct hal_domain *domain, const struct hal_fault_site *place)
 {
     (void)domain, (void)place;
 }

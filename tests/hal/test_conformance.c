@@ -100,7 +100,7 @@ static uint32_t *words(size_t n)
 static unsigned failures;
 static enum hd_status failed_status;
 
-static void on_failed(struct hal_domain *failed, const struct hal_fault_place *place)
+static void on_failed(struct hal_domain *failed, const struct hal_fault_site *place)
 {
     (void)place;
     failures += failed == domain;

@@ -33,8 +33,8 @@ static void test_print(void)
     src[1] = sum;
     st = ir_build_instr(&b, IR_OP_ST, IR_F32, 2, src, 0);
     st->mem.space = IR_SPACE_GLOBAL;
-    b.place.file = 1;
-    b.place.line = 7;
+    b.srcloc.file = 1;
+    b.srcloc.line = 7;
     ir_build_sreg(&b, IR_SREG_TID_X);
     ir_build_instr(&b, IR_OP_RET, IR_VOID, 0, NULL, 0);
     ir_func_link_cfg(func);

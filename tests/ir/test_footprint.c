@@ -175,7 +175,7 @@ static void test_products(void)
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         const struct ir_mma mma = mma_any();
-        const struct ir_matrix_place at = {{(char *)memory, WINDOW_B}, below(8), 0};
+        const struct ir_matrix_access at = {{(char *)memory, WINDOW_B}, below(8), 0};
         uint64_t descriptor[2] = {descriptor_any(), descriptor_any()}, bad_B, pieces = 0;
         size_t out_B = 4 * LANES * ir_mma_registers(&mma, 'd');
         memset(src, 0, sizeof src);

@@ -94,7 +94,7 @@ def check_results(level):
            f"{form}: said once per kernel, with the reason", got.stderr)
 
 
-def check_place(kernel, form, result):
+def check_srcloc(kernel, form, result):
     where, thread, access = PLACES[kernel]
     if ".cu" not in where:
         with open(PTX, encoding="utf-8") as file:
@@ -112,7 +112,7 @@ def check_faults(level):
             ok(got.stdout == f"{error}\n", f"{kernel}, {form}", got.stdout + got.stderr)
     for kernel in PLACES:
         for fault, form in dict(CHAIN, none="fast", **{"jit.singly": "pairs", "jit.whole": "halves"}).items():
-            check_place(kernel, form, run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault if form != "fast" else None))
+            check_srcloc(kernel, form, run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault if form != "fast" else None))
     got = run("null_store", HEDDLE_FAULT="jit.fast,jit.plain,jit.simple", HEDDLE_DEBUG="error")
     ok("kernel null_store, block (" in got.stderr and "thread (40,0,0)" in got.stderr,
        "a fault of an interpreted kernel names block and thread", got.stderr)

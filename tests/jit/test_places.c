@@ -1,5 +1,5 @@
 /*
- * Places of compiled code (jit_place_find): code that is made with places is the code that runs,
+ * Places of compiled code (jit_instr_find): code that is made with places is the code that runs,
  * for every kernel of the PTX files named, on every code path and in every form.
  *
  *     test_jit_places [--every] FILE...    without --every, each kernel on one of them, in turn
@@ -58,7 +58,7 @@ static void check_kernel(const struct ir_func *kernel, const struct way *way)
         return;
     if (jit_kernel_get(jit, kernel, JIT_CLASS_1D, &code) == HD_OK && code->form < JIT_INTERP) {
         ok(has_places(jit, kernel, code), "%s, %s, %s", kernel->name, way->path, way->form);
-        eq_u64(jit_place_find(jit, code, code->base + code->size_B), 0, "not behind the code");
+        eq_u64(jit_instr_find(jit, code, code->base + code->size_B), 0, "not behind the code");
     }
     jit_module_destroy(jit);
 }

@@ -126,8 +126,8 @@ static void test_names(void)
        "labels belong to scopes, forward references too");
     ok(outer->guard.kind == PTX_OPND_REG && outer->guard.invert, "@!q");
     eq_u64(ptx_operand_reg_idx(&outer->guard), 13, "q");
-    eq_u64(outer->stmt.place.line, 11, "line");
-    eq_u64(outer->stmt.place.col, 6, "column of the opcode");
+    eq_u64(outer->stmt.srcloc.line, 11, "line");
+    eq_u64(outer->stmt.srcloc.col, 6, "column of the opcode");
     ok(outer->stmt.loc && outer->stmt.loc->line == 7 && !inner->stmt.loc, ".loc in force");
     const struct ptx_operand *addr = &insn_at(k, 5)->ops[1];
     ok(addr->kind == PTX_OPND_ADDR && addr->base == PTX_OPND_SYM && addr->offset == 4 &&

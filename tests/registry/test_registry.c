@@ -454,12 +454,12 @@ static void test_past(void)
     eq_u64(now.kernel_ns - then.kernel_ns, 1000ull * MS, "a long one that runs");
 }
 
-static int tells(void)
+static int notifies(void)
 {
     if (!reg_claim(second))
         return 1;
     for (unsigned i = 0; i < REG_EVENTS + 3; i++)
-        reg_tell_event(second, i);
+        reg_notify_event(second, i);
     return 0;
 }
 
@@ -469,8 +469,8 @@ static void test_events(void)
     uint64_t code, pid;
 
     unlink(path);
-    reg_tell_event(first, 1); /* of a process without a slot: nothing */
-    eq_u64(in_child(tells), 0, "a process tells of faults");
+    reg_notify_event(first, 1); /* of a process without a slot: nothing */
+    eq_u64(in_child(notifies), 0, "a process tells of faults");
     const struct reg_file *file = writable();
     eq_u64(file->nevents, REG_EVENTS + 3, "all are counted");
     ok(!reg_event_read(file, 0, uuid, &code, &pid), "there is no event 0");

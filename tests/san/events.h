@@ -68,7 +68,7 @@ void san_report(const struct san_finding *f)
     if (f->ndetails)
         snprintf(o->detail, sizeof(o->detail), "%s", f->details[f->ndetails - 1]);
     for (uint32_t i = 0; i < f->nactors; i++) {
-        o->lines[i] = f->actors[i].at->place.line;
+        o->lines[i] = f->actors[i].at->srcloc.line;
         o->blocks[i] = f->actors[i].cta->base->ctaid[0];
         o->threads[i] = f->actors[i].warp * 32 + f->actors[i].lane;
         if (f->actors[i].verb)
@@ -92,8 +92,8 @@ static inline struct ir_instr *world_probe(struct world *w, enum ir_op op, uint6
     struct ir_instr *p = ir_build_instr(&w->b, is_access ? IR_OP_PROBE_ACCESS : IR_OP_PROBE,
                                         is_access ? IR_B32 : IR_VOID, nsrc, src, 0);
 
-    p->place.line = ++w->lines;
-    p->imm = ir_probe_imm(op, false, imm) | (uint64_t)p->place.line << 32;
+    p->srcloc.line = ++w->lines;
+    p->imm = ir_probe_imm(op, false, imm) | (uint64_t)p->srcloc.line << 32;
     return p;
 }
 
@@ -144,7 +144,7 @@ static inline const struct ir_instr *world_at(const struct world *w, uint32_t li
 
     for (uint32_t i = 0; i < kernel->nblocks; i++)
         ir_foreach_instr(in, kernel->blocks[i])
-            if (ir_is_probe(in) && in->place.line == line)
+            if (ir_is_probe(in) && in->srcloc.line == line)
                 return in;
     abort();
 }

@@ -101,7 +101,7 @@ static struct san_finding order(enum san_severity severity)
     return f;
 }
 
-static void tell_orders(void)
+static void report_orders(void)
 {
     san_summary("schedcheck", "launches", 3);
     san_summary("schedcheck", "runs", 21);
@@ -199,7 +199,7 @@ static int run(int n, char **words)
             san_summary("memcheck", "leaked_B", 1024);
             san_summary("memcheck", "leaked_allocations", 1);
         } else if (strcmp(words[i], "orders") == 0) {
-            tell_orders();
+            report_orders();
         } else if (strcmp(words[i], "bad") == 0) {
             send_bad();
         } else if (strcmp(words[i], "say") == 0) {

@@ -15,8 +15,8 @@ static void run(union hal_packet p)
 {
     uint64_t id = next_packet++;
 
-    tell_packet(HEDDLE_EVENT_PACKET, id, 0, &p);
-    tell_packet(HEDDLE_EVENT_RETIRED, id, 0, &p);
+    report_packet(HEDDLE_EVENT_PACKET, id, 0, &p);
+    report_packet(HEDDLE_EVENT_RETIRED, id, 0, &p);
 }
 
 static union hal_packet copy(uint64_t dst, uint64_t src, uint64_t size_B)
@@ -213,14 +213,14 @@ static void test_order(void)
     uint64_t c = A + 0x30000;
     union hal_packet p = copy(c, 0x700000, 16);
 
-    tell_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
-    tell_packet(HEDDLE_EVENT_PACKET, 900, 0, &p);
+    report_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
+    report_packet(HEDDLE_EVENT_PACKET, 900, 0, &p);
     launch();
     eq_u64(reads(c, 4), 1, "before the copy is complete");
     reports_take();
-    tell_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
-    tell_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
-    tell_packet(HEDDLE_EVENT_RETIRED, 900, 0, &p);
+    report_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
+    report_memory(c, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
+    report_packet(HEDDLE_EVENT_RETIRED, 900, 0, &p);
     eq_u64(reads(c, 4), 0, "afterwards");
     world_end(&w);
     launch();
@@ -267,14 +267,14 @@ static void test_ranges(void)
 static void test_unchecked(void)
 {
     /* Memory of streams was there before: launches that are not known are late. */
-    tell_memory(A + 0x43000, 64, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_memory(A + 0x43000, 64, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, false);
     world_launch(&w, 0);
     eq_u64(reads(A + 0x43000, 4), 0, "a launch that may have seen another allocation there");
     world_end(&w);
 
-    tell_memory(A + 0x40000, 64, MANAGED, HEDDLE_MEMORY_PROGRAM, NULL, false);
-    tell_memory(A + 0x41000, 64, DEVICE, HEDDLE_MEMORY_MODULE, NULL, false);
-    tell_memory(A + 0x42000, 64, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
+    report_memory(A + 0x40000, 64, MANAGED, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_memory(A + 0x41000, 64, DEVICE, HEDDLE_MEMORY_MODULE, NULL, false);
+    report_memory(A + 0x42000, 64, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
     launch();
     eq_u64(reads(A + 0x40000, 4) + reads(A + 0x41000, 4) + reads(A + 0x42000, 4), 0,
            "memory that others write");
@@ -459,9 +459,9 @@ static void test_no_memory(void)
     launch();
     union hal_packet p = copy(va + 0x1000, 0x700000, 100);
     hd_fault_set_alloc(1);
-    tell_packet(HEDDLE_EVENT_PACKET, 5000, 0, &p);
+    report_packet(HEDDLE_EVENT_PACKET, 5000, 0, &p);
     hd_fault_set_alloc(0);
-    tell_packet(HEDDLE_EVENT_RETIRED, 5000, 0, &p);
+    report_packet(HEDDLE_EVENT_RETIRED, 5000, 0, &p);
     eq_u64(reads(va + 0x1000, 4), 0, "a copy that there was no memory for");
     world_end(&w);
 }

@@ -168,13 +168,13 @@ static void test_stream_order(void)
 {
     uint64_t va = A + 0x4000;
 
-    tell_memory(A + 0x3000, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
-    tell_memory(A + 0x3000, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
-    tell_memory(va, 1000, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
+    report_memory(A + 0x3000, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
+    report_memory(A + 0x3000, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
+    report_memory(va, 1000, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
     submit(7);
-    tell_memory(va, 1000, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
+    report_memory(va, 1000, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
     submit(8);
-    tell_memory(va, 100, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
+    report_memory(va, 100, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], false);
     submit(9);
     for (uint64_t launch = 7; launch <= 9; launch++) {
         world_launch(&w, launch);
@@ -187,7 +187,7 @@ static void test_stream_order(void)
         world_end(&w);
     }
     reports_take();
-    tell_memory(va, 100, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
+    report_memory(va, 100, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
     world_launch(&w, 12345);
     ok(shoot(&w, (struct shot){SAN_READ, G, .lanes = 1, .va = va, .size_B = 4}) == HD_OK,
        "a launch of which nothing is known may have been before the free");
@@ -200,8 +200,8 @@ static void test_variables(void)
     static const struct heddle_variable variables[] = {{"table", A + 0x8000, 40},
                                                        {"count", A + 0x8100, 4}};
 
-    tell_memory(A + 0x8000, 0x200, DEVICE, HEDDLE_MEMORY_MODULE, NULL, false);
-    tell_object(HEDDLE_EVENT_MODULE, "module", &contexts[1], false, variables, 2);
+    report_memory(A + 0x8000, 0x200, DEVICE, HEDDLE_MEMORY_MODULE, NULL, false);
+    report_object(HEDDLE_EVENT_MODULE, "module", &contexts[1], false, variables, 2);
     world_launch(&w, 0);
     ok(shoot(&w, (struct shot){SAN_READ, IR_SPACE_CONST, .lanes = 1, .va = A + 0x8024,
                                .size_B = 4}) == HD_OK,
@@ -212,7 +212,7 @@ static void test_variables(void)
        "behind it");
     reports_take();
     world_end(&w);
-    tell_memory(A + 0x8000, 0x200, DEVICE, HEDDLE_MEMORY_MODULE, NULL, true);
+    report_memory(A + 0x8000, 0x200, DEVICE, HEDDLE_MEMORY_MODULE, NULL, true);
     world_launch(&w, 0);
     ok(shoot(&w, (struct shot){SAN_READ, G, .lanes = 1, .va = A + 0x8100, .size_B = 4}) ==
            HD_ILLEGAL_ADDRESS,
@@ -243,15 +243,15 @@ static void test_elsewhere(void)
        "a variable of the program");
     reports_take();
     world_end(&w);
-    tell_memory((uintptr_t)&host, 4, REGISTERED, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_memory((uintptr_t)&host, 4, REGISTERED, HEDDLE_MEMORY_PROGRAM, NULL, false);
     world_launch(&w, 0);
     ok(shoot(&w, (struct shot){SAN_WRITE, G, .lanes = 1, .va = (uintptr_t)&host, .size_B = 4}) ==
            HD_OK,
        "which is registered");
     world_end(&w);
-    tell_memory((uintptr_t)&host, 4, REGISTERED, HEDDLE_MEMORY_PROGRAM, NULL, true);
-    tell_memory(A + 0x200000, 0x1000, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
-    tell_memory(A + 0x201000, 0x1000, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
+    report_memory((uintptr_t)&host, 4, REGISTERED, HEDDLE_MEMORY_PROGRAM, NULL, true);
+    report_memory(A + 0x200000, 0x1000, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
+    report_memory(A + 0x201000, 0x1000, DEVICE, HEDDLE_MEMORY_MAPPED, NULL, false);
     world_launch(&w, 0);
     ok(shoot(&w, (struct shot){SAN_WRITE, G, .lanes = 1, .va = A + 0x200ff8, .size_B = 16}) ==
            HD_OK,
@@ -330,7 +330,7 @@ static void call(enum heddle_event_kind kind, const struct heddle_entry *entry,
     event.call.entry = entry;
     event.call.args = args;
     event.call.result = result;
-    tell(event);
+    report(event);
 }
 
 static void failing_free(uint64_t va)
@@ -394,12 +394,13 @@ static void fault(const char *kernel)
     event.fault.line = 7;
     event.fault.has_block = event.fault.has_thread = 1;
     event.fault.thread[0] = 3;
-    tell(event);
+    report(event);
 }
 
 static void test_faults(void)
 {
-    tell_object(HEDDLE_EVENT_OBJECT, "context", &contexts[1], true, NULL, 0); /* forgets others' */
+    report_object(HEDDLE_EVENT_OBJECT, "context", &contexts[1], true, NULL,
+                  0); /* forgets others' */
     fault("_Z1kPi");
     ok(says(0, "Hardware exception: device stack overflow") && says(0, "at k(int *) in k.cu:7") &&
            says(0, "by thread (3,0,0) in block (0,0,0)") &&
@@ -421,13 +422,13 @@ static void test_faults(void)
 static void test_leaks(void)
 {
     options.leak_check = SAN_LEAK_FULL;
-    tell_memory(A + 0x500000, 64, MANAGED, HEDDLE_MEMORY_PROGRAM, NULL, false);
-    tell_memory(A + 0x600000, 64, PINNED, HEDDLE_MEMORY_PROGRAM, NULL, false);
-    tell_object(HEDDLE_EVENT_OBJECT, "context", &contexts[1], true, NULL, 0);
+    report_memory(A + 0x500000, 64, MANAGED, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_memory(A + 0x600000, 64, PINNED, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_object(HEDDLE_EVENT_OBJECT, "context", &contexts[1], true, NULL, 0);
     eq_u64(reports_take(), 0, "another context");
-    tell_object(HEDDLE_EVENT_OBJECT, "stream", &contexts[0], true, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "stream", &contexts[0], true, NULL, 0);
     eq_u64(reports_take(), 0, "not a context");
-    tell_object(HEDDLE_EVENT_OBJECT, "context", &contexts[0], true, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "context", &contexts[0], true, NULL, 0);
     ok(says(0, "Leaked 1000 bytes at 0x500000000000") && reports.at[0].allocated, "a leak");
     ok(says(reports.n - 3, "Leaked 64 bytes at 0x500000500000"),
        "the last one: managed, not pinned");
@@ -438,7 +439,7 @@ static void test_leaks(void)
     alloc(A, 10);
     the_tool->finish();
     eq_u64(reports_take(), 1, "what is left when the process ends");
-    tell_object(HEDDLE_EVENT_OBJECT, "context", &contexts[0], true, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "context", &contexts[0], true, NULL, 0);
     eq_u64(reports_take(), 0, "is told once");
     ok(reports.leaked_allocations > 3 && reports.leaked_B > 12288 + 1000, "summary");
 }
@@ -479,7 +480,7 @@ static void submit_to(void *stream)
     event.packet.id = 10000 + next_launch;
     event.packet.packet = &p;
     event.packet.op = HAL_OP_DISPATCH;
-    tell(event);
+    report(event);
 }
 
 /* The launch that was submitted last uses the memory. */
@@ -495,7 +496,7 @@ static enum hd_status use(uint64_t va)
 
 static void in_stream(uint64_t va, void *stream, bool is_freed)
 {
-    tell_memory(va, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, stream, is_freed);
+    report_memory(va, 16, DEVICE, HEDDLE_MEMORY_PROGRAM, stream, is_freed);
 }
 
 static void test_order(void)
@@ -504,8 +505,8 @@ static void test_order(void)
     uint64_t va = A + 0x800000;
     void *s = &streams[0], *t = &streams[1];
 
-    tell_object(HEDDLE_EVENT_OBJECT, "stream", s, false, NULL, 0);
-    tell_object(HEDDLE_EVENT_OBJECT, "stream", t, false, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "stream", s, false, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "stream", t, false, NULL, 0);
     in_stream(va, s, false);
     submit_to(s);
     ok(use(va) == HD_OK, "a stream's own memory");
@@ -567,13 +568,13 @@ static void test_order(void)
     in_stream(va, s, true);
     ok(use(va) == HD_OK && !reports_take(), "one that the host has waited for");
     for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++) {
-        tell_object(HEDDLE_EVENT_OBJECT, "stream", &many[i], false, NULL, 0);
+        report_object(HEDDLE_EVENT_OBJECT, "stream", &many[i], false, NULL, 0);
         submit_to(&many[i]);
     }
     in_stream(va, s, false);
     submit_to(&many[SAN_ORDER_STREAMS - 1]);
     ok(use(va) == HD_OK && !reports_take(), "too many streams: the last ones come after all");
-    tell_object(HEDDLE_EVENT_OBJECT, "event", &an_event, true, NULL, 0);
+    report_object(HEDDLE_EVENT_OBJECT, "event", &an_event, true, NULL, 0);
     in_stream(va, s, true);
     reports_take(); /* nothing makes the stream wait for that one */
 }

@@ -117,7 +117,7 @@ static void test_threads(void)
     for (unsigned step = 0; step < 3000; step++) {
         alloc(place(step % BLOCKS), 64);
         submit(step + 1);
-        tell_memory(place(step % BLOCKS), 64, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
+        report_memory(place(step % BLOCKS), 64, DEVICE, HEDDLE_MEMORY_PROGRAM, &streams[0], true);
     }
     atomic_store(&is_over, true);
     for (unsigned i = 0; i < HD_COUNT_OF(threads); i++)

@@ -7,7 +7,7 @@
 static int contexts[1], handles[200], an_event, a_graph;
 static uint64_t last_id;
 
-static void tell_order(struct heddle_event e)
+static void report_order(struct heddle_event e)
 {
     struct san_order_position position;
 
@@ -28,7 +28,7 @@ static void stream_made(void *handle, uint32_t flags, bool is_destroyed)
     e.object.type = "stream";
     e.object.flags = flags;
     e.object.is_destroyed = is_destroyed;
-    tell_order(e);
+    report_order(e);
 }
 
 static struct san_order_position work_in(void *stream, const struct heddle_graph *graph,
@@ -69,9 +69,9 @@ static void call(const char *name, void *a, void *b)
     e.call.entry = &entry;
     e.call.args = values;
     e.phase = HEDDLE_PHASE_BEGIN;
-    tell_order(e);
+    report_order(e);
     e.phase = HEDDLE_PHASE_END;
-    tell_order(e);
+    report_order(e);
 }
 
 static bool before(const struct san_order_position *a, const struct san_order_position *b)
@@ -122,7 +122,7 @@ static void test_default_streams(void)
     e.object.handle = mine;
     e.object.type = "stream";
     e.object.flags = HEDDLE_STREAM_PER_THREAD;
-    tell_order(e);
+    report_order(e);
     struct san_order_position a = work(mine), b = work(&handles[2]);
     call("cuStreamSynchronize_ptsz", NULL, NULL);
     ok(host_knows(&a) && !host_knows(&b), "the default stream of the thread");

@@ -96,8 +96,8 @@ static void test_report(void)
            "Potential RAW hazard detected at __global__ 0x10000 in block "
            "(1,0,0) :",
            "its title");
-    ok(world_found[0].lines[0] == p.write->place.line &&
-           world_found[0].lines[1] == p.read->place.line,
+    ok(world_found[0].lines[0] == p.write->srcloc.line &&
+           world_found[0].lines[1] == p.read->srcloc.line,
        "both places");
     ok(world_found[0].blocks[0] == 0 && world_found[0].threads[0] == 33 &&
            world_found[0].blocks[1] == 1 && world_found[0].threads[1] == 5,

@@ -162,7 +162,7 @@ static void access_some(uint32_t warp)
     world_access(&w, cta, first + lane, n, probe, (shared ? 0 : DATA) + 4 * word);
     for (uint32_t i = 0; i < n; i++)
         plain_access(cta * PER_CTA + first + lane + i, space, word + i, is_write,
-                     probe->place.line);
+                     probe->srcloc.line);
 }
 
 static void flag_op(uint32_t warp)

@@ -80,7 +80,7 @@ static void test_block(void)
            "the documented line");
     eq_str(world_found[0].detail,
            "16 threads of the block have ended without it, the first (48,0,0)", "who passed it");
-    ok(world_found[0].lines[0] == p.bar->place.line && world_found[0].threads[0] == 32,
+    ok(world_found[0].lines[0] == p.bar->srcloc.line && world_found[0].threads[0] == 32,
        "told of a thread of the same warp, at the barrier");
     eq_u64(world_found[0].count, 16, "threads at the barrier");
 

@@ -98,15 +98,15 @@ enum { DEVICE = 1, PINNED = 2, MANAGED = 4, REGISTERED = 8 };
 static int contexts[2], streams[2];
 static const struct san_tool *the_tool;
 
-static inline void tell(struct heddle_event event)
+static inline void report(struct heddle_event event)
 {
     event.size_B = sizeof(event);
     if (the_tool->events >> event.kind & 1)
         the_tool->host(&event);
 }
 
-static inline void tell_memory(uint64_t va, uint64_t size_B, unsigned memory, unsigned use,
-                               void *stream, bool is_freed)
+static inline void report_memory(uint64_t va, uint64_t size_B, unsigned memory, unsigned use,
+                                 void *stream, bool is_freed)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_MEMORY,
                                  .phase = HEDDLE_PHASE_POINT,
@@ -118,22 +118,22 @@ static inline void tell_memory(uint64_t va, uint64_t size_B, unsigned memory, un
     event.memory.memory = memory;
     event.memory.use = use;
     event.memory.is_freed = is_freed;
-    tell(event);
+    report(event);
 }
 
 static inline void alloc(uint64_t va, uint64_t size_B)
 {
-    tell_memory(va, size_B, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, false);
+    report_memory(va, size_B, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, false);
 }
 
 static inline void release(uint64_t va, uint64_t size_B)
 {
-    tell_memory(va, size_B, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, true);
+    report_memory(va, size_B, DEVICE, HEDDLE_MEMORY_PROGRAM, NULL, true);
 }
 
-static inline void tell_object(enum heddle_event_kind kind, const char *type, void *handle,
-                               bool is_destroyed, const struct heddle_variable *variables,
-                               uint32_t n)
+static inline void report_object(enum heddle_event_kind kind, const char *type, void *handle,
+                                 bool is_destroyed, const struct heddle_variable *variables,
+                                 uint32_t n)
 {
     struct heddle_event event = {
         .kind = (uint8_t)kind, .phase = HEDDLE_PHASE_POINT, .context = &contexts[0]};
@@ -143,11 +143,11 @@ static inline void tell_object(enum heddle_event_kind kind, const char *type, vo
     event.object.is_destroyed = is_destroyed;
     event.object.variables = variables;
     event.object.nvariables = n;
-    tell(event);
+    report(event);
 }
 
-static inline void tell_packet(enum heddle_event_kind kind, uint64_t id, uint64_t correlation,
-                               const union hal_packet *packet)
+static inline void report_packet(enum heddle_event_kind kind, uint64_t id, uint64_t correlation,
+                                 const union hal_packet *packet)
 {
     struct heddle_event event = {.kind = (uint8_t)kind,
                                  .phase = HEDDLE_PHASE_POINT,
@@ -157,14 +157,14 @@ static inline void tell_packet(enum heddle_event_kind kind, uint64_t id, uint64_
     event.packet.id = id;
     event.packet.packet = kind == HEDDLE_EVENT_PACKET ? packet : NULL;
     event.packet.op = packet->head.op;
-    tell(event);
+    report(event);
 }
 
 static inline void submit(uint64_t correlation)
 {
     const union hal_packet p = {.head.op = HAL_OP_DISPATCH};
 
-    tell_packet(HEDDLE_EVENT_PACKET, correlation + 1000, correlation, &p);
+    report_packet(HEDDLE_EVENT_PACKET, correlation + 1000, correlation, &p);
 }
 
 static inline void world_init(const struct san_tool *tool)

@@ -34,7 +34,7 @@ static inline void reopen_funcs_fini(struct reopen_funcs *funcs)
     hd_vec_fini(&funcs->extents);
 }
 
-static inline bool reopen_same_place(struct ptx_place a, struct ptx_place b)
+static inline bool reopen_same_srcloc(struct ptx_srcloc a, struct ptx_srcloc b)
 {
     return a.line == b.line && a.col == b.col;
 }
@@ -44,7 +44,7 @@ static inline bool reopen_same_sym(const struct ptx_sym *a, const struct ptx_sym
     if (!a || !b)
         return a == b;
     return a->kind == b->kind && a->depth == b->depth && a->is_range == b->is_range &&
-           reopen_same_place(a->place, b->place) && hd_str_eq(a->name, b->name);
+           reopen_same_srcloc(a->srcloc, b->srcloc) && hd_str_eq(a->name, b->name);
 }
 
 static inline bool reopen_same_reg(const struct ptx_reg_decl *a, const struct ptx_reg_decl *b)
@@ -60,7 +60,7 @@ static inline bool reopen_same_operand(const struct ptx_operand *a, const struct
                 a->invert == b->invert && a->negate == b->negate &&
                 a->is_unsigned == b->is_unsigned && a->is_element == b->is_element &&
                 a->index == b->index && a->offset == b->offset && a->nitems == b->nitems &&
-                a->index2 == b->index2 && reopen_same_place(a->place, b->place) &&
+                a->index2 == b->index2 && reopen_same_srcloc(a->srcloc, b->srcloc) &&
                 !a->subscript == !b->subscript;
     if (!same)
         return false;
@@ -97,7 +97,7 @@ static inline bool reopen_same_loc(const struct ptx_loc *a, const struct ptx_loc
 
 static inline bool reopen_same_stmt(const struct ptx_stmt *a, const struct ptx_stmt *b)
 {
-    if (a->kind != b->kind || !reopen_same_place(a->place, b->place) ||
+    if (a->kind != b->kind || !reopen_same_srcloc(a->srcloc, b->srcloc) ||
         !reopen_same_loc(a->loc, b->loc))
         return false;
     return a->kind != PTX_STMT_INSN ||

@@ -468,7 +468,7 @@ def test_options():
     for args, why in (
             ([], "which program?"), (["--tool", "memchek", fake], "tool 'memchek' is unknown; there are memcheck, "),
             (["--tool"], "--tool: there is no value behind it"), (["--colour", fake], "unknown option '--colour'"), (["-z", fake], "unknown option '-z'"),
-            (["--print-limits", fake], "unknown option '--print-limits'; did you mean --print-limit"), (["--leaks", fake], "unknown option '--leaks': is it --leak-check"),
+            (["--print-limits", fake], "unknown option '--print-limits'; did you mean --print-limit"), (["--leaks", fake], "unknown option '--leaks'; did you mean --leak-check"),
             (["--racecheck", fake], "unknown option '--racecheck'; did you mean --tool racecheck"),
             (["--print-limit", "many", fake], "--print-limit: it takes a number"), (["--error-exitcode", "256", fake], "0 to 255"),
             (["--demangle", "some", fake], "it takes one of full, simple, no"), (["--check-exit-code", "maybe", fake], "it takes yes or no"),

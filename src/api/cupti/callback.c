@@ -55,7 +55,7 @@ static bool callback_any_enabled(CUpti_CallbackDomain domain)
     return false;
 }
 
-static void callback_tell(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *what)
+static void callback_notify(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *what)
 {
     CUpti_CallbackFunc func = atomic_load(&subscriber.func);
 
@@ -116,7 +116,7 @@ static const char *callback_kernel_name(const struct heddle_event *event)
     return NULL;
 }
 
-static void callback_tell_call(const struct heddle_event *event, const struct cupti_entry *entry)
+static void callback_notify_call(const struct heddle_event *event, const struct cupti_entry *entry)
 {
     bool is_driver = event->kind == HEDDLE_EVENT_DRIVER;
     bool is_end = event->phase == HEDDLE_PHASE_END;
@@ -141,11 +141,11 @@ static void callback_tell_call(const struct heddle_event *event, const struct cu
     data.contextUid = cupti_context_of(event->context).id;
     if (atomic_load_explicit(&entry->action, memory_order_relaxed) == CUPTI_ACTION_LAUNCH)
         data.symbolName = callback_kernel_name(event);
-    callback_tell(domain, entry->cbid, &data);
+    callback_notify(domain, entry->cbid, &data);
 }
 
-static void callback_tell_synchronized(const struct heddle_event *event,
-                                       const struct cupti_entry *entry)
+static void callback_notify_synchronized(const struct heddle_event *event,
+                                         const struct cupti_entry *entry)
 {
     CUpti_SynchronizeData data = {.context = event->context,
                                   .stream = cupti_argument(event, entry->stream)};
@@ -154,20 +154,20 @@ static void callback_tell_synchronized(const struct heddle_event *event,
     if (event->call.result)
         return;
     if (action == CUPTI_ACTION_STREAM_SYNC)
-        callback_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED,
-                      &data);
+        callback_notify(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED,
+                        &data);
     else if (action == CUPTI_ACTION_CONTEXT_SYNC)
-        callback_tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED,
-                      &data);
+        callback_notify(CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED,
+                        &data);
     else if (action == CUPTI_ACTION_INIT)
-        callback_tell(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
-                      &(CUpti_ResourceData){0});
+        callback_notify(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED,
+                        &(CUpti_ResourceData){0});
 }
 
 /* ---- resources */
 
-static void callback_tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle,
-                                   const void *cubin)
+static void callback_notify_resource(CUpti_CallbackId cbid, CUcontext context, void *handle,
+                                     const void *cubin)
 {
     CUpti_ModuleResourceData module = {.moduleId = cupti_handle_number(handle),
                                        .cubinSize = cubin ? CUPTI_CUBIN_B : 0,
@@ -180,25 +180,25 @@ static void callback_tell_resource(CUpti_CallbackId cbid, CUcontext context, voi
     if (cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED ||
         cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
         data.resourceDescriptor = &module;
-    callback_tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+    callback_notify(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
 /*
  * A context that was made is current in its callback, as clients expect who ask for its device;
  * afterwards what was current before.
  */
-static void callback_tell_context(CUcontext context)
+static void callback_notify_context(CUcontext context)
 {
     CUcontext current = NULL, popped;
     bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
                      cuCtxPushCurrent(context) == CUDA_SUCCESS;
 
-    callback_tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
+    callback_notify_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
     if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
         (void)cuCtxPopCurrent(&popped);
 }
 
-static void callback_pending_tell(void)
+static void callback_pending_notify(void)
 {
     unsigned n = thread.npending;
     struct pending pending[PENDING];
@@ -210,10 +210,10 @@ static void callback_pending_tell(void)
     thread.npending = 0;
     for (unsigned i = 0; i < n; i++)
         if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
-            callback_tell_context(pending[i].handle);
+            callback_notify_context(pending[i].handle);
         else
-            callback_tell_resource(pending[i].cbid, pending[i].context, pending[i].handle,
-                                   pending[i].cubin);
+            callback_notify_resource(pending[i].cbid, pending[i].context, pending[i].handle,
+                                     pending[i].cubin);
 }
 
 static CUpti_CallbackId callback_resource_of(const struct heddle_event *event)
@@ -242,7 +242,7 @@ static void callback_object(const struct heddle_event *event)
     assert(thread.npending <= PENDING);
     cubin = event->object.image ? cupti_cubin_keep(event->object.image) : NULL;
     if (event->object.is_destroyed || !event->correlation || thread.npending == PENDING)
-        callback_tell_resource(cbid, event->context, event->object.handle, cubin);
+        callback_notify_resource(cbid, event->context, event->object.handle, cubin);
     else
         thread.pending[thread.npending++] =
             (struct pending){cbid, event->context, event->object.handle, cubin};
@@ -253,10 +253,10 @@ static void callback_call(const struct heddle_event *event)
     const struct cupti_entry *entry = cupti_entry_of(event);
 
     if (event->phase == HEDDLE_PHASE_END) {
-        callback_pending_tell();
-        callback_tell_synchronized(event, entry);
+        callback_pending_notify();
+        callback_notify_synchronized(event, entry);
     }
-    callback_tell_call(event, entry);
+    callback_notify_call(event, entry);
 }
 
 static void callback_nvtx(const struct heddle_event *event)
@@ -267,7 +267,7 @@ static void callback_nvtx(const struct heddle_event *event)
                            .functionReturnValue = event->nvtx.result};
 
     if (event->nvtx.cbid)
-        callback_tell(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid, &data);
+        callback_notify(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid, &data);
 }
 
 void cupti_callback_event(const struct heddle_event *event)

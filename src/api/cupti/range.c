@@ -254,7 +254,7 @@ static void range_add(CUpti_RangeProfiler_Object *o, struct range *range,
     }
 }
 
-static void range_told(void *user, const struct heddle_counted *launch)
+static void range_notified(void *user, const struct heddle_counted *launch)
 {
     struct range *range = NULL;
 
@@ -269,7 +269,7 @@ static void range_told(void *user, const struct heddle_counted *launch)
 }
 
 static const struct heddle_count_listener listener = {
-    .takes = range_takes, .told = range_told, .failed = range_failed};
+    .takes = range_takes, .told = range_notified, .failed = range_failed};
 
 /* ---- objects */
 

@@ -74,35 +74,35 @@ static struct sampler *sample_find_locked(const void *ctx)
 
 /* ---- what libcuda tells */
 
-static struct pc *sample_pc_of_locked(struct sampler *s, const struct heddle_sample *told)
+static struct pc *sample_pc_of_locked(struct sampler *s, const struct heddle_sample *notified)
 {
-    struct pc pc = {.instr = told->instr, .kernel = cupti_name_keep(told->kernel)};
+    struct pc pc = {.instr = notified->instr, .kernel = cupti_name_keep(notified->kernel)};
 
     for (size_t i = 0; i < s->pcs.len; i++)
-        if (s->pcs.at[i].instr == told->instr && s->pcs.at[i].kernel == pc.kernel &&
-            !memcmp(s->pcs.at[i].image, told->image, CUPTI_IMAGE_B))
+        if (s->pcs.at[i].instr == notified->instr && s->pcs.at[i].kernel == pc.kernel &&
+            !memcmp(s->pcs.at[i].image, notified->image, CUPTI_IMAGE_B))
             return &s->pcs.at[i];
-    memcpy(pc.image, told->image, CUPTI_IMAGE_B);
+    memcpy(pc.image, notified->image, CUPTI_IMAGE_B);
     if (!pc.kernel || s->pcs.len == PCS_MAX || !hd_vec_push(&s->pcs, pc))
         return NULL;
     return &hd_vec_last(&s->pcs);
 }
 
-static void sample_add_locked(struct sampler *s, const struct heddle_sample *told)
+static void sample_add_locked(struct sampler *s, const struct heddle_sample *notified)
 {
-    const uint64_t n = (uint64_t)told->in_code + told->in_call;
-    struct pc *pc = n ? sample_pc_of_locked(s, told) : NULL;
+    const uint64_t n = (uint64_t)notified->in_code + notified->in_call;
+    struct pc *pc = n ? sample_pc_of_locked(s, notified) : NULL;
 
-    s->total += n + told->lost;
-    s->dropped += told->lost + (pc ? 0 : n);
+    s->total += n + notified->lost;
+    s->dropped += notified->lost + (pc ? 0 : n);
     assert(s->dropped <= s->total);
     if (!pc)
         return;
     for (int r = 0; r < REASONS; r++)
-        pc->count[r] += r ? told->in_call : told->in_code;
+        pc->count[r] += r ? notified->in_call : notified->in_code;
 }
 
-static void sample_told(void *user, const struct heddle_sample *sample)
+static void sample_notified(void *user, const struct heddle_sample *sample)
 {
     struct sampler *s;
 
@@ -164,7 +164,7 @@ static bool sample_apply(void)
     pthread_mutex_unlock(&lock);
     if (is_sampling) /* tells what there is */
         heddle_sample_stop();
-    is_sampling = ns && !heddle_sample_start(ns, sample_told, NULL);
+    is_sampling = ns && !heddle_sample_start(ns, sample_notified, NULL);
     return is_sampling || !ns;
 }
 

@@ -21,9 +21,9 @@ static bool take_message(struct heddle_caller *c, int result)
 {
     uint32_t count = hd_error_count();
 
-    if (count == c->told)
+    if (count == c->notified)
         return false;
-    c->told = count;
+    c->notified = count;
     return *hd_error_message() && (count != c->result_count || c->result == result);
 }
 
@@ -36,8 +36,8 @@ static const char *context_failure(int result)
     return status != HD_OK && (int)drv_result(status) == result ? core_context_failure(ctx) : NULL;
 }
 
-static void tell(struct heddle_caller *c, const char *source, const char *symbol, const char *why,
-                 const char *name)
+static void notify(struct heddle_caller *c, const char *source, const char *symbol, const char *why,
+                   const char *name)
 {
     unsigned outer = c->outer;
     char line[1152];
@@ -60,11 +60,11 @@ HD_EXPORT void heddle_driver_failed(const char *symbol, int result, const char *
     has_message = take_message(c, result);
     if (c->depth > c->outer) {
         c->inner_result = result;
-        c->inner_count = has_message ? c->told : 0;
+        c->inner_count = has_message ? c->notified : 0;
         return;
     }
     why = has_message ? hd_error_message() : context_failure(result);
-    tell(c, "CUDA", symbol, why ? why : text, name);
+    notify(c, "CUDA", symbol, why ? why : text, name);
 }
 
 HD_EXPORT void heddle_runtime_failed(const char *symbol, int result, const char *name,
@@ -80,5 +80,5 @@ HD_EXPORT void heddle_runtime_failed(const char *symbol, int result, const char 
         why = hd_error_message();
     if (!why)
         why = context_failure(result);
-    tell(c, "CUDART", symbol, why ? why : text, name);
+    notify(c, "CUDART", symbol, why ? why : text, name);
 }

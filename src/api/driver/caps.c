@@ -41,7 +41,7 @@ static const unsigned atomics[] = {
 };
 _Static_assert(HD_COUNT_OF(atomics) == CU_ATOMIC_OPERATION_MAX, "every operation has a row");
 
-static CUresult atomics_tell(const CUatomicOperation *operations, unsigned count, unsigned *out)
+static CUresult atomics_notify(const CUatomicOperation *operations, unsigned count, unsigned *out)
 {
     for (unsigned i = 0; i < count; i++)
         if ((unsigned)operations[i] >= HD_COUNT_OF(atomics))
@@ -58,7 +58,7 @@ CUresult drv_cuDeviceGetHostAtomicCapabilities(unsigned *out, const CUatomicOper
     API_CHECK(out && operations && count);
     API_DEVICE(device, dev);
     (void)device;
-    return atomics_tell(operations, count, out);
+    return atomics_notify(operations, count, out);
 }
 
 CUresult drv_cuDeviceGetP2PAtomicCapabilities(unsigned *out, const CUatomicOperation *operations,
@@ -70,7 +70,7 @@ CUresult drv_cuDeviceGetP2PAtomicCapabilities(unsigned *out, const CUatomicOpera
     API_DEVICE(dst, to);
     if (src == dst)
         return drv_error(CUDA_ERROR_INVALID_DEVICE, "device %d is not its own peer", from);
-    return atomics_tell(operations, count, out);
+    return atomics_notify(operations, count, out);
 }
 
 /* ---- affinity: a context has all multiprocessors */

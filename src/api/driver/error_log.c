@@ -205,7 +205,7 @@ static struct callback *callback_after_locked(uintptr_t id)
 }
 
 /* Callbacks may change the list: it is looked through anew after each. */
-static void tell(CUlogLevel level, char *line, size_t len)
+static void notify(CUlogLevel level, char *line, size_t len)
 {
     struct callback *callback;
     uintptr_t id = 0;
@@ -235,7 +235,7 @@ void error_log_add(CUlogLevel level, const char *source, const char *symbol, con
     file_write_locked(line, len);
     hd_lock_release(&error_log.lock);
     if (!calling)
-        tell(level, line, len);
+        notify(level, line, len);
 }
 
 uintptr_t error_log_subscribe(CUlogsCallback func, void *user)

@@ -1,14 +1,14 @@
 /* Texture and surface objects. */
 #include "api/driver/driver.h"
 
-/* What a program said, to be told again. */
-struct told {
+/* What a program said, to be given again. */
+struct description {
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
     CUDA_RESOURCE_VIEW_DESC view;
     bool has_view;
 };
-_Static_assert(sizeof(struct told) <= CORE_TEXTURE_API_B, "an object keeps what it was told");
+_Static_assert(sizeof(struct description) <= CORE_TEXTURE_API_B, "an object keeps what it was told");
 
 #define HANDLE(object) ((const void *)(uintptr_t)(object))
 
@@ -87,7 +87,7 @@ CUresult drv_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *re
     __attribute__((cleanup(core_array_unref_at))) struct core_array *array = NULL;
     struct core_texture_desc desc = {0};
     struct core_texture *made;
-    struct told told = {0};
+    struct description given = {0};
     enum hd_status status;
     CUresult result;
 
@@ -106,12 +106,12 @@ CUresult drv_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *re
         pitch_read(resource, &desc);
     sampler_read(texture, &desc);
     view_read(view, &desc);
-    told.resource = *resource;
-    told.texture = *texture;
-    told.has_view = view != NULL;
+    given.resource = *resource;
+    given.texture = *texture;
+    given.has_view = view != NULL;
     if (view)
-        told.view = *view;
-    status = core_texture_create(ctx, &desc, &told, sizeof(told), &made);
+        given.view = *view;
+    status = core_texture_create(ctx, &desc, &given, sizeof(given), &made);
     if (status != HD_OK)
         return drv_result(status);
     *object = (CUtexObject)(uintptr_t)core_texture_handle(made);
@@ -146,9 +146,9 @@ CUresult drv_cuTexObjectDestroy(CUtexObject object)
     return destroy(texture);
 }
 
-static const struct told *told_of(const struct core_texture *texture)
+static const struct description *description_of(const struct core_texture *texture)
 {
-    return (const struct told *)(const void *)texture->api;
+    return (const struct description *)(const void *)texture->api;
 }
 
 CUresult drv_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *desc, CUtexObject object)
@@ -156,7 +156,7 @@ CUresult drv_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *desc, CUtexObject ob
     API_CALL(cuTexObjectGetResourceDesc);
     API_CHECK(desc);
     API_OBJECT(texture, object, false);
-    *desc = told_of(texture)->resource;
+    *desc = description_of(texture)->resource;
     return CUDA_SUCCESS;
 }
 
@@ -165,7 +165,7 @@ CUresult drv_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *desc, CUtexObject obje
     API_CALL(cuTexObjectGetTextureDesc);
     API_CHECK(desc);
     API_OBJECT(texture, object, false);
-    *desc = told_of(texture)->texture;
+    *desc = description_of(texture)->texture;
     return CUDA_SUCCESS;
 }
 
@@ -174,8 +174,8 @@ CUresult drv_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *desc, CUtex
     API_CALL(cuTexObjectGetResourceViewDesc);
     API_CHECK(desc);
     API_OBJECT(texture, object, false);
-    API_CHECK(told_of(texture)->has_view);
-    *desc = told_of(texture)->view;
+    API_CHECK(description_of(texture)->has_view);
+    *desc = description_of(texture)->view;
     return CUDA_SUCCESS;
 }
 
@@ -185,7 +185,7 @@ CUresult drv_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *
 {
     __attribute__((cleanup(core_array_unref_at))) struct core_array *array = NULL;
     struct core_texture *made;
-    struct told told = {0};
+    struct description given = {0};
     enum hd_status status;
     CUresult result;
 
@@ -196,8 +196,8 @@ CUresult drv_cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *
     result = array_of(resource, &array);
     if (result != CUDA_SUCCESS)
         return result;
-    told.resource = *resource;
-    status = core_surface_create(ctx, array, &told, sizeof(told), &made);
+    given.resource = *resource;
+    status = core_surface_create(ctx, array, &given, sizeof(given), &made);
     if (status != HD_OK)
         return drv_result(status);
     *object = (CUsurfObject)(uintptr_t)core_texture_handle(made);
@@ -218,6 +218,6 @@ CUresult drv_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *desc, CUsurfObject 
     API_CALL(cuSurfObjectGetResourceDesc);
     API_CHECK(desc);
     API_OBJECT(texture, object, true);
-    *desc = told_of(texture)->resource;
+    *desc = description_of(texture)->resource;
     return CUDA_SUCCESS;
 }

@@ -76,7 +76,7 @@ bool lib_log_wants(const struct lib_info *info, enum lib_level level)
            atomic_load_explicit(&callback_level, memory_order_relaxed) >= (int)level;
 }
 
-static void tell(const struct lib_info *info, enum lib_level level, const char *message)
+static void report(const struct lib_info *info, enum lib_level level, const char *message)
 {
     static const char letters[LIB_LEVELS] = {'-', 'E', 'W', 'I'};
     lib_callback *callback = NULL;
@@ -105,7 +105,7 @@ void lib_log(const struct lib_info *info, enum lib_level level, const char *fmt,
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    tell(info, level, message);
+    report(info, level, message);
 }
 
 void lib_callback_set(lib_callback *callback, void *user, enum lib_level level)

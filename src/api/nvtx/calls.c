@@ -71,7 +71,7 @@ static void mark(uint32_t cbid, struct nvtx_text text)
     if (!nvtx_wanted())
         return;
     event = event_of(HEDDLE_NVTX_MARK, cbid, &params);
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
 }
 
 /* Parameters that the functions of the default domain have. */
@@ -91,7 +91,7 @@ static void mark_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAtt
         return;
     event = event_of(HEDDLE_NVTX_MARK, cbid, without_domain(cbid, &params));
     nvtx_event_domain(&event, domain);
-    nvtx_tell_attributes(&event, a);
+    nvtx_report_attributes(&event, a);
 }
 
 static nvtxRangeId_t start(uint32_t cbid, struct nvtx_text text)
@@ -104,7 +104,7 @@ static nvtxRangeId_t start(uint32_t cbid, struct nvtx_text text)
     event = event_of(HEDDLE_NVTX_RANGE_START, cbid, &params);
     event.nvtx.range = nvtx_range_next();
     event.nvtx.result = &event.nvtx.range;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
     return event.nvtx.range;
 }
 
@@ -120,7 +120,7 @@ static nvtxRangeId_t start_ex(uint32_t cbid, nvtxDomainHandle_t domain,
     nvtx_event_domain(&event, domain);
     event.nvtx.range = nvtx_range_next();
     event.nvtx.result = &event.nvtx.range;
-    nvtx_tell_attributes(&event, a);
+    nvtx_report_attributes(&event, a);
     return event.nvtx.range;
 }
 
@@ -136,7 +136,7 @@ static void end(uint32_t cbid, nvtxDomainHandle_t domain, nvtxRangeId_t id)
                      cbid == CBID_RangeEnd ? (const void *)&params.id : (const void *)&params);
     nvtx_event_domain(&event, domain);
     event.nvtx.range = id;
-    nvtx_tell(&event, (struct nvtx_text){0});
+    nvtx_report(&event, (struct nvtx_text){0});
 }
 
 static int push(uint32_t cbid, struct nvtx_text text)
@@ -150,7 +150,7 @@ static int push(uint32_t cbid, struct nvtx_text text)
     event = event_of(HEDDLE_NVTX_RANGE_PUSH, cbid, &params);
     event.nvtx.level = level;
     event.nvtx.result = &level;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
     return level;
 }
 
@@ -166,7 +166,7 @@ static int push_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttr
     nvtx_event_domain(&event, domain);
     event.nvtx.level = level;
     event.nvtx.result = &level;
-    nvtx_tell_attributes(&event, a);
+    nvtx_report_attributes(&event, a);
     return level;
 }
 
@@ -181,7 +181,7 @@ static int pop(uint32_t cbid, nvtxDomainHandle_t domain)
     nvtx_event_domain(&event, domain);
     event.nvtx.level = level;
     event.nvtx.result = &level;
-    nvtx_tell(&event, (struct nvtx_text){0});
+    nvtx_report(&event, (struct nvtx_text){0});
     return level;
 }
 
@@ -200,7 +200,7 @@ static void name_category(uint32_t cbid, nvtxDomainHandle_t domain, uint32_t cat
                      has_domain ? (const void *)&params : (const void *)&params.number);
     nvtx_event_domain(&event, domain);
     event.nvtx.category = category;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
 }
 
 static void name_object(uint32_t cbid, enum heddle_nvtx_call call, uint32_t type, uint64_t object,
@@ -214,7 +214,7 @@ static void name_object(uint32_t cbid, enum heddle_nvtx_call call, uint32_t type
     event = event_of(call, cbid, &params);
     event.nvtx.object_type = type;
     event.nvtx.object = object;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
 }
 
 static nvtxDomainHandle_t domain_create(uint32_t cbid, struct nvtx_text text)
@@ -228,7 +228,7 @@ static nvtxDomainHandle_t domain_create(uint32_t cbid, struct nvtx_text text)
     event = event_of(HEDDLE_NVTX_DOMAIN_CREATE, cbid, &params);
     nvtx_event_domain(&event, domain);
     event.nvtx.result = &domain;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
     return domain;
 }
 
@@ -245,7 +245,7 @@ static nvtxStringHandle_t string_register(uint32_t cbid, nvtxDomainHandle_t doma
     nvtx_event_domain(&event, domain);
     event.nvtx.string = nvtx_string_id(string);
     event.nvtx.result = &string;
-    nvtx_tell(&event, text);
+    nvtx_report(&event, text);
     return string;
 }
 
@@ -369,7 +369,7 @@ static void on_DomainDestroy(nvtxDomainHandle_t domain)
         return;
     event = event_of(HEDDLE_NVTX_DOMAIN_DESTROY, CBID_DomainDestroy, &domain);
     nvtx_event_domain(&event, domain);
-    nvtx_tell(&event, (struct nvtx_text){0});
+    nvtx_report(&event, (struct nvtx_text){0});
 }
 
 /* Programs call it to have the tool loaded, which it is. */
@@ -380,8 +380,8 @@ static void on_Initialize(const void *reserved)
 
 /* ---- resources and locks; a program without memory for them has a null handle */
 
-static void object_tell(enum heddle_nvtx_call call, uint32_t cbid, const struct nvtx_object *object,
-                        const void *params, const void *result)
+static void object_report(enum heddle_nvtx_call call, uint32_t cbid,
+                          const struct nvtx_object *object, const void *params, const void *result)
 {
     struct heddle_event event;
 
@@ -392,7 +392,7 @@ static void object_tell(enum heddle_nvtx_call call, uint32_t cbid, const struct 
     event.nvtx.object_type = object->type;
     event.nvtx.object = object->id;
     event.nvtx.result = result;
-    nvtx_tell(&event, narrow(object->name));
+    nvtx_report(&event, narrow(object->name));
 }
 
 static nvtxResourceHandle_t on_DomainResourceCreate(nvtxDomainHandle_t domain,
@@ -408,7 +408,7 @@ static nvtxResourceHandle_t on_DomainResourceCreate(nvtxDomainHandle_t domain,
 
     if (object)
         object->id = a->identifier.ullValue;
-    object_tell(HEDDLE_NVTX_NAME_RESOURCE, CBID_DomainResourceCreate, object, &params, &object);
+    object_report(HEDDLE_NVTX_NAME_RESOURCE, CBID_DomainResourceCreate, object, &params, &object);
     return (nvtxResourceHandle_t)object;
 }
 
@@ -416,7 +416,7 @@ static void on_DomainResourceDestroy(nvtxResourceHandle_t handle)
 {
     struct nvtx_object *object = (struct nvtx_object *)handle;
 
-    object_tell(HEDDLE_NVTX_FORGET_RESOURCE, CBID_DomainResourceDestroy, object, &handle, NULL);
+    object_report(HEDDLE_NVTX_FORGET_RESOURCE, CBID_DomainResourceDestroy, object, &handle, NULL);
     if (object)
         nvtx_object_destroy(object);
 }
@@ -432,7 +432,7 @@ static nvtxSyncUser_t on_DomainSyncUserCreate(nvtxDomainHandle_t domain,
     struct nvtx_object *object =
         nvtx_object_create(domain, 0, a ? a->messageType : 0, a ? a->message : none);
 
-    object_tell(HEDDLE_NVTX_SYNC_CREATE, CBID_DomainSyncUserCreate, object, &params, &object);
+    object_report(HEDDLE_NVTX_SYNC_CREATE, CBID_DomainSyncUserCreate, object, &params, &object);
     return (nvtxSyncUser_t)object;
 }
 
@@ -440,7 +440,7 @@ static void on_DomainSyncUserDestroy(nvtxSyncUser_t handle)
 {
     struct nvtx_object *object = (struct nvtx_object *)handle;
 
-    object_tell(HEDDLE_NVTX_SYNC_DESTROY, CBID_DomainSyncUserDestroy, object, &handle, NULL);
+    object_report(HEDDLE_NVTX_SYNC_DESTROY, CBID_DomainSyncUserDestroy, object, &handle, NULL);
     if (object)
         nvtx_object_destroy(object);
 }
@@ -448,8 +448,8 @@ static void on_DomainSyncUserDestroy(nvtxSyncUser_t handle)
 #define DEFINE(name, call)                                                                         \
     static void on_DomainSyncUser##name(nvtxSyncUser_t handle)                                     \
     {                                                                                              \
-        object_tell(HEDDLE_NVTX_SYNC_##call, CBID_DomainSyncUser##name,                            \
-                    (const struct nvtx_object *)handle, &handle, NULL);                            \
+        object_report(HEDDLE_NVTX_SYNC_##call, CBID_DomainSyncUser##name,                          \
+                      (const struct nvtx_object *)handle, &handle, NULL);                          \
     }
 DEFINE(AcquireStart, ACQUIRE_START)
 DEFINE(AcquireFailed, ACQUIRE_FAILED)

@@ -96,7 +96,7 @@ void nvtx_event_domain(struct heddle_event *event, nvtxDomainHandle_t domain)
     event->nvtx.domain_name = domain ? domain->name : NULL;
 }
 
-void nvtx_tell(struct heddle_event *event, struct nvtx_text text)
+void nvtx_report(struct heddle_event *event, struct nvtx_text text)
 {
     char *copy = text.wide ? text_copy(text) : NULL;
 
@@ -107,10 +107,10 @@ void nvtx_tell(struct heddle_event *event, struct nvtx_text text)
     hd_free(copy);
 }
 
-void nvtx_tell_attributes(struct heddle_event *event, const nvtxEventAttributes_t *a)
+void nvtx_report_attributes(struct heddle_event *event, const nvtxEventAttributes_t *a)
 {
     if (!a) {
-        nvtx_tell(event, (struct nvtx_text){0});
+        nvtx_report(event, (struct nvtx_text){0});
         return;
     }
     event->nvtx.category = a->category;
@@ -123,7 +123,7 @@ void nvtx_tell_attributes(struct heddle_event *event, const nvtxEventAttributes_
         event->nvtx.payload = a->payload.ullValue;
     if (a->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
         event->nvtx.string = nvtx_string_id(a->message.registered);
-    nvtx_tell(event, text_of_message(a->messageType, a->message));
+    nvtx_report(event, text_of_message(a->messageType, a->message));
 }
 
 /* ---- ranges */

@@ -39,9 +39,9 @@ static inline bool nvtx_wanted(void)
 /* Gives the event its domain's id and name; `domain` NULL: the default one. */
 void nvtx_event_domain(struct heddle_event *event, nvtxDomainHandle_t domain);
 /* Tells the event with that text, as UTF-8. */
-void nvtx_tell(struct heddle_event *event, struct nvtx_text text);
+void nvtx_report(struct heddle_event *event, struct nvtx_text text);
 /* With text, category, colour and payload of the attributes, which may be NULL. */
-void nvtx_tell_attributes(struct heddle_event *event, const nvtxEventAttributes_t *attributes);
+void nvtx_report_attributes(struct heddle_event *event, const nvtxEventAttributes_t *attributes);
 
 /* A range is pushed or popped: its level. -2 where levels are not counted, -1: nothing to pop. */
 int nvtx_push(nvtxDomainHandle_t domain);

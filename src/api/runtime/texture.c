@@ -33,7 +33,7 @@ static cudaError_t resource_make(CUDA_RESOURCE_DESC *out, const struct cudaResou
     return rt_fail(cudaErrorInvalidValue);
 }
 
-static void resource_tell(struct cudaResourceDesc *out, const CUDA_RESOURCE_DESC *d)
+static void resource_report(struct cudaResourceDesc *out, const CUDA_RESOURCE_DESC *d)
 {
     memset(out, 0, sizeof(*out));
     out->resType = (enum cudaResourceType)d->resType;
@@ -89,7 +89,7 @@ static CUDA_TEXTURE_DESC texture_make(const struct cudaTextureDesc *d)
     return out;
 }
 
-static void texture_tell(struct cudaTextureDesc *out, const CUDA_TEXTURE_DESC *d)
+static void texture_report(struct cudaTextureDesc *out, const CUDA_TEXTURE_DESC *d)
 {
     *out = (struct cudaTextureDesc){
         .filterMode = (enum cudaTextureFilterMode)d->filterMode,
@@ -147,7 +147,7 @@ cudaError_t rt_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDes
     if (!pResDesc)
         return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_result(cuTexObjectGetResourceDesc(&d, texObject)));
-    resource_tell(pResDesc, &d);
+    resource_report(pResDesc, &d);
     return cudaSuccess;
 }
 
@@ -159,7 +159,7 @@ cudaError_t rt_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
     if (!pTexDesc)
         return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_result(cuTexObjectGetTextureDesc(&d, texObject)));
-    texture_tell(pTexDesc, &d);
+    texture_report(pTexDesc, &d);
     return cudaSuccess;
 }
 
@@ -202,6 +202,6 @@ cudaError_t rt_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDes
     if (!pResDesc)
         return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_result(cuSurfObjectGetResourceDesc(&d, surfObject)));
-    resource_tell(pResDesc, &d);
+    resource_report(pResDesc, &d);
     return cudaSuccess;
 }

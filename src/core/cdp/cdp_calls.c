@@ -419,7 +419,7 @@ static bool cdp_is_pointer(enum ir_runtime_call call)
            call == IR_RUNTIME_GetErrorString || call == IR_RUNTIME_GetErrorName;
 }
 
-static bool cdp_tells_errors(enum ir_runtime_call call)
+static bool cdp_notifies_errors(enum ir_runtime_call call)
 {
     return call == IR_RUNTIME_GetLastError || call == IR_RUNTIME_PeekAtLastError;
 }
@@ -439,7 +439,7 @@ static uint64_t call_run(const struct core_cdp_call *call)
 
     assert((unsigned)which < HD_COUNT_OF(calls));
     result = calls[which](call);
-    if (result != cudaSuccess && !cdp_is_pointer(which) && !cdp_tells_errors(which))
+    if (result != cudaSuccess && !cdp_is_pointer(which) && !cdp_notifies_errors(which))
         cdp_error_keep(call, result);
     return result;
 }

@@ -173,10 +173,10 @@ static void dump_activate(void)
     static const struct dump_host host = {dump_begin, dump_memory, dump_end};
 
     if (dbg_is_active()) { /* it stops at what fails; one of both looks at kernels */
-        static bool is_told;
-        if (!is_told)
+        static bool is_notified;
+        if (!is_notified)
             hd_log("there are no core dumps under a debugger");
-        is_told = true;
+        is_notified = true;
         return;
     }
     if (!atomic_exchange(&is_active, true))

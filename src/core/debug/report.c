@@ -170,7 +170,7 @@ void core_report_text(struct hd_buf *out)
 
 /* ---- at Ctrl-C */
 
-static void interrupt_tell(void)
+static void interrupt_notify(void)
 {
     struct hd_buf text;
 
@@ -184,7 +184,7 @@ static void interrupt_tell(void)
 enum { PATIENCE_S = 3 };
 static sem_t interrupted;
 static pid_t owner;
-static volatile sig_atomic_t is_told; /* somebody who presses it again does not want to wait */
+static volatile sig_atomic_t is_notified; /* somebody who presses it again does not want to wait */
 
 static void die(void)
 {
@@ -202,8 +202,8 @@ static void on_interrupt(int number)
     const struct timespec patience = {.tv_sec = PATIENCE_S};
     sigset_t self;
 
-    if (!is_told && getpid() == owner) {
-        is_told = 1;
+    if (!is_notified && getpid() == owner) {
+        is_notified = 1;
         sem_post(&interrupted);
         sigemptyset(&self);
         sigaddset(&self, number);
@@ -218,7 +218,7 @@ static void *interrupt_main(void *unused)
     (void)unused;
     while (sem_wait(&interrupted) < 0)
         ;
-    interrupt_tell();
+    interrupt_notify();
     die();
     return NULL;
 }

@@ -12,11 +12,11 @@
 #include "hal/hal.h"
 #include "heddle/sample.h"
 
-typedef void told_fn(void *, const struct heddle_sample *);
+typedef void notified_fn(void *, const struct heddle_sample *);
 
 static struct {
     pthread_mutex_t lock; /* who starts and stops; not held by who is told */
-    _Atomic(told_fn *) told;
+    _Atomic(notified_fn *) notified;
     void *user; /* constant while told is set */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(all, all.lock);
@@ -36,11 +36,11 @@ void core_sampled(const struct hal_kernel *kernel, const struct hal_sample *s)
         .in_call = s->count[HAL_SAMPLE_IN_CALL],
         .lost = s->lost,
     };
-    told_fn *told = atomic_load(&all.told);
+    notified_fn *notified = atomic_load(&all.notified);
 
     memcpy(sample.image, core_image_key(module->image), sizeof(sample.image));
-    if (told)
-        told(all.user, &sample);
+    if (notified)
+        notified(all.user, &sample);
 }
 
 static void stop_locked(void)
@@ -50,9 +50,9 @@ static void stop_locked(void)
         if (!hal->ops->sample)
             continue;
         (void)!hal->ops->sample(hal, 0);
-        hal->ops->samples_tell(hal);
+        hal->ops->samples_notify(hal);
     }
-    atomic_store(&all.told, NULL);
+    atomic_store(&all.notified, NULL);
 }
 
 static bool start_locked(uint64_t period_ns)
@@ -74,14 +74,14 @@ HD_EXPORT int heddle_sample_can(void)
     return can;
 }
 
-HD_EXPORT int heddle_sample_start(uint64_t period_ns, told_fn *told, void *user)
+HD_EXPORT int heddle_sample_start(uint64_t period_ns, notified_fn *notified, void *user)
 {
     bool started = false;
 
     pthread_mutex_lock(&all.lock);
-    if (!atomic_load(&all.told)) {
+    if (!atomic_load(&all.notified)) {
         all.user = user;
-        atomic_store(&all.told, told);
+        atomic_store(&all.notified, notified);
         started = start_locked(HD_MAX(period_ns, (uint64_t)HEDDLE_SAMPLE_LEAST_NS));
         if (!started)
             stop_locked();
@@ -93,9 +93,9 @@ HD_EXPORT int heddle_sample_start(uint64_t period_ns, told_fn *told, void *user)
 HD_EXPORT void heddle_sample_settle(void)
 {
     pthread_mutex_lock(&all.lock);
-    for (unsigned d = 0; atomic_load(&all.told) && d < core_device_count(); d++) {
+    for (unsigned d = 0; atomic_load(&all.notified) && d < core_device_count(); d++) {
         struct hal_device *hal = core_device_at((int)d)->hal;
-        hal->ops->samples_tell(hal);
+        hal->ops->samples_notify(hal);
     }
     pthread_mutex_unlock(&all.lock);
 }
@@ -103,7 +103,7 @@ HD_EXPORT void heddle_sample_settle(void)
 HD_EXPORT void heddle_sample_stop(void)
 {
     pthread_mutex_lock(&all.lock);
-    if (atomic_load(&all.told))
+    if (atomic_load(&all.notified))
         stop_locked();
     pthread_mutex_unlock(&all.lock);
 }

@@ -366,10 +366,10 @@ static void node_unlist(struct core_node *node)
 {
     struct core_graph *graph = node->graph;
 
-    memmove(graph->nodes.at + node->place, graph->nodes.at + node->place + 1,
-            (--graph->nodes.len - node->place) * sizeof(graph->nodes.at[0]));
-    for (size_t i = node->place; i < graph->nodes.len; i++)
-        graph->nodes.at[i]->place = i;
+    memmove(graph->nodes.at + node->index, graph->nodes.at + node->index + 1,
+            (--graph->nodes.len - node->index) * sizeof(graph->nodes.at[0]));
+    for (size_t i = node->index; i < graph->nodes.len; i++)
+        graph->nodes.at[i]->index = i;
 }
 
 static void graphs_own(struct core_node *node)
@@ -383,7 +383,7 @@ static void graphs_own(struct core_node *node)
 
 bool core_node_enlist(struct core_graph *graph, struct core_node *node)
 {
-    node->place = graph->nodes.len;
+    node->index = graph->nodes.len;
     if (!hd_vec_push(&graph->nodes, node))
         return false;
     node->graph = graph;

@@ -204,7 +204,7 @@ struct core_node {
     uint64_t id;     /* never reused */
     uint64_t origin; /* id of what it was copied from, or 0 */
     void *handle;    /* of that, or its own */
-    size_t place;    /* in graph->nodes */
+    size_t index;    /* in graph->nodes */
     bool is_disabled;
     uint32_t mark; /* of whoever walks the graph: unfinished predecessors, depth */
     HD_VEC(struct core_edge) from;

@@ -70,13 +70,13 @@ static bool edges_clone(const struct core_edge *edges, size_t n, struct core_gra
                         struct core_edge *out_edges)
 {
     for (size_t i = 0; i < n; i++)
-        out_edges[i] = (struct core_edge){to->nodes.at[edges[i].node->place], edges[i].data};
+        out_edges[i] = (struct core_edge){to->nodes.at[edges[i].node->index], edges[i].data};
     return true;
 }
 
 static bool node_connect(const struct core_node *node, struct core_graph *graph)
 {
-    struct core_node *copy = graph->nodes.at[node->place];
+    struct core_node *copy = graph->nodes.at[node->index];
 
     if (!hd_vec_reserve(&copy->from, node->from.len) || !hd_vec_reserve(&copy->to, node->to.len))
         return false;

@@ -168,7 +168,7 @@ static void dot_node(FILE *f, const struct core_node *node, unsigned flags)
     struct core_graph *const *inner;
     size_t n;
 
-    fprintf(f, "\"n%" PRIu64 "\" [shape=box label=\"%zu %s", node->id, node->place,
+    fprintf(f, "\"n%" PRIu64 "\" [shape=box label=\"%zu %s", node->id, node->index,
             type_text(node->body.type));
     dot_body(f, &node->body, flags);
     if (wants(flags, DOT_HANDLES))

@@ -165,7 +165,7 @@ void core_graph_memory_trim(const struct core_device *device)
 
 /* ---- life */
 
-static void memory_tell(const struct core_graph_memory *m, bool is_freed)
+static void memory_notify(const struct core_graph_memory *m, bool is_freed)
 {
     struct core_block block = {
         .base = m->va, .size_B = m->size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
@@ -175,7 +175,7 @@ static void memory_tell(const struct core_graph_memory *m, bool is_freed)
 }
 
 /* Addresses, and a page, so that copies and fills of other nodes can be checked. */
-static enum hd_status memory_place(struct core_graph_memory *m)
+static enum hd_status memory_location(struct core_graph_memory *m)
 {
     enum hd_status status;
 
@@ -190,7 +190,7 @@ static enum hd_status memory_place(struct core_graph_memory *m)
     if (status != HD_OK)
         (void)!core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B);
     else
-        memory_tell(m, false);
+        memory_notify(m, false);
     return status;
 }
 
@@ -205,16 +205,16 @@ enum hd_status core_graph_memory_create(const struct core_mempool_props *props, 
     else if (!size_B || size_B > INT64_MAX)
         status = hd_error(size_B ? HD_NO_DEVICE_MEMORY : HD_BAD_ARG, "allocation of %llu bytes",
                           (unsigned long long)size_B);
-    else if (props->place != CORE_PLACE_DEVICE)
+    else if (props->location != CORE_LOCATION_DEVICE)
         status = hd_error(HD_BAD_ARG, "graphs allocate memory of devices only");
     if (status == HD_OK) {
-        *m = (struct core_graph_memory){.device = core_device_at(props->place_id),
+        *m = (struct core_graph_memory){.device = core_device_at(props->location_id),
                                         .size_B = size_B,
                                         .room_B = hd_align_up(size_B, CORE_VMM_GRANULE_B),
                                         .props = *props,
                                         .said = said,
                                         .refs = 1};
-        status = memory_place(m);
+        status = memory_location(m);
     }
     if (status != HD_OK) {
         hd_free(said);
@@ -239,7 +239,7 @@ static void memory_reap_locked(struct core_graph_memory *m)
     assert(hd_lock_held(&lock));
     if (m->refs || m->is_live)
         return;
-    memory_tell(m, true);
+    memory_notify(m, true);
     memory_unmap_locked(m);
     hd_list_remove(m);
     atomic_store(&any, memories != NULL);

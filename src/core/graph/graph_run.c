@@ -103,8 +103,8 @@ static enum hd_status after_locked(struct core_stream *stream, const _Atomic uin
     return core_stream_submit_locked(stream, &p, 1);
 }
 
-static enum hd_status packets_told(struct core_stream *stream, struct core_run *run,
-                                   const struct core_step *step, uint32_t n)
+static enum hd_status packets_notified(struct core_stream *stream, struct core_run *run,
+                                       const struct core_step *step, uint32_t n)
 {
     const struct heddle_graph *graph = &run->program->graph;
 
@@ -122,8 +122,8 @@ static enum hd_status packets_told(struct core_stream *stream, struct core_run *
 }
 
 /* Packet by packet, each of which is told. */
-static enum hd_status step_told(struct core_stream *stream, struct core_run *run,
-                                const struct core_step *step, uint32_t n)
+static enum hd_status step_notified(struct core_stream *stream, struct core_run *run,
+                                    const struct core_step *step, uint32_t n)
 {
     union hal_packet join;
 
@@ -139,7 +139,7 @@ static enum hd_status step_told(struct core_stream *stream, struct core_run *run
         return core_stream_submit(stream, &join, 1, NULL, 0, NULL);
     case CORE_STEP_DISPATCH:
     case CORE_STEP_PACKETS:
-        return packets_told(stream, run, step, n);
+        return packets_notified(stream, run, step, n);
     }
     assert(!"a step has a kind");
     return HD_INTERNAL;
@@ -167,20 +167,20 @@ enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
                                struct core_part part, const _Atomic uint64_t *after,
                                uint64_t after_value, uint64_t *out_position)
 {
-    bool told = tap_wants(HEDDLE_KIND_ALL);
+    bool notified = tap_wants(HEDDLE_KIND_ALL);
     enum hd_status status;
 
     HD_TRY(core_capture_check_stream(stream));
     status = core_order_acquire(stream);
     if (status == HD_OK)
         status = after_locked(stream, after, after_value);
-    if (status == HD_OK && !told)
+    if (status == HD_OK && !notified)
         status = part_run(stream, run, part, step_run_locked);
     *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
-    if (!told || status != HD_OK)
+    if (!notified || status != HD_OK)
         return status;
-    status = part_run(stream, run, part, step_told);
+    status = part_run(stream, run, part, step_notified);
     core_notify_node(NULL, 0);
     *out_position = hal_queue_submitted(stream->queue);
     return status;

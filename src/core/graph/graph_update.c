@@ -41,7 +41,7 @@ static enum hd_status check_edges(const struct core_node *have, const struct cor
     for (size_t i = 0; i < have->from.len; i++) {
         const struct core_edge *a = &have->from.at[i], *b = &want->from.at[i];
 
-        if (a->node->place == b->node->place && !memcmp(&a->data, &b->data, sizeof(a->data)))
+        if (a->node->index == b->node->index && !memcmp(&a->data, &b->data, sizeof(a->data)))
             continue;
         out_why->from = b->node->handle;
         return refuse(out_why, UPDATE_TOPOLOGY, want, "a node depends on others");

@@ -143,7 +143,7 @@ static bool opened_again(const struct core_context *ctx, const struct core_ipc_h
     return m != NULL;
 }
 
-static void tell_map(struct core_context *ctx, uint64_t va, uint64_t size_B)
+static void notify_map(struct core_context *ctx, uint64_t va, uint64_t size_B)
 {
     struct core_block block = {.base = va,
                                .size_B = size_B,
@@ -168,7 +168,7 @@ enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_
     status = file_map(ctx, ctx->device, fd, handle, true, out_va);
     close(fd);
     if (status == HD_OK && tap_wants(HEDDLE_KIND(MEMORY)))
-        tell_map(ctx, *out_va, handle->size_B);
+        notify_map(ctx, *out_va, handle->size_B);
     return status;
 }
 
@@ -247,6 +247,6 @@ enum hd_status core_extmem_map(struct core_context *ctx, struct core_extmem *ext
                         (unsigned long long)extmem->size_B);
     HD_TRY(file_map(ctx, extmem->device, extmem->fd, &part, false, out_va));
     if (tap_wants(HEDDLE_KIND(MEMORY)))
-        tell_map(ctx, *out_va, size_B);
+        notify_map(ctx, *out_va, size_B);
     return HD_OK;
 }

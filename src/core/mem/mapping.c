@@ -85,17 +85,18 @@ enum core_vmm_access core_mapping_access(const struct core_mapping *m)
     return (enum core_vmm_access)most;
 }
 
-bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place)
+bool core_vmm_location_get_locked(uint64_t va, struct core_vmm_location *out_location)
 {
     const struct core_mapping *m = core_mapping_at_locked(va);
 
     if (!m)
         return false;
     uint64_t into_B = va - m->owner.base;
-    *out_place = (struct core_vmm_place){.allocation = m->allocation,
-                                         .offset_B = m->offset_B + into_B,
-                                         .left_B = m->block.size_B - into_B,
-                                         .writable = core_mapping_access(m) == CORE_VMM_READ_WRITE};
+    *out_location =
+        (struct core_vmm_location){.allocation = m->allocation,
+                                   .offset_B = m->offset_B + into_B,
+                                   .left_B = m->block.size_B - into_B,
+                                   .writable = core_mapping_access(m) == CORE_VMM_READ_WRITE};
     return true;
 }
 
@@ -113,14 +114,14 @@ uint64_t core_vmm_address_locked(const struct core_allocation *a, uint64_t offse
     return 0;
 }
 
-bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place)
+bool core_vmm_location_get(uint64_t va, struct core_vmm_location *out_location)
 {
     bool found;
 
     hd_lock_acquire(&core_memory_lock);
-    found = core_vmm_place_get_locked(va, out_place);
+    found = core_vmm_location_get_locked(va, out_location);
     if (found)
-        (void)core_allocation_ref(out_place->allocation);
+        (void)core_allocation_ref(out_location->allocation);
     hd_lock_release(&core_memory_lock);
     return found;
 }

@@ -33,7 +33,7 @@ struct core_mapping *core_mapping_at_locked(uint64_t va);
 enum core_vmm_access core_mapping_access(const struct core_mapping *mapping);
 
 /* What is mapped at an address. */
-struct core_vmm_place {
+struct core_vmm_location {
     struct core_allocation *allocation;
     uint64_t offset_B; /* there */
     uint64_t left_B;   /* of the mapping, from there on */
@@ -41,9 +41,9 @@ struct core_vmm_place {
 };
 
 /* False: nothing. With a reference to the allocation. */
-bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place);
+bool core_vmm_location_get(uint64_t va, struct core_vmm_location *out_location);
 /* Without one. */
-bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place);
+bool core_vmm_location_get_locked(uint64_t va, struct core_vmm_location *out_location);
 
 /* Where `size_B` bytes of an allocation are mapped in one piece; 0: nowhere. */
 uint64_t core_vmm_address_locked(const struct core_allocation *allocation, uint64_t offset_B,

@@ -14,7 +14,7 @@
 
 struct core_device;
 
-enum core_place { CORE_PLACE_DEVICE, CORE_PLACE_HOST };
+enum core_location { CORE_LOCATION_DEVICE, CORE_LOCATION_HOST };
 enum core_policy {
     CORE_POLICY_FOLLOW_EVENTS, /* reuse what the stream waited for by an event */
     CORE_POLICY_OPPORTUNISTIC, /* reuse what happens to be free */
@@ -30,8 +30,8 @@ enum core_mempool_stat {
     CORE_MEMPOOL_STATS
 };
 struct core_mempool_props {
-    enum core_place place;
-    int place_id; /* of the device */
+    enum core_location location;
+    int location_id; /* of the device */
     bool managed;
     bool exportable;
     uint64_t max_B; /* 0: no limit */
@@ -42,10 +42,10 @@ enum hd_status core_mempool_create(const struct core_mempool_props *props,
 /* False: another thread was first. Never for a default pool. Its blocks live on. */
 bool core_mempool_destroy(struct core_mempool *pool);
 /* The default or the current pool of a place, with a reference. HD_NO_MEMORY. */
-enum hd_status core_mempool_at(const struct core_mempool_props *place, bool current,
+enum hd_status core_mempool_at(const struct core_mempool_props *location, bool current,
                                struct core_mempool **out_pool) HD_MUST_CHECK;
 /* HD_BAD_ARG when the pool is of another place, or imported. */
-enum hd_status core_mempool_current_set(const struct core_mempool_props *place,
+enum hd_status core_mempool_current_set(const struct core_mempool_props *location,
                                         struct core_mempool *pool) HD_MUST_CHECK;
 bool core_mempool_is_default(const struct core_mempool *pool);
 const struct core_mempool_props *core_mempool_props(const struct core_mempool *pool);

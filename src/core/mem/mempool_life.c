@@ -54,8 +54,8 @@ enum hd_status core_mempool_create(const struct core_mempool_props *props,
     if (!pool)
         return hd_error(HD_NO_MEMORY, "memory pool");
     pool->props = *props;
-    if (props->place == CORE_PLACE_DEVICE)
-        pool->device = core_device_at(props->place_id);
+    if (props->location == CORE_LOCATION_DEVICE)
+        pool->device = core_device_at(props->location_id);
     for (unsigned i = CORE_POLICY_FOLLOW_EVENTS; i < CORE_POLICY_THRESHOLD; i++)
         pool->policies[i] = 1;
     status = mempool_own_memory(pool);
@@ -143,7 +143,7 @@ unsigned core_mempool_access(struct core_mempool *pool, const struct core_device
 {
     unsigned access;
 
-    if (pool->props.place != CORE_PLACE_DEVICE || pool->device == device)
+    if (pool->props.location != CORE_LOCATION_DEVICE || pool->device == device)
         return 3;
     hd_lock_acquire(&core_memory_lock);
     access = pool->access[device->ordinal];
@@ -161,32 +161,32 @@ void core_mempool_access_set(struct core_mempool *pool, const struct core_device
 
 /* ---- places: devices, then the host; memory of the place, then managed memory */
 
-static struct place {
+static struct location {
     struct core_mempool *fallback, *current; /* both with a reference; NULL: not asked for yet */
-} places[CORE_DEVICES_MAX + 1][2];           /* core_memory_lock */
+} locations[CORE_DEVICES_MAX + 1][2];        /* core_memory_lock */
 
-static struct place *place_of(const struct core_mempool_props *props)
+static struct location *location_of(const struct core_mempool_props *props)
 {
-    int i = props->place == CORE_PLACE_DEVICE ? props->place_id : CORE_DEVICES_MAX;
+    int i = props->location == CORE_LOCATION_DEVICE ? props->location_id : CORE_DEVICES_MAX;
 
     assert(i >= 0 && i <= CORE_DEVICES_MAX);
-    return &places[i][props->managed];
+    return &locations[i][props->managed];
 }
 
 /* Whoever comes second finds the first one's. */
 static enum hd_status mempool_fallback_make(const struct core_mempool_props *props,
-                                            struct place *place)
+                                            struct location *location)
 {
     struct core_mempool *made;
     bool second;
 
     HD_TRY(core_mempool_create(props, &made));
     hd_lock_acquire(&core_memory_lock);
-    second = place->fallback != NULL;
+    second = location->fallback != NULL;
     if (!second) {
         made->is_default = true;
-        place->fallback = made;
-        place->current = core_mempool_ref(made);
+        location->fallback = made;
+        location->current = core_mempool_ref(made);
     }
     hd_lock_release(&core_memory_lock);
     if (second) {
@@ -199,18 +199,18 @@ static enum hd_status mempool_fallback_make(const struct core_mempool_props *pro
 enum hd_status core_mempool_at(const struct core_mempool_props *props, bool current,
                                struct core_mempool **out_pool)
 {
-    struct place *place = place_of(props);
+    struct location *location = location_of(props);
     struct core_mempool *pool = NULL;
 
     for (;;) {
         hd_lock_acquire(&core_memory_lock);
-        pool = current ? place->current : place->fallback;
+        pool = current ? location->current : location->fallback;
         if (pool)
             core_mempool_ref(pool);
         hd_lock_release(&core_memory_lock);
         if (pool)
             break;
-        HD_TRY(mempool_fallback_make(props, place));
+        HD_TRY(mempool_fallback_make(props, location));
     }
     *out_pool = pool;
     return HD_OK;
@@ -218,15 +218,16 @@ enum hd_status core_mempool_at(const struct core_mempool_props *props, bool curr
 
 static bool mempool_fits(const struct core_mempool *pool, const struct core_mempool_props *props)
 {
-    return !pool->imported && pool->props.place == props->place &&
+    return !pool->imported && pool->props.location == props->location &&
            pool->props.managed == props->managed &&
-           (props->place != CORE_PLACE_DEVICE || pool->props.place_id == props->place_id);
+           (props->location != CORE_LOCATION_DEVICE ||
+            pool->props.location_id == props->location_id);
 }
 
 enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
                                         struct core_mempool *pool)
 {
-    struct place *place = place_of(props);
+    struct location *location = location_of(props);
     struct core_mempool *before;
 
     if (!mempool_fits(pool, props))
@@ -234,8 +235,8 @@ enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
     HD_TRY(core_mempool_at(props, false, &before)); /* there is one to fall back to */
     core_mempool_unref(before);
     hd_lock_acquire(&core_memory_lock);
-    before = place->current;
-    place->current = core_mempool_ref(pool);
+    before = location->current;
+    location->current = core_mempool_ref(pool);
     hd_lock_release(&core_memory_lock);
     core_mempool_unref(before);
     return HD_OK;
@@ -243,13 +244,13 @@ enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
 
 void core_mempool_current_forget(struct core_mempool *pool)
 {
-    struct place *place = place_of(&pool->props);
+    struct location *location = location_of(&pool->props);
     bool was;
 
     hd_lock_acquire(&core_memory_lock);
-    was = place->current == pool;
+    was = location->current == pool;
     if (was)
-        place->current = core_mempool_ref(place->fallback);
+        location->current = core_mempool_ref(location->fallback);
     hd_lock_release(&core_memory_lock);
     if (was)
         core_mempool_unref(pool);
@@ -274,8 +275,8 @@ enum hd_status core_mempool_import(struct core_device *device, int fd,
 
     if (!pool)
         return hd_error(HD_NO_MEMORY, "memory pool");
-    pool->props = (struct core_mempool_props){.place = CORE_PLACE_DEVICE};
-    pool->props.place_id = device->ordinal;
+    pool->props = (struct core_mempool_props){.location = CORE_LOCATION_DEVICE};
+    pool->props.location_id = device->ordinal;
     pool->device = device;
     pool->imported = true;
     status = core_pool_import(device, fd, &pool->own);

@@ -85,7 +85,7 @@ static enum core_mem_kind kind_of(const struct core_mempool *pool)
 {
     if (pool->props.managed)
         return CORE_MEM_MANAGED;
-    return pool->props.place == CORE_PLACE_DEVICE ? CORE_MEM_DEVICE : CORE_MEM_HOST;
+    return pool->props.location == CORE_LOCATION_DEVICE ? CORE_MEM_DEVICE : CORE_MEM_HOST;
 }
 
 static bool exceeds(const struct core_mempool *pool, uint64_t size_B)

@@ -304,20 +304,21 @@ enum hd_status core_multicast_bind_address(struct core_allocation *object, uint6
                                            uint64_t va, uint64_t size_B)
 {
     struct binding b = {.offset_B = offset_B, .size_B = size_B, .va = va};
-    struct core_vmm_place place;
+    struct core_vmm_location location;
     enum hd_status status;
 
     HD_TRY(multicast_check_part(object, offset_B, size_B));
     if (!multicast_is_granular(va))
         return hd_error(HD_BAD_ARG, "0x%llx is not aligned to %llu", (unsigned long long)va,
                         (unsigned long long)CORE_GRANULE_B);
-    if (!core_vmm_place_get(va, &place))
+    if (!core_vmm_location_get(va, &location))
         return multicast_bind_block(object, &b);
-    status = size_B <= place.left_B
-                 ? core_multicast_bind(object, offset_B, place.allocation, place.offset_B, size_B)
-                 : hd_error(HD_BAD_ARG, "the mapping ends before the %llu bytes do",
-                            (unsigned long long)size_B);
-    core_allocation_unref(place.allocation);
+    status =
+        size_B <= location.left_B
+            ? core_multicast_bind(object, offset_B, location.allocation, location.offset_B, size_B)
+            : hd_error(HD_BAD_ARG, "the mapping ends before the %llu bytes do",
+                       (unsigned long long)size_B);
+    core_allocation_unref(location.allocation);
     return status;
 }
 
@@ -451,23 +452,23 @@ static uint64_t replica_address_locked(const struct binding *b, uint64_t into_B,
     return (va ? va : b->va) + into_B;
 }
 
-static bool multicast_find_locked(const struct core_vmm_place *place, bool programs,
+static bool multicast_find_locked(const struct core_vmm_location *location, bool programs,
                                   struct ir_replicas *out)
 {
-    const struct core_multicast *m = place->allocation->multicast;
+    const struct core_multicast *m = location->allocation->multicast;
 
-    out->size_B = place->left_B;
+    out->size_B = location->left_B;
     out->lacks = m ? IR_REPLICAS_READ_ONLY : IR_REPLICAS_NO_OBJECT;
-    if (!m || !place->writable)
+    if (!m || !location->writable)
         return false;
     for (uint64_t left = m->devices; left; left &= left - 1) {
         unsigned device = (unsigned)__builtin_ctzll(left);
-        const struct binding *b = replica_locked(m, device, place->offset_B);
+        const struct binding *b = replica_locked(m, device, location->offset_B);
 
         out->lacks = (int)device;
         if (!b)
             return false;
-        uint64_t into_B = place->offset_B - b->offset_B;
+        uint64_t into_B = location->offset_B - b->offset_B;
         out->at[out->count++] = replica_address_locked(b, into_B, programs);
         out->size_B = HD_MIN(out->size_B, b->size_B - into_B);
     }
@@ -476,12 +477,13 @@ static bool multicast_find_locked(const struct core_vmm_place *place, bool progr
 
 static bool multicast_find(uint64_t va, bool programs, struct ir_replicas *out)
 {
-    struct core_vmm_place place;
+    struct core_vmm_location location;
     bool found;
 
     *out = (struct ir_replicas){.lacks = IR_REPLICAS_NO_OBJECT};
     hd_lock_acquire(&core_memory_lock);
-    found = core_vmm_place_get_locked(va, &place) && multicast_find_locked(&place, programs, out);
+    found = core_vmm_location_get_locked(va, &location) &&
+            multicast_find_locked(&location, programs, out);
     hd_lock_release(&core_memory_lock);
     return found;
 }

@@ -243,7 +243,7 @@ static enum hd_status vmm_map_locked(struct core_allocation *a, struct core_mapp
 }
 
 /* Memory of graphs is told by its exact size (graph_memory.c). */
-static void vmm_tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_freed)
+static void vmm_notify(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_freed)
 {
     struct core_block block = {
         .base = va, .size_B = size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
@@ -274,7 +274,7 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
     if (status != HD_OK)
         hd_free(m);
     else
-        vmm_tell(user, va, size_B, false);
+        vmm_notify(user, va, size_B, false);
     return status;
 }
 
@@ -339,7 +339,7 @@ static enum hd_status vmm_unmap_first(enum core_vmm_user user, uint64_t *at)
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
     if (is_there)
-        vmm_tell(user, va, *at - va, true);
+        vmm_notify(user, va, *at - va, true);
     return is_there ? HD_OK : vmm_range_error("not mapped any more", *at, CORE_GRANULE_B);
 }
 

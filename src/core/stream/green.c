@@ -135,43 +135,44 @@ struct core_context *core_context_find(const void *handle, struct core_green **o
 /* ---- all streams at once */
 
 /* Places in queues, which live as long as the context. */
-struct places {
+struct positions {
     HD_VEC(struct core_gate) vec;
 };
 
-static enum hd_status place_note(struct places *places, struct hal_queue *queue)
+static enum hd_status position_note(struct positions *positions, struct hal_queue *queue)
 {
-    struct core_gate place = {queue, hal_queue_submitted(queue)};
+    struct core_gate position = {queue, hal_queue_submitted(queue)};
 
-    if (hal_queue_is_idle(queue) || hd_vec_push(&places->vec, place))
+    if (hal_queue_is_idle(queue) || hd_vec_push(&positions->vec, position))
         return HD_OK;
     return hd_error(HD_NO_MEMORY, "list of busy streams");
 }
 
-static enum hd_status places_note_locked(struct places *places, const struct core_green *green,
-                                         const struct core_stream *list)
+static enum hd_status positions_note_locked(struct positions *positions,
+                                            const struct core_green *green,
+                                            const struct core_stream *list)
 {
     enum hd_status status = HD_OK;
 
     for (; list && status == HD_OK; list = list->next)
         if (!green || list->green == green)
-            status = place_note(places, list->queue);
+            status = position_note(positions, list->queue);
     return status;
 }
 
 /* Where the streams are now. */
-static enum hd_status places_note(struct places *places, struct core_context *ctx,
-                                  const struct core_green *green)
+static enum hd_status positions_note(struct positions *positions, struct core_context *ctx,
+                                     const struct core_green *green)
 {
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&ctx->lock);
     if (!green)
-        status = place_note(places, ctx->legacy->queue);
+        status = position_note(positions, ctx->legacy->queue);
     if (status == HD_OK)
-        status = places_note_locked(places, green, ctx->streams);
+        status = positions_note_locked(positions, green, ctx->streams);
     if (status == HD_OK)
-        status = places_note_locked(places, green, ctx->draining_streams);
+        status = positions_note_locked(positions, green, ctx->draining_streams);
     hd_lock_release(&ctx->lock);
     return status;
 }
@@ -179,20 +180,20 @@ static enum hd_status places_note(struct places *places, struct core_context *ct
 enum hd_status core_green_synchronize(struct core_green *green)
 {
     struct hal_device *hal = green->ctx->device->hal;
-    struct places places = {0};
-    enum hd_status status = places_note(&places, green->ctx, green);
+    struct positions positions = {0};
+    enum hd_status status = positions_note(&positions, green->ctx, green);
 
-    for (size_t i = 0; i < places.vec.len && status == HD_OK; i++)
-        status = hal->ops->wait(hal, &places.vec.at[i].queue->ring->retired,
-                                places.vec.at[i].position, UINT64_MAX);
-    hd_vec_fini(&places.vec);
+    for (size_t i = 0; i < positions.vec.len && status == HD_OK; i++)
+        status = hal->ops->wait(hal, &positions.vec.at[i].queue->ring->retired,
+                                positions.vec.at[i].position, UINT64_MAX);
+    hd_vec_fini(&positions.vec);
     hal->ops->printf_flush(green->ctx->domain);
     return status == HD_OK ? core_context_status(green->ctx) : status;
 }
 
-static enum hd_status wait_for(struct core_stream *stream, const struct core_gate *place)
+static enum hd_status wait_for(struct core_stream *stream, const struct core_gate *position)
 {
-    union hal_packet wait = core_wait_packet(place->queue, place->position);
+    union hal_packet wait = core_wait_packet(position->queue, position->position);
 
     return core_stream_submit(stream, &wait, 1, NULL, 0, NULL);
 }
@@ -201,13 +202,13 @@ static enum hd_status wait_for(struct core_stream *stream, const struct core_gat
 static enum hd_status record_through(struct core_stream *helper, struct core_green *green,
                                      struct core_event *event)
 {
-    struct places places = {0};
-    enum hd_status status = places_note(&places, helper->ctx, green);
+    struct positions positions = {0};
+    enum hd_status status = positions_note(&positions, helper->ctx, green);
 
-    for (size_t i = 0; i < places.vec.len && status == HD_OK; i++)
-        if (places.vec.at[i].queue != helper->queue)
-            status = wait_for(helper, &places.vec.at[i]);
-    hd_vec_fini(&places.vec);
+    for (size_t i = 0; i < positions.vec.len && status == HD_OK; i++)
+        if (positions.vec.at[i].queue != helper->queue)
+            status = wait_for(helper, &positions.vec.at[i]);
+    hd_vec_fini(&positions.vec);
     return status == HD_OK ? core_event_record(event, helper, false) : status;
 }
 

@@ -22,7 +22,7 @@
 #include "core/stream/work.h"
 #include "hal/hal.h"
 
-struct told_packet {
+struct notified_packet {
     uint64_t id;
     uint32_t op;
     struct heddle_work work;
@@ -38,7 +38,7 @@ struct core_retirement {
     struct hal_ring *ring;
     uint64_t position; /* of the first packet */
     unsigned n;
-    struct told_packet packets[];
+    struct notified_packet packets[];
 };
 
 static HD_THREAD_LOCAL struct {
@@ -109,7 +109,7 @@ struct core_retirement *core_notify_packets(struct core_stream *stream, union ha
     return r;
 }
 
-static void retire_tell_as(struct core_retirement *r, enum heddle_event_kind kind)
+static void retire_notify_as(struct core_retirement *r, enum heddle_event_kind kind)
 {
     struct heddle_event event = {.kind = (uint8_t)kind, .phase = HEDDLE_PHASE_POINT};
     const struct hal_clock *clock = &r->ctx->device->hal->info.clock;
@@ -136,13 +136,13 @@ static void retire_tell_as(struct core_retirement *r, enum heddle_event_kind kin
 }
 
 /* On a thread of the device, whatever happened to the packets. */
-static void retirement_tell(void *arg)
+static void retirement_notify(void *arg)
 {
     struct core_retirement *r = arg;
 
-    retire_tell_as(r, HEDDLE_EVENT_RETIRED);
+    retire_notify_as(r, HEDDLE_EVENT_RETIRED);
     if (tap_wants(HEDDLE_KIND(DONE)))
-        retire_tell_as(r, HEDDLE_EVENT_DONE);
+        retire_notify_as(r, HEDDLE_EVENT_DONE);
     hd_free(r);
 }
 
@@ -155,7 +155,7 @@ union hal_packet core_retirement_call(struct core_retirement *r, struct hal_ring
     assert(r->n < HAL_RING_SLOTS);
     r->ring = ring;
     r->position = position;
-    p.host_call.func = (uintptr_t)retirement_tell;
+    p.host_call.func = (uintptr_t)retirement_notify;
     p.host_call.arg = (uintptr_t)r;
     return p;
 }
@@ -234,7 +234,7 @@ static void retire_ring_settle_locked(struct retiring_ring *list)
         list->first = r->next;
         if (!list->first)
             list->last = &list->first;
-        retire_tell_as(r, HEDDLE_EVENT_DONE);
+        retire_notify_as(r, HEDDLE_EVENT_DONE);
         hd_free(r);
         retire_waiting_add_locked((uint32_t)-1);
     }

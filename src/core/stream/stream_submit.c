@@ -94,12 +94,12 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
                                              unsigned n, bool if_idle, const void *params,
                                              uint32_t params_B, uint64_t *out_position)
 {
-    struct core_retirement *told = NULL;
+    struct core_retirement *notified = NULL;
     enum hd_status status;
 
     HD_TRY(core_capture_check_stream(stream));
     if (tap_wants(HEDDLE_KIND_ALL))
-        told = submit_notify(stream, packets, n);
+        notified = submit_notify(stream, packets, n);
     status = core_order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
         submit_number_locked(stream, &packets[0]);
@@ -107,12 +107,12 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
         if (if_idle && !hal_queue_is_idle(stream->queue))
             packets[0].head.flags &= (uint16_t)~HAL_FLAG_CALLER;
     }
-    if (HD_LIKELY(!told) && status == HD_OK)
+    if (HD_LIKELY(!notified) && status == HD_OK)
         status = core_stream_submit_locked(stream, packets, n);
     else if (status == HD_OK)
-        status = submit_notified_locked(stream, told, packets, n);
+        status = submit_notified_locked(stream, notified, packets, n);
     else
-        hd_free(told);
+        hd_free(notified);
     if (status == HD_OK && out_position)
         *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);

@@ -67,7 +67,7 @@ static uint64_t tiles_down(const struct core_array *array, unsigned level)
 /* ---- where units are */
 
 /* `rows` pieces of row_B bytes, which are pitch_B apart. */
-struct place {
+struct rows {
     uint64_t va, rows, row_B, pitch_B;
 };
 
@@ -84,7 +84,7 @@ static unsigned map_level_of(const struct core_array *array, uint64_t at_B)
 }
 
 /* A tile of a level that is wider than one. */
-static struct place tile_place(const struct core_array *array, unsigned level, uint64_t unit)
+static struct rows tile_coord(const struct core_array *array, unsigned level, uint64_t unit)
 {
     const struct core_array_level *l = &array->level[level];
     uint64_t tile = unit - (l->base - array->va) / CORE_TILE_B;
@@ -92,26 +92,26 @@ static struct place tile_place(const struct core_array *array, unsigned level, u
     uint64_t row_B = (uint64_t)array->tiles.width * array->texel_B;
     uint64_t top = tile / across % down * array->tiles.height;
 
-    return (struct place){.va = l->base + tile / (across * down) * l->slice_B + top * l->pitch_B +
-                                tile % across * row_B,
-                          .rows = array->tiles.height,
-                          .row_B = row_B,
-                          .pitch_B = l->pitch_B};
+    return (struct rows){.va = l->base + tile / (across * down) * l->slice_B + top * l->pitch_B +
+                               tile % across * row_B,
+                         .rows = array->tiles.height,
+                         .row_B = row_B,
+                         .pitch_B = l->pitch_B};
 }
 
-static struct place map_place_of(const struct core_array *array, uint64_t unit)
+static struct rows map_rows_of(const struct core_array *array, uint64_t unit)
 {
     unsigned level = map_level_of(array, unit * CORE_TILE_B);
 
     if (level < array->nlevels && tiles_across(array, level) > 1)
-        return tile_place(array, level, unit);
-    return (struct place){array->va + unit * CORE_TILE_B, 1, CORE_TILE_B, CORE_TILE_B};
+        return tile_coord(array, level, unit);
+    return (struct rows){array->va + unit * CORE_TILE_B, 1, CORE_TILE_B, CORE_TILE_B};
 }
 
 /* ---- mapping a unit */
 
 static enum hd_status map_zeroes_show(struct core_array_map *map, const struct core_allocation *was,
-                                      const struct place *p)
+                                      const struct rows *p)
 {
     for (uint64_t i = 0; i < p->rows; i++) {
         uint64_t va = p->va + i * p->pitch_B;
@@ -124,7 +124,7 @@ static enum hd_status map_zeroes_show(struct core_array_map *map, const struct c
 }
 
 static enum hd_status map_memory_show(const struct core_allocation *memory, uint64_t offset_B,
-                                      const struct place *p)
+                                      const struct rows *p)
 {
     for (uint64_t i = 0; i < p->rows; i++)
         HD_TRY(core_backing_map(memory->backing, p->va + i * p->pitch_B, offset_B + i * p->row_B,
@@ -138,7 +138,7 @@ static enum hd_status map_unit_set_locked(struct core_array *array, uint64_t uni
                                           struct core_allocation **out_over)
 {
     struct core_array_map *map = array->map;
-    struct place p = map_place_of(array, unit);
+    struct rows p = map_rows_of(array, unit);
     struct core_allocation *was;
 
     assert(hd_lock_held(&core_memory_lock) && unit < map->nunits);
@@ -219,7 +219,7 @@ static void map_space_give_locked(const struct core_array_map *map)
     core_space_give_locked(map->owner.base, map->owner.granules);
 }
 
-static enum hd_status map_place(struct core_array *array, struct core_array_map *map)
+static enum hd_status map_rows(struct core_array *array, struct core_array_map *map)
 {
     uint64_t granules = hd_align_up(array->size_B, CORE_GRANULE_B) / CORE_GRANULE_B, va = 0;
     enum hd_status status = HD_NO_DEVICE_MEMORY;
@@ -245,7 +245,7 @@ enum hd_status core_array_map_create(struct core_array *array)
 
     if (!map)
         return hd_error(HD_NO_MEMORY, "array of %llu bytes", (unsigned long long)array->size_B);
-    status = map_place(array, map);
+    status = map_rows(array, map);
     if (status == HD_OK) {
         array->map = map;
         array->va = map->owner.base;

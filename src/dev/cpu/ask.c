@@ -265,8 +265,8 @@ static bool ask_domain_lives_locked(const struct cpu_device *dev, const struct h
     return false;
 }
 
-static void ask_look_tell(struct look *look, const struct cpu_answers *answers,
-                          hal_tell_running *tell, void *arg)
+static void ask_look_notify(struct look *look, const struct cpu_answers *answers,
+                            hal_notify_running *notify, void *arg)
 {
     struct hal_waiting waits[ANSWERS_MAX];
 
@@ -278,10 +278,10 @@ static void ask_look_tell(struct look *look, const struct cpu_answers *answers,
             waits[look->running.nwaits++] =
                 (struct hal_waiting){{a->ctaid[0], a->ctaid[1], a->ctaid[2]}, a->count, a->what};
     }
-    tell(arg, &look->running);
+    notify(arg, &look->running);
 }
 
-void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *arg)
+void cpu_device_report(struct hal_device *device, hal_notify_running *notify, void *arg)
 {
     struct cpu_device *dev = cpu_device_of(device);
     struct cpu_answers answers = {.len = 0};
@@ -295,7 +295,7 @@ void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *
     for (size_t i = 0; i < looks.all.len; i++) {
         struct look *look = &looks.all.at[i];
         if (ask_domain_lives_locked(dev, look->running.domain))
-            ask_look_tell(look, &answers, tell, arg);
+            ask_look_notify(look, &answers, notify, arg);
         hd_free(look->kernel);
     }
     hd_lock_release(&device->domains_lock);

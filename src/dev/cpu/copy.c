@@ -288,7 +288,7 @@ static void copy_fill_piece(const struct cpu_job *job, uint64_t first, uint64_t 
 
 struct copy_body {
     struct cpu_job *job;
-    struct cpu_claim claim;
+    struct cpu_chunk chunk;
 };
 
 static void copy_body(void *arg)
@@ -296,28 +296,28 @@ static void copy_body(void *arg)
     struct copy_body *body = arg;
 
     if (body->job->packet->head.op == HAL_OP_COPY)
-        copy_piece(body->job, body->claim.first, body->claim.end);
+        copy_piece(body->job, body->chunk.first, body->chunk.end);
     else
-        copy_fill_piece(body->job, body->claim.first, body->claim.end);
+        copy_fill_piece(body->job, body->chunk.first, body->chunk.end);
 }
 
 /* ---- where it faulted */
 
 /* Rows that a packet reads or writes. */
-struct place {
+struct footprint {
     uint64_t va, width_B, height, depth, pitch_B, slice_B;
     bool writes;
 };
 
-static uint64_t copy_place_row(const struct place *p, uint64_t row)
+static uint64_t copy_footprint_row(const struct footprint *p, uint64_t row)
 {
     return p->va + row / p->height * p->slice_B + row % p->height * p->pitch_B;
 }
 
-static bool copy_place_has(const struct place *p, uint64_t address)
+static bool copy_footprint_has(const struct footprint *p, uint64_t address)
 {
     for (uint64_t row = 0; row < p->height * p->depth; row++) {
-        if (address - copy_place_row(p, row) < p->width_B)
+        if (address - copy_footprint_row(p, row) < p->width_B)
             return true;
     }
     return false;
@@ -339,12 +339,12 @@ CPU_READS_ANYTHING static void copy_touch(uint64_t va, bool writes)
 #define PAGE_B 4096 /* or a multiple of it */
 
 /* One byte of each page, up to the first that faults. */
-static void copy_place_touch(void *arg)
+static void copy_footprint_touch(void *arg)
 {
-    const struct place *p = arg;
+    const struct footprint *p = arg;
 
     for (uint64_t row = 0; row < p->height * p->depth; row++) {
-        uint64_t at = copy_place_row(p, row), end = at + p->width_B;
+        uint64_t at = copy_footprint_row(p, row), end = at + p->width_B;
         for (; at < end; at = (at | (PAGE_B - 1)) + 1)
             copy_touch(at, p->writes);
     }
@@ -356,22 +356,22 @@ static uint64_t copy_first_bad(struct cpu_job *job, uint64_t address)
     const union hal_packet *packet = job->packet;
     const struct hal_copy *c = &packet->copy;
     const struct hal_fill *f = &packet->fill;
-    struct place places[2] = {0};
+    struct footprint footprints[2] = {0};
     unsigned n = 0;
 
     if (packet->head.op == HAL_OP_COPY) {
-        places[n++] = (struct place){c->src,         c->width_B,     c->height, c->depth,
-                                     c->src_pitch_B, c->src_slice_B, false};
-        places[n++] = (struct place){c->dst,         c->width_B,     c->height, c->depth,
-                                     c->dst_pitch_B, c->dst_slice_B, true};
+        footprints[n++] = (struct footprint){c->src,         c->width_B,     c->height, c->depth,
+                                             c->src_pitch_B, c->src_slice_B, false};
+        footprints[n++] = (struct footprint){c->dst,         c->width_B,     c->height, c->depth,
+                                             c->dst_pitch_B, c->dst_slice_B, true};
     } else
-        places[n++] =
-            (struct place){f->dst, f->width * f->elem_B, f->height, 1, f->pitch_B, 0, true};
+        footprints[n++] =
+            (struct footprint){f->dst, f->width * f->elem_B, f->height, 1, f->pitch_B, 0, true};
     for (unsigned i = 0; i < n; i++) {
         enum hd_status status;
         uint64_t first;
-        if (copy_place_has(&places[i], address) &&
-            !cpu_guarded_quietly(copy_place_touch, &places[i], job, &status, &first) &&
+        if (copy_footprint_has(&footprints[i], address) &&
+            !cpu_guarded_quietly(copy_footprint_touch, &footprints[i], job, &status, &first) &&
             status == HD_ILLEGAL_ADDRESS)
             return first;
     }
@@ -386,7 +386,7 @@ static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
     struct cpu_guard fault;
     bool asked_for_help = !slot;
 
-    while (cpu_job_take(job, slot, &body.claim)) {
+    while (cpu_job_take(job, slot, &body.chunk)) {
         if (!cpu_guard_run(copy_body, &body, job, NULL, &fault)) {
             cpu_job_end(job);
             if (fault.status == HD_ILLEGAL_ADDRESS &&
@@ -453,7 +453,7 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->way = copy_way(p, size_B);
     job->cooperative = false;
     job->in_order = false;
-    atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->npartitions, 0, memory_order_relaxed);
     job->chunk = 1;
     job->start_ns = 0;
     if (rows == 1) {

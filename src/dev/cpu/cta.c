@@ -148,7 +148,7 @@ bool cpu_grid_is_tiled(const struct jit_code *code, const struct jit_launch *lau
            launch->grid[1] > 1;
 }
 
-static void cta_place(struct cpu_cta *cta, uint64_t index)
+static void cta_placement(struct cpu_cta *cta, uint64_t index)
 {
     const uint32_t *grid = cta->cta.launch->grid;
     uint64_t plane, in_plane;
@@ -200,11 +200,11 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_fo
     assert(index < atomic_load(&job->total) && job->launch.cluster_ctas == 1);
     cta_prepare(cta, job, form, smid);
     cta->index = index;
-    cta_place(cta, index);
+    cta_placement(cta, index);
 }
 
 /* Clusters in the order of their numbers, .x first, and so their CTAs. */
-static void cta_place_in(struct cpu_cta *cta, uint64_t index, uint32_t rank)
+static void cta_placement_in(struct cpu_cta *cta, uint64_t index, uint32_t rank)
 {
     const struct jit_launch *launch = cta->cta.launch;
 
@@ -225,7 +225,7 @@ void cpu_cta_start_in(struct cpu_cluster *cluster, uint32_t rank, struct cpu_job
     assert(cluster->windows && rank < cluster->nctas);
     cta_prepare(cta, job, form, smid);
     cta->index = index * cluster->nctas + rank;
-    cta_place_in(cta, index, rank);
+    cta_placement_in(cta, index, rank);
     cta->cluster = cluster;
     cta->cta.cluster = cluster->windows;
     cta->cta.cluster_rank = rank;
@@ -242,7 +242,7 @@ static inline void cta_advance(struct cpu_cta *cta)
 
     cta->index++;
     if (cta->job->tiled) {
-        cta_place(cta, cta->index);
+        cta_placement(cta, cta->index);
     } else if (++id[0] == grid[0]) {
         id[0] = 0;
         if (++id[1] == grid[1]) {

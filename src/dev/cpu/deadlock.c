@@ -84,24 +84,24 @@ static void print_barriers(const struct cpu_cta *cta, struct hd_buf *out)
 /* `w`: the first of the warps that are there. */
 static void print_loop(const struct cpu_cta *cta, uint32_t w, struct hd_buf *out)
 {
-    uint32_t place = cta->cta.warps[w].polls;
+    uint32_t instr_idx = cta->cta.warps[w].polls;
     const struct ir_module *module = cta->job->kernel->func->module;
-    const struct ir_instr *in = place ? ir_module_instr_at(module, place) : NULL;
+    const struct ir_instr *in = instr_idx ? ir_module_instr_at(module, instr_idx) : NULL;
 
     hd_buf_puts(out, " in a loop");
     if (!in)
         return;
     hd_buf_printf(out, " with %s", ir_op_infos[in->op].name);
-    if (in->place.line) {
+    if (in->srcloc.line) {
         hd_buf_puts(out, ", ");
-        ir_print_source(module, &in->place, out);
+        ir_print_source(module, &in->srcloc, out);
     }
     cpu_print_polled(cta, in, w * 32 + (uint32_t)__builtin_ctz(cta->alive_seen[w]), out);
 }
 
 static void print_loops(const struct cpu_cta *cta, struct hd_buf *out)
 {
-    uint32_t left = 0, warps, place;
+    uint32_t left = 0, warps, instr_idx;
 
     for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
         if (!is_done(cta, w) && JIT_STOP(cta->cta.warps[w].state) == JIT_YIELD)
@@ -109,9 +109,9 @@ static void print_loops(const struct cpu_cta *cta, struct hd_buf *out)
     while (left) {
         uint32_t first = (uint32_t)__builtin_ctz(left);
         warps = 0;
-        place = cta->cta.warps[first].polls;
+        instr_idx = cta->cta.warps[first].polls;
         for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
-            warps |= (left >> w & 1 && cta->cta.warps[w].polls == place) << w;
+            warps |= (left >> w & 1 && cta->cta.warps[w].polls == instr_idx) << w;
         print_warps(out, warps);
         print_loop(cta, first, out);
         left &= ~warps;

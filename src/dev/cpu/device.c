@@ -21,7 +21,7 @@ static void device_destroy(struct hal_device *base)
     cpu_workers_stop(dev);
     cpu_call_stop(dev);
     for (uint32_t i = 0; i < atomic_load(&dev->nqueues); i++) {
-        free(atomic_load(&dev->queues[i])->shares);
+        free(atomic_load(&dev->queues[i])->partitions);
         free(atomic_load(&dev->queues[i]));
     }
     for (unsigned i = 0; dev->slots && i < dev->nslots; i++) {
@@ -79,7 +79,7 @@ static const struct hal_device_ops device_ops = {
     .printf_flush = cpu_printf_flush,
     .report = cpu_device_report,
     .sample = cpu_sample,
-    .samples_tell = cpu_samples_tell,
+    .samples_notify = cpu_samples_notify,
     .native_get = cpu_native_get,
 };
 

@@ -69,7 +69,7 @@ struct cpu_device {
 };
 
 /* The HAL's op: what runs, and who waits for what. */
-void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *arg);
+void cpu_device_report(struct hal_device *device, hal_notify_running *notify, void *arg);
 /* The holder of the slot answers the last question about it. */
 void cpu_ask_answer(struct cpu_slot *slot);
 static inline void cpu_ask_look(struct cpu_slot *slot)

@@ -26,7 +26,7 @@ void cpu_fault_thread_init(void);
 struct cpu_blame {
     uint32_t warp;      /* its index in the CTA, when lanes are known */
     uint32_t lanes;     /* of the warp; 0: not known */
-    uint32_t place;     /* number of the instruction (jit.h); 0: not known */
+    uint32_t instr_idx; /* number of the instruction (jit.h); 0: not known */
     const char *reason; /* why it is one; NULL: the status says it */
 };
 

@@ -116,7 +116,7 @@ struct grid_body {
     const struct cpu_form *form; /* in which this thread runs its CTAs */
     struct cpu_slot *slot;
     uint32_t sm;
-    struct cpu_claim claim;
+    struct cpu_chunk chunk;
 };
 
 static struct grid_body grid_body_of(struct cpu_job *job, struct cpu_slot *slot)
@@ -131,8 +131,8 @@ static void grid_body(void *arg)
 
     struct cpu_cta *cta = body->slot->cta;
 
-    cpu_cta_start(cta, body->job, body->form, body->sm, body->claim.first);
-    cpu_cta_run_many(cta, body->claim.end - body->claim.first);
+    cpu_cta_start(cta, body->job, body->form, body->sm, body->chunk.first);
+    cpu_cta_run_many(cta, body->chunk.end - body->chunk.first);
 }
 
 bool cpu_slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form)
@@ -228,13 +228,13 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_job_end(job);
             break;
         }
-        if (!cpu_job_take(job, slot, &body.claim))
+        if (!cpu_job_take(job, slot, &body.chunk))
             break;
         if (!grid_guarded(&body)) {
             cpu_job_end(job);
             break;
         }
-        cpu_pace_keep(&pace, job, &body.claim);
+        cpu_pace_keep(&pace, job, &body.chunk);
         if (!asked_for_help && !cpu_job_exhausted(job) &&
             hal_time_ns() - job->start_ns > CPU_WAKE_AFTER_NS) {
             asked_for_help = true;
@@ -346,7 +346,7 @@ static void grid_job_setup(struct cpu_queue *queue, const struct hal_dispatch *p
     job->run = grid_run;
     job->chunk = grid_chunk_of(dev, job, grid->ctas);
     job->in_order = job->form.code->may_spin || job->form.code->in_order || job->cooperative;
-    atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->npartitions, 0, memory_order_relaxed);
     job->start_ns = 0;
     grid_progress_setup(job, grid->ctas);
     job->launch.caches_B = grid_caches_of(job, grid);

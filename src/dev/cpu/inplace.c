@@ -113,7 +113,7 @@ void cpu_inplace_launch(struct interp_launch *out, const struct cpu_cta *cta,
 static enum hd_status inplace_start(struct cpu_cta *cta)
 {
     const struct jit_launch *launch = cta->cta.launch;
-    struct interp_place place = {
+    struct interp_placement placement = {
         .ctaid = {cta->cta.ctaid[0], cta->cta.ctaid[1], cta->cta.ctaid[2]},
         .smid = cta->cta.smid,
         .shared = cta->cta.shared,
@@ -132,7 +132,7 @@ static enum hd_status inplace_start(struct cpu_cta *cta)
     cpu_inplace_launch(&cta->inplace->launch, cta,
                        is_strict(cta) ? &inplace_strict_ops : &inplace_ops, cta);
     cpu_watch_inplace(cta->job, &cta->inplace->launch);
-    return interp_cta_create(&cta->inplace->launch, &place, &cta->inplace->cta);
+    return interp_cta_create(&cta->inplace->launch, &placement, &cta->inplace->cta);
 }
 
 bool cpu_inplace_step(struct cpu_cta *cta)
@@ -149,7 +149,7 @@ bool cpu_inplace_step(struct cpu_cta *cta)
     cpu_guard_release();
     if (status != HD_OK)
         cpu_guard_leave(status, cta->inplace && cta->inplace->cta
-                                    ? interp_cta_fault_place(cta->inplace->cta)->address
+                                    ? interp_cta_fault_srcloc(cta->inplace->cta)->address
                                     : 0);
     if (over)
         cta->remaining = 0;

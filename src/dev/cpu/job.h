@@ -52,14 +52,14 @@ enum cpu_copy_way {
     CPU_COPY_NONTEMPORAL, /* by stores that stay in no cache */
 };
 
-/* A part of a job's units, of which one slot's holder takes first: share.c. */
-struct cpu_share {
+/* A part of a job's units, of which one slot's holder takes first: partition.c. */
+struct cpu_partition {
     _Alignas(64) _Atomic uint64_t next; /* first unit that is not taken */
     uint64_t end;
 };
 
 /* Units that one thread has taken, and how many shares it has found empty: 0 to begin with. */
-struct cpu_claim {
+struct cpu_chunk {
     uint64_t first, end;
     uint64_t wanted; /* units to take at once, as long as there are many; 0: the job's chunk */
     uint32_t passed;
@@ -74,10 +74,10 @@ struct cpu_job {
     /* Takes chunks until none is left or the slot is wanted for something else. */
     _Alignas(64) void (*run)(struct cpu_job *job, struct cpu_slot *slot);
     _Atomic uint64_t total;
-    uint64_t chunk;           /* units to take at once */
-    bool in_order;            /* units begin in the order of their numbers */
-    _Atomic uint32_t nshares; /* 0: none */
-    struct cpu_share *shares;
+    uint64_t chunk;               /* units to take at once */
+    bool in_order;                /* units begin in the order of their numbers */
+    _Atomic uint32_t npartitions; /* 0: none */
+    struct cpu_partition *partitions;
     _Atomic uint32_t closed; /* shares of which nothing is left */
     struct cpu_domain *domain;
     _Atomic bool spins;     /* its CTAs may wait for something: workers keep them resident */
@@ -110,10 +110,10 @@ struct cpu_job {
 
 static inline bool cpu_job_exhausted(const struct cpu_job *job)
 {
-    uint32_t nshares = atomic_load_explicit(&job->nshares, memory_order_relaxed);
+    uint32_t npartitions = atomic_load_explicit(&job->npartitions, memory_order_relaxed);
 
-    if (nshares)
-        return atomic_load(&job->closed) >= nshares;
+    if (npartitions)
+        return atomic_load(&job->closed) >= npartitions;
     return atomic_load(&job->next) >= atomic_load(&job->total);
 }
 static inline void cpu_job_moved(struct cpu_job *job)
@@ -121,20 +121,20 @@ static inline void cpu_job_moved(struct cpu_job *job)
     atomic_fetch_add_explicit(&job->moved, 1, memory_order_relaxed);
 }
 
-/* share.c: before the job is published: shares for its units, if it is worth that. There are
+/* partition.c: before the job is published: shares for its units, if it is worth that. There are
  * `nslots` of them. */
-void cpu_job_share(struct cpu_job *job, struct cpu_share *shares, unsigned nslots);
+void cpu_job_partition(struct cpu_job *job, struct cpu_partition *partitions, unsigned nslots);
 /* The next chunk for the holder of the slot. False: nothing is left. */
-bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_claim *claim);
+bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_chunk *chunk);
 /* Nobody takes another chunk. */
 void cpu_job_end(struct cpu_job *job);
 /* How long a thread's claims have lasted. */
 struct cpu_pace {
     uint64_t since_ns; /* when it looked last; 0: not yet */
-    unsigned claims;   /* since then */
+    unsigned chunks;   /* since then */
 };
 /* grid.c: behind each claim: the next one may be larger. */
-void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim);
+void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_chunk *chunk);
 /* How many units have been taken. */
 uint64_t cpu_job_begun(const struct cpu_job *job);
 

@@ -25,7 +25,7 @@ struct cpu_kernel {
     /* By place, with an observer; else NULL. */
     const struct ir_instr **probes;
     bool is_metered; /* device.meter is told of its launches */
-    uint32_t nplaces;
+    uint32_t ninstrs;
     struct ir_conflicts *conflicts; /* if the observer wants them; NULL: no memory for them */
 };
 

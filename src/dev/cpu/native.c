@@ -151,7 +151,7 @@ static void raise_failure(const struct run *run, const struct cpu_fault *fault,
     struct cpu_job *job = run->job;
     bool is_reported = !fault && !run->thrown.exception;
     bool recovers = out_end && is_reported && job->native->flags & HEDDLE_NATIVE_RECOVERS;
-    struct hal_fault_place place = {.kernel = job->name};
+    struct hal_fault_site site = {.kernel = job->name};
     enum hd_status status;
     struct hd_buf text;
 
@@ -162,7 +162,7 @@ static void raise_failure(const struct run *run, const struct cpu_fault *fault,
         snprintf(out_end->message, sizeof(out_end->message), "%s", text.ptr ? text.ptr : job->name);
     }
     if (!recovers &&
-        hal_domain_fail(&job->domain->base, status, fault ? fault->address : 0, &place,
+        hal_domain_fail(&job->domain->base, status, fault ? fault->address : 0, &site,
                         text.ptr ? text.ptr : job->name) &&
         !out_end)
         (void)!hd_error(status, "%s", text.ptr ? text.ptr : job->name);
@@ -205,7 +205,7 @@ static bool should_stop(const struct cpu_slot *slot)
 static void native_run(struct cpu_job *job, struct cpu_slot *slot)
 {
     bool asked_for_help = job->start_ns == 0;
-    struct cpu_claim claim = {.wanted = 0};
+    struct cpu_chunk chunk = {.wanted = 0};
     struct cpu_pace pace = {0};
     struct run run;
 
@@ -216,13 +216,13 @@ static void native_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_job_end(job);
             break;
         }
-        if (!cpu_job_take(job, slot, &claim))
+        if (!cpu_job_take(job, slot, &chunk))
             break;
-        if (!run_tiles(&run, claim.first, claim.end, NULL)) {
+        if (!run_tiles(&run, chunk.first, chunk.end, NULL)) {
             cpu_job_end(job);
             break;
         }
-        cpu_pace_keep(&pace, job, &claim);
+        cpu_pace_keep(&pace, job, &chunk);
         if (!asked_for_help && !cpu_job_exhausted(job) &&
             hal_time_ns() - job->start_ns > CPU_WAKE_AFTER_NS) {
             asked_for_help = true;

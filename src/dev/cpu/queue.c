@@ -269,11 +269,11 @@ static uint64_t queue_job_ops(const struct cpu_job *job)
 }
 
 /* A small job of known length is left for the next one that is told of to stand for. */
-static bool queue_is_left_untold(struct cpu_queue *queue, uint64_t ops)
+static bool queue_is_left_unnotified(struct cpu_queue *queue, uint64_t ops)
 {
-    struct cpu_untold *small = &queue->small;
+    struct cpu_unnotified *small = &queue->small;
 
-    if (!small->told_ns || small->n >= REG_SAMPLE_EVERY - 1 || ops >= UNTOLD_OPS - small->ops)
+    if (!small->notified_ns || small->n >= REG_SAMPLE_EVERY - 1 || ops >= UNTOLD_OPS - small->ops)
         return false;
     small->n++;
     small->ops += ops;
@@ -304,10 +304,10 @@ static void queue_count_begin(struct cpu_queue *queue)
     _Atomic uint64_t *busy = queue_busy_word(queue);
 
     queue->job_ops = queue_job_ops(&queue->job);
-    queue->is_told = !queue_is_left_untold(queue, queue->job_ops);
-    if (queue->busy && (!queue->is_told || queue->busy != busy))
+    queue->is_notified = !queue_is_left_unnotified(queue, queue->job_ops);
+    if (queue->busy && (!queue->is_notified || queue->busy != busy))
         queue_count_pause(queue, queue->job.published_ns);
-    if (!queue->is_told)
+    if (!queue->is_notified)
         return;
     queue->nlaunches += queue->job.form.code != NULL;
     if (queue->busy)
@@ -320,17 +320,17 @@ static void queue_count_begin(struct cpu_queue *queue)
 /* What the job took stands for the small ones before it. */
 static void queue_count_small(struct cpu_queue *queue, uint64_t end_ns)
 {
-    struct cpu_untold *small = &queue->small;
+    struct cpu_unnotified *small = &queue->small;
     uint64_t took_ns = end_ns - queue->job.published_ns;
 
     if (small->ops)
         reg_sampled(
             queue->base.domain->use,
             HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
-                   queue->job.published_ns - small->told_ns),
+                   queue->job.published_ns - small->notified_ns),
             end_ns);
     queue->nlaunches += small->n;
-    *small = (struct cpu_untold){.told_ns = end_ns};
+    *small = (struct cpu_unnotified){.notified_ns = end_ns};
 }
 
 /* The job has ended, and is not retired yet. Behind one of unknown length the next may follow. */
@@ -339,9 +339,10 @@ static void queue_count_end(struct cpu_queue *queue)
     const struct hal_ring *ring = queue->base.ring;
     uint64_t end_ns;
 
-    if (!queue->is_told || (queue->job_ops == UINT64_MAX && queue->nlaunches < REG_SAMPLE_EVERY &&
-                            atomic_load_explicit(&ring->submitted, memory_order_relaxed) >
-                                atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
+    if (!queue->is_notified ||
+        (queue->job_ops == UINT64_MAX && queue->nlaunches < REG_SAMPLE_EVERY &&
+         atomic_load_explicit(&ring->submitted, memory_order_relaxed) >
+             atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
         return;
     end_ns = hal_time_ns();
     queue_count_pause(queue, end_ns);
@@ -359,10 +360,10 @@ static HD_NOINLINE unsigned queue_run_row_timed(struct cpu_queue *queue, struct 
     unsigned n = cpu_grid_run_row(queue, slot), all = queue->row.n + n;
     uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * all / HD_MAX(n, 1u);
 
-    if (queue->row.told_ns)
-        reg_sampled(use, HD_MIN(took_ns, end_ns - queue->row.told_ns), end_ns);
+    if (queue->row.notified_ns)
+        reg_sampled(use, HD_MIN(took_ns, end_ns - queue->row.notified_ns), end_ns);
     reg_count(&use->launches, all);
-    queue->row = (struct cpu_untold){.told_ns = end_ns};
+    queue->row = (struct cpu_unnotified){.notified_ns = end_ns};
     return n;
 }
 
@@ -386,7 +387,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     queue_count_begin(queue);
     if (queue->job.form.code && shared)
         queue->job.start_ns = queue->job.published_ns;
-    cpu_job_share(&queue->job, queue->shares, dev->nslots);
+    cpu_job_partition(&queue->job, queue->partitions, dev->nslots);
     queue->generation = (queue->generation + 1) & 0x7fffffffu;
     atomic_store(&queue->state,
                  CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | (joins ? 1u : 0u));
@@ -787,8 +788,8 @@ static struct cpu_queue *queue_reuse_locked(struct cpu_device *dev)
     if (!queue)
         return NULL;
     memset(queue, 0, sizeof(*queue));
-    queue->shares = aligned_alloc(64, dev->nslots * sizeof(*queue->shares));
-    if (!queue->shares) {
+    queue->partitions = aligned_alloc(64, dev->nslots * sizeof(*queue->partitions));
+    if (!queue->partitions) {
         free(queue);
         return NULL;
     }
@@ -815,7 +816,7 @@ enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
         atomic_store(&queue->turn, 0);
-        queue->row = queue->small = (struct cpu_untold){0};
+        queue->row = queue->small = (struct cpu_unnotified){0};
         queue->busy = NULL;
         queue->nlaunches = 0;
         atomic_store(&queue->level, (uint32_t)-queue->base.priority);

@@ -24,10 +24,10 @@
 #define CPU_QUEUE_ACTIVE (1ull << 63)
 
 /* Launches that the device's registry entry has not been told of yet, and when it last was. */
-struct cpu_untold {
+struct cpu_unnotified {
     uint32_t n;
     uint64_t ops; /* of all */
-    uint64_t told_ns;
+    uint64_t notified_ns;
 };
 
 struct cpu_queue {
@@ -43,21 +43,21 @@ struct cpu_queue {
     _Atomic uint64_t here;
     uint64_t seen_here, seen_ns; /* the number when ask.c saw it first, and when: ask.c's */
     struct cpu_job job;
-    struct cpu_share *shares;    /* for the job, one for each slot */
-    struct cpu_queue *next_call; /* in the host-call list */
-    uint32_t generation;         /* of jobs; the owner's */
-    void *children;              /* of the grid at the head, which is over; the owner's */
-    bool begun;                  /* the head has begun, as another packet; the owner's */
+    struct cpu_partition *partitions; /* for the job, one for each slot */
+    struct cpu_queue *next_call;      /* in the host-call list */
+    uint32_t generation;              /* of jobs; the owner's */
+    void *children;                   /* of the grid at the head, which is over; the owner's */
+    bool begun;                       /* the head has begun, as another packet; the owner's */
     /* The number of the grid at the head, which is left to the thread that submitted it and owns
      * the queue now; 0: of none. A futex. */
     _Atomic uint32_t turn;
     /* What the registry is told of (queue.c); the owner's. */
-    struct cpu_untold row;   /* short grids on the submitting thread */
-    struct cpu_untold small; /* jobs of known length */
-    bool is_told;            /* of the job */
-    uint64_t job_ops;        /* how long it is; UINT64_MAX: not known */
-    _Atomic uint64_t *busy;  /* has begun, for this job or one right before; NULL: not */
-    uint32_t nlaunches;      /* that were told of, but for their number */
+    struct cpu_unnotified row;   /* short grids on the submitting thread */
+    struct cpu_unnotified small; /* jobs of known length */
+    bool is_notified;            /* of the job */
+    uint64_t job_ops;            /* how long it is; UINT64_MAX: not known */
+    _Atomic uint64_t *busy;      /* has begun, for this job or one right before; NULL: not */
+    uint32_t nlaunches;          /* that were told of, but for their number */
 };
 
 static inline struct cpu_queue *cpu_queue_of(struct hal_queue *queue)

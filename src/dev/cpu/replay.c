@@ -22,7 +22,7 @@
 struct replay {
     struct cpu_cta *original;
     struct interp_launch launch;
-    struct interp_place place;
+    struct interp_placement placement;
     struct interp_cta *cta;
     void *windows; /* shared memory, then local */
     size_t windows_B;
@@ -124,7 +124,7 @@ static bool replay_init(struct replay *r, struct cpu_cta *cta)
     if (r->windows == MAP_FAILED)
         return false;
     cpu_inplace_launch(&r->launch, cta, &replay_ops, r);
-    r->place = (struct interp_place){
+    r->placement = (struct interp_placement){
         .ctaid = {cta->cta.ctaid[0], cta->cta.ctaid[1], cta->cta.ctaid[2]},
         .smid = cta->cta.smid,
         .shared = r->windows,
@@ -132,7 +132,7 @@ static bool replay_init(struct replay *r, struct cpu_cta *cta)
         .local = (char *)r->windows + shared_B,
         .local_B = launch->local_B,
     };
-    return interp_cta_create(&r->launch, &r->place, &r->cta) == HD_OK;
+    return interp_cta_create(&r->launch, &r->placement, &r->cta) == HD_OK;
 }
 
 static void replay_fini(struct replay *r)
@@ -176,7 +176,7 @@ bool cpu_replay(struct cpu_cta *cta, struct interp_fault *out_fault)
             status != HD_NO_MEMORY && status != HD_CANCELLED)
             r.status = interp_cta_fault(r.cta, status, r.writing ? r.writing : address);
         found = r.status == HD_ILLEGAL_ADDRESS;
-        *out_fault = *interp_cta_fault_place(r.cta);
+        *out_fault = *interp_cta_fault_srcloc(r.cta);
     }
     replay_fini(&r);
     return found;

@@ -2,7 +2,7 @@
  * What is said about a fault: which kernel, thread, source line and access, as far as it is known.
  *
  * Faults that services find come with lanes and instruction. For the others there is the program
- * counter, from which the JIT tells the instruction (jit_place_find), and the address.
+ * counter, from which the JIT tells the instruction (jit_instr_find), and the address.
  */
 #include "base/lock.h"
 #include "dev/cpu/device.h"
@@ -89,10 +89,11 @@ static bool report_stores_elsewhere(const struct report *r, const struct ir_inst
 
 static void report_find_instr_at_pc(struct report *r)
 {
-    uint32_t place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->pc);
-    if (!place && r->guard->caller) /* in a function that has no place of its own */
-        place = jit_place_find(r->job->kernel->jit, r->cta->code, r->guard->caller);
-    const struct ir_instr *in = place ? ir_module_instr_at(report_module_of(r), place) : NULL;
+    uint32_t instr_idx = jit_instr_find(r->job->kernel->jit, r->cta->code, r->guard->pc);
+    if (!instr_idx && r->guard->caller) /* in a function that has no place of its own */
+        instr_idx = jit_instr_find(r->job->kernel->jit, r->cta->code, r->guard->caller);
+    const struct ir_instr *in =
+        instr_idx ? ir_module_instr_at(report_module_of(r), instr_idx) : NULL;
     bool is_user = in && (!report_is_access(in) || report_stores_elsewhere(r, in));
     const struct ir_instr *load = is_user ? report_folded_load(in, FOLDED_DEPTH) : NULL;
 
@@ -102,12 +103,12 @@ static void report_find_instr_at_pc(struct report *r)
 
 static void report_find_instr(struct report *r)
 {
-    uint32_t place = r->guard->blame.place;
+    uint32_t instr_idx = r->guard->blame.instr_idx;
 
     if (!r->cta || r->cta->code->form == JIT_INTERP)
         return;
-    if (place)
-        r->instr = ir_module_instr_at(report_module_of(r), place);
+    if (instr_idx)
+        r->instr = ir_module_instr_at(report_module_of(r), instr_idx);
     else if (r->guard->pc)
         report_find_instr_at_pc(r);
 }
@@ -115,12 +116,12 @@ static void report_find_instr(struct report *r)
 /* Is what the interpreter met what the code met? */
 static bool report_same_fault(const struct report *r, const struct interp_fault *fault)
 {
-    const struct ir_place *place = r->instr ? &r->instr->place : NULL;
+    const struct ir_srcloc *srcloc = r->instr ? &r->instr->srcloc : NULL;
 
     if (fault->address == r->guard->address)
         return true;
-    return place && place->line && fault->file && fault->line == place->line &&
-           !strcmp(fault->file, ir_source_file(report_module_of(r), place));
+    return srcloc && srcloc->line && fault->file && fault->line == srcloc->line &&
+           !strcmp(fault->file, ir_source_file(report_module_of(r), srcloc));
 }
 
 /*
@@ -190,8 +191,8 @@ static void report_print_place(struct hd_buf *text, const struct report *r)
     if (!r->instr)
         return;
     hd_buf_puts(text, ", ");
-    if (r->instr->place.line)
-        ir_print_source(report_module_of(r), &r->instr->place, text);
+    if (r->instr->srcloc.line)
+        ir_print_source(report_module_of(r), &r->instr->srcloc, text);
     else
         hd_buf_puts(text, "unknown line");
     if (report_has_address(r->guard->status)) {
@@ -203,7 +204,7 @@ static void report_print_place(struct hd_buf *text, const struct report *r)
 /* What would tell more. */
 static void report_print_hint(struct hd_buf *text, const struct report *r)
 {
-    bool has_line = r->instr && r->instr->place.line;
+    bool has_line = r->instr && r->instr->srcloc.line;
 
     if (r->has_thread && has_line)
         return;
@@ -273,15 +274,15 @@ static void report_raise(const struct report *r, const char *message, bool is_lo
     const struct cpu_guard *g = r->guard;
     struct hal_domain *domain = &r->job->domain->base;
     assert(r->cta || (!r->instr && !r->has_thread));
-    struct hal_fault_place place = {.kernel = r->cta ? r->job->name : NULL,
-                                    .block = r->cta ? r->cta->cta.ctaid : NULL,
-                                    .thread = r->has_thread ? r->thread : NULL};
+    struct hal_fault_site site = {.kernel = r->cta ? r->job->name : NULL,
+                                  .block = r->cta ? r->cta->cta.ctaid : NULL,
+                                  .thread = r->has_thread ? r->thread : NULL};
 
-    if (r->instr && r->instr->place.line) {
-        place.file = ir_source_file(report_module_of(r), &r->instr->place);
-        place.line = r->instr->place.line;
+    if (r->instr && r->instr->srcloc.line) {
+        site.file = ir_source_file(report_module_of(r), &r->instr->srcloc);
+        site.line = r->instr->srcloc.line;
     }
-    if (hal_domain_fail(domain, g->status, r->address, &place, message) && !is_logged)
+    if (hal_domain_fail(domain, g->status, r->address, &site, message) && !is_logged)
         (void)!hd_error(g->status, "%s", domain->fault->message);
 }
 

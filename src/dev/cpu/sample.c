@@ -12,10 +12,10 @@
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/signals.h"
 
-enum { PLACES = 4096, CODES = 16, PROBES = 64 /* of a full table */, SCAN_WORDS = 512 };
+enum { HITS = 4096, CODES = 16, PROBES = 64 /* of a full table */, SCAN_WORDS = 512 };
 
 /* A program counter of the kernel's, or of a call that it made. */
-struct place {
+struct hit {
     _Atomic uintptr_t pc; /* 0: free */
     _Atomic uint32_t count[HAL_SAMPLE_WHERE];
     uint32_t instr; /* number of the instruction, once it was asked for */
@@ -36,7 +36,7 @@ struct cpu_samples {
     _Atomic uint32_t ncodes;
     _Atomic uint32_t elsewhere; /* somewhere in a CTA, in no code that is known */
     _Atomic uint32_t lost;      /* no room */
-    struct place places[PLACES];
+    struct hit hits[HITS];
 };
 
 _Atomic bool cpu_is_sampling;
@@ -57,12 +57,12 @@ static bool sample_in_code(const struct cpu_samples *s, uintptr_t pc)
     return false;
 }
 
-static struct place *sample_place_of(struct cpu_samples *s, uintptr_t pc)
+static struct hit *sample_hit_of(struct cpu_samples *s, uintptr_t pc)
 {
     uintptr_t hash = (pc ^ pc >> 12) * (uintptr_t)0x9e3779b97f4a7c15 >> 40;
 
     for (unsigned i = 0; i < PROBES; i++) {
-        struct place *p = &s->places[(hash + i) % PLACES];
+        struct hit *p = &s->hits[(hash + i) % HITS];
         uintptr_t found = 0;
         if (atomic_compare_exchange_strong(&p->pc, &found, pc) || found == pc)
             return p;
@@ -72,9 +72,9 @@ static struct place *sample_place_of(struct cpu_samples *s, uintptr_t pc)
 
 static void sample_note(struct cpu_samples *s, uintptr_t pc, enum hal_sample_where where)
 {
-    struct place *place = sample_place_of(s, pc);
+    struct hit *hit = sample_hit_of(s, pc);
 
-    atomic_fetch_add(place ? &place->count[where] : &s->lost, 1);
+    atomic_fetch_add(hit ? &hit->count[where] : &s->lost, 1);
 }
 
 /* The innermost address of the kernel's on the stack: what was called returns there. */
@@ -124,8 +124,8 @@ static void sample_clear_locked(struct cpu_samples *s)
 {
     atomic_store(&s->ncodes, 0);
     atomic_store(&s->elsewhere, 0);
-    for (unsigned i = 0; i < PLACES; i++) {
-        struct place *p = &s->places[i];
+    for (unsigned i = 0; i < HITS; i++) {
+        struct hit *p = &s->hits[i];
         atomic_store(&p->pc, 0);
         for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
             atomic_store(&p->count[w], 0);
@@ -184,7 +184,7 @@ struct cpu_samples *cpu_samples_of(const struct cpu_kernel *kernel)
 
 /* ---- telling */
 
-static bool sample_wants_asking(const struct place *p)
+static bool sample_wants_asking(const struct hit *p)
 {
     return atomic_load(&p->pc) && !p->is_asked;
 }
@@ -192,18 +192,17 @@ static bool sample_wants_asking(const struct place *p)
 /* Instructions of the places of one code that have none yet. */
 static void sample_ask_locked(struct cpu_samples *s, const struct code *code)
 {
-    uintptr_t *pcs = hd_alloc_array(PLACES, sizeof(*pcs));
-    uint32_t *numbers = hd_alloc_array(PLACES, sizeof(*numbers)), n = 0, at = 0;
+    uintptr_t *pcs = hd_alloc_array(HITS, sizeof(*pcs));
+    uint32_t *numbers = hd_alloc_array(HITS, sizeof(*numbers)), n = 0, at = 0;
     const uintptr_t base = atomic_load(&code->base);
 
-    for (unsigned i = 0; pcs && numbers && i < PLACES; i++)
-        if (sample_wants_asking(&s->places[i]) &&
-            atomic_load(&s->places[i].pc) - base < code->size_B)
-            pcs[n++] = atomic_load(&s->places[i].pc);
+    for (unsigned i = 0; pcs && numbers && i < HITS; i++)
+        if (sample_wants_asking(&s->hits[i]) && atomic_load(&s->hits[i].pc) - base < code->size_B)
+            pcs[n++] = atomic_load(&s->hits[i].pc);
     if (n)
-        jit_places_find(s->kernel->jit, code->code, pcs, numbers, n);
-    for (unsigned i = 0; i < PLACES && at < n; i++) {
-        struct place *p = &s->places[i];
+        jit_instrs_find(s->kernel->jit, code->code, pcs, numbers, n);
+    for (unsigned i = 0; i < HITS && at < n; i++) {
+        struct hit *p = &s->hits[i];
         if (!sample_wants_asking(p) || atomic_load(&p->pc) != pcs[at])
             continue;
         p->instr = numbers[at++];
@@ -213,7 +212,7 @@ static void sample_ask_locked(struct cpu_samples *s, const struct code *code)
     hd_free(numbers);
 }
 
-static void sample_place_tell(const struct cpu_samples *s, struct place *p)
+static void sample_hit_notify(const struct cpu_samples *s, struct hit *p)
 {
     const struct ir_module *module = s->kernel->func->module;
     const struct ir_instr *in = p->instr ? ir_module_instr_at(module, p->instr) : NULL;
@@ -221,34 +220,34 @@ static void sample_place_tell(const struct cpu_samples *s, struct place *p)
 
     for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
         sample.count[w] = atomic_exchange(&p->count[w], 0);
-    if (in && in->place.line) {
-        sample.line = in->place.line;
-        sample.file = ir_source_file(module, &in->place);
+    if (in && in->srcloc.line) {
+        sample.line = in->srcloc.line;
+        sample.file = ir_source_file(module, &in->srcloc);
     }
     if (sample.count[HAL_SAMPLE_IN_CODE] || sample.count[HAL_SAMPLE_IN_CALL])
         s->device->base.client.sampled(&s->kernel->base, &sample);
 }
 
-static void sample_tell_locked(struct cpu_samples *s)
+static void sample_notify_locked(struct cpu_samples *s)
 {
     struct hal_sample rest = {.lost = atomic_exchange(&s->lost, 0)};
 
     for (uint32_t i = 0; i < atomic_load(&s->ncodes); i++)
         sample_ask_locked(s, &s->codes[i]);
-    for (unsigned i = 0; i < PLACES; i++)
-        if (s->places[i].is_asked)
-            sample_place_tell(s, &s->places[i]);
+    for (unsigned i = 0; i < HITS; i++)
+        if (s->hits[i].is_asked)
+            sample_hit_notify(s, &s->hits[i]);
     rest.count[HAL_SAMPLE_IN_CALL] = atomic_exchange(&s->elsewhere, 0);
     if (rest.count[HAL_SAMPLE_IN_CALL] || rest.lost)
         s->device->base.client.sampled(&s->kernel->base, &rest);
 }
 
-void cpu_samples_tell(struct hal_device *device)
+void cpu_samples_notify(struct hal_device *device)
 {
     pthread_mutex_lock(&lock);
     for (struct cpu_samples *s = all; s; s = s->next)
         if (s->kernel && &s->device->base == device)
-            sample_tell_locked(s);
+            sample_notify_locked(s);
     pthread_mutex_unlock(&lock);
 }
 
@@ -259,7 +258,7 @@ void cpu_samples_leave(const struct cpu_kernel *kernel)
     pthread_mutex_lock(&lock);
     s = sample_find_locked(kernel);
     if (s) {
-        sample_tell_locked(s);
+        sample_notify_locked(s);
         atomic_store(&s->ncodes, 0);
         s->kernel = NULL;
     }

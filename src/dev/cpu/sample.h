@@ -16,7 +16,7 @@ struct cpu_samples;
 
 /* The HAL's ops. */
 enum hd_status cpu_sample(struct hal_device *device, uint64_t period_ns) HD_MUST_CHECK;
-void cpu_samples_tell(struct hal_device *device);
+void cpu_samples_notify(struct hal_device *device);
 
 extern _Atomic bool cpu_is_sampling; /* some device */
 

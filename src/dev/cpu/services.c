@@ -63,19 +63,20 @@ static struct jit_cta *service_cluster_cta(struct jit_cta *cta, uint32_t rank)
 }
 
 static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                          uint32_t place, uint32_t status, uint64_t address)
+                          uint32_t instr_idx, uint32_t status, uint64_t address)
 {
-    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .place = place};
+    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .instr_idx = instr_idx};
 
     (void)cta;
     cpu_guard_blame((enum hd_status)status, address, &blame);
 }
 
 static void service_refuse(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                           uint32_t place, uint32_t status, uint64_t address, const char *reason)
+                           uint32_t instr_idx, uint32_t status, uint64_t address,
+                           const char *reason)
 {
     const struct cpu_blame blame = {
-        .warp = warp->index, .lanes = lanes, .place = place, .reason = reason};
+        .warp = warp->index, .lanes = lanes, .instr_idx = instr_idx, .reason = reason};
 
     (void)cta;
     cpu_guard_blame((enum hd_status)status, address, &blame);
@@ -100,9 +101,9 @@ static bool service_replicas(struct jit_cta *cta, uint64_t address,
 }
 
 static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                          uint32_t place, const uint64_t *address, uint32_t size_B)
+                          uint32_t instr_idx, const uint64_t *address, uint32_t size_B)
 {
-    struct cpu_blame blame = {.warp = warp->index, .place = place};
+    struct cpu_blame blame = {.warp = warp->index, .instr_idx = instr_idx};
 
     assert(lanes && size_B && cta_of(cta)->job->domain->base.device->client.refusal);
     for (unsigned lane = 0; lane < 32; lane++) {
@@ -128,11 +129,11 @@ static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, un
 }
 
 static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                               uint32_t place, const uint64_t *message, const uint64_t *file,
+                               uint32_t instr_idx, const uint64_t *message, const uint64_t *file,
                                const uint32_t *line, const uint64_t *function,
                                const uint64_t *charsize)
 {
-    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .place = place};
+    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .instr_idx = instr_idx};
 
     (void)charsize;
     cpu_guard_hold();
@@ -232,9 +233,9 @@ static void service_runtime(struct jit_cta *cta, struct jit_warp *warp, uint32_t
 }
 
 static void service_probe(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                          uint32_t place, const uint64_t *const *operands)
+                          uint32_t instr_idx, const uint64_t *const *operands)
 {
-    cpu_watch_probe(cta_of(cta), warp, lanes, place, operands);
+    cpu_watch_probe(cta_of(cta), warp, lanes, instr_idx, operands);
 }
 
 void cpu_services_init(struct jit_services *services)

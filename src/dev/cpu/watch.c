@@ -46,8 +46,8 @@ bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer 
 {
     const struct ir_module *module = kernel->func->module;
 
-    kernel->nplaces = ir_module_size(module) + 1;
-    kernel->probes = hd_alloc_array(kernel->nplaces, sizeof(*kernel->probes));
+    kernel->ninstrs = ir_module_size(module) + 1;
+    kernel->probes = hd_alloc_array(kernel->ninstrs, sizeof(*kernel->probes));
     if (!kernel->probes)
         return false;
     ir_foreach_func(func, module) {
@@ -122,7 +122,7 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     if (!watch)
         return false;
     watch->observer = observer;
-    watch->ranges = hd_alloc_array(job->kernel->nplaces, sizeof(*watch->ranges));
+    watch->ranges = hd_alloc_array(job->kernel->ninstrs, sizeof(*watch->ranges));
     if (watch->ranges) {
         launch = launch_of(job, p, watch->ranges);
         watch->launch = observer->launch_begin(&launch);
@@ -149,7 +149,7 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
 void cpu_watch_end(struct cpu_job *job)
 {
     struct cpu_watch *watch = job->watch;
-    const struct hal_fault_place place = {.kernel = job->name};
+    const struct hal_fault_site site = {.kernel = job->name};
     enum hd_status failed = (enum hd_status)atomic_load(&watch->failed);
     struct hd_buf message = {0};
 
@@ -158,7 +158,7 @@ void cpu_watch_end(struct cpu_job *job)
         hd_buf_puts(&message, "kernel ");
         hd_demangle_or_name(job->name, HD_DEMANGLE_FULL, &message);
         hd_buf_printf(&message, ": %s; " IR_PROBE_ENDED, hd_status_text(failed));
-        hal_domain_fail(&job->domain->base, failed, 0, &place,
+        hal_domain_fail(&job->domain->base, failed, 0, &site,
                         message.ptr ? message.ptr : hd_status_text(failed));
         hd_buf_fini(&message);
     }
@@ -245,19 +245,19 @@ static void give_up(struct cpu_cta *cta, enum hd_status status, const struct cpu
 }
 
 void cpu_watch_probe(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t lanes,
-                     uint32_t place, const uint64_t *const *operands)
+                     uint32_t instr_idx, const uint64_t *const *operands)
 {
     const struct cpu_kernel *kernel = cta->job->kernel;
     const struct cpu_blame blame = {
-        .warp = warp->index, .lanes = lanes, .place = place, .reason = IR_PROBE_ENDED};
+        .warp = warp->index, .lanes = lanes, .instr_idx = instr_idx, .reason = IR_PROBE_ENDED};
     enum hd_status status;
 
-    assert(place < kernel->nplaces && kernel->probes[place]);
+    assert(instr_idx < kernel->ninstrs && kernel->probes[instr_idx]);
     if (!cta->is_observed)
         return;
     cpu_guard_hold();
     status = cta->job->watch->observer->probe(&cta->probe, warp->index, lanes,
-                                              kernel->probes[place], operands);
+                                              kernel->probes[instr_idx], operands);
     cpu_guard_release();
     if (status != HD_OK)
         give_up(cta, status, &blame);

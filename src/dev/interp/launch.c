@@ -218,8 +218,8 @@ static uint32_t residents_max(const struct interp_launch *l, const struct ir_win
     return (uint32_t)(l->cooperative ? total : HD_MIN(total, HD_MAX(max, RESIDENT_MAX)));
 }
 
-static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
-                        const struct refdev_module *module, const struct ir_window *window)
+static void *notify_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
+                          const struct refdev_module *module, const struct ir_window *window)
 {
     const struct launch_ctx *ctx = l->ctx;
     const struct ir_probe_launch launch = {
@@ -340,7 +340,7 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     launch->resident_max = may_wait(launch) ? ctx->residents_max : 0;
     if (!launch->observer)
         return interp_launch(launch, out_fault);
-    launch->observed = tell_begin(launch, packet, module, &window);
+    launch->observed = notify_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
     status = launch->observer->next_run ? scheduled_launch(launch, out_fault)
@@ -418,12 +418,12 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         char message[1536];
         snprintf(message, sizeof(message), "%s%s%s", hd_error_message(), ctx.refusal ? ": " : "",
                  ctx.refusal ? ctx.refusal : "");
-        const struct hal_fault_place place = {.kernel = kernel->func->name,
-                                              .block = fault.ctaid,
-                                              .thread = fault.tid,
-                                              .file = fault.file,
-                                              .line = fault.line};
-        hal_domain_fail(queue->base.domain, status, fault.address, &place, message);
+        const struct hal_fault_site site = {.kernel = kernel->func->name,
+                                            .block = fault.ctaid,
+                                            .thread = fault.tid,
+                                            .file = fault.file,
+                                            .line = fault.line};
+        hal_domain_fail(queue->base.domain, status, fault.address, &site, message);
     }
     if (!ctx.children)
         return false;

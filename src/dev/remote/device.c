@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 
 /* A call whose failure changes nothing: the object is gone with the other process. */
-static void tell(struct hal_device *device, enum remote_op op, uint64_t id)
+static void notify(struct hal_device *device, enum remote_op op, uint64_t id)
 {
     struct remote_message m = {.op = op, .id = id};
 
@@ -100,7 +100,7 @@ static void module_unload(struct hal_module *base)
 {
     struct remote_module *module = (struct remote_module *)base;
 
-    tell(base->device, REMOTE_MODULE_UNLOAD, module->id);
+    notify(base->device, REMOTE_MODULE_UNLOAD, module->id);
     for (uint32_t i = 0; i < base->nfuncs; i++) {
         if (module->kernels[i])
             hal_kernel_withdraw(base->device, &module->kernels[i]->base);
@@ -195,7 +195,7 @@ static void domain_destroy(struct hal_domain *base)
 {
     struct remote_domain *domain = (struct remote_domain *)base;
 
-    tell(base->device, REMOTE_DOMAIN_DESTROY, domain->id);
+    notify(base->device, REMOTE_DOMAIN_DESTROY, domain->id);
     hd_lock_fini(&domain->limits_lock);
     hal_domain_fini(base);
     hd_free(domain);
@@ -233,7 +233,7 @@ static enum hd_status domain_create(struct hal_device *device, struct hal_domain
         if (status != HD_OK)
             domain_destroy(&domain->base);
     } else {
-        tell(device, REMOTE_DOMAIN_DESTROY, m.id);
+        notify(device, REMOTE_DOMAIN_DESTROY, m.id);
         hd_free(domain);
     }
     if (status != HD_OK)
@@ -247,23 +247,23 @@ static void domain_reset(struct hal_domain *base)
 {
     struct remote_domain *domain = (struct remote_domain *)base;
 
-    tell(base->device, REMOTE_DOMAIN_RESET, domain->id);
+    notify(base->device, REMOTE_DOMAIN_RESET, domain->id);
     hal_domain_reset(base);
     for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
         domain->limits[i] = hal_limit_get(base, (enum hal_limit)i);
-    atomic_store(&domain->is_told, false);
+    atomic_store(&domain->is_notified, false);
 }
 
 static void domain_cancel(struct hal_domain *base)
 {
-    tell(base->device, REMOTE_DOMAIN_CANCEL, ((struct remote_domain *)base)->id);
+    notify(base->device, REMOTE_DOMAIN_CANCEL, ((struct remote_domain *)base)->id);
     hal_domain_fail(base, HD_CANCELLED, 0, NULL, "the work was cancelled");
 }
 
 static void printf_flush(struct hal_domain *base)
 {
     fflush(stdout);
-    tell(base->device, REMOTE_DOMAIN_FLUSH, ((struct remote_domain *)base)->id);
+    notify(base->device, REMOTE_DOMAIN_FLUSH, ((struct remote_domain *)base)->id);
 }
 
 /* ---- memory: files that both sides map */
@@ -308,7 +308,7 @@ static enum hd_status mem_import(struct hal_device *device, int fd, struct hal_m
 
 static void mem_destroy(struct hal_mem *base)
 {
-    tell(base->device, REMOTE_MEM_REMOVE, ((struct remote_mem *)base)->id);
+    notify(base->device, REMOTE_MEM_REMOVE, ((struct remote_mem *)base)->id);
     hal_host_mem_destroy(base);
 }
 

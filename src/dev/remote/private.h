@@ -26,7 +26,7 @@ struct remote_domain {
     uint64_t id;
     uint64_t limits[HAL_LIMIT_COUNT]; /* that the other side knows; queues' threads, limits_lock */
     struct hd_lock limits_lock;
-    _Atomic bool is_told; /* the client, of a fault on the other side */
+    _Atomic bool is_notified; /* the client, of a fault on the other side */
 };
 
 struct remote_module {

@@ -217,13 +217,13 @@ static enum hd_status limits_send(struct remote_domain *domain)
     return status;
 }
 
-static void tell_failed(struct remote_queue *queue)
+static void notify_failed(struct remote_queue *queue)
 {
-    static const struct hal_fault_place unknown;
+    static const struct hal_fault_site unknown;
     struct remote_domain *domain = (struct remote_domain *)queue->base.domain;
     const struct hal_client_ops *client = &queue->base.device->client;
 
-    if (!is_well(queue) && !atomic_exchange(&domain->is_told, true) && client->failed)
+    if (!is_well(queue) && !atomic_exchange(&domain->is_notified, true) && client->failed)
         client->failed(&domain->base, &unknown);
 }
 
@@ -255,7 +255,7 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
     if (status != HD_OK)
         fail_dispatch(queue, status);
     else
-        tell_failed(queue);
+        notify_failed(queue);
 }
 
 /* ---- the thread */

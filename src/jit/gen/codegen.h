@@ -54,7 +54,7 @@ struct gen_request {
     bool alone; /* no other CPU makes the best code meanwhile: quick code only if that takes long */
     uint32_t skip; /* 1 << enum gen_pass */
     bool strict;   /* services->check is asked about what is outside of the device's space */
-    bool places;   /* the object has .debug_line, whose lines are numbers of instructions */
+    bool srclocs;  /* the object has .debug_line, whose lines are numbers of instructions */
     bool coarsen;  /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
     bool halves;   /* HD_FAULT_JIT_WHOLE: half a warp at a time also where it is not worth while */
     bool whole;    /* no half a warp at a time */

@@ -19,7 +19,7 @@ static void module_flag(struct gen_unit *u, const char *key, uint64_t value)
 
 void gen_srcloc_begin(struct gen_unit *u)
 {
-    if (!u->req->places)
+    if (!u->req->srclocs)
         return;
     module_flag(u, "Debug Info Version", LLVMDebugMetadataVersion());
     module_flag(u, "Dwarf Version", 4);

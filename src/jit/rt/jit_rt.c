@@ -106,10 +106,10 @@ void jit_rt_store16(uint32_t mask, const uint64_t *address, const uint64_t *low,
 
 /* The fault of the lanes whose address is no multiple of size_B; returns when there are none. */
 void jit_rt_misaligned_lanes(struct jit_cta *cta, struct jit_warp *warp, uint32_t index,
-                             uint32_t lanes, uint32_t place, uint32_t size_B,
+                             uint32_t lanes, uint32_t instr_idx, uint32_t size_B,
                              const uint64_t *addresses);
 void jit_rt_misaligned_lanes(struct jit_cta *cta, struct jit_warp *warp, uint32_t index,
-                             uint32_t lanes, uint32_t place, uint32_t size_B,
+                             uint32_t lanes, uint32_t instr_idx, uint32_t size_B,
                              const uint64_t *addresses)
 {
     uint32_t bad = 0;
@@ -119,23 +119,23 @@ void jit_rt_misaligned_lanes(struct jit_cta *cta, struct jit_warp *warp, uint32_
     if (!bad)
         return;
     warp->index = index;
-    cta->launch->services->fault(cta, warp, bad, place, HD_MISALIGNED,
+    cta->launch->services->fault(cta, warp, bad, instr_idx, HD_MISALIGNED,
                                  addresses[__builtin_ctz(bad)]);
 }
 
 /* The same where lanes are `step` bytes apart, from a start for each half. */
 void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
-                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       uint32_t instr_idx, uint32_t size_B, uint64_t start_low, uint64_t start_high,
                        uint64_t step);
 void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
-                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       uint32_t instr_idx, uint32_t size_B, uint64_t start_low, uint64_t start_high,
                        uint64_t step)
 {
     uint64_t addresses[32];
 
     for (uint32_t lane = 0; lane < 32; lane++)
         addresses[lane] = (lane < 16 ? start_low : start_high) + lane % 16 * step;
-    jit_rt_misaligned_lanes(cta, warp, index, lanes, place, size_B, addresses);
+    jit_rt_misaligned_lanes(cta, warp, index, lanes, instr_idx, size_B, addresses);
 }
 
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,

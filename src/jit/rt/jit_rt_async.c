@@ -18,12 +18,12 @@
 struct here {
     struct jit_cta *cta;
     struct jit_warp *warp;
-    uint32_t place, lane;
+    uint32_t instr_idx, lane;
 };
 
 static void fault(const struct here *h, enum hd_status status, uint64_t address)
 {
-    h->cta->launch->services->fault(h->cta, h->warp, 1u << h->lane, h->place, status, address);
+    h->cta->launch->services->fault(h->cta, h->warp, 1u << h->lane, h->instr_idx, status, address);
 }
 
 /* Strict code asks for everything that is not inside the device's space. */
@@ -35,7 +35,7 @@ static void check_strict(const struct here *h, const uint64_t *addresses, uint64
     if (!size_B || (address >= launch->space_va && size_B <= launch->space_B &&
                     address - launch->space_va <= launch->space_B - size_B))
         return;
-    launch->services->check(h->cta, h->warp, 1u << h->lane, h->place, addresses,
+    launch->services->check(h->cta, h->warp, 1u << h->lane, h->instr_idx, addresses,
                             (uint32_t)HD_MIN(size_B, UINT32_MAX));
 }
 
@@ -102,16 +102,16 @@ static void copy_cast(const struct here *h, uint32_t how, uint64_t dst, const ui
     }
 }
 
-void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                  uint32_t how, const uint64_t *dst, const uint64_t *src, const uint64_t *size_B,
                  const uint64_t *total_B, const uint32_t *bytes);
-void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                  uint32_t how, const uint64_t *dst, const uint64_t *src, const uint64_t *size_B,
                  const uint64_t *total_B, const uint32_t *bytes)
 {
     FOR_LANES(lane, mask)
     {
-        const struct here h = {cta, warp, place, lane};
+        const struct here h = {cta, warp, instr_idx, lane};
         uint64_t n = HD_MIN(size_B[lane], total_B[lane]);
 
         if (how & IR_COPY_CASTS) {
@@ -131,10 +131,10 @@ enum { REDUCE_UNIT_B = 16 };
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
                  const void *a, const void *b, void *out);
 
-void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                    uint32_t how, uint32_t atom, uint32_t type, const uint64_t *dst,
                    const uint64_t *src, const uint64_t *size_B);
-void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                    uint32_t how, uint32_t atom, uint32_t type, const uint64_t *dst,
                    const uint64_t *src, const uint64_t *size_B)
 {
@@ -142,7 +142,7 @@ void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, u
 
     FOR_LANES(lane, mask)
     {
-        const struct here h = {cta, warp, place, lane};
+        const struct here h = {cta, warp, instr_idx, lane};
 
         check(&h, how | REDUCE_UNIT_B, dst, src, size_B[lane], size_B[lane]);
         for (uint64_t at = 0; at < size_B[lane]; at += element_B) {
@@ -181,16 +181,16 @@ static void cast(const struct here *h, uint32_t how, enum ir_mbarrier op, uint64
     }
 }
 
-void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                      uint32_t how, const uint64_t *address, const uint64_t *operand, uint64_t *out);
-void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                      uint32_t how, const uint64_t *address, const uint64_t *operand, uint64_t *out)
 {
     enum ir_mbarrier op = (enum ir_mbarrier)(how & 255), each = ir_mbarrier_of_cast(op);
 
     FOR_LANES(lane, mask)
     {
-        const struct here h = {cta, warp, place, lane};
+        const struct here h = {cta, warp, instr_idx, lane};
         uint64_t result;
 
         if (each != op) {

@@ -43,13 +43,15 @@ void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const 
 }
 
 /* The same with matrices in shared memory. */
-void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                       uint64_t low, uint64_t high, uint32_t how, const void *src, void *dst);
-void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                       uint64_t low, uint64_t high, uint32_t how, const void *src, void *dst)
+void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                       uint32_t mask, uint64_t low, uint64_t high, uint32_t how, const void *src,
+                       void *dst);
+void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                       uint32_t mask, uint64_t low, uint64_t high, uint32_t how, const void *src,
+                       void *dst)
 {
     const uint64_t words[2] = {low, high};
-    const struct ir_matrix_place at = {
+    const struct ir_matrix_access at = {
         {cta->shared, cta->launch->shared_B}, warp->index, (unsigned)__builtin_ctz(mask)};
     uint64_t room[REGISTERS_MAX * LANES / 2], bad_B = 0;
     struct ir_mma mma;
@@ -59,7 +61,7 @@ void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t plac
     if (!jit_products_window(&mma, how, &at, src, dst) &&
         !jit_mma_window(&mma, how, &at, src, dst) &&
         !ir_eval_mma_window(&mma, &at, src, dst, &bad_B))
-        cta->launch->services->fault(cta, warp, mask & -mask, place, HD_ILLEGAL_ADDRESS, bad_B);
+        cta->launch->services->fault(cta, warp, mask & -mask, instr_idx, HD_ILLEGAL_ADDRESS, bad_B);
 }
 
 /* ---- rows */

@@ -23,8 +23,8 @@ bool jit_panel_read(const struct ir_matrix_panel *panel);
 /* jit_rt_mma_f64_x86.c, of hosts with AVX2: products of f64 in their rounding. */
 void jit_mma_doubles(const struct ir_mma *mma, const void *src, void *dst);
 /* The same as jit_mma_vectors() with matrices in shared memory. */
-struct ir_matrix_place;
-bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_place *at,
+struct ir_matrix_access;
+bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                     const void *src, void *dst);
 
 /*
@@ -34,9 +34,9 @@ bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matr
  */
 void jit_mma_multiply_avx2(const struct ir_mma *mma, const void *src, void *dst);
 void jit_mma_multiply_avx512(const struct ir_mma *mma, const void *src, void *dst);
-bool jit_mma_window_avx2(const struct ir_mma *mma, const struct ir_matrix_place *at,
+bool jit_mma_window_avx2(const struct ir_mma *mma, const struct ir_matrix_access *at,
                          const void *src, void *dst);
-bool jit_mma_window_avx512(const struct ir_mma *mma, const struct ir_matrix_place *at,
+bool jit_mma_window_avx512(const struct ir_mma *mma, const struct ir_matrix_access *at,
                            const void *src, void *dst);
 
 #endif

@@ -54,8 +54,8 @@ INLINE void rows_order(float row[ROWS])
         row[i] = x[i / WIDTH * WIDTH + i % 4 * PARTS + i % WIDTH / 4];
 }
 
-static bool a_of_window(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
-                        float (*out)[ROWS])
+static bool a_of_window(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                        const void *src, float (*out)[ROWS])
 {
     const struct ir_matrix_panel p = {.from = ir_mma_matrix(mma, 'a', at, src),
                                       .window = at->window,
@@ -79,7 +79,7 @@ static void negate(float *x, unsigned n)
         x[i] = -x[i];
 }
 
-static bool a_make(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
+static bool a_make(const struct ir_mma *mma, const struct ir_matrix_access *at, const void *src,
                    float (*out)[ROWS])
 {
     if (!(mma->flags >> IR_MMA_A_WINDOW & 1))
@@ -92,7 +92,7 @@ static bool a_make(const struct ir_mma *mma, const struct ir_matrix_place *at, c
 }
 
 /* As it lies in shared memory: lines run along k, or along n. */
-static bool b_make(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
+static bool b_make(const struct ir_mma *mma, const struct ir_matrix_access *at, const void *src,
                    float *out)
 {
     const struct ir_matrix from = ir_mma_matrix(mma, 'b', at, src);
@@ -133,7 +133,7 @@ static void tile_multiply(const struct tile *t, const float *a, const float *b, 
     }
 }
 
-bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_place *at,
+bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_access *at,
                            const void *src, void *dst)
 {
     const bool trans = (mma->flags >> IR_MMA_B_ROWS & 1) != 0;

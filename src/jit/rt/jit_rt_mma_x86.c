@@ -48,7 +48,7 @@ bool jit_mma_vectors(const struct ir_mma *mma, uint32_t how, const void *src, vo
     return true;
 }
 
-bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_place *at,
+bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                     const void *src, void *dst)
 {
     enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_FLUSHES);
@@ -73,7 +73,7 @@ bool jit_mma_vectors(const struct ir_mma *mma, uint32_t how, const void *src, vo
     return false;
 }
 
-bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_place *at,
+bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                     const void *src, void *dst)
 {
     (void)mma, (void)how, (void)at, (void)src, (void)dst;

@@ -15,7 +15,7 @@ enum { LANES = 32, BLOCK_B = 16 };
 struct call {
     struct jit_cta *cta;
     struct jit_warp *warp;
-    uint32_t place;
+    uint32_t instr_idx;
     struct ir_multimem m;
 };
 
@@ -29,7 +29,7 @@ static void check(const struct call *c, uint32_t lane, enum hd_status status, ui
 {
     const char *reason = status == HD_ILLEGAL_ADDRESS ? ir_multimem_refusal : NULL;
     if (status != HD_OK)
-        c->cta->launch->services->refuse(c->cta, c->warp, 1u << lane, c->place, status, address,
+        c->cta->launch->services->refuse(c->cta, c->warp, 1u << lane, c->instr_idx, status, address,
                                          reason);
 }
 
@@ -50,12 +50,12 @@ static void access_lane(struct call *c, uint32_t lane, uint64_t address, void *r
         memcpy(register_at(c, registers, i, lane), &words[i], c->m.register_B);
 }
 
-void jit_rt_multimem(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_multimem(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                      uint64_t what, const uint64_t *addresses, void *registers);
-void jit_rt_multimem(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_multimem(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                      uint64_t what, const uint64_t *addresses, void *registers)
 {
-    struct call c = {.cta = cta, .warp = warp, .place = place};
+    struct call c = {.cta = cta, .warp = warp, .instr_idx = instr_idx};
     memcpy(&c.m, &what, sizeof(c.m));
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
@@ -71,22 +71,22 @@ static void copy_lane(struct call *c, uint32_t lane, uint64_t dst, uint64_t src,
     if (src % BLOCK_B)
         check(c, lane, HD_MISALIGNED, src);
     if (!jit_cluster_holds(c->cta, src, size_B))
-        c->cta->launch->services->fault(c->cta, c->warp, 1u << lane, c->place, HD_ILLEGAL_ADDRESS,
-                                        src);
+        c->cta->launch->services->fault(c->cta, c->warp, 1u << lane, c->instr_idx,
+                                        HD_ILLEGAL_ADDRESS, src);
     check(c, lane,
           ir_multimem_copy(&c->m, (struct ir_replica_finder){find, c}, dst,
                            (const void *)(uintptr_t)src, size_B, bytes),
           dst);
 }
 
-void jit_rt_multimem_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                          uint64_t what, const uint64_t *dst, const uint64_t *src,
+void jit_rt_multimem_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                          uint32_t mask, uint64_t what, const uint64_t *dst, const uint64_t *src,
                           const uint64_t *size_B, const uint32_t *bytes);
-void jit_rt_multimem_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                          uint64_t what, const uint64_t *dst, const uint64_t *src,
+void jit_rt_multimem_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                          uint32_t mask, uint64_t what, const uint64_t *dst, const uint64_t *src,
                           const uint64_t *size_B, const uint32_t *bytes)
 {
-    struct call c = {.cta = cta, .warp = warp, .place = place};
+    struct call c = {.cta = cta, .warp = warp, .instr_idx = instr_idx};
     memcpy(&c.m, &what, sizeof(c.m));
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);

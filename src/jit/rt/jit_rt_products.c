@@ -111,7 +111,7 @@ static void register_read(const struct eight_lines *lines, unsigned eight, unsig
                lines->at[piece][i] + (size_t)eight * lines->stride_B, IR_MATRIX_PIECE_B);
 }
 
-static bool a_read(const struct ir_matrix *m, const struct ir_matrix_place *at,
+static bool a_read(const struct ir_matrix *m, const struct ir_matrix_access *at,
                    uint32_t (*regs)[LANES])
 {
     struct eight_lines lines;
@@ -122,7 +122,7 @@ static bool a_read(const struct ir_matrix *m, const struct ir_matrix_place *at,
     return true;
 }
 
-static bool b_read(const struct ir_matrix *m, const struct ir_matrix_place *at, unsigned ntiles,
+static bool b_read(const struct ir_matrix *m, const struct ir_matrix_access *at, unsigned ntiles,
                    uint32_t (*regs)[LANES])
 {
     struct eight_lines lines;
@@ -153,7 +153,7 @@ static void row_of_tiles_fill(struct row_of_tiles *row, uint16_t ntiles)
     }
 }
 
-bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_place *at,
+bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                          const void *src, void *dst)
 {
     const uint32_t(*regs)[LANES] = src;

@@ -30,8 +30,8 @@ bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how);
  * The product of a warp that ir_eval_mma_window() describes, where there are dots and both factors
  * lie along k; false: not so, or outside of the window. Nothing but *dst is changed.
  */
-struct ir_matrix_place;
-bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_place *at,
+struct ir_matrix_access;
+bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                          const void *src, void *dst);
 
 /* What generated code calls; jit_rt_mma() is one product. */

@@ -13,12 +13,12 @@ enum { LANES = 32 };
 struct here {
     struct jit_cta *cta;
     struct jit_warp *warp;
-    uint32_t place, lane;
+    uint32_t instr_idx, lane;
 };
 
 static void fault(const struct here *h, enum hd_status status, uint64_t address)
 {
-    h->cta->launch->services->fault(h->cta, h->warp, 1u << h->lane, h->place, status, address);
+    h->cta->launch->services->fault(h->cta, h->warp, 1u << h->lane, h->instr_idx, status, address);
 }
 
 /* Workers keep the memory for the CTAs that come after. */
@@ -67,18 +67,18 @@ static void tensor_do(const struct here *h, const struct ir_tensor *op, enum jit
     blocks_find(h, op, &cta);
     if (ir_tensor_do(op, &cta, src, dst, &error))
         return;
-    h->cta->launch->services->refuse(h->cta, h->warp, 1u << h->lane, h->place, error.status,
+    h->cta->launch->services->refuse(h->cta, h->warp, 1u << h->lane, h->instr_idx, error.status,
                                      error.at, error.why);
 }
 
 /* A warp's operation, or one for each lane; other lanes' registers hold anything. */
-void jit_rt_tensor(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_tensor(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                    uint64_t low, uint64_t high, uint32_t path, const uint32_t *src, uint32_t *dst);
-void jit_rt_tensor(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_tensor(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                    uint64_t low, uint64_t high, uint32_t path, const uint32_t *src, uint32_t *dst)
 {
     const uint64_t words[2] = {low, high};
-    struct here h = {cta, warp, place, 0};
+    struct here h = {cta, warp, instr_idx, 0};
     struct ir_tensor op;
     memcpy(&op, words, sizeof(op));
     for (; mask; mask &= mask - 1) {

@@ -22,18 +22,18 @@ struct operands {
 struct job {
     struct jit_cta *cta;
     struct jit_warp *warp;
-    uint32_t place, lane;
+    uint32_t instr_idx, lane;
     bool is_strict;
     struct ir_tensor_copy copy;
 };
 
 static void fault(const struct job *j, enum hd_status status, uint64_t address)
 {
-    j->cta->launch->services->fault(j->cta, j->warp, 1u << j->lane, j->place, status, address);
+    j->cta->launch->services->fault(j->cta, j->warp, 1u << j->lane, j->instr_idx, status, address);
 }
 
 /* Strict code asks for everything that is not inside the device's space. */
-static void *strict_place(void *user, uint64_t address, uint64_t size_B, bool write)
+static void *strict_translate(void *user, uint64_t address, uint64_t size_B, bool write)
 {
     const struct job *j = user;
     const struct jit_launch *launch = j->cta->launch;
@@ -42,7 +42,7 @@ static void *strict_place(void *user, uint64_t address, uint64_t size_B, bool wr
     (void)write;
     if (offset > launch->space_B || size_B > launch->space_B - offset) {
         addresses[j->lane] = address;
-        launch->services->check(j->cta, j->warp, 1u << j->lane, j->place, addresses,
+        launch->services->check(j->cta, j->warp, 1u << j->lane, j->instr_idx, addresses,
                                 (uint32_t)size_B);
     }
     return (void *)(uintptr_t)address;
@@ -59,7 +59,7 @@ static void prepare(struct job *j, const struct operands *o, uint32_t imm)
     if (at % IR_TENSOR_MAP_ALIGN_B)
         fault(j, HD_MISALIGNED, at);
     if (j->is_strict)
-        strict_place(j, at, sizeof(map), false);
+        strict_translate(j, at, sizeof(map), false);
     memcpy(&map, (const void *)(uintptr_t)at, sizeof(map));
     for (uint32_t i = 0; i < n; i++)
         coordinates[i] = (int32_t)o->coordinates[i][j->lane];
@@ -67,14 +67,14 @@ static void prepare(struct job *j, const struct operands *o, uint32_t imm)
         infos[i] = o->infos[i][j->lane];
     const char *why = ir_tensor_copy_init(&j->copy, &map, imm, coordinates, infos);
     if (why)
-        j->cta->launch->services->refuse(j->cta, j->warp, 1u << j->lane, j->place,
+        j->cta->launch->services->refuse(j->cta, j->warp, 1u << j->lane, j->instr_idx,
                                          HD_ILLEGAL_INSTRUCTION, 0, why);
 }
 
 static void copy_at(struct job *j, uint64_t address)
 {
     const struct ir_tensor_global strict = {
-        .place = strict_place, .user = j, .piece_B = UINT64_C(1) << 63};
+        .translate = strict_translate, .user = j, .piece_B = UINT64_C(1) << 63};
     uint64_t offset = jit_cluster_offset_of(j->cta, address);
 
     if (offset % IR_TENSOR_SHARED_ALIGN_B)
@@ -84,7 +84,7 @@ static void copy_at(struct job *j, uint64_t address)
     ir_tensor_copy_run(&j->copy, (char *)(uintptr_t)address, offset, j->is_strict ? &strict : NULL);
 }
 
-static void tell_at(const struct job *j, uint64_t address)
+static void notify_at(const struct job *j, uint64_t address)
 {
     if (address % IR_MBARRIER_B)
         fault(j, HD_MISALIGNED, address);
@@ -108,7 +108,7 @@ static void multicast(struct job *j, uint64_t address, uint64_t barrier, uint32_
         if (!(ctas >> rank & 1))
             continue;
         copy_at(j, address_in(j, rank, address));
-        tell_at(j, address_in(j, ir_tensor_hearer(&j->copy.what, rank, barrier_rank), barrier));
+        notify_at(j, address_in(j, ir_tensor_hearer(&j->copy.what, rank, barrier_rank), barrier));
     }
 }
 
@@ -121,26 +121,27 @@ static void lane_copy(struct job *j, const struct operands *o, uint32_t imm)
     }
     copy_at(j, o->box[j->lane]);
     if (j->copy.what.way == IR_TENSOR_LOAD)
-        tell_at(j, o->barrier[j->lane]);
+        notify_at(j, o->barrier[j->lane]);
 }
 
-void jit_rt_tensor_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                        uint32_t how, uint32_t imm, const uint64_t *box, const uint64_t *map,
-                        const uint64_t *barrier, const uint32_t *ctas, const uint32_t *c0,
-                        const uint32_t *c1, const uint32_t *c2, const uint32_t *c3,
-                        const uint32_t *c4, const uint32_t *c5, const uint32_t *c6,
-                        const uint32_t *c7);
-void jit_rt_tensor_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                        uint32_t how, uint32_t imm, const uint64_t *box, const uint64_t *map,
-                        const uint64_t *barrier, const uint32_t *ctas, const uint32_t *c0,
-                        const uint32_t *c1, const uint32_t *c2, const uint32_t *c3,
-                        const uint32_t *c4, const uint32_t *c5, const uint32_t *c6,
-                        const uint32_t *c7)
+void jit_rt_tensor_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                        uint32_t mask, uint32_t how, uint32_t imm, const uint64_t *box,
+                        const uint64_t *map, const uint64_t *barrier, const uint32_t *ctas,
+                        const uint32_t *c0, const uint32_t *c1, const uint32_t *c2,
+                        const uint32_t *c3, const uint32_t *c4, const uint32_t *c5,
+                        const uint32_t *c6, const uint32_t *c7);
+void jit_rt_tensor_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx,
+                        uint32_t mask, uint32_t how, uint32_t imm, const uint64_t *box,
+                        const uint64_t *map, const uint64_t *barrier, const uint32_t *ctas,
+                        const uint32_t *c0, const uint32_t *c1, const uint32_t *c2,
+                        const uint32_t *c3, const uint32_t *c4, const uint32_t *c5,
+                        const uint32_t *c6, const uint32_t *c7)
 {
     const uint32_t *const all[] = {c0, c1, c2, c3, c4, c5, c6, c7};
     const struct ir_tensor_what what = ir_tensor_unpack(imm);
     struct operands o = {.box = box, .map = map, .barrier = barrier, .ctas = ctas};
-    struct job j = {.cta = cta, .warp = warp, .place = place, .is_strict = how & JIT_ASYNC_STRICT};
+    struct job j = {
+        .cta = cta, .warp = warp, .instr_idx = instr_idx, .is_strict = how & JIT_ASYNC_STRICT};
     uint32_t n = ir_tensor_coordinates(&what);
 
     memcpy(o.coordinates, all, n * sizeof(all[0]));

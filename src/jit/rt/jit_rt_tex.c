@@ -17,7 +17,7 @@ enum { LANES = 32, WORDS_MAX = 24, TEXEL_MAX_B = 16, RESULTS = 4, MXCSR_DEFAULT 
 struct call {
     struct jit_cta *cta;
     struct jit_warp *warp;
-    uint32_t place;
+    uint32_t instr_idx;
     const struct ir_tex *op;
     const uint32_t (*words)[LANES];
     uint32_t (*out)[LANES];
@@ -26,7 +26,7 @@ struct call {
 static void fault(const struct call *c, uint32_t lanes, enum hd_status status, uint64_t address,
                   const char *reason)
 {
-    c->cta->launch->services->refuse(c->cta, c->warp, lanes, c->place, status, address, reason);
+    c->cta->launch->services->refuse(c->cta, c->warp, lanes, c->instr_idx, status, address, reason);
 }
 
 /* ---- objects */
@@ -113,7 +113,7 @@ static void surface_lane(const struct call *c, uint32_t lane, const struct ir_te
     uint32_t words[WORDS_MAX], out[RESULTS] = {0};
     uint64_t address;
     words_of(c, lane, words);
-    enum hd_status status = ir_surface_place(c->op, surface, words, &address);
+    enum hd_status status = ir_surface_coord(c->op, surface, words, &address);
     if (status != HD_OK)
         fault(c, 1u << lane, status, surface->level[0].base, ir_surface_refusal(status));
     if (address)
@@ -199,16 +199,16 @@ static void do_all(const struct call *c, uint32_t mask, uint32_t how, const uint
 }
 
 /* `how`: the path, JIT_FLUSHES, JIT_TEX_ONE: then only the first lane's handles are there. */
-void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                 uint64_t what, uint32_t how, const uint64_t *handles, const uint64_t *samplers,
                 const uint32_t (*words)[32], uint32_t (*out)[32]);
-void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+void jit_rt_tex(struct jit_cta *cta, struct jit_warp *warp, uint32_t instr_idx, uint32_t mask,
                 uint64_t what, uint32_t how, const uint64_t *handles, const uint64_t *samplers,
                 const uint32_t (*words)[32], uint32_t (*out)[32])
 {
     struct ir_tex op;
     memcpy(&op, &what, sizeof(op));
-    const struct call c = {cta, warp, place, &op, words, out};
+    const struct call c = {cta, warp, instr_idx, &op, words, out};
 #if defined(__x86_64__)
     if (how & JIT_FLUSHES) { /* the model keeps denormals */
         unsigned mode = _mm_getcsr();

@@ -71,34 +71,35 @@ static void init_cta_end(struct san_cta *cta)
 /* ---- what is said */
 
 /* `base`: address of the shadow's first byte; 0 of shared memory. */
-struct place {
+struct region {
     const struct san_block *block; /* NULL: shared memory */
     struct san_shadow *shadow;
     uint64_t base;
 };
 
-static void init_say_bytes(struct san_finding *f, const struct place *place, uint64_t va,
+static void init_say_bytes(struct san_finding *f, const struct region *region, uint64_t va,
                            uint64_t size_B)
 {
-    uint64_t at = va - place->base, missing = size_B - san_shadow_count(place->shadow, at, size_B);
-    uint64_t first = san_shadow_first_clear(place->shadow, at, size_B);
+    uint64_t at = va - region->base,
+             missing = size_B - san_shadow_count(region->shadow, at, size_B);
+    uint64_t first = san_shadow_first_clear(region->shadow, at, size_B);
 
     san_detail(f, "Address 0x%llx", (unsigned long long)va);
     if (missing < size_B)
         san_detail(f, "%llu of %llu bytes are not initialised, the first at 0x%llx",
                    (unsigned long long)missing, (unsigned long long)size_B,
-                   (unsigned long long)(place->base + first));
-    if (!place->block)
+                   (unsigned long long)(region->base + first));
+    if (!region->block)
         return;
     san_detail(f, "in the allocation at 0x%llx of size %llu bytes",
-               (unsigned long long)place->block->base, (unsigned long long)place->block->size_B);
-    f->allocated = &place->block->allocated;
+               (unsigned long long)region->block->base, (unsigned long long)region->block->size_B);
+    f->allocated = &region->block->allocated;
 }
 
 static void init_report(const struct san_cta *cta, const struct san_access *a, uint32_t lane,
-                        const struct place *place)
+                        const struct region *region)
 {
-    const char *space = place->block ? "global" : "shared";
+    const char *space = region->block ? "global" : "shared";
     struct san_finding f = {.tool = "initcheck",
                             .kind = "uninitialized-read",
                             .severity = SAN_ERROR,
@@ -115,23 +116,23 @@ static void init_report(const struct san_cta *cta, const struct san_access *a, u
     assert(a->lanes >> lane & 1);
     snprintf(f.title, sizeof(f.title), "Uninitialized __%s__ memory read of size %llu bytes", space,
              (unsigned long long)a->size_B);
-    init_say_bytes(&f, place, a->address[lane], a->size_B);
+    init_say_bytes(&f, region, a->address[lane], a->size_B);
     san_report(&f);
 }
 
 /* ---- accesses */
 
-static bool init_is_missing(const struct place *place, uint64_t va, uint64_t size_B)
+static bool init_is_missing(const struct region *region, uint64_t va, uint64_t size_B)
 {
-    uint64_t at = va - place->base;
+    uint64_t at = va - region->base;
 
     if (HD_LIKELY(size_B <= 64))
-        return san_shadow_missing(place->shadow, at, (unsigned)size_B);
-    return san_shadow_first_clear(place->shadow, at, size_B) < at + size_B;
+        return san_shadow_missing(region->shadow, at, (unsigned)size_B);
+    return san_shadow_first_clear(region->shadow, at, size_B) < at + size_B;
 }
 
 /* Lanes that read something that nobody wrote. Neighbours often read the same. */
-static uint32_t init_lanes_missing(const struct san_access *a, const struct place *place)
+static uint32_t init_lanes_missing(const struct san_access *a, const struct region *region)
 {
     uint64_t last = 0;
     uint32_t result = 0;
@@ -139,7 +140,7 @@ static uint32_t init_lanes_missing(const struct san_access *a, const struct plac
 
     san_foreach_lane(lane, a->lanes) {
         if (!any || a->address[lane] != last)
-            missing = init_is_missing(place, a->address[lane], a->size_B);
+            missing = init_is_missing(region, a->address[lane], a->size_B);
         last = a->address[lane];
         any = true;
         result |= (uint32_t)missing << lane;
@@ -148,15 +149,15 @@ static uint32_t init_lanes_missing(const struct san_access *a, const struct plac
 }
 
 static void init_look(const struct san_cta *cta, const struct san_access *a,
-                      const struct place *place)
+                      const struct region *region)
 {
     uint32_t missing;
 
-    if (cta->launch->is_quiet || (place->block && initcheck_launch_of(cta)->is_late))
+    if (cta->launch->is_quiet || (region->block && initcheck_launch_of(cta)->is_late))
         return;
-    missing = init_lanes_missing(a, place);
+    missing = init_lanes_missing(a, region);
     san_foreach_lane(lane, missing)
-        init_report(cta, a, lane, place);
+        init_report(cta, a, lane, region);
 }
 
 static bool init_reads(const struct san_access *a)
@@ -169,25 +170,25 @@ static bool init_reads(const struct san_access *a)
 
 /* All lanes lie in the shadow's memory. */
 static void init_access_in(const struct san_cta *cta, const struct san_access *a,
-                           const struct place *place)
+                           const struct region *region)
 {
     uint64_t va, size_B;
 
     if (san_lanes_are_range(a, &va, &size_B)) {
-        uint64_t at = va - place->base;
+        uint64_t at = va - region->base;
 
         if (init_reads(a) &&
-            HD_UNLIKELY(san_shadow_first_clear(place->shadow, at, size_B) < at + size_B))
-            init_look(cta, a, place);
+            HD_UNLIKELY(san_shadow_first_clear(region->shadow, at, size_B) < at + size_B))
+            init_look(cta, a, region);
         if (a->what != SAN_READ)
-            san_shadow_set(place->shadow, at, size_B);
+            san_shadow_set(region->shadow, at, size_B);
         return;
     }
     if (init_reads(a))
-        init_look(cta, a, place);
+        init_look(cta, a, region);
     if (a->what != SAN_READ) {
         san_foreach_lane(lane, a->lanes)
-            san_shadow_set(place->shadow, a->address[lane] - place->base, a->size_B);
+            san_shadow_set(region->shadow, a->address[lane] - region->base, a->size_B);
     }
 }
 
@@ -217,10 +218,10 @@ static void init_block_access(const struct san_cta *cta, const struct san_access
                               struct san_block *block)
 {
     struct san_shadow *shadow = initcheck_shadow(block);
-    const struct place place = {block, shadow, block->base};
+    const struct region region = {block, shadow, block->base};
 
     if (shadow)
-        init_access_in(cta, a, &place);
+        init_access_in(cta, a, &region);
 }
 
 /* The first access of a place in a launch, and those of places that change between blocks. The
@@ -267,10 +268,10 @@ static void init_global_access(const struct san_cta *cta, const struct san_acces
 static void init_shared_access(const struct san_cta *cta, const struct san_access *a)
 {
     struct san_shadow *shadow = cta->own[SAN_INITCHECK];
-    const struct place place = {NULL, shadow, 0};
+    const struct region region = {NULL, shadow, 0};
 
     if (shadow && !a->peer && san_lanes_are_in(a, 0, shadow->size_B))
-        init_access_in(cta, a, &place);
+        init_access_in(cta, a, &region);
 }
 
 static enum hd_status init_access(struct san_cta *cta, const struct san_access *a)

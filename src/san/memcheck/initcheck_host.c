@@ -313,7 +313,7 @@ static double host_percent(uint64_t part, uint64_t whole)
     return 100.0 * (double)part / (double)whole;
 }
 
-static bool host_is_told(const struct unused *u, uint64_t size_B)
+static bool host_is_reported(const struct unused *u, uint64_t size_B)
 {
     return u->size_B && host_percent(u->size_B, size_B) >= (double)san_options()->unused_threshold;
 }
@@ -365,7 +365,7 @@ void initcheck_unused_shared(const struct san_cta *cta, const struct san_shadow 
                             .launch = cta->launch,
                             .count = 1};
 
-    if (!host_is_told(&u, shadow->size_B))
+    if (!host_is_reported(&u, shadow->size_B))
         return;
     before = atomic_fetch_add(&initcheck_launch_of(cta)->unused_reports, 1);
     if (before >= san_options()->unused_shared_limit)
@@ -389,7 +389,7 @@ static void host_look_for_unused(const struct san_block *block)
         block->is_freed_in_stream || !(san_options()->initcheck_space & SAN_INIT_SPACE_GLOBAL))
         return;
     u = host_unused_of(atomic_load(&block->shadow), block->size_B);
-    if (host_is_told(&u, block->size_B))
+    if (host_is_reported(&u, block->size_B))
         host_report_unused(block, &u);
 }
 

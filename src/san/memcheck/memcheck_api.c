@@ -277,7 +277,7 @@ static void api_leaked(uint64_t va, uint64_t size_B, bool on_heap, const struct 
     san_report(&f);
 }
 
-static bool api_tells_leaks(void)
+static bool api_reports_leaks(void)
 {
     return san_options()->leak_check == SAN_LEAK_FULL && !atomic_load(&leaks.is_over);
 }
@@ -291,23 +291,23 @@ static bool api_can_leak(const struct san_block *block)
 
 void memcheck_gone(struct san_block *block, bool with_context)
 {
-    if (with_context && api_tells_leaks() && api_can_leak(block))
+    if (with_context && api_reports_leaks() && api_can_leak(block))
         api_leaked(block->base, block->size_B, false, &block->allocated);
 }
 
 /* The heap of a context goes; NULL: of every one. */
-static void api_heap_end(const void *context, bool tells)
+static void api_heap_end(const void *context, bool reports)
 {
     struct memcheck_heap_near block = {0};
 
     while (memcheck_heap_take(context, &block))
-        if (tells && !block.is_freed)
+        if (reports && !block.is_freed)
             api_leaked(block.base, block.size_B, true, NULL);
 }
 
 static void api_context_end(const void *context)
 {
-    api_heap_end(context, api_tells_leaks() && san_options()->check_device_heap);
+    api_heap_end(context, api_reports_leaks() && san_options()->check_device_heap);
     pthread_mutex_lock(&expected.lock);
     expected.n = 0;
     pthread_mutex_unlock(&expected.lock);
@@ -320,7 +320,7 @@ void memcheck_finish(void)
     for (uint32_t i = 0; memory && i < memory->n; i++)
         memcheck_gone(memory->block[i], true);
     san_memory_unref(memory);
-    if (!api_tells_leaks())
+    if (!api_reports_leaks())
         return;
     api_heap_end(NULL, san_options()->check_device_heap);
     atomic_store(&leaks.is_over, true);

@@ -25,7 +25,7 @@ enum { LAUNCHES = 1024 };
 struct memcheck_order {
     struct san_order_op made, gone;
     struct san_order_clock gone_after; /* what is before the free; set before is_gone */
-    _Atomic bool is_gone, is_told;
+    _Atomic bool is_gone, is_reported;
     _Atomic uint64_t used[SAN_ORDER_STREAMS]; /* the last launches that use it */
 };
 
@@ -104,7 +104,7 @@ enum memcheck_why memcheck_order_use(const struct san_block *block,
     if (is_tracked(SAN_STREAM_RACES_BEFORE) && !san_order_is_before(o->made, &position->after))
         return MEMCHECK_EARLY;
     if (is_tracked(SAN_STREAM_RACES_AFTER) && is_after_free(o, position) &&
-        !atomic_exchange(&o->is_told, true))
+        !atomic_exchange(&o->is_reported, true))
         return MEMCHECK_LATE;
     return MEMCHECK_FINE;
 }
@@ -165,7 +165,7 @@ static void on_free(const struct heddle_event *e)
             report_free(block, "stream-free-before-alloc",
                         "The stream does not wait for the allocation, which is in another one");
         if (is_tracked(SAN_STREAM_RACES_AFTER) && is_still_used(o) &&
-            !atomic_exchange(&o->is_told, true))
+            !atomic_exchange(&o->is_reported, true))
             report_free(block, "stream-use-after-free",
                         "The stream does not wait for a kernel in another one that uses it");
     }

@@ -57,21 +57,21 @@ static void launch_end(struct san_launch *san)
 
     if (!launch)
         return;
-    race_tell(launch);
+    race_report(launch);
     race_quiet_end(launch);
     race_streams_end(launch);
     assert(!launch->past);
     for (size_t i = 0; i < launch->lent.len; i++)
-        race_places_fini(&launch->lent.at[i]);
+        race_syncvars_fini(&launch->lent.at[i]);
     hd_vec_fini(&launch->lent);
-    race_places_fini(&launch->places);
+    race_syncvars_fini(&launch->syncvars);
     race_map_destroy(launch->windows);
     hd_map_fini(&launch->polls);
     hd_map_fini(&launch->loops);
     hd_arena_fini(&launch->loops_arena);
     for (unsigned i = 0; i < RACE_PROBE_CHUNKS; i++)
         hd_free(launch->probes[i]);
-    hd_lock_fini(&launch->places_lock);
+    hd_lock_fini(&launch->syncvars_lock);
     hd_lock_fini(&launch->found_lock);
     hd_free(launch);
     san->own[SAN_RACECHECK] = NULL;
@@ -102,9 +102,9 @@ static bool launch_begin(struct san_launch *san)
     launch->cluster = HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
     launch->sees_cluster = launch->cluster > 1 && sees_cluster(about->kernel);
     take_serials(launch, (uint64_t)about->grid[0] * about->grid[1] * about->grid[2]);
-    hd_lock_init(&launch->places_lock, HD_RANK_LEAF, "racecheck's places");
+    hd_lock_init(&launch->syncvars_lock, HD_RANK_LEAF, "racecheck's places");
     hd_lock_init(&launch->found_lock, HD_RANK_LEAF, "racecheck's hazards");
-    race_places_init(&launch->places);
+    race_syncvars_init(&launch->syncvars);
     hd_map_init(&launch->found);
     hd_map_init(&launch->polls);
     hd_map_init(&launch->loops);
@@ -145,7 +145,7 @@ static void threads_begin(struct race_cta *cta)
     for (uint32_t t = 0; t < cta->nthreads; t++)
         cta->epoch[t] = race_epoch(cta->serial, t, 1);
     san_bars_init(&cta->bars, cta->nthreads);
-    race_places_init(&cta->places);
+    race_syncvars_init(&cta->syncvars);
 }
 
 static bool cta_begin(struct san_cta *san)
@@ -194,20 +194,20 @@ static void warp_end(struct race_cta *cta, uint32_t w)
     warp->know = know;
 }
 
-static void places_end(struct race_cta *cta)
+static void syncvars_end(struct race_cta *cta)
 {
     struct race_launch *launch = cta->launch;
     bool kept = false;
 
     if (cta->lent) {
-        hd_lock_acquire(&launch->places_lock);
-        kept = hd_vec_push(&launch->lent, cta->places);
-        hd_lock_release(&launch->places_lock);
+        hd_lock_acquire(&launch->syncvars_lock);
+        kept = hd_vec_push(&launch->lent, cta->syncvars);
+        hd_lock_release(&launch->syncvars_lock);
     }
     /* Without memory to keep them they stay where they are: nobody may be left with a dead one. */
     if (!kept && !cta->lent)
-        race_places_fini(&cta->places);
-    race_places_init(&cta->places);
+        race_syncvars_fini(&cta->syncvars);
+    race_syncvars_init(&cta->syncvars);
 }
 
 static void cta_end(struct san_cta *san)
@@ -219,7 +219,7 @@ static void cta_end(struct san_cta *san)
     for (uint32_t w = 0; w < cta->nwarps; w++)
         warp_end(cta, w);
     race_know_clear(&cta->know);
-    places_end(cta);
+    syncvars_end(cta);
     race_products_end(cta);
     race_tensor_end(cta);
     memset(cta->known, 0, sizeof cta->known);

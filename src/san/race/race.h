@@ -13,7 +13,7 @@
  *     race_bars.c     barriers of the CTA and of warps: who waits there, and who goes on
  *     race_flow.c     releasing and acquiring at places
  *     race_time.c     what threads know of each other: barriers, warps, fences
- *     race_place.c    places that synchronise: what was released there, and to whom
+ *     race_syncvar.c    places that synchronise: what was released there, and to whom
  *     race_report.c   hazards: severity, counts, findings
  *     race_where.c    in whose window an address is, and its page of shadow
  *     race_shadow.c   pages of shadow: the last writer and readers of each unit of memory
@@ -140,11 +140,11 @@ void race_page_unlock(struct race_page *page);
 
 /* ---- knowledge */
 
-struct race_place;
+struct race_syncvar;
 
 /* What was released at a place up to a version, as somebody of CTA `by` may see it. */
 struct race_ref {
-    struct race_place *place;
+    struct race_syncvar *syncvar;
     uint32_t version;
     uint32_t by;
     bool narrow; /* only releases of that CTA */
@@ -203,7 +203,7 @@ struct race_passed { /* what whoever released here knew by another place */
     uint32_t version, by;
     bool wide;
 };
-struct race_place {
+struct race_syncvar {
     uint64_t key;
     uint32_t version; /* counts releases */
     uint32_t read;    /* version up to which somebody has acquired */
@@ -217,33 +217,34 @@ struct race_place {
     uint32_t stamped, stamped_by;
     bool stamped_narrow;
 };
-struct race_places {
-    struct hd_map map; /* key -> struct race_place */
+struct race_syncvars {
+    struct hd_map map; /* key -> struct race_syncvar */
     uint64_t stamp;
     _Atomic uint32_t n;
 };
-void race_places_init(struct race_places *places);
-void race_places_fini(struct race_places *places);
-struct race_place *race_place_get(struct race_places *places,
-                                  uint64_t key); /* NULL: there is none */
-struct race_place *race_place_make(struct race_places *places, uint64_t key); /* NULL: no memory */
+void race_syncvars_init(struct race_syncvars *syncvars);
+void race_syncvars_fini(struct race_syncvars *syncvars);
+struct race_syncvar *race_syncvar_get(struct race_syncvars *syncvars,
+                                      uint64_t key); /* NULL: there is none */
+struct race_syncvar *race_syncvar_make(struct race_syncvars *syncvars,
+                                       uint64_t key); /* NULL: no memory */
 
 struct race_release {
     uint32_t by;
     bool wide;
 };
-void race_place_point(struct race_place *place, const struct race_release *how, uint64_t who,
-                      uint32_t clock);
-void race_place_pass(struct race_place *place, const struct race_release *how,
-                     const struct race_know *know);
+void race_syncvar_point(struct race_syncvar *syncvar, const struct race_release *how, uint64_t who,
+                        uint32_t clock);
+void race_syncvar_pass(struct race_syncvar *syncvar, const struct race_release *how,
+                       const struct race_know *know);
 /*
  * Is an access of this epoch, of what begins at the place `key`, known by one of these references?
  * `places` gives stamps. If all of its CTA is, the clock before which.
  */
-bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
+bool race_refs_cover(struct race_syncvars *syncvars, const struct race_know *know, uint64_t epoch,
                      uint64_t key, uint32_t *out_whole);
 /* Does one of them know something of `who` that is behind the clock? */
-bool race_refs_know(struct race_places *places, const struct race_know *know, uint64_t who,
+bool race_refs_know(struct race_syncvars *syncvars, const struct race_know *know, uint64_t who,
                     uint32_t clock);
 
 /* ---- CTAs */
@@ -322,7 +323,7 @@ struct race_cta {
     struct race_tensor *tensor;  /* likewise */
     struct san_bars bars;
     uint32_t arrived_at[SAN_BARS][SAN_WARPS];
-    struct race_places places;
+    struct race_syncvars syncvars;
     struct race_page **shared; /* pages of the window */
     uint32_t nshared;
 };
@@ -340,9 +341,9 @@ struct race_launch {
     bool blind;
     bool sees_cluster;        /* addresses of shared memory have the rank in them */
     struct race_map *windows; /* shadow of shared memory, when CTAs reach into others' */
-    struct hd_lock places_lock;
-    struct race_places places;
-    HD_VEC(struct race_places) lent; /* of CTAs that have ended */
+    struct hd_lock syncvars_lock;
+    struct race_syncvars syncvars;
+    HD_VEC(struct race_syncvars) lent; /* of CTAs that have ended */
     struct hd_lock found_lock;
     struct hd_map found; /* hash of the pair -> struct race_found */
     struct hd_map polls; /* probe number -> whether a loop waits by it */
@@ -446,10 +447,10 @@ void race_settle(struct race_cta *cta, uint32_t warp, uint32_t lanes);
 /* Releases what a thread did before its last fence, or with `now` all that it did. */
 void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, bool wide, bool now);
 void race_pend(struct race_cta *cta, uint32_t thread, const struct race_pending *pending);
-struct race_places *race_places_of(struct race_cta *cta, bool local);
+struct race_syncvars *race_syncvars_of(struct race_cta *cta, bool local);
 /* mbarriers: the parity of the current phase; a place gets to know of phases that are over. */
 bool race_mbarrier_parity(const uint64_t *word);
-void race_mbarrier_follow(struct race_place *place, const uint64_t *word);
+void race_mbarrier_follow(struct race_syncvar *syncvar, const uint64_t *word);
 
 /* ---- accesses and synchronisation */
 
@@ -499,7 +500,7 @@ struct race_hazard {
  * `n` units of a page from `unit` on against shadow, which then has this access too, each by the
  * thread of the epoch in `mine`; `address` is that of the first. Caller holds the page.
  */
-struct race_told { /* one lane against one other access is one hazard, in however many units */
+struct race_reported { /* one lane against one other access is one hazard, in however many units */
     uint64_t before, mine;
 };
 struct race_simple {     /* what is ordered without further questions; 64 bits each, for vectors */
@@ -516,7 +517,7 @@ struct race_access {
     uint32_t info;
     bool writes;
     struct race_simple simple;
-    struct race_told told[3]; /* writer, reader, second */
+    struct race_reported reported[3]; /* writer, reader, second */
 };
 void race_check(struct race_access *a, struct race_page *page, uint32_t unit, uint32_t n,
                 const uint64_t *mine, uint64_t address);
@@ -538,6 +539,6 @@ struct race_links race_links_of(const uint64_t *at, uint64_t step_B);
 void race_check_start(void); /* chooses code for this CPU */
 
 void race_note(struct race_cta *cta, const struct race_hazard *hazard);
-void race_tell(struct race_launch *launch); /* at its end: what was counted */
+void race_report(struct race_launch *launch); /* at its end: what was counted */
 
 #endif

@@ -290,7 +290,7 @@ static bool check_is_ordered(struct race_cta *cta, const struct race_hazard *h)
 static void check_against(struct race_access *a, unsigned slot, uint64_t before, uint32_t before_is,
                           uint64_t mine, uint64_t address)
 {
-    struct race_told told = {before, mine};
+    struct race_reported reported = {before, mine};
     uint32_t thread = race_thread_of(mine);
     assert(race_serial(mine) == a->cta->serial && !race_is_in_flight(mine));
     struct race_hazard hazard = {.before = before,
@@ -301,10 +301,10 @@ static void check_against(struct race_access *a, unsigned slot, uint64_t before,
                                  .address = address};
 
     if (check_is_stale(&a->simple, before) ||
-        (a->told[slot].before == before && a->told[slot].mine == mine))
+        (a->reported[slot].before == before && a->reported[slot].mine == mine))
         return;
     if (!race_is_own(a->cta->launch, race_serial(before))) {
-        a->told[slot] = told;
+        a->reported[slot] = reported;
         race_streams_against(a->cta, &hazard);
         return;
     }
@@ -313,7 +313,7 @@ static void check_against(struct race_access *a, unsigned slot, uint64_t before,
         check_is_first_guess(a->cta, before_is, a->info) ||
         check_is_first_guess(a->cta, a->info, before_is))
         return;
-    a->told[slot] = told;
+    a->reported[slot] = reported;
     race_note(a->cta, &hazard);
 }
 

@@ -20,27 +20,28 @@
 
 /* ---- releasing */
 
-static void publish_as(struct race_cta *cta, uint32_t thread, struct race_place *place, bool wide,
-                       const struct race_fence *fence)
+static void publish_as(struct race_cta *cta, uint32_t thread, struct race_syncvar *syncvar,
+                       bool wide, const struct race_fence *fence)
 {
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
     struct race_release how = {cta->serial, wide};
     uint32_t floor = HD_MAX(fence->floor, cta->fenced[wide]);
     uint32_t warp_floor = HD_MAX(fence->warp_floor, warp->fenced[wide]);
 
-    assert(hd_lock_held(&cta->launch->places_lock) && place->version);
+    assert(hd_lock_held(&cta->launch->syncvars_lock) && syncvar->version);
     if (floor > 1)
-        race_place_point(place, &how, race_who_cta(cta->serial), floor);
+        race_syncvar_point(syncvar, &how, race_who_cta(cta->serial), floor);
     if (warp_floor > floor)
-        race_place_point(place, &how, race_who_warp(cta->serial, thread / SAN_LANES), warp_floor);
-    race_place_point(place, &how, race_who_thread(cta->serial, thread), fence->clock);
+        race_syncvar_point(syncvar, &how, race_who_warp(cta->serial, thread / SAN_LANES),
+                           warp_floor);
+    race_syncvar_point(syncvar, &how, race_who_thread(cta->serial, thread), fence->clock);
     for (uint32_t v = 0; v < cta->nwarps; v++)
         if (warp->seen[v] > floor)
-            race_place_point(place, &how, race_who_warp(cta->serial, v), warp->seen[v]);
-    race_place_pass(place, &how, &cta->know);
-    race_place_pass(place, &how, &warp->know);
+            race_syncvar_point(syncvar, &how, race_who_warp(cta->serial, v), warp->seen[v]);
+    race_syncvar_pass(syncvar, &how, &cta->know);
+    race_syncvar_pass(syncvar, &how, &warp->know);
     if (warp->knowing >> thread % SAN_LANES & 1)
-        race_place_pass(place, &how, &cta->threads[thread].know);
+        race_syncvar_pass(syncvar, &how, &cta->threads[thread].know);
 }
 
 void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, bool wide, bool now)
@@ -50,22 +51,22 @@ void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, b
     const struct race_fence *fence = now ? NULL : cta->threads[thread].fence;
 
     assert(now || warp->fences >> thread % SAN_LANES & 1);
-    hd_lock_acquire(&cta->launch->places_lock);
-    struct race_place *place = race_place_make(race_places_of(cta, at.local), at.key);
-    if (place) {
+    hd_lock_acquire(&cta->launch->syncvars_lock);
+    struct race_syncvar *syncvar = race_syncvar_make(race_syncvars_of(cta, at.local), at.key);
+    if (syncvar) {
         struct race_release how = {cta->serial, wide};
-        place->version++;
+        syncvar->version++;
         if (!now)
-            race_place_point(place, &how, race_who_there(cta->serial, thread), all.clock);
-        cta->lent |= !at.local && atomic_load(&cta->places.n);
+            race_syncvar_point(syncvar, &how, race_who_there(cta->serial, thread), all.clock);
+        cta->lent |= !at.local && atomic_load(&cta->syncvars.n);
         if (now)
-            publish_as(cta, thread, place, wide, &all);
+            publish_as(cta, thread, syncvar, wide, &all);
         else if (wide && fence[1].clock)
-            publish_as(cta, thread, place, true, &fence[1]);
+            publish_as(cta, thread, syncvar, true, &fence[1]);
         if (!now && (!wide || fence[0].clock > fence[1].clock))
-            publish_as(cta, thread, place, false, &fence[0]);
+            publish_as(cta, thread, syncvar, false, &fence[0]);
     }
-    hd_lock_release(&cta->launch->places_lock);
+    hd_lock_release(&cta->launch->syncvars_lock);
 }
 
 /* ---- acquiring */
@@ -84,33 +85,33 @@ bool race_mbarrier_parity(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED) >> 63;
 }
 
-void race_mbarrier_follow(struct race_place *place, const uint64_t *word)
+void race_mbarrier_follow(struct race_syncvar *syncvar, const uint64_t *word)
 {
     bool parity = race_mbarrier_parity(word);
 
-    assert(place->done <= place->version);
-    if (parity != place->parity)
-        place->done = place->version;
-    place->parity = parity;
+    assert(syncvar->done <= syncvar->version);
+    if (parity != syncvar->parity)
+        syncvar->done = syncvar->version;
+    syncvar->parity = parity;
 }
 
 static void acquire(struct race_cta *cta, uint32_t thread, const struct race_pending *p,
-                    struct race_place *place)
+                    struct race_syncvar *syncvar)
 {
     struct race_thread *t = &cta->threads[thread];
-    uint32_t version = place->version;
+    uint32_t version = syncvar->version;
 
-    assert(hd_lock_held(&cta->launch->places_lock) && place->read <= version);
+    assert(hd_lock_held(&cta->launch->syncvars_lock) && syncvar->read <= version);
     if (p->how == RACE_PEND_PHASE) {
-        race_mbarrier_follow(place, p->word);
-        if (!p->was_done && place->parity == p->parity)
+        race_mbarrier_follow(syncvar, p->word);
+        if (!p->was_done && syncvar->parity == p->parity)
             return; /* the test said no */
-        version = place->done;
+        version = syncvar->done;
     }
     if (!version)
         return;
-    struct race_ref ref = {place, version, cta->serial, p->narrow};
-    place->read = HD_MAX(place->read, version);
+    struct race_ref ref = {syncvar, version, cta->serial, p->narrow};
+    syncvar->read = HD_MAX(syncvar->read, version);
     race_know_ref(p->how == RACE_PEND_FENCE ? &t->waits : &t->know, &ref);
     cta->warps[thread / SAN_LANES].knowing |= 1u << thread % SAN_LANES;
 }
@@ -118,15 +119,15 @@ static void acquire(struct race_cta *cta, uint32_t thread, const struct race_pen
 static void settle(struct race_cta *cta, uint32_t thread)
 {
     struct race_pending *p = &cta->threads[thread].pending;
-    struct race_places *places = race_places_of(cta, p->local);
+    struct race_syncvars *syncvars = race_syncvars_of(cta, p->local);
 
     assert(p->how != RACE_PEND_NONE);
-    if (atomic_load_explicit(&places->n, memory_order_relaxed)) {
-        hd_lock_acquire(&cta->launch->places_lock);
-        struct race_place *place = race_place_get(places, p->key);
-        if (place)
-            acquire(cta, thread, p, place);
-        hd_lock_release(&cta->launch->places_lock);
+    if (atomic_load_explicit(&syncvars->n, memory_order_relaxed)) {
+        hd_lock_acquire(&cta->launch->syncvars_lock);
+        struct race_syncvar *syncvar = race_syncvar_get(syncvars, p->key);
+        if (syncvar)
+            acquire(cta, thread, p, syncvar);
+        hd_lock_release(&cta->launch->syncvars_lock);
     }
     p->how = RACE_PEND_NONE;
 }

@@ -178,7 +178,7 @@ static struct race_past *host_plain_of(struct look *look, uint64_t epoch, uint32
 {
     struct race_past *past = host_past_of(look, epoch);
 
-    return past && !past->tells_host && !(info & (RACE_STRONG | RACE_VOLATILE)) ? past : NULL;
+    return past && !past->reports_host && !(info & (RACE_STRONG | RACE_VOLATILE)) ? past : NULL;
 }
 
 /* A write that the host may see when it comes, and what was before it. */
@@ -198,8 +198,8 @@ static void host_look_for_signal(struct look *look, uint64_t epoch, uint32_t inf
 {
     struct race_past *past = host_past_of(look, epoch);
 
-    if (past && !past->tells_host && host_is_signal(past, info))
-        past->tells_host = look->has_signals = true;
+    if (past && !past->reports_host && host_is_signal(past, info))
+        past->reports_host = look->has_signals = true;
 }
 
 static void host_note_past(struct use *use, const struct race_past *past)
@@ -330,23 +330,23 @@ static bool host_take_fresh(struct look *look, const struct san_order_clock *clo
     return look->fresh != UINT32_MAX;
 }
 
-static bool tells_host(const struct look *look, const struct use *use)
+static bool reports_host(const struct look *look, const struct use *use)
 {
     for (size_t i = 0; i < look->pasts.len; i++)
-        if (look->pasts.at[i]->tells_host &&
+        if (look->pasts.at[i]->reports_host &&
             (look->pasts.at[i]->position.op.number == use->until[0].number ||
              look->pasts.at[i]->position.op.number == use->until[1].number))
             return true;
     return false;
 }
 
-static void host_forget_told_locked(const struct look *look)
+static void host_forget_reported_locked(const struct look *look)
 {
     size_t kept = 0;
 
     for (size_t i = 0; look->has_signals && i < host.uses.len; i++) {
         struct use use = host.uses.at[i];
-        if (!tells_host(look, &use))
+        if (!reports_host(look, &use))
             host.uses.at[kept++] = use;
     }
     if (look->has_signals)
@@ -361,7 +361,7 @@ static void host_look_locked(const struct san_order_clock *clock, const struct s
     assert(hd_lock_held(&host.lock) && !host.is_closed);
     if (host_take_fresh(&look, clock)) {
         host_look_at_launches_locked(&look);
-        host_forget_told_locked(&look);
+        host_forget_reported_locked(&look);
     }
     race_ops_fresh(clock, &ops);
     for (size_t i = 0; i < ops.len; i++)
@@ -464,26 +464,27 @@ static struct race_op *host_access_create(uint64_t va, bool write, const void *c
     return op;
 }
 
-static void host_tell_past(struct race_past *past, uint64_t epoch, uint32_t info, uint64_t va,
-                           struct race_op *op)
+static void host_report_past(struct race_past *past, uint64_t epoch, uint32_t info, uint64_t va,
+                             struct race_op *op)
 {
-    race_between_tell(&(struct race_between){.past = {past},
-                                             .op = {NULL, op},
-                                             .epoch = {epoch},
-                                             .info = {info, op->span[0].writes ? 0 : RACE_READS},
-                                             .address = va,
-                                             .count = 1,
-                                             .is_host = true});
+    race_between_report(&(struct race_between){.past = {past},
+                                               .op = {NULL, op},
+                                               .epoch = {epoch},
+                                               .info = {info, op->span[0].writes ? 0 : RACE_READS},
+                                               .address = va,
+                                               .count = 1,
+                                               .is_host = true});
 }
 
 /* The last writer; for a write the readers as well. */
-static bool host_tell_launches(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
+static bool host_report_launches(uint64_t va, struct race_op *op,
+                                 const struct san_order_clock *clock)
 {
     struct race_page *page = race_map_find(race_global(), va);
     struct look look = {0};
     uint64_t epoch[3] = {0};
     uint32_t info[3] = {0};
-    bool told = false;
+    bool reported = false;
 
     if (!page)
         return false;
@@ -499,24 +500,24 @@ static bool host_tell_launches(uint64_t va, struct race_op *op, const struct san
     race_streams_lock();
     race_pasts_unknown_locked(clock, &look.pasts);
     race_streams_unlock();
-    for (unsigned i = 0; i < 3 && !told; i++) {
+    for (unsigned i = 0; i < 3 && !reported; i++) {
         struct race_past *past = host_plain_of(&look, epoch[i], info[i]);
         if (past)
-            host_tell_past(past, epoch[i], info[i], va, op);
-        told = past;
+            host_report_past(past, epoch[i], info[i], va, op);
+        reported = past;
     }
     race_pasts_fini(&look.pasts);
-    return told;
+    return reported;
 }
 
-static void host_tell_ops(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
+static void host_report_ops(uint64_t va, struct race_op *op, const struct san_order_clock *clock)
 {
     race_ops ops = {0};
     bool write = op->span[0].writes;
 
     race_ops_at(va, write, clock, &ops);
     if (ops.len) /* one stands for all */
-        race_between_tell(&(struct race_between){
+        race_between_report(&(struct race_between){
             .op = {ops.at[0], op},
             .info = {race_op_writes(ops.at[0], va) ? 0 : RACE_READS, write ? 0 : RACE_READS},
             .address = va,
@@ -525,7 +526,7 @@ static void host_tell_ops(uint64_t va, struct race_op *op, const struct san_orde
     race_ops_fini(&ops);
 }
 
-static void host_tell_access(uint64_t va, bool write, const void *context)
+static void host_report_access(uint64_t va, bool write, const void *context)
 {
     struct race_op *op = host_access_create(va, write, context);
     struct san_order_clock clock;
@@ -533,8 +534,8 @@ static void host_tell_access(uint64_t va, bool write, const void *context)
     if (!op)
         return;
     san_order_host_clock(&clock);
-    if (!host_tell_launches(va, op, &clock))
-        host_tell_ops(va, op, &clock);
+    if (!host_report_launches(va, op, &clock))
+        host_report_ops(va, op, &clock);
     race_op_unref(op);
 }
 
@@ -577,7 +578,7 @@ static bool host_on_fault(int sig, siginfo_t *info, void *context)
         return false;
     is_closed = host_take_use(va, &use); /* maybe beside the variables of the page */
     if (is_closed)
-        host_tell_access(va, host_is_write(context, &use), context);
+        host_report_access(va, host_is_write(context, &use), context);
     return is_known || is_closed;
 }
 

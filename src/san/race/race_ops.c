@@ -117,7 +117,7 @@ static void ops_meet_spans(struct race_op *before, const struct race_span *b, st
         at = ops_size_of(b) < ops_size_of(n) ? ops_common_byte(b, n) : ops_common_byte(n, b);
     if (!at || race_is_renewed(at, before->position.op, now->position.op))
         return;
-    race_between_tell(&(struct race_between){
+    race_between_report(&(struct race_between){
         .op = {before, now},
         .info = {b->writes ? 0 : RACE_READS, n->writes ? 0 : RACE_READS},
         .address = at,
@@ -212,7 +212,7 @@ static void ops_scan_span(struct race_op *op, const struct race_span *span, race
         for (uint64_t y = 0; y < span->height; y++)
             ops_scan_row(&scan, ops_row_va(span, z, y), ops_row_va(span, z, y) + span->width_B);
     for (size_t i = 0; i < scan.found.len; i++)
-        race_between_tell(&scan.found.at[i]);
+        race_between_report(&scan.found.at[i]);
     hd_vec_fini(&scan.found);
 }
 

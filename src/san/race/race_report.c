@@ -255,8 +255,8 @@ static void report_explain(struct san_finding *f, const struct side *one, const 
 
 /* ---- one hazard */
 
-static void report_tell_hazard(struct race_cta *cta, const struct race_hazard *h,
-                               enum san_severity severity)
+static void report_report_hazard(struct race_cta *cta, const struct race_hazard *h,
+                                 enum san_severity severity)
 {
     enum race_kind kind = report_kind_of(h);
     const uint32_t *block = cta->san->base->ctaid;
@@ -346,7 +346,7 @@ static void report_count_pair(struct race_cta *cta, const struct race_hazard *h,
     hd_lock_release(&launch->found_lock);
 }
 
-static void report_tell_pair(struct race_launch *launch, const struct race_found *found)
+static void report_report_pair(struct race_launch *launch, const struct race_found *found)
 {
     struct stage stages[2];
     struct san_finding f = {
@@ -380,18 +380,18 @@ static int report_by_number(const void *a, const void *b)
     return (int)(*x)->space - (int)(*y)->space;
 }
 
-void race_tell(struct race_launch *launch)
+void race_report(struct race_launch *launch)
 {
     HD_VEC(struct race_found *) list = {0};
     struct hd_map_iter it = {0};
 
     while (hd_map_next(&launch->found, &it))
         if (!hd_vec_push(&list, (struct race_found *)it.value))
-            report_tell_pair(launch, it.value);
+            report_report_pair(launch, it.value);
     if (list.len)
         qsort(list.at, list.len, sizeof *list.at, report_by_number);
     for (size_t i = 0; i < list.len; i++)
-        report_tell_pair(launch, list.at[i]);
+        report_report_pair(launch, list.at[i]);
     for (it = (struct hd_map_iter){0}; hd_map_next(&launch->found, &it);)
         hd_free(it.value);
     hd_vec_fini(&list);
@@ -413,7 +413,7 @@ void race_note(struct race_cta *cta, const struct race_hazard *hazard)
     if ((unsigned)severity < o->racecheck_level)
         return;
     if (o->racecheck_report & SAN_RACE_REPORT_HAZARD)
-        report_tell_hazard(cta, &h, severity);
+        report_report_hazard(cta, &h, severity);
     if (o->racecheck_report & SAN_RACE_REPORT_ANALYSIS)
         report_count_pair(cta, &h, severity);
 }

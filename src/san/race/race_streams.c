@@ -156,12 +156,12 @@ static void streams_take_found_locked(between_list *out)
     streams.found.len = kept;
 }
 
-static void streams_tell_found(between_list *list)
+static void streams_report_found(between_list *list)
 {
     if (list->len)
         qsort(list->at, list->len, sizeof(*list->at), streams_by_address);
     for (size_t i = 0; i < list->len; i++) {
-        race_between_tell(list->at[i]);
+        race_between_report(list->at[i]);
         race_past_unref(list->at[i]->past[0]);
         race_past_unref(list->at[i]->past[1]);
         hd_free(list->at[i]);
@@ -184,7 +184,7 @@ void race_streams_end(struct race_launch *launch)
     streams_take_found_locked(&list);
     race_streams_unlock();
     race_past_forget_unordered(past);
-    streams_tell_found(&list);
+    streams_report_found(&list);
     race_ops_launch_end(past);
     race_past_unref(past);
 }

@@ -54,7 +54,7 @@ struct race_past {
     struct san_launch san;       /* a copy */
     struct race_launch *live;    /* until it ends; the streams' lock */
     bool is_looked_at;           /* by race_host.c; the streams' lock */
-    bool tells_host;             /* by memory: the host may know what it did; race_host.c's lock */
+    bool reports_host;           /* by memory: the host may know what it did; race_host.c's lock */
     bool is_gone;                /* its module is; the streams' lock */
     HD_VEC(struct race_met) met; /* when it has ended; by number */
     race_pasts unordered;        /* launches that began before it; until it ends */
@@ -149,6 +149,6 @@ void race_host_retire(const struct heddle_event *event);
 
 /* ---- race_streams_report.c; the lock is not held */
 
-void race_between_tell(const struct race_between *between);
+void race_between_report(const struct race_between *between);
 
 #endif

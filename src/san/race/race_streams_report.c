@@ -86,7 +86,7 @@ static const struct san_stack *stack_of(const struct race_between *b, unsigned s
     return b->past[side] ? b->past[side]->san.from : &b->op[side]->stack;
 }
 
-void race_between_tell(const struct race_between *b)
+void race_between_report(const struct race_between *b)
 {
     struct stage stages[2];
     unsigned first = !b->past[0] && b->past[1]; /* threads come before calls */

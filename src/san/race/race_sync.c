@@ -67,13 +67,14 @@ static bool mbar_at(struct race_cta *cta, const struct san_sync *sync, uint64_t 
 
 static void mbar_follow(struct race_cta *cta, const struct mbar *at, bool begins)
 {
-    hd_lock_acquire(&cta->launch->places_lock);
-    struct race_place *place = race_place_make(race_places_of(cta, at->where.local), at->where.key);
-    if (place && begins)
-        place->parity = false;
-    else if (place)
-        race_mbarrier_follow(place, at->word);
-    hd_lock_release(&cta->launch->places_lock);
+    hd_lock_acquire(&cta->launch->syncvars_lock);
+    struct race_syncvar *syncvar =
+        race_syncvar_make(race_syncvars_of(cta, at->where.local), at->where.key);
+    if (syncvar && begins)
+        syncvar->parity = false;
+    else if (syncvar)
+        race_mbarrier_follow(syncvar, at->word);
+    hd_lock_release(&cta->launch->syncvars_lock);
 }
 
 static void mbar_test(struct race_cta *cta, uint32_t thread, const struct mbar *at,

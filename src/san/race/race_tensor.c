@@ -144,11 +144,12 @@ void race_tensor_publish(struct race_cta *cta, uint32_t thread, struct race_wher
 
     if (!tensor_is_committing(cta, thread))
         return;
-    hd_lock_acquire(&cta->launch->places_lock);
-    struct race_place *place = race_place_get(race_places_of(cta, at.local), at.key);
-    if (place)
-        race_place_point(place, &how, tensor_agent(cta, thread), cta->tensor->commits[thread] + 1);
-    hd_lock_release(&cta->launch->places_lock);
+    hd_lock_acquire(&cta->launch->syncvars_lock);
+    struct race_syncvar *syncvar = race_syncvar_get(race_syncvars_of(cta, at.local), at.key);
+    if (syncvar)
+        race_syncvar_point(syncvar, &how, tensor_agent(cta, thread),
+                           cta->tensor->commits[thread] + 1);
+    hd_lock_release(&cta->launch->syncvars_lock);
 }
 
 void race_tensor_committed(struct race_cta *cta, uint32_t thread)

@@ -18,9 +18,9 @@ struct race_thread *race_threads(struct race_cta *cta)
     return cta->threads;
 }
 
-struct race_places *race_places_of(struct race_cta *cta, bool local)
+struct race_syncvars *race_syncvars_of(struct race_cta *cta, bool local)
 {
-    return local ? &cta->places : &cta->launch->places;
+    return local ? &cta->syncvars : &cta->launch->syncvars;
 }
 
 uint32_t race_lanes(const struct race_cta *cta, uint32_t warp)
@@ -65,9 +65,9 @@ static bool time_know_covers(struct race_cta *cta, const struct race_know *know,
     if (!know->refs.len)
         return false;
     uint32_t whole = 0;
-    hd_lock_acquire(&cta->launch->places_lock);
-    bool covered = race_refs_cover(&cta->launch->places, know, epoch, key, &whole);
-    hd_lock_release(&cta->launch->places_lock);
+    hd_lock_acquire(&cta->launch->syncvars_lock);
+    bool covered = race_refs_cover(&cta->launch->syncvars, know, epoch, key, &whole);
+    hd_lock_release(&cta->launch->syncvars_lock);
     if (whole && know == &cta->know)
         *time_known_of(cta, race_serial(epoch)) = (struct race_known){race_serial(epoch), whole};
     return covered;
@@ -108,9 +108,9 @@ static bool time_know_has(struct race_cta *cta, const struct race_know *know, ui
             return true;
     if (know->all || !know->refs.len)
         return know->all;
-    hd_lock_acquire(&cta->launch->places_lock);
-    bool known = race_refs_know(&cta->launch->places, know, who, clock);
-    hd_lock_release(&cta->launch->places_lock);
+    hd_lock_acquire(&cta->launch->syncvars_lock);
+    bool known = race_refs_know(&cta->launch->syncvars, know, who, clock);
+    hd_lock_release(&cta->launch->syncvars_lock);
     return known;
 }
 

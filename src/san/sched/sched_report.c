@@ -162,7 +162,7 @@ static void say_value(struct san_finding *f, const char *which, const char *orde
     san_detail(f, "%s order, %s: %s", which, order, value);
 }
 
-static void say_place(struct san_finding *f, const struct sched_diff *d)
+static void say_where(struct san_finding *f, const struct sched_diff *d)
 {
     const struct sched_part *part = d->part;
     const char *name = part->block ? part->block->name : NULL;
@@ -206,7 +206,7 @@ static void say_result(struct san_finding *f, const struct san_launch *launch)
         san_detail(f, "First order, %s: no error", usual);
         san_detail(f, "Second order, %s: %s", other, hd_status_text(d->failed));
     } else {
-        say_place(f, d);
+        say_where(f, d);
         say_value(f, "First", usual, d->was, d->width);
         say_value(f, "Second", other, d->is, d->width);
     }

@@ -224,7 +224,7 @@ static void bar(struct sync_cta *cta, const struct san_sync *sync)
         come(cta, sync, kind);
 }
 
-static enum hd_status sync_told(struct san_cta *san, const struct san_sync *sync)
+static enum hd_status sync_reported(struct san_cta *san, const struct san_sync *sync)
 {
     struct sync_cta *cta = san->own[SAN_SYNCCHECK];
 
@@ -264,5 +264,5 @@ const struct san_tool san_synccheck = {
     .launch_end = launch_end,
     .cta_begin = cta_begin,
     .cta_end = cta_end,
-    .sync = sync_told,
+    .sync = sync_reported,
 };

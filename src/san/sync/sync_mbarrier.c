@@ -15,7 +15,7 @@
 
 enum { COUNT_MAX = (1 << IR_MBARRIER_COUNT_BITS) - 1 };
 
-struct place {
+struct location {
     uint32_t rank;   /* whose window */
     uint64_t offset; /* in it */
     const uint64_t *word;
@@ -62,7 +62,7 @@ static uint64_t first_cta_of_cluster(const struct sync_cta *cta)
 
 /* False: not in a window; memcheck's affair. */
 static bool find(const struct sync_cta *cta, const struct san_sync *sync, uint64_t address,
-                 struct place *out)
+                 struct location *out)
 {
     const struct san_cta *san = cta->san;
     uint64_t at = address;
@@ -86,7 +86,7 @@ static bool find(const struct sync_cta *cta, const struct san_sync *sync, uint64
 
 /* ---- the word */
 
-static uint64_t word_of(const struct place *p)
+static uint64_t word_of(const struct location *p)
 {
     return __atomic_load_n(p->word, __ATOMIC_RELAXED);
 }
@@ -106,7 +106,7 @@ static bool parity_of(uint64_t word)
 /* ---- rules */
 
 static void report_at(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                      enum sync_error error, const struct place *p, const char *more)
+                      enum sync_error error, const struct location *p, const char *more)
 {
     sync_report(cta, error, sync->probe, sync->warp, 1u << lane,
                 "Barrier is located at shared address 0x%llx%s", (unsigned long long)p->offset,
@@ -114,7 +114,7 @@ static void report_at(struct sync_cta *cta, const struct san_sync *sync, uint32_
 }
 
 static void init(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                 const struct place *p, struct hd_map *map)
+                 const struct location *p, struct hd_map *map)
 {
     assert(p->is_own || hd_lock_held(&cta->launch->lock));
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
@@ -137,7 +137,7 @@ static void init(struct sync_cta *cta, const struct san_sync *sync, uint32_t lan
     *mbar = (struct sync_mbar){0};
 }
 
-static void inval(const struct place *p, struct hd_map *map)
+static void inval(const struct location *p, struct hd_map *map)
 {
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
 
@@ -147,7 +147,7 @@ static void inval(const struct place *p, struct hd_map *map)
 
 /* A phase that ended is followed by another end, and nobody asked in between. */
 static void follow(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                   const struct place *p, struct sync_mbar *mbar)
+                   const struct location *p, struct sync_mbar *mbar)
 {
     if (parity_of(word_of(p)) == mbar->parity)
         return;
@@ -159,7 +159,7 @@ static void follow(struct sync_cta *cta, const struct san_sync *sync, uint32_t l
 }
 
 static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                          const struct place *p, struct hd_map *map, enum ir_mbarrier op)
+                          const struct location *p, struct hd_map *map, enum ir_mbarrier op)
 {
     struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
     uint32_t n = (uint32_t)san_operand(sync, 1, lane, 0); /* arrivals */
@@ -180,13 +180,13 @@ static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uin
 
 /* ---- one lane */
 
-static enum hd_status at_place(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                               uint64_t address)
+static enum hd_status at_location(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
+                                  uint64_t address)
 {
     enum ir_mbarrier op = ir_mbarrier_of_cast((enum ir_mbarrier)ir_probe_its_imm(sync->probe));
     struct sync_launch *launch = cta->launch;
     enum hd_status status = HD_OK;
-    struct place p;
+    struct location p;
 
     if (!find(cta, sync, address, &p))
         return HD_OK;
@@ -211,10 +211,10 @@ static enum hd_status one_lane(struct sync_cta *cta, const struct san_sync *sync
     enum hd_status status = HD_OK;
 
     if (ir_mbarrier_of_cast(op) == op || !cta->launch->sees_cluster)
-        return at_place(cta, sync, lane, address);
+        return at_location(cta, sync, lane, address);
     for (uint32_t m = san_operand(sync, 1, lane, 0) >> 32 & 0xffff; m; m &= m - 1) {
         enum hd_status said =
-            at_place(cta, sync, lane, ir_cluster_address(address, (uint32_t)__builtin_ctz(m)));
+            at_location(cta, sync, lane, ir_cluster_address(address, (uint32_t)__builtin_ctz(m)));
         status = status == HD_OK ? said : status;
     }
     return status;

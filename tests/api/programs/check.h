@@ -20,7 +20,7 @@
 
 static int check_failures;
 
-static inline bool check_place(bool passed, const char *file, int line, const char *text)
+static inline bool check_srcloc(bool passed, const char *file, int line, const char *text)
 {
     if (passed)
         return true;
@@ -33,7 +33,7 @@ static inline bool check_code(CUresult got, CUresult want, const char *file, int
                               const char *text)
 {
     const char *name = "?";
-    if (check_place(got == want, file, line, text))
+    if (check_srcloc(got == want, file, line, text))
         return true;
     cuGetErrorName(got, &name);
     printf(" is %s (%d), not %d\n", name, (int)got, (int)want);
@@ -45,7 +45,7 @@ static inline bool check_code(cudaError_t got, cudaError_t want, const char *fil
 {
     if (want != cudaSuccess)
         cudaGetLastError();
-    if (check_place(got == want, file, line, text))
+    if (check_srcloc(got == want, file, line, text))
         return true;
     printf(" is %s (%d), not %d\n", cudaGetErrorName(got), (int)got, (int)want);
     return false;
@@ -54,7 +54,7 @@ static inline bool check_code(cudaError_t got, cudaError_t want, const char *fil
 static inline bool check_equal(long long got, long long want, const char *file, int line,
                                const char *text)
 {
-    if (check_place(got == want, file, line, text))
+    if (check_srcloc(got == want, file, line, text))
         return true;
     printf(" is %lld, not %lld\n", got, want);
     return false;
@@ -62,7 +62,7 @@ static inline bool check_equal(long long got, long long want, const char *file, 
 
 static inline bool check_true(bool passed, const char *file, int line, const char *text)
 {
-    if (check_place(passed, file, line, text))
+    if (check_srcloc(passed, file, line, text))
         return true;
     printf("\n");
     return false;

@@ -196,7 +196,7 @@ void cc_drop_foreign(struct cc_job *job);
 
 /* What a module of PTX defines, and what it leaves to the link. */
 typedef void cc_name_fn(void *user, struct hd_str name, bool is_defined);
-void cc_ptx_names(const char *text, size_t len, cc_name_fn *tell, void *user);
+void cc_ptx_names(const char *text, size_t len, cc_name_fn *report, void *user);
 
 /* In relocatable PTX of clang: static variables have one name; see cc_statics.c. */
 enum hd_status cc_statics_mend(struct hd_buf *ptx) HD_MUST_CHECK;

@@ -3,25 +3,25 @@
 
 #include "ptx/ptx.h"
 
-static void tell_item(const struct ptx_item *item, cc_name_fn *tell, void *user)
+static void report_item(const struct ptx_item *item, cc_name_fn *report, void *user)
 {
     const struct ptx_func *func = item->kind == PTX_ITEM_FUNC ? item->u.func : NULL;
     if (func && (func->has_body || !func->def))
-        tell(user, func->sym.name, func->has_body);
+        report(user, func->sym.name, func->has_body);
     else if (item->kind == PTX_ITEM_VAR)
-        tell(user, item->u.var->sym.name, item->u.var->linkage != PTX_LINK_EXTERN);
+        report(user, item->u.var->sym.name, item->u.var->linkage != PTX_LINK_EXTERN);
     else if (item->kind == PTX_ITEM_ALIAS)
-        tell(user, item->u.alias->sym.name, true);
+        report(user, item->u.alias->sym.name, true);
 }
 
 /* PTX with mistakes is reported where it is loaded. */
-void cc_ptx_names(const char *text, size_t len, cc_name_fn *tell, void *user)
+void cc_ptx_names(const char *text, size_t len, cc_name_fn *report, void *user)
 {
     struct ptx_module *module;
     struct hd_arena arena;
     hd_arena_init(&arena);
     if (ptx_parse(&arena, text, len, "device code", &module) == HD_OK)
         for (const struct ptx_item *item = module->items; item; item = item->next)
-            tell_item(item, tell, user);
+            report_item(item, report, user);
     hd_arena_fini(&arena);
 }

@@ -141,7 +141,7 @@ static void take(struct check_session *s, const char *text, size_t len)
 
 /* So that nobody takes a program that is slower under the checker for one that hangs: at 2, 4, 8 ..
  * seconds, in lines of its own, because the program writes to the terminal, too. */
-static void tell_progress(const struct check_session *s, uint64_t *next_ns, uint64_t begin_ns)
+static void report_progress(const struct check_session *s, uint64_t *next_ns, uint64_t begin_ns)
 {
     uint64_t passed_ns = hd_clock_ns(CLOCK_MONOTONIC) - begin_ns;
     uint64_t found = s->totals.errors + s->totals.hazards + s->totals.orders;
@@ -186,7 +186,7 @@ static int run_program(struct check_session *s)
                 check_line(s, "Awaiting target completion.");
             fflush(s->out);
         }
-        tell_progress(s, &progress_ns, begin_ns);
+        report_progress(s, &progress_ns, begin_ns);
         uint64_t now_ns = hd_clock_ns(CLOCK_MONOTONIC);
         if (now_ns >= quiet_ns || quiet_ns == UINT64_MAX) /* none is due before that one */
             quiet_ns = check_session_print_quiet(s, now_ns);

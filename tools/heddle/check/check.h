@@ -40,7 +40,7 @@ struct check_stack {
     struct check_frame *frames; /* innermost first */
 };
 
-struct check_place {
+struct check_srcloc {
     const char *func;
     const char *file; /* "": not known */
     uint32_t line, column;
@@ -51,7 +51,7 @@ struct check_actor {
     const char *verb; /* "" */
     uint64_t pc;
     size_t nplaces; /* at least 1 */
-    struct check_place *places;
+    struct check_srcloc *srclocs;
 };
 
 enum { CHECK_ACTORS_MAX = 2 };
@@ -181,8 +181,8 @@ void check_text_times(const struct check_options *options, const struct check_gr
 /* "0x7f00, 0x7f04, 0x7f08, all from 0x7f00 to 0x7f7c"; nothing when there are no two. */
 void check_text_addresses(const struct check_group *group, struct hd_buf *out);
 /* "kernel(int *)+0x90 in file.cu:41" */
-void check_text_place(const struct check_options *options, const struct check_actor *actor,
-                      struct hd_buf *out);
+void check_text_srcloc(const struct check_options *options, const struct check_actor *actor,
+                       struct hd_buf *out);
 
 /* ---- suppressions (check_suppress.c) */
 
@@ -280,7 +280,7 @@ struct check_session {
     struct {
         bool leaks;
         uint64_t leaked_B, leaked_allocations;
-    } told;      /* by SUMMARY */
+    } reported;  /* by SUMMARY */
     bool failed; /* a file could not be written, or memory was short */
     int status;  /* of the program, as waitpid() has it; -1: not known */
 };

@@ -25,15 +25,15 @@ static void make_key(const struct check_finding *f, bool suppressed, struct hd_b
     put_key(key, f->kernel);
     for (size_t i = 0; i < f->nactors; i++) {
         put_key(key, f->actors[i].verb);
-        put_key(key, f->actors[i].places[0].file);
-        put_key(key, f->actors[i].places[0].func);
-        hd_buf_printf(key, "%u", f->actors[i].places[0].line);
+        put_key(key, f->actors[i].srclocs[0].file);
+        put_key(key, f->actors[i].srclocs[0].func);
+        hd_buf_printf(key, "%u", f->actors[i].srclocs[0].line);
     }
     for (size_t i = 0; i < f->nsides; i++) {
         put_key(key, f->sides[i].verb);
         put_key(key, f->sides[i].name);
     }
-    if (!f->nactors || !f->actors[0].places[0].file[0])
+    if (!f->nactors || !f->actors[0].srclocs[0].file[0])
         hd_buf_printf(key, "%llx", (unsigned long long)f->cause);
 }
 

@@ -41,18 +41,18 @@ static const char *html_advice(const struct check_finding *f)
 /* ---- parts of a finding */
 
 /* "file.cu:41", or the function and its instruction when there is no file. */
-static void html_place(struct hd_buf *out, const struct check_options *options,
-                       const struct check_actor *actor)
+static void html_srcloc(struct hd_buf *out, const struct check_options *options,
+                        const struct check_actor *actor)
 {
-    const struct check_place *place = &actor->places[0];
+    const struct check_srcloc *srcloc = &actor->srclocs[0];
 
     assert(actor->nplaces);
     hd_buf_puts(out, "<code>");
-    if (place->file[0]) {
-        html_put(out, check_path(options, place->file));
-        hd_buf_printf(out, ":%u", place->line);
+    if (srcloc->file[0]) {
+        html_put(out, check_path(options, srcloc->file));
+        hd_buf_printf(out, ":%u", srcloc->line);
     } else {
-        html_put(out, check_demangle(place->func, options->demangle));
+        html_put(out, check_demangle(srcloc->func, options->demangle));
         hd_buf_printf(out, "+0x%llx", (unsigned long long)actor->pc);
     }
     hd_buf_puts(out, "</code>");
@@ -94,8 +94,8 @@ static void html_host(struct hd_buf *out, const struct check_options *options,
 }
 
 /* "Write access at A and Read access by cudaMemcpyAsync" */
-static void html_places(struct hd_buf *out, const struct check_options *options,
-                        const struct check_finding *f)
+static void html_srclocs(struct hd_buf *out, const struct check_options *options,
+                         const struct check_finding *f)
 {
     hd_buf_puts(out, "<span class=\"place\">");
     for (size_t i = 0; i < f->nactors; i++) {
@@ -103,7 +103,7 @@ static void html_places(struct hd_buf *out, const struct check_options *options,
         hd_buf_puts(out, i ? " and " : "");
         html_put(out, verb);
         hd_buf_puts(out, verb[0] ? " at " : "at ");
-        html_place(out, options, &f->actors[i]);
+        html_srcloc(out, options, &f->actors[i]);
     }
     for (size_t i = 0; i < f->nsides; i++) {
         hd_buf_puts(out, i + f->nactors ? " and " : "");
@@ -142,14 +142,14 @@ static void html_facts(struct hd_buf *out, const struct check_options *options,
         const struct check_actor *a = &f->actors[i];
         hd_buf_clear(&text);
         hd_buf_printf(&text, "%s%s", a->verb, a->verb[0] ? " at " : "");
-        check_text_place(options, a, &text);
+        check_text_srcloc(options, a, &text);
         hd_buf_printf(&text, ", thread (%u,%u,%u) in block (%u,%u,%u)", a->thread[0], a->thread[1],
                       a->thread[2], a->block[0], a->block[1], a->block[2]);
         html_row(out, names[f->nactors > 1][i], text.ptr);
         for (size_t p = 1; p < a->nplaces; p++) {
             hd_buf_clear(&text);
-            hd_buf_printf(&text, "%s %s:%u", check_demangle(a->places[p].func, options->demangle),
-                          check_path(options, a->places[p].file), a->places[p].line);
+            hd_buf_printf(&text, "%s %s:%u", check_demangle(a->srclocs[p].func, options->demangle),
+                          check_path(options, a->srclocs[p].file), a->srclocs[p].line);
             html_row(out, p == 1 ? "Called from" : "", text.ptr);
         }
     }
@@ -182,14 +182,14 @@ static void html_sources(struct hd_buf *out, const struct check_finding *f)
     struct html_mark marks[CHECK_ACTORS_MAX];
 
     for (size_t i = 0; i < f->nactors; i++) {
-        const char *file = f->actors[i].places[0].file;
+        const char *file = f->actors[i].srclocs[0].file;
         size_t n = 0;
         if (!file[0] || strcmp(file, "ptx") == 0 ||
-            (i && strcmp(file, f->actors[0].places[0].file) == 0))
+            (i && strcmp(file, f->actors[0].srclocs[0].file) == 0))
             continue;
         for (size_t k = i; k < f->nactors; k++)
-            if (strcmp(f->actors[k].places[0].file, file) == 0)
-                marks[n++] = (struct html_mark){f->actors[k].places[0].line, f->actors[k].verb};
+            if (strcmp(f->actors[k].srclocs[0].file, file) == 0)
+                marks[n++] = (struct html_mark){f->actors[k].srclocs[0].line, f->actors[k].verb};
         assert(n);
         hd_buf_puts(out, "<h3>");
         html_put(out, file);
@@ -215,7 +215,7 @@ static void html_group(struct hd_buf *out, const struct check_options *options,
     html_put(out, f->tool);
     hd_buf_printf(out, check_is_race(f) ? ", %llu hazard%s</span>" : ", %llu time%s</span>",
                   (unsigned long long)group->count, html_plural(group->count));
-    html_places(out, options, f);
+    html_srclocs(out, options, f);
     hd_buf_puts(out, "</summary>\n");
     html_facts(out, options, group);
     html_sources(out, f);
@@ -274,17 +274,17 @@ static bool html_groups(struct hd_buf *out, const struct check_session *s)
 static void html_sentence(struct hd_buf *out, const struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
-    uint64_t all = t->errors + t->hazards + t->orders, places = 0;
+    uint64_t all = t->errors + t->hazards + t->orders, srclocs = 0;
 
     for (size_t i = 0; i < s->groups.len; i++)
-        places += html_is_shown(&s->groups.at[i]);
+        srclocs += html_is_shown(&s->groups.at[i]);
     hd_buf_puts(out, "<p id=\"sentence\">");
-    if (!places)
+    if (!srclocs)
         hd_buf_puts(out, "Nothing was found.");
     else
         hd_buf_printf(out, "%llu place%s to look at, found %llu time%s%s.",
-                      (unsigned long long)places, html_plural(places), (unsigned long long)all,
-                      html_plural(all), places > 1 ? "; the worst is open" : "");
+                      (unsigned long long)srclocs, html_plural(srclocs), (unsigned long long)all,
+                      html_plural(all), srclocs > 1 ? "; the worst is open" : "");
     hd_buf_puts(out, " What a tool finds depends on what the program did in this run.</p>\n");
 }
 

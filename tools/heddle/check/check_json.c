@@ -19,12 +19,12 @@ static void put_actor(struct hd_json *j, const struct check_actor *actor)
     hd_json_hex(j, "pc", actor->pc);
     hd_json_open(j, "places", '[');
     for (size_t i = 0; i < actor->nplaces; i++) {
-        const struct check_place *place = &actor->places[i];
+        const struct check_srcloc *srcloc = &actor->srclocs[i];
         hd_json_open(j, NULL, '{');
-        hd_json_str(j, "function", check_demangle(place->func, DEMANGLE_FULL));
-        hd_json_str(j, "mangled", place->func);
-        hd_json_str(j, "file", place->file[0] ? place->file : NULL);
-        hd_json_u64(j, "line", place->line);
+        hd_json_str(j, "function", check_demangle(srcloc->func, DEMANGLE_FULL));
+        hd_json_str(j, "mangled", srcloc->func);
+        hd_json_str(j, "file", srcloc->file[0] ? srcloc->file : NULL);
+        hd_json_u64(j, "line", srcloc->line);
         hd_json_close(j, '}');
     }
     hd_json_close(j, ']');

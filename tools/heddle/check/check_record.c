@@ -94,23 +94,23 @@ static enum hd_status record_stack_of(struct hd_arena *arena, const struct json_
     return HD_OK;
 }
 
-static enum hd_status record_places_of(struct hd_arena *arena, const struct json_value *from,
-                                       struct check_actor *out)
+static enum hd_status record_srclocs_of(struct hd_arena *arena, const struct json_value *from,
+                                        struct check_actor *out)
 {
     const struct json_value *list = json_get(from, "device");
     size_t n = 0;
 
-    out->places = record_array_of(arena, list, sizeof(*out->places), &out->nplaces);
-    if (!out->places)
+    out->srclocs = record_array_of(arena, list, sizeof(*out->srclocs), &out->nplaces);
+    if (!out->srclocs)
         return record_lacks("device");
     json_foreach(it, list)
     {
         assert(n < out->nplaces);
-        struct check_place *place = &out->places[n++];
-        HD_TRY(record_text_of(it, "func", &place->func));
-        place->file = json_text(json_get(it, "file"), "");
-        place->line = (uint32_t)json_number(json_get(it, "line"), 0);
-        place->column = (uint32_t)json_number(json_get(it, "column"), 0);
+        struct check_srcloc *srcloc = &out->srclocs[n++];
+        HD_TRY(record_text_of(it, "func", &srcloc->func));
+        srcloc->file = json_text(json_get(it, "file"), "");
+        srcloc->line = (uint32_t)json_number(json_get(it, "line"), 0);
+        srcloc->column = (uint32_t)json_number(json_get(it, "column"), 0);
     }
     return HD_OK;
 }
@@ -129,7 +129,7 @@ static enum hd_status record_actors_of(struct hd_arena *arena, const struct json
         HD_TRY(record_triple_of(it, "thread", actor->thread));
         HD_TRY(record_triple_of(it, "block", actor->block));
         HD_TRY(record_number_of(it, "pc", &actor->pc));
-        HD_TRY(record_places_of(arena, it, actor));
+        HD_TRY(record_srclocs_of(arena, it, actor));
         actor->verb = json_text(json_get(it, "verb"), "");
     }
     return HD_OK;

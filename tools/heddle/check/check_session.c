@@ -333,15 +333,15 @@ uint64_t check_session_print_quiet(struct check_session *s, uint64_t now_ns)
 static void session_print_later(struct check_session *s, const struct check_group *group)
 {
     uint64_t all = session_weight(group->first, group->findings, group->count);
-    uint64_t told = session_weight(group->first, group->printed_findings, group->printed_count);
+    uint64_t reported = session_weight(group->first, group->printed_findings, group->printed_count);
     struct hd_buf text = {0};
 
-    if (all <= told)
+    if (all <= reported)
         return;
     check_text_short(s->options, group->first, &text);
     session_defuse(&text);
-    check_line(s, "%llu more time%s: %s", (unsigned long long)(all - told),
-               all - told == 1 ? "" : "s", text.ptr ? text.ptr : "");
+    check_line(s, "%llu more time%s: %s", (unsigned long long)(all - reported),
+               all - reported == 1 ? "" : "s", text.ptr ? text.ptr : "");
     hd_buf_fini(&text);
 }
 
@@ -353,9 +353,9 @@ void check_session_total(struct check_session *s)
             session_total_more(s, cause, &cause->more.at[m]);
         cause->more.len = 0;
     }
-    if (s->told.leaks) {
-        s->totals.leaked_B = s->told.leaked_B;
-        s->totals.leaked_allocations = s->told.leaked_allocations;
+    if (s->reported.leaks) {
+        s->totals.leaked_B = s->reported.leaked_B;
+        s->totals.leaked_allocations = s->reported.leaked_allocations;
     }
     check_group_sum(s);
     check_group_drop_empty(s);
@@ -418,12 +418,12 @@ static void session_take_order_summary(struct check_session *s, const struct che
 static void session_take_summary(struct check_session *s, const struct check_record *record)
 {
     if (strcmp(record->name, "leaked_B") == 0)
-        s->told.leaked_B += record->value;
+        s->reported.leaked_B += record->value;
     else if (strcmp(record->name, "leaked_allocations") == 0)
-        s->told.leaked_allocations += record->value;
+        s->reported.leaked_allocations += record->value;
     if (strcmp(record->tool, "schedcheck") == 0)
         session_take_order_summary(s, record);
-    s->told.leaks |= strncmp(record->name, "leaked", 6) == 0;
+    s->reported.leaks |= strncmp(record->name, "leaked", 6) == 0;
 }
 
 static enum hd_status session_take_session(struct check_session *s,

@@ -448,16 +448,16 @@ static bool suppress_fits_device(const struct trace *trace, const struct check_a
     if (n > actor->nplaces)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!suppress_fits_frame(&trace->frames.at[i], actor->places[i].func, actor->places[i].file,
-                                 ""))
+        if (!suppress_fits_frame(&trace->frames.at[i], actor->srclocs[i].func,
+                                 actor->srclocs[i].file, ""))
             return false;
     return true;
 }
 
 static bool suppress_fits_side(const struct side *side, const struct check_actor *actor)
 {
-    static struct check_place nowhere = {.func = "", .file = ""};
-    static const struct check_actor nobody = {.nplaces = 1, .places = &nowhere};
+    static struct check_srcloc nowhere = {.func = "", .file = ""};
+    static const struct check_actor nobody = {.nplaces = 1, .srclocs = &nowhere};
     const struct check_actor *who = actor ? actor : &nobody;
 
     assert(who->nplaces);
@@ -465,9 +465,9 @@ static bool suppress_fits_side(const struct side *side, const struct check_actor
         if (!suppress_fits_number(&side->thread[i], who->thread[i]) ||
             !suppress_fits_number(&side->block[i], who->block[i]))
             return false;
-    return suppress_fits_func(&side->func, who->places[0].func) &&
-           suppress_fits_path(&side->path, who->places[0].file) &&
-           suppress_fits_number(&side->line, who->places[0].line) &&
+    return suppress_fits_func(&side->func, who->srclocs[0].func) &&
+           suppress_fits_path(&side->path, who->srclocs[0].file) &&
+           suppress_fits_number(&side->line, who->srclocs[0].line) &&
            suppress_fits_device(&side->device, who);
 }
 

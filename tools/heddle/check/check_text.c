@@ -10,21 +10,21 @@ static const char *const severities[] = {
 _Static_assert((int)SAN_BACKTRACE_YES == ((int)SAN_BACKTRACE_HOST | (int)SAN_BACKTRACE_DEVICE),
                "a set of bits");
 
-static void text_put_file(const struct check_options *options, const struct check_place *place,
+static void text_put_file(const struct check_options *options, const struct check_srcloc *srcloc,
                           struct hd_buf *out)
 {
-    if (place->file[0])
-        hd_buf_printf(out, " in %s:%u", check_path(options, place->file), place->line);
+    if (srcloc->file[0])
+        hd_buf_printf(out, " in %s:%u", check_path(options, srcloc->file), srcloc->line);
 }
 
-void check_text_place(const struct check_options *options, const struct check_actor *actor,
-                      struct hd_buf *out)
+void check_text_srcloc(const struct check_options *options, const struct check_actor *actor,
+                       struct hd_buf *out)
 {
-    const struct check_place *place = &actor->places[0];
+    const struct check_srcloc *srcloc = &actor->srclocs[0];
 
-    hd_buf_printf(out, "%s+0x%llx", check_demangle(place->func, options->demangle),
+    hd_buf_printf(out, "%s+0x%llx", check_demangle(srcloc->func, options->demangle),
                   (unsigned long long)actor->pc);
-    text_put_file(options, place, out);
+    text_put_file(options, srcloc, out);
 }
 
 /* "(0,0,0)" */
@@ -45,10 +45,10 @@ static void text_put_callers(const struct check_options *options, const struct c
     if (!(options->san.show_backtrace & SAN_BACKTRACE_DEVICE))
         return;
     for (size_t i = 1; i < actor->nplaces && i <= most; i++) {
-        const struct check_place *place = &actor->places[i];
+        const struct check_srcloc *srcloc = &actor->srclocs[i];
         hd_buf_printf(out, "        Device Frame: %s",
-                      check_demangle(place->func, options->demangle));
-        text_put_file(options, place, out);
+                      check_demangle(srcloc->func, options->demangle));
+        text_put_file(options, srcloc, out);
         hd_buf_putc(out, '\n');
     }
 }
@@ -193,7 +193,7 @@ static void text_put_side(const struct check_options *options, const struct chec
 {
     if (i < f->nactors) {
         hd_buf_printf(out, "%s at ", f->actors[i].verb);
-        check_text_place(options, &f->actors[i], out);
+        check_text_srcloc(options, &f->actors[i], out);
         return;
     }
     i -= f->nactors;
@@ -230,7 +230,7 @@ static void text_put_hazard(const struct check_options *options, const struct ch
         hd_buf_printf(out, "    %s ", f->actors[i].verb);
         text_put_index(options, f->actors[i].thread, out);
         hd_buf_puts(out, " at ");
-        check_text_place(options, &f->actors[i], out);
+        check_text_srcloc(options, &f->actors[i], out);
         hd_buf_putc(out, '\n');
     }
     text_put_details(options, f, group, out);
@@ -251,7 +251,7 @@ static void text_put_order(const struct check_options *options, const struct che
         hd_buf_puts(out, " in block ");
         text_put_index(options, f->actors[i].block, out);
         hd_buf_puts(out, " at ");
-        check_text_place(options, &f->actors[i], out);
+        check_text_srcloc(options, &f->actors[i], out);
         hd_buf_putc(out, '\n');
         text_put_callers(options, &f->actors[i], out);
     }
@@ -263,7 +263,7 @@ static void text_put_plain(const struct check_options *options, const struct che
     hd_buf_printf(out, "%s\n", f->title);
     if (f->nactors) {
         hd_buf_puts(out, "    at ");
-        check_text_place(options, &f->actors[0], out);
+        check_text_srcloc(options, &f->actors[0], out);
         hd_buf_puts(out, "\n    by thread ");
         text_put_index(options, f->actors[0].thread, out);
         hd_buf_puts(out, " in block ");
@@ -307,13 +307,13 @@ void check_text_short(const struct check_options *options, const struct check_fi
     if (n || !f->nactors)
         return;
     hd_buf_puts(out, " at ");
-    check_text_place(options, &f->actors[0], out);
+    check_text_srcloc(options, &f->actors[0], out);
 }
 
 bool check_is_in_ptx(const struct check_finding *f)
 {
     for (size_t i = 0; i < f->nactors; i++) {
-        const char *file = f->actors[i].places[0].file;
+        const char *file = f->actors[i].srclocs[0].file;
         assert(f->actors[i].nplaces);
         if (!file[0] || strcmp(file, "ptx") == 0)
             return true;

@@ -86,13 +86,13 @@ static void put_index(FILE *out, const char *name, const uint32_t at[3])
     fprintf(out, "<%s>\n<x>%u</x>\n<y>%u</y>\n<z>%u</z>\n</%s>\n", name, at[0], at[1], at[2], name);
 }
 
-static void put_place(const struct check_options *options, FILE *out,
-                      const struct check_place *place)
+static void put_srcloc(const struct check_options *options, FILE *out,
+                       const struct check_srcloc *srcloc)
 {
-    put_text(out, "func", check_demangle(place->func, options->demangle));
-    put_text(out, "path", place->file);
-    if (place->file[0])
-        put_number(out, "line", place->line);
+    put_text(out, "func", check_demangle(srcloc->func, options->demangle));
+    put_text(out, "path", srcloc->file);
+    if (srcloc->file[0])
+        put_number(out, "line", srcloc->line);
 }
 
 static void put_side(const struct check_options *options, FILE *out,
@@ -100,7 +100,7 @@ static void put_side(const struct check_options *options, FILE *out,
 {
     assert(actor->nplaces);
     fputs("<where>\n", out);
-    put_place(options, out, &actor->places[0]);
+    put_srcloc(options, out, &actor->srclocs[0]);
     put_hex(out, "pc", actor->pc);
     fputs("</where>\n<who>\n", out);
     put_index(out, "threadIdx", actor->thread);
@@ -111,7 +111,7 @@ static void put_side(const struct check_options *options, FILE *out,
     fputs("<deviceStack>\n", out);
     for (size_t i = 0; i < actor->nplaces; i++) {
         fputs("<frame>\n", out);
-        put_place(options, out, &actor->places[i]);
+        put_srcloc(options, out, &actor->srclocs[i]);
         fputs("</frame>\n", out);
     }
     fputs("</deviceStack>\n", out);

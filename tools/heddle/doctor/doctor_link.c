@@ -11,8 +11,8 @@
 
 struct link {
     struct doctor_report *report;
-    struct hd_map defined; /* names to anything */
-    struct hd_map told;    /* names that have been reported */
+    struct hd_map defined;  /* names to anything */
+    struct hd_map reported; /* names that have been reported */
 };
 
 static bool note(struct hd_map *names, struct hd_str name)
@@ -52,9 +52,10 @@ static bool is_external(const struct ptx_sym *sym)
 static void check_symbol(struct link *l, const struct ptx_func *func, const struct ptx_sym *sym,
                          unsigned line)
 {
-    if (!is_external(sym) || hd_map_get(&l->defined, sym->name) || hd_map_get(&l->told, sym->name))
+    if (!is_external(sym) || hd_map_get(&l->defined, sym->name) ||
+        hd_map_get(&l->reported, sym->name))
         return;
-    if (!note(&l->told, sym->name))
+    if (!note(&l->reported, sym->name))
         return;
     const char *meaning = lower_unresolved_meaning(sym->name);
     doctor_problem(l->report, "device code uses %.*s (%.*s line %u), which is not defined%s%s",
@@ -78,7 +79,7 @@ static void check_func(struct link *l, const struct ptx_func *func)
             continue;
         const struct ptx_insn *insn = (const struct ptx_insn *)s;
         for (uint32_t i = 0; i < insn->nops; i++)
-            check_operand(l, func, &insn->ops[i], s->place.line);
+            check_operand(l, func, &insn->ops[i], s->srcloc.line);
     }
 }
 
@@ -88,14 +89,14 @@ static void check_group(struct doctor_report *r, const struct doctor_module *mod
     bool good = true;
     assert(len);
     hd_map_init(&l.defined);
-    hd_map_init(&l.told);
+    hd_map_init(&l.reported);
     for (size_t i = 0; i < len; i++)
         good &= define_module(&l, modules[i].ptx);
     for (size_t i = 0; good && i < len; i++)
         for (const struct ptx_func *f = modules[i].ptx->funcs; f; f = f->next_func)
             check_func(&l, f);
     hd_map_fini(&l.defined);
-    hd_map_fini(&l.told);
+    hd_map_fini(&l.reported);
 }
 
 static void check_lowering(struct doctor_report *r, const struct doctor_module *modules, size_t len)

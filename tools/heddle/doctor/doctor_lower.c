@@ -51,7 +51,7 @@ static void on_refused(void *user, const struct lower_refusal *refusal)
         .text = text,
         .why = hd_arena_strndup(&r->arena, refusal->why, strlen(refusal->why)),
         .place = hd_arena_printf(&r->arena, "%.*s line %u", HD_STR_ARG(refusal->func->sym.name),
-                                 refusal->insn->stmt.place.line),
+                                 refusal->insn->stmt.srcloc.line),
         .uses = 1,
     };
     if (text && added.why && added.place && hd_vec_push(&r->forms, added))

@@ -690,7 +690,7 @@ static enum hd_status export_all(const struct prof_args *args, const char *repor
     return args->page ? export_one(args, "html", report, args->html) : HD_OK;
 }
 
-static void tell(const struct prof_totals *t, const char *report, bool is_quiet)
+static void print_made(const struct prof_totals *t, const char *report, bool is_quiet)
 {
     if (!is_quiet)
         fprintf(stderr,
@@ -724,7 +724,7 @@ static int show_kernels(const struct prof_args *args, const char *report)
 static int show_report(const struct prof_args *args, const char *report,
                        const struct prof_totals *totals)
 {
-    tell(totals, report, args->quiet);
+    print_made(totals, report, args->quiet);
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("%s", hd_error_message());

@@ -19,7 +19,7 @@ static const char tables[] =
     "JOIN temp.shapes s USING (name, " GRID ");"
     "CREATE TEMP TABLE told AS SELECT launchId, globalPid, correlationId, start, end FROM "
     "HEDDLE_LAUNCHES;"
-    "CREATE INDEX temp.told_of ON told(globalPid, correlationId, start, end);"
+    "CREATE INDEX temp.report_of ON told(globalPid, correlationId, start, end);"
     "CREATE TEMP TABLE plain(shape, duration, globalPid, correlationId, gridId)";
 static const char plain[] =
     "INSERT INTO temp.plain SELECT s.rowid, k.end - k.start, k.globalPid, k.correlationId, k.gridId"

@@ -186,8 +186,9 @@ static const char *show_label_of(const struct shown *launch, const struct metric
 }
 
 /* Calls for each note of a launch, of the section, or of all that are wanted (-1). */
-static void show_notes_tell(struct show *s, const struct shown *launch, int section,
-                            void (*tell)(struct show *, const struct shown *, int, const char *))
+static void show_notes_report(struct show *s, const struct shown *launch, int section,
+                              void (*report)(struct show *, const struct shown *, int,
+                                             const char *))
 {
     sqlite3_stmt *row;
 
@@ -203,7 +204,7 @@ static void show_notes_tell(struct show *s, const struct shown *launch, int sect
             const struct metric any = {.section = (enum metric_section)at, .name = ""};
             if (!strcmp(prof_db_text(row, 0), metric_section_names[at]) &&
                 (section < 0 ? show_is_wanted(s->view, &any) : section == at))
-                tell(s, launch, at, prof_db_text(row, 1));
+                report(s, launch, at, prof_db_text(row, 1));
         }
     sqlite3_finalize(row);
 }
@@ -349,7 +350,7 @@ static void show_csv_details(struct show *s, const struct shown *launch)
             show_csv(s->out, false, launch->has[m] ? "" : reason);
             fputs(",\"\",\"\"\n", s->out);
         }
-    show_notes_tell(s, launch, -1, show_csv_note);
+    show_notes_report(s, launch, -1, show_csv_note);
 }
 
 static void show_csv_raw_head(const struct show *s)
@@ -462,15 +463,15 @@ static void show_text_missing(const struct show *s, const struct shown *launch)
     char reason[REASON], other[REASON];
 
     for (size_t m = 0; m < metrics_count; m++) {
-        bool was_told = false;
+        bool was_reported = false;
         if (!show_is_missing(s, launch, m))
             continue;
         show_reason_of(reason, launch, m);
-        for (size_t i = 0; i < m && !was_told; i++) {
+        for (size_t i = 0; i < m && !was_reported; i++) {
             show_reason_of(other, launch, i);
-            was_told = show_is_missing(s, launch, i) && !strcmp(other, reason);
+            was_reported = show_is_missing(s, launch, i) && !strcmp(other, reason);
         }
-        if (was_told)
+        if (was_reported)
             continue;
         fprintf(s->out, "    n/a (%s): ", reason);
         show_text_reason(s, launch, m, reason);
@@ -528,7 +529,7 @@ static void show_text_details(struct show *s, const struct shown *launch)
         if (!has_head)
             continue;
         show_text_rule(s, launch);
-        show_notes_tell(s, launch, section, show_text_note);
+        show_notes_report(s, launch, section, show_text_note);
         fputc('\n', s->out);
     }
     show_text_missing(s, launch);
@@ -600,7 +601,7 @@ static void show_json_launch(struct show *s, const struct shown *l, bool is_sour
             hd_json_str(j, NULL, metrics[m].name);
     hd_json_close(j, ']');
     hd_json_open(j, "notes", '[');
-    show_notes_tell(s, l, -1, show_json_note);
+    show_notes_report(s, l, -1, show_json_note);
     hd_json_close(j, ']');
     hd_json_close(j, '}');
 }

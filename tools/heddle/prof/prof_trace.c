@@ -129,7 +129,7 @@ static const char *trace_text_at(sqlite3_stmt *row, int column)
     return text ? text : "";
 }
 
-static enum hd_status trace_tell_rows(struct trace *t, const struct query *query)
+static enum hd_status trace_report_rows(struct trace *t, const struct query *query)
 {
     sqlite3_stmt *row;
     int code;
@@ -236,11 +236,11 @@ static uint32_t trace_flows_at(struct trace *t, const struct slice *s, uint64_t 
     return 1;
 }
 
-static enum hd_status trace_tell_all(struct trace *t)
+static enum hd_status trace_report_all(struct trace *t)
 {
     HD_TRY(trace_find_flows(t));
     for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
-        HD_TRY(trace_tell_rows(t, &queries[i]));
+        HD_TRY(trace_report_rows(t, &queries[i]));
     return HD_OK;
 }
 
@@ -531,7 +531,7 @@ enum hd_status prof_trace_chrome(const char *path, const char *to)
     if (status == HD_OK)
         status = trace_chrome_names(&t);
     if (status == HD_OK)
-        status = trace_tell_all(&t);
+        status = trace_report_all(&t);
     fputs("\n]", t.out);
     if (status == HD_OK && prof_db_has(t.db, "COMPOSITE_EVENTS"))
         status = trace_chrome_samples(&t);
@@ -819,19 +819,19 @@ static void trace_perfetto_slice(struct trace *t, const struct slice *s)
 }
 
 /* What a trace has been told of samples, by ids of our own. */
-struct told {
+struct reported {
     const struct prof_calls *calls;
     sqlite3_stmt *find;
     uint8_t *of_call;             /* TOLD_FRAME, TOLD_STACK */
     struct hd_map names, modules; /* rows of StringIds */
 };
 
-static void trace_intern_text(struct trace *t, struct told *told, int64_t id, unsigned field,
-                              struct hd_buf *out)
+static void trace_intern_text(struct trace *t, struct reported *reported, int64_t id,
+                              unsigned field, struct hd_buf *out)
 {
     struct hd_buf part = {0}, text = {0};
 
-    trace_string_of(t, told->find, id, &text);
+    trace_string_of(t, reported->find, id, &text);
     trace_put_number(&part, INTERNED_ID, (uint64_t)id + 1);
     trace_put_text(&part, INTERNED_TEXT, text.ptr ? text.ptr : "");
     trace_put_bytes(out, field, part.ptr ? part.ptr : "", part.len);
@@ -840,25 +840,26 @@ static void trace_intern_text(struct trace *t, struct told *told, int64_t id, un
 }
 
 /* Was it told? It is from now on. */
-static bool trace_is_told(struct hd_map *map, int64_t id)
+static bool trace_is_reported(struct hd_map *map, int64_t id)
 {
     void *found;
 
     return hd_map_find_u64(map, (uint64_t)id, &found) || !hd_map_put_u64(map, (uint64_t)id, NULL);
 }
 
-static void trace_intern_frame(struct trace *t, struct told *told, size_t at, struct hd_buf *out)
+static void trace_intern_frame(struct trace *t, struct reported *reported, size_t at,
+                               struct hd_buf *out)
 {
-    const struct prof_called *call = &told->calls->at.at[at];
+    const struct prof_called *call = &reported->calls->at.at[at];
     struct hd_buf part = {0};
 
-    if (told->of_call[at] & TOLD_FRAME)
+    if (reported->of_call[at] & TOLD_FRAME)
         return;
-    told->of_call[at] |= TOLD_FRAME;
-    if (!trace_is_told(&told->names, call->symbol))
-        trace_intern_text(t, told, call->symbol, INTERNED_FUNCTION, out);
-    if (!trace_is_told(&told->modules, call->module)) {
-        trace_intern_text(t, told, call->module, INTERNED_PATH, out);
+    reported->of_call[at] |= TOLD_FRAME;
+    if (!trace_is_reported(&reported->names, call->symbol))
+        trace_intern_text(t, reported, call->symbol, INTERNED_FUNCTION, out);
+    if (!trace_is_reported(&reported->modules, call->module)) {
+        trace_intern_text(t, reported, call->module, INTERNED_PATH, out);
         trace_put_number(&part, INTERNED_ID, (uint64_t)call->module + 1);
         trace_put_number(&part, MAPPING_PATH, (uint64_t)call->module + 1);
         trace_put_bytes(out, INTERNED_MAPPING, part.ptr ? part.ptr : "", part.len);
@@ -873,19 +874,20 @@ static void trace_intern_frame(struct trace *t, struct told *told, size_t at, st
 }
 
 /* The stack that ends with the call, and of it what was not told before. */
-static void trace_intern_stack(struct trace *t, struct told *told, size_t leaf, struct hd_buf *out)
+static void trace_intern_stack(struct trace *t, struct reported *reported, size_t leaf,
+                               struct hd_buf *out)
 {
     HD_VEC(size_t) order = {0};
     struct hd_buf part = {0};
 
-    if (told->of_call[leaf] & TOLD_STACK)
+    if (reported->of_call[leaf] & TOLD_STACK)
         return;
-    told->of_call[leaf] |= TOLD_STACK;
-    for (size_t at = leaf; at; at = told->calls->at.at[at].caller)
+    reported->of_call[leaf] |= TOLD_STACK;
+    for (size_t at = leaf; at; at = reported->calls->at.at[at].caller)
         (void)hd_vec_push(&order, at); /* without memory the stack is shorter */
     trace_put_number(&part, INTERNED_ID, leaf);
     for (size_t i = order.len; i-- > 0;) {
-        trace_intern_frame(t, told, order.at[i], out);
+        trace_intern_frame(t, reported, order.at[i], out);
         trace_put_number(&part, STACK_FRAME, order.at[i]);
     }
     trace_put_bytes(out, INTERNED_STACK, part.ptr ? part.ptr : "", part.len);
@@ -919,31 +921,31 @@ static void trace_perfetto_sample(struct trace *t, const struct sample *s, size_
 static enum hd_status trace_perfetto_samples(struct trace *t)
 {
     struct prof_calls calls;
-    struct told told = {.calls = &calls};
+    struct reported reported = {.calls = &calls};
     sqlite3_stmt *row;
     struct sample sample;
     struct hd_buf interned = {0};
     int code;
 
     HD_TRY(trace_samples_open(t, &calls, &row));
-    hd_map_init(&told.names);
-    hd_map_init(&told.modules);
-    told.of_call = hd_alloc_array(calls.at.len, sizeof(told.of_call[0]));
-    code = !told.of_call ? SQLITE_NOMEM
-                         : sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?", -1,
-                                              &told.find, NULL);
+    hd_map_init(&reported.names);
+    hd_map_init(&reported.modules);
+    reported.of_call = hd_alloc_array(calls.at.len, sizeof(reported.of_call[0]));
+    code = !reported.of_call ? SQLITE_NOMEM
+                             : sqlite3_prepare_v2(t->db, "SELECT value FROM StringIds WHERE id = ?",
+                                                  -1, &reported.find, NULL);
     for (size_t i = 0; i < calls.leaves.len && (code == SQLITE_OK || code == SQLITE_ROW); i++) {
         code = trace_samples_next(row, &sample);
         hd_buf_clear(&interned);
         if (code == SQLITE_ROW && calls.leaves.at[i])
-            trace_intern_stack(t, &told, calls.leaves.at[i], &interned);
+            trace_intern_stack(t, &reported, calls.leaves.at[i], &interned);
         if (code == SQLITE_ROW)
             trace_perfetto_sample(t, &sample, calls.leaves.at[i], !i, &interned);
     }
-    sqlite3_finalize(told.find);
-    hd_free(told.of_call);
-    hd_map_fini(&told.names);
-    hd_map_fini(&told.modules);
+    sqlite3_finalize(reported.find);
+    hd_free(reported.of_call);
+    hd_map_fini(&reported.names);
+    hd_map_fini(&reported.modules);
     hd_buf_fini(&interned);
     return trace_samples_close(t, &calls, row, code == SQLITE_ROW ? SQLITE_DONE : code);
 }
@@ -954,7 +956,7 @@ enum hd_status prof_trace_perfetto(const char *path, const char *to)
 
     HD_TRY(trace_begin(&t, path, to));
     t.slice = trace_perfetto_slice;
-    enum hd_status status = trace_tell_all(&t);
+    enum hd_status status = trace_report_all(&t);
     for (size_t i = 0; i < t.tracks.len; i++) {
         while (t.tracks.at[i].ends.len)
             trace_close_slice(&t, &t.tracks.at[i]);

@@ -259,20 +259,20 @@ static enum hd_status threads_start(struct measuring *all)
 static void threads_wait(struct measuring *all)
 {
     struct timespec until;
-    bool told = false;
+    bool reported = false;
 
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_S;
     for (uint32_t i = 0; i < all->plan->threads; i++) {
         if (pthread_timedjoin_np(all->threads[i].thread, NULL, &until) != ETIMEDOUT)
             continue;
-        if (!told && isatty(STDERR_FILENO)) {
+        if (!reported && isatty(STDERR_FILENO)) {
             fputs("heddle: measuring this host, once ...\r", stderr);
-            told = true;
+            reported = true;
         }
         (void)pthread_join(all->threads[i].thread, NULL);
     }
-    if (told)
+    if (reported)
         fputs("\033[K", stderr);
 }
 

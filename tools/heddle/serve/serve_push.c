@@ -766,8 +766,8 @@ static double push_value_of(const struct family *f, const char *suffix, const ch
 }
 
 /* Tells the one whose first bucket that is; its last bucket. */
-static const struct sample *push_tell_one(const struct job *job, const struct family *f,
-                                          const struct sample *s, push_tell *tell, void *arg)
+static const struct sample *push_report_one(const struct job *job, const struct family *f,
+                                            const struct sample *s, push_report *report, void *arg)
 {
     struct push_histogram h = {.job = job->name, .name = f->name, .labels = s->rest};
     bool fits = true;
@@ -786,11 +786,11 @@ static const struct sample *push_tell_one(const struct job *job, const struct fa
             break;
     }
     if (fits)
-        tell(arg, &h);
+        report(arg, &h);
     return s;
 }
 
-void push_histograms(push_tell *tell, void *arg)
+void push_histograms(push_report *report, void *arg)
 {
     pthread_mutex_lock(&pushed.lock);
     for (size_t i = 0; i < PUSH_JOBS_MAX; i++)
@@ -801,7 +801,7 @@ void push_histograms(push_tell *tell, void *arg)
                 continue;
             for (const struct sample *s = f->first; s; s = s->next)
                 if (push_is_suffix(s, "_bucket"))
-                    s = push_tell_one(&pushed.jobs[i], f, s, tell, arg);
+                    s = push_report_one(&pushed.jobs[i], f, s, report, arg);
         }
     pthread_mutex_unlock(&pushed.lock);
 }

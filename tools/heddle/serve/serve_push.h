@@ -41,8 +41,8 @@ struct push_histogram {
     double sum, count;
 };
 
-typedef void push_tell(void *arg, const struct push_histogram *histogram);
+typedef void push_report(void *arg, const struct push_histogram *histogram);
 /* All whose name ends in _seconds. */
-void push_histograms(push_tell *tell, void *arg);
+void push_histograms(push_report *report, void *arg);
 
 #endif

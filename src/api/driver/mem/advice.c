@@ -202,7 +202,7 @@ CUresult drv_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *sizes, size_t cou
 /* ---- attributes of ranges */
 
 /* As the attributes without a type tell a location. */
-static int place_of(int type, int id)
+static int processor_of(int type, int id)
 {
     if (type == CU_MEM_LOCATION_TYPE_INVALID)
         return CU_DEVICE_INVALID;
@@ -238,10 +238,10 @@ static CUresult range_attribute(const struct core_advice *a, CUmem_range_attribu
         value = a->read_mostly;
         goto one;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-        value = place_of(a->preferred_type, a->preferred_id);
+        value = processor_of(a->preferred_type, a->preferred_id);
         goto one;
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-        value = place_of(a->prefetch_type, a->prefetch_id);
+        value = processor_of(a->prefetch_type, a->prefetch_id);
         goto one;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
         value = a->preferred_type;

@@ -6,10 +6,10 @@
 
 /* ---- places and properties */
 
-static CUresult place_decode(const CUmemLocation *location, CUmemAllocationType type,
+static CUresult props_decode(const CUmemLocation *location, CUmemAllocationType type,
                              struct core_mempool_props *out_props)
 {
-    *out_props = (struct core_mempool_props){.place = CORE_PLACE_HOST};
+    *out_props = (struct core_mempool_props){.location = CORE_LOCATION_HOST};
     if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "memory pool: allocation type %d", (int)type);
     out_props->managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -18,8 +18,8 @@ static CUresult place_decode(const CUmemLocation *location, CUmemAllocationType 
         if (!core_device_at(location->id))
             return drv_error(CUDA_ERROR_INVALID_DEVICE, "memory pool: there is no device %d",
                              location->id);
-        out_props->place = CORE_PLACE_DEVICE;
-        out_props->place_id = location->id;
+        out_props->location = CORE_LOCATION_DEVICE;
+        out_props->location_id = location->id;
         return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
         return CUDA_SUCCESS;
@@ -48,7 +48,7 @@ static bool is_zero(const unsigned char *bytes, size_t n)
 
 CUresult drv_mempool_props(const CUmemPoolProps *p, struct core_mempool_props *out_props)
 {
-    CUresult result = place_decode(&p->location, p->allocType, out_props);
+    CUresult result = props_decode(&p->location, p->allocType, out_props);
 
     if (result != CUDA_SUCCESS)
         return result;
@@ -100,10 +100,10 @@ CUresult drv_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_B)
 
 /* ---- the pools of places */
 
-static CUresult pool_at(const struct core_mempool_props *place, bool current, CUmemoryPool *out)
+static CUresult pool_at(const struct core_mempool_props *props, bool current, CUmemoryPool *out)
 {
     struct core_mempool *pool;
-    enum hd_status status = core_mempool_at(place, current, &pool);
+    enum hd_status status = core_mempool_at(props, current, &pool);
 
     if (status == HD_OK)
         DRV_GIVE(mempool, out, pool);
@@ -113,28 +113,28 @@ static CUresult pool_at(const struct core_mempool_props *place, bool current, CU
 static CUresult pool_at_location(const CUmemLocation *location, CUmemAllocationType type,
                                  bool current, CUmemoryPool *out)
 {
-    struct core_mempool_props place;
-    CUresult result = place_decode(location, type, &place);
+    struct core_mempool_props props;
+    CUresult result = props_decode(location, type, &props);
 
-    return result ? result : pool_at(&place, current, out);
+    return result ? result : pool_at(&props, current, out);
 }
 
-static struct core_mempool_props device_place(CUdevice dev)
+static struct core_mempool_props device_props(CUdevice dev)
 {
-    return (struct core_mempool_props){.place = CORE_PLACE_DEVICE, .place_id = dev};
+    return (struct core_mempool_props){.location = CORE_LOCATION_DEVICE, .location_id = dev};
 }
 
 /* symbol, the current pool or the default one */
 #define POOL_GETTER(symbol, current)                                                               \
     CUresult drv_cuDevice##symbol(CUmemoryPool *out, CUdevice dev)                                 \
     {                                                                                              \
-        struct core_mempool_props place = device_place(dev);                                       \
+        struct core_mempool_props props = device_props(dev);                                       \
                                                                                                    \
         API_CALL(cuDevice##symbol);                                                                \
         API_CHECK(out);                                                                            \
         API_DEVICE(device, dev);                                                                   \
         (void)device;                                                                              \
-        return pool_at(&place, current, out);                                                      \
+        return pool_at(&props, current, out);                                                      \
     }                                                                                              \
     CUresult drv_cuMem##symbol(CUmemoryPool *out, CUmemLocation *location,                         \
                                CUmemAllocationType type)                                           \
@@ -149,25 +149,25 @@ POOL_GETTER(GetMemPool, true)
 
 CUresult drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool handle)
 {
-    struct core_mempool_props place = device_place(dev);
+    struct core_mempool_props props = device_props(dev);
 
     API_CALL(cuDeviceSetMemPool);
     API_DEVICE(device, dev);
     (void)device;
     API_HANDLE(mempool, pool, handle);
-    return drv_result(core_mempool_current_set(&place, pool));
+    return drv_result(core_mempool_current_set(&props, pool));
 }
 
 CUresult drv_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle)
 {
-    struct core_mempool_props place;
+    struct core_mempool_props props;
     CUresult result;
 
     API_CALL(cuMemSetMemPool);
     API_CHECK(location);
     API_HANDLE(mempool, pool, handle);
-    result = place_decode(location, type, &place);
-    return result ? result : drv_result(core_mempool_current_set(&place, pool));
+    result = props_decode(location, type, &props);
+    return result ? result : drv_result(core_mempool_current_set(&props, pool));
 }
 
 /* ---- allocation */
@@ -187,15 +187,15 @@ static CUresult alloc_from(struct core_mempool *pool, struct core_stream *stream
 CUresult drv_cuMemAllocAsync(CUdeviceptr *out, size_t size_B, CUstream handle)
 {
     __attribute__((cleanup(core_mempool_unref_at))) struct core_mempool *pool = NULL;
-    struct core_mempool_props place;
+    struct core_mempool_props props;
     enum hd_status status;
 
     API_CALL(cuMemAllocAsync);
     API_CHECK(out);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    place = device_place(stream->ctx->device->ordinal);
-    status = core_mempool_at(&place, true, &pool);
+    props = device_props(stream->ctx->device->ordinal);
+    status = core_mempool_at(&props, true, &pool);
     return status == HD_OK ? alloc_from(pool, stream, size_B, out) : drv_result(status);
 }
 
@@ -284,7 +284,7 @@ CUresult drv_cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr
 static CUresult access_check(const struct core_mempool *pool, const CUmemAccessDesc *desc)
 {
     const struct core_mempool_props *props = core_mempool_props(pool);
-    bool own = props->place != CORE_PLACE_DEVICE || props->place_id == desc->location.id;
+    bool own = props->location != CORE_LOCATION_DEVICE || props->location_id == desc->location.id;
 
     if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "access is set for devices");
@@ -388,8 +388,8 @@ static CUresult importing_context(struct core_mempool *pool, struct core_context
 {
     struct core_context *ctx = core_current();
     const struct core_mempool_props *props = core_mempool_props(pool);
-    bool on_device = props->place == CORE_PLACE_DEVICE;
-    struct core_device *device = core_device_at(on_device ? props->place_id : 0);
+    bool on_device = props->location == CORE_LOCATION_DEVICE;
+    struct core_device *device = core_device_at(on_device ? props->location_id : 0);
     enum hd_status status = HD_OK;
 
     if (ctx && core_context_is_live(ctx))

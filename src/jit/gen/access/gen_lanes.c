@@ -153,11 +153,11 @@ static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef pt
     LLVMValueRef args[4], x;
     char name[48];
 
-    assert(LLVMGetIntTypeWidth(elem) <= 64);
+    assert(LLVMGetIntTypeWidth(elem) <= 128);
     args[0] = without_offset(g, ptrs, &args[1]);
     args[2] = mask ? gen_bits(g, mask) : gen_full_bits(g);
     if (g->cold && !g->lane_values)
-        g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i64, GEN_LANES), 64, "");
+        g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i128, GEN_LANES), 64, "");
     args[3] = g->lane_values;
     name_of(name, "gather", elem, g->cold ? "_cold" : "");
     struct gen_outline outline =

@@ -16,7 +16,7 @@
 #include "jit/gen/access/gen_access.h"
 
 /* Does it order accesses, or call what may? */
-static bool tells(const struct ir_instr *in)
+static bool notifies(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_LD:
@@ -68,7 +68,7 @@ static bool is_written_once(const struct gen *g, const struct ir_instr *st,
 {
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (tells(in) || may_read(in, root) || stores_again(g, in, st))
+            if (notifies(in) || may_read(in, root) || stores_again(g, in, st))
                 return false;
         }
     }

@@ -90,7 +90,7 @@ static LLVMValueRef lanes_outside(struct gen *g, const struct room *room, const 
 }
 
 /* i1: the service has to be told. */
-static LLVMValueRef is_to_tell(struct gen *g, const struct ir_instr *in, uint64_t size_B)
+static LLVMValueRef is_to_notify(struct gen *g, const struct ir_instr *in, uint64_t size_B)
 {
     struct room room = room_of(g, size_B);
     struct gen_val val = gen_get(g, in->src[0]);
@@ -147,7 +147,7 @@ LLVMValueRef gen_probe_lanes(struct gen *g, LLVMValueRef const words[GEN_HALVES]
     return operand_store(g, words, 2 * warp, 0);
 }
 
-static void tell(struct gen *g, const struct ir_instr *in, const struct words *words)
+static void notify(struct gen *g, const struct ir_instr *in, const struct words *words)
 {
     LLVMTypeRef table = LLVMArrayType2(g->t->ptr, IR_PROBE_OPERANDS_MAX + 1);
     if (!g->probe_operands)
@@ -170,13 +170,13 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
     if (size_B && gen_count_access(g, in, words.x[0]))
         return;
     if (!size_B || g->func->module->has_counts) {
-        tell(g, in, &words);
+        notify(g, in, &words);
         return;
     }
     LLVMBasicBlockRef cold = gen_bb(g, "tell"), on = gen_bb(g, "told");
-    gen_cond_br_cold(g, is_to_tell(g, in, size_B), cold, on);
+    gen_cond_br_cold(g, is_to_notify(g, in, size_B), cold, on);
     LLVMPositionBuilderAtEnd(g->b, cold);
-    tell(g, in, &words);
+    notify(g, in, &words);
     LLVMBuildBr(g->b, on);
     LLVMPositionBuilderAtEnd(g->b, on);
 }

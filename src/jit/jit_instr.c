@@ -3,7 +3,7 @@
  *
  * No table is kept for that: when somebody asks, which is after a fault, the kernel is compiled
  * once more in the same form and with the same settings, this time with places
- * (gen_request.places). They do not change the code, and that is not taken on trust: the bytes are
+ * (gen_request.srclocs). They do not change the code, and that is not taken on trust: the bytes are
  * compared, and without agreement the answer is "not known". So objects stay as small and
  * compilation as fast as without.
  */
@@ -44,7 +44,7 @@ enum hd_status jit_lines_of_code(struct jit_module *jit, const struct jit_code *
     if (!jit_code_origin(jit, code, &job, &image))
         return hd_error(HD_NOT_FOUND, "no code of this module");
     struct gen_request req = jit_request(&job, code->form);
-    req.places = true;
+    req.srclocs = true;
     enum hd_status status = jit_codegen(&req, &result);
     if (status == HD_OK)
         status = lines_of(&result, image, out);
@@ -52,7 +52,7 @@ enum hd_status jit_lines_of_code(struct jit_module *jit, const struct jit_code *
     return status;
 }
 
-void jit_places_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
+void jit_instrs_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
                      uint32_t *numbers, uint32_t n)
 {
     struct jit_lines lines = {0};
@@ -65,11 +65,11 @@ void jit_places_find(struct jit_module *jit, const struct jit_code *code, const 
     hd_vec_fini(&lines.rows);
 }
 
-uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
+uint32_t jit_instr_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
 {
     uint32_t number = 0;
 
     if (pc - code->base < code->size_B)
-        jit_places_find(jit, code, &pc, &number, 1);
+        jit_instrs_find(jit, code, &pc, &number, 1);
     return number;
 }

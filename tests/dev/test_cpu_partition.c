@@ -42,7 +42,7 @@ const struct fake_kernel fake_kernels[] = {
 
 /* ---- the shares alone */
 
-static struct cpu_share shares[SLOTS];
+static struct cpu_partition partitions[SLOTS];
 static struct cpu_slot slots[SLOTS];
 
 static void job_init(struct cpu_job *job, uint64_t total, uint64_t chunk, bool in_order)
@@ -51,7 +51,7 @@ static void job_init(struct cpu_job *job, uint64_t total, uint64_t chunk, bool i
     atomic_store(&job->total, total);
     job->chunk = chunk;
     job->in_order = in_order;
-    cpu_job_share(job, shares, SLOTS);
+    cpu_job_partition(job, partitions, SLOTS);
 }
 
 /* Slots that take turns at random, some of which leave in the middle: how many units came twice,
@@ -59,7 +59,7 @@ static void job_init(struct cpu_job *job, uint64_t total, uint64_t chunk, bool i
 static unsigned wrong_units(uint64_t total, uint64_t chunk, uint64_t *seed)
 {
     static uint8_t seen[MOST];
-    struct cpu_claim claims[SLOTS] = {0};
+    struct cpu_chunk chunks[SLOTS] = {0};
     uint64_t taken = 0;
     struct cpu_job job;
     unsigned wrong = 0;
@@ -68,18 +68,18 @@ static unsigned wrong_units(uint64_t total, uint64_t chunk, uint64_t *seed)
     job_init(&job, total, chunk, false);
     while (!cpu_job_exhausted(&job)) {
         unsigned s = (unsigned)(tap_random(seed) % SLOTS);
-        bool fresh = !claims[s].end && shares[s].end > atomic_load(&shares[s].next);
-        uint64_t own = atomic_load(&shares[s].next);
+        bool fresh = !chunks[s].end && partitions[s].end > atomic_load(&partitions[s].next);
+        uint64_t own = atomic_load(&partitions[s].next);
 
         if (s % 7 == 0 && taken > total / 2)
-            claims[s] = (struct cpu_claim){0}; /* another thread has the slot now */
-        claims[s].wanted = tap_random(seed) % 100;
-        if (!cpu_job_take(&job, &slots[s], &claims[s]))
+            chunks[s] = (struct cpu_chunk){0}; /* another thread has the slot now */
+        chunks[s].wanted = tap_random(seed) % 100;
+        if (!cpu_job_take(&job, &slots[s], &chunks[s]))
             continue;
-        wrong += fresh && job.nshares && claims[s].first != own;
-        for (uint64_t i = claims[s].first; i < claims[s].end; i++)
+        wrong += fresh && job.npartitions && chunks[s].first != own;
+        for (uint64_t i = chunks[s].first; i < chunks[s].end; i++)
             seen[i]++;
-        taken += claims[s].end - claims[s].first;
+        taken += chunks[s].end - chunks[s].first;
         wrong += cpu_job_begun(&job) != taken;
     }
     for (uint64_t i = 0; i < total; i++)
@@ -110,13 +110,13 @@ static void test_wanted(void)
     unsigned wrong = 0, large = 0;
 
     for (size_t o = 0; o < HD_COUNT_OF(in_order); o++) {
-        struct cpu_claim claim = {.wanted = 50};
+        struct cpu_chunk chunk = {.wanted = 50};
         struct cpu_job job;
 
         job_init(&job, MOST, 2, in_order[o]);
-        while (cpu_job_take(&job, &slots[0], &claim)) {
-            uint64_t left = (in_order[o] ? MOST : shares[claim.passed].end) - claim.first;
-            uint64_t size = claim.end - claim.first, most = HD_MAX(left / 16, 2);
+        while (cpu_job_take(&job, &slots[0], &chunk)) {
+            uint64_t left = (in_order[o] ? MOST : partitions[chunk.passed].end) - chunk.first;
+            uint64_t size = chunk.end - chunk.first, most = HD_MAX(left / 16, 2);
 
             wrong += size > 50 || size > most || (size < 50 && size < HD_MIN(most, left));
             large += size == 50;
@@ -128,22 +128,23 @@ static void test_wanted(void)
 
 static void test_order(void)
 {
-    struct cpu_claim claim = {0};
+    struct cpu_chunk chunk = {0};
     struct cpu_job job;
     uint64_t next = 0;
     unsigned wrong = 0;
 
     job_init(&job, MOST, 7, true);
-    for (unsigned s = 0; cpu_job_take(&job, &slots[s % SLOTS], &claim); s++) {
-        wrong += claim.first != next;
-        next = claim.end;
+    for (unsigned s = 0; cpu_job_take(&job, &slots[s % SLOTS], &chunk); s++) {
+        wrong += chunk.first != next;
+        next = chunk.end;
     }
     eq_u64(wrong + (next != MOST), 0, "units in their order where a job asks for it");
     job_init(&job, MOST, 7, false);
-    ok(job.nshares == SLOTS && cpu_job_take(&job, &slots[5], &claim), "shares where it does not");
+    ok(job.npartitions == SLOTS && cpu_job_take(&job, &slots[5], &chunk),
+       "shares where it does not");
     cpu_job_end(&job);
-    ok(cpu_job_exhausted(&job) && !cpu_job_take(&job, &slots[6], &claim) &&
-           !cpu_job_take(&job, &slots[5], &claim),
+    ok(cpu_job_exhausted(&job) && !cpu_job_take(&job, &slots[6], &chunk) &&
+           !cpu_job_take(&job, &slots[5], &chunk),
        "a job that was ended has no units");
 }
 

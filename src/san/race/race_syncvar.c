@@ -47,10 +47,10 @@ void race_know_point(struct race_know *know, uint64_t who, uint32_t clock)
 
 void race_know_ref(struct race_know *know, const struct race_ref *ref)
 {
-    assert(ref->place && ref->version);
+    assert(ref->syncvar && ref->version);
     for (size_t i = know->refs.len; i--;) {
         struct race_ref *r = &know->refs.at[i];
-        if (r->place == ref->place && r->by == ref->by && r->narrow == ref->narrow) {
+        if (r->syncvar == ref->syncvar && r->by == ref->by && r->narrow == ref->narrow) {
             r->version = HD_MAX(r->version, ref->version);
             return;
         }
@@ -70,102 +70,102 @@ void race_know_join(struct race_know *know, const struct race_know *more)
 
 /* ---- the places of a CTA or a launch */
 
-void race_places_init(struct race_places *places)
+void race_syncvars_init(struct race_syncvars *syncvars)
 {
-    memset(places, 0, sizeof *places);
-    hd_map_init(&places->map);
+    memset(syncvars, 0, sizeof *syncvars);
+    hd_map_init(&syncvars->map);
 }
 
-void race_places_fini(struct race_places *places)
+void race_syncvars_fini(struct race_syncvars *syncvars)
 {
     struct hd_map_iter it = {0};
 
-    while (hd_map_next(&places->map, &it)) {
-        struct race_place *place = it.value;
-        hd_vec_fini(&place->entries);
-        hd_vec_fini(&place->passed);
-        hd_map_fini(&place->newest);
-        hd_free(place);
+    while (hd_map_next(&syncvars->map, &it)) {
+        struct race_syncvar *syncvar = it.value;
+        hd_vec_fini(&syncvar->entries);
+        hd_vec_fini(&syncvar->passed);
+        hd_map_fini(&syncvar->newest);
+        hd_free(syncvar);
     }
-    hd_map_fini(&places->map);
-    atomic_store(&places->n, 0);
+    hd_map_fini(&syncvars->map);
+    atomic_store(&syncvars->n, 0);
 }
 
-struct race_place *race_place_get(struct race_places *places, uint64_t key)
+struct race_syncvar *race_syncvar_get(struct race_syncvars *syncvars, uint64_t key)
 {
-    return hd_map_get_u64(&places->map, key);
+    return hd_map_get_u64(&syncvars->map, key);
 }
 
-struct race_place *race_place_make(struct race_places *places, uint64_t key)
+struct race_syncvar *race_syncvar_make(struct race_syncvars *syncvars, uint64_t key)
 {
-    struct race_place *place = race_place_get(places, key);
+    struct race_syncvar *syncvar = race_syncvar_get(syncvars, key);
 
-    if (place || !(place = hd_new(struct race_place)))
-        return place;
-    place->key = key;
-    hd_map_init(&place->newest);
-    if (!hd_map_put_u64(&places->map, key, place)) {
-        hd_free(place);
+    if (syncvar || !(syncvar = hd_new(struct race_syncvar)))
+        return syncvar;
+    syncvar->key = key;
+    hd_map_init(&syncvar->newest);
+    if (!hd_map_put_u64(&syncvars->map, key, syncvar)) {
+        hd_free(syncvar);
         return NULL;
     }
-    atomic_fetch_add(&places->n, 1);
-    return place;
+    atomic_fetch_add(&syncvars->n, 1);
+    return syncvar;
 }
 
 /* ---- releases */
 
-void race_place_point(struct race_place *place, const struct race_release *how, uint64_t who,
-                      uint32_t clock)
+void race_syncvar_point(struct race_syncvar *syncvar, const struct race_release *how, uint64_t who,
+                        uint32_t clock)
 {
-    uint32_t before = (uint32_t)(uintptr_t)hd_map_get_u64(&place->newest, who);
-    struct race_entry *old = before ? &place->entries.at[before - 1] : NULL;
+    uint32_t before = (uint32_t)(uintptr_t)hd_map_get_u64(&syncvar->newest, who);
+    struct race_entry *old = before ? &syncvar->entries.at[before - 1] : NULL;
 
-    assert(before <= place->entries.len && (!old || old->who == who));
-    assert(!old || old->version <= place->version);
-    place->has_narrow |= !how->wide;
+    assert(before <= syncvar->entries.len && (!old || old->who == who));
+    assert(!old || old->version <= syncvar->version);
+    syncvar->has_narrow |= !how->wide;
     if (old && old->clock == clock && old->by == how->by && (old->wide || !how->wide))
         return;
     /* Nobody refers to the older one: it need not be kept. */
-    if (old && old->version > place->read && old->by == how->by && (how->wide || !old->wide)) {
+    if (old && old->version > syncvar->read && old->by == how->by && (how->wide || !old->wide)) {
         old->clock = HD_MAX(old->clock, clock);
-        old->version = place->version;
+        old->version = syncvar->version;
         old->wide = how->wide;
         return;
     }
-    uint32_t now = (uint32_t)place->entries.len + 1;
-    if (!hd_vec_push(&place->entries,
-                     (struct race_entry){who, clock, place->version, how->by, before, how->wide}))
+    uint32_t now = (uint32_t)syncvar->entries.len + 1;
+    if (!hd_vec_push(&syncvar->entries,
+                     (struct race_entry){who, clock, syncvar->version, how->by, before, how->wide}))
         return;
-    if (!hd_map_put_u64(&place->newest, who, (void *)(uintptr_t)now))
-        place->entries.len--;
+    if (!hd_map_put_u64(&syncvar->newest, who, (void *)(uintptr_t)now))
+        syncvar->entries.len--;
 }
 
-static void pass_one(struct race_place *place, const struct race_release *how,
+static void pass_one(struct race_syncvar *syncvar, const struct race_release *how,
                      const struct race_ref *ref)
 {
-    for (size_t i = place->passed.len; i--;) {
-        struct race_passed *p = &place->passed.at[i];
-        if (p->ref.place == ref->place && p->ref.by == ref->by && p->by == how->by &&
+    for (size_t i = syncvar->passed.len; i--;) {
+        struct race_passed *p = &syncvar->passed.at[i];
+        if (p->ref.syncvar == ref->syncvar && p->ref.by == ref->by && p->by == how->by &&
             p->ref.version >= ref->version && p->ref.narrow == ref->narrow && p->wide == how->wide)
             return;
-        if (place->passed.len - i > 64)
+        if (syncvar->passed.len - i > 64)
             break; /* one more does no harm */
     }
-    if (!hd_vec_push(&place->passed,
-                     (struct race_passed){*ref, place->version, how->by, how->wide}))
+    if (!hd_vec_push(&syncvar->passed,
+                     (struct race_passed){*ref, syncvar->version, how->by, how->wide}))
         return;
 }
 
-void race_place_pass(struct race_place *place, const struct race_release *how,
-                     const struct race_know *know)
+void race_syncvar_pass(struct race_syncvar *syncvar, const struct race_release *how,
+                       const struct race_know *know)
 {
     for (size_t i = 0; i < know->points.len; i++)
-        race_place_point(place, how, know->points.at[i].who, know->points.at[i].clock);
+        race_syncvar_point(syncvar, how, know->points.at[i].who, know->points.at[i].clock);
     for (size_t i = 0; i < know->refs.len; i++) {
         const struct race_ref *ref = &know->refs.at[i];
         /* What everybody sees there anyway needs no reference. */
-        if (ref->place != place || place->has_narrow)
-            pass_one(place, how, ref);
+        if (ref->syncvar != syncvar || syncvar->has_narrow)
+            pass_one(syncvar, how, ref);
     }
 }
 
@@ -184,12 +184,12 @@ static bool may_use(const struct race_ref *ref, uint32_t version, uint32_t by, b
 
 static bool entries_cover(const struct race_ref *ref, struct race_question *q)
 {
-    const struct race_place *place = ref->place;
+    const struct race_syncvar *syncvar = ref->syncvar;
 
-    for (unsigned i = 0; i < HD_COUNT_OF(q->who) - (place->key != q->key); i++) {
-        uint32_t at = (uint32_t)(uintptr_t)hd_map_get_u64(&place->newest, q->who[i]);
+    for (unsigned i = 0; i < HD_COUNT_OF(q->who) - (syncvar->key != q->key); i++) {
+        uint32_t at = (uint32_t)(uintptr_t)hd_map_get_u64(&syncvar->newest, q->who[i]);
         while (at) {
-            const struct race_entry *e = &place->entries.at[at - 1];
+            const struct race_entry *e = &syncvar->entries.at[at - 1];
             assert(e->who == q->who[i] && e->before < at); /* older and older: it ends */
             if (e->clock > q->clock && may_use(ref, e->version, e->by, e->wide)) {
                 q->whole = i ? 0 : e->clock;
@@ -205,17 +205,17 @@ typedef HD_VEC(struct race_ref) ref_stack;
 
 static bool ask_next(ref_stack *stack, const struct race_ref *ref, struct race_question *q)
 {
-    struct race_place *place = ref->place;
+    struct race_syncvar *syncvar = ref->syncvar;
 
-    if (place->stamp == q->stamp && place->stamped >= ref->version &&
-        place->stamped_by == ref->by && (ref->narrow || !place->stamped_narrow))
+    if (syncvar->stamp == q->stamp && syncvar->stamped >= ref->version &&
+        syncvar->stamped_by == ref->by && (ref->narrow || !syncvar->stamped_narrow))
         return true;
     if (!q->left--)
         return false;
-    place->stamp = q->stamp;
-    place->stamped = ref->version;
-    place->stamped_by = ref->by;
-    place->stamped_narrow = ref->narrow;
+    syncvar->stamp = q->stamp;
+    syncvar->stamped = ref->version;
+    syncvar->stamped_by = ref->by;
+    syncvar->stamped_narrow = ref->narrow;
     return hd_vec_push(stack, *ref);
 }
 
@@ -228,8 +228,8 @@ static bool refs_cover(const struct race_know *know, struct race_question *q, re
         struct race_ref ref = hd_vec_pop(stack);
         if (entries_cover(&ref, q))
             return true;
-        for (size_t i = 0; i < ref.place->passed.len; i++) {
-            const struct race_passed *p = &ref.place->passed.at[i];
+        for (size_t i = 0; i < ref.syncvar->passed.len; i++) {
+            const struct race_passed *p = &ref.syncvar->passed.at[i];
             if (may_use(&ref, p->version, p->by, p->wide) && !ask_next(stack, &p->ref, q))
                 return true;
         }
@@ -237,12 +237,12 @@ static bool refs_cover(const struct race_know *know, struct race_question *q, re
     return false;
 }
 
-bool race_refs_know(struct race_places *places, const struct race_know *know, uint64_t who,
+bool race_refs_know(struct race_syncvars *syncvars, const struct race_know *know, uint64_t who,
                     uint32_t clock)
 {
     struct race_question q = {.who = {who, who, who, who},
                               .key = UINT64_MAX,
-                              .stamp = ++places->stamp,
+                              .stamp = ++syncvars->stamp,
                               .clock = clock,
                               .left = 4096};
     ref_stack stack = {0};
@@ -252,7 +252,7 @@ bool race_refs_know(struct race_places *places, const struct race_know *know, ui
     return known;
 }
 
-bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
+bool race_refs_cover(struct race_syncvars *syncvars, const struct race_know *know, uint64_t epoch,
                      uint64_t key, uint32_t *out_whole)
 {
     uint32_t serial = race_serial(epoch), thread = race_thread_of(epoch);
@@ -260,7 +260,7 @@ bool race_refs_cover(struct race_places *places, const struct race_know *know, u
         .who = {race_who_cta(serial), race_who_warp(serial, thread / SAN_LANES),
                 race_who_thread(serial, thread), race_who_there(serial, thread)},
         .key = key,
-        .stamp = ++places->stamp,
+        .stamp = ++syncvars->stamp,
         .clock = race_clock(epoch),
         .left = 4096,
     };

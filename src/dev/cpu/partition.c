@@ -30,74 +30,74 @@
 #define PACE_CLAIMS 4u
 #define PACE_GROWTH 8u
 
-static uint32_t job_shares(const struct cpu_job *job)
+static uint32_t job_partitions(const struct cpu_job *job)
 {
-    return atomic_load_explicit(&job->nshares, memory_order_relaxed);
+    return atomic_load_explicit(&job->npartitions, memory_order_relaxed);
 }
 
-void cpu_job_share(struct cpu_job *job, struct cpu_share *shares, unsigned nslots)
+void cpu_job_partition(struct cpu_job *job, struct cpu_partition *partitions, unsigned nslots)
 {
     uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
     uint64_t each = total / nslots, rest = total % nslots, first = 0;
 
-    assert(!job_shares(job));
+    assert(!job_partitions(job));
     if (job->in_order || nslots < 2 || each < SHARE_CHUNKS * job->chunk)
         return;
     for (unsigned i = 0; i < nslots; i++) {
-        atomic_store_explicit(&shares[i].next, first, memory_order_relaxed);
+        atomic_store_explicit(&partitions[i].next, first, memory_order_relaxed);
         first += each + (i < rest);
-        shares[i].end = first;
+        partitions[i].end = first;
     }
     assert(first == total);
     atomic_store_explicit(&job->closed, 0, memory_order_relaxed);
-    job->shares = shares;
-    atomic_store_explicit(&job->nshares, nslots, memory_order_relaxed);
+    job->partitions = partitions;
+    atomic_store_explicit(&job->npartitions, nslots, memory_order_relaxed);
 }
 
 /* Towards the end less, so that others who come then find something. */
-static uint64_t claim_size(const struct cpu_job *job, const struct cpu_claim *claim, uint64_t left)
+static uint64_t chunk_size(const struct cpu_job *job, const struct cpu_chunk *chunk, uint64_t left)
 {
-    return HD_MAX(job->chunk, HD_MIN(claim->wanted, left / CLAIM_OF_REST));
+    return HD_MAX(job->chunk, HD_MIN(chunk->wanted, left / CLAIM_OF_REST));
 }
 
-static bool take_in_order(struct cpu_job *job, struct cpu_claim *claim)
+static bool take_in_order(struct cpu_job *job, struct cpu_chunk *chunk)
 {
     uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
     uint64_t next = atomic_load_explicit(&job->next, memory_order_relaxed);
-    uint64_t size = claim_size(job, claim, total - HD_MIN(next, total));
+    uint64_t size = chunk_size(job, chunk, total - HD_MIN(next, total));
 
-    claim->first = atomic_fetch_add(&job->next, size);
-    claim->end = HD_MIN(claim->first + size, total);
-    return claim->first < total;
+    chunk->first = atomic_fetch_add(&job->next, size);
+    chunk->end = HD_MIN(chunk->first + size, total);
+    return chunk->first < total;
 }
 
-static bool take_of(struct cpu_job *job, struct cpu_share *share, struct cpu_claim *claim)
+static bool take_of(struct cpu_job *job, struct cpu_partition *partition, struct cpu_chunk *chunk)
 {
-    uint64_t next = atomic_load_explicit(&share->next, memory_order_relaxed), size;
+    uint64_t next = atomic_load_explicit(&partition->next, memory_order_relaxed), size;
 
-    if (next >= share->end)
+    if (next >= partition->end)
         return false;
-    size = claim_size(job, claim, share->end - next);
-    claim->first = atomic_fetch_add(&share->next, size);
-    if (claim->first >= share->end)
+    size = chunk_size(job, chunk, partition->end - next);
+    chunk->first = atomic_fetch_add(&partition->next, size);
+    if (chunk->first >= partition->end)
         return false;
-    claim->end = HD_MIN(claim->first + size, share->end);
-    if (claim->end == share->end)
+    chunk->end = HD_MIN(chunk->first + size, partition->end);
+    if (chunk->end == partition->end)
         atomic_fetch_add(&job->closed, 1);
     return true;
 }
 
-bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_claim *claim)
+bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_chunk *chunk)
 {
-    uint32_t nshares = job_shares(job), at;
+    uint32_t npartitions = job_partitions(job), at;
 
-    if (!nshares)
-        return take_in_order(job, claim);
-    for (; claim->passed < nshares; claim->passed++) { /* a share once empty stays so */
-        at = slot->index + claim->passed;
-        if (at >= nshares)
-            at -= nshares;
-        if (take_of(job, &job->shares[at], claim))
+    if (!npartitions)
+        return take_in_order(job, chunk);
+    for (; chunk->passed < npartitions; chunk->passed++) { /* a share once empty stays so */
+        at = slot->index + chunk->passed;
+        if (at >= npartitions)
+            at -= npartitions;
+        if (take_of(job, &job->partitions[at], chunk))
             return true;
     }
     return false;
@@ -105,27 +105,27 @@ bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_c
 
 void cpu_job_end(struct cpu_job *job)
 {
-    uint32_t nshares = job_shares(job);
+    uint32_t npartitions = job_partitions(job);
 
     atomic_store(&job->next, atomic_load(&job->total));
-    for (uint32_t i = 0; i < nshares; i++)
-        atomic_store(&job->shares[i].next, job->shares[i].end);
-    if (nshares)
-        atomic_store(&job->closed, nshares);
+    for (uint32_t i = 0; i < npartitions; i++)
+        atomic_store(&job->partitions[i].next, job->partitions[i].end);
+    if (npartitions)
+        atomic_store(&job->closed, npartitions);
 }
 
 uint64_t cpu_job_begun(const struct cpu_job *job)
 {
-    uint32_t nshares = job_shares(job);
+    uint32_t npartitions = job_partitions(job);
     uint64_t begun = 0, start = 0;
 
-    if (!nshares)
+    if (!npartitions)
         return HD_MIN(atomic_load(&job->next), atomic_load(&job->total));
-    for (uint32_t i = 0; i < nshares; i++) {
-        const struct cpu_share *share = &job->shares[i];
+    for (uint32_t i = 0; i < npartitions; i++) {
+        const struct cpu_partition *partition = &job->partitions[i];
 
-        begun += HD_MIN(atomic_load(&share->next), share->end) - start;
-        start = share->end;
+        begun += HD_MIN(atomic_load(&partition->next), partition->end) - start;
+        start = partition->end;
     }
     return begun;
 }
@@ -139,15 +139,15 @@ static uint64_t units_wanted(uint64_t last, uint64_t took_ns)
 }
 
 /* Blocks that may wait for others, and those that somebody looks at, go on as they have begun. */
-void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_claim *claim)
+void cpu_pace_keep(struct cpu_pace *pace, const struct cpu_job *job, struct cpu_chunk *chunk)
 {
     uint64_t now_ns, took_ns;
 
-    if (++pace->claims < PACE_CLAIMS || job->in_order || cpu_job_exhausted(job))
+    if (++pace->chunks < PACE_CLAIMS || job->in_order || cpu_job_exhausted(job))
         return;
     now_ns = hal_time_ns();
-    took_ns = (now_ns - pace->since_ns) / pace->claims;
+    took_ns = (now_ns - pace->since_ns) / pace->chunks;
     if (pace->since_ns)
-        claim->wanted = units_wanted(HD_MAX(claim->wanted, job->chunk), took_ns);
+        chunk->wanted = units_wanted(HD_MAX(chunk->wanted, job->chunk), took_ns);
     *pace = (struct cpu_pace){.since_ns = now_ns};
 }

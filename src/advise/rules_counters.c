@@ -147,7 +147,7 @@ static int by_place(const void *a, const void *b)
 }
 
 static void report_lines(struct advise *a, struct advise_finding *f, size_t counted,
-                       enum advise_line_kind kind)
+                         enum advise_line_kind kind)
 {
     HD_AUTOFREE struct sum *sums = hd_alloc_array(a->lines.len + 1, sizeof(*sums));
     size_t n = 0, kept = 0;

@@ -503,7 +503,7 @@ static double device_share_of(const struct advise *a, grid_function *share, uint
 }
 
 static void device_report_grid(struct advise *a, struct advise_finding *f, grid_function *share,
-                             uint32_t name, int64_t time_ns)
+                               uint32_t name, int64_t time_ns)
 {
     assert(name < a->names.len && f->count);
     f->kernel = a->names.at[name];

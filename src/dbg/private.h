@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 #include "dbg/dbg.h"
-#include "dbg/dump_file.h"
+#include "dbg/dump/dump_file.h"
 #include "dbg/exceptions.h"
 #include "dbg/unit.h"
 #include "interp/interp_debug.h"

@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "dbg/dump_file.h"
+#include "dbg/dump/dump_file.h"
 #include "dbg/private.h"
 
 enum {

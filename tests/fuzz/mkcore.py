@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the core dump that tests/fuzz/corpus/core holds: mkcore.py FILE
 
-By src/dbg/dump_file.h alone: what the debugger reads is checked against a second pair of hands."""
+By src/dbg/dump/dump_file.h alone: what the debugger reads is checked against a second pair of hands."""
 import struct
 import sys
 

@@ -95,11 +95,11 @@ static inline CUcontext heddle_context_base(CUcontext ctx)
 /* The rest of an exported function somebody listens to. */
 #define TELL(kind, entry, args, expr)                                                              \
     do {                                                                                           \
-        struct heddle_call tapped_call_;                                                             \
-        heddle_tap_call_begin(&tapped_call_, HEDDLE_EVENT_##kind, (entry), (args));                  \
-        __auto_type tapped_result_ = (expr);                                                         \
-        heddle_tap_call_end(&tapped_call_, tapped_result_);                                            \
-        return tapped_result_;                                                                       \
+        struct heddle_call call_;                                                                  \
+        heddle_tap_call_begin(&call_, HEDDLE_EVENT_##kind, (entry), (args));                       \
+        __auto_type result_ = (expr);                                                              \
+        heddle_tap_call_end(&call_, result_);                                                      \
+        return result_;                                                                            \
     } while (0)
 
 /* Stream 0 of a _ptsz twin. */

@@ -8,7 +8,8 @@ struct description {
     CUDA_RESOURCE_VIEW_DESC view;
     bool has_view;
 };
-_Static_assert(sizeof(struct description) <= CORE_TEXTURE_API_B, "an object keeps what it was told");
+_Static_assert(sizeof(struct description) <= CORE_TEXTURE_API_B,
+               "an object keeps what it was told");
 
 #define HANDLE(object) ((const void *)(uintptr_t)(object))
 

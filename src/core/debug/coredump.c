@@ -18,7 +18,7 @@
 #include "core/mem/mempool_parts.h"
 #include "core/module/image.h"
 #include "core/module/module.h"
-#include "dbg/dump.h"
+#include "dbg/dump/dump.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 
@@ -50,7 +50,7 @@ static bool dump_is_on(const char *variable, bool otherwise)
     return text ? strcmp(text, "0") != 0 : otherwise;
 }
 
-/* ---- the host of dbg/dump.c */
+/* ---- the host of dbg/dump/dump.c */
 
 static void dump_put_host_name(struct hd_buf *out)
 {

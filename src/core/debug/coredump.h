@@ -1,5 +1,5 @@
 /*
- * Core dumps of kernels (dbg/dump.h): what asks for them, and the settings.
+ * Core dumps of kernels (dbg/dump/dump.h): what asks for them, and the settings.
  *
  * Settings are CUcoredumpSettings by number. Variables of the environment (base/env.h) give those
  * of the process, which cuCoredumpSetAttributeGlobal() changes; a context has the process's until

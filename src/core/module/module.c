@@ -13,7 +13,7 @@
 #include "core/module/module_parts.h"
 #include "core/notify.h"
 #include "core/texture/texref.h"
-#include "dbg/dump.h"
+#include "dbg/dump/dump.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 

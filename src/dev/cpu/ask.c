@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 
 enum {

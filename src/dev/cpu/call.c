@@ -11,7 +11,7 @@
  */
 #include "base/thread.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 
 #define CALLER_IDLE_NS UINT64_C(2000000000)
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/host.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/worker.h"
 
 #if defined(__x86_64__)

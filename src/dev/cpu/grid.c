@@ -2,7 +2,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/native.h"
 #include "dev/cpu/signals.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "interp/interp_cta.h"
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 
 /* What a chunk of tiles of known cost lasts: long against taking it, short against a launch. */
 #define CHUNK_NS 20000u

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <unwind.h>
 
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/native.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))

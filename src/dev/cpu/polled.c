@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "dev/cpu/cta.h"
+#include "dev/cpu/cta/cta.h"
 #include "dev/cpu/kernel.h"
 #include "model/eval.h"
 

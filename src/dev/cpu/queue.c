@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/native.h"
 
 bool cpu_queue_own(struct cpu_queue *queue)

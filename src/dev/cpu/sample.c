@@ -8,7 +8,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/signals.h"
 

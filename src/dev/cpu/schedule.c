@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/watch.h"
 

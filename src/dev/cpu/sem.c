@@ -3,7 +3,7 @@
  * submitted: then looking at it is the domain's fault, as for a kernel.
  */
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 
 struct access {
     const struct hal_sem *sem;

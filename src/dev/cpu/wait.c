@@ -2,7 +2,7 @@
 #include <sched.h>
 
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 
 static bool reached(const _Atomic uint64_t *semaphore, uint64_t value)
 {

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "dev/cpu/device.h"
-#include "dev/cpu/fault.h"
+#include "dev/cpu/fault/fault.h"
 
 static bool work_on_job(struct cpu_queue *queue, struct cpu_slot *slot, bool worker)
 {

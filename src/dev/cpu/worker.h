@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-#include "dev/cpu/cta.h"
+#include "dev/cpu/cta/cta.h"
 #include "dev/cpu/queue.h"
 
 #define CPU_MAX_SLOTS     256

@@ -9,7 +9,7 @@
  *
  * Between open and close the builder is in the body, which has parameters and nothing else: no
  * blocks, no variables on the stack but its own. The name says all that its code depends on. It
- * has a frame pointer, so that who finds it in a fault finds its caller (dev/cpu/fault.c).
+ * has a frame pointer, so that who finds it in a fault finds its caller (dev/cpu/fault/fault.c).
  */
 #ifndef HD_JIT_GEN_GEN_OUTLINE_H
 #define HD_JIT_GEN_GEN_OUTLINE_H

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "prof/prof_alike.h"
-#include "prof/roofline.h"
+#include "prof/roofline/roofline.h"
 
 /* Under so much of both roofs something else bounds a kernel. */
 #define LOW_PERCENT 10.0

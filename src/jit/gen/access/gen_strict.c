@@ -4,7 +4,7 @@
  * What lies inside the device's reserved range is either mapped for kernels or not accessible at
  * all, so one comparison per address is enough there. Everything else is asked for out of line,
  * lane by lane: windows by generic addresses, registered memory, the device heap are allowed, the
- * rest of the process is not (services->check, src/dev/cpu/strict.c). The range is read from the
+ * rest of the process is not (services->check, dev/cpu/fault/strict.c). The range is read from the
  * launch: code does not depend on where it is.
  *
  * All lanes' addresses are compared, whatever the form of the access: strict code is for finding

@@ -20,7 +20,7 @@ struct flow { /* of pointers */
     uint32_t nroots;
 };
 
-static uint64_t root(struct flow *fl, enum ir_root_kind kind, uint32_t at)
+static uint64_t conflicts_root(struct flow *fl, enum ir_root_kind kind, uint32_t at)
 {
     uint32_t i = 0;
 
@@ -35,7 +35,7 @@ static uint64_t root(struct flow *fl, enum ir_root_kind kind, uint32_t at)
 
 /* ---- what a value of 64 bits may be an address of */
 
-static uint64_t all_sources(const struct flow *fl, const struct ir_instr *in)
+static uint64_t conflicts_all_sources(const struct flow *fl, const struct ir_instr *in)
 {
     uint64_t set = 0;
 
@@ -44,35 +44,36 @@ static uint64_t all_sources(const struct flow *fl, const struct ir_instr *in)
     return set;
 }
 
-static uint64_t of_load(struct flow *fl, const struct ir_instr *in, uint32_t d)
+static uint64_t conflicts_of_load(struct flow *fl, const struct ir_instr *in, uint32_t d)
 {
     uint64_t at;
 
     if (in->mem.space != IR_SPACE_PARAM || !ir_value_const(in->src[0], &at) ||
         ir_type_bits(in->type) != 64)
         return UNKNOWN;
-    return root(fl, IR_ROOT_PARAM, (uint32_t)(at + (uint64_t)in->mem.offset + 8ull * d));
+    return conflicts_root(fl, IR_ROOT_PARAM, (uint32_t)(at + (uint64_t)in->mem.offset + 8ull * d));
 }
 
-static uint64_t of_var(struct flow *fl, const struct ir_var *var)
+static uint64_t conflicts_of_var(struct flow *fl, const struct ir_var *var)
 {
     if (var->space == IR_SPACE_GLOBAL || var->space == IR_SPACE_CONST)
-        return root(fl, IR_ROOT_VAR, var->index);
+        return conflicts_root(fl, IR_ROOT_VAR, var->index);
     return WINDOW;
 }
 
 /* A product or shifted number is an index, unless it puts back what was shifted out. */
-static uint64_t of_scaled(const struct flow *fl, const struct ir_instr *in)
+static uint64_t conflicts_of_scaled(const struct flow *fl, const struct ir_instr *in)
 {
     const struct ir_instr *from = in->src[0]->instr;
     uint64_t count;
 
     if (in->op == IR_OP_SHL && !(ir_value_const(in->src[1], &count) && count < 32))
         return UNKNOWN;
-    return from && (from->op == IR_OP_SHR || from->op == IR_OP_DIV) ? all_sources(fl, in) : 0;
+    return from && (from->op == IR_OP_SHR || from->op == IR_OP_DIV) ? conflicts_all_sources(fl, in)
+                                                                    : 0;
 }
 
-static uint64_t of_result(struct flow *fl, const struct ir_instr *in, uint32_t d)
+static uint64_t conflicts_of_result(struct flow *fl, const struct ir_instr *in, uint32_t d)
 {
     if (ir_type_bits(in->dst[d]->type) < 64)
         return 0;
@@ -84,19 +85,19 @@ static uint64_t of_result(struct flow *fl, const struct ir_instr *in, uint32_t d
     case IR_OP_MULHI:
         return 0;
     case IR_OP_LD:
-        return of_load(fl, in, d);
+        return conflicts_of_load(fl, in, d);
     case IR_OP_VARADDR:
-        return of_var(fl, in->var);
+        return conflicts_of_var(fl, in->var);
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:
         return in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_CONST
-                   ? all_sources(fl, in)
-                   : all_sources(fl, in) | WINDOW;
+                   ? conflicts_all_sources(fl, in)
+                   : conflicts_all_sources(fl, in) | WINDOW;
     case IR_OP_CVT: /* of fewer bits: a number */
-        return ir_type_bits(in->type2) < 64 ? 0 : all_sources(fl, in);
+        return ir_type_bits(in->type2) < 64 ? 0 : conflicts_all_sources(fl, in);
     case IR_OP_MUL:
     case IR_OP_SHL:
-        return of_scaled(fl, in);
+        return conflicts_of_scaled(fl, in);
     case IR_OP_BUILTIN:
         return in->imm == IR_BUILTIN_MALLOC ? WINDOW : UNKNOWN;
     case IR_OP_ALLOCA:
@@ -118,20 +119,20 @@ static uint64_t of_result(struct flow *fl, const struct ir_instr *in, uint32_t d
     case IR_OP_SHR:
     case IR_OP_DIV:
     case IR_OP_REM:
-        return all_sources(fl, in);
+        return conflicts_all_sources(fl, in);
     default:
         return ir_op_has(in->op, IR_F_FLOAT) ? 0 : UNKNOWN;
     }
 }
 
-static bool flow_once(struct flow *fl)
+static bool conflicts_flow_once(struct flow *fl)
 {
     bool changed = false;
 
     for (uint32_t b = 0; b < fl->f->nblocks; b++) {
         ir_foreach_instr(in, fl->f->blocks[b]) {
             for (uint32_t d = 0; d < in->ndst; d++) {
-                uint64_t *of = &fl->of[in->dst[d]->id], set = *of | of_result(fl, in, d);
+                uint64_t *of = &fl->of[in->dst[d]->id], set = *of | conflicts_of_result(fl, in, d);
                 changed |= set != *of;
                 *of = set;
             }
@@ -142,24 +143,24 @@ static bool flow_once(struct flow *fl)
 
 /* ---- what is written */
 
-static bool writes(enum ir_op op)
+static bool conflicts_writes(enum ir_op op)
 {
     return ir_op_has(op, IR_F_STORE) && op != IR_OP_TEX; /* surfaces are no memory of pointers */
 }
 
-static bool is_window(enum ir_space space)
+static bool conflicts_is_window(enum ir_space space)
 {
     return space != IR_SPACE_GLOBAL && space != IR_SPACE_GENERIC;
 }
 
-static bool writes_by_address(enum ir_op op)
+static bool conflicts_writes_by_address(enum ir_op op)
 {
     return op == IR_OP_ST || op == IR_OP_ATOM || op == IR_OP_STMATRIX || op == IR_OP_COPY ||
            op == IR_OP_MBARRIER;
 }
 
 /* UNKNOWN: anywhere. */
-static uint64_t written_by(const struct flow *fl, const struct ir_instr *in)
+static uint64_t conflicts_written_by(const struct flow *fl, const struct ir_instr *in)
 {
     uint64_t set;
 
@@ -167,23 +168,23 @@ static uint64_t written_by(const struct flow *fl, const struct ir_instr *in)
         return UNKNOWN;
     if (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_RUNTIME)
         return UNKNOWN;
-    if (!writes(in->op))
+    if (!conflicts_writes(in->op))
         return 0;
-    if (!writes_by_address(in->op))
+    if (!conflicts_writes_by_address(in->op))
         return UNKNOWN;
-    if (is_window(in->mem.space))
+    if (conflicts_is_window(in->mem.space))
         return 0;
     set = fl->of[in->src[0]->id];
     return set ? set : UNKNOWN;
 }
 
-static void find_writes(const struct flow *fl, struct ir_conflicts *c)
+static void conflicts_find_writes(const struct flow *fl, struct ir_conflicts *c)
 {
     uint64_t set = 0;
 
     for (uint32_t b = 0; b < fl->f->nblocks; b++)
         ir_foreach_instr(in, fl->f->blocks[b])
-            set |= written_by(fl, in);
+            set |= conflicts_written_by(fl, in);
     c->knows_writes = !(set & UNKNOWN);
     for (uint32_t i = 0; i < fl->nroots; i++)
         if (set >> i & 1)
@@ -193,7 +194,7 @@ static void find_writes(const struct flow *fl, struct ir_conflicts *c)
 /* ---- intervals between barriers */
 
 /* An instruction after which nothing can be said of shared memory. */
-static bool spoils_intervals(const struct ir_instr *in)
+static bool conflicts_spoils_intervals(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_CALL:
@@ -209,11 +210,11 @@ static bool spoils_intervals(const struct ir_instr *in)
     case IR_OP_BAR:
         return !ir_bar_is_whole(in);
     default:
-        return writes(in->op) && in->mem.space == IR_SPACE_SHARED_CLUSTER;
+        return conflicts_writes(in->op) && in->mem.space == IR_SPACE_SHARED_CLUSTER;
     }
 }
 
-static bool may_be_shared(const struct flow *fl, const struct ir_instr *in)
+static bool conflicts_may_be_shared(const struct flow *fl, const struct ir_instr *in)
 {
     if (in->mem.space != IR_SPACE_GENERIC)
         return ir_space_is_shared(in->mem.space);
@@ -221,7 +222,7 @@ static bool may_be_shared(const struct flow *fl, const struct ir_instr *in)
     return !set || set & (WINDOW | UNKNOWN);
 }
 
-static bool is_plain_read(const struct ir_instr *probe)
+static bool conflicts_is_plain_read(const struct ir_instr *probe)
 {
     enum ir_op op = ir_probe_op(probe);
 
@@ -240,7 +241,8 @@ struct intervals {
 /* One stretch up to a barrier or the end of the block; what of it is wanted goes on. */
 typedef void stretch_fn(struct intervals *iv, const struct ir_instr *in, void *user);
 
-static void walk(struct intervals *iv, const struct ir_instr *from, stretch_fn *each, void *user)
+static void conflicts_walk(struct intervals *iv, const struct ir_instr *from, stretch_fn *each,
+                           void *user)
 {
     const struct ir_instr *in = from;
 
@@ -261,41 +263,42 @@ static void walk(struct intervals *iv, const struct ir_instr *from, stretch_fn *
     }
 }
 
-static void look_for_write(struct intervals *iv, const struct ir_instr *in, void *user)
+static void conflicts_look_for_write(struct intervals *iv, const struct ir_instr *in, void *user)
 {
     bool *has_write = user;
 
-    *has_write |= writes(in->op) && in->op != IR_OP_MBARRIER && may_be_shared(iv->flow, in);
+    *has_write |= conflicts_writes(in->op) && in->op != IR_OP_MBARRIER &&
+                  conflicts_may_be_shared(iv->flow, in);
 }
 
-static void mark_reads(struct intervals *iv, const struct ir_instr *in, void *user)
+static void conflicts_mark_reads(struct intervals *iv, const struct ir_instr *in, void *user)
 {
     const bool *has_write = user;
 
-    if (in->op == IR_OP_PROBE_ACCESS && is_plain_read(in)) {
+    if (in->op == IR_OP_PROBE_ACCESS && conflicts_is_plain_read(in)) {
         iv->quiet[ir_probe_number(in)] = true;
         iv->meets[ir_probe_number(in)] |= *has_write;
     }
 }
 
-static void interval(struct intervals *iv, const struct ir_instr *from)
+static void conflicts_interval(struct intervals *iv, const struct ir_instr *from)
 {
     bool has_write = false;
 
-    walk(iv, from, look_for_write, &has_write);
-    walk(iv, from, mark_reads, &has_write);
+    conflicts_walk(iv, from, conflicts_look_for_write, &has_write);
+    conflicts_walk(iv, from, conflicts_mark_reads, &has_write);
 }
 
 enum { WORK_MAX = 1 << 22 }; /* barriers times blocks */
 
-static bool intervals_fit(const struct ir_func *f)
+static bool conflicts_intervals_fit(const struct ir_func *f)
 {
     uint64_t barriers = 1;
 
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
             barriers += in->op == IR_OP_BAR;
-            if (spoils_intervals(in))
+            if (conflicts_spoils_intervals(in))
                 return false;
         }
     }
@@ -305,7 +308,7 @@ static bool intervals_fit(const struct ir_func *f)
 static const struct ir_launch_facts any_launch = {.group = 16, .warps = 1};
 
 /* Do all threads of a CTA come from barrier to barrier together? */
-static bool stops_are_alike(struct flow *fl)
+static bool conflicts_stops_are_alike(struct flow *fl)
 {
     struct ir_shapes shapes;
     struct ir_alike alike;
@@ -316,11 +319,11 @@ static bool stops_are_alike(struct flow *fl)
 }
 
 /* Without memory nothing is known to be quiet. */
-static void find_quiet(struct flow *fl, struct ir_conflicts *c)
+static void conflicts_find_quiet(struct flow *fl, struct ir_conflicts *c)
 {
     struct intervals iv = {.flow = fl};
 
-    if (!intervals_fit(fl->f) || !stops_are_alike(fl))
+    if (!conflicts_intervals_fit(fl->f) || !conflicts_stops_are_alike(fl))
         return;
     iv.seen = hd_arena_array(&fl->arena, bool, fl->f->nblocks);
     iv.stack = hd_arena_array(&fl->arena, const struct ir_block *, fl->f->nblocks);
@@ -329,11 +332,11 @@ static void find_quiet(struct flow *fl, struct ir_conflicts *c)
     c->is_quiet = iv.quiet;
     if (hd_arena_status(&fl->arena) != HD_OK || !iv.quiet)
         return;
-    interval(&iv, fl->f->blocks[0]->first);
+    conflicts_interval(&iv, fl->f->blocks[0]->first);
     for (uint32_t b = 0; b < fl->f->nblocks; b++)
         ir_foreach_instr(in, fl->f->blocks[b])
             if (in->op == IR_OP_BAR)
-                interval(&iv, in->next);
+                conflicts_interval(&iv, in->next);
     for (uint32_t i = 0; i < c->nprobes; i++)
         iv.quiet[i] &= !iv.meets[i];
 }
@@ -350,10 +353,10 @@ struct ir_conflicts *ir_conflicts_create(const struct ir_func *kernel)
     hd_arena_init(&fl.arena);
     fl.of = hd_arena_array(&fl.arena, uint64_t, kernel->nvalues + 1);
     if (hd_arena_status(&fl.arena) == HD_OK) {
-        while (flow_once(&fl))
+        while (conflicts_flow_once(&fl))
             ;
-        find_writes(&fl, c);
-        find_quiet(&fl, c);
+        conflicts_find_writes(&fl, c);
+        conflicts_find_quiet(&fl, c);
     }
     hd_arena_fini(&fl.arena);
     return c;

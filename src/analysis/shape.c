@@ -14,7 +14,7 @@
 #define NONE IR_NO_BLOCK
 
 /* Moves a value up to (at least) `shape`. */
-static void raise(struct shape_state *s, const struct ir_value *value, struct ir_shape shape)
+static void shape_raise(struct shape_state *s, const struct ir_value *value, struct ir_shape shape)
 {
     struct ir_shape *old = &s->out->of[value->id];
 
@@ -31,8 +31,8 @@ static void raise(struct shape_state *s, const struct ir_value *value, struct ir
 /* ---- values */
 
 /* Is `value` computed in a divergent loop that `block` is not part of? */
-static bool left_divergent_loop(const struct shape_state *s, const struct ir_value *value,
-                                const struct ir_block *block)
+static bool shape_left_divergent_loop(const struct shape_state *s, const struct ir_value *value,
+                                      const struct ir_block *block)
 {
     const struct ir_loops *loops = &s->out->loops;
     uint32_t loop;
@@ -48,7 +48,7 @@ static bool left_divergent_loop(const struct shape_state *s, const struct ir_val
 }
 
 /* The one value (other than itself) that all operands are, or NULL. */
-static const struct ir_value *phi_single(const struct ir_instr *phi)
+static const struct ir_value *shape_phi_single(const struct ir_instr *phi)
 {
     const struct ir_value *single = NULL;
 
@@ -63,8 +63,8 @@ static const struct ir_value *phi_single(const struct ir_instr *phi)
 }
 
 /* The index of a BASE_INDEX phi must be the same one for all lanes whenever the phi is read. */
-static bool phi_index_ok(const struct shape_state *s, const struct ir_instr *phi,
-                         const struct ir_shape *shape)
+static bool shape_phi_index_ok(const struct shape_state *s, const struct ir_instr *phi,
+                               const struct ir_shape *shape)
 {
     const struct ir_value *index = shape->index;
 
@@ -76,11 +76,11 @@ static bool phi_index_ok(const struct shape_state *s, const struct ir_instr *phi
 
 static bool phi_shape(const struct shape_state *s, const struct ir_instr *phi, struct ir_shape *out)
 {
-    const struct ir_value *single = phi_single(phi);
+    const struct ir_value *single = shape_phi_single(phi);
     bool any = false;
 
     if (s->out->divergent_join[phi->block->id] &&
-        (!single || left_divergent_loop(s, single, phi->block))) {
+        (!single || shape_left_divergent_loop(s, single, phi->block))) {
         *out = shape_varying();
         return true;
     }
@@ -91,12 +91,12 @@ static bool phi_shape(const struct shape_state *s, const struct ir_instr *phi, s
         *out = any ? shape_join(out, src) : *src;
         any = true;
     }
-    if (any && !phi_index_ok(s, phi, out))
+    if (any && !shape_phi_index_ok(s, phi, out))
         *out = shape_varying();
     return any;
 }
 
-static bool sources_known(const struct shape_state *s, const struct ir_instr *instr)
+static bool shape_sources_known(const struct shape_state *s, const struct ir_instr *instr)
 {
     for (uint32_t i = 0; i < instr->nsrc; i++)
         if (!s->known[instr->src[i]->id])
@@ -110,8 +110,8 @@ static bool sources_known(const struct shape_state *s, const struct ir_instr *in
  * run again for other lanes before the first ones have used its results: only fixed values keep a
  * shape there.
  */
-static struct ir_shape settle(const struct shape_state *s, const struct ir_value *value,
-                              struct ir_shape shape)
+static struct ir_shape shape_settle(const struct shape_state *s, const struct ir_value *value,
+                                    struct ir_shape shape)
 {
     bool fixed = s->fixed[value->id];
 
@@ -122,25 +122,25 @@ static struct ir_shape settle(const struct shape_state *s, const struct ir_value
     return shape;
 }
 
-static void visit(struct shape_state *s, const struct ir_instr *instr)
+static void shape_visit(struct shape_state *s, const struct ir_instr *instr)
 {
     struct ir_shape shape;
 
     if (instr->op == IR_OP_PHI) {
         if (!phi_shape(s, instr, &shape))
             return;
-        raise(s, instr->dst[0], settle(s, instr->dst[0], shape));
+        shape_raise(s, instr->dst[0], shape_settle(s, instr->dst[0], shape));
         return;
     }
-    if (!sources_known(s, instr))
+    if (!shape_sources_known(s, instr))
         return;
     for (uint32_t d = 0; d < instr->ndst; d++) {
         shape = shape_transfer(s, instr, d);
-        raise(s, instr->dst[d], settle(s, instr->dst[d], shape));
+        shape_raise(s, instr->dst[d], shape_settle(s, instr->dst[d], shape));
     }
 }
 
-static void visit_branch(struct shape_state *s, uint32_t block)
+static void shape_visit_branch(struct shape_state *s, uint32_t block)
 {
     const struct ir_instr *term = s->func->blocks[block]->last;
 
@@ -152,22 +152,22 @@ static void visit_branch(struct shape_state *s, uint32_t block)
     shape_flow_branch(s, block);
 }
 
-static void run(struct shape_state *s)
+static void shape_run(struct shape_state *s)
 {
     while (s->nwork || s->nbranches) {
         if (s->nwork) {
             struct ir_instr *instr = s->work[--s->nwork];
             s->queued[instr->dst[0]->id] = false;
-            visit(s, instr);
+            shape_visit(s, instr);
         } else {
             uint32_t block = s->branches[--s->nbranches];
             s->branch_queued[block] = false;
-            visit_branch(s, block);
+            shape_visit_branch(s, block);
         }
     }
 }
 
-static const char *block_dispatch_reason(const struct ir_block *block)
+static const char *shape_block_dispatch_reason(const struct ir_block *block)
 {
     ir_foreach_instr(instr, block) {
         if (instr->op == IR_OP_BAR)
@@ -177,7 +177,7 @@ static const char *block_dispatch_reason(const struct ir_block *block)
 }
 
 /* Do lanes leave the loop at different times, be it only to end? */
-static bool lanes_leave(const struct shape_state *s, uint32_t loop)
+static bool shape_lanes_leave(const struct shape_state *s, uint32_t loop)
 {
     const struct ir_loop *l = &s->out->loops.loops[loop];
 
@@ -190,7 +190,7 @@ static bool lanes_leave(const struct shape_state *s, uint32_t loop)
     return s->out->divergent_loop[loop];
 }
 
-static const char *dispatch_reason(struct shape_state *s)
+static const char *shape_dispatch_reason(struct shape_state *s)
 {
     const struct ir_loops *loops = &s->out->loops;
     bool any = false;
@@ -200,7 +200,7 @@ static const char *dispatch_reason(struct shape_state *s)
     if (any && loops->irreducible)
         return "irreducible control flow";
     for (uint32_t l = 0; l < loops->nloops; l++) {
-        if (loops->loops[l].spin_suspect && lanes_leave(s, l)) {
+        if (loops->loops[l].spin_suspect && shape_lanes_leave(s, l)) {
             if (!shape_rejoins(s, l))
                 return "loop that may wait for another lane";
             s->out->rejoins = true;
@@ -209,7 +209,7 @@ static const char *dispatch_reason(struct shape_state *s)
     }
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         const char *reason =
-            s->out->divergent[b] ? block_dispatch_reason(s->func->blocks[b]) : NULL;
+            s->out->divergent[b] ? shape_block_dispatch_reason(s->func->blocks[b]) : NULL;
         if (reason)
             return reason;
     }
@@ -217,7 +217,7 @@ static const char *dispatch_reason(struct shape_state *s)
 }
 
 /* All living lanes of the CTA meet here, and go on together. */
-static bool block_reconverges(const struct shape_state *s, uint32_t block)
+static bool shape_block_reconverges(const struct shape_state *s, uint32_t block)
 {
     if (s->classic[block])
         return false;
@@ -228,7 +228,7 @@ static bool block_reconverges(const struct shape_state *s, uint32_t block)
 }
 
 /* Everything that can run after lanes went different ways, up to the next barrier. */
-static bool spread_dispatch(struct shape_state *s)
+static bool shape_spread_dispatch(struct shape_state *s)
 {
     uint32_t n = s->func->nblocks, depth = 0;
     uint32_t *stack = hd_arena_array(&s->tmp, uint32_t, n);
@@ -252,7 +252,7 @@ static bool spread_dispatch(struct shape_state *s)
                 grew |= !s->out->divergent[to];
                 s->out->divergent[to] = true;
                 shape_requeue_block(s, to, false);
-                if (!block_reconverges(s, to))
+                if (!shape_block_reconverges(s, to))
                     stack[depth++] = to;
             }
         }
@@ -263,7 +263,7 @@ static bool spread_dispatch(struct shape_state *s)
     return grew;
 }
 
-static void enter_dispatch(struct shape_state *s)
+static void shape_enter_dispatch(struct shape_state *s)
 {
     assert(!s->dispatch && s->out->dispatch_reason);
     s->dispatch = true;
@@ -272,14 +272,14 @@ static void enter_dispatch(struct shape_state *s)
         if (s->out->divergent[b])
             shape_requeue_block(s, b, false);
     do {
-        run(s);
-    } while (spread_dispatch(s));
-    run(s);
+        shape_run(s);
+    } while (shape_spread_dispatch(s));
+    shape_run(s);
 }
 
 /* ---- set-up */
 
-static bool instr_is_fixed(const struct shape_state *s, const struct ir_instr *instr)
+static bool shape_instr_is_fixed(const struct shape_state *s, const struct ir_instr *instr)
 {
     if (instr->op == IR_OP_SREG)
         return ir_sreg_scope((enum ir_sreg)instr->imm) != IR_SREG_VOLATILE;
@@ -297,15 +297,15 @@ static bool instr_is_fixed(const struct shape_state *s, const struct ir_instr *i
 }
 
 /* Layout is a reverse postorder, so sources come first (phis are never fixed). */
-static void find_fixed(struct shape_state *s)
+static void shape_find_fixed(struct shape_state *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         ir_foreach_instr(instr, s->func->blocks[b])
             for (uint32_t d = 0; d < instr->ndst; d++)
-                s->fixed[instr->dst[d]->id] = instr_is_fixed(s, instr);
+                s->fixed[instr->dst[d]->id] = shape_instr_is_fixed(s, instr);
 }
 
-static bool state_init(struct shape_state *s)
+static bool shape_state_init(struct shape_state *s)
 {
     size_t n = (size_t)s->func->nvalues + 1;
 
@@ -321,15 +321,15 @@ static bool state_init(struct shape_state *s)
 }
 
 /* The lanes that call a device function may be any subset, and their arguments anything. */
-static void assume_caller(struct shape_state *s)
+static void shape_assume_caller(struct shape_state *s)
 {
     for (uint32_t i = 0; i < s->func->proto.nparams; i++)
-        raise(s, s->func->args[i], shape_varying());
+        shape_raise(s, s->func->args[i], shape_varying());
     for (uint32_t b = 0; !s->func->is_kernel && b < s->func->nblocks; b++)
         s->out->divergent[b] = s->classic[b] = true;
 }
 
-static void seed(struct shape_state *s)
+static void shape_seed(struct shape_state *s)
 {
     /* Backwards, because the work list is a stack: first in, last out. */
     for (uint32_t b = s->func->nblocks; b-- > 0;)
@@ -338,7 +338,7 @@ static void seed(struct shape_state *s)
                 shape_enqueue(s, instr);
 }
 
-static void finish(struct shape_state *s)
+static void shape_finish(struct shape_state *s)
 {
     struct ir_shapes *out = s->out;
 
@@ -361,21 +361,21 @@ static void finish(struct shape_state *s)
     }
 }
 
-static enum hd_status compute(struct shape_state *s, const char *asked)
+static enum hd_status shape_compute(struct shape_state *s, const char *asked)
 {
     HD_TRY(ir_dom_compute(s->func, s->arena, &s->out->dom));
     HD_TRY(ir_loops_compute(s->func, &s->out->dom, s->arena, &s->out->loops));
     ir_loops_mark_spins(s->func, s->arena, &s->out->loops);
-    if (!state_init(s))
+    if (!shape_state_init(s))
         return hd_error(HD_NO_MEMORY, "%s: no memory for shapes", s->func->name);
-    find_fixed(s);
-    assume_caller(s);
-    seed(s);
-    run(s);
-    s->out->dispatch_reason = asked ? asked : dispatch_reason(s);
+    shape_find_fixed(s);
+    shape_assume_caller(s);
+    shape_seed(s);
+    shape_run(s);
+    s->out->dispatch_reason = asked ? asked : shape_dispatch_reason(s);
     if (s->out->dispatch_reason)
-        enter_dispatch(s);
-    finish(s);
+        shape_enter_dispatch(s);
+    shape_finish(s);
     HD_TRY(hd_arena_status(&s->tmp));
     return hd_arena_status(s->arena);
 }
@@ -389,7 +389,7 @@ static enum hd_status shapes_compute(const struct ir_func *func, struct ir_launc
 
     *out = (struct ir_shapes){0};
     hd_arena_init(&s.tmp);
-    status = compute(&s, asked);
+    status = shape_compute(&s, asked);
     hd_arena_fini(&s.tmp);
     return status;
 }

@@ -19,7 +19,7 @@
 
 /* ---- ends */
 
-static bool block_only_ends(const struct ir_block *block)
+static bool flow_block_only_ends(const struct ir_block *block)
 {
     const struct ir_instr *only = block->first;
 
@@ -27,14 +27,14 @@ static bool block_only_ends(const struct ir_block *block)
 }
 
 /* Does the edge end its lanes (or take them away for good)? */
-static bool edge_ends(const struct shape_state *s, uint32_t from, uint32_t to)
+static bool flow_edge_ends(const struct shape_state *s, uint32_t from, uint32_t to)
 {
     return s->exit_only[to] || (s->side[to] && !s->side[from]);
 }
 
 /* Marks what can reach block `to`, leaving out edges to exit-only blocks. Returns how many. */
-static uint32_t mark_reaching(const struct shape_state *s, uint32_t to, bool *reaches,
-                              uint32_t *stack)
+static uint32_t flow_mark_reaching(const struct shape_state *s, uint32_t to, bool *reaches,
+                                   uint32_t *stack)
 {
     uint32_t depth = 0, count = 0;
 
@@ -56,7 +56,7 @@ static uint32_t mark_reaching(const struct shape_state *s, uint32_t to, bool *re
 }
 
 /* A block where the kernel may end: nothing follows it but exit-only blocks. */
-static bool is_end(const struct shape_state *s, const struct ir_block *block)
+static bool flow_is_end(const struct shape_state *s, const struct ir_block *block)
 {
     if (s->exit_only[block->id] || block->last->op == IR_OP_TRAP ||
         block->last->op == IR_OP_UNREACHABLE)
@@ -68,7 +68,7 @@ static bool is_end(const struct shape_state *s, const struct ir_block *block)
 }
 
 /* How much speaks for a path being the main one: where all lanes have to meet, above all. */
-static uint64_t path_weight(const struct shape_state *s, const bool *reaches, uint32_t count)
+static uint64_t flow_path_weight(const struct shape_state *s, const bool *reaches, uint32_t count)
 {
     uint64_t n = s->func->nblocks, barriers = 0;
 
@@ -82,7 +82,7 @@ static uint64_t path_weight(const struct shape_state *s, const bool *reaches, ui
  * cannot reach it is on the side. Trying every end would be quadratic, so only the last few are
  * looked at.
  */
-static bool find_sides(struct shape_state *s)
+static bool flow_find_sides(struct shape_state *s)
 {
     uint64_t best = 0;
     uint32_t n = s->func->nblocks, tries = 0;
@@ -94,12 +94,12 @@ static bool find_sides(struct shape_state *s)
     for (uint32_t i = n; i-- > 0 && tries < 16;) {
         bool *reaches;
         uint64_t weight;
-        if (!is_end(s, s->func->blocks[i]))
+        if (!flow_is_end(s, s->func->blocks[i]))
             continue;
         reaches = hd_arena_array(&s->tmp, bool, n);
         if (!reaches)
             return false;
-        weight = path_weight(s, reaches, mark_reaching(s, i, reaches, stack));
+        weight = flow_path_weight(s, reaches, flow_mark_reaching(s, i, reaches, stack));
         if (weight > best) {
             best = weight;
             main_path = reaches;
@@ -112,7 +112,7 @@ static bool find_sides(struct shape_state *s)
 }
 
 /* Endless loops on the main path have no end: nothing is on the side of them then. */
-static void keep_entry(struct shape_state *s)
+static void flow_keep_entry(struct shape_state *s)
 {
     if (!s->side[0])
         return;
@@ -120,7 +120,7 @@ static void keep_entry(struct shape_state *s)
         s->side[i] = false;
 }
 
-static bool find_ends(struct shape_state *s)
+static bool flow_find_ends(struct shape_state *s)
 {
     uint32_t n = s->func->nblocks;
 
@@ -133,16 +133,16 @@ static bool find_ends(struct shape_state *s)
     if (!s->func->is_kernel)
         return true;
     for (uint32_t i = 1; i < n; i++)
-        s->exit_only[i] = block_only_ends(s->func->blocks[i]);
-    if (!find_sides(s))
+        s->exit_only[i] = flow_block_only_ends(s->func->blocks[i]);
+    if (!flow_find_sides(s))
         return false;
-    keep_entry(s);
+    flow_keep_entry(s);
     return true;
 }
 
 static bool flow_skip_edge(const void *context, uint32_t from, uint32_t to)
 {
-    return edge_ends(context, from, to);
+    return flow_edge_ends(context, from, to);
 }
 
 bool shape_flow_init(struct shape_state *s)
@@ -161,19 +161,19 @@ bool shape_flow_init(struct shape_state *s)
     s->out->divergent_loop = hd_arena_array(s->arena, bool, (size_t)s->out->loops.nloops + 1);
     if (!s->classic || !s->left_for || !s->branch_queued || !s->branches || !s->label ||
         !s->label_epoch || !s->out->divergent || !s->out->divergent_branch ||
-        !s->out->divergent_join || !s->out->divergent_loop || !find_ends(s))
+        !s->out->divergent_join || !s->out->divergent_loop || !flow_find_ends(s))
         return false;
     return ir_postdom_compute(s->func, flow_skip_edge, s, s->arena, &s->out->postdom) == HD_OK;
 }
 
 /* ---- marking */
 
-static bool in_scope(const struct shape_state *s, uint32_t loop, uint32_t block)
+static bool flow_in_scope(const struct shape_state *s, uint32_t loop, uint32_t block)
 {
     return loop == NONE || shape_loop_contains(&s->out->loops, loop, block);
 }
 
-static void mark_divergent(struct shape_state *s, uint32_t block)
+static void flow_mark_divergent(struct shape_state *s, uint32_t block)
 {
     s->classic[block] = true;
     if (s->out->divergent[block])
@@ -182,7 +182,7 @@ static void mark_divergent(struct shape_state *s, uint32_t block)
     shape_requeue_block(s, block, false);
 }
 
-static void mark_join(struct shape_state *s, uint32_t block)
+static void flow_mark_join(struct shape_state *s, uint32_t block)
 {
     if (s->out->divergent_join[block])
         return;
@@ -191,7 +191,7 @@ static void mark_join(struct shape_state *s, uint32_t block)
 }
 
 /* Some lanes go into side blocks at `block`: all they can run is divergent and may mix paths. */
-static void mark_side(struct shape_state *s, uint32_t from, uint32_t block)
+static void flow_mark_side(struct shape_state *s, uint32_t from, uint32_t block)
 {
     uint32_t loop = s->out->loops.loop_of[from], depth = 0;
     uint32_t *stack;
@@ -208,9 +208,9 @@ static void mark_side(struct shape_state *s, uint32_t from, uint32_t block)
     s->left_for[block] = true;
     while (depth) {
         const struct ir_block *at = s->func->blocks[stack[--depth]];
-        mark_divergent(s, at->id);
+        flow_mark_divergent(s, at->id);
         if (at->npreds > 1)
-            mark_join(s, at->id);
+            flow_mark_join(s, at->id);
         for (uint32_t i = 0; i < at->nsuccs; i++) {
             uint32_t to = at->succs[i]->id;
             if (s->exit_only[to] || s->left_for[to])
@@ -234,7 +234,7 @@ struct propagation {
     bool left;           /* some path leaves the loop */
 };
 
-static void label_arrive(struct propagation *p, uint32_t block, uint32_t label)
+static void flow_label_arrive(struct propagation *p, uint32_t block, uint32_t label)
 {
     struct shape_state *s = p->s;
 
@@ -246,29 +246,29 @@ static void label_arrive(struct propagation *p, uint32_t block, uint32_t label)
         p->count++;
     } else if (s->label[block] != label) {
         s->label[block] = 2 * s->func->nblocks + block; /* a label of its own from here on */
-        mark_join(s, block);
+        flow_mark_join(s, block);
     }
 }
 
 /* Follows one edge of the region. */
-static void label_edge(struct propagation *p, uint32_t from, uint32_t to, uint32_t label)
+static void flow_label_edge(struct propagation *p, uint32_t from, uint32_t to, uint32_t label)
 {
     struct shape_state *s = p->s;
 
-    if (edge_ends(s, from, to)) {
+    if (flow_edge_ends(s, from, to)) {
         if (s->side[to])
-            mark_side(s, from, to);
+            flow_mark_side(s, from, to);
         return;
     }
-    if (!in_scope(s, p->scope, to)) {
+    if (!flow_in_scope(s, p->scope, to)) {
         p->left = true;
         return;
     }
     p->next_iteration |= p->scope != NONE && to == s->out->loops.loops[p->scope].header;
-    label_arrive(p, to, label);
+    flow_label_arrive(p, to, label);
 }
 
-static void propagate(struct propagation *p)
+static void flow_propagate(struct propagation *p)
 {
     struct shape_state *s = p->s;
     uint32_t header = p->scope == NONE ? NONE : s->out->loops.loops[p->scope].header;
@@ -281,19 +281,19 @@ static void propagate(struct propagation *p)
         p->count--;
         if (b == p->stop || b == header)
             continue;
-        mark_divergent(s, b);
+        flow_mark_divergent(s, b);
         for (uint32_t i = 0; i < block->nsuccs; i++) {
             uint32_t to = block->succs[i]->id;
             /* A back edge inside the region brings the label that its header handed out. */
             if (to <= b && to != header)
                 continue;
-            label_edge(p, b, to, s->label[b]);
+            flow_label_edge(p, b, to, s->label[b]);
         }
     }
 }
 
 /* Every edge out of a loop that lanes leave at different times is a path of its own. */
-static void seed_exits(struct propagation *p, uint32_t loop)
+static void flow_seed_exits(struct propagation *p, uint32_t loop)
 {
     struct shape_state *s = p->s;
     const struct ir_loop *l = &s->out->loops.loops[loop];
@@ -303,62 +303,62 @@ static void seed_exits(struct propagation *p, uint32_t loop)
         const struct ir_block *block = s->func->blocks[b];
         if (!shape_loop_contains(&s->out->loops, loop, b))
             continue;
-        mark_divergent(s, b);
+        flow_mark_divergent(s, b);
         for (uint32_t i = 0; i < block->nsuccs; i++) {
             uint32_t to = block->succs[i]->id;
             if (shape_loop_contains(&s->out->loops, loop, to))
                 continue;
-            if (!edge_ends(s, b, to)) {
-                mark_join(s, to);
+            if (!flow_edge_ends(s, b, to)) {
+                flow_mark_join(s, to);
                 shape_requeue_block(s, to, true); /* operands may come from this loop */
             }
-            label_edge(p, b, to, label++ % (2 * s->func->nblocks));
+            flow_label_edge(p, b, to, label++ % (2 * s->func->nblocks));
         }
     }
 }
 
-static void seed_branch(struct propagation *p, uint32_t block)
+static void flow_seed_branch(struct propagation *p, uint32_t block)
 {
     const struct ir_block *b = p->s->func->blocks[block];
 
     for (uint32_t i = 0; i < b->nsuccs; i++) {
         uint32_t to = b->succs[i]->id;
-        if (edge_ends(p->s, block, to))
+        if (flow_edge_ends(p->s, block, to))
             continue;
-        label_edge(p, block, to, to);
+        flow_label_edge(p, block, to, to);
         for (uint32_t k = 0; k < i; k++) {
             if (b->succs[k]->id == to)
-                mark_join(p->s, to); /* two edges, two operands */
+                flow_mark_join(p->s, to); /* two edges, two operands */
         }
     }
 }
 
 /* Runs the propagation from branch `block`, or from the exits of `loop` if there is one. */
-static void spread(struct propagation *p, uint32_t block, uint32_t loop)
+static void flow_spread(struct propagation *p, uint32_t block, uint32_t loop)
 {
     p->s->epoch++;
     p->first = UINT32_MAX;
     p->count = 0;
     if (loop == NONE)
-        seed_branch(p, block);
+        flow_seed_branch(p, block);
     else
-        seed_exits(p, loop);
-    propagate(p);
+        flow_seed_exits(p, loop);
+    flow_propagate(p);
 }
 
 /*
  * Edges of `block` along which its lanes stay in the game; those that end lanes are handled here.
  */
-static uint32_t living_succs(struct shape_state *s, uint32_t block)
+static uint32_t flow_living_succs(struct shape_state *s, uint32_t block)
 {
     const struct ir_block *b = s->func->blocks[block];
     uint32_t first = NONE, distinct = 0;
 
     for (uint32_t i = 0; i < b->nsuccs; i++) {
         uint32_t to = b->succs[i]->id;
-        if (edge_ends(s, block, to)) {
+        if (flow_edge_ends(s, block, to)) {
             if (s->side[to])
-                mark_side(s, block, to);
+                flow_mark_side(s, block, to);
             continue;
         }
         if (to == first)
@@ -373,7 +373,7 @@ static uint32_t living_succs(struct shape_state *s, uint32_t block)
  * before they reach the meeting point, they meet at the header, unless others leave the loop
  * meanwhile.
  */
-static bool meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_loop)
+static bool flow_meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_loop)
 {
     const struct ir_loops *loops = &p->s->out->loops;
 
@@ -386,7 +386,7 @@ static bool meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_
     while (p->stop != NONE && shape_loop_contains(loops, p->scope, p->stop))
         p->stop = p->s->out->postdom.idom[p->stop];
     p->left = false;
-    spread(p, block, from_loop);
+    flow_spread(p, block, from_loop);
     return !p->left;
 }
 
@@ -397,12 +397,12 @@ void shape_flow_branch(struct shape_state *s, uint32_t block)
     struct propagation p = {
         .s = s, .scope = loops->loop_of[block], .stop = s->out->postdom.idom[block]};
 
-    if (living_succs(s, block) < 2)
+    if (flow_living_succs(s, block) < 2)
         return;
     for (;;) {
         p.next_iteration = p.left = false;
-        spread(&p, block, from_loop);
-        if (meets_in_scope(&p, block, from_loop))
+        flow_spread(&p, block, from_loop);
+        if (flow_meets_in_scope(&p, block, from_loop))
             return;
         from_loop = p.scope;
         assert(from_loop != NONE); /* out of all loops everybody meets */

@@ -5,7 +5,7 @@
 
 /* ---- sources */
 
-static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sreg)
+static struct ir_shape transfer_source_sreg(const struct shape_state *s, enum ir_sreg sreg)
 {
     const struct ir_launch_facts *l = &s->launch;
     bool one_d = l->extents == IR_BLOCK_1D, several = l->warps > 1;
@@ -50,18 +50,18 @@ struct op {
     unsigned bits;
 };
 
-static const struct ir_shape *source(const struct op *o, uint32_t i)
+static const struct ir_shape *transfer_source(const struct op *o, uint32_t i)
 {
     return &o->s->out->of[o->instr->src[i]->id];
 }
 
 /* Any PURE operation on values that are the same across the warp, or across each group. */
-static struct ir_shape op_flat(const struct op *o, uint32_t align)
+static struct ir_shape transfer_op_flat(const struct op *o, uint32_t align)
 {
     bool uniform = true;
 
     for (uint32_t i = 0; i < o->instr->nsrc; i++) {
-        const struct ir_shape *src = source(o, i);
+        const struct ir_shape *src = transfer_source(o, i);
         if (!is_flat(src))
             return shape_varying();
         uniform &= is_uniform(src);
@@ -69,7 +69,7 @@ static struct ir_shape op_flat(const struct op *o, uint32_t align)
     return uniform ? shape_uniform(align) : shape_affine(0, align, 0, 64);
 }
 
-static struct ir_shape op_base_index(const struct ir_shape *from, uint32_t base_align)
+static struct ir_shape transfer_op_base_index(const struct ir_shape *from, uint32_t base_align)
 {
     struct ir_shape s = *from;
 
@@ -77,14 +77,14 @@ static struct ir_shape op_base_index(const struct ir_shape *from, uint32_t base_
     return s;
 }
 
-static struct ir_shape op_add(const struct op *o, bool subtract)
+static struct ir_shape transfer_op_add(const struct op *o, bool subtract)
 {
     const struct ir_shape *a = o->a, *b = o->b;
     uint32_t align = align_min(a->align, b->align);
     uint32_t wa = warp_align(a), wb = warp_align(b);
 
     if (ir_has(o->instr, IR_MOD_SAT))
-        return op_flat(o, 1);
+        return transfer_op_flat(o, 1);
     if (is_affine(a) && is_affine(b)) {
         int64_t stride = (int64_t)(subtract ? (uint64_t)a->stride - (uint64_t)b->stride
                                             : (uint64_t)a->stride + (uint64_t)b->stride);
@@ -93,13 +93,14 @@ static struct ir_shape op_add(const struct op *o, bool subtract)
         return shape_affine(stride, align, wa && wb ? align_min(wa, wb) : 0, o->bits);
     }
     if (a->kind == IR_SHAPE_BASE_INDEX && is_uniform(b))
-        return op_base_index(a, align);
+        return transfer_op_base_index(a, align);
     if (!subtract && b->kind == IR_SHAPE_BASE_INDEX && is_uniform(a))
-        return op_base_index(b, align);
+        return transfer_op_base_index(b, align);
     return shape_varying();
 }
 
-static struct ir_shape op_scale(const struct op *o, const struct ir_shape *x, uint64_t factor)
+static struct ir_shape transfer_op_scale(const struct op *o, const struct ir_shape *x,
+                                         uint64_t factor)
 {
     int64_t f = stride_wrap((int64_t)factor, o->bits);
     uint32_t fa = align_of(factor);
@@ -112,36 +113,36 @@ static struct ir_shape op_scale(const struct op *o, const struct ir_shape *x, ui
         return shape_affine(stride, align_mul(x->align, fa), w ? align_mul(w, fa) : 0, o->bits);
     }
     if (x->kind == IR_SHAPE_BASE_INDEX && f) {
-        struct ir_shape s = op_base_index(x, align_mul(x->align, fa));
+        struct ir_shape s = transfer_op_base_index(x, align_mul(x->align, fa));
         if (!__builtin_mul_overflow(x->scale, f, &s.scale))
             return s;
     }
     return shape_varying();
 }
 
-static struct ir_shape op_mul(const struct op *o)
+static struct ir_shape transfer_op_mul(const struct op *o)
 {
     uint64_t c;
 
     if (ir_value_const(o->instr->src[1], &c))
-        return op_scale(o, o->a, c);
+        return transfer_op_scale(o, o->a, c);
     if (ir_value_const(o->instr->src[0], &c))
-        return op_scale(o, o->b, c);
-    return op_flat(o, align_mul(o->a->align, o->b->align));
+        return transfer_op_scale(o, o->b, c);
+    return transfer_op_flat(o, align_mul(o->a->align, o->b->align));
 }
 
-static struct ir_shape op_shl(const struct op *o)
+static struct ir_shape transfer_op_shl(const struct op *o)
 {
     uint64_t k;
 
     if (!ir_value_const(o->instr->src[1], &k))
-        return op_flat(o, o->a->align);
-    return k < o->bits ? op_scale(o, o->a, 1ull << k) : shape_uniform(IR_ALIGN_ZERO);
+        return transfer_op_flat(o, o->a->align);
+    return k < o->bits ? transfer_op_scale(o, o->a, 1ull << k) : shape_uniform(IR_ALIGN_ZERO);
 }
 
 /* A 64-bit value made from a 32-bit one by extension and a constant factor. */
-static struct ir_shape op_extend(const struct op *o, const struct ir_value *x, bool is_signed,
-                                 int64_t factor)
+static struct ir_shape transfer_op_extend(const struct op *o, const struct ir_value *x,
+                                          bool is_signed, int64_t factor)
 {
     const struct ir_shape *xs = &o->s->out->of[x->id];
     uint32_t fa = align_of((uint64_t)factor);
@@ -164,7 +165,7 @@ static struct ir_shape op_extend(const struct op *o, const struct ir_value *x, b
                              .align = IR_ALIGN_ZERO};
 }
 
-static struct ir_shape op_mulwide(const struct op *o)
+static struct ir_shape transfer_op_mulwide(const struct op *o)
 {
     bool is_signed = ir_type_is_signed(o->instr->type);
     unsigned from = ir_type_bits(o->instr->type);
@@ -176,24 +177,25 @@ static struct ir_shape op_mulwide(const struct op *o)
     if (!ir_value_const(o->instr->src[1], &c)) {
         x = o->instr->src[1];
         if (!ir_value_const(o->instr->src[0], &c))
-            return op_flat(o, align_mul(o->a->align, o->b->align));
+            return transfer_op_flat(o, align_mul(o->a->align, o->b->align));
     }
-    return op_extend(&wide, x, is_signed, is_signed ? stride_wrap((int64_t)c, from) : (int64_t)c);
+    return transfer_op_extend(&wide, x, is_signed,
+                              is_signed ? stride_wrap((int64_t)c, from) : (int64_t)c);
 }
 
-static bool is_integer(enum ir_type type)
+static bool transfer_is_integer(enum ir_type type)
 {
     return type != IR_VOID && type != IR_PRED && !ir_type_is_float(type) && type != IR_B128;
 }
 
-static struct ir_shape op_cvt(const struct op *o)
+static struct ir_shape transfer_op_cvt(const struct op *o)
 {
     enum ir_type to = o->instr->type, from = o->instr->type2;
 
-    if (!is_integer(to) || !is_integer(from))
-        return op_flat(o, 1);
+    if (!transfer_is_integer(to) || !transfer_is_integer(from))
+        return transfer_op_flat(o, 1);
     if (ir_has(o->instr, IR_MOD_SAT))
-        return op_flat(o, 1);
+        return transfer_op_flat(o, 1);
     if (ir_type_bits(to) <= ir_type_bits(from)) {
         if (is_uniform(o->a))
             return *o->a;
@@ -201,11 +203,12 @@ static struct ir_shape op_cvt(const struct op *o)
             return shape_affine(o->a->stride, o->a->align, o->a->warp_align, o->bits);
         return ir_type_bits(to) == ir_type_bits(from) ? *o->a : shape_varying();
     }
-    return op_extend(o, o->instr->src[0], ir_type_is_signed(from), 1);
+    return transfer_op_extend(o, o->instr->src[0], ir_type_is_signed(from), 1);
 }
 
 /* x & (2^k - 1), also x % 2^k. */
-static struct ir_shape op_low_bits(const struct op *o, const struct ir_shape *x, uint64_t size)
+static struct ir_shape transfer_op_low_bits(const struct op *o, const struct ir_shape *x,
+                                            uint64_t size)
 {
     uint32_t align = x->align >= size ? IR_ALIGN_ZERO : x->align;
 
@@ -220,7 +223,8 @@ static struct ir_shape op_low_bits(const struct op *o, const struct ir_shape *x,
 }
 
 /* x & ~(2^k - 1). */
-static struct ir_shape op_high_bits(const struct op *o, const struct ir_shape *x, uint64_t size)
+static struct ir_shape transfer_op_high_bits(const struct op *o, const struct ir_shape *x,
+                                             uint64_t size)
 {
     uint32_t sa = align_of(size);
     uint32_t align = x->align > sa ? x->align : sa;
@@ -235,7 +239,8 @@ static struct ir_shape op_high_bits(const struct op *o, const struct ir_shape *x
 }
 
 /* x >> k, also x / 2^k. */
-static struct ir_shape op_shift_right(const struct op *o, const struct ir_shape *x, unsigned k)
+static struct ir_shape transfer_op_shift_right(const struct op *o, const struct ir_shape *x,
+                                               unsigned k)
 {
     uint64_t size = 1ull << k;
 
@@ -255,30 +260,30 @@ static struct ir_shape op_shift_right(const struct op *o, const struct ir_shape 
                         o->bits);
 }
 
-static struct ir_shape op_shr(const struct op *o)
+static struct ir_shape transfer_op_shr(const struct op *o)
 {
     uint64_t k;
 
     if (ir_value_const(o->instr->src[1], &k) && k < o->bits)
-        return op_shift_right(o, o->a, (unsigned)k);
-    return op_flat(o, 1);
+        return transfer_op_shift_right(o, o->a, (unsigned)k);
+    return transfer_op_flat(o, 1);
 }
 
-static struct ir_shape op_div_rem(const struct op *o)
+static struct ir_shape transfer_op_div_rem(const struct op *o)
 {
     uint64_t c;
     bool rem = o->instr->op == IR_OP_REM;
 
     if (ir_type_is_signed(o->instr->type) || !ir_value_const(o->instr->src[1], &c) ||
         !hd_is_pow2(c))
-        return op_flat(o, rem ? align_min(o->a->align, o->b->align) : 1);
+        return transfer_op_flat(o, rem ? align_min(o->a->align, o->b->align) : 1);
     if (rem)
-        return op_low_bits(o, o->a, c);
-    return op_shift_right(o, o->a, (unsigned)__builtin_ctzll(c));
+        return transfer_op_low_bits(o, o->a, c);
+    return transfer_op_shift_right(o, o->a, (unsigned)__builtin_ctzll(c));
 }
 
 /* Low bits that are zero in every lane, as the power of two above them. */
-static uint64_t zero_below(const struct ir_shape *x)
+static uint64_t transfer_zero_below(const struct ir_shape *x)
 {
     return x->stride ? align_min(x->align, align_of((uint64_t)x->stride)) : x->align;
 }
@@ -287,25 +292,26 @@ static uint64_t zero_below(const struct ir_shape *x)
  * x & mask for a mask that is one run of ones, apart from bits that are zero in x anyway:
  * ((tid << 4) & 0xf0) is an `and` with 0xff.
  */
-static struct ir_shape op_and_run(const struct op *o, const struct ir_shape *x, uint64_t mask)
+static struct ir_shape transfer_op_and_run(const struct op *o, const struct ir_shape *x,
+                                           uint64_t mask)
 {
     uint64_t ones = o->bits < 64 ? (1ull << o->bits) - 1 : UINT64_MAX;
     uint64_t low = mask & -mask;
     struct ir_shape s = *x;
 
-    if (low <= zero_below(x)) {
+    if (low <= transfer_zero_below(x)) {
         mask |= low - 1;
         low = 1;
     }
     if (!hd_is_pow2(mask + low) && ((mask + low) & ones) != 0)
         return shape_varying();
     if (((mask + low) & ones) != 0)
-        s = op_low_bits(o, &s, mask + low);
-    return low > 1 ? op_high_bits(o, &s, low) : s;
+        s = transfer_op_low_bits(o, &s, mask + low);
+    return low > 1 ? transfer_op_high_bits(o, &s, low) : s;
 }
 
 /* The power of two below which lanes of a group differ, as x goes by its stride; 0: not known. */
-static uint64_t group_size(const struct op *o, const struct ir_shape *x)
+static uint64_t transfer_group_size(const struct op *o, const struct ir_shape *x)
 {
     uint64_t size;
 
@@ -319,9 +325,10 @@ static uint64_t group_size(const struct op *o, const struct ir_shape *x)
  * x & mask for any mask: the bits that differ between the lanes of a group, from the stride up, are
  * all kept, or all left out.
  */
-static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x, uint64_t mask)
+static struct ir_shape transfer_op_and_bits(const struct op *o, const struct ir_shape *x,
+                                            uint64_t mask)
 {
-    uint64_t below = zero_below(x), size = group_size(o, x);
+    uint64_t below = transfer_zero_below(x), size = transfer_group_size(o, x);
 
     if (!size)
         return shape_varying();
@@ -337,7 +344,8 @@ static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x,
  * half. A thread number does not change in loops, so that what is shifted need not be looked at
  * where it is used.
  */
-static bool is_high_part_of_tid(const struct op *o, const struct ir_value *v, uint64_t mask)
+static bool transfer_is_high_part_of_tid(const struct op *o, const struct ir_value *v,
+                                         uint64_t mask)
 {
     const struct ir_instr *shift = v->instr;
     uint64_t k, size;
@@ -346,11 +354,11 @@ static bool is_high_part_of_tid(const struct op *o, const struct ir_value *v, ui
         !ir_value_const(shift->src[1], &k) || !shift->src[0]->instr ||
         shift->src[0]->instr->op != IR_OP_SREG || k >= o->bits)
         return false;
-    size = group_size(o, &o->s->out->of[shift->src[0]->id]);
+    size = transfer_group_size(o, &o->s->out->of[shift->src[0]->id]);
     return size && !(mask & ((size - 1) >> k));
 }
 
-static struct ir_shape op_and(const struct op *o)
+static struct ir_shape transfer_op_and(const struct op *o)
 {
     const struct ir_value *v = o->instr->src[0];
     const struct ir_shape *x = o->a;
@@ -361,24 +369,24 @@ static struct ir_shape op_and(const struct op *o)
         x = o->b;
         v = o->instr->src[1];
         if (!ir_value_const(o->instr->src[0], &mask))
-            return op_flat(o, align);
+            return transfer_op_flat(o, align);
     }
     if (!mask)
         return shape_uniform(IR_ALIGN_ZERO);
     if (is_affine(x) && !is_flat(x)) {
-        struct ir_shape s = op_and_run(o, x, mask);
-        return s.kind == IR_SHAPE_VARYING ? op_and_bits(o, x, mask) : s;
+        struct ir_shape s = transfer_op_and_run(o, x, mask);
+        return s.kind == IR_SHAPE_VARYING ? transfer_op_and_bits(o, x, mask) : s;
     }
-    if (x->kind == IR_SHAPE_VARYING && is_high_part_of_tid(o, v, mask))
+    if (x->kind == IR_SHAPE_VARYING && transfer_is_high_part_of_tid(o, v, mask))
         return shape_affine(0, align_of(mask & -mask), 0, o->bits);
-    return op_flat(o, align);
+    return transfer_op_flat(o, align);
 }
 
 /* x | y with no bit in common is x + y. */
-static bool bits_disjoint(const struct ir_shape *x, const struct ir_shape *y,
-                          const struct ir_value *y_value)
+static bool transfer_bits_disjoint(const struct ir_shape *x, const struct ir_shape *y,
+                                   const struct ir_value *y_value)
 {
-    uint64_t c, low = zero_below(x);
+    uint64_t c, low = transfer_zero_below(x);
 
     if (ir_value_const(y_value, &c))
         return c < low;
@@ -387,25 +395,25 @@ static bool bits_disjoint(const struct ir_shape *x, const struct ir_shape *y,
            y->stride >= 0 && y->stride < IR_ALIGN_MAX && 31 * (uint64_t)y->stride < low;
 }
 
-static struct ir_shape op_or(const struct op *o)
+static struct ir_shape transfer_op_or(const struct op *o)
 {
     uint64_t ones;
 
     if (is_flat(o->a) && is_flat(o->b))
-        return op_flat(o, align_min(o->a->align, o->b->align));
+        return transfer_op_flat(o, align_min(o->a->align, o->b->align));
     if (o->a->kind == IR_SHAPE_VARYING && ir_value_const(o->instr->src[1], &ones) &&
-        is_high_part_of_tid(o, o->instr->src[0], ~ones))
+        transfer_is_high_part_of_tid(o, o->instr->src[0], ~ones))
         return shape_affine(0, 1, 0, o->bits);
     if (is_affine(o->a) && is_affine(o->b) &&
-        (bits_disjoint(o->a, o->b, o->instr->src[1]) ||
-         bits_disjoint(o->b, o->a, o->instr->src[0])))
-        return op_add(o, false);
+        (transfer_bits_disjoint(o->a, o->b, o->instr->src[1]) ||
+         transfer_bits_disjoint(o->b, o->a, o->instr->src[0])))
+        return transfer_op_add(o, false);
     return shape_varying();
 }
 
-static struct ir_shape op_select(const struct op *o)
+static struct ir_shape transfer_op_select(const struct op *o)
 {
-    const struct ir_shape *t = source(o, 1), *f = source(o, 2);
+    const struct ir_shape *t = transfer_source(o, 1), *f = transfer_source(o, 2);
     struct ir_shape s;
 
     if (is_uniform(o->a))
@@ -421,8 +429,8 @@ static struct ir_shape op_select(const struct op *o)
 /* ---- comparisons: x against a bound that no lane of the group (warp) straddles */
 
 /* May all lanes x in [B, B + span) with B and span multiples of `size` be replaced by B? */
-static bool bound_aligned(enum ir_cmp cmp, const struct ir_shape *y, const struct ir_value *value,
-                          uint64_t size)
+static bool transfer_bound_aligned(enum ir_cmp cmp, const struct ir_shape *y,
+                                   const struct ir_value *value, uint64_t size)
 {
     uint64_t c;
 
@@ -438,7 +446,7 @@ static bool bound_aligned(enum ir_cmp cmp, const struct ir_shape *y, const struc
     }
 }
 
-static enum ir_cmp cmp_swap(enum ir_cmp cmp)
+static enum ir_cmp transfer_cmp_swap(enum ir_cmp cmp)
 {
     switch (cmp) {
     case IR_LT:
@@ -454,7 +462,7 @@ static enum ir_cmp cmp_swap(enum ir_cmp cmp)
     }
 }
 
-static struct ir_shape op_setp(const struct op *o)
+static struct ir_shape transfer_op_setp(const struct op *o)
 {
     const struct ir_shape *x = o->a, *y = o->b;
     const struct ir_value *bound = o->instr->src[1];
@@ -462,44 +470,45 @@ static struct ir_shape op_setp(const struct op *o)
     uint64_t group, warp;
 
     if (is_flat(x) && is_flat(y))
-        return op_flat(o, 1);
+        return transfer_op_flat(o, 1);
     if (is_flat(x)) {
         x = o->b;
         y = o->a;
         bound = o->instr->src[0];
-        cmp = cmp_swap(cmp);
+        cmp = transfer_cmp_swap(cmp);
     }
     if (x->kind != IR_SHAPE_AFFINE || !is_flat(y) || x->stride <= 0 || x->stride > IR_ALIGN_MAX ||
         o->instr->type == IR_PRED)
         return shape_varying();
     group = pow2_ceil(o->s->launch.group * (uint64_t)x->stride);
     warp = pow2_ceil(warp_lanes(o->s) * (uint64_t)x->stride);
-    if (is_uniform(y) && warp_fits(o->s, x, warp) && bound_aligned(cmp, y, bound, warp))
+    if (is_uniform(y) && warp_fits(o->s, x, warp) && transfer_bound_aligned(cmp, y, bound, warp))
         return shape_uniform(1);
-    if (group_fits(o->s, x, group) && bound_aligned(cmp, y, bound, group))
+    if (group_fits(o->s, x, group) && transfer_bound_aligned(cmp, y, bound, group))
         return shape_affine(0, 1, 0, 64);
     return shape_varying();
 }
 
 /* ---- memory, addresses, warp operations */
 
-static struct ir_shape op_load(const struct op *o)
+static struct ir_shape transfer_op_load(const struct op *o)
 {
     const struct ir_mem *mem = &o->instr->mem;
 
     if (mem->space == IR_SPACE_LOCAL || mem->sem != IR_SEM_WEAK)
         return shape_varying();
-    return op_flat(o, 1);
+    return transfer_op_flat(o, 1);
 }
 
-static struct ir_shape op_cvta(const struct op *o)
+static struct ir_shape transfer_op_cvta(const struct op *o)
 {
     switch (o->instr->mem.space) {
     case IR_SPACE_GLOBAL:
     case IR_SPACE_CONST:
     case IR_SPACE_GENERIC:
     case IR_SPACE_PARAM:
-        return ir_type_bits(o->instr->src[0]->type) == 64 ? *o->a : op_flat(o, o->a->align);
+        return ir_type_bits(o->instr->src[0]->type) == 64 ? *o->a
+                                                          : transfer_op_flat(o, o->a->align);
     case IR_SPACE_SHARED:
     case IR_SPACE_SHARED_CLUSTER: {
         /* The window's start is uniform; offsets are far too small to wrap. */
@@ -516,7 +525,7 @@ static struct ir_shape op_cvta(const struct op *o)
     return shape_varying();
 }
 
-static struct ir_shape op_warp(const struct op *o, uint32_t index)
+static struct ir_shape transfer_op_warp(const struct op *o, uint32_t index)
 {
     const struct ir_instr *instr = o->instr;
     uint32_t mask_src = instr->op == IR_OP_ELECT ? 0 : 1;
@@ -540,10 +549,10 @@ static struct ir_shape op_warp(const struct op *o, uint32_t index)
     default:
         break;
     }
-    return is_uniform(source(o, mask_src)) ? shape_uniform(1) : shape_varying();
+    return is_uniform(transfer_source(o, mask_src)) ? shape_uniform(1) : shape_varying();
 }
 
-static struct ir_shape op_varaddr(const struct ir_instr *instr)
+static struct ir_shape transfer_op_varaddr(const struct ir_instr *instr)
 {
     uint32_t align = instr->var->align_B ? instr->var->align_B : 1;
 
@@ -553,40 +562,40 @@ static struct ir_shape op_varaddr(const struct ir_instr *instr)
 static struct ir_shape transfer_int(const struct op *o)
 {
     if (ir_type_lanes(o->instr->type) > 1)
-        return op_flat(o, 1);
+        return transfer_op_flat(o, 1);
     switch (o->instr->op) {
     case IR_OP_ADD:
-        return op_add(o, false);
+        return transfer_op_add(o, false);
     case IR_OP_SUB:
-        return op_add(o, true);
+        return transfer_op_add(o, true);
     case IR_OP_MUL:
-        return op_mul(o);
+        return transfer_op_mul(o);
     case IR_OP_MULWIDE:
-        return op_mulwide(o);
+        return transfer_op_mulwide(o);
     case IR_OP_NEG:
-        return op_scale(o, o->a, UINT64_MAX);
+        return transfer_op_scale(o, o->a, UINT64_MAX);
     case IR_OP_SHL:
-        return op_shl(o);
+        return transfer_op_shl(o);
     case IR_OP_SHR:
-        return op_shr(o);
+        return transfer_op_shr(o);
     case IR_OP_DIV:
     case IR_OP_REM:
-        return op_div_rem(o);
+        return transfer_op_div_rem(o);
     case IR_OP_AND:
-        return o->instr->type == IR_PRED ? op_flat(o, 1) : op_and(o);
+        return o->instr->type == IR_PRED ? transfer_op_flat(o, 1) : transfer_op_and(o);
     case IR_OP_OR:
-        return o->instr->type == IR_PRED ? op_flat(o, 1) : op_or(o);
+        return o->instr->type == IR_PRED ? transfer_op_flat(o, 1) : transfer_op_or(o);
     case IR_OP_MIN:
     case IR_OP_MAX:
-        return op_flat(o, align_min(o->a->align, o->b->align));
+        return transfer_op_flat(o, align_min(o->a->align, o->b->align));
     case IR_OP_SELECT:
-        return op_select(o);
+        return transfer_op_select(o);
     case IR_OP_SETP:
-        return op_setp(o);
+        return transfer_op_setp(o);
     case IR_OP_CVT:
-        return op_cvt(o);
+        return transfer_op_cvt(o);
     default:
-        return op_flat(o, 1);
+        return transfer_op_flat(o, 1);
     }
 }
 
@@ -596,25 +605,25 @@ struct ir_shape shape_transfer(const struct shape_state *s, const struct ir_inst
     struct op o = {.s = s, .instr = instr, .bits = ir_type_bits(instr->dst[index]->type)};
 
     assert(index < instr->ndst);
-    o.a = instr->nsrc > 0 ? source(&o, 0) : NULL;
-    o.b = instr->nsrc > 1 ? source(&o, 1) : NULL;
+    o.a = instr->nsrc > 0 ? transfer_source(&o, 0) : NULL;
+    o.b = instr->nsrc > 1 ? transfer_source(&o, 1) : NULL;
     switch (instr->op) {
     case IR_OP_CONST:
         return shape_uniform(instr->type == IR_B128 ? 1 : align_of(instr->imm));
     case IR_OP_UNDEF:
         return shape_uniform(IR_ALIGN_ZERO);
     case IR_OP_SREG:
-        return source_sreg(s, (enum ir_sreg)instr->imm);
+        return transfer_source_sreg(s, (enum ir_sreg)instr->imm);
     case IR_OP_VARADDR:
-        return op_varaddr(instr);
+        return transfer_op_varaddr(instr);
     case IR_OP_FUNCADDR:
     case IR_OP_AGREE:
         return shape_uniform(1);
     case IR_OP_LD:
-        return op_load(&o);
+        return transfer_op_load(&o);
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:
-        return op_cvta(&o);
+        return transfer_op_cvta(&o);
     case IR_OP_SHFL:
     case IR_OP_VOTE:
     case IR_OP_MATCH:
@@ -622,7 +631,7 @@ struct ir_shape shape_transfer(const struct shape_state *s, const struct ir_inst
     case IR_OP_ACTIVEMASK:
     case IR_OP_ELECT:
     case IR_OP_BAR:
-        return op_warp(&o, index);
+        return transfer_op_warp(&o, index);
     default:
         break;
     }

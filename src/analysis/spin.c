@@ -21,7 +21,7 @@
  */
 #include "analysis/spin.h"
 
-static bool in_loop(const struct ir_loops *loops, uint32_t loop, uint32_t block)
+static bool spin_in_loop(const struct ir_loops *loops, uint32_t loop, uint32_t block)
 {
     uint32_t l = loops->loop_of[block];
 
@@ -36,12 +36,12 @@ static bool in_loop(const struct ir_loops *loops, uint32_t loop, uint32_t block)
  * `v` compares the result of `cas` with what it was compared with: true means equal when
  * *out_eq.
  */
-static bool tests_success(const struct ir_value *v, const struct ir_instr *cas, bool *out_eq)
+static bool spin_tests_success(const struct ir_value *v, const struct ir_instr *cas, bool *out_eq)
 {
     const struct ir_instr *in = v->instr;
 
     if (in && in->op == IR_OP_NOT && in->src[0]->type == IR_PRED) {
-        bool fine = tests_success(in->src[0], cas, out_eq);
+        bool fine = spin_tests_success(in->src[0], cas, out_eq);
         *out_eq = !*out_eq;
         return fine;
     }
@@ -52,146 +52,149 @@ static bool tests_success(const struct ir_value *v, const struct ir_instr *cas, 
            (in->src[1] == cas->dst[0] && in->src[0] == cas->src[1]);
 }
 
-static bool leaves_on_success(const struct ir_func *func, const struct ir_loops *loops,
-                              uint32_t loop, const struct ir_instr *cas)
+static bool spin_leaves_on_success(const struct ir_func *func, const struct ir_loops *loops,
+                                   uint32_t loop, const struct ir_instr *cas)
 {
     for (uint32_t b = loops->loops[loop].header; b <= loops->loops[loop].last; b++) {
         const struct ir_block *block = func->blocks[b];
         bool eq = false;
-        if (block->last->op != IR_OP_CBR || !in_loop(loops, loop, b) ||
-            !tests_success(block->last->src[0], cas, &eq))
+        if (block->last->op != IR_OP_CBR || !spin_in_loop(loops, loop, b) ||
+            !spin_tests_success(block->last->src[0], cas, &eq))
             continue;
-        if (!in_loop(loops, loop, block->succs[eq ? 0 : 1]->id))
+        if (!spin_in_loop(loops, loop, block->succs[eq ? 0 : 1]->id))
             return true;
     }
     return false;
 }
 
-static bool same_place(const struct ir_instr *ld, const struct ir_instr *cas)
+static bool spin_same_place(const struct ir_instr *ld, const struct ir_instr *cas)
 {
     return ld->op == IR_OP_LD && ld->src[0] == cas->src[0] && ld->mem.offset == cas->mem.offset &&
            ld->mem.space == cas->mem.space;
 }
 
 /* Is what the swap expects read again in every iteration: by the last swap, or by a load? */
-static bool expects_latest(const struct ir_loops *loops, uint32_t loop, const struct ir_instr *cas)
+static bool spin_expects_latest(const struct ir_loops *loops, uint32_t loop,
+                                const struct ir_instr *cas)
 {
     const struct ir_instr *def = cas->src[1]->instr;
 
-    if (!def || !in_loop(loops, loop, def->block->id))
+    if (!def || !spin_in_loop(loops, loop, def->block->id))
         return false;
-    if (same_place(def, cas))
+    if (spin_same_place(def, cas))
         return true;
     if (def->op != IR_OP_PHI)
         return false;
     for (uint32_t p = 0; p < def->nsrc; p++) {
         const struct ir_value *v = def->src[p];
-        if (in_loop(loops, loop, def->block->preds[p]->id) && v != cas->dst[0] &&
-            !(v->instr && same_place(v->instr, cas) && in_loop(loops, loop, v->instr->block->id)))
+        if (spin_in_loop(loops, loop, def->block->preds[p]->id) && v != cas->dst[0] &&
+            !(v->instr && spin_same_place(v->instr, cas) &&
+              spin_in_loop(loops, loop, v->instr->block->id)))
             return false;
     }
     return true;
 }
 
-static bool is_retry(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
-                     const struct ir_instr *in)
+static bool spin_is_retry(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
+                          const struct ir_instr *in)
 {
     return in->op == IR_OP_ATOM && in->mem.atom == IR_ATOM_CAS && in->ndst &&
-           loops->loop_of[in->block->id] == loop && expects_latest(loops, loop, in) &&
-           leaves_on_success(func, loops, loop, in);
+           loops->loop_of[in->block->id] == loop && spin_expects_latest(loops, loop, in) &&
+           spin_leaves_on_success(func, loops, loop, in);
 }
 
 /* ---- what is known of one loop */
 
-static void walk_push(struct ir_spins *s, const struct ir_value *v)
+static void spin_walk_push(struct ir_spins *s, const struct ir_value *v)
 {
-    if (s->ends[v->id] == s->mark || !v->instr || !in_loop(s->loops, s->loop, v->instr->block->id))
+    if (s->ends[v->id] == s->mark || !v->instr ||
+        !spin_in_loop(s->loops, s->loop, v->instr->block->id))
         return;
     s->ends[v->id] = s->mark;
     s->work[s->nwork++] = v;
 }
 
-static void push_branches(struct ir_spins *s, bool leaving_only)
+static void spin_push_branches(struct ir_spins *s, bool leaving_only)
 {
     for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
         const struct ir_block *block = s->func->blocks[b];
         bool leaves = false;
         s->steps++;
-        if (block->nsuccs < 2 || !in_loop(s->loops, s->loop, b))
+        if (block->nsuccs < 2 || !spin_in_loop(s->loops, s->loop, b))
             continue;
         for (uint32_t i = 0; i < block->nsuccs; i++)
-            leaves |= !in_loop(s->loops, s->loop, block->succs[i]->id);
+            leaves |= !spin_in_loop(s->loops, s->loop, block->succs[i]->id);
         if (leaves || !leaving_only)
-            walk_push(s, block->last->src[0]);
+            spin_walk_push(s, block->last->src[0]);
     }
 }
 
 /* Several ways lead here from inside the loop, so branches choose the value. */
-static bool is_choice(const struct ir_spins *s, const struct ir_instr *phi)
+static bool spin_is_choice(const struct ir_spins *s, const struct ir_instr *phi)
 {
     unsigned inside = 0;
 
     for (uint32_t p = 0; p < phi->nsrc; p++)
-        inside += in_loop(s->loops, s->loop, phi->block->preds[p]->id);
+        inside += spin_in_loop(s->loops, s->loop, phi->block->preds[p]->id);
     return inside > 1;
 }
 
-static bool has_barrier(struct ir_spins *s)
+static bool spin_has_barrier(struct ir_spins *s)
 {
     for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
         s->steps++;
-        if (in_loop(s->loops, s->loop, b) && ir_block_has(s->func->blocks[b], IR_OP_BAR))
+        if (spin_in_loop(s->loops, s->loop, b) && ir_block_has(s->func->blocks[b], IR_OP_BAR))
             return true;
     }
     return false;
 }
 
-static bool may_be_shared(const struct ir_instr *in)
+static bool spin_may_be_shared(const struct ir_instr *in)
 {
     return ir_space_is_shared(in->mem.space) || in->mem.space == IR_SPACE_GENERIC;
 }
 
 /* What the loop stores to shared memory. */
-static void push_stores(struct ir_spins *s)
+static void spin_push_stores(struct ir_spins *s)
 {
     for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
-        if (!in_loop(s->loops, s->loop, b))
+        if (!spin_in_loop(s->loops, s->loop, b))
             continue;
         ir_foreach_instr(in, s->func->blocks[b]) {
             s->steps++;
-            for (uint32_t i = 1; in->op == IR_OP_ST && may_be_shared(in) && i < in->nsrc; i++)
-                walk_push(s, in->src[i]);
+            for (uint32_t i = 1; in->op == IR_OP_ST && spin_may_be_shared(in) && i < in->nsrc; i++)
+                spin_walk_push(s, in->src[i]);
         }
     }
 }
 
 /* Marks the values that the end of the loop depends on. */
-static void ends_find(struct ir_spins *s)
+static void spin_ends_find(struct ir_spins *s)
 {
     bool all_branches = false, asked_stores = false;
 
-    push_branches(s, true);
+    spin_push_branches(s, true);
     while (s->nwork) {
         const struct ir_instr *in = s->work[--s->nwork]->instr;
         s->steps += 1 + in->nsrc;
         for (uint32_t i = 0; i < in->nsrc; i++)
-            walk_push(s, in->src[i]);
+            spin_walk_push(s, in->src[i]);
         bool reads_stores = false;
-        if (!asked_stores && in->op == IR_OP_LD && may_be_shared(in)) {
+        if (!asked_stores && in->op == IR_OP_LD && spin_may_be_shared(in)) {
             asked_stores = true;
-            reads_stores = has_barrier(s);
+            reads_stores = spin_has_barrier(s);
         }
         if (reads_stores)
-            push_stores(s);
-        if (!all_branches && (reads_stores || (in->op == IR_OP_PHI && is_choice(s, in)))) {
+            spin_push_stores(s);
+        if (!all_branches && (reads_stores || (in->op == IR_OP_PHI && spin_is_choice(s, in)))) {
             all_branches = true;
-            push_branches(s, false);
+            spin_push_branches(s, false);
         }
     }
 }
 
 /* Marks what the loop's own retries expect. */
-static void retries_find(struct ir_spins *s)
+static void spin_retries_find(struct ir_spins *s)
 {
     for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
         s->steps++;
@@ -199,26 +202,26 @@ static void retries_find(struct ir_spins *s)
             continue;
         ir_foreach_instr(in, s->func->blocks[b]) {
             s->steps++;
-            if (is_retry(s->func, s->loops, s->loop, in))
+            if (spin_is_retry(s->func, s->loops, s->loop, in))
                 s->expected[in->src[1]->id] = s->mark;
         }
     }
 }
 
 /* All that the loop reads is asked about together, so only the last loop is remembered. */
-static void loop_look(struct ir_spins *s, uint32_t loop)
+static void spin_loop_look(struct ir_spins *s, uint32_t loop)
 {
     if (s->mark && s->loop == loop)
         return;
     s->loop = loop;
     s->mark++;
-    ends_find(s);
-    retries_find(s);
+    spin_ends_find(s);
+    spin_retries_find(s);
 }
 
-static bool end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_instr *read)
+static bool spin_end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_instr *read)
 {
-    loop_look(s, loop);
+    spin_loop_look(s, loop);
     for (uint32_t d = 0; d < read->ndst; d++)
         if (s->ends[read->dst[d]->id] == s->mark)
             return true;
@@ -226,27 +229,27 @@ static bool end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_in
 }
 
 /* The load that a retry loop begins each iteration with. */
-static bool feeds_retry(struct ir_spins *s, uint32_t loop, const struct ir_instr *ld)
+static bool spin_feeds_retry(struct ir_spins *s, uint32_t loop, const struct ir_instr *ld)
 {
-    loop_look(s, loop);
+    spin_loop_look(s, loop);
     return s->expected[ld->dst[0]->id] == s->mark;
 }
 
 /* ---- */
 
 /* Additions that change nothing poll. */
-static bool adds_nothing(const struct ir_instr *in)
+static bool spin_adds_nothing(const struct ir_instr *in)
 {
     uint64_t x;
 
     return ir_value_const(in->src[1], &x) && x == 0;
 }
 
-static bool is_followed(const struct ir_instr *in)
+static bool spin_is_followed(const struct ir_instr *in)
 {
     switch (in->mem.atom) {
     case IR_ATOM_ADD:
-        return adds_nothing(in);
+        return spin_adds_nothing(in);
     case IR_ATOM_INC:
     case IR_ATOM_DEC:
         return false;
@@ -263,14 +266,14 @@ static bool is_followed(const struct ir_instr *in)
 }
 
 /* Reads in a way that others' writes are to be seen by. */
-static bool reads_anew(const struct ir_instr *in)
+static bool spin_reads_anew(const struct ir_instr *in)
 {
     return in->op == IR_OP_LD && (in->mem.sem == IR_SEM_RELAXED || in->mem.sem == IR_SEM_ACQUIRE ||
                                   in->mem.sem == IR_SEM_VOLATILE || in->mem.sem == IR_SEM_SC);
 }
 
 /* Tensor memory, which another warp may have to give back. */
-static bool allocates(const struct ir_instr *in)
+static bool spin_allocates(const struct ir_instr *in)
 {
     return in->op == IR_OP_TENSOR_WARP && ir_ext_tensor_warp(in)->op == IR_TENSOR_ALLOC;
 }
@@ -278,9 +281,9 @@ static bool allocates(const struct ir_instr *in)
 bool ir_polls(const struct ir_instr *in)
 {
     bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER || in->op == IR_OP_MULTIMEM ||
-                 allocates(in);
+                 spin_allocates(in);
 
-    return reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
+    return spin_reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
 }
 
 bool ir_spins_init(struct ir_spins *s, const struct ir_func *func, const struct ir_loops *loops,
@@ -299,26 +302,28 @@ bool ir_spins_wait(struct ir_spins *s, uint32_t loop, const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_LD:
-        return reads_anew(in) && !feeds_retry(s, loop, in) && end_depends_on(s, loop, in);
+        return spin_reads_anew(in) && !spin_feeds_retry(s, loop, in) &&
+               spin_end_depends_on(s, loop, in);
     case IR_OP_NANOSLEEP:
         return true;
     case IR_OP_MBARRIER:
     case IR_OP_TENSOR_WARP:
-        return (in->op == IR_OP_MBARRIER ? in->ndst : allocates(in)) && end_depends_on(s, loop, in);
+        return (in->op == IR_OP_MBARRIER ? in->ndst : spin_allocates(in)) &&
+               spin_end_depends_on(s, loop, in);
     case IR_OP_ATOM:
-        return in->ndst && is_followed(in) && !is_retry(s->func, s->loops, loop, in) &&
-               end_depends_on(s, loop, in);
+        return in->ndst && spin_is_followed(in) && !spin_is_retry(s->func, s->loops, loop, in) &&
+               spin_end_depends_on(s, loop, in);
     default:
         return false;
     }
 }
 
 /* Does something in the loop, or in one inside it, wait? */
-static bool loop_waits(struct ir_spins *s, uint32_t loop)
+static bool spin_loop_waits(struct ir_spins *s, uint32_t loop)
 {
     for (uint32_t b = s->loops->loops[loop].header; b <= s->loops->loops[loop].last; b++) {
         s->steps++;
-        if (!in_loop(s->loops, loop, b))
+        if (!spin_in_loop(s->loops, loop, b))
             continue;
         ir_foreach_instr(in, s->func->blocks[b]) {
             s->steps++;
@@ -333,7 +338,7 @@ void ir_spins_mark(struct ir_spins *s, struct ir_loops *loops)
 {
     assert(loops == s->loops);
     for (uint32_t l = 0; l < loops->nloops; l++)
-        loops->loops[l].spin_suspect |= loop_waits(s, l);
+        loops->loops[l].spin_suspect |= spin_loop_waits(s, l);
 }
 
 bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,

@@ -71,7 +71,7 @@ struct dialect {
     bool failed;
 };
 
-static struct hd_buf *edit_add(struct dialect *d, const char *at, const char *end)
+static struct hd_buf *dialect_edit_add(struct dialect *d, const char *at, const char *end)
 {
     static struct hd_buf none;
     struct edit edit = {.at = at, .end = end};
@@ -85,21 +85,21 @@ static struct hd_buf *edit_add(struct dialect *d, const char *at, const char *en
     return &hd_vec_last(&d->edits).text;
 }
 
-static bool is_word(const char *at, const char *end, const char *word)
+static bool dialect_is_word(const char *at, const char *end, const char *word)
 {
     return (size_t)(end - at) == strlen(word) && !memcmp(at, word, strlen(word));
 }
 
-static bool is_one_of(const char *at, const char *end, const char *const *words, size_t n)
+static bool dialect_is_one_of(const char *at, const char *end, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_word(at, end, words[i]))
+        if (dialect_is_word(at, end, words[i]))
             return true;
     return false;
 }
 
 /* Behind the bracket that closes the one at `at`; the end of the text when none does. */
-static const char *behind_brackets(const char *at, const char *text)
+static const char *dialect_behind_brackets(const char *at, const char *text)
 {
     unsigned depth = 0;
 
@@ -115,7 +115,7 @@ static const char *behind_brackets(const char *at, const char *text)
 /* ---- launches */
 
 /* Three `>` with blanks between, and the arguments behind; NULL: they do not stand here. */
-static const char *behind_closing(const char *at)
+static const char *dialect_behind_closing(const char *at)
 {
     for (int i = 0; i < 3; i++) {
         if (*at != '>')
@@ -127,18 +127,18 @@ static const char *behind_closing(const char *at)
     return *clang_skip_blanks(at) == '(' ? at : NULL;
 }
 
-static void read_argument(struct dialect *d, const char *at, unsigned index)
+static void dialect_read_argument(struct dialect *d, const char *at, unsigned index)
 {
     static const char *const types[] = {"::dim3", "::dim3", "decltype(sizeof(0))",
                                         "::cudaStream_t"};
 
     at = clang_skip_blanks(at);
     if (*at == '{' && index < HD_COUNT_OF(types))
-        hd_buf_puts(edit_add(d, at, at), types[index]);
+        hd_buf_puts(dialect_edit_add(d, at, at), types[index]);
 }
 
 /* Behind the `<<<` or `<< <` at `at`; NULL: it is none. */
-static const char *behind_opening(const char *at, const char *text)
+static const char *dialect_behind_opening(const char *at, const char *text)
 {
     if (strncmp(at, "<<", 2) != 0 ||
         clang_ends_with(clang_back_over_blanks(at, text), text, "operator"))
@@ -147,12 +147,12 @@ static const char *behind_opening(const char *at, const char *text)
     return *last == '<' && last[1] != '<' ? last + 1 : NULL;
 }
 
-static void read_launch(struct dialect *d, const char *open, const char *behind)
+static void dialect_read_launch(struct dialect *d, const char *open, const char *behind)
 {
     const char *end = NULL, *at = behind;
     unsigned depth = 0, index = 0;
 
-    for (; *at && *at != ';' && !(end = depth ? NULL : behind_closing(at));
+    for (; *at && *at != ';' && !(end = depth ? NULL : dialect_behind_closing(at));
          at = clang_behind_token(at, d->text)) {
         if (strchr("([{", *at))
             depth++;
@@ -162,18 +162,18 @@ static void read_launch(struct dialect *d, const char *open, const char *behind)
     if (!end)
         return;
     if (behind - open > 3)
-        hd_buf_puts(edit_add(d, open, behind), "<<<");
-    read_argument(d, behind, index++);
+        hd_buf_puts(dialect_edit_add(d, open, behind), "<<<");
+    dialect_read_argument(d, behind, index++);
     for (const char *next = behind; (next = clang_find_outside(next, d->text, ",")) && next < at;)
-        read_argument(d, ++next, index++);
+        dialect_read_argument(d, ++next, index++);
     if (end - at > 3)
-        hd_buf_puts(edit_add(d, at, end), ">>>");
+        hd_buf_puts(dialect_edit_add(d, at, end), ">>>");
 }
 
 /* ---- assembly */
 
 /* A `%` that is none of an operand is one of PTX. */
-static void read_percents(struct dialect *d, const char *at, const char *end, bool operands)
+static void dialect_read_percents(struct dialect *d, const char *at, const char *end, bool operands)
 {
     for (; at < end; at++) {
         if (*at != '%')
@@ -183,12 +183,12 @@ static void read_percents(struct dialect *d, const char *at, const char *end, bo
         if (at[1] == '%')
             at++;
         else if (!operands || !is_operand)
-            hd_buf_puts(edit_add(d, at, at), "%");
+            hd_buf_puts(dialect_edit_add(d, at, at), "%");
     }
 }
 
 /* Is there an operand between these colons? */
-static bool has_operands(const char *colon, const char *text)
+static bool dialect_has_operands(const char *colon, const char *text)
 {
     for (int section = 0; colon && section < 2; section++) {
         const char *first = clang_skip_blanks(colon + 1);
@@ -200,49 +200,49 @@ static bool has_operands(const char *colon, const char *text)
 }
 
 /* Of inputs, which are behind the second colon. */
-static void read_constraints(struct dialect *d, const char *colon)
+static void dialect_read_constraints(struct dialect *d, const char *colon)
 {
     const char *at = clang_find_outside(colon + 1, d->text, ":");
 
     while (at && *at && *at != ')') {
         const char *end = clang_behind_token(at, d->text);
         if (*at == '(')
-            end = behind_brackets(at, d->text);
-        else if (is_word(at, end, "\"C\""))
-            hd_buf_puts(edit_add(d, at, end), "\"i\"");
+            end = dialect_behind_brackets(at, d->text);
+        else if (dialect_is_word(at, end, "\"C\""))
+            hd_buf_puts(dialect_edit_add(d, at, end), "\"i\"");
         at = end;
     }
 }
 
 /* `at` is behind the word. */
-static void read_assembly(struct dialect *d, const char *at)
+static void dialect_read_assembly(struct dialect *d, const char *at)
 {
     static const char *const qualifiers[] = {"volatile", "__volatile__", "__volatile", "inline",
                                              "goto"};
 
     for (at = clang_skip_blanks(at); clang_is_of_name(*at); at = clang_skip_blanks(at)) {
         const char *end = clang_behind_token(at, d->text);
-        if (!is_one_of(at, end, qualifiers, HD_COUNT_OF(qualifiers)))
+        if (!dialect_is_one_of(at, end, qualifiers, HD_COUNT_OF(qualifiers)))
             return;
         at = end;
     }
     const char *colon = *at == '(' ? clang_find_outside(at + 1, d->text, ":") : NULL;
     if (!colon)
         return; /* such assembly is taken as it is */
-    bool operands = has_operands(colon, d->text);
+    bool operands = dialect_has_operands(colon, d->text);
     for (at++; at < colon;) {
         const char *end = clang_behind_token(at, d->text);
         if (*at == '"' || (end > at && end[-1] == '"'))
-            read_percents(d, at, end, operands);
+            dialect_read_percents(d, at, end, operands);
         at = end;
     }
-    read_constraints(d, colon);
+    dialect_read_constraints(d, colon);
 }
 
 /* ---- attributes */
 
 /* `at` is [[ behind a specifier, where clang takes none; behind it. */
-static const char *read_attributes(struct dialect *d, const char *at)
+static const char *dialect_read_attributes(struct dialect *d, const char *at)
 {
     static const struct {
         const char *name, *becomes;
@@ -250,8 +250,8 @@ static const char *read_attributes(struct dialect *d, const char *at)
                  {"noreturn", "noreturn"},
                  {"maybe_unused", "unused"},
                  {"deprecated", "deprecated"}};
-    const char *end = behind_brackets(at, d->text);
-    struct hd_buf *out = edit_add(d, at, end);
+    const char *end = dialect_behind_brackets(at, d->text);
+    struct hd_buf *out = dialect_edit_add(d, at, end);
 
     for (size_t i = 0; i < HD_COUNT_OF(known); i++) {
         const char *name = memmem(at, (size_t)(end - at), known[i].name, strlen(known[i].name));
@@ -266,7 +266,7 @@ static const char *read_attributes(struct dialect *d, const char *at)
 
 /* ---- templates of dependent classes */
 
-static bool templates_add(struct dialect *d, const char *log, const char *said)
+static bool dialect_templates_add(struct dialect *d, const char *log, const char *said)
 {
     for (const char *at = log; (at = strstr(at, said));) {
         at += strlen(said);
@@ -280,7 +280,7 @@ static bool templates_add(struct dialect *d, const char *log, const char *said)
 }
 
 /* Of members that it takes for no templates clang shows the line, and a caret under the name. */
-static bool members_add(struct dialect *d, const char *log)
+static bool dialect_members_add(struct dialect *d, const char *log)
 {
     static const char said[] = "reference to non-static member function must be called\n";
 
@@ -297,7 +297,7 @@ static bool members_add(struct dialect *d, const char *log)
     return true;
 }
 
-static void read_member(struct dialect *d, const char *at, const char *behind)
+static void dialect_read_member(struct dialect *d, const char *at, const char *behind)
 {
     const char *before = clang_back_over_blanks(at, d->text), *open = clang_skip_blanks(behind);
     struct hd_str name = {at, (size_t)(behind - at)};
@@ -305,14 +305,14 @@ static void read_member(struct dialect *d, const char *at, const char *behind)
     if (before - d->text < 2 ||
         !(before[-1] == '.' || !strncmp(before - 2, "->", 2) || !strncmp(before - 2, "::", 2)))
         return;
-    if (is_word(at, behind, "operator")) { /* of the operators only that of calls */
+    if (dialect_is_word(at, behind, "operator")) { /* of the operators only that of calls */
         if (*open != '(' || *clang_skip_blanks(open + 1) != ')')
             return;
         open = clang_skip_blanks(clang_skip_blanks(open + 1) + 1);
     }
     for (size_t i = 0; *open == '<' && i < d->templates.len; i++)
         if (hd_str_eq(d->templates.at[i], name)) {
-            hd_buf_puts(edit_add(d, at, at), "template ");
+            hd_buf_puts(dialect_edit_add(d, at, at), "template ");
             return;
         }
 }
@@ -322,30 +322,30 @@ static void read_member(struct dialect *d, const char *at, const char *behind)
 /* Of a condition that is a constant, whose bracket is behind the blanks at `at`: a static member of
  * the object that `this` points to is one of its class. A function that is not static fails as it
  * did. */
-static void read_condition(struct dialect *d, const char *at)
+static void dialect_read_condition(struct dialect *d, const char *at)
 {
     at = clang_skip_blanks(at);
     if (*at != '(')
         return;
-    for (const char *end = behind_brackets(at, d->text), *behind; at < end; at = behind) {
+    for (const char *end = dialect_behind_brackets(at, d->text), *behind; at < end; at = behind) {
         behind = clang_behind_token(at, d->text);
         const char *arrow = clang_skip_blanks(behind);
-        if (is_word(at, behind, "this") && !strncmp(arrow, "->", 2))
-            hd_buf_puts(edit_add(d, at, arrow + 2), "__heddle_bare<decltype(*this)>::");
+        if (dialect_is_word(at, behind, "this") && !strncmp(arrow, "->", 2))
+            hd_buf_puts(dialect_edit_add(d, at, arrow + 2), "__heddle_bare<decltype(*this)>::");
     }
 }
 
-static bool is_constant_condition(const char *at, const char *behind, const char *text)
+static bool dialect_is_constant_condition(const char *at, const char *behind, const char *text)
 {
-    return is_word(at, behind, "static_assert") ||
-           (is_word(at, behind, "constexpr") &&
+    return dialect_is_word(at, behind, "static_assert") ||
+           (dialect_is_word(at, behind, "constexpr") &&
             clang_ends_with(clang_back_over_blanks(at, text), text, "if"));
 }
 
 /* ---- alignments */
 
 /* The comma or bracket that ends an argument, commas of templates' arguments left out; NULL. */
-static const char *argument_end(const char *at, const char *text)
+static const char *dialect_argument_end(const char *at, const char *text)
 {
     for (unsigned angles = 0; *at; at = clang_behind_token(at, text)) {
         if (*at == ')' || (*at == ',' && !angles))
@@ -355,7 +355,7 @@ static const char *argument_end(const char *at, const char *text)
             continue;
         }
         if (strchr("([{", *at))
-            at = behind_brackets(at, text) - 1;
+            at = dialect_behind_brackets(at, text) - 1;
         angles += *at == '<';
         angles -= *at == '>' && angles;
     }
@@ -363,22 +363,22 @@ static const char *argument_end(const char *at, const char *text)
 }
 
 /* Of __builtin_assume_aligned, whose bracket is behind the blanks at `at`. */
-static void read_alignment(struct dialect *d, const char *at)
+static void dialect_read_alignment(struct dialect *d, const char *at)
 {
     at = clang_skip_blanks(at);
-    const char *comma = *at == '(' ? argument_end(at + 1, d->text) : NULL;
-    const char *end = comma && *comma == ',' ? argument_end(comma + 1, d->text) : NULL;
+    const char *comma = *at == '(' ? dialect_argument_end(at + 1, d->text) : NULL;
+    const char *end = comma && *comma == ',' ? dialect_argument_end(comma + 1, d->text) : NULL;
 
     if (!end)
         return;
-    hd_buf_puts(edit_add(d, comma + 1, comma + 1), " sizeof(char[");
-    hd_buf_puts(edit_add(d, end, end), "])");
+    hd_buf_puts(dialect_edit_add(d, comma + 1, comma + 1), " sizeof(char[");
+    hd_buf_puts(dialect_edit_add(d, end, end), "])");
 }
 
 /* ---- variables in shared memory */
 
 /* The names that a declaration declares, from its type on; false: it is not one for a room. */
-static bool names_read(const char *at, const char *end, const char *text, names_t *out)
+static bool dialect_names_read(const char *at, const char *end, const char *text, names_t *out)
 {
     struct hd_str name = {NULL, 0};
     unsigned angles = 0;
@@ -396,13 +396,13 @@ static bool names_read(const char *at, const char *end, const char *text, names_
         if (strchr("={(*&", *at))
             return false; /* it has a value, or is no object of a class */
         if (*at == '[') {
-            behind = behind_brackets(at, text);
+            behind = dialect_behind_brackets(at, text);
         } else if (clang_is_of_name(*at) && *clang_skip_blanks(behind) == '(') {
             static const char *const groups[] = {"decltype", "__attribute__", "alignas",
                                                  "_Alignas"};
-            if (!is_one_of(at, behind, groups, HD_COUNT_OF(groups)))
+            if (!dialect_is_one_of(at, behind, groups, HD_COUNT_OF(groups)))
                 return false;
-            behind = behind_brackets(clang_skip_blanks(behind), text);
+            behind = dialect_behind_brackets(clang_skip_blanks(behind), text);
         } else if (clang_is_of_name(*at) && !angles) {
             name = (struct hd_str){at, (size_t)(behind - at)};
         }
@@ -412,46 +412,47 @@ static bool names_read(const char *at, const char *end, const char *text, names_
     }
 }
 
-static bool is_plain_type(const char *at, const char *text)
+static bool dialect_is_plain_type(const char *at, const char *text)
 {
     static const char *const words[] = {"bool",   "char",   "short",    "int",    "long",
                                         "float",  "double", "unsigned", "signed", "void",
                                         "struct", "union",  "class",    "enum",   "auto"};
 
-    return is_one_of(at, clang_behind_token(at, text), words, HD_COUNT_OF(words));
+    return dialect_is_one_of(at, clang_behind_token(at, text), words, HD_COUNT_OF(words));
 }
 
 /* The specifiers but for those that are the room's. */
-static void put_specifiers(const struct dialect *d, const char *type, struct hd_buf *out)
+static void dialect_put_specifiers(const struct dialect *d, const char *type, struct hd_buf *out)
 {
     for (const char *at = d->specifiers.at; at < type;) {
         const char *behind = clang_behind_token(at, d->text);
 
         if (!strncmp(at, SHARED, strlen(SHARED)))
             behind = at + strlen(SHARED);
-        else if (!is_word(at, behind, "static"))
+        else if (!dialect_is_word(at, behind, "static"))
             hd_buf_append(out, at, (size_t)(behind - at));
         at = behind;
     }
 }
 
 /* A declaration whose specifiers end at `type`; behind it, or NULL: it stays as it is. */
-static const char *read_shared(struct dialect *d, const char *type)
+static const char *dialect_read_shared(struct dialect *d, const char *type)
 {
     const char *end = clang_find_outside(type, d->text, ";");
     bool is_global = true;
     names_t names = {0};
 
-    if (!end || is_plain_type(type, d->text) || !names_read(type, end, d->text, &names)) {
+    if (!end || dialect_is_plain_type(type, d->text) ||
+        !dialect_names_read(type, end, d->text, &names)) {
         hd_vec_fini(&names);
         return NULL;
     }
     for (size_t i = 0; i < d->bodies.len; i++)
         is_global = is_global && d->bodies.at[i].is_space;
     unsigned n = d->count++;
-    struct hd_buf *out = edit_add(d, d->specifiers.at, end + 1);
+    struct hd_buf *out = dialect_edit_add(d, d->specifiers.at, end + 1);
     hd_buf_printf(out, "union __heddle_room_%u { struct { ", n);
-    put_specifiers(d, type, out);
+    dialect_put_specifiers(d, type, out);
     hd_buf_append(out, type, (size_t)(end - type));
     hd_buf_printf(out,
                   "; } held; __attribute__((host, device)) __heddle_room_%u() {} "
@@ -469,7 +470,7 @@ static const char *read_shared(struct dialect *d, const char *type)
 /* ---- all of it */
 
 /* Behind what stands at `at`, if it is of specifiers; NULL: it is not. */
-static const char *read_specifier(struct dialect *d, const char *at, const char *behind)
+static const char *dialect_read_specifier(struct dialect *d, const char *at, const char *behind)
 {
     static const char *const words[] = {"static",   "const",     "volatile",   "extern",
                                         "inline",   "constexpr", "__inline__", "__inline",
@@ -478,17 +479,17 @@ static const char *read_specifier(struct dialect *d, const char *at, const char 
     bool follows = s->at != NULL;
     const char *first = at;
 
-    if (is_one_of(at, behind, words, HD_COUNT_OF(words))) {
-        s->has_extern |= is_word(at, behind, "extern");
-    } else if (is_word(at, behind, "__attribute__")) {
+    if (dialect_is_one_of(at, behind, words, HD_COUNT_OF(words))) {
+        s->has_extern |= dialect_is_word(at, behind, "extern");
+    } else if (dialect_is_word(at, behind, "__attribute__")) {
         s->has_shared |= !strncmp(at, SHARED, strlen(SHARED));
-        behind = behind_brackets(clang_skip_blanks(behind), d->text);
-    } else if (is_word(at, behind, "alignas")) {
+        behind = dialect_behind_brackets(clang_skip_blanks(behind), d->text);
+    } else if (dialect_is_word(at, behind, "alignas")) {
         if (follows)
-            hd_buf_puts(edit_add(d, at, behind), "_Alignas");
-        behind = behind_brackets(clang_skip_blanks(behind), d->text);
+            hd_buf_puts(dialect_edit_add(d, at, behind), "_Alignas");
+        behind = dialect_behind_brackets(clang_skip_blanks(behind), d->text);
     } else if (!strncmp(at, "[[", 2)) {
-        behind = follows ? read_attributes(d, at) : behind_brackets(at, d->text);
+        behind = follows ? dialect_read_attributes(d, at) : dialect_behind_brackets(at, d->text);
     } else {
         return NULL;
     }
@@ -497,7 +498,7 @@ static const char *read_specifier(struct dialect *d, const char *at, const char 
     return behind;
 }
 
-static void read_brace(struct dialect *d, const char *at, const char *behind)
+static void dialect_read_brace(struct dialect *d, const char *at, const char *behind)
 {
     static const char *const spaces[] = {"namespace", "extern"};
 
@@ -506,9 +507,9 @@ static void read_brace(struct dialect *d, const char *at, const char *behind)
         bool is_space = false;
 
         for (; head < at && !is_space; head = clang_skip_blanks(clang_behind_token(head, d->text)))
-            is_space =
-                is_one_of(head, clang_behind_token(head, d->text), spaces, HD_COUNT_OF(spaces)) &&
-                !memchr(head, '(', (size_t)(at - head));
+            is_space = dialect_is_one_of(head, clang_behind_token(head, d->text), spaces,
+                                         HD_COUNT_OF(spaces)) &&
+                       !memchr(head, '(', (size_t)(at - head));
         d->failed |= !hd_vec_push(&d->bodies, ((struct body){d->statement, at, is_space}));
     }
     if (strchr("{};", *at))
@@ -523,8 +524,8 @@ static void read_brace(struct dialect *d, const char *at, const char *behind)
 /* ---- what clang refuses by name */
 
 /* The last `constexpr` of a declaration that ends at `end`, but for those of conditions; NULL. */
-static const char *constexpr_find(struct dialect *d, const char *at, const char *end,
-                                  bool *out_of_lambda)
+static const char *dialect_constexpr_find(struct dialect *d, const char *at, const char *end,
+                                          bool *out_of_lambda)
 {
     const char *found = NULL, *before = at;
     bool lambda = false;
@@ -535,7 +536,7 @@ static const char *constexpr_find(struct dialect *d, const char *at, const char 
         if (*at == '[' && at[1] != '[' && *before != '[' && *before != ']' && *before != ')' &&
             !clang_is_of_name(*before))
             lambda = true;
-        if (is_word(at, behind, "constexpr") &&
+        if (dialect_is_word(at, behind, "constexpr") &&
             !clang_ends_with(clang_back_over_blanks(at, d->text), d->text, "if")) {
             found = at;
             *out_of_lambda = lambda;
@@ -549,17 +550,17 @@ static const char *constexpr_find(struct dialect *d, const char *at, const char 
  * are what such a function is besides: inline, and of both sides unless they say of which. What
  * calls them may be constexpr.
  */
-static bool constexpr_drop(struct dialect *d, const char *begin, const char *end)
+static bool dialect_constexpr_drop(struct dialect *d, const char *begin, const char *end)
 {
     static const char word[] = "constexpr", inlined[] = "inline";
     bool of_lambda;
 
     begin = clang_skip_blanks(begin);
-    const char *at = constexpr_find(d, begin, end, &of_lambda);
+    const char *at = dialect_constexpr_find(d, begin, end, &of_lambda);
     if (!at)
         return false;
     size_t length = (size_t)(end - begin);
-    struct hd_buf *out = edit_add(d, at, at + strlen(word));
+    struct hd_buf *out = dialect_edit_add(d, at, at + strlen(word));
     hd_buf_puts(out, "_Pragma(\"clang diagnostic ignored \\\"-Winvalid-constexpr\\\"\")");
     if (of_lambda)
         return true;
@@ -570,40 +571,40 @@ static bool constexpr_drop(struct dialect *d, const char *begin, const char *end
     return true;
 }
 
-static void read_refusal(struct dialect *d, enum clang_refused what, const char *at)
+static void dialect_read_refusal(struct dialect *d, enum clang_refused what, const char *at)
 {
     switch (what) {
     case CLANG_REFUSED_MEMBER:
-        hd_buf_puts(edit_add(d, at, at), "this->");
+        hd_buf_puts(dialect_edit_add(d, at, at), "this->");
         break;
     case CLANG_REFUSED_TYPE:
-        hd_buf_puts(edit_add(d, at, at), "typename ");
+        hd_buf_puts(dialect_edit_add(d, at, at), "typename ");
         break;
     case CLANG_REFUSED_EARLIER:
-        (void)constexpr_drop(d, d->statement, at);
+        (void)dialect_constexpr_drop(d, d->statement, at);
         break;
     case CLANG_REFUSED_VARIABLE:
         for (size_t i = d->bodies.len; i-- > 0;)
-            if (constexpr_drop(d, d->bodies.at[i].statement, d->bodies.at[i].brace))
+            if (dialect_constexpr_drop(d, d->bodies.at[i].statement, d->bodies.at[i].brace))
                 break;
         break;
     }
 }
 
-static void read_refusals(struct dialect *d, const char *at)
+static void dialect_read_refusals(struct dialect *d, const char *at)
 {
     const struct clang_refusal *all = d->refusals.at;
 
     for (; d->refusal < d->refusals.len && all[d->refusal].at <= at; d->refusal++)
         if (all[d->refusal].at == at)
-            read_refusal(d, all[d->refusal].what, at);
+            dialect_read_refusal(d, all[d->refusal].what, at);
 }
 
 /* ---- pragmas */
 
 /* nvcc reads preprocessed text again, so a macro that stands for a pragma is one where it begins a
  * line; clang puts blanks in front of what is none. Behind the line. */
-static const char *read_pragma(struct dialect *d, const char *at)
+static const char *dialect_read_pragma(struct dialect *d, const char *at)
 {
     const char *line = at;
 
@@ -611,13 +612,13 @@ static const char *read_pragma(struct dialect *d, const char *at)
         line--;
     const char *word = clang_skip_blanks(at + 1);
     if (line == at || (line > d->text && line[-1] != '\n') ||
-        !is_word(word, clang_behind_token(word, d->text), "pragma"))
+        !dialect_is_word(word, clang_behind_token(word, d->text), "pragma"))
         return at + 1;
-    (void)edit_add(d, line, at);
+    (void)dialect_edit_add(d, line, at);
     return at + strcspn(at, "\n");
 }
 
-static void text_read(struct dialect *d)
+static void dialect_text_read(struct dialect *d)
 {
     static const char *const assembly[] = {"asm", "__asm__", "__asm"};
     const char *behind;
@@ -625,42 +626,43 @@ static void text_read(struct dialect *d)
     for (const char *at = d->text; *at && !d->failed; at = behind) {
         behind = clang_behind_token(at, d->text);
         if (*at == '#' && at + 1 == behind)
-            behind = read_pragma(d, at);
+            behind = dialect_read_pragma(d, at);
         if (isspace((unsigned char)*at) || *at == '#')
             continue;
-        read_refusals(d, at);
-        if (d->bare && is_constant_condition(at, behind, d->text))
-            read_condition(d, behind);
-        if (d->crashed && is_word(at, behind, "__builtin_assume_aligned"))
-            read_alignment(d, behind);
+        dialect_read_refusals(d, at);
+        if (d->bare && dialect_is_constant_condition(at, behind, d->text))
+            dialect_read_condition(d, behind);
+        if (d->crashed && dialect_is_word(at, behind, "__builtin_assume_aligned"))
+            dialect_read_alignment(d, behind);
         if (d->templates.len && clang_is_of_name(*at))
-            read_member(d, at, behind);
-        const char *specifier = read_specifier(d, at, behind);
+            dialect_read_member(d, at, behind);
+        const char *specifier = dialect_read_specifier(d, at, behind);
         if (specifier) {
             behind = specifier;
             continue;
         }
         const struct specifiers *s = &d->specifiers;
-        const char *shared =
-            s->at && d->rooms && s->has_shared && !s->has_extern ? read_shared(d, at) : NULL;
+        const char *shared = s->at && d->rooms && s->has_shared && !s->has_extern
+                                 ? dialect_read_shared(d, at)
+                                 : NULL;
         d->specifiers = (struct specifiers){.at = NULL};
         if (shared) {
             behind = shared;
             d->head = behind;
             continue;
         }
-        read_brace(d, at, behind);
-        const char *opening = behind_opening(at, d->text);
+        dialect_read_brace(d, at, behind);
+        const char *opening = dialect_behind_opening(at, d->text);
         if (opening) {
-            read_launch(d, at, opening);
+            dialect_read_launch(d, at, opening);
             behind = opening;
-        } else if (is_one_of(at, behind, assembly, HD_COUNT_OF(assembly))) {
-            read_assembly(d, behind);
+        } else if (dialect_is_one_of(at, behind, assembly, HD_COUNT_OF(assembly))) {
+            dialect_read_assembly(d, behind);
         }
     }
 }
 
-static int edit_compare(const void *a, const void *b)
+static int dialect_edit_compare(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
 
@@ -668,11 +670,11 @@ static int edit_compare(const void *a, const void *b)
 }
 
 /* Edits of what a room has taken over are the room's: it is put as it was. */
-static void edits_put(struct dialect *d, struct hd_buf *out)
+static void dialect_edits_put(struct dialect *d, struct hd_buf *out)
 {
     const char *at = d->text;
 
-    qsort(d->edits.at, d->edits.len, sizeof(*d->edits.at), edit_compare);
+    qsort(d->edits.at, d->edits.len, sizeof(*d->edits.at), dialect_edit_compare);
     for (size_t i = 0; i < d->edits.len; i++) {
         const struct edit *edit = &d->edits.at[i];
 
@@ -687,7 +689,7 @@ static void edits_put(struct dialect *d, struct hd_buf *out)
 }
 
 /* A terminal's log has colours: ESC [ ... m. */
-static void colours_drop(const char *log, struct hd_buf *out)
+static void dialect_colours_drop(const char *log, struct hd_buf *out)
 {
     for (const char *end; *log; log = end) {
         end = strchr(log, '\033');
@@ -701,15 +703,16 @@ static void colours_drop(const char *log, struct hd_buf *out)
     }
 }
 
-static void log_read(struct dialect *d, const char *log, bool *out_lost)
+static void dialect_log_read(struct dialect *d, const char *log, bool *out_lost)
 {
     d->rooms = strstr(log, SHARED_REFUSED) != NULL;
     d->crashed = strstr(log, CRASHED) != NULL;
     d->bare = strstr(log, THIS_REFUSED) != NULL;
-    d->failed = !members_add(d, log) ||
-                !templates_add(d, log, "'template' keyword prior to dependent template name '") ||
-                !templates_add(d, log, "use 'template' keyword to treat '") ||
-                !clang_refusals_read(d->text, log, &d->refusals, out_lost);
+    d->failed =
+        !dialect_members_add(d, log) ||
+        !dialect_templates_add(d, log, "'template' keyword prior to dependent template name '") ||
+        !dialect_templates_add(d, log, "use 'template' keyword to treat '") ||
+        !clang_refusals_read(d->text, log, &d->refusals, out_lost);
 }
 
 enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_buf *out)
@@ -719,11 +722,11 @@ enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_bu
     bool lost = false;
 
     hd_buf_init(&plain);
-    colours_drop(log, &plain);
-    log_read(&d, plain.ptr ? plain.ptr : "", &lost);
-    text_read(&d);
+    dialect_colours_drop(log, &plain);
+    dialect_log_read(&d, plain.ptr ? plain.ptr : "", &lost);
+    dialect_text_read(&d);
     if (d.edits.len)
-        edits_put(&d, out);
+        dialect_edits_put(&d, out);
     else if (lost)
         hd_buf_puts(out, text);
     bool failed = d.failed || out->failed || plain.failed;

@@ -43,17 +43,17 @@ struct source {
     bool failed;
 };
 
-static bool head_says(const char *head, const char *end, const char *attribute)
+static bool launches_head_says(const char *head, const char *end, const char *attribute)
 {
     return memmem(head, (size_t)(end - head), attribute, strlen(attribute)) != NULL;
 }
 
-static void scope_open(struct source *s, const char *at)
+static void launches_scope_open(struct source *s, const char *at)
 {
     struct scope inner = hd_vec_last(&s->scopes);
     const char *head = inner.head;
-    bool device = head_says(head, at, DEVICE) || head_says(head, at, GLOBAL);
-    bool host = head_says(head, at, HOST);
+    bool device = launches_head_says(head, at, DEVICE) || launches_head_says(head, at, GLOBAL);
+    bool host = launches_head_says(head, at, HOST);
 
     inner.head = at + 1;
     inner.is_body = *at == '{';
@@ -64,7 +64,7 @@ static void scope_open(struct source *s, const char *at)
     s->failed |= !hd_vec_push(&s->scopes, inner);
 }
 
-static void scope_close(struct source *s, const char *behind)
+static void launches_scope_close(struct source *s, const char *behind)
 {
     const char *next = clang_skip_blanks(behind);
 
@@ -78,7 +78,8 @@ static void scope_close(struct source *s, const char *behind)
 /* ---- the kernel's name, which stands in front of <<< */
 
 /* From behind a closing bracket to the opening one. */
-static const char *back_over_brackets(const char *at, const char *text, char open, char close)
+static const char *launches_back_over_brackets(const char *at, const char *text, char open,
+                                               char close)
 {
     unsigned depth = 0;
 
@@ -89,12 +90,12 @@ static const char *back_over_brackets(const char *at, const char *text, char ope
         else if (*at == open && --depth == 0)
             return at;
         else if (close == '>' && *at == ')')
-            at = back_over_brackets(at + 1, text, '(', ')');
+            at = launches_back_over_brackets(at + 1, text, '(', ')');
     }
     return at;
 }
 
-static const char *back_over_name(const char *at, const char *text)
+static const char *launches_back_over_name(const char *at, const char *text)
 {
     while (at > text && clang_is_of_name(at[-1]))
         at--;
@@ -102,20 +103,20 @@ static const char *back_over_name(const char *at, const char *text)
 }
 
 /* One name with its template arguments, subscripts or parentheses. */
-static const char *back_over_part(const char *at, const char *text)
+static const char *launches_back_over_part(const char *at, const char *text)
 {
     static const char brackets[][2] = {{'<', '>'}, {'[', ']'}, {'(', ')'}};
 
     for (size_t i = 0; i < HD_COUNT_OF(brackets); i++)
         if (at > text && at[-1] == brackets[i][1]) {
-            at = back_over_brackets(at, text, brackets[i][0], brackets[i][1]);
-            return back_over_part(clang_back_over_blanks(at, text), text);
+            at = launches_back_over_brackets(at, text, brackets[i][0], brackets[i][1]);
+            return launches_back_over_part(clang_back_over_blanks(at, text), text);
         }
-    return back_over_name(at, text);
+    return launches_back_over_name(at, text);
 }
 
 /* Over `::`, `->` or `.`, and `template` behind it; the same place when there is none. */
-static const char *back_over_joint(const char *at, const char *text)
+static const char *launches_back_over_joint(const char *at, const char *text)
 {
     static const char *const joints[] = {"::", "->", "."};
     const char *before = clang_back_over_blanks(at, text);
@@ -128,20 +129,20 @@ static const char *back_over_joint(const char *at, const char *text)
     return at;
 }
 
-static const char *callee_of(const char *open, const char *text)
+static const char *launches_callee_of(const char *open, const char *text)
 {
     const char *at = clang_back_over_blanks(open, text), *before = at;
 
     do {
-        at = back_over_part(before, text);
-        before = back_over_joint(at, text);
+        at = launches_back_over_part(before, text);
+        before = launches_back_over_joint(at, text);
     } while (before != at);
     return at;
 }
 
 /* ---- finding them */
 
-static void launch_add(struct source *s, const char *open)
+static void launches_launch_add(struct source *s, const char *open)
 {
     const struct scope *scope = &hd_vec_last(&s->scopes);
     const char *close = clang_find_outside(open + 3, s->text, ">>>");
@@ -149,44 +150,44 @@ static void launch_add(struct source *s, const char *open)
     const char *end = args && *args == '(' ? clang_find_outside(args + 1, s->text, ")") : NULL;
 
     if (end)
-        s->failed |=
-            !hd_vec_push(&s->launches, (struct launch){callee_of(open, s->text), open, close,
-                                                       end + 1, scope->on_device, scope->on_host});
+        s->failed |= !hd_vec_push(&s->launches,
+                                  (struct launch){launches_callee_of(open, s->text), open, close,
+                                                  end + 1, scope->on_device, scope->on_host});
 }
 
-static bool is_launch(const char *at, const char *text)
+static bool launches_is_launch(const char *at, const char *text)
 {
     return !strncmp(at, "<<<", 3) && at[3] != '<' && (at == text || at[-1] != '<') &&
            !clang_ends_with(clang_back_over_blanks(at, text), text, "operator");
 }
 
-static void read_token(struct source *s, const char *at, const char *behind)
+static void launches_read_token(struct source *s, const char *at, const char *behind)
 {
     struct scope *scope = &hd_vec_last(&s->scopes);
 
     if (*at == '{' || *at == '(')
-        scope_open(s, at);
+        launches_scope_open(s, at);
     else if (*at == '}' || *at == ')')
-        scope_close(s, behind);
+        launches_scope_close(s, behind);
     else if (*at == ';' || (*at == ',' && !scope->is_body))
         scope->head = behind;
-    else if (is_launch(at, s->text))
-        launch_add(s, at);
+    else if (launches_is_launch(at, s->text))
+        launches_launch_add(s, at);
 }
 
-static enum hd_status source_read(const char *text, struct source *s)
+static enum hd_status launches_source_read(const char *text, struct source *s)
 {
     *s = (struct source){.text = text};
     s->failed = !hd_vec_push(&s->scopes, (struct scope){.head = text, .is_body = true});
     for (const char *at = text; *at && !s->failed;) {
         const char *behind = clang_behind_token(at, text);
-        read_token(s, at, behind);
+        launches_read_token(s, at, behind);
         at = behind;
     }
     return s->failed ? hd_error(HD_NO_MEMORY, "no memory for a source's launches") : HD_OK;
 }
 
-static void source_fini(struct source *s)
+static void launches_source_fini(struct source *s)
 {
     hd_vec_fini(&s->scopes);
     hd_vec_fini(&s->launches);
@@ -194,12 +195,12 @@ static void source_fini(struct source *s)
 
 /* ---- the two texts */
 
-static void put_range(const char *at, const char *end, struct hd_buf *out)
+static void launches_put_range(const char *at, const char *end, struct hd_buf *out)
 {
     hd_buf_append(out, at, (size_t)(end - at));
 }
 
-static void put_newlines(const char *at, const char *end, struct hd_buf *out)
+static void launches_put_newlines(const char *at, const char *end, struct hd_buf *out)
 {
     for (; at < end; at++)
         if (*at == '\n')
@@ -207,7 +208,8 @@ static void put_newlines(const char *at, const char *end, struct hd_buf *out)
 }
 
 /* The next launch that is in the range: brackets of a text that is no program may cross. */
-static const struct launch *next_launch(const struct source *s, const char *at, const char *end)
+static const struct launch *launches_next_launch(const struct source *s, const char *at,
+                                                 const char *end)
 {
     const struct launch *next = NULL;
 
@@ -219,38 +221,39 @@ static const struct launch *next_launch(const struct source *s, const char *at, 
     return next;
 }
 
-static void put_kernels(const char *at, const char *end, struct hd_buf *out)
+static void launches_put_kernels(const char *at, const char *end, struct hd_buf *out)
 {
     const char *found;
 
     while ((found = memmem(at, (size_t)(end - at), GLOBAL, strlen(GLOBAL)))) {
-        put_range(at, found, out);
+        launches_put_range(at, found, out);
         hd_buf_puts(out, KERNEL);
         at = found + strlen(GLOBAL);
     }
-    put_range(at, end, out);
+    launches_put_range(at, end, out);
 }
 
 /* Launches may stand in arguments of launches, in a lambda. */
-static void put_device(const struct source *s, const char *at, const char *end, struct hd_buf *out)
+static void launches_put_device(const struct source *s, const char *at, const char *end,
+                                struct hd_buf *out)
 {
     const struct launch *l;
 
-    while ((l = next_launch(s, at, end))) {
-        put_kernels(at, l->callee, out);
+    while ((l = launches_next_launch(s, at, end))) {
+        launches_put_kernels(at, l->callee, out);
         hd_buf_putc(out, '(');
-        put_range(l->callee, l->open, out);
-        put_device(s, l->close + 3, l->end, out);
+        launches_put_range(l->callee, l->open, out);
+        launches_put_device(s, l->close + 3, l->end, out);
         hd_buf_puts(out, ", " CLANG_LAUNCHED "(");
-        put_device(s, l->open + 3, l->close, out);
+        launches_put_device(s, l->open + 3, l->close, out);
         hd_buf_puts(out, "))");
         at = l->end;
     }
-    put_kernels(at, end, out);
+    launches_put_kernels(at, end, out);
 }
 
 /* `{1, 2}` as an argument: only the kernel's parameter gives it a type. */
-static bool has_list(const char *at, const char *end, const char *text)
+static bool launches_has_list(const char *at, const char *end, const char *text)
 {
     for (; at < end; at++)
         if (*at == '{' && strchr("<(,", clang_back_over_blanks(at, text)[-1]))
@@ -262,22 +265,22 @@ static bool has_list(const char *at, const char *end, const char *text)
  * What the host's pass has of a device launch: a use of what it uses, as lambdas capture that, and
  * both passes have to see the same captures.
  */
-static void put_unlaunched(const struct launch *l, const char *text, struct hd_buf *out)
+static void launches_put_unlaunched(const struct launch *l, const char *text, struct hd_buf *out)
 {
-    if (has_list(l->open, l->end, text)) {
+    if (launches_has_list(l->open, l->end, text)) {
         hd_buf_puts(out, "((void)0)");
-        put_newlines(l->callee, l->end, out);
+        launches_put_newlines(l->callee, l->end, out);
         return;
     }
-    put_newlines(l->callee, l->open, out);
+    launches_put_newlines(l->callee, l->open, out);
     hd_buf_puts(out, "((void)(false && " CLANG_UNLAUNCHED "(");
-    put_range(l->open + 3, l->close, out);
+    launches_put_range(l->open + 3, l->close, out);
     hd_buf_puts(out, ") && " CLANG_UNLAUNCHED);
-    put_range(l->close + 3, l->end, out);
+    launches_put_range(l->close + 3, l->end, out);
     hd_buf_puts(out, "))");
 }
 
-static void put_host(const struct source *s, struct hd_buf *out)
+static void launches_put_host(const struct source *s, struct hd_buf *out)
 {
     const char *at = s->text;
 
@@ -285,8 +288,8 @@ static void put_host(const struct source *s, struct hd_buf *out)
         const struct launch *l = &s->launches.at[i];
         if (!l->on_device || l->on_host || l->callee < at)
             continue;
-        put_range(at, l->callee, out);
-        put_unlaunched(l, s->text, out);
+        launches_put_range(at, l->callee, out);
+        launches_put_unlaunched(l, s->text, out);
         at = l->end;
     }
     hd_buf_puts(out, at);
@@ -303,16 +306,16 @@ static bool on_device(const struct source *s)
 enum hd_status clang_launches_put(const char *text, enum clang_side side, struct hd_buf *out)
 {
     struct source s;
-    enum hd_status status = source_read(text, &s);
+    enum hd_status status = launches_source_read(text, &s);
 
     if (status == HD_OK && on_device(&s)) {
         if (side == CLANG_DEVICE_SIDE)
-            put_device(&s, text, text + strlen(text), out);
+            launches_put_device(&s, text, text + strlen(text), out);
         else
-            put_host(&s, out);
+            launches_put_host(&s, out);
         if (out->failed)
             status = hd_error(HD_NO_MEMORY, "no memory for a source's launches");
     }
-    source_fini(&s);
+    launches_source_fini(&s);
     return status;
 }

@@ -41,7 +41,7 @@ struct launches {
 /* ---- what there is */
 
 /* The function that a "define" or "declare" names; its parameters stand behind it. */
-static struct hd_str function_of(struct hd_str line, struct hd_str *out_params)
+static struct hd_str ir_function_of(struct hd_str line, struct hd_str *out_params)
 {
     const char *at = ir_find(line, " void @");
     const char *end = line.ptr + line.len;
@@ -60,7 +60,7 @@ static struct hd_str function_of(struct hd_str line, struct hd_str *out_params)
     return name;
 }
 
-static struct kernel *kernel_find(struct launches *l, struct hd_str name)
+static struct kernel *ir_kernel_find(struct launches *l, struct hd_str name)
 {
     for (size_t i = 0; i < l->kernels.len && name.len; i++)
         if (hd_str_eq(l->kernels.at[i].name, name))
@@ -68,15 +68,15 @@ static struct kernel *kernel_find(struct launches *l, struct hd_str name)
     return NULL;
 }
 
-static bool is_function(struct hd_str line)
+static bool ir_is_function(struct hd_str line)
 {
     return hd_str_starts(line, "define ") || hd_str_starts(line, "declare ");
 }
 
-static void function_see(struct launches *l, struct hd_str line)
+static void ir_function_see(struct launches *l, struct hd_str line)
 {
-    struct hd_str params, name = function_of(line, &params);
-    struct kernel *kernel = kernel_find(l, name);
+    struct hd_str params, name = ir_function_of(line, &params);
+    struct kernel *kernel = ir_kernel_find(l, name);
 
     if (hd_str_starts(name, SAMPLE))
         l->ending = (struct hd_str){name.ptr + strlen(SAMPLE), name.len - strlen(SAMPLE)};
@@ -86,7 +86,7 @@ static void function_see(struct launches *l, struct hd_str line)
     kernel->is_internal = hd_str_starts(line, "define internal ");
 }
 
-static enum hd_status kernels_find(struct launches *l, const char *ir)
+static enum hd_status ir_kernels_find(struct launches *l, const char *ir)
 {
     struct clang_notes notes = clang_notes_of(ir);
     struct clang_note note;
@@ -97,8 +97,8 @@ static enum hd_status kernels_find(struct launches *l, const char *ir)
             return hd_error(HD_NO_MEMORY, "no memory for the kernels of a program");
     for (; *ir; ir = ir_next_line(ir)) {
         struct hd_str line = ir_line_at(ir);
-        if (is_function(line))
-            function_see(l, line);
+        if (ir_is_function(line))
+            ir_function_see(l, line);
     }
     return HD_OK;
 }
@@ -106,14 +106,14 @@ static enum hd_status kernels_find(struct launches *l, const char *ir)
 /* ---- kernels and launches */
 
 /* Names of internal kernels end as clang's do where others can see them. */
-static void put_names(struct launches *l, struct hd_str text)
+static void ir_put_names(struct launches *l, struct hd_str text)
 {
     const char *at = text.ptr, *end = text.ptr + text.len, *found;
 
     while ((found = memchr(at, '@', (size_t)(end - at)))) {
         const char *behind = found;
         struct hd_str name = clang_symbol_at(&behind);
-        const struct kernel *kernel = kernel_find(l, name);
+        const struct kernel *kernel = ir_kernel_find(l, name);
         if (behind > end)
             break;
         hd_buf_append(l->out, at, (size_t)(behind - at));
@@ -124,20 +124,20 @@ static void put_names(struct launches *l, struct hd_str text)
     hd_buf_append(l->out, at, (size_t)(end - at));
 }
 
-static void put_line(struct launches *l, struct hd_str line)
+static void ir_put_line(struct launches *l, struct hd_str line)
 {
-    put_names(l, line);
+    ir_put_names(l, line);
     hd_buf_putc(l->out, '\n');
 }
 
 /* A kernel is one, and kept: templates and internal ones, too. */
-static void put_function(struct launches *l, struct hd_str line)
+static void ir_put_function(struct launches *l, struct hd_str line)
 {
-    struct hd_str params, name = function_of(line, &params);
+    struct hd_str params, name = ir_function_of(line, &params);
     const char *type = ir_find(line, "void @");
 
-    if (!kernel_find(l, name)) {
-        put_line(l, line);
+    if (!ir_kernel_find(l, name)) {
+        ir_put_line(l, line);
         return;
     }
     if (ir_find(line, " internal ") || ir_find(line, " linkonce_odr "))
@@ -145,29 +145,29 @@ static void put_function(struct launches *l, struct hd_str line)
     else
         hd_buf_append(l->out, line.ptr, (size_t)(type - line.ptr));
     hd_buf_puts(l->out, "ptx_kernel ");
-    put_line(l, (struct hd_str){type, line.len - (size_t)(type - line.ptr)});
+    ir_put_line(l, (struct hd_str){type, line.len - (size_t)(type - line.ptr)});
 }
 
-static enum hd_status unlaunched(const struct kernel *kernel)
+static enum hd_status ir_unlaunched(const struct kernel *kernel)
 {
     return hd_error(HD_BAD_ARG, "%.*s is a kernel: a call of it must be configured with <<<...>>>",
                     HD_STR_ARG(kernel->name));
 }
 
 /* "  call void @child(...": the line from its arguments on. */
-static enum hd_status put_call(struct launches *l, struct kernel *kernel, struct hd_str args)
+static enum hd_status ir_put_call(struct launches *l, struct kernel *kernel, struct hd_str args)
 {
     if (l->called)
-        return unlaunched(l->called);
+        return ir_unlaunched(l->called);
     l->called = kernel;
     kernel->is_launched = true;
     hd_buf_printf(l->out, "  %%heddle.launch.%u = call ptr @\"%.*s.launch\"", l->count,
                   HD_STR_ARG(kernel->name));
-    put_line(l, args);
+    ir_put_line(l, args);
     return HD_OK;
 }
 
-static enum hd_status put_launched(struct launches *l, struct hd_str line)
+static enum hd_status ir_put_launched(struct launches *l, struct hd_str line)
 {
     const char *args = ir_find(line, LAUNCHED) + strlen(LAUNCHED);
     const char *at = args, *end = line.ptr + line.len;
@@ -183,13 +183,13 @@ static enum hd_status put_launched(struct launches *l, struct hd_str line)
                   "  call void @__heddle_launch(%.*s, ptr @\"%.*s%.*s\", ptr %%heddle.launch.%u",
                   (int)(at - args), args, HD_STR_ARG(l->called->name),
                   HD_STR_ARG(l->called->is_internal ? l->ending : HD_STR("")), l->count++);
-    put_line(l, (struct hd_str){at, (size_t)(end - at)});
+    ir_put_line(l, (struct hd_str){at, (size_t)(end - at)});
     l->called = NULL;
     return HD_OK;
 }
 
 /* The kernel that a line calls, and the line from the arguments on; NULL. */
-static struct kernel *called_by(struct launches *l, struct hd_str line, struct hd_str *out_args)
+static struct kernel *ir_called_by(struct launches *l, struct hd_str line, struct hd_str *out_args)
 {
     static const char call[] = "call void @";
     const char *at = ir_find(line, call);
@@ -197,13 +197,13 @@ static struct kernel *called_by(struct launches *l, struct hd_str line, struct h
     if (!at)
         return NULL;
     at += strlen(call) - 1;
-    struct kernel *kernel = kernel_find(l, clang_symbol_at(&at));
+    struct kernel *kernel = ir_kernel_find(l, clang_symbol_at(&at));
     *out_args = (struct hd_str){at, (size_t)(line.ptr + line.len - at)};
     return kernel;
 }
 
 /* The sample is no kernel of the program's: nothing names it any more. */
-static bool put_sample(struct launches *l, struct hd_str line)
+static bool ir_put_sample(struct launches *l, struct hd_str line)
 {
     static const char pointer[] = "ptr @" SAMPLE;
     const char *at = ir_find(line, pointer);
@@ -219,23 +219,23 @@ static bool put_sample(struct launches *l, struct hd_str line)
     return true;
 }
 
-static enum hd_status line_put(struct launches *l, struct hd_str line)
+static enum hd_status ir_line_put(struct launches *l, struct hd_str line)
 {
     struct hd_str args;
-    struct kernel *kernel = called_by(l, line, &args);
+    struct kernel *kernel = ir_called_by(l, line, &args);
 
-    if (put_sample(l, line))
+    if (ir_put_sample(l, line))
         return HD_OK;
     if (hd_str_is(line, "}") && l->called)
-        return unlaunched(l->called);
+        return ir_unlaunched(l->called);
     if (kernel)
-        return put_call(l, kernel, args);
+        return ir_put_call(l, kernel, args);
     if (ir_find(line, LAUNCHED))
-        return put_launched(l, line);
-    if (is_function(line))
-        put_function(l, line);
+        return ir_put_launched(l, line);
+    if (ir_is_function(line))
+        ir_put_function(l, line);
     else
-        put_line(l, line);
+        ir_put_line(l, line);
     return HD_OK;
 }
 
@@ -249,7 +249,7 @@ struct param {
 };
 
 /* Up to the blank or comma that is outside of brackets. */
-static size_t part_len(const char *at, const char *end, char stop)
+static size_t ir_part_len(const char *at, const char *end, char stop)
 {
     const char *begin = at;
     unsigned depth = 0;
@@ -260,7 +260,7 @@ static size_t part_len(const char *at, const char *end, char stop)
 }
 
 /* The number behind a word; of a number above a million, its first digits: IR has none here. */
-static unsigned number_behind(struct hd_str text, const char *word)
+static unsigned ir_number_behind(struct hd_str text, const char *word)
 {
     const char *at = ir_find(text, word);
     unsigned value = 0;
@@ -271,7 +271,7 @@ static unsigned number_behind(struct hd_str text, const char *word)
 }
 
 /* Bytes of a type of register size, which are its alignment; 0: of another one. */
-static unsigned scalar_B(struct hd_str type)
+static unsigned ir_scalar_B(struct hd_str type)
 {
     static const struct {
         const char *name;
@@ -287,7 +287,7 @@ static unsigned scalar_B(struct hd_str type)
 }
 
 /* A vector's alignment is its size, rounded up to a power of two. */
-static unsigned vector_B(struct hd_str type)
+static unsigned ir_vector_B(struct hd_str type)
 {
     unsigned size_B, align_B = 1;
     const char *by = ir_find(type, " x ");
@@ -295,14 +295,14 @@ static unsigned vector_B(struct hd_str type)
     if (!by || type.ptr[0] != '<')
         return 0;
     const char *element = by + 3;
-    size_B = number_behind(type, "<") *
-             scalar_B((struct hd_str){element, (size_t)(type.ptr + type.len - 1 - element)});
+    size_B = ir_number_behind(type, "<") *
+             ir_scalar_B((struct hd_str){element, (size_t)(type.ptr + type.len - 1 - element)});
     while (size_B && align_B < size_B)
         align_B *= 2;
     return size_B ? align_B : 0;
 }
 
-static enum hd_status param_read(struct hd_str text, struct param *out)
+static enum hd_status ir_param_read(struct hd_str text, struct param *out)
 {
     static const char by_value[] = " byval(";
     const char *end = text.ptr + text.len, *name = ir_find(text, " %");
@@ -310,16 +310,16 @@ static enum hd_status param_read(struct hd_str text, struct param *out)
 
     for (const char *next = name; next; next = memmem(next + 1, (size_t)(end - next - 1), " %", 2))
         name = next; /* the last one: "ptr byval(%struct.S) align 8 %0" */
-    if (name && part_len(name + 1, end, ' ') == (size_t)(end - name - 1) &&
+    if (name && ir_part_len(name + 1, end, ' ') == (size_t)(end - name - 1) &&
         !memchr(name, ')', (size_t)(end - name)))
         text.len = (size_t)(name - text.ptr);
     *out = (struct param){.text = text, .by_value = held != NULL};
-    out->type = (struct hd_str){text.ptr, part_len(text.ptr, text.ptr + text.len, ' ')};
-    out->align_B = scalar_B(out->type) ? scalar_B(out->type) : vector_B(out->type);
+    out->type = (struct hd_str){text.ptr, ir_part_len(text.ptr, text.ptr + text.len, ' ')};
+    out->align_B = ir_scalar_B(out->type) ? ir_scalar_B(out->type) : ir_vector_B(out->type);
     if (held) {
         held += strlen(by_value);
-        out->type = (struct hd_str){held, part_len(held, end, ')')};
-        out->align_B = number_behind(text, " align ");
+        out->type = (struct hd_str){held, ir_part_len(held, end, ')')};
+        out->align_B = ir_number_behind(text, " align ");
     }
     if (!out->align_B)
         return hd_error(HD_NOT_SUPPORTED, "launches in kernels cannot pass a %.*s",
@@ -328,7 +328,7 @@ static enum hd_status param_read(struct hd_str text, struct param *out)
 }
 
 /* Its place, %at, from the end of what is in front of it; and its end. */
-static void put_place(struct hd_buf *out, const struct param *p, unsigned i)
+static void ir_put_place(struct hd_buf *out, const struct param *p, unsigned i)
 {
     hd_buf_printf(out, "  %%up.%u = add i64 %%end.%u, %u\n", i, i, p->align_B - 1);
     hd_buf_printf(out, "  %%at.%u = and i64 %%up.%u, -%u\n", i, i, p->align_B);
@@ -339,7 +339,7 @@ static void put_place(struct hd_buf *out, const struct param *p, unsigned i)
         i + 1, i, HD_STR_ARG(p->type));
 }
 
-static void put_store(struct hd_buf *out, const struct param *p, unsigned i)
+static void ir_put_store(struct hd_buf *out, const struct param *p, unsigned i)
 {
     bool is_bool = hd_str_is(p->type, "i1");
 
@@ -361,14 +361,14 @@ static void put_store(struct hd_buf *out, const struct param *p, unsigned i)
 
 typedef HD_VEC(struct param) params_t;
 
-static enum hd_status params_read(struct hd_str text, params_t *out)
+static enum hd_status ir_params_read(struct hd_str text, params_t *out)
 {
     const char *at = text.ptr, *end = text.ptr + text.len;
 
     while (at < end) {
         struct param param;
-        size_t len = part_len(at, end, ',');
-        HD_TRY(param_read((struct hd_str){at, len}, &param));
+        size_t len = ir_part_len(at, end, ',');
+        HD_TRY(ir_param_read((struct hd_str){at, len}, &param));
         if (!hd_vec_push(out, param))
             return hd_error(HD_NO_MEMORY, "no memory for a kernel's parameters");
         at += len + 2; /* ", " */
@@ -376,46 +376,46 @@ static enum hd_status params_read(struct hd_str text, params_t *out)
     return HD_OK;
 }
 
-static void put_packing(const struct kernel *kernel, const params_t *params, struct hd_buf *out)
+static void ir_put_packing(const struct kernel *kernel, const params_t *params, struct hd_buf *out)
 {
     hd_buf_printf(out, "\ndefine internal ptr @\"%.*s.launch\"(", HD_STR_ARG(kernel->name));
     for (unsigned i = 0; i < params->len; i++)
         hd_buf_printf(out, "%s%.*s %%arg.%u", i ? ", " : "", HD_STR_ARG(params->at[i].text), i);
     hd_buf_puts(out, ") alwaysinline {\n  %end.0 = add i64 0, 0\n");
     for (unsigned i = 0; i < params->len; i++)
-        put_place(out, &params->at[i], i);
+        ir_put_place(out, &params->at[i], i);
     hd_buf_printf(out, "  %%room = call ptr @__heddle_launch_parameters(i64 %%end.%zu)\n",
                   params->len);
     hd_buf_puts(
         out, "  %none = icmp eq ptr %room, null\n  br i1 %none, label %done, label %fill\nfill:\n");
     for (unsigned i = 0; i < params->len; i++)
-        put_store(out, &params->at[i], i);
+        ir_put_store(out, &params->at[i], i);
     hd_buf_puts(out, "  br label %done\ndone:\n  ret ptr %room\n}\n");
 }
 
-static enum hd_status packing_put(const struct kernel *kernel, struct hd_buf *out)
+static enum hd_status ir_packing_put(const struct kernel *kernel, struct hd_buf *out)
 {
     params_t params = {0};
-    enum hd_status status = params_read(kernel->params, &params);
+    enum hd_status status = ir_params_read(kernel->params, &params);
 
     if (status == HD_OK)
-        put_packing(kernel, &params, out);
+        ir_put_packing(kernel, &params, out);
     hd_vec_fini(&params);
     return status;
 }
 
 /* ---- all of it */
 
-static enum hd_status lines_put(struct launches *l, const char *ir)
+static enum hd_status ir_lines_put(struct launches *l, const char *ir)
 {
     static const char copy[] = "declare void @llvm.memcpy.p0.p0.i64(";
     bool copies = strstr(ir, copy) != NULL;
 
     for (; *ir; ir = ir_next_line(ir))
-        HD_TRY(line_put(l, ir_line_at(ir)));
+        HD_TRY(ir_line_put(l, ir_line_at(ir)));
     for (size_t i = 0; i < l->kernels.len; i++)
         if (l->kernels.at[i].is_launched)
-            HD_TRY(packing_put(&l->kernels.at[i], l->out));
+            HD_TRY(ir_packing_put(&l->kernels.at[i], l->out));
     if (!copies)
         hd_buf_printf(l->out, "%sptr, ptr, i64, i1 immarg)\n", copy);
     return l->out->failed ? hd_error(HD_NO_MEMORY, "no memory for a program's launches") : HD_OK;
@@ -429,9 +429,9 @@ enum hd_status clang_launches_mend(struct hd_buf *ir)
     if (!ir->len || !strstr(ir->ptr, CLANG_KERNEL_NOTE))
         return HD_OK;
     hd_buf_init(&out);
-    enum hd_status status = kernels_find(&l, ir->ptr);
+    enum hd_status status = ir_kernels_find(&l, ir->ptr);
     if (status == HD_OK)
-        status = lines_put(&l, ir->ptr);
+        status = ir_lines_put(&l, ir->ptr);
     if (status == HD_OK) {
         hd_buf_fini(ir);
         *ir = out;

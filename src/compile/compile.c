@@ -13,7 +13,7 @@
 #include "opt/opt.h"
 #include "ptx/ptx.h"
 
-static void dump_ptx(const struct compile_unit *unit)
+static void compile_dump_ptx(const struct compile_unit *unit)
 {
     struct hd_buf text;
 
@@ -25,7 +25,8 @@ static void dump_ptx(const struct compile_unit *unit)
     hd_buf_fini(&text);
 }
 
-static void dump_ir(const struct ir_module *module, enum hd_debug_flag flag, const char *stage)
+static void compile_dump_ir(const struct ir_module *module, enum hd_debug_flag flag,
+                            const char *stage)
 {
     struct hd_buf text;
     char heading[256];
@@ -40,10 +41,10 @@ static void dump_ir(const struct ir_module *module, enum hd_debug_flag flag, con
 }
 
 /* The module is `arena`'s. */
-static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_arch,
-                                 struct hd_arena *arena, struct ptx_module **out_module)
+static enum hd_status compile_parse_unit(const struct compile_unit *unit, unsigned max_arch,
+                                         struct hd_arena *arena, struct ptx_module **out_module)
 {
-    dump_ptx(unit);
+    compile_dump_ptx(unit);
     return compile_parse_whole(unit, max_arch, arena, out_module);
 }
 
@@ -62,13 +63,14 @@ static enum hd_status count(struct ir_module *module, const struct compile_optio
     return ir_count_finish(module) ? HD_OK : hd_error(HD_NO_MEMORY, "counts");
 }
 
-static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options,
-                                    enum opt_target target)
+static enum hd_status compile_finish_module(struct ir_module *module,
+                                            const struct compile_options *options,
+                                            enum opt_target target)
 {
     struct opt_options opt = {
         .validate = options->validate, .required_only = options->no_opt, .target = target};
 
-    dump_ir(module, HD_DEBUG_IR, "after lowering");
+    compile_dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
@@ -78,20 +80,20 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
         HD_TRY(opt_run(module, &opt));
     if (options->probes && !ir_probe_insert(module, options->probes))
         return hd_error(HD_NO_MEMORY, "probes");
-    dump_ir(module, HD_DEBUG_OPT, "optimised");
+    compile_dump_ir(module, HD_DEBUG_OPT, "optimised");
     return ir_layout_windows(module);
 }
 
 /* A text has a key of its own, which the cache of checked texts wants, too: megabytes take time. */
-static void hash_unit(struct obj_cache_hash *hash, const struct compile_unit *unit,
-                      struct obj_cache_key text)
+static void compile_hash_unit(struct obj_cache_hash *hash, const struct compile_unit *unit,
+                              struct obj_cache_key text)
 {
     obj_cache_hash_str(hash, unit->name); /* messages and line tables hold it */
     obj_cache_hash_u64(hash, text.low);
     obj_cache_hash_u64(hash, text.high);
 }
 
-static uint64_t options_hash(const struct compile_options *options)
+static uint64_t compile_options_hash(const struct compile_options *options)
 {
     static const struct compile_options defaults;
     struct obj_cache_hash hash;
@@ -104,15 +106,15 @@ static uint64_t options_hash(const struct compile_options *options)
     return obj_cache_hash_final(&hash).low;
 }
 
-static void key_finish(const struct obj_cache_hash *units, const struct compile_options *options,
-                       uint8_t out_key[16])
+static void compile_key_finish(const struct obj_cache_hash *units,
+                               const struct compile_options *options, uint8_t out_key[16])
 {
     struct obj_fingerprint print;
     struct obj_cache_key key;
 
     obj_fingerprint_init(&print, "program");
     print.program = obj_cache_hash_final(units);
-    print.options = options_hash(options);
+    print.options = compile_options_hash(options);
     key = obj_fingerprint_key(&print);
     memcpy(out_key, &key.low, 8);
     memcpy(out_key + 8, &key.high, 8);
@@ -125,8 +127,8 @@ void compile_key(const struct compile_unit *units, size_t count,
 
     obj_cache_hash_init(&hash);
     for (size_t i = 0; i < count; i++)
-        hash_unit(&hash, &units[i], compile_text_key(&units[i]));
-    key_finish(&hash, options, out_key);
+        compile_hash_unit(&hash, &units[i], compile_text_key(&units[i]));
+    compile_key_finish(&hash, options, out_key);
 }
 
 enum hd_status compile_unit_check(const struct compile_unit *unit,
@@ -137,7 +139,7 @@ enum hd_status compile_unit_check(const struct compile_unit *unit,
     enum hd_status status;
 
     hd_arena_init(&arena);
-    status = parse_unit(unit, options ? options->max_arch : 0, &arena, &module);
+    status = compile_parse_unit(unit, options ? options->max_arch : 0, &arena, &module);
     hd_arena_fini(&arena);
     return status;
 }
@@ -154,20 +156,21 @@ struct compile_program {
 };
 
 /* Of a text that is worth it, only what kernels will need: see ptx_close(). */
-static enum hd_status program_parse_unit(struct compile_program *program,
-                                         const struct compile_unit *unit, struct obj_cache_key text,
-                                         struct ptx_module **out_module)
+static enum hd_status compile_program_parse_unit(struct compile_program *program,
+                                                 const struct compile_unit *unit,
+                                                 struct obj_cache_key text,
+                                                 struct ptx_module **out_module)
 {
     const struct compile_options *options = &program->options;
 
     if (!options->on_demand || unit->len < COMPILE_CHECKED_MIN_B)
-        return parse_unit(unit, options->max_arch, &program->arena, out_module);
-    dump_ptx(unit);
+        return compile_parse_unit(unit, options->max_arch, &program->arena, out_module);
+    compile_dump_ptx(unit);
     return compile_checked_open(unit, text, options->max_arch, out_module);
 }
 
-static enum hd_status program_parse(struct compile_program *program,
-                                    const struct compile_unit *units, size_t count)
+static enum hd_status compile_program_parse(struct compile_program *program,
+                                            const struct compile_unit *units, size_t count)
 {
     struct obj_cache_hash hash;
 
@@ -179,21 +182,21 @@ static enum hd_status program_parse(struct compile_program *program,
     for (size_t i = 0; i < count; i++) {
         struct obj_cache_key text = compile_text_key(&units[i]);
 
-        hash_unit(&hash, &units[i], text);
-        HD_TRY(program_parse_unit(program, &units[i], text, &program->modules[i]));
+        compile_hash_unit(&hash, &units[i], text);
+        HD_TRY(compile_program_parse_unit(program, &units[i], text, &program->modules[i]));
     }
-    key_finish(&hash, &program->options, program->key);
+    compile_key_finish(&hash, &program->options, program->key);
     return HD_OK;
 }
 
-static enum hd_status program_link(struct compile_program *program,
-                                   const struct compile_unit *units, size_t count)
+static enum hd_status compile_program_link(struct compile_program *program,
+                                           const struct compile_unit *units, size_t count)
 {
     const char *name = count ? units[0].name : "module";
 
-    HD_TRY(program_parse(program, units, count));
+    HD_TRY(compile_program_parse(program, units, count));
     if (compile_wants_groups(program->modules, count)) {
-        HD_TRY(parse_unit(&compile_groups, 0, &program->arena, &program->modules[count]));
+        HD_TRY(compile_parse_unit(&compile_groups, 0, &program->arena, &program->modules[count]));
         count++;
     }
     HD_TRY(lower_program_create((const struct ptx_module *const *)program->modules, count, name,
@@ -221,7 +224,7 @@ enum hd_status compile_program_create(const struct compile_unit *units, size_t c
     if (options)
         program->options = *options;
     assert(units || !count);
-    status = program_link(program, units, count);
+    status = compile_program_link(program, units, count);
     if (status != HD_OK) {
         compile_program_destroy(program);
         return status;
@@ -253,7 +256,8 @@ struct undefined {
 };
 
 /* As linkers say it. Once per name: where it is first used. */
-static void undefined_found(void *user, struct hd_str name, struct hd_str module, uint32_t line)
+static void compile_undefined_found(void *user, struct hd_str name, struct hd_str module,
+                                    uint32_t line)
 {
     struct undefined *u = user;
     const char *meaning = lower_unresolved_meaning(name);
@@ -272,7 +276,7 @@ bool compile_program_undefined(struct compile_program *program, struct hd_buf *o
     struct undefined u = {.text = out_text};
 
     hd_map_init(&u.told);
-    lower_program_undefined(program->lower, undefined_found, &u);
+    lower_program_undefined(program->lower, compile_undefined_found, &u);
     hd_map_fini(&u.told);
     return u.any;
 }
@@ -282,7 +286,7 @@ struct survey {
     void *user;
 };
 
-static void survey_refused(void *user, const struct lower_refusal *refusal)
+static void compile_survey_refused(void *user, const struct lower_refusal *refusal)
 {
     const struct survey *survey = user;
 
@@ -294,7 +298,7 @@ enum hd_status compile_program_survey(struct compile_program *program, compile_r
 {
     struct survey survey = {refused, user};
 
-    return lower_survey(program->lower, survey_refused, &survey);
+    return lower_survey(program->lower, compile_survey_refused, &survey);
 }
 
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index)
@@ -322,11 +326,12 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
 }
 
 /* Destroys a module that cannot be finished. */
-static enum hd_status finish_or_destroy(struct ir_module *module,
-                                        const struct compile_options *options,
-                                        enum opt_target target, struct ir_module **out_module)
+static enum hd_status compile_finish_or_destroy(struct ir_module *module,
+                                                const struct compile_options *options,
+                                                enum opt_target target,
+                                                struct ir_module **out_module)
 {
-    enum hd_status status = finish_module(module, options, target);
+    enum hd_status status = compile_finish_module(module, options, target);
 
     if (status != HD_OK) {
         ir_module_destroy(module);
@@ -337,7 +342,7 @@ static enum hd_status finish_or_destroy(struct ir_module *module,
 }
 
 /* All that a kernel declares and reaches; single variables were checked by the lowering. */
-static enum hd_status check_shared(const struct ir_func *kernel)
+static enum hd_status compile_check_shared(const struct ir_func *kernel)
 {
     struct ir_window window;
 
@@ -363,10 +368,10 @@ enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
     enum hd_status status;
 
     HD_TRY(lower_kernel(program->lower, index, &module));
-    HD_TRY(finish_or_destroy(module, &program->options, target, out_module));
+    HD_TRY(compile_finish_or_destroy(module, &program->options, target, out_module));
     assert(ir_module_func_at(*out_module, index)); /* passes keep kernels and their numbers */
     assert((*out_module)->nfuncs > index);
-    status = check_shared(ir_module_func_at(*out_module, index));
+    status = compile_check_shared(ir_module_func_at(*out_module, index));
     if (status != HD_OK)
         ir_module_destroy(*out_module);
     return status;
@@ -383,7 +388,7 @@ enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
     HD_TRY(compile_program_create(units, count, options, &program));
     status = lower_all(program->lower, &module);
     if (status == HD_OK)
-        status = finish_or_destroy(module, &program->options, target, out_module);
+        status = compile_finish_or_destroy(module, &program->options, target, out_module);
     compile_program_destroy(program);
     return status;
 }

@@ -209,14 +209,14 @@ static void context_close(struct core_context *ctx, bool closing)
     hd_lock_release(&ctx->lock);
 }
 
-static void primary_reset(struct core_context *ctx)
+static void context_primary_reset(struct core_context *ctx)
 {
     context_clear(ctx);
     ctx->device->hal->ops->domain_reset(ctx->domain);
     ctx->id = atomic_fetch_add(&next_context_id, 1) + 1;
 }
 
-static enum hd_status primary_create(struct core_device *device)
+static enum hd_status context_primary_create(struct core_device *device)
 {
     enum hd_status status = core_context_create(device, device->primary_flags, &device->primary);
 
@@ -225,7 +225,7 @@ static enum hd_status primary_create(struct core_device *device)
     return status;
 }
 
-static void primary_revive(struct core_context *ctx)
+static void context_primary_revive(struct core_context *ctx)
 {
     ctx->flags = ctx->device->primary_flags;
     context_close(ctx, false);
@@ -241,9 +241,9 @@ enum hd_status core_primary_retain(struct core_device *device, struct core_conte
 
     hd_lock_acquire(&device->lock);
     if (!device->primary)
-        status = primary_create(device);
+        status = context_primary_create(device);
     else if (!device->primary_refs)
-        primary_revive(device->primary);
+        context_primary_revive(device->primary);
     if (status == HD_OK) {
         device->primary_refs++;
         *out_ctx = core_context_ref(device->primary);
@@ -253,14 +253,14 @@ enum hd_status core_primary_retain(struct core_device *device, struct core_conte
 }
 
 /* Like core_context_destroy(), but for the reference. */
-static void primary_retire(struct core_context *ctx)
+static void context_primary_retire(struct core_context *ctx)
 {
     bool retired = core_object_retire(&ctx->object);
 
     assert(retired);
     (void)retired;
     context_close(ctx, true);
-    primary_reset(ctx);
+    context_primary_reset(ctx);
     count_context(ctx, -1);
     if (tap_wants(HEDDLE_KIND(OBJECT)))
         core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
@@ -274,7 +274,7 @@ enum hd_status core_primary_release(struct core_device *device)
     if (!device->primary_refs)
         status = hd_error(HD_BAD_ARG, "the primary context is not retained");
     else if (--device->primary_refs == 0)
-        primary_retire(device->primary);
+        context_primary_retire(device->primary);
     hd_lock_release(&device->lock);
     return status;
 }
@@ -283,7 +283,7 @@ enum hd_status core_primary_reset(struct core_device *device)
 {
     hd_lock_acquire(&device->lock);
     if (device->primary_refs)
-        primary_reset(device->primary);
+        context_primary_reset(device->primary);
     hd_lock_release(&device->lock);
     return HD_OK;
 }
@@ -315,7 +315,8 @@ uint64_t core_context_limit(const struct core_context *ctx, enum core_limit limi
 
 /* ---- peers */
 
-static size_t peer_find_locked(const struct core_context *ctx, const struct core_context *peer)
+static size_t context_peer_find_locked(const struct core_context *ctx,
+                                       const struct core_context *peer)
 {
     size_t i = 0;
 
@@ -325,7 +326,8 @@ static size_t peer_find_locked(const struct core_context *ctx, const struct core
     return i;
 }
 
-static enum hd_status peer_check(const struct core_context *ctx, const struct core_context *peer)
+static enum hd_status context_peer_check(const struct core_context *ctx,
+                                         const struct core_context *peer)
 {
     if (ctx->device == peer->device)
         return hd_error(HD_BAD_ARG, "both contexts are on device %d", ctx->device->ordinal);
@@ -336,9 +338,9 @@ enum hd_status core_peer_enable(struct core_context *ctx, struct core_context *p
 {
     enum hd_status status = HD_OK;
 
-    HD_TRY(peer_check(ctx, peer));
+    HD_TRY(context_peer_check(ctx, peer));
     hd_lock_acquire(&ctx->lock);
-    if (peer_find_locked(ctx, peer) < ctx->peers.len)
+    if (context_peer_find_locked(ctx, peer) < ctx->peers.len)
         status = hd_error(HD_BUSY, "peer access is enabled already");
     else if (!hd_vec_push(&ctx->peers, peer->id))
         status = hd_error(HD_NO_MEMORY, "peer access");
@@ -351,9 +353,9 @@ enum hd_status core_peer_disable(struct core_context *ctx, struct core_context *
     enum hd_status status = HD_OK;
     size_t i;
 
-    HD_TRY(peer_check(ctx, peer));
+    HD_TRY(context_peer_check(ctx, peer));
     hd_lock_acquire(&ctx->lock);
-    i = peer_find_locked(ctx, peer);
+    i = context_peer_find_locked(ctx, peer);
     if (i < ctx->peers.len) {
         ctx->peers.at[i] = hd_vec_last(&ctx->peers);
         ctx->peers.len--;

@@ -56,25 +56,25 @@ const char *core_handle_text(enum core_handle_kind kind)
     return kinds[kind].text;
 }
 
-static uint32_t generation_of(uint64_t state)
+static uint32_t handle_generation_of(uint64_t state)
 {
     return (uint32_t)(state >> 32);
 }
 
-static uint32_t references_of(uint64_t state)
+static uint32_t handle_references_of(uint64_t state)
 {
     return (uint32_t)state;
 }
 
 /* Of an object that nobody else can have: look-ups with a stale handle only read it. */
-static void object_set(struct core_object *object, uint64_t state)
+static void handle_object_set(struct core_object *object, uint64_t state)
 {
     atomic_store_explicit(&object->state, state, memory_order_release);
 }
 
 /* ---- slabs */
 
-static struct core_object *slab_grow_locked(enum core_handle_kind kind)
+static struct core_object *handle_slab_grow_locked(enum core_handle_kind kind)
 {
     struct slab *slab = &slabs[kind];
     char *base = atomic_load_explicit(&slab->base, memory_order_relaxed);
@@ -110,15 +110,15 @@ void *core_handle_alloc(enum core_handle_kind kind)
     if (cell)
         slab->free = cell->next_free;
     else
-        cell = slab_grow_locked(kind);
+        cell = handle_slab_grow_locked(kind);
     slab->used += cell != NULL;
     hd_lock_release(&slab_lock);
     if (!cell)
         return NULL;
-    assert(cell->kind == kind && references_of(atomic_load(&cell->state)) == 0);
+    assert(cell->kind == kind && handle_references_of(atomic_load(&cell->state)) == 0);
     memset((char *)cell + sizeof(*cell), 0, kinds[kind].cell_B - sizeof(*cell));
     cell->next_free = NULL;
-    object_set(cell, atomic_load_explicit(&cell->state, memory_order_relaxed) + 1);
+    handle_object_set(cell, atomic_load_explicit(&cell->state, memory_order_relaxed) + 1);
     return cell;
 }
 
@@ -128,13 +128,13 @@ void core_handle_free(void *object)
     uint64_t state = atomic_load(&cell->state);
     struct slab *slab = &slabs[cell->kind];
 
-    assert(references_of(state) == 0 && generation_of(state) % 2 == 0);
+    assert(handle_references_of(state) == 0 && handle_generation_of(state) % 2 == 0);
     assert(!cell->next_free);
     hd_lock_acquire(&slab_lock);
     assert(slab->used > 0);
     slab->used--;
     /* A cell whose generations are used up is left alone: no handle ever comes twice. */
-    if (generation_of(state) + 2 < GEN_MAX) {
+    if (handle_generation_of(state) + 2 < GEN_MAX) {
         cell->next_free = slab->free;
         slab->free = cell;
     }
@@ -157,9 +157,9 @@ void core_object_publish(struct core_object *object)
 {
     uint64_t state = atomic_load_explicit(&object->state, memory_order_relaxed);
 
-    assert(generation_of(state) % 2 == 0 && "published once");
-    assert(references_of(state) > 0);
-    object_set(object, state + ONE_GEN);
+    assert(handle_generation_of(state) % 2 == 0 && "published once");
+    assert(handle_references_of(state) > 0);
+    handle_object_set(object, state + ONE_GEN);
 }
 
 bool core_object_retire(struct core_object *object)
@@ -167,8 +167,8 @@ bool core_object_retire(struct core_object *object)
     uint64_t state = atomic_load(&object->state);
 
     do {
-        assert(references_of(state) > 0);
-        if (generation_of(state) % 2 == 0)
+        assert(handle_references_of(state) > 0);
+        if (handle_generation_of(state) % 2 == 0)
             return false;
     } while (!atomic_compare_exchange_weak(&object->state, &state, state + ONE_GEN));
     return true;
@@ -178,8 +178,8 @@ void core_object_revive(struct core_object *object)
 {
     uint64_t before = atomic_fetch_sub(&object->state, ONE_GEN);
 
-    assert(generation_of(before) % 2 == 0 && generation_of(before) > 0);
-    assert(references_of(before) > 0);
+    assert(handle_generation_of(before) % 2 == 0 && handle_generation_of(before) > 0);
+    assert(handle_references_of(before) > 0);
     (void)before;
 }
 
@@ -187,7 +187,7 @@ void core_object_ref(struct core_object *object)
 {
     uint64_t before = atomic_fetch_add_explicit(&object->state, 1, memory_order_relaxed);
 
-    assert(references_of(before) > 0 && references_of(before) < UINT32_MAX);
+    assert(handle_references_of(before) > 0 && handle_references_of(before) < UINT32_MAX);
     (void)before;
 }
 
@@ -196,9 +196,9 @@ bool core_object_ref_live(struct core_object *object)
     uint64_t state = atomic_load(&object->state);
 
     do {
-        if (generation_of(state) % 2 == 0)
+        if (handle_generation_of(state) % 2 == 0)
             return false;
-        assert(references_of(state) > 0 && references_of(state) < UINT32_MAX);
+        assert(handle_references_of(state) > 0 && handle_references_of(state) < UINT32_MAX);
     } while (!atomic_compare_exchange_weak(&object->state, &state, state + 1));
     return true;
 }
@@ -208,8 +208,8 @@ bool core_object_unref_but_last(struct core_object *object)
     uint64_t state = atomic_load(&object->state);
 
     do {
-        assert(references_of(state) > 0);
-        if (references_of(state) == 1)
+        assert(handle_references_of(state) > 0);
+        if (handle_references_of(state) == 1)
             return false;
     } while (!atomic_compare_exchange_weak(&object->state, &state, state - 1));
     return true;
@@ -217,8 +217,9 @@ bool core_object_unref_but_last(struct core_object *object)
 
 void core_object_finalise(struct core_object *object, uint64_t state_before)
 {
-    assert(references_of(state_before) == 1);
-    assert(generation_of(state_before) % 2 == 0 && "the owner's reference goes after retire");
+    assert(handle_references_of(state_before) == 1);
+    assert(handle_generation_of(state_before) % 2 == 0 &&
+           "the owner's reference goes after retire");
     (void)state_before;
     switch ((enum core_handle_kind)object->kind) {
 #define X(NAME, name, text)                                                                        \
@@ -238,7 +239,7 @@ void core_object_finalise(struct core_object *object, uint64_t state_before)
 void *core_object_handle(const struct core_object *object)
 {
     /* A retired object still answers with the generation it had when it was live. */
-    uint32_t generation = (generation_of(atomic_load(&object->state)) - 1) | 1;
+    uint32_t generation = (handle_generation_of(atomic_load(&object->state)) - 1) | 1;
     uint64_t value = (uint64_t)(object->kind + 1) << KIND_SHIFT |
                      (uint64_t)generation << GEN_SHIFT | (uint64_t)object->index << INDEX_SHIFT;
 
@@ -274,9 +275,9 @@ void *core_handle_lookup(enum core_handle_kind kind, const void *handle)
         return NULL;
     state = atomic_load_explicit(&object->state, memory_order_relaxed);
     do {
-        if (HD_UNLIKELY(generation_of(state) != generation))
+        if (HD_UNLIKELY(handle_generation_of(state) != generation))
             return NULL;
-        assert(references_of(state) > 0 && "the owner's");
+        assert(handle_references_of(state) > 0 && "the owner's");
     } while (!atomic_compare_exchange_weak_explicit(&object->state, &state, state + 1,
                                                     memory_order_acquire, memory_order_relaxed));
     return object;
@@ -287,8 +288,8 @@ const void *core_handle_peek(enum core_handle_kind kind, const void *handle)
     uint32_t generation = 0;
     const struct core_object *object = handle_decode(kind, handle, &generation);
 
-    if (!object ||
-        generation_of(atomic_load_explicit(&object->state, memory_order_acquire)) != generation)
+    if (!object || handle_generation_of(
+                       atomic_load_explicit(&object->state, memory_order_acquire)) != generation)
         return NULL;
     return object;
 }

@@ -38,7 +38,8 @@ const char *hal_op_name(unsigned op)
 
 /* ---- checks */
 
-static enum hd_status field_error(const char *packet, const char *field, unsigned i, uint64_t value)
+static enum hd_status packet_field_error(const char *packet, const char *field, unsigned i,
+                                         uint64_t value)
 {
     return hd_error(HD_BAD_ARG, "%s: field %s[%u] is %llu", packet, field, i,
                     (unsigned long long)value);
@@ -48,7 +49,7 @@ static enum hd_status field_error(const char *packet, const char *field, unsigne
     for (unsigned i = 0; i < (count); i++) {                                                       \
         uint64_t v = (uint64_t)((const type *)&p->name)[i];                                        \
         if (!(rule))                                                                               \
-            return field_error(text, #name, i, v);                                                 \
+            return packet_field_error(text, #name, i, v);                                          \
         (void)v;                                                                                   \
     }
 #define CHECK_FIELD(type, name, offset, rule, doc) CHECK_ARRAY(type, name, 1, offset, rule, doc)
@@ -71,7 +72,7 @@ static enum hd_status op_check_plain(const struct hal_plain *p)
 }
 
 /* All of its dimensions or none; they divide the grid. */
-static enum hd_status check_cluster(const struct hal_dispatch *p)
+static enum hd_status packet_check_cluster(const struct hal_dispatch *p)
 {
     const uint8_t *n = p->cluster;
     uint32_t ctas = (uint32_t)n[0] * n[1] * n[2];
@@ -104,7 +105,7 @@ static enum hd_status op_check_dispatch(const struct hal_dispatch *p)
     if ((uint64_t)p->block[0] * p->block[1] * p->block[2] > UINT16_MAX)
         return hd_error(HD_BAD_ARG, "dispatch: a CTA of %u x %u x %u threads", p->block[0],
                         p->block[1], p->block[2]);
-    return check_cluster(p);
+    return packet_check_cluster(p);
 }
 
 static enum hd_status op_check_copy(const struct hal_copy *p)
@@ -143,7 +144,7 @@ static enum hd_status op_check_host_call(const struct hal_host_call *p)
 }
 
 /* Which operations may have which flags. */
-static enum hd_status head_check(const struct hal_head *head)
+static enum hd_status packet_head_check(const struct hal_head *head)
 {
 #define HAL_OPS_ALL 0xffffffffu
 #define HAL_OPS(op) (1u << HAL_OP_##op)
@@ -163,7 +164,7 @@ static enum hd_status head_check(const struct hal_head *head)
 
 enum hd_status hal_packet_check(const union hal_packet *packet)
 {
-    HD_TRY(head_check(&packet->head));
+    HD_TRY(packet_head_check(&packet->head));
     switch ((enum hal_op)packet->head.op) {
 #define X(name, text, kind, doc)                                                                   \
     case HAL_OP_##name:                                                                            \
@@ -191,7 +192,7 @@ enum hd_status hal_ring_check(const struct hal_ring *ring, size_t ring_B)
 
 /* ---- indirect dispatches */
 
-static void nop_make(struct hal_ring *ring, union hal_packet *packet)
+static void packet_nop_make(struct hal_ring *ring, union hal_packet *packet)
 {
     struct hal_head head = packet->head;
 
@@ -214,7 +215,7 @@ void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
     from = (const struct hal_indirect *)(uintptr_t)address;
     p->head.flags &= (uint16_t)~HAL_FLAG_INDIRECT;
     if (!from->enabled) {
-        nop_make(ring, packet);
+        packet_nop_make(ring, packet);
         return;
     }
     memcpy(p->grid, from->grid, sizeof(p->grid));
@@ -225,7 +226,7 @@ void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
 
 const char hal_sem_gone[] = "a memory operation of a stream on memory that was freed meanwhile";
 
-static bool compare(enum hal_compare how, uint64_t s, uint64_t v, unsigned bits)
+static bool packet_compare(enum hal_compare how, uint64_t s, uint64_t v, unsigned bits)
 {
     uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;
 
@@ -251,7 +252,7 @@ HD_ATOMICS_MAY_FAULT bool hal_sem_holds(const struct hal_sem *wait, const void *
                              : atomic_load((const _Atomic uint64_t *)at);
 
     HD_SAY_ACQUIRE(at);
-    return compare(wait->compare, s, wait->value, bits);
+    return packet_compare(wait->compare, s, wait->value, bits);
 }
 
 HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at,
@@ -277,14 +278,14 @@ HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at,
 /* ---- faults */
 
 /* What was there when nobody knows. */
-static uint32_t site_set(uint32_t to[3], const uint32_t from[3], uint32_t bit)
+static uint32_t packet_site_set(uint32_t to[3], const uint32_t from[3], uint32_t bit)
 {
     if (from)
         memcpy(to, from, 3 * sizeof(*to));
     return from ? bit : 0;
 }
 
-static uint32_t site_set_line(struct hal_fault *fault, const struct hal_fault_site *site)
+static uint32_t packet_site_set_line(struct hal_fault *fault, const struct hal_fault_site *site)
 {
     size_t len = site->file ? strlen(site->file) : 0, room = sizeof(fault->file) - 1;
 
@@ -306,9 +307,9 @@ bool hal_fault_raise_at(struct hal_fault *fault, enum hd_status status, uint64_t
     first = atomic_load_explicit(&fault->status, memory_order_relaxed) == HD_OK;
     if (first) {
         fault->address = address;
-        fault->known = site_set(fault->block, site->block, HAL_FAULT_HAS_BLOCK) |
-                       site_set(fault->thread, site->thread, HAL_FAULT_HAS_THREAD) |
-                       site_set_line(fault, site);
+        fault->known = packet_site_set(fault->block, site->block, HAL_FAULT_HAS_BLOCK) |
+                       packet_site_set(fault->thread, site->thread, HAL_FAULT_HAS_THREAD) |
+                       packet_site_set_line(fault, site);
         hd_text_fit(fault->message, sizeof(fault->message), message);
         atomic_store_explicit(&fault->status, status, memory_order_release);
     }

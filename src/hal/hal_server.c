@@ -39,7 +39,7 @@ struct hal_server {
 /* ---- packets */
 
 /* A region's semaphore as an address of ours. */
-static enum hd_status translate_sem(struct hal_server *server, struct hal_sem *p)
+static enum hd_status server_translate_sem(struct hal_server *server, struct hal_sem *p)
 {
     struct region region = {0};
     unsigned size_B = p->is_32 ? 4 : 8;
@@ -61,7 +61,7 @@ static enum hd_status translate_sem(struct hal_server *server, struct hal_sem *p
 }
 
 /* Parameters that lie in the shared ring move to the queue's. Waits while that is full. */
-static enum hd_status translate_dispatch(struct hal_server *server, struct hal_dispatch *p)
+static enum hd_status server_translate_dispatch(struct hal_server *server, struct hal_dispatch *p)
 {
     struct hal_device *device = server->domain->device;
     const char *from = (const char *)server->ring + p->ring_offset;
@@ -91,16 +91,16 @@ static enum hd_status translate_dispatch(struct hal_server *server, struct hal_d
     return HD_OK;
 }
 
-static enum hd_status translate(struct hal_server *server, union hal_packet *p)
+static enum hd_status server_translate(struct hal_server *server, union hal_packet *p)
 {
     HD_TRY(hal_packet_check(p));
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_WAIT:
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        return translate_sem(server, &p->sem);
+        return server_translate_sem(server, &p->sem);
     case HAL_OP_DISPATCH:
-        return translate_dispatch(server, &p->dispatch);
+        return server_translate_dispatch(server, &p->dispatch);
     case HAL_OP_HOST_CALL:
         return hd_error(HD_BAD_ARG, "host_call: not from another process");
     case HAL_OP_NOP:
@@ -114,7 +114,7 @@ static enum hd_status translate(struct hal_server *server, union hal_packet *p)
 }
 
 /* Takes packet number server->taken + 1, whatever it is. */
-static void forward(struct hal_server *server)
+static void server_forward(struct hal_server *server)
 {
     struct hal_device *device = server->domain->device;
     uint64_t position = server->taken + 1;
@@ -125,7 +125,7 @@ static void forward(struct hal_server *server)
     memcpy(&p, hal_ring_packet(server->ring, position), sizeof(p));
     server->has_stamp[slot] = (p.head.flags & HAL_FLAG_STAMP) != 0;
     server->ring_B[slot] = p.head.op == HAL_OP_DISPATCH ? p.dispatch.ring_B : 0;
-    if (translate(server, &p) != HD_OK) {
+    if (server_translate(server, &p) != HD_OK) {
         hal_domain_fail(server->domain, HD_BAD_ARG, 0, NULL, hd_error_message());
         p = (union hal_packet){.head.op = HAL_OP_NOP};
         p.head.flags = server->has_stamp[slot] ? HAL_FLAG_STAMP : 0;
@@ -140,7 +140,7 @@ static void forward(struct hal_server *server)
 
 /* ---- retirement */
 
-static void copy_stamp(struct hal_server *server, uint64_t position)
+static void server_copy_stamp(struct hal_server *server, uint64_t position)
 {
     const struct hal_stamp *from = hal_ring_stamp(server->queue->ring, position);
     struct hal_stamp *to = hal_ring_stamp(server->ring, position);
@@ -150,7 +150,7 @@ static void copy_stamp(struct hal_server *server, uint64_t position)
 }
 
 /* Tells the submitter what has retired meanwhile; whether anything has. */
-static bool notify(struct hal_server *server)
+static bool server_notify(struct hal_server *server)
 {
     uint64_t retired = hal_queue_retired(server->queue);
 
@@ -160,7 +160,7 @@ static bool notify(struct hal_server *server)
         unsigned slot = (n - 1) & (HAL_RING_SLOTS - 1);
 
         if (server->has_stamp[slot])
-            copy_stamp(server, n);
+            server_copy_stamp(server, n);
         atomic_fetch_add(&server->ring->params_released, server->ring_B[slot]);
     }
     server->notified = retired;
@@ -173,19 +173,19 @@ static bool notify(struct hal_server *server)
 /* ---- the thread */
 
 /* Something was submitted that we have not taken, and there is room to remember it. */
-static bool can_take(const struct hal_server *server)
+static bool server_can_take(const struct hal_server *server)
 {
     return hal_ring_submitted(server->ring) != server->taken &&
            server->taken - server->notified < HAL_RING_SLOTS;
 }
 
-static void sleep_until_bell(struct hal_server *server)
+static void server_sleep_until_bell(struct hal_server *server)
 {
     struct hal_ring *ring = server->ring;
     uint32_t seen = atomic_load(&ring->doorbell);
 
     atomic_store(&ring->listening, 1);
-    if (!can_take(server) && !atomic_load(&server->stopping))
+    if (!server_can_take(server) && !atomic_load(&server->stopping))
         hal_futex_wait(&ring->doorbell, seen, BELL_POLL_NS);
     atomic_store(&ring->listening, 0);
 }
@@ -195,15 +195,15 @@ static void *server_main(void *arg)
     struct hal_server *server = arg;
     struct hal_device *device = server->domain->device;
 
-    while (!atomic_load(&server->stopping) || can_take(server) ||
+    while (!atomic_load(&server->stopping) || server_can_take(server) ||
            server->taken != server->notified) {
-        if (can_take(server))
-            forward(server);
-        else if (!notify(server) && server->taken != server->notified)
+        if (server_can_take(server))
+            server_forward(server);
+        else if (!server_notify(server) && server->taken != server->notified)
             (void)!device->ops->wait(device, &server->queue->ring->retired, server->notified + 1,
                                      RETIRE_POLL_NS);
         else if (server->taken == server->notified)
-            sleep_until_bell(server);
+            server_sleep_until_bell(server);
     }
     return NULL;
 }

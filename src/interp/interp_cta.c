@@ -15,7 +15,7 @@ enum {
 
 /* ---- what all CTAs of a launch share */
 
-static enum hd_status index_funcs(struct interp_run *run)
+static enum hd_status cta_index_funcs(struct interp_run *run)
 {
     run->nfuncs = run->module->nfuncs;
     run->funcs = hd_alloc_array(run->nfuncs, sizeof *run->funcs);
@@ -28,7 +28,7 @@ static enum hd_status index_funcs(struct interp_run *run)
     return HD_OK;
 }
 
-static enum hd_status size_windows(struct interp_run *run)
+static enum hd_status cta_size_windows(struct interp_run *run)
 {
     const struct interp_launch *l = run->launch;
     HD_TRY(ir_kernel_window(l->kernel, &run->window));
@@ -47,8 +47,8 @@ enum hd_status interp_run_init(struct interp_run *run)
         run->cluster[i] = HD_MAX(run->launch->cluster[i], 1u);
         run->cluster_ctas *= run->cluster[i];
     }
-    HD_TRY(size_windows(run));
-    return index_funcs(run);
+    HD_TRY(cta_size_windows(run));
+    return cta_index_funcs(run);
 }
 
 void interp_run_fini(struct interp_run *run)
@@ -77,7 +77,7 @@ void interp_cta_end(struct interp_cta *cta)
 }
 
 /* As on the CPU device: windows lie one behind the other, and begin where any variable may. */
-static char *local_alloc(struct interp_cta *cta)
+static char *cta_local_alloc(struct interp_cta *cta)
 {
     const struct interp_run *run = cta->run;
     uint64_t align_B = HD_MAX(run->window.local_align_B, 128u);
@@ -87,8 +87,8 @@ static char *local_alloc(struct interp_cta *cta)
     return cta->local_memory ? (char *)hd_align_up((uintptr_t)cta->local_memory, align_B) : NULL;
 }
 
-static bool thread_start(struct interp_cta *cta, uint32_t index,
-                         const struct interp_placement *placement)
+static bool cta_thread_start(struct interp_cta *cta, uint32_t index,
+                             const struct interp_placement *placement)
 {
     struct interp_run *run = cta->run;
     struct interp_thread *t = &cta->threads[index];
@@ -101,7 +101,7 @@ static bool thread_start(struct interp_cta *cta, uint32_t index,
     return interp_enter(t, run->launch->kernel, 0);
 }
 
-static char *window_alloc(uint64_t size_B)
+static char *cta_window_alloc(uint64_t size_B)
 {
     uint64_t whole_B = hd_align_up(size_B, IR_SHARED_ALIGN_B);
     char *window = aligned_alloc(IR_SHARED_ALIGN_B, whole_B);
@@ -109,22 +109,22 @@ static char *window_alloc(uint64_t size_B)
     return window ? memset(window, 0, whole_B) : NULL;
 }
 
-static void windows_set(struct interp_cta *cta, const struct interp_placement *placement)
+static void cta_windows_set(struct interp_cta *cta, const struct interp_placement *placement)
 {
     cta->owns_shared = !placement->shared;
     cta->local = placement->local;
     cta->local_step_B = placement->local_B;
     if (!placement->local && cta->run->local_B)
-        cta->local = local_alloc(cta);
+        cta->local = cta_local_alloc(cta);
     assert(!placement->local || cta->run->local_B <= placement->local_B);
-    cta->shared = placement->shared ? placement->shared : window_alloc(cta->run->shared_B + 1);
+    cta->shared = placement->shared ? placement->shared : cta_window_alloc(cta->run->shared_B + 1);
     cta->rank = placement->rank;
     cta->windows = placement->windows ? placement->windows : cta->shared;
     cta->cluster = placement->cluster ? placement->cluster : &cta->alone;
     interp_cluster_init(&cta->alone, cta->nthreads);
 }
 
-static void schedule_set(struct interp_cta *cta)
+static void cta_schedule_set(struct interp_cta *cta)
 {
     const struct interp_launch *l = cta->run->launch;
     uint64_t number = ir_cta_number(l->grid, cta->id);
@@ -148,8 +148,8 @@ struct interp_cta *interp_cta_start(struct interp_run *run,
     cta->threads = hd_alloc_array(cta->nthreads, sizeof *cta->threads);
     cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
     cta->smid = placement->smid;
-    schedule_set(cta);
-    windows_set(cta, placement);
+    cta_schedule_set(cta);
+    cta_windows_set(cta, placement);
     bool ok = cta->threads && cta->warps && cta->shared && (cta->local || !run->local_B);
     for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
         uint32_t first = i * INTERP_WARP;
@@ -159,7 +159,7 @@ struct interp_cta *interp_cta_start(struct interp_run *run,
                                  .lanes = &cta->threads[first]};
     }
     for (uint32_t i = 0; ok && i < cta->nthreads; i++)
-        ok = thread_start(cta, i, placement);
+        ok = cta_thread_start(cta, i, placement);
     ok = ok && interp_observe(cta);
     if (!ok) {
         interp_cta_end(cta);
@@ -171,7 +171,7 @@ struct interp_cta *interp_cta_start(struct interp_run *run,
     return cta;
 }
 
-static bool lane_writes_shared(struct interp_thread *t)
+static bool cta_lane_writes_shared(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
 
@@ -183,21 +183,21 @@ static bool lane_writes_shared(struct interp_thread *t)
 }
 
 /* Is a running lane about to write to shared memory? */
-static bool writes_shared(const struct interp_warp *warp)
+static bool cta_writes_shared(const struct interp_warp *warp)
 {
     for (uint32_t i = 0; i < warp->nlanes; i++) {
-        if (warp->lanes[i].state == INTERP_RUN && lane_writes_shared(&warp->lanes[i]))
+        if (warp->lanes[i].state == INTERP_RUN && cta_lane_writes_shared(&warp->lanes[i]))
             return true;
     }
     return false;
 }
 
-static bool is_courteous(const struct interp_run *run)
+static bool cta_is_courteous(const struct interp_run *run)
 {
     return !run->launch->schedule || run->launch->schedule->in_turns;
 }
 
-static uint32_t turn_of(const struct interp_run *run, struct interp_cta *cta)
+static uint32_t cta_turn_of(const struct interp_run *run, struct interp_cta *cta)
 {
     /* Interleaved: at most so many. What is close together and what is far apart: by the seed. */
     static const uint32_t longest[] = {4, 160, 24};
@@ -205,7 +205,7 @@ static uint32_t turn_of(const struct interp_run *run, struct interp_cta *cta)
 
     if (cta->dice)
         return 1 + (uint32_t)ir_schedule_dice(&cta->dice) % longest[turns % HD_COUNT_OF(longest)];
-    return is_courteous(run) ? TURN : LONG_TURN;
+    return cta_is_courteous(run) ? TURN : LONG_TURN;
 }
 
 /*
@@ -215,15 +215,15 @@ static uint32_t turn_of(const struct interp_run *run, struct interp_cta *cta)
  * So it does when it has passed an mbarrier: those that wait for the same phase see it before the
  * next one is over.
  */
-static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
+static bool cta_warp_turn(struct interp_run *run, struct interp_warp *warp)
 {
     bool any = false;
-    const bool courteous = is_courteous(run);
-    const uint32_t turn = turn_of(run, warp->lanes[0].cta);
+    const bool courteous = cta_is_courteous(run);
+    const uint32_t turn = cta_turn_of(run, warp->lanes[0].cta);
     interp_settle_cluster(warp);
     for (uint32_t k = 0; k < turn; k++) {
         bool ran = false;
-        if (courteous && !warp->has_waited && writes_shared(warp)) {
+        if (courteous && !warp->has_waited && cta_writes_shared(warp)) {
             warp->has_waited = true;
             return true;
         }
@@ -260,7 +260,7 @@ bool interp_cta_round(struct interp_cta *cta)
     uint32_t shift = cta->dice ? (uint32_t)ir_schedule_dice(&cta->dice) % cta->nwarps : 0;
     for (uint32_t i = 0; i < cta->nwarps && cta->run->status == HD_OK; i++) {
         uint32_t w = (i + shift) % cta->nwarps;
-        any |= warp_turn(cta->run, &cta->warps[cta->order ? cta->order[w] : w]);
+        any |= cta_warp_turn(cta->run, &cta->warps[cta->order ? cta->order[w] : w]);
     }
     if (cta->debug)
         cta->debug->leave(cta);

@@ -33,7 +33,7 @@ bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t 
     return true;
 }
 
-static void frame_leave(struct interp_thread *t)
+static void step_frame_leave(struct interp_thread *t)
 {
     struct interp_frame *f = t->frame;
     assert(f);
@@ -45,10 +45,10 @@ static void frame_leave(struct interp_thread *t)
 void interp_leave_all(struct interp_thread *t)
 {
     while (t->frame)
-        frame_leave(t);
+        step_frame_leave(t);
 }
 
-static enum interp_step thread_end(struct interp_thread *t)
+static enum interp_step step_thread_end(struct interp_thread *t)
 {
     assert(t->state == INTERP_RUN && t->cta->live > 0);
     interp_leave_all(t);
@@ -63,7 +63,7 @@ static enum interp_step thread_end(struct interp_thread *t)
 /* ---- control flow */
 
 /* Which operand phis take on the edge that leaves `from` by its successor number `edge`. */
-static uint32_t pred_index(const struct ir_block *from, uint32_t edge)
+static uint32_t step_pred_index(const struct ir_block *from, uint32_t edge)
 {
     const struct ir_block *to = from->succs[edge];
     uint32_t same = 0;
@@ -77,11 +77,11 @@ static uint32_t pred_index(const struct ir_block *from, uint32_t edge)
 }
 
 /* Phis of a block happen at once: read all, then write all. */
-static enum interp_step jump(struct interp_thread *t, uint32_t edge)
+static enum interp_step step_jump(struct interp_thread *t, uint32_t edge)
 {
     const struct ir_block *from = t->frame->pc->block, *to = from->succs[edge];
     assert(edge < from->nsuccs);
-    uint32_t pred = pred_index(from, edge), n = 0;
+    uint32_t pred = step_pred_index(from, edge), n = 0;
     struct ir_bits small[FEW_PHIS], *values = small, *big = NULL;
     const struct ir_instr *phi = to->first;
     for (; phi && phi->op == IR_OP_PHI; phi = phi->next)
@@ -103,8 +103,8 @@ static enum interp_step jump(struct interp_thread *t, uint32_t edge)
     return INTERP_JUMPED;
 }
 
-static enum interp_step call(struct interp_thread *t, const struct ir_func *callee,
-                             uint32_t first_arg)
+static enum interp_step step_call(struct interp_thread *t, const struct ir_func *callee,
+                                  uint32_t first_arg)
 {
     const struct ir_instr *in = t->frame->pc;
     struct interp_frame *caller = t->frame;
@@ -126,37 +126,38 @@ static enum interp_step call(struct interp_thread *t, const struct ir_func *call
     return INTERP_JUMPED;
 }
 
-static enum interp_step call_indirect(struct interp_thread *t)
+static enum interp_step step_call_indirect(struct interp_thread *t)
 {
     struct interp_run *run = t->cta->run;
     uint64_t handle = interp_src(t, 0), index = (handle >> 4) - 1;
     if ((handle & 15) || index >= run->nfuncs || !run->funcs[index] || run->funcs[index]->is_kernel)
         return interp_fail(t, HD_ILLEGAL_ADDRESS, "indirect call through %#llx",
                            (unsigned long long)handle);
-    return call(t, run->funcs[index], 1);
+    return step_call(t, run->funcs[index], 1);
 }
 
-/* Results go from frame to frame while both are there; call() checked that there are enough. */
-static enum interp_step ret(struct interp_thread *t)
+/* Results go from frame to frame while both are there; step_call() checked that there are
+ * enough. */
+static enum interp_step step_ret(struct interp_thread *t)
 {
     const struct interp_frame *from = t->frame;
     struct interp_frame *to = from->caller;
     if (!to)
-        return thread_end(t);
+        return step_thread_end(t);
     const struct ir_instr *site = to->pc;
     assert(site->ndst <= from->pc->nsrc);
     for (uint32_t i = 0; i < site->ndst; i++)
         to->regs[site->dst[i]->id] = from->regs[from->pc->src[i]->id];
     if (t->cta->debug)
         interp_debug_return(t);
-    frame_leave(t);
+    step_frame_leave(t);
     to->pc = site->next;
     return INTERP_JUMPED;
 }
 
 /* ---- values that depend on more than bits */
 
-static enum interp_step var_address(struct interp_thread *t)
+static enum interp_step step_var_address(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
     const struct interp_launch *l = t->cta->run->launch;
@@ -175,13 +176,13 @@ static enum interp_step var_address(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
-static enum interp_step func_address(struct interp_thread *t)
+static enum interp_step step_func_address(struct interp_thread *t)
 {
     interp_set(t, 0, INTERP_FUNC_HANDLE(t->frame->pc->callee->index));
     return INTERP_NEXT;
 }
 
-static enum interp_step stack_alloc(struct interp_thread *t)
+static enum interp_step step_stack_alloc(struct interp_thread *t)
 {
     uint64_t size_B = interp_src(t, 0);
     uint64_t at = interp_push_local(t, size_B, t->frame->pc->imm);
@@ -192,7 +193,7 @@ static enum interp_step stack_alloc(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
-static enum interp_step pure(struct interp_thread *t)
+static enum interp_step step_pure(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
     struct ir_bits src[PURE_SRC], out;
@@ -207,25 +208,25 @@ static enum interp_step pure(struct interp_thread *t)
 }
 
 /* Operations with one result that is a function of a few 64-bit numbers. */
-static enum interp_step set(struct interp_thread *t, uint64_t value)
+static enum interp_step step_set(struct interp_thread *t, uint64_t value)
 {
     interp_set(t, 0, value);
     return INTERP_NEXT;
 }
 
-static enum interp_step note(struct interp_thread *t)
+static enum interp_step step_note(struct interp_thread *t)
 {
     interp_note(t);
     return INTERP_NEXT;
 }
 
-static enum interp_step yield(void)
+static enum interp_step step_yield(void)
 {
     sched_yield();
     return INTERP_NEXT;
 }
 
-static enum interp_step fence(void)
+static enum interp_step step_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return INTERP_NEXT;
@@ -236,15 +237,15 @@ static enum interp_step step_control(struct interp_thread *t)
     const struct ir_instr *in = t->frame->pc;
     switch (in->op) {
     case IR_OP_BR:
-        return jump(t, 0);
+        return step_jump(t, 0);
     case IR_OP_CBR:
-        return jump(t, (interp_src(t, 0) & 1) ? 0 : 1);
+        return step_jump(t, (interp_src(t, 0) & 1) ? 0 : 1);
     case IR_OP_SWITCH:
-        return jump(t, (uint32_t)HD_MIN(interp_src(t, 0), (uint64_t)in->block->nsuccs - 1));
+        return step_jump(t, (uint32_t)HD_MIN(interp_src(t, 0), (uint64_t)in->block->nsuccs - 1));
     case IR_OP_RET:
-        return ret(t);
+        return step_ret(t);
     case IR_OP_EXIT:
-        return thread_end(t);
+        return step_thread_end(t);
     case IR_OP_TRAP:
         return interp_fail(t, HD_TRAP, in->imm ? "breakpoint" : "trap");
     default:
@@ -265,13 +266,13 @@ static enum interp_step step_once(struct interp_thread *t)
     const struct ir_instr *in = t->frame->pc;
     switch (in->op) { /* without a default: what nobody executes does not compile */
 #include "ir_semantics.def"
-        return pure(t);
+        return step_pure(t);
     case IR_OP_SREG:
-        return set(t, interp_sreg(t, (enum ir_sreg)in->imm));
+        return step_set(t, interp_sreg(t, (enum ir_sreg)in->imm));
     case IR_OP_VARADDR:
-        return var_address(t);
+        return step_var_address(t);
     case IR_OP_FUNCADDR:
-        return func_address(t);
+        return step_func_address(t);
     case IR_OP_LD:
         return interp_load(t);
     case IR_OP_ST:
@@ -293,17 +294,17 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_MULTIMEM:
         return interp_multimem(t);
     case IR_OP_FENCE:
-        return fence();
+        return step_fence();
     case IR_OP_CVTA:
-        return set(t, interp_to_generic(t, in->mem.space, interp_src(t, 0)));
+        return step_set(t, interp_to_generic(t, in->mem.space, interp_src(t, 0)));
     case IR_OP_CVTA_TO:
-        return set(t, interp_from_generic(t, in->mem.space, interp_src(t, 0)));
+        return step_set(t, interp_from_generic(t, in->mem.space, interp_src(t, 0)));
     case IR_OP_ISSPACEP:
-        return set(t, interp_is_space(t, in->mem.space, interp_src(t, 0)));
+        return step_set(t, interp_is_space(t, in->mem.space, interp_src(t, 0)));
     case IR_OP_ALLOCA:
-        return stack_alloc(t);
+        return step_stack_alloc(t);
     case IR_OP_STACKSAVE:
-        return set(t, t->sp);
+        return step_set(t, t->sp);
     case IR_OP_STACKRESTORE:
         t->sp = HD_MAX(HD_MIN(interp_src(t, 0), t->sp), t->frame->local_base);
         return INTERP_NEXT;
@@ -324,18 +325,18 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_ACTIVEMASK:
         return interp_activemask(t);
     case IR_OP_NANOSLEEP:
-        return yield();
+        return step_yield();
     case IR_OP_CALL:
-        return call(t, in->callee, 0);
+        return step_call(t, in->callee, 0);
     case IR_OP_CALLI:
-        return call_indirect(t);
+        return step_call_indirect(t);
     case IR_OP_BUILTIN:
         return interp_builtin(t);
     case IR_OP_PROBE:
     case IR_OP_PROBE_ACCESS:
         return interp_probe(t);
     case IR_OP_NOTE:
-        return note(t);
+        return step_note(t);
     case IR_OP_PREFETCH:
     case IR_OP_APPLYPRIORITY:
     case IR_OP_DISCARD:
@@ -350,7 +351,7 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_TRAP:
     case IR_OP_UNREACHABLE:
         return step_control(t);
-    case IR_OP_PHI: /* jump() did it on the way in */
+    case IR_OP_PHI: /* step_jump() did it on the way in */
     case IR_OP_COUNT:
         break;
     }

@@ -5,12 +5,12 @@
 
 enum { PATIENCE = 16 /* turns that a lane waits at activemask while others of its warp run */ };
 
-static const struct ir_instr *at(const struct interp_thread *t)
+static const struct ir_instr *warp_at(const struct interp_thread *t)
 {
     return t->frame->pc;
 }
 
-static uint32_t living(const struct interp_warp *warp)
+static uint32_t warp_living(const struct interp_warp *warp)
 {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < warp->nlanes; i++)
@@ -20,7 +20,7 @@ static uint32_t living(const struct interp_warp *warp)
 
 /* ---- collectives: `members` have all arrived, all with the same operation */
 
-static uint32_t mask_operand(const struct ir_instr *in)
+static uint32_t warp_mask_operand(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_SHFL:
@@ -39,14 +39,14 @@ struct group {
     uint32_t members;
 };
 
-static uint64_t lane_value(const struct group *g, uint32_t lane)
+static uint64_t warp_lane_value(const struct group *g, uint32_t lane)
 {
     return interp_src(&g->warp->lanes[lane], 0);
 }
 
-static void do_shfl(const struct group *g, struct interp_thread *t)
+static void warp_do_shfl(const struct group *g, struct interp_thread *t)
 {
-    const struct ir_instr *in = at(t);
+    const struct ir_instr *in = warp_at(t);
     int32_t b = (int32_t)(interp_src(t, 1) & 31), lane = (int32_t)t->lane;
     uint32_t c = (uint32_t)interp_src(t, 2), segment = (c >> 8) & 31;
     int32_t low = (int32_t)(t->lane & segment);
@@ -75,26 +75,26 @@ static void do_shfl(const struct group *g, struct interp_thread *t)
         from = lane;
     /* A source outside the group is undefined in PTX: the lane keeps its own value. */
     bool present = from >= 0 && from < 32 && ((g->members >> from) & 1);
-    uint64_t value = lane_value(g, present ? (uint32_t)from : t->lane);
+    uint64_t value = warp_lane_value(g, present ? (uint32_t)from : t->lane);
     interp_set(t, 0, value);
     if (in->ndst > 1)
         interp_set(t, 1, valid);
 }
 
-static uint32_t ballot(const struct group *g)
+static uint32_t warp_ballot(const struct group *g)
 {
     uint32_t votes = 0;
     for (uint32_t m = g->members; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        votes |= (uint32_t)(lane_value(g, lane) & 1) << lane;
+        votes |= (uint32_t)(warp_lane_value(g, lane) & 1) << lane;
     }
     return votes;
 }
 
-static void do_vote(const struct group *g, struct interp_thread *t)
+static void warp_do_vote(const struct group *g, struct interp_thread *t)
 {
-    uint32_t votes = ballot(g);
-    switch ((enum ir_vote)at(t)->imm) {
+    uint32_t votes = warp_ballot(g);
+    switch ((enum ir_vote)warp_at(t)->imm) {
     case IR_VOTE_ALL:
         interp_set(t, 0, votes == g->members);
         break;
@@ -110,73 +110,73 @@ static void do_vote(const struct group *g, struct interp_thread *t)
     }
 }
 
-static void do_match(const struct group *g, struct interp_thread *t)
+static void warp_do_match(const struct group *g, struct interp_thread *t)
 {
-    uint64_t mine = lane_value(g, t->lane);
+    uint64_t mine = warp_lane_value(g, t->lane);
     uint32_t same = 0;
     for (uint32_t m = g->members; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
-        same |= (uint32_t)(lane_value(g, lane) == mine) << lane;
+        same |= (uint32_t)(warp_lane_value(g, lane) == mine) << lane;
     }
     bool all = same == g->members;
-    interp_set(t, 0, at(t)->imm && !all ? 0 : same);
-    if (at(t)->ndst > 1)
+    interp_set(t, 0, warp_at(t)->imm && !all ? 0 : same);
+    if (warp_at(t)->ndst > 1)
         interp_set(t, 1, all);
 }
 
-static void do_redux(const struct group *g, struct interp_thread *t)
+static void warp_do_redux(const struct group *g, struct interp_thread *t)
 {
-    const struct ir_instr *in = at(t);
+    const struct ir_instr *in = warp_at(t);
     uint32_t m = g->members;
-    uint32_t r = (uint32_t)lane_value(g, (uint32_t)__builtin_ctz(m));
+    uint32_t r = (uint32_t)warp_lane_value(g, (uint32_t)__builtin_ctz(m));
     for (m &= m - 1; m; m &= m - 1)
         r = ir_eval_redux((enum ir_redux)in->imm, in->type, r,
-                          (uint32_t)lane_value(g, (uint32_t)__builtin_ctz(m)));
+                          (uint32_t)warp_lane_value(g, (uint32_t)__builtin_ctz(m)));
     interp_set(t, 0, r);
 }
 
-static void do_elect(const struct group *g, struct interp_thread *t)
+static void warp_do_elect(const struct group *g, struct interp_thread *t)
 {
     uint32_t leader = (uint32_t)__builtin_ctz(g->members);
-    if (at(t)->ndst > 0)
+    if (warp_at(t)->ndst > 0)
         interp_set(t, 0, leader);
-    if (at(t)->ndst > 1)
+    if (warp_at(t)->ndst > 1)
         interp_set(t, 1, t->lane == leader);
 }
 
 /* Results may overwrite no source: SSA. So lanes can be done in turn. */
-static void lanes_finish(const struct group *g)
+static void warp_lanes_finish(const struct group *g)
 {
     for (uint32_t m = g->members; m; m &= m - 1) {
         struct interp_thread *t = &g->warp->lanes[__builtin_ctz(m)];
-        switch (at(t)->op) {
+        switch (warp_at(t)->op) {
         case IR_OP_SHFL:
-            do_shfl(g, t);
+            warp_do_shfl(g, t);
             break;
         case IR_OP_VOTE:
-            do_vote(g, t);
+            warp_do_vote(g, t);
             break;
         case IR_OP_MATCH:
-            do_match(g, t);
+            warp_do_match(g, t);
             break;
         case IR_OP_REDUX:
-            do_redux(g, t);
+            warp_do_redux(g, t);
             break;
         case IR_OP_ELECT:
-            do_elect(g, t);
+            warp_do_elect(g, t);
             break;
         default:
-            assert(at(t)->op == IR_OP_WARPSYNC);
+            assert(warp_at(t)->op == IR_OP_WARPSYNC);
         }
     }
 }
 
-static void collective_finish(const struct group *g)
+static void warp_collective_finish(const struct group *g)
 {
-    const struct ir_instr *in = at(&g->warp->lanes[__builtin_ctz(g->members)]);
-    assert(g->members && !(g->members & ~living(g->warp)));
+    const struct ir_instr *in = warp_at(&g->warp->lanes[__builtin_ctz(g->members)]);
+    assert(g->members && !(g->members & ~warp_living(g->warp)));
     if (!ir_op_is_matrix(in->op))
-        lanes_finish(g);
+        warp_lanes_finish(g);
     else if (!interp_matrix(g->warp, g->members, in))
         return; /* a fault: the launch ends */
     for (uint32_t m = g->members; m; m &= m - 1)
@@ -184,28 +184,28 @@ static void collective_finish(const struct group *g)
 }
 
 /* Releases the group that waits with this operation and mask when its living members are there. */
-static bool collective_try(struct interp_warp *warp, const struct ir_instr *in, uint32_t mask)
+static bool warp_collective_try(struct interp_warp *warp, const struct ir_instr *in, uint32_t mask)
 {
-    struct group g = {warp, mask & living(warp)};
+    struct group g = {warp, mask & warp_living(warp)};
     for (uint32_t m = g.members; m; m &= m - 1) {
         const struct interp_thread *t = &warp->lanes[__builtin_ctz(m)];
-        bool same = ir_op_is_matrix(in->op) ? at(t) == in : at(t)->op == in->op;
+        bool same = ir_op_is_matrix(in->op) ? warp_at(t) == in : warp_at(t)->op == in->op;
         if (t->state != INTERP_WAIT_WARP || t->mask != mask || !same)
             return false;
     }
     if (g.members)
-        collective_finish(&g);
+        warp_collective_finish(&g);
     return g.members != 0;
 }
 
 enum interp_step interp_collective(struct interp_thread *t)
 {
-    const struct ir_instr *in = at(t);
+    const struct ir_instr *in = warp_at(t);
     t->mask = ~0u;
     if (!ir_op_is_matrix(in->op))
-        t->mask = (uint32_t)interp_src(t, mask_operand(in)) | 1u << t->lane;
+        t->mask = (uint32_t)interp_src(t, warp_mask_operand(in)) | 1u << t->lane;
     t->state = INTERP_WAIT_WARP;
-    if (!collective_try(t->warp, in, t->mask))
+    if (!warp_collective_try(t->warp, in, t->mask))
         return INTERP_BLOCKED;
     return t->cta->run->status == HD_OK ? INTERP_JUMPED : INTERP_FAULTED;
 }
@@ -220,12 +220,12 @@ enum interp_step interp_activemask(struct interp_thread *t)
     return INTERP_BLOCKED;
 }
 
-static void answer_active(struct interp_warp *warp, const struct ir_instr *vote)
+static void warp_answer_active(struct interp_warp *warp, const struct ir_instr *vote)
 {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < warp->nlanes; i++) {
         struct interp_thread *t = &warp->lanes[i];
-        mask |= (uint32_t)(t->state == INTERP_WAIT_ACTIVE && at(t) == vote) << i;
+        mask |= (uint32_t)(t->state == INTERP_WAIT_ACTIVE && warp_at(t) == vote) << i;
     }
     for (uint32_t m = mask; m; m &= m - 1) {
         struct interp_thread *t = &warp->lanes[__builtin_ctz(m)];
@@ -240,7 +240,7 @@ bool interp_settle_active(struct interp_warp *warp, bool others_can_run)
         struct interp_thread *t = &warp->lanes[i];
         if (t->state != INTERP_WAIT_ACTIVE || (others_can_run && ++t->waited < PATIENCE))
             continue;
-        answer_active(warp, at(t));
+        warp_answer_active(warp, warp_at(t));
         return true;
     }
     return false;
@@ -248,20 +248,20 @@ bool interp_settle_active(struct interp_warp *warp, bool others_can_run)
 
 /* ---- CTA barriers */
 
-static bool bar_complete(const struct interp_cta *cta, const struct interp_bar *bar)
+static bool warp_bar_complete(const struct interp_cta *cta, const struct interp_bar *bar)
 {
     uint32_t total = 0;
     if (!bar->count)
         return bar->arrived >= cta->live;
     for (uint32_t w = 0; w < cta->nwarps; w++) {
         uint32_t n = bar->by_warp[w];
-        uint32_t alive = (uint32_t)__builtin_popcount(living(&cta->warps[w]));
+        uint32_t alive = (uint32_t)__builtin_popcount(warp_living(&cta->warps[w]));
         total += n && n >= alive ? HD_MAX(n, (uint32_t)INTERP_WARP) : n;
     }
     return total >= bar->count;
 }
 
-static uint64_t bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t votes)
+static uint64_t warp_bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t votes)
 {
     switch ((enum ir_bar)in->imm) {
     case IR_BAR_RED_AND:
@@ -278,7 +278,7 @@ static uint64_t bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t
     return votes;
 }
 
-static void bar_open(struct interp_cta *cta, uint32_t id)
+static void warp_bar_open(struct interp_cta *cta, uint32_t id)
 {
     struct interp_bar done = cta->bars[id];
     assert(id < INTERP_NBARS && done.arrived);
@@ -288,15 +288,15 @@ static void bar_open(struct interp_cta *cta, uint32_t id)
         struct interp_thread *t = &cta->threads[i];
         if (t->state != INTERP_WAIT_BAR || t->bar != id)
             continue;
-        if (at(t)->ndst)
-            interp_set(t, 0, bar_result(at(t), done.arrived, done.votes));
+        if (warp_at(t)->ndst)
+            interp_set(t, 0, warp_bar_result(warp_at(t), done.arrived, done.votes));
         interp_release(t);
     }
 }
 
 enum interp_step interp_barrier(struct interp_thread *t)
 {
-    const struct ir_instr *in = at(t);
+    const struct ir_instr *in = warp_at(t);
     struct interp_cta *cta = t->cta;
     if (ir_bar_is_cluster((enum ir_bar)in->imm))
         return interp_cluster_bar(t);
@@ -318,19 +318,19 @@ enum interp_step interp_barrier(struct interp_thread *t)
         t->state = INTERP_WAIT_BAR;
         t->bar = (uint32_t)id;
     }
-    if (bar_complete(cta, bar))
-        bar_open(cta, (uint32_t)id); /* moves this thread on when it waits */
+    if (warp_bar_complete(cta, bar))
+        warp_bar_open(cta, (uint32_t)id); /* moves this thread on when it waits */
     return waits ? INTERP_BLOCKED : INTERP_NEXT;
 }
 
 /* ---- the end of a thread */
 
-static void retry_collectives(struct interp_warp *warp)
+static void warp_retry_collectives(struct interp_warp *warp)
 {
     for (uint32_t i = 0; i < warp->nlanes; i++) {
         const struct interp_thread *t = &warp->lanes[i];
         if (t->state == INTERP_WAIT_WARP)
-            collective_try(warp, at(t), t->mask);
+            warp_collective_try(warp, warp_at(t), t->mask);
     }
 }
 
@@ -339,10 +339,10 @@ void interp_thread_gone(struct interp_thread *t)
     struct interp_cta *cta = t->cta;
     assert(t->state == INTERP_ENDED && !t->frame);
     cta->run->effects++;
-    retry_collectives(t->warp);
+    warp_retry_collectives(t->warp);
     interp_cluster_leave(t);
     for (uint32_t id = 0; id < INTERP_NBARS; id++) {
-        if (cta->bars[id].arrived && bar_complete(cta, &cta->bars[id]))
-            bar_open(cta, id);
+        if (cta->bars[id].arrived && warp_bar_complete(cta, &cta->bars[id]))
+            warp_bar_open(cta, id);
     }
 }

@@ -13,7 +13,7 @@
 #define NONE UINT32_MAX
 
 /* Moves a phi's operands from the old predecessor order to the new: slot[i] is old i's index. */
-static void phi_permute(struct ir_instr *phi, const uint32_t *slot, uint32_t old_n, uint32_t n)
+static void cfg_phi_permute(struct ir_instr *phi, const uint32_t *slot, uint32_t old_n, uint32_t n)
 {
     struct hd_arena *arena = &phi->block->func->module->arena;
     struct ir_value **src = hd_arena_try_alloc_array(arena, n ? n : 1, sizeof(*src));
@@ -36,7 +36,7 @@ struct cfg_scratch {
     uint32_t cap;
 };
 
-static bool scratch_reserve(struct cfg_scratch *s, uint32_t n)
+static bool cfg_scratch_reserve(struct cfg_scratch *s, uint32_t n)
 {
     uint32_t *next, *slot;
 
@@ -56,12 +56,12 @@ static bool scratch_reserve(struct cfg_scratch *s, uint32_t n)
 }
 
 /* The k-th edge from a block in the old list is the k-th edge from it in the new one. */
-static bool block_match_phis(struct ir_func *func, struct ir_block *block,
-                             struct ir_block *const *old, uint32_t old_n, struct cfg_scratch *s)
+static bool cfg_block_match_phis(struct ir_func *func, struct ir_block *block,
+                                 struct ir_block *const *old, uint32_t old_n, struct cfg_scratch *s)
 {
     uint32_t n = block->npreds;
 
-    if (!scratch_reserve(s, HD_MAX(n, old_n)))
+    if (!cfg_scratch_reserve(s, HD_MAX(n, old_n)))
         return false;
     assert(s->cap >= n && s->cap >= old_n);
     for (uint32_t i = n; i-- > 0;) {
@@ -80,11 +80,12 @@ static bool block_match_phis(struct ir_func *func, struct ir_block *block,
     for (uint32_t i = 0; i < n; i++)
         s->head[block->preds[i]->id] = NONE;
     for (struct ir_instr *phi = block->first; phi && phi->op == IR_OP_PHI; phi = phi->next)
-        phi_permute(phi, s->slot, old_n, n);
+        cfg_phi_permute(phi, s->slot, old_n, n);
     return true;
 }
 
-static bool preds_equal(const struct ir_block *block, struct ir_block *const *old, uint32_t old_n)
+static bool cfg_preds_equal(const struct ir_block *block, struct ir_block *const *old,
+                            uint32_t old_n)
 {
     if (block->npreds != old_n)
         return false;
@@ -100,7 +101,7 @@ struct old_preds {
 };
 
 /* Fills preds from succs; counts come first so that every list is one allocation. */
-static bool fill_preds(struct ir_func *func, struct old_preds *old)
+static bool cfg_fill_preds(struct ir_func *func, struct old_preds *old)
 {
     struct hd_arena *arena = &func->module->arena;
 
@@ -142,19 +143,19 @@ void ir_func_link_cfg(struct ir_func *func)
         return;
     old = hd_alloc_array(func->nblocks, sizeof(*old));
     scratch.head = hd_alloc_array(func->nblocks, sizeof(*scratch.head));
-    if (!old || !scratch.head || !fill_preds(func, old))
+    if (!old || !scratch.head || !cfg_fill_preds(func, old))
         arena->failed = true;
     for (uint32_t i = 0; !arena->failed && i < func->nblocks; i++)
         scratch.head[i] = NONE;
     for (uint32_t i = 0; !arena->failed && i < func->nblocks; i++) {
         struct ir_block *block = func->blocks[i];
-        if (preds_equal(block, old[i].preds, old[i].n)) {
+        if (cfg_preds_equal(block, old[i].preds, old[i].n)) {
             block->preds = old[i].preds; /* phis may hold on to it: keep the old array */
             continue;
         }
         if (!block->first || block->first->op != IR_OP_PHI)
             continue;
-        if (!block_match_phis(func, block, old[i].preds, old[i].n, &scratch))
+        if (!cfg_block_match_phis(func, block, old[i].preds, old[i].n, &scratch))
             arena->failed = true;
     }
     hd_free(old);
@@ -210,8 +211,8 @@ struct order {
     uint32_t at;
 };
 
-static struct ir_block *order_successor(const struct order *o, const struct ir_block *block,
-                                        uint32_t i)
+static struct ir_block *cfg_order_successor(const struct order *o, const struct ir_block *block,
+                                            uint32_t i)
 {
     uint32_t loop = o->loops ? o->loops->loop_of[block->id] : IR_NO_BLOCK;
 
@@ -229,7 +230,7 @@ static struct ir_block *order_successor(const struct order *o, const struct ir_b
  * the loop alone, which makes it contiguous. Successors are visited last to first, which keeps the
  * source order of if/else.
  */
-static void order_walk(struct order *o)
+static void cfg_order_walk(struct order *o)
 {
     uint32_t depth = 0;
 
@@ -238,7 +239,7 @@ static void order_walk(struct order *o)
     assert(o->func->nblocks && o->at == o->func->nblocks);
     while (depth) {
         struct order_frame *top = &o->stack[depth - 1];
-        struct ir_block *succ = order_successor(o, top->block, top->next);
+        struct ir_block *succ = cfg_order_successor(o, top->block, top->next);
         if (!succ) {
             assert(o->at);
             o->out[--o->at] = top->block;
@@ -254,7 +255,7 @@ static void order_walk(struct order *o)
     }
 }
 
-static bool loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t inner)
+static bool cfg_loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t inner)
 {
     while (inner != IR_NO_BLOCK && loops->loops[inner].depth > loops->loops[loop].depth)
         inner = loops->loops[inner].parent;
@@ -262,7 +263,7 @@ static bool loop_contains(const struct ir_loops *loops, uint32_t loop, uint32_t 
 }
 
 /* Calls once per (loop, edge that leaves it). */
-static void exits_visit(struct order *o, bool store)
+static void cfg_exits_visit(struct order *o, bool store)
 {
     const struct ir_loops *loops = o->loops;
 
@@ -271,7 +272,7 @@ static void exits_visit(struct order *o, bool store)
         for (uint32_t s = 0; s < block->nsuccs; s++) {
             uint32_t to = loops->loop_of[block->succs[s]->id];
             uint32_t loop = loops->loop_of[i];
-            for (; loop != IR_NO_BLOCK && !loop_contains(loops, loop, to);
+            for (; loop != IR_NO_BLOCK && !cfg_loop_contains(loops, loop, to);
                  loop = loops->loops[loop].parent) {
                 if (store)
                     o->exits[loop][o->nexits[loop]] = block->succs[s];
@@ -281,7 +282,7 @@ static void exits_visit(struct order *o, bool store)
     }
 }
 
-static bool order_collect_exits(struct order *o, struct hd_arena *tmp)
+static bool cfg_order_collect_exits(struct order *o, struct hd_arena *tmp)
 {
     uint32_t n = o->loops->nloops;
 
@@ -289,19 +290,20 @@ static bool order_collect_exits(struct order *o, struct hd_arena *tmp)
     o->nexits = hd_arena_array(tmp, uint32_t, n + 1);
     if (!o->exits || !o->nexits)
         return false;
-    exits_visit(o, false);
+    cfg_exits_visit(o, false);
     for (uint32_t i = 0; i < n; i++) {
         o->exits[i] = hd_arena_array(tmp, struct ir_block *, o->nexits[i] + 1);
         if (!o->exits[i])
             return false;
         o->nexits[i] = 0;
     }
-    exits_visit(o, true);
+    cfg_exits_visit(o, true);
     return true;
 }
 
 /* Reorders func->blocks; unreachable blocks fall out. */
-static bool order_apply(struct ir_func *func, const struct ir_loops *loops, struct hd_arena *tmp)
+static bool cfg_order_apply(struct ir_func *func, const struct ir_loops *loops,
+                            struct hd_arena *tmp)
 {
     struct order o = {.func = func, .loops = loops, .at = func->nblocks};
     uint32_t n = func->nblocks;
@@ -309,9 +311,9 @@ static bool order_apply(struct ir_func *func, const struct ir_loops *loops, stru
     o.seen = hd_arena_array(tmp, uint8_t, n);
     o.stack = hd_arena_array(tmp, struct order_frame, n);
     o.out = hd_arena_array(tmp, struct ir_block *, n);
-    if (!o.seen || !o.stack || !o.out || (loops && !order_collect_exits(&o, tmp)))
+    if (!o.seen || !o.stack || !o.out || (loops && !cfg_order_collect_exits(&o, tmp)))
         return false;
-    order_walk(&o);
+    cfg_order_walk(&o);
     assert(o.at < n && o.out[o.at] == func->blocks[0]); /* the entry stays first */
     func->nblocks = n - o.at;
     for (uint32_t i = 0; i < func->nblocks; i++)
@@ -320,7 +322,7 @@ static bool order_apply(struct ir_func *func, const struct ir_loops *loops, stru
     return !func->module->arena.failed; /* then the lists of predecessors may be old */
 }
 
-static void renumber_values(struct ir_func *func)
+static void cfg_renumber_values(struct ir_func *func)
 {
     uint32_t id = 0;
 
@@ -333,18 +335,18 @@ static void renumber_values(struct ir_func *func)
     func->nvalues = id;
 }
 
-static enum hd_status compact(struct ir_func *func, struct hd_arena *tmp)
+static enum hd_status cfg_compact(struct ir_func *func, struct hd_arena *tmp)
 {
     struct ir_dom dom;
     struct ir_loops loops;
 
-    if (!order_apply(func, NULL, tmp))
+    if (!cfg_order_apply(func, NULL, tmp))
         return HD_NO_MEMORY;
     HD_TRY(ir_dom_compute(func, tmp, &dom));
     HD_TRY(ir_loops_compute(func, &dom, tmp, &loops));
-    if (!order_apply(func, &loops, tmp))
+    if (!cfg_order_apply(func, &loops, tmp))
         return HD_NO_MEMORY;
-    renumber_values(func);
+    cfg_renumber_values(func);
     return HD_OK;
 }
 
@@ -357,7 +359,7 @@ void ir_func_compact(struct ir_func *func)
     for (uint32_t i = 0; i < func->nblocks; i++)
         func->blocks[i]->id = i;
     hd_arena_init(&tmp);
-    if (compact(func, &tmp) != HD_OK)
+    if (cfg_compact(func, &tmp) != HD_OK)
         func->module->arena.failed = true;
     hd_arena_fini(&tmp);
 }

@@ -22,7 +22,7 @@ struct counting {
 };
 
 /* Behind these other lanes may be together. */
-static bool parts_lanes(const struct ir_instr *in)
+static bool count_parts_lanes(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_BAR:
@@ -40,7 +40,7 @@ static bool parts_lanes(const struct ir_instr *in)
     }
 }
 
-static void group_close(struct counting *c)
+static void count_group_close(struct counting *c)
 {
     struct ir_module *m = c->module;
     const struct ir_count_group group = {c->first, (uint32_t)m->count_items.len - c->first};
@@ -53,12 +53,12 @@ static void group_close(struct counting *c)
     c->head = NULL;
 }
 
-static struct ir_counted *of_last(const struct counting *c)
+static struct ir_counted *count_of_last(const struct counting *c)
 {
     return &c->module->counted.at[c->instr];
 }
 
-static void note_take(struct counting *c, struct ir_instr *note)
+static void count_note_take(struct counting *c, struct ir_instr *note)
 {
     uint32_t item = (uint32_t)note->imm;
 
@@ -70,19 +70,20 @@ static void note_take(struct counting *c, struct ir_instr *note)
     c->instr = ir_count_instr(item);
     c->has_instr = true;
     c->atom = NULL;
-    of_last(c)->ops = of_last(c)->window_B = 0; /* this may be another copy of its function */
+    count_of_last(c)->ops = count_of_last(c)->window_B =
+        0; /* this may be another copy of its function */
     c->is_issued_only = ir_count_kind(item) == IR_COUNT_ISSUE;
     c->naccesses = 0;
     if (note != c->head)
         ir_instr_remove(note);
 }
 
-static bool is_branch(const struct counting *c, const struct ir_instr *in)
+static bool count_is_branch(const struct counting *c, const struct ir_instr *in)
 {
     return in->op == IR_OP_CBR && c->module->counted.at[c->instr].classes & IR_COUNT_BRANCH;
 }
 
-static void probe_branch(struct ir_instr *in, uint32_t instr)
+static void count_probe_branch(struct ir_instr *in, uint32_t instr)
 {
     struct ir_builder b = {
         .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
@@ -91,7 +92,7 @@ static void probe_branch(struct ir_instr *in, uint32_t instr)
         ir_probe_imm(IR_OP_CBR, false, instr);
 }
 
-static bool is_counted_access(const struct ir_instr *in)
+static bool count_is_counted_access(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_LD:
@@ -109,14 +110,14 @@ static bool is_counted_access(const struct ir_instr *in)
     }
 }
 
-static bool multimem_copies(const struct ir_instr *in)
+static bool count_multimem_copies(const struct ir_instr *in)
 {
     const struct ir_multimem m = ir_multimem_of(in);
 
     return ir_multimem_copies(&m);
 }
 
-static uint32_t access_operands(const struct ir_instr *in)
+static uint32_t count_access_operands(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_COPY:
@@ -124,17 +125,17 @@ static uint32_t access_operands(const struct ir_instr *in)
     case IR_OP_TENSORCOPY:
         return in->nsrc - ir_has(in, IR_MOD_POLICY);
     case IR_OP_MULTIMEM:
-        return multimem_copies(in) ? in->nsrc : 1;
+        return count_multimem_copies(in) ? in->nsrc : 1;
     default:
         return 1;
     }
 }
 
-static void probe_access(struct counting *c, struct ir_instr *in)
+static void count_probe_access(struct counting *c, struct ir_instr *in)
 {
     struct ir_builder b = {
         .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
-    struct ir_counted *counted = of_last(c);
+    struct ir_counted *counted = count_of_last(c);
     struct ir_instr *probe;
 
     /* A vector of atomics is one access, of whose elements each is an operation here. */
@@ -142,7 +143,7 @@ static void probe_access(struct counting *c, struct ir_instr *in)
         c->atom->mem.vec = (uint8_t)(HD_MAX(c->atom->mem.vec, 1) + 1);
         return;
     }
-    probe = ir_build_instr(&b, IR_OP_PROBE_ACCESS, in->type, access_operands(in), in->src, 0);
+    probe = ir_build_instr(&b, IR_OP_PROBE_ACCESS, in->type, count_access_operands(in), in->src, 0);
     probe->imm = ir_probe_imm(in->op, false, c->instr);
     probe->mem = in->mem;
     counted->imm = in->imm;
@@ -155,7 +156,7 @@ static void probe_access(struct counting *c, struct ir_instr *in)
 
 /* ---- operations with a payload */
 
-static void probe_payload(struct counting *c, struct ir_instr *in, uint32_t operands)
+static void count_probe_payload(struct counting *c, struct ir_instr *in, uint32_t operands)
 {
     struct ir_builder b = {
         .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
@@ -182,24 +183,24 @@ static void count_product(struct ir_counted *counted, const struct ir_mma *mma)
 
 static void count_payload(struct counting *c, struct ir_instr *in)
 {
-    struct ir_counted *counted = of_last(c);
+    struct ir_counted *counted = count_of_last(c);
 
     if (in->op == IR_OP_MMA)
         count_product(counted, ir_ext_mma(in));
     if (in->op == IR_OP_TEX && ir_tex_has_texels(ir_ext_tex(in))) {
         counted->what.tex = *ir_ext_tex(in);
-        probe_payload(c, in, in->nsrc - ir_tex_data_words(ir_ext_tex(in)));
+        count_probe_payload(c, in, in->nsrc - ir_tex_data_words(ir_ext_tex(in)));
     }
     if (in->op == IR_OP_TENSOR &&
         (ir_ext_tensor(in)->op == IR_TENSOR_MMA || ir_ext_tensor(in)->op == IR_TENSOR_CP)) {
         counted->what.tensor = *ir_ext_tensor(in);
-        probe_payload(c, in, in->nsrc);
+        count_probe_payload(c, in, in->nsrc);
     }
 }
 
 /* ---- instructions */
 
-static bool is_plain(const struct ir_instr *probe)
+static bool count_is_plain(const struct ir_instr *probe)
 {
     enum ir_op op = ir_probe_op(probe);
 
@@ -207,10 +208,10 @@ static bool is_plain(const struct ir_instr *probe)
 }
 
 /* An instruction is an access if it is one wherever it stands: where its function is inlined. */
-static void instr_end(struct counting *c)
+static void count_instr_end(struct counting *c)
 {
-    struct ir_counted *in = of_last(c);
-    bool is_access = c->naccesses == 1 && is_plain(c->access);
+    struct ir_counted *in = count_of_last(c);
+    bool is_access = c->naccesses == 1 && count_is_plain(c->access);
     uint32_t size_B = is_access ? (uint32_t)ir_probe_size_B(c->access) : 0;
 
     if (!c->has_instr || c->is_issued_only)
@@ -223,10 +224,10 @@ static void count_instr(struct counting *c, struct ir_instr *in)
 {
     if (!c->has_instr)
         return;
-    if (is_branch(c, in))
-        probe_branch(in, c->instr);
-    if (is_counted_access(in))
-        probe_access(c, in);
+    if (count_is_branch(c, in))
+        count_probe_branch(in, c->instr);
+    if (count_is_counted_access(in))
+        count_probe_access(c, in);
     count_payload(c, in);
 }
 
@@ -235,16 +236,16 @@ static void count_block(struct counting *c, struct ir_block *block)
     c->has_instr = false;
     ir_foreach_instr_safe(in, block) {
         if (in->op == IR_OP_NOTE) {
-            instr_end(c);
-            note_take(c, in);
+            count_instr_end(c);
+            count_note_take(c, in);
             continue;
         }
         count_instr(c, in);
-        if (parts_lanes(in))
-            group_close(c);
+        if (count_parts_lanes(in))
+            count_group_close(c);
     }
-    instr_end(c);
-    group_close(c);
+    count_instr_end(c);
+    count_group_close(c);
 }
 
 bool ir_count_insert(struct ir_module *module)
@@ -276,7 +277,7 @@ bool ir_count_is_settled(const struct ir_module *module, const struct ir_instr *
     return module->counted.at[ir_probe_its_imm(probe)].access_B != 0;
 }
 
-static void space_set(struct ir_counted *in, enum ir_space space, bool is_first)
+static void count_space_set(struct ir_counted *in, enum ir_space space, bool is_first)
 {
     bool is_shared = space == IR_SPACE_SHARED;
 
@@ -295,7 +296,7 @@ bool ir_count_finish(struct ir_module *module)
                 uint32_t instr = in->op == IR_OP_PROBE_ACCESS ? ir_probe_its_imm(in) : 0;
                 if (!seen || in->op != IR_OP_PROBE_ACCESS)
                     continue;
-                space_set(&module->counted.at[instr], in->mem.space, !seen[instr]);
+                count_space_set(&module->counted.at[instr], in->mem.space, !seen[instr]);
                 seen[instr] = true;
             }
         }
@@ -305,7 +306,7 @@ bool ir_count_finish(struct ir_module *module)
 }
 
 /* How often instructions came to their accesses. */
-static void silent_add(const struct ir_module *m, uint64_t *words)
+static void count_silent_add(const struct ir_module *m, uint64_t *words)
 {
     for (uint32_t g = 0; g < m->count_groups.len; g++) {
         const struct ir_count_group *group = &m->count_groups.at[g];
@@ -321,7 +322,7 @@ static void silent_add(const struct ir_module *m, uint64_t *words)
     }
 }
 
-static void settle(const struct ir_counted *in, uint64_t *of, uint64_t *access)
+static void count_settle(const struct ir_counted *in, uint64_t *of, uint64_t *access)
 {
     uint64_t warps = of[IR_COUNT_SILENT_WARPS] - access[IR_COUNT_REQUESTS];
     uint64_t lanes = of[IR_COUNT_SILENT_LANES] - access[IR_COUNT_LANES_IN];
@@ -339,12 +340,12 @@ static void settle(const struct ir_counted *in, uint64_t *of, uint64_t *access)
 
 void ir_count_settle(const struct ir_module *m, uint64_t *words)
 {
-    silent_add(m, words);
+    count_silent_add(m, words);
     for (uint32_t i = 0; i < m->counted.len; i++) {
         const struct ir_counted *in = &m->counted.at[i];
         uint64_t *of = words + ir_count_instr_word(m, i);
         if (in->access_B)
-            settle(in, of, words + ir_count_access_word(m, i, space_of(in)));
+            count_settle(in, of, words + ir_count_access_word(m, i, space_of(in)));
         of[IR_COUNT_SILENT_WARPS] = of[IR_COUNT_SILENT_LANES] = 0;
     }
 }

@@ -18,7 +18,7 @@ struct graph {
     uint32_t *first; /* n + 1 */
 };
 
-static uint32_t intersect(const uint32_t *idom, uint32_t a, uint32_t b)
+static uint32_t dom_intersect(const uint32_t *idom, uint32_t a, uint32_t b)
 {
     while (a != b) {
         while (a > b)
@@ -29,7 +29,7 @@ static uint32_t intersect(const uint32_t *idom, uint32_t a, uint32_t b)
     return a;
 }
 
-static void dominators(const struct graph *g, uint32_t *idom)
+static void dom_dominators(const struct graph *g, uint32_t *idom)
 {
     bool changed = true;
 
@@ -44,7 +44,7 @@ static void dominators(const struct graph *g, uint32_t *idom)
             for (uint32_t e = g->first[i]; e < g->first[i + 1]; e++) {
                 uint32_t p = g->edges[e];
                 if (idom[p] != NONE)
-                    best = best == NONE ? p : intersect(idom, p, best);
+                    best = best == NONE ? p : dom_intersect(idom, p, best);
             }
             if (best != idom[i]) {
                 idom[i] = best;
@@ -58,8 +58,8 @@ static void dominators(const struct graph *g, uint32_t *idom)
  * Depth and, for constant-time queries, entry/exit numbers of a walk over the tree. `order` lists
  * nodes with parents before children.
  */
-static bool tree_number(struct ir_dom *dom, const uint32_t *order, uint32_t n, uint32_t nblocks,
-                        struct hd_arena *arena)
+static bool dom_tree_number(struct ir_dom *dom, const uint32_t *order, uint32_t n, uint32_t nblocks,
+                            struct hd_arena *arena)
 {
     uint32_t *size = hd_arena_array(arena, uint32_t, nblocks + 1);
     uint32_t *used = hd_arena_array(arena, uint32_t, nblocks + 1);
@@ -98,8 +98,8 @@ bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b)
 /* ---- dominators: in any block order */
 
 /* Reverse postorder of the reachable blocks. Returns their number. */
-static uint32_t forward_order(const struct ir_func *func, uint32_t *order, uint32_t *number,
-                              uint32_t *stack, uint32_t *next)
+static uint32_t dom_forward_order(const struct ir_func *func, uint32_t *order, uint32_t *number,
+                                  uint32_t *stack, uint32_t *next)
 {
     uint32_t n = func->nblocks, at = n, depth = 0;
 
@@ -128,8 +128,8 @@ static uint32_t forward_order(const struct ir_func *func, uint32_t *order, uint3
     return n - at;
 }
 
-static bool forward_graph(const struct ir_func *func, struct graph *g, uint32_t *order,
-                          struct hd_arena *arena)
+static bool dom_forward_graph(const struct ir_func *func, struct graph *g, uint32_t *order,
+                              struct hd_arena *arena)
 {
     uint32_t n = func->nblocks, nedges = 0;
     uint32_t *number = hd_arena_array(arena, uint32_t, n);
@@ -142,7 +142,7 @@ static bool forward_graph(const struct ir_func *func, struct graph *g, uint32_t 
     g->first = hd_arena_array(arena, uint32_t, (size_t)n + 2);
     if (!number || !stack || !next || !g->edges || !g->first)
         return false;
-    g->n = forward_order(func, order, number, stack, next);
+    g->n = dom_forward_order(func, order, number, stack, next);
     nedges = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         const struct ir_block *block = func->blocks[order[i]];
@@ -165,15 +165,15 @@ enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena
     uint32_t *idom = hd_arena_array(arena, uint32_t, n);
 
     out->idom = hd_arena_array(arena, uint32_t, n);
-    if (!order || !idom || !out->idom || !forward_graph(func, &g, order, arena))
+    if (!order || !idom || !out->idom || !dom_forward_graph(func, &g, order, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
-    dominators(&g, idom);
+    dom_dominators(&g, idom);
     for (uint32_t i = 0; i < n; i++)
         out->idom[i] = NONE;
     for (uint32_t i = 1; i < g.n; i++)
         out->idom[order[i]] = order[idom[i]];
     assert(out->idom[0] == NONE);
-    if (!tree_number(out, order, g.n, n, arena))
+    if (!dom_tree_number(out, order, g.n, n, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
     return HD_OK;
 }
@@ -192,22 +192,22 @@ struct reverse {
     bool *root; /* an edge to the virtual exit */
 };
 
-static bool skipped(const struct reverse *r, uint32_t from, uint32_t to)
+static bool dom_skipped(const struct reverse *r, uint32_t from, uint32_t to)
 {
     return r->skip && r->skip(r->context, from, to);
 }
 
 /* The first successor that counts, NONE = there is none. */
-static uint32_t way_on(const struct reverse *r, const struct ir_block *block)
+static uint32_t dom_way_on(const struct reverse *r, const struct ir_block *block)
 {
     for (uint32_t s = 0; s < block->nsuccs; s++)
-        if (!skipped(r, block->id, block->succs[s]->id))
+        if (!dom_skipped(r, block->id, block->succs[s]->id))
             return block->succs[s]->id;
     return NONE;
 }
 
 /* Postorder walk against the edges from `block`; numbers are given from the back. */
-static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
+static void dom_reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
 {
     uint32_t depth = 0;
 
@@ -223,7 +223,7 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
             continue;
         }
         uint32_t p = top->preds[r->next[b]++]->id;
-        if (r->number[p] != NONE || skipped(r, p, b))
+        if (r->number[p] != NONE || dom_skipped(r, p, b))
             continue;
         r->number[p] = 0;
         r->next[p] = 0;
@@ -237,9 +237,9 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
  * part in an iteration meet in that iteration: its last block if every iteration ends there, else
  * the header.
  */
-static uint32_t way_out(const struct reverse *r, uint32_t last)
+static uint32_t dom_way_out(const struct reverse *r, uint32_t last)
 {
-    uint32_t header = way_on(r, r->func->blocks[last]);
+    uint32_t header = dom_way_on(r, r->func->blocks[last]);
 
     assert(header != NONE && header <= last); /* the last block has no way on but back */
     for (uint32_t p = 0; p < r->func->blocks[header]->npreds; p++) {
@@ -250,7 +250,7 @@ static uint32_t way_out(const struct reverse *r, uint32_t last)
     return last;
 }
 
-static bool reverse_number(struct reverse *r, struct hd_arena *arena)
+static bool dom_reverse_number(struct reverse *r, struct hd_arena *arena)
 {
     uint32_t n = r->func->nblocks, at = n + 1;
 
@@ -264,18 +264,18 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
     for (uint32_t i = 0; i < n; i++)
         r->number[i] = NONE;
     for (uint32_t i = 0; i < n; i++) {
-        if (way_on(r, r->func->blocks[i]) != NONE)
+        if (dom_way_on(r, r->func->blocks[i]) != NONE)
             continue;
         r->root[i] = true;
         if (r->number[i] == NONE)
-            reverse_walk(r, i, &at);
+            dom_reverse_walk(r, i, &at);
     }
     for (uint32_t i = n; i-- > 0;) {
         if (r->number[i] != NONE)
             continue;
-        uint32_t out = way_out(r, i);
+        uint32_t out = dom_way_out(r, i);
         r->root[out] = true;
-        reverse_walk(r, out, &at);
+        dom_reverse_walk(r, out, &at);
     }
     assert(at == 1); /* every block got a number */
     r->order[0] = NONE;
@@ -284,7 +284,7 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
     return true;
 }
 
-static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_arena *arena)
+static bool dom_reverse_edges(const struct reverse *r, struct graph *g, struct hd_arena *arena)
 {
     uint32_t nedges = 0;
 
@@ -300,7 +300,7 @@ static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_ar
         const struct ir_block *block = r->func->blocks[r->order[i]];
         g->first[i] = nedges;
         for (uint32_t s = 0; s < block->nsuccs; s++)
-            if (!skipped(r, block->id, block->succs[s]->id))
+            if (!dom_skipped(r, block->id, block->succs[s]->id))
                 g->edges[nedges++] = r->number[block->succs[s]->id];
         if (r->root[block->id])
             g->edges[nedges++] = 0;
@@ -317,12 +317,12 @@ enum hd_status ir_postdom_compute(const struct ir_func *func, ir_skip_edge *skip
     uint32_t *idom = hd_arena_array(arena, uint32_t, func->nblocks + 1);
 
     out->idom = hd_arena_array(arena, uint32_t, func->nblocks + 1);
-    if (!idom || !out->idom || !reverse_number(&r, arena) || !reverse_edges(&r, &g, arena))
+    if (!idom || !out->idom || !dom_reverse_number(&r, arena) || !dom_reverse_edges(&r, &g, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for post-dominators", func->name);
-    dominators(&g, idom);
+    dom_dominators(&g, idom);
     for (uint32_t i = 1; i < g.n; i++)
         out->idom[r.order[i]] = r.order[idom[i]];
-    if (!tree_number(out, r.order + 1, func->nblocks, func->nblocks, arena))
+    if (!dom_tree_number(out, r.order + 1, func->nblocks, func->nblocks, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for post-dominators", func->name);
     return HD_OK;
 }

@@ -5,7 +5,7 @@
 
 /* ---- proto: (b32, b64) -> (b32) */
 
-static void print_types(uint32_t n, const enum ir_type *types, struct hd_buf *out)
+static void ext_print_types(uint32_t n, const enum ir_type *types, struct hd_buf *out)
 {
     hd_buf_putc(out, '(');
     for (uint32_t i = 0; i < n; i++)
@@ -15,9 +15,9 @@ static void print_types(uint32_t n, const enum ir_type *types, struct hd_buf *ou
 
 void ir_ext_print_proto(const struct ir_proto *proto, struct hd_buf *out)
 {
-    print_types(proto->nparams, proto->params, out);
+    ext_print_types(proto->nparams, proto->params, out);
     hd_buf_puts(out, " -> ");
-    print_types(proto->nresults, proto->results, out);
+    ext_print_types(proto->nresults, proto->results, out);
 }
 
 enum hd_status ir_ext_read_proto(struct ir_reader *r, struct ir_instr *instr)
@@ -43,7 +43,7 @@ enum hd_status ir_ext_read_proto(struct ir_reader *r, struct ir_instr *instr)
     return HD_OK;
 }
 
-static bool same_types(uint32_t n, const enum ir_type *a, const enum ir_type *b)
+static bool ext_same_types(uint32_t n, const enum ir_type *a, const enum ir_type *b)
 {
     for (uint32_t i = 0; i < n; i++)
         if (a[i] != b[i])
@@ -54,8 +54,8 @@ static bool same_types(uint32_t n, const enum ir_type *a, const enum ir_type *b)
 bool ir_proto_equals(const struct ir_proto *a, const struct ir_proto *b)
 {
     return a->nparams == b->nparams && a->nresults == b->nresults &&
-           same_types(a->nparams, a->params, b->params) &&
-           same_types(a->nresults, a->results, b->results);
+           ext_same_types(a->nparams, a->params, b->params) &&
+           ext_same_types(a->nresults, a->results, b->results);
 }
 
 bool ir_ext_same_proto(const struct ir_proto *a, const struct ir_proto *b)
@@ -91,14 +91,14 @@ void ir_ext_print_mma(const struct ir_mma *mma, struct hd_buf *out)
     hd_buf_putc(out, ')');
 }
 
-static enum hd_status read_small(struct ir_reader *r, uint32_t max, uint32_t *out)
+static enum hd_status ext_read_small(struct ir_reader *r, uint32_t max, uint32_t *out)
 {
     HD_TRY(ir_read_u32(r, out));
     return *out <= max ? HD_OK : ir_read_error(r, "a smaller number");
 }
 
 /* What may follow the types, one word or a word and its operands. */
-static enum hd_status read_mma_word(struct ir_reader *r, struct ir_mma *mma)
+static enum hd_status ext_read_mma_word(struct ir_reader *r, struct ir_mma *mma)
 {
     uint32_t number = 0;
     int flag = ir_read_lookup(r->lex.text, ir_mma_names, IR_MMA_COUNT_);
@@ -112,13 +112,13 @@ static enum hd_status read_mma_word(struct ir_reader *r, struct ir_mma *mma)
         mma->rnd = (enum ir_rnd)rnd;
     else if (ir_lex_is_word(&r->lex, "selector")) {
         ir_lex_next(&r->lex);
-        HD_TRY(read_small(r, UINT8_MAX, &number));
+        HD_TRY(ext_read_small(r, UINT8_MAX, &number));
         mma->selector = (uint8_t)number;
         return HD_OK;
     } else if (ir_lex_is_word(&r->lex, "scale")) {
         ir_lex_next(&r->lex);
         HD_TRY(ir_read_type(r, &mma->scale));
-        HD_TRY(read_small(r, UINT8_MAX, &number));
+        HD_TRY(ext_read_small(r, UINT8_MAX, &number));
         mma->scales = (uint8_t)number;
         return HD_OK;
     } else
@@ -136,13 +136,13 @@ enum hd_status ir_ext_read_mma(struct ir_reader *r, struct ir_instr *instr)
         return hd_error(HD_NO_MEMORY, "%s:%u: no memory for IR", r->name, r->lex.line);
     HD_TRY(ir_read_punct(r, '('));
     for (unsigned i = 0; i < 3; i++)
-        HD_TRY(read_small(r, UINT16_MAX, &size[i]));
+        HD_TRY(ext_read_small(r, UINT16_MAX, &size[i]));
     HD_TRY(ir_read_type(r, &mma->a));
     HD_TRY(ir_read_type(r, &mma->b));
     HD_TRY(ir_read_type(r, &mma->c));
     HD_TRY(ir_read_type(r, &mma->d));
     while (!ir_lex_is(&r->lex, ')'))
-        HD_TRY(read_mma_word(r, mma));
+        HD_TRY(ext_read_mma_word(r, mma));
     mma->m = (uint16_t)size[0];
     mma->n = (uint16_t)size[1];
     mma->k = (uint16_t)size[2];
@@ -182,8 +182,8 @@ void ir_ext_print_tensor(const struct ir_tensor *t, struct hd_buf *out)
     hd_buf_putc(out, ')');
 }
 
-static enum hd_status read_name(struct ir_reader *r, const char *const *names, size_t n,
-                                uint8_t *out)
+static enum hd_status ext_read_name(struct ir_reader *r, const char *const *names, size_t n,
+                                    uint8_t *out)
 {
     int i = ir_read_lookup(r->lex.text, names, n);
 
@@ -195,7 +195,7 @@ static enum hd_status read_name(struct ir_reader *r, const char *const *names, s
 }
 
 /* A word and its number. */
-static enum hd_status read_tensor_number(struct ir_reader *r, struct ir_tensor *t)
+static enum hd_status ext_read_tensor_number(struct ir_reader *r, struct ir_tensor *t)
 {
     uint32_t number = 0;
     bool num = ir_lex_is_word(&r->lex, "num"), scales = ir_lex_is_word(&r->lex, "scales");
@@ -204,7 +204,7 @@ static enum hd_status read_tensor_number(struct ir_reader *r, struct ir_tensor *
     if (!num && !scales && !scale_d && !ir_lex_is_word(&r->lex, "offset"))
         return ir_read_error(r, "a property of an operation on tensor memory");
     ir_lex_next(&r->lex);
-    HD_TRY(read_small(r, num || scales || scale_d ? UINT8_MAX : UINT16_MAX, &number));
+    HD_TRY(ext_read_small(r, num || scales || scale_d ? UINT8_MAX : UINT16_MAX, &number));
     if (num)
         t->num = (uint8_t)number;
     else if (scales)
@@ -216,7 +216,7 @@ static enum hd_status read_tensor_number(struct ir_reader *r, struct ir_tensor *
     return HD_OK;
 }
 
-static enum hd_status read_tensor_word(struct ir_reader *r, struct ir_tensor *t)
+static enum hd_status ext_read_tensor_word(struct ir_reader *r, struct ir_tensor *t)
 {
     int flag = ir_read_lookup(r->lex.text, ir_tensor_flag_names, IR_TENSOR_FLAG_COUNT_);
 
@@ -226,7 +226,7 @@ static enum hd_status read_tensor_word(struct ir_reader *r, struct ir_tensor *t)
         return HD_OK;
     }
     if (!ir_lex_is_word(&r->lex, "of"))
-        return read_tensor_number(r, t);
+        return ext_read_tensor_number(r, t);
     ir_lex_next(&r->lex);
     return ir_read_type(r, &t->type);
 }
@@ -238,13 +238,13 @@ enum hd_status ir_ext_read_tensor(struct ir_reader *r, struct ir_instr *instr)
     if (!t)
         return hd_error(HD_NO_MEMORY, "%s:%u: no memory for IR", r->name, r->lex.line);
     HD_TRY(ir_read_punct(r, '('));
-    HD_TRY(read_name(r, ir_tensor_op_names, IR_TENSOR_OP_COUNT_, &t->op));
+    HD_TRY(ext_read_name(r, ir_tensor_op_names, IR_TENSOR_OP_COUNT_, &t->op));
     if (t->op == IR_TENSOR_LD || t->op == IR_TENSOR_ST || t->op == IR_TENSOR_CP)
-        HD_TRY(read_name(r, ir_tensor_shape_names, IR_TENSOR_SHAPE_COUNT_, &t->shape));
+        HD_TRY(ext_read_name(r, ir_tensor_shape_names, IR_TENSOR_SHAPE_COUNT_, &t->shape));
     if (t->op == IR_TENSOR_MMA)
-        HD_TRY(read_name(r, ir_tensor_kind_names, IR_TENSOR_KIND_COUNT_, &t->kind));
+        HD_TRY(ext_read_name(r, ir_tensor_kind_names, IR_TENSOR_KIND_COUNT_, &t->kind));
     while (!ir_lex_is(&r->lex, ')'))
-        HD_TRY(read_tensor_word(r, t));
+        HD_TRY(ext_read_tensor_word(r, t));
     instr->ext = t;
     return ir_read_punct(r, ')');
 }
@@ -291,8 +291,8 @@ void ir_ext_print_tex(const struct ir_tex *tex, struct hd_buf *out)
 }
 
 /* One of the names, as its number. */
-static enum hd_status read_tex_name(struct ir_reader *r, const char *const *names, size_t n,
-                                    uint8_t *out)
+static enum hd_status ext_read_tex_name(struct ir_reader *r, const char *const *names, size_t n,
+                                        uint8_t *out)
 {
     int found = ir_read_lookup(r->lex.text, names, n);
 
@@ -303,11 +303,11 @@ static enum hd_status read_tex_name(struct ir_reader *r, const char *const *name
     return HD_OK;
 }
 
-static enum hd_status read_byte(struct ir_reader *r, uint8_t *out)
+static enum hd_status ext_read_byte(struct ir_reader *r, uint8_t *out)
 {
     uint32_t number = 0;
 
-    HD_TRY(read_small(r, UINT8_MAX, &number));
+    HD_TRY(ext_read_small(r, UINT8_MAX, &number));
     *out = (uint8_t)number;
     return HD_OK;
 }
@@ -321,16 +321,16 @@ enum hd_status ir_ext_read_tex(struct ir_reader *r, struct ir_instr *instr)
     if (!tex)
         return hd_error(HD_NO_MEMORY, "%s:%u: no memory for IR", r->name, r->lex.line);
     HD_TRY(ir_read_punct(r, '('));
-    HD_TRY(read_tex_name(r, ir_tex_what_names, IR_TEX_WHATS_, &tex->what));
-    HD_TRY(read_tex_name(r, ir_tex_geometry_names, IR_TEX_GEOMETRIES_, &tex->geometry));
-    HD_TRY(read_tex_name(r, ir_tex_lod_names, IR_TEX_LODS_, &tex->lod));
-    HD_TRY(read_tex_name(r, ir_tex_clamp_names, IR_TEX_CLAMPS_, &tex->clamp));
+    HD_TRY(ext_read_tex_name(r, ir_tex_what_names, IR_TEX_WHATS_, &tex->what));
+    HD_TRY(ext_read_tex_name(r, ir_tex_geometry_names, IR_TEX_GEOMETRIES_, &tex->geometry));
+    HD_TRY(ext_read_tex_name(r, ir_tex_lod_names, IR_TEX_LODS_, &tex->lod));
+    HD_TRY(ext_read_tex_name(r, ir_tex_clamp_names, IR_TEX_CLAMPS_, &tex->clamp));
     HD_TRY(ir_read_type(r, &type));
     tex->type = (uint8_t)type;
-    HD_TRY(read_byte(r, &tex->vec));
-    HD_TRY(read_byte(r, &tex->select));
+    HD_TRY(ext_read_byte(r, &tex->vec));
+    HD_TRY(ext_read_byte(r, &tex->select));
     while (!ir_lex_is(&r->lex, ')')) {
-        HD_TRY(read_tex_name(r, ir_tex_flag_names, IR_TEX_FLAGS_, &flag));
+        HD_TRY(ext_read_tex_name(r, ir_tex_flag_names, IR_TEX_FLAGS_, &flag));
         tex->flags |= (uint8_t)(1u << flag);
     }
     instr->ext = tex;

@@ -47,7 +47,7 @@ struct walk {
 };
 
 /* Why a walk did not succeed. */
-static enum hd_status walk_error(const struct graph *g)
+static enum hd_status layout_walk_error(const struct graph *g)
 {
     const struct ir_module *module = g->module;
     if (g->too_deep)
@@ -56,13 +56,13 @@ static enum hd_status walk_error(const struct graph *g)
     return hd_error(HD_NO_MEMORY, "%s: no memory to lay out windows", module->name);
 }
 
-static void graph_init(struct graph *g, struct ir_module *module)
+static void layout_graph_init(struct graph *g, struct ir_module *module)
 {
     *g = (struct graph){.module = module};
     hd_map_init(&g->refs);
 }
 
-static void graph_fini(struct graph *g)
+static void layout_graph_fini(struct graph *g)
 {
     struct hd_map_iter it = {0};
 
@@ -87,7 +87,7 @@ bool ir_instr_sees_cluster(const struct ir_instr *instr)
     return ir_op_has(instr->op, IR_F_SPACE) && instr->mem.space == IR_SPACE_SHARED_CLUSTER;
 }
 
-static bool scan_instr(struct func_refs *refs, const struct ir_instr *instr)
+static bool layout_scan_instr(struct func_refs *refs, const struct ir_instr *instr)
 {
     refs->clusters |= ir_instr_sees_cluster(instr);
     switch (instr->op) {
@@ -106,7 +106,7 @@ static bool scan_instr(struct func_refs *refs, const struct ir_instr *instr)
     }
 }
 
-static struct func_refs *graph_refs(struct graph *g, struct ir_func *func)
+static struct func_refs *layout_graph_refs(struct graph *g, struct ir_func *func)
 {
     struct func_refs *refs = hd_map_get_u64(&g->refs, (uintptr_t)func);
 
@@ -121,11 +121,11 @@ static struct func_refs *graph_refs(struct graph *g, struct ir_func *func)
     }
     for (uint32_t i = 0; i < func->nblocks; i++)
         ir_foreach_instr(instr, func->blocks[i])
-            g->failed |= !scan_instr(refs, instr);
+            g->failed |= !layout_scan_instr(refs, instr);
     return refs;
 }
 
-static void graph_find_taken(struct graph *g)
+static void layout_graph_find_taken(struct graph *g)
 {
     if (g->taken_known)
         return;
@@ -147,10 +147,10 @@ static void graph_find_taken(struct graph *g)
  * The deepest stack at and below `func`; collects shared variables on the way. The native recursion
  * is as deep as the longest chain of distinct functions.
  */
-static uint64_t walk_func(struct walk *w, struct ir_func *func)
+static uint64_t layout_walk_func(struct walk *w, struct ir_func *func)
 {
     struct graph *g = w->g;
-    struct func_refs *refs = graph_refs(g, func);
+    struct func_refs *refs = layout_graph_refs(g, func);
     uint64_t below = 0;
 
     if (!refs)
@@ -169,14 +169,14 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
     for (size_t i = 0; i < refs->vars.len; i++)
         g->failed |= !hd_map_put_u64(&w->seen, (uintptr_t)refs->vars.at[i], refs->vars.at[i]);
     for (size_t i = 0; i < refs->callees.len; i++)
-        below = HD_MAX(below, walk_func(w, refs->callees.at[i]));
+        below = HD_MAX(below, layout_walk_func(w, refs->callees.at[i]));
     w->recursive |= refs->allocates;
     w->clusters |= refs->clusters;
     if (refs->indirect) {
         w->recursive = true;
-        graph_find_taken(g);
+        layout_graph_find_taken(g);
         for (size_t i = 0; i < g->taken.len; i++)
-            below = HD_MAX(below, walk_func(w, g->taken.at[i]));
+            below = HD_MAX(below, layout_walk_func(w, g->taken.at[i]));
     }
     assert(w->depth && refs->epoch == g->epoch);
     w->depth--;
@@ -188,7 +188,7 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
     return refs->depth_B;
 }
 
-static void walk_init(struct walk *w, struct graph *g)
+static void layout_walk_init(struct walk *w, struct graph *g)
 {
     *w = (struct walk){.g = g};
     hd_map_init(&w->seen);
@@ -208,7 +208,7 @@ uint64_t ir_func_frame_B(const struct ir_func *func)
     return hd_align_up(end, func->module->frame_align_B);
 }
 
-static uint32_t strictest_of(const struct ir_func *func)
+static uint32_t layout_strictest_of(const struct ir_func *func)
 {
     uint32_t align_B = IR_WINDOW_ALIGN_B;
 
@@ -222,10 +222,10 @@ void ir_align_frames(struct ir_module *module)
 {
     module->frame_align_B = IR_WINDOW_ALIGN_B;
     ir_foreach_func(func, module)
-        module->frame_align_B = HD_MAX(module->frame_align_B, strictest_of(func));
+        module->frame_align_B = HD_MAX(module->frame_align_B, layout_strictest_of(func));
 }
 
-static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
+static enum hd_status layout_place(struct ir_var *var, uint64_t at, uint64_t *out_end)
 {
     uint64_t offset = hd_align_up(at, var->align_B ? var->align_B : 1);
 
@@ -238,13 +238,13 @@ static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
     return HD_OK;
 }
 
-static enum hd_status place_locals(struct ir_func *func)
+static enum hd_status layout_place_locals(struct ir_func *func)
 {
     uint64_t end = 0;
 
     for (struct ir_var *var = func->vars; var; var = var->next)
         if (var->space == IR_SPACE_LOCAL)
-            HD_TRY(place(var, end, &end));
+            HD_TRY(layout_place(var, end, &end));
     return HD_OK;
 }
 
@@ -253,14 +253,14 @@ static enum hd_status place_locals(struct ir_func *func)
 typedef HD_VEC(uint32_t) kernel_list;
 typedef HD_VEC(struct ir_var *) var_list;
 
-static int by_index(const void *a, const void *b)
+static int layout_by_index(const void *a, const void *b)
 {
     const struct ir_var *x = *(struct ir_var *const *)a, *y = *(struct ir_var *const *)b;
 
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static bool list_vars(struct ir_var *vars, var_list *list)
+static bool layout_list_vars(struct ir_var *vars, var_list *list)
 {
     bool ok = true;
 
@@ -271,17 +271,17 @@ static bool list_vars(struct ir_var *vars, var_list *list)
 }
 
 /* In the order of places. A module has its variables as they came into use. */
-static bool list_shared(const struct ir_module *module, var_list *list)
+static bool layout_list_shared(const struct ir_module *module, var_list *list)
 {
     bool ok = true;
     size_t at;
 
     ir_foreach_func(func, module)
-        ok = ok && list_vars(func->vars, list);
+        ok = ok && layout_list_vars(func->vars, list);
     at = list->len;
-    ok = ok && list_vars(module->vars, list);
+    ok = ok && layout_list_vars(module->vars, list);
     if (ok && list->len > at)
-        qsort(&list->at[at], list->len - at, sizeof(list->at[0]), by_index);
+        qsort(&list->at[at], list->len - at, sizeof(list->at[0]), layout_by_index);
     return ok;
 }
 
@@ -293,15 +293,15 @@ struct placer {
     uint64_t dynamic_B;    /* where dynamic shared memory starts */
 };
 
-static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
+static bool layout_placer_add_kernel(struct placer *p, struct ir_func *kernel)
 {
     struct hd_map_iter it = {0};
     struct walk w;
     bool ok = hd_vec_push(&p->tops, 0);
 
     assert(kernel->is_kernel);
-    walk_init(&w, &p->g);
-    walk_func(&w, kernel);
+    layout_walk_init(&w, &p->g);
+    layout_walk_func(&w, kernel);
     while (ok && hd_map_next(&w.seen, &it)) {
         kernel_list *list = hd_map_get_u64(&p->users, it.key_u64);
         if (!list) {
@@ -316,7 +316,7 @@ static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
     return ok && !p->g.failed && !p->g.too_deep;
 }
 
-static uint64_t highest_top(const struct placer *p, const kernel_list *list)
+static uint64_t layout_highest_top(const struct placer *p, const kernel_list *list)
 {
     uint64_t top = 0;
 
@@ -325,7 +325,7 @@ static uint64_t highest_top(const struct placer *p, const kernel_list *list)
     return top;
 }
 
-static enum hd_status place_shared(struct placer *p, struct ir_var *var)
+static enum hd_status layout_place_shared(struct placer *p, struct ir_var *var)
 {
     const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
     uint64_t end = 0;
@@ -334,39 +334,39 @@ static enum hd_status place_shared(struct placer *p, struct ir_var *var)
     var->window_offset = 0;
     if (!list || var->is_dynamic_shared)
         return HD_OK;
-    HD_TRY(place(var, highest_top(p, list), &end));
+    HD_TRY(layout_place(var, layout_highest_top(p, list), &end));
     for (size_t i = 0; i < list->len; i++)
         p->tops.at[list->at[i]] = end;
     return HD_OK;
 }
 
-static enum hd_status each_shared(struct placer *p,
-                                  enum hd_status (*f)(struct placer *, struct ir_var *))
+static enum hd_status layout_each_shared(struct placer *p,
+                                         enum hd_status (*f)(struct placer *, struct ir_var *))
 {
     for (size_t i = 0; i < p->vars.len; i++)
         HD_TRY(f(p, p->vars.at[i]));
     return HD_OK;
 }
 
-static enum hd_status find_dynamic_start(struct placer *p, struct ir_var *var)
+static enum hd_status layout_find_dynamic_start(struct placer *p, struct ir_var *var)
 {
     const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
 
     if (list && var->is_dynamic_shared) {
         uint64_t align = HD_MAX(var->align_B, IR_WINDOW_ALIGN_B);
-        p->dynamic_B = hd_align_up(HD_MAX(p->dynamic_B, highest_top(p, list)), align);
+        p->dynamic_B = hd_align_up(HD_MAX(p->dynamic_B, layout_highest_top(p, list)), align);
     }
     return HD_OK;
 }
 
-static enum hd_status place_dynamic(struct placer *p, struct ir_var *var)
+static enum hd_status layout_place_dynamic(struct placer *p, struct ir_var *var)
 {
     if (var->is_dynamic_shared)
         var->window_offset = p->dynamic_B;
     return HD_OK;
 }
 
-static void placer_fini(struct placer *p)
+static void layout_placer_fini(struct placer *p)
 {
     struct hd_map_iter it = {0};
 
@@ -378,25 +378,25 @@ static void placer_fini(struct placer *p)
     hd_map_fini(&p->users);
     hd_vec_fini(&p->vars);
     hd_vec_fini(&p->tops);
-    graph_fini(&p->g);
+    layout_graph_fini(&p->g);
 }
 
-static enum hd_status place_all(struct placer *p)
+static enum hd_status layout_place_all(struct placer *p)
 {
     ir_align_frames(p->g.module);
     ir_foreach_func(func, p->g.module)
-        HD_TRY(place_locals(func));
+        HD_TRY(layout_place_locals(func));
     ir_foreach_func(func, p->g.module)
-        if (func->is_kernel && !placer_add_kernel(p, func))
-            return walk_error(&p->g);
-    if (!list_shared(p->g.module, &p->vars))
-        return walk_error(&p->g);
-    HD_TRY(each_shared(p, place_shared));
+        if (func->is_kernel && !layout_placer_add_kernel(p, func))
+            return layout_walk_error(&p->g);
+    if (!layout_list_shared(p->g.module, &p->vars))
+        return layout_walk_error(&p->g);
+    HD_TRY(layout_each_shared(p, layout_place_shared));
     /* Twice: a later variable may raise the start above an earlier one's alignment. */
-    HD_TRY(each_shared(p, find_dynamic_start));
-    HD_TRY(each_shared(p, find_dynamic_start));
+    HD_TRY(layout_each_shared(p, layout_find_dynamic_start));
+    HD_TRY(layout_each_shared(p, layout_find_dynamic_start));
     assert(p->dynamic_B % IR_WINDOW_ALIGN_B == 0);
-    return each_shared(p, place_dynamic);
+    return layout_each_shared(p, layout_place_dynamic);
 }
 
 enum hd_status ir_layout_windows(struct ir_module *module)
@@ -404,14 +404,14 @@ enum hd_status ir_layout_windows(struct ir_module *module)
     struct placer p = {0};
     enum hd_status status;
 
-    graph_init(&p.g, module);
+    layout_graph_init(&p.g, module);
     hd_map_init(&p.users);
-    status = place_all(&p);
-    placer_fini(&p);
+    status = layout_place_all(&p);
+    layout_placer_fini(&p);
     return status;
 }
 
-static uint64_t shared_B_of(const struct walk *w, const var_list *vars)
+static uint64_t layout_shared_B_of(const struct walk *w, const var_list *vars)
 {
     uint64_t size_B = 0;
 
@@ -421,7 +421,7 @@ static uint64_t shared_B_of(const struct walk *w, const var_list *vars)
     return size_B;
 }
 
-static uint64_t dynamic_offset_of(const struct walk *w)
+static uint64_t layout_dynamic_offset_of(const struct walk *w)
 {
     struct hd_map_iter it = {0};
     uint64_t end = 0, dynamic_B = 0;
@@ -443,19 +443,19 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
     enum hd_status status;
 
     *out_window = (struct ir_window){0};
-    graph_init(&g, kernel->module);
-    walk_init(&w, &g);
-    g.failed |= !list_shared(g.module, &vars);
+    layout_graph_init(&g, kernel->module);
+    layout_walk_init(&w, &g);
+    g.failed |= !layout_list_shared(g.module, &vars);
     out_window->local_align_B = kernel->module->frame_align_B;
-    out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
+    out_window->local_B = layout_walk_func(&w, (struct ir_func *)kernel);
     assert(out_window->local_B % out_window->local_align_B == 0);
     out_window->recursive = w.recursive;
     out_window->clusters = w.clusters;
-    out_window->shared_B = shared_B_of(&w, &vars);
-    out_window->dynamic_offset_B = dynamic_offset_of(&w);
-    status = g.failed || g.too_deep ? walk_error(&g) : HD_OK;
+    out_window->shared_B = layout_shared_B_of(&w, &vars);
+    out_window->dynamic_offset_B = layout_dynamic_offset_of(&w);
+    status = g.failed || g.too_deep ? layout_walk_error(&g) : HD_OK;
     hd_vec_fini(&vars);
     hd_map_fini(&w.seen);
-    graph_fini(&g);
+    layout_graph_fini(&g);
     return status;
 }

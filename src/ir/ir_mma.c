@@ -10,19 +10,19 @@ enum {
 
 /* ---- shapes */
 
-static unsigned in_elements(const struct ir_mma *mma, unsigned k)
+static unsigned mma_in_elements(const struct ir_mma *mma, unsigned k)
 {
     return mma->a == IR_B1 ? k / WORD : k;
 }
 
 unsigned ir_mma_full_k(const struct ir_mma *mma)
 {
-    return in_elements(mma, mma->k);
+    return mma_in_elements(mma, mma->k);
 }
 
 unsigned ir_mma_stored_k(const struct ir_mma *mma)
 {
-    return in_elements(mma, mma->k) >> ir_mma_has(mma, IR_MMA_SPARSE);
+    return mma_in_elements(mma, mma->k) >> ir_mma_has(mma, IR_MMA_SPARSE);
 }
 
 unsigned ir_mma_rows(const struct ir_mma *mma)
@@ -35,14 +35,14 @@ unsigned ir_mma_b_columns(const struct ir_mma *mma)
     return ir_mma_has(mma, IR_MMA_QUADS) ? 4u * mma->n : mma->n;
 }
 
-static enum ir_type operand_type(const struct ir_mma *mma, char operand)
+static enum ir_type mma_operand_type(const struct ir_mma *mma, char operand)
 {
     return operand == 'a' ? mma->a : operand == 'b' ? mma->b : operand == 'c' ? mma->c : mma->d;
 }
 
 unsigned ir_mma_width(const struct ir_mma *mma, char operand)
 {
-    enum ir_type type = operand_type(mma, operand);
+    enum ir_type type = mma_operand_type(mma, operand);
 
     if (type == IR_B1)
         return WORD;
@@ -55,7 +55,7 @@ unsigned ir_mma_register_bits(const struct ir_mma *mma)
     return mma->d == IR_F64 ? 64 : 32;
 }
 
-static unsigned elements(const struct ir_mma *mma, char operand)
+static unsigned mma_elements(const struct ir_mma *mma, char operand)
 {
     if (operand == 'a')
         return ir_mma_rows(mma) * ir_mma_stored_k(mma);
@@ -64,12 +64,12 @@ static unsigned elements(const struct ir_mma *mma, char operand)
     return ir_mma_rows(mma) * mma->n;
 }
 
-static unsigned fragment_bits(const struct ir_mma *mma, char operand)
+static unsigned mma_fragment_bits(const struct ir_mma *mma, char operand)
 {
-    return elements(mma, operand) * ir_mma_width(mma, operand);
+    return mma_elements(mma, operand) * ir_mma_width(mma, operand);
 }
 
-static bool is_in_window(const struct ir_mma *mma, char operand)
+static bool mma_is_in_window(const struct ir_mma *mma, char operand)
 {
     return (operand == 'a' && ir_mma_has(mma, IR_MMA_A_WINDOW)) ||
            (operand == 'b' && ir_mma_has(mma, IR_MMA_B_WINDOW));
@@ -77,20 +77,20 @@ static bool is_in_window(const struct ir_mma *mma, char operand)
 
 unsigned ir_mma_registers(const struct ir_mma *mma, char operand)
 {
-    if (is_in_window(mma, operand))
+    if (mma_is_in_window(mma, operand))
         return DESCRIPTOR_REGISTERS;
     if (operand == 's')
         return ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b') +
                ir_mma_registers(mma, 'c') + ir_mma_has(mma, IR_MMA_SPARSE) +
                (mma->scales ? 6u : 0u);
-    return fragment_bits(mma, operand) / (ir_mma_register_bits(mma) * IR_MMA_LANES);
+    return mma_fragment_bits(mma, operand) / (ir_mma_register_bits(mma) * IR_MMA_LANES);
 }
 
 /* ---- fragments */
 
 /* m8n8k4: lanes 4 * q .. + 3 and 16 + 4 * q .. + 3 hold the matrices number q. */
-static struct ir_mma_coord quad_coord(const struct ir_mma *mma, char operand, unsigned reg,
-                                      unsigned lane, unsigned j)
+static struct ir_mma_coord mma_quad_coord(const struct ir_mma *mma, char operand, unsigned reg,
+                                          unsigned lane, unsigned j)
 {
     unsigned quad = lane % 16 / 4, t = lane % 4, upper = lane / 16 * 4;
     unsigned i = reg * ir_mma_register_bits(mma) / ir_mma_width(mma, operand) + j;
@@ -101,14 +101,14 @@ static struct ir_mma_coord quad_coord(const struct ir_mma *mma, char operand, un
     if (operand == 'b')
         return ir_mma_has(mma, IR_MMA_B_ROWS) ? (struct ir_mma_coord){t, 8 * quad + i + upper}
                                               : (struct ir_mma_coord){i, 8 * quad + t + upper};
-    if (operand_type(mma, operand) == IR_F16)
+    if (mma_operand_type(mma, operand) == IR_F16)
         return (struct ir_mma_coord){8 * quad + t + upper, i};
     return (struct ir_mma_coord){8 * quad + (t & 1) + (i & 2) + upper, (i & 4) + (t & 2) + (i & 1)};
 }
 
 /* a: `line` is the row, `along` the column; b: the other way round. */
-static void factor_coord(const struct ir_mma *mma, char operand, unsigned reg, unsigned lane,
-                         unsigned j, unsigned *out_line, unsigned *out_along)
+static void mma_factor_coord(const struct ir_mma *mma, char operand, unsigned reg, unsigned lane,
+                             unsigned j, unsigned *out_line, unsigned *out_along)
 {
     unsigned lines = operand == 'a' ? HD_MIN(mma->m, 16u) : 8;
     unsigned groups = (operand == 'a' ? mma->m : mma->n) / lines;
@@ -119,8 +119,8 @@ static void factor_coord(const struct ir_mma *mma, char operand, unsigned reg, u
     *out_along = r / (lines / 8) * 4 * n + lane % 4 * n + j;
 }
 
-static struct ir_mma_coord sum_coord(const struct ir_mma *mma, char operand, unsigned reg,
-                                     unsigned lane, unsigned j)
+static struct ir_mma_coord mma_sum_coord(const struct ir_mma *mma, char operand, unsigned reg,
+                                         unsigned lane, unsigned j)
 {
     unsigned n = ir_mma_register_bits(mma) / ir_mma_width(mma, operand);
     unsigned lines = HD_MIN(mma->m, 16u), per_tile = lines * 8 / IR_MMA_LANES;
@@ -137,13 +137,13 @@ struct ir_mma_coord ir_mma_coord_of(const struct ir_mma *mma, char operand, unsi
     struct ir_mma_coord p;
 
     if (ir_mma_has(mma, IR_MMA_QUADS))
-        return quad_coord(mma, operand, reg, lane, j);
+        return mma_quad_coord(mma, operand, reg, lane, j);
     if (operand == 'a')
-        factor_coord(mma, operand, reg, lane, j, &p.row, &p.col);
+        mma_factor_coord(mma, operand, reg, lane, j, &p.row, &p.col);
     else if (operand == 'b')
-        factor_coord(mma, operand, reg, lane, j, &p.col, &p.row);
+        mma_factor_coord(mma, operand, reg, lane, j, &p.col, &p.row);
     else
-        p = sum_coord(mma, operand, reg, lane, j);
+        p = mma_sum_coord(mma, operand, reg, lane, j);
     return p;
 }
 
@@ -161,8 +161,8 @@ bool ir_mma_selector_fits(const struct ir_mma *mma)
     return mma->selector < 64 / ir_mma_metadata_bits(mma);
 }
 
-static unsigned metadata_at(const struct ir_mma *mma, const uint32_t *metadata, unsigned row,
-                            unsigned bit)
+static unsigned mma_metadata_at(const struct ir_mma *mma, const uint32_t *metadata, unsigned row,
+                                unsigned bit)
 {
     unsigned bits = ir_mma_metadata_bits(mma), lane = row % 8 * 4, upper = row / 8;
 
@@ -179,11 +179,11 @@ unsigned ir_mma_sparse_column(const struct ir_mma *mma, const uint32_t *metadata
 {
     switch (ir_mma_width(mma, 'a')) {
     case 32:
-        return 2 * j + metadata_at(mma, metadata, row, 4 * j) / 2;
+        return 2 * j + mma_metadata_at(mma, metadata, row, 4 * j) / 2;
     case 4:
-        return j / 4 * 8 + 2 * metadata_at(mma, metadata, row, j / 2 * 2) + j % 2;
+        return j / 4 * 8 + 2 * mma_metadata_at(mma, metadata, row, j / 2 * 2) + j % 2;
     default:
-        return j / 2 * 4 + metadata_at(mma, metadata, row, 2 * j);
+        return j / 2 * 4 + mma_metadata_at(mma, metadata, row, 2 * j);
     }
 }
 
@@ -191,7 +191,7 @@ unsigned ir_mma_sparse_column(const struct ir_mma *mma, const uint32_t *metadata
 
 enum kind { NONE, FLOATS, DOUBLES, INTEGERS, BITS };
 
-static enum kind kind_of(enum ir_type type)
+static enum kind mma_kind_of(enum ir_type type)
 {
     switch (type) {
     case IR_F16:
@@ -217,39 +217,39 @@ static enum kind kind_of(enum ir_type type)
     }
 }
 
-static bool sum_is_legal(enum kind kind, enum ir_type type)
+static bool mma_sum_is_legal(enum kind kind, enum ir_type type)
 {
     return kind == FLOATS    ? type == IR_F16 || type == IR_F32
            : kind == DOUBLES ? type == IR_F64
                              : type == IR_S32;
 }
 
-static bool types_are_legal(const struct ir_mma *mma)
+static bool mma_types_are_legal(const struct ir_mma *mma)
 {
-    enum kind kind = kind_of(mma->a);
+    enum kind kind = mma_kind_of(mma->a);
 
-    return kind != NONE && kind == kind_of(mma->b) &&
-           ir_mma_width(mma, 'a') == ir_mma_width(mma, 'b') && sum_is_legal(kind, mma->c) &&
-           sum_is_legal(kind, mma->d);
+    return kind != NONE && kind == mma_kind_of(mma->b) &&
+           ir_mma_width(mma, 'a') == ir_mma_width(mma, 'b') && mma_sum_is_legal(kind, mma->c) &&
+           mma_sum_is_legal(kind, mma->d);
 }
 
-static bool fragment_is_whole(const struct ir_mma *mma, char operand, unsigned max)
+static bool mma_fragment_is_whole(const struct ir_mma *mma, char operand, unsigned max)
 {
-    unsigned bits = fragment_bits(mma, operand), n = elements(mma, operand);
+    unsigned bits = mma_fragment_bits(mma, operand), n = mma_elements(mma, operand);
     return n <= max && bits && bits % (ir_mma_register_bits(mma) * IR_MMA_LANES) == 0;
 }
 
 /* Those of a warp that works on its rows of a larger product: any n, and b is whole. */
-static bool window_shape_is_legal(const struct ir_mma *mma)
+static bool mma_window_shape_is_legal(const struct ir_mma *mma)
 {
     return mma->m == 16 && !mma->scales && !ir_mma_has(mma, IR_MMA_QUADS) &&
-           kind_of(mma->a) != DOUBLES && ir_mma_width(mma, 'a') >= 8 &&
+           mma_kind_of(mma->a) != DOUBLES && ir_mma_width(mma, 'a') >= 8 &&
            (ir_mma_has(mma, IR_MMA_A_WINDOW) || !ir_mma_has(mma, IR_MMA_A_COLUMNS)) &&
            mma->k * ir_mma_width(mma, 'b') / (mma->a == IR_B1 ? WORD : 1) <= 512 &&
-           ir_mma_registers(mma, 'd') && fragment_bits(mma, 'a') % (32 * IR_MMA_LANES) == 0;
+           ir_mma_registers(mma, 'd') && mma_fragment_bits(mma, 'a') % (32 * IR_MMA_LANES) == 0;
 }
 
-static bool shape_is_legal(const struct ir_mma *mma)
+static bool mma_shape_is_legal(const struct ir_mma *mma)
 {
     bool quads = ir_mma_has(mma, IR_MMA_QUADS);
 
@@ -257,31 +257,33 @@ static bool shape_is_legal(const struct ir_mma *mma)
         mma->k < 4 || mma->k > 256 || !hd_is_pow2(mma->k))
         return false;
     if (ir_mma_has(mma, IR_MMA_B_WINDOW))
-        return window_shape_is_legal(mma);
+        return mma_window_shape_is_legal(mma);
     if (ir_mma_has(mma, IR_MMA_A_WINDOW))
         return false;
     if (quads && (mma->m != 8 || mma->n != 8 || mma->k != 4 || mma->a != IR_F16))
         return false;
-    return fragment_is_whole(mma, 'a', IR_MMA_A_MAX) && fragment_is_whole(mma, 'b', IR_MMA_B_MAX) &&
-           fragment_is_whole(mma, 'c', IR_MMA_C_MAX) && fragment_is_whole(mma, 'd', IR_MMA_C_MAX);
+    return mma_fragment_is_whole(mma, 'a', IR_MMA_A_MAX) &&
+           mma_fragment_is_whole(mma, 'b', IR_MMA_B_MAX) &&
+           mma_fragment_is_whole(mma, 'c', IR_MMA_C_MAX) &&
+           mma_fragment_is_whole(mma, 'd', IR_MMA_C_MAX);
 }
 
-static bool sparsity_is_legal(const struct ir_mma *mma)
+static bool mma_sparsity_is_legal(const struct ir_mma *mma)
 {
     unsigned bits = ir_mma_metadata_bits(mma);
 
     if (!ir_mma_has(mma, IR_MMA_SPARSE))
         return !mma->selector && !ir_mma_has(mma, IR_MMA_ORDERED);
-    return mma->m == 16 && kind_of(mma->a) != DOUBLES && kind_of(mma->a) != BITS &&
+    return mma->m == 16 && mma_kind_of(mma->a) != DOUBLES && mma_kind_of(mma->a) != BITS &&
            (bits == 16 || bits == 32 || bits == 64) && ir_mma_selector_fits(mma);
 }
 
-static bool scaling_is_legal(const struct ir_mma *mma)
+static bool mma_scaling_is_legal(const struct ir_mma *mma)
 {
     if (!mma->scales)
         return mma->scale == IR_VOID;
     return (mma->scale == IR_UE8M0 || mma->scale == IR_UE4M3) && mma->m == 16 && mma->n == 8 &&
-           mma->scales <= 4 && hd_is_pow2(mma->scales) && kind_of(mma->a) == FLOATS;
+           mma->scales <= 4 && hd_is_pow2(mma->scales) && mma_kind_of(mma->a) == FLOATS;
 }
 
 const char *ir_ext_check_mma(const struct ir_mma *mma)
@@ -289,15 +291,15 @@ const char *ir_ext_check_mma(const struct ir_mma *mma)
     bool counts = ir_mma_has(mma, IR_MMA_XOR) || ir_mma_has(mma, IR_MMA_AND);
 
     if (mma->a >= IR_TYPE_COUNT || mma->b >= IR_TYPE_COUNT || mma->c >= IR_TYPE_COUNT ||
-        mma->d >= IR_TYPE_COUNT || !types_are_legal(mma))
+        mma->d >= IR_TYPE_COUNT || !mma_types_are_legal(mma))
         return "element types that have no product";
     if (counts != (mma->a == IR_B1))
         return "xor and and are for bits";
-    if (ir_mma_has(mma, IR_MMA_MINUS) && kind_of(mma->a) != FLOATS)
+    if (ir_mma_has(mma, IR_MMA_MINUS) && mma_kind_of(mma->a) != FLOATS)
         return "minus is for floats";
-    if (!shape_is_legal(mma))
+    if (!mma_shape_is_legal(mma))
         return "a shape that has no fragments";
-    if (!sparsity_is_legal(mma))
+    if (!mma_sparsity_is_legal(mma))
         return "metadata that fit no lanes";
-    return scaling_is_legal(mma) ? NULL : "scales that fit no elements";
+    return mma_scaling_is_legal(mma) ? NULL : "scales that fit no elements";
 }

@@ -12,7 +12,7 @@
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
 
-static bool name_is_plain(const char *name)
+static bool print_name_is_plain(const char *name)
 {
     if (!*name)
         return false;
@@ -38,7 +38,7 @@ static void print_quoted(const char *text, struct hd_buf *out)
 static void print_symbol(const char *name, struct hd_buf *out)
 {
     hd_buf_putc(out, '@');
-    if (name_is_plain(name))
+    if (print_name_is_plain(name))
         hd_buf_puts(out, name);
     else
         print_quoted(name, out);

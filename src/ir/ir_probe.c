@@ -51,16 +51,16 @@ static const struct row rows[IR_OP_COUNT] = {
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */
-static uint64_t access_B(const struct ir_instr *in)
+static uint64_t probe_access_B(const struct ir_instr *in)
 {
     return (in->mem.vec ? in->mem.vec : 1u) * (uint64_t)((ir_type_bits(in->type) + 7) / 8);
 }
 
 /* A parameter at a constant place inside of the block: nobody can learn anything from it. */
-static bool is_plain_param(const struct ir_instr *in)
+static bool probe_is_plain_param(const struct ir_instr *in)
 {
     uint32_t block_B = in->block->func->param_size_B;
-    uint64_t at, size_B = access_B(in);
+    uint64_t at, size_B = probe_access_B(in);
 
     if (in->op != IR_OP_LD || in->mem.space != IR_SPACE_PARAM || !ir_value_const(in->src[0], &at))
         return false;
@@ -68,7 +68,7 @@ static bool is_plain_param(const struct ir_instr *in)
     return at <= block_B && size_B <= block_B - at;
 }
 
-static bool is_wanted(enum ir_space space, unsigned set)
+static bool probe_is_wanted(enum ir_space space, unsigned set)
 {
     if (ir_space_is_shared(space))
         return set & IR_PROBE_SHARED;
@@ -78,17 +78,17 @@ static bool is_wanted(enum ir_space space, unsigned set)
                                      : set & IR_PROBE_GLOBAL;
 }
 
-static bool ends_thread(const struct ir_instr *in)
+static bool probe_ends_thread(const struct ir_instr *in)
 {
     return in->op == IR_OP_EXIT || (in->op == IR_OP_RET && in->block->func->is_kernel);
 }
 
-static const struct row *row_of(const struct ir_instr *in)
+static const struct row *probe_row_of(const struct ir_instr *in)
 {
-    return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
+    return &rows[probe_ends_thread(in) ? IR_OP_EXIT : in->op];
 }
 
-static bool multimem_copies(const struct ir_instr *in)
+static bool probe_multimem_copies(const struct ir_instr *in)
 {
     if (in->op != IR_OP_MULTIMEM)
         return false;
@@ -97,13 +97,13 @@ static bool multimem_copies(const struct ir_instr *in)
 }
 
 /* An access of generic memory as well. */
-static bool has_other_side(const struct ir_instr *in)
+static bool probe_has_other_side(const struct ir_instr *in)
 {
     return in->op == IR_OP_COPY || in->op == IR_OP_REDUCE || in->op == IR_OP_TENSORCOPY ||
-           multimem_copies(in);
+           probe_multimem_copies(in);
 }
 
-static bool only_reads(const struct ir_instr *in)
+static bool probe_only_reads(const struct ir_instr *in)
 {
     return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX ||
            (in->op == IR_OP_MULTIMEM && ir_multimem_of(in).verb == IR_MULTIMEM_LOAD);
@@ -111,12 +111,12 @@ static bool only_reads(const struct ir_instr *in)
 
 /* ---- what says in its payload what it accesses */
 
-static bool has_window(const struct ir_instr *in)
+static bool probe_has_window(const struct ir_instr *in)
 {
     return ir_ext_mma(in)->flags >> IR_MMA_B_WINDOW & 1;
 }
 
-static bool reads_matrices(const struct ir_instr *in)
+static bool probe_reads_matrices(const struct ir_instr *in)
 {
     enum ir_tensor_op op = (enum ir_tensor_op)ir_ext_tensor(in)->op;
 
@@ -124,64 +124,64 @@ static bool reads_matrices(const struct ir_instr *in)
 }
 
 /* Of operations with a payload; others: false. */
-static bool is_probed_by_payload(const struct ir_instr *in, unsigned set)
+static bool probe_is_probed_by_payload(const struct ir_instr *in, unsigned set)
 {
     switch (in->op) {
     case IR_OP_TEX:
         return (set & IR_PROBE_GLOBAL && ir_tex_has_texels(ir_ext_tex(in))) ||
                (set & IR_PROBE_WRITES && ir_tex_data_words(ir_ext_tex(in)));
     case IR_OP_MMA:
-        return set & IR_PROBE_SHARED && has_window(in);
+        return set & IR_PROBE_SHARED && probe_has_window(in);
     case IR_OP_TENSOR:
-        return set & IR_PROBE_TENSOR || (set & IR_PROBE_SHARED && reads_matrices(in));
+        return set & IR_PROBE_TENSOR || (set & IR_PROBE_SHARED && probe_reads_matrices(in));
     default:
         return set & IR_PROBE_TENSOR;
     }
 }
 
-static bool is_probed(const struct ir_instr *in, unsigned set)
+static bool probe_is_probed(const struct ir_instr *in, unsigned set)
 {
-    const struct row *row = row_of(in);
+    const struct row *row = probe_row_of(in);
 
     if (in->op == IR_OP_BUILTIN)
         return set & IR_PROBE_HEAP && (in->imm == IR_BUILTIN_MALLOC || in->imm == IR_BUILTIN_FREE);
     if (in->op == IR_OP_TEX || in->op == IR_OP_MMA || in->op == IR_OP_TENSOR ||
         in->op == IR_OP_TENSOR_WARP)
-        return is_probed_by_payload(in, set);
+        return probe_is_probed_by_payload(in, set);
     if (in->op == IR_OP_MBARRIER && set & IR_PROBE_SYNC)
         return true;
-    if (is_plain_param(in))
+    if (probe_is_plain_param(in))
         return false;
-    if (set & IR_PROBE_WRITES && row->is_access && !only_reads(in) &&
-        is_wanted(in->mem.space, IR_PROBE_GLOBAL))
+    if (set & IR_PROBE_WRITES && row->is_access && !probe_only_reads(in) &&
+        probe_is_wanted(in->mem.space, IR_PROBE_GLOBAL))
         return true;
     if (row->is_access)
-        return is_wanted(in->mem.space, set) ||
-               (has_other_side(in) && is_wanted(IR_SPACE_GENERIC, set));
-    if (ends_thread(in))
+        return probe_is_wanted(in->mem.space, set) ||
+               (probe_has_other_side(in) && probe_is_wanted(IR_SPACE_GENERIC, set));
+    if (probe_ends_thread(in))
         return set & (IR_PROBE_SYNC | PROBE_ENDS);
     return set & IR_PROBE_SYNC && (in->op == IR_OP_FENCE || row->operands);
 }
 
-static uint32_t nsources(const struct ir_instr *in)
+static uint32_t probe_nsources(const struct ir_instr *in)
 {
     return in->nsrc - (in->nsrc && ir_has(in, IR_MOD_POLICY));
 }
 
-static bool has_values(const struct ir_instr *in)
+static bool probe_has_values(const struct ir_instr *in)
 {
     return (in->op == IR_OP_STMATRIX || (in->op == IR_OP_ST && ir_type_bits(in->type) <= 64)) &&
-           nsources(in) <= IR_PROBE_OPERANDS_MAX;
+           probe_nsources(in) <= IR_PROBE_OPERANDS_MAX;
 }
 
 /* Handles and words, without the data. */
-static uint32_t tex_sources(const struct ir_instr *in)
+static uint32_t probe_tex_sources(const struct ir_instr *in)
 {
     return in->nsrc - ir_tex_data_words(ir_ext_tex(in));
 }
 
 /* Of b, and of a if that is one; in the order of the sources. */
-static struct ir_value *const *descriptors(const struct ir_instr *in, uint32_t *n)
+static struct ir_value *const *probe_descriptors(const struct ir_instr *in, uint32_t *n)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     bool both = mma->flags >> IR_MMA_A_WINDOW & 1;
@@ -191,16 +191,16 @@ static struct ir_value *const *descriptors(const struct ir_instr *in, uint32_t *
 }
 
 /* Operands of the probe: n from src. */
-static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, uint32_t *n)
+static struct ir_value *const *probe_sources(const struct ir_instr *in, unsigned set, uint32_t *n)
 {
-    switch ((enum operands)row_of(in)->operands) {
+    switch ((enum operands)probe_row_of(in)->operands) {
     case OPERANDS_NONE:
         break;
     case OPERANDS_ADDRESS:
-        *n = set & IR_PROBE_VALUES && has_values(in) ? nsources(in) : 1;
+        *n = set & IR_PROBE_VALUES && probe_has_values(in) ? probe_nsources(in) : 1;
         return in->src;
     case OPERANDS_ALL:
-        *n = nsources(in);
+        *n = probe_nsources(in);
         return in->src;
     case OPERANDS_BAR:
         *n = HD_MIN(in->nsrc, 2u);
@@ -209,12 +209,12 @@ static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, 
         *n = 1;
         return in->src + in->nsrc - 1;
     case OPERANDS_TEX:
-        *n = tex_sources(in);
+        *n = probe_tex_sources(in);
         return in->src;
     case OPERANDS_WINDOWS:
-        return descriptors(in, n);
+        return probe_descriptors(in, n);
     case OPERANDS_MULTIMEM:
-        *n = multimem_copies(in) ? nsources(in) : 1;
+        *n = probe_multimem_copies(in) ? probe_nsources(in) : 1;
         return in->src;
     case OPERANDS_TENSOR_WARP:
         *n = HD_MIN(in->nsrc, ir_ext_tensor_warp(in)->op == IR_TENSOR_DEALLOC ? 2u : 1u);
@@ -224,7 +224,7 @@ static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, 
     return NULL;
 }
 
-static uint64_t imm_of(const struct ir_instr *in, bool after)
+static uint64_t probe_imm_of(const struct ir_instr *in, bool after)
 {
     uint64_t imm = ir_op_has(in->op, IR_F_IMM) ? in->imm : 0;
 
@@ -234,20 +234,20 @@ static uint64_t imm_of(const struct ir_instr *in, bool after)
         imm |= (uint64_t)(in->nsrc - 1) << IR_PROBE_REGISTERS_AT;
     if (in->op == IR_OP_FENCE)
         imm = in->mem.scope;
-    return ir_probe_imm(ends_thread(in) ? IR_OP_EXIT : in->op, after, imm);
+    return ir_probe_imm(probe_ends_thread(in) ? IR_OP_EXIT : in->op, after, imm);
 }
 
 static void probe_before(struct ir_builder *b, const struct ir_instr *in, unsigned set)
 {
-    bool is_access = row_of(in)->is_access;
+    bool is_access = probe_row_of(in)->is_access;
     enum ir_op op = is_access ? IR_OP_PROBE_ACCESS : IR_OP_PROBE;
     struct ir_value *const *src;
     struct ir_instr *probe;
     uint32_t n;
 
-    src = sources(in, set, &n);
+    src = probe_sources(in, set, &n);
     probe = ir_build_instr(b, op, is_access ? in->type : IR_VOID, n, src, 0);
-    probe->imm = imm_of(in, false);
+    probe->imm = probe_imm_of(in, false);
     if (is_access)
         probe->mem = in->mem;
 }
@@ -260,10 +260,10 @@ static void probe_heap(struct ir_builder *b, struct ir_instr *in)
     assert(!ir_op_has(in->op, IR_F_TERM));
     if (after)
         b->before = in->next;
-    ir_build_instr(b, IR_OP_PROBE, IR_VOID, after ? 2 : 1, src, 0)->imm = imm_of(in, after);
+    ir_build_instr(b, IR_OP_PROBE, IR_VOID, after ? 2 : 1, src, 0)->imm = probe_imm_of(in, after);
 }
 
-static bool allocates_tensor(const struct ir_instr *in)
+static bool probe_allocates_tensor(const struct ir_instr *in)
 {
     return in->op == IR_OP_TENSOR_WARP && ir_ext_tensor_warp(in)->op == IR_TENSOR_ALLOC;
 }
@@ -273,15 +273,15 @@ static void probe_allocated(struct ir_builder *b, struct ir_instr *in)
     struct ir_value *src[2] = {in->src[0], in->dst[0]};
 
     b->before = in->next;
-    ir_build_instr(b, IR_OP_PROBE, IR_VOID, 2, src, 0)->imm = imm_of(in, true);
+    ir_build_instr(b, IR_OP_PROBE, IR_VOID, 2, src, 0)->imm = probe_imm_of(in, true);
 }
 
-static bool module_allocates_tensor(const struct ir_module *module)
+static bool probe_module_allocates_tensor(const struct ir_module *module)
 {
     ir_foreach_func(func, module)
         for (uint32_t i = 0; i < func->nblocks; i++)
             ir_foreach_instr(in, func->blocks[i])
-                if (allocates_tensor(in))
+                if (probe_allocates_tensor(in))
                     return true;
     return false;
 }
@@ -289,7 +289,7 @@ static bool module_allocates_tensor(const struct ir_module *module)
 static void probe_block(struct ir_builder *b, unsigned set)
 {
     ir_foreach_instr_safe(in, b->block) {
-        if (!is_probed(in, set))
+        if (!probe_is_probed(in, set))
             continue;
         b->before = in;
         b->srcloc = in->srcloc;
@@ -297,7 +297,7 @@ static void probe_block(struct ir_builder *b, unsigned set)
             probe_heap(b, in);
         else
             probe_before(b, in, set);
-        if (allocates_tensor(in))
+        if (probe_allocates_tensor(in))
             probe_allocated(b, in);
     }
 }
@@ -321,7 +321,7 @@ void ir_probe_finish(struct ir_module *module)
 
 bool ir_probe_insert(struct ir_module *module, unsigned set)
 {
-    if (set & IR_PROBE_TENSOR && module_allocates_tensor(module))
+    if (set & IR_PROBE_TENSOR && probe_module_allocates_tensor(module))
         set |= PROBE_ENDS;
     ir_foreach_func(func, module) {
         struct ir_builder b = {.func = func};
@@ -349,7 +349,7 @@ uint64_t ir_probe_size_B(const struct ir_instr *probe)
     case IR_OP_LD:
     case IR_OP_ST:
     case IR_OP_ATOM:
-        return access_B(probe);
+        return probe_access_B(probe);
     case IR_OP_LDMATRIX:
     case IR_OP_STMATRIX:
         return 16;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "ir/ir_names.h"
 
-static enum hd_status fixup_add(struct ir_reader *r, const char *name, struct ir_reloc *reloc)
+static enum hd_status read_fixup_add(struct ir_reader *r, const char *name, struct ir_reloc *reloc)
 {
     struct ir_fixup fixup = {.name = name, .reloc = reloc, .line = r->lex.line};
 
@@ -49,7 +49,7 @@ static enum hd_status read_reloc(struct ir_reader *r, struct ir_reloc **tail)
     HD_TRY(ir_read_name(r, IR_TOK_SYMBOL, &name));
     HD_TRY(ir_read_offset(r, &reloc->addend));
     *tail = reloc;
-    return fixup_add(r, name, reloc);
+    return read_fixup_add(r, name, reloc);
 }
 
 static enum hd_status read_index(struct ir_reader *r, uint32_t *out_index)
@@ -147,7 +147,7 @@ static enum hd_status read_space_linkage(struct ir_reader *r, struct ir_var *var
     return read_var_attributes(r, var);
 }
 
-static bool symbol_taken(const struct ir_reader *r, const char *name)
+static bool read_symbol_taken(const struct ir_reader *r, const char *name)
 {
     void *found;
 
@@ -165,7 +165,7 @@ static enum hd_status read_var(struct ir_reader *r)
         HD_TRY(ir_read_name(r, IR_TOK_STRING, &name));
     } else {
         HD_TRY(ir_read_name(r, IR_TOK_SYMBOL, &name));
-        if (symbol_taken(r, name))
+        if (read_symbol_taken(r, name))
             return ir_read_error(r, "a new name");
     }
     return read_space_linkage(r, ir_var_create(r->module, r->func, name, IR_SPACE_GLOBAL));
@@ -289,7 +289,7 @@ static enum hd_status read_func(struct ir_reader *r, bool kernel)
     int linkage;
 
     HD_TRY(ir_read_name(r, IR_TOK_SYMBOL, &name));
-    if (symbol_taken(r, name))
+    if (read_symbol_taken(r, name))
         return ir_read_error(r, "a new name");
     r->func = ir_func_create(r->module, name);
     r->func->is_kernel = kernel;
@@ -317,7 +317,7 @@ static enum hd_status read_func(struct ir_reader *r, bool kernel)
 
 /* ---- module */
 
-static enum hd_status resolve_fixups(struct ir_reader *r)
+static enum hd_status read_resolve_fixups(struct ir_reader *r)
 {
     for (size_t i = 0; i < r->fixups.len; i++) {
         struct ir_fixup *f = &r->fixups.at[i];
@@ -398,7 +398,7 @@ static enum hd_status read_module(struct ir_reader *r)
         else
             return ir_read_error(r, "file, inline, var, func or kernel");
     }
-    HD_TRY(resolve_fixups(r));
+    HD_TRY(read_resolve_fixups(r));
     return ir_validate(r->module);
 }
 

@@ -8,14 +8,14 @@
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
 
-static enum hd_status no_memory(const struct ir_reader *r)
+static enum hd_status body_no_memory(const struct ir_reader *r)
 {
     return hd_error(HD_NO_MEMORY, "%s:%u: no memory for IR", r->name, r->lex.line);
 }
 
 /* ---- blocks */
 
-static bool block_number(struct hd_str text, uint64_t *out)
+static bool body_block_number(struct hd_str text, uint64_t *out)
 {
     struct hd_str digits = {text.ptr + 2, text.len - 2};
 
@@ -27,13 +27,13 @@ static enum hd_status read_block_ref(struct ir_reader *r, struct ir_block **out)
 {
     uint64_t id;
 
-    if (r->lex.kind != IR_TOK_WORD || !block_number(r->lex.text, &id) ||
+    if (r->lex.kind != IR_TOK_WORD || !body_block_number(r->lex.text, &id) ||
         id > (uint64_t)(r->lex.end - r->lex.at) + r->blocks.len + 4096)
         return ir_read_error(r, "a block");
     ir_lex_next(&r->lex);
     while (r->blocks.len <= id)
         if (!hd_vec_push(&r->blocks, (struct ir_block *)NULL))
-            return no_memory(r);
+            return body_no_memory(r);
     if (!r->blocks.at[id])
         r->blocks.at[id] = ir_block_create(r->func);
     *out = r->blocks.at[id];
@@ -49,7 +49,7 @@ static enum hd_status read_label(struct ir_reader *r)
     if (block->first || r->block == block)
         return ir_read_error(r, "a new block");
     if (!hd_vec_push(&r->order, block))
-        return no_memory(r);
+        return body_no_memory(r);
     r->block = block;
     return HD_OK;
 }
@@ -57,7 +57,7 @@ static enum hd_status read_label(struct ir_reader *r)
 /* ---- the dotted word of an operation */
 
 /* Splits off the part before the first dot. */
-static struct hd_str word_cut(struct hd_str *rest)
+static struct hd_str body_word_cut(struct hd_str *rest)
 {
     const char *dot = memchr(rest->ptr, '.', rest->len);
     struct hd_str head = {rest->ptr, dot ? (size_t)(dot - rest->ptr) : rest->len};
@@ -68,7 +68,7 @@ static struct hd_str word_cut(struct hd_str *rest)
 }
 
 /* The longest operation name that the word starts with. */
-static bool op_lookup(struct hd_str word, enum ir_op *out_op, struct hd_str *out_rest)
+static bool body_op_lookup(struct hd_str word, enum ir_op *out_op, struct hd_str *out_rest)
 {
     size_t best = 0;
 
@@ -218,10 +218,10 @@ static enum hd_status read_op(struct ir_reader *r, struct ir_instr *instr)
 {
     struct hd_str rest;
 
-    if (r->lex.kind != IR_TOK_WORD || !op_lookup(r->lex.text, &instr->op, &rest))
+    if (r->lex.kind != IR_TOK_WORD || !body_op_lookup(r->lex.text, &instr->op, &rest))
         return ir_read_error(r, "an operation");
     while (rest.len)
-        if (!take_word(instr, word_cut(&rest)))
+        if (!take_word(instr, body_word_cut(&rest)))
             return ir_read_error(r, "other modifiers");
     ir_lex_next(&r->lex);
     return HD_OK;
@@ -236,7 +236,7 @@ struct operands {
     HD_VEC(struct ir_block *) from; /* phi */
 };
 
-static void operands_fini(struct operands *o)
+static void body_operands_fini(struct operands *o)
 {
     hd_vec_fini(&o->src);
     hd_vec_fini(&o->dst);
@@ -254,7 +254,7 @@ static enum hd_status read_results(struct ir_reader *r, struct operands *o)
             return ir_read_error(r, "a value that is not defined yet");
         HD_TRY(ir_read_type(r, &value->type));
         if (!hd_vec_push(&o->dst, value))
-            return no_memory(r);
+            return body_no_memory(r);
         if (!ir_lex_is(&r->lex, ','))
             return ir_read_punct(r, '=');
         ir_lex_next(&r->lex);
@@ -278,11 +278,11 @@ static enum hd_status read_bracket(struct ir_reader *r, struct ir_instr *instr, 
         HD_TRY(read_block_ref(r, &from));
         HD_TRY(ir_read_punct(r, ':'));
         if (!hd_vec_push(&o->from, from))
-            return no_memory(r);
+            return body_no_memory(r);
     }
     HD_TRY(ir_read_value(r, &value));
     if (!hd_vec_push(&o->src, value))
-        return no_memory(r);
+        return body_no_memory(r);
     if (instr->op != IR_OP_PHI) {
 #define ADDRESS(type, name) HD_TRY(address_##name(r, instr));
 #include "ir_fields.def"
@@ -295,12 +295,12 @@ static enum hd_status read_bracket(struct ir_reader *r, struct ir_instr *instr, 
  * token is its beginning, else leaves *taken false.
  */
 
-static enum hd_status fixup_instr(struct ir_reader *r, struct ir_instr *instr)
+static enum hd_status body_fixup_instr(struct ir_reader *r, struct ir_instr *instr)
 {
     struct ir_fixup fixup = {.instr = instr, .line = r->lex.line};
 
     HD_TRY(ir_read_name(r, IR_TOK_SYMBOL, &fixup.name));
-    return hd_vec_push(&r->fixups, fixup) ? HD_OK : no_memory(r);
+    return hd_vec_push(&r->fixups, fixup) ? HD_OK : body_no_memory(r);
 }
 
 static enum hd_status read_local_var(struct ir_reader *r, struct ir_instr *instr)
@@ -328,7 +328,7 @@ static enum hd_status operand_var(struct ir_reader *r, struct ir_instr *instr, b
     if (r->lex.kind != IR_TOK_SYMBOL || instr->op != IR_OP_VARADDR)
         return HD_OK;
     *taken = true;
-    return fixup_instr(r, instr);
+    return body_fixup_instr(r, instr);
 }
 
 static enum hd_status operand_callee(struct ir_reader *r, struct ir_instr *instr, bool *taken)
@@ -336,7 +336,7 @@ static enum hd_status operand_callee(struct ir_reader *r, struct ir_instr *instr
     if (r->lex.kind != IR_TOK_SYMBOL || instr->op == IR_OP_VARADDR)
         return HD_OK;
     *taken = true;
-    return fixup_instr(r, instr);
+    return body_fixup_instr(r, instr);
 }
 
 static enum hd_status operand_ext(struct ir_reader *r, struct ir_instr *instr, bool *taken)
@@ -415,13 +415,13 @@ static enum hd_status read_operand(struct ir_reader *r, struct ir_instr *instr, 
 
     if (r->lex.kind == IR_TOK_VALUE) {
         HD_TRY(ir_read_value(r, &value));
-        return hd_vec_push(&o->src, value) ? HD_OK : no_memory(r);
+        return hd_vec_push(&o->src, value) ? HD_OK : body_no_memory(r);
     }
     if (ir_lex_is(&r->lex, '['))
         return read_bracket(r, instr, o);
-    if (r->lex.kind == IR_TOK_WORD && block_number(r->lex.text, &id)) {
+    if (r->lex.kind == IR_TOK_WORD && body_block_number(r->lex.text, &id)) {
         HD_TRY(read_block_ref(r, &succ));
-        return hd_vec_push(&o->succs, succ) ? HD_OK : no_memory(r);
+        return hd_vec_push(&o->succs, succ) ? HD_OK : body_no_memory(r);
     }
     return read_field(r, instr);
 }
@@ -493,7 +493,7 @@ static enum hd_status take_phi_order(struct ir_reader *r, struct operands *o)
     if (!block->preds) {
         block->preds = hd_arena_array(&r->module->arena, struct ir_block *, o->from.len + 1);
         if (!block->preds)
-            return no_memory(r);
+            return body_no_memory(r);
         block->npreds = (uint32_t)o->from.len;
         if (o->from.len)
             memcpy(block->preds, o->from.at, o->from.len * sizeof(*o->from.at));
@@ -504,8 +504,8 @@ static enum hd_status take_phi_order(struct ir_reader *r, struct operands *o)
     return HD_OK;
 }
 
-static enum hd_status finish_instr(struct ir_reader *r, const struct ir_instr *fields,
-                                   struct ir_instr *instr, struct operands *o)
+static enum hd_status body_finish_instr(struct ir_reader *r, const struct ir_instr *fields,
+                                        struct ir_instr *instr, struct operands *o)
 {
     struct hd_arena *arena = &r->module->arena;
 
@@ -514,7 +514,7 @@ static enum hd_status finish_instr(struct ir_reader *r, const struct ir_instr *f
     instr->src = hd_arena_array(arena, struct ir_value *, o->src.len + 1);
     instr->dst = hd_arena_array(arena, struct ir_value *, o->dst.len + 1);
     if (!instr->src || !instr->dst)
-        return no_memory(r);
+        return body_no_memory(r);
     instr->nsrc = (uint32_t)o->src.len;
     instr->ndst = (uint32_t)o->dst.len;
     for (uint32_t i = 0; i < instr->nsrc; i++)
@@ -545,14 +545,14 @@ static enum hd_status read_instr(struct ir_reader *r)
         status = read_operands(r, instr, &o);
     if (status == HD_OK) {
         struct ir_instr fields = *instr;
-        status = finish_instr(r, &fields, instr, &o);
+        status = body_finish_instr(r, &fields, instr, &o);
     }
-    operands_fini(&o);
+    body_operands_fini(&o);
     return status;
 }
 
 /* Blocks take the order of their labels; every block that is named must be there. */
-static enum hd_status finish_blocks(struct ir_reader *r)
+static enum hd_status body_finish_blocks(struct ir_reader *r)
 {
     struct ir_func *func = r->func;
 
@@ -581,7 +581,7 @@ enum hd_status ir_read_body(struct ir_reader *r)
     while (!ir_lex_is(&r->lex, '}')) {
         if (r->lex.kind == IR_TOK_END)
             return ir_read_error(r, "`}`");
-        if (r->lex.kind == IR_TOK_WORD && block_number(r->lex.text, &number))
+        if (r->lex.kind == IR_TOK_WORD && body_block_number(r->lex.text, &number))
             HD_TRY(read_label(r));
         else if (!r->block)
             return ir_read_error(r, "a block label");
@@ -589,5 +589,5 @@ enum hd_status ir_read_body(struct ir_reader *r)
             HD_TRY(read_instr(r));
     }
     ir_lex_next(&r->lex);
-    return finish_blocks(r);
+    return body_finish_blocks(r);
 }

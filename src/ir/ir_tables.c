@@ -220,7 +220,7 @@ enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2)
 }
 
 /* The policy stands behind the operands of the row. */
-static char src_role(const struct ir_instr *instr, uint32_t index)
+static char tables_src_role(const struct ir_instr *instr, uint32_t index)
 {
     bool is_policy = ir_has(instr, IR_MOD_POLICY) && index + 1 == instr->nsrc;
     return is_policy ? 'l' : ir_operand_role(ir_op_infos[instr->op].src, index);
@@ -228,7 +228,7 @@ static char src_role(const struct ir_instr *instr, uint32_t index)
 
 enum ir_type ir_src_type(const struct ir_instr *instr, uint32_t index)
 {
-    char role = src_role(instr, index);
+    char role = tables_src_role(instr, index);
 
     assert(role && index < instr->nsrc);
     return ir_role_type(role, instr->type, instr->type2);

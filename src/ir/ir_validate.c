@@ -22,7 +22,7 @@ struct checker {
     const struct ir_instr *instr;
 };
 
-static HD_PRINTF(2, 3) enum hd_status bad(const struct checker *c, const char *fmt, ...)
+static HD_PRINTF(2, 3) enum hd_status validate_bad(const struct checker *c, const char *fmt, ...)
 {
     enum hd_status status;
     struct hd_buf text, why;
@@ -48,12 +48,12 @@ static HD_PRINTF(2, 3) enum hd_status bad(const struct checker *c, const char *f
 #define REQUIRE(cond, ...)                                                                         \
     do {                                                                                           \
         if (!(cond))                                                                               \
-            return bad(c, __VA_ARGS__);                                                            \
+            return validate_bad(c, __VA_ARGS__);                                                   \
     } while (0)
 
 /* ---- structure */
 
-static bool succ_count_ok(const struct ir_block *block)
+static bool validate_succ_count_ok(const struct ir_block *block)
 {
     switch (block->last->op) {
     case IR_OP_BR:
@@ -67,7 +67,7 @@ static bool succ_count_ok(const struct ir_block *block)
     }
 }
 
-static enum hd_status check_list(struct checker *c)
+static enum hd_status validate_check_list(struct checker *c)
 {
     const struct ir_instr *prev = NULL;
     bool phis = true;
@@ -86,12 +86,12 @@ static enum hd_status check_list(struct checker *c)
         prev = instr;
     }
     REQUIRE(c->block->last == prev, "broken instruction list");
-    REQUIRE(succ_count_ok(c->block), "wrong number of successors: %u", c->block->nsuccs);
+    REQUIRE(validate_succ_count_ok(c->block), "wrong number of successors: %u", c->block->nsuccs);
     c->instr = NULL;
     return HD_OK;
 }
 
-static enum hd_status check_blocks(struct checker *c)
+static enum hd_status validate_check_blocks(struct checker *c)
 {
     const struct ir_func *func = c->func;
 
@@ -100,7 +100,7 @@ static enum hd_status check_blocks(struct checker *c)
         c->block = func->blocks[i];
         REQUIRE(c->block->id == i, "block id is not its position %u", i);
         REQUIRE(c->block->func == func, "block of another function");
-        HD_TRY(check_list(c));
+        HD_TRY(validate_check_list(c));
         for (uint32_t s = 0; s < c->block->nsuccs; s++) {
             const struct ir_block *succ = c->block->succs[s];
             REQUIRE(succ && succ->id < func->nblocks && func->blocks[succ->id] == succ,
@@ -120,7 +120,7 @@ static enum hd_status check_blocks(struct checker *c)
 }
 
 /* Every predecessor names this block as often as it is listed. */
-static enum hd_status check_preds(struct checker *c)
+static enum hd_status validate_check_preds(struct checker *c)
 {
     for (uint32_t i = 0; i < c->func->nblocks; i++) {
         c->block = c->func->blocks[i];
@@ -143,8 +143,8 @@ static enum hd_status check_preds(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_define(struct checker *c, const struct ir_value *value, uint32_t index,
-                                   uint32_t position)
+static enum hd_status validate_check_define(struct checker *c, const struct ir_value *value,
+                                            uint32_t index, uint32_t position)
 {
     REQUIRE(value, "missing result %u", index);
     REQUIRE(value->id < c->func->nvalues, "value id %%%u out of range", value->id);
@@ -158,18 +158,18 @@ static enum hd_status check_define(struct checker *c, const struct ir_value *val
     return HD_OK;
 }
 
-static enum hd_status check_definitions(struct checker *c)
+static enum hd_status validate_check_definitions(struct checker *c)
 {
     uint32_t position = 1;
 
     for (uint32_t i = 0; i < c->func->proto.nparams; i++)
-        HD_TRY(check_define(c, c->func->args[i], i, 0));
+        HD_TRY(validate_check_define(c, c->func->args[i], i, 0));
     for (uint32_t i = 0; i < c->func->nblocks; i++) {
         c->block = c->func->blocks[i];
         ir_foreach_instr(instr, c->block) {
             c->instr = instr;
             for (uint32_t d = 0; d < instr->ndst; d++)
-                HD_TRY(check_define(c, instr->dst[d], d, position));
+                HD_TRY(validate_check_define(c, instr->dst[d], d, position));
             position++;
         }
     }
@@ -179,8 +179,9 @@ static enum hd_status check_definitions(struct checker *c)
 
 /* ---- dominance */
 
-static bool available(const struct checker *c, const struct ir_dom *dom,
-                      const struct ir_value *value, const struct ir_block *at, uint32_t position)
+static bool validate_available(const struct checker *c, const struct ir_dom *dom,
+                               const struct ir_value *value, const struct ir_block *at,
+                               uint32_t position)
 {
     if (!value->instr)
         return true;
@@ -189,7 +190,8 @@ static bool available(const struct checker *c, const struct ir_dom *dom,
     return ir_dominates(dom, value->instr->block->id, at->id);
 }
 
-static enum hd_status check_uses(struct checker *c, const struct ir_dom *dom, uint32_t position)
+static enum hd_status validate_check_uses(struct checker *c, const struct ir_dom *dom,
+                                          uint32_t position)
 {
     const struct ir_instr *instr = c->instr;
     bool phi = instr->op == IR_OP_PHI;
@@ -202,7 +204,7 @@ static enum hd_status check_uses(struct checker *c, const struct ir_dom *dom, ui
                 "operand %u (%%%u) is not defined in this function", s, value->id);
         if (!ir_dominates(dom, 0, at->id))
             continue; /* unreachable code may say anything */
-        REQUIRE(available(c, dom, value, at, phi ? UINT32_MAX : position),
+        REQUIRE(validate_available(c, dom, value, at, phi ? UINT32_MAX : position),
                 "%%%u does not dominate this use", value->id);
     }
     return HD_OK;
@@ -211,16 +213,16 @@ static enum hd_status check_uses(struct checker *c, const struct ir_dom *dom, ui
 /* ---- operands */
 
 /* Those that the row has: all but a cache policy. */
-static uint32_t row_sources(const struct ir_instr *instr)
+static uint32_t validate_row_sources(const struct ir_instr *instr)
 {
     return instr->nsrc - (instr->nsrc && ir_has(instr, IR_MOD_POLICY));
 }
 
-static enum hd_status check_counts(struct checker *c)
+static enum hd_status validate_check_counts(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_op_info *info = &ir_op_infos[instr->op];
-    uint32_t nsrc = row_sources(instr);
+    uint32_t nsrc = validate_row_sources(instr);
 
     REQUIRE(nsrc >= ir_operands_min(info->src) && nsrc <= ir_operands_max(info->src),
             "%u sources, want %u%s", nsrc, ir_operands_min(info->src),
@@ -233,7 +235,7 @@ static enum hd_status check_counts(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_types(struct checker *c)
+static enum hd_status validate_check_types(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -248,12 +250,12 @@ static enum hd_status check_types(struct checker *c)
     return HD_OK;
 }
 
-static bool several(uint32_t bits)
+static bool validate_several(uint32_t bits)
 {
     return (bits & (bits - 1)) != 0;
 }
 
-static enum hd_status check_words(struct checker *c)
+static enum hd_status validate_check_words(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     uint32_t illegal = instr->mods & ~ir_op_infos[instr->op].mods;
@@ -262,8 +264,9 @@ static enum hd_status check_words(struct checker *c)
 
     REQUIRE(instr->mods >> IR_MOD_COUNT == 0, "unknown modifiers %#x", instr->mods);
     REQUIRE(!illegal, ".%s is not legal here", ir_mod_names[__builtin_ctz(illegal)]);
-    REQUIRE(!several(instr->mods & IR_MODS_L1) && !several(instr->mods & IR_MODS_L2_EVICT) &&
-                !several(instr->mods & IR_MODS_L2_SIZE),
+    REQUIRE(!validate_several(instr->mods & IR_MODS_L1) &&
+                !validate_several(instr->mods & IR_MODS_L2_EVICT) &&
+                !validate_several(instr->mods & IR_MODS_L2_SIZE),
             "two hints of one kind");
     REQUIRE(instr->rnd < IR_RND_COUNT_ && instr->cmp < IR_CMP_COUNT_,
             "unknown rounding or compare");
@@ -276,7 +279,7 @@ static enum hd_status check_words(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_mem_words(struct checker *c)
+static enum hd_status validate_check_mem_words(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_mem *mem = &instr->mem;
@@ -294,7 +297,7 @@ static enum hd_status check_mem_words(struct checker *c)
 }
 
 /* Variables, functions and payloads where they belong, and only there. */
-static enum hd_status check_references(struct checker *c)
+static enum hd_status validate_check_references(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const char *why = NULL;
@@ -320,14 +323,14 @@ static enum hd_status check_references(struct checker *c)
 }
 
 /* An address has 64 bits; 32 do in a window, and where windows and generic addresses convert. */
-static bool address_ok(const struct ir_instr *instr, enum ir_type type)
+static bool validate_address_ok(const struct ir_instr *instr, enum ir_type type)
 {
     bool window = ir_space_is_window(instr->mem.space);
 
     return type == IR_B64 || (type == IR_B32 && (window || !ir_op_has(instr->op, IR_F_ADDR)));
 }
 
-static enum hd_status check_widths(struct checker *c)
+static enum hd_status validate_check_widths(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -335,7 +338,8 @@ static enum hd_status check_widths(struct checker *c)
         enum ir_type want = ir_src_type(instr, s), is = instr->src[s]->type;
         REQUIRE(want == IR_VOID || is == want, "source %u is %s, want %s", s, ir_type_name(is),
                 ir_type_name(want));
-        REQUIRE(ir_operand_role(ir_op_infos[instr->op].src, s) != 'a' || address_ok(instr, is),
+        REQUIRE(ir_operand_role(ir_op_infos[instr->op].src, s) != 'a' ||
+                    validate_address_ok(instr, is),
                 "address is %s", ir_type_name(is));
     }
     for (uint32_t d = 0; d < instr->ndst; d++) {
@@ -348,51 +352,51 @@ static enum hd_status check_widths(struct checker *c)
 
 /* ---- what single operations ask for besides: the table `specials` below */
 
-static uint32_t vector_len(const struct ir_instr *instr)
+static uint32_t validate_vector_len(const struct ir_instr *instr)
 {
     return instr->mem.vec ? instr->mem.vec : 1;
 }
 
-static enum hd_status check_vector(struct checker *c)
+static enum hd_status validate_check_vector(struct checker *c)
 {
-    uint32_t vec = vector_len(c->instr);
+    uint32_t vec = validate_vector_len(c->instr);
 
     REQUIRE(hd_is_pow2(vec) && vec <= 8 && c->instr->mem.vec != 1, "vector of %u elements", vec);
     return HD_OK;
 }
 
-static enum hd_status check_load(struct checker *c)
+static enum hd_status validate_check_load(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
-    HD_TRY(check_vector(c));
-    REQUIRE(instr->ndst == vector_len(instr), "%u results, want %u", instr->ndst,
-            vector_len(instr));
+    HD_TRY(validate_check_vector(c));
+    REQUIRE(instr->ndst == validate_vector_len(instr), "%u results, want %u", instr->ndst,
+            validate_vector_len(instr));
     return HD_OK;
 }
 
-static enum hd_status check_store(struct checker *c)
+static enum hd_status validate_check_store(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
-    HD_TRY(check_vector(c));
-    REQUIRE(row_sources(instr) == vector_len(instr) + 1, "%u sources, want %u", row_sources(instr),
-            vector_len(instr) + 1);
+    HD_TRY(validate_check_vector(c));
+    REQUIRE(validate_row_sources(instr) == validate_vector_len(instr) + 1, "%u sources, want %u",
+            validate_row_sources(instr), validate_vector_len(instr) + 1);
     REQUIRE(instr->mem.space != IR_SPACE_CONST, "store to constant memory");
     return HD_OK;
 }
 
-static enum hd_status check_atom(struct checker *c)
+static enum hd_status validate_check_atom(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
-    REQUIRE(row_sources(instr) == (instr->mem.atom == IR_ATOM_CAS ? 3u : 2u), "%u sources",
-            row_sources(instr));
-    REQUIRE(vector_len(instr) == 1, "vector of %u elements", vector_len(instr));
+    REQUIRE(validate_row_sources(instr) == (instr->mem.atom == IR_ATOM_CAS ? 3u : 2u), "%u sources",
+            validate_row_sources(instr));
+    REQUIRE(validate_vector_len(instr) == 1, "vector of %u elements", validate_vector_len(instr));
     return HD_OK;
 }
 
-static enum hd_status check_reduce(struct checker *c)
+static enum hd_status validate_check_reduce(struct checker *c)
 {
     enum ir_atom atom = c->instr->mem.atom;
 
@@ -402,7 +406,7 @@ static enum hd_status check_reduce(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_copy(struct checker *c)
+static enum hd_status validate_check_copy(struct checker *c)
 {
     uint64_t unit = c->instr->imm & ~(uint64_t)IR_COPY_CASTS;
 
@@ -412,7 +416,7 @@ static enum hd_status check_copy(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_cvt(struct checker *c)
+static enum hd_status validate_check_cvt(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -423,7 +427,7 @@ static enum hd_status check_cvt(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_cvtpack(struct checker *c)
+static enum hd_status validate_check_cvtpack(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -433,7 +437,7 @@ static enum hd_status check_cvtpack(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_cvtunpack(struct checker *c)
+static enum hd_status validate_check_cvtunpack(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     bool is_scale = instr->type2 == IR_UE8M0X2;
@@ -446,8 +450,8 @@ static enum hd_status check_cvtunpack(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_signature(struct checker *c, const struct ir_proto *proto,
-                                      uint32_t first)
+static enum hd_status validate_check_signature(struct checker *c, const struct ir_proto *proto,
+                                               uint32_t first)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -463,7 +467,7 @@ static enum hd_status check_signature(struct checker *c, const struct ir_proto *
     return HD_OK;
 }
 
-static enum hd_status check_builtin(struct checker *c)
+static enum hd_status validate_check_builtin(struct checker *c)
 {
     static const enum ir_type params[][5] = {
         [IR_BUILTIN_VPRINTF] = {IR_B64, IR_B64},
@@ -479,10 +483,10 @@ static enum hd_status check_builtin(struct checker *c)
                              .nresults = results[which] != IR_VOID,
                              .results = &results[which]};
 
-    return check_signature(c, &proto, 0);
+    return validate_check_signature(c, &proto, 0);
 }
 
-static enum hd_status check_unpack(struct checker *c)
+static enum hd_status validate_check_unpack(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     unsigned bits = ir_type_bits(instr->type), from = ir_type_bits(instr->src[0]->type);
@@ -492,7 +496,7 @@ static enum hd_status check_unpack(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_pack(struct checker *c)
+static enum hd_status validate_check_pack(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     unsigned bits = ir_type_bits(instr->type), total = 0;
@@ -506,7 +510,7 @@ static enum hd_status check_pack(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_sreg(struct checker *c)
+static enum hd_status validate_check_sreg(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -515,7 +519,7 @@ static enum hd_status check_sreg(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_varaddr(struct checker *c)
+static enum hd_status validate_check_varaddr(struct checker *c)
 {
     const struct ir_var *var = c->instr->var;
 
@@ -524,41 +528,41 @@ static enum hd_status check_varaddr(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_note(struct checker *c)
+static enum hd_status validate_check_note(struct checker *c)
 {
     REQUIRE(!c->instr->nsrc || (uint32_t)c->instr->imm < c->func->nregs,
             "the function has %u registers to note", c->func->nregs);
     return HD_OK;
 }
 
-static enum hd_status check_funcaddr(struct checker *c)
+static enum hd_status validate_check_funcaddr(struct checker *c)
 {
     REQUIRE(c->instr->callee, "no function");
     return HD_OK;
 }
 
-static enum hd_status check_call(struct checker *c)
+static enum hd_status validate_check_call(struct checker *c)
 {
     const struct ir_func *callee = c->instr->callee;
 
     REQUIRE(callee && !callee->is_kernel, "no callee, or a kernel");
-    return check_signature(c, &callee->proto, 0);
+    return validate_check_signature(c, &callee->proto, 0);
 }
 
-static enum hd_status check_calli(struct checker *c)
+static enum hd_status validate_check_calli(struct checker *c)
 {
-    return check_signature(c, ir_ext_proto(c->instr), 1);
+    return validate_check_signature(c, ir_ext_proto(c->instr), 1);
 }
 
-static enum hd_status check_ret(struct checker *c)
+static enum hd_status validate_check_ret(struct checker *c)
 {
     struct ir_proto proto = {.nparams = c->func->proto.nresults, .params = c->func->proto.results};
 
-    return check_signature(c, &proto, 0);
+    return validate_check_signature(c, &proto, 0);
 }
 
 /* `dst` of the instruction is b32 or a predicate, as its variant says. */
-static enum hd_status check_result(struct checker *c, bool wide)
+static enum hd_status validate_check_result(struct checker *c, bool wide)
 {
     enum ir_type is = c->instr->dst[0]->type;
 
@@ -567,12 +571,12 @@ static enum hd_status check_result(struct checker *c, bool wide)
     return HD_OK;
 }
 
-static enum hd_status check_vote(struct checker *c)
+static enum hd_status validate_check_vote(struct checker *c)
 {
-    return check_result(c, c->instr->imm == IR_VOTE_BALLOT);
+    return validate_check_result(c, c->instr->imm == IR_VOTE_BALLOT);
 }
 
-static enum hd_status check_bar(struct checker *c)
+static enum hd_status validate_check_bar(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     bool reduces = instr->imm >= IR_BAR_RED_POPC;
@@ -581,10 +585,10 @@ static enum hd_status check_bar(struct checker *c)
     REQUIRE(!reduces || instr->nsrc == 3, "reduction without a predicate");
     REQUIRE(!ir_bar_is_cluster((enum ir_bar)instr->imm) || !instr->nsrc,
             "the barrier of the cluster has no operands");
-    return reduces ? check_result(c, instr->imm == IR_BAR_RED_POPC) : HD_OK;
+    return reduces ? validate_check_result(c, instr->imm == IR_BAR_RED_POPC) : HD_OK;
 }
 
-static enum hd_status check_match(struct checker *c)
+static enum hd_status validate_check_match(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
@@ -592,7 +596,7 @@ static enum hd_status check_match(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_mma(struct checker *c)
+static enum hd_status validate_check_mma(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_mma *mma = ir_ext_mma(instr);
@@ -608,7 +612,7 @@ static enum hd_status check_mma(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_tensor(struct checker *c)
+static enum hd_status validate_check_tensor(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_tensor *t = instr->ext;
@@ -622,7 +626,7 @@ static enum hd_status check_tensor(struct checker *c)
 }
 
 /* Handles, then words. */
-static enum hd_status check_tex(struct checker *c)
+static enum hd_status validate_check_tex(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_tex *tex = ir_ext_tex(instr);
@@ -639,7 +643,7 @@ static enum hd_status check_tex(struct checker *c)
 }
 
 /* Sixteen rows are two registers; there are 32 rows at most. */
-static enum hd_status check_tile(struct checker *c)
+static enum hd_status validate_check_tile(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     bool stores = instr->op == IR_OP_STMATRIX;
@@ -654,7 +658,7 @@ static enum hd_status check_tile(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_mbarrier(struct checker *c)
+static enum hd_status validate_check_mbarrier(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     enum ir_mbarrier op = (enum ir_mbarrier)instr->imm;
@@ -670,7 +674,7 @@ static enum hd_status check_mbarrier(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_tensor_copy(struct checker *c)
+static enum hd_status validate_check_tensor_copy(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_tensor_what what = ir_tensor_unpack(instr->imm);
@@ -689,7 +693,7 @@ static enum hd_status check_tensor_copy(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_multimem(struct checker *c)
+static enum hd_status validate_check_multimem(struct checker *c)
 {
     const char *why = ir_multimem_check(c->instr);
 
@@ -700,53 +704,54 @@ static enum hd_status check_multimem(struct checker *c)
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
-    [IR_OP_LD] = check_load,
-    [IR_OP_ST] = check_store,
-    [IR_OP_ATOM] = check_atom,
-    [IR_OP_PACK] = check_pack,
-    [IR_OP_UNPACK] = check_unpack,
-    [IR_OP_SREG] = check_sreg,
-    [IR_OP_VARADDR] = check_varaddr,
-    [IR_OP_FUNCADDR] = check_funcaddr,
-    [IR_OP_NOTE] = check_note,
-    [IR_OP_CALL] = check_call,
-    [IR_OP_CALLI] = check_calli,
-    [IR_OP_BUILTIN] = check_builtin,
-    [IR_OP_RET] = check_ret,
-    [IR_OP_CVT] = check_cvt,
-    [IR_OP_CVTPACK] = check_cvtpack,
-    [IR_OP_CVTUNPACK] = check_cvtunpack,
-    [IR_OP_VOTE] = check_vote,
-    [IR_OP_BAR] = check_bar,
-    [IR_OP_MATCH] = check_match,
-    [IR_OP_COPY] = check_copy,
-    [IR_OP_REDUCE] = check_reduce,
-    [IR_OP_MMA] = check_mma,
-    [IR_OP_TENSOR] = check_tensor,
-    [IR_OP_TENSOR_WARP] = check_tensor,
-    [IR_OP_TEX] = check_tex,
-    [IR_OP_LDMATRIX] = check_tile,
-    [IR_OP_STMATRIX] = check_tile,
-    [IR_OP_MBARRIER] = check_mbarrier,
-    [IR_OP_TENSORCOPY] = check_tensor_copy,
-    [IR_OP_MULTIMEM] = check_multimem,
+    [IR_OP_LD] = validate_check_load,
+    [IR_OP_ST] = validate_check_store,
+    [IR_OP_ATOM] = validate_check_atom,
+    [IR_OP_PACK] = validate_check_pack,
+    [IR_OP_UNPACK] = validate_check_unpack,
+    [IR_OP_SREG] = validate_check_sreg,
+    [IR_OP_VARADDR] = validate_check_varaddr,
+    [IR_OP_FUNCADDR] = validate_check_funcaddr,
+    [IR_OP_NOTE] = validate_check_note,
+    [IR_OP_CALL] = validate_check_call,
+    [IR_OP_CALLI] = validate_check_calli,
+    [IR_OP_BUILTIN] = validate_check_builtin,
+    [IR_OP_RET] = validate_check_ret,
+    [IR_OP_CVT] = validate_check_cvt,
+    [IR_OP_CVTPACK] = validate_check_cvtpack,
+    [IR_OP_CVTUNPACK] = validate_check_cvtunpack,
+    [IR_OP_VOTE] = validate_check_vote,
+    [IR_OP_BAR] = validate_check_bar,
+    [IR_OP_MATCH] = validate_check_match,
+    [IR_OP_COPY] = validate_check_copy,
+    [IR_OP_REDUCE] = validate_check_reduce,
+    [IR_OP_MMA] = validate_check_mma,
+    [IR_OP_TENSOR] = validate_check_tensor,
+    [IR_OP_TENSOR_WARP] = validate_check_tensor,
+    [IR_OP_TEX] = validate_check_tex,
+    [IR_OP_LDMATRIX] = validate_check_tile,
+    [IR_OP_STMATRIX] = validate_check_tile,
+    [IR_OP_MBARRIER] = validate_check_mbarrier,
+    [IR_OP_TENSORCOPY] = validate_check_tensor_copy,
+    [IR_OP_MULTIMEM] = validate_check_multimem,
 };
 
-static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)
+static enum hd_status validate_check_instr(struct checker *c, const struct ir_dom *dom,
+                                           uint32_t position)
 {
     check_fn *special = specials[c->instr->op];
 
-    HD_TRY(check_counts(c));
-    HD_TRY(check_types(c));
-    HD_TRY(check_words(c));
-    HD_TRY(check_mem_words(c));
-    HD_TRY(check_references(c));
-    HD_TRY(check_uses(c, dom, position));
-    HD_TRY(check_widths(c));
+    HD_TRY(validate_check_counts(c));
+    HD_TRY(validate_check_types(c));
+    HD_TRY(validate_check_words(c));
+    HD_TRY(validate_check_mem_words(c));
+    HD_TRY(validate_check_references(c));
+    HD_TRY(validate_check_uses(c, dom, position));
+    HD_TRY(validate_check_widths(c));
     return special ? special(c) : HD_OK;
 }
 
-static enum hd_status check_instrs(struct checker *c, const struct ir_dom *dom)
+static enum hd_status validate_check_instrs(struct checker *c, const struct ir_dom *dom)
 {
     uint32_t position = 1;
 
@@ -754,7 +759,7 @@ static enum hd_status check_instrs(struct checker *c, const struct ir_dom *dom)
         c->block = c->func->blocks[i];
         ir_foreach_instr(instr, c->block) {
             c->instr = instr;
-            HD_TRY(check_instr(c, dom, position++));
+            HD_TRY(validate_check_instr(c, dom, position++));
         }
     }
     c->instr = NULL;
@@ -762,7 +767,7 @@ static enum hd_status check_instrs(struct checker *c, const struct ir_dom *dom)
     return HD_OK;
 }
 
-static enum hd_status check_func(struct checker *c)
+static enum hd_status validate_check_func(struct checker *c)
 {
     const struct ir_func *func = c->func;
     struct ir_dom dom;
@@ -772,11 +777,11 @@ static enum hd_status check_func(struct checker *c)
     c->edges = hd_arena_array(&c->arena, uint32_t, (size_t)func->nblocks + 1);
     if (!c->values || !c->position || !c->edges)
         return hd_error(HD_NO_MEMORY, "%s: no memory to validate", func->name);
-    HD_TRY(check_blocks(c));
-    HD_TRY(check_preds(c));
-    HD_TRY(check_definitions(c));
+    HD_TRY(validate_check_blocks(c));
+    HD_TRY(validate_check_preds(c));
+    HD_TRY(validate_check_definitions(c));
     HD_TRY(ir_dom_compute(func, &c->arena, &dom));
-    return check_instrs(c, &dom);
+    return validate_check_instrs(c, &dom);
 }
 
 enum hd_status ir_validate_func(const struct ir_func *func)
@@ -787,7 +792,7 @@ enum hd_status ir_validate_func(const struct ir_func *func)
     if (func->is_declaration)
         return HD_OK;
     hd_arena_init(&c.arena);
-    status = check_func(&c);
+    status = validate_check_func(&c);
     hd_arena_fini(&c.arena);
     return status;
 }

@@ -113,7 +113,7 @@ static const struct {
 #include "gen_passes.def"
 };
 
-static uint32_t passes_to_skip(void)
+static uint32_t form_passes_to_skip(void)
 {
     struct hd_str list = hd_str_from(hd_env("HEDDLE_SKIP_PASS"));
     uint32_t skip = 0;
@@ -147,7 +147,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .form = (enum gen_form)form,
         .effort = job->effort,
         .features = job->features,
-        .skip = passes_to_skip(),
+        .skip = form_passes_to_skip(),
         .strict = job->strict,
         .alone = job->alone,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
@@ -160,8 +160,8 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
     };
 }
 
-static enum hd_status generate(const struct jit_job *job, enum jit_form form,
-                               struct jit_build *build)
+static enum hd_status form_generate(const struct jit_job *job, enum jit_form form,
+                                    struct jit_build *build)
 {
     const struct gen_request req = jit_request(job, form);
     struct gen_result *result = &build->result;
@@ -209,7 +209,7 @@ static enum hd_status try_form(const struct jit_job *job, enum jit_form form,
         build->lasting = false;
         return hd_error(HD_JIT, "told to fail by HEDDLE_FAULT");
     }
-    enum hd_status status = generate(job, form, build);
+    enum hd_status status = form_generate(job, form, build);
     if (status == HD_NOT_FOUND) /* an installation may be repaired */
         build->lasting = false;
     return status;
@@ -217,7 +217,7 @@ static enum hd_status try_form(const struct jit_job *job, enum jit_form form,
 
 /* ---- the chain */
 
-static void reason_add(struct jit_build *build, enum jit_form form)
+static void form_reason_add(struct jit_build *build, enum jit_form form)
 {
     size_t len = strlen(build->reason);
 
@@ -225,7 +225,7 @@ static void reason_add(struct jit_build *build, enum jit_form form)
              jit_form_name(form), hd_error_message());
 }
 
-static struct jit_build *build_create(const struct jit_job *job)
+static struct jit_build *form_build_create(const struct jit_job *job)
 {
     struct jit_build *build = hd_new(struct jit_build);
 
@@ -239,7 +239,7 @@ static struct jit_build *build_create(const struct jit_job *job)
 enum hd_status jit_build_form(const struct jit_job *job, enum jit_form form,
                               struct jit_build **out_build)
 {
-    struct jit_build *build = build_create(job);
+    struct jit_build *build = form_build_create(job);
     enum hd_status status = build ? try_form(job, form, build) : HD_NO_MEMORY;
 
     *out_build = build;
@@ -252,7 +252,7 @@ enum hd_status jit_build_form(const struct jit_job *job, enum jit_form form,
 
 enum hd_status jit_build_make(const struct jit_job *job, struct jit_build **out_build)
 {
-    struct jit_build *build = build_create(job);
+    struct jit_build *build = form_build_create(job);
     enum hd_status status = build ? HD_OK : HD_NO_MEMORY;
 
     *out_build = NULL;
@@ -261,7 +261,7 @@ enum hd_status jit_build_make(const struct jit_job *job, struct jit_build **out_
         status = try_form(job, form, build);
         if (status == HD_OK || status == HD_NO_MEMORY || status == HD_CANCELLED)
             break;
-        reason_add(build, form);
+        form_reason_add(build, form);
         if (hd_fault(HD_FAULT_JIT_NEXT))
             break;
     }

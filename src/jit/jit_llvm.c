@@ -37,7 +37,7 @@ static struct {
     char why[512];
 } codegen;
 
-static bool try_open(const char *dir, const char *sub)
+static bool llvm_try_open(const char *dir, const char *sub)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s%s/libheddle-codegen.so", dir, sub);
@@ -50,7 +50,7 @@ static bool try_open(const char *dir, const char *sub)
 }
 
 /* Beside the library that holds this code (installed), or where the build tree has it. */
-static bool open_near(const char *file)
+static bool llvm_open_near(const char *file)
 {
     static const char *const subs[] = {
         "",           "/../../jit",     "/../jit",    "/../../src/jit",
@@ -63,7 +63,7 @@ static bool open_near(const char *file)
     snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - real) : 1, slash ? real : ".");
     free(real);
     for (size_t i = 0; i < HD_COUNT_OF(subs); i++) {
-        if (try_open(dir, subs[i]))
+        if (llvm_try_open(dir, subs[i]))
             return true;
     }
     return false;
@@ -74,15 +74,15 @@ void jit_codegen_end(void)
     atomic_store(&codegen.ending, true);
 }
 
-static void codegen_open(void)
+static void llvm_codegen_open(void)
 {
     Dl_info info;
     const char *env = hd_env("HEDDLE_LIBDIR");
-    bool found = env && try_open(env, "");
+    bool found = env && llvm_try_open(env, "");
     if (!found && dladdr((void *)&codegen, &info) && info.dli_fname)
-        found = open_near(info.dli_fname);
+        found = llvm_open_near(info.dli_fname);
     if (!found && !hd_env_is_foreign()) /* anybody may link the program into a folder of his */
-        found = open_near("/proc/self/exe");
+        found = llvm_open_near("/proc/self/exe");
     if (!found) {
         if (!codegen.why[0])
             snprintf(codegen.why, sizeof(codegen.why), "libheddle-codegen.so not found");
@@ -105,7 +105,7 @@ bool jit_codegen_is_open(void)
 bool jit_codegen_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, codegen_open);
+    pthread_once(&once, llvm_codegen_open);
     return jit_codegen_is_open();
 }
 
@@ -131,7 +131,7 @@ struct call {
     char signal_stack[SIGNAL_STACK_B];
 };
 
-static void call_leave(struct call *call)
+static void llvm_call_leave(struct call *call)
 {
     if (!atomic_exchange(&call->left, true))
         return;
@@ -140,7 +140,7 @@ static void call_leave(struct call *call)
     hd_free(call);
 }
 
-static void *call_main(void *arg)
+static void *llvm_call_main(void *arg)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     struct call *call = arg;
@@ -162,7 +162,7 @@ static void *call_main(void *arg)
         sigaltstack(&old, NULL);
     pthread_setspecific(codegen.call_key, NULL);
     sem_post(&call->done);
-    call_leave(call);
+    llvm_call_leave(call);
     return NULL;
 }
 
@@ -179,7 +179,7 @@ bool jit_crash_take(int sig)
         pause();
 }
 
-static bool call_start(struct call *call)
+static bool llvm_call_start(struct call *call)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -187,14 +187,14 @@ static bool call_start(struct call *call)
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, COMPILE_STACK_B);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    bool started = !hd_thread_create(&thread, &attr, call_main, call);
+    bool started = !hd_thread_create(&thread, &attr, llvm_call_main, call);
     pthread_attr_destroy(&attr);
     return started;
 }
 
 /* LLVM 19 loops without end on few inputs (its combiner of selection graphs). The thread cannot be
  * ended, but it can step aside. */
-static bool call_is_endless(struct call *call)
+static bool llvm_call_is_endless(struct call *call)
 {
     double limit_s = call->req.hang ? CALL_HANGS_S : CALL_MAX_S;
     pid_t thread = atomic_load(&call->thread);
@@ -208,12 +208,12 @@ static bool call_is_endless(struct call *call)
 }
 
 /* False: it is not done, and never will be as far as the caller is concerned. */
-static bool call_wait(struct call *call)
+static bool llvm_call_wait(struct call *call)
 {
     struct timespec until;
 
     do {
-        call->endless = call_is_endless(call);
+        call->endless = llvm_call_is_endless(call);
         if (call->endless || (atomic_load(&codegen.ending) && !atomic_load(&call->reads)))
             return false;
         clock_gettime(CLOCK_REALTIME, &until); /* sanitizers know no sem_clockwait() */
@@ -225,13 +225,13 @@ static bool call_wait(struct call *call)
 }
 
 /* What LLVM makes while its destructors run is not to be trusted. */
-static enum hd_status call_run(struct call *call)
+static enum hd_status llvm_call_run(struct call *call)
 {
     const char *name = call->req.kernel->name;
-    bool started = call_start(call), done = started && call_wait(call);
+    bool started = llvm_call_start(call), done = started && llvm_call_wait(call);
 
     if (!started)
-        call_leave(call); /* for the thread */
+        llvm_call_leave(call); /* for the thread */
     if (atomic_load(&codegen.ending))
         return hd_error(HD_CANCELLED, "compiling kernel %s: the process is ending", name);
     if (done)
@@ -255,16 +255,16 @@ enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out
     call->req.reads = &call->reads;
     call->req.ending = &codegen.ending;
     sem_init(&call->done, 0, 0);
-    enum hd_status status = call_run(call);
+    enum hd_status status = llvm_call_run(call);
     if (status == HD_CANCELLED || call->crash || call->endless) {
-        call_leave(call); /* the thread is still there */
+        llvm_call_leave(call); /* the thread is still there */
         return status;
     }
     *out = call->out;
     call->out = (struct gen_result){0};
     if (status != HD_OK && call->status != HD_OK && out->error[0])
         status = hd_error(status, "compiling kernel %s: %s", req->kernel->name, out->error);
-    call_leave(call);
+    llvm_call_leave(call);
     return status;
 }
 
@@ -282,7 +282,7 @@ const char *jit_llvm_identity(void)
 static char identity_text[128];
 
 /* Without opening it: a program whose kernels are all cached never pays for LLVM. */
-static void identity_init(void)
+static void llvm_identity_init(void)
 {
     struct stat st;
     bool found = stat(JIT_LLVM_LIBDIR "/libLLVM-19.so", &st) == 0;
@@ -293,7 +293,7 @@ static void identity_init(void)
 const char *jit_llvm_identity(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, identity_init);
+    pthread_once(&once, llvm_identity_init);
     return identity_text;
 }
 #endif

@@ -36,7 +36,7 @@
 #define QUICK_LAUNCHES       4u
 #define QUICK_LAUNCHES_LOOPS 2u
 
-/* See waits_for_best_locked(). */
+/* See module_waits_for_best_locked(). */
 #define WAIT_FOR_BEST_PART 4
 
 /* A cache entry: this, then why it is in that form, then the object. */
@@ -142,7 +142,8 @@ void jit_module_destroy(struct jit_module *jit)
 
 /* ---- the cache */
 
-static struct obj_cache_key variant_key(const struct jit_module *jit, const struct jit_job *job)
+static struct obj_cache_key module_variant_key(const struct jit_module *jit,
+                                               const struct jit_job *job)
 {
     struct obj_fingerprint print;
     obj_fingerprint_init(&print, "object");
@@ -156,11 +157,11 @@ static struct obj_cache_key variant_key(const struct jit_module *jit, const stru
     return obj_fingerprint_key(&print);
 }
 
-static uint32_t fault_points(void)
+static uint32_t module_fault_points(void)
 {
     uint32_t points = HD_FAULT_JIT_LLVM | HD_FAULT_JIT_CRASH | HD_FAULT_JIT_HANG |
                       HD_FAULT_JIT_STACK | HD_FAULT_JIT_SINGLY |
-                      HD_FAULT_JIT_BEST; /* not JIT_NEXT: see build_from_cache() */
+                      HD_FAULT_JIT_BEST; /* not JIT_NEXT: see module_build_from_cache() */
 #define X(name, text, doc) points |= HD_FAULT_JIT_##name;
     JIT_GENERATED_FORM_LIST(X)
 #undef X
@@ -168,12 +169,12 @@ static uint32_t fault_points(void)
 }
 
 /* What forced failures lead to must not be taken for what this kernel needs, nor the reverse. */
-static bool uses_cache(const struct jit_module *jit)
+static bool module_uses_cache(const struct jit_module *jit)
 {
-    return jit->cacheable && jit->cache && !hd_fault((enum hd_fault)fault_points());
+    return jit->cacheable && jit->cache && !hd_fault((enum hd_fault)module_fault_points());
 }
 
-static bool entry_fits(const struct entry_head *head, size_t size_B)
+static bool module_entry_fits(const struct entry_head *head, size_t size_B)
 {
     uint64_t rest_B = size_B - sizeof(*head);
 
@@ -181,8 +182,8 @@ static bool entry_fits(const struct entry_head *head, size_t size_B)
            head->reason_B <= rest_B && head->object_B == rest_B - head->reason_B;
 }
 
-static bool build_from_entry(const struct jit_job *job, const struct obj_cache_entry *entry,
-                             struct jit_build *build)
+static bool module_build_from_entry(const struct jit_job *job, const struct obj_cache_entry *entry,
+                                    struct jit_build *build)
 {
     const uint8_t *bytes = entry->bytes;
     struct entry_head head;
@@ -190,7 +191,7 @@ static bool build_from_entry(const struct jit_job *job, const struct obj_cache_e
     if (entry->size_B < sizeof(head))
         return false;
     memcpy(&head, bytes, sizeof(head));
-    if (!entry_fits(&head, entry->size_B))
+    if (!module_entry_fits(&head, entry->size_B))
         return false;
     bytes += sizeof(head);
     memcpy(build->reason, bytes, head.reason_B);
@@ -203,14 +204,14 @@ static bool build_from_entry(const struct jit_job *job, const struct obj_cache_e
                           head.object_B, build) == HD_OK;
 }
 
-static struct jit_build *build_from_cache(struct jit_module *jit, const struct jit_job *job)
+static struct jit_build *module_build_from_cache(struct jit_module *jit, const struct jit_job *job)
 {
     struct obj_cache_entry entry;
 
-    if (!uses_cache(jit) || !obj_cache_get(jit->cache, variant_key(jit, job), &entry))
+    if (!module_uses_cache(jit) || !obj_cache_get(jit->cache, module_variant_key(jit, job), &entry))
         return NULL;
     struct jit_build *build = hd_new(struct jit_build);
-    bool fits = build && build_from_entry(job, &entry, build);
+    bool fits = build && module_build_from_entry(job, &entry, build);
     obj_cache_entry_release(&entry);
     if (fits && !(build->reason[0] && hd_fault(HD_FAULT_JIT_NEXT)))
         return build;
@@ -218,8 +219,8 @@ static struct jit_build *build_from_cache(struct jit_module *jit, const struct j
     return NULL;
 }
 
-static void build_to_cache(struct jit_module *jit, const struct jit_job *job,
-                           const struct jit_build *build)
+static void module_build_to_cache(struct jit_module *jit, const struct jit_job *job,
+                                  const struct jit_build *build)
 {
     size_t reason_B = build->reason[0] ? strlen(build->reason) + 1 : 0;
     struct entry_head head = {.facts = build->result.facts,
@@ -228,7 +229,7 @@ static void build_to_cache(struct jit_module *jit, const struct jit_job *job,
                               .reason_B = (uint32_t)reason_B};
     size_t size_B = sizeof(head) + reason_B + head.object_B;
     assert(build->code.form == JIT_INTERP || head.object_B);
-    uint8_t *bytes = uses_cache(jit) && build->lasting ? hd_alloc(size_B) : NULL;
+    uint8_t *bytes = module_uses_cache(jit) && build->lasting ? hd_alloc(size_B) : NULL;
 
     if (!bytes)
         return;
@@ -236,14 +237,14 @@ static void build_to_cache(struct jit_module *jit, const struct jit_job *job,
     memcpy(bytes + sizeof(head), build->reason, reason_B);
     if (head.object_B)
         memcpy(bytes + sizeof(head) + reason_B, build->result.object, head.object_B);
-    if (obj_cache_put(jit->cache, variant_key(jit, job), bytes, size_B) != HD_OK)
+    if (obj_cache_put(jit->cache, module_variant_key(jit, job), bytes, size_B) != HD_OK)
         hd_log_debug(HD_DEBUG_CACHE, "not stored: %s", hd_error_message());
     hd_free(bytes);
 }
 
 /* ---- variants */
 
-static void shape_dump(const struct jit_job *job)
+static void module_shape_dump(const struct jit_job *job)
 {
     struct hd_arena arena;
     struct ir_shapes shapes;
@@ -261,8 +262,8 @@ static void shape_dump(const struct jit_job *job)
 }
 
 /* Holds no lock. `build` is what the cache had, or NULL. */
-static enum hd_status build_get(struct jit_module *jit, const struct jit_job *job,
-                                struct jit_build *build, struct jit_build **out_build)
+static enum hd_status module_build_get(struct jit_module *jit, const struct jit_job *job,
+                                       struct jit_build *build, struct jit_build **out_build)
 {
     struct hd_compile_note note = {.name = job->kernel->name, .form = jit_path_name(job->path)};
     enum hd_status status = HD_OK;
@@ -273,10 +274,10 @@ static enum hd_status build_get(struct jit_module *jit, const struct jit_job *jo
         hd_log_debug(HD_DEBUG_JIT, "loaded %s for %s from the cache", job->kernel->name,
                      jit_launch_class_name(job->cls));
     } else {
-        shape_dump(job);
+        module_shape_dump(job);
         status = jit_build_make(job, out_build);
         if (status == HD_OK)
-            build_to_cache(jit, job, *out_build);
+            module_build_to_cache(jit, job, *out_build);
     }
     hd_compile_end(&note, build != NULL, status);
     HD_TRY(status);
@@ -286,8 +287,9 @@ static enum hd_status build_get(struct jit_module *jit, const struct jit_job *jo
 }
 
 /* NULL: no memory. */
-static struct jit_variant *variant_find_locked(struct jit_module *jit, const struct ir_func *kernel,
-                                               enum jit_launch_class cls)
+static struct jit_variant *module_variant_find_locked(struct jit_module *jit,
+                                                      const struct ir_func *kernel,
+                                                      enum jit_launch_class cls)
 {
     struct jit_variant *v = jit->variants;
 
@@ -315,7 +317,7 @@ static struct jit_variant *variant_find_locked(struct jit_module *jit, const str
 }
 
 /* One of better code over worse; `v` is being made, or somebody makes it better. */
-static void build_add_locked(struct jit_variant *v, struct jit_build *build)
+static void module_build_add_locked(struct jit_variant *v, struct jit_build *build)
 {
     const struct jit_build *old = v->build;
 
@@ -328,7 +330,7 @@ static void build_add_locked(struct jit_variant *v, struct jit_build *build)
 }
 
 /* Would the same come of it next time? */
-static bool is_final(enum hd_status status)
+static bool module_is_final(enum hd_status status)
 {
     return status != HD_OK && status != HD_NO_MEMORY && status != HD_CANCELLED;
 }
@@ -337,7 +339,8 @@ static bool is_final(enum hd_status status)
  * Nobody works on the variant any more; `build` is NULL when nothing came of it, because of
  * `status`. What cannot be made better stays as it is.
  */
-static void variant_finish(struct jit_variant *v, struct jit_build *build, enum hd_status status)
+static void module_variant_finish(struct jit_variant *v, struct jit_build *build,
+                                  enum hd_status status)
 {
     struct jit_module *jit = v->jit;
 
@@ -345,17 +348,17 @@ static void variant_finish(struct jit_variant *v, struct jit_build *build, enum 
     if (build) {
         build->code.quick = build->quick ? v : NULL;
         v->quick_since_ns = hd_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        build_add_locked(v, build);
+        module_build_add_locked(v, build);
     }
-    v->is_best = v->build && is_final(status);
+    v->is_best = v->build && module_is_final(status);
     v->making = false;
     pthread_cond_broadcast(&jit->changed);
     hd_lock_release(&jit->lock);
 }
 
 /* `cached`: what the cache has, or NULL. */
-static enum hd_status variant_make(struct jit_variant *v, enum gen_effort effort,
-                                   struct jit_build *cached)
+static enum hd_status module_variant_make(struct jit_variant *v, enum gen_effort effort,
+                                          struct jit_build *cached)
 {
     struct jit_build *build = cached;
     struct jit_job job = v->job;
@@ -364,18 +367,18 @@ static enum hd_status variant_make(struct jit_variant *v, enum gen_effort effort
     job.effort = hd_fault(HD_FAULT_JIT_BEST) ? GEN_QUICK : effort;
     if (v->build)
         job.last = v->build->code.form; /* a slower one would be no gain */
-    enum hd_status status = build_get(v->jit, &job, cached, &build);
+    enum hd_status status = module_build_get(v->jit, &job, cached, &build);
     if (status == HD_OK && v->build)
         hd_log_debug(HD_DEBUG_JIT, "%s for %s: better code is there", job.kernel->name,
                      jit_launch_class_name(job.cls));
-    variant_finish(v, build, status);
+    module_variant_finish(v, build, status);
     return status;
 }
 
 /* ---- quick builds */
 
 /* No loops and no calls: what a thread runs is bounded by the size. 0 = not bounded. */
-static uint64_t straight_size(const struct ir_func *kernel)
+static uint64_t module_straight_size(const struct ir_func *kernel)
 {
     uint64_t n = 0;
 
@@ -394,39 +397,40 @@ static uint64_t straight_size(const struct ir_func *kernel)
     return n;
 }
 
-static bool wants_interp(const struct jit_variant *v, struct jit_size size)
+static bool module_wants_interp(const struct jit_variant *v, struct jit_size size)
 {
     return !v->build && !v->job.kernel->module->has_notes && size.threads <= INTERP_MAX_THREADS &&
            !hd_debug(HD_DEBUG_SYNC) && !hd_fault(HD_FAULT_JIT_BEST) &&
-           straight_size(v->job.kernel) >= INTERP_MIN_INSTRS && jit_codegen_open();
+           module_straight_size(v->job.kernel) >= INTERP_MIN_INSTRS && jit_codegen_open();
 }
 
 /* For kernels that were interpreted first, quick code comes next. */
-static void make_in_background(struct jit_task *task, bool cancelled)
+static void module_make_in_background(struct jit_task *task, bool cancelled)
 {
     struct jit_variant *v = (struct jit_variant *)task;
     bool interpreted = v->build->code.form == JIT_INTERP;
 
     assert(v->making && v->build->code.quick == v);
     if (cancelled)
-        variant_finish(v, NULL, HD_CANCELLED);
+        module_variant_finish(v, NULL, HD_CANCELLED);
     else
-        (void)!variant_make(v, interpreted ? GEN_SOON : GEN_BEST, NULL);
+        (void)!module_variant_make(v, interpreted ? GEN_SOON : GEN_BEST, NULL);
 }
 
 /* The caller has made it `making`. False: there is no background. */
-static bool variant_push(struct jit_variant *v)
+static bool module_variant_push(struct jit_variant *v)
 {
     assert(jit_codegen_is_open()); /* the background does not open it */
-    v->task = (struct jit_task){
-        .run = make_in_background, .owner = v->jit, .is_urgent = v->build->code.form == JIT_INTERP};
+    v->task = (struct jit_task){.run = module_make_in_background,
+                                .owner = v->jit,
+                                .is_urgent = v->build->code.form == JIT_INTERP};
     return jit_background_push(&v->task);
 }
 
 /* True: the slot has code for the launch, and the variant is being made in the background. */
-static bool interp_start(struct jit_variant *v, struct jit_size size)
+static bool module_interp_start(struct jit_variant *v, struct jit_size size)
 {
-    struct jit_build *build = wants_interp(v, size) ? hd_new(struct jit_build) : NULL;
+    struct jit_build *build = module_wants_interp(v, size) ? hd_new(struct jit_build) : NULL;
     assert(v->making && v->slots[0]);
 
     if (!build)
@@ -435,9 +439,9 @@ static bool interp_start(struct jit_variant *v, struct jit_size size)
     build->code.max_threads = INTERP_MAX_THREADS;
     build->code.quick = v;
     hd_lock_acquire(&v->jit->lock);
-    build_add_locked(v, build);
+    module_build_add_locked(v, build);
     hd_lock_release(&v->jit->lock);
-    if (!variant_push(v))
+    if (!module_variant_push(v))
         return false;
     hd_log_debug(HD_DEBUG_JIT, "%s for %s is interpreted until it is compiled", v->job.kernel->name,
                  jit_launch_class_name(v->job.cls));
@@ -445,15 +449,15 @@ static bool interp_start(struct jit_variant *v, struct jit_size size)
 }
 
 /* With the module's lock held, which is released meanwhile: has the best made in the background. */
-static void improve_locked(struct jit_variant *v)
+static void module_improve_locked(struct jit_variant *v)
 {
     assert(hd_lock_held(&v->jit->lock));
     if (v->making || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST))
         return;
     v->making = true;
     hd_lock_release(&v->jit->lock);
-    if (!variant_push(v))
-        variant_finish(v, NULL, HD_CANCELLED);
+    if (!module_variant_push(v))
+        module_variant_finish(v, NULL, HD_CANCELLED);
     hd_lock_acquire(&v->jit->lock);
 }
 
@@ -465,15 +469,15 @@ void jit_code_improve(const struct jit_code *code)
         return;
     hd_lock_acquire(&v->jit->lock);
     if (jit_codegen_is_open())
-        improve_locked(v);
+        module_improve_locked(v);
     else /* the code came from the cache: the next launch opens the code generator */
         v->launches = QUICK_LAUNCHES;
     hd_lock_release(&v->jit->lock);
 }
 
 /* With the module's lock held. */
-static const struct jit_build *build_of_locked(const struct jit_variant *v,
-                                               const struct jit_code *code)
+static const struct jit_build *module_build_of_locked(const struct jit_variant *v,
+                                                      const struct jit_code *code)
 {
     assert(hd_lock_held(&v->jit->lock));
     for (const struct jit_build *build = v->build; build; build = build->next)
@@ -489,7 +493,7 @@ bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct
 
     hd_lock_acquire(&jit->lock);
     for (const struct jit_variant *v = jit->variants; v && !build; v = v->next) {
-        build = build_of_locked(v, code);
+        build = module_build_of_locked(v, code);
         *out_job = v->job;
     }
     if (build) {
@@ -503,7 +507,7 @@ bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct
 /* ---- asking for code */
 
 /* Is the code for launches of that size? */
-static bool code_fits(const struct jit_code *code, struct jit_size size)
+static bool module_code_fits(const struct jit_code *code, struct jit_size size)
 {
     return size.threads <= code->max_threads && size.rounds >= code->min_rounds;
 }
@@ -512,33 +516,34 @@ static bool code_fits(const struct jit_code *code, struct jit_size size)
  * The caller has made the variant `making`. Afterwards it serves the launch, or an error is
  * returned. has_slot: somebody looks for better code later.
  */
-static enum hd_status variant_start(struct jit_variant *v, struct jit_size size, bool has_slot)
+static enum hd_status module_variant_start(struct jit_variant *v, struct jit_size size,
+                                           bool has_slot)
 {
     bool soon = has_slot && jit_background_usable() && !hd_debug(HD_DEBUG_SYNC);
     enum gen_effort effort = size.rounds >= JIT_MANY_ROUNDS ? GEN_MANY : GEN_SOON;
-    struct jit_build *cached = v->build ? NULL : build_from_cache(v->jit, &v->job);
+    struct jit_build *cached = v->build ? NULL : module_build_from_cache(v->jit, &v->job);
 
-    if (cached && cached->quick && (!soon || !code_fits(&cached->code, size))) {
+    if (cached && cached->quick && (!soon || !module_code_fits(&cached->code, size))) {
         jit_build_destroy(cached);
         cached = NULL;
     }
-    if (!cached && soon && interp_start(v, size))
+    if (!cached && soon && module_interp_start(v, size))
         return HD_OK;
-    return variant_make(v, soon ? effort : GEN_BEST, cached);
+    return module_variant_make(v, soon ? effort : GEN_BEST, cached);
 }
 
 /* Is there code for such launches, or the best if nobody would look for better? */
-static bool variant_serves(const struct jit_variant *v, struct jit_size size, bool has_slot)
+static bool module_variant_serves(const struct jit_variant *v, struct jit_size size, bool has_slot)
 {
     assert(hd_lock_held(&v->jit->lock));
     if (!v->build)
         return false;
-    if (!code_fits(&v->build->code, size) && !v->is_best)
+    if (!module_code_fits(&v->build->code, size) && !v->is_best)
         return false;
     return has_slot || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST);
 }
 
-static bool codegen_open_locked(struct jit_module *jit)
+static bool module_codegen_open_locked(struct jit_module *jit)
 {
     assert(hd_lock_held(&jit->lock));
     if (jit_codegen_is_open())
@@ -549,7 +554,7 @@ static bool codegen_open_locked(struct jit_module *jit)
     return open;
 }
 
-static uint32_t quick_launches(const struct jit_variant *v)
+static uint32_t module_quick_launches(const struct jit_variant *v)
 {
     return v->build->code.min_rounds ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
 }
@@ -559,7 +564,7 @@ static uint32_t quick_launches(const struct jit_variant *v)
  * times slower. Once the program has run for a part of what it takes, more launches are likely, and
  * the next one waits.
  */
-static bool waits_for_best_locked(const struct jit_variant *v)
+static bool module_waits_for_best_locked(const struct jit_variant *v)
 {
     const struct jit_build *build = v->build;
     uint64_t ran_ns;
@@ -572,26 +577,27 @@ static bool waits_for_best_locked(const struct jit_variant *v)
 }
 
 /* With the module's lock held, which is released meanwhile: until the variant serves the launch. */
-static enum hd_status variant_want_locked(struct jit_variant *v, struct jit_size size,
-                                          bool has_slot)
+static enum hd_status module_variant_want_locked(struct jit_variant *v, struct jit_size size,
+                                                 bool has_slot)
 {
     struct jit_module *jit = v->jit;
 
-    while (!variant_serves(v, size, has_slot)) {
+    while (!module_variant_serves(v, size, has_slot)) {
         if (v->making && !jit_background_take(&v->task)) {
             hd_lock_wait(&jit->lock, &jit->changed);
             continue;
         }
         v->making = true;
         hd_lock_release(&jit->lock);
-        enum hd_status status = variant_start(v, size, has_slot);
+        enum hd_status status = module_variant_start(v, size, has_slot);
         hd_lock_acquire(&jit->lock);
-        if (status != HD_OK && !variant_serves(v, size, has_slot))
+        if (status != HD_OK && !module_variant_serves(v, size, has_slot))
             return status;
     }
-    if (v->build->code.quick && ++v->launches >= quick_launches(v) && codegen_open_locked(jit))
-        improve_locked(v);
-    while (waits_for_best_locked(v))
+    if (v->build->code.quick && ++v->launches >= module_quick_launches(v) &&
+        module_codegen_open_locked(jit))
+        module_improve_locked(v);
+    while (module_waits_for_best_locked(v))
         hd_lock_wait(&jit->lock, &jit->changed);
     return HD_OK;
 }
@@ -600,7 +606,7 @@ static enum hd_status variant_want_locked(struct jit_variant *v, struct jit_size
  * What whoever makes the variant better stores to as well. A slot stays once it is there, so the
  * maker may look at the first one without the lock.
  */
-static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
+static void module_slot_add_locked(struct jit_variant *v, jit_slot *slot)
 {
     unsigned i = 0;
 
@@ -613,28 +619,30 @@ static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
 }
 
 /* The class that code is made for: kernels whose warps must be run one by one have one for all. */
-static enum jit_launch_class class_for(const struct jit_module *jit, const struct ir_func *kernel,
-                                       enum jit_launch_class cls)
+static enum jit_launch_class module_class_for(const struct jit_module *jit,
+                                              const struct ir_func *kernel,
+                                              enum jit_launch_class cls)
 {
     bool warps = jit_launch_class_warps(cls) > 1 && jit->path == JIT_AVX512 && !jit->strict &&
                  jit_warps_fit(kernel);
     return warps ? cls : jit_launch_class_single(cls);
 }
 
-static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,
-                                  enum jit_launch_class cls, struct jit_size size, jit_slot *slot,
-                                  const struct jit_code **out_code)
+static enum hd_status module_variant_get(struct jit_module *jit, const struct ir_func *kernel,
+                                         enum jit_launch_class cls, struct jit_size size,
+                                         jit_slot *slot, const struct jit_code **out_code)
 {
     enum hd_status status;
 
     *out_code = NULL;
     assert(kernel->is_kernel && !kernel->is_declaration && cls < JIT_CLASS_COUNT);
     hd_lock_acquire(&jit->lock);
-    struct jit_variant *v = variant_find_locked(jit, kernel, class_for(jit, kernel, cls));
+    struct jit_variant *v =
+        module_variant_find_locked(jit, kernel, module_class_for(jit, kernel, cls));
     if (v && slot)
-        slot_add_locked(v, slot);
-    status =
-        v ? variant_want_locked(v, size, slot != NULL) : hd_error(HD_NO_MEMORY, "%s", kernel->name);
+        module_slot_add_locked(v, slot);
+    status = v ? module_variant_want_locked(v, size, slot != NULL)
+               : hd_error(HD_NO_MEMORY, "%s", kernel->name);
     if (status == HD_OK) {
         *out_code = &v->build->code;
         if (slot)
@@ -649,7 +657,7 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
 {
     const struct jit_size any = {.threads = UINT64_MAX};
 
-    return variant_get(jit, kernel, cls, any, NULL, out_code);
+    return module_variant_get(jit, kernel, cls, any, NULL, out_code);
 }
 
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
@@ -658,5 +666,5 @@ enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *ke
     const struct jit_code *code;
 
     assert(slot);
-    return variant_get(jit, kernel, cls, size, slot, &code);
+    return module_variant_get(jit, kernel, cls, size, slot, &code);
 }

@@ -27,7 +27,7 @@ static const char *const settings[] = {"HEDDLE_CPU",     "HEDDLE_SKIP_PASS", "HE
 
 /* ---- writing */
 
-static void put_line(struct hd_buf *out, const char *name, const char *text)
+static void report_put_line(struct hd_buf *out, const char *name, const char *text)
 {
     hd_buf_printf(out, "%s: ", name);
     for (; *text; text++)
@@ -35,14 +35,14 @@ static void put_line(struct hd_buf *out, const char *name, const char *text)
     hd_buf_putc(out, '\n');
 }
 
-static void put_section(struct hd_buf *out, const char *name, struct hd_str text)
+static void report_put_section(struct hd_buf *out, const char *name, struct hd_str text)
 {
     hd_buf_printf(out, "%s: %zu\n", name, text.len);
     hd_buf_append(out, text.ptr, text.len);
     hd_buf_putc(out, '\n');
 }
 
-static void settings_text(char *out, size_t size_B)
+static void report_settings_text(char *out, size_t size_B)
 {
     size_t len = 0;
 
@@ -55,7 +55,7 @@ static void settings_text(char *out, size_t size_B)
     }
 }
 
-static void cpu_text(char *out, size_t size_B)
+static void report_cpu_text(char *out, size_t size_B)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
     char line[256];
@@ -79,8 +79,8 @@ static void report_text(const struct jit_job *job, const char *form, const char 
     struct hd_buf ir;
 
     assert(job->kernel->is_kernel && job->cls < JIT_CLASS_COUNT && job->features);
-    cpu_text(cpu, sizeof(cpu));
-    settings_text(set, sizeof(set));
+    report_cpu_text(cpu, sizeof(cpu));
+    report_settings_text(set, sizeof(set));
     const struct {
         const char *version, *kernel, *launch_class, *path, *features, *strict, *cpu, *llvm,
             *settings, *form, *reason;
@@ -96,13 +96,13 @@ static void report_text(const struct jit_job *job, const char *form, const char 
                form,
                why};
     hd_buf_puts(out, MAGIC "\n");
-#define X(name, doc) put_line(out, #name, field.name);
+#define X(name, doc) report_put_line(out, #name, field.name);
     JIT_REPORT_FIELD_LIST(X)
 #undef X
     hd_buf_init(&ir);
     ir_print_module(job->kernel->module, &ir);
-    put_section(out, "ir", (struct hd_str){ir.ptr, ir.len});
-    put_section(out, "ptx", hd_str_from(job->ptx));
+    report_put_section(out, "ir", (struct hd_str){ir.ptr, ir.len});
+    report_put_section(out, "ptx", hd_str_from(job->ptx));
     hd_buf_fini(&ir);
 }
 
@@ -179,7 +179,7 @@ struct reader {
     unsigned line;
 };
 
-static bool line_take(struct reader *r, struct hd_str *out)
+static bool report_line_take(struct reader *r, struct hd_str *out)
 {
     const char *stop = r->at < r->end ? memchr(r->at, '\n', (size_t)(r->end - r->at)) : NULL;
 
@@ -192,24 +192,24 @@ static bool line_take(struct reader *r, struct hd_str *out)
 }
 
 /* The value of a line "name: value". */
-static enum hd_status field_take(struct reader *r, const char *name, struct hd_str *out)
+static enum hd_status report_field_take(struct reader *r, const char *name, struct hd_str *out)
 {
     size_t n = strlen(name);
 
     assert(r->at <= r->end);
-    if (!line_take(r, out) || out->len < n + 2 || memcmp(out->ptr, name, n) || out->ptr[n] != ':' ||
-        out->ptr[n + 1] != ' ')
+    if (!report_line_take(r, out) || out->len < n + 2 || memcmp(out->ptr, name, n) ||
+        out->ptr[n] != ':' || out->ptr[n + 1] != ' ')
         return hd_error(HD_CORRUPT, "report, line %u: expected '%s: '", r->line, name);
     out->ptr += n + 2;
     out->len -= n + 2;
     return HD_OK;
 }
 
-static enum hd_status section_take(struct reader *r, const char *name, struct hd_str *out)
+static enum hd_status report_section_take(struct reader *r, const char *name, struct hd_str *out)
 {
     uint64_t size_B;
 
-    HD_TRY(field_take(r, name, out));
+    HD_TRY(report_field_take(r, name, out));
     if (!hd_str_to_u64(*out, 10, &size_B) || size_B >= (uint64_t)(r->end - r->at) ||
         r->at[size_B] != '\n')
         return hd_error(HD_CORRUPT, "report, line %u: section %s is cut off", r->line, name);
@@ -223,13 +223,14 @@ static enum hd_status report_parse(struct jit_report *report)
     struct reader r = {report->text.ptr, report->text.ptr + report->text.len, 0};
     struct hd_str first;
 
-    if (!line_take(&r, &first) || first.len != strlen(MAGIC) || memcmp(first.ptr, MAGIC, first.len))
+    if (!report_line_take(&r, &first) || first.len != strlen(MAGIC) ||
+        memcmp(first.ptr, MAGIC, first.len))
         return hd_error(HD_BAD_VERSION, "not a report of this version: it does not start with '%s'",
                         MAGIC);
-#define X(name, doc) HD_TRY(field_take(&r, #name, &report->name));
+#define X(name, doc) HD_TRY(report_field_take(&r, #name, &report->name));
     JIT_REPORT_FIELD_LIST(X)
 #undef X
-#define X(name, doc) HD_TRY(section_take(&r, #name, &report->name));
+#define X(name, doc) HD_TRY(report_section_take(&r, #name, &report->name));
     JIT_REPORT_SECTION_LIST(X)
 #undef X
     return HD_OK;
@@ -276,7 +277,7 @@ bool jit_report_path(const struct jit_report *report, enum jit_path *out_path)
     return false;
 }
 
-static const struct ir_func *find_kernel(const struct ir_module *module, struct hd_str name)
+static const struct ir_func *report_find_kernel(const struct ir_module *module, struct hd_str name)
 {
     ir_foreach_func(f, module) {
         if (f->is_kernel && !f->is_declaration && hd_str_is(name, f->name))
@@ -292,7 +293,7 @@ enum hd_status jit_report_kernel(const struct jit_report *report, struct ir_modu
     enum hd_status status = ir_validate(*out_module);
     if (status == HD_OK)
         status = ir_layout_windows(*out_module);
-    *out_kernel = find_kernel(*out_module, report->kernel);
+    *out_kernel = report_find_kernel(*out_module, report->kernel);
     if (status == HD_OK && !*out_kernel)
         status = hd_error(HD_CORRUPT, "report: its IR has no kernel '%.*s'",
                           (int)report->kernel.len, report->kernel.ptr);

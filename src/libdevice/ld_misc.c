@@ -221,7 +221,7 @@ LD_D2(nextafter)
 }
 
 /* Without subnormals the smallest number is a normal one. */
-static float next_flushed(float x, float y)
+static float misc_next_flushed(float x, float y)
 {
     const float smallest = 1.17549435e-38f;
 
@@ -239,7 +239,7 @@ static float next_flushed(float x, float y)
 LD_F2(nextafterf)
 {
     if (LD_FTZ)
-        return next_flushed(x, y);
+        return misc_next_flushed(x, y);
     if (x != x || y != y)
         return x + y;
     if (x == y)
@@ -251,7 +251,7 @@ LD_F2(nextafterf)
 }
 
 /* Mantissa with its hidden bit and the exponent of its last bit; x finite and not 0. */
-static ld_u64 decompose(double x, int *out_exponent)
+static ld_u64 misc_decompose(double x, int *out_exponent)
 {
     int e;
     double m = __nv_frexp(ld_abs(x), &e);
@@ -260,13 +260,13 @@ static ld_u64 decompose(double x, int *out_exponent)
 }
 
 /* |x| mod |y| by shifting and subtracting mantissas, and the quotient's low bits. */
-static double modulo(double x, double y, ld_u64 *out_quotient)
+static double misc_modulo(double x, double y, ld_u64 *out_quotient)
 {
     int ex, ey;
     *out_quotient = 0;
     if (ld_abs(x) < ld_abs(y))
         return ld_abs(x);
-    ld_u64 a = decompose(x, &ex), b = decompose(y, &ey), quotient = 0;
+    ld_u64 a = misc_decompose(x, &ex), b = misc_decompose(y, &ey), quotient = 0;
     /* Eleven bits a step: a < b < 2^53, so a << 11 fits. */
     int left = ex - ey;
     quotient = a / b;
@@ -282,7 +282,7 @@ static double modulo(double x, double y, ld_u64 *out_quotient)
     return __nv_ldexp((double)a, ey);
 }
 
-static int modulo_invalid(double x, double y)
+static int misc_modulo_invalid(double x, double y)
 {
     return y == 0.0 || ld_isnan(y) || !(ld_abs(x) < LD_INF);
 }
@@ -290,18 +290,18 @@ static int modulo_invalid(double x, double y)
 LD_D2(fmod)
 {
     ld_u64 q;
-    if (modulo_invalid(x, y))
+    if (misc_modulo_invalid(x, y))
         return LD_NAN;
-    return ld_copysign(ld_isinf(y) ? ld_abs(x) : modulo(x, y, &q), x);
+    return ld_copysign(ld_isinf(y) ? ld_abs(x) : misc_modulo(x, y, &q), x);
 }
 
 LD_FN(double, __nv_remquo, double x, double y, int *out_quotient)
 {
     ld_u64 q = 0;
     *out_quotient = 0;
-    if (modulo_invalid(x, y))
+    if (misc_modulo_invalid(x, y))
         return LD_NAN;
-    double ay = ld_abs(y), r = ld_isinf(y) ? ld_abs(x) : modulo(x, y, &q);
+    double ay = ld_abs(y), r = ld_isinf(y) ? ld_abs(x) : misc_modulo(x, y, &q);
     /* Nearest: subtract once more above half of y, to even at exactly half. */
     double over = ay - r;
     if (r > over || (r == over && (q & 1))) {

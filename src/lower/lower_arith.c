@@ -5,12 +5,12 @@
 
 typedef struct ir_value *val;
 
-static bool is_float(const struct ptx_form *form)
+static bool arith_is_float(const struct ptx_form *form)
 {
     return ptx_type_class(ptx_form_type(form)) == PTX_CLASS_FLOAT;
 }
 
-static enum ir_type double_width(enum ir_type t)
+static enum ir_type arith_double_width(enum ir_type t)
 {
     switch (t) {
     case IR_S16:
@@ -26,19 +26,19 @@ static enum ir_type double_width(enum ir_type t)
 
 /* ---- carry chains: the flag is one more register */
 
-static val carry_read(struct lower_fn *f)
+static val arith_carry_read(struct lower_fn *f)
 {
     return lower_reg_read(f, f->nregs - 1);
 }
 
-static void carry_write(struct lower_fn *f, val v)
+static void arith_carry_write(struct lower_fn *f, val v)
 {
     lower_reg_write(f, f->nregs - 1, v);
 }
 
 /* Of 16 bits, which take a carry and leave none, there are no operations: those of 32 do it. */
-static void add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
-                         bool sub)
+static void arith_add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
+                               bool sub)
 {
     a = lower_fit(f, a, IR_U16, IR_B32);
     b = lower_fit(f, b, IR_U16, IR_B32);
@@ -47,21 +47,21 @@ static void add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, v
     lower_dst(f, &in->ops[0], lower_fit(f, r, IR_U32, IR_B16), IR_U16);
 }
 
-static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with,
-                      bool sub, const struct ptx_operand *dst)
+static void arith_add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with,
+                            bool sub, const struct ptx_operand *dst)
 {
     enum ir_type t = lower_form_type(in);
-    val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
+    val c = with ? arith_carry_read(f) : lower_const(f, IR_PRED, 0);
     if (with && sub)
         c = lower_op1(f, IR_OP_NOT, IR_PRED, c);
     if (ir_type_bits(t) == 16) {
-        add_carry_16(f, in, a, b, c, sub);
+        arith_add_carry_16(f, in, a, b, c, sub);
         return;
     }
     val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc) {
         val out = lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c);
-        carry_write(f, sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out);
+        arith_carry_write(f, sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out);
     }
     lower_dst(f, dst, r, t);
 }
@@ -71,11 +71,11 @@ bool lower_do_add(struct lower_fn *f, const struct ptx_insn *in)
     unsigned op = in->form->op;
     bool sub = op == PTX_OP_SUB || op == PTX_OP_SUBC, with = op == PTX_OP_ADDC || op == PTX_OP_SUBC;
     enum ir_type t = lower_form_type(in);
-    if (is_float(in->form))
+    if (arith_is_float(in->form))
         return lower_float(f, in, sub ? IR_OP_FSUB : IR_OP_FADD);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     if (with || in->form->cc) {
-        add_carry(f, in, a, b, with, sub, &in->ops[0]);
+        arith_add_carry(f, in, a, b, with, sub, &in->ops[0]);
         return true;
     }
     struct ir_instr *r = lower_emit(f, sub ? IR_OP_SUB : IR_OP_ADD, t, 2, (val[]){a, b}, 1);
@@ -84,7 +84,8 @@ bool lower_do_add(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static val product(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a, val b)
+static val arith_product(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a,
+                         val b)
 {
     enum ir_op op = in->form->half == PTX_HALF_HI     ? IR_OP_MULHI
                     : in->form->half == PTX_HALF_WIDE ? IR_OP_MULWIDE
@@ -97,24 +98,25 @@ bool lower_do_mul(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = lower_form_type(in);
     unsigned op = in->form->op;
     bool wide = in->form->half == PTX_HALF_WIDE;
-    if (is_float(in->form))
+    if (arith_is_float(in->form))
         return lower_float(f, in, op == PTX_OP_MUL ? IR_OP_FMUL : IR_OP_FMA);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
-    enum ir_type rt = wide ? double_width(t) : t;
+    enum ir_type rt = wide ? arith_double_width(t) : t;
     if (op == PTX_OP_MUL) {
-        lower_dst(f, &in->ops[0], product(f, in, t, a, b), rt);
+        lower_dst(f, &in->ops[0], arith_product(f, in, t, a, b), rt);
         return true;
     }
     val c = lower_src(f, &in->ops[3], rt);
     if (op == PTX_OP_MADC || in->form->cc) {
-        add_carry(f, in, product(f, in, t, a, b), c, op == PTX_OP_MADC, false, &in->ops[0]);
+        arith_add_carry(f, in, arith_product(f, in, t, a, b), c, op == PTX_OP_MADC, false,
+                        &in->ops[0]);
         return true;
     }
     if (in->form->sat) {
         lower_dst(f, &in->ops[0], lower_op3(f, IR_OP_MADHI_SAT, t, a, b, c), t);
         return true;
     }
-    lower_dst(f, &in->ops[0], lower_op2(f, IR_OP_ADD, rt, product(f, in, t, a, b), c), rt);
+    lower_dst(f, &in->ops[0], lower_op2(f, IR_OP_ADD, rt, arith_product(f, in, t, a, b), c), rt);
     return true;
 }
 
@@ -133,7 +135,7 @@ bool lower_do_mul24(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
+static val arith_combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
 {
     enum ir_op op = in->form->subop == PTX_SUBOP_AND  ? IR_OP_AND
                     : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR
@@ -142,13 +144,13 @@ static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
 }
 
 /* lop3.and.b32 d|p, a, b, c, lut, q: p = (d != 0) and q */
-static void lop3_pred(struct lower_fn *f, const struct ptx_insn *in, val d)
+static void arith_lop3_pred(struct lower_fn *f, const struct ptx_insn *in, val d)
 {
     bool pair = in->ops[0].kind == PTX_OPND_PAIR;
     struct ir_instr *r =
         lower_emit(f, IR_OP_SETP, IR_B32, 2, (val[]){d, lower_const(f, IR_B32, 0)}, 1);
     r->cmp = IR_NE;
-    val p = combine(f, in, r->dst[0], lower_pred(f, &in->ops[5]));
+    val p = arith_combine(f, in, r->dst[0], lower_pred(f, &in->ops[5]));
     lower_dst(f, pair ? &in->ops[0].items[0] : &in->ops[0], d, IR_B32);
     if (pair)
         lower_dst(f, &in->ops[0].items[1], p, IR_PRED);
@@ -159,7 +161,7 @@ bool lower_do_lop3(struct lower_fn *f, const struct ptx_insn *in)
     struct ir_instr *r = lower_simple_emit(f, in, IR_OP_LOP3);
     r->imm = in->ops[4].kind == PTX_OPND_INT ? in->ops[4].u.bits & 255 : 0;
     if (in->form->subop)
-        lop3_pred(f, in, r->dst[0]);
+        arith_lop3_pred(f, in, r->dst[0]);
     else
         lower_simple_dst(f, in, r);
     return true;
@@ -216,7 +218,7 @@ bool lower_do_dot_product(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- compares */
 
-static enum ir_cmp compare_of(const struct ptx_form *form, enum ir_type *t)
+static enum ir_cmp arith_compare_of(const struct ptx_form *form, enum ir_type *t)
 {
     static const enum ir_cmp table[] = {
         [PTX_CMP_EQ] = IR_EQ,   [PTX_CMP_NE] = IR_NE,   [PTX_CMP_LT] = IR_LT,
@@ -230,9 +232,9 @@ static enum ir_cmp compare_of(const struct ptx_form *form, enum ir_type *t)
     return table[form->cmp];
 }
 
-static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, bool high)
+static val arith_compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, bool high)
 {
-    enum ir_cmp cmp = compare_of(in->form, &t);
+    enum ir_cmp cmp = arith_compare_of(in->form, &t);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     bool fp = ir_type_is_float(t);
     struct ir_instr *r = lower_emit(f, fp ? IR_OP_FSETP : IR_OP_SETP, t, 2, (val[]){a, b}, 1);
@@ -246,12 +248,14 @@ bool lower_do_setp(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
     bool packed = t == IR_F16X2 || t == IR_BF16X2, pair = in->ops[0].kind == PTX_OPND_PAIR;
-    val p = compare(f, in, t, false);
-    val q = packed ? compare(f, in, t, true) : pair ? lower_op1(f, IR_OP_NOT, IR_PRED, p) : NULL;
+    val p = arith_compare(f, in, t, false);
+    val q = packed ? arith_compare(f, in, t, true)
+            : pair ? lower_op1(f, IR_OP_NOT, IR_PRED, p)
+                   : NULL;
     if (in->nops > 3 && in->form->subop) {
         val c = lower_pred(f, &in->ops[3]);
-        p = combine(f, in, p, c);
-        q = q ? combine(f, in, q, c) : NULL;
+        p = arith_combine(f, in, p, c);
+        q = q ? arith_combine(f, in, q, c) : NULL;
     }
     lower_dst(f, pair ? &in->ops[0].items[0] : &in->ops[0], p, IR_PRED);
     if (pair)
@@ -259,7 +263,7 @@ bool lower_do_setp(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static val set_result(struct lower_fn *f, enum ir_type t, val p)
+static val arith_set_result(struct lower_fn *f, enum ir_type t, val p)
 {
     uint64_t one = t == IR_F32    ? 0x3f800000u
                    : t == IR_F16  ? 0x3c00u
@@ -274,15 +278,15 @@ bool lower_do_set(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = lower_form_type(in), st = lower_type((enum ptx_type)in->form->types[1]);
     val c = in->nops > 3 && in->form->subop ? lower_pred(f, &in->ops[3]) : NULL;
     if (st != IR_F16X2 && st != IR_BF16X2) {
-        val p = compare(f, in, st, 0);
-        lower_dst(f, &in->ops[0], set_result(f, t, c ? combine(f, in, p, c) : p), t);
+        val p = arith_compare(f, in, st, 0);
+        lower_dst(f, &in->ops[0], arith_set_result(f, t, c ? arith_combine(f, in, p, c) : p), t);
         return true;
     }
     enum ir_type half = t == IR_F16X2 ? IR_F16 : t == IR_BF16X2 ? IR_BF16 : IR_B16;
     val part[2];
     for (unsigned h = 0; h < 2; h++) {
-        val p = compare(f, in, st, h);
-        part[h] = set_result(f, half, c ? combine(f, in, p, c) : p);
+        val p = arith_compare(f, in, st, h);
+        part[h] = arith_set_result(f, half, c ? arith_combine(f, in, p, c) : p);
     }
     lower_dst(f, &in->ops[0], lower_op(f, IR_OP_PACK, IR_B32, 2, part), IR_B32);
     return true;
@@ -302,7 +306,7 @@ bool lower_do_slct(struct lower_fn *f, const struct ptx_insn *in)
 }
 
 /* Element i of a list, or of a special register that is a vector. */
-static struct ptx_operand element(const struct ptx_operand *op, unsigned i)
+static struct ptx_operand arith_element(const struct ptx_operand *op, unsigned i)
 {
     if (op->kind == PTX_OPND_VEC && i < op->nitems)
         return op->items[i];
@@ -312,13 +316,13 @@ static struct ptx_operand element(const struct ptx_operand *op, unsigned i)
 }
 
 /* mov.v4.u32 {a, b, c, d}, %ntid: all are read before one is written. */
-static void mov_vector(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t)
+static void arith_mov_vector(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t)
 {
     val v[PTX_MAX_VECTOR];
     unsigned n = in->form->vec;
     assert(n <= PTX_MAX_VECTOR && in->ops[0].kind == PTX_OPND_VEC);
     for (unsigned i = 0; i < n; i++) {
-        const struct ptx_operand part = element(&in->ops[1], i);
+        const struct ptx_operand part = arith_element(&in->ops[1], i);
         v[i] = lower_src(f, &part, t);
     }
     for (unsigned i = 0; i < n; i++)
@@ -332,7 +336,7 @@ bool lower_do_mov(struct lower_fn *f, const struct ptx_insn *in)
         bool lists = in->ops[0].kind == PTX_OPND_VEC &&
                      (in->ops[1].kind == PTX_OPND_VEC || in->ops[1].kind == PTX_OPND_SREG);
         if (lists)
-            mov_vector(f, in, t);
+            arith_mov_vector(f, in, t);
         return lists;
     }
     if (in->ops[0].kind == PTX_OPND_VEC && in->ops[1].kind == PTX_OPND_REG &&

@@ -101,7 +101,7 @@ static void bulk_emit(struct lower_fn *f, const struct bulk *b, val size, val by
 }
 
 /* All bytes, to the CTAs of a mask. */
-static val cast_bytes(struct lower_fn *f, val ctas)
+static val bulk_cast_bytes(struct lower_fn *f, val ctas)
 {
     val upper = lower_op2(f, IR_OP_SHL, IR_U32, ctas, lower_const(f, IR_B32, IR_COPY_RANKS_AT));
     return lower_op2(f, IR_OP_OR, IR_B32, upper, lower_const(f, IR_B32, 0xffff));
@@ -111,7 +111,7 @@ static val cast_bytes(struct lower_fn *f, val ctas)
 void lower_zeros_cast(struct lower_fn *f, const struct lower_memref *to, val ctas)
 {
     val none = lower_const(f, IR_B64, 0), size = lower_const(f, IR_B64, BLOCK_B);
-    val ops[] = {to->address, none, none, size, cast_bytes(f, ctas)};
+    val ops[] = {to->address, none, none, size, bulk_cast_bytes(f, ctas)};
     struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, 5, ops, 0);
     lower_access_set(r, to, 1);
     r->imm = BLOCK_B | IR_COPY_CASTS;
@@ -121,7 +121,7 @@ void lower_zeros_cast(struct lower_fn *f, const struct lower_memref *to, val cta
 static void bulk_cast(struct lower_fn *f, const struct bulk *b, val size)
 {
     val ranks = lower_cta_mask(f, &b->in->ops[b->other_at]);
-    bulk_emit(f, b, size, cast_bytes(f, ranks));
+    bulk_emit(f, b, size, bulk_cast_bytes(f, ranks));
     lower_cast(f, &b->in->ops[3], PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, ranks, size);
 }
 
@@ -177,7 +177,7 @@ static const struct reduction {
                   {PTX_SUBOP_DEC, IR_ATOM_DEC}, {PTX_SUBOP_AND, IR_ATOM_AND},
                   {PTX_SUBOP_OR, IR_ATOM_OR},   {PTX_SUBOP_XOR, IR_ATOM_XOR}};
 
-static const struct reduction *find_reduction(const struct ptx_form *form)
+static const struct reduction *bulk_find_reduction(const struct ptx_form *form)
 {
     for (size_t i = 0; i < HD_COUNT_OF(reductions); i++) {
         if (reductions[i].ptx == form->subop)
@@ -188,22 +188,22 @@ static const struct reduction *find_reduction(const struct ptx_form *form)
 
 bool lower_reduction(const struct ptx_form *form, enum ir_atom *out)
 {
-    const struct reduction *found = find_reduction(form);
+    const struct reduction *found = bulk_find_reduction(form);
     if (found)
         *out = found->ir;
     return found != NULL;
 }
 
-static bool is_any_of(enum ptx_type t, const enum ptx_type *list)
+static bool bulk_is_any_of(enum ptx_type t, const enum ptx_type *list)
 {
     while (*list != PTX_TYPE_NONE && *list != t)
         list++;
     return *list == t;
 }
-#define ANY_OF(t, ...) is_any_of(t, (const enum ptx_type[]){__VA_ARGS__, PTX_TYPE_NONE})
+#define ANY_OF(t, ...) bulk_is_any_of(t, (const enum ptx_type[]){__VA_ARGS__, PTX_TYPE_NONE})
 
 /* Which operations reductions have on integers of 32 bits, everywhere. */
-static bool reduces_words(unsigned op, enum ptx_type t)
+static bool bulk_reduces_words(unsigned op, enum ptx_type t)
 {
     switch (op) {
     case PTX_SUBOP_ADD:
@@ -223,7 +223,7 @@ static bool reduces_words(unsigned op, enum ptx_type t)
 }
 
 /* To global memory there are more. */
-static bool reduces_global(const struct ptx_form *form)
+static bool bulk_reduces_global(const struct ptx_form *form)
 {
     enum ptx_type t = ptx_form_type(form);
     bool half = ANY_OF(t, PTX_TYPE_F16, PTX_TYPE_BF16);
@@ -242,23 +242,23 @@ static bool reduces_global(const struct ptx_form *form)
     }
 }
 
-static bool reduces(const struct ptx_form *form, bool inside)
+static bool bulk_reduces(const struct ptx_form *form, bool inside)
 {
     enum ptx_type t = ptx_form_type(form);
 
-    if (reduces_words(form->subop, t))
+    if (bulk_reduces_words(form->subop, t))
         return true;
-    return inside ? form->subop == PTX_SUBOP_ADD && t == PTX_TYPE_U64 : reduces_global(form);
+    return inside ? form->subop == PTX_SUBOP_ADD && t == PTX_TYPE_U64 : bulk_reduces_global(form);
 }
 
-static const char *reduce_refusal(const struct ptx_insn *in)
+static const char *bulk_reduce_refusal(const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     bool inside = lower_goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_SHARED_CTA);
     bool out_of = lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
     bool hint = ptx_form_has(form, PTX_MOD_L2_CACHE_HINT);
     bool half = ANY_OF(ptx_form_type(form), PTX_TYPE_F16, PTX_TYPE_BF16);
-    const struct reduction *op = find_reduction(form);
+    const struct reduction *op = bulk_find_reduction(form);
     if (!inside && !out_of)
         return "no reduction goes this way";
     if (inside != ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES) ||
@@ -269,7 +269,7 @@ static const char *reduce_refusal(const struct ptx_insn *in)
                   PTX_MOD_L2_CACHE_HINT, PTX_MOD_NOFTZ, PTX_MOD_ADD, PTX_MOD_MIN, PTX_MOD_MAX,
                   PTX_MOD_INC, PTX_MOD_DEC, PTX_MOD_AND, PTX_MOD_OR, PTX_MOD_XOR))
         return "modifiers that do not exist here, or not together";
-    if (!reduces(form, inside))
+    if (!bulk_reduces(form, inside))
         return "the operation does not exist with this type";
     return in->nops == 3u + inside + hint ? NULL : "operands are missing, or too many";
 }
@@ -277,7 +277,7 @@ static const char *reduce_refusal(const struct ptx_insn *in)
 bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
-    const char *why = reduce_refusal(in);
+    const char *why = bulk_reduce_refusal(in);
     val size = why ? NULL : lower_bulk_size(f, &in->ops[2]);
     if (why)
         lower_fail(f, HD_BAD_PTX, why);
@@ -293,7 +293,7 @@ bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
     lower_access_set(r, &dst, 1);
     lower_access_hints(r, form);
     ir_set_mod(r, IR_MOD_NOFTZ, form->noftz);
-    r->mem.atom = find_reduction(form)->ir;
+    r->mem.atom = bulk_find_reduction(form)->ir;
     r->mem.sem = IR_SEM_RELAXED;
     r->mem.scope = IR_SCOPE_GPU;
     if (form->spaces[0] != PTX_SPACE_GLOBAL)
@@ -303,7 +303,7 @@ bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- st.async, red.async: to shared memory, telling an mbarrier; or released to global memory */
 
-static const char *single_refusal(const struct ptx_insn *in, bool red)
+static const char *bulk_single_refusal(const struct ptx_insn *in, bool red)
 {
     const struct ptx_form *form = in->form;
     bool reports = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
@@ -330,14 +330,14 @@ static const char *single_refusal(const struct ptx_insn *in, bool red)
                : "it is .weak";
 }
 
-static bool stores_async(enum ptx_type t, unsigned vec)
+static bool bulk_stores_async(enum ptx_type t, unsigned vec)
 {
     return ANY_OF(t, PTX_TYPE_B32, PTX_TYPE_U32, PTX_TYPE_S32, PTX_TYPE_F32, PTX_TYPE_B64,
                   PTX_TYPE_U64, PTX_TYPE_S64, PTX_TYPE_F64) &&
            ptx_type_bits(t) * vec <= 128;
 }
 
-static void order_set(struct ir_instr *r, const struct ptx_form *form)
+static void bulk_order_set(struct ir_instr *r, const struct ptx_form *form)
 {
     bool released = ptx_form_has(form, PTX_MOD_RELEASE);
     r->mem.sem = released ? IR_SEM_RELEASE : lower_sem(form);
@@ -345,7 +345,7 @@ static void order_set(struct ir_instr *r, const struct ptx_form *form)
 }
 
 /* The barrier of operand 2, when there is one. */
-static void report(struct lower_fn *f, const struct ptx_insn *in, unsigned bytes)
+static void bulk_report(struct lower_fn *f, const struct ptx_insn *in, unsigned bytes)
 {
     if (in->nops == 3)
         lower_complete_tx(f, &in->ops[2], ptx_form_space(in->form), lower_const(f, IR_B64, bytes));
@@ -353,11 +353,11 @@ static void report(struct lower_fn *f, const struct ptx_insn *in, unsigned bytes
 
 bool lower_do_store_async(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const char *why = single_refusal(in, false);
+    const char *why = bulk_single_refusal(in, false);
     unsigned n = in->form->vec ? in->form->vec : 1;
     enum ir_type t = lower_form_type(in);
     val ops[5];
-    if (!why && !stores_async(ptx_form_type(in->form), n))
+    if (!why && !bulk_stores_async(ptx_form_type(in->form), n))
         why = "it stores 4, 8 or 16 bytes";
     if (!why && n > 1 && (in->ops[1].kind != PTX_OPND_VEC || in->ops[1].nitems != n))
         why = "vector store needs a vector of operands";
@@ -371,18 +371,18 @@ bool lower_do_store_async(struct lower_fn *f, const struct ptx_insn *in)
         ops[1 + i] = lower_src(f, n > 1 ? &in->ops[1].items[i] : &in->ops[1], t);
     struct ir_instr *r = lower_emit(f, IR_OP_ST, t, 1 + n, ops, 0);
     lower_access_set(r, &dst, n);
-    order_set(r, in->form);
-    report(f, in, n * ir_type_bits(t) / 8);
+    bulk_order_set(r, in->form);
+    bulk_report(f, in, n * ir_type_bits(t) / 8);
     return true;
 }
 
 bool lower_do_red_async(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const char *why = single_refusal(in, true);
-    const struct reduction *op = find_reduction(in->form);
+    const char *why = bulk_single_refusal(in, true);
+    const struct reduction *op = bulk_find_reduction(in->form);
     enum ptx_type type = ptx_form_type(in->form);
     bool adds = in->form->subop == PTX_SUBOP_ADD;
-    if (!why && (!op || (!reduces_words(in->form->subop, type) &&
+    if (!why && (!op || (!bulk_reduces_words(in->form->subop, type) &&
                          !(adds && ANY_OF(type, PTX_TYPE_U64, PTX_TYPE_S64)))))
         why = "the operation does not exist with this type";
     if (why) {
@@ -394,9 +394,9 @@ bool lower_do_red_async(struct lower_fn *f, const struct ptx_insn *in)
     val ops[] = {dst.address, lower_src(f, &in->ops[1], t)};
     struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, 2, ops, 0);
     lower_access_set(r, &dst, 1);
-    order_set(r, in->form);
+    bulk_order_set(r, in->form);
     r->mem.atom = op->ir;
-    report(f, in, ir_type_bits(t) / 8);
+    bulk_report(f, in, ir_type_bits(t) / 8);
     return true;
 }
 

@@ -16,7 +16,7 @@ struct linker {
     const struct ptx_module *ptx;
 };
 
-static enum ir_linkage linkage_of(unsigned ptx)
+static enum ir_linkage link_linkage_of(unsigned ptx)
 {
     switch ((enum ptx_linkage)ptx) {
     case PTX_LINK_EXTERN:
@@ -34,7 +34,7 @@ static enum ir_linkage linkage_of(unsigned ptx)
 }
 
 /* Internal names of different modules must not clash. */
-static const char *unique_name(struct linker *l, struct hd_str name, bool internal)
+static const char *link_unique_name(struct linker *l, struct hd_str name, bool internal)
 {
     struct ir_module *decls = l->program->decls;
     const char *plain = hd_arena_strndup(&decls->arena, name.ptr, name.len);
@@ -45,14 +45,14 @@ static const char *unique_name(struct linker *l, struct hd_str name, bool intern
     return text;
 }
 
-static enum hd_status place_error(const struct linker *l, enum hd_status status,
-                                  const struct ptx_sym *sym, const char *what)
+static enum hd_status link_place_error(const struct linker *l, enum hd_status status,
+                                       const struct ptx_sym *sym, const char *what)
 {
     return hd_error(status, "%.*s:%u:%u: %s %.*s", HD_STR_ARG(l->ptx->name), sym->srcloc.line,
                     sym->srcloc.col, what, HD_STR_ARG(sym->name));
 }
 
-static enum ir_reference reference_of(unsigned type)
+static enum ir_reference link_reference_of(unsigned type)
 {
     return type == PTX_TYPE_TEXREF       ? IR_REF_TEXTURE
            : type == PTX_TYPE_SAMPLERREF ? IR_REF_SAMPLER
@@ -62,20 +62,20 @@ static enum ir_reference reference_of(unsigned type)
 
 void lower_var_fill(struct ir_var *ir, const struct ptx_var *v)
 {
-    ir->reference = v->is_array ? IR_REF_NONE : reference_of(v->type);
+    ir->reference = v->is_array ? IR_REF_NONE : link_reference_of(v->type);
     ir->size_B = v->size_B;
     ir->align_B = v->align ? v->align : 1;
     ir->managed = v->managed;
     ir->is_dynamic_shared = ir->space == IR_SPACE_SHARED && !v->size_B;
 }
 
-static bool is_weak(unsigned linkage)
+static bool link_is_weak(unsigned linkage)
 {
     return linkage == IR_LINK_WEAK || linkage == IR_LINK_COMMON;
 }
 
 /* The variable holds at first what this one says. */
-static enum hd_status var_defines(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
+static enum hd_status link_var_defines(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
 {
     if (hd_map_put_u64(&l->program->definitions, (uintptr_t)ir, (void *)(uintptr_t)v))
         return HD_OK;
@@ -83,19 +83,19 @@ static enum hd_status var_defines(struct linker *l, struct ir_var *ir, const str
 }
 
 /* One name, several declarations: the strongest definition wins. */
-static enum hd_status var_merge(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
+static enum hd_status link_var_merge(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
 {
-    enum ir_linkage now = linkage_of(v->linkage);
+    enum ir_linkage now = link_linkage_of(v->linkage);
     bool defines = now != IR_LINK_EXTERN, defined = ir->linkage != IR_LINK_EXTERN;
     if (ir->space != lower_space((enum ptx_space)v->space))
-        return place_error(l, HD_BAD_PTX, &v->sym, "declared before in another state space:");
-    bool weak = is_weak(now), was_weak = is_weak(ir->linkage);
+        return link_place_error(l, HD_BAD_PTX, &v->sym, "declared before in another state space:");
+    bool weak = link_is_weak(now), was_weak = link_is_weak(ir->linkage);
     if (defines && defined && !weak && !was_weak)
-        return place_error(l, HD_BAD_PTX, &v->sym, "second definition of variable");
+        return link_place_error(l, HD_BAD_PTX, &v->sym, "second definition of variable");
     if (defines && (!defined || (was_weak && !weak))) {
         ir->linkage = now;
         lower_var_fill(ir, v);
-        HD_TRY(var_defines(l, ir, v));
+        HD_TRY(link_var_defines(l, ir, v));
     }
     ir->size_B = HD_MAX(ir->size_B, v->size_B);
     ir->align_B = HD_MAX(ir->align_B, v->align);
@@ -103,7 +103,7 @@ static enum hd_status var_merge(struct linker *l, struct ir_var *ir, const struc
 }
 
 /* Lives in the frame or the window of the function that declares it. */
-static bool is_in_function(enum ir_space space, const struct ptx_func *owner)
+static bool link_is_in_function(enum ir_space space, const struct ptx_func *owner)
 {
     return owner &&
            (space == IR_SPACE_LOCAL || space == IR_SPACE_SHARED || space == IR_SPACE_PARAM);
@@ -113,27 +113,27 @@ static bool is_in_function(enum ir_space space, const struct ptx_func *owner)
  * A variable of module scope; of a function, when it keeps its value between calls (.global inside
  * a body). One in a state space that we lack is left out: whoever names it fails.
  */
-static enum hd_status var_declare(struct linker *l, const struct ptx_var *v,
-                                  const struct ptx_func *owner)
+static enum hd_status link_var_declare(struct linker *l, const struct ptx_var *v,
+                                       const struct ptx_func *owner)
 {
     struct lower_program *p = l->program;
     enum ir_space space = lower_space((enum ptx_space)v->space);
     bool internal = v->linkage == PTX_LINK_NONE;
-    if ((v->def && v->def != v) || is_in_function(space, owner) || space == IR_SPACE_GENERIC)
+    if ((v->def && v->def != v) || link_is_in_function(space, owner) || space == IR_SPACE_GENERIC)
         return HD_OK;
     if (space == IR_SPACE_PARAM)
         space = IR_SPACE_LOCAL;
-    const char *name = unique_name(l, v->sym.name, internal);
+    const char *name = link_unique_name(l, v->sym.name, internal);
     struct ir_var *ir = internal ? NULL : ir_module_find_var(p->decls, name);
     if (!internal && ir_module_find_func(p->decls, name))
-        return place_error(l, HD_BAD_PTX, &v->sym, "declared before as a function:");
+        return link_place_error(l, HD_BAD_PTX, &v->sym, "declared before as a function:");
     if (ir) {
-        HD_TRY(var_merge(l, ir, v));
+        HD_TRY(link_var_merge(l, ir, v));
     } else {
         ir = ir_var_create(p->decls, NULL, name, space);
-        ir->linkage = linkage_of(v->linkage);
+        ir->linkage = link_linkage_of(v->linkage);
         lower_var_fill(ir, v);
-        HD_TRY(var_defines(l, ir, v));
+        HD_TRY(link_var_defines(l, ir, v));
     }
     if (!hd_map_put_u64(&p->vars, (uintptr_t)v, ir))
         return hd_error(HD_NO_MEMORY, "linking %s", name);
@@ -151,7 +151,8 @@ struct image {
 };
 
 /* The target of a relocation; false when nobody defines it. */
-static bool reloc_target(struct lower_program *p, const struct ptx_sym *sym, struct ir_reloc *r)
+static bool link_reloc_target(struct lower_program *p, const struct ptx_sym *sym,
+                              struct ir_reloc *r)
 {
     if (sym->kind == PTX_SYM_VAR) {
         const struct ptx_var *var = (const struct ptx_var *)sym;
@@ -167,20 +168,20 @@ static bool reloc_target(struct lower_program *p, const struct ptx_sym *sym, str
     return true;
 }
 
-static void add_reloc(void *ctx, uint64_t at, unsigned width_B, const struct ptx_sym *sym,
-                      int64_t addend, bool generic, uint64_t mask)
+static void link_add_reloc(void *ctx, uint64_t at, unsigned width_B, const struct ptx_sym *sym,
+                           int64_t addend, bool generic, uint64_t mask)
 {
     struct image *im = ctx;
     struct lower_program *p = im->linker->program;
     struct ir_reloc *r = hd_arena_new(&p->decls->arena, struct ir_reloc);
-    bool found = reloc_target(p, sym, r);
+    bool found = link_reloc_target(p, sym, r);
     if (!found && im->status == HD_OK)
         im->status =
-            place_error(im->linker, HD_UNRESOLVED, sym, "initialiser names undefined symbol");
+            link_place_error(im->linker, HD_UNRESOLVED, sym, "initialiser names undefined symbol");
     if (r->var && r->var->space != IR_SPACE_GLOBAL && r->var->space != IR_SPACE_CONST &&
         im->status == HD_OK)
-        im->status = place_error(im->linker, HD_BAD_PTX, sym,
-                                 "initialiser names a variable that has no fixed address:");
+        im->status = link_place_error(im->linker, HD_BAD_PTX, sym,
+                                      "initialiser names a variable that has no fixed address:");
     r->offset_B = at;
     r->size_B = mask ? 1 : width_B;
     r->shift = mask ? (uint32_t)__builtin_ctzll(mask) : 0;
@@ -190,7 +191,7 @@ static void add_reloc(void *ctx, uint64_t at, unsigned width_B, const struct ptx
     im->var->relocs = r;
 }
 
-static enum hd_status var_init(const struct linker *l, const struct ptx_var *v)
+static enum hd_status link_var_init(const struct linker *l, const struct ptx_var *v)
 {
     struct lower_program *p = l->program;
     struct ir_var *ir = hd_map_get_u64(&p->vars, (uintptr_t)v);
@@ -198,12 +199,12 @@ static enum hd_status var_init(const struct linker *l, const struct ptx_var *v)
         return HD_OK;
     struct image im = {.linker = l, .var = ir};
     if (v->size_B > IMAGE_MAX_B)
-        return place_error(l, HD_NOT_SUPPORTED, &v->sym,
-                           "initialised variable of more than 1 GiB:");
+        return link_place_error(l, HD_NOT_SUPPORTED, &v->sym,
+                                "initialised variable of more than 1 GiB:");
     uint8_t *bytes = hd_arena_array(&p->decls->arena, uint8_t, v->size_B);
     if (!bytes)
         return hd_error(HD_NO_MEMORY, "initial image of %s", ir->name);
-    HD_TRY(ptx_var_image(v, bytes, v->size_B, add_reloc, &im));
+    HD_TRY(ptx_var_image(v, bytes, v->size_B, link_add_reloc, &im));
     ir->init = bytes;
     ir->init_B = v->size_B;
     assert(ir->init_B <= ir->size_B);
@@ -215,7 +216,8 @@ static enum hd_status var_init(const struct linker *l, const struct ptx_var *v)
 /* PTX ISA, .entry: 4352 bytes, since version 8.1 32764. */
 #define KERNEL_PARAM_MAX_B 32764
 
-static enum hd_status kernel_params(struct linker *l, struct ir_func *ir, const struct ptx_func *p)
+static enum hd_status link_kernel_params(struct linker *l, struct ir_func *ir,
+                                         const struct ptx_func *p)
 {
     uint64_t at = 0;
     struct hd_arena *a = &l->program->decls->arena;
@@ -226,7 +228,7 @@ static enum hd_status kernel_params(struct linker *l, struct ir_func *ir, const 
         uint32_t align = v->align ? v->align : 1;
         at = hd_align_up(at, align);
         if (at > KERNEL_PARAM_MAX_B || v->size_B > KERNEL_PARAM_MAX_B - at)
-            return place_error(l, HD_BAD_PTX, &v->sym, "more than 32764 bytes of parameters:");
+            return link_place_error(l, HD_BAD_PTX, &v->sym, "more than 32764 bytes of parameters:");
         ir->params[ir->nparams++] = (struct ir_param){
             .name = hd_arena_strndup(a, v->sym.name.ptr, v->sym.name.len),
             .offset_B = (uint32_t)at,
@@ -260,8 +262,8 @@ struct ir_func *lower_func_decl(const struct lower_program *program, const struc
 }
 
 /* Decides whose body `ir` gets: the first strong one, else the first weak one. */
-static enum hd_status claim_body(struct linker *l, const struct ir_func *ir,
-                                 const struct ptx_func *p, bool *out_mine)
+static enum hd_status link_claim_body(struct linker *l, const struct ir_func *ir,
+                                      const struct ptx_func *p, bool *out_mine)
 {
     struct lower_body *body = &l->program->bodies.at[ir->index];
     const struct ptx_func *other = body->ptx;
@@ -280,12 +282,13 @@ static enum hd_status claim_body(struct linker *l, const struct ir_func *ir,
  * Attributes and signature come from the definition, or from the first declaration. A signature
  * that we do not support is left empty: calls of the function fail with the reason.
  */
-static enum hd_status func_describe(struct linker *l, struct ir_func *ir, const struct ptx_func *p)
+static enum hd_status link_func_describe(struct linker *l, struct ir_func *ir,
+                                         const struct ptx_func *p)
 {
     struct ir_proto proto = {0};
     ir->is_kernel = p->is_entry;
     ir->noreturn = p->noreturn;
-    ir->linkage = linkage_of(p->linkage);
+    ir->linkage = link_linkage_of(p->linkage);
     memcpy(ir->maxntid, p->maxntid, sizeof(ir->maxntid));
     memcpy(ir->reqntid, p->reqntid, sizeof(ir->reqntid));
     ir->minnctapersm = p->minnctapersm;
@@ -296,7 +299,7 @@ static enum hd_status func_describe(struct linker *l, struct ir_func *ir, const 
         p->explicitcluster || (p->has_reqnctapercluster && !p->reqnctapercluster[0]);
     ir->blocksareclusters = p->blocksareclusters;
     if (p->is_entry)
-        return kernel_params(l, ir, p);
+        return link_kernel_params(l, ir, p);
     enum hd_status status = lower_proto(p->params, p->rets, &l->program->decls->arena, &proto);
     if (status == HD_NOT_SUPPORTED)
         return HD_OK;
@@ -305,7 +308,7 @@ static enum hd_status func_describe(struct linker *l, struct ir_func *ir, const 
     return HD_OK;
 }
 
-static struct ir_func *func_create(struct linker *l, const char *name)
+static struct ir_func *link_func_create(struct linker *l, const char *name)
 {
     struct ir_func *ir = ir_func_create(l->program->decls, name);
     struct lower_body none = {.decl = ir};
@@ -316,28 +319,28 @@ static struct ir_func *func_create(struct linker *l, const char *name)
     return ir;
 }
 
-static enum hd_status func_declare(struct linker *l, const struct ptx_func *p)
+static enum hd_status link_func_declare(struct linker *l, const struct ptx_func *p)
 {
     if (p->def && p->def != p)
         return HD_OK;
     bool internal = p->linkage == PTX_LINK_NONE && !p->is_entry;
-    const char *name = unique_name(l, p->sym.name, internal);
+    const char *name = link_unique_name(l, p->sym.name, internal);
     struct ir_func *ir = internal ? NULL : ir_module_find_func(l->program->decls, name);
     bool mine = !ir;
     if (!internal && ir_module_find_var(l->program->decls, name))
-        return place_error(l, HD_BAD_PTX, &p->sym, "declared before as a variable:");
+        return link_place_error(l, HD_BAD_PTX, &p->sym, "declared before as a variable:");
     if (!ir)
-        ir = func_create(l, name);
+        ir = link_func_create(l, name);
     if (!ir || !hd_map_put_u64(&l->program->funcs, (uintptr_t)p, ir))
         return hd_error(HD_NO_MEMORY, "linking %s", name);
     if (p->has_body)
-        HD_TRY(claim_body(l, ir, p, &mine));
+        HD_TRY(link_claim_body(l, ir, p, &mine));
     for (const struct ptx_var *v = p->vars; v; v = v->next)
-        HD_TRY(var_declare(l, v, p));
-    return mine ? func_describe(l, ir, p) : HD_OK;
+        HD_TRY(link_var_declare(l, v, p));
+    return mine ? link_func_describe(l, ir, p) : HD_OK;
 }
 
-static enum hd_status declare_aliases(struct linker *l)
+static enum hd_status link_declare_aliases(struct linker *l)
 {
     for (const struct ptx_item *i = l->ptx->items; i; i = i->next) {
         if (i->kind != PTX_ITEM_ALIAS)
@@ -352,47 +355,48 @@ static enum hd_status declare_aliases(struct linker *l)
 }
 
 /* Does what the file defines in constant memory fit there? One variable follows the other. */
-static enum hd_status const_list_fits(const struct linker *l, const struct ptx_var *list,
-                                      uint64_t *at)
+static enum hd_status link_const_list_fits(const struct linker *l, const struct ptx_var *list,
+                                           uint64_t *at)
 {
     for (const struct ptx_var *v = list; v; v = v->next) {
         if (v->space != PTX_SPACE_CONST || v->linkage == PTX_LINK_EXTERN || (v->def && v->def != v))
             continue;
         *at = hd_align_up(*at, v->align ? v->align : 1);
         if (*at > LOWER_CONST_MAX_B || v->size_B > LOWER_CONST_MAX_B - *at)
-            return place_error(l, HD_BAD_PTX, &v->sym, "more than 65536 bytes of constant memory:");
+            return link_place_error(l, HD_BAD_PTX, &v->sym,
+                                    "more than 65536 bytes of constant memory:");
         *at += v->size_B;
     }
     return HD_OK;
 }
 
-static enum hd_status const_fits(const struct linker *l)
+static enum hd_status link_const_fits(const struct linker *l)
 {
     uint64_t at = 0;
 
-    HD_TRY(const_list_fits(l, l->ptx->vars, &at));
+    HD_TRY(link_const_list_fits(l, l->ptx->vars, &at));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
-        HD_TRY(const_list_fits(l, p->vars, &at));
+        HD_TRY(link_const_list_fits(l, p->vars, &at));
     return HD_OK;
 }
 
-static enum hd_status declare_all(struct linker *l)
+static enum hd_status link_declare_all(struct linker *l)
 {
-    HD_TRY(const_fits(l));
+    HD_TRY(link_const_fits(l));
     for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
-        HD_TRY(var_declare(l, v, NULL));
+        HD_TRY(link_var_declare(l, v, NULL));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
-        HD_TRY(func_declare(l, p));
-    return declare_aliases(l);
+        HD_TRY(link_func_declare(l, p));
+    return link_declare_aliases(l);
 }
 
-static enum hd_status init_all(const struct linker *l)
+static enum hd_status link_init_all(const struct linker *l)
 {
     for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
-        HD_TRY(var_init(l, v));
+        HD_TRY(link_var_init(l, v));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
         for (const struct ptx_var *v = p->vars; v; v = v->next)
-            HD_TRY(var_init(l, v));
+            HD_TRY(link_var_init(l, v));
     return HD_OK;
 }
 
@@ -403,11 +407,11 @@ static enum hd_status link_all(struct lower_program *p, const struct ptx_module 
         struct linker l = {p, modules[i]};
         p->decls->sm = HD_MAX(p->decls->sm, modules[i]->arch);
         p->decls->debug |= modules[i]->debug;
-        HD_TRY(declare_all(&l));
+        HD_TRY(link_declare_all(&l));
     }
     for (size_t i = 0; i < count; i++) {
         struct linker l = {p, modules[i]};
-        HD_TRY(init_all(&l));
+        HD_TRY(link_init_all(&l));
     }
     return hd_arena_status(&p->decls->arena);
 }

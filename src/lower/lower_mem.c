@@ -44,7 +44,7 @@ enum ir_scope lower_scope(const struct ptx_form *form)
     return IR_SCOPE_GPU;
 }
 
-static enum ir_cache cache_of(const struct ptx_form *form)
+static enum ir_cache mem_cache_of(const struct ptx_form *form)
 {
     switch ((enum ptx_cache)form->cache) {
     case PTX_CACHE_CA:
@@ -74,7 +74,7 @@ static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir
     in->mem.space = space;
     in->mem.sem = space == IR_SPACE_LOCAL ? IR_SEM_WEAK : lower_sem(form); /* nobody else sees it */
     in->mem.scope = lower_scope(form);
-    in->mem.cache = cache_of(form);
+    in->mem.cache = mem_cache_of(form);
     in->mem.vec = (uint8_t)(vec > 1 ? vec : 0);
     in->mem.offset = offset;
 }
@@ -139,7 +139,7 @@ bool lower_do_store(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool atom_of(const struct ptx_form *form, enum ir_atom *out)
+static bool mem_atom_of(const struct ptx_form *form, enum ir_atom *out)
 {
     static const struct {
         unsigned ptx;
@@ -170,8 +170,8 @@ struct atom {
 };
 
 /* One element: operand b, or b and c of cas, to `dst`, which is NULL when nobody wants it. */
-static void atom_element(struct lower_fn *f, const struct atom *a, unsigned i,
-                         const struct ptx_operand *b, const struct ptx_operand *dst)
+static void mem_atom_element(struct lower_fn *f, const struct atom *a, unsigned i,
+                             const struct ptx_operand *b, const struct ptx_operand *dst)
 {
     bool cas = a->op == IR_ATOM_CAS, used = dst && dst->kind != PTX_OPND_SINK;
     uint32_t nsrc = cas ? 3 : 2;
@@ -191,7 +191,7 @@ static void atom_element(struct lower_fn *f, const struct atom *a, unsigned i,
 }
 
 /* atom.global.add.v4.f32 {..}, [a], {..}: each element is an atomic operation, not the whole. */
-static bool atom_vector(struct lower_fn *f, const struct atom *a, const struct ptx_operand *dst)
+static bool mem_atom_vector(struct lower_fn *f, const struct atom *a, const struct ptx_operand *dst)
 {
     unsigned n = a->in->form->vec;
     bool fits =
@@ -200,8 +200,8 @@ static bool atom_vector(struct lower_fn *f, const struct atom *a, const struct p
     if (!fits)
         lower_fail(f, HD_BAD_PTX, "a vector operation needs vectors of that many elements");
     for (unsigned i = 0; fits && i < n; i++)
-        atom_element(f, a, i, &a->ops[1].items[i],
-                     dst && dst->kind == PTX_OPND_VEC ? &dst->items[i] : NULL);
+        mem_atom_element(f, a, i, &a->ops[1].items[i],
+                         dst && dst->kind == PTX_OPND_VEC ? &dst->items[i] : NULL);
     return true;
 }
 
@@ -212,12 +212,12 @@ bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
                      .type = lower_form_type(in),
                      .space = lower_space(ptx_form_space(in->form)),
                      .ops = red ? in->ops : in->ops + 1};
-    if (!atom_of(in->form, &a.op) || a.type == IR_VOID)
+    if (!mem_atom_of(in->form, &a.op) || a.type == IR_VOID)
         return false;
     a.address = lower_address(f, &a.ops[0], &a.space, &a.offset);
     if (in->form->vec > 1)
-        return atom_vector(f, &a, red ? NULL : &in->ops[0]);
-    atom_element(f, &a, 0, &a.ops[1], red ? NULL : &in->ops[0]);
+        return mem_atom_vector(f, &a, red ? NULL : &in->ops[0]);
+    mem_atom_element(f, &a, 0, &a.ops[1], red ? NULL : &in->ops[0]);
     return true;
 }
 
@@ -234,7 +234,7 @@ bool lower_do_cvta(struct lower_fn *f, const struct ptx_insn *in)
 }
 
 /* The cvta that the address comes from, past sums; NULL: it is not known here. */
-static const struct ir_instr *cvta_behind(const struct ir_value *value, unsigned depth)
+static const struct ir_instr *mem_cvta_behind(const struct ir_value *value, unsigned depth)
 {
     const struct ir_instr *in = value->instr, *found = NULL;
 
@@ -242,7 +242,7 @@ static const struct ir_instr *cvta_behind(const struct ir_value *value, unsigned
         return in;
     if (depth && (in->op == IR_OP_ADD || in->op == IR_OP_SUB))
         for (uint32_t i = 0; i < (in->op == IR_OP_ADD ? 2u : 1u) && !found; i++)
-            found = cvta_behind(in->src[i], depth - 1);
+            found = mem_cvta_behind(in->src[i], depth - 1);
     return found;
 }
 
@@ -251,7 +251,7 @@ bool lower_do_isspacep(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum { SUMS_MAX = 8 };
     val a = lower_src(f, &in->ops[1], IR_B64);
-    const struct ir_instr *cvta = cvta_behind(a, SUMS_MAX);
+    const struct ir_instr *cvta = mem_cvta_behind(a, SUMS_MAX);
     enum ir_space space = lower_space(ptx_form_space(in->form));
 
     if (cvta && cvta->mem.space == IR_SPACE_CONST) {
@@ -265,7 +265,7 @@ bool lower_do_isspacep(struct lower_fn *f, const struct ptx_insn *in)
 }
 
 /* Restricted fences: one order each, for the cluster. */
-static bool restriction_fits(const struct ptx_form *form)
+static bool mem_restriction_fits(const struct ptx_form *form)
 {
     bool init = ptx_form_has(form, PTX_MOD_MBARRIER_INIT) ||
                 ptx_form_has(form, PTX_MOD_OP_RESTRICT_MBARRIER_INIT);
@@ -279,7 +279,7 @@ static bool restriction_fits(const struct ptx_form *form)
 
 bool lower_do_fence(struct lower_fn *f, const struct ptx_insn *in)
 {
-    if (!restriction_fits(in->form))
+    if (!mem_restriction_fits(in->form))
         lower_fail(f, HD_BAD_PTX, "this restriction has another order, and is for the .cluster");
     struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
     mem_fields(r, in->form, IR_SPACE_GENERIC, 0, 1);
@@ -288,7 +288,7 @@ bool lower_do_fence(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static const char *proxy_refusal(const struct ptx_insn *in)
+static const char *mem_proxy_refusal(const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     bool acquires = form->sem == PTX_SEM_ACQUIRE, releases = form->sem == PTX_SEM_RELEASE;
@@ -317,7 +317,7 @@ static const char *proxy_refusal(const struct ptx_insn *in)
 bool lower_do_fence_proxy(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ptx_space space = ptx_form_space(in->form);
-    const char *why = proxy_refusal(in);
+    const char *why = mem_proxy_refusal(in);
     bool known = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED_CTA ||
                  space == PTX_SPACE_SHARED_CLUSTER;
     if (!why && in->form->nspaces && (!ptx_form_has(in->form, PTX_MOD_ASYNC) || !known))

@@ -6,7 +6,7 @@
 
 #include "base/float/softfp.h"
 
-static uint64_t float_bits(const struct ptx_operand *op, enum ir_type type)
+static uint64_t operand_float_bits(const struct ptx_operand *op, enum ir_type type)
 {
     double d;
     float s;
@@ -31,7 +31,7 @@ static uint64_t float_bits(const struct ptx_operand *op, enum ir_type type)
 
 /* An integer literal where a float is expected stands for its bits in untyped, its value in typed
  * use. */
-static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
+static uint64_t operand_int_bits(const struct ptx_operand *op, enum ir_type type)
 {
     double d = op->is_unsigned ? (double)op->u.bits : (double)(int64_t)op->u.bits;
     uint64_t wide;
@@ -54,7 +54,7 @@ static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
  * and exchange buffers of tiles above a warp in it. Here it is an ordinary variable, there for
  * kernels that name it. It needs no initial value.
  */
-static struct ir_value *reserved_smem(struct lower_fn *f, uint64_t offset)
+static struct ir_value *operand_reserved_smem(struct lower_fn *f, uint64_t offset)
 {
     static const char name[] = "__heddle_reserved_smem";
     struct ir_var *var = ir_module_find_var(f->job->module, name);
@@ -71,7 +71,7 @@ static struct ir_value *reserved_smem(struct lower_fn *f, uint64_t offset)
 }
 
 /* Which component or number of a special register an operand names: .x = 0, %envreg1 = 1. */
-static uint32_t sreg_part(const struct ptx_operand *op)
+static uint32_t operand_sreg_part(const struct ptx_operand *op)
 {
     if (op->index2 == PTX_SREG_ENVREG)
         return (uint32_t)op->index;
@@ -80,7 +80,7 @@ static uint32_t sreg_part(const struct ptx_operand *op)
                                   : 0;
 }
 
-static bool sreg_is_vector(uint32_t sreg)
+static bool operand_sreg_is_vector(uint32_t sreg)
 {
     return sreg == PTX_SREG_TID || sreg == PTX_SREG_NTID || sreg == PTX_SREG_CTAID ||
            sreg == PTX_SREG_NCTAID || sreg == PTX_SREG_CLUSTERID || sreg == PTX_SREG_NCLUSTERID ||
@@ -95,7 +95,7 @@ struct ir_value *lower_is_not_zero(struct lower_fn *f, struct ir_value *v)
     return r->dst[0];
 }
 
-static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
+static struct ir_value *operand_sreg_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     static const struct {
         uint16_t ptx, part;
@@ -104,12 +104,12 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
 #include "ir_sregs.def"
 #undef X
     };
-    uint32_t part = sreg_part(op);
+    uint32_t part = operand_sreg_part(op);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN ||
         (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET && op->index == 1))
-        return reserved_smem(f, 0);
+        return operand_reserved_smem(f, 0);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_END)
-        return reserved_smem(f, LOWER_RESERVED_SMEM_B);
+        return operand_reserved_smem(f, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_CAP)
         return lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_IS_EXPLICIT_CLUSTER)
@@ -124,20 +124,20 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
     for (unsigned i = 0; i < IR_SREG_COUNT; i++)
         if (table[i].ptx == op->index2 && table[i].part == part)
             return ir_build_sreg(&f->b, (enum ir_sreg)i);
-    if (part == 3 && sreg_is_vector(op->index2))
+    if (part == 3 && operand_sreg_is_vector(op->index2))
         return lower_const(f, IR_B32, 0);
     lower_fail(f, HD_NOT_SUPPORTED, "this special register is not supported");
     return lower_const(f, IR_B32, 0);
 }
 
-static const struct ptx_var *var_of(const struct ptx_sym *sym)
+static const struct ptx_var *operand_var_of(const struct ptx_sym *sym)
 {
     const struct ptx_var *var = (const struct ptx_var *)sym;
     return var->def ? var->def : var;
 }
 
 /* Byte offset of a kernel parameter in the parameter block. */
-static uint64_t param_offset(struct lower_fn *f, const struct ptx_var *var)
+static uint64_t operand_param_offset(struct lower_fn *f, const struct ptx_var *var)
 {
     return var->param_idx < f->ir->nparams ? f->ir->params[var->param_idx].offset_B : 0;
 }
@@ -145,7 +145,7 @@ static uint64_t param_offset(struct lower_fn *f, const struct ptx_var *var)
 struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var, int64_t offset)
 {
     if (var->is_param && f->ptx->is_entry)
-        return lower_const(f, IR_B64, param_offset(f, var) + (uint64_t)offset);
+        return lower_const(f, IR_B64, operand_param_offset(f, var) + (uint64_t)offset);
     struct ir_var *ir = lower_find_var(f, var);
     if (!ir) {
         if (lower_space((enum ptx_space)var->space) == IR_SPACE_GENERIC)
@@ -163,7 +163,7 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
 }
 
 /* What `array[%r1+2]` adds to the array's address: the register is extended as its type says. */
-static struct ir_value *subscript_value(struct lower_fn *f, const struct ptx_operand *op)
+static struct ir_value *operand_subscript_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     struct ptx_operand reg = *op->subscript;
     enum ir_type type = lower_type((enum ptx_type)reg.u.reg->type);
@@ -176,20 +176,20 @@ static struct ir_value *subscript_value(struct lower_fn *f, const struct ptx_ope
     return lower_op(f, IR_OP_ADD, IR_B64, 2, src);
 }
 
-static struct ir_value *with_subscript(struct lower_fn *f, const struct ptx_operand *op,
-                                       struct ir_value *base)
+static struct ir_value *operand_with_subscript(struct lower_fn *f, const struct ptx_operand *op,
+                                               struct ir_value *base)
 {
     if (!op->subscript)
         return base;
-    struct ir_value *sum[] = {base, subscript_value(f, op)};
+    struct ir_value *sum[] = {base, operand_subscript_value(f, op)};
     return lower_op(f, IR_OP_ADD, IR_B64, 2, sum);
 }
 
-static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operand *op)
+static struct ir_value *operand_symbol_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     const struct ptx_sym *sym = op->u.sym;
     if (sym->kind == PTX_SYM_VAR)
-        return with_subscript(f, op, lower_var_address(f, var_of(sym), op->offset));
+        return operand_with_subscript(f, op, lower_var_address(f, operand_var_of(sym), op->offset));
     if (sym->kind == PTX_SYM_FUNC) {
         struct ir_func *ir = lower_find_func(f, (const struct ptx_func *)sym, false);
         if (ir) {
@@ -206,7 +206,7 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
 
 /* Components of vector registers, negated sources (video instructions) and registers declared
  * outside of functions (which no ABI allows) have no meaning here. */
-static bool plain_reg(struct lower_fn *f, const struct ptx_operand *op)
+static bool operand_plain_reg(struct lower_fn *f, const struct ptx_operand *op)
 {
     bool is_scalar = op->u.reg->vec > 1 ? op->comp : !op->comp;
     if (is_scalar && !op->negate && !op->u.reg->global)
@@ -218,7 +218,8 @@ static bool plain_reg(struct lower_fn *f, const struct ptx_operand *op)
 #define VECTOR_MAX 16
 
 /* The type of each of the equal parts that `type` is cut into; IR_VOID when they are not. */
-static enum ir_type part_type(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
+static enum ir_type operand_part_type(struct lower_fn *f, const struct ptx_operand *op,
+                                      enum ir_type type)
 {
     unsigned bits = op->nitems ? ir_type_bits(type) / op->nitems : 0;
     if (bits * op->nitems != ir_type_bits(type) || op->nitems > VECTOR_MAX)
@@ -237,11 +238,11 @@ static enum ir_type part_type(struct lower_fn *f, const struct ptx_operand *op, 
 }
 
 /* {a, b, ..}: packed, first item lowest */
-static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operand *op,
-                                     enum ir_type type)
+static struct ir_value *operand_vector_value(struct lower_fn *f, const struct ptx_operand *op,
+                                             enum ir_type type)
 {
     struct ir_value *items[VECTOR_MAX];
-    enum ir_type part = part_type(f, op, type);
+    enum ir_type part = operand_part_type(f, op, type);
     if (part == IR_VOID) {
         lower_fail(f, HD_NOT_SUPPORTED, "vector operand of this shape");
         return lower_const(f, type, 0);
@@ -252,7 +253,7 @@ static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operan
 }
 
 /* %r1+4 */
-static struct ir_value *offset_value(struct lower_fn *f, struct ir_value *v, int64_t offset)
+static struct ir_value *operand_offset_value(struct lower_fn *f, struct ir_value *v, int64_t offset)
 {
     if (v->type != IR_B16 && v->type != IR_B32 && v->type != IR_B64) {
         lower_fail(f, HD_NOT_SUPPORTED, "an offset to a register of this size");
@@ -267,7 +268,7 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
     struct ir_value *v;
     switch (op->kind) {
     case PTX_OPND_REG:
-        if (!plain_reg(f, op))
+        if (!operand_plain_reg(f, op))
             return lower_const(f, type, 0);
         v = lower_reg_read(f, ptx_operand_reg_idx(op));
         if (op->invert && v->type != IR_PRED)
@@ -275,21 +276,21 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
         else if (op->invert)
             v = lower_op(f, IR_OP_NOT, IR_PRED, 1, &v);
         if (op->offset)
-            v = offset_value(f, v, op->offset);
+            v = operand_offset_value(f, v, op->offset);
         break;
     case PTX_OPND_INT:
-        return lower_const(f, type, int_bits(op, type));
+        return lower_const(f, type, operand_int_bits(op, type));
     case PTX_OPND_F32:
     case PTX_OPND_F64:
-        return lower_const(f, type, float_bits(op, type));
+        return lower_const(f, type, operand_float_bits(op, type));
     case PTX_OPND_SREG:
-        v = sreg_value(f, op);
+        v = operand_sreg_value(f, op);
         break;
     case PTX_OPND_SYM:
-        v = symbol_value(f, op);
+        v = operand_symbol_value(f, op);
         break;
     case PTX_OPND_VEC:
-        return vector_value(f, op, type);
+        return operand_vector_value(f, op, type);
     default:
         lower_fail(f, HD_NOT_SUPPORTED, "operand of this kind");
         return lower_const(f, type, 0);
@@ -308,16 +309,17 @@ bool lower_is_reg(const struct lower_fn *f, const struct ptx_operand *op, unsign
            ir_type_bits(f->reg_types[ptx_operand_reg_idx(op)]) == bits;
 }
 
-static struct ir_value *guard_value(struct lower_fn *f)
+static struct ir_value *operand_guard_value(struct lower_fn *f)
 {
     return lower_pred(f, &f->insn->guard);
 }
 
-static void write_reg(struct lower_fn *f, uint32_t reg, struct ir_value *v, enum ir_type type)
+static void operand_write_reg(struct lower_fn *f, uint32_t reg, struct ir_value *v,
+                              enum ir_type type)
 {
     v = lower_fit(f, v, type, f->reg_types[reg]);
     if (f->insn->guard.kind != PTX_OPND_NONE && !f->cur->guarded) {
-        struct ir_value *pick[] = {guard_value(f), v, lower_reg_read(f, reg)};
+        struct ir_value *pick[] = {operand_guard_value(f), v, lower_reg_read(f, reg)};
         v = lower_op(f, IR_OP_SELECT, f->reg_types[reg], 3, pick);
     }
     lower_reg_write(f, reg, v);
@@ -328,10 +330,10 @@ void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value
 {
     if (op->kind == PTX_OPND_SINK)
         return;
-    if (op->kind == PTX_OPND_REG && !plain_reg(f, op))
+    if (op->kind == PTX_OPND_REG && !operand_plain_reg(f, op))
         return;
     if (op->kind == PTX_OPND_REG) {
-        write_reg(f, ptx_operand_reg_idx(op), v, type);
+        operand_write_reg(f, ptx_operand_reg_idx(op), v, type);
         return;
     }
     if (op->kind == PTX_OPND_PAIR) {
@@ -342,7 +344,7 @@ void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value
         lower_fail(f, HD_BAD_PTX, "destination is not a register");
         return;
     }
-    enum ir_type part = part_type(f, op, v->type);
+    enum ir_type part = operand_part_type(f, op, v->type);
     if (part == IR_VOID) {
         lower_fail(f, HD_NOT_SUPPORTED, "vector destination of this shape");
         return;
@@ -365,7 +367,7 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
     if (op->base == PTX_OPND_REG) {
         struct ptx_operand reg = {
             .kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index, .comp = op->comp};
-        if (!plain_reg(f, &reg))
+        if (!operand_plain_reg(f, &reg))
             return lower_const(f, IR_B64, 0);
         struct ir_value *v = lower_reg_read(f, ptx_operand_reg_idx(&reg));
         if (ir_type_bits(v->type) != 32 && ir_type_bits(v->type) != 64) {
@@ -379,7 +381,7 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         return lower_fit(f, v, IR_U64, IR_B64);
     }
     if (op->base == PTX_OPND_SYM && op->u.sym->kind == PTX_SYM_VAR) {
-        const struct ptx_var *var = var_of(op->u.sym);
+        const struct ptx_var *var = operand_var_of(op->u.sym);
         bool kernel_param = var->is_param && f->ptx->is_entry;
         enum ir_space own = lower_space((enum ptx_space)var->space);
         bool is_own = *space == own || (ir_space_is_shared(*space) && own == IR_SPACE_SHARED);
@@ -394,10 +396,10 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         if (*space == IR_SPACE_GENERIC)
             *space = own;
         if (kernel_param) {
-            *out_offset += (int64_t)param_offset(f, var);
-            return with_subscript(f, op, lower_const(f, IR_B64, 0));
+            *out_offset += (int64_t)operand_param_offset(f, var);
+            return operand_with_subscript(f, op, lower_const(f, IR_B64, 0));
         }
-        return with_subscript(f, op, lower_var_address(f, var, 0));
+        return operand_with_subscript(f, op, lower_var_address(f, var, 0));
     }
     if (op->base == PTX_OPND_INT)
         return lower_const(f, IR_B64, op->u.bits);

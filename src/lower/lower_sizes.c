@@ -32,7 +32,7 @@ struct lower_reach {
     bool is_doubtful; /* lowering it may fail */
 };
 
-static void reach_destroy(struct lower_reach *reach)
+static void sizes_reach_destroy(struct lower_reach *reach)
 {
     if (!reach)
         return;
@@ -46,7 +46,7 @@ static void reach_destroy(struct lower_reach *reach)
 void lower_reaches_destroy(struct lower_program *program)
 {
     for (size_t i = 0; program->reaches && i < program->bodies.len; i++)
-        reach_destroy(program->reaches[i]);
+        sizes_reach_destroy(program->reaches[i]);
     hd_free(program->reaches);
 }
 
@@ -64,28 +64,28 @@ struct scan {
 #define ORDER_MODULE (1ull << 48)
 #define ORDER_OTHERS (1ull << 49)
 
-static void scan_no_memory(struct scan *s)
+static void sizes_scan_no_memory(struct scan *s)
 {
     if (s->status == HD_OK)
         s->status = hd_error(HD_NO_MEMORY, "function %.*s", HD_STR_ARG(s->body->ptx->sym.name));
 }
 
-static void scan_shared(struct scan *s, const struct shared_var *var)
+static void sizes_scan_shared(struct scan *s, const struct shared_var *var)
 {
     s->reach->is_doubtful |= var->size_B > LOWER_SHARED_MAX_B;
     for (size_t i = 0; i < s->reach->shared.len; i++)
         if (s->reach->shared.at[i].key == var->key)
             return;
     if (!hd_vec_push(&s->reach->shared, *var))
-        scan_no_memory(s);
+        sizes_scan_no_memory(s);
 }
 
-static uint64_t place_in_function(const struct ptx_var *var)
+static uint64_t sizes_place_in_function(const struct ptx_var *var)
 {
     return (uint64_t)var->sym.srcloc.line << 12 | HD_MIN(var->sym.srcloc.col, 4095u);
 }
 
-static void scan_var(struct scan *s, const struct ptx_var *var, bool is_address)
+static void sizes_scan_var(struct scan *s, const struct ptx_var *var, bool is_address)
 {
     const struct ir_var *decl = hd_map_get_u64(&s->program->vars, (uintptr_t)var);
     enum ir_space space = decl ? decl->space : lower_space((enum ptx_space)var->space);
@@ -94,32 +94,32 @@ static void scan_var(struct scan *s, const struct ptx_var *var, bool is_address)
     s->reach->is_doubtful |= space == IR_SPACE_GENERIC || (decl && !lower_var_defined(decl));
     if (space == IR_SPACE_SHARED) {
         const struct shared_var shared = {.key = decl ? (uintptr_t)decl : (uintptr_t)var,
-                                          .order = decl ? ORDER_MODULE + decl->index
-                                                   : is_kernel
-                                                       ? place_in_function(var)
-                                                       : ORDER_OTHERS + place_in_function(var),
+                                          .order = decl        ? ORDER_MODULE + decl->index
+                                                   : is_kernel ? sizes_place_in_function(var)
+                                                               : ORDER_OTHERS +
+                                                                     sizes_place_in_function(var),
                                           .size_B = decl ? decl->size_B : var->size_B,
                                           .align_B = HD_MAX(decl ? decl->align_B : var->align, 1u)};
-        scan_shared(s, &shared);
+        sizes_scan_shared(s, &shared);
     } else if (!decl && (space == IR_SPACE_LOCAL || (space == IR_SPACE_PARAM && is_address &&
                                                      !(var->is_param && is_kernel)))) {
         if (!hd_map_put_u64(&s->seen, (uintptr_t)var, s))
-            scan_no_memory(s);
+            sizes_scan_no_memory(s);
     }
 }
 
-static void scan_func(struct scan *s, const struct ptx_func *func, bool is_called)
+static void sizes_scan_func(struct scan *s, const struct ptx_func *func, bool is_called)
 {
     const struct ir_func *decl = lower_func_decl(s->program, func);
 
     if (!decl || !lower_program_has_body(s->program, decl->index))
         s->reach->is_doubtful |= !lower_is_builtin(func->sym.name);
     else if (is_called && !hd_vec_push(&s->reach->callees, decl->index))
-        scan_no_memory(s);
+        sizes_scan_no_memory(s);
 }
 
 /* What nvcc's cooperative groups keep in the system's part of a CTA: see reserved_smem(). */
-static bool names_reserved(const struct ptx_operand *op)
+static bool sizes_names_reserved(const struct ptx_operand *op)
 {
     return op->kind == PTX_OPND_SREG &&
            (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN ||
@@ -128,31 +128,31 @@ static bool names_reserved(const struct ptx_operand *op)
 }
 
 /* is_call: of a call, whose operands name variables without taking their addresses. */
-static void scan_operand(struct scan *s, const struct ptx_operand *op, bool is_call)
+static void sizes_scan_operand(struct scan *s, const struct ptx_operand *op, bool is_call)
 {
     bool is_sym = op->kind == PTX_OPND_SYM;
 
-    if (names_reserved(op)) {
+    if (sizes_names_reserved(op)) {
         static const char name;
         const struct shared_var reserved = {.key = (uintptr_t)&name,
                                             .order = ORDER_OTHERS - 1,
                                             .size_B = LOWER_RESERVED_SMEM_B,
                                             .align_B = 16};
-        scan_shared(s, &reserved);
+        sizes_scan_shared(s, &reserved);
     }
     if (is_sym || (op->kind == PTX_OPND_ADDR && op->base == PTX_OPND_SYM)) {
         const struct ptx_var *var = (const struct ptx_var *)op->u.sym;
         if (op->u.sym->kind == PTX_SYM_VAR)
-            scan_var(s, var->def ? var->def : var, is_sym && !is_call);
+            sizes_scan_var(s, var->def ? var->def : var, is_sym && !is_call);
         else if (op->u.sym->kind == PTX_SYM_FUNC && !is_call)
-            scan_func(s, (const struct ptx_func *)op->u.sym, false);
+            sizes_scan_func(s, (const struct ptx_func *)op->u.sym, false);
     }
     for (uint32_t i = 0; i < op->nitems; i++)
-        scan_operand(s, &op->items[i], is_call);
+        sizes_scan_operand(s, &op->items[i], is_call);
 }
 
 /* The parameters and results that a call through a pointer has; see call_indirect(). */
-static void scan_indirect(struct scan *s, const struct ptx_insn *insn)
+static void sizes_scan_indirect(struct scan *s, const struct ptx_insn *insn)
 {
     const struct ptx_operand *sig = &insn->ops[3];
     const struct ptx_var *params = NULL, *rets = NULL;
@@ -174,10 +174,10 @@ static void scan_indirect(struct scan *s, const struct ptx_insn *insn)
     status = proto ? lower_proto(params, rets, &s->reach->arena, proto) : HD_NO_MEMORY;
     s->reach->is_doubtful |= status != HD_OK;
     if (status == HD_NO_MEMORY || (status == HD_OK && !hd_vec_push(&s->reach->indirect, proto)))
-        scan_no_memory(s);
+        sizes_scan_no_memory(s);
 }
 
-static void scan_insn(struct scan *s, const struct ptx_insn *insn)
+static void sizes_scan_insn(struct scan *s, const struct ptx_insn *insn)
 {
     const struct ptx_operand *target = &insn->ops[1];
     bool is_call = insn->form->op == PTX_OP_CALL;
@@ -186,17 +186,17 @@ static void scan_insn(struct scan *s, const struct ptx_insn *insn)
     s->reach->is_doubtful |= !lower_in_slice(insn, &why);
     for (uint32_t i = 0; i < insn->nops; i++)
         if (!is_call || i != 3)
-            scan_operand(s, &insn->ops[i], is_call);
+            sizes_scan_operand(s, &insn->ops[i], is_call);
     if (!is_call)
         return;
     if (target->kind == PTX_OPND_SYM && target->u.sym->kind == PTX_SYM_FUNC)
-        scan_func(s, (const struct ptx_func *)target->u.sym, true);
+        sizes_scan_func(s, (const struct ptx_func *)target->u.sym, true);
     else
-        scan_indirect(s, insn);
+        sizes_scan_indirect(s, insn);
 }
 
 /* As ir_layout_windows() places what is left after optimising: all that is named. */
-static void scan_frame(struct scan *s, const struct ptx_var *list)
+static void sizes_scan_frame(struct scan *s, const struct ptx_var *list)
 {
     struct lower_reach *reach = s->reach;
     void *unused;
@@ -209,8 +209,8 @@ static void scan_frame(struct scan *s, const struct ptx_var *list)
     }
 }
 
-static enum hd_status scan_body(struct lower_program *program, const struct lower_body *body,
-                                struct lower_reach **out_reach)
+static enum hd_status sizes_scan_body(struct lower_program *program, const struct lower_body *body,
+                                      struct lower_reach **out_reach)
 {
     struct scan s = {.program = program, .body = body, .reach = hd_new(struct lower_reach)};
 
@@ -221,18 +221,18 @@ static enum hd_status scan_body(struct lower_program *program, const struct lowe
     hd_map_init(&s.seen);
     for (const struct ptx_stmt *stmt = body->ptx->body; stmt; stmt = stmt->next)
         if (stmt->kind == PTX_STMT_INSN)
-            scan_insn(&s, (const struct ptx_insn *)stmt);
+            sizes_scan_insn(&s, (const struct ptx_insn *)stmt);
     s.reach->align_B = IR_WINDOW_ALIGN_B;
-    scan_frame(&s, body->ptx->params);
-    scan_frame(&s, body->ptx->rets);
-    scan_frame(&s, body->ptx->vars);
+    sizes_scan_frame(&s, body->ptx->params);
+    sizes_scan_frame(&s, body->ptx->rets);
+    sizes_scan_frame(&s, body->ptx->vars);
     hd_map_fini(&s.seen);
     return s.status;
 }
 
 /* That of function number `index`, which has a body; of two threads the first one's stays. */
-static enum hd_status reach_get(struct lower_program *program, uint32_t index,
-                                const struct lower_reach **out_reach)
+static enum hd_status sizes_reach_get(struct lower_program *program, uint32_t index,
+                                      const struct lower_reach **out_reach)
 {
     const struct lower_body *body = &program->bodies.at[index];
     struct lower_reach *reach = NULL;
@@ -248,14 +248,14 @@ static enum hd_status reach_get(struct lower_program *program, uint32_t index,
     if (*out_reach)
         return HD_OK;
     HD_TRY(ptx_func_read(body->ptx));
-    enum hd_status status = scan_body(program, body, &reach);
+    enum hd_status status = sizes_scan_body(program, body, &reach);
     if (status != HD_OK) {
-        reach_destroy(reach);
+        sizes_reach_destroy(reach);
         return status;
     }
     hd_lock_acquire(&program->lock);
     if (program->reaches[index]) {
-        reach_destroy(reach);
+        sizes_reach_destroy(reach);
         reach = program->reaches[index];
     }
     program->reaches[index] = reach;
@@ -280,32 +280,32 @@ struct walk {
     bool too_deep;
 };
 
-static enum hd_status walk_no_memory(const struct walk *w)
+static enum hd_status sizes_walk_no_memory(const struct walk *w)
 {
     return hd_error(HD_NO_MEMORY, "sizes of kernels of %s", w->program->decls->name);
 }
 
-static enum hd_status walk_enter(struct walk *w, uint32_t index)
+static enum hd_status sizes_walk_enter(struct walk *w, uint32_t index)
 {
     if (w->reaches[index])
         return HD_OK;
-    HD_TRY(reach_get(w->program, index, &w->reaches[index]));
+    HD_TRY(sizes_reach_get(w->program, index, &w->reaches[index]));
     w->align_B = HD_MAX(w->align_B, w->reaches[index]->align_B);
-    return hd_vec_push(&w->reached, index) ? HD_OK : walk_no_memory(w);
+    return hd_vec_push(&w->reached, index) ? HD_OK : sizes_walk_no_memory(w);
 }
 
 /* Callees of all from number `from` on, which grow meanwhile. */
-static enum hd_status walk_callees(struct walk *w, size_t *from)
+static enum hd_status sizes_walk_callees(struct walk *w, size_t *from)
 {
     for (; *from < w->reached.len; ++*from) {
         const struct lower_reach *reach = w->reaches[w->reached.at[*from]];
         for (size_t i = 0; i < reach->callees.len; i++)
-            HD_TRY(walk_enter(w, reach->callees.at[i]));
+            HD_TRY(sizes_walk_enter(w, reach->callees.at[i]));
     }
     return HD_OK;
 }
 
-static bool calls_like(const struct walk *w, const struct ir_proto *proto)
+static bool sizes_calls_like(const struct walk *w, const struct ir_proto *proto)
 {
     for (size_t i = 0; i < w->reached.len; i++) {
         const struct lower_reach *reach = w->reaches[w->reached.at[i]];
@@ -316,7 +316,7 @@ static bool calls_like(const struct walk *w, const struct ir_proto *proto)
     return false;
 }
 
-static bool calls_indirectly(const struct walk *w)
+static bool sizes_calls_indirectly(const struct walk *w)
 {
     for (size_t i = 0; i < w->reached.len; i++)
         if (w->reaches[w->reached.at[i]]->indirect.len)
@@ -325,14 +325,14 @@ static bool calls_indirectly(const struct walk *w)
 }
 
 /* All that pointers may lead to, as the lowering enters it. */
-static enum hd_status walk_reach(struct walk *w, uint32_t kernel)
+static enum hd_status sizes_walk_reach(struct walk *w, uint32_t kernel)
 {
     const struct lower_program *p = w->program;
     size_t from = 0, before;
 
-    HD_TRY(walk_enter(w, kernel));
-    HD_TRY(walk_callees(w, &from));
-    if (!calls_indirectly(w))
+    HD_TRY(sizes_walk_enter(w, kernel));
+    HD_TRY(sizes_walk_callees(w, &from));
+    if (!sizes_calls_indirectly(w))
         return HD_OK;
     HD_TRY(lower_find_taken(w->program));
     do {
@@ -340,13 +340,13 @@ static enum hd_status walk_reach(struct walk *w, uint32_t kernel)
         w->taken.len = 0;
         ir_foreach_func(decl, p->decls) {
             if (!decl->address_taken || decl->is_kernel ||
-                !lower_program_has_body(p, decl->index) || !calls_like(w, &decl->proto))
+                !lower_program_has_body(p, decl->index) || !sizes_calls_like(w, &decl->proto))
                 continue;
-            HD_TRY(walk_enter(w, decl->index));
+            HD_TRY(sizes_walk_enter(w, decl->index));
             if (!hd_vec_push(&w->taken, decl->index))
-                return walk_no_memory(w);
+                return sizes_walk_no_memory(w);
         }
-        HD_TRY(walk_callees(w, &from));
+        HD_TRY(sizes_walk_callees(w, &from));
     } while (w->reached.len > before);
     return HD_OK;
 }
@@ -355,7 +355,7 @@ static enum hd_status walk_reach(struct walk *w, uint32_t kernel)
  * The deepest stack at and below a function. Calls are inlined where that can be: only those that
  * close a cycle and those through pointers have a frame of their own.
  */
-static uint64_t walk_depth(struct walk *w, uint32_t index)
+static uint64_t sizes_walk_depth(struct walk *w, uint32_t index)
 {
     const struct lower_reach *reach = w->reaches[index];
     bool stays = reach->indirect.len;
@@ -373,11 +373,11 @@ static uint64_t walk_depth(struct walk *w, uint32_t index)
         if (w->visits[reach->callees.at[i]] == ON_PATH)
             stays = true;
         else
-            below = HD_MAX(below, walk_depth(w, reach->callees.at[i]));
+            below = HD_MAX(below, sizes_walk_depth(w, reach->callees.at[i]));
     }
     for (size_t i = 0; reach->indirect.len && i < w->taken.len; i++)
         if (w->visits[w->taken.at[i]] != ON_PATH)
-            below = HD_MAX(below, walk_depth(w, w->taken.at[i]));
+            below = HD_MAX(below, sizes_walk_depth(w, w->taken.at[i]));
     w->depth--;
     w->visits[index] = DONE;
     frame_B = hd_align_up(frame_B, stays ? w->align_B : 8);
@@ -385,7 +385,7 @@ static uint64_t walk_depth(struct walk *w, uint32_t index)
     return w->depths[index];
 }
 
-static int by_order(const void *a, const void *b)
+static int sizes_by_order(const void *a, const void *b)
 {
     const struct shared_var *x = a, *y = b;
 
@@ -393,7 +393,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /* In the order of their places. */
-static enum hd_status walk_shared(const struct walk *w, uint64_t *out_B)
+static enum hd_status sizes_walk_shared(const struct walk *w, uint64_t *out_B)
 {
     HD_VEC(struct shared_var) vars = {0};
     struct hd_map seen;
@@ -412,16 +412,17 @@ static enum hd_status walk_shared(const struct walk *w, uint64_t *out_B)
         }
     }
     if (vars.len)
-        qsort(vars.at, vars.len, sizeof(vars.at[0]), by_order);
+        qsort(vars.at, vars.len, sizeof(vars.at[0]), sizes_by_order);
     for (size_t i = 0; i < vars.len; i++)
         size_B = hd_align_up(size_B, vars.at[i].align_B) + vars.at[i].size_B;
     *out_B = size_B;
     hd_vec_fini(&vars);
     hd_map_fini(&seen);
-    return ok ? HD_OK : walk_no_memory(w);
+    return ok ? HD_OK : sizes_walk_no_memory(w);
 }
 
-static enum hd_status walk_kernel(struct walk *w, uint32_t index, struct ir_kernel_sizes *out_sizes)
+static enum hd_status sizes_walk_kernel(struct walk *w, uint32_t index,
+                                        struct ir_kernel_sizes *out_sizes)
 {
     size_t n = w->program->bodies.len + 1;
 
@@ -429,10 +430,10 @@ static enum hd_status walk_kernel(struct walk *w, uint32_t index, struct ir_kern
     w->visits = hd_alloc_array(n, sizeof(*w->visits));
     w->depths = hd_alloc_array(n, sizeof(*w->depths));
     if (!w->reaches || !w->visits || !w->depths)
-        return walk_no_memory(w);
-    HD_TRY(walk_reach(w, index));
-    HD_TRY(walk_shared(w, &out_sizes->shared_B));
-    out_sizes->local_B = hd_align_up(walk_depth(w, index), w->align_B);
+        return sizes_walk_no_memory(w);
+    HD_TRY(sizes_walk_reach(w, index));
+    HD_TRY(sizes_walk_shared(w, &out_sizes->shared_B));
+    out_sizes->local_B = hd_align_up(sizes_walk_depth(w, index), w->align_B);
     out_sizes->is_doubtful =
         w->too_deep || out_sizes->shared_B > LOWER_SHARED_MAX_B + LOWER_RESERVED_SMEM_B;
     for (size_t i = 0; i < w->reached.len; i++)
@@ -450,7 +451,7 @@ enum hd_status lower_kernel_sizes(struct lower_program *program, uint32_t index,
     if (!lower_program_is_kernel(program, index))
         return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
                         program->decls->name);
-    status = walk_kernel(&w, index, out_sizes);
+    status = sizes_walk_kernel(&w, index, out_sizes);
     hd_free(w.reaches);
     hd_free(w.visits);
     hd_free(w.depths);

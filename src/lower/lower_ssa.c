@@ -43,19 +43,19 @@ struct lower_ssa {
     uint32_t *writers;  /* block ids */
     uint32_t *df_first; /* by block: where its dominance frontier begins in `df` */
     uint32_t *df;
-    uint32_t *mark; /* by block: scratch of find_sites(), register + 1 .. */
+    uint32_t *mark; /* by block: scratch of ssa_find_sites(), register + 1 .. */
     uint32_t *slot; /* .. and where the block is in its list */
     struct lower_sites *sites;
 };
 
-static enum hd_status no_memory(const struct lower_fn *f)
+static enum hd_status ssa_no_memory(const struct lower_fn *f)
 {
     return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
 }
 
 /* ---- who writes what */
 
-static bool add_write(struct lower_fn *f, uint32_t reg, uint32_t block)
+static bool ssa_add_write(struct lower_fn *f, uint32_t reg, uint32_t block)
 {
     size_t n = f->ssa->writes.len;
     if (n && f->ssa->writes.at[n - 1].reg == reg && f->ssa->writes.at[n - 1].block == block)
@@ -64,50 +64,51 @@ static bool add_write(struct lower_fn *f, uint32_t reg, uint32_t block)
 }
 
 /* A destination, or the items of one. Sources that look alike do no harm: sites are candidates. */
-static bool add_operand(struct lower_fn *f, const struct ptx_operand *op, uint32_t block)
+static bool ssa_add_operand(struct lower_fn *f, const struct ptx_operand *op, uint32_t block)
 {
     bool good = true;
     if (op->kind == PTX_OPND_REG && !op->u.reg->global)
-        good = add_write(f, ptx_operand_reg_idx(op), block);
+        good = ssa_add_write(f, ptx_operand_reg_idx(op), block);
     for (uint32_t i = 0; good && op->kind != PTX_OPND_ADDR && i < op->nitems; i++)
-        good = add_operand(f, &op->items[i], block);
+        good = ssa_add_operand(f, &op->items[i], block);
     return good;
 }
 
-static bool add_insn(struct lower_fn *f, const struct ptx_insn *in, uint32_t block)
+static bool ssa_add_insn(struct lower_fn *f, const struct ptx_insn *in, uint32_t block)
 {
     bool carries = in->form->cc || in->form->op == PTX_OP_ADDC || in->form->op == PTX_OP_SUBC ||
                    in->form->op == PTX_OP_MADC;
     in = lower_spread(f, in);
     /* tcgen05.ld.red has two results. */
-    if (in->form->op == PTX_OP_TCGEN05_LD && in->nops > 2 && !add_operand(f, &in->ops[1], block))
+    if (in->form->op == PTX_OP_TCGEN05_LD && in->nops > 2 &&
+        !ssa_add_operand(f, &in->ops[1], block))
         return false;
-    return (!in->nops || add_operand(f, &in->ops[0], block)) &&
-           (!carries || add_write(f, f->nregs - 1, block));
+    return (!in->nops || ssa_add_operand(f, &in->ops[0], block)) &&
+           (!carries || ssa_add_write(f, f->nregs - 1, block));
 }
 
-static bool add_block(struct lower_fn *f, const struct lower_block *b)
+static bool ssa_add_block(struct lower_fn *f, const struct lower_block *b)
 {
     for (const struct ptx_stmt *s = b->first; s && s != b->end; s = s->next) {
-        if (s->kind == PTX_STMT_INSN && !add_insn(f, (const struct ptx_insn *)s, b->ir->id))
+        if (s->kind == PTX_STMT_INSN && !ssa_add_insn(f, (const struct ptx_insn *)s, b->ir->id))
             return false;
     }
     return true;
 }
 
 /* Arguments arrive in registers of the entry. */
-static bool add_arguments(struct lower_fn *f)
+static bool ssa_add_arguments(struct lower_fn *f)
 {
     for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
         for (uint32_t i = 0; r->is_param && i < r->vec; i++)
-            if (!add_write(f, r->base + i, f->ir->blocks[0]->id))
+            if (!ssa_add_write(f, r->base + i, f->ir->blocks[0]->id))
                 return false;
     }
     return true;
 }
 
 /* Sorts the writes by register: a counting sort, so blocks stay in order. */
-static bool sort_writes(struct lower_fn *f)
+static bool ssa_sort_writes(struct lower_fn *f)
 {
     struct lower_ssa *s = f->ssa;
     s->first = hd_arena_array(&f->arena, uint32_t, f->nregs + 2u);
@@ -137,7 +138,8 @@ struct edges {
 };
 
 /* Walks up from a predecessor of `join` until blocks that dominate it, or that have it already. */
-static bool frontier_walk(const struct lower_fn *f, struct edges *e, uint32_t from, uint32_t join)
+static bool ssa_frontier_walk(const struct lower_fn *f, struct edges *e, uint32_t from,
+                              uint32_t join)
 {
     const struct ir_dom *dom = &f->ssa->dom;
     while (from != IR_NO_BLOCK && from != dom->idom[join] && e->last[from] != join + 1) {
@@ -150,7 +152,7 @@ static bool frontier_walk(const struct lower_fn *f, struct edges *e, uint32_t fr
     return true;
 }
 
-static bool frontier_lists(struct lower_fn *f, const struct edges *e)
+static bool ssa_frontier_lists(struct lower_fn *f, const struct edges *e)
 {
     struct lower_ssa *s = f->ssa;
     uint32_t n = f->ir->nblocks;
@@ -167,16 +169,16 @@ static bool frontier_lists(struct lower_fn *f, const struct edges *e)
     return true;
 }
 
-static bool find_frontiers(struct lower_fn *f)
+static bool ssa_find_frontiers(struct lower_fn *f)
 {
     struct edges e = {.last = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u)};
     bool good = e.last != NULL;
     for (uint32_t b = 0; good && b < f->ir->nblocks; b++) {
         const struct ir_block *block = f->ir->blocks[b];
         for (uint32_t p = 0; good && block->npreds > 1 && p < block->npreds; p++)
-            good = frontier_walk(f, &e, block->preds[p]->id, b);
+            good = ssa_frontier_walk(f, &e, block->preds[p]->id, b);
     }
-    good = good && frontier_lists(f, &e);
+    good = good && ssa_frontier_lists(f, &e);
     hd_vec_fini(&e.list);
     return good;
 }
@@ -190,17 +192,17 @@ enum hd_status lower_ssa_begin(struct lower_fn *f)
     s->mark = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u);
     s->slot = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u);
     s->sites = hd_arena_array(&f->arena, struct lower_sites, f->nregs + 1u);
-    bool good = s->mark && s->slot && s->sites && add_arguments(f);
+    bool good = s->mark && s->slot && s->sites && ssa_add_arguments(f);
     for (size_t i = 0; good && i < f->blocks.len; i++)
-        good = add_block(f, &f->blocks.at[i]);
-    good = good && sort_writes(f) && find_frontiers(f);
+        good = ssa_add_block(f, &f->blocks.at[i]);
+    good = good && ssa_sort_writes(f) && ssa_find_frontiers(f);
     hd_vec_fini(&s->writes);
-    return good ? HD_OK : no_memory(f);
+    return good ? HD_OK : ssa_no_memory(f);
 }
 
 /* ---- the sites of a register */
 
-static int by_pre(const void *a, const void *b)
+static int ssa_by_pre(const void *a, const void *b)
 {
     uint32_t x = ((const struct lower_site *)a)->pre, y = ((const struct lower_site *)b)->pre;
     return x < y ? -1 : x > y;
@@ -208,7 +210,8 @@ static int by_pre(const void *a, const void *b)
 
 typedef HD_VEC(struct lower_site) site_list;
 
-static bool add_site(struct lower_ssa *s, site_list *list, uint32_t reg, uint32_t block, bool joins)
+static bool ssa_add_site(struct lower_ssa *s, site_list *list, uint32_t reg, uint32_t block,
+                         bool joins)
 {
     if (s->mark[block] == reg + 1) {
         list->at[s->slot[block]].joins |= joins;
@@ -221,7 +224,7 @@ static bool add_site(struct lower_ssa *s, site_list *list, uint32_t reg, uint32_
 }
 
 /* In the order of the walk a site's nearest site above is found on the path to the one before. */
-static void link_sites(const struct lower_ssa *s, struct lower_sites *sites)
+static void ssa_link_sites(const struct lower_ssa *s, struct lower_sites *sites)
 {
     for (uint32_t i = 1; i < sites->n; i++) {
         uint32_t above = i; /* index + 1 of the site before */
@@ -233,18 +236,18 @@ static void link_sites(const struct lower_ssa *s, struct lower_sites *sites)
 }
 
 /* Writers, and all joins that two values can reach: the list grows as it is worked off. */
-static enum hd_status find_sites(struct lower_fn *f, uint32_t reg)
+static enum hd_status ssa_find_sites(struct lower_fn *f, uint32_t reg)
 {
     struct lower_ssa *s = f->ssa;
     struct lower_sites *sites = &s->sites[reg];
     site_list list = {0};
     bool good = true;
     for (uint32_t i = s->first[reg]; good && i < s->first[reg + 1]; i++)
-        good = add_site(s, &list, reg, s->writers[i], false);
+        good = ssa_add_site(s, &list, reg, s->writers[i], false);
     for (size_t i = 0; good && i < list.len; i++) {
         uint32_t block = list.at[i].block;
         for (uint32_t d = s->df_first[block]; good && d < s->df_first[block + 1]; d++)
-            good = add_site(s, &list, reg, s->df[d], true);
+            good = ssa_add_site(s, &list, reg, s->df[d], true);
     }
     sites->at = hd_arena_array(&f->arena, struct lower_site, list.len + 1);
     good = good && sites->at;
@@ -253,17 +256,17 @@ static enum hd_status find_sites(struct lower_fn *f, uint32_t reg)
     sites->n = good ? (uint32_t)list.len : 0;
     hd_vec_fini(&list);
     if (!good)
-        return no_memory(f);
+        return ssa_no_memory(f);
     if (sites->n)
-        qsort(sites->at, sites->n, sizeof(*sites->at), by_pre);
-    link_sites(s, sites);
+        qsort(sites->at, sites->n, sizeof(*sites->at), ssa_by_pre);
+    ssa_link_sites(s, sites);
     assert(!sites->n || !sites->at[0].above);
     sites->known = true;
     return HD_OK;
 }
 
 /* The last site whose walk number is at most `pre`: index + 1, 0 = none. */
-static uint32_t last_site(const struct lower_sites *sites, uint32_t pre)
+static uint32_t ssa_last_site(const struct lower_sites *sites, uint32_t pre)
 {
     uint32_t low = 0, high = sites->n;
     while (low < high) {
@@ -278,24 +281,24 @@ static uint32_t last_site(const struct lower_sites *sites, uint32_t pre)
 
 /* ---- reads and writes */
 
-static uint64_t key(uint32_t block, uint32_t reg)
+static uint64_t ssa_key(uint32_t block, uint32_t reg)
 {
     return (uint64_t)block << 32 | reg;
 }
 
 static struct ir_value *known(const struct lower_fn *f, uint32_t block, uint32_t reg)
 {
-    return hd_map_get_u64(&f->defs, key(block, reg));
+    return hd_map_get_u64(&f->defs, ssa_key(block, reg));
 }
 
-static void define(struct lower_fn *f, uint32_t block, uint32_t reg, struct ir_value *v)
+static void ssa_define(struct lower_fn *f, uint32_t block, uint32_t reg, struct ir_value *v)
 {
-    if (!hd_map_put_u64(&f->defs, key(block, reg), v) && f->status == HD_OK)
-        f->status = no_memory(f);
+    if (!hd_map_put_u64(&f->defs, ssa_key(block, reg), v) && f->status == HD_OK)
+        f->status = ssa_no_memory(f);
 }
 
 /* What nobody wrote; once per register, at the start of the function. */
-static struct ir_value *undefined(struct lower_fn *f, uint32_t reg)
+static struct ir_value *ssa_undefined(struct lower_fn *f, uint32_t reg)
 {
     struct ir_block *entry = f->ir->blocks[0];
     struct ir_builder b = {.func = f->ir, .block = entry, .before = entry->first};
@@ -304,26 +307,26 @@ static struct ir_value *undefined(struct lower_fn *f, uint32_t reg)
         return v;
     v = ir_build_instr(&b, IR_OP_UNDEF, f->reg_types[reg], 0, NULL, 1)->dst[0];
     assert(!known(f, entry->id, reg));
-    define(f, entry->id, reg, v);
+    ssa_define(f, entry->id, reg, v);
     return v;
 }
 
 static struct ir_value *join(struct lower_fn *f, uint32_t block, uint32_t reg)
 {
     struct ir_instr *phi = ir_build_phi(f->ir->blocks[block], f->reg_types[reg]);
-    define(f, block, reg, phi->dst[0]);
+    ssa_define(f, block, reg, phi->dst[0]);
     assert(phi->block->id == block);
     if (!hd_vec_push(&f->phis, (struct lower_phi){phi, reg}) && f->status == HD_OK)
-        f->status = no_memory(f);
+        f->status = ssa_no_memory(f);
     return phi->dst[0];
 }
 
 /* The value that reaches `block` from its sites; NULL when nothing does. */
-static struct ir_value *reaching(struct lower_fn *f, uint32_t block, uint32_t reg)
+static struct ir_value *ssa_reaching(struct lower_fn *f, uint32_t block, uint32_t reg)
 {
     const struct lower_ssa *s = f->ssa;
     const struct lower_sites *sites = &s->sites[reg];
-    uint32_t i = last_site(sites, s->dom.pre[block]);
+    uint32_t i = ssa_last_site(sites, s->dom.pre[block]);
     for (; i; i = sites->at[i - 1].above) {
         const struct lower_site *site = &sites->at[i - 1];
         struct ir_value *v;
@@ -338,27 +341,27 @@ static struct ir_value *reaching(struct lower_fn *f, uint32_t block, uint32_t re
 }
 
 /* The value at the end of `block`, or where its lowering has come to. */
-static struct ir_value *read_at(struct lower_fn *f, uint32_t block, uint32_t reg)
+static struct ir_value *ssa_read_at(struct lower_fn *f, uint32_t block, uint32_t reg)
 {
     struct ir_value *v = known(f, block, reg);
     assert(reg < f->nregs && block < f->ir->nblocks);
     if (v)
         return v;
     if (!f->ssa->sites[reg].known && f->status == HD_OK)
-        f->status = find_sites(f, reg);
-    v = reaching(f, block, reg);
-    v = v ? v : undefined(f, reg);
-    define(f, block, reg, v);
+        f->status = ssa_find_sites(f, reg);
+    v = ssa_reaching(f, block, reg);
+    v = v ? v : ssa_undefined(f, reg);
+    ssa_define(f, block, reg, v);
     return v;
 }
 
 struct ir_value *lower_reg_read(struct lower_fn *f, uint32_t reg)
 {
-    return read_at(f, f->b.block->id, reg);
+    return ssa_read_at(f, f->b.block->id, reg);
 }
 
 /* Every write must have been seen by lower_ssa_begin(), or joins of it are missing. */
-static bool is_writer(const struct lower_fn *f, uint32_t block, uint32_t reg)
+static bool ssa_is_writer(const struct lower_fn *f, uint32_t block, uint32_t reg)
 {
     uint32_t low = f->ssa->first[reg], high = f->ssa->first[reg + 1];
     while (low < high) { /* in the order of blocks */
@@ -374,28 +377,28 @@ static bool is_writer(const struct lower_fn *f, uint32_t block, uint32_t reg)
 }
 
 /* For debuggers, which may change a register: its value is nobody else's. */
-static struct ir_value *note(struct lower_fn *f, uint32_t reg, struct ir_value *v)
+static struct ir_value *ssa_note(struct lower_fn *f, uint32_t reg, struct ir_value *v)
 {
     if (hd_map_get_u64(&f->noted, (uintptr_t)v)) {
         struct ir_value *p = lower_const(f, IR_PRED, 1);
         v = lower_op3(f, IR_OP_SELECT, f->reg_types[reg], p, v, v);
     }
     if (!hd_map_put_u64(&f->noted, (uintptr_t)v, v) && f->status == HD_OK)
-        f->status = no_memory(f);
+        f->status = ssa_no_memory(f);
     lower_emit(f, IR_OP_NOTE, IR_VOID, 1, &v, 0)->imm = reg;
     return v;
 }
 
 void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v)
 {
-    assert(is_writer(f, f->b.block->id, reg));
+    assert(ssa_is_writer(f, f->b.block->id, reg));
     if (f->job->module->has_notes && reg < f->ptx->nregs)
-        v = note(f, reg, v);
-    define(f, f->b.block->id, reg, v);
+        v = ssa_note(f, reg, v);
+    ssa_define(f, f->b.block->id, reg, v);
 }
 
 /* From a join on the register is the phi. */
-static void note_phi(struct lower_fn *f, const struct lower_phi *p)
+static void ssa_note_phi(struct lower_fn *f, const struct lower_phi *p)
 {
     struct ir_builder b = {.func = f->ir, .block = p->phi->block};
     struct ir_instr *first = p->phi;
@@ -413,10 +416,10 @@ enum hd_status lower_ssa_finish(struct lower_fn *f)
         struct lower_phi p = f->phis.at[i];
         assert(f->job->module->arena.failed || p.phi->nsrc == p.phi->block->npreds);
         for (uint32_t s = 0; s < p.phi->nsrc; s++)
-            p.phi->src[s] = read_at(f, p.phi->block->preds[s]->id, p.reg);
+            p.phi->src[s] = ssa_read_at(f, p.phi->block->preds[s]->id, p.reg);
     }
     for (size_t i = 0; i < f->phis.len && f->job->module->has_notes; i++)
         if (f->phis.at[i].reg < f->ptx->nregs)
-            note_phi(f, &f->phis.at[i]);
+            ssa_note_phi(f, &f->phis.at[i]);
     return f->status;
 }

@@ -30,7 +30,7 @@ static const struct mode {
 };
 
 /* The row of the mode that is written; without one it is .tile. */
-static const struct mode *mode_of(const struct ptx_form *form)
+static const struct mode *copy_mode_of(const struct ptx_form *form)
 {
     for (size_t i = 0; i < HD_COUNT_OF(modes); i++) {
         if (ptx_form_has(form, modes[i].mod))
@@ -39,7 +39,7 @@ static const struct mode *mode_of(const struct ptx_form *form)
     return &modes[0];
 }
 
-static unsigned rank_of(const struct ptx_form *form)
+static unsigned copy_rank_of(const struct ptx_form *form)
 {
     static const enum ptx_mod dims[] = {PTX_MOD_G1D, PTX_MOD_G2D, PTX_MOD_G3D, PTX_MOD_G4D,
                                         PTX_MOD_G5D};
@@ -50,13 +50,13 @@ static unsigned rank_of(const struct ptx_form *form)
     return 0;
 }
 
-static const char *what_of(const struct ptx_form *form, enum ir_tensor_way way,
-                           struct ir_tensor_what *out)
+static const char *copy_what_of(const struct ptx_form *form, enum ir_tensor_way way,
+                                struct ir_tensor_what *out)
 {
-    const struct mode *mode = mode_of(form);
+    const struct mode *mode = copy_mode_of(form);
     *out = (struct ir_tensor_what){.way = way,
                                    .mode = mode->mode,
-                                   .rank = rank_of(form),
+                                   .rank = copy_rank_of(form),
                                    .casts = ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER),
                                    .pairs = ptx_form_has(form, PTX_MOD_CTA_GROUP_2)};
     if (!(mode->ways >> way & 1))
@@ -75,22 +75,22 @@ struct tensor {
 };
 
 /* Offsets are operands of loads and prefetches only; others have none, which is 0. */
-static unsigned written_infos(const struct ir_tensor_what *what)
+static unsigned copy_written_infos(const struct ir_tensor_what *what)
 {
     return what->way == IR_TENSOR_LOAD ? ir_tensor_infos(what) : 0;
 }
 
-static const struct ptx_operand *take(const struct ptx_insn *in, uint32_t *at, bool is_there)
+static const struct ptx_operand *copy_take(const struct ptx_insn *in, uint32_t *at, bool is_there)
 {
     return is_there && *at < in->nops ? &in->ops[(*at)++] : NULL;
 }
 
-static bool is_vector(const struct ptx_operand *op, uint32_t n)
+static bool copy_is_vector(const struct ptx_operand *op, uint32_t n)
 {
     return op && op->kind == PTX_OPND_VEC && op->nitems == n;
 }
 
-static bool are_values(const struct lower_fn *f, const struct ptx_operand *vec, unsigned bits)
+static bool copy_are_values(const struct lower_fn *f, const struct ptx_operand *vec, unsigned bits)
 {
     for (uint32_t i = 0; i < vec->nitems; i++) {
         if (vec->items[i].kind != PTX_OPND_INT && !lower_is_reg(f, &vec->items[i], bits))
@@ -100,28 +100,28 @@ static bool are_values(const struct lower_fn *f, const struct ptx_operand *vec, 
 }
 
 /* What follows the map and the box; all operands are there, and no more. */
-static const char *operands_refusal(const struct lower_fn *f, struct tensor *t, uint32_t at)
+static const char *copy_operands_refusal(const struct lower_fn *f, struct tensor *t, uint32_t at)
 {
     const struct ptx_form *form = t->in->form;
     bool hint = ptx_form_has(form, PTX_MOD_L2_CACHE_HINT);
-    unsigned ninfos = written_infos(&t->what);
-    t->infos = take(t->in, &at, ninfos > 0);
-    t->ctas = take(t->in, &at, t->what.casts);
-    t->policy = take(t->in, &at, hint);
+    unsigned ninfos = copy_written_infos(&t->what);
+    t->infos = copy_take(t->in, &at, ninfos > 0);
+    t->ctas = copy_take(t->in, &at, t->what.casts);
+    t->policy = copy_take(t->in, &at, hint);
     if (at != t->in->nops || (t->what.casts && !t->ctas) || (hint && !t->policy))
         return "operands are missing, or too many";
     if (t->map->kind != PTX_OPND_ADDR || t->map->nitems != 1 ||
-        !is_vector(&t->map->items[0], ir_tensor_coordinates(&t->what)) ||
-        !are_values(f, &t->map->items[0], 32))
+        !copy_is_vector(&t->map->items[0], ir_tensor_coordinates(&t->what)) ||
+        !copy_are_values(f, &t->map->items[0], 32))
         return "a tensor map has a coordinate of 32 bits in each dimension";
-    if (ninfos && (!is_vector(t->infos, ninfos) || !are_values(f, t->infos, 16)))
+    if (ninfos && (!copy_is_vector(t->infos, ninfos) || !copy_are_values(f, t->infos, 16)))
         return "there is another number of offsets of 16 bits";
     if (hint && t->policy->kind != PTX_OPND_INT && !lower_is_reg(f, t->policy, 64))
         return "a cache policy has 64 bits";
     return NULL;
 }
 
-static val map_address(struct lower_fn *f, const struct ptx_operand *op)
+static val copy_map_address(struct lower_fn *f, const struct ptx_operand *op)
 {
     struct lower_memref p = lower_memref_of(f, op, PTX_SPACE_GENERIC);
     if (op->base == PTX_OPND_SYM && p.space != IR_SPACE_GLOBAL)
@@ -129,12 +129,12 @@ static val map_address(struct lower_fn *f, const struct ptx_operand *op)
     return lower_fit(f, lower_generic(f, &p), IR_U64, IR_B64);
 }
 
-static void emit(struct lower_fn *f, const struct tensor *t, enum ptx_space space)
+static void copy_emit(struct lower_fn *f, const struct tensor *t, enum ptx_space space)
 {
     unsigned ncoordinates = ir_tensor_coordinates(&t->what), ninfos = ir_tensor_infos(&t->what);
     struct lower_memref box = lower_memref_of(f, t->box, space), barrier;
     val ops[IR_TENSOR_OPERAND_0 + IR_TENSOR_RANK_MAX + IR_TENSOR_INFO_MAX] = {
-        box.address, map_address(f, t->map)};
+        box.address, copy_map_address(f, t->map)};
     uint32_t n = IR_TENSOR_OPERAND_0;
     if (t->barrier)
         barrier = lower_memref_of(f, t->barrier, space);
@@ -153,7 +153,7 @@ static void emit(struct lower_fn *f, const struct tensor *t, enum ptx_space spac
 
 /* ---- cp.async.bulk.tensor, cp.reduce.async.bulk.tensor */
 
-static bool has_only_words(const struct ptx_form *form)
+static bool copy_has_only_words(const struct ptx_form *form)
 {
     static const enum ptx_mod words[] = {PTX_MOD_MBARRIER_COMPLETE_TX_BYTES,
                                          PTX_MOD_BULK_GROUP,
@@ -186,11 +186,11 @@ static bool has_only_words(const struct ptx_form *form)
     return lower_has_only(form, words);
 }
 
-static const char *load_refusal(const struct lower_fn *f, struct tensor *t)
+static const char *copy_load_refusal(const struct lower_fn *f, struct tensor *t)
 {
     const struct ptx_insn *in = t->in;
     bool to_cluster = in->form->spaces[0] == PTX_SPACE_SHARED_CLUSTER;
-    const char *why = what_of(in->form, IR_TENSOR_LOAD, &t->what);
+    const char *why = copy_what_of(in->form, IR_TENSOR_LOAD, &t->what);
     if (!ptx_form_has(in->form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES) ||
         ptx_form_has(in->form, PTX_MOD_BULK_GROUP) || in->nops < 3)
         return "copies to shared memory tell an mbarrier";
@@ -199,13 +199,14 @@ static const char *load_refusal(const struct lower_fn *f, struct tensor *t)
     t->box = &in->ops[0];
     t->map = &in->ops[1];
     t->barrier = &in->ops[2];
-    return why ? why : operands_refusal(f, t, 3);
+    return why ? why : copy_operands_refusal(f, t, 3);
 }
 
-static const char *store_refusal(const struct lower_fn *f, struct tensor *t, enum ir_tensor_way way)
+static const char *copy_store_refusal(const struct lower_fn *f, struct tensor *t,
+                                      enum ir_tensor_way way)
 {
     const struct ptx_form *form = t->in->form;
-    const char *why = what_of(form, way, &t->what);
+    const char *why = copy_what_of(form, way, &t->what);
     if (!ptx_form_has(form, PTX_MOD_BULK_GROUP) || t->what.casts || t->what.pairs ||
         ptx_form_has(form, PTX_MOD_CTA_GROUP_1) ||
         ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES))
@@ -214,7 +215,7 @@ static const char *store_refusal(const struct lower_fn *f, struct tensor *t, enu
         return "no such reduction";
     t->map = &t->in->ops[0];
     t->box = &t->in->ops[1];
-    return why ? why : operands_refusal(f, t, 2);
+    return why ? why : copy_operands_refusal(f, t, 2);
 }
 
 bool lower_do_tensor_box(struct lower_fn *f, const struct ptx_insn *in)
@@ -227,16 +228,16 @@ bool lower_do_tensor_box(struct lower_fn *f, const struct ptx_insn *in)
     const char *why = NULL;
     if (!load && !lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA))
         why = "no tensor copy goes this way";
-    else if (!has_only_words(form) || ptx_form_has(form, PTX_MOD_L2))
+    else if (!copy_has_only_words(form) || ptx_form_has(form, PTX_MOD_L2))
         why = "modifiers that do not exist here";
     else if (load)
-        why = load_refusal(f, &t);
+        why = copy_load_refusal(f, &t);
     else
-        why = store_refusal(f, &t, reduces ? IR_TENSOR_REDUCE : IR_TENSOR_STORE);
+        why = copy_store_refusal(f, &t, reduces ? IR_TENSOR_REDUCE : IR_TENSOR_STORE);
     if (why)
         lower_fail(f, HD_BAD_PTX, why);
     else
-        emit(f, &t, load ? (enum ptx_space)form->spaces[0] : PTX_SPACE_SHARED_CTA);
+        copy_emit(f, &t, load ? (enum ptx_space)form->spaces[0] : PTX_SPACE_SHARED_CTA);
     return true;
 }
 
@@ -245,17 +246,17 @@ bool lower_do_tensor_prefetch(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     struct tensor t = {.in = in, .map = &in->ops[0]};
-    const char *why = what_of(form, IR_TENSOR_LOAD, &t.what);
+    const char *why = copy_what_of(form, IR_TENSOR_LOAD, &t.what);
     if (form->nspaces != 1 || ptx_form_space(form) != PTX_SPACE_GLOBAL ||
-        !ptx_form_has(form, PTX_MOD_L2) || !has_only_words(form))
+        !ptx_form_has(form, PTX_MOD_L2) || !copy_has_only_words(form))
         why = "it is .L2.global, with a policy where .L2::cache_hint is";
     if (!why)
-        why = operands_refusal(f, &t, 1);
+        why = copy_operands_refusal(f, &t, 1);
     if (why) {
         lower_fail(f, HD_BAD_PTX, why);
         return true;
     }
-    val at = map_address(f, t.map);
+    val at = copy_map_address(f, t.map);
     struct ir_instr *r = lower_emit(f, IR_OP_PREFETCH, IR_VOID, 1, &at, 0);
     r->imm = IR_LEVEL_TENSORMAP;
     return true;
@@ -289,7 +290,7 @@ static const struct field {
 #undef AT
 };
 
-static const struct field *field_of(const struct ptx_form *form)
+static const struct field *copy_field_of(const struct ptx_form *form)
 {
     for (size_t i = 0; i < HD_COUNT_OF(fields); i++) {
         if (ptx_form_has(form, fields[i].mod))
@@ -298,8 +299,8 @@ static const struct field *field_of(const struct ptx_form *form)
     return NULL;
 }
 
-static const char *replace_refusal(const struct lower_fn *f, const struct ptx_insn *in,
-                                   const struct field *field)
+static const char *copy_replace_refusal(const struct lower_fn *f, const struct ptx_insn *in,
+                                        const struct field *field)
 {
     const struct ptx_form *form = in->form;
     if (!field || !ptx_form_has(form, PTX_MOD_TILE))
@@ -321,7 +322,8 @@ static const char *replace_refusal(const struct lower_fn *f, const struct ptx_in
     return NULL;
 }
 
-static val stored_value(struct lower_fn *f, const struct ptx_operand *op, const struct field *field)
+static val copy_stored_value(struct lower_fn *f, const struct ptx_operand *op,
+                             const struct field *field)
 {
     enum ir_type t = field->type == PTX_TYPE_B64 ? IR_U64 : IR_U32;
     val v = lower_src(f, op, t);
@@ -332,15 +334,15 @@ static val stored_value(struct lower_fn *f, const struct ptx_operand *op, const 
 
 bool lower_do_tensormap_replace(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct field *field = field_of(in->form);
-    const char *why = replace_refusal(f, in, field);
+    const struct field *field = copy_field_of(in->form);
+    const char *why = copy_replace_refusal(f, in, field);
     if (why) {
         lower_fail(f, HD_BAD_PTX, why);
         return true;
     }
     uint64_t ordinal = field->count ? in->ops[1].u.bits : 0;
     struct lower_memref map = lower_memref_of(f, &in->ops[0], ptx_form_space(in->form));
-    val ops[] = {map.address, stored_value(f, &in->ops[in->nops - 1], field)};
+    val ops[] = {map.address, copy_stored_value(f, &in->ops[in->nops - 1], field)};
     if (field->mod == PTX_MOD_GLOBAL_STRIDE && ordinal == IR_TENSOR_RANK_MAX - 1)
         return true; /* of a dimension behind the last one */
     struct ir_instr *r = lower_emit(f, IR_OP_ST, field->stored, 2, ops, 0);
@@ -351,7 +353,7 @@ bool lower_do_tensormap_replace(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- tensormap.cp_fenceproxy: a copy of a map to global memory, by a warp, and a release */
 
-static const char *fenceproxy_refusal(const struct ptx_insn *in)
+static const char *copy_fenceproxy_refusal(const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     if (!lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA) ||
@@ -367,7 +369,7 @@ static const char *fenceproxy_refusal(const struct ptx_insn *in)
 
 bool lower_do_tensormap_fenceproxy(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const char *why = fenceproxy_refusal(in);
+    const char *why = copy_fenceproxy_refusal(in);
     if (why) {
         lower_fail(f, HD_BAD_PTX, why);
         return true;

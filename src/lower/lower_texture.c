@@ -20,24 +20,24 @@ struct making {
     uint32_t nsrc;
 };
 
-static bool bad(struct lower_fn *f, const char *why)
+static bool texture_bad(struct lower_fn *f, const char *why)
 {
     lower_fail(f, HD_BAD_PTX, why);
     return false;
 }
 
-static void add(struct making *m, val v)
+static void texture_add(struct making *m, val v)
 {
     assert(m->nsrc < SOURCES_MAX);
     m->src[m->nsrc++] = v;
 }
 
-static void flag_set(struct making *m, enum ir_tex_flag flag)
+static void texture_flag_set(struct making *m, enum ir_tex_flag flag)
 {
     m->tex.flags |= (uint8_t)(1u << flag);
 }
 
-static bool has_flag(const struct making *m, enum ir_tex_flag flag)
+static bool texture_has_flag(const struct making *m, enum ir_tex_flag flag)
 {
     return (m->tex.flags >> flag & 1) != 0;
 }
@@ -50,7 +50,7 @@ struct word {
 };
 
 /* The number of the word that is written; -1: none is, or two are. */
-static int word_of(const struct ptx_form *form, const struct word *words, size_t n)
+static int texture_word_of(const struct ptx_form *form, const struct word *words, size_t n)
 {
     int found = -1;
     for (size_t i = 0; i < n; i++) {
@@ -98,12 +98,12 @@ static const struct word surface_queries[] = {
     {PTX_MOD_MEMORY_LAYOUT, IR_TEX_MEMORY_LAYOUT},
 };
 
-static bool geometry_read(struct lower_fn *f, const struct ptx_form *form, uint32_t may_be,
-                          struct making *m)
+static bool texture_geometry_read(struct lower_fn *f, const struct ptx_form *form, uint32_t may_be,
+                                  struct making *m)
 {
-    int geometry = word_of(form, geometries, HD_COUNT_OF(geometries));
+    int geometry = texture_word_of(form, geometries, HD_COUNT_OF(geometries));
     if (geometry < 0 || !(may_be >> geometry & 1))
-        return bad(f, "this instruction does not have this geometry");
+        return texture_bad(f, "this instruction does not have this geometry");
     m->tex.geometry = (uint8_t)geometry;
     return true;
 }
@@ -129,62 +129,64 @@ static val lower_handle_of_symbol(struct lower_fn *f, const struct ptx_operand *
 }
 
 /* A register has the handle or the address of one; a variable holds it. */
-static bool handle_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
+static bool texture_handle_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
 {
     unsigned kind = op->kind == PTX_OPND_ADDR ? op->base : op->kind;
     if (kind == PTX_OPND_SYM && op->u.sym->kind == PTX_SYM_VAR) {
-        add(m, lower_handle_of_symbol(f, op));
+        texture_add(m, lower_handle_of_symbol(f, op));
         return true;
     }
     struct ptx_operand reg = {.kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index};
     if (kind != PTX_OPND_REG || op->offset || !lower_is_reg(f, &reg, 64))
-        return bad(f, "a texture, sampler or surface is a variable or a register of 64 bits");
-    add(m, lower_src(f, &reg, IR_B64));
+        return texture_bad(f,
+                           "a texture, sampler or surface is a variable or a register of 64 bits");
+    texture_add(m, lower_src(f, &reg, IR_B64));
     return true;
 }
 
 /* `n` words of a vector of `length`; one may stand alone, if it may. */
-static bool vector_read(struct lower_fn *f, const struct ptx_operand *op, unsigned n,
-                        unsigned length, bool may_be_scalar, struct making *m)
+static bool texture_vector_read(struct lower_fn *f, const struct ptx_operand *op, unsigned n,
+                                unsigned length, bool may_be_scalar, struct making *m)
 {
     bool alone = op->kind != PTX_OPND_VEC;
     if (alone ? n != 1 || !may_be_scalar : op->nitems < length || op->nitems > 4 || op->nitems == 3)
-        return bad(f, "a vector has another number of elements");
+        return texture_bad(f, "a vector has another number of elements");
     for (unsigned i = 0; i < n; i++)
-        add(m, lower_src(f, alone ? op : &op->items[i], IR_B32));
+        texture_add(m, lower_src(f, alone ? op : &op->items[i], IR_B32));
     return true;
 }
 
 /* Vectors have 1, 2 or 4 elements. */
-static unsigned length_of(unsigned n)
+static unsigned texture_length_of(unsigned n)
 {
     return n == 3 ? 4 : n;
 }
 
-static bool coordinates_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
+static bool texture_coordinates_read(struct lower_fn *f, const struct ptx_operand *op,
+                                     struct making *m)
 {
     unsigned n = ir_tex_coordinates(&m->tex);
-    return vector_read(f, op, n, length_of(n), true, m);
+    return texture_vector_read(f, op, n, texture_length_of(n), true, m);
 }
 
 /* [a, c] or [a, sampler, c]. */
-static bool address_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
+static bool texture_address_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
 {
     bool sampler = op->kind == PTX_OPND_ADDR && op->nitems == 2;
     if (op->kind != PTX_OPND_ADDR || op->nitems < 1 || op->nitems > 2)
-        return bad(f, "the address is a handle, maybe a sampler, and coordinates");
-    if (!handle_read(f, op, m) || (sampler && !handle_read(f, &op->items[0], m)))
+        return texture_bad(f, "the address is a handle, maybe a sampler, and coordinates");
+    if (!texture_handle_read(f, op, m) || (sampler && !texture_handle_read(f, &op->items[0], m)))
         return false;
     if (sampler)
-        flag_set(m, IR_TEX_SAMPLER);
-    return coordinates_read(f, &op->items[op->nitems - 1], m);
+        texture_flag_set(m, IR_TEX_SAMPLER);
+    return texture_coordinates_read(f, &op->items[op->nitems - 1], m);
 }
 
 /* ---- results */
 
 /* Word `i` and, of 64 bits, the next one as a value of the instruction's type. */
-static val result_at(struct lower_fn *f, const struct making *m, const struct ir_instr *r,
-                     unsigned i)
+static val texture_result_at(struct lower_fn *f, const struct making *m, const struct ir_instr *r,
+                             unsigned i)
 {
     enum ir_type type = (enum ir_type)m->tex.type;
     if (ir_type_bits(type) == 64) {
@@ -194,8 +196,8 @@ static val result_at(struct lower_fn *f, const struct making *m, const struct ir
     return lower_fit(f, r->dst[i], IR_U32, type);
 }
 
-static bool results_write(struct lower_fn *f, const struct ptx_operand *op, const struct making *m,
-                          struct ir_instr *r)
+static bool texture_results_write(struct lower_fn *f, const struct ptx_operand *op,
+                                  const struct making *m, struct ir_instr *r)
 {
     enum ir_type type = (enum ir_type)m->tex.type;
     const struct ptx_operand *to = op;
@@ -203,9 +205,9 @@ static bool results_write(struct lower_fn *f, const struct ptx_operand *op, cons
     if (op->kind == PTX_OPND_PAIR) /* resident: what is not cannot be made */
         to = &op->items[0];
     for (unsigned i = 0; i < m->tex.vec; i++)
-        v[i] = result_at(f, m, r, i);
+        v[i] = texture_result_at(f, m, r, i);
     if (to->kind == PTX_OPND_VEC ? to->nitems != m->tex.vec : m->tex.vec != 1)
-        return bad(f, "the results are of another number");
+        return texture_bad(f, "the results are of another number");
     for (unsigned i = 0; i < m->tex.vec; i++)
         lower_dst(f, to->kind == PTX_OPND_VEC ? &to->items[i] : to, v[i], type);
     if (op->kind == PTX_OPND_PAIR)
@@ -213,7 +215,7 @@ static bool results_write(struct lower_fn *f, const struct ptx_operand *op, cons
     return true;
 }
 
-static struct ir_instr *emit(struct lower_fn *f, const struct making *m)
+static struct ir_instr *texture_emit(struct lower_fn *f, const struct making *m)
 {
     struct ir_tex *tex = hd_arena_new(&f->job->module->arena, struct ir_tex);
     struct ir_instr *r =
@@ -224,29 +226,29 @@ static struct ir_instr *emit(struct lower_fn *f, const struct making *m)
     return r;
 }
 
-static bool finish(struct lower_fn *f, const struct ptx_operand *to, const struct making *m)
+static bool texture_finish(struct lower_fn *f, const struct ptx_operand *to, const struct making *m)
 {
     assert(!ir_tex_check(&m->tex));
-    struct ir_instr *r = emit(f, m);
-    return !to || results_write(f, to, m, r);
+    struct ir_instr *r = texture_emit(f, m);
+    return !to || texture_results_write(f, to, m, r);
 }
 
 /* ---- tex and tld4 */
 
-static bool takes_compare(enum ir_tex_geometry g)
+static bool texture_takes_compare(enum ir_tex_geometry g)
 {
     return g != IR_TEX_3D && g != IR_TEX_2DMS && g != IR_TEX_A2DMS;
 }
 
-static bool takes_offsets(enum ir_tex_geometry g)
+static bool texture_takes_offsets(enum ir_tex_geometry g)
 {
     return g <= IR_TEX_A2D;
 }
 
 /* The operands behind level and gradients: offsets, a vector, or of one dimension a word that is no
  * float; then what is compared. */
-static bool extras_read(struct lower_fn *f, const struct ptx_insn *in, unsigned at,
-                        struct making *m)
+static bool texture_extras_read(struct lower_fn *f, const struct ptx_insn *in, unsigned at,
+                                struct making *m)
 {
     enum ir_tex_geometry g = (enum ir_tex_geometry)m->tex.geometry;
     unsigned n = ir_tex_dimensions(&m->tex);
@@ -254,23 +256,23 @@ static bool extras_read(struct lower_fn *f, const struct ptx_insn *in, unsigned 
     bool is_float = at < in->nops && op->kind == PTX_OPND_REG && op->u.reg->type == PTX_TYPE_F32;
     bool offsets = at < in->nops && (op->kind == PTX_OPND_VEC || (n == 1 && !is_float));
     if (offsets) {
-        if (!takes_offsets(g))
-            return bad(f, "this geometry does not have offsets");
-        if (!vector_read(f, op, n, length_of(n), true, m))
+        if (!texture_takes_offsets(g))
+            return texture_bad(f, "this geometry does not have offsets");
+        if (!texture_vector_read(f, op, n, texture_length_of(n), true, m))
             return false;
-        flag_set(m, IR_TEX_OFFSETS);
+        texture_flag_set(m, IR_TEX_OFFSETS);
         at++;
     }
     if (at < in->nops) {
-        if (!takes_compare(g))
-            return bad(f, "this geometry does not compare");
-        add(m, lower_src(f, &in->ops[at++], IR_F32));
-        flag_set(m, IR_TEX_COMPARE);
+        if (!texture_takes_compare(g))
+            return texture_bad(f, "this geometry does not compare");
+        texture_add(m, lower_src(f, &in->ops[at++], IR_F32));
+        texture_flag_set(m, IR_TEX_COMPARE);
     }
-    return at == in->nops || bad(f, "there are too many operands");
+    return at == in->nops || texture_bad(f, "there are too many operands");
 }
 
-static const char *tex_types(const struct ptx_form *form, struct making *m)
+static const char *texture_tex_types(const struct ptx_form *form, struct making *m)
 {
     enum ptx_type d = (enum ptx_type)form->types[0], c = (enum ptx_type)form->types[1];
     bool packed = d == PTX_TYPE_F16X2, integers = c == PTX_TYPE_S32;
@@ -288,23 +290,24 @@ static const char *tex_types(const struct ptx_form *form, struct making *m)
     if (m->tex.lod != IR_TEX_BASE && (g == IR_TEX_2DMS || g == IR_TEX_A2DMS))
         return "samples have no levels";
     if (integers)
-        flag_set(m, IR_TEX_INTEGERS);
+        texture_flag_set(m, IR_TEX_INTEGERS);
     m->tex.type = (uint8_t)lower_type(d);
     m->tex.vec = form->vec;
     return NULL;
 }
 
-static bool lod_read(struct lower_fn *f, const struct ptx_insn *in, struct making *m,
-                     unsigned *out_at)
+static bool texture_lod_read(struct lower_fn *f, const struct ptx_insn *in, struct making *m,
+                             unsigned *out_at)
 {
     unsigned n = ir_tex_dimensions(&m->tex), words = m->tex.lod;
     *out_at = 2 + words;
     if (in->nops < *out_at)
-        return bad(f, "the level, or the gradients, are missing");
+        return texture_bad(f, "the level, or the gradients, are missing");
     if (m->tex.lod == IR_TEX_LEVEL)
-        add(m, lower_src(f, &in->ops[2], has_flag(m, IR_TEX_INTEGERS) ? IR_B32 : IR_F32));
+        texture_add(
+            m, lower_src(f, &in->ops[2], texture_has_flag(m, IR_TEX_INTEGERS) ? IR_B32 : IR_F32));
     for (unsigned i = 0; m->tex.lod == IR_TEX_GRAD && i < 2; i++)
-        if (!vector_read(f, &in->ops[2 + i], n, length_of(n), false, m))
+        if (!texture_vector_read(f, &in->ops[2 + i], n, texture_length_of(n), false, m))
             return false;
     return true;
 }
@@ -319,13 +322,14 @@ bool lower_do_tex(struct lower_fn *f, const struct ptx_insn *in)
     m.tex.lod = ptx_form_has(form, PTX_MOD_LEVEL)  ? IR_TEX_LEVEL
                 : ptx_form_has(form, PTX_MOD_GRAD) ? IR_TEX_GRAD
                                                    : IR_TEX_BASE;
-    if (!geometry_read(f, form, UINT32_MAX, &m))
+    if (!texture_geometry_read(f, form, UINT32_MAX, &m))
         return true;
-    const char *why = tex_types(form, &m);
+    const char *why = texture_tex_types(form, &m);
     if (why)
-        return bad(f, why) || true;
-    if (address_read(f, &in->ops[1], &m) && lod_read(f, in, &m, &at) && extras_read(f, in, at, &m))
-        (void)finish(f, &in->ops[0], &m);
+        return texture_bad(f, why) || true;
+    if (texture_address_read(f, &in->ops[1], &m) && texture_lod_read(f, in, &m, &at) &&
+        texture_extras_read(f, in, at, &m))
+        (void)texture_finish(f, &in->ops[0], &m);
     return true;
 }
 
@@ -334,54 +338,55 @@ bool lower_do_tld4(struct lower_fn *f, const struct ptx_insn *in)
     const struct ptx_form *form = in->form;
     enum ptx_type d = ptx_form_type(form);
     struct making m = {.tex = {.what = IR_TEX_GATHER, .vec = 4, .type = (uint8_t)lower_type(d)}};
-    int component = word_of(form, components, HD_COUNT_OF(components));
+    int component = texture_word_of(form, components, HD_COUNT_OF(components));
     uint32_t may_be = 1u << IR_TEX_2D | 1u << IR_TEX_A2D | 1u << IR_TEX_CUBE | 1u << IR_TEX_ACUBE;
     if (component < 0 || form->vec != 4 || form->ntypes != 2 || form->types[1] != PTX_TYPE_F32 ||
         (d != PTX_TYPE_F32 && d != PTX_TYPE_U32 && d != PTX_TYPE_S32))
-        return bad(f, "tld4 is of one component, .v4, of 32 bits, with coordinates of .f32") ||
+        return texture_bad(f,
+                           "tld4 is of one component, .v4, of 32 bits, with coordinates of .f32") ||
                true;
     m.tex.select = (uint8_t)component;
-    if (geometry_read(f, form, may_be, &m) && address_read(f, &in->ops[1], &m) &&
-        extras_read(f, in, 2, &m))
-        (void)finish(f, &in->ops[0], &m);
+    if (texture_geometry_read(f, form, may_be, &m) && texture_address_read(f, &in->ops[1], &m) &&
+        texture_extras_read(f, in, 2, &m))
+        (void)texture_finish(f, &in->ops[0], &m);
     return true;
 }
 
 /* ---- queries */
 
-static bool query(struct lower_fn *f, const struct ptx_insn *in, const struct word *words, size_t n,
-                  struct making *m)
+static bool texture_query(struct lower_fn *f, const struct ptx_insn *in, const struct word *words,
+                          size_t n, struct making *m)
 {
-    int what = word_of(in->form, words, n);
+    int what = texture_word_of(in->form, words, n);
     if (what < 0 || in->form->ntypes != 1 || ptx_form_type(in->form) != PTX_TYPE_B32)
-        return bad(f, "it asks for one property, as .b32");
+        return texture_bad(f, "it asks for one property, as .b32");
     m->tex.select = (uint8_t)what;
     m->tex.type = IR_B32;
     m->tex.vec = 1;
-    return handle_read(f, &in->ops[1], m);
+    return texture_handle_read(f, &in->ops[1], m);
 }
 
 bool lower_do_txq(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct making m = {.tex = {.what = IR_TEX_QUERY}};
     bool leveled = ptx_form_has(in->form, PTX_MOD_LEVEL);
-    if (!query(f, in, texture_queries, HD_COUNT_OF(texture_queries), &m))
+    if (!texture_query(f, in, texture_queries, HD_COUNT_OF(texture_queries), &m))
         return true;
     if (leveled != (in->nops == 3) || (leveled && m.tex.select > IR_TEX_DEPTH))
-        return bad(f, "with .level it asks for an extent, and has the level") || true;
+        return texture_bad(f, "with .level it asks for an extent, and has the level") || true;
     if (leveled) {
-        flag_set(&m, IR_TEX_LEVELED);
-        add(&m, lower_src(f, &in->ops[2], IR_B32));
+        texture_flag_set(&m, IR_TEX_LEVELED);
+        texture_add(&m, lower_src(f, &in->ops[2], IR_B32));
     }
-    (void)finish(f, &in->ops[0], &m);
+    (void)texture_finish(f, &in->ops[0], &m);
     return true;
 }
 
 bool lower_do_suq(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct making m = {.tex = {.what = IR_TEX_SUQ}};
-    if (query(f, in, surface_queries, HD_COUNT_OF(surface_queries), &m))
-        (void)finish(f, &in->ops[0], &m);
+    if (texture_query(f, in, surface_queries, HD_COUNT_OF(surface_queries), &m))
+        (void)texture_finish(f, &in->ops[0], &m);
     return true;
 }
 
@@ -390,12 +395,12 @@ bool lower_do_istypep(struct lower_fn *f, const struct ptx_insn *in)
     struct making m = {.tex = {.what = IR_TEX_IS, .type = IR_B32, .vec = 1}};
     enum ptx_type type = ptx_form_type(in->form);
     if (type == PTX_TYPE_TEXREF || type == PTX_TYPE_SAMPLERREF)
-        flag_set(&m, type == PTX_TYPE_TEXREF ? IR_TEX_OF_TEXTURE : IR_TEX_OF_SAMPLER);
+        texture_flag_set(&m, type == PTX_TYPE_TEXREF ? IR_TEX_OF_TEXTURE : IR_TEX_OF_SAMPLER);
     else if (type != PTX_TYPE_SURFREF)
-        return bad(f, "it asks for .texref, .samplerref or .surfref") || true;
-    if (!handle_read(f, &in->ops[1], &m))
+        return texture_bad(f, "it asks for .texref, .samplerref or .surfref") || true;
+    if (!texture_handle_read(f, &in->ops[1], &m))
         return true;
-    val is[] = {emit(f, &m)->dst[0], lower_const(f, IR_B32, 0)};
+    val is[] = {texture_emit(f, &m)->dst[0], lower_const(f, IR_B32, 0)};
     struct ir_instr *p = lower_emit(f, IR_OP_SETP, IR_U32, 2, is, 1);
     p->cmp = IR_NE;
     lower_dst(f, &in->ops[0], p->dst[0], IR_PRED);
@@ -404,25 +409,26 @@ bool lower_do_istypep(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- surfaces */
 
-static bool surface_read(struct lower_fn *f, const struct ptx_insn *in,
-                         const struct ptx_operand *address, uint32_t may_be, struct making *m)
+static bool texture_surface_read(struct lower_fn *f, const struct ptx_insn *in,
+                                 const struct ptx_operand *address, uint32_t may_be,
+                                 struct making *m)
 {
-    int clamp = word_of(in->form, clamps, HD_COUNT_OF(clamps));
+    int clamp = texture_word_of(in->form, clamps, HD_COUNT_OF(clamps));
     if (clamp < 0)
-        return bad(f, ".trap, .clamp or .zero says what happens outside");
+        return texture_bad(f, ".trap, .clamp or .zero says what happens outside");
     m->tex.clamp = (uint8_t)clamp;
     m->tex.vec = in->form->vec ? in->form->vec : 1;
     m->tex.type = (uint8_t)lower_type(ptx_form_type(in->form));
     if (address->kind != PTX_OPND_ADDR || address->nitems != 1)
-        return bad(f, "the address is a surface and coordinates");
-    return geometry_read(f, in->form, may_be, m) && handle_read(f, address, m) &&
-           coordinates_read(f, &address->items[0], m);
+        return texture_bad(f, "the address is a surface and coordinates");
+    return texture_geometry_read(f, in->form, may_be, m) && texture_handle_read(f, address, m) &&
+           texture_coordinates_read(f, &address->items[0], m);
 }
 
 #define SURFACES                                                                                   \
     (1u << IR_TEX_1D | 1u << IR_TEX_2D | 1u << IR_TEX_3D | 1u << IR_TEX_A1D | 1u << IR_TEX_A2D)
 
-static bool bytes_type(const struct ptx_form *form)
+static bool texture_bytes_type(const struct ptx_form *form)
 {
     enum ptx_type t = ptx_form_type(form);
     unsigned vec = form->vec ? form->vec : 1;
@@ -433,35 +439,35 @@ static bool bytes_type(const struct ptx_form *form)
 bool lower_do_suld(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct making m = {.tex = {.what = IR_TEX_SULD}};
-    if (!bytes_type(in->form))
-        return bad(f, "a surface is read as .b8 to .b64, at most 128 bits") || true;
-    if (surface_read(f, in, &in->ops[1], SURFACES, &m))
-        (void)finish(f, &in->ops[0], &m);
+    if (!texture_bytes_type(in->form))
+        return texture_bad(f, "a surface is read as .b8 to .b64, at most 128 bits") || true;
+    if (texture_surface_read(f, in, &in->ops[1], SURFACES, &m))
+        (void)texture_finish(f, &in->ops[0], &m);
     return true;
 }
 
-static void data_add(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
+static void texture_data_add(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
 {
     enum ir_type type = (enum ir_type)m->tex.type;
     val v = lower_src(f, op, type);
     if (ir_type_bits(type) < 64) {
-        add(m, lower_fit(f, v, type, IR_B32));
+        texture_add(m, lower_fit(f, v, type, IR_B32));
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
         struct ir_instr *half = lower_emit(f, IR_OP_UNPACK, IR_B32, 1, &v, 1);
         half->imm = i;
-        add(m, half->dst[0]);
+        texture_add(m, half->dst[0]);
     }
 }
 
-static bool data_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
+static bool texture_data_read(struct lower_fn *f, const struct ptx_operand *op, struct making *m)
 {
     bool alone = op->kind != PTX_OPND_VEC;
     if (alone ? m->tex.vec != 1 : op->nitems != m->tex.vec)
-        return bad(f, "a vector has another number of elements");
+        return texture_bad(f, "a vector has another number of elements");
     for (unsigned i = 0; i < m->tex.vec; i++)
-        data_add(f, alone ? op : &op->items[i], m);
+        texture_data_add(f, alone ? op : &op->items[i], m);
     return true;
 }
 
@@ -469,15 +475,17 @@ bool lower_do_sust(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool texels = in->form->op == PTX_OP_SUST_P;
     struct making m = {.tex = {.what = texels ? IR_TEX_SUST_P : IR_TEX_SUST}};
-    if (!bytes_type(in->form) || (texels && ptx_form_type(in->form) != PTX_TYPE_B32))
-        return bad(f, "a surface is written as .b8 to .b64, texels as .b32, at most 128 bits") ||
+    if (!texture_bytes_type(in->form) || (texels && ptx_form_type(in->form) != PTX_TYPE_B32))
+        return texture_bad(
+                   f, "a surface is written as .b8 to .b64, texels as .b32, at most 128 bits") ||
                true;
-    if (surface_read(f, in, &in->ops[0], SURFACES, &m) && data_read(f, &in->ops[1], &m))
-        (void)finish(f, NULL, &m);
+    if (texture_surface_read(f, in, &in->ops[0], SURFACES, &m) &&
+        texture_data_read(f, &in->ops[1], &m))
+        (void)texture_finish(f, NULL, &m);
     return true;
 }
 
-static int reduction_of(const struct ptx_form *form)
+static int texture_reduction_of(const struct ptx_form *form)
 {
     enum ptx_type t = ptx_form_type(form);
     bool texels = form->op == PTX_OP_SURED_P, logic = false;
@@ -515,12 +523,14 @@ bool lower_do_sured(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool texels = in->form->op == PTX_OP_SURED_P;
     struct making m = {.tex = {.what = texels ? IR_TEX_SURED_P : IR_TEX_SURED}};
-    int atom = in->form->ntypes == 1 && in->form->vec <= 1 ? reduction_of(in->form) : -1;
+    int atom = in->form->ntypes == 1 && in->form->vec <= 1 ? texture_reduction_of(in->form) : -1;
     if (atom < 0)
-        return bad(f, "there is no reduction of surfaces with this operation and type") || true;
+        return texture_bad(f, "there is no reduction of surfaces with this operation and type") ||
+               true;
     m.tex.select = (uint8_t)atom;
-    if (surface_read(f, in, &in->ops[0], 1u << IR_TEX_1D | 1u << IR_TEX_2D | 1u << IR_TEX_3D, &m) &&
-        data_read(f, &in->ops[1], &m))
-        (void)finish(f, NULL, &m);
+    if (texture_surface_read(f, in, &in->ops[0],
+                             1u << IR_TEX_1D | 1u << IR_TEX_2D | 1u << IR_TEX_3D, &m) &&
+        texture_data_read(f, &in->ops[1], &m))
+        (void)texture_finish(f, NULL, &m);
     return true;
 }

@@ -9,19 +9,19 @@
 
 typedef struct ir_value *val;
 
-static bool bad(struct lower_fn *f, const char *why)
+static bool video_bad(struct lower_fn *f, const char *why)
 {
     lower_fail(f, HD_BAD_PTX, why);
     return true;
 }
 
-static bool is_signed(const struct ptx_insn *in, unsigned type)
+static bool video_is_signed(const struct ptx_insn *in, unsigned type)
 {
     return ptx_type_class((enum ptx_type)in->form->types[type]) == PTX_CLASS_SINT;
 }
 
 /* None takes a negated operand, nor a selector of c. */
-static bool operands_are_plain(const struct ptx_insn *in)
+static bool video_operands_are_plain(const struct ptx_insn *in)
 {
     for (unsigned i = 0; i < in->nops; i++) {
         if (in->ops[i].negate || (i == 3 && in->ops[i].comp))
@@ -33,7 +33,7 @@ static bool operands_are_plain(const struct ptx_insn *in)
 /* ---- pieces */
 
 /* The operand as a whole, without selector and sign. */
-static val whole(struct lower_fn *f, const struct ptx_operand *op)
+static val video_whole(struct lower_fn *f, const struct ptx_operand *op)
 {
     struct ptx_operand plain = *op;
     plain.comp = PTX_COMP_NONE;
@@ -46,7 +46,7 @@ struct field {
 };
 
 /* What a selector of a scalar instruction names. */
-static struct field field_of(const struct ptx_operand *op)
+static struct field video_field_of(const struct ptx_operand *op)
 {
     if (op->comp >= PTX_COMP_B0 && op->comp <= PTX_COMP_B3)
         return (struct field){8u * (op->comp - PTX_COMP_B0), 8};
@@ -55,12 +55,12 @@ static struct field field_of(const struct ptx_operand *op)
     return (struct field){0, 32};
 }
 
-static bool names_field(const struct ptx_operand *op)
+static bool video_names_field(const struct ptx_operand *op)
 {
     return !op->comp || (op->comp >= PTX_COMP_B0 && op->comp <= PTX_COMP_H1);
 }
 
-static val extract(struct lower_fn *f, val v, struct field at, bool sign)
+static val video_extract(struct lower_fn *f, val v, struct field at, bool sign)
 {
     if (at.bits == 32)
         return v;
@@ -68,19 +68,19 @@ static val extract(struct lower_fn *f, val v, struct field at, bool sign)
                      lower_const(f, IR_B32, at.bits));
 }
 
-static val insert(struct lower_fn *f, val piece, val into, struct field at)
+static val video_insert(struct lower_fn *f, val piece, val into, struct field at)
 {
     val src[] = {piece, into, lower_const(f, IR_B32, at.pos), lower_const(f, IR_B32, at.bits)};
     return lower_op(f, IR_OP_BFI, IR_B32, 4, src);
 }
 
-static val widen(struct lower_fn *f, val v, bool sign)
+static val video_widen(struct lower_fn *f, val v, bool sign)
 {
     return lower_fit(f, v, sign ? IR_S32 : IR_U32, IR_B64);
 }
 
 /* Clamps the signed number to what `bits` bits hold. */
-static val clamp(struct lower_fn *f, enum ir_type t, val v, bool sign, unsigned bits)
+static val video_clamp(struct lower_fn *f, enum ir_type t, val v, bool sign, unsigned bits)
 {
     uint64_t max = (1ull << (bits - sign)) - 1, min = sign ? ~max : 0;
     v = lower_op2(f, IR_OP_MAX, t, v, lower_const(f, t, min));
@@ -89,19 +89,20 @@ static val clamp(struct lower_fn *f, enum ir_type t, val v, bool sign, unsigned 
 
 /* ---- scalar instructions */
 
-static bool is_shift(unsigned op)
+static bool video_is_shift(unsigned op)
 {
     return op == PTX_OP_VSHL || op == PTX_OP_VSHR;
 }
 
-static val shift_count(struct lower_fn *f, const struct ptx_insn *in, val n)
+static val video_shift_count(struct lower_fn *f, const struct ptx_insn *in, val n)
 {
     if (ptx_form_has(in->form, PTX_MOD_CLAMP))
         return lower_op2(f, IR_OP_MIN, IR_U32, n, lower_const(f, IR_B32, 32));
     return lower_op2(f, IR_OP_AND, IR_B32, n, lower_const(f, IR_B32, 31));
 }
 
-static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a, val b)
+static val video_compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a,
+                         val b)
 {
     static const enum ir_cmp table[] = {
         [PTX_CMP_EQ] = IR_EQ, [PTX_CMP_NE] = IR_NE, [PTX_CMP_LT] = IR_LT,
@@ -114,7 +115,7 @@ static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
 }
 
 /* Rounds halves away from zero: the sum is one less when it is negative. */
-static val average(struct lower_fn *f, val sum)
+static val video_average(struct lower_fn *f, val sum)
 {
     val low = lower_op2(f, IR_OP_SHR, IR_S32, sum, lower_const(f, IR_B32, 31));
     val one = lower_const(f, IR_B32, 1);
@@ -123,7 +124,8 @@ static val average(struct lower_fn *f, val sum)
 }
 
 /* The first operation, of numbers that `t` holds with two bits to spare. */
-static val primary(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a, val b)
+static val video_primary(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a,
+                         val b)
 {
     switch (in->form->op) {
     case PTX_OP_VADD:
@@ -148,24 +150,25 @@ static val primary(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
         return lower_op2(f, IR_OP_MAX, t, a, b);
     case PTX_OP_VAVRG2:
     case PTX_OP_VAVRG4:
-        return average(f, lower_op2(f, IR_OP_ADD, t, a, b));
+        return video_average(f, lower_op2(f, IR_OP_ADD, t, a, b));
     default:
-        return compare(f, in, t, a, b);
+        return video_compare(f, in, t, a, b);
     }
 }
 
 /* .sat of the first operation. An unsigned number shifted left may need all 64 bits. */
-static val saturate(struct lower_fn *f, const struct ptx_insn *in, val v, bool sign, unsigned bits)
+static val video_saturate(struct lower_fn *f, const struct ptx_insn *in, val v, bool sign,
+                          unsigned bits)
 {
-    if (in->form->op == PTX_OP_VSHL && !is_signed(in, 1)) {
+    if (in->form->op == PTX_OP_VSHL && !video_is_signed(in, 1)) {
         uint64_t max = (1ull << (bits - sign)) - 1;
         return lower_op2(f, IR_OP_MIN, IR_U64, v, lower_const(f, IR_B64, max));
     }
-    return clamp(f, IR_S64, v, sign, bits);
+    return video_clamp(f, IR_S64, v, sign, bits);
 }
 
 /* .add, .min or .max with c. What does not saturate is cut to 33 bits, which c has too. */
-static val secondary(struct lower_fn *f, const struct ptx_insn *in, val v, val c)
+static val video_secondary(struct lower_fn *f, const struct ptx_insn *in, val v, val c)
 {
     if (in->form->subop == PTX_SUBOP_ADD)
         return lower_op2(f, IR_OP_ADD, IR_S64, v, c);
@@ -175,47 +178,48 @@ static val secondary(struct lower_fn *f, const struct ptx_insn *in, val v, val c
     return lower_op2(f, in->form->subop == PTX_SUBOP_MIN ? IR_OP_MIN : IR_OP_MAX, IR_S64, v, c);
 }
 
-static const char *scalar_fault(const struct ptx_insn *in)
+static const char *video_scalar_fault(const struct ptx_insn *in)
 {
     const struct ptx_operand *d = &in->ops[0];
     unsigned subop = in->form->subop;
-    if (is_shift(in->form->op) &&
+    if (video_is_shift(in->form->op) &&
         ptx_form_has(in->form, PTX_MOD_CLAMP) == ptx_form_has(in->form, PTX_MOD_WRAP))
         return "a shift has .clamp or .wrap";
-    if (!names_field(d) || !names_field(&in->ops[1]) || !names_field(&in->ops[2]))
+    if (!video_names_field(d) || !video_names_field(&in->ops[1]) || !video_names_field(&in->ops[2]))
         return "a selector of a scalar instruction is .b0 to .b3, .h0 or .h1";
     if (d->comp && subop)
         return "a selector of the destination and a second operation exclude each other";
     if ((d->comp || subop) && in->nops < 4)
         return "operand c is missing";
-    if (!operands_are_plain(in))
+    if (!video_operands_are_plain(in))
         return "an operand that cannot be negated or have a selector";
     return NULL;
 }
 
 bool lower_do_video(struct lower_fn *f, const struct ptx_insn *in)
 {
-    bool set = in->form->op == PTX_OP_VSET, shift = is_shift(in->form->op);
-    bool sign = !set && is_signed(in, 0), sign_a = is_signed(in, set ? 0 : 1);
-    bool sign_b = is_signed(in, set ? 1 : 2);
-    const char *fault = scalar_fault(in);
+    bool set = in->form->op == PTX_OP_VSET, shift = video_is_shift(in->form->op);
+    bool sign = !set && video_is_signed(in, 0), sign_a = video_is_signed(in, set ? 0 : 1);
+    bool sign_b = video_is_signed(in, set ? 1 : 2);
+    const char *fault = video_scalar_fault(in);
     if (fault)
-        return bad(f, fault);
-    struct field to = field_of(&in->ops[0]);
-    val a = extract(f, whole(f, &in->ops[1]), field_of(&in->ops[1]), sign_a), wide;
-    val b = extract(f, whole(f, &in->ops[2]), field_of(&in->ops[2]), sign_b);
+        return video_bad(f, fault);
+    struct field to = video_field_of(&in->ops[0]);
+    val a = video_extract(f, video_whole(f, &in->ops[1]), video_field_of(&in->ops[1]), sign_a),
+        wide;
+    val b = video_extract(f, video_whole(f, &in->ops[2]), video_field_of(&in->ops[2]), sign_b);
     if (shift)
         wide = lower_op2(f, in->form->op == PTX_OP_VSHL ? IR_OP_SHL : IR_OP_SHR, IR_S64,
-                         widen(f, a, sign_a), shift_count(f, in, b));
+                         video_widen(f, a, sign_a), video_shift_count(f, in, b));
     else
-        wide = primary(f, in, IR_S64, widen(f, a, sign_a), widen(f, b, sign_b));
+        wide = video_primary(f, in, IR_S64, video_widen(f, a, sign_a), video_widen(f, b, sign_b));
     if (in->form->sat)
-        wide = saturate(f, in, wide, sign, to.bits);
+        wide = video_saturate(f, in, wide, sign, to.bits);
     if (in->form->subop)
-        wide = secondary(f, in, wide, widen(f, whole(f, &in->ops[3]), sign));
+        wide = video_secondary(f, in, wide, video_widen(f, video_whole(f, &in->ops[3]), sign));
     val d = lower_fit(f, wide, IR_U64, IR_B32);
     if (to.bits < 32)
-        d = insert(f, d, whole(f, &in->ops[3]), to);
+        d = video_insert(f, d, video_whole(f, &in->ops[3]), to);
     struct ptx_operand dst = in->ops[0];
     dst.comp = PTX_COMP_NONE;
     lower_dst(f, &dst, d, IR_U32);
@@ -224,11 +228,11 @@ bool lower_do_video(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- vmad */
 
-static const char *vmad_fault(const struct ptx_insn *in)
+static const char *video_vmad_fault(const struct ptx_insn *in)
 {
     const struct ptx_operand *ops = in->ops;
     bool product = ops[1].negate != ops[2].negate;
-    if (ops[0].comp || ops[3].comp || !names_field(&ops[1]) || !names_field(&ops[2]))
+    if (ops[0].comp || ops[3].comp || !video_names_field(&ops[1]) || !video_names_field(&ops[2]))
         return "only a and b have selectors, .b0 to .b3, .h0 or .h1";
     if (ops[0].negate || (product && ops[3].negate))
         return "a or b or c may be negated";
@@ -237,7 +241,7 @@ static const char *vmad_fault(const struct ptx_insn *in)
     return NULL;
 }
 
-static unsigned vmad_scale(const struct ptx_form *form)
+static unsigned video_vmad_scale(const struct ptx_form *form)
 {
     return ptx_form_has(form, PTX_MOD_SHR7) ? 7 : ptx_form_has(form, PTX_MOD_SHR15) ? 15 : 0;
 }
@@ -249,27 +253,27 @@ static unsigned vmad_scale(const struct ptx_form *form)
  */
 bool lower_do_vmad(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const char *fault = vmad_fault(in);
+    const char *fault = video_vmad_fault(in);
     if (fault)
-        return bad(f, fault);
-    bool sign_a = is_signed(in, 1), sign_b = is_signed(in, 2);
+        return video_bad(f, fault);
+    bool sign_a = video_is_signed(in, 1), sign_b = video_is_signed(in, 2);
     bool negate = in->ops[1].negate != in->ops[2].negate, negate_c = in->ops[3].negate;
     bool sign = sign_a || sign_b || negate || negate_c;
-    val a = extract(f, whole(f, &in->ops[1]), field_of(&in->ops[1]), sign_a);
-    val b = extract(f, whole(f, &in->ops[2]), field_of(&in->ops[2]), sign_b);
-    val r = lower_op2(f, IR_OP_MUL, IR_S64, widen(f, a, sign_a), widen(f, b, sign_b));
+    val a = video_extract(f, video_whole(f, &in->ops[1]), video_field_of(&in->ops[1]), sign_a);
+    val b = video_extract(f, video_whole(f, &in->ops[2]), video_field_of(&in->ops[2]), sign_b);
+    val r = lower_op2(f, IR_OP_MUL, IR_S64, video_widen(f, a, sign_a), video_widen(f, b, sign_b));
     if (in->form->sat && sign && !sign_a && !sign_b)
         r = lower_op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, 1ull << 62));
     if (negate)
         r = lower_op1(f, IR_OP_NEG, IR_S64, r);
-    val c = widen(f, whole(f, &in->ops[3]), sign);
+    val c = video_widen(f, video_whole(f, &in->ops[3]), sign);
     r = lower_op2(f, negate_c ? IR_OP_SUB : IR_OP_ADD, IR_S64, r, c);
     if (ptx_form_has(in->form, PTX_MOD_PO))
         r = lower_op2(f, IR_OP_ADD, IR_S64, r, lower_const(f, IR_B64, 1));
     r = lower_op2(f, IR_OP_SHR, sign ? IR_S64 : IR_U64, r,
-                  lower_const(f, IR_B32, vmad_scale(in->form)));
+                  lower_const(f, IR_B32, video_vmad_scale(in->form)));
     if (in->form->sat && sign)
-        r = clamp(f, IR_S64, r, true, 32);
+        r = video_clamp(f, IR_S64, r, true, 32);
     else if (in->form->sat)
         r = lower_op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, UINT32_MAX));
     lower_dst(f, &in->ops[0], lower_fit(f, r, IR_U64, IR_B32), IR_U32);
@@ -280,7 +284,7 @@ bool lower_do_vmad(struct lower_fn *f, const struct ptx_insn *in)
 
 enum { ELEMENTS_MAX = 4 };
 
-static unsigned elements_of(unsigned op)
+static unsigned video_elements_of(unsigned op)
 {
     switch (op) {
     case PTX_OP_VADD2:
@@ -297,7 +301,7 @@ static unsigned elements_of(unsigned op)
 }
 
 /* A written list of elements, the one for the lowest first; -1 when it is none of this size. */
-static int element_list(const struct ptx_operand *op, unsigned n, unsigned out[ELEMENTS_MAX])
+static int video_element_list(const struct ptx_operand *op, unsigned n, unsigned out[ELEMENTS_MAX])
 {
     bool half = n == 2;
     unsigned low = half ? PTX_COMP_H0 : PTX_COMP_B0;
@@ -314,12 +318,12 @@ static int element_list(const struct ptx_operand *op, unsigned n, unsigned out[E
 }
 
 /* Which elements the result has, as bits; 0 when the list is none or not in falling order. */
-static unsigned mask_of(const struct ptx_operand *op, unsigned n)
+static unsigned video_mask_of(const struct ptx_operand *op, unsigned n)
 {
     unsigned list[ELEMENTS_MAX], mask = 0;
     if (!op->comp)
         return (1u << n) - 1;
-    int count = element_list(op, n, list);
+    int count = video_element_list(op, n, list);
     for (int i = 0; i < count; i++) {
         if (list[i] >= n || mask >> list[i])
             return 0;
@@ -329,30 +333,30 @@ static unsigned mask_of(const struct ptx_operand *op, unsigned n)
 }
 
 /* Where the elements come from: numbers from n up are in b. */
-static bool sources_of(const struct ptx_operand *op, unsigned n, unsigned first,
-                       unsigned out[ELEMENTS_MAX])
+static bool video_sources_of(const struct ptx_operand *op, unsigned n, unsigned first,
+                             unsigned out[ELEMENTS_MAX])
 {
     for (unsigned i = 0; i < n; i++)
         out[i] = first + i;
-    return op->kind == PTX_OPND_REG && (!op->comp || element_list(op, n, out) == (int)n);
+    return op->kind == PTX_OPND_REG && (!op->comp || video_element_list(op, n, out) == (int)n);
 }
 
 struct packed {
     unsigned n, mask, from[2][ELEMENTS_MAX];
 };
 
-static const char *packed_take(const struct ptx_insn *in, struct packed *p)
+static const char *video_packed_take(const struct ptx_insn *in, struct packed *p)
 {
-    p->n = elements_of(in->form->op);
-    p->mask = mask_of(&in->ops[0], p->n);
+    p->n = video_elements_of(in->form->op);
+    p->mask = video_mask_of(&in->ops[0], p->n);
     if (!p->mask)
         return "the mask of the destination names elements in falling order, such as .h1 or .b31";
-    if (!sources_of(&in->ops[1], p->n, 0, p->from[0]) ||
-        !sources_of(&in->ops[2], p->n, p->n, p->from[1]))
+    if (!video_sources_of(&in->ops[1], p->n, 0, p->from[0]) ||
+        !video_sources_of(&in->ops[2], p->n, p->n, p->from[1]))
         return "a and b are registers; their selectors name one source for each element";
     if (in->form->sat && in->form->subop)
         return ".sat and .add exclude each other";
-    if (!operands_are_plain(in))
+    if (!video_operands_are_plain(in))
         return "an operand that cannot be negated or have a selector";
     return NULL;
 }
@@ -360,26 +364,26 @@ static const char *packed_take(const struct ptx_insn *in, struct packed *p)
 bool lower_do_video_packed(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct packed p;
-    const char *fault = packed_take(in, &p);
+    const char *fault = video_packed_take(in, &p);
     if (fault)
-        return bad(f, fault);
+        return video_bad(f, fault);
     unsigned bits = 32 / p.n, set = in->form->ntypes == 2;
-    val from[] = {whole(f, &in->ops[1]), whole(f, &in->ops[2])};
-    val d = whole(f, &in->ops[3]);
+    val from[] = {video_whole(f, &in->ops[1]), video_whole(f, &in->ops[2])};
+    val d = video_whole(f, &in->ops[3]);
     for (unsigned i = 0; i < p.n; i++) {
         val x[2];
         if (!((p.mask >> i) & 1))
             continue;
         for (unsigned s = 0; s < 2; s++) {
             unsigned e = p.from[s][i];
-            x[s] = extract(f, from[e / p.n], (struct field){e % p.n * bits, bits},
-                           is_signed(in, s + !set));
+            x[s] = video_extract(f, from[e / p.n], (struct field){e % p.n * bits, bits},
+                                 video_is_signed(in, s + !set));
         }
-        val r = primary(f, in, IR_S32, x[0], x[1]);
+        val r = video_primary(f, in, IR_S32, x[0], x[1]);
         if (in->form->sat)
-            r = clamp(f, IR_S32, r, is_signed(in, 0), bits);
+            r = video_clamp(f, IR_S32, r, video_is_signed(in, 0), bits);
         d = in->form->subop ? lower_op2(f, IR_OP_ADD, IR_S32, d, r)
-                            : insert(f, r, d, (struct field){i * bits, bits});
+                            : video_insert(f, r, d, (struct field){i * bits, bits});
     }
     struct ptx_operand dst = in->ops[0];
     dst.comp = PTX_COMP_NONE;
@@ -392,13 +396,13 @@ bool lower_do_video_packed(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_cvt_pack(struct lower_fn *f, const struct ptx_insn *in)
 {
     unsigned bits = ptx_type_bits(ptx_form_type(in->form));
-    bool sign = is_signed(in, 0);
-    val a = clamp(f, IR_S32, lower_src(f, &in->ops[1], IR_B32), sign, bits);
-    val b = clamp(f, IR_S32, lower_src(f, &in->ops[2], IR_B32), sign, bits);
-    val d = insert(f, a, b, (struct field){bits, 32 - bits});
+    bool sign = video_is_signed(in, 0);
+    val a = video_clamp(f, IR_S32, lower_src(f, &in->ops[1], IR_B32), sign, bits);
+    val b = video_clamp(f, IR_S32, lower_src(f, &in->ops[2], IR_B32), sign, bits);
+    val d = video_insert(f, a, b, (struct field){bits, 32 - bits});
     if (in->nops > 3)
-        d = insert(f, lower_src(f, &in->ops[3], IR_B32), d,
-                   (struct field){2 * bits, 32 - 2 * bits});
+        d = video_insert(f, lower_src(f, &in->ops[3], IR_B32), d,
+                         (struct field){2 * bits, 32 - 2 * bits});
     lower_dst(f, &in->ops[0], d, IR_U32);
     return true;
 }

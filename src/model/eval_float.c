@@ -65,31 +65,31 @@ enum hd_fp_round ir_fp_round(enum ir_rnd rnd)
     return HD_FP_RN;
 }
 
-static uint64_t fp_flush(const struct ir_fp *f, uint64_t v)
+static uint64_t float_fp_flush(const struct ir_fp *f, uint64_t v)
 {
     return f->ftz && hd_fp_is_denormal(f->fmt, v) ? v & hd_fp_sign_mask(f->fmt) : v;
 }
 
-static struct hd_fp fp_take(const struct ir_fp *f, uint64_t v)
+static struct hd_fp float_fp_take(const struct ir_fp *f, uint64_t v)
 {
-    return hd_fp_unpack(f->fmt, fp_flush(f, v));
+    return hd_fp_unpack(f->fmt, float_fp_flush(f, v));
 }
 
-static uint64_t fp_one(const struct hd_fp_format *fmt)
+static uint64_t float_fp_one(const struct hd_fp_format *fmt)
 {
     return ((1ull << (fmt->exp_bits - 1)) - 1) << fmt->frac_bits;
 }
 
 /* .sat: NaN and everything up to +0 give +0, everything from 1 up gives 1. */
-static uint64_t fp_saturate(const struct hd_fp_format *fmt, uint64_t v)
+static uint64_t float_fp_saturate(const struct hd_fp_format *fmt, uint64_t v)
 {
     if ((v & hd_fp_sign_mask(fmt)) || hd_fp_is_nan(fmt, v))
         return 0;
-    return v > fp_one(fmt) ? fp_one(fmt) : v;
+    return v > float_fp_one(fmt) ? float_fp_one(fmt) : v;
 }
 
 /* f64 keeps the payload of the first NaN operand. */
-static uint64_t fp_nan64(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t float_fp_nan64(uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t all[] = {a, b, c};
     for (size_t i = 0; i < HD_COUNT_OF(all); i++) {
@@ -100,33 +100,36 @@ static uint64_t fp_nan64(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* a, b, c: the operands, for f64's NaN (0 where there is none). */
-static uint64_t fp_finish(const struct ir_fp *f, struct hd_fp r, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t float_fp_finish(const struct ir_fp *f, struct hd_fp r, uint64_t a, uint64_t b,
+                                uint64_t c)
 {
     uint64_t v = hd_fp_pack(f->fmt, r, f->rnd, f->ftz);
     if (r.cls == HD_FP_NAN && f->fmt == &hd_fp_f64)
-        v = fp_nan64(a, b, c);
-    return ir_has(f->in, IR_MOD_SAT) ? fp_saturate(f->fmt, v) : v;
+        v = float_fp_nan64(a, b, c);
+    return ir_has(f->in, IR_MOD_SAT) ? float_fp_saturate(f->fmt, v) : v;
 }
 
 uint64_t ir_fp_add(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
-    return fp_finish(f, hd_fp_add(fp_take(f, a), fp_take(f, b), f->rnd), a, b, 0);
+    return float_fp_finish(f, hd_fp_add(float_fp_take(f, a), float_fp_take(f, b), f->rnd), a, b, 0);
 }
 
 uint64_t ir_fp_sub(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
-    return fp_finish(f, hd_fp_add(fp_take(f, a), hd_fp_neg(fp_take(f, b)), f->rnd), a, b, 0);
+    return float_fp_finish(
+        f, hd_fp_add(float_fp_take(f, a), hd_fp_neg(float_fp_take(f, b)), f->rnd), a, b, 0);
 }
 
 uint64_t ir_fp_mul(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
-    return fp_finish(f, hd_fp_mul(fp_take(f, a), fp_take(f, b)), a, b, 0);
+    return float_fp_finish(f, hd_fp_mul(float_fp_take(f, a), float_fp_take(f, b)), a, b, 0);
 }
 
 uint64_t ir_fp_fma(const struct ir_fp *f, uint64_t a, uint64_t b, uint64_t c)
 {
-    struct hd_fp r = hd_fp_fma(fp_take(f, a), fp_take(f, b), fp_take(f, c), f->rnd);
-    uint64_t v = fp_finish(f, r, a, b, c);
+    struct hd_fp r =
+        hd_fp_fma(float_fp_take(f, a), float_fp_take(f, b), float_fp_take(f, c), f->rnd);
+    uint64_t v = float_fp_finish(f, r, a, b, c);
     bool relu = ir_has(f->in, IR_MOD_RELU);
     if (relu && (v & hd_fp_sign_mask(f->fmt)) && !hd_fp_is_nan(f->fmt, v))
         return 0;
@@ -135,12 +138,12 @@ uint64_t ir_fp_fma(const struct ir_fp *f, uint64_t a, uint64_t b, uint64_t c)
 
 uint64_t ir_fp_sqrt(const struct ir_fp *f, uint64_t a)
 {
-    return fp_finish(f, hd_fp_sqrt(fp_take(f, a)), a, 0, 0);
+    return float_fp_finish(f, hd_fp_sqrt(float_fp_take(f, a)), a, 0, 0);
 }
 
 /* ---- approximations: base/float/approx.h in the default environment */
 
-static uint64_t fp_approx_f32(enum ir_op op, enum ir_rnd rnd, uint64_t a, uint64_t b)
+static uint64_t float_fp_approx_f32(enum ir_op op, enum ir_rnd rnd, uint64_t a, uint64_t b)
 {
     float x = hd_approx_float((uint32_t)a), y = hd_approx_float((uint32_t)b), r;
     switch (op) {
@@ -173,33 +176,33 @@ static uint64_t fp_approx_f32(enum ir_op op, enum ir_rnd rnd, uint64_t a, uint64
 }
 
 /* rsqrt.approx.f64 keeps denormals; PTX gives no bound. Two correctly rounded operations. */
-static uint64_t fp_rsqrt64(uint64_t a)
+static uint64_t float_fp_rsqrt64(uint64_t a)
 {
     double y = 1.0 / sqrt(hd_approx_double(a));
-    return y != y ? fp_nan64(a, 0, 0) : hd_approx_bits64(y);
+    return y != y ? float_fp_nan64(a, 0, 0) : hd_approx_bits64(y);
 }
 
-static uint64_t fp_approx_bits(const struct ir_fp *f, uint64_t a, uint64_t b)
+static uint64_t float_fp_approx_bits(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
     enum ir_op op = f->in->op;
     if (f->fmt == &hd_fp_f64 && !f->ftz && op == IR_OP_FRSQRT)
-        return fp_rsqrt64(a);
+        return float_fp_rsqrt64(a);
     if (f->fmt == &hd_fp_f64)
         return op == IR_OP_FRCP ? hd_approx_rcp64(a) : hd_approx_rsqrt64(a);
-    a = fp_flush(f, a);
+    a = float_fp_flush(f, a);
     if (f->fmt == &hd_fp_f32)
-        return fp_flush(f, fp_approx_f32(op, f->in->rnd, a, fp_flush(f, b)));
+        return float_fp_flush(f, float_fp_approx_f32(op, f->in->rnd, a, float_fp_flush(f, b)));
     /* f16 and bf16: the f32 function, rounded. */
     uint64_t wide = hd_fp_pack(&hd_fp_f32, hd_fp_unpack(f->fmt, a), HD_FP_RN, false);
-    wide = fp_approx_f32(op, f->in->rnd, wide, 0);
+    wide = float_fp_approx_f32(op, f->in->rnd, wide, 0);
     return hd_fp_pack(f->fmt, hd_fp_unpack(&hd_fp_f32, wide), HD_FP_RN, f->ftz);
 }
 
 /* Called through memory: the arithmetic must stay between the two changes of environment. */
 static uint64_t (*volatile const fp_approx_call)(const struct ir_fp *, uint64_t,
-                                                 uint64_t) = fp_approx_bits;
+                                                 uint64_t) = float_fp_approx_bits;
 
-static uint64_t fp_approx2(const struct ir_fp *f, uint64_t a, uint64_t b)
+static uint64_t float_fp_approx2(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
     fenv_t env;
     fegetenv(&env);
@@ -211,27 +214,27 @@ static uint64_t fp_approx2(const struct ir_fp *f, uint64_t a, uint64_t b)
 
 uint64_t ir_fp_approx(const struct ir_fp *f, uint64_t a)
 {
-    return fp_approx2(f, a, 0);
+    return float_fp_approx2(f, a, 0);
 }
 
-static bool fp_is_approx(const struct ir_fp *f)
+static bool float_fp_is_approx(const struct ir_fp *f)
 {
     return f->in->rnd == IR_APPROX || f->in->rnd == IR_FULL;
 }
 
 uint64_t ir_fp_div(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
-    if (fp_is_approx(f) && f->fmt == &hd_fp_f32)
-        return fp_approx2(f, a, b);
-    return fp_finish(f, hd_fp_div(fp_take(f, a), fp_take(f, b)), a, b, 0);
+    if (float_fp_is_approx(f) && f->fmt == &hd_fp_f32)
+        return float_fp_approx2(f, a, b);
+    return float_fp_finish(f, hd_fp_div(float_fp_take(f, a), float_fp_take(f, b)), a, b, 0);
 }
 
 uint64_t ir_fp_rcp(const struct ir_fp *f, uint64_t a)
 {
-    if (fp_is_approx(f))
-        return fp_approx2(f, a, 0);
+    if (float_fp_is_approx(f))
+        return float_fp_approx2(f, a, 0);
     struct hd_fp one = hd_fp_from_u64(false, 1);
-    return fp_finish(f, hd_fp_div(one, fp_take(f, a)), a, 0, 0);
+    return float_fp_finish(f, hd_fp_div(one, float_fp_take(f, a)), a, 0, 0);
 }
 
 /* ---- comparisons and sign operations */
@@ -241,10 +244,10 @@ uint64_t ir_fp_min(const struct ir_fp *f, uint64_t a, uint64_t b, bool want_max)
     bool nan_wins = ir_has(f->in, IR_MOD_NAN), xorsign = ir_has(f->in, IR_MOD_XORSIGN);
     uint64_t sign_bit = hd_fp_sign_mask(f->fmt), sign = 0;
     bool nan_a = hd_fp_is_nan(f->fmt, a), nan_b = hd_fp_is_nan(f->fmt, b);
-    a = fp_flush(f, a);
-    b = fp_flush(f, b);
+    a = float_fp_flush(f, a);
+    b = float_fp_flush(f, b);
     if ((nan_a && nan_b) || (nan_wins && (nan_a || nan_b)))
-        return f->fmt == &hd_fp_f64 ? fp_nan64(a, b, 0) : sign_bit - 1;
+        return f->fmt == &hd_fp_f64 ? float_fp_nan64(a, b, 0) : sign_bit - 1;
     if (xorsign) {
         sign = (a ^ b) & sign_bit;
         a &= ~sign_bit;
@@ -263,12 +266,12 @@ uint64_t ir_fp_min(const struct ir_fp *f, uint64_t a, uint64_t b, bool want_max)
 
 uint64_t ir_fp_neg(const struct ir_fp *f, uint64_t a)
 {
-    return fp_flush(f, a) ^ hd_fp_sign_mask(f->fmt);
+    return float_fp_flush(f, a) ^ hd_fp_sign_mask(f->fmt);
 }
 
 uint64_t ir_fp_abs(const struct ir_fp *f, uint64_t a)
 {
-    return fp_flush(f, a) & ~hd_fp_sign_mask(f->fmt);
+    return float_fp_flush(f, a) & ~hd_fp_sign_mask(f->fmt);
 }
 
 uint64_t ir_fp_copysign(const struct ir_fp *f, uint64_t a, uint64_t b)
@@ -279,7 +282,7 @@ uint64_t ir_fp_copysign(const struct ir_fp *f, uint64_t a, uint64_t b)
 
 bool ir_fp_compare(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
-    int order = hd_fp_compare(f->fmt, fp_flush(f, a), fp_flush(f, b));
+    int order = hd_fp_compare(f->fmt, float_fp_flush(f, a), float_fp_flush(f, b));
     bool nan = order == 2;
     switch (f->in->cmp) {
     case IR_EQ:

@@ -39,12 +39,12 @@ struct product {
 
 /* ---- elements in registers */
 
-static uint64_t cut(uint64_t bits, unsigned width, unsigned j)
+static uint64_t mma_cut(uint64_t bits, unsigned width, unsigned j)
 {
     return width == 64 ? bits : bits >> (j * width) & ((1ull << width) - 1);
 }
 
-static uint64_t register_read(const void *regs, unsigned bits, unsigned index)
+static uint64_t mma_register_read(const void *regs, unsigned bits, unsigned index)
 {
     return bits == 64 ? ((const uint64_t *)regs)[index] : ((const uint32_t *)regs)[index];
 }
@@ -53,8 +53,8 @@ static uint64_t register_read(const void *regs, unsigned bits, unsigned index)
  * Where the lanes have element `j` of a register. But for QUADS it is a sum of what the group of
  * four and the number in it add.
  */
-static void coords_find(const struct ir_mma *mma, char operand, unsigned reg, unsigned j,
-                        struct ir_mma_coord out[IR_MMA_LANES])
+static void mma_coords_find(const struct ir_mma *mma, char operand, unsigned reg, unsigned j,
+                            struct ir_mma_coord out[IR_MMA_LANES])
 {
     struct ir_mma_coord first = ir_mma_coord_of(mma, operand, reg, 0, j);
     struct ir_mma_coord thread = ir_mma_coord_of(mma, operand, reg, 1, j);
@@ -71,8 +71,8 @@ static void coords_find(const struct ir_mma *mma, char operand, unsigned reg, un
     }
 }
 
-static void unpack(const struct ir_mma *mma, char operand, const void *regs, unsigned stride,
-                   union element *out)
+static void mma_unpack(const struct ir_mma *mma, char operand, const void *regs, unsigned stride,
+                       union element *out)
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, operand);
     unsigned nregs = ir_mma_registers(mma, operand);
@@ -80,15 +80,15 @@ static void unpack(const struct ir_mma *mma, char operand, const void *regs, uns
 
     for (unsigned i = 0; i < nregs * (bits / width); i++) {
         unsigned reg = i / (bits / width), j = i % (bits / width);
-        coords_find(mma, operand, reg, j, at);
+        mma_coords_find(mma, operand, reg, j, at);
         for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
-            uint64_t word = register_read(regs, bits, reg * IR_MMA_LANES + lane);
-            out[at[lane].row * stride + at[lane].col].wide_bits = cut(word, width, j);
+            uint64_t word = mma_register_read(regs, bits, reg * IR_MMA_LANES + lane);
+            out[at[lane].row * stride + at[lane].col].wide_bits = mma_cut(word, width, j);
         }
     }
 }
 
-static void register_add(void *regs, unsigned bits, unsigned index, uint64_t more)
+static void mma_register_add(void *regs, unsigned bits, unsigned index, uint64_t more)
 {
     if (bits == 64)
         ((uint64_t *)regs)[index] |= more;
@@ -96,7 +96,7 @@ static void register_add(void *regs, unsigned bits, unsigned index, uint64_t mor
         ((uint32_t *)regs)[index] |= (uint32_t)more;
 }
 
-static void pack(const struct ir_mma *mma, const union element *from, void *regs)
+static void mma_pack(const struct ir_mma *mma, const union element *from, void *regs)
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, 'd');
     unsigned nregs = ir_mma_registers(mma, 'd');
@@ -105,11 +105,11 @@ static void pack(const struct ir_mma *mma, const union element *from, void *regs
     memset(regs, 0, (size_t)nregs * IR_MMA_LANES * bits / 8);
     for (unsigned i = 0; i < nregs * (bits / width); i++) {
         unsigned reg = i / (bits / width), j = i % (bits / width);
-        coords_find(mma, 'd', reg, j, at);
+        mma_coords_find(mma, 'd', reg, j, at);
         for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
             uint64_t element = from[at[lane].row * mma->n + at[lane].col].wide_bits;
-            register_add(regs, bits, reg * IR_MMA_LANES + lane,
-                         cut(element, width, 0) << (j * width));
+            mma_register_add(regs, bits, reg * IR_MMA_LANES + lane,
+                             mma_cut(element, width, 0) << (j * width));
         }
     }
 }
@@ -131,14 +131,14 @@ static const struct format formats[IR_TYPE_COUNT] = {
     [IR_E2M1] = {1, 2, 1, NUMBERS_ONLY},
 };
 
-static float as_float(uint32_t bits)
+static float mma_as_float(uint32_t bits)
 {
     float f;
     memcpy(&f, &bits, sizeof(f));
     return f;
 }
 
-static uint32_t as_bits(float f)
+static uint32_t mma_as_bits(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof(bits));
@@ -157,17 +157,17 @@ float ir_mma_float(enum ir_type type, uint32_t bits)
     magnitude = bits & ((1u << width) - 1);
     sign = (bits >> width & 1) << 31;
     if (f->special == IEEE && magnitude >= top)
-        return as_float(sign | 0x7f800000u | (magnitude - top) << (23 - f->frac_bits));
+        return mma_as_float(sign | 0x7f800000u | (magnitude - top) << (23 - f->frac_bits));
     if (f->special == ONE_NAN && magnitude == (1u << width) - 1)
-        return as_float(sign | 0x7fffffffu);
+        return mma_as_float(sign | 0x7fffffffu);
     /* A denormal is one of f32 here, and its factor makes it right. */
-    magnitude =
-        as_bits(as_float(magnitude << (23 - f->frac_bits)) * as_float((254 - f->bias) << 23));
-    return as_float(sign | magnitude);
+    magnitude = mma_as_bits(mma_as_float(magnitude << (23 - f->frac_bits)) *
+                            mma_as_float((254 - f->bias) << 23));
+    return mma_as_float(sign | magnitude);
 }
 
 /* Where an element is in its byte, see BYTES in ir.h. */
-static float factor(const struct ir_mma *mma, enum ir_type type, uint32_t bits)
+static float mma_factor(const struct ir_mma *mma, enum ir_type type, uint32_t bits)
 {
     bool in_byte = ir_mma_has(mma, IR_MMA_BYTES) && type == IR_E2M1;
     return ir_mma_float(type, in_byte ? bits >> 2 : bits);
@@ -184,13 +184,13 @@ float ir_mma_scale(enum ir_type type, uint32_t byte)
     if (type == IR_UE4M3)
         return ir_mma_float(IR_E4M3, byte & 0x7f);
     if (byte == 0xff)
-        return as_float(0x7fffffffu);
-    return byte ? as_float(byte << 23) : as_float(1u << 22); /* 2^-127 is a denormal */
+        return mma_as_float(0x7fffffffu);
+    return byte ? mma_as_float(byte << 23) : mma_as_float(1u << 22); /* 2^-127 is a denormal */
 }
 
 /* ---- the sums */
 
-static void sum_integers(struct product *p, unsigned row, unsigned col)
+static void mma_sum_integers(struct product *p, unsigned row, unsigned col)
 {
     const struct ir_mma *mma = p->mma;
     bool bits = mma->a == IR_B1, and = ir_mma_has(mma, IR_MMA_AND);
@@ -211,12 +211,12 @@ static void sum_integers(struct product *p, unsigned row, unsigned col)
 }
 
 /* Do products of these elements always fit f32? Then a sum of both rounds like a fused one. */
-static bool product_fits(enum ir_type a, enum ir_type b)
+static bool mma_product_fits(enum ir_type a, enum ir_type b)
 {
     return a != IR_BF16 && a != IR_TF32 && b != IR_BF16 && b != IR_TF32;
 }
 
-static void scales_read(const struct product *p, unsigned row, bool is_b, float out[SCALES_MAX])
+static void mma_scales_read(const struct product *p, unsigned row, bool is_b, float out[SCALES_MAX])
 {
     const uint32_t *reg = p->scales + (is_b ? 3 * IR_MMA_LANES : 0);
     unsigned byte = reg[IR_MMA_LANES], thread = reg[2 * IR_MMA_LANES];
@@ -226,13 +226,13 @@ static void scales_read(const struct product *p, unsigned row, bool is_b, float 
         out[i] = ir_mma_scale(p->mma->scale, reg[lane] >> ((byte + i) % 4 * 8) & 0xff);
 }
 
-static float sum_scaled(const struct product *p, unsigned row, unsigned col, float sum)
+static float mma_sum_scaled(const struct product *p, unsigned row, unsigned col, float sum)
 {
     unsigned block = ir_mma_full_k(p->mma) / p->mma->scales;
     float sa[SCALES_MAX], sb[SCALES_MAX];
 
-    scales_read(p, row, false, sa);
-    scales_read(p, col, true, sb);
+    mma_scales_read(p, row, false, sa);
+    mma_scales_read(p, col, true, sb);
     for (unsigned j = 0; j < p->k; j++) {
         unsigned at = p->column[row * p->k + j], s = at / block;
         double exact = (double)p->a[row * p->k + j].single * p->b[at * p->columns + col].single;
@@ -241,12 +241,12 @@ static float sum_scaled(const struct product *p, unsigned row, unsigned col, flo
     return sum;
 }
 
-static float sum_plain(const struct product *p, unsigned row, unsigned col, float sum)
+static float mma_sum_plain(const struct product *p, unsigned row, unsigned col, float sum)
 {
     const union element *a = &p->a[row * p->k], *b = &p->b[col];
     const unsigned *at = &p->column[row * p->k];
 
-    if (product_fits(p->mma->a, p->mma->b)) {
+    if (mma_product_fits(p->mma->a, p->mma->b)) {
         for (unsigned j = 0; j < p->k; j++)
             sum += a[j].single * b[at[j] * p->columns].single;
         return sum;
@@ -261,29 +261,29 @@ uint32_t ir_mma_narrow(enum ir_type type, float sum)
     if (isnan(sum))
         return type == IR_F16 ? 0x7fff : 0x7fffffff;
     if (type == IR_F16)
-        return (uint32_t)hd_fp_pack(&hd_fp_f16, hd_fp_unpack(&hd_fp_f32, as_bits(sum)), HD_FP_RN,
-                                    false);
-    return as_bits(sum);
+        return (uint32_t)hd_fp_pack(&hd_fp_f16, hd_fp_unpack(&hd_fp_f32, mma_as_bits(sum)),
+                                    HD_FP_RN, false);
+    return mma_as_bits(sum);
 }
 
-static void sum_floats(struct product *p, unsigned row, unsigned col)
+static void mma_sum_floats(struct product *p, unsigned row, unsigned col)
 {
     union element *out = &p->sum[row * p->mma->n + col];
     unsigned b_col = ir_mma_has(p->mma, IR_MMA_QUADS) ? row / 8 * 8 + col : col;
     float sum = out->single;
 
-    sum = p->mma->scales ? sum_scaled(p, row, b_col, sum) : sum_plain(p, row, b_col, sum);
+    sum = p->mma->scales ? mma_sum_scaled(p, row, b_col, sum) : mma_sum_plain(p, row, b_col, sum);
     out->wide_bits = ir_mma_narrow(p->mma->d, sum);
 }
 
-static uint64_t fma_f64(enum ir_rnd rnd, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t mma_fma_f64(enum ir_rnd rnd, uint64_t a, uint64_t b, uint64_t c)
 {
     enum hd_fp_round r = ir_fp_round(rnd);
     struct hd_fp x = hd_fp_unpack(&hd_fp_f64, a), y = hd_fp_unpack(&hd_fp_f64, b);
     return hd_fp_pack(&hd_fp_f64, hd_fp_fma(x, y, hd_fp_unpack(&hd_fp_f64, c), r), r, false);
 }
 
-static void sum_doubles(struct product *p, unsigned row, unsigned col)
+static void mma_sum_doubles(struct product *p, unsigned row, unsigned col)
 {
     union element *out = &p->sum[row * p->mma->n + col], sum = *out;
     bool nearest = p->mma->rnd == IR_RND_NONE || p->mma->rnd == IR_RN;
@@ -293,7 +293,7 @@ static void sum_doubles(struct product *p, unsigned row, unsigned col)
         if (nearest)
             sum.wide = fma(a->wide, b->wide, sum.wide);
         else
-            sum.wide_bits = fma_f64(p->mma->rnd, a->wide_bits, b->wide_bits, sum.wide_bits);
+            sum.wide_bits = mma_fma_f64(p->mma->rnd, a->wide_bits, b->wide_bits, sum.wide_bits);
     }
     if (isnan(sum.wide))
         sum.wide_bits = 0xfff8000000000000u;
@@ -302,7 +302,7 @@ static void sum_doubles(struct product *p, unsigned row, unsigned col)
 
 /* ---- the whole */
 
-static void factors_convert(struct product *p)
+static void mma_factors_convert(struct product *p)
 {
     const struct ir_mma *mma = p->mma;
     bool is_integer = mma->d == IR_S32;
@@ -314,17 +314,17 @@ static void factors_convert(struct product *p)
         if (is_integer)
             p->a[i].number = ir_mma_integer(mma->a, p->a[i].bits);
         else
-            p->a[i].single = factor(mma, mma->a, p->a[i].bits);
+            p->a[i].single = mma_factor(mma, mma->a, p->a[i].bits);
     }
     for (unsigned i = 0; i < nb; i++) {
         if (is_integer)
             p->b[i].number = ir_mma_integer(mma->b, p->b[i].bits);
         else
-            p->b[i].single = factor(mma, mma->b, p->b[i].bits);
+            p->b[i].single = mma_factor(mma, mma->b, p->b[i].bits);
     }
 }
 
-static void columns_find(struct product *p)
+static void mma_columns_find(struct product *p)
 {
     bool sparse = ir_mma_has(p->mma, IR_MMA_SPARSE);
 
@@ -336,29 +336,29 @@ static void columns_find(struct product *p)
 }
 
 /* That a product is subtracted is one factor's sign. */
-static void factors_negate(struct product *p)
+static void mma_factors_negate(struct product *p)
 {
     for (unsigned i = 0; i < ir_mma_rows(p->mma) * p->k; i++)
         p->a[i].single = -p->a[i].single;
 }
 
-static void sums_make(struct product *p)
+static void mma_sums_make(struct product *p)
 {
     const struct ir_mma *mma = p->mma;
 
     for (unsigned row = 0; row < ir_mma_rows(mma); row++) {
         for (unsigned col = 0; col < mma->n; col++) {
             if (mma->d == IR_F64)
-                sum_doubles(p, row, col);
+                mma_sum_doubles(p, row, col);
             else if (mma->d == IR_S32)
-                sum_integers(p, row, col);
+                mma_sum_integers(p, row, col);
             else
-                sum_floats(p, row, col);
+                mma_sum_floats(p, row, col);
         }
     }
 }
 
-static void multiply(const struct ir_mma *mma, const void *src, void *dst)
+static void mma_multiply(const struct ir_mma *mma, const void *src, void *dst)
 {
     struct product p; /* large: what is used is written first */
     unsigned reg_B = ir_mma_register_bits(mma) / 8 * IR_MMA_LANES;
@@ -367,26 +367,27 @@ static void multiply(const struct ir_mma *mma, const void *src, void *dst)
     p.mma = mma;
     p.k = ir_mma_stored_k(mma);
     p.columns = ir_mma_b_columns(mma);
-    unpack(mma, 'a', at, p.k, p.a);
+    mma_unpack(mma, 'a', at, p.k, p.a);
     at += ir_mma_registers(mma, 'a') * reg_B;
-    unpack(mma, 'b', at, p.columns, p.b);
+    mma_unpack(mma, 'b', at, p.columns, p.b);
     at += ir_mma_registers(mma, 'b') * reg_B;
-    unpack(mma, 'c', at, mma->n, p.sum);
+    mma_unpack(mma, 'c', at, mma->n, p.sum);
     at += ir_mma_registers(mma, 'c') * reg_B;
     p.metadata = (const uint32_t *)(const void *)at;
     p.scales = p.metadata + (ir_mma_has(mma, IR_MMA_SPARSE) ? IR_MMA_LANES : 0);
-    factors_convert(&p);
+    mma_factors_convert(&p);
     if (ir_mma_has(mma, IR_MMA_MINUS))
-        factors_negate(&p);
-    columns_find(&p);
+        mma_factors_negate(&p);
+    mma_columns_find(&p);
     for (unsigned i = 0; mma->c == IR_F16 && i < ir_mma_rows(mma) * mma->n; i++)
         p.sum[i].single = ir_mma_float(IR_F16, p.sum[i].bits);
-    sums_make(&p);
-    pack(mma, p.sum, dst);
+    mma_sums_make(&p);
+    mma_pack(mma, p.sum, dst);
 }
 
 /* Called through memory: the arithmetic must stay between the two changes of environment. */
-static void (*volatile const multiply_call)(const struct ir_mma *, const void *, void *) = multiply;
+static void (*volatile const multiply_call)(const struct ir_mma *, const void *,
+                                            void *) = mma_multiply;
 
 void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst)
 {
@@ -399,12 +400,12 @@ void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst)
 
 /* ---- rows and registers */
 
-static bool tile_is_trans(enum ir_tile tile)
+static bool mma_tile_is_trans(enum ir_tile tile)
 {
     return tile != IR_TILE_M8N8 && tile != IR_TILE_M8N16_B6 && tile != IR_TILE_M8N16_B4;
 }
 
-static unsigned tile_bits(enum ir_tile tile)
+static unsigned mma_tile_bits(enum ir_tile tile)
 {
     switch (tile) {
     case IR_TILE_M8N16_B6:
@@ -423,11 +424,11 @@ struct byte_coord {
 };
 
 /* Of byte `j` of a lane's register. */
-static struct byte_coord tile_coord(enum ir_tile tile, unsigned reg, unsigned lane, unsigned j)
+static struct byte_coord mma_tile_coord(enum ir_tile tile, unsigned reg, unsigned lane, unsigned j)
 {
     unsigned g = lane / 4, t = lane % 4;
 
-    if (!tile_is_trans(tile))
+    if (!mma_tile_is_trans(tile))
         return (struct byte_coord){8 * reg + g, 4 * t + j};
     if (tile == IR_TILE_M8N8_TRANS)
         return (struct byte_coord){8 * reg + 2 * t + j / 2, 2 * g + j % 2};
@@ -437,7 +438,7 @@ static struct byte_coord tile_coord(enum ir_tile tile, unsigned reg, unsigned la
 }
 
 /* Element `i` of a row of elements of `bits` bits. */
-static uint8_t row_element(const uint8_t *row, unsigned bits, unsigned i)
+static uint8_t mma_row_element(const uint8_t *row, unsigned bits, unsigned i)
 {
     unsigned at = i * bits, word = row[at / 8] | (unsigned)row[HD_MIN(at / 8 + 1, ROW_B - 1u)] << 8;
     return (uint8_t)(word >> at % 8 & ((1u << bits) - 1));
@@ -446,13 +447,13 @@ static uint8_t row_element(const uint8_t *row, unsigned bits, unsigned i)
 void ir_eval_ldmatrix(enum ir_tile tile, unsigned nregs, const uint8_t (*rows)[16],
                       uint32_t (*regs)[32])
 {
-    unsigned bits = tile_bits(tile);
+    unsigned bits = mma_tile_bits(tile);
 
     for (unsigned i = 0; i < nregs * IR_MMA_LANES; i++) {
         uint32_t word = 0;
         for (unsigned j = 0; j < 4; j++) {
-            struct byte_coord p = tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
-            word |= (uint32_t)row_element(rows[p.row], bits, p.byte) << (8 * j);
+            struct byte_coord p = mma_tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
+            word |= (uint32_t)mma_row_element(rows[p.row], bits, p.byte) << (8 * j);
         }
         regs[i / IR_MMA_LANES][i % IR_MMA_LANES] = word;
     }
@@ -463,7 +464,7 @@ void ir_eval_stmatrix(enum ir_tile tile, unsigned nregs, const uint32_t (*regs)[
 {
     for (unsigned i = 0; i < nregs * IR_MMA_LANES; i++) {
         for (unsigned j = 0; j < 4; j++) {
-            struct byte_coord p = tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
+            struct byte_coord p = mma_tile_coord(tile, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
             rows[p.row][p.byte] = (uint8_t)(regs[i / IR_MMA_LANES][i % IR_MMA_LANES] >> (8 * j));
         }
     }

@@ -26,7 +26,7 @@ static const struct movement {
 };
 
 /* What register `reg` of thread `t` holds, from the address on. */
-static struct ir_tensor_coord coord_of(const struct ir_tensor *op, unsigned reg, unsigned t)
+static struct ir_tensor_coord tensor_coord_of(const struct ir_tensor *op, unsigned reg, unsigned t)
 {
     switch (op->shape) {
     case IR_TENSOR_32X32B:
@@ -44,14 +44,14 @@ static struct ir_tensor_coord coord_of(const struct ir_tensor *op, unsigned reg,
 }
 
 /* Columns that are accessed, from the address on; packed ones have two for each register's. */
-static unsigned columns_of(const struct ir_tensor *op)
+static unsigned tensor_columns_of(const struct ir_tensor *op)
 {
     unsigned n = movements[op->shape].columns * op->num;
     return ir_tensor_has(op, IR_TENSOR_PACK) ? 2 * n : n;
 }
 
-static bool lanes_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                        uint32_t address, struct ir_tensor_error *error)
+static bool tensor_lanes_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                               uint32_t address, struct ir_tensor_error *error)
 {
     unsigned lane = address >> 16;
 
@@ -61,24 +61,25 @@ static bool lanes_check(const struct ir_tensor *op, const struct ir_tensor_cta *
     return true;
 }
 
-static bool move_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                       uint32_t address, struct ir_tensor_coord *out, struct ir_tensor_error *error)
+static bool tensor_move_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                              uint32_t address, struct ir_tensor_coord *out,
+                              struct ir_tensor_error *error)
 {
-    unsigned lanes = movements[op->shape].lanes, columns = columns_of(op);
+    unsigned lanes = movements[op->shape].lanes, columns = tensor_columns_of(op);
     bool two = op->shape == IR_TENSOR_16X32BX2;
     struct ir_tensor_coord second;
 
     if (!ir_tensor_locate(cta, address, lanes, columns, out, error) ||
         (two && !ir_tensor_locate(cta, address + op->offset, lanes, columns, &second, error)))
         return false;
-    return lanes_check(op, cta, address, error);
+    return tensor_lanes_check(op, cta, address, error);
 }
 
 /* The cells of a register, of thread `t`; the second is NULL when it is not packed. */
-static void cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                       struct ir_tensor_coord at, unsigned reg, unsigned t, uint32_t *out[2])
+static void tensor_cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                              struct ir_tensor_coord at, unsigned reg, unsigned t, uint32_t *out[2])
 {
-    struct ir_tensor_coord p = coord_of(op, reg, t);
+    struct ir_tensor_coord p = tensor_coord_of(op, reg, t);
     bool pack = ir_tensor_has(op, IR_TENSOR_PACK);
     unsigned column = at.column + (pack ? 2 * p.column : p.column);
 
@@ -89,7 +90,7 @@ static void cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *c
 }
 
 /* As unsigned numbers that are in the order of the type's. */
-static uint32_t in_order(enum ir_type type, uint32_t bits)
+static uint32_t tensor_in_order(enum ir_type type, uint32_t bits)
 {
     if (type == IR_U32)
         return bits;
@@ -98,30 +99,31 @@ static uint32_t in_order(enum ir_type type, uint32_t bits)
     return bits ^ 0x80000000u;
 }
 
-static bool is_nan(uint32_t bits)
+static bool tensor_is_nan(uint32_t bits)
 {
     return (bits & 0x7fffffffu) > 0x7f800000u;
 }
 
 /* The smaller or greater one; NaN loses, or with .NaN wins. */
-static uint32_t reduce(const struct ir_tensor *op, uint32_t a, uint32_t b)
+static uint32_t tensor_reduce(const struct ir_tensor *op, uint32_t a, uint32_t b)
 {
-    bool nan_a = op->type == IR_F32 && is_nan(a), nan_b = op->type == IR_F32 && is_nan(b);
-    bool less = in_order(op->type, b) < in_order(op->type, a);
+    bool nan_a = op->type == IR_F32 && tensor_is_nan(a),
+         nan_b = op->type == IR_F32 && tensor_is_nan(b);
+    bool less = tensor_in_order(op->type, b) < tensor_in_order(op->type, a);
 
     if (nan_a || nan_b)
         return (nan_a && nan_b) || ir_tensor_has(op, IR_TENSOR_NAN) ? 0x7fffffffu : nan_a ? b : a;
     return less == ir_tensor_has(op, IR_TENSOR_MIN) ? b : a;
 }
 
-static uint32_t reduce_all(const struct ir_tensor *op, const uint32_t *regs, unsigned t)
+static uint32_t tensor_reduce_all(const struct ir_tensor *op, const uint32_t *regs, unsigned t)
 {
     uint32_t mask = ir_tensor_has(op, IR_TENSOR_ABS) ? 0x7fffffffu : ~0u, out = regs[t] & mask;
 
-    if (op->type == IR_F32 && is_nan(out))
+    if (op->type == IR_F32 && tensor_is_nan(out))
         out = 0x7fffffffu;
     for (unsigned i = 1; i < ir_tensor_registers(op); i++)
-        out = reduce(op, out, regs[i * WARP + t] & mask);
+        out = tensor_reduce(op, out, regs[i * WARP + t] & mask);
     return out;
 }
 
@@ -132,14 +134,14 @@ static bool load(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
     struct ir_tensor_coord at;
     uint32_t *cell[2];
 
-    if (!move_check(op, cta, src[cta->lane], &at, error))
+    if (!tensor_move_check(op, cta, src[cta->lane], &at, error))
         return false;
     for (unsigned i = 0; i < n * WARP; i++) {
-        cells_find(op, cta, at, i / WARP, i % WARP, cell);
+        tensor_cells_find(op, cta, at, i / WARP, i % WARP, cell);
         dst[i] = cell[1] ? (*cell[0] & 0xffff) | *cell[1] << 16 : *cell[0];
     }
     for (unsigned t = 0; op->type != IR_VOID && t < WARP; t++)
-        dst[n * WARP + t] = reduce_all(op, dst, t);
+        dst[n * WARP + t] = tensor_reduce_all(op, dst, t);
     return true;
 }
 
@@ -149,11 +151,11 @@ static bool store(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
     struct ir_tensor_coord at;
     uint32_t *cell[2];
 
-    if (!move_check(op, cta, src[cta->lane], &at, error))
+    if (!tensor_move_check(op, cta, src[cta->lane], &at, error))
         return false;
     src += WARP;
     for (unsigned i = 0; i < ir_tensor_registers(op) * WARP; i++) {
-        cells_find(op, cta, at, i / WARP, i % WARP, cell);
+        tensor_cells_find(op, cta, at, i / WARP, i % WARP, cell);
         *cell[0] = cell[1] ? src[i] & 0xffff : src[i];
         if (cell[1])
             *cell[1] = src[i] >> 16;
@@ -173,7 +175,7 @@ static const struct copy {
 };
 
 /* Where copy number `i` of a row goes; false: there is none. */
-static bool copy_lane(unsigned shape, unsigned row, unsigned i, unsigned *out)
+static bool tensor_copy_lane(unsigned shape, unsigned row, unsigned i, unsigned *out)
 {
     switch (shape) {
     case IR_TENSOR_CP_4X256B:
@@ -195,7 +197,8 @@ static bool copy_lane(unsigned shape, unsigned row, unsigned i, unsigned *out)
 }
 
 /* Sixteen elements of 6 or 4 bits, packed, get a byte each, as products have them there. */
-static void unpack(const struct ir_tensor *op, const char *piece, uint8_t out[IR_MATRIX_PIECE_B])
+static void tensor_unpack(const struct ir_tensor *op, const char *piece,
+                          uint8_t out[IR_MATRIX_PIECE_B])
 {
     unsigned bits = ir_tensor_has(op, IR_TENSOR_B6) ? 6 : 4, shift = bits == 4 ? 2 : 0;
     uint64_t words[2];
@@ -219,7 +222,7 @@ struct copying {
 };
 
 /* Of each block from its own shared memory. */
-static bool copy_check(const struct copying *c, const struct ir_tensor_block *block)
+static bool tensor_copy_check(const struct copying *c, const struct ir_tensor_block *block)
 {
     for (unsigned i = 0; i < (unsigned)c->shape->rows * c->shape->pieces; i++) {
         uint32_t offset = ir_matrix_piece(&c->from, i / c->shape->pieces, i % c->shape->pieces);
@@ -230,7 +233,7 @@ static bool copy_check(const struct copying *c, const struct ir_tensor_block *bl
     return true;
 }
 
-static void copy_block(const struct copying *c, const struct ir_tensor_block *block)
+static void tensor_copy_block(const struct copying *c, const struct ir_tensor_block *block)
 {
     bool padded = ir_tensor_has(c->op, IR_TENSOR_B6) || ir_tensor_has(c->op, IR_TENSOR_B4);
 
@@ -241,8 +244,8 @@ static void copy_block(const struct copying *c, const struct ir_tensor_block *bl
         uint8_t bytes[IR_MATRIX_PIECE_B];
         memcpy(bytes, piece, sizeof(bytes));
         if (padded)
-            unpack(c->op, piece, bytes);
-        for (unsigned n = 0; copy_lane(c->op->shape, row, n, &lane); n++)
+            tensor_unpack(c->op, piece, bytes);
+        for (unsigned n = 0; tensor_copy_lane(c->op->shape, row, n, &lane); n++)
             memcpy(&block->memory->cell[c->to.lane + lane][column], bytes, sizeof(bytes));
     }
 }
@@ -257,15 +260,15 @@ static bool copy(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
                           &c.to, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
-        if (!copy_check(&c, &cta->block[i]))
+        if (!tensor_copy_check(&c, &cta->block[i]))
             return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
-        copy_block(&c, &cta->block[i]);
+        tensor_copy_block(&c, &cta->block[i]);
     return true;
 }
 
-static void copy_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                        const uint32_t *src, ir_matrix_visit *visit, void *user)
+static void tensor_copy_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                               const uint32_t *src, ir_matrix_visit *visit, void *user)
 {
     struct ir_matrix from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
     const struct copy *shape = &copies[op->shape];
@@ -281,20 +284,20 @@ bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *ct
     if (op->op == IR_TENSOR_MMA)
         return ir_tensor_mma_pieces(op, cta, src, visit, user);
     if (op->op == IR_TENSOR_CP)
-        copy_pieces(op, cta, src, visit, user);
+        tensor_copy_pieces(op, cta, src, visit, user);
     return true;
 }
 
 /* ---- shifts: eight columns of each lane, in the quarters from the address on */
 
-static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_coord at)
+static void tensor_shift_block(struct ir_tensor_memory *memory, struct ir_tensor_coord at)
 {
     for (unsigned lane = at.lane; lane < IR_TENSOR_LANES; lane++)
         memmove(&memory->cell[lane][at.column], &memory->cell[ir_tensor_shifted(lane)][at.column],
                 SHIFT_COLUMNS * sizeof(uint32_t));
 }
 
-static bool shift_check(uint32_t address, struct ir_tensor_error *error)
+static bool tensor_shift_check(uint32_t address, struct ir_tensor_error *error)
 {
     if ((address >> 16) % WARP)
         return ir_tensor_refuse(error, HD_MISALIGNED, address,
@@ -306,11 +309,11 @@ static bool shift(const struct ir_tensor_cta *cta, uint32_t address, struct ir_t
 {
     struct ir_tensor_coord at;
 
-    if (!shift_check(address, error) ||
+    if (!tensor_shift_check(address, error) ||
         !ir_tensor_locate(cta, address, WARP, SHIFT_COLUMNS, &at, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
-        shift_block(cta->block[i].memory, at);
+        tensor_shift_block(cta->block[i].memory, at);
     return true;
 }
 
@@ -324,28 +327,28 @@ struct visiting {
     void *user;
 };
 
-static void visit_lanes(const struct visiting *v, struct ir_tensor_cells cells)
+static void tensor_visit_lanes(const struct visiting *v, struct ir_tensor_cells cells)
 {
     cells.lane += v->address >> 16;
     cells.column += v->address & 0xffff;
     v->visit(v->user, &cells);
 }
 
-static void move_cells(const struct visiting *v)
+static void tensor_move_cells(const struct visiting *v)
 {
     struct ir_tensor_cells cells = {.use = v->op->op == IR_TENSOR_LD ? IR_TENSOR_READS
                                                                      : IR_TENSOR_WRITES,
                                     .block = v->cta->own,
                                     .nlanes = movements[v->op->shape].lanes,
-                                    .ncolumns = columns_of(v->op)};
+                                    .ncolumns = tensor_columns_of(v->op)};
 
-    visit_lanes(v, cells);
+    tensor_visit_lanes(v, cells);
     cells.column = v->op->offset;
     if (v->op->shape == IR_TENSOR_16X32BX2)
-        visit_lanes(v, cells);
+        tensor_visit_lanes(v, cells);
 }
 
-static void copy_cells(const struct visiting *v)
+static void tensor_copy_cells(const struct visiting *v)
 {
     const struct copy *shape = &copies[v->op->shape];
     struct ir_tensor_cells cells = {
@@ -353,11 +356,11 @@ static void copy_cells(const struct visiting *v)
 
     for (cells.block = 0; cells.block < v->cta->nblocks; cells.block++)
         for (unsigned row = 0; row < shape->rows; row++)
-            for (unsigned n = 0; copy_lane(v->op->shape, row, n, &cells.lane); n++)
-                visit_lanes(v, cells);
+            for (unsigned n = 0; tensor_copy_lane(v->op->shape, row, n, &cells.lane); n++)
+                tensor_visit_lanes(v, cells);
 }
 
-static void shift_cells(const struct visiting *v)
+static void tensor_shift_cells(const struct visiting *v)
 {
     unsigned lane = v->address >> 16;
     struct ir_tensor_cells cells = {.use = IR_TENSOR_MOVES,
@@ -366,7 +369,7 @@ static void shift_cells(const struct visiting *v)
                                     .ncolumns = SHIFT_COLUMNS};
 
     for (cells.block = 0; cells.block < v->cta->nblocks; cells.block++)
-        visit_lanes(v, cells);
+        tensor_visit_lanes(v, cells);
 }
 
 bool ir_tensor_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
@@ -378,17 +381,17 @@ bool ir_tensor_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta
     switch (op->op) {
     case IR_TENSOR_LD:
     case IR_TENSOR_ST:
-        if (!lanes_check(op, cta, v.address, error))
+        if (!tensor_lanes_check(op, cta, v.address, error))
             return false;
-        move_cells(&v);
+        tensor_move_cells(&v);
         return true;
     case IR_TENSOR_CP:
-        copy_cells(&v);
+        tensor_copy_cells(&v);
         return true;
     case IR_TENSOR_SHIFT:
-        if (!shift_check(v.address, error))
+        if (!tensor_shift_check(v.address, error))
             return false;
-        shift_cells(&v);
+        tensor_shift_cells(&v);
         return true;
     case IR_TENSOR_MMA:
         return ir_tensor_mma_cells(op, cta, src, visit, user, error);

@@ -19,7 +19,7 @@ struct run {
 
 /* ---- shared memory: the swizzle is an exchange of atoms inside each line of 128 bytes */
 
-static void swizzle_init(struct run *r)
+static void copy_swizzle_init(struct run *r)
 {
     static const uint8_t atoms[IR_TENSOR_ATOMS] = {4, 5, 5, 6}; /* as powers of two */
     const struct ir_tensor_map *m = &r->c->map;
@@ -32,15 +32,15 @@ static void swizzle_init(struct run *r)
 }
 
 /* What is added, bit by bit, to addresses of the line that `at` is in. */
-static inline uint32_t twist_of(const struct run *r, uint64_t at)
+static inline uint32_t copy_twist_of(const struct run *r, uint64_t at)
 {
     uint32_t line = (uint32_t)(at / LINE_B);
     return (line & r->twist_mask) << r->twist_shift | (r->flips && line & 1 ? FLIP_B : 0);
 }
 
 /* One atom, or the part of it that is not a gap, between shared memory and a flat row. */
-static inline __attribute__((always_inline)) void atom_move(char *shared, char *flat,
-                                                            unsigned unit_B, bool to_shared)
+static inline __attribute__((always_inline)) void copy_atom_move(char *shared, char *flat,
+                                                                 unsigned unit_B, bool to_shared)
 {
     if (to_shared)
         memcpy(shared, flat, unit_B);
@@ -49,58 +49,58 @@ static inline __attribute__((always_inline)) void atom_move(char *shared, char *
 }
 
 /* A whole row: unit_B bytes of each atom, atom_B apart. Inlined for each pair of these. */
-static inline __attribute__((always_inline)) void row_move(const struct run *r, uint32_t row,
-                                                           char *flat, unsigned unit_B,
-                                                           unsigned atom_B, bool to_shared)
+static inline __attribute__((always_inline)) void copy_row_move(const struct run *r, uint32_t row,
+                                                                char *flat, unsigned unit_B,
+                                                                unsigned atom_B, bool to_shared)
 {
     uint64_t at = r->shared_at + (uint64_t)row * r->c->pitch_B, end = at + r->c->padded_row_B;
 
     while (at < end) {
-        uint32_t twist = twist_of(r, at);
+        uint32_t twist = copy_twist_of(r, at);
         uint64_t line = at & ~(uint64_t)(LINE_B - 1), stop = HD_MIN(end, line + LINE_B);
         char *p = r->shared + (line - r->shared_at);
         for (uint32_t i = (uint32_t)(at - line); i < stop - line; i += atom_B, flat += unit_B)
-            atom_move(p + (i ^ twist), flat, unit_B, to_shared);
+            copy_atom_move(p + (i ^ twist), flat, unit_B, to_shared);
         at = stop;
     }
 }
 
 /* A row that is a whole line, in atoms of 16 bytes or more: what most programs have. */
-static inline __attribute__((always_inline)) void line_move(const struct run *r, uint32_t row,
-                                                            char *flat, bool to_shared)
+static inline __attribute__((always_inline)) void copy_line_move(const struct run *r, uint32_t row,
+                                                                 char *flat, bool to_shared)
 {
-    uint32_t twist = twist_of(r, r->shared_at + (uint64_t)row * LINE_B);
+    uint32_t twist = copy_twist_of(r, r->shared_at + (uint64_t)row * LINE_B);
     char *line = r->shared + (uint64_t)row * LINE_B;
 
     if (!twist) {
-        atom_move(line, flat, LINE_B, to_shared);
+        copy_atom_move(line, flat, LINE_B, to_shared);
         return;
     }
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < LINE_B; i += ATOM_B)
-        atom_move(line + (i ^ twist), flat + i, ATOM_B, to_shared);
+        copy_atom_move(line + (i ^ twist), flat + i, ATOM_B, to_shared);
 }
 
-static void shared_put(const struct run *r, uint32_t row, char *flat)
+static void copy_shared_put(const struct run *r, uint32_t row, char *flat)
 {
     enum ir_tensor_type type = (enum ir_tensor_type)r->c->map.type;
 
     if (r->is_line)
-        line_move(r, row, flat, true);
+        copy_line_move(r, row, flat, true);
     else if (ir_tensor_type_is_padded(type) && type == IR_TENSOR_B4X16_P64)
-        row_move(r, row, flat, 8, ATOM_B, true);
+        copy_row_move(r, row, flat, 8, ATOM_B, true);
     else if (ir_tensor_type_is_padded(type))
-        row_move(r, row, flat, 12, ATOM_B, true);
+        copy_row_move(r, row, flat, 12, ATOM_B, true);
     else if (!r->twist_mask)
         memcpy(r->shared + (uint64_t)row * r->c->pitch_B, flat, r->c->row_B);
     else if (r->flips)
-        row_move(r, row, flat, FLIP_B, FLIP_B, true);
+        copy_row_move(r, row, flat, FLIP_B, FLIP_B, true);
     else
-        row_move(r, row, flat, ATOM_B, ATOM_B, true);
+        copy_row_move(r, row, flat, ATOM_B, ATOM_B, true);
 }
 
 /* Sixteen bytes with six bits each become twelve. */
-static void pack_6(char *to, const char *from, uint32_t n)
+static void copy_pack_6(char *to, const char *from, uint32_t n)
 {
     const unsigned char *x = (const unsigned char *)from;
 
@@ -114,23 +114,23 @@ static void pack_6(char *to, const char *from, uint32_t n)
 }
 
 /* The row as it goes to global memory: where it is, or in `flat`. */
-static char *shared_take(const struct run *r, uint32_t row, char *flat)
+static char *copy_shared_take(const struct run *r, uint32_t row, char *flat)
 {
     if (!r->twist_mask && r->c->padded_row_B == r->c->row_B)
         return r->shared + (uint64_t)row * r->c->pitch_B;
     if (r->is_line)
-        line_move(r, row, flat, false);
+        copy_line_move(r, row, flat, false);
     else
-        row_move(r, row, flat, ATOM_B, ATOM_B, false);
+        copy_row_move(r, row, flat, ATOM_B, ATOM_B, false);
     if (r->c->padded_row_B != r->c->row_B)
-        pack_6(flat, flat, r->c->inner);
+        copy_pack_6(flat, flat, r->c->inner);
     return flat;
 }
 
 /* ---- global memory */
 
-static bool global_move(const struct run *r, uint64_t address, char *flat, uint64_t size_B,
-                        bool write)
+static bool copy_global_move(const struct run *r, uint64_t address, char *flat, uint64_t size_B,
+                             bool write)
 {
     const struct ir_tensor_global *m = r->memory;
 
@@ -145,7 +145,7 @@ static bool global_move(const struct run *r, uint64_t address, char *flat, uint6
 }
 
 /* Is it, in all dimensions but that of the row? */
-static bool is_inside(const struct ir_tensor_copy *c, const int64_t *at)
+static bool copy_is_inside(const struct ir_tensor_copy *c, const int64_t *at)
 {
     bool slices = c->what.mode >= IR_TENSOR_PIXELS && c->map.interleave;
 
@@ -157,7 +157,7 @@ static bool is_inside(const struct ir_tensor_copy *c, const int64_t *at)
 }
 
 /* Of element `i` of the row, which is inside. */
-static uint64_t address_of(const struct ir_tensor_copy *c, const int64_t *at, uint32_t i)
+static uint64_t copy_address_of(const struct ir_tensor_copy *c, const int64_t *at, uint32_t i)
 {
     uint64_t x = (uint64_t)(at[0] + (int64_t)i * c->map.step[0]);
     uint64_t address = c->map.address + x * c->element_bits / 8;
@@ -168,14 +168,15 @@ static uint64_t address_of(const struct ir_tensor_copy *c, const int64_t *at, ui
 }
 
 /* Elements first to end: in one piece, but where dimension 0 has steps. */
-static bool inside_move(const struct run *r, const int64_t *at, char *flat, bool write)
+static bool copy_inside_move(const struct run *r, const int64_t *at, char *flat, bool write)
 {
     const struct ir_tensor_copy *c = r->c;
     uint32_t step = c->map.step[0], n = step == 1 ? c->end - c->first : 1;
 
     for (uint32_t i = c->first; i < c->end; i += n) {
-        if (!global_move(r, address_of(c, at, i), flat + (uint64_t)i * c->element_bits / 8,
-                         (uint64_t)n * c->element_bits / 8, write))
+        if (!copy_global_move(r, copy_address_of(c, at, i),
+                              flat + (uint64_t)i * c->element_bits / 8,
+                              (uint64_t)n * c->element_bits / 8, write))
             return false;
     }
     return true;
@@ -183,7 +184,7 @@ static bool inside_move(const struct run *r, const int64_t *at, char *flat, bool
 
 /* ---- loads */
 
-static void fill(const struct ir_tensor_copy *c, char *flat)
+static void copy_fill(const struct ir_tensor_copy *c, char *flat)
 {
     const uint16_t nan = IR_TENSOR_OOB_NAN;
 
@@ -193,12 +194,12 @@ static void fill(const struct ir_tensor_copy *c, char *flat)
         memcpy(flat + i, &nan, sizeof(nan));
 }
 
-static bool is_tf32(const struct ir_tensor_copy *c)
+static bool copy_is_tf32(const struct ir_tensor_copy *c)
 {
     return c->map.type == IR_TENSOR_TF32 || c->map.type == IR_TENSOR_TF32_FTZ;
 }
 
-static uint32_t round_tf32(uint32_t bits)
+static uint32_t copy_round_tf32(uint32_t bits)
 {
     if ((bits & 0x7fffffff) > 0x7f800000)
         return 0x7fffe000;
@@ -208,40 +209,40 @@ static uint32_t round_tf32(uint32_t bits)
 }
 
 /* What came from the tensor; the fill stays as it is. */
-static void convert(const struct ir_tensor_copy *c, char *flat)
+static void copy_convert(const struct ir_tensor_copy *c, char *flat)
 {
     uint32_t bits, B = c->element_bits / 8;
 
-    for (uint32_t i = c->first * B; is_tf32(c) && i < c->end * B; i += sizeof(bits)) {
+    for (uint32_t i = c->first * B; copy_is_tf32(c) && i < c->end * B; i += sizeof(bits)) {
         memcpy(&bits, flat + i, sizeof(bits));
-        bits = round_tf32(bits);
+        bits = copy_round_tf32(bits);
         memcpy(flat + i, &bits, sizeof(bits));
     }
 }
 
-static bool load(void *user, uint32_t row, const int64_t *at)
+static bool copy_load(void *user, uint32_t row, const int64_t *at)
 {
     const struct run *r = user;
     const struct ir_tensor_copy *c = r->c;
     char flat[IR_TENSOR_ROW_MAX_B];
-    bool inside = c->first < c->end && is_inside(c, at);
+    bool inside = c->first < c->end && copy_is_inside(c, at);
 
     if (inside && r->is_plain) {
-        shared_put(r, row, (char *)(uintptr_t)address_of(c, at, 0));
+        copy_shared_put(r, row, (char *)(uintptr_t)copy_address_of(c, at, 0));
         return true;
     }
     if (!inside || c->first > 0 || c->end < c->inner)
-        fill(c, flat);
-    if (inside && !inside_move(r, at, flat, false))
+        copy_fill(c, flat);
+    if (inside && !copy_inside_move(r, at, flat, false))
         return false;
     if (inside)
-        convert(c, flat);
-    shared_put(r, row, flat);
+        copy_convert(c, flat);
+    copy_shared_put(r, row, flat);
     return true;
 }
 
 /* One row after the other along dimension 1, whose first one has coordinates `at`. */
-static void load_plane(const struct run *r, uint32_t row, uint32_t n, const int64_t *at)
+static void copy_load_plane(const struct run *r, uint32_t row, uint32_t n, const int64_t *at)
 {
     const struct ir_tensor_copy *c = r->c;
     int64_t place[IR_TENSOR_RANK_MAX];
@@ -249,19 +250,19 @@ static void load_plane(const struct run *r, uint32_t row, uint32_t n, const int6
 
     memcpy(place, at, sizeof(place));
     place[1] = 0; /* the others decide for all rows */
-    bool inside = is_inside(c, place);
+    bool inside = copy_is_inside(c, place);
     place[1] = at[1];
-    address = address_of(c, place, 0);
+    address = copy_address_of(c, place, 0);
     for (uint32_t i = 0; i < n; i++, address += step_B, place[1] += c->map.step[1]) {
         if (inside && place[1] >= 0 && (uint64_t)place[1] < c->map.dim[1])
-            shared_put(r, row + i, (char *)(uintptr_t)address);
+            copy_shared_put(r, row + i, (char *)(uintptr_t)address);
         else
-            load((void *)(uintptr_t)r, row + i, place);
+            copy_load((void *)(uintptr_t)r, row + i, place);
     }
 }
 
 /* A tile of two dimensions or more, whose rows are plain: most copies, by far. */
-static void load_planes(const struct run *r)
+static void copy_load_planes(const struct run *r)
 {
     const struct ir_tensor_copy *c = r->c;
     uint32_t n = ir_tensor_count(c, 1);
@@ -275,45 +276,46 @@ static void load_planes(const struct run *r)
             at[d] += (int64_t)(rest % count) * c->map.step[d];
             rest /= count;
         }
-        load_plane(r, row, n, at);
+        copy_load_plane(r, row, n, at);
     }
 }
 
 /* ---- stores and reductions: what is outside stays away */
 
-static bool store(void *user, uint32_t row, const int64_t *at)
+static bool copy_store(void *user, uint32_t row, const int64_t *at)
 {
     const struct run *r = user;
     char flat[IR_TENSOR_ROW_MAX_B];
 
-    if (r->c->first >= r->c->end || !is_inside(r->c, at))
+    if (r->c->first >= r->c->end || !copy_is_inside(r->c, at))
         return true;
-    return inside_move(r, at, shared_take(r, row, flat), true);
+    return copy_inside_move(r, at, copy_shared_take(r, row, flat), true);
 }
 
-static uint64_t flushed(uint64_t f32)
+static uint64_t copy_flushed(uint64_t f32)
 {
     return f32 & 0x7f800000 ? f32 : f32 & 0x80000000;
 }
 
 /* What the atomic leaves of an element. */
-static uint64_t combined(const struct ir_tensor_copy *c, enum ir_type type, uint64_t old,
-                         uint64_t x)
+static uint64_t copy_combined(const struct ir_tensor_copy *c, enum ir_type type, uint64_t old,
+                              uint64_t x)
 {
     if (c->map.type == IR_TENSOR_F32_FTZ && type == IR_F32)
-        return flushed(ir_eval_atom(c->what.atom, type, false, flushed(old), flushed(x), 0));
+        return copy_flushed(
+            ir_eval_atom(c->what.atom, type, false, copy_flushed(old), copy_flushed(x), 0));
     return ir_eval_atom(c->what.atom, type, true, old, x, 0);
 }
 
 /* One element, atomic, in the word that it is in. */
-static void combine(const struct ir_tensor_copy *c, enum ir_type type, char *p, uint64_t x)
+static void copy_combine(const struct ir_tensor_copy *c, enum ir_type type, char *p, uint64_t x)
 {
     unsigned size_B = ir_type_bits(type) / 8, shift = size_B == 2 ? ((uintptr_t)p & 2) * 8 : 0;
 
     if (size_B == 8) {
         uint64_t old = __atomic_load_n((uint64_t *)(void *)p, __ATOMIC_RELAXED), want;
         do
-            want = combined(c, type, old, x);
+            want = copy_combined(c, type, old, x);
         while (!__atomic_compare_exchange_n((uint64_t *)(void *)p, &old, want, false,
                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
         return;
@@ -322,14 +324,14 @@ static void combine(const struct ir_tensor_copy *c, enum ir_type type, char *p, 
     uint32_t mask = (size_B == 2 ? 0xffffu : ~0u) << shift, want;
     uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
     do {
-        uint64_t sum = combined(c, type, (old & mask) >> shift, x);
+        uint64_t sum = copy_combined(c, type, (old & mask) >> shift, x);
         want = (old & ~mask) | ((uint32_t)sum << shift & mask);
     } while (
         !__atomic_compare_exchange_n(word, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
 /* Bits are combined as bits, whatever the type makes of them. */
-static enum ir_type reduced_type(const struct ir_tensor_copy *c)
+static enum ir_type copy_reduced_type(const struct ir_tensor_copy *c)
 {
     enum ir_type type = ir_tensor_type_reduced((enum ir_tensor_type)c->map.type);
 
@@ -338,9 +340,10 @@ static enum ir_type reduced_type(const struct ir_tensor_copy *c)
     return type;
 }
 
-static bool reduce_some(const struct run *r, uint64_t address, const char *flat, uint64_t size_B)
+static bool copy_reduce_some(const struct run *r, uint64_t address, const char *flat,
+                             uint64_t size_B)
 {
-    enum ir_type type = reduced_type(r->c);
+    enum ir_type type = copy_reduced_type(r->c);
     unsigned element_B = ir_type_bits(type) / 8;
 
     for (uint64_t i = 0; i < size_B; i += element_B) {
@@ -351,23 +354,23 @@ static bool reduce_some(const struct run *r, uint64_t address, const char *flat,
         if (!p)
             return false;
         memcpy(&x, flat + i, element_B);
-        combine(r->c, type, p, x);
+        copy_combine(r->c, type, p, x);
     }
     return true;
 }
 
-static bool reduce(void *user, uint32_t row, const int64_t *at)
+static bool copy_reduce(void *user, uint32_t row, const int64_t *at)
 {
     const struct run *r = user;
     const struct ir_tensor_copy *c = r->c;
     uint32_t B = c->element_bits / 8;
     char flat[IR_TENSOR_ROW_MAX_B];
 
-    if (c->first >= c->end || !is_inside(c, at))
+    if (c->first >= c->end || !copy_is_inside(c, at))
         return true;
-    const char *from = shared_take(r, row, flat);
+    const char *from = copy_shared_take(r, row, flat);
     for (uint32_t i = c->first; i < c->end; i++) {
-        if (!reduce_some(r, address_of(c, at, i), from + (uint64_t)i * B, B))
+        if (!copy_reduce_some(r, copy_address_of(c, at, i), from + (uint64_t)i * B, B))
             return false;
     }
     return true;
@@ -376,15 +379,16 @@ static bool reduce(void *user, uint32_t row, const int64_t *at)
 bool ir_tensor_copy_run(const struct ir_tensor_copy *c, char *shared, uint64_t shared_at,
                         const struct ir_tensor_global *memory)
 {
-    static ir_tensor_visit *const ways[IR_TENSOR_WAYS] = {load, store, reduce};
+    static ir_tensor_visit *const ways[IR_TENSOR_WAYS] = {copy_load, copy_store, copy_reduce};
     struct run r = {.c = c, .shared = shared, .shared_at = shared_at, .memory = memory};
 
     assert(shared_at % IR_TENSOR_SHARED_ALIGN_B == 0);
-    swizzle_init(&r);
-    r.is_plain = !memory && !is_tf32(c) && c->map.step[0] == 1 && !c->first && c->end == c->inner;
+    copy_swizzle_init(&r);
+    r.is_plain =
+        !memory && !copy_is_tf32(c) && c->map.step[0] == 1 && !c->first && c->end == c->inner;
     if (r.is_plain && c->what.way == IR_TENSOR_LOAD && c->what.mode == IR_TENSOR_TILE &&
         c->map.last > 0) {
-        load_planes(&r);
+        copy_load_planes(&r);
         return true;
     }
     return ir_tensor_walk(c, ways[c->what.way], &r);

@@ -14,19 +14,19 @@ unsigned ir_tensor_mma_bits(enum ir_type type)
     return type == IR_E2M3 || type == IR_E3M2 ? 6 : ir_type_bits(type);
 }
 
-static float decode(const struct ir_tensor_mma *p, enum ir_type type, uint32_t bits)
+static float read_decode(const struct ir_tensor_mma *p, enum ir_type type, uint32_t bits)
 {
     return p->d == IR_S32 ? (float)ir_mma_integer(type, bits) : ir_mma_float(type, bits);
 }
 
 /* Elements of a piece of shared memory; how many there are. */
-static unsigned piece_elements(const struct ir_tensor_mma *p, enum ir_type type)
+static unsigned read_piece_elements(const struct ir_tensor_mma *p, enum ir_type type)
 {
     unsigned bits = ir_tensor_mma_bits(type);
     return p->kind->padded && bits < 8 ? 16 : IR_MATRIX_PIECE_B * 8 / bits;
 }
 
-static uint32_t piece_bits(const char *piece, unsigned at, unsigned bits)
+static uint32_t read_piece_bits(const char *piece, unsigned at, unsigned bits)
 {
     uint8_t byte[IR_MATRIX_PIECE_B + 4] = {0};
     uint32_t word, next;
@@ -37,13 +37,13 @@ static uint32_t piece_bits(const char *piece, unsigned at, unsigned bits)
     return bits == 32 ? next : next & ((1u << bits) - 1);
 }
 
-static void piece_decode(const struct ir_tensor_mma *p, enum ir_type type, const char *piece,
-                         float *out)
+static void read_piece_decode(const struct ir_tensor_mma *p, enum ir_type type, const char *piece,
+                              float *out)
 {
-    unsigned bits = ir_tensor_mma_bits(type), n = piece_elements(p, type);
+    unsigned bits = ir_tensor_mma_bits(type), n = read_piece_elements(p, type);
 
     for (unsigned i = 0; i < n; i++)
-        out[i] = decode(p, type, piece_bits(piece, i * bits, bits));
+        out[i] = read_decode(p, type, read_piece_bits(piece, i * bits, bits));
 }
 
 /* ---- matrices */
@@ -72,7 +72,7 @@ static bool fast_read(const struct ir_tensor_mma *p, const struct ir_tensor_bloc
 static bool window_read(const struct ir_tensor_mma *p, const struct ir_tensor_block *block,
                         struct ir_matrix from, const struct target *t)
 {
-    unsigned per = piece_elements(p, t->type);
+    unsigned per = read_piece_elements(p, t->type);
     unsigned lines = from.trans ? t->inner : t->outer, along = from.trans ? t->outer : t->inner;
     unsigned line_stride = from.trans ? t->k_stride : t->outer_stride;
     unsigned along_stride = from.trans ? t->outer_stride : t->k_stride;
@@ -88,7 +88,7 @@ static bool window_read(const struct ir_tensor_mma *p, const struct ir_tensor_bl
             if (!piece)
                 return ir_tensor_refuse(p->error, HD_ILLEGAL_ADDRESS, offset,
                                         "a matrix reaches outside of shared memory");
-            piece_decode(p, t->type, piece, elements);
+            read_piece_decode(p, t->type, piece, elements);
             for (unsigned i = 0; i < HD_MIN(per, along - at); i++)
                 to[i * along_stride] = elements[i];
         }
@@ -114,7 +114,7 @@ static void tensor_read(const struct ir_tensor_mma *p, struct ir_tensor_coord at
         lane = ir_tensor_shifted(lane);
     cells = &ir_tensor_mma_block(p, row)->memory->cell[lane][at.column];
     for (unsigned i = 0; i < p->stored_k; i++)
-        out[i] = decode(p, p->a, cells[i / per] >> (i % per * box + shift) & mask);
+        out[i] = read_decode(p, p->a, cells[i / per] >> (i % per * box + shift) & mask);
 }
 
 static bool a_read(const struct ir_tensor_mma *p, float *out)
@@ -139,7 +139,7 @@ static bool a_read(const struct ir_tensor_mma *p, float *out)
 }
 
 /* Rows of b become shorter by the columns before the first one; those that are masked are zero. */
-static void columns_select(const struct ir_tensor_mma *p, float *b)
+static void read_columns_select(const struct ir_tensor_mma *p, float *b)
 {
     for (unsigned i = 0; i < p->k; i++) {
         float *row = b + i * p->n;
@@ -162,7 +162,7 @@ static bool b_read(const struct ir_tensor_mma *p, float *out)
             return false;
     }
     if (p->zeros)
-        columns_select(p, out);
+        read_columns_select(p, out);
     return true;
 }
 
@@ -179,10 +179,10 @@ static bool matrices_read(const struct ir_tensor_mma *p)
 
 /* ---- what of shared memory they are */
 
-static void target_pieces(const struct ir_tensor_mma *p, struct ir_matrix from,
-                          const struct target *t, ir_matrix_visit *visit, void *user)
+static void read_target_pieces(const struct ir_tensor_mma *p, struct ir_matrix from,
+                               const struct target *t, ir_matrix_visit *visit, void *user)
 {
-    unsigned per = piece_elements(p, t->type);
+    unsigned per = read_piece_elements(p, t->type);
     unsigned lines = from.trans ? t->inner : t->outer, along = from.trans ? t->outer : t->inner;
 
     for (unsigned block = 0; block < p->cta->nblocks; block++)
@@ -192,8 +192,8 @@ static void target_pieces(const struct ir_tensor_mma *p, struct ir_matrix from,
 }
 
 /* The product is large: what is used is written first. */
-static bool describe(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
-                     const uint32_t *src, struct ir_tensor_mma *p)
+static bool read_describe(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                          const uint32_t *src, struct ir_tensor_mma *p)
 {
     struct ir_tensor_error unused;
 
@@ -209,7 +209,7 @@ bool ir_tensor_shape(const struct ir_tensor *op, const struct ir_tensor_cta *cta
 {
     struct ir_tensor_mma p;
 
-    if (!describe(op, cta, src, &p))
+    if (!read_describe(op, cta, src, &p))
         return false;
     out_mnk[0] = p.m;
     out_mnk[1] = p.n;
@@ -222,15 +222,15 @@ bool ir_tensor_mma_pieces(const struct ir_tensor *op, const struct ir_tensor_cta
 {
     struct ir_tensor_mma p;
 
-    if (!describe(op, cta, src, &p))
+    if (!read_describe(op, cta, src, &p))
         return false;
     struct target a = {.type = p.a, .outer = p.rows, .inner = p.stored_k};
     struct target b = {.type = p.b, .outer = p.n / cta->nblocks + p.shift, .inner = p.k};
     if (!ir_tensor_has(op, IR_TENSOR_A_TENSOR))
-        target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_A), p.trans_a), &a, visit,
-                      user);
-    target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_B), p.trans_b), &b, visit,
-                  user);
+        read_target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_A), p.trans_a), &a,
+                           visit, user);
+    read_target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_B), p.trans_b), &b,
+                       visit, user);
     return true;
 }
 
@@ -241,7 +241,7 @@ unsigned ir_tensor_mma_metadata_columns(const struct ir_tensor_mma *p)
     return ir_tensor_mma_bits(p->a) >= 16 ? 1 : 2;
 }
 
-static bool metadata_find(struct ir_tensor_mma *p)
+static bool read_metadata_find(struct ir_tensor_mma *p)
 {
     uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_METADATA) + p->selector;
     unsigned columns = ir_tensor_mma_metadata_columns(p);
@@ -251,7 +251,7 @@ static bool metadata_find(struct ir_tensor_mma *p)
                                           &p->metadata, p->error);
 }
 
-static unsigned metadata_bits(const struct ir_tensor_mma *p, unsigned row, unsigned bit)
+static unsigned read_metadata_bits(const struct ir_tensor_mma *p, unsigned row, unsigned bit)
 {
     const struct ir_tensor_memory *memory = ir_tensor_mma_block(p, row)->memory;
     unsigned lane = p->metadata.lane, column = p->metadata.column;
@@ -269,10 +269,10 @@ unsigned ir_tensor_mma_column(const struct ir_tensor_mma *p, unsigned row, unsig
     if (!p->sparse)
         return j;
     if (p->a == IR_TF32)
-        return 2 * j + metadata_bits(p, row, 4 * j) / 2;
+        return 2 * j + read_metadata_bits(p, row, 4 * j) / 2;
     if (p->kind->k == 64) /* pairs of elements of 4 bits */
-        return j / 4 * 8 + 2 * metadata_bits(p, row, j / 2 * 2) + j % 2;
-    return j / 2 * 4 + metadata_bits(p, row, 2 * j);
+        return j / 4 * 8 + 2 * read_metadata_bits(p, row, j / 2 * 2) + j % 2;
+    return j / 2 * 4 + read_metadata_bits(p, row, 2 * j);
 }
 
 /* ---- scales: of 32 rows in a column, of the quarter of lanes that needs them */
@@ -315,8 +315,8 @@ static bool b_scales_read(struct ir_tensor_mma *p)
 }
 
 /* Are they so far from the ends of f32's range that elements, times two of them, are inside? */
-static bool scales_are_tame(const struct ir_tensor_mma *p, unsigned n,
-                            float scales[][IR_TENSOR_SCALES_MAX])
+static bool read_scales_are_tame(const struct ir_tensor_mma *p, unsigned n,
+                                 float scales[][IR_TENSOR_SCALES_MAX])
 {
     for (unsigned i = 0; i < n * p->op->scales; i++) {
         float x = scales[i / p->op->scales][i % p->op->scales];
@@ -326,7 +326,7 @@ static bool scales_are_tame(const struct ir_tensor_mma *p, unsigned n,
     return true;
 }
 
-static bool are_finite(const float *x, unsigned n)
+static bool read_are_finite(const float *x, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (!isfinite(x[i]))
@@ -334,7 +334,7 @@ static bool are_finite(const float *x, unsigned n)
     return true;
 }
 
-static bool scales_are_same(const struct ir_tensor_mma *p)
+static bool read_scales_are_same(const struct ir_tensor_mma *p)
 {
     for (unsigned i = 0; p->cta->nblocks > 1 && i < p->n * p->op->scales; i++) {
         unsigned col = i / p->op->scales, s = i % p->op->scales;
@@ -348,14 +348,14 @@ static bool scales_are_same(const struct ir_tensor_mma *p)
  * Scales the elements where their products are then what scaled products would be, which are
  * exact: elements have 4 bits, scales too, and elements lie between 2^-16 and 2^16.
  */
-static bool scales_fold(struct ir_tensor_mma *p)
+static bool read_scales_fold(struct ir_tensor_mma *p)
 {
     struct ir_tensor_memory *memory = ir_tensor_own(p->cta);
     unsigned block = p->k / p->op->scales, na = p->m * p->stored_k, nb = p->k * p->n;
 
-    if (p->sparse || !scales_are_same(p) || !scales_are_tame(p, p->m, p->scale_a) ||
-        !scales_are_tame(p, p->n, p->scale_b[0]) || !are_finite(memory->a, na) ||
-        !are_finite(memory->b, nb))
+    if (p->sparse || !read_scales_are_same(p) || !read_scales_are_tame(p, p->m, p->scale_a) ||
+        !read_scales_are_tame(p, p->n, p->scale_b[0]) || !read_are_finite(memory->a, na) ||
+        !read_are_finite(memory->b, nb))
         return false;
     for (unsigned i = 0; i < na; i++)
         memory->a[i] *= p->scale_a[i / p->k][i % p->k / block];
@@ -370,11 +370,11 @@ static bool scaling_read(struct ir_tensor_mma *p)
         return true;
     if (!a_scales_read(p) || !b_scales_read(p))
         return false;
-    p->folded_scales = scales_fold(p);
+    p->folded_scales = read_scales_fold(p);
     return true;
 }
 
 bool ir_tensor_mma_read(struct ir_tensor_mma *p)
 {
-    return metadata_find(p) && matrices_read(p) && scaling_read(p);
+    return read_metadata_find(p) && matrices_read(p) && scaling_read(p);
 }

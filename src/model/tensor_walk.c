@@ -5,30 +5,30 @@
 
 #define SHARED_MAX_B (16u << 20)
 
-static bool has_pixels(const struct ir_tensor_copy *c)
+static bool walk_has_pixels(const struct ir_tensor_copy *c)
 {
     return c->what.mode >= IR_TENSOR_PIXELS;
 }
 
-static bool is_wide(const struct ir_tensor_copy *c)
+static bool walk_is_wide(const struct ir_tensor_copy *c)
 {
     return c->what.mode > IR_TENSOR_PIXELS;
 }
 
 /* The dimension that is W: channels come before it, but where they are slices. */
-static unsigned first_spatial(const struct ir_tensor_copy *c)
+static unsigned walk_first_spatial(const struct ir_tensor_copy *c)
 {
     return c->map.interleave ? 0 : 1;
 }
 
-static unsigned spatial_dims(const struct ir_tensor_copy *c)
+static unsigned walk_spatial_dims(const struct ir_tensor_copy *c)
 {
-    return is_wide(c) ? 1 : c->map.last - 1u;
+    return walk_is_wide(c) ? 1 : c->map.last - 1u;
 }
 
 /* ---- what may be asked for */
 
-static const char *mode_refusal(const struct ir_tensor_copy *c)
+static const char *walk_mode_refusal(const struct ir_tensor_copy *c)
 {
     static const enum ir_tensor_map_kind kinds[IR_TENSOR_MODES] = {
         IR_TENSOR_TILED, IR_TENSOR_TILED, IR_TENSOR_IM2COL, IR_TENSOR_IM2COL_W, IR_TENSOR_IM2COL_W};
@@ -47,7 +47,7 @@ static const char *mode_refusal(const struct ir_tensor_copy *c)
     return NULL;
 }
 
-static bool reduces(enum ir_atom atom, enum ir_type t, enum ir_tensor_type type)
+static bool walk_reduces(enum ir_atom atom, enum ir_type t, enum ir_tensor_type type)
 {
     bool half = t == IR_F16 || t == IR_BF16, f32 = t == IR_F32;
 
@@ -71,13 +71,13 @@ static bool reduces(enum ir_atom atom, enum ir_type t, enum ir_tensor_type type)
     return false;
 }
 
-static const char *type_refusal(const struct ir_tensor_copy *c)
+static const char *walk_type_refusal(const struct ir_tensor_copy *c)
 {
     enum ir_tensor_type type = (enum ir_tensor_type)c->map.type;
     bool padded = ir_tensor_type_is_padded(type), load = c->what.way == IR_TENSOR_LOAD;
 
     if (c->what.way == IR_TENSOR_REDUCE &&
-        !reduces(c->what.atom, ir_tensor_type_reduced(type), type))
+        !walk_reduces(c->what.atom, ir_tensor_type_reduced(type), type))
         return "the reduction does not exist with the type of the tensor map";
     if (type == IR_TENSOR_B4X16_P64 && !load)
         return "this type is not copied to global memory";
@@ -91,62 +91,62 @@ static const char *type_refusal(const struct ir_tensor_copy *c)
 }
 
 /* To global memory: from the tensor's first element on, and images within their bounds. */
-static const char *store_refusal(const struct ir_tensor_copy *c)
+static const char *walk_store_refusal(const struct ir_tensor_copy *c)
 {
     for (unsigned i = 0; i < ir_tensor_coordinates(&c->what); i++) {
         if (c->at[i] < 0)
             return "a coordinate of a copy to global memory is negative";
     }
-    for (unsigned i = 0; has_pixels(c) && i < spatial_dims(c); i++) {
+    for (unsigned i = 0; walk_has_pixels(c) && i < walk_spatial_dims(c); i++) {
         if (c->map.lower[i] < 0 || c->map.upper[i] > 0)
             return "a box of pixels of a copy to global memory reaches out of the tensor";
     }
     return NULL;
 }
 
-static const char *info_refusal(const struct ir_tensor_copy *c)
+static const char *walk_info_refusal(const struct ir_tensor_copy *c)
 {
     static const uint8_t bits[] = {16, 8, 5};
     uint32_t halo_end = c->what.mode == IR_TENSOR_PIXELS_W ? 512 : 32;
 
-    if (is_wide(c))
+    if (walk_is_wide(c))
         return c->info[0] < halo_end && c->info[1] < 32 ? NULL : "wHalo or wOffset is out of range";
-    for (unsigned i = 0; i < spatial_dims(c); i++) {
-        if (c->info[i] >> bits[spatial_dims(c) - 1])
+    for (unsigned i = 0; i < walk_spatial_dims(c); i++) {
+        if (c->info[i] >> bits[walk_spatial_dims(c) - 1])
             return "an im2col offset is out of range";
     }
     return NULL;
 }
 
 /* One past the last place that the filter may be at. */
-static int64_t upper_of(const struct ir_tensor_copy *c, unsigned i)
+static int64_t walk_upper_of(const struct ir_tensor_copy *c, unsigned i)
 {
-    return (int64_t)c->map.dim[first_spatial(c) + i] + c->map.upper[i];
+    return (int64_t)c->map.dim[walk_first_spatial(c) + i] + c->map.upper[i];
 }
 
 /* It starts in its box; along W alone it may start left of that. */
-static const char *start_refusal(const struct ir_tensor_copy *c)
+static const char *walk_start_refusal(const struct ir_tensor_copy *c)
 {
-    for (unsigned i = 0; i < spatial_dims(c); i++) {
-        int64_t at = c->at[first_spatial(c) + i];
-        if (at >= upper_of(c, i) || (!is_wide(c) && at < c->map.lower[i]))
+    for (unsigned i = 0; i < walk_spatial_dims(c); i++) {
+        int64_t at = c->at[walk_first_spatial(c) + i];
+        if (at >= walk_upper_of(c, i) || (!walk_is_wide(c) && at < c->map.lower[i]))
             return "the first pixel is outside of the box of pixels";
     }
     return NULL;
 }
 
-static const char *refusal(const struct ir_tensor_copy *c)
+static const char *walk_refusal(const struct ir_tensor_copy *c)
 {
     const char *why = ir_tensor_map_refusal(&c->map);
 
-    why = why ? why : mode_refusal(c);
-    why = why ? why : type_refusal(c);
+    why = why ? why : walk_mode_refusal(c);
+    why = why ? why : walk_type_refusal(c);
     if (!why && c->what.way != IR_TENSOR_LOAD)
-        why = store_refusal(c);
-    if (!why && has_pixels(c))
-        why = info_refusal(c);
-    if (!why && has_pixels(c))
-        why = start_refusal(c);
+        why = walk_store_refusal(c);
+    if (!why && walk_has_pixels(c))
+        why = walk_info_refusal(c);
+    if (!why && walk_has_pixels(c))
+        why = walk_start_refusal(c);
     return why;
 }
 
@@ -160,7 +160,7 @@ uint32_t ir_tensor_count(const struct ir_tensor_copy *c, unsigned d)
     return ((uint32_t)c->map.box[d] + c->map.step[d] - 1) / c->map.step[d];
 }
 
-static uint64_t rows_of(const struct ir_tensor_copy *c)
+static uint64_t walk_rows_of(const struct ir_tensor_copy *c)
 {
     uint64_t n = 1;
 
@@ -181,24 +181,24 @@ static uint64_t rows_of(const struct ir_tensor_copy *c)
 }
 
 /* The first of elements at, at + step, .. that is not below `bound`; at most n. */
-static uint32_t steps_to(int64_t at, int64_t bound, uint32_t step, uint32_t n)
+static uint32_t walk_steps_to(int64_t at, int64_t bound, uint32_t step, uint32_t n)
 {
     if (at >= bound)
         return 0;
     return (uint32_t)HD_MIN((uint64_t)(bound - at + step - 1) / step, n);
 }
 
-static const char *measure(struct ir_tensor_copy *c)
+static const char *walk_measure(struct ir_tensor_copy *c)
 {
-    uint64_t nrows = rows_of(c);
+    uint64_t nrows = walk_rows_of(c);
     const struct ir_tensor_map *m = &c->map;
     uint32_t span_B = ir_tensor_span_B(m), slice_B = ir_tensor_slice_B(m);
-    bool slices = slice_B && has_pixels(c); /* one of each pixel */
+    bool slices = slice_B && walk_has_pixels(c); /* one of each pixel */
 
     c->element_bits = slice_B ? 8 * slice_B : ir_tensor_type_bits((enum ir_tensor_type)m->type);
     c->inner = slices ? 1 : ir_tensor_count(c, 0);
-    c->first = slices ? 0 : steps_to(c->at[0], 0, m->step[0], c->inner);
-    c->end = slices ? 1 : steps_to(c->at[0], (int64_t)m->dim[0], m->step[0], c->inner);
+    c->first = slices ? 0 : walk_steps_to(c->at[0], 0, m->step[0], c->inner);
+    c->end = slices ? 1 : walk_steps_to(c->at[0], (int64_t)m->dim[0], m->step[0], c->inner);
     c->row_B = c->inner * c->element_bits / 8;
     c->padded_row_B = ir_tensor_type_is_padded((enum ir_tensor_type)m->type) ? c->inner : c->row_B;
     c->pitch_B = HD_MAX(c->padded_row_B, span_B);
@@ -224,14 +224,14 @@ const char *ir_tensor_copy_init(struct ir_tensor_copy *c, const struct ir_tensor
         c->info[i] = i < ir_tensor_infos(&c->what) ? infos[i] & 0xffff : 0;
     if (!c->map.interleave)
         c->map.step[0] = 1; /* whatever it says */
-    const char *why = refusal(c);
-    return why ? why : measure(c);
+    const char *why = walk_refusal(c);
+    return why ? why : walk_measure(c);
 }
 
 /* ---- which rows there are */
 
 /* `at` along dimension d + 1, or where that ends along the next, and so on. */
-static void tile_next(const struct ir_tensor_copy *c, uint32_t *counts, int64_t *at)
+static void walk_tile_next(const struct ir_tensor_copy *c, uint32_t *counts, int64_t *at)
 {
     for (unsigned d = 1; d <= c->map.last; d++) {
         at[d] += c->map.step[d];
@@ -251,7 +251,7 @@ static bool walk_tile(const struct ir_tensor_copy *c, ir_tensor_visit *visit, vo
     for (uint32_t row = 0; row < c->nrows; row++) {
         if (!visit(user, row, at))
             return false;
-        tile_next(c, counts, at);
+        walk_tile_next(c, counts, at);
     }
     return true;
 }
@@ -267,14 +267,14 @@ static bool walk_rows4(const struct ir_tensor_copy *c, ir_tensor_visit *visit, v
 }
 
 /* The next pixel: along W, H and D within their box, then the next image. */
-static void pixel_next(const struct ir_tensor_copy *c, int64_t shift, int64_t *at)
+static void walk_pixel_next(const struct ir_tensor_copy *c, int64_t shift, int64_t *at)
 {
     const struct ir_tensor_map *m = &c->map;
 
-    for (unsigned i = 0; i < spatial_dims(c); i++) {
-        unsigned d = first_spatial(c) + i;
+    for (unsigned i = 0; i < walk_spatial_dims(c); i++) {
+        unsigned d = walk_first_spatial(c) + i;
         at[d] += m->step[d];
-        if (at[d] < upper_of(c, i) + shift)
+        if (at[d] < walk_upper_of(c, i) + shift)
             return;
         at[d] = m->lower[i] + shift;
     }
@@ -288,11 +288,11 @@ static bool walk_pixels(const struct ir_tensor_copy *c, ir_tensor_visit *visit, 
     memcpy(at, c->at, sizeof(at));
     for (uint32_t row = 0; row < c->nrows; row++) {
         memcpy(from, at, sizeof(from));
-        for (unsigned i = 0; i < spatial_dims(c); i++)
-            from[first_spatial(c) + i] += c->info[i];
+        for (unsigned i = 0; i < walk_spatial_dims(c); i++)
+            from[walk_first_spatial(c) + i] += c->info[i];
         if (!visit(user, row, from))
             return false;
-        pixel_next(c, 0, at);
+        walk_pixel_next(c, 0, at);
     }
     return true;
 }
@@ -309,16 +309,16 @@ static bool walk_wide(const struct ir_tensor_copy *c, ir_tensor_visit *visit, vo
     bool ok = true;
 
     memcpy(at, c->at, sizeof(at));
-    at[first_spatial(c)] += shift;
+    at[walk_first_spatial(c)] += shift;
     for (uint32_t g = 0; ok && g < groups; g++) {
         for (uint32_t i = 0; ok && i < n; i++) {
             ok = visit(user, g * n + i, at);
-            pixel_next(c, shift, at);
+            walk_pixel_next(c, shift, at);
         }
         memcpy(beyond, at, sizeof(beyond));
         for (uint32_t i = 0; ok && i < halo; i++) {
             ok = visit(user, groups * n + i * groups + g, beyond);
-            pixel_next(c, shift, beyond);
+            walk_pixel_next(c, shift, beyond);
         }
     }
     return ok;

@@ -11,14 +11,14 @@ enum { CHANNELS = 4, CORNERS = 8, ONE = 256 /* of a weight */, COORDINATES = 3 }
 /* Coordinates in texels are cut to this: what is further is outside anyway. */
 static const float far_away = 4194304.0f;
 
-static float as_float(uint32_t bits)
+static float texture_as_float(uint32_t bits)
 {
     float f;
     memcpy(&f, &bits, sizeof(f));
     return f;
 }
 
-static uint32_t as_bits(float f)
+static uint32_t texture_as_bits(float f)
 {
     uint32_t bits;
     memcpy(&bits, &f, sizeof(bits));
@@ -33,17 +33,17 @@ float ir_texture_srgb(uint8_t byte)
     return (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
 }
 
-static float half_value(uint16_t half)
+static float texture_half_value(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
     if (magnitude >= 0x7c00)
-        return as_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+        return texture_as_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
     if (magnitude >= 0x400)
-        return as_float(sign | ((magnitude << 13) + (112u << 23)));
-    return as_float(sign | as_bits((float)magnitude * 0x1p-24f));
+        return texture_as_float(sign | ((magnitude << 13) + (112u << 23)));
+    return texture_as_float(sign | texture_as_bits((float)magnitude * 0x1p-24f));
 }
 
-static uint32_t channel_unsigned(const struct ir_texture *t, const void *at)
+static uint32_t texture_channel_unsigned(const struct ir_texture *t, const void *at)
 {
     uint8_t b;
     uint16_t h;
@@ -61,46 +61,46 @@ static uint32_t channel_unsigned(const struct ir_texture *t, const void *at)
     }
 }
 
-static int32_t sign_extended(uint32_t x, unsigned bytes)
+static int32_t texture_sign_extended(uint32_t x, unsigned bytes)
 {
     return bytes == 1 ? (int8_t)x : bytes == 2 ? (int16_t)x : (int32_t)x;
 }
 
-static uint32_t channel_word(const struct ir_texture *t, unsigned channel, const char *at)
+static uint32_t texture_channel_word(const struct ir_texture *t, unsigned channel, const char *at)
 {
-    uint32_t x = channel_unsigned(t, at + (size_t)channel * t->channel_B);
+    uint32_t x = texture_channel_unsigned(t, at + (size_t)channel * t->channel_B);
     switch ((enum ir_texel_kind)t->kind) {
     case IR_TEXEL_UINT:
         return x;
     case IR_TEXEL_SINT:
-        return (uint32_t)sign_extended(x, t->channel_B);
+        return (uint32_t)texture_sign_extended(x, t->channel_B);
     case IR_TEXEL_FLOAT:
-        return t->channel_B == 2 ? as_bits(half_value((uint16_t)x)) : x;
+        return t->channel_B == 2 ? texture_as_bits(texture_half_value((uint16_t)x)) : x;
     case IR_TEXEL_UNORM:
         if (t->srgb && t->channel_B == 1 && channel < 3)
-            return as_bits(ir_texture_srgb((uint8_t)x));
-        return as_bits((float)x / (t->channel_B == 1 ? 255.0f : 65535.0f));
+            return texture_as_bits(ir_texture_srgb((uint8_t)x));
+        return texture_as_bits((float)x / (t->channel_B == 1 ? 255.0f : 65535.0f));
     case IR_TEXEL_SNORM:
-        return as_bits(
-            fmaxf((float)sign_extended(x, t->channel_B) / (t->channel_B == 1 ? 127.0f : 32767.0f),
-                  -1.0f));
+        return texture_as_bits(fmaxf((float)texture_sign_extended(x, t->channel_B) /
+                                         (t->channel_B == 1 ? 127.0f : 32767.0f),
+                                     -1.0f));
     }
     return 0;
 }
 
-static bool is_integer(const struct ir_texture *t)
+static bool texture_is_integer(const struct ir_texture *t)
 {
     return t->kind == IR_TEXEL_UINT || t->kind == IR_TEXEL_SINT;
 }
 
 /* What a channel is that a texture does not have. */
-static uint32_t absent(const struct ir_texture *t, unsigned channel)
+static uint32_t texture_absent(const struct ir_texture *t, unsigned channel)
 {
-    return channel < 3 ? 0 : is_integer(t) ? 1 : as_bits(1.0f);
+    return channel < 3 ? 0 : texture_is_integer(t) ? 1 : texture_as_bits(1.0f);
 }
 
-static uint64_t texel_address(const struct ir_texture *t, const struct ir_texture_level *l,
-                              uint32_t x, uint32_t y, uint32_t z)
+static uint64_t texture_texel_address(const struct ir_texture *t, const struct ir_texture_level *l,
+                                      uint32_t x, uint32_t y, uint32_t z)
 {
     assert(x < l->width && y < l->height && z < l->depth);
     return l->base + z * l->slice_B + y * l->pitch_B + x * t->texel_B;
@@ -109,15 +109,16 @@ static uint64_t texel_address(const struct ir_texture *t, const struct ir_textur
 void ir_texture_texel(const struct ir_texture *t, const struct ir_texture_level *l, uint32_t x,
                       uint32_t y, uint32_t z, uint32_t out[4])
 {
-    const char *at = (const char *)(uintptr_t)texel_address(t, l, x, y, z);
+    const char *at = (const char *)(uintptr_t)texture_texel_address(t, l, x, y, z);
     for (unsigned c = 0; c < CHANNELS; c++)
-        out[c] = c < t->channels ? channel_word(t, c, at) : absent(t, c);
+        out[c] = c < t->channels ? texture_channel_word(t, c, at) : texture_absent(t, c);
 }
 
-static void outside_texel(const struct ir_texture *t, const uint32_t border[4], uint32_t out[4])
+static void texture_outside_texel(const struct ir_texture *t, const uint32_t border[4],
+                                  uint32_t out[4])
 {
     for (unsigned c = 0; c < CHANNELS; c++)
-        out[c] = c < t->channels ? border[c] : absent(t, c);
+        out[c] = c < t->channels ? border[c] : texture_absent(t, c);
 }
 
 /* ---- coordinates */
@@ -136,18 +137,18 @@ struct fetch {
     const struct ir_texel_list *list; /* NULL: texels are read */
 };
 
-static void texel_take(const struct fetch *f, const struct ir_texture_level *l, uint32_t x,
-                       uint32_t y, uint32_t z, uint32_t out[4])
+static void texture_texel_take(const struct fetch *f, const struct ir_texture_level *l, uint32_t x,
+                               uint32_t y, uint32_t z, uint32_t out[4])
 {
     if (!f->list) {
         ir_texture_texel(f->texture, l, x, y, z, out);
         return;
     }
     memset(out, 0, CHANNELS * sizeof(*out));
-    f->list->texel(f->list->user, texel_address(f->texture, l, x, y, z));
+    f->list->texel(f->list->user, texture_texel_address(f->texture, l, x, y, z));
 }
 
-static const uint32_t *extents(const struct ir_texture_level *l)
+static const uint32_t *texture_extents(const struct ir_texture_level *l)
 {
     return &l->width;
 }
@@ -155,25 +156,25 @@ _Static_assert(offsetof(struct ir_texture_level, depth) ==
                    offsetof(struct ir_texture_level, width) + 8,
                "extents are an array");
 
-static float wrapped(float x)
+static float texture_wrapped(float x)
 {
     return x - floorf(x);
 }
 
-static float mirrored(float x)
+static float texture_mirrored(float x)
 {
     float whole = floorf(x), half = whole * 0.5f, part = x - whole;
     return half == floorf(half) ? part : 1.0f - part;
 }
 
 /* In texels, NaN as 0. */
-static float scaled(const struct fetch *f, unsigned dimension, float x, uint32_t extent)
+static float texture_scaled(const struct fetch *f, unsigned dimension, float x, uint32_t extent)
 {
     if (f->normalized) {
         if (f->address[dimension] == IR_ADDRESS_WRAP)
-            x = wrapped(x);
+            x = texture_wrapped(x);
         else if (f->address[dimension] == IR_ADDRESS_MIRROR)
-            x = mirrored(x);
+            x = texture_mirrored(x);
         x = x * (float)extent;
     }
     if (!(x == x))
@@ -181,23 +182,23 @@ static float scaled(const struct fetch *f, unsigned dimension, float x, uint32_t
     return x < -far_away ? -far_away : x > far_away ? far_away : x;
 }
 
-static int32_t modulo(int32_t i, int32_t n)
+static int32_t texture_modulo(int32_t i, int32_t n)
 {
     int32_t r = i % n;
     return r < 0 ? r + n : r;
 }
 
 /* Inside, or -1 for the border. */
-static int32_t addressed(enum ir_address_mode mode, int32_t i, uint32_t extent)
+static int32_t texture_addressed(enum ir_address_mode mode, int32_t i, uint32_t extent)
 {
     int32_t n = (int32_t)extent;
     switch (mode) {
     case IR_ADDRESS_WRAP:
-        return modulo(i, n);
+        return texture_modulo(i, n);
     case IR_ADDRESS_CLAMP:
         return i < 0 ? 0 : i >= n ? n - 1 : i;
     case IR_ADDRESS_MIRROR:
-        i = modulo(i, 2 * n);
+        i = texture_modulo(i, 2 * n);
         return i < n ? i : 2 * n - 1 - i;
     case IR_ADDRESS_BORDER:
         return i < 0 || i >= n ? -1 : i;
@@ -213,7 +214,7 @@ struct face {
     float major;
 };
 
-static struct face face_of(const float v[3])
+static struct face texture_face_of(const float v[3])
 {
     float x = fabsf(v[0]), y = fabsf(v[1]), z = fabsf(v[2]);
     if (z >= x && z >= y)
@@ -227,80 +228,85 @@ static struct face face_of(const float v[3])
 }
 
 /* The inverse, for places beside a face. */
-static void direction_of(unsigned face, float s, float t, float v[3])
+static void texture_direction_of(unsigned face, float s, float t, float v[3])
 {
     const float all[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t},
                              {s, -1, -t}, {s, -t, 1},  {-s, -t, -1}};
     memcpy(v, all[face], sizeof(all[face]));
 }
 
-static int32_t nearest(float s, int32_t n)
+static int32_t texture_nearest(float s, int32_t n)
 {
     int32_t i = (int32_t)floorf((s + 1.0f) * 0.5f * (float)n);
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
 /* The texel beside a face is one of the neighbour's. */
-static void cross_seam(const struct ir_texture_level *l, int32_t *x, int32_t *y, uint32_t *z)
+static void texture_cross_seam(const struct ir_texture_level *l, int32_t *x, int32_t *y,
+                               uint32_t *z)
 {
     int32_t n = (int32_t)l->width;
     float v[3], size = (float)n;
     if (*x >= 0 && *y >= 0 && *x < n && *y < n)
         return;
-    direction_of(*z % 6, (2.0f * (float)*x + 1.0f) / size - 1.0f,
-                 (2.0f * (float)*y + 1.0f) / size - 1.0f, v);
-    struct face f = face_of(v);
-    *x = nearest(f.s, n);
-    *y = nearest(f.t, n);
+    texture_direction_of(*z % 6, (2.0f * (float)*x + 1.0f) / size - 1.0f,
+                         (2.0f * (float)*y + 1.0f) / size - 1.0f, v);
+    struct face f = texture_face_of(v);
+    *x = texture_nearest(f.s, n);
+    *y = texture_nearest(f.t, n);
     *z = *z - *z % 6 + f.number;
 }
 
 /* ---- filters */
 
-static void texel_at(const struct fetch *f, const struct ir_texture_level *l, const int32_t at[3],
-                     uint32_t out[4])
+static void texture_texel_at(const struct fetch *f, const struct ir_texture_level *l,
+                             const int32_t at[3], uint32_t out[4])
 {
     int32_t coord[3] = {at[0], at[1], at[2]};
     uint32_t z = f->layer;
     if (f->in_cube)
-        cross_seam(l, &coord[0], &coord[1], &z);
+        texture_cross_seam(l, &coord[0], &coord[1], &z);
     for (unsigned d = 0; d < f->dimensions; d++) {
-        coord[d] = addressed((enum ir_address_mode)f->address[d], coord[d], extents(l)[d]);
+        coord[d] =
+            texture_addressed((enum ir_address_mode)f->address[d], coord[d], texture_extents(l)[d]);
         if (coord[d] < 0) {
-            outside_texel(f->texture, f->sampler->border, out);
+            texture_outside_texel(f->texture, f->sampler->border, out);
             return;
         }
     }
     if (f->dimensions == 3)
         z = (uint32_t)coord[2];
-    texel_take(f, l, (uint32_t)coord[0], f->dimensions > 1 ? (uint32_t)coord[1] : 0, z, out);
+    texture_texel_take(f, l, (uint32_t)coord[0], f->dimensions > 1 ? (uint32_t)coord[1] : 0, z,
+                       out);
 }
 
 /* A texel that counts nothing is not looked at: it may be infinite. */
-static float mixed(float a, float b, unsigned weight)
+static float texture_mixed(float a, float b, unsigned weight)
 {
     float w = (float)weight * (1.0f / (float)ONE);
     return weight ? (1.0f - w) * a + w * b : a;
 }
 
-static void mix(const uint32_t a[4], const uint32_t b[4], unsigned weight, uint32_t out[4])
+static void texture_mix(const uint32_t a[4], const uint32_t b[4], unsigned weight, uint32_t out[4])
 {
     for (unsigned c = 0; c < CHANNELS; c++)
-        out[c] = as_bits(mixed(as_float(a[c]), as_float(b[c]), weight));
+        out[c] =
+            texture_as_bits(texture_mixed(texture_as_float(a[c]), texture_as_float(b[c]), weight));
 }
 
 /* In 1 / 256 of a texel: the place between the centres of two. */
-static int32_t fixed_coord(float u)
+static int32_t texture_fixed_coord(float u)
 {
     return (int32_t)floorf(u * (float)ONE + 0.5f) - ONE / 2;
 }
 
-static void compare(uint32_t reference, uint32_t texel[4])
+static void texture_compare(uint32_t reference, uint32_t texel[4])
 {
-    uint32_t one = as_bits(as_float(reference) <= as_float(texel[0]) ? 1.0f : 0.0f);
+    uint32_t one =
+        texture_as_bits(texture_as_float(reference) <= texture_as_float(texel[0]) ? 1.0f : 0.0f);
     for (unsigned c = 0; c < 3; c++)
         texel[c] = one;
-    texel[3] = as_bits(1.0f);
+    texel[3] = texture_as_bits(1.0f);
 }
 
 struct footprint {
@@ -308,42 +314,43 @@ struct footprint {
     unsigned weight[3];
 };
 
-static struct footprint footprint_of(const struct fetch *f, const struct ir_texture_level *l)
+static struct footprint texture_footprint_of(const struct fetch *f,
+                                             const struct ir_texture_level *l)
 {
     struct footprint p = {{0}, {0}};
     for (unsigned d = 0; d < f->dimensions; d++) {
-        float u = scaled(f, d, f->at[d], extents(l)[d]);
-        int32_t fixed = f->linear ? fixed_coord(u) : (int32_t)floorf(u) * ONE;
+        float u = texture_scaled(f, d, f->at[d], texture_extents(l)[d]);
+        int32_t fixed = f->linear ? texture_fixed_coord(u) : (int32_t)floorf(u) * ONE;
         p.first[d] = (fixed >> 8) + f->offset[d];
         p.weight[d] = (unsigned)fixed & (ONE - 1);
     }
     return p;
 }
 
-static void sample_level(const struct fetch *f, unsigned level, const uint32_t *reference,
-                         uint32_t out[4])
+static void texture_sample_level(const struct fetch *f, unsigned level, const uint32_t *reference,
+                                 uint32_t out[4])
 {
     const struct ir_texture_level *l = &f->texture->level[level];
-    struct footprint p = footprint_of(f, l);
+    struct footprint p = texture_footprint_of(f, l);
     unsigned n = f->linear ? 1u << f->dimensions : 1;
     uint32_t texel[CORNERS][4];
     for (unsigned i = 0; i < n; i++) {
         int32_t at[3] = {p.first[0] + (int32_t)(i & 1), p.first[1] + (int32_t)(i >> 1 & 1),
                          p.first[2] + (int32_t)(i >> 2)};
-        texel_at(f, l, at, texel[i]);
+        texture_texel_at(f, l, at, texel[i]);
         if (reference)
-            compare(*reference, texel[i]);
+            texture_compare(*reference, texel[i]);
     }
     for (unsigned d = 0; n > 1; d++, n /= 2) {
         for (unsigned i = 0; i < n / 2; i++)
-            mix(texel[2 * i], texel[2 * i + 1], p.weight[d], texel[i]);
+            texture_mix(texel[2 * i], texel[2 * i + 1], p.weight[d], texel[i]);
     }
     memcpy(out, texel[0], sizeof(texel[0]));
 }
 
 /* ---- levels */
 
-static float clamped_level(const struct fetch *f, float lod)
+static float texture_clamped_level(const struct fetch *f, float lod)
 {
     float most = (float)(f->texture->nlevels - 1);
     lod = lod + f->sampler->bias;
@@ -352,39 +359,42 @@ static float clamped_level(const struct fetch *f, float lod)
     return fmaxf(fminf(lod, most), 0.0f);
 }
 
-static void sample_lod(const struct fetch *f, float lod, const uint32_t *reference, uint32_t out[4])
+static void texture_sample_lod(const struct fetch *f, float lod, const uint32_t *reference,
+                               uint32_t out[4])
 {
     uint32_t next[4];
-    lod = clamped_level(f, lod);
+    lod = texture_clamped_level(f, lod);
     if (!f->sampler->mip_linear) {
-        sample_level(f, (unsigned)(lod + 0.5f), reference, out);
+        texture_sample_level(f, (unsigned)(lod + 0.5f), reference, out);
         return;
     }
     unsigned fixed = (unsigned)(lod * (float)ONE + 0.5f), level = fixed / ONE;
-    sample_level(f, level, reference, out);
-    if (fixed % ONE && !is_integer(f->texture)) {
-        sample_level(f, level + 1, reference, next);
-        mix(out, next, fixed % ONE, out);
+    texture_sample_level(f, level, reference, out);
+    if (fixed % ONE && !texture_is_integer(f->texture)) {
+        texture_sample_level(f, level + 1, reference, next);
+        texture_mix(out, next, fixed % ONE, out);
     }
 }
 
 /* Length of a gradient in texels of level 0. */
-static float gradient_length(const struct fetch *f, const float *gradient, unsigned n, float major)
+static float texture_gradient_length(const struct fetch *f, const float *gradient, unsigned n,
+                                     float major)
 {
     const struct ir_texture_level *l = &f->texture->level[0];
     float sum = 0;
     for (unsigned i = 0; i < n; i++) {
-        float scale = !f->normalized ? 1.0f : (float)extents(l)[i];
+        float scale = !f->normalized ? 1.0f : (float)texture_extents(l)[i];
         float d = gradient[i] * (major > 0 ? (float)l->width * 0.5f / major : scale);
         sum += d * d;
     }
     return sqrtf(sum);
 }
 
-static void sample_gradients(struct fetch *f, const float *dx, const float *dy, unsigned n,
-                             float major, const uint32_t *reference, uint32_t out[4])
+static void texture_sample_gradients(struct fetch *f, const float *dx, const float *dy, unsigned n,
+                                     float major, const uint32_t *reference, uint32_t out[4])
 {
-    float x = gradient_length(f, dx, n, major), y = gradient_length(f, dy, n, major);
+    float x = texture_gradient_length(f, dx, n, major),
+          y = texture_gradient_length(f, dy, n, major);
     float longer = fmaxf(x, y), shorter = fminf(x, y);
     const float *along = x >= y ? dx : dy;
     float centre[COORDINATES], probes = 1;
@@ -393,14 +403,14 @@ static void sample_gradients(struct fetch *f, const float *dx, const float *dy, 
         probes = fminf(ceilf(longer / fmaxf(shorter, 1e-30f)), f->sampler->anisotropy);
     float lod = longer > 0 ? (float)log2((double)(longer / probes)) : 0.0f;
     memcpy(centre, f->at, sizeof(centre));
-    sample_lod(f, lod, reference, out);
+    texture_sample_lod(f, lod, reference, out);
     for (unsigned i = 0; probes > 1 && i < (unsigned)probes; i++) {
         for (unsigned d = 0; d < n; d++)
             f->at[d] = centre[d] + along[d] * (((float)i + 0.5f) / probes - 0.5f);
-        sample_lod(f, lod, reference, one);
+        texture_sample_lod(f, lod, reference, one);
         for (unsigned c = 0; c < CHANNELS; c++) {
-            float sum = (i ? as_float(out[c]) : 0.0f) + as_float(one[c]) / probes;
-            out[c] = as_bits(sum);
+            float sum = (i ? texture_as_float(out[c]) : 0.0f) + texture_as_float(one[c]) / probes;
+            out[c] = texture_as_bits(sum);
         }
     }
 }
@@ -408,26 +418,28 @@ static void sample_gradients(struct fetch *f, const float *dx, const float *dy, 
 /* ---- instructions */
 
 /* Of layered cubes, the first face of the layer. */
-static uint32_t layer_of(const struct ir_tex *op, const struct ir_texture *t, uint32_t number)
+static uint32_t texture_layer_of(const struct ir_tex *op, const struct ir_texture *t,
+                                 uint32_t number)
 {
     uint32_t unit = op->geometry == IR_TEX_ACUBE ? 6 : 1, n = t->level[0].depth / unit;
     return n && number >= n ? (n - 1) * unit : number * unit;
 }
 
-static float coordinate(const struct ir_tex *op, uint32_t word)
+static float texture_coordinate(const struct ir_tex *op, uint32_t word)
 {
-    return ir_tex_has(op, IR_TEX_INTEGERS) ? (float)(int32_t)word : as_float(word);
+    return ir_tex_has(op, IR_TEX_INTEGERS) ? (float)(int32_t)word : texture_as_float(word);
 }
 
 /* Texel numbers as they are: not filtered, not normalised. */
-static void fetch_integers(const struct fetch *f, const uint32_t *words, float lod, uint32_t out[4])
+static void texture_fetch_integers(const struct fetch *f, const uint32_t *words, float lod,
+                                   uint32_t out[4])
 {
     const struct ir_texture *t = f->texture;
-    const struct ir_texture_level *l = &t->level[(unsigned)clamped_level(f, lod)];
+    const struct ir_texture_level *l = &t->level[(unsigned)texture_clamped_level(f, lod)];
     int32_t at[3] = {0};
     for (unsigned d = 0; d < f->dimensions; d++) {
         int64_t i = (int64_t)(int32_t)words[d] + f->offset[d];
-        bool inside = i >= 0 && i < extents(l)[d];
+        bool inside = i >= 0 && i < texture_extents(l)[d];
         if (t->is_linear && !inside) {
             memset(out, 0, 4 * sizeof(*out));
             return;
@@ -435,14 +447,14 @@ static void fetch_integers(const struct fetch *f, const uint32_t *words, float l
         at[d] = (int32_t)(i < INT32_MIN ? INT32_MIN : i > INT32_MAX ? INT32_MAX : i);
     }
     if (t->is_linear)
-        texel_take(f, l, (uint32_t)at[0], (uint32_t)at[1], f->layer, out);
+        texture_texel_take(f, l, (uint32_t)at[0], (uint32_t)at[1], f->layer, out);
     else
-        texel_at(f, l, at, out);
+        texture_texel_at(f, l, at, out);
 }
 
-static void cube_coord(struct fetch *f, float *out_major)
+static void texture_cube_coord(struct fetch *f, float *out_major)
 {
-    struct face face = face_of(f->at);
+    struct face face = texture_face_of(f->at);
     f->at[0] = (face.s + 1.0f) * 0.5f;
     f->at[1] = (face.t + 1.0f) * 0.5f;
     f->dimensions = 2;
@@ -454,23 +466,23 @@ static void cube_coord(struct fetch *f, float *out_major)
 }
 
 /* Lower left first, then against the clock: (0, 1), (1, 1), (1, 0), (0, 0). */
-static void gather(struct fetch *f, uint32_t *out, const uint32_t *reference)
+static void texture_gather(struct fetch *f, uint32_t *out, const uint32_t *reference)
 {
     static const int32_t order[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
     const struct ir_texture_level *l = &f->texture->level[0];
     f->linear = true;
-    struct footprint p = footprint_of(f, l);
+    struct footprint p = texture_footprint_of(f, l);
     for (unsigned i = 0; i < 4; i++) {
         int32_t at[3] = {p.first[0] + order[i][0], p.first[1] + order[i][1], 0};
         uint32_t texel[4];
-        texel_at(f, l, at, texel);
+        texture_texel_at(f, l, at, texel);
         if (reference)
-            compare(*reference, texel);
+            texture_compare(*reference, texel);
         out[i] = texel[f->op->select];
     }
 }
 
-static void results_write(const struct ir_tex *op, const uint32_t texel[4], uint32_t *out)
+static void texture_results_write(const struct ir_tex *op, const uint32_t texel[4], uint32_t *out)
 {
     enum ir_type type = (enum ir_type)op->type;
     for (unsigned i = 0; i < op->vec; i++) {
@@ -495,32 +507,33 @@ static void read_texture(struct fetch *f, const uint32_t *words, uint32_t *out)
 
     rest += op->lod == IR_TEX_LEVEL ? 1 : op->lod == IR_TEX_GRAD ? 2 * n : 0;
     for (unsigned d = 0; d < n; d++) {
-        f->at[d] = coordinate(op, at[d]);
+        f->at[d] = texture_coordinate(op, at[d]);
         f->offset[d] = ir_tex_has(op, IR_TEX_OFFSETS) ? (int32_t)rest[d] : 0;
-        dx[d] = op->lod == IR_TEX_GRAD ? as_float(lod[d]) : 0;
-        dy[d] = op->lod == IR_TEX_GRAD ? as_float(lod[n + d]) : 0;
+        dx[d] = op->lod == IR_TEX_GRAD ? texture_as_float(lod[d]) : 0;
+        dy[d] = op->lod == IR_TEX_GRAD ? texture_as_float(lod[n + d]) : 0;
     }
     if (ir_tex_has(op, IR_TEX_COMPARE))
         reference = rest + (ir_tex_has(op, IR_TEX_OFFSETS) ? n : 0);
     if (ir_tex_is_cube(op))
-        cube_coord(f, &major);
+        texture_cube_coord(f, &major);
     if (op->what == IR_TEX_GATHER)
-        gather(f, texel, reference);
+        texture_gather(f, texel, reference);
     else if (ir_tex_has(op, IR_TEX_INTEGERS))
-        fetch_integers(f, at, op->lod == IR_TEX_LEVEL ? (float)(int32_t)lod[0] : 0.0f, texel);
+        texture_fetch_integers(f, at, op->lod == IR_TEX_LEVEL ? (float)(int32_t)lod[0] : 0.0f,
+                               texel);
     else if (op->lod == IR_TEX_GRAD)
-        sample_gradients(f, dx, dy, n, major, reference, texel);
+        texture_sample_gradients(f, dx, dy, n, major, reference, texel);
     else if (op->lod == IR_TEX_LEVEL)
-        sample_lod(f, as_float(lod[0]), reference, texel);
+        texture_sample_lod(f, texture_as_float(lod[0]), reference, texel);
     else
-        sample_level(f, 0, reference, texel);
-    results_write(op, texel, out);
+        texture_sample_level(f, 0, reference, texel);
+    texture_results_write(op, texel, out);
 }
 
 /* ---- queries */
 
 /* As OpenCL numbers them, which PTX takes over. */
-static uint32_t data_type(const struct ir_texture *t)
+static uint32_t texture_data_type(const struct ir_texture *t)
 {
     uint32_t by_size = t->channel_B == 1 ? 0 : t->channel_B == 2 ? 1 : 2;
     switch ((enum ir_texel_kind)t->store_kind) {
@@ -538,7 +551,7 @@ static uint32_t data_type(const struct ir_texture *t)
     return 0;
 }
 
-static uint32_t address_mode(const struct ir_texture *sampler, unsigned dimension)
+static uint32_t texture_address_mode(const struct ir_texture *sampler, unsigned dimension)
 {
     static const uint8_t numbers[] = {[IR_ADDRESS_WRAP] = 0,
                                       [IR_ADDRESS_MIRROR] = 1,
@@ -547,7 +560,7 @@ static uint32_t address_mode(const struct ir_texture *sampler, unsigned dimensio
     return numbers[sampler->address[dimension]];
 }
 
-static uint32_t query(enum ir_tex_query what, const struct ir_texture *t, int32_t level)
+static uint32_t texture_query(enum ir_tex_query what, const struct ir_texture *t, int32_t level)
 {
     const struct ir_texture_level none = {0};
     const struct ir_texture_level *l =
@@ -560,7 +573,7 @@ static uint32_t query(enum ir_tex_query what, const struct ir_texture *t, int32_
     case IR_TEX_DEPTH:
         return t->array_size ? 1 : l->depth;
     case IR_TEX_CHANNEL_DATA_TYPE:
-        return data_type(t);
+        return texture_data_type(t);
     case IR_TEX_CHANNEL_ORDER:
         return t->channels == 1 ? 0x10b0 : t->channels == 2 ? 0x10b2 : 0x10b5;
     case IR_TEX_NORMALIZED_COORDS:
@@ -578,7 +591,7 @@ static uint32_t query(enum ir_tex_query what, const struct ir_texture *t, int32_
     case IR_TEX_ADDR_MODE_0:
     case IR_TEX_ADDR_MODE_1:
     case IR_TEX_ADDR_MODE_2:
-        return address_mode(t, what - IR_TEX_ADDR_MODE_0);
+        return texture_address_mode(t, what - IR_TEX_ADDR_MODE_0);
     case IR_TEX_MEMORY_LAYOUT:
         return 0;
     }
@@ -587,7 +600,7 @@ static uint32_t query(enum ir_tex_query what, const struct ir_texture *t, int32_
 
 uint32_t ir_surface_query(const struct ir_tex *op, const struct ir_texture *surface)
 {
-    return query((enum ir_tex_query)op->select, surface, 0);
+    return texture_query((enum ir_tex_query)op->select, surface, 0);
 }
 
 bool ir_texture_is(const struct ir_tex *op, const struct ir_texture *object)
@@ -597,7 +610,7 @@ bool ir_texture_is(const struct ir_tex *op, const struct ir_texture *object)
 }
 
 /* A sampler by itself wraps and mirrors when the texture's coordinates are normalised. */
-static void sampling_set(struct fetch *f)
+static void texture_sampling_set(struct fetch *f)
 {
     const struct ir_texture *s = f->sampler;
     f->normalized = s->is_sampler ? f->texture->normalized && !s->unnormalized : s->normalized;
@@ -607,15 +620,15 @@ static void sampling_set(struct fetch *f)
     }
 }
 
-static void fetch(struct fetch *f, const uint32_t *words, uint32_t *out)
+static void texture_fetch(struct fetch *f, const uint32_t *words, uint32_t *out)
 {
     const struct ir_tex *op = f->op;
     assert(op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER);
     f->dimensions = ir_tex_dimensions(op);
-    f->linear = f->sampler->linear && !is_integer(f->texture);
-    sampling_set(f);
+    f->linear = f->sampler->linear && !texture_is_integer(f->texture);
+    texture_sampling_set(f);
     if (ir_tex_leading_words(op) && op->geometry != IR_TEX_2DMS)
-        f->layer = layer_of(op, f->texture, words[ir_tex_leading_words(op) - 1]);
+        f->layer = texture_layer_of(op, f->texture, words[ir_tex_leading_words(op) - 1]);
     read_texture(f, words, out);
 }
 
@@ -624,10 +637,10 @@ void ir_texture_read(const struct ir_tex *op, const struct ir_texture *texture,
 {
     struct fetch f = {.op = op, .texture = texture, .sampler = sampler};
     if (op->what == IR_TEX_QUERY)
-        out[0] = query((enum ir_tex_query)op->select, texture,
-                       ir_tex_has(op, IR_TEX_LEVELED) ? (int32_t)words[0] : 0);
+        out[0] = texture_query((enum ir_tex_query)op->select, texture,
+                               ir_tex_has(op, IR_TEX_LEVELED) ? (int32_t)words[0] : 0);
     else
-        fetch(&f, words, out);
+        texture_fetch(&f, words, out);
 }
 
 void ir_texture_texels(const struct ir_tex *op, const struct ir_texture *texture,
@@ -636,5 +649,5 @@ void ir_texture_texels(const struct ir_tex *op, const struct ir_texture *texture
 {
     struct fetch f = {.op = op, .texture = texture, .sampler = sampler, .list = to};
     uint32_t unused[CHANNELS];
-    fetch(&f, words, unused);
+    texture_fetch(&f, words, unused);
 }

@@ -26,15 +26,15 @@
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(struct obj_cache_hash), "state must fit");
 
-static XXH3_state_t *hash_state(const struct obj_cache_hash *hash)
+static XXH3_state_t *cache_hash_state(const struct obj_cache_hash *hash)
 {
     return (XXH3_state_t *)(uintptr_t)hash->state;
 }
 
 void obj_cache_hash_init(struct obj_cache_hash *hash)
 {
-    XXH3_INITSTATE(hash_state(hash));
-    XXH3_128bits_reset(hash_state(hash));
+    XXH3_INITSTATE(cache_hash_state(hash));
+    XXH3_128bits_reset(cache_hash_state(hash));
     obj_cache_hash_u64(hash, OBJ_CACHE_VERSION);
 }
 
@@ -42,7 +42,7 @@ void obj_cache_hash_bytes(struct obj_cache_hash *hash, const void *bytes, size_t
 {
     obj_cache_hash_u64(hash, len);
     if (len)
-        XXH3_128bits_update(hash_state(hash), bytes, len);
+        XXH3_128bits_update(cache_hash_state(hash), bytes, len);
 }
 
 void obj_cache_hash_str(struct obj_cache_hash *hash, const char *text)
@@ -55,16 +55,16 @@ void obj_cache_hash_str(struct obj_cache_hash *hash, const char *text)
 
 void obj_cache_hash_u64(struct obj_cache_hash *hash, uint64_t value)
 {
-    XXH3_128bits_update(hash_state(hash), &value, sizeof(value));
+    XXH3_128bits_update(cache_hash_state(hash), &value, sizeof(value));
 }
 
 struct obj_cache_key obj_cache_hash_final(const struct obj_cache_hash *hash)
 {
-    XXH128_hash_t digest = XXH3_128bits_digest(hash_state(hash));
+    XXH128_hash_t digest = XXH3_128bits_digest(cache_hash_state(hash));
     return (struct obj_cache_key){.low = digest.low64, .high = digest.high64};
 }
 
-static char *join(const char *a, const char *b)
+static char *cache_join(const char *a, const char *b)
 {
     struct hd_buf buf;
     hd_buf_init(&buf);
@@ -72,7 +72,7 @@ static char *join(const char *a, const char *b)
     return hd_buf_take(&buf);
 }
 
-static const char *home_dir(void)
+static const char *cache_home_dir(void)
 {
     const char *home = hd_env_of_system("HOME");
     if (home && home[0] == '/')
@@ -83,7 +83,7 @@ static const char *home_dir(void)
 }
 
 /* *out_dir is NULL when the cache is off. False when memory is short. */
-static bool choose_dir(const char *dir, char **out_dir)
+static bool cache_choose_dir(const char *dir, char **out_dir)
 {
     *out_dir = NULL;
     const char *tail = "";
@@ -95,13 +95,13 @@ static bool choose_dir(const char *dir, char **out_dir)
         dir = hd_env_of_system("XDG_CACHE_HOME");
         tail = "/heddle";
         if (!dir || dir[0] != '/') {
-            dir = home_dir();
+            dir = cache_home_dir();
             tail = "/.cache/heddle";
         }
     }
     if (!dir)
         return true;
-    *out_dir = join(dir, tail);
+    *out_dir = cache_join(dir, tail);
     return *out_dir != NULL;
 }
 
@@ -109,7 +109,7 @@ enum hd_status obj_cache_open(const char *dir, uint64_t cap_B, struct obj_cache 
 {
     *out_cache = NULL;
     char *path;
-    if (!choose_dir(dir, &path))
+    if (!cache_choose_dir(dir, &path))
         return hd_error(HD_NO_MEMORY, "no memory to open the code cache");
     if (!path)
         return HD_OK;
@@ -145,18 +145,18 @@ uint64_t obj_cache_cap_B(const struct obj_cache *cache)
 }
 
 /* False when the directory's name is too long for a path. */
-static bool entry_path(const struct obj_cache *cache, struct obj_cache_key key, char *buf,
-                       size_t buf_B)
+static bool cache_entry_path(const struct obj_cache *cache, struct obj_cache_key key, char *buf,
+                             size_t buf_B)
 {
     int n = snprintf(buf, buf_B, "%s/%016llx%016llx" OBJ_CACHE_SUFFIX, cache->dir,
                      (unsigned long long)key.high, (unsigned long long)key.low);
     return n > 0 && (size_t)n < buf_B;
 }
 
-static bool header_is_good(const struct obj_cache_header *head, size_t file_B,
-                           struct obj_cache_key key)
+static bool cache_header_is_good(const struct obj_cache_header *head, size_t file_B,
+                                 struct obj_cache_key key)
 {
-    assert(file_B >= sizeof(*head)); /* map_entry() looked */
+    assert(file_B >= sizeof(*head)); /* cache_map_entry() looked */
     if (memcmp(head->magic, OBJ_CACHE_MAGIC, sizeof(head->magic)) != 0 ||
         head->version != OBJ_CACHE_VERSION || head->header_B != sizeof(*head) ||
         head->key.low != key.low || head->key.high != key.high ||
@@ -166,13 +166,13 @@ static bool header_is_good(const struct obj_cache_header *head, size_t file_B,
 }
 
 /* Renews the time of use now and then; on a read-only file system nothing happens. */
-static void touch(int fd, const struct stat *st)
+static void cache_touch(int fd, const struct stat *st)
 {
     if (time(NULL) - st->st_mtime > TOUCH_AFTER_S)
         (void)!futimens(fd, NULL);
 }
 
-static bool map_entry(int fd, struct obj_cache_key key, struct obj_cache_entry *out_entry)
+static bool cache_map_entry(int fd, struct obj_cache_key key, struct obj_cache_entry *out_entry)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0) ||
@@ -183,12 +183,12 @@ static bool map_entry(int fd, struct obj_cache_key key, struct obj_cache_entry *
     if (map == MAP_FAILED)
         return false;
     const struct obj_cache_header *head = map;
-    if (!header_is_good(head, size_B, key)) {
+    if (!cache_header_is_good(head, size_B, key)) {
         munmap(map, size_B);
         return false;
     }
     assert(head->payload_B == size_B - sizeof(*head));
-    touch(fd, &st);
+    cache_touch(fd, &st);
     *out_entry = (struct obj_cache_entry){
         .bytes = head + 1, .size_B = (size_t)head->payload_B, .map = map, .map_B = size_B};
     return true;
@@ -198,7 +198,7 @@ bool obj_cache_get(struct obj_cache *cache, struct obj_cache_key key,
                    struct obj_cache_entry *out_entry)
 {
     char path[OBJ_CACHE_PATH_MAX];
-    if (!cache || !entry_path(cache, key, path, sizeof(path)))
+    if (!cache || !cache_entry_path(cache, key, path, sizeof(path)))
         return false;
     /* Whatever stands there: nobody may ever write what a FIFO waits for. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -207,7 +207,7 @@ bool obj_cache_get(struct obj_cache *cache, struct obj_cache_key key,
                      (unsigned long long)key.low);
         return false;
     }
-    bool hit = map_entry(fd, key, out_entry);
+    bool hit = cache_map_entry(fd, key, out_entry);
     close(fd);
     if (!hit)
         unlink(path); /* damaged: the next writer replaces it */
@@ -224,7 +224,7 @@ void obj_cache_entry_release(struct obj_cache_entry *entry)
 }
 
 /* mkdir -p. Only the last component is private; the ones above follow the umask. */
-static bool make_dir(const char *dir)
+static bool cache_make_dir(const char *dir)
 {
     if (mkdir(dir, 0700) == 0 || errno == EEXIST)
         return true;
@@ -246,7 +246,7 @@ static bool make_dir(const char *dir)
     return mkdir(dir, 0700) == 0 || errno == EEXIST;
 }
 
-static bool write_all(int fd, const void *bytes, size_t len)
+static bool cache_write_all(int fd, const void *bytes, size_t len)
 {
     const char *at = bytes;
     while (len) {
@@ -261,7 +261,7 @@ static bool write_all(int fd, const void *bytes, size_t len)
     return true;
 }
 
-static bool write_entry(int fd, struct obj_cache_key key, const void *bytes, size_t size_B)
+static bool cache_write_entry(int fd, struct obj_cache_key key, const void *bytes, size_t size_B)
 {
     assert(bytes || !size_B);
     struct obj_cache_header head = {
@@ -272,11 +272,11 @@ static bool write_entry(int fd, struct obj_cache_key key, const void *bytes, siz
         .payload_B = size_B,
         .checksum = XXH3_64bits(bytes, size_B),
     };
-    return write_all(fd, &head, sizeof(head)) && write_all(fd, bytes, size_B);
+    return cache_write_all(fd, &head, sizeof(head)) && cache_write_all(fd, bytes, size_B);
 }
 
 /* Says why the cache takes no entry, once per call; a cause that will last stops further tries. */
-static enum hd_status put_failed(struct obj_cache *cache, const char *what, int error)
+static enum hd_status cache_put_failed(struct obj_cache *cache, const char *what, int error)
 {
     bool lasting = error == EROFS || error == EACCES || error == EPERM || error == ENOTDIR ||
                    error == ENAMETOOLONG;
@@ -286,7 +286,7 @@ static enum hd_status put_failed(struct obj_cache *cache, const char *what, int 
     return HD_IO;
 }
 
-static int open_temporary(const struct obj_cache *cache, char *path, size_t path_B)
+static int cache_open_temporary(const struct obj_cache *cache, char *path, size_t path_B)
 {
     static atomic_uint counter;
     int n = snprintf(path, path_B, "%s/" OBJ_CACHE_TEMPORARY "%lx-%x", cache->dir, (long)getpid(),
@@ -307,14 +307,14 @@ enum hd_status obj_cache_put(struct obj_cache *cache, struct obj_cache_key key, 
     if (atomic_load_explicit(&cache->read_only, memory_order_relaxed))
         return HD_IO;
     char path[OBJ_CACHE_PATH_MAX], temporary[OBJ_CACHE_PATH_MAX];
-    if (!entry_path(cache, key, path, sizeof(path)))
-        return put_failed(cache, "path", ENAMETOOLONG);
-    int fd = open_temporary(cache, temporary, sizeof(temporary));
-    if (fd < 0 && errno == ENOENT && make_dir(cache->dir))
-        fd = open_temporary(cache, temporary, sizeof(temporary));
+    if (!cache_entry_path(cache, key, path, sizeof(path)))
+        return cache_put_failed(cache, "path", ENAMETOOLONG);
+    int fd = cache_open_temporary(cache, temporary, sizeof(temporary));
+    if (fd < 0 && errno == ENOENT && cache_make_dir(cache->dir))
+        fd = cache_open_temporary(cache, temporary, sizeof(temporary));
     if (fd < 0)
-        return put_failed(cache, "cannot create a file", errno);
-    bool written = write_entry(fd, key, bytes, size_B);
+        return cache_put_failed(cache, "cannot create a file", errno);
+    bool written = cache_write_entry(fd, key, bytes, size_B);
     int error = written ? 0 : errno;
     if (close(fd) != 0 && !error)
         error = errno;
@@ -322,7 +322,7 @@ enum hd_status obj_cache_put(struct obj_cache *cache, struct obj_cache_key key, 
         error = errno;
     if (error) {
         unlink(temporary);
-        return put_failed(cache, "cannot write an entry", error);
+        return cache_put_failed(cache, "cannot write an entry", error);
     }
     hd_log_debug(HD_DEBUG_CACHE, "wrote %016llx%016llx, %zu bytes", (unsigned long long)key.high,
                  (unsigned long long)key.low, size_B);

@@ -43,7 +43,7 @@ static bool elf_text(const char *names, size_t names_B, uint64_t at, struct hd_s
     return true;
 }
 
-static bool raw_section(const struct obj_elf *elf, size_t index, Elf64_Shdr *out_raw)
+static bool elf_raw_section(const struct obj_elf *elf, size_t index, Elf64_Shdr *out_raw)
 {
     if (index >= elf->section_count)
         return false;
@@ -52,7 +52,8 @@ static bool raw_section(const struct obj_elf *elf, size_t index, Elf64_Shdr *out
 }
 
 /* How many table rows lie inside the file. */
-static size_t rows_inside(const struct obj_elf *elf, uint64_t offset, uint64_t count, size_t row_B)
+static size_t elf_rows_inside(const struct obj_elf *elf, uint64_t offset, uint64_t count,
+                              size_t row_B)
 {
     if (!offset || offset > elf->size_B)
         return 0;
@@ -76,7 +77,7 @@ enum hd_status obj_elf_open(const void *bytes, size_t size_B, struct obj_elf *ou
     out_elf->machine = head.e_machine;
     if (head.e_phentsize == sizeof(Elf64_Phdr))
         out_elf->segment_count =
-            rows_inside(out_elf, head.e_phoff, head.e_phnum, sizeof(Elf64_Phdr));
+            elf_rows_inside(out_elf, head.e_phoff, head.e_phnum, sizeof(Elf64_Phdr));
     if (head.e_shentsize != sizeof(Elf64_Shdr))
         return HD_OK;
     /* More sections than 16 bits hold: section 0 has the number. */
@@ -85,11 +86,11 @@ enum hd_status obj_elf_open(const void *bytes, size_t size_B, struct obj_elf *ou
     if (!count && head.e_shoff && elf_copy(out_elf, head.e_shoff, &first, sizeof(first)))
         count = first.sh_size;
     assert(out_elf->segment_count <= size_B / sizeof(Elf64_Phdr));
-    out_elf->section_count = rows_inside(out_elf, head.e_shoff, count, sizeof(Elf64_Shdr));
+    out_elf->section_count = elf_rows_inside(out_elf, head.e_shoff, count, sizeof(Elf64_Shdr));
     return HD_OK;
 }
 
-static enum hd_status map_file(const char *path, int fd, struct obj_elf *out_elf)
+static enum hd_status elf_map_file(const char *path, int fd, struct obj_elf *out_elf)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -114,7 +115,7 @@ enum hd_status obj_elf_open_file(const char *path, struct obj_elf *out_elf)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return hd_error(errno == ENOENT ? HD_NOT_FOUND : HD_IO, "%s: %s", path, strerror(errno));
-    enum hd_status status = map_file(path, fd, out_elf);
+    enum hd_status status = elf_map_file(path, fd, out_elf);
     close(fd);
     return status;
 }
@@ -127,10 +128,10 @@ void obj_elf_close(struct obj_elf *elf)
 }
 
 /* The section's bytes as a string table; empty when it is none. */
-static struct hd_str string_table(const struct obj_elf *elf, size_t index)
+static struct hd_str elf_string_table(const struct obj_elf *elf, size_t index)
 {
     Elf64_Shdr raw;
-    if (!raw_section(elf, index, &raw) || raw.sh_type != SHT_STRTAB ||
+    if (!elf_raw_section(elf, index, &raw) || raw.sh_type != SHT_STRTAB ||
         !obj_range_fits(raw.sh_offset, raw.sh_size, elf->size_B))
         return (struct hd_str){0};
     return (struct hd_str){(const char *)elf->bytes + raw.sh_offset, (size_t)raw.sh_size};
@@ -139,7 +140,7 @@ static struct hd_str string_table(const struct obj_elf *elf, size_t index)
 bool obj_elf_section(const struct obj_elf *elf, size_t index, struct obj_elf_section *out_section)
 {
     Elf64_Shdr raw, first;
-    if (!raw_section(elf, index, &raw))
+    if (!elf_raw_section(elf, index, &raw))
         return false;
     bool inside = raw.sh_type != SHT_NOBITS && raw.sh_type != SHT_NULL &&
                   obj_range_fits(raw.sh_offset, raw.sh_size, elf->size_B);
@@ -153,9 +154,9 @@ bool obj_elf_section(const struct obj_elf *elf, size_t index, struct obj_elf_sec
         .info = raw.sh_info,
     };
     size_t names_at = elf_header(elf).e_shstrndx;
-    if (names_at == SHN_XINDEX && raw_section(elf, 0, &first))
+    if (names_at == SHN_XINDEX && elf_raw_section(elf, 0, &first))
         names_at = first.sh_link;
-    struct hd_str names = string_table(elf, names_at);
+    struct hd_str names = elf_string_table(elf, names_at);
     if (!elf_text(names.ptr, names.len, raw.sh_name, &out_section->name))
         out_section->name = HD_STR("");
     return true;
@@ -170,8 +171,8 @@ bool obj_elf_section_find(const struct obj_elf *elf, const char *name,
     return false;
 }
 
-static bool section_of_type(const struct obj_elf *elf, uint32_t type,
-                            struct obj_elf_section *out_section)
+static bool elf_section_of_type(const struct obj_elf *elf, uint32_t type,
+                                struct obj_elf_section *out_section)
 {
     for (size_t i = 0; obj_elf_section(elf, i, out_section); i++)
         if (out_section->type == type)
@@ -195,9 +196,9 @@ bool obj_elf_symbols(const struct obj_elf *elf, enum obj_elf_table which,
 {
     struct obj_elf_section section, versions;
     *out_symbols = (struct obj_elf_symbols){0};
-    if (!section_of_type(elf, which == OBJ_ELF_SYMTAB ? SHT_SYMTAB : SHT_DYNSYM, &section))
+    if (!elf_section_of_type(elf, which == OBJ_ELF_SYMTAB ? SHT_SYMTAB : SHT_DYNSYM, &section))
         return false;
-    struct hd_str names = string_table(elf, section.link);
+    struct hd_str names = elf_string_table(elf, section.link);
     if (!section.bytes || !names.ptr)
         return false;
     assert(section.bytes >= elf->bytes && section.size_B <= elf->size_B);
@@ -205,18 +206,18 @@ bool obj_elf_symbols(const struct obj_elf *elf, enum obj_elf_table which,
     out_symbols->len = section.size_B / sizeof(Elf64_Sym);
     out_symbols->names = names.ptr;
     out_symbols->names_B = names.len;
-    if (which == OBJ_ELF_DYNSYM && section_of_type(elf, SHT_GNU_versym, &versions) &&
+    if (which == OBJ_ELF_DYNSYM && elf_section_of_type(elf, SHT_GNU_versym, &versions) &&
         versions.size_B / 2 >= out_symbols->len &&
-        section_of_type(elf, SHT_GNU_verneed, &out_symbols->need)) {
+        elf_section_of_type(elf, SHT_GNU_verneed, &out_symbols->need)) {
         out_symbols->versions = versions.bytes;
-        out_symbols->need_names = string_table(elf, out_symbols->need.link);
+        out_symbols->need_names = elf_string_table(elf, out_symbols->need.link);
     }
     return true;
 }
 
 /* Looks one library's wanted versions through for an index. `at` is the library's row. */
-static bool find_version(const struct obj_elf_symbols *symbols, uint64_t at, Elf64_Verneed need,
-                         uint16_t index, struct obj_elf_symbol *out_symbol)
+static bool elf_find_version(const struct obj_elf_symbols *symbols, uint64_t at, Elf64_Verneed need,
+                             uint16_t index, struct obj_elf_symbol *out_symbol)
 {
     const struct obj_elf_section *section = &symbols->need;
     assert(obj_range_fits(at, sizeof(need), section->size_B));
@@ -238,8 +239,8 @@ static bool find_version(const struct obj_elf_symbols *symbols, uint64_t at, Elf
     return false;
 }
 
-static void symbol_read_version(const struct obj_elf_symbols *symbols, size_t index,
-                                struct obj_elf_symbol *out_symbol)
+static void elf_symbol_read_version(const struct obj_elf_symbols *symbols, size_t index,
+                                    struct obj_elf_symbol *out_symbol)
 {
     assert(index < symbols->len);
     uint16_t wanted = obj_load_u16(symbols->versions + index * 2) & 0x7fff;
@@ -249,7 +250,7 @@ static void symbol_read_version(const struct obj_elf_symbols *symbols, size_t in
     Elf64_Verneed need;
     while (obj_range_fits(at, sizeof(need), symbols->need.size_B)) {
         memcpy(&need, symbols->need.bytes + at, sizeof(need));
-        if (find_version(symbols, at, need, wanted, out_symbol) || !need.vn_next)
+        if (elf_find_version(symbols, at, need, wanted, out_symbol) || !need.vn_next)
             return;
         at += need.vn_next;
     }
@@ -286,16 +287,16 @@ bool obj_elf_symbol(const struct obj_elf_symbols *symbols, size_t index,
     if (!elf_text(symbols->names, symbols->names_B, raw.st_name, &out_symbol->name))
         return false;
     if (symbols->versions && raw.st_shndx == SHN_UNDEF)
-        symbol_read_version(symbols, index, out_symbol);
+        elf_symbol_read_version(symbols, index, out_symbol);
     return true;
 }
 
 bool obj_elf_needed(const struct obj_elf *elf, size_t n, struct hd_str *out_library)
 {
     struct obj_elf_section dynamic;
-    if (!section_of_type(elf, SHT_DYNAMIC, &dynamic))
+    if (!elf_section_of_type(elf, SHT_DYNAMIC, &dynamic))
         return false;
-    struct hd_str names = string_table(elf, dynamic.link);
+    struct hd_str names = elf_string_table(elf, dynamic.link);
     for (size_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.size_B; at += sizeof(Elf64_Dyn)) {
         Elf64_Dyn entry;
         memcpy(&entry, dynamic.bytes + at, sizeof(entry));

@@ -41,7 +41,7 @@ enum hd_status obj_fatbin_open(const void *bytes, size_t size_B, struct obj_fatb
     return HD_OK;
 }
 
-static char entry_variant(uint64_t flags)
+static char fatbin_entry_variant(uint64_t flags)
 {
     if (flags & OBJ_FLAG_ARCH_SPECIFIC)
         return 'a';
@@ -49,7 +49,7 @@ static char entry_variant(uint64_t flags)
 }
 
 /* LTO-IR carries compression flags but is not a plain frame: it is never decoded here. */
-static enum obj_codec entry_codec(const struct obj_entry_raw *raw)
+static enum obj_codec fatbin_entry_codec(const struct obj_entry_raw *raw)
 {
     if (raw->kind == OBJ_ENTRY_LTOIR || (raw->flags & OBJ_FLAG_LTOIR))
         return OBJ_CODEC_OPAQUE;
@@ -59,8 +59,9 @@ static enum obj_codec entry_codec(const struct obj_entry_raw *raw)
 }
 
 /* Name and options are for messages only: a record that does not fit is refused all the same. */
-static enum hd_status entry_read_texts(const uint8_t *header, const struct obj_entry_raw *raw,
-                                       size_t at, struct obj_entry *out_entry)
+static enum hd_status fatbin_entry_read_texts(const uint8_t *header,
+                                              const struct obj_entry_raw *raw, size_t at,
+                                              struct obj_entry *out_entry)
 {
     if (raw->source_at) {
         if (!obj_range_fits(raw->source_at, raw->source_B, raw->header_B))
@@ -84,7 +85,7 @@ static enum hd_status entry_read_texts(const uint8_t *header, const struct obj_e
     return HD_OK;
 }
 
-static enum hd_status entry_check(const struct obj_entry_raw *raw, size_t at, size_t left_B)
+static enum hd_status fatbin_entry_check(const struct obj_entry_raw *raw, size_t at, size_t left_B)
 {
     if (raw->header_B < sizeof(*raw) || raw->header_B > OBJ_ENTRY_HEADER_MAX_B ||
         raw->header_B > left_B)
@@ -118,14 +119,14 @@ enum hd_status obj_fatbin_next(const struct obj_fatbin *fatbin, size_t *cursor_B
                         left_B);
     const uint8_t *header = fatbin->bytes + at;
     memcpy(&raw, header, sizeof(raw));
-    HD_TRY(entry_check(&raw, at, left_B));
+    HD_TRY(fatbin_entry_check(&raw, at, left_B));
 
-    enum obj_codec codec = entry_codec(&raw);
+    enum obj_codec codec = fatbin_entry_codec(&raw);
     bool packed = codec == OBJ_CODEC_LZ4 || codec == OBJ_CODEC_ZSTD;
     *out_entry = (struct obj_entry){
         .kind = raw.kind,
         .arch = raw.arch,
-        .variant = entry_variant(raw.flags),
+        .variant = fatbin_entry_variant(raw.flags),
         .version_major = raw.major,
         .version_minor = raw.minor,
         .flags = raw.flags,
@@ -138,7 +139,7 @@ enum hd_status obj_fatbin_next(const struct obj_fatbin *fatbin, size_t *cursor_B
     };
     assert(out_entry->end_B <= fatbin->size_B && out_entry->end_B > at);
     assert(out_entry->stored_B <= raw.padded_B);
-    HD_TRY(entry_read_texts(header, &raw, at, out_entry));
+    HD_TRY(fatbin_entry_read_texts(header, &raw, at, out_entry));
     *cursor_B = out_entry->end_B;
     return HD_OK;
 }
@@ -229,12 +230,12 @@ struct text_cursor {
     size_t left_B;
 };
 
-static char text_peek(const struct text_cursor *text)
+static char fatbin_text_peek(const struct text_cursor *text)
 {
     return text->left_B ? *text->at : '\0';
 }
 
-static void text_step(struct text_cursor *text)
+static void fatbin_text_step(struct text_cursor *text)
 {
     assert(text->left_B);
     text->at++;
@@ -242,48 +243,48 @@ static void text_step(struct text_cursor *text)
 }
 
 /* Behind the opening of a comment: skips to its end. */
-static void text_skip_comment(struct text_cursor *text, bool to_line_end)
+static void fatbin_text_skip_comment(struct text_cursor *text, bool to_line_end)
 {
-    for (char before = 0, c; (c = text_peek(text)); before = c) {
-        text_step(text);
+    for (char before = 0, c; (c = fatbin_text_peek(text)); before = c) {
+        fatbin_text_step(text);
         if (to_line_end ? c == '\n' : before == '*' && c == '/')
             return;
     }
 }
 
-static void text_skip_blank(struct text_cursor *text)
+static void fatbin_text_skip_blank(struct text_cursor *text)
 {
-    for (char c; (c = text_peek(text));) {
+    for (char c; (c = fatbin_text_peek(text));) {
         if (c == '/') {
-            text_step(text);
-            char second = text_peek(text);
+            fatbin_text_step(text);
+            char second = fatbin_text_peek(text);
             if (second != '/' && second != '*')
                 return;
-            text_step(text);
-            text_skip_comment(text, second == '/');
+            fatbin_text_step(text);
+            fatbin_text_skip_comment(text, second == '/');
         } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-            text_step(text);
+            fatbin_text_step(text);
         } else {
             return;
         }
     }
 }
 
-static bool text_starts(struct text_cursor *text, const char *word)
+static bool fatbin_text_starts(struct text_cursor *text, const char *word)
 {
-    for (; *word; word++, text_step(text))
-        if (text_peek(text) != *word)
+    for (; *word; word++, fatbin_text_step(text))
+        if (fatbin_text_peek(text) != *word)
             return false;
     return true;
 }
 
-static bool image_is_ptx(const char *image, size_t size_B)
+static bool fatbin_image_is_ptx(const char *image, size_t size_B)
 {
     struct text_cursor text = {image, size_B};
-    if (text_peek(&text) == '\xef' && !text_starts(&text, "\xef\xbb\xbf"))
+    if (fatbin_text_peek(&text) == '\xef' && !fatbin_text_starts(&text, "\xef\xbb\xbf"))
         return false;
-    text_skip_blank(&text);
-    return text_starts(&text, ".version");
+    fatbin_text_skip_blank(&text);
+    return fatbin_text_starts(&text, ".version");
 }
 
 enum obj_image_kind obj_image_identify(const void *image, size_t size_B)
@@ -292,7 +293,7 @@ enum obj_image_kind obj_image_identify(const void *image, size_t size_B)
     if (!image)
         return OBJ_IMAGE_UNKNOWN;
     /* PTX first, byte by byte: a short text may end right before unmapped memory. */
-    if (image_is_ptx(image, size_B))
+    if (fatbin_image_is_ptx(image, size_B))
         return OBJ_IMAGE_PTX;
     for (size_t i = 0; i < 4; i++)
         if (i >= size_B || (i < 3 && !bytes[i]))

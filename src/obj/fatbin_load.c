@@ -23,7 +23,7 @@ enum {
     FIT_EXACT,
 };
 
-static int entry_fit(const struct obj_entry *entry, struct obj_target target)
+static int load_entry_fit(const struct obj_entry *entry, struct obj_target target)
 {
     if (entry->kind != OBJ_ENTRY_PTX || entry->codec == OBJ_CODEC_OPAQUE)
         return FIT_NONE;
@@ -37,7 +37,7 @@ static int entry_fit(const struct obj_entry *entry, struct obj_target target)
 }
 
 /* Better fits of the same rank are those for the newer architecture; the first one wins a tie. */
-static bool fit_is_better(int fit, unsigned arch, int best_fit, unsigned best_arch)
+static bool load_fit_is_better(int fit, unsigned arch, int best_fit, unsigned best_arch)
 {
     if (fit == FIT_NONE || best_fit == FIT_NONE)
         return fit > best_fit;
@@ -49,7 +49,7 @@ static bool fit_is_better(int fit, unsigned arch, int best_fit, unsigned best_ar
 }
 
 /* "ptx 90a, cubin sm_75, cubin sm_80" of all entries that can be read. */
-static void describe_entries(const struct obj_fatbin *fatbin, char *buf, size_t buf_B)
+static void load_describe_entries(const struct obj_fatbin *fatbin, char *buf, size_t buf_B)
 {
     size_t cursor_B = 0, len = 0;
     struct obj_entry entry;
@@ -63,10 +63,10 @@ static void describe_entries(const struct obj_fatbin *fatbin, char *buf, size_t 
     }
 }
 
-static enum hd_status no_image_error(const struct obj_fatbin *fatbin, struct obj_target target)
+static enum hd_status load_no_image_error(const struct obj_fatbin *fatbin, struct obj_target target)
 {
     char found[512];
-    describe_entries(fatbin, found, sizeof(found));
+    load_describe_entries(fatbin, found, sizeof(found));
     return hd_error(HD_NO_IMAGE,
                     "no PTX for compute capability %u.%u; the fat binary holds: %s; rebuild with "
                     "`nvcc -gencode arch=compute_%u,code=compute_%u` (or -arch=compute_%u)",
@@ -75,8 +75,8 @@ static enum hd_status no_image_error(const struct obj_fatbin *fatbin, struct obj
 }
 
 /* HD_NOT_FOUND without a message when no entry fits. */
-static enum hd_status choose_quietly(const struct obj_fatbin *fatbin, struct obj_target target,
-                                     struct obj_entry *out_entry)
+static enum hd_status load_choose_quietly(const struct obj_fatbin *fatbin, struct obj_target target,
+                                          struct obj_entry *out_entry)
 {
     int best_fit = FIT_NONE;
     size_t cursor_B = 0;
@@ -86,8 +86,8 @@ static enum hd_status choose_quietly(const struct obj_fatbin *fatbin, struct obj
         if (status == HD_NOT_FOUND)
             break;
         HD_TRY(status);
-        int fit = entry_fit(&entry, target);
-        if (!fit_is_better(fit, entry.arch, best_fit, out_entry->arch))
+        int fit = load_entry_fit(&entry, target);
+        if (!load_fit_is_better(fit, entry.arch, best_fit, out_entry->arch))
             continue;
         assert(fit != FIT_NONE);
         best_fit = fit;
@@ -100,11 +100,11 @@ enum hd_status obj_fatbin_choose(const struct obj_fatbin *fatbin, struct obj_tar
                                  struct obj_entry *out_entry)
 {
     *out_entry = (struct obj_entry){0};
-    enum hd_status status = choose_quietly(fatbin, target, out_entry);
-    return status == HD_NOT_FOUND ? no_image_error(fatbin, target) : status;
+    enum hd_status status = load_choose_quietly(fatbin, target, out_entry);
+    return status == HD_NOT_FOUND ? load_no_image_error(fatbin, target) : status;
 }
 
-static enum hd_status open_wrapper(const void *image, struct obj_image *out_image)
+static enum hd_status load_open_wrapper(const void *image, struct obj_image *out_image)
 {
     struct obj_wrapper_raw raw;
     memcpy(&raw, image, sizeof(raw));
@@ -134,7 +134,7 @@ enum hd_status obj_image_open(const void *image, size_t size_B, struct obj_image
     };
     switch (out_image->kind) {
     case OBJ_IMAGE_WRAPPER:
-        return open_wrapper(image, out_image);
+        return load_open_wrapper(image, out_image);
     case OBJ_IMAGE_FATBIN:
         return obj_fatbin_open(image, size_B, &out_image->fatbin);
     case OBJ_IMAGE_PTX:
@@ -159,7 +159,7 @@ enum hd_status obj_image_open(const void *image, size_t size_B, struct obj_image
         first[1], first[2], first[3]);
 }
 
-static char *dup_view(struct hd_str view)
+static char *load_dup_view(struct hd_str view)
 {
     char *copy = hd_alloc(view.len + 1);
     if (copy && view.len)
@@ -168,8 +168,8 @@ static char *dup_view(struct hd_str view)
 }
 
 /* Takes `text`. */
-static enum hd_status list_add(struct obj_ptx_list *list, char *text, size_t len,
-                               const struct obj_entry *entry)
+static enum hd_status load_list_add(struct obj_ptx_list *list, char *text, size_t len,
+                                    const struct obj_entry *entry)
 {
     assert(!text || !text[len]); /* texts end in NUL */
     struct obj_ptx ptx = {
@@ -178,8 +178,8 @@ static enum hd_status list_add(struct obj_ptx_list *list, char *text, size_t len
         .arch = entry->arch,
         .variant = entry->variant,
         .flags = entry->flags,
-        .source = dup_view(entry->source),
-        .options = dup_view(entry->options),
+        .source = load_dup_view(entry->source),
+        .options = load_dup_view(entry->options),
     };
     if (text && ptx.source && ptx.options && hd_vec_push(list, ptx))
         return HD_OK;
@@ -189,7 +189,7 @@ static enum hd_status list_add(struct obj_ptx_list *list, char *text, size_t len
     return hd_error(HD_NO_MEMORY, "no memory for a PTX module of %zu bytes", len);
 }
 
-static enum hd_status list_add_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
+static enum hd_status load_list_add_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
 {
     struct hd_buf buf;
     hd_buf_init(&buf);
@@ -204,7 +204,7 @@ static enum hd_status list_add_entry(struct obj_ptx_list *list, const struct obj
                  HD_STR_ARG(entry->source));
     char *text = len ? hd_buf_take(&buf) : hd_strdup("");
     hd_buf_fini(&buf);
-    return list_add(list, text, len, entry);
+    return load_list_add(list, text, len, entry);
 }
 
 /* ---- assembled images where machine code would be: nvcc with Heddle's ptxas makes such entries */
@@ -234,7 +234,8 @@ static enum hd_status load_linked_image(const void *bytes, size_t size_B, struct
                             list);
 }
 
-static enum hd_status add_linked_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
+static enum hd_status load_add_linked_entry(struct obj_ptx_list *list,
+                                            const struct obj_entry *entry)
 {
     struct hd_buf image;
     enum hd_status status;
@@ -259,10 +260,10 @@ static enum hd_status load_linked(const struct obj_fatbin *fatbin, struct obj_ta
     while (obj_fatbin_next(fatbin, &cursor_B, &entry) == HD_OK)
         if (entry.arch <= target.cc && entry.arch > best.arch && obj_entry_is_linked(&entry))
             best = entry;
-    return best.arch ? add_linked_entry(list, &best) : HD_OK;
+    return best.arch ? load_add_linked_entry(list, &best) : HD_OK;
 }
 
-static bool text_contains(const struct hd_buf *buf, const char *word)
+static bool load_text_contains(const struct hd_buf *buf, const char *word)
 {
     return buf->ptr && memmem(buf->ptr, buf->len, word, strlen(word));
 }
@@ -271,7 +272,7 @@ static bool text_contains(const struct hd_buf *buf, const char *word)
  * NVIDIA's device runtime library (dynamic parallelism) comes as one PTX for the newest
  * architecture that calls private system calls: its functions are built into Heddle instead.
  */
-static bool part_is_device_runtime(const struct obj_fatbin *part)
+static bool load_part_is_device_runtime(const struct obj_fatbin *part)
 {
     size_t cursor_B = 0;
     struct obj_entry entry;
@@ -281,7 +282,8 @@ static bool part_is_device_runtime(const struct obj_fatbin *part)
             continue;
         struct hd_buf buf;
         hd_buf_init(&buf);
-        found = obj_entry_read(&entry, &buf) == HD_OK && text_contains(&buf, "__cuda_syscall_cnp");
+        found =
+            obj_entry_read(&entry, &buf) == HD_OK && load_text_contains(&buf, "__cuda_syscall_cnp");
         hd_buf_fini(&buf);
     }
     return found;
@@ -294,14 +296,15 @@ static enum hd_status load_container(const struct obj_fatbin *part, struct obj_t
         return HD_OK;
     struct obj_entry entry = {0};
     size_t before = list->len;
-    enum hd_status status = choose_quietly(part, target, &entry);
+    enum hd_status status = load_choose_quietly(part, target, &entry);
     if (status == HD_NOT_FOUND) {
         HD_TRY(load_linked(part, target, list));
-        return list->len > before || part_is_device_runtime(part) ? HD_OK
-                                                                  : no_image_error(part, target);
+        return list->len > before || load_part_is_device_runtime(part)
+                   ? HD_OK
+                   : load_no_image_error(part, target);
     }
     HD_TRY(status);
-    HD_TRY(list_add_entry(list, &entry));
+    HD_TRY(load_list_add_entry(list, &entry));
     assert(list->len == before + 1);
     if (strstr(list->at[before].text, "__cuda_syscall_cnp")) {
         struct obj_ptx *last = &list->at[--list->len];
@@ -334,9 +337,9 @@ static enum hd_status load_fatbin(const struct obj_image *image, struct obj_targ
                                   struct obj_ptx_list *list)
 {
     struct obj_entry entry = {0};
-    enum hd_status status = choose_quietly(&image->fatbin, target, &entry);
+    enum hd_status status = load_choose_quietly(&image->fatbin, target, &entry);
     if (status == HD_OK)
-        return list_add_entry(list, &entry);
+        return load_list_add_entry(list, &entry);
     if (status != HD_NOT_FOUND)
         return status;
     HD_TRY(load_linked(&image->fatbin, target, list));
@@ -344,14 +347,14 @@ static enum hd_status load_fatbin(const struct obj_image *image, struct obj_targ
         return HD_OK;
     for (size_t i = 0; i < image->part_count; i++)
         HD_TRY(load_part(image->parts[i], target, list));
-    return list->len ? HD_OK : no_image_error(&image->fatbin, target);
+    return list->len ? HD_OK : load_no_image_error(&image->fatbin, target);
 }
 
 static enum hd_status load_ptx_text(const struct obj_image *image, struct obj_ptx_list *list)
 {
     struct obj_entry none = {0};
-    char *text = dup_view((struct hd_str){(const char *)image->bytes, image->size_B});
-    return list_add(list, text, image->size_B, &none);
+    char *text = load_dup_view((struct hd_str){(const char *)image->bytes, image->size_B});
+    return load_list_add(list, text, image->size_B, &none);
 }
 
 static enum hd_status load_opened(const struct obj_image *image, struct obj_target target,

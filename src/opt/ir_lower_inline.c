@@ -28,7 +28,7 @@ struct copier {
     uint32_t inlined[2]; /* of the last place in the callee, and what it is in the caller */
 };
 
-static struct ir_var *copy_var(struct copier *c, struct ir_var *var)
+static struct ir_var *inline_copy_var(struct copier *c, struct ir_var *var)
 {
     struct ir_var *copy;
 
@@ -50,7 +50,7 @@ static struct ir_var *copy_var(struct copier *c, struct ir_var *var)
 }
 
 /* A place of the callee in the caller: the call is the outermost one that it was inlined at. */
-static struct ir_srcloc srcloc_in_caller(struct copier *c, struct ir_srcloc srcloc)
+static struct ir_srcloc inline_srcloc_in_caller(struct copier *c, struct ir_srcloc srcloc)
 {
     struct ir_module *module = c->caller->module;
     uint32_t before = srcloc.inlined;
@@ -64,7 +64,7 @@ static struct ir_srcloc srcloc_in_caller(struct copier *c, struct ir_srcloc srcl
     }
     if (before) {
         outer = module->inlines.at[before - 1];
-        outer.at = srcloc_in_caller(c, outer.at);
+        outer.at = inline_srcloc_in_caller(c, outer.at);
     }
     srcloc.inlined = ir_module_inline(module, outer.func, &outer.at);
     c->inlined[0] = before;
@@ -72,8 +72,8 @@ static struct ir_srcloc srcloc_in_caller(struct copier *c, struct ir_srcloc srcl
     return srcloc;
 }
 
-static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
-                                   const struct ir_instr *from)
+static struct ir_instr *inline_copy_instr(struct copier *c, struct ir_block *block,
+                                          const struct ir_instr *from)
 {
     struct ir_builder b = {.func = c->caller, .block = block};
     struct ir_instr *to =
@@ -81,8 +81,8 @@ static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
 
     assert(from->block->func == c->callee);
     ir_instr_copy_fields(to, from);
-    to->srcloc = srcloc_in_caller(c, from->srcloc);
-    to->var = copy_var(c, from->var);
+    to->srcloc = inline_srcloc_in_caller(c, from->srcloc);
+    to->var = inline_copy_var(c, from->var);
     for (uint32_t d = 0; d < to->ndst; d++) {
         to->dst[d]->type = from->dst[d]->type;
         c->values[from->dst[d]->id] = to->dst[d];
@@ -90,7 +90,7 @@ static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
     return to;
 }
 
-static void copy_block(struct copier *c, const struct ir_block *from, struct ir_block *after)
+static void inline_copy_block(struct copier *c, const struct ir_block *from, struct ir_block *after)
 {
     struct ir_block *to = c->blocks[from->id];
     struct hd_arena *arena = &c->caller->module->arena;
@@ -98,10 +98,10 @@ static void copy_block(struct copier *c, const struct ir_block *from, struct ir_
     ir_foreach_instr(instr, from) {
         struct ir_instr *copy;
         if (instr->op != IR_OP_RET) {
-            copy_instr(c, to, instr);
+            inline_copy_instr(c, to, instr);
             continue;
         }
-        copy = copy_instr(c, to, instr);
+        copy = inline_copy_instr(c, to, instr);
         if (!hd_vec_push(&c->rets, copy))
             arena->failed = true;
         ir_block_set_succs(to, 1, &after);
@@ -121,7 +121,7 @@ static void copy_block(struct copier *c, const struct ir_block *from, struct ir_
 }
 
 /* Sources were copied as they are: point them at the copies. */
-static void rename_sources(struct copier *c)
+static void inline_rename_sources(struct copier *c)
 {
     for (uint32_t i = 0; i < c->callee->nblocks; i++)
         ir_foreach_instr(instr, c->blocks[i])
@@ -130,8 +130,8 @@ static void rename_sources(struct copier *c)
 }
 
 /* Results of the call: the returned values, merged where there are several returns. */
-static void bind_results(struct copier *c, struct ir_instr *call, struct ir_block *after,
-                         struct opt_replace *replace)
+static void inline_bind_results(struct copier *c, struct ir_instr *call, struct ir_block *after,
+                                struct opt_replace *replace)
 {
     struct hd_arena *arena = &c->caller->module->arena;
 
@@ -153,7 +153,7 @@ static void bind_results(struct copier *c, struct ir_instr *call, struct ir_bloc
     }
 }
 
-static bool has_alloca(const struct ir_func *func)
+static bool inline_has_alloca(const struct ir_func *func)
 {
     for (uint32_t b = 0; b < func->nblocks; b++)
         ir_foreach_instr(instr, func->blocks[b])
@@ -163,7 +163,7 @@ static bool has_alloca(const struct ir_func *func)
 }
 
 /* What the callee takes from the stack with alloca goes back when it returns. */
-static void keep_stack(struct ir_instr *call, struct ir_block *after)
+static void inline_keep_stack(struct ir_instr *call, struct ir_block *after)
 {
     struct ir_builder b = opt_before(call);
     struct ir_instr *save = ir_build_instr(&b, IR_OP_STACKSAVE, IR_VOID, 0, NULL, 1);
@@ -173,7 +173,7 @@ static void keep_stack(struct ir_instr *call, struct ir_block *after)
     ir_build_instr(&b, IR_OP_STACKRESTORE, IR_VOID, 1, save->dst, 0);
 }
 
-static bool copier_init(struct copier *c, struct ir_instr *call)
+static bool inline_copier_init(struct copier *c, struct ir_instr *call)
 {
     assert(call->callee != call->block->func && !call->callee->is_declaration);
     c->caller = call->block->func;
@@ -185,7 +185,7 @@ static bool copier_init(struct copier *c, struct ir_instr *call)
     return c->values && c->blocks;
 }
 
-static void copier_fini(struct copier *c)
+static void inline_copier_fini(struct copier *c)
 {
     hd_free(c->values);
     hd_free(c->blocks);
@@ -199,28 +199,28 @@ static void inline_call(struct ir_instr *call, struct opt_replace *replace)
     struct ir_builder b = opt_before(call);
     struct ir_block *after;
 
-    if (!copier_init(&c, call)) {
+    if (!inline_copier_init(&c, call)) {
         opt_failed(call->block->func);
-        copier_fini(&c);
+        inline_copier_fini(&c);
         return;
     }
     assert(call->op == IR_OP_CALL && call->next);
     after = ir_block_split_before(call->next);
-    if (has_alloca(c.callee))
-        keep_stack(call, after);
+    if (inline_has_alloca(c.callee))
+        inline_keep_stack(call, after);
     for (uint32_t i = 0; i < c.callee->proto.nparams; i++)
         c.values[c.callee->args[i]->id] = call->src[i];
     for (uint32_t i = 0; i < c.callee->nblocks; i++)
         c.blocks[i] = ir_block_create(c.caller);
     for (uint32_t i = 0; i < c.callee->nblocks; i++)
-        copy_block(&c, c.callee->blocks[i], after);
-    rename_sources(&c);
+        inline_copy_block(&c, c.callee->blocks[i], after);
+    inline_rename_sources(&c);
     b.block = call->block;
     b.before = NULL;
     ir_build_br(&b, c.blocks[0]);
-    bind_results(&c, call, after, replace);
+    inline_bind_results(&c, call, after, replace);
     ir_instr_remove(call);
-    copier_fini(&c);
+    inline_copier_fini(&c);
 }
 
 /* ---- call graph */
@@ -239,12 +239,12 @@ struct inliner {
     bool changed;
 };
 
-static struct node *node_of(struct inliner *in, const struct ir_func *func)
+static struct node *inline_node_of(struct inliner *in, const struct ir_func *func)
 {
     return hd_map_get_u64(&in->nodes, (uintptr_t)func);
 }
 
-static bool build_nodes(struct inliner *in)
+static bool inline_build_nodes(struct inliner *in)
 {
     ir_foreach_func(func, in->module) {
         struct node *node = hd_new(struct node);
@@ -255,22 +255,23 @@ static bool build_nodes(struct inliner *in)
         node->func = func;
     }
     ir_foreach_func(func, in->module) {
-        struct node *node = node_of(in, func);
+        struct node *node = inline_node_of(in, func);
         for (uint32_t b = 0; b < func->nblocks; b++) {
             ir_foreach_instr(instr, func->blocks[b]) {
                 node->size++;
                 in->budget += INLINE_FACTOR;
                 if (instr->op == IR_OP_CALL)
-                    node_of(in, instr->callee)->calls++;
+                    inline_node_of(in, instr->callee)->calls++;
             }
         }
     }
     return true;
 }
 
-static bool worth_it(struct inliner *in, const struct node *caller, const struct ir_instr *call)
+static bool inline_worth_it(struct inliner *in, const struct node *caller,
+                            const struct ir_instr *call)
 {
-    const struct node *callee = node_of(in, call->callee);
+    const struct node *callee = inline_node_of(in, call->callee);
 
     if (call->callee->is_declaration || !call->callee->nblocks || callee->state != 2)
         return false;
@@ -295,11 +296,12 @@ static void inline_into(struct inliner *in, struct node *node)
         struct ir_instr *prev;
         for (struct ir_instr *instr = func->blocks[b]->last; instr; instr = prev) {
             prev = instr->prev;
-            if (instr->op != IR_OP_CALL || in->module->arena.failed || !worth_it(in, node, instr))
+            if (instr->op != IR_OP_CALL || in->module->arena.failed ||
+                !inline_worth_it(in, node, instr))
                 continue;
-            node->size += node_of(in, instr->callee)->size;
-            assert(in->budget >= node_of(in, instr->callee)->size);
-            in->budget -= node_of(in, instr->callee)->size;
+            node->size += inline_node_of(in, instr->callee)->size;
+            assert(in->budget >= inline_node_of(in, instr->callee)->size);
+            in->budget -= inline_node_of(in, instr->callee)->size;
             inline_call(instr, &replace);
             any = true;
         }
@@ -319,7 +321,7 @@ struct frame {
 };
 
 /* The next callee that was not visited yet. */
-static struct node *next_callee(struct inliner *in, struct frame *frame)
+static struct node *inline_next_callee(struct inliner *in, struct frame *frame)
 {
     struct ir_func *func = frame->node->func;
 
@@ -331,14 +333,14 @@ static struct node *next_callee(struct inliner *in, struct frame *frame)
             continue;
         }
         frame->at = instr;
-        if (instr->op == IR_OP_CALL && node_of(in, instr->callee)->state == 0)
-            return node_of(in, instr->callee);
+        if (instr->op == IR_OP_CALL && inline_node_of(in, instr->callee)->state == 0)
+            return inline_node_of(in, instr->callee);
     }
     return NULL;
 }
 
 /* Depth first with a stack of our own: call chains in generated code can be long. */
-static void visit_from(struct inliner *in, struct node *root, struct frame *stack)
+static void inline_visit_from(struct inliner *in, struct node *root, struct frame *stack)
 {
     uint32_t depth = 0;
 
@@ -347,7 +349,7 @@ static void visit_from(struct inliner *in, struct node *root, struct frame *stac
     root->state = 1;
     stack[depth++] = (struct frame){.node = root};
     while (depth) {
-        struct node *callee = next_callee(in, &stack[depth - 1]);
+        struct node *callee = inline_next_callee(in, &stack[depth - 1]);
         if (callee) {
             callee->state = 1;
             stack[depth++] = (struct frame){.node = callee};
@@ -361,7 +363,7 @@ static void visit_from(struct inliner *in, struct node *root, struct frame *stac
 
 /* ---- shared variables of functions: one instance, whoever inlines the function */
 
-static void hoist_shared(struct ir_module *module, struct ir_func *func)
+static void inline_hoist_shared(struct ir_module *module, struct ir_func *func)
 {
     struct ir_var *last = NULL;
 
@@ -413,12 +415,12 @@ bool ir_lower_inline(struct ir_module *module)
     ir_foreach_func(func, module) {
         nfuncs++;
         if (!func->is_kernel && func->vars)
-            hoist_shared(module, func);
+            inline_hoist_shared(module, func);
     }
     stack = hd_alloc_array(nfuncs + 1, sizeof(*stack));
-    if (stack && build_nodes(&in)) {
+    if (stack && inline_build_nodes(&in)) {
         ir_foreach_func(func, module)
-            visit_from(&in, node_of(&in, func), stack);
+            inline_visit_from(&in, inline_node_of(&in, func), stack);
     } else {
         module->arena.failed = true;
     }

@@ -64,7 +64,7 @@ struct agreer {
 
 /* ---- what decides branches */
 
-static bool is_integer_op(enum ir_op op)
+static bool agree_is_integer_op(enum ir_op op)
 {
     switch (op) {
     case IR_OP_ADD:
@@ -91,7 +91,7 @@ static bool is_integer_op(enum ir_op op)
     }
 }
 
-static bool is_by_thread(const struct agreer *a, const struct ir_instr *in)
+static bool agree_is_by_thread(const struct agreer *a, const struct ir_instr *in)
 {
     if (a->shapes.of[in->dst[0]->id].kind == IR_SHAPE_UNIFORM)
         return true;
@@ -100,7 +100,7 @@ static bool is_by_thread(const struct agreer *a, const struct ir_instr *in)
     if (in->op == IR_OP_CVT)
         return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) &&
                a->by_thread[in->src[0]->id];
-    if (!is_integer_op(in->op))
+    if (!agree_is_integer_op(in->op))
         return false;
     for (uint32_t s = 0; s < in->nsrc; s++) {
         if (!a->by_thread[in->src[s]->id])
@@ -110,7 +110,7 @@ static bool is_by_thread(const struct agreer *a, const struct ir_instr *in)
 }
 
 /* Everything is taken for it until it turns out not to be. */
-static void by_thread_find(struct agreer *a)
+static void agree_by_thread_find(struct agreer *a)
 {
     const struct ir_func *f = a->func;
 
@@ -119,7 +119,7 @@ static void by_thread_find(struct agreer *a)
         changed = false;
         for (uint32_t b = 0; b < f->nblocks; b++) {
             ir_foreach_instr(in, f->blocks[b]) {
-                bool is = in->ndst && is_by_thread(a, in);
+                bool is = in->ndst && agree_is_by_thread(a, in);
                 for (uint32_t d = 0; d < in->ndst; d++) {
                     changed |= a->by_thread[in->dst[d]->id] && !is;
                     a->by_thread[in->dst[d]->id] &= is;
@@ -131,37 +131,37 @@ static void by_thread_find(struct agreer *a)
 
 /* ---- regions */
 
-static const struct ir_loop *loop_of(const struct agreer *a, const struct ir_block *b)
+static const struct ir_loop *agree_loop_of(const struct agreer *a, const struct ir_block *b)
 {
     uint32_t l = a->shapes.loops.loop_of[b->id];
     return l == NONE ? NULL : &a->shapes.loops.loops[l];
 }
 
 /* Is the loop around the block a part of the region? */
-static bool is_loop_inside(const struct agreer *a, const struct ir_loop *l)
+static bool agree_is_loop_inside(const struct agreer *a, const struct ir_loop *l)
 {
     return l && a->inside[l->header];
 }
 
 /* Lanes may come to a loop from elsewhere at its start only, or it is no loop any more. */
-static bool may_enter(const struct agreer *a, const struct ir_block *to)
+static bool agree_may_enter(const struct agreer *a, const struct ir_block *to)
 {
-    const struct ir_loop *l = loop_of(a, to);
+    const struct ir_loop *l = agree_loop_of(a, to);
 
-    if (to == a->join || !is_loop_inside(a, l))
+    if (to == a->join || !agree_is_loop_inside(a, l))
         return true;
     if (to->id != l->header)
         return false;
-    return l->parent == NONE || !is_loop_inside(a, &a->shapes.loops.loops[l->parent]);
+    return l->parent == NONE || !agree_is_loop_inside(a, &a->shapes.loops.loops[l->parent]);
 }
 
-static bool is_inside_loop(const struct ir_loop *l, const struct ir_block *b)
+static bool agree_is_inside_loop(const struct ir_loop *l, const struct ir_block *b)
 {
     return b->id >= l->header && b->id <= l->last;
 }
 
 /* Does it nothing but compute, so that an iteration of it can be done again? */
-static bool only_computes(const struct agreer *a, const struct ir_loop *l)
+static bool agree_only_computes(const struct agreer *a, const struct ir_loop *l)
 {
     for (uint32_t b = l->header; b <= l->last; b++) {
         ir_foreach_instr(in, a->func->blocks[b]) {
@@ -173,14 +173,14 @@ static bool only_computes(const struct agreer *a, const struct ir_loop *l)
 }
 
 /* The successor that lanes take which stay in a loop that others leave; -1: nothing of the kind. */
-static int way_to_stay(const struct agreer *a, const struct ir_block *b)
+static int agree_way_to_stay(const struct agreer *a, const struct ir_block *b)
 {
-    const struct ir_loop *l = loop_of(a, b);
+    const struct ir_loop *l = agree_loop_of(a, b);
 
-    if (!is_loop_inside(a, l) || b->nsuccs != 2 ||
-        is_inside_loop(l, b->succs[0]) == is_inside_loop(l, b->succs[1]))
+    if (!agree_is_loop_inside(a, l) || b->nsuccs != 2 ||
+        agree_is_inside_loop(l, b->succs[0]) == agree_is_inside_loop(l, b->succs[1]))
         return -1;
-    return is_inside_loop(l, b->succs[0]) ? 0 : 1;
+    return agree_is_inside_loop(l, b->succs[0]) ? 0 : 1;
 }
 
 enum asks {
@@ -189,26 +189,28 @@ enum asks {
     ASKS_STAY  /* whether all stay in the loop */
 };
 
-static enum asks asks_of(const struct agreer *a, const struct ir_block *b)
+static enum asks agree_asks_of(const struct agreer *a, const struct ir_block *b)
 {
-    const struct ir_loop *l = loop_of(a, b);
+    const struct ir_loop *l = agree_loop_of(a, b);
 
     if (b->last->op != IR_OP_CBR || !a->shapes.divergent_branch[b->id] ||
         b->succs[0] == b->succs[1])
         return ASKS_NOTHING;
-    if (a->by_thread[b->last->src[0]->id] && may_enter(a, b->succs[0]) && may_enter(a, b->succs[1]))
+    if (a->by_thread[b->last->src[0]->id] && agree_may_enter(a, b->succs[0]) &&
+        agree_may_enter(a, b->succs[1]))
         return ASKS_BOTH;
-    if (way_to_stay(a, b) >= 0 && may_enter(a, a->func->blocks[l->header]) && only_computes(a, l))
+    if (agree_way_to_stay(a, b) >= 0 && agree_may_enter(a, a->func->blocks[l->header]) &&
+        agree_only_computes(a, l))
         return ASKS_STAY;
     return ASKS_NOTHING;
 }
 
-static bool is_asked(const struct agreer *a, const struct ir_block *b)
+static bool agree_is_asked(const struct agreer *a, const struct ir_block *b)
 {
-    return asks_of(a, b) != ASKS_NOTHING;
+    return agree_asks_of(a, b) != ASKS_NOTHING;
 }
 
-static bool may_copy(const struct ir_instr *in)
+static bool agree_may_copy(const struct ir_instr *in)
 {
     if (ir_op_has(in->op, IR_F_TERM))
         return in->op == IR_OP_BR || in->op == IR_OP_CBR;
@@ -218,7 +220,7 @@ static bool may_copy(const struct ir_instr *in)
 }
 
 /* Everything from the entry's successors up to the join; 0: not to be copied, else its size. */
-static uint32_t region_mark(struct agreer *a)
+static uint32_t agree_region_mark(struct agreer *a)
 {
     uint32_t size = 0, first = a->entry->id + 1;
 
@@ -234,7 +236,7 @@ static uint32_t region_mark(struct agreer *a)
             a->inside[to] |= to != a->join->id;
         }
         ir_foreach_instr(in, block) {
-            if (b != a->entry->id && !may_copy(in))
+            if (b != a->entry->id && !agree_may_copy(in))
                 return 0;
             size += b != a->entry->id;
         }
@@ -243,7 +245,7 @@ static uint32_t region_mark(struct agreer *a)
 }
 
 /* Only the region leads into it, and its values leave it through the phis of the join. */
-static bool is_closed(const struct agreer *a)
+static bool agree_is_closed(const struct agreer *a)
 {
     for (uint32_t b = 0; b < a->nblocks; b++) {
         const struct ir_block *block = a->func->blocks[b];
@@ -265,12 +267,12 @@ static bool is_closed(const struct agreer *a)
 }
 
 /* The outermost loop of the region that lanes leave apart: they part in `b` and meet in `end`. */
-static const struct ir_loop *loop_left_apart(const struct agreer *a, const struct ir_block *b,
-                                             uint32_t end)
+static const struct ir_loop *agree_loop_left_apart(const struct agreer *a, const struct ir_block *b,
+                                                   uint32_t end)
 {
     const struct ir_loop *left = NULL;
 
-    for (const struct ir_loop *l = loop_of(a, b); is_loop_inside(a, l);) {
+    for (const struct ir_loop *l = agree_loop_of(a, b); agree_is_loop_inside(a, l);) {
         if (end >= l->header && end <= l->last)
             break;
         left = l;
@@ -280,10 +282,10 @@ static const struct ir_loop *loop_left_apart(const struct agreer *a, const struc
 }
 
 /* From where a branch that is not asked sends lanes apart to where they meet. */
-static void apart_behind(struct agreer *a, const struct ir_block *from)
+static void agree_apart_behind(struct agreer *a, const struct ir_block *from)
 {
     uint32_t end = a->postdom.idom[from->id];
-    const struct ir_loop *l = loop_left_apart(a, from, end);
+    const struct ir_loop *l = agree_loop_left_apart(a, from, end);
 
     for (uint32_t b = l ? l->header : from->id + 1; b < a->join->id; b++) {
         const struct ir_block *block = a->func->blocks[b];
@@ -297,25 +299,26 @@ static void apart_behind(struct agreer *a, const struct ir_block *from)
 }
 
 /* Taken for apart too often, where ways back meet, costs a copy that is not made. */
-static void apart_find(struct agreer *a)
+static void agree_apart_find(struct agreer *a)
 {
     memset(a->apart, 0, a->nblocks * sizeof(bool));
     for (uint32_t b = a->entry->id; b < a->join->id; b++) {
         const struct ir_block *block = a->func->blocks[b];
         bool is_of = block == a->entry || a->inside[b];
-        if (is_of && a->shapes.divergent_branch[b] && !is_asked(a, block))
-            apart_behind(a, block);
+        if (is_of && a->shapes.divergent_branch[b] && !agree_is_asked(a, block))
+            agree_apart_behind(a, block);
     }
 }
 
 /* Is there a loop that its lanes leave where they are asked, and come to together? */
-static bool has_loop(struct agreer *a)
+static bool agree_has_loop(struct agreer *a)
 {
-    apart_find(a);
+    agree_apart_find(a);
     for (uint32_t b = 0; b < a->nblocks; b++) {
         const struct ir_block *block = a->func->blocks[b];
-        const struct ir_loop *l = loop_of(a, block);
-        if (!a->inside[b] || a->apart[b] || !is_loop_inside(a, l) || !is_asked(a, block))
+        const struct ir_loop *l = agree_loop_of(a, block);
+        if (!a->inside[b] || a->apart[b] || !agree_is_loop_inside(a, l) ||
+            !agree_is_asked(a, block))
             continue;
         for (uint32_t s = 0; s < 2; s++) {
             uint32_t to = block->succs[s]->id;
@@ -327,7 +330,7 @@ static bool has_loop(struct agreer *a)
 }
 
 /* Does a region worth copying begin behind the block? */
-static bool region_find(struct agreer *a, struct ir_block *entry)
+static bool agree_region_find(struct agreer *a, struct ir_block *entry)
 {
     const struct ir_shapes *s = &a->shapes;
     uint32_t join = a->postdom.idom[entry->id], size;
@@ -347,8 +350,8 @@ static bool region_find(struct agreer *a, struct ir_block *entry)
         return false;
     a->entry = entry;
     a->join = a->func->blocks[join];
-    size = region_mark(a);
-    if (!size || a->copied + size > COPIED_MAX || !is_closed(a) || !has_loop(a))
+    size = agree_region_mark(a);
+    if (!size || a->copied + size > COPIED_MAX || !agree_is_closed(a) || !agree_has_loop(a))
         return false;
     a->copied += size;
     return true;
@@ -356,17 +359,17 @@ static bool region_find(struct agreer *a, struct ir_block *entry)
 
 /* ---- the copy */
 
-static struct ir_value *value_in_copy(const struct agreer *a, struct ir_value *v)
+static struct ir_value *agree_value_in_copy(const struct agreer *a, struct ir_value *v)
 {
     return v->id < a->nvalues && a->value_of[v->id] ? a->value_of[v->id] : v;
 }
 
-static struct ir_block *block_in_copy(const struct agreer *a, struct ir_block *b)
+static struct ir_block *agree_block_in_copy(const struct agreer *a, struct ir_block *b)
 {
     return b->id < a->nblocks && a->copy_of[b->id] ? a->copy_of[b->id] : b;
 }
 
-static struct ir_block *new_block(struct agreer *a, struct ir_block *of, bool copy)
+static struct ir_block *agree_new_block(struct agreer *a, struct ir_block *of, bool copy)
 {
     struct ir_block *b = ir_block_create(a->func);
 
@@ -374,7 +377,7 @@ static struct ir_block *new_block(struct agreer *a, struct ir_block *of, bool co
     return b;
 }
 
-static void copy_instr(struct agreer *a, struct ir_block *to, const struct ir_instr *from)
+static void agree_copy_instr(struct agreer *a, struct ir_block *to, const struct ir_instr *from)
 {
     struct ir_builder b = {.func = a->func, .block = to};
     uint32_t nsrc = from->op == IR_OP_PHI ? 0 : from->nsrc;
@@ -387,74 +390,76 @@ static void copy_instr(struct agreer *a, struct ir_block *to, const struct ir_in
     }
 }
 
-static void note_part(struct agreer *a, struct ir_block *part)
+static void agree_note_part(struct agreer *a, struct ir_block *part)
 {
     if (!hd_map_put_u64(&a->parts, (uintptr_t)part, a))
         opt_failed(a->func);
 }
 
 /* Where not all lanes stay in the loop, they do the iteration again in the original. */
-static void branch_to_stay(struct agreer *a, struct ir_builder *b, struct ir_block *of,
-                           struct ir_value *p)
+static void agree_branch_to_stay(struct agreer *a, struct ir_builder *b, struct ir_block *of,
+                                 struct ir_value *p)
 {
-    int way = way_to_stay(a, of);
-    struct ir_block *again = new_block(a, of, true);
+    int way = agree_way_to_stay(a, of);
+    struct ir_block *again = agree_new_block(a, of, true);
 
     a->origins[again->id].again = true;
     if (way)
         p = ir_build1(b, IR_OP_NOT, IR_PRED, p);
-    ir_build_cbr(b, ir_build1(b, IR_OP_AGREE, IR_PRED, p), block_in_copy(a, of->succs[way]), again);
+    ir_build_cbr(b, ir_build1(b, IR_OP_AGREE, IR_PRED, p), agree_block_in_copy(a, of->succs[way]),
+                 again);
     b->block = again;
-    ir_build_br(b, a->func->blocks[loop_of(a, of)->header]);
-    note_part(a, again);
+    ir_build_br(b, a->func->blocks[agree_loop_of(a, of)->header]);
+    agree_note_part(a, again);
 }
 
 /*
  * Ends `block`, which is `of` or its copy, with the branch of `of`, asking first where that is to
  * be done.
  */
-static void branch(struct agreer *a, struct ir_block *block, struct ir_block *of, bool copy)
+static void agree_branch(struct agreer *a, struct ir_block *block, struct ir_block *of, bool copy)
 {
     struct ir_builder b = {.func = a->func, .block = block, .srcloc = of->last->srcloc};
     struct ir_block *const *to = of->succs;
 
     if (of->last->op == IR_OP_BR) {
-        ir_build_br(&b, block_in_copy(a, to[0]));
+        ir_build_br(&b, agree_block_in_copy(a, to[0]));
         return;
     }
     struct ir_value *p = of->last->src[0];
     if (copy)
-        p = value_in_copy(a, p);
-    if (!is_asked(a, of)) {
-        ir_build_cbr(&b, p, block_in_copy(a, to[0]), block_in_copy(a, to[1]));
+        p = agree_value_in_copy(a, p);
+    if (!agree_is_asked(a, of)) {
+        ir_build_cbr(&b, p, agree_block_in_copy(a, to[0]), agree_block_in_copy(a, to[1]));
         return;
     }
-    if (asks_of(a, of) == ASKS_STAY) {
-        branch_to_stay(a, &b, of, p);
+    if (agree_asks_of(a, of) == ASKS_STAY) {
+        agree_branch_to_stay(a, &b, of, p);
         return;
     }
-    struct ir_block *no = new_block(a, of, copy), *part = new_block(a, of, copy);
-    ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, p), block_in_copy(a, to[0]), no);
+    struct ir_block *no = agree_new_block(a, of, copy), *part = agree_new_block(a, of, copy);
+    ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, p), agree_block_in_copy(a, to[0]), no);
     b.block = no;
     struct ir_value *not_p = ir_build1(&b, IR_OP_NOT, IR_PRED, p);
-    ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, not_p), block_in_copy(a, to[1]), part);
+    ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, not_p), agree_block_in_copy(a, to[1]),
+                 part);
     b.block = part;
     ir_build_cbr(&b, p, to[0], to[1]);
-    note_part(a, part);
+    agree_note_part(a, part);
 }
 
-static void copy_region(struct agreer *a)
+static void agree_copy_region(struct agreer *a)
 {
     for (uint32_t b = 0; b < a->nblocks; b++) {
         if (a->inside[b])
-            a->copy_of[b] = new_block(a, a->func->blocks[b], true);
+            a->copy_of[b] = agree_new_block(a, a->func->blocks[b], true);
     }
     for (uint32_t b = 0; b < a->nblocks; b++) {
         if (!a->inside[b])
             continue;
         ir_foreach_instr(in, a->func->blocks[b]) {
             if (!ir_op_has(in->op, IR_F_TERM))
-                copy_instr(a, a->copy_of[b], in);
+                agree_copy_instr(a, a->copy_of[b], in);
         }
     }
     for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -462,9 +467,9 @@ static void copy_region(struct agreer *a)
             continue;
         ir_foreach_instr(in, a->copy_of[b]) {
             for (uint32_t s = 0; s < in->nsrc; s++)
-                in->src[s] = value_in_copy(a, in->src[s]);
+                in->src[s] = agree_value_in_copy(a, in->src[s]);
         }
-        branch(a, a->copy_of[b], a->func->blocks[b], true);
+        agree_branch(a, a->copy_of[b], a->func->blocks[b], true);
     }
     /* The old branch is needed until the new one is there. */
     struct ir_instr *old = a->entry->last;
@@ -472,7 +477,7 @@ static void copy_region(struct agreer *a)
     struct ir_block was = *a->entry;
     was.succs = succs;
     was.last = old;
-    branch(a, a->entry, &was, false);
+    agree_branch(a, a->entry, &was, false);
     ir_instr_remove(old);
     for (uint32_t b = a->nblocks; b < a->func->nblocks; b++) {
         if (a->origins[b].of == &was)
@@ -482,7 +487,7 @@ static void copy_region(struct agreer *a)
 
 /* ---- phis */
 
-static void phis_save(struct agreer *a, const struct ir_block *b)
+static void agree_phis_save(struct agreer *a, const struct ir_block *b)
 {
     a->preds[b->id] = hd_arena_array(&a->tmp, struct ir_block *, b->npreds + 1);
     for (uint32_t p = 0; a->preds[b->id] && p < b->npreds; p++)
@@ -498,8 +503,8 @@ static void phis_save(struct agreer *a, const struct ir_block *b)
 }
 
 /* What the phi of an old block, which `from` led to, took from there. */
-static struct ir_value *operand_from(const struct agreer *a, const struct ir_instr *phi,
-                                     const struct ir_block *old, const struct ir_block *from)
+static struct ir_value *agree_operand_from(const struct agreer *a, const struct ir_instr *phi,
+                                           const struct ir_block *old, const struct ir_block *from)
 {
     uint32_t p = 0;
 
@@ -508,10 +513,12 @@ static struct ir_value *operand_from(const struct agreer *a, const struct ir_ins
     return a->operands[phi->dst[0]->id][p];
 }
 
-static struct ir_value *value_at_end(struct agreer *a, struct ir_block *b, struct ir_value *v);
+static struct ir_value *agree_value_at_end(struct agreer *a, struct ir_block *b,
+                                           struct ir_value *v);
 
 /* The value of the region where an old block begins, that its copy may have led to. */
-static struct ir_value *value_at_start(struct agreer *a, struct ir_block *b, struct ir_value *v)
+static struct ir_value *agree_value_at_start(struct agreer *a, struct ir_block *b,
+                                             struct ir_value *v)
 {
     uint64_t key = (uint64_t)b->id << 32 | v->id;
     struct ir_value *known = hd_map_get_u64(&a->incoming, key);
@@ -522,21 +529,21 @@ static struct ir_value *value_at_start(struct agreer *a, struct ir_block *b, str
     if (!hd_map_put_u64(&a->incoming, key, phi->dst[0]))
         opt_failed(a->func);
     for (uint32_t p = 0; p < b->npreds && !a->func->module->arena.failed; p++)
-        phi->src[p] = value_at_end(a, b->preds[p], v);
+        phi->src[p] = agree_value_at_end(a, b->preds[p], v);
     return phi->dst[0];
 }
 
-static struct ir_value *value_at_end(struct agreer *a, struct ir_block *b, struct ir_value *v)
+static struct ir_value *agree_value_at_end(struct agreer *a, struct ir_block *b, struct ir_value *v)
 {
     if (!v->instr || v->id >= a->nvalues || !a->inside[v->instr->block->id])
         return v;
     if (b->id >= a->nblocks)
-        return a->origins[b->id].copy ? value_in_copy(a, v) : v;
-    return b == v->instr->block || b == a->entry ? v : value_at_start(a, b, v);
+        return a->origins[b->id].copy ? agree_value_in_copy(a, v) : v;
+    return b == v->instr->block || b == a->entry ? v : agree_value_at_start(a, b, v);
 }
 
 /* Phis that were there: operands of edges old and new. */
-static void phis_fill(struct agreer *a, struct ir_block *b, struct ir_block *old)
+static void agree_phis_fill(struct agreer *a, struct ir_block *b, struct ir_block *old)
 {
     struct ir_instr *was = old->first;
 
@@ -544,54 +551,54 @@ static void phis_fill(struct agreer *a, struct ir_block *b, struct ir_block *old
         if (b == old)
             was = in;
         if (was->dst[0]->id >= a->nvalues)
-            continue; /* one of value_at_start() */
+            continue; /* one of agree_value_at_start() */
         for (uint32_t p = 0; p < in->nsrc; p++) {
             struct ir_block *from = b->preds[p];
             bool is_new = from->id >= a->nblocks;
             if (is_new && a->origins[from->id].again) {
-                in->src[p] = value_in_copy(a, was->dst[0]);
+                in->src[p] = agree_value_in_copy(a, was->dst[0]);
                 continue;
             }
             struct ir_block *of = is_new ? a->origins[from->id].of : from;
-            struct ir_value *v = operand_from(a, was, old, of);
-            in->src[p] = value_at_end(a, from, v);
+            struct ir_value *v = agree_operand_from(a, was, old, of);
+            in->src[p] = agree_value_at_end(a, from, v);
         }
         if (b != old)
             was = was->next;
     }
 }
 
-static void sources_fill(struct agreer *a, struct ir_block *b)
+static void agree_sources_fill(struct agreer *a, struct ir_block *b)
 {
     ir_foreach_instr(in, b) {
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
             const struct ir_instr *def = in->src[s]->instr;
             if (def && in->src[s]->id < a->nvalues && a->inside[def->block->id] && def->block != b)
-                in->src[s] = value_at_start(a, b, in->src[s]);
+                in->src[s] = agree_value_at_start(a, b, in->src[s]);
         }
     }
 }
 
-static void values_mend(struct agreer *a)
+static void agree_values_mend(struct agreer *a)
 {
     ir_func_link_cfg(a->func);
     if (a->func->module->arena.failed)
         return;
     for (uint32_t b = 0; b < a->nblocks; b++) {
         if (a->inside[b])
-            phis_fill(a, a->copy_of[b], a->func->blocks[b]);
+            agree_phis_fill(a, a->copy_of[b], a->func->blocks[b]);
     }
     for (uint32_t b = 0; b < a->nblocks; b++) {
         struct ir_block *block = a->func->blocks[b];
         if (!a->inside[b] && block != a->join)
             continue;
         if (a->inside[b])
-            sources_fill(a, block);
-        phis_fill(a, block, block);
+            agree_sources_fill(a, block);
+        agree_phis_fill(a, block, block);
     }
 }
 
-static bool region_init(struct agreer *a)
+static bool agree_region_init(struct agreer *a)
 {
     /* A copy of each block, two more where lanes are asked. */
     a->origins = hd_arena_array(&a->tmp, struct origin, 4 * (size_t)a->nblocks + 4);
@@ -601,17 +608,17 @@ static bool region_init(struct agreer *a)
     a->operands = hd_arena_array(&a->tmp, struct ir_value **, a->nvalues + 1);
     for (uint32_t b = 0; b < a->nblocks && a->preds && a->operands; b++) {
         if (a->inside[b] || a->func->blocks[b] == a->join)
-            phis_save(a, a->func->blocks[b]);
+            agree_phis_save(a, a->func->blocks[b]);
     }
     return !a->tmp.failed;
 }
 
-static void region_copy(struct agreer *a)
+static void agree_region_copy(struct agreer *a)
 {
     hd_map_init(&a->incoming);
-    if (region_init(a)) {
-        copy_region(a);
-        values_mend(a);
+    if (agree_region_init(a)) {
+        agree_copy_region(a);
+        agree_values_mend(a);
     } else {
         opt_failed(a->func);
     }
@@ -622,7 +629,7 @@ static void region_copy(struct agreer *a)
 
 /* ---- */
 
-static bool analyse(struct agreer *a)
+static bool agree_analyse(struct agreer *a)
 {
     struct ir_func *f = a->func;
 
@@ -636,29 +643,29 @@ static bool analyse(struct agreer *a)
     a->by_thread = hd_arena_array(&a->tmp, bool, a->nvalues + 1);
     if (a->tmp.failed)
         return false;
-    by_thread_find(a);
+    agree_by_thread_find(a);
     return true;
 }
 
 /* One region; false: there is none (more). */
-static bool step(struct agreer *a)
+static bool agree_step(struct agreer *a)
 {
     bool found = false;
 
     hd_arena_init(&a->tmp);
-    if (!analyse(a))
+    if (!agree_analyse(a))
         opt_failed(a->func);
     else if (!a->shapes.needs_dispatch && !a->shapes.rejoins && !a->shapes.loops.irreducible) {
         for (uint32_t b = 0; b < a->nblocks && !found; b++)
-            found = region_find(a, a->func->blocks[b]);
+            found = agree_region_find(a, a->func->blocks[b]);
     }
     if (found)
-        region_copy(a);
+        agree_region_copy(a);
     hd_arena_fini(&a->tmp);
     return found && !a->func->module->arena.failed;
 }
 
-static uint32_t size_of(const struct ir_func *f)
+static uint32_t agree_size_of(const struct ir_func *f)
 {
     uint32_t n = 0;
 
@@ -673,10 +680,10 @@ bool ir_opt_agree(struct ir_func *func)
     struct agreer a = {.func = func};
     bool changed = false;
 
-    if (!func->is_kernel || func->module->runs_apart || size_of(func) > INSTRS_MAX)
+    if (!func->is_kernel || func->module->runs_apart || agree_size_of(func) > INSTRS_MAX)
         return false;
     hd_map_init(&a.parts);
-    while (step(&a))
+    while (agree_step(&a))
         changed = true;
     hd_map_fini(&a.parts);
     return changed;

@@ -9,12 +9,12 @@ struct folded {
     bool rewritten;
 };
 
-static struct folded use(struct ir_value *value)
+static struct folded fold_use(struct ir_value *value)
 {
     return (struct folded){.value = value};
 }
 
-static struct folded make_const(struct ir_instr *instr, uint64_t bits)
+static struct folded fold_make_const(struct ir_instr *instr, uint64_t bits)
 {
     opt_make_const(instr, bits, 0);
     return (struct folded){.rewritten = true};
@@ -47,7 +47,7 @@ static bool fold_const(struct ir_instr *instr)
 /* ---- what ranges decide */
 
 /* a < b, and all other comparisons made of that and of `same`. */
-static bool compare_ranges(enum ir_cmp cmp, struct opt_range a, struct opt_range b, bool *out)
+static bool fold_compare_ranges(enum ir_cmp cmp, struct opt_range a, struct opt_range b, bool *out)
 {
     const bool below = a.greatest < b.least;
     const bool above = b.greatest < a.least;
@@ -81,22 +81,23 @@ static struct folded fold_range(struct ir_instr *instr)
         return nothing;
     if (instr->op == IR_OP_SHR) {
         struct opt_range x = opt_range(instr->dst[0]);
-        return x.least == x.greatest ? make_const(instr, x.least) : nothing;
+        return x.least == x.greatest ? fold_make_const(instr, x.least) : nothing;
     }
     struct opt_range a = opt_range(instr->src[0]), b = opt_range(instr->src[1]);
     uint64_t half = opt_mask(instr->src[0]->type) >> 1;
     if (ir_type_is_signed(instr->type) && (a.greatest > half || b.greatest > half))
         return nothing;
     if (is_setp)
-        return compare_ranges(instr->cmp, a, b, &answer) ? make_const(instr, answer) : nothing;
-    if (!compare_ranges(IR_LE, a, b, &least_first))
+        return fold_compare_ranges(instr->cmp, a, b, &answer) ? fold_make_const(instr, answer)
+                                                              : nothing;
+    if (!fold_compare_ranges(IR_LE, a, b, &least_first))
         return nothing;
-    return use(instr->src[least_first == (instr->op == IR_OP_MAX)]);
+    return fold_use(instr->src[least_first == (instr->op == IR_OP_MAX)]);
 }
 
 /* ---- canonical operand order: constants last */
 
-static enum ir_cmp cmp_mirror(enum ir_cmp cmp)
+static enum ir_cmp fold_cmp_mirror(enum ir_cmp cmp)
 {
     switch (cmp) {
     case IR_LT:
@@ -112,24 +113,24 @@ static enum ir_cmp cmp_mirror(enum ir_cmp cmp)
     }
 }
 
-static bool is_constant(const struct ir_value *value)
+static bool fold_is_constant(const struct ir_value *value)
 {
     return value->instr && value->instr->op == IR_OP_CONST;
 }
 
-static bool canonical_order(struct ir_instr *instr)
+static bool fold_canonical_order(struct ir_instr *instr)
 {
     struct ir_value *first;
     bool setp = instr->op == IR_OP_SETP && instr->type != IR_PRED;
 
-    if (instr->nsrc < 2 || (!setp && !opt_commutes(instr)) || !is_constant(instr->src[0]) ||
-        is_constant(instr->src[1]))
+    if (instr->nsrc < 2 || (!setp && !opt_commutes(instr)) || !fold_is_constant(instr->src[0]) ||
+        fold_is_constant(instr->src[1]))
         return false;
     first = instr->src[0];
     instr->src[0] = instr->src[1];
     instr->src[1] = first;
     if (setp)
-        instr->cmp = cmp_mirror(instr->cmp);
+        instr->cmp = fold_cmp_mirror(instr->cmp);
     return true;
 }
 
@@ -143,7 +144,7 @@ static struct folded fold_add(struct ir_instr *instr, uint64_t c)
     if (!ir_is_plain_add(instr))
         return nothing;
     if (!c)
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     if (inner && ir_is_plain_add(inner) && ir_value_const(inner->src[1], &c2) &&
         ir_type_bits(inner->type) == ir_type_bits(instr->type)) {
         struct ir_builder b = opt_before(instr);
@@ -162,7 +163,7 @@ static struct folded fold_sub(struct ir_instr *instr, uint64_t c)
     if (ir_has(instr, IR_MOD_SAT))
         return nothing;
     if (!c)
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     instr->op = IR_OP_ADD;
     instr->src[1] = ir_build_const(&b, instr->dst[0]->type, 0 - c);
     return (struct folded){.rewritten = true};
@@ -171,22 +172,22 @@ static struct folded fold_sub(struct ir_instr *instr, uint64_t c)
 static struct folded fold_mul(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
-        return make_const(instr, 0);
-    return c == 1 ? use(instr->src[0]) : nothing;
+        return fold_make_const(instr, 0);
+    return c == 1 ? fold_use(instr->src[0]) : nothing;
 }
 
 static struct folded fold_and(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
-        return make_const(instr, 0);
-    return opt_filled(opt_bound(instr->src[0])) & ~c ? nothing : use(instr->src[0]);
+        return fold_make_const(instr, 0);
+    return opt_filled(opt_bound(instr->src[0])) & ~c ? nothing : fold_use(instr->src[0]);
 }
 
 /*
  * The lowest bits of an address that are known from its variable's alignment: *out_rest is the
  * address modulo the result, which is 1 when nothing is known.
  */
-static uint64_t known_modulus(const struct ir_value *address, uint64_t *out_rest)
+static uint64_t fold_known_modulus(const struct ir_value *address, uint64_t *out_rest)
 {
     const struct ir_instr *in = address->instr;
     uint64_t c, offset = 0;
@@ -203,28 +204,29 @@ static uint64_t known_modulus(const struct ir_value *address, uint64_t *out_rest
 }
 
 /* Compilers write the sum of an aligned address and a small constant like this. */
-static bool is_sum(const struct ir_instr *instr, uint64_t c)
+static bool fold_is_sum(const struct ir_instr *instr, uint64_t c)
 {
     uint64_t rest = 0;
 
-    return instr->dst[0]->type == IR_B64 && c < known_modulus(instr->src[0], &rest) && !(c & rest);
+    return instr->dst[0]->type == IR_B64 && c < fold_known_modulus(instr->src[0], &rest) &&
+           !(c & rest);
 }
 
 static struct folded fold_or(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
-        return use(instr->src[0]);
-    if (is_sum(instr, c)) {
+        return fold_use(instr->src[0]);
+    if (fold_is_sum(instr, c)) {
         instr->op = IR_OP_ADD;
         return (struct folded){.rewritten = true};
     }
-    return c == opt_mask(instr->dst[0]->type) ? make_const(instr, c) : nothing;
+    return c == opt_mask(instr->dst[0]->type) ? fold_make_const(instr, c) : nothing;
 }
 
 static struct folded fold_xor(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     if (c != opt_mask(instr->dst[0]->type))
         return nothing;
     instr->op = IR_OP_NOT;
@@ -240,7 +242,7 @@ static struct folded fold_sign(struct ir_instr *instr, uint64_t c)
     if (bound > opt_mask(instr->src[0]->type) >> 1)
         return nothing;
     if (c >= ir_type_bits(instr->type) || !(bound >> c))
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     instr->type = ir_type_bits(instr->type) == 64 ? IR_U64 : IR_U32;
     return (struct folded){.rewritten = true};
 }
@@ -252,14 +254,14 @@ static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
     uint64_t c2;
 
     if (!c)
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     if (instr->op == IR_OP_SHR && ir_type_is_signed(instr->type) && bits >= 32) {
         struct folded f = fold_sign(instr, c);
         if (f.rewritten)
             return f;
     }
     if (c >= bits && (instr->op == IR_OP_SHL || !ir_type_is_signed(instr->type)))
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     if (inner && inner->op == instr->op && inner->type == instr->type && c < bits &&
         ir_value_const(inner->src[1], &c2) && c2 < bits && c + c2 < bits) {
         struct ir_builder b = opt_before(instr);
@@ -271,7 +273,7 @@ static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
 }
 
 /* May the dividend, or c, be negative? */
-static bool rounds_to_zero(const struct ir_instr *instr, uint64_t c)
+static bool fold_rounds_to_zero(const struct ir_instr *instr, uint64_t c)
 {
     return ir_type_is_signed(instr->type) &&
            (!opt_is_never_negative(instr->src[0]) || c > opt_mask(instr->dst[0]->type) >> 1);
@@ -282,8 +284,8 @@ static struct folded fold_div(struct ir_instr *instr, uint64_t c)
     struct ir_builder b = opt_before(instr);
 
     if (c == 1)
-        return use(instr->src[0]);
-    if (!hd_is_pow2(c) || rounds_to_zero(instr, c))
+        return fold_use(instr->src[0]);
+    if (!hd_is_pow2(c) || fold_rounds_to_zero(instr, c))
         return nothing;
     instr->op = IR_OP_SHR;
     instr->src[1] = ir_build_const(&b, IR_B32, (unsigned)__builtin_ctzll(c));
@@ -295,8 +297,8 @@ static struct folded fold_rem(struct ir_instr *instr, uint64_t c)
     struct ir_builder b = opt_before(instr);
 
     if (c == 1)
-        return make_const(instr, 0);
-    if (!hd_is_pow2(c) || rounds_to_zero(instr, c))
+        return fold_make_const(instr, 0);
+    if (!hd_is_pow2(c) || fold_rounds_to_zero(instr, c))
         return nothing;
     instr->op = IR_OP_AND;
     instr->src[1] = ir_build_const(&b, instr->dst[0]->type, c - 1);
@@ -312,9 +314,9 @@ static struct folded fold_setp_sign(struct ir_instr *instr, uint64_t c)
         !opt_is_never_negative(instr->src[0]))
         return nothing;
     if ((instr->cmp == IR_LT && is_zero) || (instr->cmp == IR_LE && is_ones))
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     if ((instr->cmp == IR_GE && is_zero) || (instr->cmp == IR_GT && is_ones))
-        return make_const(instr, 1);
+        return fold_make_const(instr, 1);
     return nothing;
 }
 
@@ -352,7 +354,7 @@ static struct folded fold_setp(struct ir_instr *instr, uint64_t c)
         !ir_value_const(sel->src[2], &f) || !t == !f)
         return nothing;
     if ((instr->cmp == IR_NE) == (t != 0))
-        return use(sel->src[0]);
+        return fold_use(sel->src[0]);
     instr->op = IR_OP_NOT;
     instr->type = IR_PRED;
     instr->cmp = IR_EQ;
@@ -371,7 +373,7 @@ static struct folded fold_second_const(struct ir_instr *instr, uint64_t c)
     case IR_OP_MUL:
         return fold_mul(instr, c);
     case IR_OP_MULWIDE:
-        return c ? nothing : make_const(instr, 0);
+        return c ? nothing : fold_make_const(instr, 0);
     case IR_OP_AND:
         return fold_and(instr, c);
     case IR_OP_OR:
@@ -402,12 +404,13 @@ static struct folded fold_same(struct ir_instr *instr)
     case IR_OP_OR:
     case IR_OP_MIN:
     case IR_OP_MAX:
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     case IR_OP_XOR:
     case IR_OP_SUB:
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     case IR_OP_SETP:
-        return make_const(instr, instr->cmp == IR_EQ || instr->cmp == IR_LE || instr->cmp == IR_GE);
+        return fold_make_const(instr,
+                               instr->cmp == IR_EQ || instr->cmp == IR_LE || instr->cmp == IR_GE);
     default:
         return nothing;
     }
@@ -428,15 +431,15 @@ static struct folded fold_lop3(struct ir_instr *instr)
 
     switch (instr->imm & 0xff) {
     case 0x00:
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     case 0xff:
-        return make_const(instr, UINT32_MAX);
+        return fold_make_const(instr, UINT32_MAX);
     case 0xf0:
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     case 0xcc:
-        return use(instr->src[1]);
+        return fold_use(instr->src[1]);
     case 0xaa:
-        return use(instr->src[2]);
+        return fold_use(instr->src[2]);
     default:
         break;
     }
@@ -467,7 +470,7 @@ static struct folded fold_bfe(struct ir_instr *instr)
     pos &= 0xff;
     len &= 0xff;
     if (!len)
-        return make_const(instr, 0);
+        return fold_make_const(instr, 0);
     if (pos + len > bits || ir_type_is_signed(instr->type))
         return nothing;
     if (pos)
@@ -489,7 +492,7 @@ static struct folded fold_select(struct ir_instr *instr)
         !ir_value_const(instr->src[2], &f))
         return nothing;
     if (t && !f)
-        return use(instr->src[0]);
+        return fold_use(instr->src[0]);
     if (t || !f)
         return nothing;
     instr->op = IR_OP_NOT;
@@ -594,7 +597,7 @@ static bool fold_block(struct opt_replace *r, struct ir_block *block, bool *edge
         }
         if (!ir_op_has(instr->op, IR_F_PURE) || instr->op == IR_OP_CONST)
             continue;
-        changed |= canonical_order(instr);
+        changed |= fold_canonical_order(instr);
         f = fold_instr(instr);
         changed |= f.rewritten;
         if (!f.value)

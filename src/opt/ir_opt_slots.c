@@ -50,14 +50,14 @@ struct slots {
 
 /* ---- which variables */
 
-static bool is_access(const struct ir_instr *instr)
+static bool slots_is_access(const struct ir_instr *instr)
 {
     return (instr->op == IR_OP_LD || instr->op == IR_OP_ST) && instr->mem.sem == IR_SEM_WEAK &&
            (instr->mem.space == IR_SPACE_LOCAL || instr->mem.space == IR_SPACE_GENERIC) &&
            instr->type != IR_PRED;
 }
 
-static struct var_info *info_of(struct slots *s, struct ir_var *var)
+static struct var_info *slots_info_of(struct slots *s, struct ir_var *var)
 {
     struct var_info *info = hd_map_get_u64(&s->info, (uintptr_t)var);
 
@@ -69,7 +69,7 @@ static struct var_info *info_of(struct slots *s, struct ir_var *var)
 }
 
 /* Passes the address on: the instruction's result is src0 plus a constant. */
-static bool derives(const struct ir_instr *instr, uint64_t *out_add)
+static bool slots_derives(const struct ir_instr *instr, uint64_t *out_add)
 {
     *out_add = 0;
     switch (instr->op) {
@@ -87,7 +87,7 @@ static bool derives(const struct ir_instr *instr, uint64_t *out_add)
     }
 }
 
-static int64_t sign_extend(uint64_t bits, enum ir_type type)
+static int64_t slots_sign_extend(uint64_t bits, enum ir_type type)
 {
     unsigned drop = 64 - ir_type_bits(type);
 
@@ -95,40 +95,40 @@ static int64_t sign_extend(uint64_t bits, enum ir_type type)
 }
 
 /* Layout is a reverse postorder: an address is derived before it is used (but for phis). */
-static void derive(struct slots *s, struct ir_instr *instr)
+static void slots_derive(struct slots *s, struct ir_instr *instr)
 {
     const struct derived *from;
     uint64_t add;
 
     if (instr->op == IR_OP_VARADDR && instr->var->space == IR_SPACE_LOCAL) {
         s->derived[instr->dst[0]->id] = (struct derived){instr->var, (int64_t)instr->imm};
-        info_of(s, instr->var);
+        slots_info_of(s, instr->var);
         return;
     }
     for (uint32_t i = 0; i < instr->nsrc; i++) {
         from = &s->derived[instr->src[i]->id];
         if (!from->var)
             continue;
-        if (i == 0 && derives(instr, &add)) {
-            add = (uint64_t)sign_extend(add, instr->dst[0]->type);
+        if (i == 0 && slots_derives(instr, &add)) {
+            add = (uint64_t)slots_sign_extend(add, instr->dst[0]->type);
             s->derived[instr->dst[0]->id] =
                 (struct derived){from->var, (int64_t)((uint64_t)from->offset_B + add)};
             continue;
         }
-        if (i != 0 || !is_access(instr))
-            info_of(s, from->var)->escapes = true;
+        if (i != 0 || !slots_is_access(instr))
+            slots_info_of(s, from->var)->escapes = true;
     }
 }
 
 /* What comes in over a back edge was derived after the phi had been looked at. */
-static void phis_escape(struct slots *s)
+static void slots_phis_escape(struct slots *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         for (struct ir_instr *phi = s->func->blocks[b]->first; phi && phi->op == IR_OP_PHI;
              phi = phi->next)
             for (uint32_t i = 0; i < phi->nsrc; i++)
                 if (s->derived[phi->src[i]->id].var)
-                    info_of(s, s->derived[phi->src[i]->id].var)->escapes = true;
+                    slots_info_of(s, s->derived[phi->src[i]->id].var)->escapes = true;
 }
 
 /* ---- slots */
@@ -157,26 +157,26 @@ static struct slot *slot_find(struct slots *s, struct ir_var *var, int64_t offse
 }
 
 /* The variable that a load or store accesses, if it can become values. */
-static const struct derived *access_target(struct slots *s, const struct ir_instr *instr)
+static const struct derived *slots_access_target(struct slots *s, const struct ir_instr *instr)
 {
     const struct derived *d;
 
-    if (!is_access(instr) || instr->src[0]->id >= s->first_new)
+    if (!slots_is_access(instr) || instr->src[0]->id >= s->first_new)
         return NULL;
     d = &s->derived[instr->src[0]->id];
-    if (!d->var || info_of(s, d->var)->escapes)
+    if (!d->var || slots_info_of(s, d->var)->escapes)
         return NULL;
     return d;
 }
 
-static uint32_t access_count(const struct ir_instr *instr)
+static uint32_t slots_access_count(const struct ir_instr *instr)
 {
     return instr->mem.vec ? instr->mem.vec : 1;
 }
 
 static struct slot *access_slot(struct slots *s, const struct ir_instr *instr, uint32_t element)
 {
-    const struct derived *d = access_target(s, instr);
+    const struct derived *d = slots_access_target(s, instr);
     uint32_t size_B = ir_type_bits(instr->type) / 8;
 
     if (!d)
@@ -189,9 +189,9 @@ static void collect_slots(struct slots *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         ir_foreach_instr(instr, s->func->blocks[b]) {
-            if (!access_target(s, instr))
+            if (!slots_access_target(s, instr))
                 continue;
-            for (uint32_t e = 0; e < access_count(instr); e++) {
+            for (uint32_t e = 0; e < slots_access_count(instr); e++) {
                 struct slot *slot = access_slot(s, instr, e);
                 if (!slot || instr->op != IR_OP_ST)
                     continue;
@@ -217,7 +217,7 @@ static int compare_slots(const void *a, const void *b)
  * Overlapping slots of different extent stay in memory together with everything they touch: a run
  * of slots, sorted by offset, that hang together is one cluster.
  */
-static void keep_overlaps(struct slots *s)
+static void slots_keep_overlaps(struct slots *s)
 {
     struct slot **sorted = hd_arena_array(&s->tmp, struct slot *, s->at.len + 1);
     bool clustered = false;
@@ -250,14 +250,14 @@ static void keep_overlaps(struct slots *s)
 }
 
 /* The elements of one vector access stay in memory together. Did that keep any more? */
-static bool keep_vectors(struct slots *s)
+static bool slots_keep_vectors(struct slots *s)
 {
     bool changed = false;
 
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         ir_foreach_instr(instr, s->func->blocks[b]) {
-            uint32_t kept = 0, n = access_count(instr);
-            if (n < 2 || !access_target(s, instr))
+            uint32_t kept = 0, n = slots_access_count(instr);
+            if (n < 2 || !slots_access_target(s, instr))
                 continue;
             for (uint32_t e = 0; e < n; e++)
                 kept += access_slot(s, instr, e)->keep;
@@ -273,7 +273,7 @@ static bool keep_vectors(struct slots *s)
 
 /* ---- phis */
 
-static void count_frontiers(struct slots *s, bool fill)
+static void slots_count_frontiers(struct slots *s, bool fill)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         const struct ir_block *block = s->func->blocks[b];
@@ -292,14 +292,14 @@ static void count_frontiers(struct slots *s, bool fill)
 }
 
 /* As lists in one array, by the same two-pass filling as everywhere. Duplicates do no harm. */
-static bool build_frontiers(struct slots *s)
+static bool slots_build_frontiers(struct slots *s)
 {
     uint32_t n = s->func->nblocks, total = 0;
 
     s->df_first = hd_arena_array(&s->tmp, uint32_t, (size_t)n + 2);
     if (!s->df_first)
         return false;
-    count_frontiers(s, false);
+    slots_count_frontiers(s, false);
     for (uint32_t b = 0; b < n; b++) {
         uint32_t count = s->df_first[b + 1];
         s->df_first[b + 1] = total;
@@ -308,7 +308,7 @@ static bool build_frontiers(struct slots *s)
     s->df = hd_arena_array(&s->tmp, uint32_t, (size_t)total + 1);
     if (!s->df)
         return false;
-    count_frontiers(s, true);
+    slots_count_frontiers(s, true);
     return true;
 }
 
@@ -328,7 +328,7 @@ static enum ir_type slot_type(const struct slot *slot)
     }
 }
 
-static void place_phi(struct slots *s, uint32_t index, struct ir_block *block)
+static void slots_place_phi(struct slots *s, uint32_t index, struct ir_block *block)
 {
     struct ir_instr *phi = ir_build_phi(block, slot_type(&s->at.at[index]));
 
@@ -340,14 +340,14 @@ static void place_phi(struct slots *s, uint32_t index, struct ir_block *block)
         s->phi_slots.at[phi->dst[0]->id - s->first_new] = index + 1;
 }
 
-static void place_phis(struct slots *s)
+static void slots_place_phis(struct slots *s)
 {
     uint32_t n = s->func->nblocks;
     uint32_t *placed = hd_arena_array(&s->tmp, uint32_t, n);
     uint32_t *queued = hd_arena_array(&s->tmp, uint32_t, n);
     uint32_t *work = hd_arena_array(&s->tmp, uint32_t, n);
 
-    if (!placed || !queued || !work || !build_frontiers(s)) {
+    if (!placed || !queued || !work || !slots_build_frontiers(s)) {
         s->failed = true;
         return;
     }
@@ -365,7 +365,7 @@ static void place_phis(struct slots *s)
                 if (placed[to] == i + 1)
                     continue;
                 placed[to] = i + 1;
-                place_phi(s, i, s->func->blocks[to]);
+                slots_place_phi(s, i, s->func->blocks[to]);
                 if (queued[to] != i + 1) {
                     queued[to] = i + 1;
                     work[depth++] = to;
@@ -390,14 +390,14 @@ struct rename {
     uint32_t *sibling;
 };
 
-static void set_now(struct rename *r, uint32_t slot, struct ir_value *value)
+static void slots_set_now(struct rename *r, uint32_t slot, struct ir_value *value)
 {
     r->s->failed |= !hd_vec_push(&r->undo, (struct undo){slot, r->now[slot]});
     r->now[slot] = value;
 }
 
 /* The slot's value, or what an unwritten register reads as. */
-static struct ir_value *get_now(struct rename *r, uint32_t slot)
+static struct ir_value *slots_get_now(struct rename *r, uint32_t slot)
 {
     struct ir_block *entry = r->s->func->blocks[0];
     struct ir_builder b = {.func = r->s->func, .block = entry, .before = entry->first};
@@ -427,9 +427,9 @@ static uint32_t phi_slot(const struct slots *s, const struct ir_instr *phi)
     return s->phi_slots.at[id - s->first_new];
 }
 
-static void rename_access(struct rename *r, struct ir_instr *instr)
+static void slots_rename_access(struct rename *r, struct ir_instr *instr)
 {
-    uint32_t n = access_count(instr);
+    uint32_t n = slots_access_count(instr);
 
     for (uint32_t e = 0; e < n; e++)
         if (access_slot(r->s, instr, e)->keep)
@@ -437,21 +437,21 @@ static void rename_access(struct rename *r, struct ir_instr *instr)
     for (uint32_t e = 0; e < n; e++) {
         uint32_t slot = slot_index(r->s, access_slot(r->s, instr, e));
         if (instr->op == IR_OP_ST)
-            set_now(r, slot, opt_replace_get(&r->s->replace, instr->src[1 + e]));
-        else if (get_now(r, slot))
+            slots_set_now(r, slot, opt_replace_get(&r->s->replace, instr->src[1 + e]));
+        else if (slots_get_now(r, slot))
             opt_replace_set(&r->s->replace, instr->dst[e], r->now[slot]);
     }
     ir_instr_remove(instr);
 }
 
-static void rename_block(struct rename *r, struct ir_block *block)
+static void slots_rename_block(struct rename *r, struct ir_block *block)
 {
     ir_foreach_instr_safe(instr, block) {
         uint32_t slot = instr->op == IR_OP_PHI ? phi_slot(r->s, instr) : 0;
         if (slot)
-            set_now(r, slot - 1, instr->dst[0]);
-        else if (access_target(r->s, instr))
-            rename_access(r, instr);
+            slots_set_now(r, slot - 1, instr->dst[0]);
+        else if (slots_access_target(r->s, instr))
+            slots_rename_access(r, instr);
     }
     for (uint32_t i = 0; i < block->nsuccs; i++) {
         struct ir_block *succ = block->succs[i];
@@ -459,7 +459,7 @@ static void rename_block(struct rename *r, struct ir_block *block)
             uint32_t slot = phi_slot(r->s, phi);
             for (uint32_t p = 0; slot && p < succ->npreds; p++)
                 if (succ->preds[p] == block)
-                    phi->src[p] = get_now(r, slot - 1);
+                    phi->src[p] = slots_get_now(r, slot - 1);
         }
     }
 }
@@ -470,7 +470,7 @@ struct frame {
     size_t undo;
 };
 
-static void leave(struct rename *r, size_t undo)
+static void slots_leave(struct rename *r, size_t undo)
 {
     while (r->undo.len > undo) {
         struct undo last = hd_vec_pop(&r->undo);
@@ -478,28 +478,28 @@ static void leave(struct rename *r, size_t undo)
     }
 }
 
-static void rename_walk(struct rename *r, struct frame *stack)
+static void slots_rename_walk(struct rename *r, struct frame *stack)
 {
     struct ir_func *func = r->s->func;
     uint32_t depth = 0;
 
     stack[depth++] = (struct frame){0, r->first_child[0], 0};
-    rename_block(r, func->blocks[0]);
+    slots_rename_block(r, func->blocks[0]);
     while (depth && !r->s->failed) {
         struct frame *top = &stack[depth - 1];
         uint32_t child = top->next_child;
         if (child == NONE) {
-            leave(r, top->undo);
+            slots_leave(r, top->undo);
             depth--;
             continue;
         }
         top->next_child = r->sibling[child];
         stack[depth++] = (struct frame){child, r->first_child[child], r->undo.len};
-        rename_block(r, func->blocks[child]);
+        slots_rename_block(r, func->blocks[child]);
     }
 }
 
-static void rename_all(struct slots *s)
+static void slots_rename_all(struct slots *s)
 {
     uint32_t n = s->func->nblocks;
     struct rename r = {.s = s};
@@ -518,13 +518,13 @@ static void rename_all(struct slots *s)
         r.sibling[i] = r.first_child[s->dom.idom[i]];
         r.first_child[s->dom.idom[i]] = i;
     }
-    rename_walk(&r, stack);
+    slots_rename_walk(&r, stack);
     hd_vec_fini(&r.undo);
 }
 
 /* ---- the pass */
 
-static bool has_locals(const struct ir_func *func)
+static bool slots_has_locals(const struct ir_func *func)
 {
     for (const struct ir_var *var = func->vars; var; var = var->next)
         if (var->space == IR_SPACE_LOCAL)
@@ -532,7 +532,7 @@ static bool has_locals(const struct ir_func *func)
     return false;
 }
 
-static bool any_to_promote(const struct slots *s)
+static bool slots_any_to_promote(const struct slots *s)
 {
     for (size_t i = 0; i < s->at.len; i++)
         if (!s->at.at[i].keep)
@@ -541,7 +541,7 @@ static bool any_to_promote(const struct slots *s)
 }
 
 /* Variables that nothing mentions any more take no stack. */
-static void drop_unused(struct ir_func *func, struct slots *s)
+static void slots_drop_unused(struct ir_func *func, struct slots *s)
 {
     struct ir_var **link = &func->vars;
     struct hd_map used;
@@ -565,7 +565,7 @@ static void drop_unused(struct ir_func *func, struct slots *s)
     hd_map_fini(&used);
 }
 
-static bool promote(struct slots *s)
+static bool slots_promote(struct slots *s)
 {
     struct ir_func *func = s->func;
 
@@ -577,18 +577,18 @@ static bool promote(struct slots *s)
     }
     for (uint32_t b = 0; b < func->nblocks; b++)
         ir_foreach_instr(instr, func->blocks[b])
-            derive(s, instr);
-    phis_escape(s);
+            slots_derive(s, instr);
+    slots_phis_escape(s);
     collect_slots(s);
     if (s->failed)
         return false;
-    keep_overlaps(s);
-    while (!s->failed && keep_vectors(s))
+    slots_keep_overlaps(s);
+    while (!s->failed && slots_keep_vectors(s))
         ;
-    if (s->failed || !any_to_promote(s) || !opt_replace_init(&s->replace, func))
+    if (s->failed || !slots_any_to_promote(s) || !opt_replace_init(&s->replace, func))
         return false;
-    place_phis(s);
-    rename_all(s);
+    slots_place_phis(s);
+    slots_rename_all(s);
     opt_replace_fini(&s->replace);
     return true;
 }
@@ -598,13 +598,13 @@ bool ir_opt_slots(struct ir_func *func)
     struct slots s = {.func = func};
     bool changed;
 
-    if (!has_locals(func))
+    if (!slots_has_locals(func))
         return false;
     hd_arena_init(&s.tmp);
-    changed = promote(&s);
+    changed = slots_promote(&s);
     if (changed) {
         ir_opt_dce(func);
-        drop_unused(func, &s);
+        slots_drop_unused(func, &s);
     }
     for (size_t i = 0; i < s.at.len; i++)
         hd_vec_fini(&s.at.at[i].stores);

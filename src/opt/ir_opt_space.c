@@ -30,7 +30,7 @@ struct spaces {
 
 /* ---- where does a value point? */
 
-static bool is_index(const struct ir_value *value, unsigned depth)
+static bool space_is_index(const struct ir_value *value, unsigned depth)
 {
     const struct ir_instr *in = value->instr;
 
@@ -45,48 +45,48 @@ static bool is_index(const struct ir_value *value, unsigned depth)
     case IR_OP_CVT:
         return ir_type_bits(in->type2) < 64;
     case IR_OP_NEG:
-        return is_index(in->src[0], depth + 1);
+        return space_is_index(in->src[0], depth + 1);
     case IR_OP_ADD:
     case IR_OP_SUB:
-        return is_index(in->src[0], depth + 1) && is_index(in->src[1], depth + 1);
+        return space_is_index(in->src[0], depth + 1) && space_is_index(in->src[1], depth + 1);
     default:
         return false;
     }
 }
 
-static bool is_plain_sub(const struct ir_instr *instr)
+static bool space_is_plain_sub(const struct ir_instr *instr)
 {
     return instr->op == IR_OP_SUB && !instr->mods;
 }
 
 /* Which source of a sum or difference is the pointer, if the other one is an index? */
-static uint32_t pointer_of(const struct ir_instr *instr)
+static uint32_t space_pointer_of(const struct ir_instr *instr)
 {
-    return instr->op == IR_OP_ADD && is_index(instr->src[0], 0) ? 1 : 0;
+    return instr->op == IR_OP_ADD && space_is_index(instr->src[0], 0) ? 1 : 0;
 }
 
-static enum where join(enum where a, enum where b)
+static enum where space_join(enum where a, enum where b)
 {
     if (a == b || b == NOT_SEEN)
         return a;
     return a == NOT_SEEN ? b : ANYWHERE;
 }
 
-static enum where where_of(const struct spaces *s, const struct ir_value *value)
+static enum where space_where_of(const struct spaces *s, const struct ir_value *value)
 {
     return (enum where)s->where[value->id];
 }
 
-static enum where where_sum(const struct spaces *s, const struct ir_instr *instr)
+static enum where space_where_sum(const struct spaces *s, const struct ir_instr *instr)
 {
-    uint32_t pointer = pointer_of(instr);
+    uint32_t pointer = space_pointer_of(instr);
 
-    if (!is_index(instr->src[1 - pointer], 0))
+    if (!space_is_index(instr->src[1 - pointer], 0))
         return ANYWHERE;
-    return where_of(s, instr->src[pointer]);
+    return space_where_of(s, instr->src[pointer]);
 }
 
-static enum where where_points(const struct spaces *s, const struct ir_instr *instr)
+static enum where space_where_points(const struct spaces *s, const struct ir_instr *instr)
 {
     enum where all = NOT_SEEN;
 
@@ -96,76 +96,76 @@ static enum where where_points(const struct spaces *s, const struct ir_instr *in
                : instr->mem.space == IR_SPACE_LOCAL ? LOCAL
                                                     : ANYWHERE;
     case IR_OP_ADD:
-        return ir_is_plain_add(instr) ? where_sum(s, instr) : ANYWHERE;
+        return ir_is_plain_add(instr) ? space_where_sum(s, instr) : ANYWHERE;
     case IR_OP_SUB:
-        return is_plain_sub(instr) ? where_sum(s, instr) : ANYWHERE;
+        return space_is_plain_sub(instr) ? space_where_sum(s, instr) : ANYWHERE;
     case IR_OP_PHI:
         for (uint32_t i = 0; i < instr->nsrc; i++)
-            all = join(all, where_of(s, instr->src[i]));
+            all = space_join(all, space_where_of(s, instr->src[i]));
         return all;
     case IR_OP_SELECT:
-        return join(where_of(s, instr->src[1]), where_of(s, instr->src[2]));
+        return space_join(space_where_of(s, instr->src[1]), space_where_of(s, instr->src[2]));
     default:
         return ANYWHERE;
     }
 }
 
-static bool raise_instr(struct spaces *s, const struct ir_instr *instr)
+static bool space_raise_instr(struct spaces *s, const struct ir_instr *instr)
 {
     bool changed = false;
 
     for (uint32_t d = 0; d < instr->ndst; d++) {
         uint8_t *at = &s->where[instr->dst[d]->id];
-        enum where now = instr->dst[d]->type == IR_B64 ? where_points(s, instr) : ANYWHERE;
-        assert(join((enum where) * at, now) == now); /* never falls */
+        enum where now = instr->dst[d]->type == IR_B64 ? space_where_points(s, instr) : ANYWHERE;
+        assert(space_join((enum where) * at, now) == now); /* never falls */
         changed |= *at != now;
         *at = (uint8_t)now;
     }
     return changed;
 }
 
-static bool raise_all(struct spaces *s)
+static bool space_raise_all(struct spaces *s)
 {
     bool changed = false;
 
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         ir_foreach_instr(instr, s->func->blocks[b])
-            changed |= raise_instr(s, instr);
+            changed |= space_raise_instr(s, instr);
     return changed;
 }
 
 /* ---- who wants to know? */
 
-static bool is_known(enum where where)
+static bool space_is_known(enum where where)
 {
     return where == SHARED || where == LOCAL;
 }
 
 static enum ir_space space_of(enum where where)
 {
-    assert(is_known(where));
+    assert(space_is_known(where));
     return where == SHARED ? IR_SPACE_SHARED : IR_SPACE_LOCAL;
 }
 
 /* Atomic and ordered accesses of local memory have no form of their own. */
-static bool is_access(const struct spaces *s, const struct ir_instr *instr)
+static bool space_is_access(const struct spaces *s, const struct ir_instr *instr)
 {
     if (!ir_op_has(instr->op, IR_F_LOAD | IR_F_STORE) || !ir_op_has(instr->op, IR_F_ADDR) ||
         instr->mem.space != IR_SPACE_GENERIC)
         return false;
-    enum where where = where_of(s, instr->src[0]);
+    enum where where = space_where_of(s, instr->src[0]);
     return where == SHARED || (where == LOCAL && !ir_op_has(instr->op, IR_F_ATOM) &&
                                instr->mem.sem == IR_SEM_WEAK && !instr->mods);
 }
 
-static bool is_back(const struct spaces *s, const struct ir_instr *instr)
+static bool space_is_back(const struct spaces *s, const struct ir_instr *instr)
 {
-    enum where where = where_of(s, instr->src[0]);
-    return instr->op == IR_OP_CVTA_TO && is_known(where) && instr->mem.space == space_of(where) &&
-           instr->dst[0]->type == IR_B64;
+    enum where where = space_where_of(s, instr->src[0]);
+    return instr->op == IR_OP_CVTA_TO && space_is_known(where) &&
+           instr->mem.space == space_of(where) && instr->dst[0]->type == IR_B64;
 }
 
-static void need(struct spaces *s, const struct ir_value *value)
+static void space_need(struct spaces *s, const struct ir_value *value)
 {
     assert(value->id < s->nvalues);
     if (s->needed[value->id])
@@ -174,34 +174,34 @@ static void need(struct spaces *s, const struct ir_value *value)
     s->stack[s->depth++] = (struct ir_value *)value;
 }
 
-static void need_sources(struct spaces *s, const struct ir_instr *instr)
+static void space_need_sources(struct spaces *s, const struct ir_instr *instr)
 {
     if (instr->op == IR_OP_CVTA)
         return;
     if (instr->op == IR_OP_ADD || instr->op == IR_OP_SUB) {
-        need(s, instr->src[pointer_of(instr)]);
+        space_need(s, instr->src[space_pointer_of(instr)]);
         return;
     }
     for (uint32_t i = instr->op == IR_OP_SELECT; i < instr->nsrc; i++)
-        need(s, instr->src[i]);
+        space_need(s, instr->src[i]);
 }
 
-static bool find_needed(struct spaces *s)
+static bool space_find_needed(struct spaces *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         ir_foreach_instr(instr, s->func->blocks[b])
             if (instr->nsrc && instr->src[0]->type == IR_B64 &&
-                (is_access(s, instr) || is_back(s, instr)))
-                need(s, instr->src[0]);
+                (space_is_access(s, instr) || space_is_back(s, instr)))
+                space_need(s, instr->src[0]);
     bool any = s->depth;
     while (s->depth)
-        need_sources(s, s->stack[--s->depth]->instr);
+        space_need_sources(s, s->stack[--s->depth]->instr);
     return any;
 }
 
 /* ---- window addresses */
 
-static struct ir_value *window_start(struct ir_instr *cvta)
+static struct ir_value *space_window_start(struct ir_instr *cvta)
 {
     struct ir_builder b = opt_before(cvta);
     struct ir_value *address = cvta->src[0];
@@ -211,14 +211,14 @@ static struct ir_value *window_start(struct ir_instr *cvta)
 }
 
 /* Sources dominate, so all but those of phis have their windows. */
-static struct ir_value *window_make(struct spaces *s, struct ir_instr *instr)
+static struct ir_value *space_window_make(struct spaces *s, struct ir_instr *instr)
 {
     struct ir_builder b = opt_before(instr);
     uint32_t pointer;
 
     switch (instr->op) {
     case IR_OP_CVTA:
-        return window_start(instr);
+        return space_window_start(instr);
     case IR_OP_SELECT:
         return ir_build3(&b, IR_OP_SELECT, IR_B64, instr->src[0], s->window[instr->src[1]->id],
                          s->window[instr->src[2]->id]);
@@ -227,25 +227,25 @@ static struct ir_value *window_make(struct spaces *s, struct ir_instr *instr)
         return phi->ndst ? phi->dst[0] : NULL;
     }
     default:
-        pointer = pointer_of(instr);
+        pointer = space_pointer_of(instr);
         assert(instr->op == IR_OP_ADD || (instr->op == IR_OP_SUB && !pointer));
         return ir_build2(&b, instr->op, instr->type, s->window[instr->src[pointer]->id],
                          instr->src[1 - pointer]);
     }
 }
 
-static bool is_needed(const struct spaces *s, const struct ir_instr *instr)
+static bool space_is_needed(const struct spaces *s, const struct ir_instr *instr)
 {
     return instr->ndst && instr->dst[0]->id < s->nvalues && s->needed[instr->dst[0]->id];
 }
 
-static bool windows_make(struct spaces *s)
+static bool space_windows_make(struct spaces *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         ir_foreach_instr_safe(instr, s->func->blocks[b]) {
-            if (!is_needed(s, instr))
+            if (!space_is_needed(s, instr))
                 continue;
-            struct ir_value *window = window_make(s, instr);
+            struct ir_value *window = space_window_make(s, instr);
             if (!window)
                 return false;
             s->window[instr->dst[0]->id] = window;
@@ -254,53 +254,53 @@ static bool windows_make(struct spaces *s)
     return true;
 }
 
-static void phis_fill(struct spaces *s)
+static void space_phis_fill(struct spaces *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         ir_foreach_instr(phi, s->func->blocks[b]) {
             if (phi->op != IR_OP_PHI)
                 break;
-            for (uint32_t i = 0; is_needed(s, phi) && i < phi->nsrc; i++)
+            for (uint32_t i = 0; space_is_needed(s, phi) && i < phi->nsrc; i++)
                 s->window[phi->dst[0]->id]->instr->src[i] = s->window[phi->src[i]->id];
         }
     }
 }
 
 /* isspacep of an address whose space is known. */
-static bool answer(struct spaces *s, struct ir_instr *instr)
+static bool space_answer(struct spaces *s, struct ir_instr *instr)
 {
-    if (instr->op != IR_OP_ISSPACEP || !is_known(where_of(s, instr->src[0])))
+    if (instr->op != IR_OP_ISSPACEP || !space_is_known(space_where_of(s, instr->src[0])))
         return false;
-    enum ir_space asked = instr->mem.space, own = space_of(where_of(s, instr->src[0]));
+    enum ir_space asked = instr->mem.space, own = space_of(space_where_of(s, instr->src[0]));
     opt_make_const(instr,
                    asked == own || (own == IR_SPACE_SHARED && asked == IR_SPACE_SHARED_CLUSTER), 0);
     return true;
 }
 
-static bool answer_all(struct spaces *s)
+static bool space_answer_all(struct spaces *s)
 {
     bool changed = false;
 
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         ir_foreach_instr(instr, s->func->blocks[b])
-            changed |= answer(s, instr);
+            changed |= space_answer(s, instr);
     return changed;
 }
 
-static void rewrite(struct spaces *s, struct opt_replace *r, struct ir_instr *instr)
+static void space_rewrite(struct spaces *s, struct opt_replace *r, struct ir_instr *instr)
 {
     if (!instr->nsrc || instr->src[0]->id >= s->nvalues || !s->needed[instr->src[0]->id])
         return;
     struct ir_value *window = s->window[instr->src[0]->id];
-    if (is_access(s, instr)) {
-        instr->mem.space = space_of(where_of(s, instr->src[0]));
+    if (space_is_access(s, instr)) {
+        instr->mem.space = space_of(space_where_of(s, instr->src[0]));
         instr->src[0] = window;
-    } else if (is_back(s, instr)) {
+    } else if (space_is_back(s, instr)) {
         opt_replace_set(r, instr->dst[0], window);
     }
 }
 
-static void rewrite_all(struct spaces *s)
+static void space_rewrite_all(struct spaces *s)
 {
     struct opt_replace r;
 
@@ -308,11 +308,11 @@ static void rewrite_all(struct spaces *s)
         return;
     for (uint32_t b = 0; b < s->func->nblocks; b++)
         ir_foreach_instr(instr, s->func->blocks[b])
-            rewrite(s, &r, instr);
+            space_rewrite(s, &r, instr);
     opt_replace_fini(&r);
 }
 
-static bool find(struct spaces *s)
+static bool space_find(struct spaces *s)
 {
     uint32_t n = s->nvalues + 1;
 
@@ -326,7 +326,7 @@ static bool find(struct spaces *s)
     }
     for (uint32_t p = 0; p < s->func->proto.nparams; p++)
         s->where[s->func->args[p]->id] = ANYWHERE;
-    while (raise_all(s))
+    while (space_raise_all(s))
         ;
     return true;
 }
@@ -336,10 +336,10 @@ bool ir_opt_space(struct ir_func *func)
     struct spaces s = {.func = func, .nvalues = func->nvalues};
 
     hd_arena_init(&s.tmp);
-    bool changed = find(&s) && answer_all(&s);
-    if (!s.tmp.failed && find_needed(&s) && windows_make(&s)) {
-        phis_fill(&s);
-        rewrite_all(&s);
+    bool changed = space_find(&s) && space_answer_all(&s);
+    if (!s.tmp.failed && space_find_needed(&s) && space_windows_make(&s)) {
+        space_phis_fill(&s);
+        space_rewrite_all(&s);
         changed = true;
     }
     hd_arena_fini(&s.tmp);

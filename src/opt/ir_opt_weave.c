@@ -85,7 +85,7 @@ static void need(struct segment *s, struct op *op, uint32_t other, bool is_opera
 
 enum memory { NO_MEMORY, UNWRITTEN, READS, WRITES, ORDERS };
 
-static enum memory memory_of(const struct ir_instr *in)
+static enum memory weave_memory_of(const struct ir_instr *in)
 {
     bool weak = in->mem.sem == IR_SEM_WEAK;
     if (in->op == IR_OP_LD && weak)
@@ -96,9 +96,9 @@ static enum memory memory_of(const struct ir_instr *in)
 }
 
 /* Writes keep their order, and reads stay behind a write and in front of the next one. */
-static void needs_memory(struct segment *s, struct op *op)
+static void weave_needs_memory(struct segment *s, struct op *op)
 {
-    enum memory m = memory_of(op->in);
+    enum memory m = weave_memory_of(op->in);
     if ((m == READS || m == WRITES) && s->last_write != NONE)
         need(s, op, s->last_write, false);
     if (m != WRITES)
@@ -113,7 +113,7 @@ static void needs_memory(struct segment *s, struct op *op)
 /* ---- operations */
 
 /* How many of the core one is, roughly: those of base/float/approx.h. */
-static uint32_t work_of(const struct ir_instr *in)
+static uint32_t weave_work_of(const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_FEX2:
@@ -134,7 +134,7 @@ static uint32_t work_of(const struct ir_instr *in)
 }
 
 /* Integers are addresses and counters as a rule, unless they are made of floats. */
-static bool computes(const struct segment *s, const struct op *op)
+static bool weave_computes(const struct segment *s, const struct op *op)
 {
     if (ir_op_has(op->in->op, IR_F_FLOAT))
         return true;
@@ -146,38 +146,38 @@ static bool computes(const struct segment *s, const struct op *op)
     return false;
 }
 
-static uint32_t number_of(const struct segment *s, const struct ir_value *v)
+static uint32_t weave_number_of(const struct segment *s, const struct ir_value *v)
 {
     uint32_t n = s->number[v->id];
     return n < s->nops && s->ops[n].in == v->instr ? n : NONE;
 }
 
 /* Constants may be operands in memory. */
-static void note_outside(struct segment *s, const struct ir_value *v)
+static void weave_note_outside(struct segment *s, const struct ir_value *v)
 {
     bool constant = v->instr && v->instr->op == IR_OP_CONST;
-    if (constant || number_of(s, v) != NONE || s->comes[v->id] == s->nsegments)
+    if (constant || weave_number_of(s, v) != NONE || s->comes[v->id] == s->nsegments)
         return;
     s->comes[v->id] = s->nsegments;
     s->outside++;
 }
 
-static void op_add(struct segment *s, struct ir_instr *in)
+static void weave_op_add(struct segment *s, struct ir_instr *in)
 {
     struct op *op = &s->ops[s->nops];
     *op = (struct op){.in = in, .first = s->nneeds};
     for (uint32_t i = 0; i < in->nsrc; i++) {
-        uint32_t n = number_of(s, in->src[i]);
+        uint32_t n = weave_number_of(s, in->src[i]);
         if (n == NONE)
             continue;
         need(s, op, n, true);
         s->ops[n].users++;
     }
-    needs_memory(s, op);
-    op->work = computes(s, op) ? work_of(in) : 0;
+    weave_needs_memory(s, op);
+    op->work = weave_computes(s, op) ? weave_work_of(in) : 0;
     op->is_held = in->ndst && (op->work || in->op == IR_OP_LD);
     for (uint32_t i = 0; i < in->nsrc && op->work; i++)
-        note_outside(s, in->src[i]);
+        weave_note_outside(s, in->src[i]);
     for (uint32_t i = 0; i < op->nneeds; i++) {
         const struct op *before = &s->ops[s->needs[op->first + i].op];
         op->level = HD_MAX(op->level, before->level + before->work * LATENCY);
@@ -189,7 +189,7 @@ static void op_add(struct segment *s, struct ir_instr *in)
 
 /* ---- the other order */
 
-static bool is_ready(const struct segment *s, const struct op *op)
+static bool weave_is_ready(const struct segment *s, const struct op *op)
 {
     for (uint32_t i = 0; i < op->nneeds; i++) {
         if (!s->ops[s->needs[op->first + i].op].placed)
@@ -199,13 +199,13 @@ static bool is_ready(const struct segment *s, const struct op *op)
 }
 
 /* The one that could start first; where registers are short the first of the program. */
-static uint32_t choose(const struct segment *s, uint32_t from, bool is_short)
+static uint32_t weave_choose(const struct segment *s, uint32_t from, bool is_short)
 {
     uint32_t best = NONE;
     for (uint32_t i = from; i < s->nops && !(is_short && best != NONE); i++) {
         const struct op *op = &s->ops[i];
         bool better = best == NONE || op->level < s->ops[best].level;
-        if (!op->placed && better && is_ready(s, op))
+        if (!op->placed && better && weave_is_ready(s, op))
             best = i;
     }
     assert(best != NONE);
@@ -213,7 +213,7 @@ static uint32_t choose(const struct segment *s, uint32_t from, bool is_short)
 }
 
 /* By how much the number of values in registers changes. */
-static int place(struct segment *s, struct op *op)
+static int weave_place(struct segment *s, struct op *op)
 {
     int change = op->is_held && (op->users || op->leaves);
     op->placed = true;
@@ -226,21 +226,21 @@ static int place(struct segment *s, struct op *op)
     return change;
 }
 
-static void sort(struct segment *s)
+static void weave_sort(struct segment *s)
 {
     int live = 0, room = VALUES - (int)HD_MIN(s->outside, (uint32_t)VALUES);
     for (uint32_t n = 0, from = 0; n < s->nops; n++) {
         while (s->ops[from].placed)
             from++;
-        s->sorted[n] = choose(s, from, live >= room);
-        live += place(s, &s->ops[s->sorted[n]]);
+        s->sorted[n] = weave_choose(s, from, live >= room);
+        live += weave_place(s, &s->ops[s->sorted[n]]);
     }
 }
 
 /* ---- how long it takes */
 
 /* Of an operation of iteration `iteration`. */
-static bool is_done(const struct segment *s, const struct op *op, uint32_t iteration)
+static bool weave_is_done(const struct segment *s, const struct op *op, uint32_t iteration)
 {
     for (uint32_t i = 0; i < op->nneeds; i++) {
         if (s->done[iteration * s->nops + s->needs[op->first + i].op] > s->cycle)
@@ -250,13 +250,13 @@ static bool is_done(const struct segment *s, const struct op *op, uint32_t itera
 }
 
 /* Two cycles of the core, in which what waits longest comes first. */
-static void cycles_run(struct segment *s)
+static void weave_cycles_run(struct segment *s)
 {
     uint32_t kept = 0, begun = 0;
     for (uint32_t i = 0; i < s->nwaiting; i++) {
         uint32_t at = s->waiting[i];
         const struct op *op = &s->ops[at % s->nops];
-        if ((op->work && begun >= ISSUE) || !is_done(s, op, at / s->nops)) {
+        if ((op->work && begun >= ISSUE) || !weave_is_done(s, op, at / s->nops)) {
             s->waiting[kept++] = at;
             continue;
         }
@@ -269,32 +269,32 @@ static void cycles_run(struct segment *s)
 }
 
 /* Some iterations in this order; what goes from one to the next is taken to be there. */
-static uint32_t cycles(struct segment *s, const uint32_t *order)
+static uint32_t weave_cycles(struct segment *s, const uint32_t *order)
 {
     s->nwaiting = s->nworking = s->cycle = 0;
     for (uint32_t i = 0; i < ITERATIONS * s->nops; i++) {
         uint32_t at = i - i % s->nops + order[i % s->nops];
         while (s->nworking >= SCHEDULER || s->nwaiting == WAITING_MAX)
-            cycles_run(s);
+            weave_cycles_run(s);
         s->done[at] = UINT32_MAX;
         s->waiting[s->nwaiting++] = at;
         s->nworking += s->ops[order[i % s->nops]].work;
     }
     while (s->nwaiting)
-        cycles_run(s);
+        weave_cycles_run(s);
     return s->cycle;
 }
 
 /* ---- segments: from one instruction that nothing passes to the next */
 
-static void segment_begins(struct segment *s)
+static void weave_segment_begins(struct segment *s)
 {
     s->nops = s->nneeds = s->read_from = s->outside = 0;
     s->nsegments++;
     s->last_write = NONE;
 }
 
-static bool is_needed_behind(const struct segment *s, const struct op *op)
+static bool weave_is_needed_behind(const struct segment *s, const struct op *op)
 {
     uint32_t uses = 0;
     for (uint32_t d = 0; d < op->in->ndst; d++)
@@ -302,48 +302,48 @@ static bool is_needed_behind(const struct segment *s, const struct op *op)
     return uses > op->users;
 }
 
-static bool is_sooner(struct segment *s)
+static bool weave_is_sooner(struct segment *s)
 {
-    uint32_t before = cycles(s, s->order), after = cycles(s, s->sorted);
+    uint32_t before = weave_cycles(s, s->order), after = weave_cycles(s, s->sorted);
     return after * 100 < before * (100 - GAIN_PERCENT);
 }
 
 /* In front of the instruction behind it. */
-static bool segment_ends(struct segment *s, struct ir_instr *end)
+static bool weave_segment_ends(struct segment *s, struct ir_instr *end)
 {
     uint32_t n = s->nops, compute = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct op *op = &s->ops[i];
         compute += op->work;
-        op->leaves = is_needed_behind(s, op);
+        op->leaves = weave_is_needed_behind(s, op);
         s->order[i] = i;
     }
     bool better = false;
     if (compute >= OPS_MIN && !s->failed) {
-        sort(s);
-        better = is_sooner(s);
+        weave_sort(s);
+        better = weave_is_sooner(s);
     }
     for (uint32_t i = 0; better && i < n; i++)
         ir_instr_move_before(s->ops[s->sorted[i]].in, end);
-    segment_begins(s);
+    weave_segment_begins(s);
     return better;
 }
 
 static bool weave(struct segment *s, struct ir_block *block)
 {
     bool changed = false;
-    segment_begins(s);
+    weave_segment_begins(s);
     ir_foreach_instr_safe(in, block) {
-        bool ends = memory_of(in) == ORDERS;
+        bool ends = weave_memory_of(in) == ORDERS;
         if (ends || s->nops == OPS_MAX)
-            changed |= segment_ends(s, in);
+            changed |= weave_segment_ends(s, in);
         if (!ends)
-            op_add(s, in);
+            weave_op_add(s, in);
     }
     return changed;
 }
 
-static bool segments_init(struct segment *s, struct ir_func *func, struct hd_arena *arena)
+static bool weave_segments_init(struct segment *s, struct ir_func *func, struct hd_arena *arena)
 {
     s->func = func;
     s->number = hd_arena_array(arena, uint32_t, func->nvalues + 1);
@@ -357,7 +357,7 @@ bool ir_opt_weave(struct ir_func *func)
     struct hd_arena arena;
     bool changed = false;
     hd_arena_init(&arena);
-    bool fine = s && segments_init(s, func, &arena);
+    bool fine = s && weave_segments_init(s, func, &arena);
     for (uint32_t b = 0; fine && b < func->nblocks; b++)
         changed |= weave(s, func->blocks[b]);
     if (!fine || s->failed)

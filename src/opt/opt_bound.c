@@ -12,16 +12,16 @@ enum { DEPTH_MAX = 6 };
 
 static const struct opt_range anything = {0, UINT64_MAX};
 
-static struct opt_range range_of(const struct ir_value *v, unsigned depth);
+static struct opt_range bound_range_of(const struct ir_value *v, unsigned depth);
 
-static struct opt_range up_to(uint64_t greatest)
+static struct opt_range bound_up_to(uint64_t greatest)
 {
     return (struct opt_range){0, greatest};
 }
 
 /* Threads of a block that a launch may have, the greatest product of the three sizes: launches of
  * more are refused (core/stream/launch.c). */
-static uint64_t threads_of(const struct ir_func *func)
+static uint64_t bound_threads_of(const struct ir_func *func)
 {
     const uint32_t *n = func->reqntid[0] ? func->reqntid : func->maxntid;
     uint64_t threads = (uint64_t)n[0] * HD_MAX(n[1], 1u) * HD_MAX(n[2], 1u);
@@ -29,15 +29,15 @@ static uint64_t threads_of(const struct ir_func *func)
 }
 
 /* Technical specifications per compute capability, CUDA C++ Programming Guide. */
-static struct opt_range range_of_sreg(const struct ir_instr *in)
+static struct opt_range bound_range_of_sreg(const struct ir_instr *in)
 {
-    const uint64_t threads = threads_of(in->block->func);
+    const uint64_t threads = bound_threads_of(in->block->func);
     switch ((enum ir_sreg)in->imm) {
     case IR_SREG_TID_X:
     case IR_SREG_TID_Y:
-        return up_to(threads - 1);
+        return bound_up_to(threads - 1);
     case IR_SREG_TID_Z:
-        return up_to(HD_MIN(threads, 64u) - 1);
+        return bound_up_to(HD_MIN(threads, 64u) - 1);
     case IR_SREG_NTID_X:
     case IR_SREG_NTID_Y:
         return (struct opt_range){1, threads};
@@ -45,36 +45,36 @@ static struct opt_range range_of_sreg(const struct ir_instr *in)
         return (struct opt_range){1, HD_MIN(threads, 64u)};
     case IR_SREG_LANEID:
     case IR_SREG_WARPID:
-        return up_to(31);
+        return bound_up_to(31);
     case IR_SREG_NWARPID:
-        return up_to(32);
+        return bound_up_to(32);
     case IR_SREG_CTAID_X:
     case IR_SREG_NCTAID_X:
-        return up_to(INT32_MAX);
+        return bound_up_to(INT32_MAX);
     case IR_SREG_CTAID_Y:
     case IR_SREG_CTAID_Z:
     case IR_SREG_NCTAID_Y:
     case IR_SREG_NCTAID_Z:
-        return up_to(UINT16_MAX);
+        return bound_up_to(UINT16_MAX);
     default:
         return anything;
     }
 }
 
-static uint64_t product(uint64_t a, uint64_t b)
+static uint64_t bound_product(uint64_t a, uint64_t b)
 {
     uint64_t out;
     return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
-static struct opt_range range_of_product(struct opt_range a, struct opt_range b, uint64_t all)
+static struct opt_range bound_range_of_product(struct opt_range a, struct opt_range b, uint64_t all)
 {
-    const uint64_t greatest = product(a.greatest, b.greatest);
+    const uint64_t greatest = bound_product(a.greatest, b.greatest);
     return greatest > all ? anything : (struct opt_range){a.least * b.least, greatest};
 }
 
 /* Where all sums wrap, or none; adding a negative number is the former. */
-static struct opt_range range_of_sum(struct opt_range a, struct opt_range b, uint64_t all)
+static struct opt_range bound_range_of_sum(struct opt_range a, struct opt_range b, uint64_t all)
 {
     const bool least_wraps = a.least > all - b.least, wraps = a.greatest > all - b.greatest;
     return least_wraps != wraps
@@ -82,27 +82,27 @@ static struct opt_range range_of_sum(struct opt_range a, struct opt_range b, uin
                : (struct opt_range){(a.least + b.least) & all, (a.greatest + b.greatest) & all};
 }
 
-static struct opt_range range_of_difference(const struct ir_instr *in, struct opt_range a,
-                                            struct opt_range b)
+static struct opt_range bound_range_of_difference(const struct ir_instr *in, struct opt_range a,
+                                                  struct opt_range b)
 {
     if (ir_has(in, IR_MOD_SAT) || a.least < b.greatest)
         return anything;
     return (struct opt_range){a.least - b.greatest, a.greatest - b.least};
 }
 
-static struct opt_range range_of_shift(const struct ir_instr *in, struct opt_range a)
+static struct opt_range bound_range_of_shift(const struct ir_instr *in, struct opt_range a)
 {
     const uint64_t all = opt_mask(in->src[0]->type);
     uint64_t k;
     if (!ir_value_const(in->src[1], &k) || k >= ir_type_bits(in->type))
         return anything;
     if (in->op == IR_OP_SHL)
-        return range_of_product(a, (struct opt_range){1ull << k, 1ull << k}, all);
+        return bound_range_of_product(a, (struct opt_range){1ull << k, 1ull << k}, all);
     bool negative = ir_type_is_signed(in->type) && a.greatest > all >> 1;
     return negative ? anything : (struct opt_range){a.least >> k, a.greatest >> k};
 }
 
-static struct opt_range range_of_cvt(const struct ir_instr *in, struct opt_range a)
+static struct opt_range bound_range_of_cvt(const struct ir_instr *in, struct opt_range a)
 {
     uint64_t from = opt_mask(in->src[0]->type);
     bool whole = opt_mask(in->type2) == from && opt_mask(in->type) == opt_mask(in->dst[0]->type);
@@ -112,45 +112,45 @@ static struct opt_range range_of_cvt(const struct ir_instr *in, struct opt_range
     return ir_type_is_signed(in->type2) && a.greatest > from >> 1 ? anything : a;
 }
 
-static struct opt_range range_of_quotient(const struct ir_instr *in, struct opt_range a)
+static struct opt_range bound_range_of_quotient(const struct ir_instr *in, struct opt_range a)
 {
     uint64_t c;
     if (!ir_value_const(in->src[1], &c) || !c)
         return anything;
     return in->op == IR_OP_DIV ? (struct opt_range){a.least / c, a.greatest / c}
-                               : up_to(HD_MIN(a.greatest, c - 1));
+                               : bound_up_to(HD_MIN(a.greatest, c - 1));
 }
 
-static struct opt_range range_of_pure(const struct ir_instr *in, unsigned depth)
+static struct opt_range bound_range_of_pure(const struct ir_instr *in, unsigned depth)
 {
-    const struct opt_range a = range_of(in->src[0], depth),
-                           b = in->nsrc > 1 ? range_of(in->src[1], depth) : up_to(0);
+    const struct opt_range a = bound_range_of(in->src[0], depth),
+                           b = in->nsrc > 1 ? bound_range_of(in->src[1], depth) : bound_up_to(0);
     const uint64_t all = opt_mask(in->dst[0]->type), half = opt_mask(in->src[0]->type) >> 1;
     const bool is_signed = ir_type_is_signed(in->type) && (a.greatest > half || b.greatest > half);
 
     switch (in->op) {
     case IR_OP_AND:
-        return up_to(HD_MIN(a.greatest, b.greatest));
+        return bound_up_to(HD_MIN(a.greatest, b.greatest));
     case IR_OP_OR:
         return (struct opt_range){HD_MAX(a.least, b.least),
                                   opt_filled(a.greatest) | opt_filled(b.greatest)};
     case IR_OP_XOR:
-        return up_to(opt_filled(a.greatest) | opt_filled(b.greatest));
+        return bound_up_to(opt_filled(a.greatest) | opt_filled(b.greatest));
     case IR_OP_SHL:
     case IR_OP_SHR:
-        return range_of_shift(in, a);
+        return bound_range_of_shift(in, a);
     case IR_OP_ADD:
-        return ir_is_plain_add(in) ? range_of_sum(a, b, all) : anything;
+        return ir_is_plain_add(in) ? bound_range_of_sum(a, b, all) : anything;
     case IR_OP_SUB:
-        return range_of_difference(in, a, b);
+        return bound_range_of_difference(in, a, b);
     case IR_OP_MUL:
-        return range_of_product(a, b, all);
+        return bound_range_of_product(a, b, all);
     case IR_OP_MULWIDE:
-        return is_signed ? anything : range_of_product(a, b, all);
+        return is_signed ? anything : bound_range_of_product(a, b, all);
     case IR_OP_CVT:
-        return range_of_cvt(in, a);
+        return bound_range_of_cvt(in, a);
     case IR_OP_SELECT: {
-        const struct opt_range c = range_of(in->src[2], depth);
+        const struct opt_range c = bound_range_of(in->src[2], depth);
         return (struct opt_range){HD_MIN(b.least, c.least), HD_MAX(b.greatest, c.greatest)};
     }
     case IR_OP_MIN:
@@ -163,7 +163,7 @@ static struct opt_range range_of_pure(const struct ir_instr *in, unsigned depth)
                    : (struct opt_range){HD_MAX(a.least, b.least), HD_MAX(a.greatest, b.greatest)};
     case IR_OP_DIV:
     case IR_OP_REM:
-        return is_signed ? anything : range_of_quotient(in, a);
+        return is_signed ? anything : bound_range_of_quotient(in, a);
     default:
         return anything;
     }
@@ -172,7 +172,8 @@ static struct opt_range range_of_pure(const struct ir_instr *in, unsigned depth)
 /* ---- counters of loops of one block */
 
 /* Does the block go on with itself while `*out` is below `*out_end`? */
-static bool repeats_below(const struct ir_block *b, const struct ir_value **out, int64_t *out_end)
+static bool bound_repeats_below(const struct ir_block *b, const struct ir_value **out,
+                                int64_t *out_end)
 {
     const struct ir_instr *test = b->last->op == IR_OP_CBR ? b->last->src[0]->instr : NULL;
     uint64_t c;
@@ -198,7 +199,7 @@ struct counter {
     const struct ir_value *now, *next;
 };
 
-static bool counter_find(const struct ir_instr *phi, unsigned depth, struct counter *out)
+static bool bound_counter_find(const struct ir_instr *phi, unsigned depth, struct counter *out)
 {
     const struct ir_block *b = phi->block;
     uint64_t k;
@@ -210,17 +211,17 @@ static bool counter_find(const struct ir_instr *phi, unsigned depth, struct coun
         ir_type_bits(phi->dst[0]->type) < 32 || !ir_value_const(next->src[1], &k) || !k ||
         k > INT32_MAX)
         return false;
-    *out =
-        (struct counter){range_of(phi->src[!again], depth), (uint32_t)k, phi->dst[0], next->dst[0]};
+    *out = (struct counter){bound_range_of(phi->src[!again], depth), (uint32_t)k, phi->dst[0],
+                            next->dst[0]};
     return out->first.greatest <= INT32_MAX;
 }
 
 /* Iterations of its loop when it starts at `first`; 0: it does not decide. */
-static uint64_t trip_count_from(const struct counter *c, uint64_t first)
+static uint64_t bound_trip_count_from(const struct counter *c, uint64_t first)
 {
     const struct ir_value *tested;
     int64_t end;
-    if (!repeats_below(c->now->instr->block, &tested, &end) ||
+    if (!bound_repeats_below(c->now->instr->block, &tested, &end) ||
         (tested != c->now && tested != c->next))
         return 0;
     const int64_t left = end - (int64_t)first - (tested == c->next ? c->k : 0);
@@ -228,29 +229,29 @@ static uint64_t trip_count_from(const struct counter *c, uint64_t first)
 }
 
 /* As many for all threads, by a counter that starts at one number. */
-static uint64_t trip_count_of_all(const struct ir_block *b, unsigned depth)
+static uint64_t bound_trip_count_of_all(const struct ir_block *b, unsigned depth)
 {
     struct counter c;
     uint64_t n = 0;
     for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI && !n; in = in->next) {
-        if (opt_type_is_int(in->type) && counter_find(in, depth, &c) &&
+        if (opt_type_is_int(in->type) && bound_counter_find(in, depth, &c) &&
             c.first.least == c.first.greatest)
-            n = trip_count_from(&c, c.first.least);
+            n = bound_trip_count_from(&c, c.first.least);
     }
     return n;
 }
 
 /* The last iteration is the first in which it is not below the end. */
-static struct opt_range range_of_counter(const struct ir_instr *phi, unsigned depth)
+static struct opt_range bound_range_of_counter(const struct ir_instr *phi, unsigned depth)
 {
     struct counter c;
-    if (!counter_find(phi, depth, &c))
+    if (!bound_counter_find(phi, depth, &c))
         return anything;
-    uint64_t n = trip_count_from(&c, c.first.least), greatest = c.first.greatest;
+    uint64_t n = bound_trip_count_from(&c, c.first.least), greatest = c.first.greatest;
     if (n) /* those that start later end sooner, but their last may be as far above the end */
         greatest = HD_MAX(greatest, c.first.least + (n - 1) * c.k + c.k - 1);
-    else if ((n = trip_count_of_all(phi->block, depth)) != 0)
-        greatest += product(n - 1, c.k);
+    else if ((n = bound_trip_count_of_all(phi->block, depth)) != 0)
+        greatest += bound_product(n - 1, c.k);
     return !n || greatest > INT32_MAX - c.k ? anything
                                             : (struct opt_range){c.first.least, greatest};
 }
@@ -260,18 +261,18 @@ uint64_t opt_trip_count(const struct ir_block *b)
     struct counter c;
     uint64_t n = 0;
     for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI && !n; in = in->next) {
-        if (!opt_type_is_int(in->type) || !counter_find(in, 0, &c) ||
-            c.first.least == c.first.greatest || range_of_counter(in, 0).greatest > INT32_MAX)
+        if (!opt_type_is_int(in->type) || !bound_counter_find(in, 0, &c) ||
+            c.first.least == c.first.greatest || bound_range_of_counter(in, 0).greatest > INT32_MAX)
             continue;
-        n = trip_count_from(&c, c.first.least);
-        if (n != trip_count_from(&c, c.first.greatest))
+        n = bound_trip_count_from(&c, c.first.least);
+        if (n != bound_trip_count_from(&c, c.first.greatest))
             return 0;
     }
     return n;
 }
 
 /* What does not fit wraps, and may be anything. */
-static struct opt_range range_of(const struct ir_value *v, unsigned depth)
+static struct opt_range bound_range_of(const struct ir_value *v, unsigned depth)
 {
     const struct ir_instr *in = v->instr;
     struct opt_range range = anything;
@@ -280,14 +281,14 @@ static struct opt_range range_of(const struct ir_value *v, unsigned depth)
     if (ir_value_const(v, &c))
         return (struct opt_range){c & all, c & all};
     if (!in || depth == DEPTH_MAX)
-        return up_to(all);
+        return bound_up_to(all);
     if (in->op == IR_OP_SREG)
-        range = range_of_sreg(in);
+        range = bound_range_of_sreg(in);
     else if (in->op == IR_OP_PHI && opt_type_is_int(in->type))
-        range = range_of_counter(in, depth + 1);
+        range = bound_range_of_counter(in, depth + 1);
     else if (ir_op_has(in->op, IR_F_PURE) && in->nsrc && ir_type_lanes(in->type) == 1)
-        range = range_of_pure(in, depth + 1);
-    return range.greatest > all ? up_to(all) : range;
+        range = bound_range_of_pure(in, depth + 1);
+    return range.greatest > all ? bound_up_to(all) : range;
 }
 
 uint64_t opt_filled(uint64_t x)
@@ -297,12 +298,12 @@ uint64_t opt_filled(uint64_t x)
 
 struct opt_range opt_range(const struct ir_value *v)
 {
-    return range_of(v, 0);
+    return bound_range_of(v, 0);
 }
 
 uint64_t opt_bound(const struct ir_value *v)
 {
-    return range_of(v, 0).greatest;
+    return bound_range_of(v, 0).greatest;
 }
 
 bool opt_is_never_negative(const struct ir_value *v)

@@ -6,7 +6,7 @@
 #define BUDGET   4096u /* comparisons of instructions */
 #define BODY_MAX 64u   /* instructions of the small loop */
 
-static uint64_t extended(uint64_t bits, enum ir_type type)
+static uint64_t unrolled_extended(uint64_t bits, enum ir_type type)
 {
     return ir_type_bits(type) == 32 ? (uint64_t)(int64_t)(int32_t)bits : bits;
 }
@@ -29,7 +29,7 @@ bool opt_is_sum(const struct ir_value *v, const struct ir_value **out, uint64_t 
     for (uint32_t s = 0; s < 2; s++) {
         if (ir_value_const(v->instr->src[s], out_const)) {
             *out = v->instr->src[1 - s];
-            *out_const = extended(*out_const, v->type);
+            *out_const = unrolled_extended(*out_const, v->type);
             return true;
         }
     }
@@ -60,24 +60,24 @@ struct opt_ramp opt_ramp_of(const struct ir_value *v, const struct ir_block *loo
 
 /* ---- the form */
 
-static bool is_loop(const struct ir_block *b)
+static bool unrolled_is_loop(const struct ir_block *b)
 {
     return b->npreds == 2 && b->nsuccs == 2 && b->last->op == IR_OP_CBR &&
            (b->preds[0] == b) != (b->preds[1] == b) && (b->succs[0] == b) != (b->succs[1] == b);
 }
 
 /* From where the loop is entered. */
-static struct ir_block *front_of(const struct ir_block *loop)
+static struct ir_block *unrolled_front_of(const struct ir_block *loop)
 {
     return loop->preds[loop->preds[0] == loop ? 1 : 0];
 }
 
-static struct ir_block *behind(const struct ir_block *loop)
+static struct ir_block *unrolled_behind(const struct ir_block *loop)
 {
     return loop->succs[loop->succs[0] == loop ? 1 : 0];
 }
 
-static bool is_pure(const struct ir_block *b)
+static bool unrolled_is_pure(const struct ir_block *b)
 {
     ir_foreach_instr(in, b) {
         if (in != b->last && !ir_op_has(in->op, IR_F_PURE))
@@ -87,13 +87,14 @@ static bool is_pure(const struct ir_block *b)
 }
 
 /* A block that only goes on to the loop; the loop's front, else. */
-static struct ir_block *only_leads(struct ir_block *front, const struct ir_block *from)
+static struct ir_block *unrolled_only_leads(struct ir_block *front, const struct ir_block *from)
 {
-    bool is = front != from && front->npreds == 1 && front->last->op == IR_OP_BR && is_pure(front);
+    bool is = front != from && front->npreds == 1 && front->last->op == IR_OP_BR &&
+              unrolled_is_pure(front);
     return is ? front : NULL;
 }
 
-static bool is_body(const struct ir_block *b)
+static bool unrolled_is_body(const struct ir_block *b)
 {
     uint32_t n = 0;
 
@@ -107,7 +108,8 @@ static bool is_body(const struct ir_block *b)
 }
 
 /* Is it so when the value is (not) 0? */
-static bool compares_with_0(const struct ir_value *v, const struct ir_value **out, bool *out_eq)
+static bool unrolled_compares_with_0(const struct ir_value *v, const struct ir_value **out,
+                                     bool *out_eq)
 {
     uint64_t bits;
 
@@ -119,23 +121,23 @@ static bool compares_with_0(const struct ir_value *v, const struct ir_value **ou
 }
 
 /* The small loop counts down to 0 from a number that the entry knows not to be 0. */
-static bool find_trip_count(struct opt_unrolled *u)
+static bool unrolled_find_trip_count(struct opt_unrolled *u)
 {
     const struct ir_value *count, *tested, *phi;
     bool eq;
     uint64_t step;
 
-    if (!compares_with_0(u->rest->last->src[0], &count, &eq) ||
+    if (!unrolled_compares_with_0(u->rest->last->src[0], &count, &eq) ||
         eq != (u->rest->succs[1] == u->rest) || !opt_is_sum(count, &phi, &step) ||
         step != UINT64_MAX || !phi->instr || phi->instr->op != IR_OP_PHI ||
         phi->instr->block != u->rest || opt_latch_of(phi->instr) != count)
         return false;
     u->iterations = opt_init_of(phi->instr);
-    return compares_with_0(u->entry->last->src[0], &tested, &eq) && tested == u->iterations &&
-           u->entry->succs[eq ? 0 : 1] == u->mid;
+    return unrolled_compares_with_0(u->entry->last->src[0], &tested, &eq) &&
+           tested == u->iterations && u->entry->succs[eq ? 0 : 1] == u->mid;
 }
 
-static bool find_bound(struct opt_unrolled *u)
+static bool unrolled_find_bound(struct opt_unrolled *u)
 {
     const struct ir_instr *test = u->main->last->src[0]->instr;
     bool loops_if = u->main->succs[0] == u->main;
@@ -158,45 +160,45 @@ static bool find_bound(struct opt_unrolled *u)
            (!u->bound->instr || u->bound->instr->block != u->main);
 }
 
-static bool has_form(struct opt_unrolled *u, struct ir_block *main)
+static bool unrolled_has_form(struct opt_unrolled *u, struct ir_block *main)
 {
     struct ir_block *front;
 
     u->main = main;
-    u->out = behind(main);
-    front = front_of(main);
-    u->start = front->last->op == IR_OP_BR ? only_leads(front, NULL) : NULL;
+    u->out = unrolled_behind(main);
+    front = unrolled_front_of(main);
+    u->start = front->last->op == IR_OP_BR ? unrolled_only_leads(front, NULL) : NULL;
     u->mid = u->start ? front->preds[0] : front;
-    if (u->mid->npreds != 2 || u->mid->last->op != IR_OP_CBR || !is_pure(u->mid))
+    if (u->mid->npreds != 2 || u->mid->last->op != IR_OP_CBR || !unrolled_is_pure(u->mid))
         return false;
-    u->rest = u->mid->preds[is_loop(u->mid->preds[0]) ? 0 : 1];
+    u->rest = u->mid->preds[unrolled_is_loop(u->mid->preds[0]) ? 0 : 1];
     u->entry = u->mid->preds[u->rest == u->mid->preds[0] ? 1 : 0];
-    if (!is_loop(u->rest) || u->rest == u->main || u->entry->last->op != IR_OP_CBR ||
-        behind(u->rest) != u->mid)
+    if (!unrolled_is_loop(u->rest) || u->rest == u->main || u->entry->last->op != IR_OP_CBR ||
+        unrolled_behind(u->rest) != u->mid)
         return false;
-    front = front_of(u->rest);
-    u->pre = only_leads(front, u->entry);
+    front = unrolled_front_of(u->rest);
+    u->pre = unrolled_only_leads(front, u->entry);
     if ((u->pre ? front->preds[0] : front) != u->entry)
         return false;
     front = u->start ? u->start : u->main;
     u->main_if = u->mid->succs[0] == front;
     return u->mid->succs[u->main_if ? 0 : 1] == front &&
-           u->mid->succs[u->main_if ? 1 : 0] == u->out && is_body(u->rest) && is_body(u->main) &&
-           find_trip_count(u) && find_bound(u);
+           u->mid->succs[u->main_if ? 1 : 0] == u->out && unrolled_is_body(u->rest) &&
+           unrolled_is_body(u->main) && unrolled_find_trip_count(u) && unrolled_find_bound(u);
 }
 
 /* ---- is the big loop's body that of the small one, several times? */
 
-static bool same(struct opt_unrolled *u, const struct ir_value *one, const struct ir_value *many,
-                 uint32_t iteration);
+static bool unrolled_same(struct opt_unrolled *u, const struct ir_value *one,
+                          const struct ir_value *many, uint32_t iteration);
 
-static bool pair_is(struct opt_unrolled *u, const struct opt_ramp *one, const struct opt_ramp *many,
-                    uint32_t iteration)
+static bool unrolled_pair_is(struct opt_unrolled *u, const struct opt_ramp *one,
+                             const struct opt_ramp *many, uint32_t iteration)
 {
     const struct ir_instr *phi = one->phi->instr;
     uint64_t step = opt_step_of(phi), distance = many->at - one->at - iteration * step;
 
-    distance = extended(distance, one->phi->type);
+    distance = unrolled_extended(distance, one->phi->type);
     if (one->phi->type != many->phi->type || opt_step_of(many->phi->instr) != u->factor * step)
         return false;
     for (uint32_t i = 0; i < u->npairs; i++) {
@@ -209,8 +211,8 @@ static bool pair_is(struct opt_unrolled *u, const struct opt_ramp *one, const st
     return true;
 }
 
-static bool same_sources(struct opt_unrolled *u, const struct ir_instr *one,
-                         const struct ir_instr *many, uint32_t iteration)
+static bool unrolled_same_sources(struct opt_unrolled *u, const struct ir_instr *one,
+                                  const struct ir_instr *many, uint32_t iteration)
 {
     bool address = one->op == IR_OP_LD;
     struct opt_ramp a = address ? opt_ramp_of(one->src[0], u->rest) : (struct opt_ramp){NULL, 0};
@@ -223,19 +225,20 @@ static bool same_sources(struct opt_unrolled *u, const struct ir_instr *one,
         bare.mem.offset = many->mem.offset;
         a.at += (uint64_t)one->mem.offset;
         b.at += (uint64_t)many->mem.offset;
-        return b.phi && ir_instr_same(&bare, many) && pair_is(u, &a, &b, iteration);
+        return b.phi && ir_instr_same(&bare, many) && unrolled_pair_is(u, &a, &b, iteration);
     }
     if (!ir_instr_same(one, many))
         return false;
     for (uint32_t s = 0; s < one->nsrc; s++) {
-        if (!same(u, one->src[s], many->src[s], iteration))
+        if (!unrolled_same(u, one->src[s], many->src[s], iteration))
             return false;
     }
     return true;
 }
 
 /* The phi of sums that the small loop's hands over to. */
-static const struct ir_instr *sum_partner(const struct opt_unrolled *u, const struct ir_instr *one)
+static const struct ir_instr *unrolled_sum_partner(const struct opt_unrolled *u,
+                                                   const struct ir_instr *one)
 {
     for (uint32_t i = 0; i < u->nsums; i++) {
         if (u->sums[i].rest == one)
@@ -244,8 +247,8 @@ static const struct ir_instr *sum_partner(const struct opt_unrolled *u, const st
     return NULL;
 }
 
-static bool same(struct opt_unrolled *u, const struct ir_value *one, const struct ir_value *many,
-                 uint32_t iteration)
+static bool unrolled_same(struct opt_unrolled *u, const struct ir_value *one,
+                          const struct ir_value *many, uint32_t iteration)
 {
     const struct ir_instr *a = one->instr, *b = many->instr;
     uint64_t x, y;
@@ -258,15 +261,15 @@ static bool same(struct opt_unrolled *u, const struct ir_value *one, const struc
         return one == many;
     struct opt_ramp ramp = opt_ramp_of(one, u->rest), ramps = opt_ramp_of(many, u->main);
     if (ramp.phi)
-        return ramps.phi && pair_is(u, &ramp, &ramps, iteration);
+        return ramps.phi && unrolled_pair_is(u, &ramp, &ramps, iteration);
     if (a->op == IR_OP_PHI) {
-        const struct ir_instr *partner = sum_partner(u, a);
+        const struct ir_instr *partner = unrolled_sum_partner(u, a);
         if (iteration)
-            return same(u, opt_latch_of(a), many, iteration - 1);
+            return unrolled_same(u, opt_latch_of(a), many, iteration - 1);
         return partner && many == partner->dst[0];
     }
     return b && b->block == u->main && b->op != IR_OP_PHI && one->index == many->index &&
-           same_sources(u, a, b, iteration);
+           unrolled_same_sources(u, a, b, iteration);
 }
 
 /* The phi of the small loop that a phi between the loops goes on with, or NULL. */
@@ -287,7 +290,7 @@ const struct ir_instr *opt_unrolled_goes_on(const struct opt_unrolled *u, const 
 }
 
 /* Phis of both loops that are no ramps: what the iterations add up. */
-static bool find_sums(struct opt_unrolled *u)
+static bool unrolled_find_sums(struct opt_unrolled *u)
 {
     u->nsums = 0;
     ir_foreach_instr(phi, u->main) {
@@ -301,29 +304,29 @@ static bool find_sums(struct opt_unrolled *u)
         u->sums[u->nsums++] = (struct opt_pair){rest, phi, 0};
     }
     ir_foreach_instr(phi, u->rest) {
-        if (phi->op == IR_OP_PHI && !opt_step_of(phi) && !sum_partner(u, phi))
+        if (phi->op == IR_OP_PHI && !opt_step_of(phi) && !unrolled_sum_partner(u, phi))
             return false;
     }
     return u->nsums > 0;
 }
 
-static bool is_factor(struct opt_unrolled *u, uint32_t factor)
+static bool unrolled_is_factor(struct opt_unrolled *u, uint32_t factor)
 {
     u->factor = factor;
     u->budget = BUDGET;
     u->npairs = 0;
     for (uint32_t i = 0; i < u->nsums; i++) {
         const struct opt_pair *s = &u->sums[i];
-        if (!same(u, opt_latch_of(s->rest), opt_latch_of(s->main), factor - 1))
+        if (!unrolled_same(u, opt_latch_of(s->rest), opt_latch_of(s->main), factor - 1))
             return false;
     }
     return true;
 }
 
-static bool find_factor(struct opt_unrolled *u)
+static bool unrolled_find_factor(struct opt_unrolled *u)
 {
     for (uint32_t factor = 2; factor <= OPT_UNROLLED_FACTOR; factor *= 2) {
-        if (is_factor(u, factor))
+        if (unrolled_is_factor(u, factor))
             return true;
     }
     return false;
@@ -338,7 +341,7 @@ bool opt_unrolled_has(const struct opt_unrolled *u, const struct ir_value *v)
     return b && (b == u->pre || b == u->rest || b == u->mid || b == u->start || b == u->main);
 }
 
-static struct ir_value *operand_of(const struct ir_instr *phi, const struct ir_block *pred)
+static struct ir_value *unrolled_operand_of(const struct ir_instr *phi, const struct ir_block *pred)
 {
     uint32_t p = 0;
 
@@ -350,7 +353,8 @@ static struct ir_value *operand_of(const struct ir_instr *phi, const struct ir_b
 /* What a phi of the exit takes from the new loop: a value of the small one; NULL: nothing fits. */
 struct ir_value *opt_unrolled_leaves(const struct opt_unrolled *u, const struct ir_instr *phi)
 {
-    struct ir_value *v = operand_of(phi, u->main), *early = operand_of(phi, u->mid);
+    struct ir_value *v = unrolled_operand_of(phi, u->main),
+                    *early = unrolled_operand_of(phi, u->mid);
 
     if (!opt_unrolled_has(u, v))
         return v == early ? v : NULL;
@@ -362,7 +366,7 @@ struct ir_value *opt_unrolled_leaves(const struct opt_unrolled *u, const struct 
     return NULL;
 }
 
-static bool may_leave(const struct opt_unrolled *u)
+static bool unrolled_may_leave(const struct opt_unrolled *u)
 {
     for (uint32_t b = 0; b < u->func->nblocks; b++) {
         const struct ir_block *block = u->func->blocks[b];
@@ -385,7 +389,8 @@ static bool may_leave(const struct opt_unrolled *u)
 /* ---- does it pay? */
 
 /* Is it made, in the loop, of something that the loop loads? */
-static bool is_loaded(const struct ir_value *v, const struct ir_block *loop, unsigned depth)
+static bool unrolled_is_loaded(const struct ir_value *v, const struct ir_block *loop,
+                               unsigned depth)
 {
     const struct ir_instr *in = v->instr;
 
@@ -394,7 +399,7 @@ static bool is_loaded(const struct ir_value *v, const struct ir_block *loop, uns
     if (in->op == IR_OP_LD)
         return true;
     for (uint32_t s = 0; s < in->nsrc; s++) {
-        if (is_loaded(in->src[s], loop, depth - 1))
+        if (unrolled_is_loaded(in->src[s], loop, depth - 1))
             return true;
     }
     return false;
@@ -402,7 +407,7 @@ static bool is_loaded(const struct ir_value *v, const struct ir_block *loop, uns
 
 /* Lanes leave it apart, and what they load is scattered: gen_lane_serial.c will run them one by
  * one. */
-static bool gathers(const struct opt_unrolled *u)
+static bool unrolled_gathers(const struct opt_unrolled *u)
 {
     uint32_t loop = u->shapes->loops.loop_of[u->rest->id];
 
@@ -410,7 +415,7 @@ static bool gathers(const struct opt_unrolled *u)
         u->shapes->loops.loops[loop].header != u->rest->id)
         return false;
     ir_foreach_instr(in, u->rest) {
-        if (in->op == IR_OP_LD && is_loaded(in->src[0], u->rest, 6))
+        if (in->op == IR_OP_LD && unrolled_is_loaded(in->src[0], u->rest, 6))
             return true;
     }
     return false;
@@ -418,6 +423,6 @@ static bool gathers(const struct opt_unrolled *u)
 
 bool opt_unrolled_find(struct opt_unrolled *u, struct ir_block *main)
 {
-    return is_loop(main) && has_form(u, main) && find_sums(u) && find_factor(u) && may_leave(u) &&
-           gathers(u);
+    return unrolled_is_loop(main) && unrolled_has_form(u, main) && unrolled_find_sums(u) &&
+           unrolled_find_factor(u) && unrolled_may_leave(u) && unrolled_gathers(u);
 }

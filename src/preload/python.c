@@ -57,7 +57,7 @@ static struct hook {
 } hooks[6];
 static unsigned hook_count;
 
-static const char *name_of(const char *path)
+static const char *python_name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
@@ -71,7 +71,7 @@ static const char *name_of(const char *path)
 
 bool python_may_embed(const char *path)
 {
-    return name_of(path) != NULL;
+    return python_name_of(path) != NULL;
 }
 
 static bool find_python(void)
@@ -92,14 +92,14 @@ static bool find_python(void)
 }
 
 /* A function that is newer than ours; all of them return an error code. */
-static int not_there(void)
+static int python_not_there(void)
 {
     hd_log("cuda.bindings.runtime: a function that is newer than Heddle's runtime was called");
     return 801; /* cudaErrorNotSupported */
 }
 
 /* name: "cudaMemcpy"; where stream 0 is the thread's, what nvcc calls for it then. */
-static void *find_target(const struct hook *hook, const char *name, const char *version)
+static void *python_find_target(const struct hook *hook, const char *name, const char *version)
 {
     static const char *const twins[] = {"_ptds", "_ptsz", ""};
     char symbol[128];
@@ -118,15 +118,15 @@ struct names {
     const char *version; /* of our symbols */
 };
 
-static void replace_one(const struct hook *hook, const char *name, struct object *capsule,
-                        struct names *n)
+static void python_replace_one(const struct hook *hook, const char *name, struct object *capsule,
+                               struct names *n)
 {
     if (strncmp(name, "_cuda", 5) != 0)
         return;
-    void *target = find_target(hook, name + 1, n->version);
+    void *target = python_find_target(hook, name + 1, n->version);
     if (!target)
         hd_log_debug(HD_DEBUG_LOAD, "cuda.bindings.runtime: Heddle has no %s", name + 1);
-    if (py.PyCapsule_SetPointer(capsule, target ? target : (void *)not_there) != 0)
+    if (py.PyCapsule_SetPointer(capsule, target ? target : (void *)python_not_there) != 0)
         py.PyErr_Clear(); /* something else of that name */
     else if (target)
         n->replaced++;
@@ -134,7 +134,7 @@ static void replace_one(const struct hook *hook, const char *name, struct object
         n->missing++;
 }
 
-static bool has(struct object *functions, const char *wanted)
+static bool python_has(struct object *functions, const char *wanted)
 {
     ssize_t pos = 0;
     struct object *key, *value;
@@ -147,16 +147,16 @@ static bool has(struct object *functions, const char *wanted)
     return found;
 }
 
-static void replace_all(const struct hook *hook, struct object *functions)
+static void python_replace_all(const struct hook *hook, struct object *functions)
 {
     ssize_t pos = 0;
     struct object *key, *value;
-    bool old = has(functions, "_cudaGetDeviceProperties_v2"); /* 13 has no second one */
+    bool old = python_has(functions, "_cudaGetDeviceProperties_v2"); /* 13 has no second one */
     struct names n = {.version = old ? "libcudart.so.12" : "libcudart.so.13"};
     while (py.PyDict_Next(functions, &pos, &key, &value)) {
         struct object *text = py.PyUnicode_AsUTF8String(key);
         if (text)
-            replace_one(hook, py.PyBytes_AsString(text), value, &n);
+            python_replace_one(hook, py.PyBytes_AsString(text), value, &n);
         py.Py_DecRef(text);
     }
     py.PyErr_Clear();
@@ -171,7 +171,7 @@ static int exec_hooked(const struct hook *hook, struct object *module)
         return result;
     struct object *functions = py.PyObject_GetAttrString(module, "__pyx_capi__");
     if (functions)
-        replace_all(hook, functions);
+        python_replace_all(hook, functions);
     else
         py.PyErr_Clear();
     py.Py_DecRef(functions);
@@ -192,7 +192,7 @@ static exec_function *const exec_stubs[] = {
 #undef X
 };
 
-static bool is_definition(struct object *object)
+static bool python_is_definition(struct object *object)
 {
     struct object *type = object ? py.PyObject_Type(object) : NULL;
     bool yes = (const void *)type == py.module_def_type;
@@ -204,7 +204,7 @@ static bool is_definition(struct object *object)
 static struct object *init_hooked(struct hook *hook)
 {
     struct object *definition = hook->init();
-    if (!is_definition(definition))
+    if (!python_is_definition(definition))
         return definition;
     struct slot *slots;
     memcpy(&slots, (const char *)definition + py.slots_at_B, sizeof(slots));
@@ -237,7 +237,7 @@ static_assert(HD_COUNT_OF(init_stubs) == HD_COUNT_OF(hooks), "a function for eac
 static_assert(HD_COUNT_OF(exec_stubs) == HD_COUNT_OF(hooks), "a function for each");
 
 /* Where the loader finds PyInit_name: its entry of the table in memory. */
-static Elf64_Sym *find_init(const struct obj_elf *elf, uintptr_t base, const char *name)
+static Elf64_Sym *python_find_init(const struct obj_elf *elf, uintptr_t base, const char *name)
 {
     char wanted[64];
     struct obj_elf_section section;
@@ -255,7 +255,7 @@ static Elf64_Sym *find_init(const struct obj_elf *elf, uintptr_t base, const cha
 }
 
 /* What embeds the runtime opens the driver by itself; what passes its functions on does not. */
-static bool opens_libraries(const struct obj_elf *elf)
+static bool python_opens_libraries(const struct obj_elf *elf)
 {
     struct obj_elf_symbols table;
     struct obj_elf_symbol symbol;
@@ -268,7 +268,7 @@ static bool opens_libraries(const struct obj_elf *elf)
 }
 
 /* dlsym() answers with our function from now on. */
-static enum hd_status point_to(Elf64_Sym *symbol, uintptr_t base, init_function *target)
+static enum hd_status python_point_to(Elf64_Sym *symbol, uintptr_t base, init_function *target)
 {
     uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)symbol & ~(page_B - 1);
@@ -281,27 +281,27 @@ static enum hd_status point_to(Elf64_Sym *symbol, uintptr_t base, init_function 
 }
 
 /* The variable is the package's own. */
-static bool is_per_thread(const char *name)
+static bool python_is_per_thread(const char *name)
 {
     const char *value = hd_env_of_system("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM");
     return strstr(name, "_ptds") || (value && strtol(value, NULL, 10) != 0);
 }
 
-static enum hd_status hook_module(const struct obj_elf *elf, uintptr_t base, const char *name,
-                                  redirect_library library, void *arg)
+static enum hd_status python_hook_module(const struct obj_elf *elf, uintptr_t base,
+                                         const char *name, redirect_library library, void *arg)
 {
-    Elf64_Sym *symbol = find_init(elf, base, name);
-    if (!symbol || !opens_libraries(elf) || !find_python())
+    Elf64_Sym *symbol = python_find_init(elf, base, name);
+    if (!symbol || !python_opens_libraries(elf) || !find_python())
         return HD_OK;
     if (hook_count == HD_COUNT_OF(hooks))
         return hd_error(HD_NOT_SUPPORTED, "more Python modules embed a runtime than are known");
     struct hook *hook = &hooks[hook_count];
     hook->library = library(arg);
-    hook->per_thread = is_per_thread(name);
+    hook->per_thread = python_is_per_thread(name);
     hook->init = (init_function *)(base + (uintptr_t)symbol->st_value);
     if (!hook->library)
         return hd_error(HD_NOT_FOUND, "our libcudart.so.13 cannot be loaded");
-    HD_TRY(point_to(symbol, base, init_stubs[hook_count]));
+    HD_TRY(python_point_to(symbol, base, init_stubs[hook_count]));
     hook_count++;
     return HD_OK;
 }
@@ -309,10 +309,10 @@ static enum hd_status hook_module(const struct obj_elf *elf, uintptr_t base, con
 enum hd_status python_hook(const char *path, uintptr_t base, redirect_library library, void *arg)
 {
     struct obj_elf elf;
-    const char *name = name_of(path);
+    const char *name = python_name_of(path);
     assert(name);
     HD_TRY(obj_elf_open_file(path, &elf));
-    enum hd_status status = hook_module(&elf, base, name, library, arg);
+    enum hd_status status = python_hook_module(&elf, base, name, library, arg);
     obj_elf_close(&elf);
     return status;
 }

@@ -72,7 +72,7 @@ struct shape {
 
 /* ---- what is recorded now */
 
-static bool in_time(uint64_t now_ns)
+static bool recorder_in_time(uint64_t now_ns)
 {
     uint64_t since_ms = (now_ns - rec.start_ns) / 1000000u;
     const struct prof_settings *s = &rec.settings;
@@ -80,7 +80,7 @@ static bool in_time(uint64_t now_ns)
     return since_ms >= s->delay_ms && (!s->duration_ms || since_ms - s->delay_ms < s->duration_ms);
 }
 
-static bool in_launches(void)
+static bool recorder_in_launches(void)
 {
     uint64_t n = atomic_load_explicit(&rec.launches, memory_order_relaxed);
     const struct prof_settings *s = &rec.settings;
@@ -88,20 +88,22 @@ static bool in_launches(void)
     return n >= s->skip && (!s->count || n - s->skip < s->count);
 }
 
-static bool is_wanted_at(uint64_t time_ns)
+static bool recorder_is_wanted_at(uint64_t time_ns)
 {
     return atomic_load_explicit(&rec.is_open, memory_order_relaxed) &&
-           (!rec.is_timed || in_time(time_ns)) && (!rec.is_counting || in_launches());
+           (!rec.is_timed || recorder_in_time(time_ns)) &&
+           (!rec.is_counting || recorder_in_launches());
 }
 
-static bool is_wanted(const struct heddle_event *e)
+static bool recorder_is_wanted(const struct heddle_event *e)
 {
-    return is_wanted_at(e->time_ns);
+    return recorder_is_wanted_at(e->time_ns);
 }
 
 /* ---- calls */
 
-static int16_t offset_of(const struct heddle_entry *entry, const char *first, const char *second)
+static int16_t recorder_offset_of(const struct heddle_entry *entry, const char *first,
+                                  const char *second)
 {
     for (uint32_t i = 0; i < entry->nargs; i++)
         if (!strcmp(entry->args[i].name, first) || !strcmp(entry->args[i].name, second))
@@ -109,12 +111,12 @@ static int16_t offset_of(const struct heddle_entry *entry, const char *first, co
     return -1;
 }
 
-static bool begins(const char *name, const char *with)
+static bool recorder_begins(const char *name, const char *with)
 {
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-static uint32_t sync_kind(const char *name)
+static uint32_t recorder_sync_kind(const char *name)
 {
     static const struct {
         const char *begin;
@@ -126,14 +128,14 @@ static uint32_t sync_kind(const char *name)
         {"cuCtxSynchronize", PROF_SYNC_CONTEXT},     {"cudaDeviceSynchronize", PROF_SYNC_CONTEXT},
     };
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (begins(name, rows[i].begin))
+        if (recorder_begins(name, rows[i].begin))
             return rows[i].kind;
     return 0;
 }
 
 /* Another entry may hold the slot: then `scratch` is filled. */
-static const struct known_call *look_at(const struct heddle_entry *entry,
-                                        struct known_call *scratch)
+static const struct known_call *recorder_look_at(const struct heddle_entry *entry,
+                                                 struct known_call *scratch)
 {
     static struct known_call known[CALLS];
     struct known_call *slot = &known[((uintptr_t)entry / sizeof(*entry)) % CALLS];
@@ -141,9 +143,9 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
 
     if (there == entry)
         return slot;
-    scratch->sync = sync_kind(entry->name);
-    scratch->stream = offset_of(entry, "hStream", "stream");
-    scratch->event = offset_of(entry, "hEvent", "event");
+    scratch->sync = recorder_sync_kind(entry->name);
+    scratch->stream = recorder_offset_of(entry, "hStream", "stream");
+    scratch->event = recorder_offset_of(entry, "hEvent", "event");
     if (there)
         return scratch;
     hd_lock_acquire(&rec.lock);
@@ -157,7 +159,7 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
     return scratch;
 }
 
-static uint64_t argument(const struct heddle_event *e, int16_t offset)
+static uint64_t recorder_argument(const struct heddle_event *e, int16_t offset)
 {
     uint64_t value = 0;
 
@@ -166,7 +168,7 @@ static uint64_t argument(const struct heddle_event *e, int16_t offset)
     return value;
 }
 
-static void write_sync(const struct heddle_event *e, const struct known_call *known)
+static void recorder_write_sync(const struct heddle_event *e, const struct known_call *known)
 {
     struct prof_sync *r = prof_new(SYNC, sync);
 
@@ -176,14 +178,14 @@ static void write_sync(const struct heddle_event *e, const struct known_call *kn
     r->end_ns = e->time_ns;
     r->correlation = e->correlation;
     r->context = (uintptr_t)e->context;
-    r->stream = argument(e, known->stream);
-    r->event = argument(e, known->event);
+    r->stream = recorder_argument(e, known->stream);
+    r->event = recorder_argument(e, known->event);
     r->kind = known->sync;
     prof_done(&r->record);
 }
 
 /* Into the record of its kernel, if it fits. */
-static bool complete_launch(const struct heddle_event *e, uint32_t name)
+static bool recorder_complete_launch(const struct heddle_event *e, uint32_t name)
 {
     struct prof_launch *r = own.launch;
     uint64_t duration_ns = e->time_ns - e->begin_ns;
@@ -198,12 +200,12 @@ static bool complete_launch(const struct heddle_event *e, uint32_t name)
     return true;
 }
 
-static void write_call(const struct heddle_event *e)
+static void recorder_write_call(const struct heddle_event *e)
 {
     uint32_t name = prof_name_fixed(e->call.entry->title);
     struct prof_call *r;
 
-    if (complete_launch(e, name))
+    if (recorder_complete_launch(e, name))
         return;
     r = prof_new(CALL, call);
     if (!r)
@@ -217,12 +219,12 @@ static void write_call(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
-static void open_range(void)
+static void recorder_open_range(void)
 {
     atomic_store(&rec.is_open, !atomic_load(&rec.is_over));
 }
 
-static void close_range(void)
+static void recorder_close_range(void)
 {
     if (rec.settings.once && atomic_load(&rec.is_open))
         atomic_store(&rec.is_over, true);
@@ -230,35 +232,35 @@ static void close_range(void)
 }
 
 /* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
-static void look_for_range(const char *name)
+static void recorder_look_for_range(const char *name)
 {
     bool starts = !strcmp(name, "cudaProfilerStart") || !strcmp(name, "cuProfilerStart");
 
     if (starts)
-        open_range();
+        recorder_open_range();
     else if (!strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
-        close_range();
+        recorder_close_range();
 }
 
-static void on_call(const struct heddle_event *e)
+static void recorder_on_call(const struct heddle_event *e)
 {
     struct known_call scratch;
-    const struct known_call *known = look_at(e->call.entry, &scratch);
+    const struct known_call *known = recorder_look_at(e->call.entry, &scratch);
 
-    if (own.judged == e->correlation ? own.is_taken : is_wanted(e)) {
-        write_call(e);
+    if (own.judged == e->correlation ? own.is_taken : recorder_is_wanted(e)) {
+        recorder_write_call(e);
         if (known->sync)
-            write_sync(e, known);
+            recorder_write_sync(e, known);
     }
     own.launch = NULL;
     if (rec.settings.capture == PROF_CAPTURE_API)
-        look_for_range(e->call.entry->name);
+        recorder_look_for_range(e->call.entry->name);
 }
 
 /* ---- work */
 
-static void notify_object(const struct heddle_event *e, const void *handle, const char *type,
-                          uint32_t id)
+static void recorder_notify_object(const struct heddle_event *e, const void *handle,
+                                   const char *type, uint32_t id)
 {
     void *found;
 
@@ -281,7 +283,7 @@ static void notify_object(const struct heddle_event *e, const void *handle, cons
     prof_done(&r->record);
 }
 
-static void notify_device(uint32_t ordinal)
+static void recorder_notify_device(uint32_t ordinal)
 {
     uint64_t bit = UINT64_C(1) << ordinal % 64;
     char text[PROF_DEVICE_NAME_B] = "";
@@ -302,7 +304,7 @@ static void notify_device(uint32_t ordinal)
 }
 
 /* What the numbers in records are; handles, which calls have, are given theirs. */
-static void notify_ids(const struct heddle_event *e)
+static void recorder_notify_ids(const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
 
@@ -310,13 +312,13 @@ static void notify_ids(const struct heddle_event *e)
         return;
     own.context = e->context;
     own.stream = e->stream;
-    notify_device(w->device);
-    notify_object(e, e->context, "context", w->context_id);
-    notify_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream, "stream",
-                  w->stream_id);
+    recorder_notify_device(w->device);
+    recorder_notify_object(e, e->context, "context", w->context_id);
+    recorder_notify_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream,
+                           "stream", w->stream_id);
 }
 
-static void fill_work(struct prof_work *r, const struct heddle_event *e)
+static void recorder_fill_work(struct prof_work *r, const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
 
@@ -328,7 +330,7 @@ static void fill_work(struct prof_work *r, const struct heddle_event *e)
     r->times.stream = w->stream_id;
 }
 
-static void await(struct prof_times *times, uint64_t id)
+static void recorder_await(struct prof_times *times, uint64_t id)
 {
     struct pending *slot = &rec.pending[id % PENDING];
 
@@ -338,7 +340,7 @@ static void await(struct prof_times *times, uint64_t id)
 
 /* ---- shapes of launches: a thread knows the last ones that it told */
 
-static bool is_shape_of(const struct heddle_work *a, const struct heddle_work *b)
+static bool recorder_is_shape_of(const struct heddle_work *a, const struct heddle_work *b)
 {
     return a->kernel == b->kernel && !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
            !memcmp(a->block, b->block, sizeof(a->block)) &&
@@ -348,7 +350,7 @@ static bool is_shape_of(const struct heddle_work *a, const struct heddle_work *b
 }
 
 /* Its number; 0: no room. */
-static uint32_t write_shape(const struct heddle_work *w)
+static uint32_t recorder_write_shape(const struct heddle_work *w)
 {
     uint32_t name = prof_name_fixed(w->kernel->name);
     struct prof_shape *r = prof_new(SHAPE, shape);
@@ -372,22 +374,22 @@ static uint32_t write_shape(const struct heddle_work *w)
     return number;
 }
 
-static uint32_t shape_of(const struct heddle_work *w)
+static uint32_t recorder_shape_of(const struct heddle_work *w)
 {
     struct shape *shapes = hd_thread_block(&own.shapes, SHAPES * sizeof(*shapes));
     struct shape *s = shapes ? &shapes[((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES] : NULL;
     uint32_t generation = prof_spool_generation();
 
-    if (HD_LIKELY(s && s->generation == generation && is_shape_of(&s->work, w)))
+    if (HD_LIKELY(s && s->generation == generation && recorder_is_shape_of(&s->work, w)))
         return s->number;
-    uint32_t number = write_shape(w);
+    uint32_t number = recorder_write_shape(w);
     if (number && s)
         *s = (struct shape){*w, number, generation};
     return number;
 }
 
 /* Of a call that launches one kernel; others have no room for the call. */
-static struct prof_kernel *new_launch(void)
+static struct prof_kernel *recorder_new_launch(void)
 {
     struct prof_launch *r = prof_new(LAUNCH, launch);
 
@@ -395,7 +397,7 @@ static struct prof_kernel *new_launch(void)
     return r ? &r->kernel : NULL;
 }
 
-static struct prof_kernel *new_node(const struct heddle_work *w)
+static struct prof_kernel *recorder_new_node(const struct heddle_work *w)
 {
     struct prof_node *r = prof_new(NODE, node);
 
@@ -406,16 +408,17 @@ static struct prof_kernel *new_node(const struct heddle_work *w)
     return &r->kernel;
 }
 
-static struct prof_times *write_kernel(const struct heddle_event *e, struct prof_record **out)
+static struct prof_times *recorder_write_kernel(const struct heddle_event *e,
+                                                struct prof_record **out)
 {
     const struct heddle_work *w = e->packet.work;
-    uint32_t shape = shape_of(w);
+    uint32_t shape = recorder_shape_of(w);
     struct prof_kernel *r;
 
     if (w->graph)
-        r = new_node(w);
+        r = recorder_new_node(w);
     else
-        r = e->correlation && !own.launch ? new_launch() : prof_new(KERNEL, kernel);
+        r = e->correlation && !own.launch ? recorder_new_launch() : prof_new(KERNEL, kernel);
     if (!r)
         return NULL;
     r->record.number = shape;
@@ -426,14 +429,15 @@ static struct prof_times *write_kernel(const struct heddle_event *e, struct prof
     return &r->times;
 }
 
-static struct prof_times *write_copy(const struct heddle_event *e, struct prof_record **out)
+static struct prof_times *recorder_write_copy(const struct heddle_event *e,
+                                              struct prof_record **out)
 {
     const struct heddle_work *w = e->packet.work;
     struct prof_copy *r = prof_new(COPY, copy);
 
     if (!r)
         return NULL;
-    fill_work(&r->work, e);
+    recorder_fill_work(&r->work, e);
     r->size_B = w->size_B;
     r->dst = w->dst;
     r->src = w->src;
@@ -445,14 +449,15 @@ static struct prof_times *write_copy(const struct heddle_event *e, struct prof_r
     return &r->work.times;
 }
 
-static struct prof_times *write_fill(const struct heddle_event *e, struct prof_record **out)
+static struct prof_times *recorder_write_fill(const struct heddle_event *e,
+                                              struct prof_record **out)
 {
     const struct heddle_work *w = e->packet.work;
     struct prof_fill *r = prof_new(FILL, fill);
 
     if (!r)
         return NULL;
-    fill_work(&r->work, e);
+    recorder_fill_work(&r->work, e);
     r->size_B = w->size_B;
     r->dst = w->dst;
     r->value = w->value;
@@ -463,40 +468,40 @@ static struct prof_times *write_fill(const struct heddle_event *e, struct prof_r
 
 /* A call is recorded if its work is, though the range ends, or the last launch is counted, while it
  * is open. */
-static void judge(const struct heddle_event *e, bool wanted)
+static void recorder_judge(const struct heddle_event *e, bool wanted)
 {
     own.is_taken = wanted || (own.judged == e->correlation && own.is_taken);
     own.judged = e->correlation;
 }
 
 /* Waits, signals and host calls of a stream are no work of the device. */
-static void on_packet(const struct heddle_event *e)
+static void recorder_on_packet(const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
-    bool wanted = w && is_wanted(e);
+    bool wanted = w && recorder_is_wanted(e);
     struct prof_record *record;
     struct prof_times *times = NULL;
 
     if (rec.is_counting && w && w->kernel)
         atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
     if (w && e->correlation)
-        judge(e, wanted);
+        recorder_judge(e, wanted);
     if (!wanted)
         return;
-    notify_ids(e);
+    recorder_notify_ids(e);
     if (w->kernel)
-        times = write_kernel(e, &record);
+        times = recorder_write_kernel(e, &record);
     else if (e->packet.op == HAL_OP_COPY)
-        times = write_copy(e, &record);
+        times = recorder_write_copy(e, &record);
     else if (e->packet.op == HAL_OP_FILL)
-        times = write_fill(e, &record);
+        times = recorder_write_fill(e, &record);
     if (!times)
         return;
     prof_done(record);
-    await(times, e->packet.id);
+    recorder_await(times, e->packet.id);
 }
 
-static void on_done(const struct heddle_event *e)
+static void recorder_on_done(const struct heddle_event *e)
 {
     struct pending *slot = &rec.pending[e->packet.id % PENDING];
     struct prof_times *times;
@@ -510,9 +515,9 @@ static void on_done(const struct heddle_event *e)
 
 /* ---- the rest */
 
-static void on_memory(const struct heddle_event *e)
+static void recorder_on_memory(const struct heddle_event *e)
 {
-    struct prof_memory *r = is_wanted(e) ? prof_new(MEMORY, memory) : NULL;
+    struct prof_memory *r = recorder_is_wanted(e) ? prof_new(MEMORY, memory) : NULL;
 
     if (!r)
         return;
@@ -526,9 +531,9 @@ static void on_memory(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
-static void on_compile(const struct heddle_event *e)
+static void recorder_on_compile(const struct heddle_event *e)
 {
-    if (e->phase != HEDDLE_PHASE_END || !is_wanted(e))
+    if (e->phase != HEDDLE_PHASE_END || !recorder_is_wanted(e))
         return;
     uint32_t name = prof_name(e->compile.name), form = prof_name(e->compile.form);
     struct prof_compile *r = prof_new(COMPILE, compile);
@@ -544,7 +549,7 @@ static void on_compile(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
-static void on_fault(const struct heddle_event *e)
+static void recorder_on_fault(const struct heddle_event *e)
 {
     uint32_t kernel = prof_name(e->fault.kernel), message = prof_name(e->fault.message);
     struct prof_fault *r = prof_new(FAULT, fault);
@@ -558,7 +563,7 @@ static void on_fault(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
-static void write_nvtx(const struct heddle_event *e)
+static void recorder_write_nvtx(const struct heddle_event *e)
 {
     uint32_t text = prof_name(e->nvtx.text), domain = prof_name(e->nvtx.domain_name);
     struct prof_nvtx *r = prof_new(NVTX, nvtx);
@@ -580,7 +585,7 @@ static void write_nvtx(const struct heddle_event *e)
     prof_done(&r->record);
 }
 
-static bool is_the_range(const struct heddle_event *e)
+static bool recorder_is_the_range(const struct heddle_event *e)
 {
     const char *domain = e->nvtx.domain_name ? e->nvtx.domain_name : "";
 
@@ -589,7 +594,7 @@ static bool is_the_range(const struct heddle_event *e)
 }
 
 /* The first range of that name that is open captures, until it ends. */
-static void look_for_nvtx(const struct heddle_event *e)
+static void recorder_look_for_nvtx(const struct heddle_event *e)
 {
     static _Atomic uint64_t open; /* 0: none; a range's number, or a thread's with the top bit */
     const uint64_t of_thread = UINT64_C(1) << 63 | e->thread;
@@ -599,10 +604,10 @@ static void look_for_nvtx(const struct heddle_event *e)
     case HEDDLE_NVTX_RANGE_PUSH:
     case HEDDLE_NVTX_RANGE_START:
         it = e->nvtx.call == HEDDLE_NVTX_RANGE_PUSH ? of_thread : e->nvtx.range;
-        if (!is_the_range(e) || !atomic_compare_exchange_strong(&open, &none, it))
+        if (!recorder_is_the_range(e) || !atomic_compare_exchange_strong(&open, &none, it))
             return;
         own.nvtx_level = e->nvtx.level;
-        open_range();
+        recorder_open_range();
         return;
     case HEDDLE_NVTX_RANGE_POP:
     case HEDDLE_NVTX_RANGE_END:
@@ -610,7 +615,7 @@ static void look_for_nvtx(const struct heddle_event *e)
         if (it == of_thread && e->nvtx.level != own.nvtx_level)
             return;
         if (atomic_compare_exchange_strong(&open, &it, 0))
-            close_range();
+            recorder_close_range();
         return;
     default:
         return;
@@ -618,49 +623,49 @@ static void look_for_nvtx(const struct heddle_event *e)
 }
 
 /* Ends belong to the range that they end, beginnings to the one that they begin. */
-static void on_nvtx(const struct heddle_event *e)
+static void recorder_on_nvtx(const struct heddle_event *e)
 {
     bool ends = e->nvtx.call == HEDDLE_NVTX_RANGE_POP || e->nvtx.call == HEDDLE_NVTX_RANGE_END;
 
-    if (ends && is_wanted(e))
-        write_nvtx(e);
+    if (ends && recorder_is_wanted(e))
+        recorder_write_nvtx(e);
     if (rec.settings.capture == PROF_CAPTURE_NVTX)
-        look_for_nvtx(e);
-    if (!ends && is_wanted(e))
-        write_nvtx(e);
+        recorder_look_for_nvtx(e);
+    if (!ends && recorder_is_wanted(e))
+        recorder_write_nvtx(e);
 }
 
-static void dispatch(const struct heddle_event *e)
+static void recorder_dispatch(const struct heddle_event *e)
 {
     switch ((enum heddle_event_kind)e->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
-        on_call(e);
+        recorder_on_call(e);
         return;
     case HEDDLE_EVENT_PACKET:
-        on_packet(e);
+        recorder_on_packet(e);
         return;
     case HEDDLE_EVENT_DONE:
-        on_done(e);
+        recorder_on_done(e);
         return;
     case HEDDLE_EVENT_MEMORY:
-        on_memory(e);
+        recorder_on_memory(e);
         return;
     case HEDDLE_EVENT_COMPILE:
-        on_compile(e);
+        recorder_on_compile(e);
         return;
     case HEDDLE_EVENT_FAULT:
-        on_fault(e);
+        recorder_on_fault(e);
         return;
     case HEDDLE_EVENT_NVTX:
-        on_nvtx(e);
+        recorder_on_nvtx(e);
         return;
     default:
         return;
     }
 }
 
-static void on_event(void *user, const struct heddle_event *e)
+static void recorder_on_event(void *user, const struct heddle_event *e)
 {
     bool was_inside = own.is_inside;
 
@@ -668,13 +673,14 @@ static void on_event(void *user, const struct heddle_event *e)
     if (!prof_spool_head())
         return;
     own.is_inside = true;
-    dispatch(e);
+    recorder_dispatch(e);
     own.is_inside = was_inside;
 }
 
 /* ---- waits of the operating system */
 
-static void write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+static void recorder_write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns,
+                                int64_t result)
 {
     uint32_t number = prof_name_fixed(name);
     struct prof_osrt *r = prof_new(OSRT, osrt);
@@ -688,28 +694,29 @@ static void write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int
     prof_done(&r->record);
 }
 
-static void on_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+static void recorder_on_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
 {
-    if (own.is_inside || !prof_spool_head() || begin_ns < rec.start_ns || !is_wanted_at(end_ns))
+    if (own.is_inside || !prof_spool_head() || begin_ns < rec.start_ns ||
+        !recorder_is_wanted_at(end_ns))
         return;
     own.is_inside = true;
-    write_osrt(name, begin_ns, end_ns, result);
+    recorder_write_osrt(name, begin_ns, end_ns, result);
     own.is_inside = false;
 }
 
 /* If `heddle prof` has put its library in front. */
-static void listen_to_waits(void)
+static void recorder_listen_to_waits(void)
 {
     __typeof__(heddle_osrt_listen) *listen;
 
     *(void **)&listen = dlsym(RTLD_DEFAULT, OSRT_LISTEN);
     if (listen)
-        listen(on_osrt);
+        listen(recorder_on_osrt);
 }
 
 /* ---- the process */
 
-static void open_spool(void)
+static void recorder_open_spool(void)
 {
     if (prof_spool_open(rec.settings.folder, rec.settings.limit_B) != HD_OK)
         hd_log("%s", hd_error_message());
@@ -718,14 +725,14 @@ static void open_spool(void)
 }
 
 /* What the parent waits for is not the child's, whose file is another one. */
-static void in_child(void)
+static void recorder_in_child(void)
 {
     (void)madvise(rec.pending, PENDING * sizeof(rec.pending[0]), MADV_DONTNEED);
     memset(&own, 0, sizeof(own));
     atomic_store(&rec.nshapes, 0);
     hd_map_init(&rec.objects); /* another thread may have been changing it: not freed */
     atomic_store(&rec.devices, 0);
-    open_spool();
+    recorder_open_spool();
     if (rec.settings.sample_Hz)
         prof_sample_in_child();
 }
@@ -746,15 +753,15 @@ enum hd_status prof_start(prof_device_fn *describe)
     atomic_store(&rec.is_open, rec.settings.capture == PROF_CAPTURE_ALWAYS);
     rec.describe = describe;
     hd_map_init(&rec.objects);
-    open_spool();
-    (void)pthread_atfork(NULL, NULL, in_child);
+    recorder_open_spool();
+    (void)pthread_atfork(NULL, NULL, recorder_in_child);
     (void)atexit(heddle_tap_settle); /* what is complete by then is told */
     const uint32_t kinds =
         (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_PLAIN;
-    if (!heddle_tap_subscribe(kinds, on_event, NULL))
+    if (!heddle_tap_subscribe(kinds, recorder_on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
-    listen_to_waits();
+    recorder_listen_to_waits();
     if (rec.settings.sample_Hz)
-        prof_sample_start(&rec.settings, is_wanted_at);
+        prof_sample_start(&rec.settings, recorder_is_wanted_at);
     return HD_OK;
 }

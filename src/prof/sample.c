@@ -67,7 +67,7 @@ static struct {
     struct slot slots[SLOTS];
 } all = {.making = ATOMIC_FLAG_INIT};
 
-static uint32_t thread_id(void)
+static uint32_t sample_thread_id(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
@@ -76,7 +76,7 @@ static uint32_t thread_id(void)
  * What the handler uses, and what begins threads, are system calls as they are: the C library's
  * functions may be those of a sanitizer, which are for threads and moments that it knows.
  */
-static uint64_t now_ns(void)
+static uint64_t sample_now_ns(void)
 {
     struct timespec now;
 
@@ -84,13 +84,13 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void copy(void *to, const void *from, size_t size_B)
+static void sample_copy(void *to, const void *from, size_t size_B)
 {
     for (size_t i = 0; i < size_B; i++)
         ((volatile char *)to)[i] = ((const char *)from)[i];
 }
 
-static size_t length(const char *text, size_t most)
+static size_t sample_length(const char *text, size_t most)
 {
     size_t len = 0;
 
@@ -101,23 +101,23 @@ static size_t length(const char *text, size_t most)
 
 /* ---- the file, which has no descriptor: the program may close all */
 
-static bool take_room(int fd, uint64_t at, uint64_t size_B)
+static bool sample_take_room(int fd, uint64_t at, uint64_t size_B)
 {
     return syscall(SYS_fallocate, fd, 0, at, size_B) == 0 ||
            ((errno == EOPNOTSUPP || errno == ENOSYS) &&
             syscall(SYS_ftruncate, fd, at + size_B) == 0);
 }
 
-static void *map_room(int fd, uint64_t at, size_t size_B)
+static void *sample_map_room(int fd, uint64_t at, size_t size_B)
 {
     long map = -1;
 
-    if (take_room(fd, at, size_B))
+    if (sample_take_room(fd, at, size_B))
         map = syscall(SYS_mmap, NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
     return map == -1 ? NULL : (void *)map;
 }
 
-static void file_open(void)
+static void sample_file_open(void)
 {
     const char *folder = all.settings->folder;
     int n = snprintf(all.path, sizeof(all.path), "%s/%d-XXXXXX" PROF_SUFFIX, folder, (int)getpid());
@@ -126,7 +126,7 @@ static void file_open(void)
     all.head = NULL;
     if (n > 0 && (size_t)n < sizeof(all.path))
         fd = mkostemps(all.path, (int)strlen(PROF_SUFFIX), O_CLOEXEC);
-    struct prof_head *head = fd >= 0 ? map_room(fd, 0, PROF_HEAD_B) : NULL;
+    struct prof_head *head = fd >= 0 ? sample_map_room(fd, 0, PROF_HEAD_B) : NULL;
     int error = errno;
     if (fd >= 0)
         close(fd);
@@ -139,7 +139,7 @@ static void file_open(void)
 }
 
 /* What a child has of its parent's. */
-static void file_forget(void)
+static void sample_file_forget(void)
 {
     for (size_t i = 0; i < EXTENTS_MAX && all.extents[i]; i++) {
         (void)munmap(all.extents[i], EXTENT_B);
@@ -156,13 +156,13 @@ static void file_forget(void)
 
 /* ---- in the handler: writing */
 
-static uint8_t *extent_make(uint64_t extent)
+static uint8_t *sample_extent_make(uint64_t extent)
 {
     uint64_t at = PROF_HEAD_B + extent * EXTENT_B;
     int fd = extent < EXTENTS_MAX && at + EXTENT_B <= all.settings->limit_B
                  ? (int)syscall(SYS_openat, AT_FDCWD, all.path, O_RDWR | O_CLOEXEC)
                  : -1;
-    uint8_t *map = fd >= 0 ? map_room(fd, at, EXTENT_B) : NULL;
+    uint8_t *map = fd >= 0 ? sample_map_room(fd, at, EXTENT_B) : NULL;
 
     if (fd >= 0)
         (void)syscall(SYS_close, fd);
@@ -170,7 +170,7 @@ static uint8_t *extent_make(uint64_t extent)
 }
 
 /* NULL: there is no room. */
-static struct prof_block *block_make(void)
+static struct prof_block *sample_block_make(void)
 {
     struct prof_block *block = NULL;
 
@@ -178,7 +178,7 @@ static struct prof_block *block_make(void)
         (void)syscall(SYS_sched_yield);
     uint64_t number = atomic_load(&all.head->blocks), extent = number / EXTENT_BLOCKS;
     if (extent < EXTENTS_MAX && !all.extents[extent])
-        all.extents[extent] = extent_make(extent);
+        all.extents[extent] = sample_extent_make(extent);
     if (extent < EXTENTS_MAX && all.extents[extent]) {
         block = (struct prof_block *)(all.extents[extent] + number % EXTENT_BLOCKS * PROF_BLOCK_B);
         atomic_store(&block->used_B, sizeof(*block));
@@ -188,15 +188,16 @@ static struct prof_block *block_make(void)
     return block;
 }
 
-/* A record of zeroes with its head; nobody knows of it before record_done(). NULL: it is lost. */
-static void *record_new(struct slot *s, enum prof_type type, size_t size_B)
+/* A record of zeroes with its head; nobody knows of it before sample_record_done(). NULL: it is
+ * lost. */
+static void *sample_record_new(struct slot *s, enum prof_type type, size_t size_B)
 {
     struct prof_record *record;
 
     size_B = (size_B + 7) & ~(size_t)7;
     assert(size_B <= PROF_RECORD_MAX_B);
     if (!s->block || atomic_load(&s->block->used_B) + size_B > PROF_BLOCK_B) {
-        s->block = block_make();
+        s->block = sample_block_make();
         if (s->block)
             s->block->thread = atomic_load(&s->tid);
     }
@@ -210,45 +211,45 @@ static void *record_new(struct slot *s, enum prof_type type, size_t size_B)
     return record;
 }
 
-static void record_done(struct slot *s, const struct prof_record *record)
+static void sample_record_done(struct slot *s, const struct prof_record *record)
 {
     atomic_fetch_add_explicit(&s->block->used_B, record->size_B, memory_order_release);
 }
 
-static void notify_name(struct slot *s)
+static void sample_notify_name(struct slot *s)
 {
     char name[16] = "";
     uint32_t id = atomic_fetch_add(&all.nstrings, 1) + 1;
 
     s->is_notified = true;
     (void)syscall(SYS_prctl, PR_GET_NAME, name);
-    size_t len = length(name, sizeof(name));
-    struct prof_string *text = record_new(s, PROF_STRING, sizeof(*text) + len);
+    size_t len = sample_length(name, sizeof(name));
+    struct prof_string *text = sample_record_new(s, PROF_STRING, sizeof(*text) + len);
     if (!text)
         return;
     text->id = id;
     text->len = (uint32_t)len;
-    copy(text->text, name, len);
-    record_done(s, &text->record);
-    struct prof_thread *thread = record_new(s, PROF_THREAD, sizeof(*thread));
+    sample_copy(text->text, name, len);
+    sample_record_done(s, &text->record);
+    struct prof_thread *thread = sample_record_new(s, PROF_THREAD, sizeof(*thread));
     if (!thread)
         return;
     thread->thread = atomic_load(&s->tid);
     thread->name = id;
-    record_done(s, &thread->record);
+    sample_record_done(s, &thread->record);
 }
 
 /* ---- in the handler: what frames are in */
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t sample_mix(uint64_t a, uint64_t b)
 {
     a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
     return a ^ a >> 29;
 }
 
 /* Its number; 0: there is no room. */
-static uint64_t module_of(struct slot *s, uint64_t key, bool is_kernel, const char *name,
-                          size_t max_B)
+static uint64_t sample_module_of(struct slot *s, uint64_t key, bool is_kernel, const char *name,
+                                 size_t max_B)
 {
     key += !key;
     for (size_t i = 0; i < 64; i++) {
@@ -261,46 +262,47 @@ static uint64_t module_of(struct slot *s, uint64_t key, bool is_kernel, const ch
                 return at + 1;
             continue;
         }
-        size_t len = length(name, max_B);
-        struct prof_module *r = record_new(s, PROF_MODULE, sizeof(*r) + len);
+        size_t len = sample_length(name, max_B);
+        struct prof_module *r = sample_record_new(s, PROF_MODULE, sizeof(*r) + len);
         if (!r)
             return 0;
         r->record.number = (uint32_t)at + 1;
         r->is_kernel = is_kernel;
         r->len = (uint32_t)len;
-        copy(r->name, name, len);
-        record_done(s, &r->record);
+        sample_copy(r->name, name, len);
+        sample_record_done(s, &r->record);
         return at + 1;
     }
     return 0;
 }
 
-static uint64_t frame_at(struct slot *s, const struct prof_unwind *u)
+static uint64_t sample_frame_at(struct slot *s, const struct prof_unwind *u)
 {
     const struct link_map *map = u->map;
     uint64_t key, module;
 
     if (!map)
         return u->pc & PROF_FRAME_ADDRESS;
-    key = mix(mix(mix(1, u->map_begin), u->map_end), (uintptr_t)map ^ (uintptr_t)map->l_name);
-    module = module_of(s, key, false, map->l_name ? map->l_name : "", 4096);
+    key = sample_mix(sample_mix(sample_mix(1, u->map_begin), u->map_end),
+                     (uintptr_t)map ^ (uintptr_t)map->l_name);
+    module = sample_module_of(s, key, false, map->l_name ? map->l_name : "", 4096);
     return module ? module << 48 | ((u->pc - map->l_addr) & PROF_FRAME_ADDRESS)
                   : u->pc & PROF_FRAME_ADDRESS;
 }
 
-static uint64_t frame_of_kernel(struct slot *s, const char *name)
+static uint64_t sample_frame_of_kernel(struct slot *s, const char *name)
 {
     uint64_t key = 2;
 
     for (size_t i = 0; i < KERNEL_NAME_MAX && name[i]; i++)
-        key = mix(key, (uint8_t)name[i]);
-    return module_of(s, key, true, name, KERNEL_NAME_MAX) << 48;
+        key = sample_mix(key, (uint8_t)name[i]);
+    return sample_module_of(s, key, true, name, KERNEL_NAME_MAX) << 48;
 }
 
 /* ---- the handler */
 
 /* How many frames are in the room. */
-static size_t take_stack(struct slot *s, const void *context, enum prof_stack_end *out_end)
+static size_t sample_take_stack(struct slot *s, const void *context, enum prof_stack_end *out_end)
 {
     struct room *room = s->room;
     struct prof_unwind *u = &room->unwind;
@@ -310,11 +312,11 @@ static size_t take_stack(struct slot *s, const void *context, enum prof_stack_en
 
     prof_unwind_init(u, context);
     if (hal_interrupted_get(&running)) {
-        room->frames[n++] = frame_of_kernel(s, running.kernel);
+        room->frames[n++] = sample_frame_of_kernel(s, running.kernel);
         prof_unwind_continue(u, running.pc, running.sp, running.fp);
     }
     while (end == PROF_UNWIND_MORE && n < depth) {
-        room->frames[n++] = frame_at(s, u);
+        room->frames[n++] = sample_frame_at(s, u);
         end = prof_unwind_next(u);
     }
     *out_end = end == PROF_UNWIND_MORE   ? PROF_STACK_CUT
@@ -325,7 +327,7 @@ static size_t take_stack(struct slot *s, const void *context, enum prof_stack_en
 
 static void take_sample(struct slot *s, const siginfo_t *info, const void *context)
 {
-    uint64_t time_ns = now_ns();
+    uint64_t time_ns = sample_now_ns();
     unsigned cpu = 0;
     enum prof_stack_end end;
 
@@ -335,9 +337,10 @@ static void take_sample(struct slot *s, const siginfo_t *info, const void *conte
     /* A thread that ends is not asked what it did since the last tick: half of one, on average. */
     uint64_t end_ns = s->is_notified ? 0 : all.tick_ns / 2;
     if (!s->is_notified)
-        notify_name(s);
-    size_t n = take_stack(s, context, &end);
-    struct prof_sample *r = record_new(s, PROF_SAMPLE, sizeof(*r) + n * sizeof(r->frames[0]));
+        sample_notify_name(s);
+    size_t n = sample_take_stack(s, context, &end);
+    struct prof_sample *r =
+        sample_record_new(s, PROF_SAMPLE, sizeof(*r) + n * sizeof(r->frames[0]));
     if (!r)
         return;
     r->record.number = atomic_load(&s->tid);
@@ -348,11 +351,11 @@ static void take_sample(struct slot *s, const siginfo_t *info, const void *conte
     r->end = (uint16_t)end;
     for (size_t i = 0; i < n; i++)
         r->frames[i] = s->room->frames[i];
-    record_done(s, &r->record);
+    sample_record_done(s, &r->record);
 }
 
 /* What another thread's timer sent before that thread ended is nobody's any more. */
-static void on_signal(int sig, siginfo_t *info, void *context)
+static void sample_on_signal(int sig, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_value.sival_ptr - (uintptr_t)all.slots;
     int error = errno;
@@ -360,7 +363,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     (void)sig;
     if (info->si_code == SI_TIMER && at < sizeof(all.slots) && at % sizeof(all.slots[0]) == 0) {
         struct slot *s = &all.slots[at / sizeof(all.slots[0])];
-        if (atomic_load(&s->tid) == thread_id())
+        if (atomic_load(&s->tid) == sample_thread_id())
             take_sample(s, info, context);
     }
     errno = error;
@@ -368,27 +371,27 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 /* ---- threads: system calls as they are, for sanitizers replace the C library's */
 
-static struct timespec time_of(uint64_t ns)
+static struct timespec sample_time_of(uint64_t ns)
 {
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 }
 
-static bool timer_start(struct slot *s)
+static bool sample_timer_start(struct slot *s)
 {
     struct sigevent event = {
         .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = all.sig, .sigev_value.sival_ptr = s};
     /* The first comes anywhere in a period: threads that are shorter than one count as well. */
-    uint64_t first_ns = 1 + mix(now_ns(), thread_id()) % all.period_ns;
-    struct itimerspec times = {.it_interval = time_of(all.period_ns),
-                               .it_value = time_of(first_ns)};
+    uint64_t first_ns = 1 + sample_mix(sample_now_ns(), sample_thread_id()) % all.period_ns;
+    struct itimerspec times = {.it_interval = sample_time_of(all.period_ns),
+                               .it_value = sample_time_of(first_ns)};
 
-    event._sigev_un._tid = (int)thread_id();
+    event._sigev_un._tid = (int)sample_thread_id();
     if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer))
         return false;
     return syscall(SYS_timer_settime, s->timer, 0, &times, NULL) == 0;
 }
 
-static void unblock(void)
+static void sample_unblock(void)
 {
     sigset_t ours;
 
@@ -398,7 +401,7 @@ static void unblock(void)
 }
 
 /* Threads that have no stack for signals get one: what is left of theirs may be too little. */
-static void stack_give(struct slot *s)
+static void sample_stack_give(struct slot *s)
 {
     stack_t own = {.ss_sp = s->room->stack, .ss_size = SIGNAL_STACK_B}, there;
 
@@ -407,7 +410,7 @@ static void stack_give(struct slot *s)
 }
 
 /* False: somebody still uses the room's stack, or has given it back. */
-static bool stack_take_back(const struct slot *s)
+static bool sample_stack_take_back(const struct slot *s)
 {
     stack_t none = {.ss_flags = SS_DISABLE}, there;
 
@@ -416,15 +419,15 @@ static bool stack_take_back(const struct slot *s)
     return there.ss_sp != s->room->stack || syscall(SYS_sigaltstack, &none, NULL) == 0;
 }
 
-static void slot_leave(void *arg)
+static void sample_slot_leave(void *arg)
 {
     struct slot *s = arg;
     struct room *room = s->room;
 
-    if (atomic_load(&s->tid) != thread_id())
+    if (atomic_load(&s->tid) != sample_thread_id())
         return;
     (void)syscall(SYS_timer_delete, s->timer);
-    bool is_free = stack_take_back(s);
+    bool is_free = sample_stack_take_back(s);
     s->room = NULL; /* for a signal that still comes */
     s->is_notified = false;
     atomic_store_explicit(&s->tid, 0, memory_order_release);
@@ -432,10 +435,10 @@ static void slot_leave(void *arg)
         (void)syscall(SYS_munmap, room, sizeof(*room));
 }
 
-static struct slot *slot_take(void)
+static struct slot *sample_slot_take(void)
 {
     static _Atomic uint32_t hint;
-    uint32_t first = atomic_load_explicit(&hint, memory_order_relaxed), tid = thread_id();
+    uint32_t first = atomic_load_explicit(&hint, memory_order_relaxed), tid = sample_thread_id();
 
     for (uint32_t i = 0; i < SLOTS; i++) {
         uint32_t at = (first + i) % SLOTS, none = 0;
@@ -449,9 +452,9 @@ static struct slot *slot_take(void)
 }
 
 /* Threads that cannot be sampled run as they are, and are counted as lost. */
-static void thread_begins(void)
+static void sample_thread_begins(void)
 {
-    struct slot *s = slot_take();
+    struct slot *s = sample_slot_take();
     long room = s ? syscall(SYS_mmap, NULL, sizeof(struct room), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                   : -1;
@@ -465,14 +468,14 @@ static void thread_begins(void)
     }
     s->room = (struct room *)room;
     (void)pthread_setspecific(all.key, s);
-    stack_give(s);
-    unblock();
-    if (!timer_start(s) && all.head)
+    sample_stack_give(s);
+    sample_unblock();
+    if (!sample_timer_start(s) && all.head)
         atomic_fetch_add(&all.head->lost, 1);
 }
 
 /* Samples of the thread before it said that it is Heddle's: as if there were none. */
-static void withdraw(struct prof_block *block, uint32_t tid)
+static void sample_withdraw(struct prof_block *block, uint32_t tid)
 {
     uint64_t end = atomic_load_explicit(&block->used_B, memory_order_acquire), at = sizeof(*block);
 
@@ -485,15 +488,15 @@ static void withdraw(struct prof_block *block, uint32_t tid)
 }
 
 /* It is Heddle's. A sanitizer takes its time before it runs the function that says so. */
-static void thread_is_ours(void)
+static void sample_thread_is_ours(void)
 {
     struct slot *s = pthread_getspecific(all.key);
 
     if (s) {
         struct prof_block *block = s->block; /* the slot may be another's behind the next line */
-        slot_leave(s);
+        sample_slot_leave(s);
         if (block)
-            withdraw(block, thread_id());
+            sample_withdraw(block, sample_thread_id());
     }
     (void)pthread_setspecific(all.key, NULL);
 }
@@ -504,7 +507,7 @@ void prof_sample_in_child(void)
 
     if (!all.is_on)
         return;
-    file_forget();
+    sample_file_forget();
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &all.slots[i];
         s->block = NULL;
@@ -516,11 +519,11 @@ void prof_sample_in_child(void)
         s->room = NULL;
         atomic_store(&s->tid, 0);
     }
-    file_open();
+    sample_file_open();
     if (!own)
         return;
-    atomic_store(&own->tid, thread_id());
-    (void)timer_start(own);
+    atomic_store(&own->tid, sample_thread_id());
+    (void)sample_timer_start(own);
 }
 
 /* ---- start */
@@ -532,7 +535,7 @@ extern int __sigaction(int sig, const struct sigaction *action, struct sigaction
 void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wanted)
 {
     struct timespec tick = {0};
-    struct sigaction action = {.sa_sigaction = on_signal,
+    struct sigaction action = {.sa_sigaction = sample_on_signal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     __typeof__(heddle_threads_watch) *watch;
 
@@ -552,13 +555,13 @@ void prof_sample_start(const struct prof_settings *settings, prof_wanted_fn *wan
     all.sig = __libc_allocate_rtsig(false);
     sigfillset(&action.sa_mask);
     if (all.sig < 0 || __sigaction(all.sig, &action, NULL) ||
-        pthread_key_create(&all.key, slot_leave)) {
+        pthread_key_create(&all.key, sample_slot_leave)) {
         hd_log("host code is not sampled: there is no signal left for it");
         return;
     }
     all.is_on = true;
-    file_open();
-    watch(all.sig, thread_begins);
-    hd_thread_on_start(thread_is_ours);
-    thread_begins();
+    sample_file_open();
+    watch(all.sig, sample_thread_begins);
+    hd_thread_on_start(sample_thread_is_ours);
+    sample_thread_begins();
 }

@@ -57,7 +57,7 @@ struct fixed {
 /* ---- the file */
 
 /* errno, 0 when there is room for [at, at + size). Where a file system cannot say, it has. */
-static int take_room(int fd, uint64_t at, uint64_t size_B)
+static int spool_take_room(int fd, uint64_t at, uint64_t size_B)
 {
     int error = posix_fallocate(fd, (off_t)at, (off_t)size_B);
 
@@ -66,11 +66,11 @@ static int take_room(int fd, uint64_t at, uint64_t size_B)
     return ftruncate(fd, (off_t)(at + size_B)) ? errno : 0;
 }
 
-static void *map_room(int fd, uint64_t at, size_t size_B)
+static void *spool_map_room(int fd, uint64_t at, size_t size_B)
 {
     void *map;
 
-    errno = take_room(fd, at, size_B);
+    errno = spool_take_room(fd, at, size_B);
     if (errno)
         return NULL;
     map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
@@ -91,7 +91,7 @@ void prof_head_fill(struct prof_head *head, bool is_samples)
 }
 
 /* What a child has of its parent's is left to the parent. */
-static void forget(void)
+static void spool_forget(void)
 {
     if (spool.fd >= 0)
         close(spool.fd);
@@ -118,11 +118,11 @@ enum hd_status prof_spool_open(const char *folder, uint64_t max_B)
     int n = snprintf(path, sizeof(path), "%s/%d-XXXXXX" PROF_SUFFIX, folder, (int)getpid());
     struct prof_head *head;
 
-    forget();
+    spool_forget();
     if (n < 0 || (size_t)n >= sizeof(path))
         return hd_error(HD_BAD_ARG, "HEDDLE_PROF: the folder's name is too long");
     spool.fd = mkostemps(path, (int)strlen(PROF_SUFFIX), O_CLOEXEC);
-    head = spool.fd >= 0 ? map_room(spool.fd, 0, PROF_HEAD_B) : NULL;
+    head = spool.fd >= 0 ? spool_map_room(spool.fd, 0, PROF_HEAD_B) : NULL;
     if (!head)
         return hd_error(HD_IO, "%s: %s: nothing is recorded of this process", path,
                         strerror(errno));
@@ -145,13 +145,13 @@ uint32_t prof_spool_generation(void)
 
 /* ---- blocks */
 
-static void extent_make_locked(size_t number)
+static void spool_extent_make_locked(size_t number)
 {
     uint64_t offset = PROF_HEAD_B + (uint64_t)number * EXTENT_B;
     uint8_t *at = NULL;
 
     if (number < EXTENTS_MAX && offset + EXTENT_B <= spool.max_B)
-        at = map_room(spool.fd, offset, EXTENT_B);
+        at = spool_map_room(spool.fd, offset, EXTENT_B);
     spool.is_full = !at; /* what comes later would be found without what came before */
     if (at)
         atomic_store_explicit(&spool.extents[number], at, memory_order_release);
@@ -162,7 +162,7 @@ static void extent_make_locked(size_t number)
  * of what they cost when a record first touches them, and the thread waits for a few only. Where
  * this fails (the mapping: before Linux 5.14), they come one by one.
  */
-static void piece_make_locked(void)
+static void spool_piece_make_locked(void)
 {
     static uint8_t zeros[PIECE_B];
     uint64_t ready = atomic_load_explicit(&spool.ready, memory_order_relaxed);
@@ -170,7 +170,7 @@ static void piece_make_locked(void)
 
     assert(hd_lock_held(&spool.lock) && ready % PIECE_BLOCKS == 0);
     if (!in_extent)
-        extent_make_locked(extent);
+        spool_extent_make_locked(extent);
     if (spool.is_full)
         return;
     (void)!pwrite(spool.fd, zeros, sizeof(zeros), (off_t)(PROF_HEAD_B + ready * PROF_BLOCK_B));
@@ -178,14 +178,14 @@ static void piece_make_locked(void)
     atomic_store_explicit(&spool.ready, ready + PIECE_BLOCKS, memory_order_release);
 }
 
-static struct prof_block *block_at(uint64_t number)
+static struct prof_block *spool_block_at(uint64_t number)
 {
     size_t extent = (size_t)(number / EXTENT_BLOCKS);
 
     if (atomic_load_explicit(&spool.ready, memory_order_acquire) <= number) {
         hd_lock_acquire(&spool.lock);
         while (spool.ready <= number && !spool.is_full)
-            piece_make_locked();
+            spool_piece_make_locked();
         hd_lock_release(&spool.lock);
     }
     if (atomic_load_explicit(&spool.ready, memory_order_acquire) <= number)
@@ -196,7 +196,7 @@ static struct prof_block *block_at(uint64_t number)
 }
 
 /* A thread is known by its first block. */
-static void notify_thread(void)
+static void spool_notify_thread(void)
 {
     char name[16] = "";
     struct prof_thread *r;
@@ -211,12 +211,12 @@ static void notify_thread(void)
     prof_done(&r->record);
 }
 
-static bool block_next(void)
+static bool spool_block_next(void)
 {
     uint32_t generation = atomic_load_explicit(&spool.generation, memory_order_relaxed);
     bool is_first = own.generation != generation;
     struct prof_block *block =
-        spool.is_full ? NULL : block_at(atomic_fetch_add(&spool.head->blocks, 1));
+        spool.is_full ? NULL : spool_block_at(atomic_fetch_add(&spool.head->blocks, 1));
 
     if (is_first && own.fixed)
         memset(own.fixed, 0, FIXED_NAMES * sizeof(struct fixed));
@@ -227,11 +227,11 @@ static bool block_next(void)
     block->thread = (uint32_t)syscall(SYS_gettid);
     atomic_store_explicit(&block->used_B, sizeof(*block), memory_order_release);
     if (is_first)
-        notify_thread();
+        spool_notify_thread();
     return own.block != NULL;
 }
 
-static bool has_room(size_t size_B)
+static bool spool_has_room(size_t size_B)
 {
     return own.block &&
            own.generation == atomic_load_explicit(&spool.generation, memory_order_relaxed) &&
@@ -246,7 +246,7 @@ void *prof_spool_reserve(enum prof_type type, size_t size_B)
     size_B = (size_B + 7) & ~(size_t)7;
     if (!spool.head)
         return NULL;
-    if (HD_UNLIKELY(!has_room(size_B)) && !block_next()) {
+    if (HD_UNLIKELY(!spool_has_room(size_B)) && !spool_block_next()) {
         atomic_fetch_add_explicit(&spool.head->lost, 1, memory_order_relaxed);
         return NULL;
     }
@@ -267,7 +267,7 @@ void prof_done(struct prof_record *record)
 
 /* ---- names */
 
-static bool write_string(uint32_t id, const char *text, size_t len)
+static bool spool_write_string(uint32_t id, const char *text, size_t len)
 {
     struct prof_string *r = prof_spool_reserve(PROF_STRING, sizeof(*r) + len);
 
@@ -281,7 +281,7 @@ static bool write_string(uint32_t id, const char *text, size_t len)
 }
 
 /* 0: no memory. */
-static uint32_t number_locked(struct hd_str key, bool *out_is_new)
+static uint32_t spool_number_locked(struct hd_str key, bool *out_is_new)
 {
     char *copy;
     void *found;
@@ -313,9 +313,9 @@ uint32_t prof_name(const char *text)
     /* Longer texts are cut: a record is in one block. */
     size_t len = strnlen(text, PROF_RECORD_MAX_B - sizeof(struct prof_string) - 8);
     hd_lock_acquire(&spool.lock);
-    id = number_locked((struct hd_str){text, len}, &is_new);
+    id = spool_number_locked((struct hd_str){text, len}, &is_new);
     hd_lock_release(&spool.lock);
-    return is_new && !write_string(id, text, len) ? 0 : id;
+    return is_new && !spool_write_string(id, text, len) ? 0 : id;
 }
 
 uint32_t prof_name_fixed(const char *text)

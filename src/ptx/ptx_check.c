@@ -22,8 +22,8 @@ struct checker {
 };
 
 /* `NAME:L:C: operand N of 'op': expected WHAT, found 'operand'` */
-static enum hd_status bad_operand(const struct checker *c, const struct ptx_operand *operand,
-                                  const char *what)
+static enum hd_status check_bad_operand(const struct checker *c, const struct ptx_operand *operand,
+                                        const char *what)
 {
     struct hd_buf text = {0};
     ptx_print_operand(operand, &text);
@@ -35,7 +35,7 @@ static enum hd_status bad_operand(const struct checker *c, const struct ptx_oper
     return status;
 }
 
-static enum hd_status bad_insn(const struct checker *c, const char *what)
+static enum hd_status check_bad_insn(const struct checker *c, const char *what)
 {
     return hd_error(HD_BAD_PTX, "%.*s:%u:%u: '%.*s' %s", HD_STR_ARG(c->module->name),
                     c->insn->stmt.srcloc.line, c->insn->stmt.srcloc.col, HD_STR_ARG(c->form->text),
@@ -44,7 +44,7 @@ static enum hd_status bad_insn(const struct checker *c, const char *what)
 
 /* ---- modifiers ---- */
 
-static bool own_modifier(const char *own, const char *text)
+static bool check_own_modifier(const char *own, const char *text)
 {
     size_t len = strlen(text);
     for (const char *at = own; (at = strstr(at, text)); at += len)
@@ -70,13 +70,13 @@ static enum hd_status check_mods(struct checker *c)
         assert(use->id > PTX_MOD_NONE && use->id < PTX_MOD_COUNT);
         uint64_t class_bit = 1ull << ptx_mod_class((enum ptx_mod)use->id);
         const char *name = ptx_mod_text(use, buf, sizeof(buf));
-        if (!(c->info->classes & class_bit) && !own_modifier(c->info->own, name)) {
+        if (!(c->info->classes & class_bit) && !check_own_modifier(c->info->own, name)) {
             snprintf(text, sizeof(text), "does not take modifier '.%s'", name);
-            return bad_insn(c, text);
+            return check_bad_insn(c, text);
         }
         if (seen & class_bit & SINGLE_CLASSES) {
             snprintf(text, sizeof(text), "has a second modifier of the kind of '.%s'", name);
-            return bad_insn(c, text);
+            return check_bad_insn(c, text);
         }
         seen |= class_bit;
     }
@@ -84,7 +84,7 @@ static enum hd_status check_mods(struct checker *c)
 }
 
 /* Opcodes whose type says how wide the operands are cannot do without. */
-static bool needs_type(const struct checker *c)
+static bool check_needs_type(const struct checker *c)
 {
     return strpbrk(c->info->sig, "dDwsSh") && c->info->classes & 1ull << PTX_MC_TYPE;
 }
@@ -93,14 +93,14 @@ static enum hd_status check_form(struct checker *c)
 {
     char why[160];
     HD_TRY(check_mods(c));
-    if (needs_type(c) && !c->form->ntypes)
-        return bad_insn(c, "needs a type");
+    if (check_needs_type(c) && !c->form->ntypes)
+        return check_bad_insn(c, "needs a type");
     if (strpbrk(c->info->sig, "1E") && c->form->ntypes < 2)
-        return bad_insn(c, "needs two types");
+        return check_bad_insn(c, "needs two types");
     if (c->info->classes & 1ull << PTX_MC_CMP && !c->form->cmp)
-        return bad_insn(c, "needs a comparison");
+        return check_bad_insn(c, "needs a comparison");
     if (!(c->operands = ptx_syntax_operands(c->form, why, sizeof(why))))
-        return bad_insn(c, why);
+        return check_bad_insn(c, why);
     return HD_OK;
 }
 
@@ -108,12 +108,12 @@ static enum hd_status check_form(struct checker *c)
 
 enum width { EXACT, AT_LEAST };
 
-static bool is_dest(char role)
+static bool check_is_dest(char role)
 {
     return role == 'd' || role == 'D' || role == 'x';
 }
 
-static bool class_fits(enum ptx_type want, enum ptx_type have)
+static bool check_class_fits(enum ptx_type want, enum ptx_type have)
 {
     enum ptx_type_class a = ptx_type_class(want), b = ptx_type_class(have);
     if ((a == PTX_CLASS_PRED) != (b == PTX_CLASS_PRED))
@@ -131,22 +131,22 @@ static enum hd_status check_reg(struct checker *c, const struct ptx_operand *ope
     char what[64];
     enum ptx_type have = (enum ptx_type)operand->u.reg->type;
     if (operand->u.reg->vec > 1 && ptx_comp_element(operand->comp) >= operand->u.reg->vec)
-        return bad_operand(c, operand, "an element that the vector has");
+        return check_bad_operand(c, operand, "an element that the vector has");
     if (operand->offset && ptx_type_class(type) == PTX_CLASS_FLOAT)
-        return bad_operand(c, operand, "a register without an offset");
+        return check_bad_operand(c, operand, "a register without an offset");
     unsigned have_bits = ptx_type_bits(have);
     bool fits = width == EXACT ? have_bits == bits : have_bits >= bits;
-    if (fits && (type == PTX_TYPE_NONE || width == AT_LEAST || class_fits(type, have)))
+    if (fits && (type == PTX_TYPE_NONE || width == AT_LEAST || check_class_fits(type, have)))
         return HD_OK;
     if (fits || type == PTX_TYPE_PRED)
         snprintf(what, sizeof(what), "a .%s register", ptx_type_name(type));
     else
         snprintf(what, sizeof(what), "a register of %s%u bits", width == EXACT ? "" : "at least ",
                  bits);
-    return bad_operand(c, operand, what);
+    return check_bad_operand(c, operand, what);
 }
 
-static unsigned vector_bits(const struct ptx_operand *vec)
+static unsigned check_vector_bits(const struct ptx_operand *vec)
 {
     unsigned bits = 0;
     for (uint32_t i = 0; i < vec->nitems; i++) {
@@ -169,18 +169,18 @@ static enum hd_status check_vector(struct checker *c, const struct ptx_operand *
     if (c->form->vec > 1) {
         if (operand->nitems != c->form->vec) {
             snprintf(what, sizeof(what), "a vector of %u elements", c->form->vec);
-            return bad_operand(c, operand, what);
+            return check_bad_operand(c, operand, what);
         }
         for (uint32_t i = 0; i < operand->nitems; i++)
             HD_TRY(check_value(c, &operand->items[i], type, bits, width, dest));
         return HD_OK;
     }
     if (c->form->op != PTX_OP_MOV && c->form->op != PTX_OP_CVT)
-        return bad_operand(c, operand, "a scalar");
-    unsigned have = vector_bits(operand);
+        return check_bad_operand(c, operand, "a scalar");
+    unsigned have = check_vector_bits(operand);
     if (c->form->op == PTX_OP_MOV && have && have != bits) {
         snprintf(what, sizeof(what), "registers of %u bits together", bits);
-        return bad_operand(c, operand, what);
+        return check_bad_operand(c, operand, what);
     }
     return HD_OK;
 }
@@ -202,8 +202,8 @@ static enum hd_status check_sreg(struct checker *c, const struct ptx_operand *op
     bool cvt = c->form->op == PTX_OP_CVT && !c->form->round;
     bool is_vector = ptx_sreg_info((enum ptx_sreg)operand->index2)->comps > 1 && !operand->comp;
     if (is_vector != (c->form->vec > 1) && operand == &c->insn->ops[1])
-        return bad_operand(c, operand, "as many components as the instruction moves");
-    return mov || cvt ? HD_OK : bad_operand(c, operand, "a register or constant");
+        return check_bad_operand(c, operand, "as many components as the instruction moves");
+    return mov || cvt ? HD_OK : check_bad_operand(c, operand, "a register or constant");
 }
 
 /* Floating-point types take floating-point literals, untyped ones those of their size. */
@@ -214,14 +214,15 @@ static enum hd_status check_literal(struct checker *c, const struct ptx_operand 
     bool is_int = operand->kind == PTX_OPND_INT, is_f64 = operand->kind == PTX_OPND_F64;
     unsigned bits = ptx_type_bits(type);
     if (is_int)
-        return class_ != PTX_CLASS_FLOAT ? HD_OK
-                                         : bad_operand(c, operand, "a floating-point constant");
+        return class_ != PTX_CLASS_FLOAT
+                   ? HD_OK
+                   : check_bad_operand(c, operand, "a floating-point constant");
     if (class_ == PTX_CLASS_UINT || class_ == PTX_CLASS_SINT)
-        return bad_operand(c, operand, "an integer");
+        return check_bad_operand(c, operand, "an integer");
     if (class_ == PTX_CLASS_BITS && bits != (is_f64 ? 64u : 32u))
-        return bad_operand(c, operand, "a constant of the size of the type");
+        return check_bad_operand(c, operand, "a constant of the size of the type");
     if (class_ == PTX_CLASS_FLOAT && type != PTX_TYPE_F32 && type != PTX_TYPE_F64)
-        return bad_operand(c, operand, "a register");
+        return check_bad_operand(c, operand, "a register");
     return HD_OK;
 }
 
@@ -234,24 +235,24 @@ static enum hd_status check_value(struct checker *c, const struct ptx_operand *o
             return check_vector_reg(c, operand, type, bits, width, dest);
         return check_reg(c, operand, bits, type, width);
     case PTX_OPND_SINK:
-        return dest ? HD_OK : bad_operand(c, operand, "a value");
+        return dest ? HD_OK : check_bad_operand(c, operand, "a value");
     case PTX_OPND_VEC:
         return check_vector(c, operand, type, bits, width, dest);
     case PTX_OPND_PAIR: /* d|p */
         if (!dest)
-            return bad_operand(c, operand, "a value");
+            return check_bad_operand(c, operand, "a value");
         HD_TRY(check_value(c, &operand->items[0], type, bits, width, true));
         return check_value(c, &operand->items[1], PTX_TYPE_PRED, 1, EXACT, true);
     case PTX_OPND_SREG:
-        return dest ? bad_operand(c, operand, "a register") : check_sreg(c, operand);
+        return dest ? check_bad_operand(c, operand, "a register") : check_sreg(c, operand);
     case PTX_OPND_SYM:
-        return dest ? bad_operand(c, operand, "a register") : HD_OK;
+        return dest ? check_bad_operand(c, operand, "a register") : HD_OK;
     case PTX_OPND_INT:
     case PTX_OPND_F32:
     case PTX_OPND_F64:
-        return dest ? bad_operand(c, operand, "a register") : check_literal(c, operand, type);
+        return dest ? check_bad_operand(c, operand, "a register") : check_literal(c, operand, type);
     default:
-        return bad_operand(c, operand, dest ? "a register" : "a value");
+        return check_bad_operand(c, operand, dest ? "a register" : "a value");
     }
 }
 
@@ -281,35 +282,36 @@ static enum hd_status check_typed(struct checker *c, const struct ptx_operand *o
         bits *= 2;
         type = PTX_TYPE_NONE;
     }
-    bool dest = is_dest(role) || (role == 'w' && c->number == 1);
+    bool dest = check_is_dest(role) || (role == 'w' && c->number == 1);
     return check_value(c, operand, type, bits, width, dest);
 }
 
 static enum hd_status check_label(struct checker *c, const struct ptx_operand *operand)
 {
-    return operand->kind == PTX_OPND_LABEL ? HD_OK : bad_operand(c, operand, "a label");
+    return operand->kind == PTX_OPND_LABEL ? HD_OK : check_bad_operand(c, operand, "a label");
 }
 
 static enum hd_status check_targets(struct checker *c, const struct ptx_operand *operand)
 {
     bool ok = operand->kind == PTX_OPND_SYM && operand->u.sym->kind == PTX_SYM_TARGETS &&
               ((struct ptx_targets *)operand->u.sym)->is_branch;
-    return ok ? HD_OK : bad_operand(c, operand, "the name of a .branchtargets list");
+    return ok ? HD_OK : check_bad_operand(c, operand, "the name of a .branchtargets list");
 }
 
 static enum hd_status check_role(struct checker *c, const struct ptx_operand *operand, char role)
 {
     switch (role) {
     case 'A':
-        return operand->kind == PTX_OPND_ADDR ? HD_OK
-                                              : bad_operand(c, operand, "an address in brackets");
+        return operand->kind == PTX_OPND_ADDR
+                   ? HD_OK
+                   : check_bad_operand(c, operand, "an address in brackets");
     case 'L':
         return check_label(c, operand);
     case 'T':
         return check_targets(c, operand);
     case 'i':
         return operand->kind == PTX_OPND_INT ? HD_OK
-                                             : bad_operand(c, operand, "an integer constant");
+                                             : check_bad_operand(c, operand, "an integer constant");
     case 'P':
         return check_pred_dest(c, operand);
     case 'p':
@@ -339,7 +341,7 @@ static enum hd_status check_arity(struct checker *c, const struct ptx_operand *l
     if (list->nitems == want)
         return HD_OK;
     snprintf(text, sizeof(text), "%u %s", want, what);
-    return bad_operand(c, list, text);
+    return check_bad_operand(c, list, text);
 }
 
 /* What a register of the callee gets or gives, whole vectors for vectors. */
@@ -354,7 +356,7 @@ static enum hd_status check_passed(struct checker *c, const struct ptx_operand *
         return HD_OK;
     snprintf(what, sizeof(what), "a vector register of %u elements", param->vec);
     if (vec != param->vec)
-        return bad_operand(c, item, param->vec > 1 ? what : "a scalar");
+        return check_bad_operand(c, item, param->vec > 1 ? what : "a scalar");
     if (item->kind == PTX_OPND_REG)
         return check_reg(c, item, ptx_type_bits(type), type, EXACT);
     return check_value(c, item, type, ptx_type_bits(type), EXACT, dest);
@@ -386,11 +388,11 @@ static enum hd_status check_call(struct checker *c)
     if (target && target->kind == PTX_SYM_FUNC) {
         const struct ptx_func *func = (const struct ptx_func *)target;
         if (func->is_entry)
-            return bad_operand(c, &ops[1], "a function, not a kernel");
+            return check_bad_operand(c, &ops[1], "a function, not a kernel");
         return check_signature(c, func->rets, func->nrets, func->params, func->nparams);
     }
     if (ops[1].kind != PTX_OPND_REG)
-        return bad_operand(c, &ops[1], "a function or a register");
+        return check_bad_operand(c, &ops[1], "a function or a register");
     const struct ptx_sym *proto = ops[3].kind == PTX_OPND_SYM ? ops[3].u.sym : NULL;
     c->number = 4;
     if (proto && proto->kind == PTX_SYM_PROTO) {
@@ -399,7 +401,7 @@ static enum hd_status check_call(struct checker *c)
     }
     if (proto && proto->kind == PTX_SYM_TARGETS && !((const struct ptx_targets *)proto)->is_branch)
         return HD_OK;
-    return bad_operand(c, &ops[3], "a .callprototype or .calltargets of the indirect call");
+    return check_bad_operand(c, &ops[3], "a .callprototype or .calltargets of the indirect call");
 }
 
 /* ---- instructions and modules ---- */
@@ -413,14 +415,14 @@ static enum hd_status check_count(struct checker *c)
     if (c->operands & 1 || (nops < 32 && c->operands >> nops & 1))
         return HD_OK;
     snprintf(text, sizeof(text), "does not have a form of %u operands", nops);
-    return bad_insn(c, text);
+    return check_bad_insn(c, text);
 }
 
-static bool has_subscript(const struct ptx_operand *operand)
+static bool check_has_subscript(const struct ptx_operand *operand)
 {
     bool found = operand->subscript != NULL;
     for (uint32_t i = 0; i < operand->nitems && !found; i++)
-        found = has_subscript(&operand->items[i]);
+        found = check_has_subscript(&operand->items[i]);
     return found;
 }
 
@@ -432,8 +434,8 @@ static enum hd_status check_subscripts(struct checker *c)
     for (uint32_t i = 0; i < c->insn->nops; i++) {
         const struct ptx_operand *operand = &c->insn->ops[i];
         c->number = i + 1;
-        if (has_subscript(operand) && !(takes && operand->subscript))
-            return bad_operand(c, operand, "an index that is a constant");
+        if (check_has_subscript(operand) && !(takes && operand->subscript))
+            return check_bad_operand(c, operand, "an index that is a constant");
     }
     return HD_OK;
 }
@@ -452,7 +454,7 @@ static enum hd_status check_insn(struct checker *c)
         else
             snprintf(text, sizeof(text), "takes %u to %u operands, found %u", info->min_ops,
                      info->max_ops, nops);
-        return bad_insn(c, text);
+        return check_bad_insn(c, text);
     }
     HD_TRY(check_count(c));
     const char *sig = info->sig;
@@ -465,7 +467,7 @@ static enum hd_status check_insn(struct checker *c)
 }
 
 /* What is known about the form of that number; 0: nothing yet. NULL when memory is short. */
-static uint32_t *seen_at(struct ptx_checks *checks, uint32_t id)
+static uint32_t *check_seen_at(struct ptx_checks *checks, uint32_t id)
 {
     while (checks->len <= id)
         if (!hd_vec_push(checks, 0u))
@@ -483,7 +485,7 @@ enum hd_status ptx_check_func(struct ptx_checks *checks, const struct ptx_module
         c.insn = (const struct ptx_insn *)stmt;
         c.form = c.insn->form;
         c.info = ptx_op_info((enum ptx_op)c.form->op);
-        uint32_t *seen = seen_at(checks, c.form->id);
+        uint32_t *seen = check_seen_at(checks, c.form->id);
         if (!seen)
             return HD_NO_MEMORY;
         c.operands = *seen;

@@ -7,9 +7,10 @@
 #include <assert.h>
 #include <string.h>
 
-static enum hd_status parse_binary(struct ptx_parser *p, unsigned level, struct ptx_const *out);
+static enum hd_status const_parse_binary(struct ptx_parser *p, unsigned level,
+                                         struct ptx_const *out);
 
-static double as_double(const struct ptx_const *value)
+static double const_as_double(const struct ptx_const *value)
 {
     double d;
     float f;
@@ -25,20 +26,20 @@ static double as_double(const struct ptx_const *value)
     return value->is_unsigned ? (double)value->bits : (double)(int64_t)value->bits;
 }
 
-static struct ptx_const from_double(double d)
+static struct ptx_const const_from_double(double d)
 {
     struct ptx_const value = {.kind = PTX_TOK_F64};
     memcpy(&value.bits, &d, sizeof(d));
     return value;
 }
 
-static struct ptx_const from_int(uint64_t bits, bool is_unsigned)
+static struct ptx_const const_from_int(uint64_t bits, bool is_unsigned)
 {
     return (struct ptx_const){bits, PTX_TOK_INT, is_unsigned};
 }
 
 /* (.s64) and (.u64) casts; the current token is the .word. */
-static enum hd_status parse_cast(struct ptx_parser *p, bool *out_unsigned)
+static enum hd_status const_parse_cast(struct ptx_parser *p, bool *out_unsigned)
 {
     const struct ptx_word *word = ptx_tok_word(p);
     if (!word || (word->type != PTX_TYPE_S64 && word->type != PTX_TYPE_U64))
@@ -48,15 +49,15 @@ static enum hd_status parse_cast(struct ptx_parser *p, bool *out_unsigned)
     return ptx_eat(p, ')', "')' behind the cast");
 }
 
-static enum hd_status parse_unary(struct ptx_parser *p, struct ptx_const *out);
+static enum hd_status const_parse_unary(struct ptx_parser *p, struct ptx_const *out);
 
-static enum hd_status parse_paren(struct ptx_parser *p, struct ptx_const *out)
+static enum hd_status const_parse_paren(struct ptx_parser *p, struct ptx_const *out)
 {
     HD_TRY(ptx_next(p));
     if (ptx_at(p, PTX_TOK_DOT)) {
         bool is_unsigned = false;
-        HD_TRY(parse_cast(p, &is_unsigned));
-        HD_TRY(parse_unary(p, out));
+        HD_TRY(const_parse_cast(p, &is_unsigned));
+        HD_TRY(const_parse_unary(p, out));
         if (out->kind != PTX_TOK_INT)
             return ptx_fail(p, ptx_here(p), "cast of a floating-point constant");
         out->is_unsigned = is_unsigned;
@@ -66,7 +67,7 @@ static enum hd_status parse_paren(struct ptx_parser *p, struct ptx_const *out)
     return ptx_eat(p, ')', "')'");
 }
 
-static enum hd_status parse_primary(struct ptx_parser *p, struct ptx_const *out)
+static enum hd_status const_parse_primary(struct ptx_parser *p, struct ptx_const *out)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     if (tok->kind == PTX_TOK_INT || tok->kind == PTX_TOK_F32 || tok->kind == PTX_TOK_F64) {
@@ -75,15 +76,15 @@ static enum hd_status parse_primary(struct ptx_parser *p, struct ptx_const *out)
         return ptx_next(p);
     }
     if (tok->kind == PTX_TOK_IDENT && tok->len == 7 && memcmp(tok->text, "WARP_SZ", 7) == 0) {
-        *out = from_int(32, false);
+        *out = const_from_int(32, false);
         return ptx_next(p);
     }
     if (tok->kind == '(')
-        return parse_paren(p, out);
+        return const_parse_paren(p, out);
     return ptx_expected(p, "a constant");
 }
 
-static enum hd_status apply_unary(struct ptx_parser *p, unsigned op, struct ptx_const *value)
+static enum hd_status const_apply_unary(struct ptx_parser *p, unsigned op, struct ptx_const *value)
 {
     if (value->kind != PTX_TOK_INT) {
         if (op == '-')
@@ -97,25 +98,25 @@ static enum hd_status apply_unary(struct ptx_parser *p, unsigned op, struct ptx_
     else if (op == '~')
         value->bits = ~value->bits;
     else if (op == '!')
-        *value = from_int(!value->bits, false);
+        *value = const_from_int(!value->bits, false);
     return HD_OK;
 }
 
-static enum hd_status parse_unary(struct ptx_parser *p, struct ptx_const *out)
+static enum hd_status const_parse_unary(struct ptx_parser *p, struct ptx_const *out)
 {
     unsigned op = p->lex.tok.kind;
     if (op != '-' && op != '+' && op != '~' && op != '!')
-        return parse_primary(p, out);
+        return const_parse_primary(p, out);
     if (++p->nesting > PTX_MAX_NESTING)
         return ptx_fail(p, ptx_here(p), "constant expression is nested too deeply");
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_unary(p, out));
+    HD_TRY(const_parse_unary(p, out));
     p->nesting--;
-    return apply_unary(p, op, out);
+    return const_apply_unary(p, op, out);
 }
 
 /* 0 when the token is no binary operator; else its precedence, 1 binds loosest. */
-static unsigned binary_level(unsigned kind)
+static unsigned const_binary_level(unsigned kind)
 {
     switch (kind) {
     case PTX_TOK_OROR:
@@ -151,8 +152,8 @@ static unsigned binary_level(unsigned kind)
     }
 }
 
-static enum hd_status apply_divide(struct ptx_parser *p, unsigned op, struct ptx_const *a,
-                                   const struct ptx_const *b, bool is_unsigned)
+static enum hd_status const_apply_divide(struct ptx_parser *p, unsigned op, struct ptx_const *a,
+                                         const struct ptx_const *b, bool is_unsigned)
 {
     assert(op == '/' || op == '%');
     if (b->bits == 0)
@@ -165,11 +166,11 @@ static enum hd_status apply_divide(struct ptx_parser *p, unsigned op, struct ptx
         result = op == '/' ? -a->bits : 0;
     else
         result = (uint64_t)(op == '/' ? x / y : x % y);
-    *a = from_int(result, is_unsigned);
+    *a = const_from_int(result, is_unsigned);
     return HD_OK;
 }
 
-static bool compare(unsigned op, int order)
+static bool const_compare(unsigned op, int order)
 {
     switch (op) {
     case PTX_TOK_EQ:
@@ -187,93 +188,95 @@ static bool compare(unsigned op, int order)
     }
 }
 
-static enum hd_status apply_int(struct ptx_parser *p, unsigned op, struct ptx_const *a,
-                                const struct ptx_const *b)
+static enum hd_status const_apply_int(struct ptx_parser *p, unsigned op, struct ptx_const *a,
+                                      const struct ptx_const *b)
 {
     bool is_unsigned = a->is_unsigned || b->is_unsigned;
     uint64_t x = a->bits, y = b->bits;
     int64_t sx = (int64_t)x, sy = (int64_t)y;
     switch (op) {
     case '+':
-        *a = from_int(x + y, is_unsigned);
+        *a = const_from_int(x + y, is_unsigned);
         return HD_OK;
     case '-':
-        *a = from_int(x - y, is_unsigned);
+        *a = const_from_int(x - y, is_unsigned);
         return HD_OK;
     case '*':
-        *a = from_int(x * y, is_unsigned);
+        *a = const_from_int(x * y, is_unsigned);
         return HD_OK;
     case '/':
     case '%':
-        return apply_divide(p, op, a, b, is_unsigned);
+        return const_apply_divide(p, op, a, b, is_unsigned);
     case '&':
-        *a = from_int(x & y, is_unsigned);
+        *a = const_from_int(x & y, is_unsigned);
         return HD_OK;
     case '|':
-        *a = from_int(x | y, is_unsigned);
+        *a = const_from_int(x | y, is_unsigned);
         return HD_OK;
     case '^':
-        *a = from_int(x ^ y, is_unsigned);
+        *a = const_from_int(x ^ y, is_unsigned);
         return HD_OK;
     case PTX_TOK_SHL:
-        *a = from_int(y < 64 ? x << y : 0, a->is_unsigned);
+        *a = const_from_int(y < 64 ? x << y : 0, a->is_unsigned);
         return HD_OK;
     case PTX_TOK_SHR:
         if (a->is_unsigned)
-            *a = from_int(y < 64 ? x >> y : 0, true);
+            *a = const_from_int(y < 64 ? x >> y : 0, true);
         else
-            *a = from_int((uint64_t)(sx >> (y < 64 ? y : 63)), false);
+            *a = const_from_int((uint64_t)(sx >> (y < 64 ? y : 63)), false);
         return HD_OK;
     case PTX_TOK_ANDAND:
-        *a = from_int(x && y, false);
+        *a = const_from_int(x && y, false);
         return HD_OK;
     case PTX_TOK_OROR:
-        *a = from_int(x || y, false);
+        *a = const_from_int(x || y, false);
         return HD_OK;
     default:
-        assert(binary_level(op));
-        *a = from_int(compare(op, is_unsigned ? (x > y) - (x < y) : (sx > sy) - (sx < sy)), false);
+        assert(const_binary_level(op));
+        *a = const_from_int(
+            const_compare(op, is_unsigned ? (x > y) - (x < y) : (sx > sy) - (sx < sy)), false);
         return HD_OK;
     }
 }
 
-static enum hd_status apply_float(struct ptx_parser *p, unsigned op, struct ptx_const *a,
-                                  const struct ptx_const *b)
+static enum hd_status const_apply_float(struct ptx_parser *p, unsigned op, struct ptx_const *a,
+                                        const struct ptx_const *b)
 {
-    double x = as_double(a), y = as_double(b);
+    double x = const_as_double(a), y = const_as_double(b);
     switch (op) {
     case '+':
-        *a = from_double(x + y);
+        *a = const_from_double(x + y);
         return HD_OK;
     case '-':
-        *a = from_double(x - y);
+        *a = const_from_double(x - y);
         return HD_OK;
     case '*':
-        *a = from_double(x * y);
+        *a = const_from_double(x * y);
         return HD_OK;
     case '/':
-        *a = from_double(x / y);
+        *a = const_from_double(x / y);
         return HD_OK;
     default:
         return ptx_fail(p, ptx_here(p), "this operator does not take floating-point constants");
     }
 }
 
-static enum hd_status parse_binary(struct ptx_parser *p, unsigned level, struct ptx_const *out)
+static enum hd_status const_parse_binary(struct ptx_parser *p, unsigned level,
+                                         struct ptx_const *out)
 {
-    HD_TRY(parse_unary(p, out));
+    HD_TRY(const_parse_unary(p, out));
     for (;;) {
         unsigned op = p->lex.tok.kind;
-        unsigned op_level = binary_level(op);
+        unsigned op_level = const_binary_level(op);
         if (!op_level || op_level < level)
             return HD_OK;
         struct ptx_const right;
         HD_TRY(ptx_next(p));
-        HD_TRY(parse_binary(p, op_level + 1, &right));
+        HD_TRY(const_parse_binary(p, op_level + 1, &right));
         if (out->kind == PTX_TOK_INT && right.kind == PTX_TOK_INT)
-            HD_TRY(apply_int(p, op, out, &right));
+            HD_TRY(const_apply_int(p, op, out, &right));
         else
-            HD_TRY(apply_float(p, op, out, &right));
+            HD_TRY(const_apply_float(p, op, out, &right));
     }
 }
 
@@ -281,7 +284,7 @@ enum hd_status ptx_parse_const(struct ptx_parser *p, struct ptx_const *out_value
 {
     if (++p->nesting > PTX_MAX_NESTING)
         return ptx_fail(p, ptx_here(p), "constant expression is nested too deeply");
-    HD_TRY(parse_binary(p, 1, out_value));
+    HD_TRY(const_parse_binary(p, 1, out_value));
     if (ptx_at(p, '?')) {
         struct ptx_const yes, no;
         HD_TRY(ptx_next(p));
@@ -300,7 +303,7 @@ enum hd_status ptx_parse_offset(struct ptx_parser *p, int64_t *inout_offset)
         bool minus = ptx_at(p, '-');
         struct ptx_const value;
         HD_TRY(ptx_next(p));
-        HD_TRY(parse_binary(p, 10, &value));
+        HD_TRY(const_parse_binary(p, 10, &value));
         if (value.kind != PTX_TOK_INT)
             return ptx_fail(p, ptx_here(p), "expected an integer offset");
         uint64_t sum = (uint64_t)*inout_offset + (minus ? -value.bits : value.bits);

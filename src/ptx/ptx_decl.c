@@ -21,7 +21,7 @@ struct decl_type {
     uint8_t const_bank;
 };
 
-static enum hd_status parse_align(struct ptx_parser *p, uint32_t *out_align)
+static enum hd_status decl_parse_align(struct ptx_parser *p, uint32_t *out_align)
 {
     struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(ptx_eat_u32(p, "an alignment", out_align));
@@ -58,7 +58,7 @@ enum hd_status ptx_parse_attributes(struct ptx_parser *p, bool *out_managed, boo
 }
 
 /* `.ptr .space .align n` behind a parameter's type. */
-static enum hd_status parse_ptr(struct ptx_parser *p, struct decl_type *decl)
+static enum hd_status decl_parse_ptr(struct ptx_parser *p, struct decl_type *decl)
 {
     decl->is_ptr = true;
     const struct ptx_word *word = ptx_tok_word(p);
@@ -69,7 +69,7 @@ static enum hd_status parse_ptr(struct ptx_parser *p, struct decl_type *decl)
     }
     if (word && word->dir == PTX_DIR_ALIGN) {
         HD_TRY(ptx_next(p));
-        HD_TRY(parse_align(p, &decl->ptr_align));
+        HD_TRY(decl_parse_align(p, &decl->ptr_align));
     }
     return HD_OK;
 }
@@ -98,11 +98,11 @@ static enum hd_status parse_decl_word(struct ptx_parser *p, const struct ptx_wor
     switch (word->dir) {
     case PTX_DIR_ALIGN:
         decl->align_written = true;
-        return parse_align(p, &decl->align);
+        return decl_parse_align(p, &decl->align);
     case PTX_DIR_ATTRIBUTE:
         return ptx_parse_attributes(p, &decl->managed, &decl->unified, decl->uuid);
     default:
-        return parse_ptr(p, decl);
+        return decl_parse_ptr(p, decl);
     }
 }
 
@@ -149,7 +149,7 @@ static enum hd_status parse_decl_type(struct ptx_parser *p, struct decl_type *de
 /* ---- registers ---- */
 
 /* Special registers are predefined (PTX ISA 4.4): a register of that name would hide one. */
-static enum hd_status check_predefined(struct ptx_parser *p, const struct ptx_reg_decl *reg)
+static enum hd_status decl_check_predefined(struct ptx_parser *p, const struct ptx_reg_decl *reg)
 {
     char first[64];
     uint32_t number;
@@ -160,8 +160,8 @@ static enum hd_status check_predefined(struct ptx_parser *p, const struct ptx_re
     return ptx_fail(p, reg->sym.srcloc, "'%s' is a special register", first);
 }
 
-static enum hd_status check_reg_vector(struct ptx_parser *p, const struct decl_type *decl,
-                                       const struct ptx_sym *name)
+static enum hd_status decl_check_reg_vector(struct ptx_parser *p, const struct decl_type *decl,
+                                            const struct ptx_sym *name)
 {
     bool fits = decl->type != PTX_TYPE_PRED && decl->vec <= 4 &&
                 ptx_type_bits(decl->type) * decl->vec <= 128;
@@ -171,8 +171,8 @@ static enum hd_status check_reg_vector(struct ptx_parser *p, const struct decl_t
 }
 
 /* The register `decl` called by the current IDENT; `%r<100>` when allowed. */
-static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *decl, bool is_param,
-                                struct ptx_reg_decl **out_reg)
+static enum hd_status decl_parse_reg(struct ptx_parser *p, const struct decl_type *decl,
+                                     bool is_param, struct ptx_reg_decl **out_reg)
 {
     struct ptx_reg_decl *reg;
     uint64_t count = 1;
@@ -190,9 +190,9 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
         HD_TRY(ptx_eat(p, '>', "'>' behind the number of registers"));
         reg->sym.is_range = true;
     }
-    HD_TRY(check_predefined(p, reg));
+    HD_TRY(decl_check_predefined(p, reg));
     uint32_t *total = p->func ? &p->func->nregs : &p->module->nregs;
-    HD_TRY(check_reg_vector(p, decl, &reg->sym));
+    HD_TRY(decl_check_reg_vector(p, decl, &reg->sym));
     uint64_t numbers = count * decl->vec;
     if (count > PTX_MAX_REGS || *total + numbers > PTX_MAX_REGS)
         return ptx_fail(p, reg->sym.srcloc, "too many registers");
@@ -214,7 +214,7 @@ static enum hd_status parse_reg_decl(struct ptx_parser *p, const struct decl_typ
 {
     for (;;) {
         struct ptx_reg_decl *reg = NULL;
-        HD_TRY(parse_reg(p, decl, false, &reg));
+        HD_TRY(decl_parse_reg(p, decl, false, &reg));
         if (p->func) {
             struct ptx_stmt_decl *stmt;
             HD_TRY(ptx_stmt_add_decl(p, PTX_STMT_REG, &stmt));
@@ -232,7 +232,7 @@ static enum hd_status parse_reg_decl(struct ptx_parser *p, const struct decl_typ
 
 /* ---- variables ---- */
 
-static enum hd_status parse_dims(struct ptx_parser *p, struct ptx_var *var)
+static enum hd_status decl_parse_dims(struct ptx_parser *p, struct ptx_var *var)
 {
     while (ptx_at(p, '[')) {
         if (var->ndims == PTX_MAX_DIMS)
@@ -250,8 +250,8 @@ static enum hd_status parse_dims(struct ptx_parser *p, struct ptx_var *var)
     return HD_OK;
 }
 
-static enum hd_status set_layout(struct ptx_parser *p, struct ptx_var *var,
-                                 const struct decl_type *decl)
+static enum hd_status decl_set_layout(struct ptx_parser *p, struct ptx_var *var,
+                                      const struct decl_type *decl)
 {
     uint64_t size_B = (uint64_t)decl->vec * ((ptx_type_bits(decl->type) + 7) / 8);
     var->align = decl->align_written ? decl->align : (uint32_t)size_B;
@@ -263,7 +263,7 @@ static enum hd_status set_layout(struct ptx_parser *p, struct ptx_var *var,
     return HD_OK;
 }
 
-static void fill_var(struct ptx_var *var, const struct decl_type *decl)
+static void decl_fill_var(struct ptx_var *var, const struct decl_type *decl)
 {
     var->space = (uint8_t)decl->space;
     var->linkage = (uint8_t)decl->linkage;
@@ -281,8 +281,8 @@ static void fill_var(struct ptx_var *var, const struct decl_type *decl)
 }
 
 /* Registers are no arrays; a vector in .param is only an array's element. */
-static enum hd_status check_shape(struct ptx_parser *p, const struct decl_type *decl,
-                                  const struct ptx_var *var)
+static enum hd_status decl_check_shape(struct ptx_parser *p, const struct decl_type *decl,
+                                       const struct ptx_var *var)
 {
     if (decl->space == PTX_SPACE_REG && var->is_array)
         return ptx_fail(p, var->sym.srcloc, "a register cannot be an array");
@@ -291,12 +291,12 @@ static enum hd_status check_shape(struct ptx_parser *p, const struct decl_type *
     if (ptx_type_class(decl->type) == PTX_CLASS_OPAQUE &&
         (decl->vec > 1 || (decl->space != PTX_SPACE_GLOBAL && decl->space != PTX_SPACE_PARAM)))
         return ptx_fail(p, var->sym.srcloc, "textures, samplers and surfaces are in .global");
-    return decl->space == PTX_SPACE_REG ? check_reg_vector(p, decl, &var->sym) : HD_OK;
+    return decl->space == PTX_SPACE_REG ? decl_check_reg_vector(p, decl, &var->sym) : HD_OK;
 }
 
 /* The name, dimensions and layout of one variable; declares nothing. */
-static enum hd_status parse_var_name(struct ptx_parser *p, const struct decl_type *decl,
-                                     struct ptx_var **out_var)
+static enum hd_status decl_parse_var_name(struct ptx_parser *p, const struct decl_type *decl,
+                                          struct ptx_var **out_var)
 {
     struct ptx_var *var;
     if (!ptx_at(p, PTX_TOK_IDENT))
@@ -304,24 +304,24 @@ static enum hd_status parse_var_name(struct ptx_parser *p, const struct decl_typ
     PTX_NEW(p, var);
     ptx_sym_from_tok(p, &var->sym, PTX_SYM_VAR);
     var->func = p->func;
-    fill_var(var, decl);
+    decl_fill_var(var, decl);
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_dims(p, var));
-    HD_TRY(check_shape(p, decl, var));
-    HD_TRY(set_layout(p, var, decl));
+    HD_TRY(decl_parse_dims(p, var));
+    HD_TRY(decl_check_shape(p, decl, var));
+    HD_TRY(decl_set_layout(p, var, decl));
     *out_var = var;
     return HD_OK;
 }
 
 /* Same space, type and element count, as a redeclaration must have. */
-static bool same_shape(const struct ptx_var *a, const struct ptx_var *b)
+static bool decl_same_shape(const struct ptx_var *a, const struct ptx_var *b)
 {
     return a->space == b->space && a->type == b->type && a->vec == b->vec &&
            a->is_array == b->is_array && (a->size_B == b->size_B || !a->size_B || !b->size_B);
 }
 
 /* Declares a variable, or joins it with an .extern one of the same name. */
-static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
+static enum hd_status decl_declare_var(struct ptx_parser *p, struct ptx_var *var)
 {
     struct ptx_sym *old =
         ptx_scope_find(p, var->sym.name.ptr, var->sym.name.len, var->sym.hash, false);
@@ -332,7 +332,7 @@ static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
     bool redeclares = var->linkage == PTX_LINK_EXTERN || first->def->linkage == PTX_LINK_EXTERN;
     if (!redeclares)
         return ptx_scope_declare(p, &var->sym); /* reports the duplicate */
-    if (!same_shape(var, first))
+    if (!decl_same_shape(var, first))
         return ptx_fail(p, var->sym.srcloc, "'%.*s' was declared differently at line %u",
                         HD_STR_ARG(var->sym.name), old->srcloc.line);
     if (var->linkage != PTX_LINK_EXTERN)
@@ -340,7 +340,7 @@ static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
     return HD_OK;
 }
 
-static enum hd_status append_var(struct ptx_parser *p, struct ptx_var *var)
+static enum hd_status decl_append_var(struct ptx_parser *p, struct ptx_var *var)
 {
     struct ptx_var **last = p->func ? &p->last_var : &p->last_module_var;
     assert(!var->next && (!*last || !(*last)->next));
@@ -363,18 +363,18 @@ static enum hd_status append_var(struct ptx_parser *p, struct ptx_var *var)
     return HD_OK;
 }
 
-static enum hd_status finish_var(struct ptx_parser *p, struct ptx_var *var)
+static enum hd_status decl_finish_var(struct ptx_parser *p, struct ptx_var *var)
 {
-    HD_TRY(declare_var(p, var));
+    HD_TRY(decl_declare_var(p, var));
     if (ptx_at(p, '=')) {
         HD_TRY(ptx_next(p));
         HD_TRY(ptx_parse_init(p, var));
     }
-    return append_var(p, var);
+    return decl_append_var(p, var);
 }
 
 /* Names may be longer than what hd_arena_printf() takes. */
-static enum hd_status number_name(struct ptx_parser *p, struct ptx_sym *sym, unsigned number)
+static enum hd_status decl_number_name(struct ptx_parser *p, struct ptx_sym *sym, unsigned number)
 {
     char digits[12];
     size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
@@ -389,7 +389,7 @@ static enum hd_status number_name(struct ptx_parser *p, struct ptx_sym *sym, uns
 }
 
 /* `name<4>` outside .reg declares name0 .. name3. A short text must not become a huge module. */
-static enum hd_status parse_var_range(struct ptx_parser *p, const struct ptx_var *var)
+static enum hd_status decl_parse_var_range(struct ptx_parser *p, const struct ptx_var *var)
 {
     HD_TRY(ptx_next(p));
     uint64_t count = p->lex.tok.bits;
@@ -403,8 +403,8 @@ static enum hd_status parse_var_range(struct ptx_parser *p, const struct ptx_var
         PTX_NEW(p, each);
         *each = *var;
         each->def = each;
-        HD_TRY(number_name(p, &each->sym, (unsigned)i));
-        HD_TRY(finish_var(p, each));
+        HD_TRY(decl_number_name(p, &each->sym, (unsigned)i));
+        HD_TRY(decl_finish_var(p, each));
     }
     return HD_OK;
 }
@@ -424,11 +424,11 @@ enum hd_status ptx_parse_var_decl(struct ptx_parser *p, enum ptx_linkage linkage
     }
     for (;;) {
         struct ptx_var *var;
-        HD_TRY(parse_var_name(p, &decl, &var));
+        HD_TRY(decl_parse_var_name(p, &decl, &var));
         if (ptx_at(p, '<'))
-            HD_TRY(parse_var_range(p, var));
+            HD_TRY(decl_parse_var_range(p, var));
         else
-            HD_TRY(finish_var(p, var));
+            HD_TRY(decl_finish_var(p, var));
         if (!ptx_at(p, ','))
             return ptx_eat(p, ';', "',' or ';' behind the declaration");
         HD_TRY(ptx_next(p));
@@ -438,8 +438,8 @@ enum hd_status ptx_parse_var_decl(struct ptx_parser *p, enum ptx_linkage linkage
 /* ---- parameters ---- */
 
 /* A .reg parameter is a register and also stands in the list, with space REG. */
-static enum hd_status declare_param(struct ptx_parser *p, const struct decl_type *decl,
-                                    struct ptx_var *var)
+static enum hd_status decl_declare_param(struct ptx_parser *p, const struct decl_type *decl,
+                                         struct ptx_var *var)
 {
     if (p->func->is_entry && hd_str_is(var->sym.name, "_")) /* as the assembler has it */
         return HD_OK;
@@ -473,12 +473,12 @@ enum hd_status ptx_parse_params(struct ptx_parser *p, bool is_ret, bool declare,
         if (!word || (word->space != PTX_SPACE_PARAM && word->space != PTX_SPACE_REG))
             return ptx_expected(p, ".param, .reg or ')' in the parameter list");
         HD_TRY(parse_decl_type(p, &decl));
-        HD_TRY(parse_var_name(p, &decl, &var));
+        HD_TRY(decl_parse_var_name(p, &decl, &var));
         var->is_param = true;
         var->is_ret = is_ret;
         var->param_idx = count++;
         if (declare)
-            HD_TRY(declare_param(p, &decl, var));
+            HD_TRY(decl_declare_param(p, &decl, var));
         *link = var;
         link = &var->next;
         if (!ptx_at(p, ','))

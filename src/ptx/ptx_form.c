@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* Parses m16n8k16 or m8n8. */
-static bool parse_shape(const char *text, size_t len, struct ptx_mod_use *out_use)
+static bool form_parse_shape(const char *text, size_t len, struct ptx_mod_use *out_use)
 {
     uint16_t *fields[3] = {&out_use->m, &out_use->n, &out_use->k};
     size_t at = 0;
@@ -40,12 +40,12 @@ static bool parse_mod(const char *text, size_t len, struct ptx_mod_use *out_use)
     } else if (word && word->mod) {
         out_use->id = word->mod;
     } else {
-        return parse_shape(text, len, out_use);
+        return form_parse_shape(text, len, out_use);
     }
     return true;
 }
 
-static void set_round(struct ptx_form *form, enum ptx_round round)
+static void form_set_round(struct ptx_form *form, enum ptx_round round)
 {
     if (form->round == PTX_ROUND_NONE)
         form->round = (uint8_t)round;
@@ -53,7 +53,7 @@ static void set_round(struct ptx_form *form, enum ptx_round round)
         form->round2 = (uint8_t)round;
 }
 
-static bool is_compare(enum ptx_op op)
+static bool form_is_compare(enum ptx_op op)
 {
     return op == PTX_OP_SET || op == PTX_OP_SETP || op == PTX_OP_VSET || op == PTX_OP_VSET2 ||
            op == PTX_OP_VSET4;
@@ -144,9 +144,9 @@ static const struct {
 };
 
 /* Modifiers whose meaning depends on the opcode. True when handled. */
-static bool apply_special(struct ptx_form *form, uint16_t mod)
+static bool form_apply_special(struct ptx_form *form, uint16_t mod)
 {
-    bool compare = is_compare((enum ptx_op)form->op);
+    bool compare = form_is_compare((enum ptx_op)form->op);
     switch (mod) {
     case PTX_MOD_LO:
         form->cmp = compare ? PTX_CMP_LO : form->cmp;
@@ -183,8 +183,8 @@ static void apply_mod(struct ptx_form *form, const struct ptx_mod_use *use)
         form->mode = use->id;
     for (unsigned i = 0; i < HD_COUNT_OF(rounds); i++)
         if (rounds[i].mod == use->id)
-            set_round(form, (enum ptx_round)rounds[i].round);
-    if (apply_special(form, use->id))
+            form_set_round(form, (enum ptx_round)rounds[i].round);
+    if (form_apply_special(form, use->id))
         return;
     for (unsigned i = 0; i < HD_COUNT_OF(effects); i++) {
         uint8_t *field = (uint8_t *)form + effects[i].field;
@@ -195,7 +195,7 @@ static void apply_mod(struct ptx_form *form, const struct ptx_mod_use *use)
 }
 
 /* Longest opcode name; returns the offset of the first modifier, 0 when there is no such opcode. */
-static size_t match_opcode(const char *text, size_t len, enum ptx_op *out_op)
+static size_t form_match_opcode(const char *text, size_t len, enum ptx_op *out_op)
 {
     unsigned node = 0;
     size_t at = 0, after = 0;
@@ -215,12 +215,13 @@ static size_t match_opcode(const char *text, size_t len, enum ptx_op *out_op)
     return after;
 }
 
-static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct ptx_srcloc srcloc)
+static enum hd_status form_decode(struct ptx_parser *p, struct ptx_form *form,
+                                  struct ptx_srcloc srcloc)
 {
     const char *text = form->text.ptr;
     size_t len = form->text.len;
     enum ptx_op op;
-    size_t at = match_opcode(text, len, &op);
+    size_t at = form_match_opcode(text, len, &op);
     if (!op)
         return ptx_fail(p, srcloc, "expected an opcode, found '%.*s'", (int)HD_MIN(len, 80u), text);
     assert(at && at <= len + 1);
@@ -253,7 +254,7 @@ static struct ptx_form **form_slot(struct ptx_form **slots, uint32_t cap, const 
     return &slots[slot];
 }
 
-static enum hd_status grow_slots(struct ptx_parser *p)
+static enum hd_status form_grow_slots(struct ptx_parser *p)
 {
     uint32_t cap = p->form_cap ? p->form_cap * 2 : 512;
     struct ptx_form **slots = hd_alloc_array(cap, sizeof(struct ptx_form *));
@@ -289,7 +290,7 @@ enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, 
                             struct ptx_srcloc srcloc, const struct ptx_form **out_form)
 {
     if (HD_UNLIKELY(2 * p->forms.len >= p->form_cap))
-        HD_TRY(grow_slots(p));
+        HD_TRY(form_grow_slots(p));
     struct ptx_form **slot = form_slot(p->form_slots, p->form_cap, text, len, hash);
     if (HD_LIKELY(*slot != NULL)) {
         *out_form = *slot;
@@ -299,7 +300,7 @@ enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, 
     if (!form || !hd_vec_push(&p->forms, form))
         return HD_NO_MEMORY;
     assert(p->forms.at[form->id] == form);
-    HD_TRY(decode(p, form, srcloc));
+    HD_TRY(form_decode(p, form, srcloc));
     *slot = form;
     *out_form = form;
     return HD_OK;

@@ -7,13 +7,13 @@
 
 #include "base/mem.h"
 
-static enum hd_status push(struct ptx_parser *p, const struct ptx_init *init)
+static enum hd_status init_push(struct ptx_parser *p, const struct ptx_init *init)
 {
     return hd_vec_push(&p->initstack, *init) ? HD_OK : HD_NO_MEMORY;
 }
 
-static enum hd_status take(struct ptx_parser *p, size_t base, struct ptx_init **out_list,
-                           uint32_t *out_count)
+static enum hd_status init_take(struct ptx_parser *p, size_t base, struct ptx_init **out_list,
+                                uint32_t *out_count)
 {
     size_t count = p->initstack.len - base;
     *out_count = (uint32_t)count;
@@ -37,7 +37,7 @@ static enum hd_status take(struct ptx_parser *p, size_t base, struct ptx_init **
 
 /* ---- strings ---- */
 
-static unsigned escape_value(const char **at, const char *end)
+static unsigned init_escape_value(const char **at, const char *end)
 {
     static const char names[] = "abfnrtv", values[] = "\a\b\f\n\r\t\v";
     const char *p = *at;
@@ -57,7 +57,7 @@ static unsigned escape_value(const char **at, const char *end)
     return (uint8_t)*p;
 }
 
-static enum hd_status parse_string(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_string(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     const char *at = tok->text, *end = tok->text + tok->len;
@@ -68,7 +68,7 @@ static enum hd_status parse_string(struct ptx_parser *p, struct ptx_init *init)
     while (at < end) {
         if (*at == '\\' && at + 1 < end) {
             at++;
-            text[len++] = (char)escape_value(&at, end);
+            text[len++] = (char)init_escape_value(&at, end);
         } else {
             text[len++] = *at++;
         }
@@ -82,7 +82,7 @@ static enum hd_status parse_string(struct ptx_parser *p, struct ptx_init *init)
 
 /* ---- initialisers ---- */
 
-static bool tok_is(const struct ptx_parser *p, const char *text)
+static bool init_tok_is(const struct ptx_parser *p, const char *text)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     return tok->kind == PTX_TOK_IDENT && tok->len == strlen(text) &&
@@ -90,7 +90,7 @@ static bool tok_is(const struct ptx_parser *p, const char *text)
 }
 
 /* The current IDENT is a variable or function. */
-static enum hd_status parse_symbol(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_symbol(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     if (!ptx_at(p, PTX_TOK_IDENT))
@@ -109,24 +109,25 @@ static enum hd_status parse_symbol(struct ptx_parser *p, struct ptx_init *init)
     return ptx_parse_offset(p, &init->offset);
 }
 
-static enum hd_status parse_generic(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_generic(struct ptx_parser *p, struct ptx_init *init)
 {
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_eat(p, '(', "'(' behind generic"));
-    HD_TRY(parse_symbol(p, init));
+    HD_TRY(init_parse_symbol(p, init));
     HD_TRY(ptx_eat(p, ')', "')'"));
     init->generic = true;
     return ptx_parse_offset(p, &init->offset);
 }
 
-static enum hd_status parse_number(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_number(struct ptx_parser *p, struct ptx_init *init)
 {
     struct ptx_const value;
     HD_TRY(ptx_parse_const(p, &value));
     if (value.kind == PTX_TOK_INT && ptx_at(p, '(')) {
         init->mask = value.bits;
         HD_TRY(ptx_next(p));
-        HD_TRY(tok_is(p, "generic") ? parse_generic(p, init) : parse_symbol(p, init));
+        HD_TRY(init_tok_is(p, "generic") ? init_parse_generic(p, init)
+                                         : init_parse_symbol(p, init));
         return ptx_eat(p, ')', "')' behind the masked address");
     }
     init->kind = value.kind == PTX_TOK_INT   ? PTX_INIT_INT
@@ -138,7 +139,7 @@ static enum hd_status parse_number(struct ptx_parser *p, struct ptx_init *init)
 }
 
 /* `filter_mode = nearest` of a .samplerref */
-static enum hd_status parse_field(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_field(struct ptx_parser *p, struct ptx_init *init)
 {
     init->kind = PTX_INIT_FIELD;
     init->u.text = ptx_dup(p, p->lex.tok.text, p->lex.tok.len).ptr;
@@ -150,9 +151,9 @@ static enum hd_status parse_field(struct ptx_parser *p, struct ptx_init *init)
     return ptx_next(p);
 }
 
-static enum hd_status parse_value(struct ptx_parser *p);
+static enum hd_status init_parse_value(struct ptx_parser *p);
 
-static enum hd_status parse_braces(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_braces(struct ptx_parser *p, struct ptx_init *init)
 {
     size_t base = p->initstack.len;
     if (++p->nesting > PTX_MAX_NESTING)
@@ -160,37 +161,37 @@ static enum hd_status parse_braces(struct ptx_parser *p, struct ptx_init *init)
     init->kind = PTX_INIT_LIST;
     HD_TRY(ptx_next(p));
     while (!ptx_at(p, '}')) {
-        HD_TRY(parse_value(p));
+        HD_TRY(init_parse_value(p));
         if (!ptx_at(p, ','))
             break;
         HD_TRY(ptx_next(p));
     }
     HD_TRY(ptx_eat(p, '}', "',' or '}' in the initialiser"));
     p->nesting--;
-    return take(p, base, &init->u.list, &init->count);
+    return init_take(p, base, &init->u.list, &init->count);
 }
 
 /* Pushes one value. */
-static enum hd_status parse_value(struct ptx_parser *p)
+static enum hd_status init_parse_value(struct ptx_parser *p)
 {
     struct ptx_init init = {.srcloc = ptx_here(p)};
     if (ptx_at(p, '{'))
-        HD_TRY(parse_braces(p, &init));
+        HD_TRY(init_parse_braces(p, &init));
     else if (ptx_at(p, PTX_TOK_STRING))
-        HD_TRY(parse_string(p, &init));
-    else if (tok_is(p, "generic") && ptx_lex_peek(&p->lex) == '(')
-        HD_TRY(parse_generic(p, &init));
+        HD_TRY(init_parse_string(p, &init));
+    else if (init_tok_is(p, "generic") && ptx_lex_peek(&p->lex) == '(')
+        HD_TRY(init_parse_generic(p, &init));
     else if (ptx_at(p, PTX_TOK_IDENT) && ptx_lex_peek(&p->lex) == '=')
-        HD_TRY(parse_field(p, &init));
-    else if (ptx_at(p, PTX_TOK_IDENT) && !tok_is(p, "WARP_SZ"))
-        HD_TRY(parse_symbol(p, &init));
+        HD_TRY(init_parse_field(p, &init));
+    else if (ptx_at(p, PTX_TOK_IDENT) && !init_tok_is(p, "WARP_SZ"))
+        HD_TRY(init_parse_symbol(p, &init));
     else
-        HD_TRY(parse_number(p, &init));
-    return push(p, &init);
+        HD_TRY(init_parse_number(p, &init));
+    return init_push(p, &init);
 }
 
 /* Number of elements that the outermost level of an initialiser gives. */
-static uint64_t outer_count(const struct ptx_var *var, const struct ptx_init *init)
+static uint64_t init_outer_count(const struct ptx_var *var, const struct ptx_init *init)
 {
     if (init->kind == PTX_INIT_STRING)
         return init->count;
@@ -214,13 +215,13 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
     if (var->space != PTX_SPACE_GLOBAL && var->space != PTX_SPACE_CONST &&
         var->space != PTX_SPACE_TEX)
         return ptx_fail(p, srcloc, "initialiser of a variable that is not .global or .const");
-    HD_TRY(parse_value(p));
+    HD_TRY(init_parse_value(p));
     assert(p->initstack.len == base + 1);
-    HD_TRY(take(p, base, &var->init, &count));
+    HD_TRY(init_take(p, base, &var->init, &count));
     if (!var->is_array || var->dims[0])
         return HD_OK;
     assert(count == 1 && var->ndims);
-    var->dims[0] = outer_count(var, var->init);
+    var->dims[0] = init_outer_count(var, var->init);
     var->size_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
     for (unsigned i = 0; i < var->ndims; i++)
         if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B) ||
@@ -232,7 +233,7 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
 /* ---- .section ---- */
 
 /* LLVM writes names with dots here that it has replaced elsewhere: `__func__._Z1fv`. */
-static enum hd_status parse_dotted(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_dotted(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     while (ptx_at(p, PTX_TOK_DOT) && tok->line == init->srcloc.line) {
@@ -242,13 +243,13 @@ static enum hd_status parse_dotted(struct ptx_parser *p, struct ptx_init *init)
     return HD_OK;
 }
 
-static enum hd_status parse_section_name(struct ptx_parser *p, struct ptx_init *init)
+static enum hd_status init_parse_section_name(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     init->kind = PTX_INIT_NAME;
     init->u.text = ptx_dup(p, tok->text, tok->len).ptr;
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_dotted(p, init));
+    HD_TRY(init_parse_dotted(p, init));
     char next = ptx_lex_peek(&p->lex);
     if (ptx_at(p, '-') && (next < '0' || next > '9')) {
         HD_TRY(ptx_next(p));
@@ -261,26 +262,26 @@ static enum hd_status parse_section_name(struct ptx_parser *p, struct ptx_init *
     return ptx_parse_offset(p, &init->offset);
 }
 
-static enum hd_status parse_section_values(struct ptx_parser *p, struct ptx_dwarf_line *line)
+static enum hd_status init_parse_section_values(struct ptx_parser *p, struct ptx_dwarf_line *line)
 {
     size_t base = p->initstack.len;
     for (;;) {
         struct ptx_init init = {.srcloc = ptx_here(p)};
         if (ptx_at(p, PTX_TOK_IDENT) || ptx_at(p, PTX_TOK_DOT))
-            HD_TRY(parse_section_name(p, &init));
+            HD_TRY(init_parse_section_name(p, &init));
         else if (ptx_at(p, PTX_TOK_STRING))
-            HD_TRY(parse_string(p, &init));
+            HD_TRY(init_parse_string(p, &init));
         else
-            HD_TRY(parse_number(p, &init));
-        HD_TRY(push(p, &init));
+            HD_TRY(init_parse_number(p, &init));
+        HD_TRY(init_push(p, &init));
         if (!ptx_at(p, ','))
             break;
         HD_TRY(ptx_next(p));
     }
-    return take(p, base, &line->values, &line->count);
+    return init_take(p, base, &line->values, &line->count);
 }
 
-static enum hd_status parse_section_line(struct ptx_parser *p, struct ptx_dwarf_line *line)
+static enum hd_status init_parse_section_line(struct ptx_parser *p, struct ptx_dwarf_line *line)
 {
     if (ptx_at(p, PTX_TOK_IDENT)) {
         line->label = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
@@ -292,7 +293,7 @@ static enum hd_status parse_section_line(struct ptx_parser *p, struct ptx_dwarf_
         return ptx_expected(p, "a label, .b8, .b16, .b32, .b64 or '}' in the section");
     line->type = word->type;
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_section_values(p, line));
+    HD_TRY(init_parse_section_values(p, line));
     if (ptx_at(p, ';'))
         return ptx_next(p);
     return HD_OK;
@@ -310,7 +311,7 @@ enum hd_status ptx_parse_section(struct ptx_parser *p, struct ptx_section *secti
     while (!ptx_at(p, '}')) {
         struct ptx_dwarf_line *line;
         PTX_NEW(p, line);
-        HD_TRY(parse_section_line(p, line));
+        HD_TRY(init_parse_section_line(p, line));
         *link = line;
         link = &line->next;
     }

@@ -26,7 +26,7 @@ static const uint8_t char_class[256] = {
     [')'] = CH_PUNCT,       ['+'] = CH_PUNCT,       ['-'] = CH_PUNCT,
 };
 
-static inline unsigned class_of(char c)
+static inline unsigned lex_class_of(char c)
 {
     return char_class[(uint8_t)c];
 }
@@ -45,7 +45,7 @@ static enum hd_status lex_error(struct ptx_lexer *lex, const char *at, const cha
                     (unsigned)(at - lex->line_start) + 1, what);
 }
 
-static enum hd_status skip_comment(struct ptx_lexer *lex)
+static enum hd_status lex_skip_comment(struct ptx_lexer *lex)
 {
     const char *start = lex->next;
     assert(start[0] == '/' && (start[1] == '/' || start[1] == '*'));
@@ -68,17 +68,17 @@ static enum hd_status skip_comment(struct ptx_lexer *lex)
     return lex_error(lex, start, "expected '*/' before the end of the text, found an open comment");
 }
 
-static enum hd_status skip_blanks(struct ptx_lexer *lex)
+static enum hd_status lex_skip_blanks(struct ptx_lexer *lex)
 {
     for (;;) {
         char c = *lex->next;
-        if (class_of(c) & CH_BLANK) {
+        if (lex_class_of(c) & CH_BLANK) {
             lex->next++;
         } else if (c == '\n') {
             lex->line++;
             lex->line_start = ++lex->next;
         } else if (c == '/' && (lex->next[1] == '/' || lex->next[1] == '*')) {
-            HD_TRY(skip_comment(lex));
+            HD_TRY(lex_skip_comment(lex));
         } else {
             return HD_OK;
         }
@@ -88,13 +88,13 @@ static enum hd_status skip_blanks(struct ptx_lexer *lex)
 char ptx_lex_peek(const struct ptx_lexer *lex)
 {
     const char *p = lex->next;
-    while ((class_of(*p) & CH_BLANK) || *p == '\n')
+    while ((lex_class_of(*p) & CH_BLANK) || *p == '\n')
         p++;
     return *p;
 }
 
 /* Turns the digits after prefix_len into a number when they are its canonical spelling. */
-static void name_number(struct ptx_tok *tok)
+static void lex_name_number(struct ptx_tok *tok)
 {
     uint32_t digits = tok->len - tok->prefix_len;
     const char *p = tok->text + tok->prefix_len;
@@ -115,7 +115,7 @@ static void lex_name(struct ptx_lexer *lex)
     uint32_t hash = ptx_hash_step(PTX_HASH_SEED, *p++);
     const char *prefix = p;
     uint32_t prefix_hash = hash;
-    for (unsigned c; (c = class_of(*p)) & CH_FOLLOW; p++) {
+    for (unsigned c; (c = lex_class_of(*p)) & CH_FOLLOW; p++) {
         hash = ptx_hash_step(hash, *p);
         if (!(c & CH_DIGIT)) {
             prefix = p + 1;
@@ -127,17 +127,17 @@ static void lex_name(struct ptx_lexer *lex)
     tok->hash = hash;
     tok->prefix_len = (uint32_t)(prefix - tok->text);
     tok->prefix_hash = prefix_hash;
-    name_number(tok);
+    lex_name_number(tok);
     lex->next = p;
 }
 
 /* Scans word characters and '::' pairs. */
-static const char *scan_word(const char *p)
+static const char *lex_scan_word(const char *p)
 {
     for (;;) {
-        if (class_of(*p) & CH_FOLLOW)
+        if (lex_class_of(*p) & CH_FOLLOW)
             p++;
-        else if (p[0] == ':' && p[1] == ':' && (class_of(p[2]) & CH_FOLLOW))
+        else if (p[0] == ':' && p[1] == ':' && (lex_class_of(p[2]) & CH_FOLLOW))
             p += 2;
         else
             return p;
@@ -149,14 +149,14 @@ void ptx_lex_opcode(struct ptx_lexer *lex)
     struct ptx_tok *tok = &lex->tok;
     const char *p = lex->next;
     assert(tok->kind == PTX_TOK_IDENT && tok->text + tok->len == p);
-    while (*p == '.' && (class_of(p[1]) & CH_FOLLOW))
-        p = scan_word(p + 1);
+    while (*p == '.' && (lex_class_of(p[1]) & CH_FOLLOW))
+        p = lex_scan_word(p + 1);
     tok->hash = ptx_hash_bytes(tok->hash, lex->next, (size_t)(p - lex->next));
     tok->len = (uint32_t)(p - tok->text);
     lex->next = p;
 }
 
-static unsigned hex_value(char c)
+static unsigned lex_hex_value(char c)
 {
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
@@ -167,13 +167,13 @@ static enum hd_status lex_float_bits(struct ptx_lexer *lex, unsigned digits, uin
     uint64_t bits = 0;
     assert(digits == 8 || digits == 16);
     for (unsigned i = 0; i < digits; i++, p++) {
-        if (!(class_of(*p) & CH_HEX))
+        if (!(lex_class_of(*p) & CH_HEX))
             return lex_error(lex, lex->next,
                              digits == 8 ? "expected 8 hexadecimal digits after 0f"
                                          : "expected 16 hexadecimal digits after 0d");
-        bits = bits << 4 | hex_value(*p);
+        bits = bits << 4 | lex_hex_value(*p);
     }
-    if (class_of(*p) & CH_FOLLOW)
+    if (lex_class_of(*p) & CH_FOLLOW)
         return lex_error(lex, lex->next, "too many digits in a floating-point constant");
     lex->tok.kind = kind;
     lex->tok.bits = bits;
@@ -185,16 +185,16 @@ static enum hd_status lex_decimal_float(struct ptx_lexer *lex)
 {
     char text[512];
     const char *p = lex->next;
-    while (class_of(*p) & CH_DIGIT)
+    while (lex_class_of(*p) & CH_DIGIT)
         p++;
     if (*p == '.')
-        for (p++; class_of(*p) & CH_DIGIT; p++)
+        for (p++; lex_class_of(*p) & CH_DIGIT; p++)
             ;
     if ((*p | 0x20) == 'e') {
         const char *q = p + 1 + (p[1] == '+' || p[1] == '-');
-        if (!(class_of(*q) & CH_DIGIT))
+        if (!(lex_class_of(*q) & CH_DIGIT))
             return lex_error(lex, lex->next, "expected digits in the exponent");
-        for (p = q; class_of(*p) & CH_DIGIT; p++)
+        for (p = q; lex_class_of(*p) & CH_DIGIT; p++)
             ;
     }
     size_t len = (size_t)(p - lex->next);
@@ -214,8 +214,8 @@ static enum hd_status lex_digits(struct ptx_lexer *lex, const char *p, unsigned 
     uint64_t value = 0;
     const char *first = p;
     assert(base == 2 || base == 8 || base == 10 || base == 16);
-    for (; class_of(*p) & CH_HEX; p++) {
-        unsigned digit = hex_value(*p);
+    for (; lex_class_of(*p) & CH_HEX; p++) {
+        unsigned digit = lex_hex_value(*p);
         if (digit >= base)
             return lex_error(lex, lex->next, "bad digit in an integer constant");
         if (__builtin_mul_overflow(value, base, &value) ||
@@ -226,7 +226,7 @@ static enum hd_status lex_digits(struct ptx_lexer *lex, const char *p, unsigned 
         return lex_error(lex, lex->next, "expected digits in an integer constant");
     lex->tok.is_unsigned = *p == 'U' || value > INT64_MAX;
     p += *p == 'U';
-    if (class_of(*p) & CH_FOLLOW)
+    if (lex_class_of(*p) & CH_FOLLOW)
         return lex_error(lex, lex->next, "bad digit in an integer constant");
     lex->tok.kind = PTX_TOK_INT;
     lex->tok.bits = value;
@@ -249,9 +249,9 @@ static enum hd_status lex_number(struct ptx_lexer *lex)
             return lex_digits(lex, p + 2, 2);
     }
     const char *q = p;
-    while (class_of(*q) & CH_DIGIT)
+    while (lex_class_of(*q) & CH_DIGIT)
         q++;
-    if ((*q == '.' && (class_of(q[1]) & CH_DIGIT || !(class_of(q[1]) & CH_FOLLOW))) ||
+    if ((*q == '.' && (lex_class_of(q[1]) & CH_DIGIT || !(lex_class_of(q[1]) & CH_FOLLOW))) ||
         (*q | 0x20) == 'e')
         return lex_decimal_float(lex);
     if (p[0] == '0' && q - p > 1)
@@ -276,7 +276,7 @@ static enum hd_status lex_string(struct ptx_lexer *lex)
     return HD_OK;
 }
 
-static unsigned pair_token(char a, char b)
+static unsigned lex_pair_token(char a, char b)
 {
     static const struct {
         char a, b;
@@ -296,7 +296,7 @@ static enum hd_status lex_punct(struct ptx_lexer *lex)
 {
     struct ptx_tok *tok = &lex->tok;
     const char *p = lex->next;
-    unsigned pair = p[1] == p[0] || p[1] == '=' ? pair_token(p[0], p[1]) : 0;
+    unsigned pair = p[1] == p[0] || p[1] == '=' ? lex_pair_token(p[0], p[1]) : 0;
     if (pair) {
         tok->kind = (uint8_t)pair;
         tok->len = 2;
@@ -324,14 +324,14 @@ enum hd_status ptx_lex_next(struct ptx_lexer *lex)
 {
     const char *before = lex->next;
     assert(before <= lex->end);
-    HD_TRY(skip_blanks(lex));
+    HD_TRY(lex_skip_blanks(lex));
     struct ptx_tok *tok = &lex->tok;
     const char *p = lex->next;
     tok->text = p;
     tok->line = lex->line;
     tok->col = (uint32_t)(p - lex->line_start) + 1;
     tok->spaced = p != before;
-    unsigned c = class_of(*p);
+    unsigned c = lex_class_of(*p);
     if (c & CH_PUNCT) {
         tok->kind = (uint8_t)*p;
         tok->len = 1;
@@ -339,7 +339,7 @@ enum hd_status ptx_lex_next(struct ptx_lexer *lex)
         return HD_OK;
     }
     if (c & CH_START) {
-        if (*p != '%' || (class_of(p[1]) & CH_FOLLOW)) {
+        if (*p != '%' || (lex_class_of(p[1]) & CH_FOLLOW)) {
             lex_name(lex);
             return HD_OK;
         }
@@ -350,9 +350,9 @@ enum hd_status ptx_lex_next(struct ptx_lexer *lex)
         tok->len = (uint32_t)(lex->next - p);
         return HD_OK;
     }
-    if (*p == '.' && (class_of(p[1]) & CH_FOLLOW)) {
+    if (*p == '.' && (lex_class_of(p[1]) & CH_FOLLOW)) {
         tok->kind = PTX_TOK_DOT;
-        lex->next = scan_word(p + 1);
+        lex->next = lex_scan_word(p + 1);
         tok->len = (uint32_t)(lex->next - p);
         return HD_OK;
     }

@@ -8,7 +8,7 @@
 
 /* ---- header ---- */
 
-static enum hd_status parse_version(struct ptx_parser *p)
+static enum hd_status module_parse_version(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
     const struct ptx_word *word = ptx_tok_word(p);
@@ -29,7 +29,7 @@ static enum hd_status parse_version(struct ptx_parser *p)
     return ptx_next(p);
 }
 
-static void apply_target(struct ptx_module *m, const struct ptx_target *target)
+static void module_apply_target(struct ptx_module *m, const struct ptx_target *target)
 {
     if (target->arch && !m->arch) {
         m->arch = target->arch;
@@ -40,7 +40,7 @@ static void apply_target(struct ptx_module *m, const struct ptx_target *target)
     m->map_f64_to_f32 |= hd_str_is(target->name, "map_f64_to_f32");
 }
 
-static bool target_exists(const struct ptx_target *target)
+static bool module_target_exists(const struct ptx_target *target)
 {
     static const struct {
         uint16_t arch;
@@ -57,7 +57,7 @@ static bool target_exists(const struct ptx_target *target)
 }
 
 /* sm_90a, compute_90: fills arch and suffix. False for another word. */
-static bool target_arch(struct hd_str name, struct ptx_target *target)
+static bool module_target_arch(struct hd_str name, struct ptx_target *target)
 {
     size_t prefix = hd_str_starts(name, "sm_") ? 3 : hd_str_starts(name, "compute_") ? 8 : 0;
     size_t digits = prefix;
@@ -72,10 +72,10 @@ static bool target_arch(struct hd_str name, struct ptx_target *target)
         return false;
     target->arch = (uint16_t)arch;
     target->suffix = name.len > digits ? name.ptr[digits] : 0;
-    return target_exists(target);
+    return module_target_exists(target);
 }
 
-static bool target_option(struct hd_str name)
+static bool module_target_option(struct hd_str name)
 {
     static const char *const options[] = {"texmode_unified", "texmode_independent", "debug",
                                           "map_f64_to_f32"};
@@ -85,7 +85,7 @@ static bool target_option(struct hd_str name)
     return false;
 }
 
-static enum hd_status parse_target(struct ptx_parser *p)
+static enum hd_status module_parse_target(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
     const struct ptx_word *word = ptx_tok_word(p);
@@ -95,24 +95,25 @@ static enum hd_status parse_target(struct ptx_parser *p)
         HD_TRY(ptx_next(p));
         struct ptx_target target = {0};
         struct hd_str name = {p->lex.tok.text, p->lex.tok.len};
-        if (!ptx_at(p, PTX_TOK_IDENT) || (!target_arch(name, &target) && !target_option(name)))
+        if (!ptx_at(p, PTX_TOK_IDENT) ||
+            (!module_target_arch(name, &target) && !module_target_option(name)))
             return ptx_expected(p, "a target of PTX ISA 9.0, such as sm_90, or an option");
         if (m->ntargets == PTX_MAX_TARGETS)
             return ptx_expected(p, "at most 8 targets");
         target.name = ptx_dup(p, name.ptr, name.len);
-        apply_target(m, &target);
+        module_apply_target(m, &target);
         m->targets[m->ntargets++] = target;
         HD_TRY(ptx_next(p));
     } while (ptx_at(p, ','));
     return HD_OK;
 }
 
-static enum hd_status parse_header(struct ptx_parser *p)
+static enum hd_status module_parse_header(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_version(p));
-    HD_TRY(parse_target(p));
+    HD_TRY(module_parse_version(p));
+    HD_TRY(module_parse_target(p));
     m->address_size = m->version_major < 3 && m->arch < 20 ? 32 : 64;
     const struct ptx_word *word = ptx_tok_word(p);
     if (!word || word->dir != PTX_DIR_ADDRESS_SIZE)
@@ -128,7 +129,7 @@ static enum hd_status parse_header(struct ptx_parser *p)
 /* ---- items ---- */
 
 /* A second declaration of a function joins the first; two bodies are an error. */
-static enum hd_status declare_func(struct ptx_parser *p, struct ptx_func *func)
+static enum hd_status module_declare_func(struct ptx_parser *p, struct ptx_func *func)
 {
     struct hd_str name = func->sym.name;
     struct ptx_sym *old = ptx_scope_find(p, name.ptr, name.len, func->sym.hash, false);
@@ -145,18 +146,19 @@ static enum hd_status declare_func(struct ptx_parser *p, struct ptx_func *func)
     if (func->has_body)
         first->def = func;
     else
-        func->def = first; /* the definition may still come: see finish_funcs() */
+        func->def = first; /* the definition may still come: see module_finish_funcs() */
     return HD_OK;
 }
 
 /* Declares the function's name outside the scope that its parameters have opened. */
-static enum hd_status declare_outside(struct ptx_parser *p, struct ptx_func *func)
+static enum hd_status module_declare_outside(struct ptx_parser *p, struct ptx_func *func)
 {
     HD_TRY(ptx_scope_pop(p));
-    return declare_func(p, func);
+    return module_declare_func(p, func);
 }
 
-static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
+static enum hd_status module_parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
+                                        bool is_entry)
 {
     struct ptx_func *func;
     struct ptx_item *item;
@@ -171,7 +173,7 @@ static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
     p->loc = NULL;
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_parse_func_head(p, func));
-    HD_TRY(declare_outside(p, func));
+    HD_TRY(module_declare_outside(p, func));
     if (p->last_func)
         p->last_func->next_func = func;
     else
@@ -190,7 +192,8 @@ static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
     return HD_OK;
 }
 
-static enum hd_status parse_alias_name(struct ptx_parser *p, struct ptx_alias *alias, bool is_decl)
+static enum hd_status module_parse_alias_name(struct ptx_parser *p, struct ptx_alias *alias,
+                                              bool is_decl)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     if (!ptx_at(p, PTX_TOK_IDENT))
@@ -207,7 +210,7 @@ static enum hd_status parse_alias_name(struct ptx_parser *p, struct ptx_alias *a
     return ptx_next(p);
 }
 
-static enum hd_status parse_alias(struct ptx_parser *p)
+static enum hd_status module_parse_alias(struct ptx_parser *p)
 {
     struct ptx_item *item;
     struct ptx_alias *alias;
@@ -215,13 +218,13 @@ static enum hd_status parse_alias(struct ptx_parser *p)
     HD_TRY(ptx_item_add(p, &item, PTX_ITEM_ALIAS));
     item->u.alias = alias;
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_alias_name(p, alias, true));
+    HD_TRY(module_parse_alias_name(p, alias, true));
     HD_TRY(ptx_eat(p, ',', "',' in .alias"));
-    HD_TRY(parse_alias_name(p, alias, false));
+    HD_TRY(module_parse_alias_name(p, alias, false));
     return ptx_eat(p, ';', "';' behind .alias");
 }
 
-static enum hd_status parse_file(struct ptx_parser *p)
+static enum hd_status module_parse_file(struct ptx_parser *p)
 {
     struct ptx_item *item;
     struct ptx_file *file;
@@ -251,7 +254,7 @@ static enum hd_status parse_file(struct ptx_parser *p)
 }
 
 /* .visible, .extern ... in front of a function or variable. */
-static enum hd_status parse_linkage(struct ptx_parser *p, enum ptx_linkage *out_linkage)
+static enum hd_status module_parse_linkage(struct ptx_parser *p, enum ptx_linkage *out_linkage)
 {
     *out_linkage = PTX_LINK_NONE;
     for (;;) {
@@ -280,14 +283,14 @@ static enum hd_status parse_linkage(struct ptx_parser *p, enum ptx_linkage *out_
     }
 }
 
-static enum hd_status parse_other_item(struct ptx_parser *p, enum ptx_dir dir)
+static enum hd_status module_parse_other_item(struct ptx_parser *p, enum ptx_dir dir)
 {
     struct ptx_item *item;
     switch (dir) {
     case PTX_DIR_ALIAS:
-        return parse_alias(p);
+        return module_parse_alias(p);
     case PTX_DIR_FILE:
-        return parse_file(p);
+        return module_parse_file(p);
     case PTX_DIR_SECTION: {
         struct ptx_section *section;
         PTX_NEW(p, section);
@@ -307,7 +310,7 @@ static enum hd_status parse_other_item(struct ptx_parser *p, enum ptx_dir dir)
     }
 }
 
-static enum hd_status parse_item(struct ptx_parser *p)
+static enum hd_status module_parse_item(struct ptx_parser *p)
 {
     struct ptx_item *item;
     enum ptx_linkage linkage;
@@ -320,27 +323,27 @@ static enum hd_status parse_item(struct ptx_parser *p)
         item->u.text = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
         return ptx_next(p);
     }
-    HD_TRY(parse_linkage(p, &linkage));
+    HD_TRY(module_parse_linkage(p, &linkage));
     const struct ptx_word *word = ptx_tok_word(p);
     enum ptx_dir dir = word ? (enum ptx_dir)word->dir : PTX_DIR_NONE;
     if (dir == PTX_DIR_ENTRY || dir == PTX_DIR_FUNC)
-        return parse_func(p, linkage, dir == PTX_DIR_ENTRY);
+        return module_parse_func(p, linkage, dir == PTX_DIR_ENTRY);
     if (word && word->space)
         return ptx_parse_var_decl(p, linkage);
     if (linkage)
         return ptx_expected(p, "a function or a variable behind the linking directive");
-    return parse_other_item(p, dir);
+    return module_parse_other_item(p, dir);
 }
 
 /* ---- the whole ---- */
 
-static void finish_funcs(struct ptx_module *m)
+static void module_finish_funcs(struct ptx_module *m)
 {
     for (struct ptx_func *func = m->funcs; func; func = func->next_func)
         func->def = func->def->def;
 }
 
-static enum hd_status finish_symtab(struct ptx_parser *p)
+static enum hd_status module_finish_symtab(struct ptx_parser *p)
 {
     struct ptx_symtab *tab;
     PTX_NEW(p, tab);
@@ -362,7 +365,7 @@ static enum hd_status finish_symtab(struct ptx_parser *p)
     return HD_OK;
 }
 
-static enum hd_status finish_forms(struct ptx_parser *p)
+static enum hd_status module_finish_forms(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
     m->nforms = (uint32_t)p->forms.len;
@@ -378,13 +381,13 @@ static enum hd_status finish_forms(struct ptx_parser *p)
 static enum hd_status parse_module(struct ptx_parser *p)
 {
     HD_TRY(ptx_scope_init(p));
-    HD_TRY(parse_header(p));
+    HD_TRY(module_parse_header(p));
     while (!ptx_at(p, PTX_TOK_EOF))
-        HD_TRY(parse_item(p));
+        HD_TRY(module_parse_item(p));
     HD_TRY(ptx_scope_finish(p));
-    finish_funcs(p->module);
-    HD_TRY(finish_symtab(p));
-    HD_TRY(finish_forms(p));
+    module_finish_funcs(p->module);
+    HD_TRY(module_finish_symtab(p));
+    HD_TRY(module_finish_forms(p));
     return hd_arena_status(p->arena);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum hd_status push(struct ptx_parser *p, const struct ptx_operand *operand)
+static enum hd_status operand_push(struct ptx_parser *p, const struct ptx_operand *operand)
 {
     return hd_vec_push(&p->opstack, *operand) ? HD_OK : HD_NO_MEMORY;
 }
@@ -44,7 +44,7 @@ enum hd_status ptx_operands_take(struct ptx_parser *p, size_t base, struct ptx_o
 
 /* ---- names ---- */
 
-static bool single_comp(char c, enum ptx_comp *out_comp)
+static bool operand_single_comp(char c, enum ptx_comp *out_comp)
 {
     static const char names[] = "xyzwrgba";
     const char *at = strchr(names, c);
@@ -56,10 +56,10 @@ static bool single_comp(char c, enum ptx_comp *out_comp)
 
 /* .b3210 and .h10: each digit is one nibble of index2, first digit lowest; the count is its top
  * byte. */
-static bool selector(const char *text, size_t len, struct ptx_operand *operand)
+static bool operand_selector(const char *text, size_t len, struct ptx_operand *operand)
 {
     enum ptx_comp comp;
-    if (len == 1 && single_comp(text[0], &comp)) {
+    if (len == 1 && operand_single_comp(text[0], &comp)) {
         operand->comp = (uint8_t)comp;
         return true;
     }
@@ -81,11 +81,11 @@ static bool selector(const char *text, size_t len, struct ptx_operand *operand)
     return true;
 }
 
-static enum hd_status parse_selector(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_selector(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     uint32_t keep = operand->index2;
-    bool ok = selector(tok->text + 1, tok->len - 1, operand);
+    bool ok = operand_selector(tok->text + 1, tok->len - 1, operand);
     if (operand->kind == PTX_OPND_SREG) {
         ok = ok && operand->comp <= PTX_COMP_W;
         operand->index2 = keep;
@@ -96,8 +96,8 @@ static enum hd_status parse_selector(struct ptx_parser *p, struct ptx_operand *o
 }
 
 /* A name that is yet to come. */
-static enum hd_status later(struct ptx_parser *p, struct ptx_operand *operand, struct hd_str name,
-                            uint32_t hash)
+static enum hd_status operand_later(struct ptx_parser *p, struct ptx_operand *operand,
+                                    struct hd_str name, uint32_t hash)
 {
     operand->kind = PTX_OPND_SYM;
     return ptx_pending_add(p, (struct ptx_pending){
@@ -109,7 +109,7 @@ static enum hd_status later(struct ptx_parser *p, struct ptx_operand *operand, s
                               });
 }
 
-static enum hd_status undeclared(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_undeclared(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     if (tok->text[0] == '%') {
@@ -122,7 +122,7 @@ static enum hd_status undeclared(struct ptx_parser *p, struct ptx_operand *opera
         operand->index2 = sreg;
         return HD_OK;
     }
-    return later(p, operand, ptx_dup(p, tok->text, tok->len), tok->hash);
+    return operand_later(p, operand, ptx_dup(p, tok->text, tok->len), tok->hash);
 }
 
 static enum hd_status name_operand(struct ptx_parser *p, struct ptx_operand *operand)
@@ -135,7 +135,7 @@ static enum hd_status name_operand(struct ptx_parser *p, struct ptx_operand *ope
         operand->index = index;
     } else if (!sym || (sym->kind == PTX_SYM_LABEL && sym->depth < p->depth)) {
         /* A label further out may be shadowed by one that still comes in this scope. */
-        HD_TRY(undeclared(p, operand));
+        HD_TRY(operand_undeclared(p, operand));
     } else if (sym->kind == PTX_SYM_LABEL) {
         operand->kind = PTX_OPND_LABEL;
         operand->u.label = (struct ptx_label *)sym;
@@ -146,13 +146,13 @@ static enum hd_status name_operand(struct ptx_parser *p, struct ptx_operand *ope
     return ptx_next(p);
 }
 
-static bool at_name(const struct ptx_parser *p)
+static bool operand_at_name(const struct ptx_parser *p)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     return ptx_at(p, PTX_TOK_IDENT) && !(tok->len == 7 && memcmp(tok->text, "WARP_SZ", 7) == 0);
 }
 
-static bool is_index(const struct ptx_operand *operand)
+static bool operand_is_index(const struct ptx_operand *operand)
 {
     if (operand->kind != PTX_OPND_REG || operand->u.reg->vec > 1 || operand->comp)
         return false;
@@ -164,28 +164,29 @@ static bool is_index(const struct ptx_operand *operand)
 }
 
 /* `%r1+4` between the brackets. */
-static enum hd_status parse_register_index(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_register_index(struct ptx_parser *p,
+                                                   struct ptx_operand *operand)
 {
     size_t base = p->opstack.len;
     uint32_t count;
     HD_TRY(ptx_parse_operand(p));
     HD_TRY(ptx_operands_take(p, base, &operand->subscript, &count));
     assert(count == 1);
-    if (is_index(operand->subscript))
+    if (operand_is_index(operand->subscript))
         return HD_OK;
     return ptx_fail(p, operand->subscript->srcloc,
                     "expected a constant or an integer register as index");
 }
 
 /* `array[3]` means the address of that element. */
-static enum hd_status parse_subscript(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_subscript(struct ptx_parser *p, struct ptx_operand *operand)
 {
     struct ptx_var *var = (struct ptx_var *)operand->u.sym;
     uint64_t index;
     assert(var->sym.kind == PTX_SYM_VAR && var->ndims <= PTX_MAX_DIMS);
     HD_TRY(ptx_next(p));
-    if (at_name(p)) {
-        HD_TRY(parse_register_index(p, operand));
+    if (operand_at_name(p)) {
+        HD_TRY(operand_parse_register_index(p, operand));
     } else {
         HD_TRY(ptx_parse_const_u64(p, "an index", &index));
         operand->offset = (int64_t)(index * ptx_var_element_B(var));
@@ -194,7 +195,7 @@ static enum hd_status parse_subscript(struct ptx_parser *p, struct ptx_operand *
     return ptx_eat(p, ']', "']' behind the index");
 }
 
-static enum hd_status parse_name(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_name(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     if (tok->len == 1 && tok->text[0] == '_') {
@@ -205,19 +206,19 @@ static enum hd_status parse_name(struct ptx_parser *p, struct ptx_operand *opera
     if (HD_LIKELY(ptx_at(p, ',') || ptx_at(p, ';')))
         return HD_OK;
     if (ptx_at(p, PTX_TOK_DOT) && !p->lex.tok.spaced)
-        HD_TRY(parse_selector(p, operand));
+        HD_TRY(operand_parse_selector(p, operand));
     if (operand->kind == PTX_OPND_REG && ptx_at(p, '+'))
         return ptx_parse_offset(p, &operand->offset);
     if (operand->kind != PTX_OPND_SYM)
         return HD_OK;
     if (ptx_at(p, '[') && operand->u.sym && operand->u.sym->kind == PTX_SYM_VAR)
-        HD_TRY(parse_subscript(p, operand));
+        HD_TRY(operand_parse_subscript(p, operand));
     return ptx_parse_offset(p, &operand->offset);
 }
 
 /* ---- the other kinds ---- */
 
-static enum hd_status parse_constant(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_constant(struct ptx_parser *p, struct ptx_operand *operand)
 {
     struct ptx_const value;
     const struct ptx_tok *tok = &p->lex.tok;
@@ -242,7 +243,8 @@ static enum hd_status parse_constant(struct ptx_parser *p, struct ptx_operand *o
 }
 
 /* Operands up to `close`, with commas between; pops them into the arena. */
-static enum hd_status parse_items(struct ptx_parser *p, unsigned close, struct ptx_operand *operand)
+static enum hd_status operand_parse_items(struct ptx_parser *p, unsigned close,
+                                          struct ptx_operand *operand)
 {
     size_t base = p->opstack.len;
     if (!ptx_at(p, close)) {
@@ -261,27 +263,27 @@ static enum hd_status parse_items(struct ptx_parser *p, unsigned close, struct p
     return ptx_operands_take(p, base, &operand->items, &operand->nitems);
 }
 
-static enum hd_status parse_list(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_list(struct ptx_parser *p, struct ptx_operand *operand)
 {
     unsigned close = ptx_at(p, '{') ? '}' : ')';
     operand->kind = close == '}' ? PTX_OPND_VEC : PTX_OPND_TUPLE;
     HD_TRY(ptx_next(p));
-    return parse_items(p, close, operand);
+    return operand_parse_items(p, close, operand);
 }
 
-static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_address_base(struct ptx_parser *p, struct ptx_operand *operand)
 {
-    if (at_name(p)) {
+    if (operand_at_name(p)) {
         HD_TRY(name_operand(p, operand));
         if (operand->kind != PTX_OPND_REG && operand->kind != PTX_OPND_SYM)
             return ptx_fail(p, operand->srcloc,
                             "expected a register, variable or constant as address");
         if (ptx_at(p, PTX_TOK_DOT) && !p->lex.tok.spaced)
-            HD_TRY(parse_selector(p, operand));
+            HD_TRY(operand_parse_selector(p, operand));
         if (!ptx_at(p, ']'))
             HD_TRY(ptx_parse_offset(p, &operand->offset));
     } else {
-        HD_TRY(parse_constant(p, operand));
+        HD_TRY(operand_parse_constant(p, operand));
         if (operand->kind != PTX_OPND_INT)
             return ptx_fail(p, operand->srcloc,
                             "expected a register, variable or constant as address");
@@ -293,16 +295,16 @@ static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operan
     return HD_OK;
 }
 
-static enum hd_status parse_address(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_address(struct ptx_parser *p, struct ptx_operand *operand)
 {
     assert(ptx_at(p, '['));
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_address_base(p, operand));
+    HD_TRY(operand_parse_address_base(p, operand));
     if (ptx_at(p, ',')) {
         /* The slot that the address itself will take must not be reused by its items. */
-        HD_TRY(push(p, operand));
+        HD_TRY(operand_push(p, operand));
         HD_TRY(ptx_next(p));
-        HD_TRY(parse_items(p, ']', operand));
+        HD_TRY(operand_parse_items(p, ']', operand));
         p->opstack.len--;
     } else {
         HD_TRY(ptx_eat(p, ']', "',', '+' or ']'"));
@@ -315,20 +317,20 @@ static enum hd_status parse_address(struct ptx_parser *p, struct ptx_operand *op
     return HD_OK;
 }
 
-static enum hd_status parse_one(struct ptx_parser *p, struct ptx_operand *operand);
+static enum hd_status operand_parse_one(struct ptx_parser *p, struct ptx_operand *operand);
 
-static enum hd_status parse_prefixed(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_prefixed(struct ptx_parser *p, struct ptx_operand *operand)
 {
     bool invert = ptx_at(p, '!');
     char next = ptx_lex_peek(&p->lex);
     bool name =
         next == '%' || next == '_' || next == '$' || ((next | 0x20) >= 'a' && (next | 0x20) <= 'z');
     if (!name || next == 'W')
-        return parse_constant(p, operand);
+        return operand_parse_constant(p, operand);
     HD_TRY(ptx_next(p));
     if (!ptx_at(p, PTX_TOK_IDENT)) /* a '%' by itself */
         return ptx_expected(p, "a declared register");
-    HD_TRY(parse_name(p, operand));
+    HD_TRY(operand_parse_name(p, operand));
     if (operand->kind == PTX_OPND_SINK)
         return ptx_fail(p, operand->srcloc, "expected a register, found '_'");
     operand->invert = invert;
@@ -336,36 +338,37 @@ static enum hd_status parse_prefixed(struct ptx_parser *p, struct ptx_operand *o
     return HD_OK;
 }
 
-static enum hd_status parse_one(struct ptx_parser *p, struct ptx_operand *operand)
+static enum hd_status operand_parse_one(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     *operand = (struct ptx_operand){.srcloc = ptx_here(p)};
     switch (tok->kind) {
     case PTX_TOK_IDENT:
-        return at_name(p) ? parse_name(p, operand) : parse_constant(p, operand);
+        return operand_at_name(p) ? operand_parse_name(p, operand)
+                                  : operand_parse_constant(p, operand);
     case '[':
-        return parse_address(p, operand);
+        return operand_parse_address(p, operand);
     case '{':
-        return parse_list(p, operand);
+        return operand_parse_list(p, operand);
     case '!':
     case '-':
-        return parse_prefixed(p, operand);
+        return operand_parse_prefixed(p, operand);
     default:
-        return parse_constant(p, operand);
+        return operand_parse_constant(p, operand);
     }
 }
 
 /* `a|b`: the first is on the stack, the current token is '|'. */
-static enum hd_status parse_pair(struct ptx_parser *p, size_t base)
+static enum hd_status operand_parse_pair(struct ptx_parser *p, size_t base)
 {
     struct ptx_operand second;
     struct ptx_operand pair = {.kind = PTX_OPND_PAIR, .srcloc = p->opstack.at[base].srcloc};
     HD_TRY(ptx_next(p));
-    HD_TRY(parse_one(p, &second));
-    HD_TRY(push(p, &second));
+    HD_TRY(operand_parse_one(p, &second));
+    HD_TRY(operand_push(p, &second));
     assert(p->opstack.len == base + 2);
     HD_TRY(ptx_operands_take(p, base, &pair.items, &pair.nitems));
-    return push(p, &pair);
+    return operand_push(p, &pair);
 }
 
 enum hd_status ptx_parse_operand(struct ptx_parser *p)
@@ -374,12 +377,12 @@ enum hd_status ptx_parse_operand(struct ptx_parser *p)
     size_t base = p->opstack.len;
     if (++p->nesting > PTX_MAX_NESTING)
         return ptx_fail(p, ptx_here(p), "operands are nested too deeply");
-    HD_TRY(parse_one(p, &operand));
-    HD_TRY(push(p, &operand));
+    HD_TRY(operand_parse_one(p, &operand));
+    HD_TRY(operand_push(p, &operand));
     p->nesting--;
     assert(p->opstack.len == base + 1);
     if (HD_UNLIKELY(ptx_at(p, '|')))
-        return parse_pair(p, base);
+        return operand_parse_pair(p, base);
     return HD_OK;
 }
 
@@ -399,8 +402,8 @@ enum hd_status ptx_parse_label_range(struct ptx_parser *p)
     for (unsigned i = 0; i < count; i++) {
         int len = snprintf(name, sizeof(name), "%.*s%u", HD_STR_ARG(stem), i);
         uint32_t hash = ptx_hash_bytes(PTX_HASH_SEED, name, (size_t)len);
-        HD_TRY(later(p, &operand, ptx_dup(p, name, (size_t)len), hash));
-        HD_TRY(push(p, &operand));
+        HD_TRY(operand_later(p, &operand, ptx_dup(p, name, (size_t)len), hash));
+        HD_TRY(operand_push(p, &operand));
     }
     return ptx_eat(p, '>', "'>' behind the number of labels");
 }

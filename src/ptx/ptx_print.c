@@ -8,7 +8,7 @@
 
 /* ---- declarations ---- */
 
-static const char *linkage_text(unsigned linkage)
+static const char *print_linkage_text(unsigned linkage)
 {
     static const char *const texts[] = {"", ".extern ", ".visible ", ".weak ", ".common "};
     return texts[linkage];
@@ -133,7 +133,7 @@ static void print_ptr(struct hd_buf *buf, const struct ptx_var *var)
 /* Everything but the initialiser and what ends the declaration. */
 static void print_var_head(struct hd_buf *buf, const struct ptx_var *var)
 {
-    hd_buf_printf(buf, "%s.%s", linkage_text(var->linkage),
+    hd_buf_printf(buf, "%s.%s", print_linkage_text(var->linkage),
                   ptx_space_name((enum ptx_space)var->space));
     if (var->const_bank)
         hd_buf_printf(buf, "[%u]", var->const_bank);
@@ -314,7 +314,8 @@ static void print_directives(struct hd_buf *buf, const struct ptx_func *func)
 
 static void print_func(struct hd_buf *buf, const struct ptx_func *func)
 {
-    hd_buf_printf(buf, "%s%s", linkage_text(func->linkage), func->is_entry ? ".entry" : ".func");
+    hd_buf_printf(buf, "%s%s", print_linkage_text(func->linkage),
+                  func->is_entry ? ".entry" : ".func");
     print_attributes(buf, false, func->unified, func->uuid);
     hd_buf_putc(buf, ' ');
     if (func->rets) {

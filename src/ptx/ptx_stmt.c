@@ -8,7 +8,7 @@
 
 /* ---- directives ---- */
 
-static bool tok_is(const struct ptx_parser *p, const char *text)
+static bool stmt_tok_is(const struct ptx_parser *p, const char *text)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     return tok->kind == PTX_TOK_IDENT && tok->len == strlen(text) &&
@@ -16,10 +16,10 @@ static bool tok_is(const struct ptx_parser *p, const char *text)
 }
 
 /* `, function_name label+off, inlined_at file line col` */
-static enum hd_status parse_loc_inline(struct ptx_parser *p, struct ptx_loc *loc)
+static enum hd_status stmt_parse_loc_inline(struct ptx_parser *p, struct ptx_loc *loc)
 {
     HD_TRY(ptx_next(p));
-    if (tok_is(p, "function_name")) {
+    if (stmt_tok_is(p, "function_name")) {
         HD_TRY(ptx_next(p));
         if (!ptx_at(p, PTX_TOK_IDENT))
             return ptx_expected(p, "a label behind function_name");
@@ -28,7 +28,7 @@ static enum hd_status parse_loc_inline(struct ptx_parser *p, struct ptx_loc *loc
         HD_TRY(ptx_parse_offset(p, &loc->function_offset));
         HD_TRY(ptx_eat(p, ',', "',' behind the function name"));
     }
-    if (!tok_is(p, "inlined_at"))
+    if (!stmt_tok_is(p, "inlined_at"))
         return ptx_expected(p, "function_name or inlined_at");
     HD_TRY(ptx_next(p));
     loc->has_inlined = true;
@@ -46,7 +46,7 @@ enum hd_status ptx_parse_loc(struct ptx_parser *p, struct ptx_loc **out_loc)
     HD_TRY(ptx_eat_u32(p, "a line number", &loc->line));
     HD_TRY(ptx_eat_u32(p, "a column number", &loc->col));
     if (ptx_at(p, ','))
-        HD_TRY(parse_loc_inline(p, loc));
+        HD_TRY(stmt_parse_loc_inline(p, loc));
     if (ptx_at(p, ';'))
         HD_TRY(ptx_next(p));
     *out_loc = loc;
@@ -54,7 +54,7 @@ enum hd_status ptx_parse_loc(struct ptx_parser *p, struct ptx_loc **out_loc)
     return HD_OK;
 }
 
-static enum hd_status parse_directive(struct ptx_parser *p)
+static enum hd_status stmt_parse_directive(struct ptx_parser *p)
 {
     const struct ptx_word *word = ptx_tok_word(p);
     struct ptx_stmt_decl *stmt;
@@ -74,8 +74,8 @@ static enum hd_status parse_directive(struct ptx_parser *p)
 
 /* ---- labels ---- */
 
-static enum hd_status parse_targets(struct ptx_parser *p, struct ptx_targets *targets,
-                                    bool is_branch)
+static enum hd_status stmt_parse_targets(struct ptx_parser *p, struct ptx_targets *targets,
+                                         bool is_branch)
 {
     size_t base = p->opstack.len;
     targets->is_branch = is_branch;
@@ -94,7 +94,7 @@ static enum hd_status parse_targets(struct ptx_parser *p, struct ptx_targets *ta
     return ptx_eat(p, ';', "',' or ';' behind the list of targets");
 }
 
-static enum hd_status parse_named_proto(struct ptx_parser *p, const struct ptx_sym *head)
+static enum hd_status stmt_parse_named_proto(struct ptx_parser *p, const struct ptx_sym *head)
 {
     struct ptx_stmt_decl *stmt;
     struct ptx_proto *proto;
@@ -108,8 +108,8 @@ static enum hd_status parse_named_proto(struct ptx_parser *p, const struct ptx_s
     return ptx_parse_proto(p, proto);
 }
 
-static enum hd_status parse_named_targets(struct ptx_parser *p, const struct ptx_sym *head,
-                                          bool is_branch)
+static enum hd_status stmt_parse_named_targets(struct ptx_parser *p, const struct ptx_sym *head,
+                                               bool is_branch)
 {
     struct ptx_stmt_decl *stmt;
     struct ptx_targets *targets;
@@ -119,10 +119,10 @@ static enum hd_status parse_named_targets(struct ptx_parser *p, const struct ptx
     HD_TRY(ptx_scope_declare(p, &targets->sym));
     HD_TRY(ptx_stmt_add_decl(p, PTX_STMT_TARGETS, &stmt));
     stmt->u.targets = targets;
-    return parse_targets(p, targets, is_branch);
+    return stmt_parse_targets(p, targets, is_branch);
 }
 
-static enum hd_status parse_label(struct ptx_parser *p)
+static enum hd_status stmt_parse_label(struct ptx_parser *p)
 {
     struct ptx_sym head = {0};
     ptx_sym_from_tok(p, &head, PTX_SYM_LABEL);
@@ -130,9 +130,9 @@ static enum hd_status parse_label(struct ptx_parser *p)
     HD_TRY(ptx_eat(p, ':', "':' behind the label"));
     const struct ptx_word *word = ptx_tok_word(p);
     if (word && word->dir == PTX_DIR_CALLPROTOTYPE)
-        return parse_named_proto(p, &head);
+        return stmt_parse_named_proto(p, &head);
     if (word && (word->dir == PTX_DIR_CALLTARGETS || word->dir == PTX_DIR_BRANCHTARGETS))
-        return parse_named_targets(p, &head, word->dir == PTX_DIR_BRANCHTARGETS);
+        return stmt_parse_named_targets(p, &head, word->dir == PTX_DIR_BRANCHTARGETS);
     struct ptx_stmt_decl *stmt;
     struct ptx_label *label;
     PTX_NEW(p, label);
@@ -149,8 +149,9 @@ static enum hd_status parse_label(struct ptx_parser *p)
 /* ---- instructions ---- */
 
 /* Modifiers set apart by blanks: `ld .global .u32`. Joins them with the opcode. */
-static enum hd_status parse_spaced_form(struct ptx_parser *p, const char *opcode, size_t len,
-                                        struct ptx_srcloc srcloc, const struct ptx_form **out_form)
+static enum hd_status stmt_parse_spaced_form(struct ptx_parser *p, const char *opcode, size_t len,
+                                             struct ptx_srcloc srcloc,
+                                             const struct ptx_form **out_form)
 {
     char text[512];
     assert(len <= sizeof(text));
@@ -170,18 +171,18 @@ static enum hd_status parse_spaced_form(struct ptx_parser *p, const char *opcode
 }
 
 /* The current token is the opcode's first word. */
-static enum hd_status parse_form(struct ptx_parser *p, const struct ptx_form **out_form)
+static enum hd_status stmt_parse_form(struct ptx_parser *p, const struct ptx_form **out_form)
 {
     ptx_lex_opcode(&p->lex);
     const struct ptx_tok tok = p->lex.tok;
     struct ptx_srcloc srcloc = ptx_here(p);
     HD_TRY(ptx_next(p));
     if (HD_UNLIKELY(ptx_at(p, PTX_TOK_DOT)) && tok.len < 256)
-        return parse_spaced_form(p, tok.text, tok.len, srcloc, out_form);
+        return stmt_parse_spaced_form(p, tok.text, tok.len, srcloc, out_form);
     return ptx_form_get(p, tok.text, tok.len, tok.hash, srcloc, out_form);
 }
 
-static enum hd_status parse_guard(struct ptx_parser *p, struct ptx_operand *guard)
+static enum hd_status stmt_parse_guard(struct ptx_parser *p, struct ptx_operand *guard)
 {
     HD_TRY(ptx_next(p));
     *guard = (struct ptx_operand){.kind = PTX_OPND_REG, .srcloc = ptx_here(p)};
@@ -200,14 +201,14 @@ static enum hd_status parse_guard(struct ptx_parser *p, struct ptx_operand *guar
     return ptx_next(p);
 }
 
-static enum hd_status push_empty(struct ptx_parser *p, enum ptx_operand_kind kind)
+static enum hd_status stmt_push_empty(struct ptx_parser *p, enum ptx_operand_kind kind)
 {
     struct ptx_operand operand = {.kind = (uint8_t)kind, .srcloc = ptx_here(p)};
     return hd_vec_push(&p->opstack, operand) ? HD_OK : HD_NO_MEMORY;
 }
 
 /* A tuple of call operands in parentheses. */
-static enum hd_status push_tuple(struct ptx_parser *p)
+static enum hd_status stmt_push_tuple(struct ptx_parser *p)
 {
     struct ptx_operand tuple = {.kind = PTX_OPND_TUPLE, .srcloc = ptx_here(p)};
     size_t base = p->opstack.len;
@@ -224,13 +225,13 @@ static enum hd_status push_tuple(struct ptx_parser *p)
 }
 
 /* Brings every call to four operands: returns, target, arguments, prototype. */
-static enum hd_status parse_call(struct ptx_parser *p)
+static enum hd_status stmt_parse_call(struct ptx_parser *p)
 {
     if (ptx_at(p, '(')) {
-        HD_TRY(push_tuple(p));
+        HD_TRY(stmt_push_tuple(p));
         HD_TRY(ptx_eat(p, ',', "',' behind the return list"));
     } else {
-        HD_TRY(push_empty(p, PTX_OPND_TUPLE));
+        HD_TRY(stmt_push_empty(p, PTX_OPND_TUPLE));
     }
     if (!ptx_at(p, PTX_TOK_IDENT))
         return ptx_expected(p, "a function or register to call");
@@ -239,21 +240,21 @@ static enum hd_status parse_call(struct ptx_parser *p)
     if (more)
         HD_TRY(ptx_next(p));
     if (more && ptx_at(p, '(')) {
-        HD_TRY(push_tuple(p));
+        HD_TRY(stmt_push_tuple(p));
         more = ptx_at(p, ',');
         if (more)
             HD_TRY(ptx_next(p));
     } else {
-        HD_TRY(push_empty(p, PTX_OPND_TUPLE));
+        HD_TRY(stmt_push_empty(p, PTX_OPND_TUPLE));
     }
     if (!more)
-        return push_empty(p, PTX_OPND_NONE);
+        return stmt_push_empty(p, PTX_OPND_NONE);
     if (!ptx_at(p, PTX_TOK_IDENT))
         return ptx_expected(p, "a prototype or list of targets");
     return ptx_parse_operand(p);
 }
 
-static enum hd_status parse_operands(struct ptx_parser *p, size_t base)
+static enum hd_status stmt_parse_operands(struct ptx_parser *p, size_t base)
 {
     for (;;) {
         HD_TRY(ptx_parse_operand(p));
@@ -266,7 +267,7 @@ static enum hd_status parse_operands(struct ptx_parser *p, size_t base)
 }
 
 /* `array[2]` is an element's address where brackets are expected, too. */
-static void elements_to_addresses(struct ptx_insn *insn)
+static void stmt_elements_to_addresses(struct ptx_insn *insn)
 {
     const char *roles = ptx_op_info((enum ptx_op)insn->form->op)->sig;
     for (uint32_t i = 0; i < insn->nops && roles[i] && roles[i] != '+'; i++) {
@@ -279,7 +280,7 @@ static void elements_to_addresses(struct ptx_insn *insn)
 }
 
 /* Loads and stores of one element take it in braces, too, as ptxas does: `st.b32 [a], {%r1};`. */
-static void lists_of_one_to_elements(struct ptx_insn *insn)
+static void stmt_lists_of_one_to_elements(struct ptx_insn *insn)
 {
     enum ptx_op op = (enum ptx_op)insn->form->op;
     if ((op != PTX_OP_LD && op != PTX_OP_LDU && op != PTX_OP_ST) || insn->form->vec > 1)
@@ -291,22 +292,22 @@ static void lists_of_one_to_elements(struct ptx_insn *insn)
     }
 }
 
-static enum hd_status parse_insn(struct ptx_parser *p)
+static enum hd_status stmt_parse_insn(struct ptx_parser *p)
 {
     struct ptx_operand guard = {.kind = PTX_OPND_NONE};
     const struct ptx_form *form;
     size_t base = p->opstack.len;
     p->insn_pending = p->pending.len;
     if (ptx_at(p, '@'))
-        HD_TRY(parse_guard(p, &guard));
+        HD_TRY(stmt_parse_guard(p, &guard));
     if (!ptx_at(p, PTX_TOK_IDENT))
         return ptx_expected(p, "an instruction");
     struct ptx_srcloc srcloc = ptx_here(p);
-    HD_TRY(parse_form(p, &form));
+    HD_TRY(stmt_parse_form(p, &form));
     if (form->op == PTX_OP_CALL)
-        HD_TRY(parse_call(p));
+        HD_TRY(stmt_parse_call(p));
     else if (!ptx_at(p, ';'))
-        HD_TRY(parse_operands(p, base));
+        HD_TRY(stmt_parse_operands(p, base));
     if (HD_UNLIKELY(!ptx_at(p, ';')))
         return ptx_expected(p, "',' or ';' behind an operand");
     size_t nops = p->opstack.len - base;
@@ -320,8 +321,8 @@ static enum hd_status parse_insn(struct ptx_parser *p)
     insn->guard = guard;
     insn->nops = (uint32_t)nops;
     ptx_operands_place(p, base, insn->ops);
-    elements_to_addresses(insn);
-    lists_of_one_to_elements(insn);
+    stmt_elements_to_addresses(insn);
+    stmt_lists_of_one_to_elements(insn);
     ptx_stmt_append(p, &insn->stmt);
     p->func->ninsns++;
     return ptx_next(p);
@@ -329,7 +330,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
 
 /* ---- bodies ---- */
 
-static enum hd_status parse_block_mark(struct ptx_parser *p, enum ptx_stmt_kind kind)
+static enum hd_status stmt_parse_block_mark(struct ptx_parser *p, enum ptx_stmt_kind kind)
 {
     struct ptx_stmt *stmt;
     PTX_NEW(p, stmt);
@@ -341,7 +342,7 @@ static enum hd_status parse_block_mark(struct ptx_parser *p, enum ptx_stmt_kind 
     return ptx_next(p);
 }
 
-static bool at_label(const struct ptx_parser *p)
+static bool stmt_at_label(const struct ptx_parser *p)
 {
     const char *next = p->lex.next;
     if (*next == '.')
@@ -353,15 +354,15 @@ static enum hd_status parse_stmt(struct ptx_parser *p)
 {
     switch (p->lex.tok.kind) {
     case PTX_TOK_IDENT:
-        if (at_label(p))
-            return parse_label(p);
-        return parse_insn(p);
+        if (stmt_at_label(p))
+            return stmt_parse_label(p);
+        return stmt_parse_insn(p);
     case '@':
-        return parse_insn(p);
+        return stmt_parse_insn(p);
     case PTX_TOK_DOT:
-        return parse_directive(p);
+        return stmt_parse_directive(p);
     case '{':
-        return parse_block_mark(p, PTX_STMT_BLOCK_BEGIN);
+        return stmt_parse_block_mark(p, PTX_STMT_BLOCK_BEGIN);
     case ';':
         return ptx_next(p);
     default:
@@ -370,7 +371,7 @@ static enum hd_status parse_stmt(struct ptx_parser *p)
 }
 
 /* The current token is the body's '}'. */
-static void extent_end(const struct ptx_parser *p, struct ptx_extent *extent)
+static void stmt_extent_end(const struct ptx_parser *p, struct ptx_extent *extent)
 {
     const struct ptx_lexer *lex = &p->lex;
     extent->end = (uint32_t)(lex->next - lex->text);
@@ -399,10 +400,10 @@ enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func)
         }
         if (p->depth == outer + 1)
             break;
-        HD_TRY(parse_block_mark(p, PTX_STMT_BLOCK_END));
+        HD_TRY(stmt_parse_block_mark(p, PTX_STMT_BLOCK_END));
     }
     assert(p->depth == outer + 1 && !p->opstack.len);
-    extent_end(p, &func->extent);
+    stmt_extent_end(p, &func->extent);
     HD_TRY(ptx_scope_pop(p));
     return ptx_next(p);
 }

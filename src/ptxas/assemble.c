@@ -48,19 +48,19 @@ enum hd_status ptxas_input_add(struct ptxas *p, const char *name, const char *te
 
 /* ---- modules and the target */
 
-static bool same_family(unsigned a, unsigned b)
+static bool assemble_same_family(unsigned a, unsigned b)
 {
     return a / 10 == b / 10;
 }
 
 /* 'a' is one architecture, 'f' its family from there on, and plain PTX fits all later ones. */
-static void target_check(struct ptxas *p, const struct ptx_module *module)
+static void assemble_target_check(struct ptxas *p, const struct ptx_module *module)
 {
     const struct ptxas_target *to = &p->options.target;
     unsigned from = module->arch;
     char variant = module->arch_suffix;
 
-    if (from > to->cc && (variant != 'f' || same_family(from, to->cc)))
+    if (from > to->cc && (variant != 'f' || assemble_same_family(from, to->cc)))
         ptxas_say(p, PTXAS_FATAL,
                   "SM version specified by .target is higher than default SM version assumed: "
                   "'%.*s' has sm_%u%.1s, the target is %s",
@@ -69,14 +69,14 @@ static void target_check(struct ptxas *p, const struct ptx_module *module)
         ptxas_say(p, PTXAS_FATAL,
                   "PTX with .target 'sm_%ua' cannot be compiled for architecture '%s'", from,
                   to->name);
-    else if (variant == 'f' && !same_family(from, to->cc))
+    else if (variant == 'f' && !assemble_same_family(from, to->cc))
         ptxas_say(p, PTXAS_FATAL,
                   "Program with .target 'sm_%uf' cannot be compiled to different SM-family "
                   "architecture '%s'",
                   from, to->name);
 }
 
-static enum hd_status version_check(const struct ptx_module *module)
+static enum hd_status assemble_version_check(const struct ptx_module *module)
 {
     if (ptxas_version_known(module->version_major, module->version_minor))
         return HD_OK;
@@ -84,8 +84,8 @@ static enum hd_status version_check(const struct ptx_module *module)
                     module->version_major, module->version_minor);
 }
 
-static enum hd_status list_add(struct ptxas *p, const struct ptxas_input *input,
-                               const struct ptx_module *module, struct obj_ptx_list *list)
+static enum hd_status assemble_list_add(struct ptxas *p, const struct ptxas_input *input,
+                                        const struct ptx_module *module, struct obj_ptx_list *list)
 {
     struct obj_ptx ptx = {
         .text = hd_strdup(input->text),
@@ -108,8 +108,8 @@ static enum hd_status list_add(struct ptxas *p, const struct ptxas_input *input,
 }
 
 /* Every input is looked at, whatever is wrong with the ones before. */
-static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *input,
-                                 struct obj_ptx_list *list)
+static enum hd_status assemble_input_read(struct ptxas *p, const struct ptxas_input *input,
+                                          struct obj_ptx_list *list)
 {
     struct ptx_module *module;
     struct hd_arena arena;
@@ -118,13 +118,13 @@ static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *inpu
     hd_arena_init(&arena);
     status = ptx_parse(&arena, input->text, input->len, input->name, &module);
     if (status == HD_OK)
-        status = version_check(module);
+        status = assemble_version_check(module);
     if (status == HD_OK) {
-        target_check(p, module);
+        assemble_target_check(p, module);
         status = ptx_check(module);
     }
     if (status == HD_OK)
-        status = list_add(p, input, module, list);
+        status = assemble_list_add(p, input, module, list);
     if (status != HD_OK)
         ptxas_say_status(p, status);
     hd_arena_fini(&arena);
@@ -132,19 +132,19 @@ static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *inpu
 }
 
 /* The first error. */
-static enum hd_status inputs_read(struct ptxas *p, struct obj_ptx_list *list)
+static enum hd_status assemble_inputs_read(struct ptxas *p, struct obj_ptx_list *list)
 {
     enum hd_status first = HD_OK;
 
     for (size_t i = 0; i < p->inputs.len && first != HD_NO_MEMORY; i++) {
-        enum hd_status status = input_read(p, &p->inputs.at[i], list);
+        enum hd_status status = assemble_input_read(p, &p->inputs.at[i], list);
 
         first = first == HD_OK ? status : first;
     }
     return first;
 }
 
-static enum hd_status flow_check(struct ptxas *p)
+static enum hd_status assemble_flow_check(struct ptxas *p)
 {
     if (!p->flow || !p->flow(p->flow_payload, NULL))
         return HD_OK;
@@ -153,7 +153,7 @@ static enum hd_status flow_check(struct ptxas *p)
 
 /* ---- kernels */
 
-static bool is_wanted(const struct ptxas *p, const struct ir_func *func)
+static bool assemble_is_wanted(const struct ptxas *p, const struct ir_func *func)
 {
     for (size_t i = 0; i < p->entries.len; i++)
         if (!strcmp(p->entries.at[i], func->name))
@@ -161,13 +161,13 @@ static bool is_wanted(const struct ptxas *p, const struct ir_func *func)
     return !p->entries.len;
 }
 
-static double now_ms(void)
+static double assemble_now_ms(void)
 {
     return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
-static void kernel_print(struct ptxas *p, const char *name, const struct ptxas_estimate *e,
-                         double start_ms)
+static void assemble_kernel_print(struct ptxas *p, const char *name, const struct ptxas_estimate *e,
+                                  double start_ms)
 {
     struct hd_buf used;
     unsigned spilled_B = 4 * e->spilled;
@@ -185,11 +185,11 @@ static void kernel_print(struct ptxas *p, const char *name, const struct ptxas_e
                   "    %llu bytes stack frame, %u bytes spill stores, %u bytes spill loads\n",
                   (unsigned long long)e->stack_B + spilled_B, spilled_B, spilled_B);
     ptxas_say(p, PTXAS_INFO, "%s", used.ptr ? used.ptr : "");
-    ptxas_say(p, PTXAS_INFO, "Compile time = %.3f ms", now_ms() - start_ms);
+    ptxas_say(p, PTXAS_INFO, "Compile time = %.3f ms", assemble_now_ms() - start_ms);
     hd_buf_fini(&used);
 }
 
-static void kernel_warn(struct ptxas *p, const char *name, const struct ptxas_estimate *e)
+static void assemble_kernel_warn(struct ptxas *p, const char *name, const struct ptxas_estimate *e)
 {
     if (p->options.warn_spills && e->spilled)
         ptxas_say(p, PTXAS_WARNING,
@@ -206,22 +206,22 @@ static void kernel_warn(struct ptxas *p, const char *name, const struct ptxas_es
 }
 
 /* Functions that a linker brings are not there to be looked at. */
-static bool leaves_names(const struct ptxas *p)
+static bool assemble_leaves_names(const struct ptxas *p)
 {
     return p->options.compile_only || p->options.whole_extensible;
 }
 
 /* HD_NO_MEMORY; whatever else is wrong is told, and the next kernel is looked at. */
-static enum hd_status kernel_look(struct ptxas *p, struct compile_program *program,
-                                  const struct ir_func *decl)
+static enum hd_status assemble_kernel_look(struct ptxas *p, struct compile_program *program,
+                                           const struct ir_func *decl)
 {
     unsigned limit = p->options.max_registers ? p->options.max_registers : PTXAS_REGISTERS_MAX;
     struct ptxas_estimate estimate;
     struct ir_module *module;
-    double start_ms = now_ms();
+    double start_ms = assemble_now_ms();
     enum hd_status status = compile_kernel(program, decl->index, OPT_TARGET_COMMON, &module);
 
-    if (status == HD_UNRESOLVED && leaves_names(p))
+    if (status == HD_UNRESOLVED && assemble_leaves_names(p))
         return HD_OK;
     if (status == HD_OK) {
         status = ptxas_estimate(ir_module_func_at(module, decl->index), limit, &estimate);
@@ -232,12 +232,12 @@ static enum hd_status kernel_look(struct ptxas *p, struct compile_program *progr
         return status == HD_NO_MEMORY ? status : HD_OK;
     }
     if (p->options.verbose)
-        kernel_print(p, decl->name, &estimate, start_ms);
-    kernel_warn(p, decl->name, &estimate);
+        assemble_kernel_print(p, decl->name, &estimate, start_ms);
+    assemble_kernel_warn(p, decl->name, &estimate);
     return HD_OK;
 }
 
-static uint64_t space_B(const struct ir_module *decls, enum ir_space space)
+static uint64_t assemble_space_B(const struct ir_module *decls, enum ir_space space)
 {
     uint64_t size_B = 0;
 
@@ -246,37 +246,38 @@ static uint64_t space_B(const struct ir_module *decls, enum ir_space space)
     return size_B;
 }
 
-static void module_print(struct ptxas *p, const struct ir_module *decls)
+static void assemble_module_print(struct ptxas *p, const struct ir_module *decls)
 {
-    uint64_t const_B = space_B(decls, IR_SPACE_CONST);
+    uint64_t const_B = assemble_space_B(decls, IR_SPACE_CONST);
 
     ptxas_say(p, PTXAS_INFO, "registers and spills are estimates of Heddle, which assigns none");
     if (const_B)
         ptxas_say(p, PTXAS_INFO, "%llu bytes gmem, %llu bytes cmem[3]",
-                  (unsigned long long)space_B(decls, IR_SPACE_GLOBAL), (unsigned long long)const_B);
+                  (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL),
+                  (unsigned long long)const_B);
     else
         ptxas_say(p, PTXAS_INFO, "%llu bytes gmem",
-                  (unsigned long long)space_B(decls, IR_SPACE_GLOBAL));
+                  (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL));
 }
 
-static enum hd_status kernels_look(struct ptxas *p, struct compile_program *program)
+static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_program *program)
 {
     const struct ir_module *decls = compile_program_decls(program);
 
     if (p->options.verbose)
-        module_print(p, decls);
+        assemble_module_print(p, decls);
     ir_foreach_func(decl, decls) {
-        if (!compile_program_is_kernel(program, decl->index) || !is_wanted(p, decl))
+        if (!compile_program_is_kernel(program, decl->index) || !assemble_is_wanted(p, decl))
             continue;
-        HD_TRY(flow_check(p));
-        HD_TRY(kernel_look(p, program, decl));
+        HD_TRY(assemble_flow_check(p));
+        HD_TRY(assemble_kernel_look(p, program, decl));
     }
     return HD_OK;
 }
 
 /* ---- the program */
 
-static void entries_check(struct ptxas *p, const struct compile_program *program)
+static void assemble_entries_check(struct ptxas *p, const struct compile_program *program)
 {
     for (size_t i = 0; i < p->entries.len; i++) {
         bool found = false;
@@ -290,12 +291,12 @@ static void entries_check(struct ptxas *p, const struct compile_program *program
 }
 
 /* A line of the linker's is "error   : text". */
-static void undefined_check(struct ptxas *p, struct compile_program *program)
+static void assemble_undefined_check(struct ptxas *p, struct compile_program *program)
 {
     struct hd_buf lines;
 
     hd_buf_init(&lines);
-    if (!leaves_names(p) && compile_program_undefined(program, &lines)) {
+    if (!assemble_leaves_names(p) && compile_program_undefined(program, &lines)) {
         p->failed = true;
         for (const char *at = lines.ptr; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
             hd_buf_printf(&p->error, "ptxas %.*s\n", (int)strcspn(at, "\n"), at);
@@ -303,22 +304,22 @@ static void undefined_check(struct ptxas *p, struct compile_program *program)
     hd_buf_fini(&lines);
 }
 
-static void refused(void *user, enum hd_status status)
+static void assemble_refused(void *user, enum hd_status status)
 {
     if (status != HD_UNRESOLVED)
         ptxas_say_status(user, status);
 }
 
-static enum hd_status program_check(struct ptxas *p, struct compile_program *program)
+static enum hd_status assemble_program_check(struct ptxas *p, struct compile_program *program)
 {
-    entries_check(p, program);
-    undefined_check(p, program);
+    assemble_entries_check(p, program);
+    assemble_undefined_check(p, program);
     if (!p->entries.len)
-        HD_TRY(compile_program_survey(program, refused, p));
-    return p->failed ? HD_OK : kernels_look(p, program);
+        HD_TRY(compile_program_survey(program, assemble_refused, p));
+    return p->failed ? HD_OK : assemble_kernels_look(p, program);
 }
 
-static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *list)
+static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_ptx_list *list)
 {
     const struct compile_options options = {.no_opt = true};
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
@@ -332,7 +333,7 @@ static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *l
     status = compile_program_create(units, list->len, &options, &program);
     hd_free(units);
     if (status == HD_OK) {
-        status = program_check(p, program);
+        status = assemble_program_check(p, program);
         compile_program_destroy(program);
     }
     if (status != HD_OK)
@@ -342,11 +343,11 @@ static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *l
 
 static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list)
 {
-    HD_TRY(inputs_read(p, list));
+    HD_TRY(assemble_inputs_read(p, list));
     if (p->failed)
         return HD_BAD_PTX;
-    HD_TRY(flow_check(p));
-    HD_TRY(program_make(p, list));
+    HD_TRY(assemble_flow_check(p));
+    HD_TRY(assemble_program_make(p, list));
     if (p->failed)
         return HD_BAD_PTX;
     return p->options.target.is_virtual ? HD_OK

@@ -40,7 +40,7 @@ struct row {
 
 #define HANDLER(name) static bool name(struct reader *r, const struct row *row, const char *value)
 
-static bool HD_PRINTF(2, 3) refuse(struct reader *r, const char *fmt, ...)
+static bool HD_PRINTF(2, 3) options_refuse(struct reader *r, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -52,18 +52,18 @@ static bool HD_PRINTF(2, 3) refuse(struct reader *r, const char *fmt, ...)
     return false;
 }
 
-static void *member(struct reader *r, const struct row *row)
+static void *options_member(struct reader *r, const struct row *row)
 {
     return (char *)&r->p->options + row->at;
 }
 
-static const char *keep(struct reader *r, const char *text, size_t len)
+static const char *options_keep(struct reader *r, const char *text, size_t len)
 {
     return hd_arena_strndup(&r->p->arena, text, len);
 }
 
 /* Of a list such as "true|false". */
-static bool is_one_of(const char *value, const char *list)
+static bool options_is_one_of(const char *value, const char *list)
 {
     size_t len = strlen(value);
 
@@ -83,19 +83,20 @@ HANDLER(hint)
 
 HANDLER(set)
 {
-    *(bool *)member(r, row) = true;
+    *(bool *)options_member(r, row) = true;
     return true;
 }
 
 HANDLER(text)
 {
-    *(const char **)member(r, row) = keep(r, value, strlen(value));
+    *(const char **)options_member(r, row) = options_keep(r, value, strlen(value));
     return true;
 }
 
 HANDLER(boolean)
 {
-    return is_one_of(value, row->values) || refuse(r, "'%s': expected true or false", value);
+    return options_is_one_of(value, row->values) ||
+           options_refuse(r, "'%s': expected true or false", value);
 }
 
 HANDLER(number)
@@ -103,18 +104,18 @@ HANDLER(number)
     char *end;
 
     strtol(value, &end, 10);
-    return (*value && !*end) || refuse(r, "'%s': expected a number", value);
+    return (*value && !*end) || options_refuse(r, "'%s': expected a number", value);
 }
 
 HANDLER(one_of)
 {
-    return is_one_of(value, row->values) ||
-           refuse(r, "Value '%s' is not defined for option '%s'", value, row->name);
+    return options_is_one_of(value, row->values) ||
+           options_refuse(r, "Value '%s' is not defined for option '%s'", value, row->name);
 }
 
 HANDLER(not_implemented)
 {
-    return refuse(r, "Option '%s' is not implemented: %s", row->name, row->doc);
+    return options_refuse(r, "Option '%s' is not implemented: %s", row->name, row->doc);
 }
 
 /* N, or a word for what the architecture has; what is too much is no limit. */
@@ -123,10 +124,10 @@ HANDLER(registers)
     char *end;
     long most = strtol(value, &end, 10);
 
-    if (is_one_of(value, "archmax|archmin"))
+    if (options_is_one_of(value, "archmax|archmin"))
         most = 0;
     else if (!*value || *end)
-        return refuse(r, "Invalid value '%s' for option '%s'", value, row->name);
+        return options_refuse(r, "Invalid value '%s' for option '%s'", value, row->name);
     else if (most < 0 || most > PTXAS_REGISTERS_MAX)
         ptxas_say(r->p, PTXAS_WARNING, "Too big %s value specified %ld, will be ignored", row->name,
                   most);
@@ -140,28 +141,28 @@ HANDLER(target)
     struct ptxas_target *out = &r->p->options.target;
 
     if (!ptxas_target_read(value, out))
-        return refuse(r, "Value '%s' is not defined for option '%s'", value, row->name);
-    out->name = keep(r, value, strlen(value));
+        return options_refuse(r, "Value '%s' is not defined for option '%s'", value, row->name);
+    out->name = options_keep(r, value, strlen(value));
     return true;
 }
 
 HANDLER(entries)
 {
     for (const char *at = value; *at; at += strcspn(at, ","), at += *at == ',')
-        if (!hd_vec_push(&r->p->entries, keep(r, at, strcspn(at, ","))))
-            return refuse(r, "out of memory");
+        if (!hd_vec_push(&r->p->entries, options_keep(r, at, strcspn(at, ","))))
+            return options_refuse(r, "out of memory");
     return true;
 }
 
 HANDLER(string)
 {
     return ptxas_input_add(r->p, "application ptx input", value, strlen(value)) == HD_OK ||
-           refuse(r, "out of memory");
+           options_refuse(r, "out of memory");
 }
 
-static bool words_read(struct reader *r, size_t count, const char *const *words);
+static bool options_words_read(struct reader *r, size_t count, const char *const *words);
 
-static bool file_read(struct reader *r, const char *path)
+static bool options_file_read(struct reader *r, const char *path)
 {
     HD_VEC(const char *) words = {0};
     struct hd_buf file, word;
@@ -170,10 +171,10 @@ static bool file_read(struct reader *r, const char *path)
     hd_buf_init(&file);
     hd_buf_init(&word);
     if (hd_file_read(path, FILE_MAX_B, &file) != HD_OK)
-        good = refuse(r, "Could not open options file '%s'", path);
+        good = options_refuse(r, "Could not open options file '%s'", path);
     for (const char *at = file.ptr; good && at && hd_word_next(&at, &word); hd_buf_clear(&word))
-        good = !word.failed && hd_vec_push(&words, keep(r, word.ptr, word.len));
-    good = good && words_read(r, words.len, words.at);
+        good = !word.failed && hd_vec_push(&words, options_keep(r, word.ptr, word.len));
+    good = good && options_words_read(r, words.len, words.at);
     hd_vec_fini(&words);
     hd_buf_fini(&word);
     hd_buf_fini(&file);
@@ -182,11 +183,11 @@ static bool file_read(struct reader *r, const char *path)
 
 HANDLER(options_files)
 {
-    bool good =
-        ++r->nested <= NESTED_MAX || refuse(r, "Options files name each other: '%s'", value);
+    bool good = ++r->nested <= NESTED_MAX ||
+                options_refuse(r, "Options files name each other: '%s'", value);
 
     for (const char *at = value; good && *at; at += strcspn(at, ","), at += *at == ',')
-        good = file_read(r, keep(r, at, strcspn(at, ",")));
+        good = options_file_read(r, options_keep(r, at, strcspn(at, ",")));
     r->nested--;
     return good;
 }
@@ -261,7 +262,7 @@ static const struct row rows[] = {
 _Static_assert(HD_COUNT_OF(rows) <= ROWS_MAX, "a bit per row");
 
 /* Of a command line only: what names files, or asks for something else than assembling. */
-static bool is_for_tools(const struct row *row)
+static bool options_is_for_tools(const struct row *row)
 {
     return row->apply == options_files || row->apply == string || row->at == AT(help) ||
            row->at == AT(list_versions) || row->at == AT(output);
@@ -270,7 +271,7 @@ static bool is_for_tools(const struct row *row)
 /* ---- words */
 
 /* What stands behind the name, "" or "=value"; NULL when the word is another one. */
-static const char *behind(const char *word, const char *name)
+static const char *options_behind(const char *word, const char *name)
 {
     size_t len = strlen(name);
 
@@ -278,7 +279,7 @@ static const char *behind(const char *word, const char *name)
 }
 
 /* -O3 */
-static const struct row *joined_find(const char *word, const char **out_rest)
+static const struct row *options_joined_find(const char *word, const char **out_rest)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (rows[i].form == JOINED && rows[i].brief[0] == word[0]) {
@@ -289,19 +290,20 @@ static const struct row *joined_find(const char *word, const char **out_rest)
 }
 
 /* `word` without its first dash. */
-static const struct row *row_find(const char *word, const char **out_rest)
+static const struct row *options_row_find(const char *word, const char **out_rest)
 {
     bool is_long = *word == '-';
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
-        *out_rest = is_long ? behind(word + 1, rows[i].name) : behind(word, rows[i].brief);
+        *out_rest =
+            is_long ? options_behind(word + 1, rows[i].name) : options_behind(word, rows[i].brief);
         if (*out_rest)
             return &rows[i];
     }
-    return joined_find(word, out_rest);
+    return options_joined_find(word, out_rest);
 }
 
-static void seen_note(struct reader *r, const struct row *row)
+static void options_seen_note(struct reader *r, const struct row *row)
 {
     bool *seen = &r->seen[row - rows];
 
@@ -317,35 +319,37 @@ static void seen_note(struct reader *r, const struct row *row)
 static bool option_read(struct reader *r, size_t count, const char *const *words, size_t *at)
 {
     const char *word = words[*at], *rest, *value;
-    const struct row *row = row_find(word + 1, &rest);
+    const struct row *row = options_row_find(word + 1, &rest);
 
-    if (!row || (r->caller == PTXAS_API && is_for_tools(row)))
-        return refuse(r, "Unknown option '%s'", word + 1);
-    seen_note(r, row);
+    if (!row || (r->caller == PTXAS_API && options_is_for_tools(row)))
+        return options_refuse(r, "Unknown option '%s'", word + 1);
+    options_seen_note(r, row);
     if (row->form == FLAG)
-        return *rest ? refuse(r, "no argument expected after '%.*s'", (int)(rest - word), word)
+        return *rest ? options_refuse(r, "no argument expected after '%.*s'", (int)(rest - word),
+                                      word)
                      : row->apply(r, row, NULL);
     if (*rest)
         return row->apply(r, row, rest + (*rest == '='));
     if (row->apply == number && row->form == JOINED && word[1] != '-')
         return true; /* -O alone */
     value = *at + 1 < count ? words[++*at] : NULL;
-    return value ? row->apply(r, row, value) : refuse(r, "argument expected after '%s'", word);
+    return value ? row->apply(r, row, value)
+                 : options_refuse(r, "argument expected after '%s'", word);
 }
 
-static bool words_read(struct reader *r, size_t count, const char *const *words)
+static bool options_words_read(struct reader *r, size_t count, const char *const *words)
 {
     for (size_t i = 0; i < count; i++) {
         bool good;
 
         if (!words[i])
-            good = refuse(r, "option %zu is a null pointer", i);
+            good = options_refuse(r, "option %zu is a null pointer", i);
         else if (words[i][0] == '-' && words[i][1])
             good = option_read(r, count, words, &i);
         else if (r->caller == PTXAS_API)
-            good = refuse(r, "Unknown option '%s'", words[i]);
+            good = options_refuse(r, "Unknown option '%s'", words[i]);
         else
-            good = hd_vec_push(&r->p->files, keep(r, words[i], strlen(words[i])));
+            good = hd_vec_push(&r->p->files, options_keep(r, words[i], strlen(words[i])));
         if (!good)
             return false;
     }
@@ -372,10 +376,10 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 {
     struct reader r = {.p = p, .caller = caller};
 
-    if (!words_read(&r, count, words))
+    if (!options_words_read(&r, count, words))
         return false;
     if (hd_arena_status(&p->arena) != HD_OK)
-        return refuse(&r, "out of memory");
+        return options_refuse(&r, "out of memory");
     options_settle(p);
     return true;
 }
@@ -385,7 +389,7 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 /* How wide names of options are; what they do stands behind, or below when they are wider. */
 #define NAMES_COLUMNS 32
 
-static void help_row(struct hd_buf *out, const struct row *row)
+static void options_help_row(struct hd_buf *out, const struct row *row)
 {
     struct hd_buf names;
 
@@ -406,9 +410,9 @@ void ptxas_help(struct hd_buf *out)
     hd_buf_puts(out, "options:\n");
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (rows[i].doc)
-            help_row(out, &rows[i]);
+            options_help_row(out, &rows[i]);
     hd_buf_puts(out, "\naccepted and checked, without effect here:\n");
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (!rows[i].doc)
-            help_row(out, &rows[i]);
+            options_help_row(out, &rows[i]);
 }

@@ -52,7 +52,7 @@ enum hd_status reg_check(const void *bytes, size_t size_B)
 }
 
 /* The counters go on somewhere where nobody sees them. */
-static void fork_child(void)
+static void registry_fork_child(void)
 {
     if (!own.file)
         return;
@@ -62,25 +62,25 @@ static void fork_child(void)
     own.is_forked = true;
 }
 
-static pid_t pid_of(uint64_t owner)
+static pid_t registry_pid_of(uint64_t owner)
 {
     return (pid_t)(owner & PID_MASK);
 }
 
 /* Those of this process. */
-static void slots_free(struct reg_file *file)
+static void registry_slots_free(struct reg_file *file)
 {
     pid_t self = getpid(); /* a system call: not in the loop */
 
     for (uint32_t i = 0; i < REG_SLOTS; i++) {
         uint64_t owner = atomic_load(&file->owners[i]);
 
-        if (pid_of(owner) == self)
+        if (registry_pid_of(owner) == self)
             (void)atomic_compare_exchange_strong(&file->owners[i], &owner, owner & COUNT_MASK);
     }
 }
 
-static struct reg_file *file_locked(void)
+static struct reg_file *registry_file_locked(void)
 {
     char path[256];
     enum hd_status status;
@@ -98,20 +98,20 @@ static struct reg_file *file_locked(void)
         hd_log("%s: %s; other processes do not see what this one does", path, hd_error_message());
         return NULL;
     }
-    own.is_given_up = pthread_atfork(NULL, NULL, fork_child) != 0;
+    own.is_given_up = pthread_atfork(NULL, NULL, registry_fork_child) != 0;
     if (own.is_given_up) {
         munmap(own.file, sizeof(*own.file));
         own.file = NULL;
         return NULL;
     }
-    slots_free(own.file); /* of a program that this process ran before, by exec */
+    registry_slots_free(own.file); /* of a program that this process ran before, by exec */
     return own.file;
 }
 
 /* ---- slots */
 
 /* Field 22 of /proc/PID/stat, in ticks; the second, in brackets, may hold anything. */
-static bool start_read(pid_t pid, uint64_t *out_ticks)
+static bool registry_start_read(pid_t pid, uint64_t *out_ticks)
 {
     char path[40], text[1024];
 
@@ -134,13 +134,13 @@ bool reg_is_alive(pid_t pid, uint64_t claimed_ns)
 
     if (pid <= 0 || (kill(pid, 0) && errno == ESRCH))
         return false;
-    if (!start_read(pid, &ticks)) /* it ended just now, or there is no /proc */
+    if (!registry_start_read(pid, &ticks)) /* it ended just now, or there is no /proc */
         return access("/proc/self/stat", R_OK) != 0;
     return ticks / per_s * 1000000000u + ticks % per_s * (1000000000u / per_s) <= claimed_ns;
 }
 
 /* Its process's number is another namespace's. */
-static bool is_foreign(const struct reg_use *use)
+static bool registry_is_foreign(const struct reg_use *use)
 {
     uint64_t inode = atomic_load_explicit(&use->namespace_inode, memory_order_relaxed);
 
@@ -151,17 +151,18 @@ static bool is_foreign(const struct reg_use *use)
  * Has the process that a slot belongs to ended? One that was killed while it filled the slot left
  * no time: then only its number tells. Of other namespaces nothing is known.
  */
-static bool slot_is_dead(const struct reg_file *file, uint32_t slot, uint64_t owner)
+static bool registry_slot_is_dead(const struct reg_file *file, uint32_t slot, uint64_t owner)
 {
     const struct reg_use *use = &file->uses[slot];
 
     if (owner & REG_CLAIMING)
-        return kill(pid_of(owner), 0) && errno == ESRCH;
-    return !is_foreign(use) && !reg_is_alive(pid_of(owner), use->claimed_ns);
+        return kill(registry_pid_of(owner), 0) && errno == ESRCH;
+    return !registry_is_foreign(use) && !reg_is_alive(registry_pid_of(owner), use->claimed_ns);
 }
 
 /* The first slot that is free, or is a dead process's; filled, then published. */
-static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], bool from_dead)
+static struct reg_use *registry_slot_take(struct reg_file *file, const uint8_t uuid[16],
+                                          bool from_dead)
 {
     uint64_t self = (uint64_t)getpid(); /* a system call: not in the loop */
 
@@ -169,7 +170,7 @@ static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], 
         uint64_t owner = atomic_load_explicit(&file->owners[i], memory_order_relaxed);
         uint64_t mine = ((owner & COUNT_MASK) + COUNT_ONE) | self;
 
-        if (pid_of(owner) && !(from_dead && slot_is_dead(file, i, owner)))
+        if (registry_pid_of(owner) && !(from_dead && registry_slot_is_dead(file, i, owner)))
             continue;
         if (!atomic_compare_exchange_strong(&file->owners[i], &owner, mine | REG_CLAIMING))
             continue;
@@ -183,16 +184,16 @@ static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], 
     return NULL;
 }
 
-static struct reg_use *slot_find(struct reg_file *file, const uint8_t uuid[16])
+static struct reg_use *registry_slot_find(struct reg_file *file, const uint8_t uuid[16])
 {
     pid_t self = getpid();
 
     for (uint32_t i = 0; i < REG_SLOTS; i++) {
         uint64_t owner = atomic_load(&file->owners[i]);
 
-        if (pid_of(owner) == self && !(owner & REG_CLAIMING) &&
+        if (registry_pid_of(owner) == self && !(owner & REG_CLAIMING) &&
             !memcmp(file->uses[i].uuid, uuid, sizeof(file->uses[i].uuid)) &&
-            !slot_is_dead(file, i, owner))
+            !registry_slot_is_dead(file, i, owner))
             return &file->uses[i];
     }
     return NULL;
@@ -205,13 +206,13 @@ struct reg_use *reg_claim(const uint8_t uuid[16])
     if (own.is_forked || own.is_full)
         return NULL;
     hd_lock_acquire(&own.lock);
-    struct reg_file *file = file_locked();
+    struct reg_file *file = registry_file_locked();
     if (file) {
-        use = slot_find(file, uuid);
+        use = registry_slot_find(file, uuid);
         if (!use)
-            use = slot_take(file, uuid, false);
+            use = registry_slot_take(file, uuid, false);
         if (!use)
-            use = slot_take(file, uuid, true);
+            use = registry_slot_take(file, uuid, true);
         if (!use) {
             own.is_full = true;
             hd_log("more than %u processes use devices; others do not see what this one does",
@@ -225,7 +226,7 @@ struct reg_use *reg_claim(const uint8_t uuid[16])
 void reg_leave(void)
 {
     if (!own.is_forked && own.file)
-        slots_free(own.file);
+        registry_slots_free(own.file);
 }
 
 void reg_notify_event(const uint8_t uuid[16], uint64_t code)
@@ -254,18 +255,18 @@ const struct reg_file *reg_open(void)
     return reg_shared_opened(&kind, &opened);
 }
 
-static uint64_t get(const _Atomic uint64_t *word)
+static uint64_t registry_get(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-static void totals_now(const struct reg_use *use, struct reg_totals *out)
+static void registry_totals_now(const struct reg_use *use, struct reg_totals *out)
 {
     out->time_ns = reg_now_ns();
-    out->kernel_ns = reg_busy_ns(get(&use->kernel_busy), out->time_ns);
-    out->copy_ns = reg_busy_ns(get(&use->copy_busy), out->time_ns);
-    out->to_device_B = get(&use->to_device_B);
-    out->to_host_B = get(&use->to_host_B);
+    out->kernel_ns = reg_busy_ns(registry_get(&use->kernel_busy), out->time_ns);
+    out->copy_ns = reg_busy_ns(registry_get(&use->copy_busy), out->time_ns);
+    out->to_device_B = registry_get(&use->to_device_B);
+    out->to_host_B = registry_get(&use->to_host_B);
 }
 
 bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t uuid[16],
@@ -274,14 +275,15 @@ bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t 
     const struct reg_use *use = &file->uses[slot];
     uint64_t owner = atomic_load(&file->owners[slot]);
 
-    if (!pid_of(owner) || owner & REG_CLAIMING || memcmp(use->uuid, uuid, sizeof(use->uuid)) != 0 ||
-        is_foreign(use) || slot_is_dead(file, slot, owner))
+    if (!registry_pid_of(owner) || owner & REG_CLAIMING ||
+        memcmp(use->uuid, uuid, sizeof(use->uuid)) != 0 || registry_is_foreign(use) ||
+        registry_slot_is_dead(file, slot, owner))
         return false;
-    out_process->pid = pid_of(owner);
-    out_process->memory_B = get(&use->memory_B);
-    out_process->contexts = get(&use->contexts);
-    out_process->launches = get(&use->launches);
-    totals_now(use, &out_process->now);
+    out_process->pid = registry_pid_of(owner);
+    out_process->memory_B = registry_get(&use->memory_B);
+    out_process->contexts = registry_get(&use->contexts);
+    out_process->launches = registry_get(&use->launches);
+    registry_totals_now(use, &out_process->now);
     reg_totals_at(use, out_process->now.time_ns - HD_MIN(window_ns, out_process->now.time_ns),
                   &out_process->now, &out_process->before);
     return atomic_load(&file->owners[slot]) == owner;

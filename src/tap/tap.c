@@ -60,14 +60,14 @@ static struct tap_owner owner; /* set before main() */
 
 HD_EXPORT uint32_t heddle_tap_kinds;
 
-static uint64_t now_ns(void)
+static uint64_t tap_now_ns(void)
 {
     return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- the list */
 
-static void kinds_update_locked(void)
+static void tap_kinds_update_locked(void)
 {
     uint32_t kinds = 0;
     bool inner = false, begins = false, plumbing = false;
@@ -86,7 +86,7 @@ static void kinds_update_locked(void)
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
-static struct listener *slot_find_locked(uint32_t id)
+static struct listener *tap_slot_find_locked(uint32_t id)
 {
     for (size_t i = 0; i < LISTENERS; i++)
         if (taps.slots[i].id == id)
@@ -102,24 +102,24 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
     if (!func || !(kinds & HEDDLE_KIND_ALL))
         return 0;
     pthread_mutex_lock(&taps.lock);
-    slot = slot_find_locked(0);
+    slot = tap_slot_find_locked(0);
     if (slot) {
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
         slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS |
                                HEDDLE_EVENT_TIMES | HEDDLE_PLAIN);
-        slot->since_ns = now_ns();
+        slot->since_ns = tap_now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
         atomic_store(&slot->func, func);
-        kinds_update_locked();
+        tap_kinds_update_locked();
     }
     pthread_mutex_unlock(&taps.lock);
     return id;
 }
 
-static uint32_t frames_of(const struct listener *slot)
+static uint32_t tap_frames_of(const struct listener *slot)
 {
     uint32_t n = 0;
 
@@ -134,10 +134,10 @@ HD_EXPORT void heddle_tap_unsubscribe(uint32_t id)
     uint32_t own;
 
     pthread_mutex_lock(&taps.lock);
-    slot = id ? slot_find_locked(id) : NULL;
+    slot = id ? tap_slot_find_locked(id) : NULL;
     if (slot && atomic_load(&slot->func)) {
         atomic_store(&slot->func, NULL);
-        kinds_update_locked();
+        tap_kinds_update_locked();
     } else {
         slot = NULL; /* another thread is removing it */
     }
@@ -145,7 +145,7 @@ HD_EXPORT void heddle_tap_unsubscribe(uint32_t id)
     if (!slot)
         return;
     /* A listener that removes itself does not wait for itself; its slot is freed when it leaves. */
-    own = frames_of(slot);
+    own = tap_frames_of(slot);
     if (own)
         atomic_store(&slot->removed_itself, true);
     while (atomic_load(&slot->inside) > own)
@@ -159,7 +159,7 @@ HD_EXPORT void heddle_tap_unsubscribe(uint32_t id)
 }
 
 /* The slot of a listener that removed itself is free when the last one has left. */
-static void slot_leave(struct listener *slot)
+static void tap_slot_leave(struct listener *slot)
 {
     uint32_t before = atomic_fetch_sub(&slot->inside, 1);
 
@@ -172,7 +172,7 @@ static void slot_leave(struct listener *slot)
     pthread_mutex_unlock(&taps.lock);
 }
 
-static bool is_left_out(const struct listener *slot, const struct heddle_event *event)
+static bool tap_is_left_out(const struct listener *slot, const struct heddle_event *event)
 {
     if (!(CALLS & 1u << event->kind))
         return false;
@@ -188,26 +188,26 @@ static bool is_left_out(const struct listener *slot, const struct heddle_event *
  * What began before the listener subscribed is not for it: it would get an end alone. A packet is
  * now, whenever its call began, which may be the one in whose BEGIN somebody subscribes.
  */
-static bool is_older(const struct listener *slot, const struct heddle_event *event)
+static bool tap_is_older(const struct listener *slot, const struct heddle_event *event)
 {
     return event->begin_ns < slot->since_ns && event->kind != HEDDLE_EVENT_PACKET;
 }
 
-static void notify(struct listener *slot, const struct heddle_event *event)
+static void tap_notify(struct listener *slot, const struct heddle_event *event)
 {
     struct frame frame = {slot, tap_thread.frames};
     heddle_listener func;
 
     atomic_fetch_add(&slot->inside, 1);
     func = atomic_load(&slot->func);
-    if (func && (slot->kinds & (1u << event->kind)) && !is_older(slot, event) &&
-        !is_left_out(slot, event)) {
+    if (func && (slot->kinds & (1u << event->kind)) && !tap_is_older(slot, event) &&
+        !tap_is_left_out(slot, event)) {
         tap_thread.frames = &frame;
         func(slot->user, event);
         assert(tap_thread.frames == &frame);
         tap_thread.frames = frame.outer;
     }
-    slot_leave(slot);
+    tap_slot_leave(slot);
 }
 
 /* ---- events */
@@ -218,19 +218,19 @@ void tap_owner_set(const struct tap_owner *to)
     owner = *to;
 }
 
-static void *current_context(void)
+static void *tap_current_context(void)
 {
     return owner.context ? owner.context() : NULL;
 }
 
-static void settle(void)
+static void tap_settle(void)
 {
     if (owner.settle)
         owner.settle();
 }
 
 /* A thread that waits in a call of its own may execute a device's work. */
-static bool is_of_device(enum heddle_event_kind kind)
+static bool tap_is_of_device(enum heddle_event_kind kind)
 {
     return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT || kind == HEDDLE_EVENT_DONE;
 }
@@ -238,7 +238,7 @@ static bool is_of_device(enum heddle_event_kind kind)
 void tap_emit(struct heddle_event *event)
 {
     struct tap_thread *t = &tap_thread;
-    bool of_device = is_of_device((enum heddle_event_kind)event->kind);
+    bool of_device = tap_is_of_device((enum heddle_event_kind)event->kind);
 
     assert(event->kind < HEDDLE_EVENT_COUNT);
     if (t->frames && !of_device)
@@ -250,13 +250,13 @@ void tap_emit(struct heddle_event *event)
     if (!event->correlation && !of_device)
         event->correlation = t->correlation;
     if (!event->time_ns)
-        event->time_ns = now_ns();
+        event->time_ns = tap_now_ns();
     if (event->phase != HEDDLE_PHASE_END)
         event->begin_ns = event->time_ns;
     assert(event->begin_ns && event->begin_ns <= event->time_ns);
     for (uint32_t i = 0, n = atomic_load(&taps.used); i < n; i++)
         if (atomic_load_explicit(&taps.slots[i].func, memory_order_relaxed))
-            notify(&taps.slots[i], event);
+            tap_notify(&taps.slots[i], event);
 }
 
 uint64_t tap_correlation(void)
@@ -296,7 +296,7 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     memset(&call->event, 0, sizeof(call->event));
     call->event.kind = (uint8_t)kind;
     call->event.is_inner = call->outer != 0;
-    call->event.begin_ns = call->event.time_ns = now_ns();
+    call->event.begin_ns = call->event.time_ns = tap_now_ns();
     call->event.correlation = t->correlation;
     call->event.call.entry = entry;
     call->event.call.args = args;
@@ -306,7 +306,7 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
         return;
     call->event.phase = HEDDLE_PHASE_BEGIN;
     call->event.has_begin = true;
-    call->event.context = current_context();
+    call->event.context = tap_current_context();
     tap_emit(&call->event);
 }
 
@@ -319,12 +319,12 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
     assert(!t->frames);
     assert(!call->event.begin_ns || t->correlation == call->event.correlation);
     if (call->event.begin_ns)
-        call->event.time_ns = now_ns(); /* what is settled is not of the call */
+        call->event.time_ns = tap_now_ns(); /* what is settled is not of the call */
     if (tap_wants(HEDDLE_KIND(DONE)))
-        settle();
+        tap_settle();
     if (call->event.begin_ns) {
         call->event.phase = HEDDLE_PHASE_END;
-        call->event.context = current_context();
+        call->event.context = tap_current_context();
         call->event.call.result = result;
         tap_emit(&call->event);
     }
@@ -336,16 +336,16 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
 HD_EXPORT void heddle_tap_settle(void)
 {
     if (!tap_thread.frames)
-        settle();
+        tap_settle();
 }
 
-static void compile_notify(struct hd_compile_note *note)
+static void tap_compile_notify(struct hd_compile_note *note)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_COMPILE, .phase = HEDDLE_PHASE_BEGIN};
 
     if (!tap_wants(HEDDLE_KIND(COMPILE)) || (note->is_end && !note->begin_ns))
         return;
-    event.context = current_context();
+    event.context = tap_current_context();
     event.compile.name = note->name;
     event.compile.form = note->form;
     if (note->is_end) {
@@ -354,7 +354,7 @@ static void compile_notify(struct hd_compile_note *note)
         event.compile.cache_hit = note->cache_hit;
         event.compile.status = note->status;
     } else {
-        event.time_ns = note->begin_ns = now_ns();
+        event.time_ns = note->begin_ns = tap_now_ns();
     }
     tap_emit(&event);
 }
@@ -364,11 +364,11 @@ void tap_in_child(void)
 {
     tap_thread.tid = 0;
     for (size_t i = 0; i < LISTENERS; i++)
-        atomic_store(&taps.slots[i].inside, frames_of(&taps.slots[i]));
+        atomic_store(&taps.slots[i].inside, tap_frames_of(&taps.slots[i]));
 }
 
 /* Before main(): constructors load modules, too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    hd_compile_probe_set(compile_notify);
+    hd_compile_probe_set(tap_compile_notify);
 }

@@ -82,7 +82,7 @@ static void field_clear(struct ir_instr *instr, const char *field)
 
 static bool field_is_place(const char *field)
 {
-#define PLACE(type, name)                                                                          \
+#define SRCLOC(type, name)                                                                         \
     if (!strcmp(field, #name))                                                                     \
         return true;
 #include "ir_fields.def"

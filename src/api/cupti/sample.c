@@ -325,7 +325,7 @@ static bool sample_is_enabled(CUcontext ctx)
     return found;
 }
 
-static CUptiResult sampler_create(CUcontext ctx)
+static CUptiResult sample_sampler_create(CUcontext ctx)
 {
     assert(!sample_is_enabled(ctx));
     struct sampler *s = hd_new(struct sampler);
@@ -345,7 +345,7 @@ static CUptiResult sampler_create(CUcontext ctx)
     return CUPTI_SUCCESS;
 }
 
-static void sampler_destroy(CUcontext ctx)
+static void sample_sampler_destroy(CUcontext ctx)
 {
     struct sampler **at = &samplers, *s;
 
@@ -369,12 +369,12 @@ static CUptiResult sample_enable(CUcontext ctx)
         return CUPTI_ERROR_INVALID_OPERATION;
     if (!heddle_sample_can())
         return CUPTI_ERROR_NOT_SUPPORTED;
-    result = sampler_create(ctx);
+    result = sample_sampler_create(ctx);
     if (result == CUPTI_SUCCESS)
         result = sample_start(ctx);
     if (result != CUPTI_SUCCESS) {
         sample_stop(ctx);
-        sampler_destroy(ctx);
+        sample_sampler_destroy(ctx);
     }
     return result;
 }
@@ -413,7 +413,7 @@ static CUptiResult sample_disable(CUcontext ctx)
     if (s && s->buffer)
         sample_data_fill_locked(s, s->buffer);
     pthread_mutex_unlock(&lock);
-    sampler_destroy(ctx);
+    sample_sampler_destroy(ctx);
     return CUPTI_SUCCESS;
 }
 
@@ -500,7 +500,7 @@ void cupti_sample_stop(void)
     while (samplers) {
         CUcontext ctx = samplers->ctx;
         sample_stop(ctx);
-        sampler_destroy(ctx);
+        sample_sampler_destroy(ctx);
     }
     pthread_mutex_unlock(&changing);
 }

@@ -98,7 +98,7 @@ CUresult drv_cuCtxAttach(CUcontext *out, unsigned flags)
 }
 
 /* Takes one from a count that is not 0. */
-static bool detach_one(struct core_context *ctx)
+static bool context_detach_one(struct core_context *ctx)
 {
     unsigned attached = atomic_load(&ctx->attached);
 
@@ -113,7 +113,7 @@ CUresult drv_cuCtxDetach(CUcontext handle)
 
     API_CALL(cuCtxDetach);
     ctx = core_context_lookup(handle);
-    return ctx && detach_one(ctx) ? CUDA_SUCCESS : drv_cuCtxDestroy_v2(handle);
+    return ctx && context_detach_one(ctx) ? CUDA_SUCCESS : drv_cuCtxDestroy_v2(handle);
 }
 
 CUresult drv_cuCtxPushCurrent_v2(CUcontext handle)
@@ -134,7 +134,7 @@ CUresult drv_cuCtxPushCurrent(CUcontext ctx)
 }
 
 /* What the program made current; NULL: nothing. */
-static CUcontext current_handle(void)
+static CUcontext context_current_handle(void)
 {
     struct core_green *green = core_current_green();
 
@@ -144,7 +144,7 @@ static CUcontext current_handle(void)
 CUresult drv_cuCtxPopCurrent_v2(CUcontext *ctx)
 {
     struct core_context *popped;
-    CUcontext handle = current_handle();
+    CUcontext handle = context_current_handle();
 
     API_CALL(cuCtxPopCurrent_v2);
     popped = core_current_pop();
@@ -177,7 +177,7 @@ CUresult drv_cuCtxGetCurrent(CUcontext *ctx)
 {
     API_CALL(cuCtxGetCurrent);
     API_CHECK(ctx);
-    *ctx = current_handle();
+    *ctx = context_current_handle();
     return CUDA_SUCCESS;
 }
 
@@ -254,7 +254,7 @@ CUresult drv_cuCtxGetId(CUcontext handle, unsigned long long *id)
 }
 
 /* A green context waits for its own streams. */
-static CUresult synchronize(struct core_context *ctx, struct core_green *green)
+static CUresult context_synchronize(struct core_context *ctx, struct core_green *green)
 {
     if (core_capture_any() && core_capture_refuse_context(ctx) != HD_OK)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -265,7 +265,7 @@ CUresult drv_cuCtxSynchronize(void)
 {
     API_CALL(cuCtxSynchronize);
     API_CONTEXT(ctx);
-    return synchronize(ctx, core_current_green());
+    return context_synchronize(ctx, core_current_green());
 }
 
 CUresult drv_cuCtxSynchronize_v2(CUcontext handle)
@@ -279,12 +279,12 @@ CUresult drv_cuCtxSynchronize_v2(CUcontext handle)
     ctx = core_context_find(handle, &green);
     if (!ctx)
         return no_context_of(handle);
-    return synchronize(ctx, green);
+    return context_synchronize(ctx, green);
 }
 
 /* ---- limits and preferences */
 
-static bool limit_kind(CUlimit limit, enum core_limit *out)
+static bool context_limit_kind(CUlimit limit, enum core_limit *out)
 {
     switch (limit) {
     case CU_LIMIT_STACK_SIZE:
@@ -310,7 +310,7 @@ CUresult drv_cuCtxSetLimit(CUlimit limit, size_t value)
 
     API_CALL(cuCtxSetLimit);
     API_CONTEXT(ctx);
-    if (!limit_kind(limit, &kind))
+    if (!context_limit_kind(limit, &kind))
         return drv_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "cuCtxSetLimit: limit %d", (int)limit);
     return drv_result(core_context_limit_set(ctx, kind, value));
 }
@@ -322,7 +322,7 @@ CUresult drv_cuCtxGetLimit(size_t *value, CUlimit limit)
     API_CALL(cuCtxGetLimit);
     API_CHECK(value);
     API_CONTEXT(ctx);
-    if (!limit_kind(limit, &kind))
+    if (!context_limit_kind(limit, &kind))
         return drv_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "cuCtxGetLimit: limit %d", (int)limit);
     *value = core_context_limit(ctx, kind);
     return CUDA_SUCCESS;
@@ -391,7 +391,7 @@ CUresult drv_cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUDA_SUCCESS;
 }
 
-static CUresult peer_result(enum hd_status status)
+static CUresult context_peer_result(enum hd_status status)
 {
     switch (status) {
     case HD_BAD_ARG:
@@ -411,7 +411,7 @@ CUresult drv_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
     API_CHECK(flags == 0);
     API_CONTEXT(ctx);
     API_ANY_CONTEXT(peer_ctx, peer);
-    return peer_result(core_peer_enable(ctx, peer_ctx));
+    return context_peer_result(core_peer_enable(ctx, peer_ctx));
 }
 
 CUresult drv_cuCtxDisablePeerAccess(CUcontext peer)
@@ -419,5 +419,5 @@ CUresult drv_cuCtxDisablePeerAccess(CUcontext peer)
     API_CALL(cuCtxDisablePeerAccess);
     API_CONTEXT(ctx);
     API_ANY_CONTEXT(peer_ctx, peer);
-    return peer_result(core_peer_disable(ctx, peer_ctx));
+    return context_peer_result(core_peer_disable(ctx, peer_ctx));
 }

@@ -149,7 +149,7 @@ CUresult drv_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
     return CUDA_SUCCESS;
 }
 
-static void pci_id(const struct core_device *d, char *out, size_t size)
+static void device_pci_id(const struct core_device *d, char *out, size_t size)
 {
     assert(d->pci_bus >= 0 && d->pci_bus < 256); /* two digits */
     snprintf(out, size, "0000:%02X:00.0", d->pci_bus);
@@ -160,13 +160,13 @@ CUresult drv_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
     API_CALL(cuDeviceGetPCIBusId);
     API_CHECK(id && len > 0);
     API_DEVICE(d, dev);
-    pci_id(d, id, (size_t)len);
+    device_pci_id(d, id, (size_t)len);
     return CUDA_SUCCESS;
 }
 
 /* domain:bus:device.function, the first or the last may be missing. Ours are devices 0, functions
  * 0. */
-static bool pci_read(const char *id, unsigned *out_bus)
+static bool device_pci_read(const char *id, unsigned *out_bus)
 {
     unsigned domain, device, function = 0;
     int end = 0;
@@ -184,7 +184,7 @@ CUresult drv_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 
     API_CALL(cuDeviceGetByPCIBusId);
     API_CHECK(dev && id);
-    bool is_ours = pci_read(id, &bus);
+    bool is_ours = device_pci_read(id, &bus);
     for (int i = 0; is_ours && (d = core_device_at(i)); i++)
         if ((unsigned)d->pci_bus == bus) {
             *dev = i;

@@ -45,7 +45,7 @@ static HD_THREAD_LOCAL struct callback *calling; /* the one that this thread is 
 static long utc_offset;
 static bool is_child;
 
-static long utc_offset_at(time_t time)
+static long log_utc_offset_at(time_t time)
 {
     struct tm local;
 
@@ -53,15 +53,16 @@ static long utc_offset_at(time_t time)
 }
 
 /* "[TIME][THREAD][SOURCE][SEVERITY][CALL] MESSAGE"; returns its length. */
-static size_t line_format(char *line, CUlogLevel level, const char *source, const char *symbol,
-                          const char *message)
+static size_t log_line_format(char *line, CUlogLevel level, const char *source, const char *symbol,
+                              const char *message)
 {
     struct timespec now;
     unsigned second;
     int len;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    second = (unsigned)((now.tv_sec + (is_child ? utc_offset : utc_offset_at(now.tv_sec))) % 86400);
+    second =
+        (unsigned)((now.tv_sec + (is_child ? utc_offset : log_utc_offset_at(now.tv_sec))) % 86400);
     len = snprintf(line, LINE_B, "[%02u:%02u:%02u.%03d][%ld][%s][%c][%s] %s", second / 3600,
                    second / 60 % 60, second % 60, (int)(now.tv_nsec / 1000000), syscall(SYS_gettid),
                    source, level == CU_LOG_LEVEL_ERROR ? 'E' : 'W', symbol, message);
@@ -73,7 +74,7 @@ static size_t line_format(char *line, CUlogLevel level, const char *source, cons
 }
 
 /* Looked for when there is something to write, as CUDA documents it. */
-static int file_locked(void)
+static int log_file_locked(void)
 {
     const char *path = hd_env("CUDA_LOG_FILE");
 
@@ -93,10 +94,10 @@ static int file_locked(void)
 }
 
 /* With one write(), so that lines of several processes stay whole. */
-static void file_write_locked(const char *line, size_t len)
+static void log_file_write_locked(const char *line, size_t len)
 {
     char text[LINE_B + 1];
-    int fd = file_locked();
+    int fd = log_file_locked();
 
     if (fd < 0)
         return;
@@ -118,24 +119,24 @@ uint32_t error_log_end(void)
 
 /* ---- dumps */
 
-static const char *line_at(uint32_t place)
+static const char *log_line_at(uint32_t place)
 {
     return error_log.lines[place % ERROR_LOG_LINES];
 }
 
-static uint32_t lines_kept_locked(void)
+static uint32_t log_lines_kept_locked(void)
 {
     return HD_MIN(error_log.end, ERROR_LOG_LINES);
 }
 
 /* The first of the lines up to the end that fit, each with its newline. */
-static uint32_t first_that_fits_locked(uint32_t first, size_t room_B)
+static uint32_t log_first_that_fits_locked(uint32_t first, size_t room_B)
 {
     uint32_t at = error_log.end;
     size_t used_B = 0;
 
     while (at != first) {
-        used_B += strlen(line_at(at - 1)) + 1;
+        used_B += strlen(log_line_at(at - 1)) + 1;
         if (used_B > room_B)
             break;
         at--;
@@ -143,27 +144,27 @@ static uint32_t first_that_fits_locked(uint32_t first, size_t room_B)
     return at;
 }
 
-static bool read_locked(uint32_t *place, size_t room_B, struct hd_buf *out_text)
+static bool log_read_locked(uint32_t *place, size_t room_B, struct hd_buf *out_text)
 {
     static const char lost[] = "... older lines of the log are not shown";
-    uint32_t kept = lines_kept_locked();
+    uint32_t kept = log_lines_kept_locked();
     bool is_short = place ? error_log.end - *place > kept : error_log.end > kept;
     uint32_t wanted = place ? error_log.end - *place : kept;
     uint32_t oldest = error_log.end - HD_MIN(wanted, kept), first;
 
     if (wanted > INT32_MAX)
         return hd_error(HD_BAD_ARG, "the iterator is beyond the end of the log") == HD_OK;
-    first = first_that_fits_locked(oldest, room_B);
+    first = log_first_that_fits_locked(oldest, room_B);
     if (is_short || first != oldest) {
         is_short = true;
-        first = first_that_fits_locked(oldest, room_B - HD_MIN(room_B, sizeof(lost)));
+        first = log_first_that_fits_locked(oldest, room_B - HD_MIN(room_B, sizeof(lost)));
     }
     if (wanted && first == error_log.end)
         return hd_error(HD_BAD_ARG, "%zu bytes do not hold a line of the log", room_B) == HD_OK;
     if (is_short)
         hd_buf_printf(out_text, "%s\n", lost);
     for (uint32_t at = first; at != error_log.end; at++)
-        hd_buf_printf(out_text, "%s\n", line_at(at));
+        hd_buf_printf(out_text, "%s\n", log_line_at(at));
     assert(out_text->failed || out_text->len <= room_B);
     if (place)
         *place = error_log.end;
@@ -175,14 +176,14 @@ bool error_log_read(uint32_t *place, size_t room_B, struct hd_buf *out_text)
     bool is_read;
 
     hd_lock_acquire(&error_log.lock);
-    is_read = read_locked(place, room_B, out_text);
+    is_read = log_read_locked(place, room_B, out_text);
     hd_lock_release(&error_log.lock);
     return is_read;
 }
 
 /* ---- callbacks */
 
-static void callback_leave_locked(struct callback *callback)
+static void log_callback_leave_locked(struct callback *callback)
 {
     assert(callback->inside > 0);
     if (--callback->inside)
@@ -194,7 +195,7 @@ static void callback_leave_locked(struct callback *callback)
 }
 
 /* The one registered next after `id`. */
-static struct callback *callback_after_locked(uintptr_t id)
+static struct callback *log_callback_after_locked(uintptr_t id)
 {
     struct callback *next = NULL;
 
@@ -205,13 +206,13 @@ static struct callback *callback_after_locked(uintptr_t id)
 }
 
 /* Callbacks may change the list: it is looked through anew after each. */
-static void notify(CUlogLevel level, char *line, size_t len)
+static void log_notify(CUlogLevel level, char *line, size_t len)
 {
     struct callback *callback;
     uintptr_t id = 0;
 
     hd_lock_acquire(&error_log.lock);
-    while ((callback = callback_after_locked(id))) {
+    while ((callback = log_callback_after_locked(id))) {
         id = callback->id;
         callback->inside++;
         calling = callback;
@@ -219,7 +220,7 @@ static void notify(CUlogLevel level, char *line, size_t len)
         callback->func(callback->user, level, line, len);
         hd_lock_acquire(&error_log.lock);
         calling = NULL;
-        callback_leave_locked(callback);
+        log_callback_leave_locked(callback);
     }
     hd_lock_release(&error_log.lock);
 }
@@ -227,15 +228,15 @@ static void notify(CUlogLevel level, char *line, size_t len)
 void error_log_add(CUlogLevel level, const char *source, const char *symbol, const char *message)
 {
     char line[LINE_B];
-    size_t len = line_format(line, level, source, symbol, message);
+    size_t len = log_line_format(line, level, source, symbol, message);
 
     hd_lock_acquire(&error_log.lock);
     memcpy(error_log.lines[error_log.end % ERROR_LOG_LINES], line, len + 1);
     error_log.end++;
-    file_write_locked(line, len);
+    log_file_write_locked(line, len);
     hd_lock_release(&error_log.lock);
     if (!calling)
-        notify(level, line, len);
+        log_notify(level, line, len);
 }
 
 uintptr_t error_log_subscribe(CUlogsCallback func, void *user)
@@ -253,7 +254,7 @@ uintptr_t error_log_subscribe(CUlogsCallback func, void *user)
     return id;
 }
 
-static struct callback *callback_take_locked(uintptr_t id)
+static struct callback *log_callback_take_locked(uintptr_t id)
 {
     for (struct callback **at = &error_log.callbacks; *at; at = &(*at)->next) {
         struct callback *callback = *at;
@@ -270,7 +271,7 @@ bool error_log_unsubscribe(uintptr_t id)
     struct callback *callback;
 
     hd_lock_acquire(&error_log.lock);
-    callback = callback_take_locked(id);
+    callback = log_callback_take_locked(id);
     if (callback && calling && callback->inside) {
         callback->is_removed = true; /* whoever is inside last frees it */
     } else if (callback) {
@@ -284,20 +285,20 @@ bool error_log_unsubscribe(uintptr_t id)
 
 /* ---- children */
 
-static void fork_prepare(void)
+static void log_fork_prepare(void)
 {
     if (!is_child)
-        utc_offset = utc_offset_at(time(NULL));
+        utc_offset = log_utc_offset_at(time(NULL));
     hd_lock_acquire(&error_log.lock);
 }
 
-static void fork_parent(void)
+static void log_fork_parent(void)
 {
     hd_lock_release(&error_log.lock);
 }
 
 /* Only this thread is inside a callback. */
-static void fork_child(void)
+static void log_fork_child(void)
 {
     const pthread_cond_t left = PTHREAD_COND_INITIALIZER;
 
@@ -310,5 +311,5 @@ static void fork_child(void)
 
 __attribute__((constructor)) static void error_log_init(void)
 {
-    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    pthread_atfork(log_fork_prepare, log_fork_parent, log_fork_child);
 }

@@ -42,51 +42,51 @@ static _Atomic uint64_t next_split;
 
 /* ---- resources */
 
-static uint64_t resource_sum(const struct resource *r, const CUdevSmResource *sm)
+static uint64_t green_resource_sum(const struct resource *r, const CUdevSmResource *sm)
 {
     uint64_t sum = hd_hash(&r->split, sizeof(*r) - offsetof(struct resource, split), 0x4845);
 
     return hd_hash(sm, sizeof(*sm), sum);
 }
 
-static void resource_put(CUdevResource *out, struct resource r)
+static void green_resource_put(CUdevResource *out, struct resource r)
 {
     memset(out, 0, sizeof(*out));
     out->type = CU_DEV_RESOURCE_TYPE_SM;
     out->sm.smCount = core_sms_count(&r.sms);
     out->sm.minSmPartitionSize = r.least;
     out->sm.smCoscheduledAlignment = r.multiple;
-    r.sum = resource_sum(&r, &out->sm);
+    r.sum = green_resource_sum(&r, &out->sm);
     memcpy(out->_internal_padding, &r, sizeof(r));
 }
 
-static CUresult resource_get(const CUdevResource *in, struct resource *out)
+static CUresult green_resource_get(const CUdevResource *in, struct resource *out)
 {
     if (in->type != CU_DEV_RESOURCE_TYPE_SM)
         return drv_error(CUDA_ERROR_INVALID_RESOURCE_TYPE, "resource type %d is not SM",
                          (int)in->type);
     memcpy(out, in->_internal_padding, sizeof(*out));
-    if (out->sum != resource_sum(out, &in->sm))
+    if (out->sum != green_resource_sum(out, &in->sm))
         return drv_error(CUDA_ERROR_INVALID_VALUE,
                          "the resource was not made by this driver, or was changed");
     return CUDA_SUCCESS;
 }
 
 /* Least size of parts and what they are a multiple of, by compute capability, as documented. */
-static void granularity(const struct core_device *device, struct resource *r)
+static void green_granularity(const struct core_device *device, struct resource *r)
 {
     r->multiple = device->cc_major >= 9 ? 8 : 2;
     r->least = device->cc_major == 8 ? 4 : r->multiple;
 }
 
-static CUresult resource_of(const struct core_device *device, const struct core_green *green,
-                            CUdevResource *out, CUdevResourceType type)
+static CUresult green_resource_of(const struct core_device *device, const struct core_green *green,
+                                  CUdevResource *out, CUdevResourceType type)
 {
     struct resource r = {.kind = RESOURCE_WHOLE, .device = (uint32_t)device->ordinal};
 
     if (type != CU_DEV_RESOURCE_TYPE_SM)
         return drv_error(CUDA_ERROR_INVALID_RESOURCE_TYPE, "resource type %d", (int)type);
-    granularity(device, &r);
+    green_granularity(device, &r);
     for (int sm = 0; !green && sm < device->units; sm++)
         core_sms_add(&r.sms, (uint32_t)sm);
     if (green) {
@@ -94,7 +94,7 @@ static CUresult resource_of(const struct core_device *device, const struct core_
         r.least = green->least;
         r.multiple = green->multiple;
     }
-    resource_put(out, r);
+    green_resource_put(out, r);
     return CUDA_SUCCESS;
 }
 
@@ -103,7 +103,7 @@ CUresult drv_cuDeviceGetDevResource(CUdevice dev, CUdevResource *resource, CUdev
     API_CALL(cuDeviceGetDevResource);
     API_CHECK(resource);
     API_DEVICE(device, dev);
-    return resource_of(device, NULL, resource, type);
+    return green_resource_of(device, NULL, resource, type);
 }
 
 CUresult drv_cuCtxGetDevResource(CUcontext handle, CUdevResource *resource, CUdevResourceType type)
@@ -116,7 +116,7 @@ CUresult drv_cuCtxGetDevResource(CUcontext handle, CUdevResource *resource, CUde
     ctx = core_context_find(handle, &green);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%p is not a live context", (void *)handle);
-    return resource_of(ctx->device, green, resource, type);
+    return green_resource_of(ctx->device, green, resource, type);
 }
 
 /* ---- splitting */
@@ -129,7 +129,8 @@ struct split {
 /* Largest clusters need as many multiprocessors. */
 #define CLUSTER_SMS 16u
 
-static CUresult split_flags(const struct core_device *device, unsigned flags, struct split *split)
+static CUresult green_split_flags(const struct core_device *device, unsigned flags,
+                                  struct split *split)
 {
     const unsigned ignore = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING;
     const unsigned clusters = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
@@ -145,7 +146,7 @@ static CUresult split_flags(const struct core_device *device, unsigned flags, st
     return CUDA_SUCCESS;
 }
 
-static void split_size(struct split *split, uint32_t count, uint32_t min_count)
+static void green_split_size(struct split *split, uint32_t count, uint32_t min_count)
 {
     uint32_t multiple = split->multiple;
 
@@ -154,7 +155,7 @@ static void split_size(struct split *split, uint32_t count, uint32_t min_count)
 }
 
 /* Moves the n first of `from` to `to`. */
-static void sms_move(struct core_sms *from, struct core_sms *to, uint32_t n)
+static void green_sms_move(struct core_sms *from, struct core_sms *to, uint32_t n)
 {
     for (uint32_t sm = 0; sm < CORE_SMS_MAX && n; sm++) {
         if (!core_sms_has(from, sm))
@@ -166,8 +167,8 @@ static void sms_move(struct core_sms *from, struct core_sms *to, uint32_t n)
 }
 
 /* The parts, and what is left: no resource when that is nothing. */
-static void split_put(struct resource r, const struct split *split, CUdevResource *parts,
-                      unsigned n, CUdevResource *rest)
+static void green_split_put(struct resource r, const struct split *split, CUdevResource *parts,
+                            unsigned n, CUdevResource *rest)
 {
     struct core_sms left = r.sms;
 
@@ -177,18 +178,18 @@ static void split_put(struct resource r, const struct split *split, CUdevResourc
     r.multiple = split->multiple;
     for (unsigned i = 0; i < n; i++) {
         r.sms = (struct core_sms){{0}};
-        sms_move(&left, &r.sms, split->size);
-        resource_put(&parts[i], r);
+        green_sms_move(&left, &r.sms, split->size);
+        green_resource_put(&parts[i], r);
     }
     r.sms = left;
     if (rest && core_sms_count(&left))
-        resource_put(rest, r);
+        green_resource_put(rest, r);
     else if (rest)
         memset(rest, 0, sizeof(*rest)); /* CU_DEV_RESOURCE_TYPE_INVALID */
 }
 
-static CUresult split_check(const struct resource *r, unsigned flags, unsigned min_count,
-                            struct split *split)
+static CUresult green_split_check(const struct resource *r, unsigned flags, unsigned min_count,
+                                  struct split *split)
 {
     struct core_device *device = core_device_at((int)r->device);
     uint32_t count = core_sms_count(&r->sms);
@@ -201,9 +202,9 @@ static CUresult split_check(const struct resource *r, unsigned flags, unsigned m
         return drv_error(CUDA_ERROR_INVALID_VALUE, "parts of %u multiprocessors, there are %u",
                          min_count, count);
     *split = (struct split){.least = r->least, .multiple = r->multiple};
-    result = split_flags(device, flags, split);
+    result = green_split_flags(device, flags, split);
     if (result == CUDA_SUCCESS)
-        split_size(split, count, min_count);
+        green_split_size(split, count, min_count);
     return result;
 }
 
@@ -217,9 +218,9 @@ CUresult drv_cuDevSmResourceSplitByCount(CUdevResource *parts, unsigned *n,
 
     API_CALL(cuDevSmResourceSplitByCount);
     API_CHECK(n && input);
-    result = resource_get(input, &r);
+    result = green_resource_get(input, &r);
     if (result == CUDA_SUCCESS)
-        result = split_check(&r, flags, min_count, &split);
+        result = green_split_check(&r, flags, min_count, &split);
     if (result != CUDA_SUCCESS)
         return result;
     if (!parts) {
@@ -232,17 +233,17 @@ CUresult drv_cuDevSmResourceSplitByCount(CUdevResource *parts, unsigned *n,
                          "parts are of %u multiprocessors at least, there are %u", split.size,
                          core_sms_count(&r.sms));
     *n = HD_MIN(*n, split.groups);
-    split_put(r, &split, parts, *n, rest);
+    green_split_put(r, &split, parts, *n, rest);
     return CUDA_SUCCESS;
 }
 
 /* ---- descriptors */
 
 /* Adds a resource to what the ones before it made. */
-static CUresult resource_merge(struct resource *all, const CUdevResource *in, bool is_first)
+static CUresult green_resource_merge(struct resource *all, const CUdevResource *in, bool is_first)
 {
     struct resource r;
-    CUresult result = resource_get(in, &r);
+    CUresult result = green_resource_get(in, &r);
 
     if (result != CUDA_SUCCESS || is_first) {
         *all = r;
@@ -261,7 +262,7 @@ static CUresult resource_merge(struct resource *all, const CUdevResource *in, bo
     return CUDA_SUCCESS;
 }
 
-static struct CUdevResourceDesc_st *desc_find_locked(const struct resource *r)
+static struct CUdevResourceDesc_st *green_desc_find_locked(const struct resource *r)
 {
     struct CUdevResourceDesc_st *d = descs.first;
 
@@ -271,12 +272,12 @@ static struct CUdevResourceDesc_st *desc_find_locked(const struct resource *r)
     return d;
 }
 
-static struct CUdevResourceDesc_st *desc_make(const struct resource *r)
+static struct CUdevResourceDesc_st *green_desc_make(const struct resource *r)
 {
     struct CUdevResourceDesc_st *d;
 
     hd_lock_acquire(&descs.lock);
-    d = desc_find_locked(r);
+    d = green_desc_find_locked(r);
     if (!d)
         d = hd_new(struct CUdevResourceDesc_st);
     if (d && !d->resource.kind) {
@@ -289,7 +290,7 @@ static struct CUdevResourceDesc_st *desc_make(const struct resource *r)
 }
 
 /* False: it is none of ours. */
-static bool desc_get(CUdevResourceDesc desc, struct resource *out)
+static bool green_desc_get(CUdevResourceDesc desc, struct resource *out)
 {
     struct CUdevResourceDesc_st *d;
 
@@ -311,12 +312,12 @@ CUresult drv_cuDevResourceGenerateDesc(CUdevResourceDesc *desc, CUdevResource *r
     API_CHECK(desc && resources && n);
     memset(&all, 0, sizeof(all));
     for (unsigned i = 0; i < n; i++) {
-        CUresult result = resource_merge(&all, &resources[i], i == 0);
+        CUresult result = green_resource_merge(&all, &resources[i], i == 0);
         if (result != CUDA_SUCCESS)
             return result;
     }
     all.sum = all.split = 0;
-    *desc = desc_make(&all);
+    *desc = green_desc_make(&all);
     return *desc ? CUDA_SUCCESS
                  : drv_error(CUDA_ERROR_OUT_OF_MEMORY, "%s: memory is short", api_name_);
 }
@@ -346,7 +347,7 @@ CUresult drv_cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc desc, CUdevice 
     API_CHECK(out);
     API_CHECK(flags == CU_GREEN_CTX_DEFAULT_STREAM);
     API_DEVICE(device, dev);
-    if (!desc_get(desc, &r))
+    if (!green_desc_get(desc, &r))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: %p is not a resource descriptor", api_name_,
                          (void *)desc);
     if (r.device != (uint32_t)dev)
@@ -386,7 +387,7 @@ CUresult drv_cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *resource
     API_CALL(cuGreenCtxGetDevResource);
     API_CHECK(resource);
     API_GREEN(green, handle);
-    return resource_of(green->ctx->device, green, resource, type);
+    return green_resource_of(green->ctx->device, green, resource, type);
 }
 
 CUresult drv_cuGreenCtxGetId(CUgreenCtx handle, unsigned long long *id)
@@ -420,8 +421,8 @@ HD_EXPORT CUcontext heddle_context_base_slow(CUcontext handle)
 
 /* ---- events of all streams at once */
 
-static CUresult record(struct core_context *ctx, struct core_green *green, CUevent handle,
-                       const char *api_name_)
+static CUresult green_record(struct core_context *ctx, struct core_green *green, CUevent handle,
+                             const char *api_name_)
 {
     API_HANDLE(event, event, handle);
     if (event->ctx != ctx)
@@ -430,8 +431,8 @@ static CUresult record(struct core_context *ctx, struct core_green *green, CUeve
     return drv_result(core_streams_record(ctx, green, event));
 }
 
-static CUresult wait_for(struct core_context *ctx, struct core_green *green, CUevent handle,
-                         const char *api_name_)
+static CUresult green_wait_for(struct core_context *ctx, struct core_green *green, CUevent handle,
+                               const char *api_name_)
 {
     enum hd_status status;
 
@@ -444,14 +445,14 @@ CUresult drv_cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event)
 {
     API_CALL(cuGreenCtxRecordEvent);
     API_GREEN(green, handle);
-    return record(green->ctx, green, event, api_name_);
+    return green_record(green->ctx, green, event, api_name_);
 }
 
 CUresult drv_cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event)
 {
     API_CALL(cuGreenCtxWaitEvent);
     API_GREEN(green, handle);
-    return wait_for(green->ctx, green, event, api_name_);
+    return green_wait_for(green->ctx, green, event, api_name_);
 }
 
 CUresult drv_cuCtxRecordEvent(CUcontext handle, CUevent event)
@@ -464,7 +465,7 @@ CUresult drv_cuCtxRecordEvent(CUcontext handle, CUevent event)
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: %p is not a live context", api_name_,
                          (void *)handle);
-    return record(ctx, green, event, api_name_);
+    return green_record(ctx, green, event, api_name_);
 }
 
 CUresult drv_cuCtxWaitEvent(CUcontext handle, CUevent event)
@@ -477,5 +478,5 @@ CUresult drv_cuCtxWaitEvent(CUcontext handle, CUevent event)
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: %p is not a live context", api_name_,
                          (void *)handle);
-    return wait_for(ctx, green, event, api_name_);
+    return green_wait_for(ctx, green, event, api_name_);
 }

@@ -76,7 +76,7 @@ struct mdc_grids {
     unsigned n;
 };
 
-static void mdc_grids_fini(struct mdc_grids *p)
+static void launch_mdc_grids_fini(struct mdc_grids *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         core_function_unref(p->grids[i].function);
@@ -86,7 +86,7 @@ static void mdc_grids_fini(struct mdc_grids *p)
 }
 
 /* The stream must be one that was made: its context is the one that the function is launched in. */
-static CUresult mdc_grid(const CUDA_LAUNCH_PARAMS *p, struct mdc_grids *all)
+static CUresult launch_mdc_grid(const CUDA_LAUNCH_PARAMS *p, struct mdc_grids *all)
 {
     const char *const api_name_ = "cuLaunchCooperativeKernelMultiDevice";
     API_HANDLE(stream, stream, p->hStream);
@@ -114,7 +114,7 @@ _Static_assert((int)CORE_MDC_NO_PRE_SYNC == NO_PRE_SYNC &&
 CUresult drv_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned n,
                                                   unsigned flags)
 {
-    __attribute__((cleanup(mdc_grids_fini))) struct mdc_grids all = {0};
+    __attribute__((cleanup(launch_mdc_grids_fini))) struct mdc_grids all = {0};
     CUresult result = CUDA_SUCCESS;
 
     API_CALL(cuLaunchCooperativeKernelMultiDevice);
@@ -124,7 +124,7 @@ CUresult drv_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsi
     if (!all.grids)
         return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "launch on %u devices", n);
     for (unsigned i = 0; i < n && result == CUDA_SUCCESS; i++)
-        result = mdc_grid(&list[i], &all);
+        result = launch_mdc_grid(&list[i], &all);
     if (result != CUDA_SUCCESS)
         return result;
     return drv_code_result("launch", core_launch_mdc(all.grids, n, flags));
@@ -165,8 +165,8 @@ static CUresult attribute_PREFERRED_CLUSTER_DIMENSION(const CUlaunchAttributeVal
     return CUDA_SUCCESS;
 }
 
-static CUresult check_preferred(struct core_context *ctx, CUfunction func,
-                                const struct launch_ex *ex)
+static CUresult launch_check_preferred(struct core_context *ctx, CUfunction func,
+                                       const struct launch_ex *ex)
 {
     API_FUNCTION(ctx, function, func);
     return drv_code_result("launch",
@@ -174,7 +174,7 @@ static CUresult check_preferred(struct core_context *ctx, CUfunction func,
 }
 
 /* The event must keep no time and be of this process. */
-static CUresult event_add(const char *name, CUevent handle, int flags, struct launch_ex *ex)
+static CUresult launch_event_add(const char *name, CUevent handle, int flags, struct launch_ex *ex)
 {
     __attribute__((cleanup(core_event_unref_at))) struct core_event *event =
         core_event_lookup(handle);
@@ -193,15 +193,15 @@ static CUresult event_add(const char *name, CUevent handle, int flags, struct la
 static CUresult attribute_PROGRAMMATIC_EVENT(const CUlaunchAttributeValue *value,
                                              struct launch_ex *ex)
 {
-    return event_add("PROGRAMMATIC_EVENT", value->programmaticEvent.event,
-                     value->programmaticEvent.flags, ex);
+    return launch_event_add("PROGRAMMATIC_EVENT", value->programmaticEvent.event,
+                            value->programmaticEvent.flags, ex);
 }
 
 static CUresult attribute_LAUNCH_COMPLETION_EVENT(const CUlaunchAttributeValue *value,
                                                   struct launch_ex *ex)
 {
-    return event_add("LAUNCH_COMPLETION_EVENT", value->launchCompletionEvent.event,
-                     value->launchCompletionEvent.flags, ex);
+    return launch_event_add("LAUNCH_COMPLETION_EVENT", value->launchCompletionEvent.event,
+                            value->launchCompletionEvent.flags, ex);
 }
 
 /* The handle is written where the program gave the attribute. */
@@ -238,7 +238,8 @@ static CUresult attribute_decode(const CUlaunchAttribute *a, struct launch_ex *e
     return drv_error(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is unknown", (int)a->id);
 }
 
-static CUresult events_record(struct core_context *ctx, CUstream handle, const struct launch_ex *ex)
+static CUresult launch_events_record(struct core_context *ctx, CUstream handle,
+                                     const struct launch_ex *ex)
 {
     assert(ex->nevents && ex->nevents <= HD_COUNT_OF(ex->events));
     API_STREAM(ctx, stream, handle);
@@ -297,11 +298,11 @@ CUresult drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func, voi
     stream = config->hStream ? config->hStream : null_stream;
     result = launch_decode(config, &ex);
     if (result == CUDA_SUCCESS && (ex.preferred[0] | ex.preferred[1] | ex.preferred[2]))
-        result = check_preferred(ctx, func, &ex);
+        result = launch_check_preferred(ctx, func, &ex);
     if (result == CUDA_SUCCESS)
         result = drv_launch_run(ctx, func, stream, &ex.launch, params, extra);
     if (result == CUDA_SUCCESS && ex.nevents)
-        result = events_record(ctx, stream, &ex);
+        result = launch_events_record(ctx, stream, &ex);
     return result;
 }
 
@@ -339,7 +340,7 @@ CUresult drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction
 
 /* The block size that keeps most threads resident; the larger one of equals. */
 /* Multiprocessors that a launch into the default stream may use. */
-static int current_sms(const struct core_context *ctx)
+static int launch_current_sms(const struct core_context *ctx)
 {
     const struct core_green *green = core_current_green();
 
@@ -369,7 +370,7 @@ CUresult drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block
             assert(threads > 0 && threads <= max && per_sm > 0);
             best_threads = per_sm * threads;
             *block_size = threads;
-            *min_grid = per_sm * current_sms(ctx);
+            *min_grid = per_sm * launch_current_sms(ctx);
         }
     }
     return CUDA_SUCCESS;
@@ -396,8 +397,8 @@ CUresult drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *smem_B, CUfunction 
 /* ---- clusters */
 
 /* CTAs of the launch's clusters; the other way out is an error. */
-static CUresult cluster_size(struct core_function *function, const struct launch_ex *ex,
-                             uint32_t *out_ctas)
+static CUresult launch_cluster_size(struct core_function *function, const struct launch_ex *ex,
+                                    uint32_t *out_ctas)
 {
     struct core_launch launch = ex->launch;
     enum hd_status status = HD_OK;
@@ -408,8 +409,8 @@ static CUresult cluster_size(struct core_function *function, const struct launch
     return drv_result(status);
 }
 
-static int clusters_that_fit(uint32_t sms, const struct core_function *function,
-                             const struct core_launch *launch, uint32_t ctas)
+static int launch_clusters_that_fit(uint32_t sms, const struct core_function *function,
+                                    const struct core_launch *launch, uint32_t ctas)
 {
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     int per_sm =
@@ -432,9 +433,9 @@ CUresult drv_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func,
     API_DESCRIBED_FUNCTION(ctx, function, func);
     result = launch_decode(config, &ex);
     if (result == CUDA_SUCCESS)
-        result = cluster_size(function, &ex, &ctas);
+        result = launch_cluster_size(function, &ex, &ctas);
     if (result == CUDA_SUCCESS)
-        *clusters = clusters_that_fit(core_stream_sms(stream), function, &ex.launch, ctas);
+        *clusters = launch_clusters_that_fit(core_stream_sms(stream), function, &ex.launch, ctas);
     return result;
 }
 
@@ -456,8 +457,8 @@ CUresult drv_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func,
         return result;
     core_cluster_required(function, need);
     *size = need[0] ? (int)(need[0] * need[1] * need[2]) : (int)core_cluster_max(function);
-    while (*size > 1 &&
-           !clusters_that_fit(core_stream_sms(stream), function, &ex.launch, (uint32_t)*size))
+    while (*size > 1 && !launch_clusters_that_fit(core_stream_sms(stream), function, &ex.launch,
+                                                  (uint32_t)*size))
         --*size;
     return CUDA_SUCCESS;
 }

@@ -169,7 +169,7 @@ struct callback {
     struct core_context *ctx;
 };
 
-static void callback_run(void *arg)
+static void stream_callback_run(void *arg)
 {
     struct callback *callback = arg;
 
@@ -192,7 +192,7 @@ CUresult drv_cuStreamAddCallback(CUstream handle, CUstreamCallback func, void *a
         return CUDA_ERROR_OUT_OF_MEMORY;
     /* The stream's context waits for its streams; the current one may be another and go. */
     *callback = (struct callback){func, arg, handle, stream->ctx};
-    status = core_stream_call(stream, callback_run, callback, true);
+    status = core_stream_call(stream, stream_callback_run, callback, true);
     if (status != HD_OK)
         hd_free(callback);
     return drv_result(status);
@@ -222,8 +222,8 @@ CUresult drv_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t siz
 _Static_assert(sizeof(CUstreamAttrValue) == CORE_STREAM_ATTRIBUTE_B, "core keeps whole values");
 
 /* The value is one that the device can honour. */
-static CUresult attribute_check(const struct core_stream *stream, CUstreamAttrID attr,
-                                const CUstreamAttrValue *value)
+static CUresult stream_attribute_check(const struct core_stream *stream, CUstreamAttrID attr,
+                                       const CUstreamAttrValue *value)
 {
     const CUaccessPolicyWindow *window = &value->accessPolicyWindow;
 
@@ -266,7 +266,7 @@ CUresult drv_cuStreamSetAttribute(CUstream handle, CUstreamAttrID attr,
     API_CHECK(value);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    result = attribute_check(stream, attr, value);
+    result = stream_attribute_check(stream, attr, value);
     assert(result != CUDA_SUCCESS || (unsigned)attr < CORE_STREAM_ATTRIBUTE_MAX);
     return result ? result : drv_result(core_stream_attribute_set(stream, (unsigned)attr, value));
 }

@@ -11,13 +11,13 @@ enum { OVERRIDE_FORMAT = 1, FLAGS_ALL = 0x73 }; /* CU_TRSA_OVERRIDE_FORMAT, CU_T
     API_CHECK(ref->is_surface == (surface));                                                       \
     struct core_texref_state state = core_texref_get(ref)
 
-static CUresult set(struct core_texref *ref, const struct core_texref_state *state)
+static CUresult texref_set(struct core_texref *ref, const struct core_texref_state *state)
 {
     return drv_result(core_texref_set(ref, state));
 }
 
 /* Nothing is bound but what is said next. */
-static void unbind(struct core_texref_state *state)
+static void texref_unbind(struct core_texref_state *state)
 {
     state->array = NULL;
     state->desc.array = NULL;
@@ -25,15 +25,15 @@ static void unbind(struct core_texref_state *state)
     state->is_bound = false;
 }
 
-static CUresult not_bound(const char *call)
+static CUresult texref_not_bound(const char *call)
 {
     return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: nothing of the kind is bound", call);
 }
 
 /* ---- life */
 
-static CUresult give_of_module(CUmodule handle, const char *name, bool is_surface,
-                               const char *api_name_, struct core_texref **out_ref)
+static CUresult texref_give_of_module(CUmodule handle, const char *name, bool is_surface,
+                                      const char *api_name_, struct core_texref **out_ref)
 {
     API_HANDLE(module, module, handle);
     return drv_result(core_module_texref(module, name, is_surface, out_ref));
@@ -46,7 +46,7 @@ CUresult drv_cuModuleGetTexRef(CUtexref *out, CUmodule hmod, const char *name)
 
     API_CALL(cuModuleGetTexRef);
     API_CHECK(out && name);
-    result = give_of_module(hmod, name, false, api_name_, &ref);
+    result = texref_give_of_module(hmod, name, false, api_name_, &ref);
     if (result == CUDA_SUCCESS)
         DRV_GIVE(texref, out, ref);
     return result;
@@ -59,7 +59,7 @@ CUresult drv_cuModuleGetSurfRef(CUsurfref *out, CUmodule hmod, const char *name)
 
     API_CALL(cuModuleGetSurfRef);
     API_CHECK(out && name);
-    result = give_of_module(hmod, name, true, api_name_, &ref);
+    result = texref_give_of_module(hmod, name, true, api_name_, &ref);
     if (result == CUDA_SUCCESS)
         DRV_GIVE(texref, out, ref);
     return result;
@@ -90,8 +90,8 @@ CUresult drv_cuTexRefDestroy(CUtexref handle)
 
 /* ---- arrays */
 
-static CUresult array_bind(struct core_texref *ref, struct core_texref_state *state,
-                           const void *handle, bool is_mipmapped)
+static CUresult texref_array_bind(struct core_texref *ref, struct core_texref_state *state,
+                                  const void *handle, bool is_mipmapped)
 {
     __attribute__((cleanup(core_array_unref_at))) struct core_array *array =
         core_array_lookup(handle);
@@ -99,12 +99,12 @@ static CUresult array_bind(struct core_texref *ref, struct core_texref_state *st
     if (!array || array->is_mipmapped != is_mipmapped)
         return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a live %sarray", handle,
                          is_mipmapped ? "mipmapped " : "");
-    unbind(state);
+    texref_unbind(state);
     state->array = array;
     state->desc.array = array;
     state->desc.resource = is_mipmapped ? CORE_RESOURCE_MIPMAP : CORE_RESOURCE_ARRAY;
     state->is_bound = true;
-    return set(ref, state);
+    return texref_set(ref, state);
 }
 
 CUresult drv_cuTexRefSetArray(CUtexref handle, CUarray array, unsigned flags)
@@ -112,7 +112,7 @@ CUresult drv_cuTexRefSetArray(CUtexref handle, CUarray array, unsigned flags)
     API_CALL(cuTexRefSetArray);
     API_CHECK(flags == OVERRIDE_FORMAT);
     API_REFERENCE(handle, false);
-    return array_bind(ref, &state, array, false);
+    return texref_array_bind(ref, &state, array, false);
 }
 
 CUresult drv_cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray array, unsigned flags)
@@ -120,7 +120,7 @@ CUresult drv_cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray array, 
     API_CALL(cuTexRefSetMipmappedArray);
     API_CHECK(flags == OVERRIDE_FORMAT);
     API_REFERENCE(handle, false);
-    return array_bind(ref, &state, array, true);
+    return texref_array_bind(ref, &state, array, true);
 }
 
 CUresult drv_cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned flags)
@@ -128,7 +128,7 @@ CUresult drv_cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned flags)
     API_CALL(cuSurfRefSetArray);
     API_CHECK(!flags);
     API_REFERENCE(handle, true);
-    return array_bind(ref, &state, array, false);
+    return texref_array_bind(ref, &state, array, false);
 }
 
 CUresult drv_cuTexRefGetArray(CUarray *out, CUtexref handle)
@@ -137,7 +137,7 @@ CUresult drv_cuTexRefGetArray(CUarray *out, CUtexref handle)
     API_CHECK(out);
     API_REFERENCE(handle, false);
     if (!state.array || state.array->is_mipmapped)
-        return not_bound(api_name_);
+        return texref_not_bound(api_name_);
     *out = core_array_handle(state.array);
     return CUDA_SUCCESS;
 }
@@ -148,7 +148,7 @@ CUresult drv_cuTexRefGetMipmappedArray(CUmipmappedArray *out, CUtexref handle)
     API_CHECK(out);
     API_REFERENCE(handle, false);
     if (!state.array || !state.array->is_mipmapped)
-        return not_bound(api_name_);
+        return texref_not_bound(api_name_);
     *out = core_array_handle(state.array);
     return CUDA_SUCCESS;
 }
@@ -159,7 +159,7 @@ CUresult drv_cuSurfRefGetArray(CUarray *out, CUsurfref handle)
     API_CHECK(out);
     API_REFERENCE(handle, true);
     if (!state.array)
-        return not_bound(api_name_);
+        return texref_not_bound(api_name_);
     *out = core_array_handle(state.array);
     return CUDA_SUCCESS;
 }
@@ -175,12 +175,12 @@ CUresult drv_cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr 
     API_CALL(cuTexRefSetAddress_v2);
     API_CHECK(offset || !before);
     API_REFERENCE(handle, false);
-    unbind(&state);
+    texref_unbind(&state);
     state.desc.resource = CORE_RESOURCE_LINEAR;
     state.desc.va = dptr - before;
     state.desc.size_B = bytes + before;
     state.is_bound = true;
-    result = set(ref, &state);
+    result = texref_set(ref, &state);
     if (result == CUDA_SUCCESS && offset)
         *offset = before;
     return result;
@@ -192,7 +192,7 @@ CUresult drv_cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTO
     API_CALL(cuTexRefSetAddress2D_v3);
     API_CHECK(desc);
     API_REFERENCE(handle, false);
-    unbind(&state);
+    texref_unbind(&state);
     state.desc.resource = CORE_RESOURCE_PITCH2D;
     state.desc.va = dptr;
     state.desc.width = desc->Width;
@@ -201,7 +201,7 @@ CUresult drv_cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTO
     state.desc.channels = desc->NumChannels;
     state.desc.pitch_B = pitch;
     state.is_bound = true;
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *desc,
@@ -216,7 +216,7 @@ CUresult drv_cuTexRefGetAddress_v2(CUdeviceptr *out, CUtexref handle)
     API_CHECK(out);
     API_REFERENCE(handle, false);
     if (!state.desc.va)
-        return not_bound(api_name_);
+        return texref_not_bound(api_name_);
     *out = state.desc.va;
     return CUDA_SUCCESS;
 }
@@ -234,7 +234,7 @@ CUresult drv_cuTexRefSetFormat(CUtexref handle, CUarray_format format, int chann
                          (int)format, channels);
     state.desc.format = (unsigned)format;
     state.desc.channels = (unsigned)channels;
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref handle)
@@ -254,7 +254,7 @@ CUresult drv_cuTexRefSetAddressMode(CUtexref handle, int dim, CUaddress_mode mod
     API_CHECK(dim >= 0 && dim < 3 && (unsigned)mode <= CU_TR_ADDRESS_MODE_BORDER);
     API_REFERENCE(handle, false);
     state.desc.address[dim] = (unsigned)mode;
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref handle, int dim)
@@ -272,7 +272,7 @@ CUresult drv_cuTexRefSetFlags(CUtexref handle, unsigned flags)
     API_CHECK(!(flags & ~(unsigned)FLAGS_ALL));
     API_REFERENCE(handle, false);
     state.desc.flags = flags;
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefSetBorderColor(CUtexref handle, float *color)
@@ -281,7 +281,7 @@ CUresult drv_cuTexRefSetBorderColor(CUtexref handle, float *color)
     API_CHECK(color);
     API_REFERENCE(handle, false);
     memcpy(state.desc.border, color, sizeof(state.desc.border));
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefGetBorderColor(float *color, CUtexref handle)
@@ -299,7 +299,7 @@ CUresult drv_cuTexRefSetMipmapLevelClamp(CUtexref handle, float least, float mos
     API_REFERENCE(handle, false);
     state.desc.min_level = least;
     state.desc.max_level = most;
-    return set(ref, &state);
+    return texref_set(ref, &state);
 }
 
 CUresult drv_cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref handle)
@@ -320,7 +320,7 @@ CUresult drv_cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref han
         API_CHECK(is_good);                                                                        \
         API_REFERENCE(handle, false);                                                              \
         state.desc.field = value;                                                                  \
-        return set(ref, &state);                                                                   \
+        return texref_set(ref, &state);                                                            \
     }
 #define GET_FIELD(call, type, field)                                                               \
     CUresult drv_##call(type *out, CUtexref handle)                                                \

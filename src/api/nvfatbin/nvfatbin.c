@@ -84,7 +84,7 @@ static const struct option {
     {"-compress-mode=none", 0, true, OBJ_CODEC_RAW},
 };
 
-static nvFatbinResult option_read(nvFatbinHandle h, const char *word)
+static nvFatbinResult nvfatbin_option_read(nvFatbinHandle h, const char *word)
 {
     if (!word)
         return NVFATBIN_ERROR_NULL_POINTER;
@@ -132,7 +132,7 @@ EXPORT nvFatbinResult nvFatbinCreate(nvFatbinHandle *handle_indirect, const char
     (*handle_indirect)->codec = OBJ_CODEC_ZSTD;
     hd_buf_init(&(*handle_indirect)->image);
     for (size_t i = 0; i < optionsCount && result == NVFATBIN_SUCCESS; i++)
-        result = option_read(*handle_indirect, options[i]);
+        result = nvfatbin_option_read(*handle_indirect, options[i]);
     if (result != NVFATBIN_SUCCESS)
         (void)nvFatbinDestroy(handle_indirect);
     return result;
@@ -140,7 +140,7 @@ EXPORT nvFatbinResult nvFatbinCreate(nvFatbinHandle *handle_indirect, const char
 
 /* ---- entries */
 
-static char *copy(const void *bytes, size_t size)
+static char *nvfatbin_copy(const void *bytes, size_t size)
 {
     char *to = hd_alloc(size + 1);
 
@@ -152,12 +152,13 @@ static char *copy(const void *bytes, size_t size)
 }
 
 /* Adds a copy of what `from` names. */
-static nvFatbinResult entry_add(nvFatbinHandle h, struct obj_fatbin_source from)
+static nvFatbinResult nvfatbin_entry_add(nvFatbinHandle h, struct obj_fatbin_source from)
 {
-    char *payload = copy(from.payload, from.size_B);
-    char *source = copy(from.source_name ? from.source_name : "",
-                        from.source_name ? strlen(from.source_name) : 0);
-    char *options = copy(from.options ? from.options : "", from.options ? strlen(from.options) : 0);
+    char *payload = nvfatbin_copy(from.payload, from.size_B);
+    char *source = nvfatbin_copy(from.source_name ? from.source_name : "",
+                                 from.source_name ? strlen(from.source_name) : 0);
+    char *options =
+        nvfatbin_copy(from.options ? from.options : "", from.options ? strlen(from.options) : 0);
 
     from.payload = payload;
     from.source_name = source;
@@ -172,7 +173,7 @@ static nvFatbinResult entry_add(nvFatbinHandle h, struct obj_fatbin_source from)
     return NVFATBIN_ERROR_INTERNAL;
 }
 
-static bool arch_read(const char *text, struct obj_fatbin_source *out)
+static bool nvfatbin_arch_read(const char *text, struct obj_fatbin_source *out)
 {
     char *end;
     unsigned long arch = strtoul(text, &end, 10);
@@ -184,8 +185,8 @@ static bool arch_read(const char *text, struct obj_fatbin_source *out)
     return !*end || ((*end == 'a' || *end == 'f') && !end[1]);
 }
 
-static nvFatbinResult input_check(nvFatbinHandle h, const void *code, size_t size, const char *arch,
-                                  struct obj_fatbin_source *out)
+static nvFatbinResult nvfatbin_input_check(nvFatbinHandle h, const void *code, size_t size,
+                                           const char *arch, struct obj_fatbin_source *out)
 {
     if (!h || !code || !arch)
         return NVFATBIN_ERROR_NULL_POINTER;
@@ -194,11 +195,11 @@ static nvFatbinResult input_check(nvFatbinHandle h, const void *code, size_t siz
     out->payload = code;
     out->size_B = size;
     out->flags = h->flags;
-    return arch_read(arch, out) ? NVFATBIN_SUCCESS : NVFATBIN_ERROR_INVALID_ARCH;
+    return nvfatbin_arch_read(arch, out) ? NVFATBIN_SUCCESS : NVFATBIN_ERROR_INVALID_ARCH;
 }
 
 /* Behind a directive of a PTX text's head, comments left out; NULL. */
-static const char *directive(const char *at, const char *word)
+static const char *nvfatbin_directive(const char *at, const char *word)
 {
     while (*at) {
         const char *end = at[0] == '/' && at[1] == '/'   ? strchr(at, '\n')
@@ -216,9 +217,10 @@ static const char *directive(const char *at, const char *word)
     return NULL;
 }
 
-static nvFatbinResult ptx_check(const char *text, struct obj_fatbin_source *entry)
+static nvFatbinResult nvfatbin_ptx_check(const char *text, struct obj_fatbin_source *entry)
 {
-    const char *version = directive(text, ".version"), *target = directive(text, ".target");
+    const char *version = nvfatbin_directive(text, ".version"),
+               *target = nvfatbin_directive(text, ".target");
     unsigned major, minor, arch;
 
     if (!version || sscanf(version, "%3u.%3u", &major, &minor) != 2)
@@ -236,22 +238,22 @@ EXPORT nvFatbinResult nvFatbinAddPTX(nvFatbinHandle handle, const char *code, si
 {
     struct obj_fatbin_source entry = {
         .kind = OBJ_ENTRY_PTX, .source_name = identifier, .options = optionsCmdLine};
-    nvFatbinResult result = input_check(handle, code, size, arch, &entry);
+    nvFatbinResult result = nvfatbin_input_check(handle, code, size, arch, &entry);
 
     if (result != NVFATBIN_SUCCESS)
         return result;
     entry.size_B = strnlen(code, size);
-    char *text = copy(code, entry.size_B);
-    result = text ? ptx_check(text, &entry) : NVFATBIN_ERROR_INTERNAL;
+    char *text = nvfatbin_copy(code, entry.size_B);
+    result = text ? nvfatbin_ptx_check(text, &entry) : NVFATBIN_ERROR_INTERNAL;
     hd_free(text);
-    return result == NVFATBIN_SUCCESS ? entry_add(handle, entry) : result;
+    return result == NVFATBIN_SUCCESS ? nvfatbin_entry_add(handle, entry) : result;
 }
 
 EXPORT nvFatbinResult nvFatbinAddCubin(nvFatbinHandle handle, const void *code, size_t size,
                                        const char *arch, const char *identifier)
 {
     struct obj_fatbin_source entry = {.kind = OBJ_ENTRY_CUBIN, .source_name = identifier};
-    nvFatbinResult result = input_check(handle, code, size, arch, &entry);
+    nvFatbinResult result = nvfatbin_input_check(handle, code, size, arch, &entry);
 
     if (result != NVFATBIN_SUCCESS)
         return result;
@@ -259,7 +261,7 @@ EXPORT nvFatbinResult nvFatbinAddCubin(nvFatbinHandle handle, const void *code, 
         return NVFATBIN_ERROR_INTERNAL;
     if (obj_cubin_arch(code, size) != entry.arch)
         return NVFATBIN_ERROR_ELF_ARCH_MISMATCH;
-    return entry_add(handle, entry);
+    return nvfatbin_entry_add(handle, entry);
 }
 
 /* LTO-IR of ours is a linked image, and goes where the driver finds those. */
@@ -269,7 +271,7 @@ EXPORT nvFatbinResult nvFatbinAddLTOIR(nvFatbinHandle handle, const void *code, 
 {
     struct obj_fatbin_source entry = {
         .kind = OBJ_ENTRY_LTOIR, .source_name = identifier, .options = optionsCmdLine};
-    nvFatbinResult result = input_check(handle, code, size, arch, &entry);
+    nvFatbinResult result = nvfatbin_input_check(handle, code, size, arch, &entry);
     enum linker_input is = LINKER_INPUT_COUNT;
 
     if (result != NVFATBIN_SUCCESS)
@@ -279,12 +281,13 @@ EXPORT nvFatbinResult nvFatbinAddLTOIR(nvFatbinHandle handle, const void *code, 
         entry.kind = OBJ_ENTRY_CUBIN;
     else if (is != LINKER_LTOIR)
         return NVFATBIN_ERROR_INVALID_NVVM;
-    return entry_add(handle, entry);
+    return nvfatbin_entry_add(handle, entry);
 }
 
 /* ---- objects */
 
-static bool is_there(const struct _nvFatbinHandle *h, const struct obj_fatbin_source *entry)
+static bool nvfatbin_is_there(const struct _nvFatbinHandle *h,
+                              const struct obj_fatbin_source *entry)
 {
     for (size_t i = 0; i < h->entries.len; i++) {
         const struct obj_fatbin_source *e = &h->entries.at[i];
@@ -295,10 +298,10 @@ static bool is_there(const struct _nvFatbinHandle *h, const struct obj_fatbin_so
     return false;
 }
 
-static nvFatbinResult reloc_add(nvFatbinHandle h, const struct obj_entry *from)
+static nvFatbinResult nvfatbin_reloc_add(nvFatbinHandle h, const struct obj_entry *from)
 {
-    char *source = copy(from->source.ptr ? from->source.ptr : "", from->source.len);
-    char *options = copy(from->options.ptr ? from->options.ptr : "", from->options.len);
+    char *source = nvfatbin_copy(from->source.ptr ? from->source.ptr : "", from->source.len);
+    char *options = nvfatbin_copy(from->options.ptr ? from->options.ptr : "", from->options.len);
     nvFatbinResult result = NVFATBIN_ERROR_INTERNAL;
     struct hd_buf text;
 
@@ -316,7 +319,8 @@ static nvFatbinResult reloc_add(nvFatbinHandle h, const struct obj_entry *from)
             .source_name = source,
             .options = options,
         };
-        result = is_there(h, &entry) ? NVFATBIN_ERROR_IDENTIFIER_REUSE : entry_add(h, entry);
+        result = nvfatbin_is_there(h, &entry) ? NVFATBIN_ERROR_IDENTIFIER_REUSE
+                                              : nvfatbin_entry_add(h, entry);
     }
     hd_buf_fini(&text);
     hd_free(source);
@@ -324,8 +328,8 @@ static nvFatbinResult reloc_add(nvFatbinHandle h, const struct obj_entry *from)
     return result;
 }
 
-static nvFatbinResult container_add(nvFatbinHandle h, const struct obj_fatbin *fatbin,
-                                    size_t *count)
+static nvFatbinResult nvfatbin_container_add(nvFatbinHandle h, const struct obj_fatbin *fatbin,
+                                             size_t *count)
 {
     size_t cursor_B = 0;
     struct obj_entry entry;
@@ -333,7 +337,7 @@ static nvFatbinResult container_add(nvFatbinHandle h, const struct obj_fatbin *f
 
     while ((status = obj_fatbin_next(fatbin, &cursor_B, &entry)) == HD_OK) {
         nvFatbinResult result =
-            entry.kind == OBJ_ENTRY_PTX ? reloc_add(h, &entry) : NVFATBIN_SUCCESS;
+            entry.kind == OBJ_ENTRY_PTX ? nvfatbin_reloc_add(h, &entry) : NVFATBIN_SUCCESS;
         if (result != NVFATBIN_SUCCESS)
             return result;
         *count += entry.kind == OBJ_ENTRY_PTX;
@@ -351,7 +355,7 @@ EXPORT nvFatbinResult nvFatbinAddReloc(nvFatbinHandle handle, const void *code, 
     if (!size)
         return NVFATBIN_ERROR_EMPTY_INPUT;
     while (obj_fatbin_scan(code, size, &at_B, &fatbin)) {
-        nvFatbinResult result = container_add(handle, &fatbin, &count);
+        nvFatbinResult result = nvfatbin_container_add(handle, &fatbin, &count);
         if (result != NVFATBIN_SUCCESS)
             return result;
     }

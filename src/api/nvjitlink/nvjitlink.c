@@ -88,7 +88,7 @@ static const struct input {
 };
 
 /* What linker_read() says, of this kind of input. */
-static nvJitLinkResult read_result(enum hd_status status, enum linker_input kind)
+static nvJitLinkResult nvjitlink_read_result(enum hd_status status, enum linker_input kind)
 {
     switch ((int)status) {
     case HD_BAD_PTX:
@@ -108,7 +108,7 @@ static nvJitLinkResult read_result(enum hd_status status, enum linker_input kind
 }
 
 /* LTO-IR of ours is a linked image, and some programs hand PTX over as LTO-IR's replacement. */
-static enum linker_input kind_find(nvJitLinkInputType type, enum linker_input is)
+static enum linker_input nvjitlink_kind_find(nvJitLinkInputType type, enum linker_input is)
 {
     if (type == NVJITLINK_INPUT_ANY)
         return is;
@@ -117,8 +117,8 @@ static enum linker_input kind_find(nvJitLinkInputType type, enum linker_input is
     return inputs[type].kind;
 }
 
-static nvJitLinkResult input_refuse(struct nvJitLink *link, nvJitLinkInputType type,
-                                    const char *name)
+static nvJitLinkResult nvjitlink_input_refuse(struct nvJitLink *link, nvJitLinkInputType type,
+                                              const char *name)
 {
     if (type == NVJITLINK_INPUT_INDEX)
         return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
@@ -131,7 +131,7 @@ static nvJitLinkResult input_refuse(struct nvJitLink *link, nvJitLinkInputType t
     return NVJITLINK_SUCCESS;
 }
 
-static nvJitLinkResult modules_add(struct nvJitLink *link, struct obj_ptx_list *list)
+static nvJitLinkResult nvjitlink_modules_add(struct nvJitLink *link, struct obj_ptx_list *list)
 {
     if (!hd_vec_reserve(&link->inputs, link->inputs.len + list->len + 1))
         return jl_fail(link, NVJITLINK_ERROR_INTERNAL, "out of memory");
@@ -142,12 +142,13 @@ static nvJitLinkResult modules_add(struct nvJitLink *link, struct obj_ptx_list *
 }
 
 /* Messages about PTX have ptxas's last line, which programs look for. */
-static nvJitLinkResult input_read(struct nvJitLink *link, enum linker_input kind, const void *data,
-                                  size_t size, const char *name)
+static nvJitLinkResult nvjitlink_input_read(struct nvJitLink *link, enum linker_input kind,
+                                            const void *data, size_t size, const char *name)
 {
     struct obj_ptx_list list = {0};
     enum hd_status status = linker_read(kind, data, size, name, link->options.cc, &list);
-    nvJitLinkResult result = status == HD_OK ? modules_add(link, &list) : read_result(status, kind);
+    nvJitLinkResult result =
+        status == HD_OK ? nvjitlink_modules_add(link, &list) : nvjitlink_read_result(status, kind);
 
     if (status != HD_OK)
         jl_fail(link, result, "error   : %s", hd_error_message());
@@ -157,18 +158,18 @@ static nvJitLinkResult input_read(struct nvJitLink *link, enum linker_input kind
     return result;
 }
 
-static nvJitLinkResult type_mismatch(struct nvJitLink *link, nvJitLinkInputType type,
-                                     const char *name)
+static nvJitLinkResult nvjitlink_type_mismatch(struct nvJitLink *link, nvJitLinkInputType type,
+                                               const char *name)
 {
     return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
                    "%s: bad input: does not match type NVJITLINK_INPUT_%s", name,
                    inputs[type].name);
 }
 
-static nvJitLinkResult add(struct nvJitLink *link, nvJitLinkInputType type, const void *data,
-                           size_t size, const char *name)
+static nvJitLinkResult nvjitlink_add(struct nvJitLink *link, nvJitLinkInputType type,
+                                     const void *data, size_t size, const char *name)
 {
-    nvJitLinkResult result = input_refuse(link, type, name);
+    nvJitLinkResult result = nvjitlink_input_refuse(link, type, name);
     enum linker_input is, kind;
 
     if (result != NVJITLINK_SUCCESS)
@@ -176,23 +177,23 @@ static nvJitLinkResult add(struct nvJitLink *link, nvJitLinkInputType type, cons
     if (!data || !size)
         return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT, "%s: the input is empty", name);
     is = linker_input_detect(data, size);
-    kind = kind_find(type, is);
+    kind = nvjitlink_kind_find(type, is);
     if (kind == LINKER_INPUT_COUNT)
         return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_INPUT, "unrecognized input type: %s",
                        name);
     if (kind != LINKER_LTOIR && kind != is)
-        return type_mismatch(link, type, name);
+        return nvjitlink_type_mismatch(link, type, name);
     if (type == NVJITLINK_INPUT_LTOIR && !link->options.lto)
         return jl_fail(link, NVJITLINK_ERROR_LTO_NOT_ENABLED, "%s: LTO-IR needs the option -lto",
                        name);
-    result = input_read(link, kind, data, size, name);
+    result = nvjitlink_input_read(link, kind, data, size, name);
     if (result == NVJITLINK_SUCCESS)
         link->only_ltoir &= type == NVJITLINK_INPUT_LTOIR;
     return result;
 }
 
 /* The state that both ways of adding need. */
-static nvJitLinkResult add_check(struct nvJitLink *link)
+static nvJitLinkResult nvjitlink_add_check(struct nvJitLink *link)
 {
     if (!link)
         return NVJITLINK_ERROR_NULL_INPUT;
@@ -214,18 +215,20 @@ struct add_args {
     bool is_file;
 };
 
-static nvJitLinkResult add_data(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
-                                size_t size, const char *name)
+static nvJitLinkResult nvjitlink_add_data(nvJitLinkHandle handle, nvJitLinkInputType type,
+                                          const void *data, size_t size, const char *name)
 {
-    nvJitLinkResult result = add_check(handle);
+    nvJitLinkResult result = nvjitlink_add_check(handle);
 
-    return result == NVJITLINK_SUCCESS ? add(handle, type, data, size, name ? name : "<unnamed>")
-                                       : result;
+    return result == NVJITLINK_SUCCESS
+               ? nvjitlink_add(handle, type, data, size, name ? name : "<unnamed>")
+               : result;
 }
 
-static nvJitLinkResult add_file(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
+static nvJitLinkResult nvjitlink_add_file(nvJitLinkHandle handle, nvJitLinkInputType type,
+                                          const char *path)
 {
-    nvJitLinkResult result = add_check(handle);
+    nvJitLinkResult result = nvjitlink_add_check(handle);
     struct hd_buf file;
 
     if (result != NVJITLINK_SUCCESS)
@@ -236,14 +239,14 @@ static nvJitLinkResult add_file(nvJitLinkHandle handle, nvJitLinkInputType type,
     if (hd_file_read(path, FILE_MAX_B, &file) != HD_OK)
         result = jl_fail(handle, NVJITLINK_ERROR_INVALID_INPUT, "%s", hd_error_message());
     else
-        result = add(handle, type, file.ptr, file.len, path);
+        result = nvjitlink_add(handle, type, file.ptr, file.len, path);
     hd_buf_fini(&file);
     return result;
 }
 
 HD_STACK_ENSURED(nvJitLinkResult, add_anywhere, struct add_args,
-                 a->is_file ? add_file(a->handle, a->type, a->name)
-                            : add_data(a->handle, a->type, a->bytes, a->size_B, a->name))
+                 a->is_file ? nvjitlink_add_file(a->handle, a->type, a->name)
+                            : nvjitlink_add_data(a->handle, a->type, a->bytes, a->size_B, a->name))
 
 nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
                            size_t size, const char *name)
@@ -258,7 +261,7 @@ nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, cons
 
 /* ---- the result */
 
-static nvJitLinkResult image_make(struct nvJitLink *link)
+static nvJitLinkResult nvjitlink_image_make(struct nvJitLink *link)
 {
     static char empty[] = ".version 7.0\n.target sm_50\n.address_size 64\n", none[] = "";
     struct obj_ptx nothing = {.text = empty, .len = strlen(empty), .arch = 50, .options = none};
@@ -282,7 +285,7 @@ static nvJitLinkResult image_make(struct nvJitLink *link)
 }
 
 /* Names that modules share would need new ones in a text of all of them. */
-static nvJitLinkResult ptx_make(struct nvJitLink *link)
+static nvJitLinkResult nvjitlink_ptx_make(struct nvJitLink *link)
 {
     const struct obj_ptx *ptx = link->inputs.at;
 
@@ -298,15 +301,15 @@ static nvJitLinkResult ptx_make(struct nvJitLink *link)
     return link->ptx.failed ? NVJITLINK_ERROR_INTERNAL : NVJITLINK_SUCCESS;
 }
 
-static double now_ms(void)
+static double nvjitlink_now_ms(void)
 {
     return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
-static nvJitLinkResult complete(nvJitLinkHandle handle)
+static nvJitLinkResult nvjitlink_complete(nvJitLinkHandle handle)
 {
     nvJitLinkResult result;
-    double start_ms = now_ms();
+    double start_ms = nvjitlink_now_ms();
 
     if (!handle)
         return NVJITLINK_ERROR_NULL_INPUT;
@@ -314,19 +317,20 @@ static nvJitLinkResult complete(nvJitLinkHandle handle)
         return jl_fail(handle, NVJITLINK_ERROR_INTERNAL, "the options were refused");
     if (handle->complete)
         return NVJITLINK_SUCCESS;
-    result = image_make(handle);
+    result = nvjitlink_image_make(handle);
     if (result == NVJITLINK_SUCCESS && handle->options.ptx)
-        result = ptx_make(handle);
+        result = nvjitlink_ptx_make(handle);
     handle->complete = result == NVJITLINK_SUCCESS;
     if (handle->options.verbose)
         hd_buf_printf(&handle->info, "info    : %zu modules, %zu bytes linked\n",
                       handle->inputs.len, handle->image.len);
     if (handle->options.time)
-        hd_buf_printf(&handle->info, "nvJitLink time until Complete: %f\n", now_ms() - start_ms);
+        hd_buf_printf(&handle->info, "nvJitLink time until Complete: %f\n",
+                      nvjitlink_now_ms() - start_ms);
     return result;
 }
 
-HD_STACK_ENSURED(nvJitLinkResult, complete_anywhere, nvJitLinkHandle, complete(*a))
+HD_STACK_ENSURED(nvJitLinkResult, complete_anywhere, nvJitLinkHandle, nvjitlink_complete(*a))
 
 nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
 {
@@ -334,7 +338,7 @@ nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
 }
 
 /* The image, or why there is none. */
-static nvJitLinkResult image_get(const struct nvJitLink *link, const void *out)
+static nvJitLinkResult nvjitlink_image_get(const struct nvJitLink *link, const void *out)
 {
     if (!link || !out)
         return NVJITLINK_ERROR_NULL_INPUT;
@@ -343,7 +347,7 @@ static nvJitLinkResult image_get(const struct nvJitLink *link, const void *out)
 
 nvJitLinkResult jl_GetLinkedCubinSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    nvJitLinkResult result = image_get(handle, out_size);
+    nvJitLinkResult result = nvjitlink_image_get(handle, out_size);
 
     if (result == NVJITLINK_SUCCESS)
         *out_size = handle->image.len;
@@ -352,16 +356,16 @@ nvJitLinkResult jl_GetLinkedCubinSize(nvJitLinkHandle handle, size_t *out_size)
 
 nvJitLinkResult jl_GetLinkedCubin(nvJitLinkHandle handle, void *out_cubin)
 {
-    nvJitLinkResult result = image_get(handle, out_cubin);
+    nvJitLinkResult result = nvjitlink_image_get(handle, out_cubin);
 
     if (result == NVJITLINK_SUCCESS)
         memcpy(out_cubin, handle->image.ptr, handle->image.len);
     return result;
 }
 
-static nvJitLinkResult ptx_get(struct nvJitLink *link, const void *out)
+static nvJitLinkResult nvjitlink_ptx_get(struct nvJitLink *link, const void *out)
 {
-    nvJitLinkResult result = image_get(link, out);
+    nvJitLinkResult result = nvjitlink_image_get(link, out);
 
     if (result != NVJITLINK_ERROR_NULL_INPUT && !link->options.ptx)
         return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
@@ -371,7 +375,7 @@ static nvJitLinkResult ptx_get(struct nvJitLink *link, const void *out)
 
 nvJitLinkResult jl_GetLinkedPtxSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    nvJitLinkResult result = ptx_get(handle, out_size);
+    nvJitLinkResult result = nvjitlink_ptx_get(handle, out_size);
 
     if (result == NVJITLINK_SUCCESS)
         *out_size = handle->ptx.len;
@@ -380,14 +384,14 @@ nvJitLinkResult jl_GetLinkedPtxSize(nvJitLinkHandle handle, size_t *out_size)
 
 nvJitLinkResult jl_GetLinkedPtx(nvJitLinkHandle handle, char *out_ptx)
 {
-    nvJitLinkResult result = ptx_get(handle, out_ptx);
+    nvJitLinkResult result = nvjitlink_ptx_get(handle, out_ptx);
 
     if (result == NVJITLINK_SUCCESS)
         memcpy(out_ptx, handle->ptx.ptr, handle->ptx.len);
     return result;
 }
 
-static nvJitLinkResult ltoir_get(struct nvJitLink *link, const void *out)
+static nvJitLinkResult nvjitlink_ltoir_get(struct nvJitLink *link, const void *out)
 {
     if (!link || !out)
         return NVJITLINK_ERROR_NULL_INPUT;
@@ -397,23 +401,23 @@ static nvJitLinkResult ltoir_get(struct nvJitLink *link, const void *out)
 
 nvJitLinkResult jl_GetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    return ltoir_get(handle, out_size);
+    return nvjitlink_ltoir_get(handle, out_size);
 }
 
 nvJitLinkResult jl_GetLinkedLTOIR(nvJitLinkHandle handle, void *out_ltoir)
 {
-    return ltoir_get(handle, out_ltoir);
+    return nvjitlink_ltoir_get(handle, out_ltoir);
 }
 
 /* ---- logs: with their NUL, or empty */
 
-static nvJitLinkResult log_size(const struct hd_buf *log, size_t *out_size)
+static nvJitLinkResult nvjitlink_log_size(const struct hd_buf *log, size_t *out_size)
 {
     *out_size = log->len ? log->len + 1 : 0;
     return NVJITLINK_SUCCESS;
 }
 
-static nvJitLinkResult log_copy(const struct hd_buf *log, char *out_log)
+static nvJitLinkResult nvjitlink_log_copy(const struct hd_buf *log, char *out_log)
 {
     if (log->len)
         memcpy(out_log, log->ptr, log->len + 1);
@@ -422,20 +426,24 @@ static nvJitLinkResult log_copy(const struct hd_buf *log, char *out_log)
 
 nvJitLinkResult jl_GetErrorLogSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    return handle && out_size ? log_size(&handle->error, out_size) : NVJITLINK_ERROR_NULL_INPUT;
+    return handle && out_size ? nvjitlink_log_size(&handle->error, out_size)
+                              : NVJITLINK_ERROR_NULL_INPUT;
 }
 
 nvJitLinkResult jl_GetErrorLog(nvJitLinkHandle handle, char *out_log)
 {
-    return handle && out_log ? log_copy(&handle->error, out_log) : NVJITLINK_ERROR_NULL_INPUT;
+    return handle && out_log ? nvjitlink_log_copy(&handle->error, out_log)
+                             : NVJITLINK_ERROR_NULL_INPUT;
 }
 
 nvJitLinkResult jl_GetInfoLogSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    return handle && out_size ? log_size(&handle->info, out_size) : NVJITLINK_ERROR_NULL_INPUT;
+    return handle && out_size ? nvjitlink_log_size(&handle->info, out_size)
+                              : NVJITLINK_ERROR_NULL_INPUT;
 }
 
 nvJitLinkResult jl_GetInfoLog(nvJitLinkHandle handle, char *out_log)
 {
-    return handle && out_log ? log_copy(&handle->info, out_log) : NVJITLINK_ERROR_NULL_INPUT;
+    return handle && out_log ? nvjitlink_log_copy(&handle->info, out_log)
+                             : NVJITLINK_ERROR_NULL_INPUT;
 }

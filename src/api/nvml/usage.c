@@ -27,7 +27,7 @@ struct processes {
 };
 
 /* Those that have a context of the device, or memory: a client that only looks has neither. */
-static void processes_read(unsigned index, uint64_t window_ns, struct processes *out)
+static void usage_processes_read(unsigned index, uint64_t window_ns, struct processes *out)
 {
     const struct reg_file *file = reg_open();
     CUuuid uuid;
@@ -52,12 +52,12 @@ static double part(uint64_t before_ns, uint64_t after_ns, uint64_t time_ns)
     return after_ns - before_ns >= time_ns ? 1.0 : (double)(after_ns - before_ns) / (double)time_ns;
 }
 
-static unsigned percent(double of_one)
+static unsigned usage_percent(double of_one)
 {
     return (unsigned)(of_one * 100.0 + 0.5);
 }
 
-static uint64_t rate(uint64_t before, uint64_t after, uint64_t time_ns)
+static uint64_t usage_rate(uint64_t before, uint64_t after, uint64_t time_ns)
 {
     return after <= before ? 0 : (uint64_t)((double)(after - before) * 1e9 / (double)time_ns);
 }
@@ -67,7 +67,7 @@ void ml_usage_get(unsigned index, struct ml_usage *out_usage)
     struct processes all;
     double no_kernel = 1, no_copy = 1;
 
-    processes_read(index, WINDOW_NS, &all);
+    usage_processes_read(index, WINDOW_NS, &all);
     memset(out_usage, 0, sizeof(*out_usage));
     for (unsigned i = 0; i < all.count; i++) {
         const struct reg_process *p = &all.at[i];
@@ -78,11 +78,11 @@ void ml_usage_get(unsigned index, struct ml_usage *out_usage)
         out_usage->memory_B += p->memory_B;
         out_usage->to_device_B += b->to_device_B;
         out_usage->to_host_B += b->to_host_B;
-        out_usage->to_device_Bps += rate(a->to_device_B, b->to_device_B, WINDOW_NS);
-        out_usage->to_host_Bps += rate(a->to_host_B, b->to_host_B, WINDOW_NS);
+        out_usage->to_device_Bps += usage_rate(a->to_device_B, b->to_device_B, WINDOW_NS);
+        out_usage->to_host_Bps += usage_rate(a->to_host_B, b->to_host_B, WINDOW_NS);
     }
-    out_usage->gpu_percent = percent(1 - no_kernel);
-    out_usage->copy_percent = percent(1 - no_copy);
+    out_usage->gpu_percent = usage_percent(1 - no_kernel);
+    out_usage->copy_percent = usage_percent(1 - no_copy);
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device,
@@ -140,7 +140,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device,
  * The manual's way of giving a list: *count is the room, and becomes how many there are; when these
  * do not fit, NVML_ERROR_INSUFFICIENT_SIZE.
  */
-static nvmlReturn_t room_check(unsigned *count, const void *out, unsigned there_are)
+static nvmlReturn_t usage_room_check(unsigned *count, const void *out, unsigned there_are)
 {
     unsigned room = *count;
 
@@ -150,16 +150,16 @@ static nvmlReturn_t room_check(unsigned *count, const void *out, unsigned there_
     return there_are && !out ? NVML_ERROR_INVALID_ARGUMENT : NVML_SUCCESS;
 }
 
-static nvmlReturn_t processes_for(nvmlDevice_t device, unsigned *count, const void *infos,
-                                  struct processes *all)
+static nvmlReturn_t usage_processes_for(nvmlDevice_t device, unsigned *count, const void *infos,
+                                        struct processes *all)
 {
     unsigned index;
 
     ML_TRY(ml_index(device, &index));
     if (!count)
         return NVML_ERROR_INVALID_ARGUMENT;
-    processes_read(index, WINDOW_NS, all);
-    return room_check(count, infos, all->count);
+    usage_processes_read(index, WINDOW_NS, all);
+    return usage_room_check(count, infos, all->count);
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device,
@@ -168,7 +168,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t devi
 {
     struct processes all;
 
-    ML_TRY(processes_for(device, infoCount, infos, &all));
+    ML_TRY(usage_processes_for(device, infoCount, infos, &all));
     for (unsigned i = 0; i < all.count; i++)
         infos[i] = (nvmlProcessInfo_t){(unsigned)all.at[i].pid, all.at[i].memory_B,
                                        NVML_NO_INSTANCE, NVML_NO_INSTANCE};
@@ -185,7 +185,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned 
 {
     struct processes all;
 
-    ML_TRY(processes_for(device, infoCount, infos, &all));
+    ML_TRY(usage_processes_for(device, infoCount, infos, &all));
     for (unsigned i = 0; i < all.count; i++)
         infos[i] = (nvmlProcessInfo_v1_t){(unsigned)all.at[i].pid, all.at[i].memory_B};
     return NVML_SUCCESS;
@@ -223,7 +223,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     if (plist->mode)
         return nvmlDeviceGetGraphicsRunningProcesses_v3(device, &plist->numProcArrayEntries, NULL);
-    ML_TRY(processes_for(device, &plist->numProcArrayEntries, plist->procArray, &all));
+    ML_TRY(usage_processes_for(device, &plist->numProcArrayEntries, plist->procArray, &all));
     for (unsigned i = 0; i < all.count; i++)
         plist->procArray[i] = (nvmlProcessDetail_v1_t){(unsigned)all.at[i].pid, all.at[i].memory_B,
                                                        NVML_NO_INSTANCE, NVML_NO_INSTANCE, 0};
@@ -231,7 +231,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t device
 }
 
 /* Since when, in ns before now: at most the window; all of it when nothing was seen yet. */
-static uint64_t window_since(unsigned long long seen_us, uint64_t time_us)
+static uint64_t usage_window_since(unsigned long long seen_us, uint64_t time_us)
 {
     uint64_t ago_ns = seen_us && seen_us < time_us ? (time_us - seen_us) * 1000u : WINDOW_NS;
 
@@ -246,22 +246,23 @@ struct share {
  * Processes share the device's threads, and each is busy while it waits for its turn: what they
  * have of it together is no more than all of it.
  */
-static unsigned share_of(double part, double sum)
+static unsigned usage_share_of(double part, double sum)
 {
-    return sum > 1 ? (unsigned)(part / sum * 100.0) : percent(part);
+    return sum > 1 ? (unsigned)(part / sum * 100.0) : usage_percent(part);
 }
 
 /* NVML_ERROR_NOT_FOUND: nobody did anything. */
-static nvmlReturn_t shares_read(nvmlDevice_t device, unsigned long long seen_us, uint64_t *time_us,
-                                struct share shares[PROCESSES_MAX], unsigned *count)
+static nvmlReturn_t usage_shares_read(nvmlDevice_t device, unsigned long long seen_us,
+                                      uint64_t *time_us, struct share shares[PROCESSES_MAX],
+                                      unsigned *count)
 {
     struct processes all;
     unsigned index;
 
     ML_TRY(ml_index(device, &index));
     *time_us = ml_time_us();
-    uint64_t window_ns = window_since(seen_us, *time_us);
-    processes_read(index, window_ns, &all);
+    uint64_t window_ns = usage_window_since(seen_us, *time_us);
+    usage_processes_read(index, window_ns, &all);
     *count = all.count;
     double kernels = 0, copies = 0;
     for (unsigned i = 0; i < all.count; i++) {
@@ -273,9 +274,10 @@ static nvmlReturn_t shares_read(nvmlDevice_t device, unsigned long long seen_us,
     for (unsigned i = 0; i < all.count; i++) {
         const struct reg_totals *a = &all.at[i].before, *b = &all.at[i].now;
 
-        shares[i] = (struct share){(unsigned)all.at[i].pid,
-                                   share_of(part(a->kernel_ns, b->kernel_ns, window_ns), kernels),
-                                   share_of(part(a->copy_ns, b->copy_ns, window_ns), copies)};
+        shares[i] =
+            (struct share){(unsigned)all.at[i].pid,
+                           usage_share_of(part(a->kernel_ns, b->kernel_ns, window_ns), kernels),
+                           usage_share_of(part(a->copy_ns, b->copy_ns, window_ns), copies)};
     }
     return all.count ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
@@ -291,8 +293,8 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 
     if (!processSamplesCount)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(shares_read(device, lastSeenTimeStamp, &time_us, shares, &count));
-    ML_TRY(room_check(processSamplesCount, utilization, count));
+    ML_TRY(usage_shares_read(device, lastSeenTimeStamp, &time_us, shares, &count));
+    ML_TRY(usage_room_check(processSamplesCount, utilization, count));
     for (unsigned i = 0; i < count; i++)
         utilization[i] = (nvmlProcessUtilizationSample_t){shares[i].pid,    time_us, shares[i].sm,
                                                           shares[i].memory, 0,       0};
@@ -312,8 +314,8 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(
         return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != nvmlProcessesUtilizationInfo_v1)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    ML_TRY(shares_read(device, out->lastSeenTimeStamp, &time_us, shares, &count));
-    ML_TRY(room_check(&out->processSamplesCount, out->procUtilArray, count));
+    ML_TRY(usage_shares_read(device, out->lastSeenTimeStamp, &time_us, shares, &count));
+    ML_TRY(usage_room_check(&out->processSamplesCount, out->procUtilArray, count));
     for (unsigned i = 0; i < count; i++)
         out->procUtilArray[i] = (nvmlProcessUtilizationInfo_v1_t){
             time_us, shares[i].pid, shares[i].sm, shares[i].memory, 0, 0, 0, 0};
@@ -323,8 +325,8 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetProcessesUtilizationInfo(
 /* ---- samples and fields */
 
 /* The device's utilisation in one of the parts of the window, the oldest first. */
-static unsigned sample_of(const struct reg_use *const *uses, const struct processes *all,
-                          unsigned which, bool copies)
+static unsigned usage_sample_of(const struct reg_use *const *uses, const struct processes *all,
+                                unsigned which, bool copies)
 {
     double none = 1;
 
@@ -337,12 +339,12 @@ static unsigned sample_of(const struct reg_use *const *uses, const struct proces
         none *= 1 - part(copies ? a.copy_ns : a.kernel_ns, copies ? b.copy_ns : b.kernel_ns,
                          WINDOW_NS / SAMPLES);
     }
-    return percent(1 - none);
+    return usage_percent(1 - none);
 }
 
-/* As processes_read(), with where each counts. */
-static void uses_read(unsigned index, struct processes *out,
-                      const struct reg_use *uses[PROCESSES_MAX])
+/* As usage_processes_read(), with where each counts. */
+static void usage_uses_read(unsigned index, struct processes *out,
+                            const struct reg_use *uses[PROCESSES_MAX])
 {
     const struct reg_file *file = reg_open();
     CUuuid uuid;
@@ -358,16 +360,17 @@ static void uses_read(unsigned index, struct processes *out,
     }
 }
 
-static nvmlReturn_t give_samples(unsigned index, bool copies, unsigned first, uint64_t time_us,
-                                 nvmlSample_t *samples)
+static nvmlReturn_t usage_give_samples(unsigned index, bool copies, unsigned first,
+                                       uint64_t time_us, nvmlSample_t *samples)
 {
     const struct reg_use *uses[PROCESSES_MAX];
     struct processes all;
 
-    uses_read(index, &all, uses);
+    usage_uses_read(index, &all, uses);
     for (unsigned i = first; i < SAMPLES; i++) {
         samples[i - first].timeStamp = time_us - (SAMPLES - 1 - i) * (WINDOW_NS / SAMPLES / 1000u);
-        samples[i - first].sampleValue = (nvmlValue_t){.uiVal = sample_of(uses, &all, i, copies)};
+        samples[i - first].sampleValue =
+            (nvmlValue_t){.uiVal = usage_sample_of(uses, &all, i, copies)};
     }
     return NVML_SUCCESS;
 }
@@ -398,5 +401,6 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingTyp
     if (*sampleCount < SAMPLES - first)
         return NVML_ERROR_INSUFFICIENT_SIZE;
     *sampleCount = SAMPLES - first;
-    return give_samples(index, type == NVML_MEMORY_UTILIZATION_SAMPLES, first, time_us, samples);
+    return usage_give_samples(index, type == NVML_MEMORY_UTILIZATION_SAMPLES, first, time_us,
+                              samples);
 }

@@ -27,19 +27,19 @@ struct build {
 
 /* ---- the folder */
 
-static nvrtcResult internal(struct _nvrtcProgram *p, const char *what)
+static nvrtcResult build_internal(struct _nvrtcProgram *p, const char *what)
 {
     hd_buf_printf(&p->log, "nvrtc: error: %s: %s\n", what, hd_error_message());
     return NVRTC_ERROR_INTERNAL_ERROR;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+static int build_remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
 {
     (void)remove(path);
     return 0;
 }
 
-static bool folder_make(struct build *b)
+static bool build_folder_make(struct build *b)
 {
     const char *base = hd_env_of_system("TMPDIR");
 
@@ -53,7 +53,7 @@ static bool folder_make(struct build *b)
 }
 
 /* Is the name one below the folder? Others would leave it. */
-static bool name_stays(const char *name)
+static bool build_name_stays(const char *name)
 {
     if (!*name || *name == '/' || strlen(name) > PATH_MAX / 2)
         return false;
@@ -63,7 +63,7 @@ static bool name_stays(const char *name)
     return true;
 }
 
-static bool file_write(const struct build *b, const char *name, const char *text)
+static bool build_file_write(const struct build *b, const char *name, const char *text)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof(path), "%s/%s", b->folder, name);
@@ -78,28 +78,28 @@ static bool file_write(const struct build *b, const char *name, const char *text
     return hd_file_write(path, text, strlen(text)) == HD_OK;
 }
 
-static nvrtcResult headers_write(const struct build *b)
+static nvrtcResult build_headers_write(const struct build *b)
 {
     struct _nvrtcProgram *p = b->program;
 
     for (size_t i = 0; i < p->headers.len; i++) {
         struct rtc_header *h = &p->headers.at[i];
 
-        if (!name_stays(h->name)) {
+        if (!build_name_stays(h->name)) {
             hd_buf_printf(&p->log,
                           "nvrtc: error: header name '%s' leads out of the program's folder\n",
                           h->name);
             return NVRTC_ERROR_INVALID_INPUT;
         }
-        if (!file_write(b, h->name, h->text))
-            return internal(p, h->name);
+        if (!build_file_write(b, h->name, h->text))
+            return build_internal(p, h->name);
     }
     return NVRTC_SUCCESS;
 }
 
 /* ---- the source */
 
-static void put_line_marker(struct hd_buf *out, const char *file)
+static void build_put_line_marker(struct hd_buf *out, const char *file)
 {
     hd_buf_puts(out, "\n#line 1 \"");
     for (; *file; file++) {
@@ -114,10 +114,10 @@ static void put_line_marker(struct hd_buf *out, const char *file)
  * Taking an expression's address makes the compiler instantiate what it names and tells its name:
  * it is what the variable is initialised with.
  */
-static void put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
+static void build_put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
 {
     if (p->expressions.len)
-        put_line_marker(out, "name expression");
+        build_put_line_marker(out, "name expression");
     for (size_t i = 0; i < p->expressions.len; i++)
         hd_buf_printf(out,
                       "extern \"C\" __device__ __attribute__((used)) const void *" NAME_PREFIX
@@ -125,29 +125,29 @@ static void put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
                       i, p->expressions.at[i].text);
 }
 
-static bool text_make(struct build *b)
+static bool build_text_make(struct build *b)
 {
     struct _nvrtcProgram *p = b->program;
     struct hd_buf *text = &b->text;
 
     if (b->options->default_device)
         hd_buf_puts(text, "#pragma clang force_cuda_host_device begin\n");
-    put_line_marker(text, "command line");
+    build_put_line_marker(text, "command line");
     if (b->options->prologue.len)
         hd_buf_append(text, b->options->prologue.ptr, b->options->prologue.len);
     hd_buf_puts(text, "#include \"heddle/rtc_assert.h\"");
-    put_line_marker(text, p->name);
+    build_put_line_marker(text, p->name);
     b->source_at = text->len;
     hd_buf_puts(text, p->source);
     if (b->options->default_device)
         hd_buf_puts(text, "\n#pragma clang force_cuda_host_device end\n");
-    put_expressions(text, p);
+    build_put_expressions(text, p);
     return !text->failed && !b->options->prologue.failed;
 }
 
 /* ---- the command */
 
-static void put_target(struct clang_args *args, const struct rtc_options *o)
+static void build_put_target(struct clang_args *args, const struct rtc_options *o)
 {
     struct hd_buf words;
 
@@ -159,13 +159,13 @@ static void put_target(struct clang_args *args, const struct rtc_options *o)
 }
 
 /* Does it say where files are? Then it does not change what stands in front. */
-static bool is_of_files(const char *word)
+static bool build_is_of_files(const char *word)
 {
     return !strncmp(word, "-I", 2);
 }
 
 /* The words that decide what every program begins with. */
-static void put_front_words(const struct build *b, const char *clang, struct clang_args *args)
+static void build_put_front_words(const struct build *b, const char *clang, struct clang_args *args)
 {
     clang_args_add(args, "%s", clang);
     clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
@@ -181,27 +181,27 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     /* With modules, which C++20 has, clang takes the host's and the device's function of one name
      * out of a compiled header for the same. */
     clang_args_add_words(args, "-Xclang -fno-cxx-modules");
-    put_target(args, b->options);
+    build_put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
-        if (!is_of_files(b->options->clang.at[i]))
+        if (!build_is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
 }
 
-static bool has_files(const struct build *b)
+static bool build_has_files(const struct build *b)
 {
     for (size_t i = 0; i < b->options->clang.len; i++)
-        if (is_of_files(b->options->clang.at[i]))
+        if (build_is_of_files(b->options->clang.at[i]))
             return true;
     return b->program->headers.len != 0;
 }
 
-static void put_front(struct build *b, struct clang_args *args)
+static void build_put_front(struct build *b, struct clang_args *args)
 {
     size_t words = args->len;
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
-    if (!b->options->syntax_only && rtc_front_get(args, has_files(b), path)) {
+    if (!b->options->syntax_only && rtc_front_get(args, build_has_files(b), path)) {
         b->front_words = words;
         clang_args_add(args, "-include-pch");
         clang_args_add(args, "%s", path);
@@ -211,7 +211,7 @@ static void put_front(struct build *b, struct clang_args *args)
 }
 
 /* Is there all that compiling needs? */
-static nvrtcResult places_check(const struct build *b, const char **out_clang)
+static nvrtcResult build_places_check(const struct build *b, const char **out_clang)
 {
     const char *headers = rtc_headers();
 
@@ -219,15 +219,15 @@ static nvrtcResult places_check(const struct build *b, const char **out_clang)
         (void)!hd_error(HD_NOT_FOUND, "%s not found: set %s",
                         headers ? "heddle-libdevice.bc" : "Heddle's CUDA headers",
                         headers ? "HEDDLE_LIBDIR" : "HEDDLE_INCLUDE");
-        return internal(b->program, "installation");
+        return build_internal(b->program, "installation");
     }
-    return clang_find(out_clang) == HD_OK ? NVRTC_SUCCESS : internal(b->program, "compiler");
+    return clang_find(out_clang) == HD_OK ? NVRTC_SUCCESS : build_internal(b->program, "compiler");
 }
 
 /* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
-static void put_rest(struct build *b, struct clang_args *args)
+static void build_put_rest(struct build *b, struct clang_args *args)
 {
-    put_front(b, args);
+    build_put_front(b, args);
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
     clang_args_add(args, "%s", rtc_libdevice());
     clang_args_add(args, "-I%s/heddle/first",
@@ -236,14 +236,14 @@ static void put_rest(struct build *b, struct clang_args *args)
         clang_args_add(args, "-I%s", b->folder);
     rtc_put_headers(args);
     for (size_t i = 0; i < b->options->clang.len; i++)
-        if (is_of_files(b->options->clang.at[i]))
+        if (build_is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
 }
 
 /* ---- results */
 
 /* Cuts the variable of an expression out of the PTX and keeps what it is initialised with. */
-static bool lowered_take(struct _nvrtcProgram *p, size_t i)
+static bool build_lowered_take(struct _nvrtcProgram *p, size_t i)
 {
     char key[64];
     int key_B = snprintf(key, sizeof(key), NAME_PREFIX "%zu = ", i);
@@ -265,7 +265,7 @@ static bool lowered_take(struct _nvrtcProgram *p, size_t i)
     return p->expressions.at[i].lowered != NULL;
 }
 
-static nvrtcResult image_make(struct _nvrtcProgram *p, const struct rtc_options *o)
+static nvrtcResult build_image_make(struct _nvrtcProgram *p, const struct rtc_options *o)
 {
     char none[] = "";
     struct obj_ptx ptx = {.text = p->ptx.ptr,
@@ -279,14 +279,14 @@ static nvrtcResult image_make(struct _nvrtcProgram *p, const struct rtc_options 
     if (o->is_virtual && !o->lto)
         return NVRTC_SUCCESS;
     if (obj_linked_write(&list, o->cc, &p->image) != HD_OK)
-        return internal(p, "image");
+        return build_internal(p, "image");
     p->has_cubin = !o->lto;
     p->is_lto = o->lto;
     return NVRTC_SUCCESS;
 }
 
 /* To be linked with others, which may have variables of the same names. */
-static bool is_relocatable(const struct build *b)
+static bool build_is_relocatable(const struct build *b)
 {
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!strcmp(b->options->clang.at[i], "-fgpu-rdc"))
@@ -295,7 +295,8 @@ static bool is_relocatable(const struct build *b)
 }
 
 /* Of the log and the PTX that clang wrote; empty PTX: it wrote none. */
-static nvrtcResult results_take(const struct build *b, const struct hd_buf *log, struct hd_buf *ptx)
+static nvrtcResult build_results_take(const struct build *b, const struct hd_buf *log,
+                                      struct hd_buf *ptx)
 {
     struct _nvrtcProgram *p = b->program;
 
@@ -305,15 +306,15 @@ static nvrtcResult results_take(const struct build *b, const struct hd_buf *log,
     if (b->options->syntax_only)
         return NVRTC_SUCCESS;
     if (clang_ptx_finish(ptx, b->options->target) != HD_OK ||
-        (!is_relocatable(b) && clang_statics_name(ptx) != HD_OK))
-        return internal(p, "PTX");
+        (!build_is_relocatable(b) && clang_statics_name(ptx) != HD_OK))
+        return build_internal(p, "PTX");
     hd_buf_fini(&p->ptx);
     p->ptx = *ptx;
     hd_buf_init(ptx);
     for (size_t i = 0; i < p->expressions.len; i++)
-        if (!lowered_take(p, i))
+        if (!build_lowered_take(p, i))
             return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
-    return image_make(p, b->options);
+    return build_image_make(p, b->options);
 }
 
 /* ---- all of it */
@@ -322,7 +323,7 @@ static nvrtcResult results_take(const struct build *b, const struct hd_buf *log,
  * Does what clang writes depend on nothing but the text? Words in comments and strings cost the
  * cache, no more.
  */
-static bool stands_alone(const struct build *b)
+static bool build_stands_alone(const struct build *b)
 {
     static const char *const words[] = {"include", "embed", "import", "__TIME", "__DATE__"};
 
@@ -336,13 +337,13 @@ static bool stands_alone(const struct build *b)
 }
 
 /* Of a file in the folder. */
-static void path_of(const struct build *b, const char *name, char path[PATH_MAX])
+static void build_path_of(const struct build *b, const char *name, char path[PATH_MAX])
 {
     (void)snprintf(path, PATH_MAX, "%s/%s", b->folder, name);
 }
 
 /* Files of the program have the names that it gave them. */
-static void put_without_folder(const struct build *b, const char *text, struct hd_buf *log)
+static void build_put_without_folder(const struct build *b, const char *text, struct hd_buf *log)
 {
     size_t len = strlen(b->folder);
     const char *at;
@@ -353,8 +354,8 @@ static void put_without_folder(const struct build *b, const char *text, struct h
 }
 
 /* One run, with what it says behind the log. Its output is `to`, when it worked. */
-static nvrtcResult clang_step(const struct build *b, struct clang_args *args, const char *from,
-                              const char *to, struct hd_buf *log)
+static nvrtcResult build_clang_step(const struct build *b, struct clang_args *args,
+                                    const char *from, const char *to, struct hd_buf *log)
 {
     char path[PATH_MAX];
     struct hd_buf said;
@@ -362,20 +363,20 @@ static nvrtcResult clang_step(const struct build *b, struct clang_args *args, co
     clang_args_add(args, "%s/%s", b->folder, from);
     clang_args_add(args, "-o");
     clang_args_add(args, "%s/%s", b->folder, to);
-    path_of(b, "log", path);
+    build_path_of(b, "log", path);
     if (clang_run(args, path) != HD_OK)
-        return internal(b->program, "compiler");
+        return build_internal(b->program, "compiler");
     hd_buf_init(&said);
     bool worked = hd_file_read(path, LOG_MAX_B, &said) == HD_OK;
     if (worked && said.len)
-        put_without_folder(b, said.ptr, log);
+        build_put_without_folder(b, said.ptr, log);
     hd_buf_fini(&said);
-    return worked ? NVRTC_SUCCESS : internal(b->program, "what the compiler said");
+    return worked ? NVRTC_SUCCESS : build_internal(b->program, "what the compiler said");
 }
 
-static bool file_is_there(const struct build *b, const char *name, char path[PATH_MAX])
+static bool build_file_is_there(const struct build *b, const char *name, char path[PATH_MAX])
 {
-    path_of(b, name, path);
+    build_path_of(b, name, path);
     return access(path, F_OK) == 0;
 }
 
@@ -386,29 +387,29 @@ static bool file_is_there(const struct build *b, const char *name, char path[PAT
  */
 static _Atomic uint64_t headers_wanted_by;
 
-static uint64_t text_hash(const struct build *b)
+static uint64_t build_text_hash(const struct build *b)
 {
     return hd_hash(b->text.ptr, b->text.len, 1);
 }
 
-static bool lacks_header(const struct hd_buf *log)
+static bool build_lacks_header(const struct hd_buf *log)
 {
     return log->len && strstr(log->ptr, "' file not found");
 }
 
 /* Whether a header is missing, with what clang says of it in the log; else nothing is said. */
-static nvrtcResult headers_try(const struct build *b, const struct clang_args *words,
-                               struct hd_buf *log, bool *out_missing)
+static nvrtcResult build_headers_try(const struct build *b, const struct clang_args *words,
+                                     struct hd_buf *log, bool *out_missing)
 {
     struct clang_args args = {0};
 
     *out_missing = false;
-    if (atomic_load(&headers_wanted_by) != text_hash(b))
+    if (atomic_load(&headers_wanted_by) != build_text_hash(b))
         return NVRTC_SUCCESS;
     clang_args_add_all(&args, words);
     clang_args_add(&args, "-E");
-    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "out.i", log);
-    *out_missing = !result && lacks_header(log);
+    nvrtcResult result = build_clang_step(b, &args, "heddle-input.cu", "out.i", log);
+    *out_missing = !result && build_lacks_header(log);
     if (!*out_missing)
         hd_buf_clear(log);
     clang_args_fini(&args);
@@ -416,7 +417,7 @@ static nvrtcResult headers_try(const struct build *b, const struct clang_args *w
 }
 
 /* The words without what they include in front of the source. */
-static void put_without_front(const struct clang_args *words, struct clang_args *args)
+static void build_put_without_front(const struct clang_args *words, struct clang_args *args)
 {
     for (size_t i = 0; i < words->len; i++)
         if (!strncmp(words->at[i], "-include", strlen("-include")))
@@ -429,24 +430,24 @@ static void put_without_front(const struct clang_args *words, struct clang_args 
  * Where kernels launch kernels: writes the text that is compiled in the source's place, to
  * "launches.cu" (clang/clang.h). What is wrong with the source, the front end's run says.
  */
-static nvrtcResult launches_write(const struct build *b, const struct clang_args *words,
-                                  bool *out_any)
+static nvrtcResult build_launches_write(const struct build *b, const struct clang_args *words,
+                                        bool *out_any)
 {
     struct clang_args args = {0};
     struct hd_buf text, out, said;
     char path[PATH_MAX];
 
-    put_without_front(words, &args);
+    build_put_without_front(words, &args);
     clang_args_add_words(&args, "-include heddle/rtc.h " CLANG_LAUNCHES_WORDS);
     hd_buf_init(&text);
     hd_buf_init(&out);
     hd_buf_init(&said);
-    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "launches.cui", &said);
-    if (!result && file_is_there(b, "launches.cui", path) &&
+    nvrtcResult result = build_clang_step(b, &args, "heddle-input.cu", "launches.cui", &said);
+    if (!result && build_file_is_there(b, "launches.cui", path) &&
         (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &text) != HD_OK || !text.len ||
          clang_launches_put(text.ptr, CLANG_DEVICE_SIDE, &out) != HD_OK ||
-         (out.len && !file_write(b, "launches.cu", out.ptr))))
-        result = internal(b->program, "the source's launches");
+         (out.len && !build_file_write(b, "launches.cu", out.ptr))))
+        result = build_internal(b->program, "the source's launches");
     *out_any = out.len != 0;
     hd_buf_fini(&text);
     hd_buf_fini(&out);
@@ -456,12 +457,12 @@ static nvrtcResult launches_write(const struct build *b, const struct clang_args
 }
 
 /* Reads a file of the folder; empty when it is not there. */
-static void file_read(const struct build *b, const char *name, struct hd_buf *out)
+static void build_file_read(const struct build *b, const char *name, struct hd_buf *out)
 {
     char path[PATH_MAX];
 
     hd_buf_init(out);
-    if (file_is_there(b, name, path) && hd_file_read(path, OBJ_PAYLOAD_MAX_B, out) != HD_OK)
+    if (build_file_is_there(b, name, path) && hd_file_read(path, OBJ_PAYLOAD_MAX_B, out) != HD_OK)
         hd_buf_clear(out);
 }
 
@@ -470,8 +471,8 @@ static void file_read(const struct build *b, const char *name, struct hd_buf *ou
  * what is said of it replaces the log. `from` is what was refused; nothing happens when there is
  * none of it.
  */
-static nvrtcResult dialect_run(const struct build *b, const struct clang_args *words,
-                               const char *from, struct hd_buf *log)
+static nvrtcResult build_dialect_run(const struct build *b, const struct clang_args *words,
+                                     const char *from, struct hd_buf *log)
 {
     struct clang_args args = {0};
     struct hd_buf text, out, said;
@@ -479,26 +480,27 @@ static nvrtcResult dialect_run(const struct build *b, const struct clang_args *w
     nvrtcResult result;
 
     hd_buf_init(&said);
-    put_without_front(words, &args);
+    build_put_without_front(words, &args);
     clang_args_add_words(&args,
                          strcmp(from, "launches.cu") ? "-include heddle/rtc.h -E -w" : "-E -w");
-    result = clang_step(b, &args, from, "dialect.cui", &said);
+    result = build_clang_step(b, &args, from, "dialect.cui", &said);
     clang_args_fini(&args);
-    file_read(b, "dialect.cui", &text);
+    build_file_read(b, "dialect.cui", &text);
     for (int i = 0;
-         !result && text.len && i < CLANG_DIALECT_TRIES && !file_is_there(b, "out.ll", path); i++) {
+         !result && text.len && i < CLANG_DIALECT_TRIES && !build_file_is_there(b, "out.ll", path);
+         i++) {
         hd_buf_init(&out);
         bool changed = clang_dialect_put(text.ptr, log->ptr ? log->ptr : "", &out) == HD_OK &&
-                       out.len && file_write(b, "dialect.cu", out.ptr);
+                       out.len && build_file_write(b, "dialect.cu", out.ptr);
         hd_buf_fini(&text);
         text = out;
         if (!changed)
             break;
         hd_buf_clear(log);
         args = (struct clang_args){0};
-        put_without_front(words, &args);
+        build_put_without_front(words, &args);
         clang_args_add_words(&args, CLANG_FRONT_WORDS);
-        result = clang_step(b, &args, "dialect.cu", "out.ll", log);
+        result = build_clang_step(b, &args, "dialect.cu", "out.ll", log);
         clang_args_fini(&args);
     }
     hd_buf_fini(&text);
@@ -506,42 +508,43 @@ static nvrtcResult dialect_run(const struct build *b, const struct clang_args *w
     return result;
 }
 
-static nvrtcResult front_run(const struct build *b, const struct clang_args *words,
-                             struct hd_buf *log)
+static nvrtcResult build_front_run(const struct build *b, const struct clang_args *words,
+                                   struct hd_buf *log)
 {
     struct clang_args args = {0};
     char path[PATH_MAX];
     bool launches = false;
-    nvrtcResult result = is_relocatable(b) ? launches_write(b, words, &launches) : NVRTC_SUCCESS;
+    nvrtcResult result =
+        build_is_relocatable(b) ? build_launches_write(b, words, &launches) : NVRTC_SUCCESS;
 
     if (result)
         return result;
     if (launches)
-        put_without_front(words, &args);
+        build_put_without_front(words, &args);
     else
         clang_args_add_all(&args, words);
     clang_args_add_words(&args, CLANG_FRONT_WORDS);
     const char *from = launches ? "launches.cu" : "heddle-input.cu";
-    result = clang_step(b, &args, from, "out.ll", log);
+    result = build_clang_step(b, &args, from, "out.ll", log);
     clang_args_fini(&args);
-    if (!result && !file_is_there(b, "out.ll", path) && !lacks_header(log))
-        result = dialect_run(b, words, from, log);
+    if (!result && !build_file_is_there(b, "out.ll", path) && !build_lacks_header(log))
+        result = build_dialect_run(b, words, from, log);
     return result;
 }
 
-static nvrtcResult back_run(const struct build *b, const struct clang_args *words,
-                            struct hd_buf *log)
+static nvrtcResult build_back_run(const struct build *b, const struct clang_args *words,
+                                  struct hd_buf *log)
 {
     struct clang_args args = {0};
 
     clang_back_words(words, &args);
-    nvrtcResult result = clang_step(b, &args, "out.ll", "out.ptx", log);
+    nvrtcResult result = build_clang_step(b, &args, "out.ll", "out.ptx", log);
     clang_args_fini(&args);
     return result;
 }
 
 /* The last error is the program's: without PTX that is told. */
-static nvrtcResult refuse(struct hd_buf *log, struct hd_buf *ptx)
+static nvrtcResult build_refuse(struct hd_buf *log, struct hd_buf *ptx)
 {
     hd_buf_printf(log, "error: %s\n", hd_error_message());
     hd_buf_clear(ptx);
@@ -549,8 +552,8 @@ static nvrtcResult refuse(struct hd_buf *log, struct hd_buf *ptx)
 }
 
 /* Directives of clusters, if the program has any; what is wrong with them is an error of its. */
-static nvrtcResult clusters_add(const struct build *b, const char *ir_path, struct hd_buf *log,
-                                struct hd_buf *ptx)
+static nvrtcResult build_clusters_add(const struct build *b, const char *ir_path,
+                                      struct hd_buf *log, struct hd_buf *ptx)
 {
     struct hd_buf ir;
 
@@ -560,58 +563,58 @@ static nvrtcResult clusters_add(const struct build *b, const char *ir_path, stru
         status = clang_clusters_add(&ir, b->options->cc, ptx);
     hd_buf_fini(&ir);
     if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED)
-        return refuse(log, ptx);
-    return status == HD_OK ? NVRTC_SUCCESS : internal(b->program, "clusters");
+        return build_refuse(log, ptx);
+    return status == HD_OK ? NVRTC_SUCCESS : build_internal(b->program, "clusters");
 }
 
 /* Without PTX the program has errors. */
-static nvrtcResult clang_once(const struct build *b, const struct clang_args *words,
-                              struct hd_buf *log, struct hd_buf *ptx)
+static nvrtcResult build_clang_once(const struct build *b, const struct clang_args *words,
+                                    struct hd_buf *log, struct hd_buf *ptx)
 {
     char ir_path[PATH_MAX], path[PATH_MAX];
 
-    if (!file_write(b, "heddle-input.cu", b->text.ptr))
-        return internal(b->program, "the source");
-    path_of(b, "out.ll", ir_path);
+    if (!build_file_write(b, "heddle-input.cu", b->text.ptr))
+        return build_internal(b->program, "the source");
+    build_path_of(b, "out.ll", ir_path);
     (void)unlink(ir_path);
     bool missing;
     hd_buf_clear(log);
-    nvrtcResult result = headers_try(b, words, log, &missing);
+    nvrtcResult result = build_headers_try(b, words, log, &missing);
     if (result || missing)
         return result;
-    result = front_run(b, words, log);
-    atomic_store(&headers_wanted_by, lacks_header(log) ? text_hash(b) : 0);
-    if (result || !file_is_there(b, "out.ll", ir_path))
+    result = build_front_run(b, words, log);
+    atomic_store(&headers_wanted_by, build_lacks_header(log) ? build_text_hash(b) : 0);
+    if (result || !build_file_is_there(b, "out.ll", ir_path))
         return result;
-    enum hd_status mended = clang_ir_mend(ir_path, !is_relocatable(b));
+    enum hd_status mended = clang_ir_mend(ir_path, !build_is_relocatable(b));
     if (mended == HD_BAD_ARG || mended == HD_NOT_SUPPORTED)
-        return refuse(log, ptx);
+        return build_refuse(log, ptx);
     if (mended != HD_OK)
-        return internal(b->program, "IR");
-    result = back_run(b, words, log);
-    if (result || !file_is_there(b, "out.ptx", path))
+        return build_internal(b->program, "IR");
+    result = build_back_run(b, words, log);
+    if (result || !build_file_is_there(b, "out.ptx", path))
         return result;
     if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
-        return internal(b->program, "what the compiler wrote");
-    return clusters_add(b, ir_path, log, ptx);
+        return build_internal(b->program, "what the compiler wrote");
+    return build_clusters_add(b, ir_path, log, ptx);
 }
 
 /*
  * With the front compiled ahead. What fails with it is tried without: whatever is wrong with it,
  * the program's errors are only those that it has without.
  */
-static nvrtcResult clang_try(const struct build *b, const struct clang_args *words,
-                             struct hd_buf *log, struct hd_buf *ptx)
+static nvrtcResult build_clang_try(const struct build *b, const struct clang_args *words,
+                                   struct hd_buf *log, struct hd_buf *ptx)
 {
     const struct clang_args front = {.at = words->at, .len = b->front_words};
     struct clang_args args = {0};
-    nvrtcResult result = clang_once(b, words, log, ptx);
+    nvrtcResult result = build_clang_once(b, words, log, ptx);
 
-    if (result || ptx->len || !b->front_words || lacks_header(log))
+    if (result || ptx->len || !b->front_words || build_lacks_header(log))
         return result;
-    put_without_front(words, &args);
+    build_put_without_front(words, &args);
     clang_args_add_words(&args, "-include heddle/rtc.h");
-    result = clang_once(b, &args, log, ptx);
+    result = build_clang_once(b, &args, log, ptx);
     clang_args_fini(&args);
     if (!result && ptx->len)
         rtc_front_refuse(&front);
@@ -622,13 +625,13 @@ static nvrtcResult clang_try(const struct build *b, const struct clang_args *wor
 static nvrtcResult clang_build(struct build *b, struct clang_args *args, struct hd_buf *log,
                                struct hd_buf *ptx)
 {
-    nvrtcResult result = headers_write(b);
+    nvrtcResult result = build_headers_write(b);
 
     if (result)
         return result;
-    put_rest(b, args);
+    build_put_rest(b, args);
     do
-        result = clang_try(b, args, log, ptx);
+        result = build_clang_try(b, args, log, ptx);
     while (!result && !ptx->len &&
            rtc_commas_drop(b->text.ptr + b->source_at, b->program->name, log));
     return result;
@@ -639,7 +642,7 @@ static nvrtcResult kept_build(struct build *b, struct clang_args *args, struct h
                               struct hd_buf *ptx)
 {
     struct obj_cache_key key;
-    bool keeps = stands_alone(b) && rtc_result_key(args, b->text.ptr, &key);
+    bool keeps = build_stands_alone(b) && rtc_result_key(args, b->text.ptr, &key);
 
     if (keeps && rtc_result_get(key, log, ptx))
         return NVRTC_SUCCESS;
@@ -654,16 +657,16 @@ static nvrtcResult build_run(struct build *b)
     struct clang_args args = {0};
     struct hd_buf log, ptx;
     const char *clang;
-    nvrtcResult result = places_check(b, &clang);
+    nvrtcResult result = build_places_check(b, &clang);
 
     if (result)
         return result;
     hd_buf_init(&log);
     hd_buf_init(&ptx);
-    put_front_words(b, clang, &args);
-    result = text_make(b) ? kept_build(b, &args, &log, &ptx) : NVRTC_ERROR_OUT_OF_MEMORY;
+    build_put_front_words(b, clang, &args);
+    result = build_text_make(b) ? kept_build(b, &args, &log, &ptx) : NVRTC_ERROR_OUT_OF_MEMORY;
     if (!result)
-        result = results_take(b, &log, &ptx);
+        result = build_results_take(b, &log, &ptx);
     hd_buf_fini(&log);
     hd_buf_fini(&ptx);
     clang_args_fini(&args);
@@ -674,12 +677,12 @@ nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *o
 {
     struct build b = {.program = program, .options = options};
 
-    if (!folder_make(&b))
-        return internal(program, "temporary folder");
+    if (!build_folder_make(&b))
+        return build_internal(program, "temporary folder");
     hd_buf_init(&b.text);
     nvrtcResult result = build_run(&b);
     hd_buf_fini(&b.text);
-    (void)nftw(b.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(b.folder, build_remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!result && (program->log.failed || program->ptx.failed))
         return NVRTC_ERROR_OUT_OF_MEMORY;
     return result;

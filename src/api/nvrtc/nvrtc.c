@@ -73,7 +73,7 @@ HD_EXPORT nvrtcResult nvrtcGetSupportedArchs(int *supportedArchs)
 
 /* ---- programs */
 
-static void forget_results(struct _nvrtcProgram *p)
+static void nvrtc_forget_results(struct _nvrtcProgram *p)
 {
     hd_buf_fini(&p->log);
     hd_buf_fini(&p->ptx);
@@ -88,9 +88,9 @@ static void forget_results(struct _nvrtcProgram *p)
     p->compiled = p->is_lto = p->has_cubin = false;
 }
 
-static void program_free(struct _nvrtcProgram *p)
+static void nvrtc_program_free(struct _nvrtcProgram *p)
 {
-    forget_results(p);
+    nvrtc_forget_results(p);
     for (size_t i = 0; i < p->headers.len; i++) {
         hd_free(p->headers.at[i].name);
         hd_free(p->headers.at[i].text);
@@ -104,7 +104,7 @@ static void program_free(struct _nvrtcProgram *p)
     hd_free(p);
 }
 
-static bool add_header(struct _nvrtcProgram *p, const char *name, const char *text)
+static bool nvrtc_add_header(struct _nvrtcProgram *p, const char *name, const char *text)
 {
     struct rtc_header header = {hd_strdup(name), hd_strdup(text)};
 
@@ -130,9 +130,9 @@ HD_EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram *prog, const char *src, co
     p->name = hd_strdup(name && *name ? name : "default_program");
     bool worked = p->source && p->name;
     for (int i = 0; i < numHeaders && worked; i++)
-        worked = add_header(p, includeNames[i], headers[i]);
+        worked = nvrtc_add_header(p, includeNames[i], headers[i]);
     if (!worked) {
-        program_free(p);
+        nvrtc_program_free(p);
         return NVRTC_ERROR_OUT_OF_MEMORY;
     }
     *prog = p;
@@ -142,13 +142,13 @@ HD_EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram *prog, const char *src, co
 HD_EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *prog)
 {
     CHECK_PROGRAM(prog && *prog);
-    program_free(*prog);
+    nvrtc_program_free(*prog);
     *prog = NULL;
     return NVRTC_SUCCESS;
 }
 
 /* 1 asks to stop: looked at before the compiler, a program of its own, runs. */
-static bool is_cancelled(const struct _nvrtcProgram *p)
+static bool nvrtc_is_cancelled(const struct _nvrtcProgram *p)
 {
     return p->flow && p->flow(p->flow_payload, NULL) == 1;
 }
@@ -159,23 +159,23 @@ struct compile_args {
     const char *const *options;
 };
 
-static nvrtcResult compile(nvrtcProgram prog, int numOptions, const char *const *options)
+static nvrtcResult nvrtc_compile(nvrtcProgram prog, int numOptions, const char *const *options)
 {
     struct rtc_options o;
 
     CHECK_PROGRAM(prog);
     CHECK(numOptions >= 0 && (!numOptions || options), NVRTC_ERROR_INVALID_INPUT);
-    forget_results(prog);
+    nvrtc_forget_results(prog);
     nvrtcResult result = NVRTC_ERROR_INVALID_OPTION;
     if (rtc_options_read(&o, numOptions, options, &prog->log))
-        result = is_cancelled(prog) ? NVRTC_ERROR_CANCELLED : rtc_build(prog, &o);
+        result = nvrtc_is_cancelled(prog) ? NVRTC_ERROR_CANCELLED : rtc_build(prog, &o);
     rtc_options_fini(&o);
     prog->compiled = result == NVRTC_SUCCESS;
     return result;
 }
 
 HD_STACK_ENSURED(nvrtcResult, compile_anywhere, struct compile_args,
-                 compile(a->prog, a->noptions, a->options))
+                 nvrtc_compile(a->prog, a->noptions, a->options))
 
 HD_EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram prog, int numOptions,
                                           const char *const *options)
@@ -198,28 +198,28 @@ HD_EXPORT nvrtcResult nvrtcSetFlowCallback(nvrtcProgram prog, int (*callback)(vo
 /* What a program has of a kind: NULL when it was not compiled or not for this. */
 typedef const struct hd_buf *(*result_of)(const struct _nvrtcProgram *p);
 
-static const struct hd_buf *ptx_of(const struct _nvrtcProgram *p)
+static const struct hd_buf *nvrtc_ptx_of(const struct _nvrtcProgram *p)
 {
     return p->compiled ? &p->ptx : NULL;
 }
 
-static const struct hd_buf *cubin_of(const struct _nvrtcProgram *p)
+static const struct hd_buf *nvrtc_cubin_of(const struct _nvrtcProgram *p)
 {
     return p->compiled && p->has_cubin ? &p->image : NULL;
 }
 
-static const struct hd_buf *lto_of(const struct _nvrtcProgram *p)
+static const struct hd_buf *nvrtc_lto_of(const struct _nvrtcProgram *p)
 {
     return p->compiled && p->is_lto ? &p->image : NULL;
 }
 
-static const struct hd_buf *log_of(const struct _nvrtcProgram *p)
+static const struct hd_buf *nvrtc_log_of(const struct _nvrtcProgram *p)
 {
     return &p->log;
 }
 
 /* Texts are counted and copied with their final NUL. */
-static nvrtcResult size_of(nvrtcProgram prog, result_of of, bool is_text, size_t *out_size_B)
+static nvrtcResult nvrtc_size_of(nvrtcProgram prog, result_of of, bool is_text, size_t *out_size_B)
 {
     CHECK_PROGRAM(prog);
     CHECK(out_size_B, NVRTC_ERROR_INVALID_INPUT);
@@ -229,7 +229,7 @@ static nvrtcResult size_of(nvrtcProgram prog, result_of of, bool is_text, size_t
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult copy_of(nvrtcProgram prog, result_of of, bool is_text, char *out)
+static nvrtcResult nvrtc_copy_of(nvrtcProgram prog, result_of of, bool is_text, char *out)
 {
     CHECK_PROGRAM(prog);
     CHECK(out, NVRTC_ERROR_INVALID_INPUT);
@@ -245,31 +245,31 @@ static nvrtcResult copy_of(nvrtcProgram prog, result_of of, bool is_text, char *
 #define RESULT(name, of, is_text)                                                                  \
     HD_EXPORT nvrtcResult nvrtcGet##name##Size(nvrtcProgram prog, size_t *size)                    \
     {                                                                                              \
-        return size_of(prog, of, is_text, size);                                                   \
+        return nvrtc_size_of(prog, of, is_text, size);                                             \
     }                                                                                              \
     HD_EXPORT nvrtcResult nvrtcGet##name(nvrtcProgram prog, char *out)                             \
     {                                                                                              \
-        return copy_of(prog, of, is_text, out);                                                    \
+        return nvrtc_copy_of(prog, of, is_text, out);                                              \
     }
-RESULT(PTX, ptx_of, true)
-RESULT(CUBIN, cubin_of, false)
-RESULT(LTOIR, lto_of, false)
-RESULT(ProgramLog, log_of, true)
+RESULT(PTX, nvrtc_ptx_of, true)
+RESULT(CUBIN, nvrtc_cubin_of, false)
+RESULT(LTOIR, nvrtc_lto_of, false)
+RESULT(ProgramLog, nvrtc_log_of, true)
 #undef RESULT
 
-static const struct hd_buf *optix_of(const struct _nvrtcProgram *p)
+static const struct hd_buf *nvrtc_optix_of(const struct _nvrtcProgram *p)
 {
     return NULL; /* -optix-ir is refused */
 }
 
 HD_EXPORT nvrtcResult nvrtcGetOptiXIRSize(nvrtcProgram prog, size_t *optixirSizeRet)
 {
-    return size_of(prog, optix_of, false, optixirSizeRet);
+    return nvrtc_size_of(prog, nvrtc_optix_of, false, optixirSizeRet);
 }
 
 HD_EXPORT nvrtcResult nvrtcGetOptiXIR(nvrtcProgram prog, char *optixir)
 {
-    return copy_of(prog, optix_of, false, optixir);
+    return nvrtc_copy_of(prog, nvrtc_optix_of, false, optixir);
 }
 
 /* ---- names */

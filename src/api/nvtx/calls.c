@@ -39,84 +39,85 @@ struct string_params {
     const void *text;
 };
 
-static struct heddle_event event_of(enum heddle_nvtx_call call, uint32_t cbid, const void *params)
+static struct heddle_event calls_event_of(enum heddle_nvtx_call call, uint32_t cbid,
+                                          const void *params)
 {
     struct heddle_event event = {.nvtx = {.call = call, .cbid = cbid, .params = params}};
 
     return event;
 }
 
-static struct nvtx_text narrow(const char *text)
+static struct nvtx_text calls_narrow(const char *text)
 {
     return (struct nvtx_text){.narrow = text};
 }
 
-static struct nvtx_text wide(const wchar_t *text)
+static struct nvtx_text calls_wide(const wchar_t *text)
 {
     return (struct nvtx_text){.wide = text};
 }
 
-static const void *text_pointer(struct nvtx_text text)
+static const void *calls_text_pointer(struct nvtx_text text)
 {
     return text.wide ? (const void *)text.wide : text.narrow;
 }
 
 /* ---- marks and ranges: what all functions of a kind have in common */
 
-static void mark(uint32_t cbid, struct nvtx_text text)
+static void calls_mark(uint32_t cbid, struct nvtx_text text)
 {
-    struct text_params params = {text_pointer(text)};
+    struct text_params params = {calls_text_pointer(text)};
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return;
-    event = event_of(HEDDLE_NVTX_MARK, cbid, &params);
+    event = calls_event_of(HEDDLE_NVTX_MARK, cbid, &params);
     nvtx_report(&event, text);
 }
 
 /* Parameters that the functions of the default domain have. */
-static const void *without_domain(uint32_t cbid, const struct attributes_params *params)
+static const void *calls_without_domain(uint32_t cbid, const struct attributes_params *params)
 {
     bool has_domain = cbid >= CBID_DomainMarkEx;
 
     return has_domain ? (const void *)params : (const void *)&params->attributes;
 }
 
-static void mark_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
+static void calls_mark_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     struct attributes_params params = {domain, a};
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return;
-    event = event_of(HEDDLE_NVTX_MARK, cbid, without_domain(cbid, &params));
+    event = calls_event_of(HEDDLE_NVTX_MARK, cbid, calls_without_domain(cbid, &params));
     nvtx_event_domain(&event, domain);
     nvtx_report_attributes(&event, a);
 }
 
-static nvtxRangeId_t start(uint32_t cbid, struct nvtx_text text)
+static nvtxRangeId_t calls_start(uint32_t cbid, struct nvtx_text text)
 {
-    struct text_params params = {text_pointer(text)};
+    struct text_params params = {calls_text_pointer(text)};
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return 0;
-    event = event_of(HEDDLE_NVTX_RANGE_START, cbid, &params);
+    event = calls_event_of(HEDDLE_NVTX_RANGE_START, cbid, &params);
     event.nvtx.range = nvtx_range_next();
     event.nvtx.result = &event.nvtx.range;
     nvtx_report(&event, text);
     return event.nvtx.range;
 }
 
-static nvtxRangeId_t start_ex(uint32_t cbid, nvtxDomainHandle_t domain,
-                              const nvtxEventAttributes_t *a)
+static nvtxRangeId_t calls_start_ex(uint32_t cbid, nvtxDomainHandle_t domain,
+                                    const nvtxEventAttributes_t *a)
 {
     struct attributes_params params = {domain, a};
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return 0;
-    event = event_of(HEDDLE_NVTX_RANGE_START, cbid, without_domain(cbid, &params));
+    event = calls_event_of(HEDDLE_NVTX_RANGE_START, cbid, calls_without_domain(cbid, &params));
     nvtx_event_domain(&event, domain);
     event.nvtx.range = nvtx_range_next();
     event.nvtx.result = &event.nvtx.range;
@@ -125,36 +126,37 @@ static nvtxRangeId_t start_ex(uint32_t cbid, nvtxDomainHandle_t domain,
 }
 
 /* A range that began while nobody listened has no id. */
-static void end(uint32_t cbid, nvtxDomainHandle_t domain, nvtxRangeId_t id)
+static void calls_end(uint32_t cbid, nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
     struct range_params params = {domain, id};
     struct heddle_event event;
 
     if (!nvtx_wanted() || !id)
         return;
-    event = event_of(HEDDLE_NVTX_RANGE_END, cbid,
-                     cbid == CBID_RangeEnd ? (const void *)&params.id : (const void *)&params);
+    event =
+        calls_event_of(HEDDLE_NVTX_RANGE_END, cbid,
+                       cbid == CBID_RangeEnd ? (const void *)&params.id : (const void *)&params);
     nvtx_event_domain(&event, domain);
     event.nvtx.range = id;
     nvtx_report(&event, (struct nvtx_text){0});
 }
 
-static int push(uint32_t cbid, struct nvtx_text text)
+static int calls_push(uint32_t cbid, struct nvtx_text text)
 {
-    struct text_params params = {text_pointer(text)};
+    struct text_params params = {calls_text_pointer(text)};
     struct heddle_event event;
     int level = nvtx_push(NULL);
 
     if (!nvtx_wanted())
         return level;
-    event = event_of(HEDDLE_NVTX_RANGE_PUSH, cbid, &params);
+    event = calls_event_of(HEDDLE_NVTX_RANGE_PUSH, cbid, &params);
     event.nvtx.level = level;
     event.nvtx.result = &level;
     nvtx_report(&event, text);
     return level;
 }
 
-static int push_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
+static int calls_push_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     struct attributes_params params = {domain, a};
     struct heddle_event event;
@@ -162,7 +164,7 @@ static int push_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttr
 
     if (!nvtx_wanted())
         return level;
-    event = event_of(HEDDLE_NVTX_RANGE_PUSH, cbid, without_domain(cbid, &params));
+    event = calls_event_of(HEDDLE_NVTX_RANGE_PUSH, cbid, calls_without_domain(cbid, &params));
     nvtx_event_domain(&event, domain);
     event.nvtx.level = level;
     event.nvtx.result = &level;
@@ -170,14 +172,14 @@ static int push_ex(uint32_t cbid, nvtxDomainHandle_t domain, const nvtxEventAttr
     return level;
 }
 
-static int pop(uint32_t cbid, nvtxDomainHandle_t domain)
+static int calls_pop(uint32_t cbid, nvtxDomainHandle_t domain)
 {
     struct heddle_event event;
     int level = nvtx_pop(domain);
 
     if (!nvtx_wanted())
         return level;
-    event = event_of(HEDDLE_NVTX_RANGE_POP, cbid, &domain);
+    event = calls_event_of(HEDDLE_NVTX_RANGE_POP, cbid, &domain);
     nvtx_event_domain(&event, domain);
     event.nvtx.level = level;
     event.nvtx.result = &level;
@@ -190,14 +192,14 @@ static int pop(uint32_t cbid, nvtxDomainHandle_t domain)
 static void name_category(uint32_t cbid, nvtxDomainHandle_t domain, uint32_t category,
                           struct nvtx_text text)
 {
-    struct number_params params = {domain, category, text_pointer(text)};
+    struct number_params params = {domain, category, calls_text_pointer(text)};
     bool has_domain = cbid >= CBID_DomainNameCategoryA;
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return;
-    event = event_of(HEDDLE_NVTX_NAME_CATEGORY, cbid,
-                     has_domain ? (const void *)&params : (const void *)&params.number);
+    event = calls_event_of(HEDDLE_NVTX_NAME_CATEGORY, cbid,
+                           has_domain ? (const void *)&params : (const void *)&params.number);
     nvtx_event_domain(&event, domain);
     event.nvtx.category = category;
     nvtx_report(&event, text);
@@ -206,42 +208,42 @@ static void name_category(uint32_t cbid, nvtxDomainHandle_t domain, uint32_t cat
 static void name_object(uint32_t cbid, enum heddle_nvtx_call call, uint32_t type, uint64_t object,
                         struct nvtx_text text)
 {
-    struct object_params params = {object, text_pointer(text)};
+    struct object_params params = {object, calls_text_pointer(text)};
     struct heddle_event event;
 
     if (!nvtx_wanted())
         return;
-    event = event_of(call, cbid, &params);
+    event = calls_event_of(call, cbid, &params);
     event.nvtx.object_type = type;
     event.nvtx.object = object;
     nvtx_report(&event, text);
 }
 
-static nvtxDomainHandle_t domain_create(uint32_t cbid, struct nvtx_text text)
+static nvtxDomainHandle_t calls_domain_create(uint32_t cbid, struct nvtx_text text)
 {
-    struct text_params params = {text_pointer(text)};
+    struct text_params params = {calls_text_pointer(text)};
     nvtxDomainHandle_t domain = nvtx_domain_of(text);
     struct heddle_event event;
 
     if (!nvtx_wanted() || !domain)
         return domain;
-    event = event_of(HEDDLE_NVTX_DOMAIN_CREATE, cbid, &params);
+    event = calls_event_of(HEDDLE_NVTX_DOMAIN_CREATE, cbid, &params);
     nvtx_event_domain(&event, domain);
     event.nvtx.result = &domain;
     nvtx_report(&event, text);
     return domain;
 }
 
-static nvtxStringHandle_t string_register(uint32_t cbid, nvtxDomainHandle_t domain,
-                                          struct nvtx_text text)
+static nvtxStringHandle_t calls_string_register(uint32_t cbid, nvtxDomainHandle_t domain,
+                                                struct nvtx_text text)
 {
-    struct string_params params = {domain, text_pointer(text)};
+    struct string_params params = {domain, calls_text_pointer(text)};
     nvtxStringHandle_t string = nvtx_string_of(domain, text);
     struct heddle_event event;
 
     if (!nvtx_wanted() || !string)
         return string;
-    event = event_of(HEDDLE_NVTX_REGISTER_STRING, cbid, &params);
+    event = calls_event_of(HEDDLE_NVTX_REGISTER_STRING, cbid, &params);
     nvtx_event_domain(&event, domain);
     event.nvtx.string = nvtx_string_id(string);
     event.nvtx.result = &string;
@@ -251,20 +253,20 @@ static nvtxStringHandle_t string_register(uint32_t cbid, nvtxDomainHandle_t doma
 
 /* ---- the functions that NVTX has in a narrow and in a wide form */
 
-#define FORMS(X) X(A, const char *, narrow) X(W, const wchar_t *, wide)
+#define FORMS(X) X(A, const char *, calls_narrow) X(W, const wchar_t *, calls_wide)
 
 #define DEFINE(S, string, text)                                                                    \
     static void on_Mark##S(string message)                                                         \
     {                                                                                              \
-        mark(CBID_Mark##S, text(message));                                                         \
+        calls_mark(CBID_Mark##S, text(message));                                                   \
     }                                                                                              \
     static nvtxRangeId_t on_RangeStart##S(string message)                                          \
     {                                                                                              \
-        return start(CBID_RangeStart##S, text(message));                                           \
+        return calls_start(CBID_RangeStart##S, text(message));                                     \
     }                                                                                              \
     static int on_RangePush##S(string message)                                                     \
     {                                                                                              \
-        return push(CBID_RangePush##S, text(message));                                             \
+        return calls_push(CBID_RangePush##S, text(message));                                       \
     }                                                                                              \
     static void on_NameCategory##S(uint32_t category, string name)                                 \
     {                                                                                              \
@@ -281,11 +283,11 @@ static nvtxStringHandle_t string_register(uint32_t cbid, nvtxDomainHandle_t doma
     }                                                                                              \
     static nvtxDomainHandle_t on_DomainCreate##S(string name)                                      \
     {                                                                                              \
-        return domain_create(CBID_DomainCreate##S, text(name));                                    \
+        return calls_domain_create(CBID_DomainCreate##S, text(name));                              \
     }                                                                                              \
     static nvtxStringHandle_t on_DomainRegisterString##S(nvtxDomainHandle_t domain, string value)  \
     {                                                                                              \
-        return string_register(CBID_DomainRegisterString##S, domain, text(value));                 \
+        return calls_string_register(CBID_DomainRegisterString##S, domain, text(value));           \
     }
 FORMS(DEFINE)
 #undef DEFINE
@@ -312,53 +314,53 @@ FORMS(DEFINE)
 
 static void on_MarkEx(const nvtxEventAttributes_t *a)
 {
-    mark_ex(CBID_MarkEx, NULL, a);
+    calls_mark_ex(CBID_MarkEx, NULL, a);
 }
 
 static void on_DomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-    mark_ex(CBID_DomainMarkEx, domain, a);
+    calls_mark_ex(CBID_DomainMarkEx, domain, a);
 }
 
 static nvtxRangeId_t on_RangeStartEx(const nvtxEventAttributes_t *a)
 {
-    return start_ex(CBID_RangeStartEx, NULL, a);
+    return calls_start_ex(CBID_RangeStartEx, NULL, a);
 }
 
 static nvtxRangeId_t on_DomainRangeStartEx(nvtxDomainHandle_t domain,
                                            const nvtxEventAttributes_t *a)
 {
-    return start_ex(CBID_DomainRangeStartEx, domain, a);
+    return calls_start_ex(CBID_DomainRangeStartEx, domain, a);
 }
 
 static void on_RangeEnd(nvtxRangeId_t id)
 {
-    end(CBID_RangeEnd, NULL, id);
+    calls_end(CBID_RangeEnd, NULL, id);
 }
 
 static void on_DomainRangeEnd(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
-    end(CBID_DomainRangeEnd, domain, id);
+    calls_end(CBID_DomainRangeEnd, domain, id);
 }
 
 static int on_RangePushEx(const nvtxEventAttributes_t *a)
 {
-    return push_ex(CBID_RangePushEx, NULL, a);
+    return calls_push_ex(CBID_RangePushEx, NULL, a);
 }
 
 static int on_DomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-    return push_ex(CBID_DomainRangePushEx, domain, a);
+    return calls_push_ex(CBID_DomainRangePushEx, domain, a);
 }
 
 static int on_RangePop(void)
 {
-    return pop(CBID_RangePop, NULL);
+    return calls_pop(CBID_RangePop, NULL);
 }
 
 static int on_DomainRangePop(nvtxDomainHandle_t domain)
 {
-    return pop(CBID_DomainRangePop, domain);
+    return calls_pop(CBID_DomainRangePop, domain);
 }
 
 static void on_DomainDestroy(nvtxDomainHandle_t domain)
@@ -367,7 +369,7 @@ static void on_DomainDestroy(nvtxDomainHandle_t domain)
 
     if (!nvtx_wanted() || !domain)
         return;
-    event = event_of(HEDDLE_NVTX_DOMAIN_DESTROY, CBID_DomainDestroy, &domain);
+    event = calls_event_of(HEDDLE_NVTX_DOMAIN_DESTROY, CBID_DomainDestroy, &domain);
     nvtx_event_domain(&event, domain);
     nvtx_report(&event, (struct nvtx_text){0});
 }
@@ -380,19 +382,20 @@ static void on_Initialize(const void *reserved)
 
 /* ---- resources and locks; a program without memory for them has a null handle */
 
-static void object_report(enum heddle_nvtx_call call, uint32_t cbid,
-                          const struct nvtx_object *object, const void *params, const void *result)
+static void calls_object_report(enum heddle_nvtx_call call, uint32_t cbid,
+                                const struct nvtx_object *object, const void *params,
+                                const void *result)
 {
     struct heddle_event event;
 
     if (!nvtx_wanted() || !object)
         return;
-    event = event_of(call, cbid, params);
+    event = calls_event_of(call, cbid, params);
     nvtx_event_domain(&event, object->domain);
     event.nvtx.object_type = object->type;
     event.nvtx.object = object->id;
     event.nvtx.result = result;
-    nvtx_report(&event, narrow(object->name));
+    nvtx_report(&event, calls_narrow(object->name));
 }
 
 static nvtxResourceHandle_t on_DomainResourceCreate(nvtxDomainHandle_t domain,
@@ -408,7 +411,8 @@ static nvtxResourceHandle_t on_DomainResourceCreate(nvtxDomainHandle_t domain,
 
     if (object)
         object->id = a->identifier.ullValue;
-    object_report(HEDDLE_NVTX_NAME_RESOURCE, CBID_DomainResourceCreate, object, &params, &object);
+    calls_object_report(HEDDLE_NVTX_NAME_RESOURCE, CBID_DomainResourceCreate, object, &params,
+                        &object);
     return (nvtxResourceHandle_t)object;
 }
 
@@ -416,7 +420,8 @@ static void on_DomainResourceDestroy(nvtxResourceHandle_t handle)
 {
     struct nvtx_object *object = (struct nvtx_object *)handle;
 
-    object_report(HEDDLE_NVTX_FORGET_RESOURCE, CBID_DomainResourceDestroy, object, &handle, NULL);
+    calls_object_report(HEDDLE_NVTX_FORGET_RESOURCE, CBID_DomainResourceDestroy, object, &handle,
+                        NULL);
     if (object)
         nvtx_object_destroy(object);
 }
@@ -432,7 +437,8 @@ static nvtxSyncUser_t on_DomainSyncUserCreate(nvtxDomainHandle_t domain,
     struct nvtx_object *object =
         nvtx_object_create(domain, 0, a ? a->messageType : 0, a ? a->message : none);
 
-    object_report(HEDDLE_NVTX_SYNC_CREATE, CBID_DomainSyncUserCreate, object, &params, &object);
+    calls_object_report(HEDDLE_NVTX_SYNC_CREATE, CBID_DomainSyncUserCreate, object, &params,
+                        &object);
     return (nvtxSyncUser_t)object;
 }
 
@@ -440,7 +446,8 @@ static void on_DomainSyncUserDestroy(nvtxSyncUser_t handle)
 {
     struct nvtx_object *object = (struct nvtx_object *)handle;
 
-    object_report(HEDDLE_NVTX_SYNC_DESTROY, CBID_DomainSyncUserDestroy, object, &handle, NULL);
+    calls_object_report(HEDDLE_NVTX_SYNC_DESTROY, CBID_DomainSyncUserDestroy, object, &handle,
+                        NULL);
     if (object)
         nvtx_object_destroy(object);
 }
@@ -448,8 +455,8 @@ static void on_DomainSyncUserDestroy(nvtxSyncUser_t handle)
 #define DEFINE(name, call)                                                                         \
     static void on_DomainSyncUser##name(nvtxSyncUser_t handle)                                     \
     {                                                                                              \
-        object_report(HEDDLE_NVTX_SYNC_##call, CBID_DomainSyncUser##name,                          \
-                      (const struct nvtx_object *)handle, &handle, NULL);                          \
+        calls_object_report(HEDDLE_NVTX_SYNC_##call, CBID_DomainSyncUser##name,                    \
+                            (const struct nvtx_object *)handle, &handle, NULL);                    \
     }
 DEFINE(AcquireStart, ACQUIRE_START)
 DEFINE(AcquireFailed, ACQUIRE_FAILED)
@@ -469,7 +476,7 @@ static const struct {
 };
 
 /* Old headers have smaller tables, and perhaps not all of them. */
-static void table_fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module)
+static void calls_table_fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackModule module)
 {
     NvtxFunctionTable table = NULL;
     unsigned size = 0;
@@ -494,7 +501,7 @@ HD_EXPORT int heddle_nvtx_initialize(const void *(*get_table)(uint32_t id))
     if (version && version->struct_size >= sizeof(*version) && version->SetInjectionNvtxVersion)
         version->SetInjectionNvtxVersion(NVTX_VERSION);
     for (int module = NVTX_CB_MODULE_CORE; module < NVTX_CB_MODULE_SIZE; module++)
-        table_fill(callbacks, (NvtxCallbackModule)module);
+        calls_table_fill(callbacks, (NvtxCallbackModule)module);
     return 1;
 }
 

@@ -28,7 +28,7 @@ struct build {
 /* Files behind those of the modules. */
 enum { FILE_FLAGS, FILE_INTRINSICS };
 
-static nvvmResult internal(struct _nvvmProgram *p, const char *what, nvvmResult result)
+static nvvmResult build_internal(struct _nvvmProgram *p, const char *what, nvvmResult result)
 {
     hd_buf_printf(&p->log, "libnvvm : error: %s: %s\n", what, hd_error_message());
     return result;
@@ -36,13 +36,13 @@ static nvvmResult internal(struct _nvvmProgram *p, const char *what, nvvmResult 
 
 /* ---- files */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+static int build_remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
 {
     (void)remove(path);
     return 0;
 }
 
-static bool folder_make(struct build *b)
+static bool build_folder_make(struct build *b)
 {
     const char *base = hd_env_of_system("TMPDIR");
 
@@ -55,7 +55,7 @@ static bool folder_make(struct build *b)
     return false;
 }
 
-static void path_of(const struct build *b, size_t i, const char *suffix, char path[PATH_MAX])
+static void build_path_of(const struct build *b, size_t i, const char *suffix, char path[PATH_MAX])
 {
     (void)snprintf(path, PATH_MAX, "%s/%zu.%s", b->folder, i, suffix);
 }
@@ -64,7 +64,7 @@ static void path_of(const struct build *b, size_t i, const char *suffix, char pa
  * The device maths has a layout and a name of the target of its own, which is as it should be;
  * clang has no option for these warnings. An empty line follows each.
  */
-static void drop_known_warnings(char *text)
+static void build_drop_known_warnings(char *text)
 {
     static const char known[] = "warning: Linking two modules of different ";
     char *at = text;
@@ -78,7 +78,7 @@ static void drop_known_warnings(char *text)
 }
 
 /* What clang said, with the module's name where it names our file. */
-static void log_read(const struct build *b, const char *file, const char *name)
+static void build_log_read(const struct build *b, const char *file, const char *name)
 {
     char path[PATH_MAX];
     struct hd_buf text, *log = &b->program->log;
@@ -88,7 +88,7 @@ static void log_read(const struct build *b, const char *file, const char *name)
     if (hd_file_read(path, LOG_MAX_B, &text) != HD_OK)
         hd_buf_printf(log, "libnvvm : error: %s\n", hd_error_message());
     if (text.ptr)
-        drop_known_warnings(text.ptr);
+        build_drop_known_warnings(text.ptr);
     for (const char *at = text.ptr; at && *at;) {
         const char *found = file ? strstr(at, file) : NULL;
 
@@ -103,7 +103,7 @@ static void log_read(const struct build *b, const char *file, const char *name)
 /* ---- modules */
 
 /* The file of module i for clang: converted text, or the bitcode as it is. */
-static bool module_write(struct build *b, size_t i)
+static bool build_module_write(struct build *b, size_t i)
 {
     const struct nv_module *m = &b->program->modules.at[i];
     bool is_bitcode = nv_is_bitcode(m->bytes.ptr, m->bytes.len);
@@ -117,7 +117,7 @@ static bool module_write(struct build *b, size_t i)
         nv_dialect_convert(m->bytes.ptr, m->bytes.len, &bytes);
     if (bytes.len && nv_intrinsics_rename(bytes.ptr, bytes.len))
         b->needs_intrinsics = true;
-    path_of(b, i, is_bitcode && m->lazy ? "bc" : "in", path);
+    build_path_of(b, i, is_bitcode && m->lazy ? "bc" : "in", path);
     bool worked =
         !bytes.failed && hd_file_write(path, bytes.ptr ? bytes.ptr : "", bytes.len) == HD_OK;
     hd_buf_fini(&bytes);
@@ -133,20 +133,21 @@ static nvvmResult run(const struct build *b, struct clang_args *args, const char
     enum hd_status status = clang_run(args, log_path);
     clang_args_fini(args);
     if (status != HD_OK)
-        return internal(b->program, "compiler", NVVM_ERROR_COMPILATION);
-    log_read(b, file, name);
+        return build_internal(b->program, "compiler", NVVM_ERROR_COMPILATION);
+    build_log_read(b, file, name);
     return access(out, F_OK) == 0 ? NVVM_SUCCESS : NVVM_ERROR_COMPILATION;
 }
 
 /* File i becomes what the words say. */
-static nvvmResult convert(const struct build *b, const char *clang, size_t i, const char *name,
-                          const char *from, const char *to, const char *words)
+static nvvmResult build_convert(const struct build *b, const char *clang, size_t i,
+                                const char *name, const char *from, const char *to,
+                                const char *words)
 {
     struct clang_args args = {0};
     char in[PATH_MAX], out[PATH_MAX];
 
-    path_of(b, i, from, in);
-    path_of(b, i, to, out);
+    build_path_of(b, i, from, in);
+    build_path_of(b, i, to, out);
     clang_args_add(&args, "%s", clang);
     clang_args_add_words(&args, TARGET " -emit-llvm -Xclang -disable-llvm-passes");
     clang_args_add_words(&args, words);
@@ -156,62 +157,63 @@ static nvvmResult convert(const struct build *b, const char *clang, size_t i, co
     return run(b, &args, in, name, out);
 }
 
-static nvvmResult bitcode_make(const struct build *b, const char *clang, size_t i, const char *name)
+static nvvmResult build_bitcode_make(const struct build *b, const char *clang, size_t i,
+                                     const char *name)
 {
-    return convert(b, clang, i, name, "in", "bc", "-c");
+    return build_convert(b, clang, i, name, "in", "bc", "-c");
 }
 
 /* Reads and checks module i: its bitcode is written. */
-static nvvmResult module_check(struct build *b, const char *clang, size_t i)
+static nvvmResult build_module_check(struct build *b, const char *clang, size_t i)
 {
     const struct nv_module *m = &b->program->modules.at[i];
 
-    if (!module_write(b, i))
-        return internal(b->program, m->name, NVVM_ERROR_OUT_OF_MEMORY);
+    if (!build_module_write(b, i))
+        return build_internal(b->program, m->name, NVVM_ERROR_OUT_OF_MEMORY);
     if (m->lazy && nv_is_bitcode(m->bytes.ptr, m->bytes.len))
         return NVVM_SUCCESS;
-    return bitcode_make(b, clang, i, m->name) ? NVVM_ERROR_INVALID_IR : NVVM_SUCCESS;
+    return build_bitcode_make(b, clang, i, m->name) ? NVVM_ERROR_INVALID_IR : NVVM_SUCCESS;
 }
 
-static nvvmResult modules_check(struct build *b, const char *clang)
+static nvvmResult build_modules_check(struct build *b, const char *clang)
 {
     nvvmResult result = NVVM_SUCCESS;
 
     for (size_t i = 0; i < b->program->modules.len && !result; i++)
-        result = module_check(b, clang, i);
+        result = build_module_check(b, clang, i);
     return result;
 }
 
 /* The text of module i, from its bitcode, with its functions marked. */
-static bool marked_write(const struct build *b, size_t i)
+static bool build_marked_write(const struct build *b, size_t i)
 {
     struct hd_buf text, marked;
     char path[PATH_MAX];
 
     hd_buf_init(&text);
     hd_buf_init(&marked);
-    path_of(b, i, "ll", path);
+    build_path_of(b, i, "ll", path);
     bool worked = hd_file_read(path, OBJ_PAYLOAD_MAX_B, &text) == HD_OK;
     if (worked)
         nv_flush_mark(text.ptr, text.len, &marked);
-    path_of(b, i, "in", path);
+    build_path_of(b, i, "in", path);
     worked = worked && !marked.failed && hd_file_write(path, marked.ptr, marked.len) == HD_OK;
     hd_buf_fini(&text);
     hd_buf_fini(&marked);
     return worked;
 }
 
-static nvvmResult modules_flush(const struct build *b, const char *clang)
+static nvvmResult build_modules_flush(const struct build *b, const char *clang)
 {
     nvvmResult result = NVVM_SUCCESS;
 
     for (size_t i = 0; i < b->program->modules.len && !result; i++) {
         const char *name = b->program->modules.at[i].name;
 
-        result = convert(b, clang, i, name, "bc", "ll", "-S");
-        if (!result && !marked_write(b, i))
-            result = internal(b->program, name, NVVM_ERROR_COMPILATION);
-        result = result ? result : bitcode_make(b, clang, i, name);
+        result = build_convert(b, clang, i, name, "bc", "ll", "-S");
+        if (!result && !build_marked_write(b, i))
+            result = build_internal(b->program, name, NVVM_ERROR_COMPILATION);
+        result = result ? result : build_bitcode_make(b, clang, i, name);
     }
     return result;
 }
@@ -219,33 +221,34 @@ static nvvmResult modules_flush(const struct build *b, const char *clang)
 /* ---- the program */
 
 /* A module of ours, behind those of the program. */
-static nvvmResult own_make(const struct build *b, const char *clang, size_t which, const char *text)
+static nvvmResult build_own_make(const struct build *b, const char *clang, size_t which,
+                                 const char *text)
 {
     size_t i = b->program->modules.len + which;
     char path[PATH_MAX];
 
-    path_of(b, i, "in", path);
+    build_path_of(b, i, "in", path);
     if (hd_file_write(path, text, strlen(text)) != HD_OK)
-        return internal(b->program, path, NVVM_ERROR_COMPILATION);
-    return bitcode_make(b, clang, i, "libnvvm");
+        return build_internal(b->program, path, NVVM_ERROR_COMPILATION);
+    return build_bitcode_make(b, clang, i, "libnvvm");
 }
 
 /* What __nvvm_reflect("__CUDA_FTZ") of the device maths answers, and the intrinsics. */
-static nvvmResult own_modules_make(const struct build *b, const char *clang,
-                                   const struct nv_options *o)
+static nvvmResult build_own_modules_make(const struct build *b, const char *clang,
+                                         const struct nv_options *o)
 {
     char text[128];
 
     (void)snprintf(text, sizeof(text),
                    "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 %d}\n",
                    o->ftz);
-    nvvmResult result = own_make(b, clang, FILE_FLAGS, text);
+    nvvmResult result = build_own_make(b, clang, FILE_FLAGS, text);
     if (!result && b->needs_intrinsics)
-        result = own_make(b, clang, FILE_INTRINSICS, nv_intrinsics);
+        result = build_own_make(b, clang, FILE_INTRINSICS, nv_intrinsics);
     return result;
 }
 
-static void put_options(struct clang_args *args, const struct nv_options *o)
+static void build_put_options(struct clang_args *args, const struct nv_options *o)
 {
     unsigned known = clang_arch(o->cc);
 
@@ -262,7 +265,7 @@ static void put_options(struct clang_args *args, const struct nv_options *o)
 }
 
 /* The first module that is not lazy: the others are linked to it. */
-static size_t main_module(const struct _nvvmProgram *p)
+static size_t build_main_module(const struct _nvvmProgram *p)
 {
     size_t i = 0;
 
@@ -271,40 +274,40 @@ static size_t main_module(const struct _nvvmProgram *p)
     return i < p->modules.len ? i : 0;
 }
 
-static void link_file(struct clang_args *args, const struct build *b, size_t i, bool lazy)
+static void build_link_file(struct clang_args *args, const struct build *b, size_t i, bool lazy)
 {
     char path[PATH_MAX];
 
-    path_of(b, i, "bc", path);
+    build_path_of(b, i, "bc", path);
     clang_args_add_words(args, lazy ? "-Xclang -mlink-builtin-bitcode -Xclang"
                                     : "-Xclang -mlink-bitcode-file -Xclang");
     clang_args_add(args, "%s", path);
 }
 
-static void link_modules(struct clang_args *args, const struct build *b, size_t first)
+static void build_link_modules(struct clang_args *args, const struct build *b, size_t first)
 {
     const struct _nvvmProgram *p = b->program;
 
     for (size_t i = 0; i < p->modules.len; i++)
         if (i != first)
-            link_file(args, b, i, p->modules.at[i].lazy);
-    link_file(args, b, p->modules.len + FILE_FLAGS, false);
+            build_link_file(args, b, i, p->modules.at[i].lazy);
+    build_link_file(args, b, p->modules.len + FILE_FLAGS, false);
     if (b->needs_intrinsics)
-        link_file(args, b, p->modules.len + FILE_INTRINSICS, true);
+        build_link_file(args, b, p->modules.len + FILE_INTRINSICS, true);
 }
 
-static nvvmResult compile(const struct build *b, const char *clang, const struct nv_options *o,
-                          char out[PATH_MAX])
+static nvvmResult build_compile(const struct build *b, const char *clang,
+                                const struct nv_options *o, char out[PATH_MAX])
 {
     struct _nvvmProgram *p = b->program;
     struct clang_args args = {0};
-    size_t first = main_module(p);
+    size_t first = build_main_module(p);
     char path[PATH_MAX];
 
     clang_args_add(&args, "%s", clang);
-    put_options(&args, o);
-    link_modules(&args, b, first);
-    path_of(b, first, "bc", path);
+    build_put_options(&args, o);
+    build_link_modules(&args, b, first);
+    build_path_of(b, first, "bc", path);
     clang_args_add(&args, "%s", path);
     (void)snprintf(out, PATH_MAX, "%s/out.ptx", b->folder);
     clang_args_add(&args, "-o");
@@ -312,7 +315,8 @@ static nvvmResult compile(const struct build *b, const char *clang, const struct
     return run(b, &args, path, p->modules.at[first].name, out);
 }
 
-static nvvmResult image_make(struct _nvvmProgram *p, const struct nv_options *o, struct hd_buf *ptx)
+static nvvmResult build_image_make(struct _nvvmProgram *p, const struct nv_options *o,
+                                   struct hd_buf *ptx)
 {
     char none[] = "";
     struct obj_ptx one = {.text = ptx->ptr,
@@ -325,10 +329,11 @@ static nvvmResult image_make(struct _nvvmProgram *p, const struct nv_options *o,
 
     return obj_linked_write(&list, o->cc, &p->result) == HD_OK
                ? NVVM_SUCCESS
-               : internal(p, "image", NVVM_ERROR_OUT_OF_MEMORY);
+               : build_internal(p, "image", NVVM_ERROR_OUT_OF_MEMORY);
 }
 
-static nvvmResult result_read(struct _nvvmProgram *p, const struct nv_options *o, const char *path)
+static nvvmResult build_result_read(struct _nvvmProgram *p, const struct nv_options *o,
+                                    const char *path)
 {
     struct hd_buf ptx;
     nvvmResult result = NVVM_SUCCESS;
@@ -336,9 +341,9 @@ static nvvmResult result_read(struct _nvvmProgram *p, const struct nv_options *o
     hd_buf_init(&ptx);
     if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &ptx) != HD_OK ||
         clang_ptx_finish(&ptx, o->target) != HD_OK)
-        result = internal(p, "PTX", NVVM_ERROR_COMPILATION);
+        result = build_internal(p, "PTX", NVVM_ERROR_COMPILATION);
     else if (o->lto)
-        result = image_make(p, o, &ptx);
+        result = build_image_make(p, o, &ptx);
     else
         hd_buf_append(&p->result, ptx.ptr, ptx.len + 1);
     hd_buf_fini(&ptx);
@@ -351,25 +356,25 @@ static nvvmResult build_run(struct build *b, const struct nv_options *o)
     char out[PATH_MAX];
 
     if (clang_find(&clang) != HD_OK)
-        return internal(b->program, "compiler", NVVM_ERROR_COMPILATION);
-    nvvmResult result = modules_check(b, clang);
+        return build_internal(b->program, "compiler", NVVM_ERROR_COMPILATION);
+    nvvmResult result = build_modules_check(b, clang);
     if (result || !o)
         return result;
-    result = own_modules_make(b, clang, o);
+    result = build_own_modules_make(b, clang, o);
     if (!result && o->ftz)
-        result = modules_flush(b, clang);
-    result = result ? result : compile(b, clang, o, out);
-    return result ? result : result_read(b->program, o, out);
+        result = build_modules_flush(b, clang);
+    result = result ? result : build_compile(b, clang, o, out);
+    return result ? result : build_result_read(b->program, o, out);
 }
 
 static nvvmResult build(struct _nvvmProgram *program, const struct nv_options *o)
 {
     struct build b = {.program = program};
 
-    if (!folder_make(&b))
-        return internal(program, "temporary folder", NVVM_ERROR_COMPILATION);
+    if (!build_folder_make(&b))
+        return build_internal(program, "temporary folder", NVVM_ERROR_COMPILATION);
     nvvmResult result = build_run(&b, o);
-    (void)nftw(b.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(b.folder, build_remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!result && (program->log.failed || program->result.failed))
         return NVVM_ERROR_OUT_OF_MEMORY;
     return result;

@@ -41,7 +41,7 @@ static const struct {
 };
 
 /* Channels that have bits are the first ones and all alike; 0: they are not. */
-static unsigned channels_of(const struct cudaChannelFormatDesc *d)
+static unsigned array_channels_of(const struct cudaChannelFormatDesc *d)
 {
     unsigned n = !d->y && !d->z && !d->w ? 1 : !d->z && !d->w ? 2 : 4;
     bool alike = (n < 2 || d->y == d->x) && (n < 4 || (d->z == d->x && d->w == d->x));
@@ -49,8 +49,8 @@ static unsigned channels_of(const struct cudaChannelFormatDesc *d)
     return alike && d->x > 0 ? n : 0;
 }
 
-static cudaError_t format_of_fractions(const struct cudaChannelFormatDesc *d,
-                                       CUarray_format *out_format, unsigned *out_channels)
+static cudaError_t array_format_of_fractions(const struct cudaChannelFormatDesc *d,
+                                             CUarray_format *out_format, unsigned *out_channels)
 {
     for (size_t i = 0; i < HD_COUNT_OF(fractions); i++) {
         if (fractions[i].kind != d->f)
@@ -69,8 +69,8 @@ cudaError_t rt_channel_format(const struct cudaChannelFormatDesc *d, CUarray_for
                               unsigned *out_channels)
 {
     if (d->f > cudaChannelFormatKindFloat)
-        return format_of_fractions(d, out_format, out_channels);
-    *out_channels = channels_of(d);
+        return array_format_of_fractions(d, out_format, out_channels);
+    *out_channels = array_channels_of(d);
     for (size_t i = 0; *out_channels && i < HD_COUNT_OF(plain); i++) {
         if (plain[i].kind == d->f && plain[i].bits == d->x) {
             *out_format = plain[i].format;
@@ -80,8 +80,8 @@ cudaError_t rt_channel_format(const struct cudaChannelFormatDesc *d, CUarray_for
     return rt_fail(cudaErrorInvalidChannelDescriptor);
 }
 
-static struct cudaChannelFormatDesc channels_make(int bits, unsigned n,
-                                                  enum cudaChannelFormatKind kind)
+static struct cudaChannelFormatDesc array_channels_make(int bits, unsigned n,
+                                                        enum cudaChannelFormatKind kind)
 {
     return rt_cudaCreateChannelDesc(bits, n > 1 ? bits : 0, n > 2 ? bits : 0, n > 3 ? bits : 0,
                                     kind);
@@ -91,17 +91,18 @@ struct cudaChannelFormatDesc rt_format_channels(CUarray_format format, unsigned 
 {
     for (size_t i = 0; i < HD_COUNT_OF(plain); i++)
         if (plain[i].format == format)
-            return channels_make(plain[i].bits, channels, plain[i].kind);
+            return array_channels_make(plain[i].bits, channels, plain[i].kind);
     for (size_t i = 0; i < HD_COUNT_OF(fractions); i++)
         if (fractions[i].format == format)
-            return channels_make((int)fractions[i].bits, channels, fractions[i].kind);
-    return channels_make(0, 1, cudaChannelFormatKindNone);
+            return array_channels_make((int)fractions[i].bits, channels, fractions[i].kind);
+    return array_channels_make(0, 1, cudaChannelFormatKindNone);
 }
 
 /* ---- creation */
 
-static cudaError_t make_desc(CUDA_ARRAY3D_DESCRIPTOR *out, const struct cudaChannelFormatDesc *d,
-                             struct cudaExtent extent, unsigned flags)
+static cudaError_t array_make_desc(CUDA_ARRAY3D_DESCRIPTOR *out,
+                                   const struct cudaChannelFormatDesc *d, struct cudaExtent extent,
+                                   unsigned flags)
 {
     if (!d)
         return rt_fail(cudaErrorInvalidValue);
@@ -117,7 +118,7 @@ cudaError_t rt_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFor
     RT_TRY(rt_enter());
     if (!array)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(make_desc(&d, desc, extent, flags));
+    RT_TRY(array_make_desc(&d, desc, extent, flags));
     RT_CALL(cuArray3DCreate_v2((CUarray *)array, &d));
 }
 
@@ -136,7 +137,7 @@ cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
     RT_TRY(rt_enter());
     if (!mipmappedArray)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(make_desc(&d, desc, extent, flags));
+    RT_TRY(array_make_desc(&d, desc, extent, flags));
     RT_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)mipmappedArray, &d, numLevels));
 }
 
@@ -151,8 +152,8 @@ cudaError_t rt_cudaExternalMemoryGetMappedMipmappedArray(
         return rt_fail(cudaErrorInvalidValue);
     desc.offset = mipmapDesc->offset;
     desc.numLevels = mipmapDesc->numLevels;
-    RT_TRY(
-        make_desc(&desc.arrayDesc, &mipmapDesc->formatDesc, mipmapDesc->extent, mipmapDesc->flags));
+    RT_TRY(array_make_desc(&desc.arrayDesc, &mipmapDesc->formatDesc, mipmapDesc->extent,
+                           mipmapDesc->flags));
     return rt_result(cuExternalMemoryGetMappedMipmappedArray((CUmipmappedArray *)mipmap,
                                                              (CUexternalMemory)extMem, &desc));
 }
@@ -180,7 +181,7 @@ cudaError_t rt_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
 
 /* ---- what an array is */
 
-static cudaError_t describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out)
+static cudaError_t array_describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
     RT_CALL(cuArray3DGetDescriptor_v2(out, (CUarray)array));
 }
@@ -189,7 +190,7 @@ cudaError_t rt_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaE
                                 unsigned int *flags, cudaArray_t array)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    RT_TRY(describe(array, &d));
+    RT_TRY(array_describe(array, &d));
     if (desc)
         *desc = rt_format_channels(d.Format, d.NumChannels);
     if (extent)
@@ -205,7 +206,7 @@ cudaError_t rt_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_
     RT_TRY(rt_enter());
     if (!desc)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(describe(array, &d));
+    RT_TRY(array_describe(array, &d));
     *desc = rt_format_channels(d.Format, d.NumChannels);
     return cudaSuccess;
 }
@@ -259,7 +260,7 @@ cudaError_t rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
     RT_CALL(cuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, format, channels, device));
 }
 
-static size_t format_bits(CUarray_format format)
+static size_t array_format_bits(CUarray_format format)
 {
     for (size_t i = 0; i < HD_COUNT_OF(plain); i++)
         if (plain[i].format == format)
@@ -273,8 +274,8 @@ static size_t format_bits(CUarray_format format)
 cudaError_t rt_array_texel_B(cudaArray_const_t array, size_t *out_size_B)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    RT_TRY(describe(array, &d));
-    *out_size_B = format_bits(d.Format) * d.NumChannels / 8;
+    RT_TRY(array_describe(array, &d));
+    *out_size_B = array_format_bits(d.Format) * d.NumChannels / 8;
     return cudaSuccess;
 }
 
@@ -288,7 +289,7 @@ cudaError_t rt_array_texel_B(cudaArray_const_t array, size_t *out_size_B)
     .dstY = (y)
 
 /* How the side that is no array is named: its memory type by the direction. */
-static cudaError_t host_side(enum cudaMemcpyKind kind, bool to_array, CUmemorytype *out_type)
+static cudaError_t array_host_side(enum cudaMemcpyKind kind, bool to_array, CUmemorytype *out_type)
 {
     bool device = kind == cudaMemcpyDeviceToDevice;
 
@@ -307,7 +308,7 @@ struct how {
     bool async;
 };
 
-static cudaError_t box_copy(const CUDA_MEMCPY2D *box, struct how how)
+static cudaError_t array_box_copy(const CUDA_MEMCPY2D *box, struct how how)
 {
     if (!box->WidthInBytes || !box->Height)
         return rt_enter();
@@ -321,10 +322,10 @@ static cudaError_t to_array(cudaArray_t dst, size_t x_B, size_t y, const void *s
 {
     CUDA_MEMCPY2D box = {TO_ARRAY(dst, x_B, y), .srcHost = src,          .srcDevice = rt_va(src),
                          .srcPitch = spitch,    .WidthInBytes = width_B, .Height = height};
-    RT_TRY(host_side(kind, true, &box.srcMemoryType));
+    RT_TRY(array_host_side(kind, true, &box.srcMemoryType));
     if (height > 1 && width_B > spitch)
         return rt_fail(cudaErrorInvalidPitchValue);
-    return box_copy(&box, how);
+    return array_box_copy(&box, how);
 }
 
 static cudaError_t from_array(void *dst, size_t dpitch, cudaArray_const_t src, size_t x_B, size_t y,
@@ -333,19 +334,19 @@ static cudaError_t from_array(void *dst, size_t dpitch, cudaArray_const_t src, s
 {
     CUDA_MEMCPY2D box = {FROM_ARRAY(src, x_B, y), .dstHost = dst,          .dstDevice = rt_va(dst),
                          .dstPitch = dpitch,      .WidthInBytes = width_B, .Height = height};
-    RT_TRY(host_side(kind, false, &box.dstMemoryType));
+    RT_TRY(array_host_side(kind, false, &box.dstMemoryType));
     if (height > 1 && width_B > dpitch)
         return rt_fail(cudaErrorInvalidPitchValue);
-    return box_copy(&box, how);
+    return array_box_copy(&box, how);
 }
 
 /* A synchronous call whose default stream is the thread's is one in that stream, waited for. */
-static struct how at_once(CUstream null_stream)
+static struct how array_at_once(CUstream null_stream)
 {
     return (struct how){null_stream, null_stream != NULL};
 }
 
-static cudaError_t finished(cudaError_t error, CUstream null_stream)
+static cudaError_t array_finished(cudaError_t error, CUstream null_stream)
 {
     return null_stream ? rt_wait(error, null_stream) : error;
 }
@@ -354,9 +355,9 @@ cudaError_t rt_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffs
                                    size_t spitch, size_t width, size_t height,
                                    enum cudaMemcpyKind kind, CUstream null_stream)
 {
-    return finished(
-        to_array(dst, wOffset, hOffset, src, spitch, width, height, kind, at_once(null_stream)),
-        null_stream);
+    return array_finished(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind,
+                                   array_at_once(null_stream)),
+                          null_stream);
 }
 
 cudaError_t rt_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -371,9 +372,9 @@ cudaError_t rt_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t
                                      size_t wOffset, size_t hOffset, size_t width, size_t height,
                                      enum cudaMemcpyKind kind, CUstream null_stream)
 {
-    return finished(
-        from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind, at_once(null_stream)),
-        null_stream);
+    return array_finished(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind,
+                                     array_at_once(null_stream)),
+                          null_stream);
 }
 
 cudaError_t rt_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
@@ -395,7 +396,7 @@ cudaError_t rt_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size
                                .Height = height};
     if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
-    return finished(box_copy(&box, at_once(null_stream)), null_stream);
+    return array_finished(array_box_copy(&box, array_at_once(null_stream)), null_stream);
 }
 
 /* ---- bytes of an array as if its rows were one: what the calls without a box copy */
@@ -404,16 +405,17 @@ struct rows {
     size_t row_B, x_B, y;
 };
 
-static cudaError_t rows_of(cudaArray_const_t array, size_t x_B, size_t y, struct rows *out)
+static cudaError_t array_rows_of(cudaArray_const_t array, size_t x_B, size_t y, struct rows *out)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    RT_TRY(describe(array, &d));
-    *out = (struct rows){d.Width * d.NumChannels * format_bits(d.Format) / 8, x_B, y};
+    RT_TRY(array_describe(array, &d));
+    *out = (struct rows){d.Width * d.NumChannels * array_format_bits(d.Format) / 8, x_B, y};
     return x_B < out->row_B ? cudaSuccess : rt_fail(cudaErrorInvalidValue);
 }
 
 /* The next box of at most count bytes: the rest of a row, whole rows, or the start of one. */
-static void rows_next(const struct rows *r, size_t count, size_t *out_width_B, size_t *out_height)
+static void array_rows_next(const struct rows *r, size_t count, size_t *out_width_B,
+                            size_t *out_height)
 {
     bool whole = !r->x_B && count >= r->row_B;
 
@@ -421,7 +423,7 @@ static void rows_next(const struct rows *r, size_t count, size_t *out_width_B, s
     *out_height = whole ? count / r->row_B : 1;
 }
 
-static void rows_advance(struct rows *r, size_t width_B, size_t height)
+static void array_rows_advance(struct rows *r, size_t width_B, size_t height)
 {
     r->x_B += width_B;
     r->y += r->x_B == r->row_B ? height : 0;
@@ -433,11 +435,11 @@ static cudaError_t bytes_to_array(cudaArray_t dst, size_t wOffset, size_t hOffse
 {
     struct rows r;
     size_t width_B, height;
-    RT_TRY(rows_of(dst, wOffset, hOffset, &r));
+    RT_TRY(array_rows_of(dst, wOffset, hOffset, &r));
     for (const char *from = src; count; count -= width_B * height, from += width_B * height) {
-        rows_next(&r, count, &width_B, &height);
+        array_rows_next(&r, count, &width_B, &height);
         RT_TRY(to_array(dst, r.x_B, r.y, from, width_B, width_B, height, kind, how));
-        rows_advance(&r, width_B, height);
+        array_rows_advance(&r, width_B, height);
     }
     return cudaSuccess;
 }
@@ -448,11 +450,11 @@ static cudaError_t bytes_from_array(void *dst, cudaArray_const_t src, size_t wOf
 {
     struct rows r;
     size_t width_B, height;
-    RT_TRY(rows_of(src, wOffset, hOffset, &r));
+    RT_TRY(array_rows_of(src, wOffset, hOffset, &r));
     for (char *to = dst; count; count -= width_B * height, to += width_B * height) {
-        rows_next(&r, count, &width_B, &height);
+        array_rows_next(&r, count, &width_B, &height);
         RT_TRY(from_array(to, width_B, src, r.x_B, r.y, width_B, height, kind, how));
-        rows_advance(&r, width_B, height);
+        array_rows_advance(&r, width_B, height);
     }
     return cudaSuccess;
 }
@@ -460,8 +462,9 @@ static cudaError_t bytes_from_array(void *dst, cudaArray_const_t src, size_t wOf
 cudaError_t rt_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                                  size_t count, enum cudaMemcpyKind kind, CUstream null_stream)
 {
-    return finished(bytes_to_array(dst, wOffset, hOffset, src, count, kind, at_once(null_stream)),
-                    null_stream);
+    return array_finished(
+        bytes_to_array(dst, wOffset, hOffset, src, count, kind, array_at_once(null_stream)),
+        null_stream);
 }
 
 cudaError_t rt_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -474,8 +477,9 @@ cudaError_t rt_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hO
 cudaError_t rt_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset,
                                    size_t count, enum cudaMemcpyKind kind, CUstream null_stream)
 {
-    return finished(bytes_from_array(dst, src, wOffset, hOffset, count, kind, at_once(null_stream)),
-                    null_stream);
+    return array_finished(
+        bytes_from_array(dst, src, wOffset, hOffset, count, kind, array_at_once(null_stream)),
+        null_stream);
 }
 
 cudaError_t rt_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
@@ -492,15 +496,15 @@ cudaError_t rt_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t
 {
     struct rows to, from;
     size_t width_B, height;
-    RT_TRY(rows_of(dst, wOffsetDst, hOffsetDst, &to));
-    RT_TRY(rows_of(src, wOffsetSrc, hOffsetSrc, &from));
+    RT_TRY(array_rows_of(dst, wOffsetDst, hOffsetDst, &to));
+    RT_TRY(array_rows_of(src, wOffsetSrc, hOffsetSrc, &from));
     for (; count; count -= width_B) {
         size_t most = HD_MIN(count, HD_MIN(to.row_B - to.x_B, from.row_B - from.x_B));
-        rows_next(&to, most, &width_B, &height);
+        array_rows_next(&to, most, &width_B, &height);
         RT_TRY(rt_cudaMemcpy2DArrayToArray(dst, to.x_B, to.y, src, from.x_B, from.y, width_B, 1,
                                            kind, null_stream));
-        rows_advance(&to, width_B, 1);
-        rows_advance(&from, width_B, 1);
+        array_rows_advance(&to, width_B, 1);
+        array_rows_advance(&from, width_B, 1);
     }
     return cudaSuccess;
 }

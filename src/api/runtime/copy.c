@@ -55,7 +55,7 @@ cudaError_t rt_cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cu
 }
 
 /* Memory types of destination and source; NULL when there is no such direction. */
-static const CUmemorytype *memory_types(enum cudaMemcpyKind kind)
+static const CUmemorytype *copy_memory_types(enum cudaMemcpyKind kind)
 {
     static const CUmemorytype types[][2] = {
         [cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
@@ -71,7 +71,7 @@ static cudaError_t make_copy_2d(CUDA_MEMCPY2D *out_copy, void *dst, size_t dpitc
                                 size_t spitch, size_t width, size_t height,
                                 enum cudaMemcpyKind kind)
 {
-    const CUmemorytype *types = memory_types(kind);
+    const CUmemorytype *types = copy_memory_types(kind);
     if (!types)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
     if (height > 1 && (width > dpitch || width > spitch))
@@ -125,7 +125,7 @@ struct side {
     size_t unit_B;
 };
 
-static cudaError_t side_read(struct side *side)
+static cudaError_t copy_side_read(struct side *side)
 {
     if (!side->array == !side->ptr.ptr)
         return rt_fail(cudaErrorInvalidValue);
@@ -136,20 +136,20 @@ static cudaError_t side_read(struct side *side)
 }
 
 /* Of a single row the pitch is not looked at, and may be 0. */
-static bool exceeds_pitch(const struct side *side, struct cudaExtent extent_B)
+static bool copy_exceeds_pitch(const struct side *side, struct cudaExtent extent_B)
 {
     return (extent_B.height > 1 || extent_B.depth > 1) && !side->array &&
            extent_B.width > side->ptr.pitch;
 }
 
 /* Where an array takes part, the extent counts its texels. */
-static cudaError_t make_box(CUDA_MEMCPY3D *out_copy, struct side *dst, struct side *src,
-                            struct cudaExtent extent)
+static cudaError_t copy_make_box(CUDA_MEMCPY3D *out_copy, struct side *dst, struct side *src,
+                                 struct cudaExtent extent)
 {
-    RT_TRY(side_read(src));
-    RT_TRY(side_read(dst));
+    RT_TRY(copy_side_read(src));
+    RT_TRY(copy_side_read(dst));
     extent.width *= src->array ? src->unit_B : dst->unit_B;
-    if (exceeds_pitch(src, extent) || exceeds_pitch(dst, extent))
+    if (copy_exceeds_pitch(src, extent) || copy_exceeds_pitch(dst, extent))
         return rt_fail(cudaErrorInvalidPitchValue);
     *out_copy = (CUDA_MEMCPY3D){
         .srcXInBytes = src->pos.x * src->unit_B,
@@ -182,12 +182,12 @@ cudaError_t rt_make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DPa
     RT_TRY(rt_enter());
     if (!p)
         return rt_fail(cudaErrorInvalidValue);
-    const CUmemorytype *types = memory_types(p->kind);
+    const CUmemorytype *types = copy_memory_types(p->kind);
     if (!types)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
     struct side dst = {p->dstArray, p->dstPos, p->dstPtr, types[0], 1};
     struct side src = {p->srcArray, p->srcPos, p->srcPtr, types[1], 1};
-    return make_box(out_copy, &dst, &src, p->extent);
+    return copy_make_box(out_copy, &dst, &src, p->extent);
 }
 
 cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, CUstream null_stream)
@@ -217,7 +217,7 @@ static cudaError_t make_copy_peer(CUDA_MEMCPY3D *out_copy, const struct cudaMemc
     RT_TRY(rt_enter());
     struct side dst = {p->dstArray, p->dstPos, p->dstPtr, CU_MEMORYTYPE_UNIFIED, 1};
     struct side src = {p->srcArray, p->srcPos, p->srcPtr, CU_MEMORYTYPE_UNIFIED, 1};
-    return make_box(out_copy, &dst, &src, p->extent);
+    return copy_make_box(out_copy, &dst, &src, p->extent);
 }
 
 cudaError_t rt_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)

@@ -8,7 +8,8 @@
 _Static_assert(sizeof(struct cudaKernelNodeParams) == sizeof(struct cudaKernelNodeParamsV2),
                "the same bytes");
 
-static cudaError_t make_kernel(CUDA_KERNEL_NODE_PARAMS *out, const struct cudaKernelNodeParams *p)
+static cudaError_t node_make_kernel(CUDA_KERNEL_NODE_PARAMS *out,
+                                    const struct cudaKernelNodeParams *p)
 {
     CUfunction func;
     if (!p)
@@ -36,7 +37,7 @@ cudaError_t rt_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t g
                                       const struct cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS params;
-    RT_TRY(make_kernel(&params, pNodeParams));
+    RT_TRY(node_make_kernel(&params, pNodeParams));
     RT_CALL(cuGraphAddKernelNode_v2(pGraphNode, graph, pDependencies, numDependencies, &params));
 }
 
@@ -62,7 +63,7 @@ cudaError_t rt_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
                                             const struct cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS params;
-    RT_TRY(make_kernel(&params, pNodeParams));
+    RT_TRY(node_make_kernel(&params, pNodeParams));
     RT_CALL(cuGraphKernelNodeSetParams_v2(node, &params));
 }
 
@@ -70,7 +71,7 @@ cudaError_t rt_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cuda
                                                 const struct cudaKernelNodeParams *pNodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS params;
-    RT_TRY(make_kernel(&params, pNodeParams));
+    RT_TRY(node_make_kernel(&params, pNodeParams));
     RT_CALL(cuGraphExecKernelNodeSetParams_v2(hGraphExec, node, &params));
 }
 
@@ -118,8 +119,8 @@ cudaError_t rt_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunch
     RT_TRY(make);                                                                                  \
     return rt_result(cuGraphExecMemcpyNodeSetParams(hGraphExec, node, &copy, ctx))
 
-static cudaError_t make_row(CUDA_MEMCPY3D *out_copy, void *dst, const void *src, size_t count,
-                            enum cudaMemcpyKind kind)
+static cudaError_t node_make_row(CUDA_MEMCPY3D *out_copy, void *dst, const void *src, size_t count,
+                                 enum cudaMemcpyKind kind)
 {
     const struct cudaMemcpy3DParms params = {
         .srcPtr = {(void *)(uintptr_t)src, count, count, 1},
@@ -130,24 +131,24 @@ static cudaError_t make_row(CUDA_MEMCPY3D *out_copy, void *dst, const void *src,
     return rt_make_copy_3d(out_copy, &params);
 }
 
-static cudaError_t make_to_symbol(CUDA_MEMCPY3D *out_copy, const void *symbol, const void *src,
-                                  size_t count, size_t offset, enum cudaMemcpyKind kind)
+static cudaError_t node_make_to_symbol(CUDA_MEMCPY3D *out_copy, const void *symbol, const void *src,
+                                       size_t count, size_t offset, enum cudaMemcpyKind kind)
 {
     void *dst;
     RT_TRY(rt_symbol_range(symbol, offset, count, &dst));
     if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
-    return make_row(out_copy, dst, src, count, kind);
+    return node_make_row(out_copy, dst, src, count, kind);
 }
 
-static cudaError_t make_from_symbol(CUDA_MEMCPY3D *out_copy, void *dst, const void *symbol,
-                                    size_t count, size_t offset, enum cudaMemcpyKind kind)
+static cudaError_t node_make_from_symbol(CUDA_MEMCPY3D *out_copy, void *dst, const void *symbol,
+                                         size_t count, size_t offset, enum cudaMemcpyKind kind)
 {
     void *src;
     RT_TRY(rt_symbol_range(symbol, offset, count, &src));
     if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
-    return make_row(out_copy, dst, src, count, kind);
+    return node_make_row(out_copy, dst, src, count, kind);
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -162,7 +163,7 @@ cudaError_t rt_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t
                                         size_t numDependencies, void *dst, const void *src,
                                         size_t count, enum cudaMemcpyKind kind)
 {
-    ADD_COPY(make_row(&copy, dst, src, count, kind));
+    ADD_COPY(node_make_row(&copy, dst, src, count, kind));
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -171,7 +172,7 @@ cudaError_t rt_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaG
                                               const void *src, size_t count, size_t offset,
                                               enum cudaMemcpyKind kind)
 {
-    ADD_COPY(make_to_symbol(&copy, symbol, src, count, offset, kind));
+    ADD_COPY(node_make_to_symbol(&copy, symbol, src, count, offset, kind));
 }
 
 cudaError_t rt_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -180,7 +181,7 @@ cudaError_t rt_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cud
                                                 const void *symbol, size_t count, size_t offset,
                                                 enum cudaMemcpyKind kind)
 {
-    ADD_COPY(make_from_symbol(&copy, dst, symbol, count, offset, kind));
+    ADD_COPY(node_make_from_symbol(&copy, dst, symbol, count, offset, kind));
 }
 
 cudaError_t rt_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
@@ -192,21 +193,21 @@ cudaError_t rt_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
 cudaError_t rt_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
                                               size_t count, enum cudaMemcpyKind kind)
 {
-    SET_COPY(make_row(&copy, dst, src, count, kind));
+    SET_COPY(node_make_row(&copy, dst, src, count, kind));
 }
 
 cudaError_t rt_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
                                                     const void *src, size_t count, size_t offset,
                                                     enum cudaMemcpyKind kind)
 {
-    SET_COPY(make_to_symbol(&copy, symbol, src, count, offset, kind));
+    SET_COPY(node_make_to_symbol(&copy, symbol, src, count, offset, kind));
 }
 
 cudaError_t rt_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
                                                       const void *symbol, size_t count,
                                                       size_t offset, enum cudaMemcpyKind kind)
 {
-    SET_COPY(make_from_symbol(&copy, dst, symbol, count, offset, kind));
+    SET_COPY(node_make_from_symbol(&copy, dst, symbol, count, offset, kind));
 }
 
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
@@ -219,7 +220,7 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cu
                                                   void *dst, const void *src, size_t count,
                                                   enum cudaMemcpyKind kind)
 {
-    SET_EXEC_COPY(make_row(&copy, dst, src, count, kind));
+    SET_EXEC_COPY(node_make_row(&copy, dst, src, count, kind));
 }
 
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
@@ -227,7 +228,7 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphEx
                                                         const void *src, size_t count,
                                                         size_t offset, enum cudaMemcpyKind kind)
 {
-    SET_EXEC_COPY(make_to_symbol(&copy, symbol, src, count, offset, kind));
+    SET_EXEC_COPY(node_make_to_symbol(&copy, symbol, src, count, offset, kind));
 }
 
 cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
@@ -235,10 +236,10 @@ cudaError_t rt_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraph
                                                           const void *symbol, size_t count,
                                                           size_t offset, enum cudaMemcpyKind kind)
 {
-    SET_EXEC_COPY(make_from_symbol(&copy, dst, symbol, count, offset, kind));
+    SET_EXEC_COPY(node_make_from_symbol(&copy, dst, symbol, count, offset, kind));
 }
 
-static enum cudaMemcpyKind kind_of(const CUDA_MEMCPY3D *c)
+static enum cudaMemcpyKind node_kind_of(const CUDA_MEMCPY3D *c)
 {
     bool to = c->dstMemoryType == CU_MEMORYTYPE_DEVICE;
     bool from = c->srcMemoryType == CU_MEMORYTYPE_DEVICE;
@@ -266,7 +267,7 @@ cudaError_t rt_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
         .dstPos = {c.dstXInBytes, c.dstY, c.dstZ},
         .dstPtr = {dst, c.dstPitch, c.WidthInBytes, c.dstHeight},
         .extent = {c.WidthInBytes, c.Height, c.Depth},
-        .kind = kind_of(&c),
+        .kind = node_kind_of(&c),
     };
     return cudaSuccess;
 }
@@ -391,7 +392,7 @@ EVENT_NODE(EventWait)
 
 /* ---- of any kind */
 
-static cudaError_t make_any(CUgraphNodeParams *out, const struct cudaGraphNodeParams *p)
+static cudaError_t node_make_any(CUgraphNodeParams *out, const struct cudaGraphNodeParams *p)
 {
     CUDA_KERNEL_NODE_PARAMS kernel;
     if (!p)
@@ -401,7 +402,7 @@ static cudaError_t make_any(CUgraphNodeParams *out, const struct cudaGraphNodePa
     out->reserved2 = p->reserved2;
     switch (p->type) {
     case cudaGraphNodeTypeKernel:
-        RT_TRY(make_kernel(&kernel, (const void *)&p->kernel));
+        RT_TRY(node_make_kernel(&kernel, (const void *)&p->kernel));
         memcpy(&out->kernel, &kernel, sizeof(out->kernel));
         return cudaSuccess;
     case cudaGraphNodeTypeMemcpy:
@@ -424,7 +425,7 @@ cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 {
     CUgraphNodeParams params;
     RT_TRY(rt_enter());
-    RT_TRY(make_any(&params, nodeParams));
+    RT_TRY(node_make_any(&params, nodeParams));
     RT_TRY(rt_result(cuGraphAddNode_v2(pGraphNode, graph, pDependencies,
                                        (const void *)dependencyData, numDependencies, &params)));
     if (nodeParams->type == cudaGraphNodeTypeMemAlloc)
@@ -470,7 +471,7 @@ cudaError_t rt_cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNode
 {
     CUgraphNodeParams params;
     RT_TRY(rt_enter());
-    RT_TRY(make_any(&params, nodeParams));
+    RT_TRY(node_make_any(&params, nodeParams));
     return rt_result(cuGraphNodeSetParams(node, &params));
 }
 
@@ -479,6 +480,6 @@ cudaError_t rt_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNo
 {
     CUgraphNodeParams params;
     RT_TRY(rt_enter());
-    RT_TRY(make_any(&params, nodeParams));
+    RT_TRY(node_make_any(&params, nodeParams));
     return rt_result(cuGraphExecNodeSetParams(graphExec, node, &params));
 }

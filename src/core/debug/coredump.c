@@ -43,7 +43,7 @@ static bool is_read, is_listening, shows_progress;
 /* Somebody has wanted dumps: then launches look closer. */
 static _Atomic bool is_active;
 
-static bool dump_is_on(const char *variable, bool otherwise)
+static bool coredump_dump_is_on(const char *variable, bool otherwise)
 {
     const char *text = hd_env(variable);
 
@@ -52,7 +52,7 @@ static bool dump_is_on(const char *variable, bool otherwise)
 
 /* ---- the host of dbg/dump/dump.c */
 
-static void dump_put_host_name(struct hd_buf *out)
+static void coredump_dump_put_host_name(struct hd_buf *out)
 {
     char name[256] = "";
 
@@ -62,7 +62,7 @@ static void dump_put_host_name(struct hd_buf *out)
 }
 
 /* %h the machine, %p the process, %t seconds since 1970, %% a %. */
-static void dump_name_make(const char *pattern, char *out, size_t out_B)
+static void coredump_dump_name_make(const char *pattern, char *out, size_t out_B)
 {
     struct hd_buf text;
 
@@ -71,7 +71,7 @@ static void dump_name_make(const char *pattern, char *out, size_t out_B)
         char c = pattern[0] == '%' ? pattern[1] : '\0';
         pattern += c != '\0' && strchr("hpt%", c);
         if (c == 'h')
-            dump_put_host_name(&text);
+            coredump_dump_put_host_name(&text);
         else if (c == 'p')
             hd_buf_printf(&text, "%d", (int)getpid());
         else if (c == 't')
@@ -83,30 +83,31 @@ static void dump_name_make(const char *pattern, char *out, size_t out_B)
     hd_buf_fini(&text);
 }
 
-static const struct core_dump_settings *dump_settings_locked(const struct core_context *ctx)
+static const struct core_dump_settings *
+coredump_dump_settings_locked(const struct core_context *ctx)
 {
     return ctx && ctx->dump ? ctx->dump : &process;
 }
 
 /* A context fails once. */
-static bool dump_begin(const void *owner, struct dump_wish *out)
+static bool coredump_dump_begin(const void *owner, struct dump_wish *out)
 {
     struct core_context *ctx = (struct core_context *)(uintptr_t)owner;
     bool wanted;
 
     pthread_mutex_lock(&lock);
-    const struct core_dump_settings *s = dump_settings_locked(ctx);
+    const struct core_dump_settings *s = coredump_dump_settings_locked(ctx);
     wanted = !ctx || (s->on_exception && !atomic_exchange(&ctx->dumped, true));
     out->flags = s->flags;
     if (wanted)
-        dump_name_make(s->file, out->path, sizeof(out->path));
+        coredump_dump_name_make(s->file, out->path, sizeof(out->path));
     pthread_mutex_unlock(&lock);
     if (wanted && shows_progress)
         fprintf(stderr, "heddle: writing a core dump of kernels to %s\n", out->path);
     return wanted;
 }
 
-static void dump_blocks_add_locked(struct core_owner *owner, void *arg)
+static void coredump_dump_blocks_add_locked(struct core_owner *owner, void *arg)
 {
     struct dump_ranges *out = arg;
 
@@ -117,32 +118,32 @@ static void dump_blocks_add_locked(struct core_owner *owner, void *arg)
     }
 }
 
-static void dump_blocks_count_locked(struct core_owner *owner, void *arg)
+static void coredump_dump_blocks_count_locked(struct core_owner *owner, void *arg)
 {
     *(size_t *)arg += owner->slots;
 }
 
-static bool dump_memory(struct dump_ranges *out)
+static bool coredump_dump_memory(struct dump_ranges *out)
 {
     size_t count = 0;
 
     hd_lock_acquire(&core_memory_lock);
-    core_space_foreach_locked(dump_blocks_count_locked, &count);
+    core_space_foreach_locked(coredump_dump_blocks_count_locked, &count);
     bool good = hd_vec_reserve(&out->list, out->list.len + count);
     if (good)
-        core_space_foreach_locked(dump_blocks_add_locked, out);
+        core_space_foreach_locked(coredump_dump_blocks_add_locked, out);
     hd_lock_release(&core_memory_lock);
     return good;
 }
 
 static char pipe_path[1100]; /* by which users trigger dumps */
 static pid_t pipe_owner;     /* a forked child has another one, or none */
-static void dump_pipe_remove(void);
+static void coredump_dump_pipe_remove(void);
 
 /* As CUDA does; what kernels printed is shown first. */
-static void dump_end_process(struct core_context *ctx)
+static void coredump_dump_end_process(struct core_context *ctx)
 {
-    dump_pipe_remove();
+    coredump_dump_pipe_remove();
     if (ctx)
         ctx->device->hal->ops->printf_flush(ctx->domain);
     fprintf(stderr, "heddle: the program is aborted, as CUDA does after a core dump; "
@@ -150,7 +151,8 @@ static void dump_end_process(struct core_context *ctx)
     abort();
 }
 
-static void dump_end(const void *owner, const struct dump_wish *wish, enum hd_status status)
+static void coredump_dump_end(const void *owner, const struct dump_wish *wish,
+                              enum hd_status status)
 {
     struct core_context *ctx = (struct core_context *)(uintptr_t)owner;
     bool goes_on;
@@ -162,15 +164,16 @@ static void dump_end(const void *owner, const struct dump_wish *wish, enum hd_st
     fprintf(stderr, "heddle: core dump of kernels: %s (heddle gdb --core FILE shows it)\n",
             wish->path);
     pthread_mutex_lock(&lock);
-    goes_on = wish->flags & DUMP_SKIP_ABORT || !dump_settings_locked(ctx)->trigger_host;
+    goes_on = wish->flags & DUMP_SKIP_ABORT || !coredump_dump_settings_locked(ctx)->trigger_host;
     pthread_mutex_unlock(&lock);
     if (!goes_on)
-        dump_end_process(ctx);
+        coredump_dump_end_process(ctx);
 }
 
-static void dump_activate(void)
+static void coredump_dump_activate(void)
 {
-    static const struct dump_host host = {dump_begin, dump_memory, dump_end};
+    static const struct dump_host host = {coredump_dump_begin, coredump_dump_memory,
+                                          coredump_dump_end};
 
     if (dbg_is_active()) { /* it stops at what fails; one of both looks at kernels */
         static bool is_notified;
@@ -185,14 +188,14 @@ static void dump_activate(void)
 
 /* ---- dumps that users trigger: a byte in a pipe */
 
-static void dump_pipe_remove(void)
+static void coredump_dump_pipe_remove(void)
 {
     if (getpid() == pipe_owner)
         unlink(pipe_path);
 }
 
 /* It is open for writing, too, so that it never ends. */
-static void *dump_listen_main(void *arg)
+static void *coredump_dump_listen_main(void *arg)
 {
     int fd = (int)(intptr_t)arg;
     char bytes[4096];
@@ -207,20 +210,20 @@ static void *dump_listen_main(void *arg)
     return NULL;
 }
 
-static enum hd_status dump_listen_locked(void)
+static enum hd_status coredump_dump_listen_locked(void)
 {
     pthread_t thread;
     int fd = -1;
 
     if (is_listening)
         return HD_OK;
-    dump_name_make(process.pipe, pipe_path, sizeof(pipe_path));
+    coredump_dump_name_make(process.pipe, pipe_path, sizeof(pipe_path));
     if (mkfifo(pipe_path, 0600) == 0)
         fd = open(pipe_path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return hd_error(HD_IO, "the pipe that triggers core dumps, %s: %s", pipe_path,
                         strerror(errno));
-    int error = hd_thread_create(&thread, NULL, dump_listen_main, (void *)(intptr_t)fd);
+    int error = hd_thread_create(&thread, NULL, coredump_dump_listen_main, (void *)(intptr_t)fd);
     if (error) {
         close(fd);
         unlink(pipe_path);
@@ -228,7 +231,7 @@ static enum hd_status dump_listen_locked(void)
     }
     pthread_detach(thread);
     pipe_owner = getpid();
-    (void)atexit(dump_pipe_remove);
+    (void)atexit(coredump_dump_pipe_remove);
     is_listening = true;
     if (shows_progress)
         fprintf(stderr, "heddle: a byte written to %s triggers a core dump of kernels\n",
@@ -238,7 +241,7 @@ static enum hd_status dump_listen_locked(void)
 
 /* ---- settings */
 
-static enum hd_status dump_flags_parse(const char *text, unsigned *out)
+static enum hd_status coredump_dump_flags_parse(const char *text, unsigned *out)
 {
     static const struct {
         const char *name;
@@ -264,7 +267,7 @@ static enum hd_status dump_flags_parse(const char *text, unsigned *out)
     return HD_OK;
 }
 
-static enum hd_status dump_environment_read_locked(void)
+static enum hd_status coredump_dump_environment_read_locked(void)
 {
     struct core_dump_settings *s = &process;
     const char *file = hd_env("CUDA_COREDUMP_FILE"), *pipe = hd_env("CUDA_COREDUMP_PIPE");
@@ -273,8 +276,8 @@ static enum hd_status dump_environment_read_locked(void)
     if (is_read)
         return HD_OK;
     if (flags)
-        HD_TRY(dump_flags_parse(flags, &s->flags));
-    if (dump_is_on("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", false))
+        HD_TRY(coredump_dump_flags_parse(flags, &s->flags));
+    if (coredump_dump_is_on("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", false))
         s->flags |= LIGHTWEIGHT;
     if (strlen(file ? file : "") >= sizeof(s->file) || strlen(pipe ? pipe : "") >= sizeof(s->pipe))
         return hd_error(HD_BAD_ARG, "CUDA_COREDUMP_FILE and CUDA_COREDUMP_PIPE: at most %d bytes",
@@ -283,33 +286,33 @@ static enum hd_status dump_environment_read_locked(void)
         snprintf(s->file, sizeof(s->file), "%s", file);
     if (pipe)
         snprintf(s->pipe, sizeof(s->pipe), "%s", pipe);
-    s->on_exception = dump_is_on("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", false);
-    s->user_trigger = dump_is_on("CUDA_ENABLE_USER_TRIGGERED_COREDUMP", false);
-    s->trigger_host = dump_is_on("CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", true);
-    shows_progress = dump_is_on("CUDA_COREDUMP_SHOW_PROGRESS", false);
+    s->on_exception = coredump_dump_is_on("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", false);
+    s->user_trigger = coredump_dump_is_on("CUDA_ENABLE_USER_TRIGGERED_COREDUMP", false);
+    s->trigger_host = coredump_dump_is_on("CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", true);
+    shows_progress = coredump_dump_is_on("CUDA_COREDUMP_SHOW_PROGRESS", false);
     is_read = true;
     return HD_OK;
 }
 
 /* What the settings ask for now has its effect from now on. */
-static enum hd_status dump_apply_locked(const struct core_dump_settings *s)
+static enum hd_status coredump_dump_apply_locked(const struct core_dump_settings *s)
 {
     if (s->on_exception || s->user_trigger)
-        dump_activate();
-    return s->user_trigger ? dump_listen_locked() : HD_OK;
+        coredump_dump_activate();
+    return s->user_trigger ? coredump_dump_listen_locked() : HD_OK;
 }
 
 enum hd_status core_dump_init(void)
 {
     pthread_mutex_lock(&lock);
-    enum hd_status status = dump_environment_read_locked();
+    enum hd_status status = coredump_dump_environment_read_locked();
     if (status == HD_OK)
-        status = dump_apply_locked(&process);
+        status = coredump_dump_apply_locked(&process);
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-static size_t dump_setting_B(const struct core_dump_settings *s, unsigned which)
+static size_t coredump_dump_setting_B(const struct core_dump_settings *s, unsigned which)
 {
     switch (which) {
     case CORE_DUMP_ON_EXCEPTION:
@@ -328,7 +331,7 @@ static size_t dump_setting_B(const struct core_dump_settings *s, unsigned which)
     }
 }
 
-static bool dump_flag_of(const struct core_dump_settings *s, unsigned which)
+static bool coredump_dump_flag_of(const struct core_dump_settings *s, unsigned which)
 {
     return which == CORE_DUMP_ON_EXCEPTION   ? s->on_exception
            : which == CORE_DUMP_TRIGGER_HOST ? s->trigger_host
@@ -336,10 +339,10 @@ static bool dump_flag_of(const struct core_dump_settings *s, unsigned which)
                                              : s->user_trigger;
 }
 
-static void dump_setting_copy(const struct core_dump_settings *s, unsigned which, void *value,
-                              size_t need_B)
+static void coredump_dump_setting_copy(const struct core_dump_settings *s, unsigned which,
+                                       void *value, size_t need_B)
 {
-    bool flag = dump_flag_of(s, which);
+    bool flag = coredump_dump_flag_of(s, which);
 
     if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE)
         memcpy(value, which == CORE_DUMP_FILE ? s->file : s->pipe, need_B);
@@ -349,16 +352,16 @@ static void dump_setting_copy(const struct core_dump_settings *s, unsigned which
         memcpy(value, &flag, need_B);
 }
 
-static enum hd_status dump_get_locked(struct core_context *ctx, unsigned which, void *value,
-                                      size_t *size_B)
+static enum hd_status coredump_dump_get_locked(struct core_context *ctx, unsigned which,
+                                               void *value, size_t *size_B)
 {
-    HD_TRY(dump_environment_read_locked());
-    const struct core_dump_settings *s = dump_settings_locked(ctx);
-    size_t need_B = dump_setting_B(s, which);
+    HD_TRY(coredump_dump_environment_read_locked());
+    const struct core_dump_settings *s = coredump_dump_settings_locked(ctx);
+    size_t need_B = coredump_dump_setting_B(s, which);
     if (!need_B || (value && *size_B < need_B))
         return hd_error(HD_BAD_ARG, "core dump setting %u", which);
     if (value)
-        dump_setting_copy(s, which, value, need_B);
+        coredump_dump_setting_copy(s, which, value, need_B);
     *size_B = need_B;
     return HD_OK;
 }
@@ -366,12 +369,12 @@ static enum hd_status dump_get_locked(struct core_context *ctx, unsigned which, 
 enum hd_status core_dump_get(struct core_context *ctx, unsigned which, void *value, size_t *size_B)
 {
     pthread_mutex_lock(&lock);
-    enum hd_status status = dump_get_locked(ctx, which, value, size_B);
+    enum hd_status status = coredump_dump_get_locked(ctx, which, value, size_B);
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-static enum hd_status dump_name_set(char *out, const char *value, size_t size_B)
+static enum hd_status coredump_dump_name_set(char *out, const char *value, size_t size_B)
 {
     size_t len = strnlen(value, size_B);
 
@@ -383,7 +386,7 @@ static enum hd_status dump_name_set(char *out, const char *value, size_t size_B)
     return HD_OK;
 }
 
-static enum hd_status dump_flags_set(struct core_dump_settings *s, const void *value)
+static enum hd_status coredump_dump_flags_set(struct core_dump_settings *s, const void *value)
 {
     unsigned flags;
 
@@ -394,18 +397,18 @@ static enum hd_status dump_flags_set(struct core_dump_settings *s, const void *v
     return HD_OK;
 }
 
-static enum hd_status dump_setting_change(struct core_dump_settings *s, unsigned which,
-                                          const void *value, size_t size_B)
+static enum hd_status coredump_dump_setting_change(struct core_dump_settings *s, unsigned which,
+                                                   const void *value, size_t size_B)
 {
     bool on = *(const char *)value != 0;
 
     if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE)
-        return dump_name_set(which == CORE_DUMP_FILE ? s->file : s->pipe, value, size_B);
-    if (size_B < dump_setting_B(s, which))
+        return coredump_dump_name_set(which == CORE_DUMP_FILE ? s->file : s->pipe, value, size_B);
+    if (size_B < coredump_dump_setting_B(s, which))
         return hd_error(HD_BAD_ARG, "core dump setting %u has %zu bytes", which,
-                        dump_setting_B(s, which));
+                        coredump_dump_setting_B(s, which));
     if (which == CORE_DUMP_FLAGS)
-        return dump_flags_set(s, value);
+        return coredump_dump_flags_set(s, value);
     if (which == CORE_DUMP_ON_EXCEPTION)
         s->on_exception = on;
     else if (which == CORE_DUMP_TRIGGER_HOST)
@@ -418,7 +421,8 @@ static enum hd_status dump_setting_change(struct core_dump_settings *s, unsigned
 }
 
 /* Its own, which begin as the process's. */
-static enum hd_status dump_own_locked(struct core_context *ctx, struct core_dump_settings **out)
+static enum hd_status coredump_dump_own_locked(struct core_context *ctx,
+                                               struct core_dump_settings **out)
 {
     *out = &process;
     if (!ctx)
@@ -433,45 +437,46 @@ static enum hd_status dump_own_locked(struct core_context *ctx, struct core_dump
     return HD_OK;
 }
 
-static bool dump_is_about_pipe(unsigned which)
+static bool coredump_dump_is_about_pipe(unsigned which)
 {
     return which == CORE_DUMP_PIPE || which == CORE_DUMP_USER_TRIGGER;
 }
 
-static enum hd_status dump_set_locked(struct core_context *ctx, unsigned which, const void *value,
-                                      size_t size_B)
+static enum hd_status coredump_dump_set_locked(struct core_context *ctx, unsigned which,
+                                               const void *value, size_t size_B)
 {
     struct core_dump_settings *s;
 
-    HD_TRY(dump_environment_read_locked());
-    if (!dump_setting_B(&process, which) || !size_B)
+    HD_TRY(coredump_dump_environment_read_locked());
+    if (!coredump_dump_setting_B(&process, which) || !size_B)
         return hd_error(HD_BAD_ARG, "core dump setting %u", which);
-    if (dump_is_about_pipe(which) && (ctx || is_listening))
+    if (coredump_dump_is_about_pipe(which) && (ctx || is_listening))
         return hd_error(HD_BAD_STATE, "the pipe that triggers core dumps is the process's, and "
                                       "stays once it is there");
-    HD_TRY(dump_own_locked(ctx, &s));
-    HD_TRY(dump_setting_change(s, which, value, size_B));
-    return dump_apply_locked(s);
+    HD_TRY(coredump_dump_own_locked(ctx, &s));
+    HD_TRY(coredump_dump_setting_change(s, which, value, size_B));
+    return coredump_dump_apply_locked(s);
 }
 
 enum hd_status core_dump_set(struct core_context *ctx, unsigned which, const void *value,
                              size_t size_B)
 {
     pthread_mutex_lock(&lock);
-    enum hd_status status = dump_set_locked(ctx, which, value, size_B);
+    enum hd_status status = coredump_dump_set_locked(ctx, which, value, size_B);
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-static enum hd_status dump_context_locked(struct core_context *ctx, bool on_exception, bool by_user)
+static enum hd_status coredump_dump_context_locked(struct core_context *ctx, bool on_exception,
+                                                   bool by_user)
 {
     struct core_dump_settings *s;
 
-    HD_TRY(dump_environment_read_locked());
-    HD_TRY(dump_own_locked(ctx, &s));
+    HD_TRY(coredump_dump_environment_read_locked());
+    HD_TRY(coredump_dump_own_locked(ctx, &s));
     s->on_exception |= on_exception;
     s->user_trigger |= by_user;
-    return dump_apply_locked(s);
+    return coredump_dump_apply_locked(s);
 }
 
 enum hd_status core_dump_context(struct core_context *ctx, unsigned flags)
@@ -481,7 +486,7 @@ enum hd_status core_dump_context(struct core_context *ctx, unsigned flags)
     if (!(flags & (ENABLE | USER_ENABLE)))
         return HD_OK;
     pthread_mutex_lock(&lock);
-    enum hd_status status = dump_context_locked(ctx, flags & ENABLE, flags & USER_ENABLE);
+    enum hd_status status = coredump_dump_context_locked(ctx, flags & ENABLE, flags & USER_ENABLE);
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -493,15 +498,15 @@ bool core_dump_wants(struct core_context *ctx)
     if (HD_LIKELY(!atomic_load_explicit(&is_active, memory_order_relaxed)))
         return false;
     pthread_mutex_lock(&lock);
-    const struct core_dump_settings *s = dump_settings_locked(ctx);
+    const struct core_dump_settings *s = coredump_dump_settings_locked(ctx);
     bool wants = s->on_exception || s->user_trigger || process.user_trigger;
     pthread_mutex_unlock(&lock);
     return wants;
 }
 
 /* NULL: no memory. */
-static struct dump_program *dump_program_make(struct core_module *module,
-                                              const struct dbg_text *texts, size_t count)
+static struct dump_program *coredump_dump_program_make(struct core_module *module,
+                                                       const struct dbg_text *texts, size_t count)
 {
     struct dump_program *p = dump_program_create(texts, count, module->ctx);
 
@@ -526,7 +531,7 @@ enum hd_status core_dump_code(struct core_module *module, const struct ir_module
 
     hd_lock_acquire(&module->lock);
     if (!module->dump && texts)
-        module->dump = dump_program_make(module, texts, count);
+        module->dump = coredump_dump_program_make(module, texts, count);
     bool good = module->dump && dump_program_code(module->dump, code);
     hd_lock_release(&module->lock);
     return good ? HD_OK : hd_error(HD_NO_MEMORY, "core dumps of a module");

@@ -10,13 +10,13 @@
 
 /* ---- sets of nodes */
 
-static void set_clear(struct core_capture_set *set)
+static void capture_set_clear(struct core_capture_set *set)
 {
     while (set->len)
         core_node_unref(hd_vec_pop(set).node);
 }
 
-static bool set_has(const struct core_capture_set *set, const struct core_node *node)
+static bool capture_set_has(const struct core_capture_set *set, const struct core_node *node)
 {
     for (size_t i = 0; i < set->len; i++)
         if (set->at[i].node == node)
@@ -25,34 +25,36 @@ static bool set_has(const struct core_capture_set *set, const struct core_node *
 }
 
 /* Nodes that the program destroyed meanwhile are left out. */
-static enum hd_status set_add(struct core_capture_set *set, const struct core_edge *edges, size_t n)
+static enum hd_status capture_set_add(struct core_capture_set *set, const struct core_edge *edges,
+                                      size_t n)
 {
     if (!hd_vec_reserve(set, set->len + n))
         return hd_error(HD_NO_MEMORY, "stream capture");
     for (size_t i = 0; i < n; i++)
-        if (edges[i].node->graph && !set_has(set, edges[i].node)) {
+        if (edges[i].node->graph && !capture_set_has(set, edges[i].node)) {
             core_node_ref(edges[i].node);
             set->at[set->len++] = edges[i];
         }
     return HD_OK;
 }
 
-static enum hd_status set_add_nodes(struct core_capture_set *set, struct core_node *const *nodes,
-                                    const struct core_edge_data *data, size_t n)
+static enum hd_status capture_set_add_nodes(struct core_capture_set *set,
+                                            struct core_node *const *nodes,
+                                            const struct core_edge_data *data, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct core_edge edge = {.node = nodes[i]};
 
         if (data)
             edge.data = data[i];
-        HD_TRY(set_add(set, &edge, 1));
+        HD_TRY(capture_set_add(set, &edge, 1));
     }
     return HD_OK;
 }
 
 /* ---- streams of a capture */
 
-static enum hd_status stream_join(struct core_stream *stream, struct core_capture *capture)
+static enum hd_status capture_stream_join(struct core_stream *stream, struct core_capture *capture)
 {
     if (!stream->captured)
         stream->captured = hd_new(struct core_capture_end);
@@ -66,7 +68,7 @@ static enum hd_status stream_join(struct core_stream *stream, struct core_captur
     return HD_OK;
 }
 
-static void stream_leave(struct core_stream *stream)
+static void capture_stream_leave(struct core_stream *stream)
 {
     struct core_capture *capture = core_capture_of_locked(stream);
     struct core_stream **at = &capture->streams;
@@ -76,7 +78,7 @@ static void stream_leave(struct core_stream *stream)
     *at = stream->capture_next;
     if (core_stream_is_blocking(stream))
         atomic_fetch_sub(&stream->ctx->ncapturing, 1);
-    set_clear(&stream->captured->set);
+    capture_set_clear(&stream->captured->set);
     atomic_store_explicit(&stream->capture, NULL, memory_order_release);
 }
 
@@ -99,7 +101,7 @@ static struct core_graph *capture_destroy(struct core_capture *capture)
     struct core_graph *graph = capture->graph;
 
     while (capture->streams)
-        stream_leave(capture->streams);
+        capture_stream_leave(capture->streams);
     graph->is_capturing = false;
     hd_list_remove(capture);
     atomic_fetch_sub(&core_captures, 1);
@@ -138,14 +140,14 @@ static enum hd_status capture_begin_locked(struct core_stream *stream, struct co
     if (capture->graph->is_capturing)
         return hd_error(HD_BAD_STATE, "another capture adds to the graph");
     HD_TRY(capture_check_from(capture->graph, from, n));
-    HD_TRY(stream_join(stream, capture));
+    HD_TRY(capture_stream_join(stream, capture));
     capture->id = ++last_id;
     capture->origin = stream;
     capture->thread = pthread_self();
     capture->graph->is_capturing = true;
     hd_list_push(&core_capture_list, capture);
     atomic_fetch_add(&core_captures, 1);
-    return set_add_nodes(&stream->captured->set, from, data, n);
+    return capture_set_add_nodes(&stream->captured->set, from, data, n);
 }
 
 enum hd_status core_capture_begin(struct core_stream *stream, enum core_capture_mode mode,
@@ -214,7 +216,7 @@ static void capture_mark_joined(const struct core_capture *capture)
 }
 
 /* After capture_mark_joined(): does all that the stream was given? */
-static bool stream_is_joined(const struct core_stream *stream)
+static bool capture_stream_is_joined(const struct core_stream *stream)
 {
     const struct core_capture_set *set = &stream->captured->set;
 
@@ -228,7 +230,7 @@ static bool capture_is_joined(const struct core_capture *capture)
 {
     capture_mark_joined(capture);
     for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
-        if (!stream_is_joined(s))
+        if (!capture_stream_is_joined(s))
             return false;
     return true;
 }
@@ -305,8 +307,8 @@ void core_capture_abandon(struct core_stream *stream)
         graph = capture_destroy(capture);
     } else if (capture) { /* a stream may go once all it was given leads back */
         capture_mark_joined(capture);
-        capture->is_invalid |= !stream_is_joined(stream);
-        stream_leave(stream);
+        capture->is_invalid |= !capture_stream_is_joined(stream);
+        capture_stream_leave(stream);
     }
     hd_lock_release(&core_graph_lock);
     if (graph)
@@ -324,12 +326,12 @@ static enum hd_status capture_check_valid(const struct core_capture *capture)
                : HD_OK;
 }
 
-static enum hd_status set_node(struct core_capture_end *end, struct core_node *node)
+static enum hd_status capture_set_node(struct core_capture_end *end, struct core_node *node)
 {
     const struct core_edge edge = {.node = node};
 
-    set_clear(&end->set);
-    return set_add(&end->set, &edge, 1);
+    capture_set_clear(&end->set);
+    return capture_set_add(&end->set, &edge, 1);
 }
 
 static enum hd_status capture_connect(const struct core_capture_set *set, struct core_node *node)
@@ -356,7 +358,7 @@ static enum hd_status capture_add_locked(struct core_stream *stream, struct core
     if (status == HD_OK)
         status = capture_connect(&stream->captured->set, node);
     if (status == HD_OK)
-        status = set_node(stream->captured, node);
+        status = capture_set_node(stream->captured, node);
     capture->is_invalid = status != HD_OK;
     return status;
 }
@@ -388,18 +390,18 @@ enum hd_status core_capture_exec(struct core_stream *stream, struct core_exec *e
 
 /* ---- events */
 
-static void point_free(struct core_capture_point *point)
+static void capture_point_free(struct core_capture_point *point)
 {
     if (!point)
         return;
-    set_clear(&point->set);
+    capture_set_clear(&point->set);
     hd_vec_fini(&point->set);
     hd_free(point);
 }
 
 void core_capture_event_fini(struct core_event *event)
 {
-    point_free(atomic_exchange(&event->point, NULL));
+    capture_point_free(atomic_exchange(&event->point, NULL));
 }
 
 void core_capture_point_drop(struct core_event *event)
@@ -422,11 +424,11 @@ static enum hd_status capture_record_locked(struct core_stream *stream, struct c
     if (!point)
         return hd_error(HD_NO_MEMORY, "recording of an event");
     point->capture = capture->id;
-    status = set_add(&point->set, stream->captured->set.at, stream->captured->set.len);
+    status = capture_set_add(&point->set, stream->captured->set.at, stream->captured->set.len);
     if (status != HD_OK)
-        point_free(point);
+        capture_point_free(point);
     else
-        point_free(atomic_exchange(&event->point, point));
+        capture_point_free(atomic_exchange(&event->point, point));
     return status;
 }
 
@@ -469,8 +471,8 @@ static enum hd_status capture_join_locked(struct core_stream *stream,
         return hd_error(HD_CAPTURE_IMPLICIT, "the legacy stream waits for a captured event");
     }
     if (!its)
-        HD_TRY(stream_join(stream, other));
-    return set_add(&stream->captured->set, point->set.at, point->set.len);
+        HD_TRY(capture_stream_join(stream, other));
+    return capture_set_add(&stream->captured->set, point->set.at, point->set.len);
 }
 
 static enum hd_status capture_wait_locked(struct core_stream *stream, struct core_event *event,
@@ -564,8 +566,8 @@ static enum hd_status capture_update_locked(struct core_stream *stream,
     HD_TRY(capture_check_valid(capture));
     HD_TRY(capture_check_from(capture->graph, from, n));
     if (set)
-        set_clear(&stream->captured->set);
-    return set_add_nodes(&stream->captured->set, from, data, n);
+        capture_set_clear(&stream->captured->set);
+    return capture_set_add_nodes(&stream->captured->set, from, data, n);
 }
 
 enum hd_status core_capture_update(struct core_stream *stream, struct core_node *const *from,

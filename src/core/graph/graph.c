@@ -126,7 +126,7 @@ enum hd_status core_body_moved_locked(struct core_graph *graph, const struct cor
     return HD_OK;
 }
 
-static void child_fini_locked(struct core_body *body)
+static void graph_child_fini_locked(struct core_body *body)
 {
     if (!body->is_offered) {
         core_graph_discard_locked(body->child);
@@ -182,7 +182,7 @@ void core_body_fini_locked(struct core_body *body)
 {
     assert(hd_lock_held(&core_graph_lock));
     if (body->type == CORE_NODE_CHILD)
-        child_fini_locked(body);
+        graph_child_fini_locked(body);
     else if (body->type == CORE_NODE_CONDITIONAL)
         core_conditional_fini_locked(&body->conditional);
     else
@@ -217,32 +217,33 @@ bool core_graph_has_memory_locked(const struct core_graph *graph)
 
 /* ---- edges */
 
-static bool edge_data_is(const struct core_edge_data *a, const struct core_edge_data *b)
+static bool graph_edge_data_is(const struct core_edge_data *a, const struct core_edge_data *b)
 {
     return !memcmp(a, b, sizeof(*a));
 }
 
 /* Its place in a list of edges, or the list's length. */
-static size_t edge_find(const struct core_edge *edges, size_t n, const struct core_node *node,
-                        const struct core_edge_data *data)
+static size_t graph_edge_find(const struct core_edge *edges, size_t n, const struct core_node *node,
+                              const struct core_edge_data *data)
 {
     size_t i = 0;
 
-    while (i < n && (edges[i].node != node || (data && !edge_data_is(&edges[i].data, data))))
+    while (i < n && (edges[i].node != node || (data && !graph_edge_data_is(&edges[i].data, data))))
         i++;
     return i;
 }
 
 /* What is behind must go on in its order: programs see it. */
-static void edge_cut(struct core_edge *edges, size_t *len, size_t at)
+static void graph_edge_cut(struct core_edge *edges, size_t *len, size_t at)
 {
     assert(at < *len);
     memmove(edges + at, edges + at + 1, (--*len - at) * sizeof(*edges));
 }
 
 /* The API's rules: plain edges have no ports, programmatic ones begin at a kernel's port. */
-static enum hd_status edge_data_check(const struct core_node *from, const struct core_node *to,
-                                      const struct core_edge_data *data)
+static enum hd_status graph_edge_data_check(const struct core_node *from,
+                                            const struct core_node *to,
+                                            const struct core_edge_data *data)
 {
     static const uint8_t zeros[sizeof(data->reserved)];
     bool kernels = from->body.type == CORE_NODE_KERNEL && to->body.type == CORE_NODE_KERNEL;
@@ -258,18 +259,19 @@ static enum hd_status edge_data_check(const struct core_node *from, const struct
     return HD_OK;
 }
 
-static enum hd_status edge_check(const struct core_graph *graph, const struct core_node *from,
-                                 const struct core_node *to, const struct core_edge_data *data)
+static enum hd_status graph_edge_check(const struct core_graph *graph, const struct core_node *from,
+                                       const struct core_node *to,
+                                       const struct core_edge_data *data)
 {
     if (from->graph != graph || to->graph != graph)
         return hd_error(HD_BAD_ARG, "a node of the edge belongs to another graph");
     if (from == to)
         return hd_error(HD_BAD_ARG, "an edge from a node to itself");
-    return edge_data_check(from, to, data);
+    return graph_edge_data_check(from, to, data);
 }
 
-static enum hd_status edge_add(struct core_node *from, struct core_node *to,
-                               const struct core_edge_data *data)
+static enum hd_status graph_edge_add(struct core_node *from, struct core_node *to,
+                                     const struct core_edge_data *data)
 {
     if (!hd_vec_reserve(&from->to, from->to.len + 1) ||
         !hd_vec_push(&to->from, (struct core_edge){from, *data}))
@@ -279,16 +281,18 @@ static enum hd_status edge_add(struct core_node *from, struct core_node *to,
     return HD_OK;
 }
 
-static void edge_remove(struct core_node *from, struct core_node *to,
-                        const struct core_edge_data *data)
+static void graph_edge_remove(struct core_node *from, struct core_node *to,
+                              const struct core_edge_data *data)
 {
-    edge_cut(from->to.at, &from->to.len, edge_find(from->to.at, from->to.len, to, data));
-    edge_cut(to->from.at, &to->from.len, edge_find(to->from.at, to->from.len, from, data));
+    graph_edge_cut(from->to.at, &from->to.len,
+                   graph_edge_find(from->to.at, from->to.len, to, data));
+    graph_edge_cut(to->from.at, &to->from.len,
+                   graph_edge_find(to->from.at, to->from.len, from, data));
 }
 
 static const struct core_edge_data plain;
 
-static const struct core_edge_data *edge_data_at(const struct core_edge_data *data, size_t i)
+static const struct core_edge_data *graph_edge_data_at(const struct core_edge_data *data, size_t i)
 {
     return data ? &data[i] : &plain;
 }
@@ -302,16 +306,16 @@ enum hd_status core_edges_add_locked(struct core_graph *graph, struct core_node 
 
     assert(hd_lock_held(&core_graph_lock));
     for (; done < n && status == HD_OK; done += status == HD_OK) {
-        status = edge_check(graph, from[done], to[done], edge_data_at(data, done));
-        if (status == HD_OK &&
-            edge_find(to[done]->from.at, to[done]->from.len, from[done], NULL) < to[done]->from.len)
+        status = graph_edge_check(graph, from[done], to[done], graph_edge_data_at(data, done));
+        if (status == HD_OK && graph_edge_find(to[done]->from.at, to[done]->from.len, from[done],
+                                               NULL) < to[done]->from.len)
             status = hd_error(HD_BAD_ARG, "edge %zu exists already", done);
         if (status == HD_OK)
-            status = edge_add(from[done], to[done], edge_data_at(data, done));
+            status = graph_edge_add(from[done], to[done], graph_edge_data_at(data, done));
     }
     if (status != HD_OK)
         while (done--)
-            edge_remove(from[done], to[done], edge_data_at(data, done));
+            graph_edge_remove(from[done], to[done], graph_edge_data_at(data, done));
     return status;
 }
 
@@ -324,15 +328,15 @@ enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_no
         return hd_error(HD_BAD_ARG, "a graph that allocates or frees memory keeps its edges");
     for (size_t i = 0; i < n; i++) {
         if (from[i]->graph != graph || to[i]->graph != graph ||
-            edge_find(to[i]->from.at, to[i]->from.len, from[i], edge_data_at(data, i)) ==
-                to[i]->from.len)
+            graph_edge_find(to[i]->from.at, to[i]->from.len, from[i],
+                            graph_edge_data_at(data, i)) == to[i]->from.len)
             return hd_error(HD_BAD_ARG, "edge %zu does not exist", i);
         for (size_t k = 0; k < i; k++)
             if (from[k] == from[i] && to[k] == to[i])
                 return hd_error(HD_BAD_ARG, "edge %zu is given twice", i);
     }
     for (size_t i = 0; i < n; i++)
-        edge_remove(from[i], to[i], edge_data_at(data, i));
+        graph_edge_remove(from[i], to[i], graph_edge_data_at(data, i));
     return HD_OK;
 }
 
@@ -362,7 +366,7 @@ struct core_node *core_node_make(struct core_body *body)
 }
 
 /* The others keep their order, which programs see. */
-static void node_unlist(struct core_node *node)
+static void graph_node_unlist(struct core_node *node)
 {
     struct core_graph *graph = node->graph;
 
@@ -391,8 +395,8 @@ bool core_node_enlist(struct core_graph *graph, struct core_node *node)
     return true;
 }
 
-static enum hd_status node_connect(struct core_node *node, struct core_node *const *from,
-                                   const struct core_edge_data *data, size_t n)
+static enum hd_status graph_node_connect(struct core_node *node, struct core_node *const *from,
+                                         const struct core_edge_data *data, size_t n)
 {
     enum hd_status status = HD_OK;
 
@@ -413,8 +417,8 @@ static bool graph_frees_again(const struct core_graph *graph, const struct core_
     return again;
 }
 
-static enum hd_status node_memory_check(const struct core_graph *graph,
-                                        const struct core_body *body)
+static enum hd_status graph_node_memory_check(const struct core_graph *graph,
+                                              const struct core_body *body)
 {
     bool is_memory = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
 
@@ -436,7 +440,7 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
     assert(hd_lock_held(&core_graph_lock));
     if (!node)
         return hd_error(HD_NO_MEMORY, "graph node");
-    status = node_memory_check(graph, &node->body);
+    status = graph_node_memory_check(graph, &node->body);
     if (status != HD_OK) {
         core_node_end_locked(node);
         return status;
@@ -445,7 +449,7 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
         core_node_end_locked(node);
         return hd_error(HD_NO_MEMORY, "graph node");
     }
-    status = node_connect(node, from, data, n);
+    status = graph_node_connect(node, from, data, n);
     if (status != HD_OK) {
         core_node_remove_locked(node);
         return status;
@@ -463,16 +467,16 @@ void core_node_remove_locked(struct core_node *node)
 {
     assert(hd_lock_held(&core_graph_lock) && node->graph);
     while (node->from.len)
-        edge_remove(hd_vec_last(&node->from).node, node, &hd_vec_last(&node->from).data);
+        graph_edge_remove(hd_vec_last(&node->from).node, node, &hd_vec_last(&node->from).data);
     while (node->to.len)
-        edge_remove(node, hd_vec_last(&node->to).node, &hd_vec_last(&node->to).data);
-    node_unlist(node);
+        graph_edge_remove(node, hd_vec_last(&node->to).node, &hd_vec_last(&node->to).data);
+    graph_node_unlist(node);
     core_node_end_locked(node);
 }
 
 /* Parameters are new; what attributes say of the node stays, and must fit them. */
-static enum hd_status node_kernel_check(const struct core_body_kernel *before,
-                                        struct core_body_kernel *kernel)
+static enum hd_status graph_node_kernel_check(const struct core_body_kernel *before,
+                                              struct core_body_kernel *kernel)
 {
     const struct core_device_node *changed = before->device_node;
 
@@ -484,7 +488,7 @@ static enum hd_status node_kernel_check(const struct core_body_kernel *before,
     return core_launch_check(kernel->function, &kernel->launch);
 }
 
-static void node_attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
+static void graph_node_attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
 {
     assert(!to->attributes && !to->device_node);
     to->attributes = from->attributes;
@@ -500,8 +504,8 @@ enum hd_status core_node_body_set_locked(struct core_node *node, struct core_bod
 
     assert(body->type == before.type);
     if (body->type == CORE_NODE_KERNEL) {
-        HD_TRY(node_kernel_check(&before.kernel, &body->kernel));
-        node_attributes_move(&before.kernel, &body->kernel);
+        HD_TRY(graph_node_kernel_check(&before.kernel, &body->kernel));
+        graph_node_attributes_move(&before.kernel, &body->kernel);
     }
     node->body = *body;
     graphs_own(node);

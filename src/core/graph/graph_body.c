@@ -14,7 +14,7 @@
 
 /* ---- kernels */
 
-static void kernel_fini(struct core_body_kernel *kernel)
+static void body_kernel_fini(struct core_body_kernel *kernel)
 {
     core_device_node_drop(kernel->device_node);
     hd_free(kernel->block);
@@ -23,20 +23,20 @@ static void kernel_fini(struct core_body_kernel *kernel)
 }
 
 /* The pointers that the API shows stand behind the packed parameters. */
-static size_t kernel_params_at(const struct core_entry *entry)
+static size_t body_kernel_params_at(const struct core_entry *entry)
 {
     return hd_align_up(HD_MAX(entry->params_B, 1u), sizeof(void *));
 }
 
-static enum hd_status kernel_block_make(struct core_body_kernel *kernel)
+static enum hd_status body_kernel_block_make(struct core_body_kernel *kernel)
 {
     const struct core_entry *entry = kernel->function->entry;
     void **params;
 
-    kernel->block = hd_alloc(kernel_params_at(entry) + (entry->nparams + 1) * sizeof(void *));
+    kernel->block = hd_alloc(body_kernel_params_at(entry) + (entry->nparams + 1) * sizeof(void *));
     if (!kernel->block)
         return hd_error(HD_NO_MEMORY, "parameters of a kernel node");
-    params = (void **)(void *)(kernel->block + kernel_params_at(entry));
+    params = (void **)(void *)(kernel->block + body_kernel_params_at(entry));
     for (uint32_t i = 0; i < entry->nparams; i++)
         params[i] = kernel->block + entry->params[i].offset_B;
     kernel->launch.params = params;
@@ -54,7 +54,7 @@ enum hd_status core_body_kernel(struct core_function *function, void *handle,
 
     HD_TRY(core_launch_check(function, launch));
     body.kernel.function = core_function_ref(function);
-    status = kernel_block_make(&body.kernel);
+    status = body_kernel_block_make(&body.kernel);
     if (status == HD_OK)
         status = core_launch_pack(function->entry, launch, body.kernel.block);
     body.kernel.launch.out_device_node = NULL;
@@ -64,7 +64,7 @@ enum hd_status core_body_kernel(struct core_function *function, void *handle,
             *launch->out_device_node = core_device_node_handle(body.kernel.device_node);
     }
     if (status != HD_OK)
-        kernel_fini(&body.kernel);
+        body_kernel_fini(&body.kernel);
     else
         *out_body = body;
     return status;
@@ -79,8 +79,8 @@ enum hd_status core_body_make_updatable(struct core_body_kernel *kernel)
     return kernel->device_node ? HD_OK : hd_error(HD_NO_MEMORY, "device-updatable node");
 }
 
-static enum hd_status kernel_attributes_clone(const struct core_body_kernel *from,
-                                              struct core_body_kernel *to)
+static enum hd_status body_kernel_attributes_clone(const struct core_body_kernel *from,
+                                                   struct core_body_kernel *to)
 {
     size_t size_B = CORE_NODE_ATTRIBUTES * sizeof(from->attributes[0]);
 
@@ -94,7 +94,8 @@ static enum hd_status kernel_attributes_clone(const struct core_body_kernel *fro
     return HD_OK;
 }
 
-static enum hd_status kernel_clone(const struct core_body_kernel *from, struct core_body_kernel *to)
+static enum hd_status body_kernel_clone(const struct core_body_kernel *from,
+                                        struct core_body_kernel *to)
 {
     enum hd_status status;
 
@@ -103,13 +104,13 @@ static enum hd_status kernel_clone(const struct core_body_kernel *from, struct c
     if (to->device_node)
         core_device_node_hold(to->device_node);
     to->block = NULL;
-    status = kernel_attributes_clone(from, to);
+    status = body_kernel_attributes_clone(from, to);
     if (status == HD_OK)
-        status = kernel_block_make(to);
+        status = body_kernel_block_make(to);
     if (status == HD_OK)
         memcpy(to->block, from->block, from->function->entry->params_B);
     else
-        kernel_fini(to);
+        body_kernel_fini(to);
     return status;
 }
 
@@ -155,7 +156,7 @@ enum hd_status core_body_copy(struct core_context *ctx, const struct core_copy *
     return HD_OK;
 }
 
-static enum hd_status copy_clone(const struct core_body_copy *from, struct core_body *to)
+static enum hd_status body_copy_clone(const struct core_body_copy *from, struct core_body *to)
 {
     to->type = CORE_NODE_COPY;
     to->copy = *from;
@@ -181,7 +182,7 @@ enum hd_status core_body_fill(struct core_context *ctx, const struct core_body_f
 
 /* ---- operations on memory */
 
-static void batch_fini(struct core_body_batch *batch)
+static void body_batch_fini(struct core_body_batch *batch)
 {
     hd_free(batch->ops);
     hd_free(batch->packets);
@@ -190,8 +191,8 @@ static void batch_fini(struct core_body_batch *batch)
 }
 
 /* A batch of as many operations. */
-static enum hd_status batch_make(struct core_context *ctx, unsigned n,
-                                 struct core_body_batch *out_batch)
+static enum hd_status body_batch_make(struct core_context *ctx, unsigned n,
+                                      struct core_body_batch *out_batch)
 {
     *out_batch = (struct core_body_batch){
         .ctx = core_context_ref(ctx),
@@ -200,7 +201,7 @@ static enum hd_status batch_make(struct core_context *ctx, unsigned n,
         .n = n};
     if (out_batch->ops && out_batch->packets)
         return HD_OK;
-    batch_fini(out_batch);
+    body_batch_fini(out_batch);
     return hd_error(HD_NO_MEMORY, "parameters of a batch node");
 }
 
@@ -210,21 +211,22 @@ enum hd_status core_body_batch(struct core_context *ctx, const struct core_mem_o
     struct core_body body = {.type = CORE_NODE_BATCH};
     enum hd_status status;
 
-    status = batch_make(ctx, n, &body.batch);
+    status = body_batch_make(ctx, n, &body.batch);
     for (unsigned i = 0; i < n && status == HD_OK; i++) {
         body.batch.ops[i] = ops[i];
         status = core_mem_op_packet(&ops[i], &body.batch.packets[i]);
         if (status != HD_OK)
-            batch_fini(&body.batch);
+            body_batch_fini(&body.batch);
     }
     if (status == HD_OK)
         *out_body = body;
     return status;
 }
 
-static enum hd_status batch_clone(const struct core_body_batch *from, struct core_body_batch *to)
+static enum hd_status body_batch_clone(const struct core_body_batch *from,
+                                       struct core_body_batch *to)
 {
-    HD_TRY(batch_make(from->ctx, from->n, to));
+    HD_TRY(body_batch_make(from->ctx, from->n, to));
     memcpy(to->ops, from->ops, from->n * sizeof(*to->ops));
     memcpy(to->packets, from->packets, from->n * sizeof(*to->packets));
     return HD_OK;
@@ -263,9 +265,9 @@ enum hd_status core_body_leaf_clone(const struct core_body *body, struct core_bo
     *out_body = *body;
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        return kernel_clone(&body->kernel, &out_body->kernel);
+        return body_kernel_clone(&body->kernel, &out_body->kernel);
     case CORE_NODE_COPY:
-        return copy_clone(&body->copy, out_body);
+        return body_copy_clone(&body->copy, out_body);
     case CORE_NODE_FILL:
         core_context_ref(body->fill.ctx);
         return HD_OK;
@@ -274,7 +276,7 @@ enum hd_status core_body_leaf_clone(const struct core_body *body, struct core_bo
         core_event_ref(body->event);
         return HD_OK;
     case CORE_NODE_BATCH:
-        return batch_clone(&body->batch, &out_body->batch);
+        return body_batch_clone(&body->batch, &out_body->batch);
     case CORE_NODE_SIGNAL_SEMAPHORES:
     case CORE_NODE_WAIT_SEMAPHORES:
         return core_extsem_ops_copy(&body->semaphores, &out_body->semaphores);
@@ -297,7 +299,7 @@ void core_body_leaf_fini(struct core_body *body)
 {
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        kernel_fini(&body->kernel);
+        body_kernel_fini(&body->kernel);
         break;
     case CORE_NODE_COPY:
         hd_free(body->copy.said);
@@ -311,7 +313,7 @@ void core_body_leaf_fini(struct core_body *body)
         core_event_unref(body->event);
         break;
     case CORE_NODE_BATCH:
-        batch_fini(&body->batch);
+        body_batch_fini(&body->batch);
         break;
     case CORE_NODE_SIGNAL_SEMAPHORES:
     case CORE_NODE_WAIT_SEMAPHORES:

@@ -72,8 +72,8 @@ static bool memory_is_available(const struct core_graph_page *page)
     return !page->uses && (!page->user || !page->user->is_live);
 }
 
-static enum hd_status page_create_locked(struct core_device *device, uint64_t size_B,
-                                         struct core_graph_page **out_page)
+static enum hd_status memory_page_create_locked(struct core_device *device, uint64_t size_B,
+                                                struct core_graph_page **out_page)
 {
     const struct core_allocation_what what = {.device = device, .size_B = size_B, .fd = -1};
     struct core_graph_page *page = hd_new(struct core_graph_page);
@@ -94,7 +94,7 @@ static enum hd_status page_create_locked(struct core_device *device, uint64_t si
     return HD_OK;
 }
 
-static void page_destroy_locked(struct core_graph_page *page)
+static void memory_page_destroy_locked(struct core_graph_page *page)
 {
     assert(hd_lock_held(&lock) && !page->uses);
     memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
@@ -107,15 +107,15 @@ static void page_destroy_locked(struct core_graph_page *page)
 }
 
 /* One of the right size that nobody uses, or a new one. */
-static enum hd_status page_find_locked(struct core_device *device, uint64_t size_B,
-                                       struct core_graph_page **out_page)
+static enum hd_status memory_page_find_locked(struct core_device *device, uint64_t size_B,
+                                              struct core_graph_page **out_page)
 {
     for (struct core_graph_page *p = pages; p; p = p->next)
         if (p->device == device && p->allocation->size_B == size_B && memory_is_available(p)) {
             *out_page = p;
             return HD_OK;
         }
-    return page_create_locked(device, size_B, out_page);
+    return memory_page_create_locked(device, size_B, out_page);
 }
 
 static void memory_unmap_locked(struct core_graph_memory *m)
@@ -135,7 +135,7 @@ static enum hd_status memory_map_locked(struct core_graph_memory *m)
     enum hd_status status;
 
     assert(hd_lock_held(&lock) && !m->is_live);
-    HD_TRY(page_find_locked(m->device, m->room_B, &page));
+    HD_TRY(memory_page_find_locked(m->device, m->room_B, &page));
     memory_unmap_locked(m);
     HD_TRY(core_vmm_map(CORE_VMM_GRAPHS, page->allocation, m->va, m->room_B, 0));
     status = core_vmm_access_set(CORE_VMM_GRAPHS, m->va, m->room_B, (unsigned)m->device->ordinal,
@@ -158,7 +158,7 @@ void core_graph_memory_trim(const struct core_device *device)
         for (struct core_graph_memory *m = memories; m; m = m->next)
             if (m->page == page)
                 memory_unmap_locked(m);
-        page_destroy_locked(page);
+        memory_page_destroy_locked(page);
     }
     hd_lock_release(&lock);
 }
@@ -331,7 +331,7 @@ static void memory_use_add_locked(struct core_graph_use *use, struct core_graph_
     use->at[use->n++].was_live = m->is_live;
 }
 
-static void page_take_locked(struct core_graph_page *page, struct core_graph_memory *user)
+static void memory_page_take_locked(struct core_graph_page *page, struct core_graph_memory *user)
 {
     if (!page->is_used)
         memory_stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
@@ -351,7 +351,7 @@ static enum hd_status memory_alloc_locked(struct core_graph_memory *m, bool auto
                         (unsigned long long)m->va);
     if (!m->is_live && !mine && !(m->page && memory_is_available(m->page)))
         HD_TRY(memory_map_locked(m));
-    page_take_locked(m->page, m);
+    memory_page_take_locked(m->page, m);
     memory_use_add_locked(use, m);
     m->is_live = true;
     return HD_OK;

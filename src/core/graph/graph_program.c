@@ -12,7 +12,7 @@
 #include "hal/hal.h"
 #include "ir/device_runtime.h"
 
-static bool step_add(struct core_program *program, struct core_step step)
+static bool program_step_add(struct core_program *program, struct core_step step)
 {
     struct core_step *last = program->steps.len ? &hd_vec_last(&program->steps) : NULL;
 
@@ -25,19 +25,19 @@ static bool step_add(struct core_program *program, struct core_step step)
 }
 
 /* Of the node that was added last. */
-static bool packet_add(struct core_program *program, const union hal_packet *p,
-                       struct core_step step)
+static bool program_packet_add(struct core_program *program, const union hal_packet *p,
+                               struct core_step step)
 {
     step.first = (uint32_t)program->packets.len;
     step.count = 1;
     return hd_vec_push(&program->packets, *p) &&
            hd_vec_push(&program->nodes, (uint32_t)program->first.len - 1) &&
-           step_add(program, step);
+           program_step_add(program, step);
 }
 
 static bool program_plain_add(struct core_program *program, const union hal_packet *p)
 {
-    return packet_add(program, p, (struct core_step){.kind = CORE_STEP_PACKETS});
+    return program_packet_add(program, p, (struct core_step){.kind = CORE_STEP_PACKETS});
 }
 
 /* Several nodes often need the same. */
@@ -89,10 +89,10 @@ static bool program_kernel_add(struct core_program *program, const struct core_n
     if (node->device_node)
         program_indirect_make(&p.dispatch, node->device_node);
     if (params_B > HAL_INLINE_PARAMS_B)
-        return packet_add(program, &p,
-                          (struct core_step){.kind = CORE_STEP_DISPATCH,
-                                             .params = node->block,
-                                             .params_B = params_B});
+        return program_packet_add(program, &p,
+                                  (struct core_step){.kind = CORE_STEP_DISPATCH,
+                                                     .params = node->block,
+                                                     .params_B = params_B});
     return program_plain_add(program, &p);
 }
 
@@ -129,11 +129,11 @@ static bool program_host_add(struct core_program *program, const struct core_bod
 
 static bool program_event_add(struct core_program *program, const struct core_body *body)
 {
-    return step_add(program,
-                    (struct core_step){.kind = body->type == CORE_NODE_RECORD ? CORE_STEP_RECORD
-                                                                              : CORE_STEP_WAIT,
-                                       .first = (uint32_t)program->packets.len,
-                                       .event = body->event});
+    return program_step_add(program, (struct core_step){.kind = body->type == CORE_NODE_RECORD
+                                                                    ? CORE_STEP_RECORD
+                                                                    : CORE_STEP_WAIT,
+                                                        .first = (uint32_t)program->packets.len,
+                                                        .event = body->event});
 }
 
 static bool program_batch_add(struct core_program *program, const struct core_body_batch *batch)
@@ -147,9 +147,9 @@ static bool program_batch_add(struct core_program *program, const struct core_bo
 
 static bool program_semaphores_add(struct core_program *program, const struct core_extsem_ops *ops)
 {
-    return step_add(program, (struct core_step){.kind = CORE_STEP_SEMAPHORES,
-                                                .first = (uint32_t)program->packets.len,
-                                                .semaphores = ops});
+    return program_step_add(program, (struct core_step){.kind = CORE_STEP_SEMAPHORES,
+                                                        .first = (uint32_t)program->packets.len,
+                                                        .semaphores = ops});
 }
 
 /* What a failure leaves goes with the program. */
@@ -171,9 +171,9 @@ static bool program_conditional_add(struct core_program *program,
             return false;
     core_branch_packets(branch, packets);
     return program_plain_add(program, &packets[0]) && program_plain_add(program, &packets[1]) &&
-           step_add(program, (struct core_step){.kind = CORE_STEP_JOIN,
-                                                .first = (uint32_t)program->packets.len,
-                                                .join = core_branch_join(branch)});
+           program_step_add(program, (struct core_step){.kind = CORE_STEP_JOIN,
+                                                        .first = (uint32_t)program->packets.len,
+                                                        .join = core_branch_join(branch)});
 }
 
 /* Values that conditions have at the beginning. */

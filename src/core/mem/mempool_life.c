@@ -36,7 +36,7 @@ static enum hd_status mempool_own_memory(struct core_mempool *pool)
 }
 
 /* Known to everybody from here on; a second reference, for the caller. */
-static struct core_mempool *pool_open(struct core_mempool *pool)
+static struct core_mempool *life_pool_open(struct core_mempool *pool)
 {
     hd_lock_acquire(&core_memory_lock);
     hd_list_push(&core_mempools, pool);
@@ -60,7 +60,7 @@ enum hd_status core_mempool_create(const struct core_mempool_props *props,
         pool->policies[i] = 1;
     status = mempool_own_memory(pool);
     if (status == HD_OK)
-        *out_pool = pool_open(pool);
+        *out_pool = life_pool_open(pool);
     else
         core_mempool_unref(pool);
     return status;
@@ -165,7 +165,7 @@ static struct location {
     struct core_mempool *fallback, *current; /* both with a reference; NULL: not asked for yet */
 } locations[CORE_DEVICES_MAX + 1][2];        /* core_memory_lock */
 
-static struct location *location_of(const struct core_mempool_props *props)
+static struct location *life_location_of(const struct core_mempool_props *props)
 {
     int i = props->location == CORE_LOCATION_DEVICE ? props->location_id : CORE_DEVICES_MAX;
 
@@ -199,7 +199,7 @@ static enum hd_status mempool_fallback_make(const struct core_mempool_props *pro
 enum hd_status core_mempool_at(const struct core_mempool_props *props, bool current,
                                struct core_mempool **out_pool)
 {
-    struct location *location = location_of(props);
+    struct location *location = life_location_of(props);
     struct core_mempool *pool = NULL;
 
     for (;;) {
@@ -227,7 +227,7 @@ static bool mempool_fits(const struct core_mempool *pool, const struct core_memp
 enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
                                         struct core_mempool *pool)
 {
-    struct location *location = location_of(props);
+    struct location *location = life_location_of(props);
     struct core_mempool *before;
 
     if (!mempool_fits(pool, props))
@@ -244,7 +244,7 @@ enum hd_status core_mempool_current_set(const struct core_mempool_props *props,
 
 void core_mempool_current_forget(struct core_mempool *pool)
 {
-    struct location *location = location_of(&pool->props);
+    struct location *location = life_location_of(&pool->props);
     bool was;
 
     hd_lock_acquire(&core_memory_lock);
@@ -283,7 +283,7 @@ enum hd_status core_mempool_import(struct core_device *device, int fd,
     if (status == HD_OK)
         status = mempool_file_note(pool);
     if (status == HD_OK)
-        *out_pool = pool_open(pool);
+        *out_pool = life_pool_open(pool);
     else
         core_mempool_unref(pool);
     return status;

@@ -136,7 +136,7 @@ static struct core_allocation *multicast_release_locked(const struct binding *b)
 }
 
 /* The last one, if there is any, goes. */
-static bool bindings_pop(struct core_multicast *m)
+static bool multicast_bindings_pop(struct core_multicast *m)
 {
     struct core_allocation *over = NULL;
     bool any;
@@ -152,7 +152,7 @@ static bool bindings_pop(struct core_multicast *m)
 
 void core_multicast_destroy(struct core_multicast *m)
 {
-    while (bindings_pop(m)) {
+    while (multicast_bindings_pop(m)) {
     }
     hd_vec_fini(&m->bindings);
     hd_lock_acquire(&core_memory_lock);
@@ -223,7 +223,7 @@ static enum hd_status multicast_check_part(const struct core_allocation *object,
     return HD_OK;
 }
 
-static enum hd_status replica_map_locked(struct binding *b)
+static enum hd_status multicast_replica_map_locked(struct binding *b)
 {
     enum hd_status status;
 
@@ -247,7 +247,7 @@ static enum hd_status multicast_bind_locked(struct core_multicast *m, struct bin
     if (!hd_vec_reserve(&m->bindings, m->bindings.len + 1))
         return hd_error(HD_NO_MEMORY, "binding");
     if (b->memory) {
-        HD_TRY(replica_map_locked(b));
+        HD_TRY(multicast_replica_map_locked(b));
         core_allocation_use_locked(b->memory);
     }
     if (!hd_vec_push(&m->bindings, *b))
@@ -430,8 +430,8 @@ enum hd_status core_multicast_import(int fd, struct core_allocation **out_object
 /* ---- what devices ask */
 
 /* The device's replica of this place, and how much of it is in one piece. */
-static const struct binding *replica_locked(const struct core_multicast *m, unsigned device,
-                                            uint64_t offset_B)
+static const struct binding *multicast_replica_locked(const struct core_multicast *m,
+                                                      unsigned device, uint64_t offset_B)
 {
     for (size_t i = 0; i < m->bindings.len; i++)
         if (multicast_overlap(&m->bindings.at[i], device, offset_B, 1))
@@ -443,7 +443,8 @@ static const struct binding *replica_locked(const struct core_multicast *m, unsi
  * Where it is in the terms of whoever asks: a device's own mapping, or with `programs` the
  * program's, where it has one.
  */
-static uint64_t replica_address_locked(const struct binding *b, uint64_t into_B, bool programs)
+static uint64_t multicast_replica_address_locked(const struct binding *b, uint64_t into_B,
+                                                 bool programs)
 {
     uint64_t va = 0;
 
@@ -463,13 +464,13 @@ static bool multicast_find_locked(const struct core_vmm_location *location, bool
         return false;
     for (uint64_t left = m->devices; left; left &= left - 1) {
         unsigned device = (unsigned)__builtin_ctzll(left);
-        const struct binding *b = replica_locked(m, device, location->offset_B);
+        const struct binding *b = multicast_replica_locked(m, device, location->offset_B);
 
         out->lacks = (int)device;
         if (!b)
             return false;
         uint64_t into_B = location->offset_B - b->offset_B;
-        out->at[out->count++] = replica_address_locked(b, into_B, programs);
+        out->at[out->count++] = multicast_replica_address_locked(b, into_B, programs);
         out->size_B = HD_MIN(out->size_B, b->size_B - into_B);
     }
     return true;

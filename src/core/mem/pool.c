@@ -168,14 +168,14 @@ static void pool_kept_set(struct core_pool *pool, uint64_t base, uint64_t granul
     }
 }
 
-static void owner_put_away(struct core_pool *pool, struct core_owner *owner)
+static void pool_owner_put_away(struct core_pool *pool, struct core_owner *owner)
 {
     owner->next = pool->unused;
     pool->unused = owner;
 }
 
 /* Backs the first bind_B of so many granules; 0: none of them. */
-static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_t bind_B)
+static bool pool_owner_back(struct core_pool *pool, struct core_owner *owner, uint64_t bind_B)
 {
     if (!core_space_take_locked(owner->granules, &owner->base))
         return false;
@@ -189,8 +189,8 @@ static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_
     return false;
 }
 
-static struct core_owner *owner_create(struct core_pool *pool, uint64_t granules, uint64_t bind_B,
-                                       uint32_t slots)
+static struct core_owner *pool_owner_create(struct core_pool *pool, uint64_t granules,
+                                            uint64_t bind_B, uint32_t slots)
 {
     struct core_owner *owner = pool->unused;
 
@@ -204,8 +204,8 @@ static struct core_owner *owner_create(struct core_pool *pool, uint64_t granules
     hd_free(owner->blocks);
     *owner = (struct core_owner){.pool = pool, .granules = granules, .slots = slots};
     owner->blocks = hd_alloc_array(slots, sizeof(*owner->blocks));
-    if (!owner->blocks || !owner_back(pool, owner, bind_B)) {
-        owner_put_away(pool, owner);
+    if (!owner->blocks || !pool_owner_back(pool, owner, bind_B)) {
+        pool_owner_put_away(pool, owner);
         return NULL;
     }
     return owner;
@@ -218,7 +218,7 @@ static bool pool_alloc_large(struct core_pool *pool, const struct core_block *wh
 {
     uint64_t bind_B = hd_align_up(what->size_B, CORE_PAGE_B);
     uint64_t granules = (bind_B + CORE_PAGE_B + CORE_GRANULE_B - 1) / CORE_GRANULE_B;
-    struct core_owner *owner = owner_create(pool, granules, bind_B, 1);
+    struct core_owner *owner = pool_owner_create(pool, granules, bind_B, 1);
 
     if (!owner)
         return false;
@@ -242,11 +242,11 @@ static unsigned pool_class_of(uint64_t size_B)
     return cls;
 }
 
-static struct core_owner *slab_create(struct core_pool *pool, unsigned cls)
+static struct core_owner *pool_slab_create(struct core_pool *pool, unsigned cls)
 {
     uint64_t slot_B = (uint64_t)1 << (cls + CLASS_MIN_LOG);
     struct core_owner *slab =
-        owner_create(pool, 1, CORE_GRANULE_B, (uint32_t)(CORE_GRANULE_B / slot_B));
+        pool_owner_create(pool, 1, CORE_GRANULE_B, (uint32_t)(CORE_GRANULE_B / slot_B));
 
     if (!slab)
         return NULL;
@@ -266,7 +266,7 @@ static bool pool_alloc_small(struct core_pool *pool, const struct core_block *wh
     uint32_t slot;
 
     if (!slab)
-        slab = slab_create(pool, cls);
+        slab = pool_slab_create(pool, cls);
     if (!slab)
         return false;
     assert(slab->free_slots > 0 && slab->pool == pool);
@@ -332,7 +332,7 @@ bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what,
 {
     uint64_t first = offset_B & ~(CORE_GRANULE_B - 1);
     uint64_t granules = (offset_B + what->size_B - first + CORE_GRANULE_B - 1) / CORE_GRANULE_B;
-    struct core_owner *owner = owner_create(pool, granules, 0, 1);
+    struct core_owner *owner = pool_owner_create(pool, granules, 0, 1);
     uint64_t size_B = core_backing_size(pool->backing);
 
     assert(hd_lock_held(&core_memory_lock) && !pool->budget);
@@ -342,7 +342,7 @@ bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what,
                                             HD_MIN(granules * CORE_GRANULE_B, size_B - first),
                                             HAL_PROT_READ_WRITE) != HD_OK) {
         core_space_give_locked(owner->base, granules);
-        owner_put_away(pool, owner);
+        pool_owner_put_away(pool, owner);
         return false;
     }
     owner->slot_B = granules * CORE_GRANULE_B;
@@ -385,7 +385,7 @@ static enum hd_status pool_contents_move(const struct core_owner *owner, uint64_
     return status;
 }
 
-static enum hd_status owner_share(struct core_owner *owner, uint64_t bound_B)
+static enum hd_status pool_owner_share(struct core_owner *owner, uint64_t bound_B)
 {
     struct core_backing *backing;
     enum hd_status status;
@@ -415,14 +415,14 @@ enum hd_status core_pool_share_locked(const struct core_block *block, int *out_f
     if (owner->slots == 1) /* its last page is the guard */
         bound_B = hd_align_up(block->size_B, CORE_PAGE_B);
     if (!owner->shared)
-        HD_TRY(owner_share(owner, bound_B));
+        HD_TRY(pool_owner_share(owner, bound_B));
     *out_fd = owner->shared_fd;
     *out_offset_B = block->base - owner->base;
     return HD_OK;
 }
 
 /* Other processes keep what they mapped. */
-static void owner_unshare(struct core_owner *owner)
+static void pool_owner_unshare(struct core_owner *owner)
 {
     core_backing_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
     core_backing_destroy(owner->shared);
@@ -438,14 +438,14 @@ static void pool_free_large(struct core_pool *pool, struct core_owner *owner)
     bool keep = pool->kept_B + size_B <= pool->keep_max_B && !owner->shared;
 
     if (owner->shared)
-        owner_unshare(owner);
+        pool_owner_unshare(owner);
     core_space_owner_set_locked(owner->base, owner->granules, NULL);
     pool_kept_set(pool, owner->base, owner->granules, keep);
     if (!keep && pool->budget) /* what was imported is others' as well */
         core_backing_discard(pool->backing, owner->base - core_space_base(), size_B);
     core_backing_unmap(pool->backing, owner->base, size_B);
     core_space_give_locked(owner->base, owner->granules);
-    owner_put_away(pool, owner);
+    pool_owner_put_away(pool, owner);
 }
 
 void core_pool_free_locked(struct core_block *block)

@@ -121,7 +121,7 @@ enum hd_status core_allocation_export(struct core_allocation *a, int *out_fd)
 /* ---- reservations */
 
 /* The user's reservation that contains the range, or SIZE_MAX. */
-static size_t reservation_find_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
+static size_t vmm_reservation_find_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     assert(hd_lock_held(&core_memory_lock));
     for (size_t i = 0; i < reservations.len; i++) {
@@ -180,7 +180,7 @@ static bool vmm_is_unmapped_locked(uint64_t va, uint64_t size_B)
 
 static enum hd_status vmm_free_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
-    size_t i = reservation_find_locked(user, va, size_B);
+    size_t i = vmm_reservation_find_locked(user, va, size_B);
 
     if (i == SIZE_MAX || reservations.at[i].va != va || reservations.at[i].size_B != size_B)
         return vmm_range_error("not a reservation", va, size_B);
@@ -207,8 +207,8 @@ enum hd_status core_vmm_free(enum core_vmm_user user, uint64_t va, uint64_t size
 
 /* ---- mappings */
 
-static void mapping_fill(struct core_mapping *m, struct core_allocation *a, uint64_t va,
-                         uint64_t size_B, uint64_t offset_B)
+static void vmm_mapping_fill(struct core_mapping *m, struct core_allocation *a, uint64_t va,
+                             uint64_t size_B, uint64_t offset_B)
 {
     *m = (struct core_mapping){.allocation = a, .offset_B = offset_B};
     m->owner = (struct core_owner){.base = va,
@@ -231,7 +231,7 @@ static enum hd_status vmm_map_locked(struct core_allocation *a, struct core_mapp
 
     if (!a->held)
         return hd_error(HD_BAD_ARG, "the memory's handle was released");
-    if (reservation_find_locked(m->user, va, size_B) == SIZE_MAX)
+    if (vmm_reservation_find_locked(m->user, va, size_B) == SIZE_MAX)
         return vmm_range_error("not in a reservation", va, size_B);
     if (!vmm_is_unmapped_locked(va, size_B))
         return vmm_range_error("memory is mapped there already", va, size_B);
@@ -266,7 +266,7 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
     m = hd_new(struct core_mapping);
     if (!m)
         return hd_error(HD_NO_MEMORY, "mapping");
-    mapping_fill(m, a, va, size_B, offset_B);
+    vmm_mapping_fill(m, a, va, size_B, offset_B);
     m->user = user;
     hd_lock_acquire(&core_memory_lock);
     status = vmm_map_locked(a, m);
@@ -294,7 +294,7 @@ static bool vmm_is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uin
 }
 
 /* Its pages go out of the address space. */
-static void mapping_hide(const struct core_mapping *m)
+static void vmm_mapping_hide(const struct core_mapping *m)
 {
     if (!m->allocation->multicast)
         core_backing_unmap(m->allocation->backing, m->owner.base, m->block.size_B);
@@ -314,7 +314,7 @@ static struct core_allocation *vmm_unmap_locked(struct core_mapping *m)
 {
     struct core_allocation *a = m->allocation;
 
-    mapping_hide(m);
+    vmm_mapping_hide(m);
     vmm_list_remove_locked(a, m);
     core_space_owner_set_locked(m->owner.base, m->owner.granules, NULL);
     hd_free(m);
@@ -370,7 +370,7 @@ static enum hd_status vmm_access_apply(const struct core_mapping *m)
     if (access != CORE_VMM_NONE && !m->allocation->multicast)
         return core_backing_map(m->allocation->backing, m->owner.base, m->offset_B, m->block.size_B,
                                 prots[access]);
-    mapping_hide(m);
+    vmm_mapping_hide(m);
     return HD_OK;
 }
 

@@ -80,7 +80,7 @@ bool core_event_destroy(struct core_event *event)
     return true;
 }
 
-static bool cell_is_reached(const struct core_event_cell *cell)
+static bool event_cell_is_reached(const struct core_event_cell *cell)
 {
     return !cell->value || atomic_load(cell->semaphore) >= cell->value;
 }
@@ -91,7 +91,7 @@ static bool event_is_draining(const struct core_event *event)
     if (event->flags & CORE_EVENT_DISABLE_TIMING)
         return false;
     for (const struct core_event_cell *c = atomic_load(&event->cells); c; c = c->next)
-        if (!cell_is_reached(c))
+        if (!event_cell_is_reached(c))
             return true;
     return false;
 }
@@ -149,8 +149,8 @@ void core_event_finalise(struct core_event *event)
 
 /* ---- recording */
 
-static struct core_event_cell *cell_find(struct core_event *event,
-                                         const _Atomic uint64_t *semaphore)
+static struct core_event_cell *event_cell_find(struct core_event *event,
+                                               const _Atomic uint64_t *semaphore)
 {
     struct core_event_cell *c = atomic_load_explicit(&event->cells, memory_order_acquire);
 
@@ -160,12 +160,13 @@ static struct core_event_cell *cell_find(struct core_event *event,
 }
 
 /* NULL: no memory. */
-static struct core_event_cell *cell_add(struct core_event *event, const _Atomic uint64_t *semaphore)
+static struct core_event_cell *event_cell_add(struct core_event *event,
+                                              const _Atomic uint64_t *semaphore)
 {
     struct core_event_cell *cell;
 
     hd_lock_acquire(&event->lock);
-    cell = cell_find(event, semaphore);
+    cell = event_cell_find(event, semaphore);
     if (!cell) {
         struct core_event_cell *head = atomic_load(&event->cells);
 
@@ -198,19 +199,20 @@ static enum hd_status event_submit(const struct core_event *event, struct core_s
 }
 
 /* That of the stream's queue. */
-static enum hd_status cell_get(struct core_event *event, struct core_stream *stream,
-                               struct core_event_cell **out_cell)
+static enum hd_status event_cell_get(struct core_event *event, struct core_stream *stream,
+                                     struct core_event_cell **out_cell)
 {
     const _Atomic uint64_t *semaphore = &stream->queue->ring->retired;
 
     assert(event->ctx == stream->ctx); /* its queues live as long as the event */
-    *out_cell = cell_find(event, semaphore);
-    if (HD_UNLIKELY(!*out_cell) && !(*out_cell = cell_add(event, semaphore)))
+    *out_cell = event_cell_find(event, semaphore);
+    if (HD_UNLIKELY(!*out_cell) && !(*out_cell = event_cell_add(event, semaphore)))
         return hd_error(HD_NO_MEMORY, "recording of an event");
     return HD_OK;
 }
 
-static void cell_recorded(struct core_event *event, struct core_event_cell *cell, uint64_t position)
+static void event_cell_recorded(struct core_event *event, struct core_event_cell *cell,
+                                uint64_t position)
 {
     hd_lock_acquire(&event->lock);
     /* Another thread may have submitted behind us and been here first. */
@@ -229,10 +231,10 @@ enum hd_status core_event_record(struct core_event *event, struct core_stream *s
         return core_capture_record(stream, event, external);
     if (event->shared)
         return core_ipc_event_record(event, stream, false);
-    HD_TRY(cell_get(event, stream, &cell));
+    HD_TRY(event_cell_get(event, stream, &cell));
     HD_TRY(event_submit(event, stream, cell, &position));
     core_capture_point_drop(event);
-    cell_recorded(event, cell, position);
+    event_cell_recorded(event, cell, position);
     return HD_OK;
 }
 
@@ -243,11 +245,11 @@ enum hd_status core_event_record_locked(struct core_event *event, struct core_st
 
     if (event->shared)
         return core_ipc_event_record(event, stream, true);
-    HD_TRY(cell_get(event, stream, &cell));
+    HD_TRY(event_cell_get(event, stream, &cell));
     p.sem.address = (uintptr_t)&cell->ticks;
     if (!(event->flags & CORE_EVENT_DISABLE_TIMING))
         HD_TRY(core_stream_submit_locked(stream, &p, 1));
-    cell_recorded(event, cell, hal_queue_submitted(stream->queue));
+    event_cell_recorded(event, cell, hal_queue_submitted(stream->queue));
     return HD_OK;
 }
 

@@ -24,7 +24,7 @@ uint32_t core_sms_count(const struct core_sms *sms)
 
 /* ---- life */
 
-static enum hd_status default_stream_make(struct core_green *green)
+static enum hd_status green_default_stream_make(struct core_green *green)
 {
     struct core_stream *stream;
 
@@ -51,7 +51,7 @@ enum hd_status core_green_create(struct core_device *device, const struct core_s
     status = core_primary_retain(device, &green->ctx);
     if (status == HD_OK) {
         green->ctx_id = green->ctx->id;
-        status = default_stream_make(green);
+        status = green_default_stream_make(green);
         if (status != HD_OK)
             (void)!core_primary_release(device);
     }
@@ -65,7 +65,7 @@ enum hd_status core_green_create(struct core_device *device, const struct core_s
 }
 
 /* Of a context that was reset or destroyed it is gone already. */
-static void default_stream_destroy(struct core_green *green)
+static void green_default_stream_destroy(struct core_green *green)
 {
     struct core_stream *stream = core_stream_lookup(green->default_stream);
 
@@ -80,7 +80,7 @@ bool core_green_destroy(struct core_green *green)
 
     if (!core_object_retire(&green->object))
         return false;
-    default_stream_destroy(green);
+    green_default_stream_destroy(green);
     /* A program that released more than it retained has ended the context already. */
     if (core_context_is_live(green->ctx) && core_primary_release(device) != HD_OK)
         hd_error_clear();
@@ -139,7 +139,7 @@ struct positions {
     HD_VEC(struct core_gate) vec;
 };
 
-static enum hd_status position_note(struct positions *positions, struct hal_queue *queue)
+static enum hd_status green_position_note(struct positions *positions, struct hal_queue *queue)
 {
     struct core_gate position = {queue, hal_queue_submitted(queue)};
 
@@ -148,31 +148,31 @@ static enum hd_status position_note(struct positions *positions, struct hal_queu
     return hd_error(HD_NO_MEMORY, "list of busy streams");
 }
 
-static enum hd_status positions_note_locked(struct positions *positions,
-                                            const struct core_green *green,
-                                            const struct core_stream *list)
+static enum hd_status green_positions_note_locked(struct positions *positions,
+                                                  const struct core_green *green,
+                                                  const struct core_stream *list)
 {
     enum hd_status status = HD_OK;
 
     for (; list && status == HD_OK; list = list->next)
         if (!green || list->green == green)
-            status = position_note(positions, list->queue);
+            status = green_position_note(positions, list->queue);
     return status;
 }
 
 /* Where the streams are now. */
-static enum hd_status positions_note(struct positions *positions, struct core_context *ctx,
-                                     const struct core_green *green)
+static enum hd_status green_positions_note(struct positions *positions, struct core_context *ctx,
+                                           const struct core_green *green)
 {
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&ctx->lock);
     if (!green)
-        status = position_note(positions, ctx->legacy->queue);
+        status = green_position_note(positions, ctx->legacy->queue);
     if (status == HD_OK)
-        status = positions_note_locked(positions, green, ctx->streams);
+        status = green_positions_note_locked(positions, green, ctx->streams);
     if (status == HD_OK)
-        status = positions_note_locked(positions, green, ctx->draining_streams);
+        status = green_positions_note_locked(positions, green, ctx->draining_streams);
     hd_lock_release(&ctx->lock);
     return status;
 }
@@ -181,7 +181,7 @@ enum hd_status core_green_synchronize(struct core_green *green)
 {
     struct hal_device *hal = green->ctx->device->hal;
     struct positions positions = {0};
-    enum hd_status status = positions_note(&positions, green->ctx, green);
+    enum hd_status status = green_positions_note(&positions, green->ctx, green);
 
     for (size_t i = 0; i < positions.vec.len && status == HD_OK; i++)
         status = hal->ops->wait(hal, &positions.vec.at[i].queue->ring->retired,
@@ -191,7 +191,7 @@ enum hd_status core_green_synchronize(struct core_green *green)
     return status == HD_OK ? core_context_status(green->ctx) : status;
 }
 
-static enum hd_status wait_for(struct core_stream *stream, const struct core_gate *position)
+static enum hd_status green_wait_for(struct core_stream *stream, const struct core_gate *position)
 {
     union hal_packet wait = core_wait_packet(position->queue, position->position);
 
@@ -199,28 +199,28 @@ static enum hd_status wait_for(struct core_stream *stream, const struct core_gat
 }
 
 /* An event is a place in one queue: in that of a stream which waits for all the others. */
-static enum hd_status record_through(struct core_stream *helper, struct core_green *green,
-                                     struct core_event *event)
+static enum hd_status green_record_through(struct core_stream *helper, struct core_green *green,
+                                           struct core_event *event)
 {
     struct positions positions = {0};
-    enum hd_status status = positions_note(&positions, helper->ctx, green);
+    enum hd_status status = green_positions_note(&positions, helper->ctx, green);
 
     for (size_t i = 0; i < positions.vec.len && status == HD_OK; i++)
         if (positions.vec.at[i].queue != helper->queue)
-            status = wait_for(helper, &positions.vec.at[i]);
+            status = green_wait_for(helper, &positions.vec.at[i]);
     hd_vec_fini(&positions.vec);
     return status == HD_OK ? core_event_record(event, helper, false) : status;
 }
 
-static enum hd_status helper_make(struct core_context *ctx, struct core_green *green,
-                                  struct core_stream **out_helper)
+static enum hd_status green_helper_make(struct core_context *ctx, struct core_green *green,
+                                        struct core_stream **out_helper)
 {
     if (core_capture_any())
         HD_TRY(core_capture_refuse_context(ctx));
     return core_stream_create_green(ctx, green, CORE_STREAM_NON_BLOCKING, 0, out_helper);
 }
 
-static void helper_done(struct core_stream *helper)
+static void green_helper_done(struct core_stream *helper)
 {
     (void)core_stream_destroy(helper);
     core_stream_unref(helper);
@@ -233,9 +233,9 @@ enum hd_status core_streams_record(struct core_context *ctx, struct core_green *
     enum hd_status status;
 
     assert(event->ctx == ctx);
-    HD_TRY(helper_make(ctx, green, &helper));
-    status = record_through(helper, green, event);
-    helper_done(helper);
+    HD_TRY(green_helper_make(ctx, green, &helper));
+    status = green_record_through(helper, green, event);
+    green_helper_done(helper);
     return status;
 }
 
@@ -246,8 +246,8 @@ struct streams {
 };
 
 /* Closes the gate for streams to come, and takes those that there are, with references. */
-static enum hd_status gate_close(struct core_context *ctx, struct core_green *green,
-                                 const struct core_gate *gate, struct streams *streams)
+static enum hd_status green_gate_close(struct core_context *ctx, struct core_green *green,
+                                       const struct core_gate *gate, struct streams *streams)
 {
     bool is_complete = true;
 
@@ -264,8 +264,8 @@ static enum hd_status gate_close(struct core_context *ctx, struct core_green *gr
     return is_complete ? HD_OK : hd_error(HD_NO_MEMORY, "list of streams");
 }
 
-static enum hd_status wait_through(struct core_stream *helper, struct core_green *green,
-                                   struct core_event *event)
+static enum hd_status green_wait_through(struct core_stream *helper, struct core_green *green,
+                                         struct core_event *event)
 {
     struct core_context *ctx = helper->ctx;
     struct core_gate gate = {.queue = helper->queue};
@@ -274,12 +274,12 @@ static enum hd_status wait_through(struct core_stream *helper, struct core_green
 
     HD_TRY(core_event_wait(helper, event, false));
     HD_TRY(core_stream_mark(helper, &gate.position));
-    status = gate_close(ctx, green, &gate, &streams);
+    status = green_gate_close(ctx, green, &gate, &streams);
     if (status == HD_OK && !green)
-        status = wait_for(ctx->legacy, &gate);
+        status = green_wait_for(ctx->legacy, &gate);
     for (size_t i = 0; i < streams.vec.len; i++) {
         if (status == HD_OK)
-            status = wait_for(streams.vec.at[i], &gate);
+            status = green_wait_for(streams.vec.at[i], &gate);
         core_stream_unref(streams.vec.at[i]);
     }
     hd_vec_fini(&streams.vec);
@@ -294,8 +294,8 @@ enum hd_status core_streams_wait(struct core_context *ctx, struct core_green *gr
 
     if (core_capture_any() || atomic_load(&event->point))
         HD_TRY(core_capture_refuse_event(event));
-    HD_TRY(helper_make(ctx, green, &helper));
-    status = wait_through(helper, green, event);
-    helper_done(helper);
+    HD_TRY(green_helper_make(ctx, green, &helper));
+    status = green_wait_through(helper, green, event);
+    green_helper_done(helper);
     return status;
 }

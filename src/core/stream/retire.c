@@ -52,7 +52,7 @@ void core_notify_node(const struct heddle_graph *graph, uint32_t number)
     node.number = number;
 }
 
-static struct core_retirement *retirement_create(struct core_stream *stream, unsigned n)
+static struct core_retirement *retire_retirement_create(struct core_stream *stream, unsigned n)
 {
     /* Not zeroed, which costs a launch 25 ns: packets are filled one by one. */
     struct core_retirement *r = hd_realloc(NULL, sizeof(*r) + n * sizeof(r->packets[0]));
@@ -83,7 +83,7 @@ struct core_retirement *core_notify_packets(struct core_stream *stream, union ha
     if (!tap_wants(HEDDLE_KIND(PACKET) | HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
         return NULL;
     if (tap_wants(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
-        r = retirement_create(stream, n);
+        r = retire_retirement_create(stream, n);
     event.context = core_context_handle(stream->ctx);
     event.stream = core_stream_handle(stream);
     for (unsigned i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static void retire_notify_as(struct core_retirement *r, enum heddle_event_kind k
 }
 
 /* On a thread of the device, whatever happened to the packets. */
-static void retirement_notify(void *arg)
+static void retire_retirement_notify(void *arg)
 {
     struct core_retirement *r = arg;
 
@@ -155,7 +155,7 @@ union hal_packet core_retirement_call(struct core_retirement *r, struct hal_ring
     assert(r->n < HAL_RING_SLOTS);
     r->ring = ring;
     r->position = position;
-    p.host_call.func = (uintptr_t)retirement_notify;
+    p.host_call.func = (uintptr_t)retire_retirement_notify;
     p.host_call.arg = (uintptr_t)r;
     return p;
 }

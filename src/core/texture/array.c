@@ -154,7 +154,7 @@ static bool array_depth_is_halved(const struct core_array_desc *d)
     return !(d->flags & (CORE_ARRAY_LAYERED | CORE_ARRAY_CUBEMAP));
 }
 
-static unsigned levels_most(const struct core_array_desc *d)
+static unsigned array_levels_most(const struct core_array_desc *d)
 {
     uint64_t largest = HD_MAX(d->width, d->height);
     unsigned n = 1;
@@ -180,7 +180,7 @@ static void array_extents_set(struct core_array *array)
 }
 
 /* Whole tiles in levels that have them. */
-static void level_place(struct core_array *array, unsigned level)
+static void array_level_place(struct core_array *array, unsigned level)
 {
     struct core_array_level *l = &array->level[level];
     bool tiled = level < array->tiles.tail_first;
@@ -199,7 +199,7 @@ static void array_layout(struct core_array *array)
     if (array->desc.flags & CORE_ARRAY_SPARSE)
         core_array_tiles_choose(array);
     for (unsigned i = 0; i < array->nlevels; i++) {
-        level_place(array, i);
+        array_level_place(array, i);
         if (i + 1 == array->tiles.tail_first)
             array->tiles.tail_at_B = array->size_B;
     }
@@ -296,7 +296,7 @@ static enum hd_status array_create(struct core_context *ctx, const struct core_a
     if (!array)
         return hd_error(HD_NO_MEMORY, "array");
     array->is_mipmapped = nlevels > 0;
-    array->nlevels = HD_MIN(HD_MAX(nlevels, 1u), levels_most(desc));
+    array->nlevels = HD_MIN(HD_MAX(nlevels, 1u), array_levels_most(desc));
     status = array_memory_take(array, from);
     if (status == HD_OK)
         return array_publish(array, out_array);
@@ -360,7 +360,7 @@ void core_array_finalise(struct core_array *array)
 
 /* ---- levels */
 
-static struct core_array_desc level_desc(const struct core_array *array, unsigned level)
+static struct core_array_desc array_level_desc(const struct core_array *array, unsigned level)
 {
     struct core_array_desc d = array->desc;
 
@@ -371,8 +371,8 @@ static struct core_array_desc level_desc(const struct core_array *array, unsigne
 }
 
 /* What was made before, with a reference, or NULL; else notes `made`, if that is not NULL. */
-static struct core_array *level_get(struct core_array *array, unsigned level,
-                                    struct core_array *made)
+static struct core_array *array_level_get(struct core_array *array, unsigned level,
+                                          struct core_array *made)
 {
     struct core_array *found;
 
@@ -394,17 +394,17 @@ enum hd_status core_array_level(struct core_array *mipmapped, unsigned level,
 
     if (level >= mipmapped->nlevels)
         return hd_error(HD_BAD_ARG, "level %u of %u", level, mipmapped->nlevels);
-    *out_array = level_get(mipmapped, level, NULL);
+    *out_array = array_level_get(mipmapped, level, NULL);
     if (*out_array)
         return HD_OK;
-    desc = level_desc(mipmapped, level);
+    desc = array_level_desc(mipmapped, level);
     array = array_new(mipmapped->ctx, &desc, mipmapped->texel_B);
     if (!array)
         return hd_error(HD_NO_MEMORY, "array");
     array->is_level = true;
     array->level[0] = mipmapped->level[level];
     HD_TRY(array_publish(array, out_array));
-    first = level_get(mipmapped, level, array);
+    first = array_level_get(mipmapped, level, array);
     if (first) { /* another thread was faster */
         core_array_destroy(array);
         core_array_unref(array);

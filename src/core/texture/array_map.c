@@ -31,7 +31,7 @@ static uint64_t map_pow2_below(uint64_t value)
  * Wide rows, because each row of a tile may be a mapping of the process, which has not many. But
  * levels that are narrower than a tile are not sparse: of mipmapped arrays three shall be.
  */
-static uint64_t tile_row_B(const struct core_array *array)
+static uint64_t map_tile_row_B(const struct core_array *array)
 {
     uint64_t row_B = map_pow2_below((uint64_t)array->level[0].width * array->texel_B);
 
@@ -43,7 +43,7 @@ static uint64_t tile_row_B(const struct core_array *array)
 void core_array_tiles_choose(struct core_array *array)
 {
     struct core_array_tiles *t = &array->tiles;
-    uint64_t row_B = tile_row_B(array);
+    uint64_t row_B = map_tile_row_B(array);
 
     assert(hd_is_pow2(array->texel_B) && row_B % array->texel_B == 0);
     t->width = (uint32_t)(row_B / array->texel_B);
@@ -54,12 +54,12 @@ void core_array_tiles_choose(struct core_array *array)
 }
 
 /* Tiles of a slice of a level. */
-static uint64_t tiles_across(const struct core_array *array, unsigned level)
+static uint64_t map_tiles_across(const struct core_array *array, unsigned level)
 {
     return hd_align_up(array->level[level].width, array->tiles.width) / array->tiles.width;
 }
 
-static uint64_t tiles_down(const struct core_array *array, unsigned level)
+static uint64_t map_tiles_down(const struct core_array *array, unsigned level)
 {
     return hd_align_up(array->level[level].height, array->tiles.height) / array->tiles.height;
 }
@@ -84,11 +84,11 @@ static unsigned map_level_of(const struct core_array *array, uint64_t at_B)
 }
 
 /* A tile of a level that is wider than one. */
-static struct rows tile_coord(const struct core_array *array, unsigned level, uint64_t unit)
+static struct rows map_tile_coord(const struct core_array *array, unsigned level, uint64_t unit)
 {
     const struct core_array_level *l = &array->level[level];
     uint64_t tile = unit - (l->base - array->va) / CORE_TILE_B;
-    uint64_t across = tiles_across(array, level), down = tiles_down(array, level);
+    uint64_t across = map_tiles_across(array, level), down = map_tiles_down(array, level);
     uint64_t row_B = (uint64_t)array->tiles.width * array->texel_B;
     uint64_t top = tile / across % down * array->tiles.height;
 
@@ -103,8 +103,8 @@ static struct rows map_rows_of(const struct core_array *array, uint64_t unit)
 {
     unsigned level = map_level_of(array, unit * CORE_TILE_B);
 
-    if (level < array->nlevels && tiles_across(array, level) > 1)
-        return tile_coord(array, level, unit);
+    if (level < array->nlevels && map_tiles_across(array, level) > 1)
+        return map_tile_coord(array, level, unit);
     return (struct rows){array->va + unit * CORE_TILE_B, 1, CORE_TILE_B, CORE_TILE_B};
 }
 
@@ -312,8 +312,9 @@ static enum hd_status map_check_slices(const struct core_array *array,
     return HD_OK;
 }
 
-static enum hd_status tiles_make(const struct core_array *array, const struct core_array_part *part,
-                                 struct core_array_change *c)
+static enum hd_status map_tiles_make(const struct core_array *array,
+                                     const struct core_array_part *part,
+                                     struct core_array_change *c)
 {
     const struct core_array_tiles *t = &array->tiles;
     const struct core_array_level *level = &array->level[part->level];
@@ -325,8 +326,8 @@ static enum hd_status tiles_make(const struct core_array *array, const struct co
         return map_bad_part("offsets and extents are not of whole tiles of the level");
     HD_TRY(map_check_slices(array, part, level->depth));
     c->step[0] = 1;
-    c->step[1] = tiles_across(array, part->level);
-    c->step[2] = c->step[1] * tiles_down(array, part->level);
+    c->step[1] = map_tiles_across(array, part->level);
+    c->step[2] = c->step[1] * map_tiles_down(array, part->level);
     c->n[0] = hd_align_up(part->extent[0], t->width) / t->width;
     c->n[1] = hd_align_up(part->extent[1], t->height) / t->height;
     c->n[2] = part->extent[2];
@@ -366,7 +367,7 @@ static enum hd_status map_units_make(const struct core_array *array,
     if (array->is_level || !(array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING)))
         return hd_error(HD_BAD_ARG, "the array's memory was not to be mapped later");
     if (array->desc.flags & CORE_ARRAY_SPARSE)
-        return part->is_tail ? map_tail_make(array, part, c) : tiles_make(array, part, c);
+        return part->is_tail ? map_tail_make(array, part, c) : map_tiles_make(array, part, c);
     map_row_make(c, 0, array->size_B);
     return HD_OK;
 }

@@ -95,7 +95,7 @@ static uint8_t texture_address_mode(unsigned mode, bool normalized)
     return (uint8_t)(folds && !normalized ? IR_ADDRESS_CLAMP : mode);
 }
 
-static void sampler_set(struct ir_texture *t, const struct core_texture_desc *d)
+static void object_sampler_set(struct ir_texture *t, const struct core_texture_desc *d)
 {
     t->normalized = (d->flags & CORE_TEXTURE_NORMALIZED) != 0;
     t->seamless = (d->flags & CORE_TEXTURE_SEAMLESS) != 0;
@@ -111,7 +111,8 @@ static void sampler_set(struct ir_texture *t, const struct core_texture_desc *d)
         t->border[i] = texture_border_word(t, d->border[i]);
 }
 
-static enum hd_status check_sampler(const struct core_texture_desc *d, const struct ir_texture *t)
+static enum hd_status object_check_sampler(const struct core_texture_desc *d,
+                                           const struct ir_texture *t)
 {
     bool integers = t->kind == IR_TEXEL_UINT || t->kind == IR_TEXEL_SINT;
 
@@ -367,9 +368,9 @@ enum hd_status core_texture_create(struct core_context *ctx, const struct core_t
 
     HD_TRY(texture_texel_of(desc, &texel));
     texture_texel_set(&view, &texel, desc->flags);
-    HD_TRY(check_sampler(desc, &view));
+    HD_TRY(object_check_sampler(desc, &view));
     HD_TRY(texture_resource_set(ctx->device, desc, &view));
-    sampler_set(&view, desc);
+    object_sampler_set(&view, desc);
     return texture_make(ctx, &view, api, api_B, out_texture);
 }
 
@@ -394,7 +395,7 @@ enum hd_status core_sampler_create(struct core_context *ctx, const struct core_t
     struct ir_texture view = {.is_sampler = true, .unnormalized = desc->unnormalized, .nlevels = 1};
 
     texture_texel_set(&view, &texel, 0);
-    sampler_set(&view, desc);
+    object_sampler_set(&view, desc);
     for (unsigned i = 0; i < 3; i++)
         view.address[i] = (uint8_t)desc->address[i]; /* what folds depends on the texture */
     view.level[0] = (struct ir_texture_level){.base = va, .width = 1, .height = 1, .depth = 1};

@@ -37,13 +37,13 @@ struct launch_ctx {
     _Alignas(8) uint32_t workspace[4];
 };
 
-static uint64_t ctx_var_address(void *arg, const struct ir_var *var)
+static uint64_t launch_ctx_var_address(void *arg, const struct ir_var *var)
 {
     struct launch_ctx *ctx = arg;
     return var->index < ctx->module->nvars ? ctx->module->vars[var->index] : 0;
 }
 
-static bool in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t size_B)
+static bool launch_in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t size_B)
 {
     struct refdev *dev = ctx->dev;
     struct hd_map_iter it = {0};
@@ -55,36 +55,36 @@ static bool in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t siz
     return found;
 }
 
-static bool is_multimem(const struct refdev *dev, uint64_t address)
+static bool launch_is_multimem(const struct refdev *dev, uint64_t address)
 {
     struct ir_replicas replicas;
     return dev->base.client.replicas && dev->base.client.replicas(address, &replicas);
 }
 
-static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
+static bool launch_ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
 {
     struct launch_ctx *ctx = arg;
     if (address - (uintptr_t)ctx->workspace <= sizeof(ctx->workspace) - size_B)
         return true;
-    if (ctx->dev->base.client.refusal && !in_heap(ctx, address, size_B))
+    if (ctx->dev->base.client.refusal && !launch_in_heap(ctx, address, size_B))
         ctx->refusal = ctx->dev->base.client.refusal(address, size_B);
     if (ctx->refusal)
         return false;
     if (refdev_maps_check(&ctx->maps, address, size_B, write))
         return true;
-    if (is_multimem(ctx->dev, address))
+    if (launch_is_multimem(ctx->dev, address))
         ctx->refusal = ir_multimem_only;
     return false;
 }
 
-static void ctx_print(void *arg, bool is_error, const char *text, size_t len)
+static void launch_ctx_print(void *arg, bool is_error, const char *text, size_t len)
 {
     if (!((struct launch_ctx *)arg)->is_rerun)
         fwrite(text, 1, len, is_error ? stderr : stdout);
 }
 
 /* The device heap survives the launch and is freed with the domain. */
-static uint64_t ctx_malloc(void *arg, uint64_t size_B)
+static uint64_t launch_ctx_malloc(void *arg, uint64_t size_B)
 {
     struct refdev *dev = ((struct launch_ctx *)arg)->dev;
     struct refdev_domain *domain = ((struct launch_ctx *)arg)->domain;
@@ -103,7 +103,7 @@ static uint64_t ctx_malloc(void *arg, uint64_t size_B)
     return (uint64_t)(uintptr_t)block;
 }
 
-static bool ctx_free(void *arg, uint64_t address)
+static bool launch_ctx_free(void *arg, uint64_t address)
 {
     struct refdev *dev = ((struct launch_ctx *)arg)->dev;
     struct refdev_domain *domain = ((struct launch_ctx *)arg)->domain;
@@ -120,14 +120,14 @@ static bool ctx_free(void *arg, uint64_t address)
     return found;
 }
 
-static void ctx_runtime(void *arg, struct ir_runtime_io *io)
+static void launch_ctx_runtime(void *arg, struct ir_runtime_io *io)
 {
     struct launch_ctx *ctx = arg;
     ctx->domain->base.device->client.runtime->call(
         &ctx->queue->base, (struct hal_kernel *)&ctx->kernel->base, &ctx->children, io);
 }
 
-static bool ctx_cancelled(void *arg)
+static bool launch_ctx_cancelled(void *arg)
 {
     const struct launch_ctx *ctx = arg;
     return atomic_load_explicit(&ctx->domain->base.fault->cancelled, memory_order_relaxed) != 0 ||
@@ -136,7 +136,7 @@ static bool ctx_cancelled(void *arg)
 }
 
 /* Others may have to do what the threads wait for: then the launch is not alone any more. */
-static bool waits_in_schedule(struct launch_ctx *ctx, uint64_t effects)
+static bool launch_waits_in_schedule(struct launch_ctx *ctx, uint64_t effects)
 {
     if (!ctx->schedule || !hal_watchdog_bites(&ctx->idle, effects, IDLE_NS))
         return false;
@@ -150,22 +150,22 @@ static bool waits_in_schedule(struct launch_ctx *ctx, uint64_t effects)
     return false;
 }
 
-static bool ctx_gives_up(void *arg, uint64_t effects)
+static bool launch_ctx_gives_up(void *arg, uint64_t effects)
 {
     struct launch_ctx *ctx = arg;
-    return waits_in_schedule(ctx, effects) ||
+    return launch_waits_in_schedule(ctx, effects) ||
            hal_watchdog_bites(&ctx->dog, effects, ctx->dev->base.patience_ns);
 }
 
 static const struct interp_ops ctx_ops = {
-    .var_address = ctx_var_address,
-    .check = ctx_check,
-    .print = ctx_print,
-    .malloc_ = ctx_malloc,
-    .free_ = ctx_free,
-    .runtime = ctx_runtime,
-    .cancelled = ctx_cancelled,
-    .gives_up = ctx_gives_up,
+    .var_address = launch_ctx_var_address,
+    .check = launch_ctx_check,
+    .print = launch_ctx_print,
+    .malloc_ = launch_ctx_malloc,
+    .free_ = launch_ctx_free,
+    .runtime = launch_ctx_runtime,
+    .cancelled = launch_ctx_cancelled,
+    .gives_up = launch_ctx_gives_up,
 };
 
 static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)
@@ -177,7 +177,7 @@ static enum hd_status check(const struct hal_dispatch *packet, const struct refd
 }
 
 /* The multiprocessors that the queue is limited to; 0: to none. */
-static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
+static uint32_t launch_sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
 {
     struct hal_sms set;
     uint32_t n = 0;
@@ -190,19 +190,19 @@ static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
     return n;
 }
 
-static uint64_t ctas_of(const struct interp_launch *l)
+static uint64_t launch_ctas_of(const struct interp_launch *l)
 {
     return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 }
 
-static uint32_t cluster_of(const struct interp_launch *l)
+static uint32_t launch_cluster_of(const struct interp_launch *l)
 {
     const uint32_t *c = l->cluster;
 
     return HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
 }
 
-static bool may_wait(const struct interp_launch *launch)
+static bool launch_may_wait(const struct interp_launch *launch)
 {
     const struct launch_ctx *ctx = launch->ctx;
 
@@ -211,15 +211,15 @@ static bool may_wait(const struct interp_launch *launch)
 
 static uint32_t residents_max(const struct interp_launch *l, const struct ir_window *window)
 {
-    uint64_t total = ctas_of(l), max;
+    uint64_t total = launch_ctas_of(l), max;
 
     max = hal_sms_hold(l->nsms, l->block[0] * l->block[1] * l->block[2],
                        ir_window_shared_B(window, l->dynamic_shared_B));
     return (uint32_t)(l->cooperative ? total : HD_MIN(total, HD_MAX(max, RESIDENT_MAX)));
 }
 
-static void *notify_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
-                          const struct refdev_module *module, const struct ir_window *window)
+static void *launch_notify_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
+                                 const struct refdev_module *module, const struct ir_window *window)
 {
     const struct launch_ctx *ctx = l->ctx;
     const struct ir_probe_launch launch = {
@@ -238,8 +238,8 @@ static void *notify_begin(const struct interp_launch *l, const struct hal_dispat
         .replicas = ctx->dev->base.client.program_replicas,
         .grid_id = l->grid_id,
         .correlation = packet->head.correlation,
-        .units = ctas_of(l) / (window->clusters ? cluster_of(l) : 1),
-        .may_wait = may_wait(l),
+        .units = launch_ctas_of(l) / (window->clusters ? launch_cluster_of(l) : 1),
+        .may_wait = launch_may_wait(l),
         .in_turns = true,
         .residents_max = ctx->residents_max,
     };
@@ -249,53 +249,54 @@ static void *notify_begin(const struct interp_launch *l, const struct hal_dispat
 
 /* ---- runs: ir_observer.next_run */
 
-static void workspace_set(struct launch_ctx *ctx)
+static void launch_workspace_set(struct launch_ctx *ctx)
 {
     memset(ctx->workspace, 0, sizeof(ctx->workspace));
     ctx->workspace[0] = sizeof(ctx->workspace);
 }
 
 /* One CTA after the other, or all that may wait for each other, or a few. */
-static uint32_t resident_ctas(const struct interp_launch *launch)
+static uint32_t launch_resident_ctas(const struct interp_launch *launch)
 {
     const struct launch_ctx *ctx = launch->ctx;
     const struct ir_schedule *s = launch->schedule;
 
-    if (may_wait(launch))
+    if (launch_may_wait(launch))
         return ctx->residents_max;
     return s->turns ? INTERLEAVED_MAX : s->in_turns ? 0 : 1;
 }
 
-static enum hd_status run_once(struct interp_launch *launch, const struct ir_schedule *schedule,
-                               struct interp_fault *out_fault)
+static enum hd_status launch_run_once(struct interp_launch *launch,
+                                      const struct ir_schedule *schedule,
+                                      struct interp_fault *out_fault)
 {
     struct launch_ctx *ctx = launch->ctx;
 
     ctx->schedule = launch->schedule = schedule;
     ctx->idle = (struct hal_watchdog){0};
-    launch->resident_ctas = resident_ctas(launch);
-    workspace_set(ctx);
+    launch->resident_ctas = launch_resident_ctas(launch);
+    launch_workspace_set(ctx);
     return interp_launch(launch, out_fault);
 }
 
-static bool is_fine(const struct launch_ctx *ctx)
+static bool launch_is_fine(const struct launch_ctx *ctx)
 {
     return hal_domain_status(&ctx->domain->base) == HD_OK;
 }
 
-static enum hd_status run_all(struct interp_launch *launch, struct interp_fault *out_fault)
+static enum hd_status launch_run_all(struct interp_launch *launch, struct interp_fault *out_fault)
 {
     const struct ir_observer *observer = launch->observer;
     const struct ir_schedule usual = IR_SCHEDULE_USUAL, *next;
     struct launch_ctx *ctx = launch->ctx;
-    enum hd_status status = run_once(launch, &usual, out_fault), ended = HD_OK;
+    enum hd_status status = launch_run_once(launch, &usual, out_fault), ended = HD_OK;
     struct interp_fault unused;
 
     ctx->is_rerun = true;
-    while (status == HD_OK && ctx->is_alone && is_fine(ctx) &&
+    while (status == HD_OK && ctx->is_alone && launch_is_fine(ctx) &&
            (next = observer->next_run(launch->observed, ended))) {
         ctx->refusal = NULL;
-        ended = run_once(launch, next, &unused);
+        ended = launch_run_once(launch, next, &unused);
     }
     ctx->refusal = status == HD_OK ? NULL : ctx->refusal;
     ctx->schedule = NULL;
@@ -315,7 +316,7 @@ static enum hd_status scheduled_launch(struct interp_launch *launch, struct inte
         ctx->is_alone = true;
     else
         observer->give_up(launch->observed, false);
-    status = run_all(launch, out_fault);
+    status = launch_run_all(launch, out_fault);
     if (ctx->is_alone)
         hal_serial_leave_alone();
     else
@@ -333,14 +334,14 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     struct ir_window window;
     enum hd_status status;
 
-    if (!launch->observer && !may_wait(launch))
+    if (!launch->observer && !launch_may_wait(launch))
         return interp_launch(launch, out_fault);
     HD_TRY(ir_kernel_window(launch->kernel, &window));
     ctx->residents_max = residents_max(launch, &window);
-    launch->resident_max = may_wait(launch) ? ctx->residents_max : 0;
+    launch->resident_max = launch_may_wait(launch) ? ctx->residents_max : 0;
     if (!launch->observer)
         return interp_launch(launch, out_fault);
-    launch->observed = notify_begin(launch, packet, module, &window);
+    launch->observed = launch_notify_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
     status = launch->observer->next_run ? scheduled_launch(launch, out_fault)
@@ -356,7 +357,7 @@ static enum hd_status metered_launch(struct interp_launch *launch,
                                      struct interp_fault *out_fault)
 {
     const struct hal_meter *meter = module->base.device->client.meter;
-    void *metered = meter && !may_wait(launch) ? meter->begin(packet) : NULL;
+    void *metered = meter && !launch_may_wait(launch) ? meter->begin(packet) : NULL;
     enum hd_status status;
 
     if (!metered)
@@ -380,7 +381,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         return false;
     }
     assert(packet->head.op == HAL_OP_DISPATCH);
-    uint32_t sms[HAL_SMS_MAX], nused = sms_of(&queue->base, sms);
+    uint32_t sms[HAL_SMS_MAX], nused = launch_sms_of(&queue->base, sms);
     struct launch_ctx ctx = {.dev = dev,
                              .domain = (struct refdev_domain *)queue->base.domain,
                              .module = (struct refdev_module *)kernel->base.module,

@@ -10,7 +10,7 @@
 
 enum { POLL_NS = 200000 /* how often a semaphore that others may set is looked at */ };
 
-static struct timespec deadline(uint64_t from_now_ns)
+static struct timespec queue_deadline(uint64_t from_now_ns)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -21,14 +21,14 @@ static struct timespec deadline(uint64_t from_now_ns)
 }
 
 /* Sleeps until something retires or time_ns have passed. The caller holds dev->lock. */
-static void doze_locked(struct refdev *dev, uint64_t time_ns)
+static void queue_doze_locked(struct refdev *dev, uint64_t time_ns)
 {
-    struct timespec until = deadline(time_ns);
+    struct timespec until = queue_deadline(time_ns);
     assert(hd_lock_held(&dev->lock));
     hd_lock_wait_until(&dev->lock, &dev->changed, &until);
 }
 
-static bool sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
+static bool queue_sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
 {
     return atomic_load_explicit(semaphore, memory_order_acquire) >= value;
 }
@@ -40,12 +40,12 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
     uint64_t start_ns = hal_time_ns();
     enum hd_status status = HD_OK;
     hd_lock_acquire(&dev->lock);
-    while (!sem_reached(semaphore, value) && status == HD_OK) {
+    while (!queue_sem_reached(semaphore, value) && status == HD_OK) {
         uint64_t spent_ns = hal_time_ns() - start_ns;
         if (timeout_ns != UINT64_MAX && spent_ns >= timeout_ns)
             status = HD_TIMEOUT;
         else
-            doze_locked(dev, HD_MIN(timeout_ns - spent_ns, (uint64_t)POLL_NS));
+            queue_doze_locked(dev, HD_MIN(timeout_ns - spent_ns, (uint64_t)POLL_NS));
     }
     hd_lock_release(&dev->lock);
     return status;
@@ -53,8 +53,8 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
 
 /* ---- packets */
 
-static bool copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint64_t dst,
-                     uint64_t src, uint64_t size_B)
+static bool queue_copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint64_t dst,
+                           uint64_t src, uint64_t size_B)
 {
     bool readable = refdev_maps_check(maps, src, size_B, false);
 
@@ -66,19 +66,19 @@ static bool copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint6
 }
 
 /* Up to the first row that faults: there may be billions. */
-static void run_copy(struct refdev_queue *queue, const struct hal_copy *c)
+static void queue_run_copy(struct refdev_queue *queue, const struct hal_copy *c)
 {
     struct refdev_maps maps = {0};
     bool fine = true;
 
     for (uint64_t z = 0; z < c->depth && fine; z++)
         for (uint64_t y = 0; y < c->height && fine; y++)
-            fine = copy_row(queue, &maps, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
-                            c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B);
+            fine = queue_copy_row(queue, &maps, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                                  c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B);
     refdev_maps_fini(&maps);
 }
 
-static bool fill_move(const struct hal_fill *f, uint64_t dst)
+static bool queue_fill_move(const struct hal_fill *f, uint64_t dst)
 {
     char pattern[4096];
     uint64_t size_B = f->width * f->elem_B, step_B = sizeof(pattern) / f->elem_B * f->elem_B;
@@ -91,27 +91,27 @@ static bool fill_move(const struct hal_fill *f, uint64_t dst)
     return true;
 }
 
-static bool fill_row(struct refdev_queue *queue, struct refdev_maps *maps, const struct hal_fill *f,
-                     uint64_t dst)
+static bool queue_fill_row(struct refdev_queue *queue, struct refdev_maps *maps,
+                           const struct hal_fill *f, uint64_t dst)
 {
-    if (refdev_maps_check(maps, dst, f->width * f->elem_B, true) && fill_move(f, dst))
+    if (refdev_maps_check(maps, dst, f->width * f->elem_B, true) && queue_fill_move(f, dst))
         return true;
     hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, dst, NULL,
                     "memset of an address that is not accessible");
     return false;
 }
 
-static void run_fill(struct refdev_queue *queue, const struct hal_fill *f)
+static void queue_run_fill(struct refdev_queue *queue, const struct hal_fill *f)
 {
     struct refdev_maps maps = {0};
     bool fine = true;
 
     for (uint64_t y = 0; y < f->height && fine; y++)
-        fine = fill_row(queue, &maps, f, f->dst + y * f->pitch_B);
+        fine = queue_fill_row(queue, &maps, f, f->dst + y * f->pitch_B);
     refdev_maps_fini(&maps);
 }
 
-static void run_host_call(const struct hal_host_call *call)
+static void queue_run_host_call(const struct hal_host_call *call)
 {
     void (*func)(void *) = (void (*)(void *))(uintptr_t)call->func;
     func((void *)(uintptr_t)call->arg);
@@ -122,7 +122,7 @@ static void run_host_call(const struct hal_host_call *call)
  * takes long enough for another thread to unmap it meanwhile, so it is read once more behind it;
  * between that and the atomic access are some nanoseconds.
  */
-static bool sem_check(struct refdev_queue *queue, const struct hal_sem *sem, bool write)
+static bool queue_sem_check(struct refdev_queue *queue, const struct hal_sem *sem, bool write)
 {
     struct refdev_maps maps = {0};
     uint64_t word, size_B = sem->is_32 ? 4 : 8;
@@ -135,53 +135,53 @@ static bool sem_check(struct refdev_queue *queue, const struct hal_sem *sem, boo
     return fine;
 }
 
-static bool sem_holds(struct refdev_queue *queue, const struct hal_sem *sem)
+static bool queue_sem_holds(struct refdev_queue *queue, const struct hal_sem *sem)
 {
-    return !sem_check(queue, sem, false) ||
+    return !queue_sem_check(queue, sem, false) ||
            hal_sem_holds(sem, (const void *)(uintptr_t)sem->address);
 }
 
 /* Waits in short naps: the domain may fault meanwhile. */
-static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
+static void queue_run_wait(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct refdev *dev = refdev_of(queue->base.device);
-    while (!sem_holds(queue, &p->sem) && hal_domain_status(queue->base.domain) == HD_OK) {
+    while (!queue_sem_holds(queue, &p->sem) && hal_domain_status(queue->base.domain) == HD_OK) {
         hd_lock_acquire(&dev->lock);
         if (p->sem.is_guarded || !hal_sem_holds(&p->sem, (const void *)(uintptr_t)p->sem.address))
-            doze_locked(dev, POLL_NS);
+            queue_doze_locked(dev, POLL_NS);
         hd_lock_release(&dev->lock);
     }
 }
 
-static void run_signal(struct refdev_queue *queue, const struct hal_sem *sem)
+static void queue_run_signal(struct refdev_queue *queue, const struct hal_sem *sem)
 {
     hal_serial_enter();
-    if (sem_check(queue, sem, true))
+    if (queue_sem_check(queue, sem, true))
         hal_sem_apply(sem, (void *)(uintptr_t)sem->address, queue->base.device);
     hal_serial_leave();
 }
 
 /* With what the grid launched. */
-static void run_dispatch(struct refdev_queue *queue, const struct hal_dispatch *p)
+static void queue_run_dispatch(struct refdev_queue *queue, const struct hal_dispatch *p)
 {
     union hal_packet wait;
 
     if (refdev_dispatch(queue, p, &wait))
-        run_wait(queue, &wait);
+        queue_run_wait(queue, &wait);
 }
 
 /* After a fault packets are retired without effect, but for those that others wait for. */
-static bool must_happen(const struct hal_head *head)
+static bool queue_must_happen(const struct hal_head *head)
 {
     return head->op == HAL_OP_SIGNAL || head->op == HAL_OP_TIMESTAMP ||
            (head->op == HAL_OP_HOST_CALL && head->flags & HAL_FLAG_ALWAYS);
 }
 
-static void execute(struct refdev_queue *queue, const union hal_packet *p)
+static void queue_execute(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct reg_use *use = queue->base.domain->use;
 
-    if (hal_domain_status(queue->base.domain) != HD_OK && !must_happen(&p->head))
+    if (hal_domain_status(queue->base.domain) != HD_OK && !queue_must_happen(&p->head))
         return;
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_NOP:
@@ -189,33 +189,33 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
         return;
     case HAL_OP_DISPATCH:
         reg_begin(use, &use->kernel_busy, hal_time_ns());
-        run_dispatch(queue, &p->dispatch);
+        queue_run_dispatch(queue, &p->dispatch);
         reg_end(use, &use->kernel_busy, hal_time_ns());
         reg_count(&use->launches, 1);
         return;
     case HAL_OP_COPY:
         hal_serial_enter();
         reg_begin(use, &use->copy_busy, hal_time_ns());
-        run_copy(queue, &p->copy);
+        queue_run_copy(queue, &p->copy);
         reg_end(use, &use->copy_busy, hal_time_ns());
         hal_serial_leave();
         return;
     case HAL_OP_FILL:
         hal_serial_enter();
         reg_begin(use, &use->copy_busy, hal_time_ns());
-        run_fill(queue, &p->fill);
+        queue_run_fill(queue, &p->fill);
         reg_end(use, &use->copy_busy, hal_time_ns());
         hal_serial_leave();
         return;
     case HAL_OP_WAIT:
-        run_wait(queue, p);
+        queue_run_wait(queue, p);
         return;
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        run_signal(queue, &p->sem);
+        queue_run_signal(queue, &p->sem);
         return;
     case HAL_OP_HOST_CALL:
-        run_host_call(&p->host_call);
+        queue_run_host_call(&p->host_call);
         return;
     case HAL_OP_COUNT:
         break;
@@ -223,7 +223,7 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
     assert(!"a packet");
 }
 
-static void retire(struct refdev_queue *queue, const union hal_packet *p)
+static void queue_retire(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct refdev *dev = refdev_of(queue->base.device);
     struct hal_ring *ring = queue->base.ring;
@@ -239,7 +239,7 @@ static void retire(struct refdev_queue *queue, const union hal_packet *p)
     hd_lock_release(&dev->lock);
 }
 
-static void stamp_start(struct refdev_queue *queue, const union hal_packet *p)
+static void queue_stamp_start(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct hal_ring *ring = queue->base.ring;
     if (p->head.flags & HAL_FLAG_STAMP)
@@ -263,9 +263,9 @@ static void *queue_main(void *arg)
             hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
         if (p->head.flags & HAL_FLAG_INDIRECT)
             hal_dispatch_resolve(queue->base.ring, p);
-        stamp_start(queue, p);
-        execute(queue, p);
-        retire(queue, p);
+        queue_stamp_start(queue, p);
+        queue_execute(queue, p);
+        queue_retire(queue, p);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 
 /* A call whose failure changes nothing: the object is gone with the other process. */
-static void notify(struct hal_device *device, enum remote_op op, uint64_t id)
+static void device_notify(struct hal_device *device, enum remote_op op, uint64_t id)
 {
     struct remote_message m = {.op = op, .id = id};
 
@@ -20,14 +20,14 @@ static void notify(struct hal_device *device, enum remote_op op, uint64_t id)
         hd_error_clear();
 }
 
-static void text_set(struct remote_message *m, const char *text)
+static void device_text_set(struct remote_message *m, const char *text)
 {
     snprintf(m->text, sizeof(m->text), "%s", text);
 }
 
 /* ---- the device */
 
-static void process_end(struct remote_device *dev)
+static void device_process_end(struct remote_device *dev)
 {
     if (dev->socket >= 0)
         close(dev->socket);
@@ -41,7 +41,7 @@ static void device_destroy(struct hal_device *base)
 {
     struct remote_device *dev = remote_of(base);
 
-    process_end(dev);
+    device_process_end(dev);
     hal_device_fini(base);
     pthread_cond_destroy(&dev->retired);
     hd_lock_fini(&dev->retire_lock);
@@ -62,8 +62,9 @@ static void device_describe(struct hal_device *base, int32_t values[HAL_ATTRIBUT
 
 /* ---- modules */
 
-static enum hd_status module_load(struct hal_device *device, const struct hal_program *program,
-                                  struct hal_module **out_module)
+static enum hd_status device_module_load(struct hal_device *device,
+                                         const struct hal_program *program,
+                                         struct hal_module **out_module)
 {
     struct remote_message m = {.op = REMOTE_MODULE_LOAD, .a = program->nfuncs, .b = program->nvars};
     struct remote_module *module;
@@ -78,7 +79,7 @@ static enum hd_status module_load(struct hal_device *device, const struct hal_pr
         hd_free(module);
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     }
-    text_set(&m, program->name);
+    device_text_set(&m, program->name);
     status = remote_file_make(program->var_va, program->nvars * sizeof(*program->var_va), &fd);
     if (status == HD_OK) {
         status = remote_call(remote_of(device), &m, fd, NULL);
@@ -96,11 +97,11 @@ static enum hd_status module_load(struct hal_device *device, const struct hal_pr
     return HD_OK;
 }
 
-static void module_unload(struct hal_module *base)
+static void device_module_unload(struct hal_module *base)
 {
     struct remote_module *module = (struct remote_module *)base;
 
-    notify(base->device, REMOTE_MODULE_UNLOAD, module->id);
+    device_notify(base->device, REMOTE_MODULE_UNLOAD, module->id);
     for (uint32_t i = 0; i < base->nfuncs; i++) {
         if (module->kernels[i])
             hal_kernel_withdraw(base->device, &module->kernels[i]->base);
@@ -111,8 +112,8 @@ static void module_unload(struct hal_module *base)
     hd_free(module);
 }
 
-static enum hd_status kernel_send(struct remote_module *module, uint32_t index,
-                                  const struct ir_module *code, struct remote_kernel *kernel)
+static enum hd_status device_kernel_send(struct remote_module *module, uint32_t index,
+                                         const struct ir_module *code, struct remote_kernel *kernel)
 {
     struct remote_message m = {.op = REMOTE_KERNEL_GET, .id = module->id, .b = index};
     enum hd_status status;
@@ -140,8 +141,9 @@ static enum hd_status kernel_send(struct remote_module *module, uint32_t index,
     return hal_kernel_publish(module->base.device, &kernel->base);
 }
 
-static enum hd_status kernel_get(struct hal_module *base, uint32_t index,
-                                 const struct ir_module *code, struct hal_kernel **out_kernel)
+static enum hd_status device_kernel_get(struct hal_module *base, uint32_t index,
+                                        const struct ir_module *code,
+                                        struct hal_kernel **out_kernel)
 {
     struct remote_module *module = (struct remote_module *)base;
     const struct ir_func *func = index < base->nfuncs ? ir_module_func_at(code, index) : NULL;
@@ -159,7 +161,7 @@ static enum hd_status kernel_get(struct hal_module *base, uint32_t index,
     if (!module->kernels[index]) {
         struct remote_kernel *kernel = hd_new(struct remote_kernel);
 
-        status = kernel ? kernel_send(module, index, code, kernel)
+        status = kernel ? device_kernel_send(module, index, code, kernel)
                         : hd_error(HD_NO_MEMORY, "kernel %s", func->name);
         if (status == HD_OK)
             module->kernels[index] = kernel;
@@ -172,14 +174,14 @@ static enum hd_status kernel_get(struct hal_module *base, uint32_t index,
     return status;
 }
 
-static enum hd_status kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
+static enum hd_status device_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
 {
     *out_info = ((struct remote_kernel *)base)->info;
     return HD_OK;
 }
 
-static enum hd_status kernel_prepare(struct hal_kernel *base, const uint32_t grid[3],
-                                     const uint32_t block[3])
+static enum hd_status device_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3],
+                                            const uint32_t block[3])
 {
     struct remote_message m = {.op = REMOTE_KERNEL_PREPARE,
                                .id = ((struct remote_kernel *)base)->id};
@@ -191,18 +193,18 @@ static enum hd_status kernel_prepare(struct hal_kernel *base, const uint32_t gri
 
 /* ---- domains */
 
-static void domain_destroy(struct hal_domain *base)
+static void device_domain_destroy(struct hal_domain *base)
 {
     struct remote_domain *domain = (struct remote_domain *)base;
 
-    notify(base->device, REMOTE_DOMAIN_DESTROY, domain->id);
+    device_notify(base->device, REMOTE_DOMAIN_DESTROY, domain->id);
     hd_lock_fini(&domain->limits_lock);
     hal_domain_fini(base);
     hd_free(domain);
 }
 
 /* The fault is the other side's, which both map. */
-static enum hd_status fault_map(struct hal_domain *domain, int fd)
+static enum hd_status device_fault_map(struct hal_domain *domain, int fd)
 {
     void *at =
         fd >= 0 ? mmap(NULL, HAL_DOMAIN_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
@@ -214,7 +216,8 @@ static enum hd_status fault_map(struct hal_domain *domain, int fd)
     return HD_OK;
 }
 
-static enum hd_status domain_create(struct hal_device *device, struct hal_domain **out_domain)
+static enum hd_status device_domain_create(struct hal_device *device,
+                                           struct hal_domain **out_domain)
 {
     struct remote_message m = {.op = REMOTE_DOMAIN_CREATE, .a = device->nsms};
     struct remote_domain *domain;
@@ -229,11 +232,11 @@ static enum hd_status domain_create(struct hal_device *device, struct hal_domain
         hd_lock_init(&domain->limits_lock, HD_RANK_DEVICE, "limits");
         for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
             domain->limits[i] = hal_limit_get(&domain->base, (enum hal_limit)i);
-        status = fault_map(&domain->base, fd);
+        status = device_fault_map(&domain->base, fd);
         if (status != HD_OK)
-            domain_destroy(&domain->base);
+            device_domain_destroy(&domain->base);
     } else {
-        notify(device, REMOTE_DOMAIN_DESTROY, m.id);
+        device_notify(device, REMOTE_DOMAIN_DESTROY, m.id);
         hd_free(domain);
     }
     if (status != HD_OK)
@@ -243,32 +246,33 @@ static enum hd_status domain_create(struct hal_device *device, struct hal_domain
     return status;
 }
 
-static void domain_reset(struct hal_domain *base)
+static void device_domain_reset(struct hal_domain *base)
 {
     struct remote_domain *domain = (struct remote_domain *)base;
 
-    notify(base->device, REMOTE_DOMAIN_RESET, domain->id);
+    device_notify(base->device, REMOTE_DOMAIN_RESET, domain->id);
     hal_domain_reset(base);
     for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
         domain->limits[i] = hal_limit_get(base, (enum hal_limit)i);
     atomic_store(&domain->is_notified, false);
 }
 
-static void domain_cancel(struct hal_domain *base)
+static void device_domain_cancel(struct hal_domain *base)
 {
-    notify(base->device, REMOTE_DOMAIN_CANCEL, ((struct remote_domain *)base)->id);
+    device_notify(base->device, REMOTE_DOMAIN_CANCEL, ((struct remote_domain *)base)->id);
     hal_domain_fail(base, HD_CANCELLED, 0, NULL, "the work was cancelled");
 }
 
-static void printf_flush(struct hal_domain *base)
+static void device_printf_flush(struct hal_domain *base)
 {
     fflush(stdout);
-    notify(base->device, REMOTE_DOMAIN_FLUSH, ((struct remote_domain *)base)->id);
+    device_notify(base->device, REMOTE_DOMAIN_FLUSH, ((struct remote_domain *)base)->id);
 }
 
 /* ---- memory: files that both sides map */
 
-static enum hd_status mem_add(struct hal_mem *made, bool is_private, struct hal_mem **out_mem)
+static enum hd_status device_mem_add(struct hal_mem *made, bool is_private,
+                                     struct hal_mem **out_mem)
 {
     struct remote_message m = {.op = REMOTE_MEM_ADD};
     struct remote_mem *mem = hd_new(struct remote_mem);
@@ -289,38 +293,38 @@ static enum hd_status mem_add(struct hal_mem *made, bool is_private, struct hal_
     return HD_OK;
 }
 
-static enum hd_status mem_create(struct hal_device *device, uint64_t size_B, bool shareable,
-                                 struct hal_mem **out_mem)
+static enum hd_status device_mem_create(struct hal_device *device, uint64_t size_B, bool shareable,
+                                        struct hal_mem **out_mem)
 {
     struct hal_mem *made;
 
     HD_TRY(hal_host_mem_create(device, size_B, true, &made));
-    return mem_add(made, !shareable, out_mem);
+    return device_mem_add(made, !shareable, out_mem);
 }
 
-static enum hd_status mem_import(struct hal_device *device, int fd, struct hal_mem **out_mem)
+static enum hd_status device_mem_import(struct hal_device *device, int fd, struct hal_mem **out_mem)
 {
     struct hal_mem *made;
 
     HD_TRY(hal_host_mem_import(device, fd, &made));
-    return mem_add(made, false, out_mem);
+    return device_mem_add(made, false, out_mem);
 }
 
-static void mem_destroy(struct hal_mem *base)
+static void device_mem_destroy(struct hal_mem *base)
 {
-    notify(base->device, REMOTE_MEM_REMOVE, ((struct remote_mem *)base)->id);
+    device_notify(base->device, REMOTE_MEM_REMOVE, ((struct remote_mem *)base)->id);
     hal_host_mem_destroy(base);
 }
 
-static enum hd_status mem_export(struct hal_mem *base, int *out_fd)
+static enum hd_status device_mem_export(struct hal_mem *base, int *out_fd)
 {
     if (((struct remote_mem *)base)->is_private)
         return hd_error(HD_NOT_SUPPORTED, "private memory cannot be exported");
     return hal_host_mem_export(base, out_fd);
 }
 
-static enum hd_status mem_map(struct hal_mem *base, uint64_t va, uint64_t offset_B, uint64_t size_B,
-                              enum hal_prot prot)
+static enum hd_status device_mem_map(struct hal_mem *base, uint64_t va, uint64_t offset_B,
+                                     uint64_t size_B, enum hal_prot prot)
 {
     struct remote_mem *mem = (struct remote_mem *)base;
     struct remote_message m = {
@@ -338,7 +342,7 @@ static enum hd_status mem_map(struct hal_mem *base, uint64_t va, uint64_t offset
     return status;
 }
 
-static void mem_unmap(struct hal_mem *base, uint64_t va, uint64_t size_B)
+static void device_mem_unmap(struct hal_mem *base, uint64_t va, uint64_t size_B)
 {
     struct remote_message m = {
         .op = REMOTE_MEM_UNMAP, .id = ((struct remote_mem *)base)->id, .a = va, .c = size_B};
@@ -351,25 +355,25 @@ static void mem_unmap(struct hal_mem *base, uint64_t va, uint64_t size_B)
 static const struct hal_device_ops device_ops = {
     .destroy = device_destroy,
     .describe = device_describe,
-    .module_load = module_load,
-    .module_unload = module_unload,
-    .kernel_get = kernel_get,
-    .kernel_info = kernel_info,
-    .kernel_prepare = kernel_prepare,
-    .domain_create = domain_create,
-    .domain_destroy = domain_destroy,
-    .domain_reset = domain_reset,
-    .domain_cancel = domain_cancel,
+    .module_load = device_module_load,
+    .module_unload = device_module_unload,
+    .kernel_get = device_kernel_get,
+    .kernel_info = device_kernel_info,
+    .kernel_prepare = device_kernel_prepare,
+    .domain_create = device_domain_create,
+    .domain_destroy = device_domain_destroy,
+    .domain_reset = device_domain_reset,
+    .domain_cancel = device_domain_cancel,
     .queue_create = remote_queue_create,
     .wait = remote_wait,
-    .mem_create = mem_create,
-    .mem_destroy = mem_destroy,
-    .mem_export = mem_export,
-    .mem_import = mem_import,
-    .mem_map = mem_map,
-    .mem_unmap = mem_unmap,
+    .mem_create = device_mem_create,
+    .mem_destroy = device_mem_destroy,
+    .mem_export = device_mem_export,
+    .mem_import = device_mem_import,
+    .mem_map = device_mem_map,
+    .mem_unmap = device_mem_unmap,
     .mem_discard = hal_host_mem_discard,
-    .printf_flush = printf_flush,
+    .printf_flush = device_printf_flush,
 };
 
 /* ---- creation */
@@ -378,7 +382,7 @@ static const struct hal_device_ops device_ops = {
  * What the other process cannot ask, and the client relies on. Kernels that need an observer or the
  * runtime are refused one by one; who has no observer asks for no program_replicas.
  */
-static enum hd_status client_check(const struct hal_client_ops *client, const char *name)
+static enum hd_status device_client_check(const struct hal_client_ops *client, const char *name)
 {
     static const char later[] = "observer,runtime,program_replicas";
     const struct hal_client_row *row;
@@ -396,14 +400,14 @@ static enum hd_status client_check(const struct hal_client_ops *client, const ch
                     name, lacks);
 }
 
-static enum hd_status hello(struct remote_device *dev, const char *backend)
+static enum hd_status device_hello(struct remote_device *dev, const char *backend)
 {
     const struct hal_client_ops *client = &dev->base.client;
     struct remote_message m = {.op = REMOTE_HELLO, .a = client->space_va, .b = client->space_B};
     const void *at;
     int fd;
 
-    text_set(&m, backend);
+    device_text_set(&m, backend);
     HD_TRY(remote_call(dev, &m, client->textures ? client->textures_fd : -1, &fd));
     enum hd_status status = remote_file_map(fd, sizeof(dev->attributes), &at);
     hal_shared_destroy(fd, NULL, 0);
@@ -426,16 +430,16 @@ static enum hd_status hello(struct remote_device *dev, const char *backend)
  */
 #define STARTS 24
 
-static enum hd_status process_begin(struct remote_device *dev, const char *backend)
+static enum hd_status device_process_begin(struct remote_device *dev, const char *backend)
 {
     enum hd_status status = HD_OK;
 
     for (unsigned i = 0; i < STARTS; i++) {
         if (status == HD_NO_DEVICE_MEMORY)
-            process_end(dev);
+            device_process_end(dev);
         status = remote_start(&dev->socket, &dev->process);
         if (status == HD_OK)
-            status = hello(dev, backend);
+            status = device_hello(dev, backend);
         if (status != HD_NO_DEVICE_MEMORY)
             break;
     }
@@ -450,7 +454,7 @@ static enum hd_status device_create(const char *name, const char *backend,
     pthread_condattr_t attr;
     enum hd_status status;
 
-    HD_TRY(client_check(client, name));
+    HD_TRY(device_client_check(client, name));
     dev = hd_new(struct remote_device);
     if (!dev)
         return hd_error(HD_NO_MEMORY, "remote device");
@@ -464,7 +468,7 @@ static enum hd_status device_create(const char *name, const char *backend,
     pthread_cond_init(&dev->retired, &attr);
     pthread_condattr_destroy(&attr);
     dev->socket = -1;
-    status = process_begin(dev, backend);
+    status = device_process_begin(dev, backend);
     if (status != HD_OK)
         device_destroy(&dev->base);
     else

@@ -18,17 +18,17 @@
 #define POLL_NS 200000u    /* how often a semaphore that others may set is looked at */
 #define LOOK_NS 100000000u /* how often a thread looks whether the other process is there */
 
-static struct timespec deadline(uint64_t from_now_ns)
+static struct timespec queue_deadline(uint64_t from_now_ns)
 {
     uint64_t at_ns = hal_time_ns() + from_now_ns;
 
     return (struct timespec){(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
 }
 
-static void doze(struct remote_device *dev, const _Atomic uint64_t *semaphore, uint64_t value,
-                 uint64_t time_ns)
+static void queue_doze(struct remote_device *dev, const _Atomic uint64_t *semaphore, uint64_t value,
+                       uint64_t time_ns)
 {
-    struct timespec until = deadline(time_ns);
+    struct timespec until = queue_deadline(time_ns);
 
     hd_lock_acquire(&dev->retire_lock);
     if (!semaphore || atomic_load(semaphore) < value)
@@ -45,8 +45,8 @@ enum hd_status remote_wait(struct hal_device *device, const _Atomic uint64_t *se
         spent_ns = hal_time_ns() - start_ns;
         if (timeout_ns != UINT64_MAX && spent_ns >= timeout_ns)
             return HD_TIMEOUT;
-        doze(remote_of(device), semaphore, value,
-             HD_MIN(timeout_ns - HD_MIN(spent_ns, timeout_ns), (uint64_t)POLL_NS));
+        queue_doze(remote_of(device), semaphore, value,
+                   HD_MIN(timeout_ns - HD_MIN(spent_ns, timeout_ns), (uint64_t)POLL_NS));
     }
     return HD_OK;
 }
@@ -54,7 +54,7 @@ enum hd_status remote_wait(struct hal_device *device, const _Atomic uint64_t *se
 /* ---- memory of this process, which may not be there */
 
 /* memcpy() by the system: false when a byte of either is not accessible. Sandboxes forbid it. */
-static bool move(uint64_t dst, uint64_t src, uint64_t size_B)
+static bool queue_move(uint64_t dst, uint64_t src, uint64_t size_B)
 {
     while (size_B) {
         size_t part_B = HD_MIN(size_B, (uint64_t)1 << 30);
@@ -74,34 +74,34 @@ static bool move(uint64_t dst, uint64_t src, uint64_t size_B)
     return true;
 }
 
-static bool accessible(uint64_t va, bool write)
+static bool queue_accessible(uint64_t va, bool write)
 {
     char byte;
 
-    return move((uintptr_t)&byte, va, 1) && (!write || move(va, (uintptr_t)&byte, 1));
+    return queue_move((uintptr_t)&byte, va, 1) && (!write || queue_move(va, (uintptr_t)&byte, 1));
 }
 
-static void fail_address(struct remote_queue *queue, uint64_t address, const char *message)
+static void queue_fail_address(struct remote_queue *queue, uint64_t address, const char *message)
 {
     hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, address, NULL, message);
 }
 
-static void run_copy(struct remote_queue *queue, const struct hal_copy *c)
+static void queue_run_copy(struct remote_queue *queue, const struct hal_copy *c)
 {
     for (uint64_t z = 0; z < c->depth; z++)
         for (uint64_t y = 0; y < c->height; y++) {
             uint64_t dst = c->dst + z * c->dst_slice_B + y * c->dst_pitch_B;
             uint64_t src = c->src + z * c->src_slice_B + y * c->src_pitch_B;
 
-            if (move(dst, src, c->width_B))
+            if (queue_move(dst, src, c->width_B))
                 continue;
-            fail_address(queue, accessible(src, false) ? dst : src,
-                         "copy from or to an address that is not accessible");
+            queue_fail_address(queue, queue_accessible(src, false) ? dst : src,
+                               "copy from or to an address that is not accessible");
             return;
         }
 }
 
-static void run_fill(struct remote_queue *queue, const struct hal_fill *f)
+static void queue_run_fill(struct remote_queue *queue, const struct hal_fill *f)
 {
     char pattern[16384];
     uint64_t row_B = f->width * f->elem_B;
@@ -112,37 +112,37 @@ static void run_fill(struct remote_queue *queue, const struct hal_fill *f)
         for (uint64_t at = 0; at < row_B; at += sizeof(pattern)) {
             uint64_t dst = f->dst + y * f->pitch_B + at;
 
-            if (move(dst, (uintptr_t)pattern, HD_MIN(row_B - at, sizeof(pattern))))
+            if (queue_move(dst, (uintptr_t)pattern, HD_MIN(row_B - at, sizeof(pattern))))
                 continue;
-            fail_address(queue, dst, "fill of an address that is not accessible");
+            queue_fail_address(queue, dst, "fill of an address that is not accessible");
             return;
         }
 }
 
-static bool is_well(const struct remote_queue *queue)
+static bool queue_is_well(const struct remote_queue *queue)
 {
     return hal_domain_status(queue->base.domain) == HD_OK;
 }
 
-static void run_wait(struct remote_queue *queue, const struct hal_sem *sem)
+static void queue_run_wait(struct remote_queue *queue, const struct hal_sem *sem)
 {
     struct remote_device *dev = remote_of(queue->base.device);
 
-    while (is_well(queue)) {
-        if (sem->is_guarded && !accessible(sem->address, false)) {
+    while (queue_is_well(queue)) {
+        if (sem->is_guarded && !queue_accessible(sem->address, false)) {
             hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, sem->address, NULL,
                             hal_sem_gone);
             return;
         }
         if (hal_sem_holds(sem, (const void *)(uintptr_t)sem->address))
             return;
-        doze(dev, NULL, 0, POLL_NS);
+        queue_doze(dev, NULL, 0, POLL_NS);
     }
 }
 
-static void run_signal(struct remote_queue *queue, const struct hal_sem *sem)
+static void queue_run_signal(struct remote_queue *queue, const struct hal_sem *sem)
 {
-    if (sem->is_guarded && !accessible(sem->address, true))
+    if (sem->is_guarded && !queue_accessible(sem->address, true))
         hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, sem->address, NULL, hal_sem_gone);
     else
         hal_sem_apply(sem, (void *)(uintptr_t)sem->address, queue->base.device);
@@ -154,7 +154,7 @@ static void run_signal(struct remote_queue *queue, const struct hal_sem *sem)
  * A grid does not get to the other side: its process is gone, or it refuses what the grid needs,
  * and the error says what. Whatever comes is skipped, and nobody waits.
  */
-static void fail_dispatch(struct remote_queue *queue, enum hd_status status)
+static void queue_fail_dispatch(struct remote_queue *queue, enum hd_status status)
 {
     char why[1024]; /* to tell the domain makes calls of its own */
 
@@ -167,7 +167,7 @@ static void fail_dispatch(struct remote_queue *queue, enum hd_status status)
 }
 
 /* Until the other side has retired what was submitted. */
-static enum hd_status far_wait(struct remote_queue *queue)
+static enum hd_status queue_far_wait(struct remote_queue *queue)
 {
     struct remote_device *dev = remote_of(queue->base.device);
     uint64_t position = hal_ring_submitted(queue->far.ring);
@@ -182,7 +182,7 @@ static enum hd_status far_wait(struct remote_queue *queue)
 }
 
 /* Limits and multiprocessors are set without an operation. */
-static enum hd_status sms_send(struct remote_queue *queue)
+static enum hd_status queue_sms_send(struct remote_queue *queue)
 {
     struct remote_message m = {.op = REMOTE_QUEUE_SMS, .id = queue->id};
     struct hal_sms sms;
@@ -198,7 +198,7 @@ static enum hd_status sms_send(struct remote_queue *queue)
     return HD_OK;
 }
 
-static enum hd_status limits_send(struct remote_domain *domain)
+static enum hd_status queue_limits_send(struct remote_domain *domain)
 {
     enum hd_status status = HD_OK;
 
@@ -217,17 +217,17 @@ static enum hd_status limits_send(struct remote_domain *domain)
     return status;
 }
 
-static void notify_failed(struct remote_queue *queue)
+static void queue_notify_failed(struct remote_queue *queue)
 {
     static const struct hal_fault_site unknown;
     struct remote_domain *domain = (struct remote_domain *)queue->base.domain;
     const struct hal_client_ops *client = &queue->base.device->client;
 
-    if (!is_well(queue) && !atomic_exchange(&domain->is_notified, true) && client->failed)
+    if (!queue_is_well(queue) && !atomic_exchange(&domain->is_notified, true) && client->failed)
         client->failed(&domain->base, &unknown);
 }
 
-static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *packet)
+static void queue_run_dispatch(struct remote_queue *queue, const struct hal_dispatch *packet)
 {
     union hal_packet p = {.dispatch = *packet};
     const struct remote_kernel *kernel =
@@ -244,55 +244,55 @@ static void run_dispatch(struct remote_queue *queue, const struct hal_dispatch *
     }
     p.dispatch.kernel = kernel ? kernel->dispatched : 0; /* 0: the other side says so */
     p.head.flags &= (uint16_t)~(HAL_FLAG_INDIRECT | HAL_FLAG_STAMP);
-    status = sms_send(queue);
+    status = queue_sms_send(queue);
     if (status == HD_OK)
-        status = limits_send((struct remote_domain *)queue->base.domain);
+        status = queue_limits_send((struct remote_domain *)queue->base.domain);
     if (status == HD_OK) {
         status = hal_client_submit(&queue->far, &p, 1);
         assert(status == HD_OK); /* one at a time */
-        status = far_wait(queue);
+        status = queue_far_wait(queue);
     }
     if (status != HD_OK)
-        fail_dispatch(queue, status);
+        queue_fail_dispatch(queue, status);
     else
-        notify_failed(queue);
+        queue_notify_failed(queue);
 }
 
 /* ---- the thread */
 
-static bool must_happen(const struct hal_head *head)
+static bool queue_must_happen(const struct hal_head *head)
 {
     return head->op == HAL_OP_SIGNAL || head->op == HAL_OP_TIMESTAMP ||
            (head->op == HAL_OP_HOST_CALL && head->flags & HAL_FLAG_ALWAYS);
 }
 
-static void execute(struct remote_queue *queue, union hal_packet *p)
+static void queue_execute(struct remote_queue *queue, union hal_packet *p)
 {
     struct reg_use *use = queue->base.domain->use;
 
-    if (!is_well(queue) && !must_happen(&p->head))
+    if (!queue_is_well(queue) && !queue_must_happen(&p->head))
         return;
     if (p->head.flags & HAL_FLAG_INDIRECT)
         hal_dispatch_resolve(queue->base.ring, p);
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_DISPATCH:
         reg_begin(use, &use->kernel_busy, hal_time_ns());
-        run_dispatch(queue, &p->dispatch);
+        queue_run_dispatch(queue, &p->dispatch);
         reg_end(use, &use->kernel_busy, hal_time_ns());
         reg_count(&use->launches, 1);
         return;
     case HAL_OP_COPY:
-        run_copy(queue, &p->copy);
+        queue_run_copy(queue, &p->copy);
         return;
     case HAL_OP_FILL:
-        run_fill(queue, &p->fill);
+        queue_run_fill(queue, &p->fill);
         return;
     case HAL_OP_WAIT:
-        run_wait(queue, &p->sem);
+        queue_run_wait(queue, &p->sem);
         return;
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        run_signal(queue, &p->sem);
+        queue_run_signal(queue, &p->sem);
         return;
     case HAL_OP_HOST_CALL:
         ((void (*)(void *))(uintptr_t)p->host_call.func)((void *)(uintptr_t)p->host_call.arg);
@@ -302,7 +302,7 @@ static void execute(struct remote_queue *queue, union hal_packet *p)
     }
 }
 
-static void retire(struct remote_queue *queue, const union hal_packet *p)
+static void queue_retire(struct remote_queue *queue, const union hal_packet *p)
 {
     struct remote_device *dev = remote_of(queue->base.device);
     struct hal_ring *ring = queue->base.ring;
@@ -338,12 +338,12 @@ static void *queue_main(void *arg)
         if (p->head.flags & HAL_FLAG_STAMP)
             atomic_store(&hal_ring_stamp(ring, position)->start_ticks,
                          hal_device_now(queue->base.device));
-        execute(queue, p);
-        retire(queue, p);
+        queue_execute(queue, p);
+        queue_retire(queue, p);
     }
 }
 
-static void bell_ring(struct remote_queue *queue)
+static void queue_bell_ring(struct remote_queue *queue)
 {
     atomic_fetch_add(&queue->bell, 1);
     hal_futex_wake(&queue->bell);
@@ -361,13 +361,13 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
     for (unsigned i = 0; i < n; i++)
         *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
     atomic_store(&ring->submitted, submitted + n);
-    bell_ring((struct remote_queue *)base);
+    queue_bell_ring((struct remote_queue *)base);
     return HD_OK;
 }
 
 /* ---- life */
 
-static void far_destroy(struct remote_queue *queue)
+static void queue_far_destroy(struct remote_queue *queue)
 {
     struct remote_message m = {.op = REMOTE_QUEUE_DESTROY, .id = queue->id};
 
@@ -383,9 +383,9 @@ static void queue_destroy(struct hal_queue *base)
     struct remote_queue *queue = (struct remote_queue *)base;
 
     atomic_store(&queue->stop, true);
-    bell_ring(queue);
+    queue_bell_ring(queue);
     pthread_join(queue->thread, NULL);
-    far_destroy(queue);
+    queue_far_destroy(queue);
 }
 
 static const struct hal_queue_ops queue_ops = {.submit = queue_submit, .destroy = queue_destroy};
@@ -416,7 +416,7 @@ enum hd_status remote_queue_create(struct hal_domain *domain, int priority,
     }
     if (status != HD_OK) {
         queue->base.device = domain->device;
-        far_destroy(queue);
+        queue_far_destroy(queue);
         return status;
     }
     *out_queue = &queue->base;

@@ -43,7 +43,7 @@ static struct {
     HD_VEC(struct range) ranges;  /* of addresses that are ours to map at; they do not overlap */
 } own;
 
-static enum hd_status add(enum kind kind, void *object, void *also, uint64_t *out_id)
+static enum hd_status serve_add(enum kind kind, void *object, void *also, uint64_t *out_id)
 {
     size_t i = 0;
 
@@ -56,16 +56,16 @@ static enum hd_status add(enum kind kind, void *object, void *also, uint64_t *ou
     return HD_OK;
 }
 
-static struct entry *find(uint64_t id, enum kind kind)
+static struct entry *serve_find(uint64_t id, enum kind kind)
 {
     return id && id <= own.entries.len && own.entries.at[id - 1].kind == kind
                ? &own.entries.at[id - 1]
                : NULL;
 }
 
-static enum hd_status get(uint64_t id, enum kind kind, void *out_object)
+static enum hd_status serve_get(uint64_t id, enum kind kind, void *out_object)
 {
-    struct entry *e = find(id, kind);
+    struct entry *e = serve_find(id, kind);
 
     if (!e)
         return hd_error(HD_BAD_ARG, "there is no object %llu of kind %d", (unsigned long long)id,
@@ -74,17 +74,17 @@ static enum hd_status get(uint64_t id, enum kind kind, void *out_object)
     return HD_OK;
 }
 
-static enum hd_status take(uint64_t id, enum kind kind, void *out_object)
+static enum hd_status serve_take(uint64_t id, enum kind kind, void *out_object)
 {
-    HD_TRY(get(id, kind, out_object));
-    find(id, kind)->kind = FREE;
+    HD_TRY(serve_get(id, kind, out_object));
+    serve_find(id, kind)->kind = FREE;
     return HD_OK;
 }
 
 /* ---- addresses */
 
 /* Makes [first, end) ours, of which parts may be: nothing that this process has lies there. */
-static enum hd_status range_reserve(uint64_t first, uint64_t end)
+static enum hd_status serve_range_reserve(uint64_t first, uint64_t end)
 {
     while (first < end) {
         uint64_t next = end;
@@ -119,7 +119,7 @@ static enum hd_status range_reserve(uint64_t first, uint64_t end)
 
 /* ---- requests */
 
-static enum hd_status hello(struct remote_message *m, int fd, int *out_fd)
+static enum hd_status serve_hello(struct remote_message *m, int fd, int *out_fd)
 {
     struct hal_client_ops client = {.textures_fd = -1};
     int32_t attributes[HAL_ATTRIBUTE_END];
@@ -129,7 +129,7 @@ static enum hd_status hello(struct remote_message *m, int fd, int *out_fd)
         return hd_error(HD_BAD_STATE, "the device is there already");
     if (m->a % 4096 || m->b % 4096 || m->a + m->b < m->a)
         return hd_error(HD_BAD_ARG, "addresses that are not of pages");
-    HD_TRY(range_reserve(m->a, m->a + m->b)); /* before there are threads and code */
+    HD_TRY(serve_range_reserve(m->a, m->a + m->b)); /* before there are threads and code */
     if (fd >= 0) {
         HD_TRY(remote_file_map(fd, sizeof(struct ir_texture_table), &textures));
         client.textures = textures;
@@ -145,7 +145,7 @@ static enum hd_status hello(struct remote_message *m, int fd, int *out_fd)
     return remote_file_make(attributes, sizeof(attributes), out_fd);
 }
 
-static enum hd_status load_module(struct remote_message *m, int fd)
+static enum hd_status serve_load_module(struct remote_message *m, int fd)
 {
     struct hal_program program = {
         .name = m->text, .nfuncs = (uint32_t)m->a, .nvars = (uint32_t)m->b};
@@ -161,7 +161,7 @@ static enum hd_status load_module(struct remote_message *m, int fd)
     if (status == HD_OK)
         status = own.device->ops->module_load(own.device, &program, &module);
     if (status == HD_OK)
-        status = add(MODULE, module, codes, &m->id);
+        status = serve_add(MODULE, module, codes, &m->id);
     if (vars)
         munmap((void *)(uintptr_t)vars, vars_B);
     if (status != HD_OK)
@@ -169,7 +169,7 @@ static enum hd_status load_module(struct remote_message *m, int fd)
     return status;
 }
 
-static void unload_module(struct hal_module *module, struct codes *codes)
+static void serve_unload_module(struct hal_module *module, struct codes *codes)
 {
     for (size_t i = 0; i < own.entries.len; i++)
         if (own.entries.at[i].kind == KERNEL &&
@@ -182,10 +182,10 @@ static void unload_module(struct hal_module *module, struct codes *codes)
     hd_free(codes);
 }
 
-static enum hd_status get_kernel(struct remote_message *m, int fd)
+static enum hd_status serve_get_kernel(struct remote_message *m, int fd)
 {
     const struct hal_device_ops *ops = own.device->ops;
-    struct entry *e = find(m->id, MODULE);
+    struct entry *e = serve_find(m->id, MODULE);
     struct ir_module *ir = NULL;
     struct hal_kernel *kernel;
     const struct ir_func *func;
@@ -209,23 +209,23 @@ static enum hd_status get_kernel(struct remote_message *m, int fd)
         return status;
     }
     HD_TRY(ops->kernel_get(e->object, func->index, ir, &kernel));
-    HD_TRY(add(KERNEL, kernel, NULL, &m->id));
+    HD_TRY(serve_add(KERNEL, kernel, NULL, &m->id));
     m->b = kernel->id;
     return ops->kernel_info(kernel, &m->kernel);
 }
 
-static enum hd_status map(const struct remote_message *m)
+static enum hd_status serve_map(const struct remote_message *m)
 {
     struct hal_mem *mem;
 
-    HD_TRY(get(m->id, MEM, &mem));
+    HD_TRY(serve_get(m->id, MEM, &mem));
     if (m->a % 4096 || m->c % 4096 || m->a + m->c < m->a)
         return hd_error(HD_BAD_ARG, "a mapping that is not of pages");
-    HD_TRY(range_reserve(m->a, m->a + m->c));
+    HD_TRY(serve_range_reserve(m->a, m->a + m->c));
     return own.device->ops->mem_map(mem, m->a, m->b, m->c, (enum hal_prot)m->d);
 }
 
-static enum hd_status create_domain(struct remote_message *m, int *out_fd)
+static enum hd_status serve_create_domain(struct remote_message *m, int *out_fd)
 {
     const struct hal_device_ops *ops = own.device->ops;
     struct hal_domain *domain;
@@ -240,17 +240,17 @@ static enum hd_status create_domain(struct remote_message *m, int *out_fd)
     if (status == HD_OK)
         *out_fd = dup(*out_fd); /* the domain's stays its own */
     if (status == HD_OK)
-        status = add(DOMAIN, domain, NULL, &m->id);
+        status = serve_add(DOMAIN, domain, NULL, &m->id);
     if (status != HD_OK)
         ops->domain_destroy(domain);
     return status;
 }
 
-static enum hd_status limit_queue(const struct remote_message *m)
+static enum hd_status serve_limit_queue(const struct remote_message *m)
 {
     struct hal_server *queue;
 
-    HD_TRY(get(m->id, QUEUE, &queue));
+    HD_TRY(serve_get(m->id, QUEUE, &queue));
     if (hd_fault(HD_FAULT_REMOTE_LIMITS))
         return hd_error(HD_NOT_SUPPORTED, "sets of multiprocessors are refused (HEDDLE_FAULT)");
     if (m->a && !hal_sms_count(&m->sms))
@@ -277,66 +277,66 @@ static enum hd_status serve(struct remote_message *m, int fd, int *out_fd)
         return hd_error(HD_BAD_STATE, "there is no device yet");
     switch ((enum remote_op)m->op) {
     case REMOTE_HELLO:
-        return hello(m, fd, out_fd);
+        return serve_hello(m, fd, out_fd);
     case REMOTE_MODULE_LOAD:
-        return load_module(m, fd);
+        return serve_load_module(m, fd);
     case REMOTE_MODULE_UNLOAD:
-        codes = find(m->id, MODULE) ? find(m->id, MODULE)->also : NULL;
-        HD_TRY(take(m->id, MODULE, &module));
-        unload_module(module, codes);
+        codes = serve_find(m->id, MODULE) ? serve_find(m->id, MODULE)->also : NULL;
+        HD_TRY(serve_take(m->id, MODULE, &module));
+        serve_unload_module(module, codes);
         return HD_OK;
     case REMOTE_KERNEL_GET:
-        return get_kernel(m, fd);
+        return serve_get_kernel(m, fd);
     case REMOTE_KERNEL_PREPARE:
-        HD_TRY(get(m->id, KERNEL, &kernel));
+        HD_TRY(serve_get(m->id, KERNEL, &kernel));
         return ops->kernel_prepare(kernel, m->grid, m->block);
     case REMOTE_DOMAIN_CREATE:
-        return create_domain(m, out_fd);
+        return serve_create_domain(m, out_fd);
     case REMOTE_DOMAIN_DESTROY:
-        HD_TRY(take(m->id, DOMAIN, &domain));
+        HD_TRY(serve_take(m->id, DOMAIN, &domain));
         ops->domain_destroy(domain);
         return HD_OK;
     case REMOTE_DOMAIN_RESET:
-        HD_TRY(get(m->id, DOMAIN, &domain));
+        HD_TRY(serve_get(m->id, DOMAIN, &domain));
         ops->domain_reset(domain);
         return HD_OK;
     case REMOTE_DOMAIN_CANCEL:
-        HD_TRY(get(m->id, DOMAIN, &domain));
+        HD_TRY(serve_get(m->id, DOMAIN, &domain));
         ops->domain_cancel(domain);
         return HD_OK;
     case REMOTE_DOMAIN_FLUSH:
-        HD_TRY(get(m->id, DOMAIN, &domain));
+        HD_TRY(serve_get(m->id, DOMAIN, &domain));
         ops->printf_flush(domain);
         return HD_OK;
     case REMOTE_DOMAIN_LIMIT:
-        HD_TRY(get(m->id, DOMAIN, &domain));
+        HD_TRY(serve_get(m->id, DOMAIN, &domain));
         if (m->a >= HAL_LIMIT_COUNT)
             return hd_error(HD_BAD_ARG, "there is no limit %llu", (unsigned long long)m->a);
         if (hd_fault(HD_FAULT_REMOTE_LIMITS))
             return hd_error(HD_NOT_SUPPORTED, "limits are refused (HEDDLE_FAULT)");
         return hal_limit_set(domain, (enum hal_limit)m->a, m->b);
     case REMOTE_QUEUE_CREATE:
-        HD_TRY(get(m->id, DOMAIN, &domain));
+        HD_TRY(serve_get(m->id, DOMAIN, &domain));
         HD_TRY(hal_server_create(domain, (int)(int64_t)m->a, fd, &queue));
-        return add(QUEUE, queue, NULL, &m->id);
+        return serve_add(QUEUE, queue, NULL, &m->id);
     case REMOTE_QUEUE_SMS:
-        return limit_queue(m);
+        return serve_limit_queue(m);
     case REMOTE_QUEUE_DESTROY:
-        HD_TRY(take(m->id, QUEUE, &queue));
+        HD_TRY(serve_take(m->id, QUEUE, &queue));
         hal_server_destroy(queue);
         return HD_OK;
     case REMOTE_MEM_ADD:
         HD_TRY(ops->mem_import(own.device, fd, &mem));
-        return add(MEM, mem, NULL, &m->id);
+        return serve_add(MEM, mem, NULL, &m->id);
     case REMOTE_MEM_REMOVE:
-        HD_TRY(take(m->id, MEM, &mem));
+        HD_TRY(serve_take(m->id, MEM, &mem));
         ops->mem_destroy(mem);
         return HD_OK;
     case REMOTE_MEM_MAP:
-        return map(m);
+        return serve_map(m);
     case REMOTE_MEM_UNMAP:
-        HD_TRY(get(m->id, MEM, &mem));
-        HD_TRY(range_reserve(m->a, m->a + m->c));
+        HD_TRY(serve_get(m->id, MEM, &mem));
+        HD_TRY(serve_range_reserve(m->a, m->a + m->c));
         ops->mem_unmap(mem, m->a, m->c);
         return HD_OK;
     case REMOTE_OPS:

@@ -25,7 +25,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 
-static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)
+static enum hd_status llvm_fail(struct gen_result *out, const char *what, char *llvm_message)
 {
     snprintf(out->error, sizeof(out->error), "%s: %s", what, llvm_message ? llvm_message : "?");
     LLVMDisposeMessage(llvm_message);
@@ -53,7 +53,8 @@ static struct {
 } machines = {.lock = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(machines, machines.lock);
 
-static struct machine *machine_create(const struct gen_request *req, bool quick, char **out_message)
+static struct machine *llvm_machine_create(const struct gen_request *req, bool quick,
+                                           char **out_message)
 {
     LLVMTargetRef target;
     const char *triple = "x86_64-unknown-linux-gnu";
@@ -74,26 +75,27 @@ static struct machine *machine_create(const struct gen_request *req, bool quick,
     return NULL;
 }
 
-static bool machine_fits(const struct machine *m, const struct gen_request *req, bool quick)
+static bool llvm_machine_fits(const struct machine *m, const struct gen_request *req, bool quick)
 {
     return m->quick == quick && m->path == req->path && !strcmp(m->features, req->features);
 }
 
-static struct machine *machine_take(const struct gen_request *req, bool quick, char **out_message)
+static struct machine *llvm_machine_take(const struct gen_request *req, bool quick,
+                                         char **out_message)
 {
     struct machine **link = &machines.free, *m;
 
     pthread_mutex_lock(&machines.lock);
-    while (*link && !machine_fits(*link, req, quick))
+    while (*link && !llvm_machine_fits(*link, req, quick))
         link = &(*link)->next;
     m = *link;
     if (m)
         *link = m->next;
     pthread_mutex_unlock(&machines.lock);
-    return m ? m : machine_create(req, quick, out_message);
+    return m ? m : llvm_machine_create(req, quick, out_message);
 }
 
-static void machine_give(struct machine *m)
+static void llvm_machine_give(struct machine *m)
 {
     pthread_mutex_lock(&machines.lock);
     m->next = machines.free;
@@ -103,7 +105,7 @@ static void machine_give(struct machine *m)
 
 /* ---- how much work LLVM is given */
 
-static uint64_t instrs_of(LLVMValueRef fn)
+static uint64_t llvm_instrs_of(LLVMValueRef fn)
 {
     uint64_t n = 0;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
@@ -113,7 +115,7 @@ static uint64_t instrs_of(LLVMValueRef fn)
 }
 
 /* The best code has the body of what is outlined in place of each call. */
-static uint64_t instrs_of_calls(struct gen_unit *u)
+static uint64_t llvm_instrs_of_calls(struct gen_unit *u)
 {
     uint64_t n = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
@@ -122,24 +124,24 @@ static uint64_t instrs_of_calls(struct gen_unit *u)
             continue;
         for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use))
             calls++;
-        n += calls > 1 ? (calls - 1) * instrs_of(f) : 0;
+        n += calls > 1 ? (calls - 1) * llvm_instrs_of(f) : 0;
     }
     return n;
 }
 
-static struct gen_work work_of(struct gen_unit *u)
+static struct gen_work llvm_work_of(struct gen_unit *u)
 {
-    struct gen_work work = {.ir_instrs = u->ir_instrs, .llvm_instrs = instrs_of_calls(u)};
+    struct gen_work work = {.ir_instrs = u->ir_instrs, .llvm_instrs = llvm_instrs_of_calls(u)};
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             work.llvm_blocks++;
-        work.llvm_instrs += instrs_of(f);
+        work.llvm_instrs += llvm_instrs_of(f);
     }
     return work;
 }
 
 /* About how many instructions of AVX-512 take LLVM as long as one here. */
-static uint64_t path_weight(const struct gen_request *req)
+static uint64_t llvm_path_weight(const struct gen_request *req)
 {
     if (req->path != JIT_GENERIC)
         return req->path == JIT_AVX512 ? 1 : 2;
@@ -154,7 +156,7 @@ static uint64_t path_weight(const struct gen_request *req)
 #define QUICK_BLOCKS         6000
 #define QUICK_BLOCKS_CROWDED 3000
 
-static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
+static bool llvm_is_too_large(const struct gen_unit *u, const struct gen_work *work)
 {
     return work->llvm_instrs > QUICK_INSTRS ||
            work->llvm_blocks > (u->body.crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
@@ -179,47 +181,47 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 #define ALONE_SOON_US          700000
 #define ALONE_SOON_STRAIGHT_US 500000
 
-static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
+static uint64_t llvm_weighed(const struct gen_unit *u, const struct gen_work *work)
 {
-    return work->llvm_instrs * path_weight(u->req);
+    return work->llvm_instrs * llvm_path_weight(u->req);
 }
 
-static bool is_straight(const struct gen_unit *u)
+static bool llvm_is_straight(const struct gen_unit *u)
 {
     return u->facts.cost_ops < STRAIGHT_OPS;
 }
 
-static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
+static bool llvm_takes_long(const struct gen_unit *u, const struct gen_work *work)
 {
-    return weighed(u, work) > (is_straight(u) ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
+    return llvm_weighed(u, work) > (llvm_is_straight(u) ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
 }
 
 /*
  * Of a launch of many CTAs little is lost in those that end in the code in which they began, loops
  * or not. CTAs that wait for each other all do, though.
  */
-static bool may_be_for_many(const struct gen_unit *u, const struct gen_work *work)
+static bool llvm_may_be_for_many(const struct gen_unit *u, const struct gen_work *work)
 {
     return u->req->effort == GEN_MANY && !u->facts.may_spin &&
-           weighed(u, work) > SOON_INSTRS_STRAIGHT;
+           llvm_weighed(u, work) > SOON_INSTRS_STRAIGHT;
 }
 
 /* Decides for quick code; facts.quick says that there is better. */
-static bool is_quick(struct gen_unit *u, const struct gen_work *work)
+static bool llvm_is_quick(struct gen_unit *u, const struct gen_work *work)
 {
     enum gen_effort effort = u->req->effort;
 
     u->facts.quick = u->facts.many = false;
-    if (u->req->form == GEN_SIMPLE || is_too_large(u, work))
+    if (u->req->form == GEN_SIMPLE || llvm_is_too_large(u, work))
         return true;
-    u->facts.quick = effort == GEN_QUICK || (effort != GEN_BEST && takes_long(u, work));
+    u->facts.quick = effort == GEN_QUICK || (effort != GEN_BEST && llvm_takes_long(u, work));
     if (!u->facts.quick)
-        u->facts.quick = u->facts.many = may_be_for_many(u, work);
+        u->facts.quick = u->facts.many = llvm_may_be_for_many(u, work);
     if (!u->facts.quick)
         return false;
-    uint64_t best_us = weighed(u, work) * BEST_US_PER_INSTR;
+    uint64_t best_us = llvm_weighed(u, work) * BEST_US_PER_INSTR;
     if (u->req->alone && effort != GEN_QUICK &&
-        best_us < (is_straight(u) ? ALONE_SOON_STRAIGHT_US : ALONE_SOON_US)) {
+        best_us < (llvm_is_straight(u) ? ALONE_SOON_STRAIGHT_US : ALONE_SOON_US)) {
         u->facts.quick = u->facts.many = false;
         return false;
     }
@@ -229,8 +231,8 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
 
 /* ---- LLVM's part */
 
-static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
-                               struct gen_result *out)
+static enum hd_status llvm_optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
+                                    struct gen_result *out)
 {
     static const char all[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
                               "instcombine<no-verify-fixpoint>,simplifycfg,"
@@ -251,8 +253,8 @@ static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool
     return HD_JIT;
 }
 
-static enum hd_status emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
-                                  struct gen_result *out)
+static enum hd_status llvm_emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
+                                       struct gen_result *out)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buf;
@@ -266,7 +268,7 @@ static enum hd_status emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
         LLVMDisposeModule(copy);
     }
     if (LLVMTargetMachineEmitToMemoryBuffer(tm, u->mod, LLVMObjectFile, &message, &buf))
-        return fail(out, "code generation", message);
+        return llvm_fail(out, "code generation", message);
     out->object_B = LLVMGetBufferSize(buf);
     out->object = malloc(out->object_B);
     if (out->object)
@@ -275,26 +277,26 @@ static enum hd_status emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
     return out->object ? HD_OK : HD_NO_MEMORY;
 }
 
-static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
-                                  struct gen_result *out)
+static enum hd_status llvm_make_object(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
+                                       struct gen_result *out)
 {
     assert(!out->object && u->req->form <= GEN_SIMPLE);
     char *message = NULL;
-    struct machine *own = quick ? machine_take(u->req, true, &message) : NULL;
+    struct machine *own = quick ? llvm_machine_take(u->req, true, &message) : NULL;
     if (quick && !own)
-        return fail(out, "target", message);
-    enum hd_status status = optimise(u, tm, quick, out);
+        return llvm_fail(out, "target", message);
+    enum hd_status status = llvm_optimise(u, tm, quick, out);
     if (status == HD_OK)
         status = gen_post_run(u, quick, out);
     if (status == HD_OK)
-        status = emit_object(u, quick ? own->tm : tm, out);
+        status = llvm_emit_object(u, quick ? own->tm : tm, out);
     if (own)
-        machine_give(own);
+        llvm_machine_give(own);
     return status;
 }
 
 /* A process that ends takes its kernels away, but not while one is read. */
-static bool reading_begins(const struct gen_request *req)
+static bool llvm_reading_begins(const struct gen_request *req)
 {
     if (!req->reads)
         return true;
@@ -306,7 +308,7 @@ static bool reading_begins(const struct gen_request *req)
     return false;
 }
 
-static void reading_ends(const struct gen_request *req)
+static void llvm_reading_ends(const struct gen_request *req)
 {
     if (req->reads)
         atomic_store(req->reads, false);
@@ -315,7 +317,8 @@ static void reading_ends(const struct gen_request *req)
 /* Not mapped, and not known to the compiler: see gen_request.crash. */
 static volatile uintptr_t wild_address = 16;
 
-static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struct gen_result *out)
+static enum hd_status llvm_compile(struct gen_unit *u, LLVMTargetMachineRef tm,
+                                   struct gen_result *out)
 {
     gen_srcloc_begin(u);
     enum hd_status status = gen_unit_build(u);
@@ -323,7 +326,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
     if (u->singly)
         return HD_JIT;
     HD_TRY(status);
-    out->work = work_of(u);
+    out->work = llvm_work_of(u);
     if (u->no_memory)
         return HD_NO_MEMORY;
     if (u->error[0]) {
@@ -336,7 +339,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         LLVMDisposeMessage(text);
     }
     HD_TRY(gen_post_verify(u, "generation", out));
-    bool quick = is_quick(u, &out->work);
+    bool quick = llvm_is_quick(u, &out->work);
     if (quick && u->halves > 2) { /* more warps take LLVM longer */
         u->singly = true;
         return HD_JIT;
@@ -350,8 +353,8 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         ;
     if (u->req->crash)
         *(volatile char *)wild_address = 1;
-    reading_ends(u->req);
-    HD_TRY(make_object(u, tm, quick, out));
+    llvm_reading_ends(u->req);
+    HD_TRY(llvm_make_object(u, tm, quick, out));
     out->facts.fired = u->facts.fired;
     if (u->error[0]) { /* a diagnostic */
         free(out->object);
@@ -369,11 +372,11 @@ struct attempt {
     enum hd_status status;
 };
 
-static void attempt_run(void *arg)
+static void llvm_attempt_run(void *arg)
 {
     struct attempt *a = arg;
 
-    a->status = compile(a->unit, a->tm, a->out);
+    a->status = llvm_compile(a->unit, a->tm, a->out);
 }
 
 enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_result *out)
@@ -382,11 +385,11 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     memset(out, 0, sizeof(*out));
     pthread_once(&once, gen_llvm_init);
     char *message = NULL;
-    struct machine *machine = machine_take(req, false, &message);
+    struct machine *machine = llvm_machine_take(req, false, &message);
     if (!machine)
-        return fail(out, "target", message);
-    if (!reading_begins(req)) {
-        machine_give(machine);
+        return llvm_fail(out, "target", message);
+    if (!llvm_reading_begins(req)) {
+        llvm_machine_give(machine);
         return HD_CANCELLED;
     }
     struct gen_unit unit = {.req = req,
@@ -404,14 +407,14 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     gen_types_init(&unit);
     struct attempt attempt = {&unit, machine->tm, out, HD_JIT};
     gen_recover_diagnostics(&unit);
-    bool ran = gen_recover(attempt_run, &attempt, out->error, sizeof(out->error));
-    reading_ends(req);
+    bool ran = gen_recover(llvm_attempt_run, &attempt, out->error, sizeof(out->error));
+    llvm_reading_ends(req);
     if (!ran)
         return HD_JIT; /* and leaves what it had made */
     enum hd_status status = attempt.status;
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
-    machine_give(machine);
+    llvm_machine_give(machine);
     if (unit.singly) {
         struct gen_request other = *req;
         other.whole = unit.halves == 1;

@@ -121,7 +121,7 @@ struct fp_use {
     bool ftz, ieee, f64;
 };
 
-static void fp_scan(const struct ir_func *f, struct fp_use *use)
+static void gen_main_fp_scan(const struct ir_func *f, struct fp_use *use)
 {
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
@@ -147,20 +147,20 @@ static void fp_scan(const struct ir_func *f, struct fp_use *use)
     }
 }
 
-static bool fp_all_ftz(const struct ir_func *kernel)
+static bool gen_main_fp_all_ftz(const struct ir_func *kernel)
 {
     struct fp_use use = {0};
-    fp_scan(kernel, &use);
+    gen_main_fp_scan(kernel, &use);
     ir_foreach_func(f, kernel->module) {
         if (!f->is_kernel)
-            fp_scan(f, &use);
+            gen_main_fp_scan(f, &use);
     }
     return use.ftz && !use.ieee && !use.f64;
 }
 
 /* ---- functions */
 
-static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
+static uint64_t gen_main_local_frame(const struct ir_func *f, bool *out_dynamic)
 {
     uint64_t end = 0;
     for (const struct ir_var *v = f->vars; v; v = v->next) {
@@ -176,7 +176,7 @@ static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
     return end;
 }
 
-static void context_values(struct gen *g)
+static void gen_main_context_values(struct gen *g)
 {
     g->cta = LLVMGetParam(g->fn, 0);
     g->warp = LLVMGetParam(g->fn, 1);
@@ -195,10 +195,10 @@ static void context_values(struct gen *g)
     g->results = LLVMGetParam(g->fn, 6);
 }
 
-static void stack_setup(struct gen *g)
+static void gen_main_stack_setup(struct gen *g)
 {
     bool dynamic;
-    g->local_frame_B = local_frame(g->func, &dynamic);
+    g->local_frame_B = gen_main_local_frame(g->func, &dynamic);
     LLVMValueRef end = LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, g->local_frame_B), "");
     if (!g->is_kernel) {
         LLVMValueRef limit =
@@ -220,7 +220,7 @@ static void stack_setup(struct gen *g)
     LLVMBuildStore(g->b, LLVMBuildSelect(g->b, unset, start, old, ""), g->dynamic_sp);
 }
 
-static enum hd_status function_analyse(struct gen *g)
+static enum hd_status gen_main_function_analyse(struct gen *g)
 {
     if (g->unit->req->form == GEN_SIMPLE)
         HD_TRY(ir_shapes_compute_dispatch(g->func, jit_launch_facts(g->unit->cls), &g->arena,
@@ -234,7 +234,7 @@ static enum hd_status function_analyse(struct gen *g)
     return gen_nodes_build(g);
 }
 
-static void function_begin(struct gen *g)
+static void gen_main_function_begin(struct gen *g)
 {
     assert(!g->func->is_declaration && g->func->nblocks);
     hd_arena_init(&g->arena);
@@ -245,11 +245,11 @@ static void function_begin(struct gen *g)
         gen_attribute_add(g->unit, g->fn, p, "noalias", 0);
 }
 
-static enum hd_status function_generate(struct gen *g)
+static enum hd_status gen_main_function_generate(struct gen *g)
 {
     if (!gen_srcloc_init(g))
         return HD_NO_MEMORY;
-    HD_TRY(function_analyse(g));
+    HD_TRY(gen_main_function_analyse(g));
     if (!gen_is_warp(g) && !gen_coarsen_wanted(g)) {
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
@@ -259,14 +259,14 @@ static enum hd_status function_generate(struct gen *g)
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);
-    context_values(g);
-    stack_setup(g);
+    gen_main_context_values(g);
+    gen_main_stack_setup(g);
     gen_flow_run(g);
     LLVMBuildBr(g->alloca_builder, entry);
     return hd_arena_status(&g->arena);
 }
 
-static void function_end(struct gen *g)
+static void gen_main_function_end(struct gen *g)
 {
     LLVMDisposeBuilder(g->b);
     LLVMDisposeBuilder(g->alloca_builder);
@@ -274,7 +274,7 @@ static void function_end(struct gen *g)
 }
 
 /* What all functions add to. */
-static void unit_account(const struct gen *g)
+static void gen_main_unit_account(const struct gen *g)
 {
     struct gen_unit *u = g->unit;
     for (uint32_t b = 0; b < g->func->nblocks; b++)
@@ -284,32 +284,32 @@ static void unit_account(const struct gen *g)
 }
 
 /* Calls, and the runtime for kernels, which takes locks that who submits a launch may hold. */
-static bool is_costly(const struct ir_instr *in)
+static bool gen_main_is_costly(const struct ir_instr *in)
 {
     return in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
            (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_RUNTIME);
 }
 
-static uint64_t cost_ops(const struct gen *g)
+static uint64_t gen_main_cost_ops(const struct gen *g)
 {
     uint64_t ops = 0;
     if (g->shapes.loops.nloops || g->shapes.loops.irreducible)
         return UINT64_MAX;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b])
-            ops += is_costly(in) ? 1000000 : 1;
+            ops += gen_main_is_costly(in) ? 1000000 : 1;
     }
     return ops;
 }
 
-static void unit_take_kernel(const struct gen *g)
+static void gen_main_unit_take_kernel(const struct gen *g)
 {
     struct gen_unit *u = g->unit;
     assert(!g->body.by_region || (!g->dispatch && u->facts.simple_barriers));
     u->body = g->body;
     u->facts.frame_B = gen_is_half(g) ? 2 * hd_align_up(g->frame_B, 64)
                                       : hd_align_up(g->frame_B / gen_warps(g), 64);
-    u->facts.cost_ops = cost_ops(g);
+    u->facts.cost_ops = gen_main_cost_ops(g);
     u->facts.warps = gen_warps(g);
 }
 
@@ -322,12 +322,12 @@ enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVM
                     .fn = fn,
                     .depth = depth,
                     .is_kernel = func->is_kernel};
-    function_begin(&g);
-    enum hd_status status = function_generate(&g);
-    unit_account(&g);
+    gen_main_function_begin(&g);
+    enum hd_status status = gen_main_function_generate(&g);
+    gen_main_unit_account(&g);
     if (g.is_kernel)
-        unit_take_kernel(&g);
-    function_end(&g);
+        gen_main_unit_take_kernel(&g);
+    gen_main_function_end(&g);
     return status;
 }
 
@@ -355,17 +355,17 @@ void gen_types_init(struct gen_unit *u)
 }
 
 /* Can warps run to their end one after the other? In dispatch mode they have a frame. */
-static bool never_suspends(const struct gen_unit *u)
+static bool gen_main_never_suspends(const struct gen_unit *u)
 {
     return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls &&
            !u->req->kernel->module->runs_apart;
 }
 
-static enum hd_status unit_build(struct gen_unit *u)
+static enum hd_status gen_main_unit_build(struct gen_unit *u)
 {
     u->kernel = LLVMAddFunction(u->mod, "heddle_body", gen_body_type(u));
     LLVMSetLinkage(u->kernel, LLVMInternalLinkage);
-    u->fp_ftz = fp_all_ftz(u->req->kernel);
+    u->fp_ftz = gen_main_fp_all_ftz(u->req->kernel);
     u->facts.mxcsr = u->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
     struct ir_window window;
     HD_TRY(ir_kernel_window(u->req->kernel, &window));
@@ -373,7 +373,7 @@ static enum hd_status unit_build(struct gen_unit *u)
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
     if (u->singly) /* unfinished: it is made again, in another way */
         return HD_JIT;
-    if (u->body.by_region || never_suspends(u))
+    if (u->body.by_region || gen_main_never_suspends(u))
         gen_run_cta(u);
     else
         gen_run_warp(u);
@@ -385,7 +385,7 @@ static enum hd_status unit_build(struct gen_unit *u)
 enum hd_status gen_unit_build(struct gen_unit *u)
 {
     hd_arena_init(&u->arena);
-    enum hd_status status = unit_build(u);
+    enum hd_status status = gen_main_unit_build(u);
     hd_arena_fini(&u->arena);
     return status;
 }

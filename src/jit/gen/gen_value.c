@@ -64,7 +64,7 @@ static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
     return LLVMConstInt(gen_scalar_type(g, v->type), in->imm, false);
 }
 
-static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
+static LLVMValueRef value_slot_read(struct gen *g, const struct ir_value *v, int i)
 {
     assert(g->slots[v->id].ptr[i]);
     LLVMTypeRef type = gen_component_type(g, v);
@@ -74,7 +74,7 @@ static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
     return x;
 }
 
-static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValueRef x)
+static void value_slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValueRef x)
 {
     if (LLVMTypeOf(x) == g->t->mask)
         x = LLVMBuildBitCast(g->b, x, g->t->bits, "");
@@ -82,13 +82,13 @@ static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValue
     LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
 }
 
-static bool is_const(const struct ir_value *v)
+static bool value_is_const(const struct ir_value *v)
 {
     return v->instr && v->instr->op == IR_OP_CONST;
 }
 
 /* Does the definition of `v` come before this point on every way to it? */
-static bool is_defined_here(struct gen *g, const struct ir_value *v)
+static bool value_is_defined_here(struct gen *g, const struct ir_value *v)
 {
     uint32_t def = g->def_node[v->id];
     if (def == UINT32_MAX) /* an argument */
@@ -99,17 +99,17 @@ static bool is_defined_here(struct gen *g, const struct ir_value *v)
     return from == at ? def < g->cur : ir_dominates(&g->shapes.dom, from->id, at->id);
 }
 
-static bool is_at_hand(struct gen *g, const struct ir_value *v)
+static bool value_is_at_hand(struct gen *g, const struct ir_value *v)
 {
-    return is_const(v) || g->cache_epoch[v->id] == g->epoch;
+    return value_is_const(v) || g->cache_epoch[v->id] == g->epoch;
 }
 
-static bool is_readable(struct gen *g, const struct ir_value *v)
+static bool value_is_readable(struct gen *g, const struct ir_value *v)
 {
-    return is_at_hand(g, v) || (g->slots[v->id].ptr[0] && is_defined_here(g, v));
+    return value_is_at_hand(g, v) || (g->slots[v->id].ptr[0] && value_is_defined_here(g, v));
 }
 
-static struct gen_walk *walk_of(struct gen *g)
+static struct gen_walk *value_walk_of(struct gen *g)
 {
     struct gen_walk *walk = g->walk ? g->walk : hd_arena_new(&g->arena, struct gen_walk);
     if (walk && !g->walk && gen_walk_init(g, walk))
@@ -119,7 +119,7 @@ static struct gen_walk *walk_of(struct gen *g)
 
 /* Is it lost at a suspend point on some way from its definition to here? What nobody reads behind
  * a suspend point does not get across it (gen_live.c). */
-static bool is_lost(struct gen *g, const struct ir_value *v)
+static bool value_is_lost(struct gen *g, const struct ir_value *v)
 {
     const struct ir_instr *in;
     if (!g->is_kernel || g->dispatch || !v->instr || !g->srcloc.at)
@@ -128,7 +128,7 @@ static bool is_lost(struct gen *g, const struct ir_value *v)
         return true;
     if (!g->unit->facts.has_barrier)
         return false;
-    struct gen_walk *walk = walk_of(g);
+    struct gen_walk *walk = value_walk_of(g);
     if (!walk)
         return true;
     gen_walk_back_to(walk, g->srcloc.at, v->instr);
@@ -141,10 +141,10 @@ static bool is_lost(struct gen *g, const struct ir_value *v)
 
 bool gen_value_available(struct gen *g, const struct ir_value *v)
 {
-    return is_at_hand(g, v) || (is_readable(g, v) && !is_lost(g, v));
+    return value_is_at_hand(g, v) || (value_is_readable(g, v) && !value_is_lost(g, v));
 }
 
-static struct gen_val undefined(struct gen *g, const struct ir_value *v)
+static struct gen_val value_undefined(struct gen *g, const struct ir_value *v)
 {
     const struct ir_shape *shape = gen_shape(g, v);
     LLVMTypeRef type = gen_component_type(g, v);
@@ -162,7 +162,7 @@ struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v)
     struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
     assert(g->slots[v->id].ptr[0]);
     for (unsigned i = 0; i < gen_components(g, shape); i++)
-        val.c[i] = slot_read(g, v, (int)i);
+        val.c[i] = value_slot_read(g, v, (int)i);
     return val;
 }
 
@@ -170,16 +170,16 @@ struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v)
  * The one place where a value is read. A read that the definition does not dominate is a mistake in
  * the generator: the kernel is then made in a simpler form, unless we are being tested.
  */
-static struct gen_val get_raw(struct gen *g, const struct ir_value *v)
+static struct gen_val value_get_raw(struct gen *g, const struct ir_value *v)
 {
     assert(v->id < g->func->nvalues);
-    if (is_const(v))
+    if (value_is_const(v))
         return gen_u(value_const(g, v));
     if (g->cache_epoch[v->id] == g->epoch)
         return g->cache[v->id];
-    if (!is_readable(g, v)) {
+    if (!value_is_readable(g, v)) {
         gen_unsupported(g, v->instr, "internal: value read where it is not available");
-        return undefined(g, v);
+        return value_undefined(g, v);
     }
     struct gen_val val = gen_slot_peek(g, v);
     g->cache[v->id] = val;
@@ -209,7 +209,7 @@ LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x)
 
 struct gen_val gen_get(struct gen *g, const struct ir_value *v)
 {
-    struct gen_val val = get_raw(g, v);
+    struct gen_val val = value_get_raw(g, v);
     if (!g->nan_raw[v->id])
         return val;
     for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++)
@@ -219,15 +219,15 @@ struct gen_val gen_get(struct gen *g, const struct ir_value *v)
 
 void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
 {
-    gen_vector_of(g, get_raw(g, v), v->type, out);
+    gen_vector_of(g, value_get_raw(g, v), v->type, out);
 }
 
 struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v)
 {
-    return get_raw(g, v);
+    return value_get_raw(g, v);
 }
 
-static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
+static void value_vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
 {
     assert(val.kind == IR_SHAPE_AFFINE);
     for (int h = 0; h < gen_halves(g); h++) {
@@ -238,7 +238,7 @@ static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out
 }
 
 /* base + ext(index) * scale, on 64-bit lanes */
-static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
+static void value_vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
 {
     assert(val.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(val.c[0]) == g->t->i64);
     const struct ir_shape *s = val.shape;
@@ -265,10 +265,10 @@ void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type,
             out[h] = out[0];
         return;
     case IR_SHAPE_AFFINE:
-        vector_of_affine(g, val, out);
+        value_vector_of_affine(g, val, out);
         return;
     case IR_SHAPE_BASE_INDEX:
-        vector_of_indexed(g, val, out);
+        value_vector_of_indexed(g, val, out);
         return;
     case IR_SHAPE_VARYING:
         memcpy(out, val.c, g->unit->halves * sizeof(*out));
@@ -318,16 +318,16 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
 }
 
 /* Component i of `v`: x where lanes are in the mask, else what it was. */
-static LLVMValueRef blend(struct gen *g, const struct ir_value *v, int i, LLVMValueRef mask,
-                          LLVMValueRef x)
+static LLVMValueRef value_blend(struct gen *g, const struct ir_value *v, int i, LLVMValueRef mask,
+                                LLVMValueRef x)
 {
-    LLVMValueRef old = slot_read(g, v, i);
+    LLVMValueRef old = value_slot_read(g, v, i);
     assert(gen_is_mask(g, mask) && LLVMTypeOf(x) == LLVMTypeOf(old));
     return LLVMBuildSelect(g->b, gen_tuple_mask(g, v, mask), x, old, "");
 }
 
 /* Has the value the form that its shape asks for, and the LLVM type that its IR type does? */
-static bool fits(struct gen *g, const struct ir_value *v, const struct gen_val *val)
+static bool value_fits(struct gen *g, const struct ir_value *v, const struct gen_val *val)
 {
     const struct ir_shape *shape = gen_shape(g, v);
     LLVMTypeRef type = gen_component_type(g, v);
@@ -341,7 +341,7 @@ void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
 {
     const struct ir_shape *shape = gen_shape(g, v);
     val = gen_coerce(g, val, v->type, shape);
-    assert(fits(g, v, &val));
+    assert(value_fits(g, v, &val));
     g->generated[v->id] = true;
     bool keep = shape->kind == IR_SHAPE_VARYING && g->mask[0] &&
                 (g->dispatch || (g->shapes.temporal && g->shapes.temporal[v->id]));
@@ -349,8 +349,8 @@ void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
         for (unsigned i = 0; i < gen_components(g, shape); i++) {
             LLVMValueRef x = val.c[i];
             if (keep)
-                x = blend(g, v, (int)i, g->mask[i], x);
-            slot_write(g, v, (int)i, x);
+                x = value_blend(g, v, (int)i, g->mask[i], x);
+            value_slot_write(g, v, (int)i, x);
         }
     }
     g->cache[v->id] = val;
@@ -365,8 +365,8 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
     for (unsigned i = 0; i < gen_components(g, shape); i++) {
         LLVMValueRef x = val.c[i];
         if (keep && shape->kind == IR_SHAPE_VARYING && edge[i])
-            x = blend(g, phi, (int)i, edge[i], x);
-        slot_write(g, phi, (int)i, x);
+            x = value_blend(g, phi, (int)i, edge[i], x);
+        value_slot_write(g, phi, (int)i, x);
     }
 }
 

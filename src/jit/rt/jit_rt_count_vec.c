@@ -47,12 +47,12 @@ struct numbers {
     uint32_t at[LANES];
 };
 
-static uint32_t popcount(uint32_t x)
+static uint32_t count_vec_popcount(uint32_t x)
 {
     return (uint32_t)__builtin_popcount(x);
 }
 
-static bool goes_by_lane(uint32_t space, unsigned size_log2)
+static bool count_vec_goes_by_lane(uint32_t space, unsigned size_log2)
 {
     return space == IR_COUNT_IN_LOCAL ||
            (space == IR_COUNT_IN_SHARED && size_log2 > (unsigned)WORD_LOG2);
@@ -60,7 +60,7 @@ static bool goes_by_lane(uint32_t space, unsigned size_log2)
 
 /* Lanes that take part, one after the other; out[n - 1] once more from there on. */
 #if defined(__AVX512CD__)
-static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
+static void count_vec_to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
 {
     const uint64_t last = address[31 - (uint32_t)__builtin_clz(lanes)];
     const __m512i rest = _mm512_set1_epi64((long long)last);
@@ -70,13 +70,13 @@ static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES
         __mmask8 mask = (__mmask8)(lanes >> l);
         __m512i x = _mm512_loadu_si512(address + l);
         _mm512_storeu_si512(out + n, _mm512_mask_compress_epi64(rest, mask, x));
-        n += popcount(mask);
+        n += count_vec_popcount(mask);
     }
     for (; n < LANES; n += 8)
         _mm512_storeu_si512(out + n, rest);
 }
 #else
-static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
+static void count_vec_to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
 {
     uint32_t n = 0;
 
@@ -88,23 +88,23 @@ static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES
 #endif
 
 /* False: too large, or not a power of two, or not aligned. */
-static bool access_read(struct access *a, uint32_t space, uint32_t lanes, uint64_t size_B,
-                        const uint64_t *address)
+static bool count_vec_access_read(struct access *a, uint32_t space, uint32_t lanes, uint64_t size_B,
+                                  const uint64_t *address)
 {
     uint64_t inside = 0;
 
     a->lanes = lanes;
-    a->n = popcount(lanes);
+    a->n = count_vec_popcount(lanes);
     a->first = (uint32_t)__builtin_ctz(lanes);
     a->size_log2 = (unsigned)__builtin_ctzll(size_B);
     a->address = lanes == UINT32_MAX ? address : a->filled;
     if (size_B >> a->size_log2 != 1 || a->size_log2 > SIZE_MAX_LOG2)
         return false;
-    if (lanes != UINT32_MAX && goes_by_lane(space, a->size_log2)) {
+    if (lanes != UINT32_MAX && count_vec_goes_by_lane(space, a->size_log2)) {
         FOR_LANES(l)
         a->filled[l] = lanes & bit_of[l] ? address[l] : address[a->first];
     } else if (lanes != UINT32_MAX) {
-        to_front(address, lanes, a->filled);
+        count_vec_to_front(address, lanes, a->filled);
         a->lanes = (1u << a->n) - 1;
         a->first = a->n - 1;
     }
@@ -119,8 +119,8 @@ static bool access_read(struct access *a, uint32_t space, uint32_t lanes, uint64
 enum { NUMBER_BITS = 31, OFFSET_BITS = 29 };
 
 /* (address >> shift) - base; false: `bits` do not hold it. */
-static bool numbers_of(const struct access *a, unsigned shift, uint64_t base, unsigned bits,
-                       struct numbers *out)
+static bool count_vec_numbers_of(const struct access *a, unsigned shift, uint64_t base,
+                                 unsigned bits, struct numbers *out)
 {
     uint64_t far = 0;
 
@@ -134,18 +134,19 @@ static bool numbers_of(const struct access *a, unsigned shift, uint64_t base, un
     return !(far >> bits);
 }
 
-static bool numbers_near(const struct access *a, unsigned shift, struct numbers *out)
+static bool count_vec_numbers_near(const struct access *a, unsigned shift, struct numbers *out)
 {
     uint64_t middle = UINT64_C(1) << (NUMBER_BITS - 1);
 
-    return numbers_of(a, shift, (a->address[a->first] >> shift) - middle, NUMBER_BITS, out);
+    return count_vec_numbers_of(a, shift, (a->address[a->first] >> shift) - middle, NUMBER_BITS,
+                                out);
 }
 
 /* Of offsets, by groups of 1 << group_log2 lanes. */
-static bool numbers_by_group(const struct access *a, unsigned shift, unsigned group_log2,
-                             struct numbers *out)
+static bool count_vec_numbers_by_group(const struct access *a, unsigned shift, unsigned group_log2,
+                                       struct numbers *out)
 {
-    if (!numbers_of(a, shift, UINT64_MAX, OFFSET_BITS - 1, out))
+    if (!count_vec_numbers_of(a, shift, UINT64_MAX, OFFSET_BITS - 1, out))
         return false;
     FOR_LANES(l)
     {
@@ -157,7 +158,7 @@ static bool numbers_by_group(const struct access *a, unsigned shift, unsigned gr
 
 /* By lane: how many lanes before it have the same number. */
 #if defined(__AVX512CD__)
-static __m512i bits_in(__m512i x)
+static __m512i count_vec_bits_in(__m512i x)
 {
     const __m512i pairs = _mm512_set1_epi32(0x5555), fours = _mm512_set1_epi32(0x3333);
     const __m512i eights = _mm512_set1_epi32(0x0f0f), low = _mm512_set1_epi32(0xff);
@@ -176,7 +177,7 @@ static void before_count(const struct numbers *all, uint32_t out[LANES])
 
     for (int h = 0; h < 2; h++) {
         x[h] = _mm512_load_si512(all->at + 16 * h);
-        n[h] = bits_in(_mm512_conflict_epi32(x[h]));
+        n[h] = count_vec_bits_in(_mm512_conflict_epi32(x[h]));
     }
     for (int d = 0; d < 16; d++) { /* all of the first half come before those of the second one */
         n[1] = _mm512_mask_add_epi32(n[1], _mm512_cmpeq_epi32_mask(x[1], x[0]), n[1], one);
@@ -196,7 +197,7 @@ static void before_count(const struct numbers *all, uint32_t out[LANES])
 #endif
 
 /* Lanes whose number no lane before them has; false: numbers do not come in order. */
-static bool firsts_in_order(const struct numbers *all, uint32_t *out)
+static bool count_vec_firsts_in_order(const struct numbers *all, uint32_t *out)
 {
     const uint32_t *x = all->at;
     uint32_t changes = 0, falls = 0;
@@ -210,11 +211,11 @@ static bool firsts_in_order(const struct numbers *all, uint32_t *out)
     return !falls;
 }
 
-static uint32_t firsts(const struct numbers *all)
+static uint32_t count_vec_firsts(const struct numbers *all)
 {
     uint32_t out, before[LANES];
 
-    if (firsts_in_order(all, &out)) /* most are */
+    if (count_vec_firsts_in_order(all, &out)) /* most are */
         return out;
     out = 0;
     before_count(all, before);
@@ -225,32 +226,32 @@ static uint32_t firsts(const struct numbers *all)
 
 /* ---- sectors */
 
-static bool sectors_global(const struct access *a, struct costs *out)
+static bool count_vec_sectors_global(const struct access *a, struct costs *out)
 {
     struct numbers all;
 
-    if (!numbers_near(a, SECTOR_LOG2, &all))
+    if (!count_vec_numbers_near(a, SECTOR_LOG2, &all))
         return false;
-    out->sectors = popcount(firsts(&all));
+    out->sectors = count_vec_popcount(count_vec_firsts(&all));
     return true;
 }
 
 /* Of local memory words of 8 lanes share a sector; the further words of lanes lie alike. */
-static bool sectors_local(const struct access *a, struct costs *out)
+static bool count_vec_sectors_local(const struct access *a, struct costs *out)
 {
     const unsigned shift = HD_MAX(a->size_log2, (unsigned)WORD_LOG2);
     struct numbers all;
 
-    if (!numbers_by_group(a, shift, 3, &all))
+    if (!count_vec_numbers_by_group(a, shift, 3, &all))
         return false;
-    out->sectors = popcount(firsts(&all)) << (shift - WORD_LOG2);
+    out->sectors = count_vec_popcount(count_vec_firsts(&all)) << (shift - WORD_LOG2);
     return true;
 }
 
 /* ---- banks */
 
 /* The words of each bank, lanes of a word once; added up over the groups the most of any. */
-static uint32_t passes(const uint8_t slot[LANES], uint32_t lanes, uint32_t banks)
+static uint32_t count_vec_passes(const uint8_t slot[LANES], uint32_t lanes, uint32_t banks)
 {
     uint8_t words[LANES] = {0};
     uint32_t n = 0;
@@ -278,7 +279,7 @@ static bool wavefronts(const struct access *a, struct costs *out)
     uint8_t slot[LANES];
     uint32_t slots = 0, different, groups = 0;
 
-    if (!numbers_by_group(a, shift, group_log2, &all))
+    if (!count_vec_numbers_by_group(a, shift, group_log2, &all))
         return false;
     FOR_LANES(l)
     {
@@ -288,17 +289,18 @@ static bool wavefronts(const struct access *a, struct costs *out)
     }
     for (uint32_t from = 0; from < LANES; from += banks)
         groups += (slots >> from & (uint32_t)((UINT64_C(1) << banks) - 1)) != 0;
-    different = firsts(&all);
+    different = count_vec_firsts(&all);
     out->ideal_wavefronts = groups;
-    out->wavefronts =
-        popcount(slots) == popcount(different) ? groups : passes(slot, different, banks);
+    out->wavefronts = count_vec_popcount(slots) == count_vec_popcount(different)
+                          ? groups
+                          : count_vec_passes(slot, different, banks);
     return true;
 }
 
 /* ---- atomics */
 
 /* The lanes that share the address that most share. Lanes that do not take part have a[first]. */
-static uint32_t most_alike(const struct access *a, const struct numbers *all)
+static uint32_t count_vec_most_alike(const struct access *a, const struct numbers *all)
 {
     uint32_t before[LANES], most = 0;
 
@@ -311,37 +313,39 @@ static uint32_t most_alike(const struct access *a, const struct numbers *all)
     return most;
 }
 
-static bool contention(const struct access *a, struct costs *out)
+static bool count_vec_contention(const struct access *a, struct costs *out)
 {
     struct numbers all;
     uint32_t different;
     bool in_order;
 
-    if (!numbers_near(a, 0, &all))
+    if (!count_vec_numbers_near(a, 0, &all))
         return false;
-    in_order = firsts_in_order(&all, &different);
+    in_order = count_vec_firsts_in_order(&all, &different);
     out->ideal_wavefronts = 1;
-    out->wavefronts = in_order && different == 1                ? a->n
-                      : in_order && popcount(different) == a->n ? 1
-                                                                : most_alike(a, &all);
+    out->wavefronts = in_order && different == 1 ? a->n
+                      : in_order && count_vec_popcount(different) == a->n
+                          ? 1
+                          : count_vec_most_alike(a, &all);
     return true;
 }
 
 /* ---- all of an access */
 
-static bool costs_of(const struct access *a, uint32_t space, bool is_atomic, struct costs *out)
+static bool count_vec_costs_of(const struct access *a, uint32_t space, bool is_atomic,
+                               struct costs *out)
 {
-    if (space == IR_COUNT_IN_GLOBAL && !sectors_global(a, out))
+    if (space == IR_COUNT_IN_GLOBAL && !count_vec_sectors_global(a, out))
         return false;
-    if (space == IR_COUNT_IN_LOCAL && !sectors_local(a, out))
+    if (space == IR_COUNT_IN_LOCAL && !count_vec_sectors_local(a, out))
         return false;
     if (is_atomic)
-        return contention(a, out);
+        return count_vec_contention(a, out);
     return space != IR_COUNT_IN_SHARED || wavefronts(a, out);
 }
 
-static void by_the_rules(uint64_t *words, uint32_t space, bool is_atomic, uint32_t lanes,
-                         uint64_t size_B, const uint64_t *address)
+static void count_vec_by_the_rules(uint64_t *words, uint32_t space, bool is_atomic, uint32_t lanes,
+                                   uint64_t size_B, const uint64_t *address)
 {
     const struct ir_count_access access = {.words = words,
                                            .space = (enum ir_count_space)space,
@@ -362,9 +366,9 @@ void JIT_COUNT(uint64_t *words, uint32_t space, uint32_t is_atomic, uint32_t lan
 
     if (!lanes)
         return;
-    if (!access_read(&a, space, lanes, size_B, address) ||
-        !costs_of(&a, space, is_atomic, &costs)) {
-        by_the_rules(words, space, is_atomic, lanes, size_B, address);
+    if (!count_vec_access_read(&a, space, lanes, size_B, address) ||
+        !count_vec_costs_of(&a, space, is_atomic, &costs)) {
+        count_vec_by_the_rules(words, space, is_atomic, lanes, size_B, address);
         return;
     }
     bytes = a.n * size_B;

@@ -199,7 +199,7 @@ INLINE words least_sum(floats a, floats b)
 }
 
 /* Is one of a tile's sums (f32), apart from zero, below its limit? */
-static HD_NOINLINE bool sums_are_small(const uint32_t (*tile)[LANES])
+static HD_NOINLINE bool products_vec_sums_are_small(const uint32_t (*tile)[LANES])
 {
     words least = all(UINT32_MAX);
     for (unsigned i = 0; i < ROWS / 4; i++) {
@@ -244,7 +244,7 @@ INLINE bool sums_may_be_small(const floats sum[8])
     return false;
 }
 
-INLINE bool sums_are_small(const uint32_t (*tile)[LANES])
+INLINE bool products_vec_sums_are_small(const uint32_t (*tile)[LANES])
 {
     (void)tile;
     return false;
@@ -374,7 +374,7 @@ PREPARE(b_prepare_smalls, SMALL_TYPES, B_PREPARE)
 PREPARE(b_prepare_bytes, BYTES_TYPES, B_PREPARE)
 #undef HOW
 
-static void excess_find(struct ready *r, unsigned n)
+static void products_vec_excess_find(struct ready *r, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         const float *b = ready_b(r, i);
@@ -627,8 +627,8 @@ INLINE bool tiles_add(enum how how, unsigned parts, enum ir_type type, const str
     sums_get(tile_of(p, tile), first, type, sum0);
     sums_get(tile_of(p, ntiles - 1), first, type, sum1);
     if ((how == HALVES || how == SMALLS) && (sums_may_be_small(sum0) || sums_may_be_small(sum1)) &&
-        (sums_are_small((const uint32_t(*)[LANES])tile_of(p, tile)) ||
-         sums_are_small((const uint32_t(*)[LANES])tile_of(p, ntiles - 1))))
+        (products_vec_sums_are_small((const uint32_t(*)[LANES])tile_of(p, tile)) ||
+         products_vec_sums_are_small((const uint32_t(*)[LANES])tile_of(p, ntiles - 1))))
         return false;
     if (how == BYTES) {
         excess_subtract(p->r, p->u, tile, sum0);
@@ -684,7 +684,7 @@ UNITS_ADD(fused_add_4, FUSED, 4, IR_F32)
 UNITS_ADD(halves_add_2, FUSED, 2, IR_F16)
 UNITS_ADD(halves_add_4, FUSED, 4, IR_F16)
 
-static void fused_add(struct pass *p, const bool *left)
+static void products_vec_fused_add(struct pass *p, const bool *left)
 {
     const bool f16 = p->t->mma->d == IR_F16;
     switch (p->r->nparts) {
@@ -701,7 +701,8 @@ static void fused_add(struct pass *p, const bool *left)
     }
 }
 
-static void fused_make(struct pass *p, const struct some *a, const struct some *b, const bool *left)
+static void products_vec_fused_make(struct pass *p, const struct some *a, const struct some *b,
+                                    const bool *left)
 {
     const struct element e = element_of(a->type);
     p->r->ngroups = a->nregs / 2;
@@ -709,7 +710,7 @@ static void fused_make(struct pass *p, const struct some *a, const struct some *
     b_prepare_fused(b, p->r);
     if (a->type != IR_TF32)
         a_prepare_fused(a, p->r);
-    fused_add(p, left);
+    products_vec_fused_add(p, left);
 }
 
 #if defined(__AVX512BF16__)
@@ -727,7 +728,7 @@ INLINE bool halves_add(enum how how, unsigned parts, struct pass *p, bool *left)
 }
 
 /* False: some of b is too small, nothing is done. */
-static bool halves_make(struct pass *p, const struct some *a, const struct some *b)
+static bool products_vec_halves_make(struct pass *p, const struct some *a, const struct some *b)
 {
     bool left[JIT_PRODUCTS_MAX];
     p->r->ngroups = a->nregs / 2;
@@ -736,11 +737,11 @@ static bool halves_make(struct pass *p, const struct some *a, const struct some 
     if (p->r->is_small)
         return false;
     if (halves_add(HALVES, 1, p, left))
-        fused_make(p, a, b, left);
+        products_vec_fused_make(p, a, b, left);
     return true;
 }
 
-static void smalls_make(struct pass *p, const struct some *a, const struct some *b)
+static void products_vec_smalls_make(struct pass *p, const struct some *a, const struct some *b)
 {
     bool left[JIT_PRODUCTS_MAX];
     p->r->ngroups = a->nregs / 2;
@@ -748,17 +749,17 @@ static void smalls_make(struct pass *p, const struct some *a, const struct some 
     a_prepare_smalls(a, p->r);
     b_prepare_smalls(b, p->r);
     if (halves_add(SMALLS, 2, p, left))
-        fused_make(p, a, b, left);
+        products_vec_fused_make(p, a, b, left);
 }
 
 /* False: they are added in another way. */
-static bool dots_make(struct pass *p, const struct some *a, const struct some *b)
+static bool products_vec_dots_make(struct pass *p, const struct some *a, const struct some *b)
 {
     if (p->t->mma->d != IR_F32 || a->type == IR_F16 || a->type == IR_TF32)
         return false;
     if (a->type == IR_BF16)
-        return halves_make(p, a, b);
-    smalls_make(p, a, b);
+        return products_vec_halves_make(p, a, b);
+    products_vec_smalls_make(p, a, b);
     return true;
 }
 
@@ -771,7 +772,7 @@ UNITS_ADD(a_unsigned_add, A_UNSIGNED, 1, IR_S32)
 UNITS_ADD(b_unsigned_add, B_UNSIGNED, 1, IR_S32)
 
 /* False: not such a pair of types. */
-static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
+static bool products_vec_bytes_make(struct pass *p, const struct some *a, const struct some *b)
 {
     if (ir_type_bits(a->type) != 8 || (a->type == IR_U8 && b->type == IR_U8))
         return false;
@@ -779,7 +780,7 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
     p->r->nparts = 1;
     b_prepare_bytes(b, p->r);
     if (a->type == b->type) {
-        excess_find(p->r, b->n);
+        products_vec_excess_find(p->r, b->n);
         bytes_add(p, NULL);
         return true;
     }
@@ -792,7 +793,7 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
 
 #else
 
-static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
+static bool products_vec_bytes_make(struct pass *p, const struct some *a, const struct some *b)
 {
     (void)p, (void)a, (void)b;
     return false;
@@ -803,7 +804,7 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
 UNITS_ADD(integers_add_4, INTEGERS, 4, IR_S32)
 UNITS_ADD(integers_add_8, INTEGERS, 8, IR_S32)
 
-static void integers_make(struct pass *p, const struct some *a, const struct some *b)
+static void products_vec_integers_make(struct pass *p, const struct some *a, const struct some *b)
 {
     const struct element e = element_of(a->type);
     p->r->ngroups = a->nregs / 2;
@@ -813,13 +814,13 @@ static void integers_make(struct pass *p, const struct some *a, const struct som
     (p->r->nparts == 8 ? integers_add_8 : integers_add_4)(p, NULL);
 }
 
-static void floats_make(struct pass *p, const struct some *a, const struct some *b)
+static void products_vec_floats_make(struct pass *p, const struct some *a, const struct some *b)
 {
 #if defined(__AVX512BF16__)
-    if (dots_make(p, a, b))
+    if (products_vec_dots_make(p, a, b))
         return;
 #endif
-    fused_make(p, a, b, NULL);
+    products_vec_fused_make(p, a, b, NULL);
 }
 
 void JIT_PRODUCTS(const struct jit_products_task *t)
@@ -829,7 +830,7 @@ void JIT_PRODUCTS(const struct jit_products_task *t)
     const struct some a = {t->mma->a, t->list->na, t->list->a_registers, t->area->a};
     const struct some b = {t->mma->b, t->list->nb, t->list->b_registers, t->area->b};
     if (ir_type_is_float(a.type))
-        floats_make(&p, &a, &b);
-    else if (!bytes_make(&p, &a, &b))
-        integers_make(&p, &a, &b);
+        products_vec_floats_make(&p, &a, &b);
+    else if (!products_vec_bytes_make(&p, &a, &b))
+        products_vec_integers_make(&p, &a, &b);
 }

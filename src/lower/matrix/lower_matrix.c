@@ -89,7 +89,7 @@ static const struct {
              {PTX_MOD_KIND_MXF4, MXF4},
              {PTX_MOD_KIND_MXF4NVF4, MXF4NVF4}};
 
-static bool family_is_scaled(enum family family)
+static bool matrix_family_is_scaled(enum family family)
 {
     return family == MXF8F6F4 || family == MXF4 || family == MXF4NVF4;
 }
@@ -125,7 +125,7 @@ enum ir_type lower_element(enum ptx_type type)
 }
 
 /* Without a kind. */
-static enum family family_of_type(enum ir_type type)
+static enum family matrix_family_of_type(enum ir_type type)
 {
     switch (type) {
     case IR_F16:
@@ -152,26 +152,26 @@ static enum family family_of_type(enum ir_type type)
     }
 }
 
-static enum family family_of(const struct ptx_form *form, enum ir_type a)
+static enum family matrix_family_of(const struct ptx_form *form, enum ir_type a)
 {
     for (size_t i = 0; i < HD_COUNT_OF(kinds); i++) {
         if (ptx_form_has(form, kinds[i].mod))
             return kinds[i].family;
     }
-    return family_of_type(a);
+    return matrix_family_of_type(a);
 }
 
-static bool family_takes(enum family family, enum ir_type type)
+static bool matrix_family_takes(enum family family, enum ir_type type)
 {
     bool narrow = type == IR_E3M2 || type == IR_E2M3 || type == IR_E2M1;
     if (family == F8F6F4 || family == MXF8F6F4)
-        return narrow || family_of_type(type) == FP8;
+        return narrow || matrix_family_of_type(type) == FP8;
     if (family == MXF4 || family == MXF4NVF4)
         return type == IR_E2M1;
-    return family_of_type(type) == family;
+    return matrix_family_of_type(type) == family;
 }
 
-static bool family_sums(enum family family, const struct ir_mma *mma)
+static bool matrix_family_sums(enum family family, const struct ir_mma *mma)
 {
     enum ir_type c = mma->c, d = mma->d;
     bool half = c == IR_F16 && d == IR_F16, single = c == IR_F32 && d == IR_F32;
@@ -195,12 +195,12 @@ static bool family_sums(enum family family, const struct ir_mma *mma)
 }
 
 /* Those that sparse matrices got late. */
-static bool family_is_ordered(enum family family, enum ir_type d)
+static bool matrix_family_is_ordered(enum family family, enum ir_type d)
 {
-    return family_is_scaled(family) || family == F8F6F4 || (family == FP8 && d == IR_F16);
+    return matrix_family_is_scaled(family) || family == F8F6F4 || (family == FP8 && d == IR_F16);
 }
 
-static bool family_has_shape(enum family family, const struct ir_mma *mma, unsigned kind)
+static bool matrix_family_has_shape(enum family family, const struct ir_mma *mma, unsigned kind)
 {
     for (size_t i = 0; i < HD_COUNT_OF(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -212,18 +212,18 @@ static bool family_has_shape(enum family family, const struct ir_mma *mma, unsig
 
 /* ---- products: modifiers */
 
-static void flag_set(struct ir_mma *mma, enum ir_mma_flag flag, bool on)
+static void matrix_flag_set(struct ir_mma *mma, enum ir_mma_flag flag, bool on)
 {
     mma->flags |= (uint16_t)((on ? 1u : 0u) << flag);
 }
 
-static bool is_set(const struct ir_mma *mma, enum ir_mma_flag flag)
+static bool matrix_is_set(const struct ir_mma *mma, enum ir_mma_flag flag)
 {
     return (mma->flags >> flag & 1) != 0;
 }
 
 /* The layouts of a and b as written, PTX_MOD_ROW or PTX_MOD_COL; false: not two of them. */
-static bool layouts_read(const struct ptx_form *form, enum ptx_mod out[2])
+static bool matrix_layouts_read(const struct ptx_form *form, enum ptx_mod out[2])
 {
     unsigned n = 0;
     for (unsigned i = 0; i < form->nmods; i++) {
@@ -234,17 +234,17 @@ static bool layouts_read(const struct ptx_form *form, enum ptx_mod out[2])
     return n == 2;
 }
 
-static const char *layout_check(const struct ptx_form *form, struct ir_mma *mma)
+static const char *matrix_layout_check(const struct ptx_form *form, struct ir_mma *mma)
 {
     enum ptx_mod layout[2] = {PTX_MOD_ROW, PTX_MOD_COL};
     bool quads = mma->m == 8 && mma->a == IR_F16;
-    if (!layouts_read(form, layout))
+    if (!matrix_layouts_read(form, layout))
         return "the layouts of a and b are missing";
     if (!quads && (layout[0] != PTX_MOD_ROW || layout[1] != PTX_MOD_COL))
         return "with this shape the layouts are .row.col";
-    flag_set(mma, IR_MMA_QUADS, quads);
-    flag_set(mma, IR_MMA_A_COLUMNS, layout[0] == PTX_MOD_COL);
-    flag_set(mma, IR_MMA_B_ROWS, layout[1] == PTX_MOD_ROW);
+    matrix_flag_set(mma, IR_MMA_QUADS, quads);
+    matrix_flag_set(mma, IR_MMA_A_COLUMNS, layout[0] == PTX_MOD_COL);
+    matrix_flag_set(mma, IR_MMA_B_ROWS, layout[1] == PTX_MOD_ROW);
     return NULL;
 }
 
@@ -263,16 +263,16 @@ const char *lower_mma_modifiers(const struct ptx_form *form, struct ir_mma *mma)
         return ".satfinite does not go with bits";
     if (form->round != PTX_ROUND_NONE && mma->d != IR_F64)
         return "a rounding is for .f64 here";
-    flag_set(mma, IR_MMA_XOR, xor);
-    flag_set(mma, IR_MMA_AND, and);
-    flag_set(mma, IR_MMA_SAT, form->satfinite);
+    matrix_flag_set(mma, IR_MMA_XOR, xor);
+    matrix_flag_set(mma, IR_MMA_AND, and);
+    matrix_flag_set(mma, IR_MMA_SAT, form->satfinite);
     mma->rnd = lower_rounding(form);
     return NULL;
 }
 
 /* ---- products: scales */
 
-static unsigned written_scales(const struct ptx_form *form)
+static unsigned matrix_written_scales(const struct ptx_form *form)
 {
     return ptx_form_has(form, PTX_MOD_SCALE_VEC_1X)   ? 1
            : ptx_form_has(form, PTX_MOD_SCALE_VEC_2X) ? 2
@@ -280,7 +280,7 @@ static unsigned written_scales(const struct ptx_form *form)
                                                       : 0;
 }
 
-static bool scales_go_together(enum family family, unsigned scales, enum ir_type type)
+static bool matrix_scales_go_together(enum family family, unsigned scales, enum ir_type type)
 {
     if (family == MXF8F6F4)
         return scales == 1 && type == IR_UE8M0;
@@ -290,11 +290,12 @@ static bool scales_go_together(enum family family, unsigned scales, enum ir_type
            (scales == 4 && (type == IR_UE4M3 || type == IR_UE8M0));
 }
 
-static const char *scale_check(const struct ptx_form *form, enum family family, struct ir_mma *mma)
+static const char *matrix_scale_check(const struct ptx_form *form, enum family family,
+                                      struct ir_mma *mma)
 {
-    unsigned scales = written_scales(form);
+    unsigned scales = matrix_written_scales(form);
     bool scaled = ptx_form_has(form, PTX_MOD_BLOCK_SCALE);
-    if (!family_is_scaled(family))
+    if (!matrix_family_is_scaled(family))
         return scaled || scales || form->ntypes > 4 ? "scales need a kind that has them" : NULL;
     if (!scaled || form->ntypes != 5)
         return "this kind needs .block_scale and the type of scales";
@@ -302,17 +303,17 @@ static const char *scale_check(const struct ptx_form *form, enum family family, 
         scales = family == MXF8F6F4 ? 1 : family == MXF4 ? 2 : 0;
     mma->scale = lower_element((enum ptx_type)form->types[4]);
     mma->scales = (uint8_t)scales;
-    return scales_go_together(family, scales, mma->scale)
+    return matrix_scales_go_together(family, scales, mma->scale)
                ? NULL
                : "this kind does not have scales of this number and type";
 }
 
 /* ---- products: the whole */
 
-static const char *mma_read(const struct ptx_form *form, struct ir_mma *mma)
+static const char *matrix_mma_read(const struct ptx_form *form, struct ir_mma *mma)
 {
     enum ir_type a = lower_element((enum ptx_type)form->types[1]);
-    enum family family = family_of(form, a);
+    enum family family = matrix_family_of(form, a);
     bool sparse = form->op != PTX_OP_MMA;
     *mma = (struct ir_mma){.m = form->shape.m, .n = form->shape.n, .k = form->shape.k, .a = a};
     if (form->ntypes < 4)
@@ -320,21 +321,21 @@ static const char *mma_read(const struct ptx_form *form, struct ir_mma *mma)
     mma->d = lower_element((enum ptx_type)form->types[0]);
     mma->b = lower_element((enum ptx_type)form->types[2]);
     mma->c = lower_element((enum ptx_type)form->types[3]);
-    if (family == NO_FAMILY || !family_takes(family, mma->a) || !family_takes(family, mma->b) ||
-        (family == BHALVES && mma->a != mma->b))
+    if (family == NO_FAMILY || !matrix_family_takes(family, mma->a) ||
+        !matrix_family_takes(family, mma->b) || (family == BHALVES && mma->a != mma->b))
         return "there is no product of these element types";
-    if (!family_has_shape(family, mma, sparse ? SPARSE : DENSE))
+    if (!matrix_family_has_shape(family, mma, sparse ? SPARSE : DENSE))
         return "these element types do not have this shape";
-    if (!family_sums(family, mma))
+    if (!matrix_family_sums(family, mma))
         return "the types of c and d do not go with those of a and b";
-    flag_set(mma, IR_MMA_SPARSE, sparse);
-    flag_set(mma, IR_MMA_ORDERED, form->op == PTX_OP_MMA_SP_ORDERED_METADATA);
-    flag_set(mma, IR_MMA_BYTES, family == F8F6F4 || family == MXF8F6F4);
-    if (sparse && family_is_ordered(family, mma->d) && !is_set(mma, IR_MMA_ORDERED))
+    matrix_flag_set(mma, IR_MMA_SPARSE, sparse);
+    matrix_flag_set(mma, IR_MMA_ORDERED, form->op == PTX_OP_MMA_SP_ORDERED_METADATA);
+    matrix_flag_set(mma, IR_MMA_BYTES, family == F8F6F4 || family == MXF8F6F4);
+    if (sparse && matrix_family_is_ordered(family, mma->d) && !matrix_is_set(mma, IR_MMA_ORDERED))
         return "this product is sparse with ::ordered_metadata only";
-    const char *why = layout_check(form, mma);
+    const char *why = matrix_layout_check(form, mma);
     why = why ? why : lower_mma_modifiers(form, mma);
-    return why ? why : scale_check(form, family, mma);
+    return why ? why : matrix_scale_check(form, family, mma);
 }
 
 bool lower_fragment(struct lower_fn *f, const struct ptx_operand *op, unsigned n, enum ir_type type,
@@ -365,7 +366,8 @@ bool lower_fragment_dst(struct lower_fn *f, const struct ptx_operand *op, unsign
     return true;
 }
 
-static bool selector_read(struct lower_fn *f, const struct ptx_operand *op, struct ir_mma *mma)
+static bool matrix_selector_read(struct lower_fn *f, const struct ptx_operand *op,
+                                 struct ir_mma *mma)
 {
     if (op->kind != PTX_OPND_INT || op->u.bits > 3)
         return lower_refuse(f, "the sparsity selector is a constant of 0 to 3");
@@ -376,7 +378,7 @@ static bool selector_read(struct lower_fn *f, const struct ptx_operand *op, stru
 }
 
 /* Scales, and {byte number, lane number}. */
-static bool scales_read(struct lower_fn *f, const struct ptx_operand *ops, val *out)
+static bool matrix_scales_read(struct lower_fn *f, const struct ptx_operand *ops, val *out)
 {
     val where[2];
     if (!lower_fragment(f, &ops[0], 1, IR_B32, out) ||
@@ -388,20 +390,22 @@ static bool scales_read(struct lower_fn *f, const struct ptx_operand *ops, val *
 }
 
 /* Metadata and scales, behind a, b and c. */
-static bool extras_read(struct lower_fn *f, const struct ptx_insn *in, struct ir_mma *mma, val *out)
+static bool matrix_extras_read(struct lower_fn *f, const struct ptx_insn *in, struct ir_mma *mma,
+                               val *out)
 {
     const struct ptx_operand *op = &in->ops[4];
-    if (is_set(mma, IR_MMA_SPARSE)) {
-        if (!lower_fragment(f, op, 1, IR_B32, out++) || !selector_read(f, op + 1, mma))
+    if (matrix_is_set(mma, IR_MMA_SPARSE)) {
+        if (!lower_fragment(f, op, 1, IR_B32, out++) || !matrix_selector_read(f, op + 1, mma))
             return false;
         op += SELECTOR_OPERANDS;
     }
-    return !mma->scales || (scales_read(f, op, out) && scales_read(f, op + 2, out + 3));
+    return !mma->scales ||
+           (matrix_scales_read(f, op, out) && matrix_scales_read(f, op + 2, out + 3));
 }
 
-static unsigned operands_wanted(const struct ir_mma *mma)
+static unsigned matrix_operands_wanted(const struct ir_mma *mma)
 {
-    return 4u + (is_set(mma, IR_MMA_SPARSE) ? SELECTOR_OPERANDS : 0u) +
+    return 4u + (matrix_is_set(mma, IR_MMA_SPARSE) ? SELECTOR_OPERANDS : 0u) +
            (mma->scales ? SCALE_OPERANDS : 0u);
 }
 
@@ -429,8 +433,8 @@ bool lower_do_mma(struct lower_fn *f, const struct ptx_insn *in)
     struct ir_mma mma;
     val src[SOURCES_MAX], dst[SOURCES_MAX];
     unsigned at = 0;
-    const char *why = mma_read(in->form, &mma);
-    if (!why && in->nops != operands_wanted(&mma))
+    const char *why = matrix_mma_read(in->form, &mma);
+    if (!why && in->nops != matrix_operands_wanted(&mma))
         why = "another number of operands";
     if (why)
         return lower_refuse(f, why), true;
@@ -442,7 +446,7 @@ bool lower_do_mma(struct lower_fn *f, const struct ptx_insn *in)
             return true;
         at += n;
     }
-    if (extras_read(f, in, &mma, src + at) && lower_mma_emit(f, &mma, src, dst))
+    if (matrix_extras_read(f, in, &mma, src + at) && lower_mma_emit(f, &mma, src, dst))
         lower_fragment_dst(f, &in->ops[0], ir_mma_registers(&mma, 'd'), reg, dst);
     return true;
 }
@@ -468,7 +472,7 @@ static const struct tile {
     {16, 16, true, PTX_TYPE_B8X16, PTX_TYPE_B4X16_P64, 2, 2, true, false, IR_TILE_M16N16_TRANS_B4},
 };
 
-static unsigned times_of(const struct ptx_form *form)
+static unsigned matrix_times_of(const struct ptx_form *form)
 {
     return ptx_form_has(form, PTX_MOD_X1)   ? 1
            : ptx_form_has(form, PTX_MOD_X2) ? 2
@@ -476,7 +480,7 @@ static unsigned times_of(const struct ptx_form *form)
                                             : 0;
 }
 
-static const struct tile *tile_find(const struct ptx_form *form, bool stores)
+static const struct tile *matrix_tile_find(const struct ptx_form *form, bool stores)
 {
     for (size_t i = 0; i < HD_COUNT_OF(tiles); i++) {
         const struct tile *t = &tiles[i];
@@ -489,10 +493,10 @@ static const struct tile *tile_find(const struct ptx_form *form, bool stores)
 }
 
 /* How many registers; 0 after an error. */
-static unsigned tile_registers(struct lower_fn *f, const struct ptx_form *form,
-                               const struct tile *tile)
+static unsigned matrix_tile_registers(struct lower_fn *f, const struct ptx_form *form,
+                                      const struct tile *tile)
 {
-    unsigned times = times_of(form);
+    unsigned times = matrix_times_of(form);
     enum ir_space space = lower_space(ptx_form_space(form));
     const char *why = !form->sync || !form->aligned ? ".sync.aligned is missing"
                       : !tile ? "there are no matrices of this shape, type and transposition"
@@ -507,8 +511,8 @@ static unsigned tile_registers(struct lower_fn *f, const struct ptx_form *form,
 }
 
 /* The address, and where it is. */
-static val tile_address(struct lower_fn *f, const struct ptx_insn *in, unsigned operand,
-                        struct ir_mem *out)
+static val matrix_tile_address(struct lower_fn *f, const struct ptx_insn *in, unsigned operand,
+                               struct ir_mem *out)
 {
     *out = (struct ir_mem){.space = lower_space(ptx_form_space(in->form))};
     return lower_address(f, &in->ops[operand], &out->space, &out->offset);
@@ -516,12 +520,12 @@ static val tile_address(struct lower_fn *f, const struct ptx_insn *in, unsigned 
 
 bool lower_do_ldmatrix(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct tile *tile = tile_find(in->form, false);
-    unsigned n = tile_registers(f, in->form, tile);
+    const struct tile *tile = matrix_tile_find(in->form, false);
+    unsigned n = matrix_tile_registers(f, in->form, tile);
     struct ir_mem mem;
     if (!n)
         return true;
-    val src = tile_address(f, in, 1, &mem);
+    val src = matrix_tile_address(f, in, 1, &mem);
     struct ir_instr *r = lower_emit(f, IR_OP_LDMATRIX, IR_VOID, 1, &src, n);
     r->imm = tile->tile;
     r->mem = mem;
@@ -531,13 +535,13 @@ bool lower_do_ldmatrix(struct lower_fn *f, const struct ptx_insn *in)
 
 bool lower_do_stmatrix(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct tile *tile = tile_find(in->form, true);
-    unsigned n = tile_registers(f, in->form, tile);
+    const struct tile *tile = matrix_tile_find(in->form, true);
+    unsigned n = matrix_tile_registers(f, in->form, tile);
     struct ir_mem mem;
     val src[SOURCES_MAX];
     if (!n)
         return true;
-    src[0] = tile_address(f, in, 0, &mem);
+    src[0] = matrix_tile_address(f, in, 0, &mem);
     if (!lower_fragment(f, &in->ops[1], n, IR_B32, src + 1))
         return true;
     struct ir_instr *r = lower_emit(f, IR_OP_STMATRIX, IR_VOID, 1 + n, src, 0);

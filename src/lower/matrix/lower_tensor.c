@@ -17,14 +17,14 @@ enum { WARP_REGISTERS = IR_TENSOR_REGISTERS_MAX, SCALE_D_MAX = 15, OFF_REGISTERS
 
 /* ---- what all have */
 
-static bool is_pair(const struct ptx_form *form)
+static bool tensor_is_pair(const struct ptx_form *form)
 {
     return ptx_form_has(form, PTX_MOD_CTA_GROUP_2);
 }
 
-static const char *group_check(struct lower_fn *f, const struct ptx_form *form)
+static const char *tensor_group_check(struct lower_fn *f, const struct ptx_form *form)
 {
-    enum ptx_mod group = is_pair(form) ? PTX_MOD_CTA_GROUP_2 : PTX_MOD_CTA_GROUP_1;
+    enum ptx_mod group = tensor_is_pair(form) ? PTX_MOD_CTA_GROUP_2 : PTX_MOD_CTA_GROUP_1;
     if (!ptx_form_has(form, group))
         return ".cta_group is missing";
     enum ptx_mod *others = f->job->is_kernel ? &f->job->cta_group : &f->cta_group;
@@ -34,17 +34,18 @@ static const char *group_check(struct lower_fn *f, const struct ptx_form *form)
     return NULL;
 }
 
-static const char *form_check(struct lower_fn *f, const struct ptx_form *form, bool collective,
-                              bool grouped)
+static const char *tensor_form_check(struct lower_fn *f, const struct ptx_form *form,
+                                     bool collective, bool grouped)
 {
     if (collective && (!form->sync || !form->aligned))
         return ".sync.aligned is missing";
-    return grouped ? group_check(f, form) : NULL;
+    return grouped ? tensor_group_check(f, form) : NULL;
 }
 
-static bool is_formed(struct lower_fn *f, const struct ptx_insn *in, bool collective, bool grouped)
+static bool tensor_is_formed(struct lower_fn *f, const struct ptx_insn *in, bool collective,
+                             bool grouped)
 {
-    const char *why = form_check(f, in->form, collective, grouped);
+    const char *why = tensor_form_check(f, in->form, collective, grouped);
     if (why)
         lower_refuse(f, why);
     return !why;
@@ -77,7 +78,7 @@ static val tensor_address(struct lower_fn *f, const struct ptx_operand *op)
                   : base;
 }
 
-static void flag_set(struct ir_tensor *op, enum ir_tensor_flag flag, bool on)
+static void tensor_flag_set(struct ir_tensor *op, enum ir_tensor_flag flag, bool on)
 {
     op->flags |= (uint16_t)((on ? 1u : 0u) << flag);
 }
@@ -86,7 +87,7 @@ static void flag_set(struct ir_tensor *op, enum ir_tensor_flag flag, bool on)
 static struct ir_tensor grouped(enum ir_tensor_op what, const struct ptx_form *form)
 {
     struct ir_tensor op = {.op = (uint8_t)what};
-    flag_set(&op, IR_TENSOR_PAIR, is_pair(form));
+    tensor_flag_set(&op, IR_TENSOR_PAIR, tensor_is_pair(form));
     return op;
 }
 
@@ -96,7 +97,7 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_tensor op = grouped(IR_TENSOR_ALLOC, in->form);
     enum ptx_space space = ptx_form_space(in->form);
-    if (!is_formed(f, in, true, true))
+    if (!tensor_is_formed(f, in, true, true))
         return true;
     if (ptx_form_type(in->form) != PTX_TYPE_B32 ||
         (space != PTX_SPACE_GENERIC && space != PTX_SPACE_SHARED_CTA && space != PTX_SPACE_SHARED))
@@ -112,7 +113,7 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
 }
 
 /* The instruction gets a block of its own, which is its own successor while it has to wait. */
-static void wait_loop(struct lower_fn *f, struct ir_instr *alloc)
+static void tensor_wait_loop(struct lower_fn *f, struct ir_instr *alloc)
 {
     struct ir_builder b = {.func = f->ir, .block = alloc->block, .srcloc = alloc->srcloc};
     struct ir_block *loop = ir_block_split_before(alloc);
@@ -127,13 +128,13 @@ static void wait_loop(struct lower_fn *f, struct ir_instr *alloc)
 void lower_tensor_waits(struct lower_fn *f)
 {
     for (size_t i = 0; i < f->waits.len; i++)
-        wait_loop(f, f->waits.at[i]);
+        tensor_wait_loop(f, f->waits.at[i]);
 }
 
 bool lower_do_tensor_dealloc(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_tensor op = grouped(IR_TENSOR_DEALLOC, in->form);
-    if (!is_formed(f, in, true, true))
+    if (!tensor_is_formed(f, in, true, true))
         return true;
     if (ptx_form_type(in->form) != PTX_TYPE_B32)
         return lower_refuse(f, "an address in tensor memory is .b32"), true;
@@ -145,7 +146,7 @@ bool lower_do_tensor_dealloc(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_relinquish(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_tensor op = grouped(IR_TENSOR_RELINQUISH, in->form);
-    if (is_formed(f, in, true, true))
+    if (tensor_is_formed(f, in, true, true))
         tensor_emit(f, &op, NULL);
     return true;
 }
@@ -162,7 +163,7 @@ static const struct {
     {PTX_MOD_G4X256B, IR_TENSOR_CP_4X256B},      {PTX_MOD_G128X128B, IR_TENSOR_CP_128X128B},
     {PTX_MOD_G64X128B, IR_TENSOR_CP_64X128B_02}, {PTX_MOD_G32X128B, IR_TENSOR_CP_32X128B}};
 
-static bool shape_read(const struct ptx_form *form, struct ir_tensor *op)
+static bool tensor_shape_read(const struct ptx_form *form, struct ir_tensor *op)
 {
     for (size_t i = 0; i < HD_COUNT_OF(shapes); i++) {
         if (ptx_form_has(form, shapes[i].mod)) {
@@ -173,7 +174,7 @@ static bool shape_read(const struct ptx_form *form, struct ir_tensor *op)
     return false;
 }
 
-static unsigned times_of(const struct ptx_form *form)
+static unsigned tensor_times_of(const struct ptx_form *form)
 {
     static const enum ptx_mod times[] = {PTX_MOD_X1,  PTX_MOD_X2,  PTX_MOD_X4,  PTX_MOD_X8,
                                          PTX_MOD_X16, PTX_MOD_X32, PTX_MOD_X64, PTX_MOD_X128};
@@ -184,33 +185,35 @@ static unsigned times_of(const struct ptx_form *form)
     return 0;
 }
 
-static unsigned per_time(const struct ir_tensor *op)
+static unsigned tensor_per_time(const struct ir_tensor *op)
 {
     return op->shape == IR_TENSOR_16X256B ? 4 : op->shape == IR_TENSOR_16X128B ? 2 : 1;
 }
 
-static const char *move_read(struct lower_fn *f, const struct ptx_form *form, struct ir_tensor *op)
+static const char *tensor_move_read(struct lower_fn *f, const struct ptx_form *form,
+                                    struct ir_tensor *op)
 {
-    const char *why = form_check(f, form, true, false);
-    op->num = (uint8_t)times_of(form);
-    flag_set(op, IR_TENSOR_PACK,
-             ptx_form_has(form, op->op == IR_TENSOR_LD ? PTX_MOD_PACK_16B : PTX_MOD_UNPACK_16B));
+    const char *why = tensor_form_check(f, form, true, false);
+    op->num = (uint8_t)tensor_times_of(form);
+    tensor_flag_set(
+        op, IR_TENSOR_PACK,
+        ptx_form_has(form, op->op == IR_TENSOR_LD ? PTX_MOD_PACK_16B : PTX_MOD_UNPACK_16B));
     if (why)
         return why;
-    if (!shape_read(form, op) || op->shape > IR_TENSOR_16X32BX2)
+    if (!tensor_shape_read(form, op) || op->shape > IR_TENSOR_16X32BX2)
         return "loads and stores do not have this shape";
-    if (!op->num || op->num * per_time(op) > 128)
+    if (!op->num || op->num * tensor_per_time(op) > 128)
         return "not so many of this shape";
     return NULL;
 }
 
-static const char *reduction_read(const struct ptx_form *form, struct ir_tensor *op)
+static const char *tensor_reduction_read(const struct ptx_form *form, struct ir_tensor *op)
 {
     enum ir_type type = lower_type(ptx_form_type(form));
     op->type = type;
-    flag_set(op, IR_TENSOR_MIN, form->subop == PTX_SUBOP_MIN);
-    flag_set(op, IR_TENSOR_ABS, ptx_form_has(form, PTX_MOD_ABS));
-    flag_set(op, IR_TENSOR_NAN, ptx_form_has(form, PTX_MOD_PROPAGATE_NAN));
+    tensor_flag_set(op, IR_TENSOR_MIN, form->subop == PTX_SUBOP_MIN);
+    tensor_flag_set(op, IR_TENSOR_ABS, ptx_form_has(form, PTX_MOD_ABS));
+    tensor_flag_set(op, IR_TENSOR_NAN, ptx_form_has(form, PTX_MOD_PROPAGATE_NAN));
     if (form->subop != PTX_SUBOP_MIN && form->subop != PTX_SUBOP_MAX)
         return "a reduction is .min or .max";
     if (type != IR_F32 && type != IR_U32 && type != IR_S32)
@@ -224,7 +227,8 @@ static const char *reduction_read(const struct ptx_form *form, struct ir_tensor 
 }
 
 /* The halves' distance, of 16x32bx2 alone. */
-static bool offset_read(struct lower_fn *f, const struct ptx_operand *op, struct ir_tensor *out)
+static bool tensor_offset_read(struct lower_fn *f, const struct ptx_operand *op,
+                               struct ir_tensor *out)
 {
     if (op->kind != PTX_OPND_INT || op->u.bits >= IR_TENSOR_COLUMNS)
         return lower_refuse(f, "the distance of the halves is a constant");
@@ -236,19 +240,19 @@ bool lower_do_tensor_load(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_tensor op = {.op = IR_TENSOR_LD};
     bool reduces = ptx_form_has(in->form, PTX_MOD_RED);
-    const char *why = move_read(f, in->form, &op);
+    const char *why = tensor_move_read(f, in->form, &op);
     bool split = op.shape == IR_TENSOR_16X32BX2;
     if (!why && reduces)
-        why = reduction_read(in->form, &op);
+        why = tensor_reduction_read(in->form, &op);
     else if (!why && (ptx_form_type(in->form) != PTX_TYPE_B32 || in->form->subop))
         why = "loads and stores are .b32";
     if (!why && (in->nops != 2u + reduces + split || in->ops[1 + reduces].kind != PTX_OPND_ADDR))
         why = "the operands are others";
     if (why)
         return lower_refuse(f, why), true;
-    if (split && !offset_read(f, &in->ops[2 + reduces], &op))
+    if (split && !tensor_offset_read(f, &in->ops[2 + reduces], &op))
         return true;
-    unsigned n = per_time(&op) * op.num;
+    unsigned n = tensor_per_time(&op) * op.num;
     val address = tensor_address(f, &in->ops[1 + reduces]);
     struct ir_instr *r = tensor_emit(f, &op, &address);
     lower_fragment_dst(f, &in->ops[0], n, IR_B32, r->dst);
@@ -260,7 +264,7 @@ bool lower_do_tensor_load(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_store(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_tensor op = {.op = IR_TENSOR_ST};
-    const char *why = move_read(f, in->form, &op);
+    const char *why = tensor_move_read(f, in->form, &op);
     bool split = op.shape == IR_TENSOR_16X32BX2;
     val src[WARP_REGISTERS];
     if (!why && ptx_form_type(in->form) != PTX_TYPE_B32)
@@ -269,10 +273,10 @@ bool lower_do_tensor_store(struct lower_fn *f, const struct ptx_insn *in)
         why = "another number of operands";
     if (why)
         return lower_refuse(f, why), true;
-    if (split && !offset_read(f, &in->ops[1], &op))
+    if (split && !tensor_offset_read(f, &in->ops[1], &op))
         return true;
     src[0] = tensor_address(f, &in->ops[0]);
-    if (lower_fragment(f, &in->ops[1 + split], per_time(&op) * op.num, IR_B32, src + 1))
+    if (lower_fragment(f, &in->ops[1 + split], tensor_per_time(&op) * op.num, IR_B32, src + 1))
         tensor_emit(f, &op, src);
     return true;
 }
@@ -280,7 +284,7 @@ bool lower_do_tensor_store(struct lower_fn *f, const struct ptx_insn *in)
 /* ---- copies from shared memory */
 
 /* The destination's quarters are said where there is a choice, and nowhere else. */
-static const char *quarters_read(const struct ptx_form *form, struct ir_tensor *op)
+static const char *tensor_quarters_read(const struct ptx_form *form, struct ir_tensor *op)
 {
     bool four = ptx_form_has(form, PTX_MOD_WARPX4);
     bool crossed = ptx_form_has(form, PTX_MOD_WARPX2_02_13);
@@ -294,11 +298,11 @@ static const char *quarters_read(const struct ptx_form *form, struct ir_tensor *
 }
 
 /* .b8x16.b6x16_p32: from padded elements to bytes. */
-static const char *formats_read(const struct ptx_form *form, struct ir_tensor *op)
+static const char *tensor_formats_read(const struct ptx_form *form, struct ir_tensor *op)
 {
     enum ptx_type from = form->ntypes == 2 ? (enum ptx_type)form->types[1] : PTX_TYPE_NONE;
-    flag_set(op, IR_TENSOR_B6, from == PTX_TYPE_B6X16_P32);
-    flag_set(op, IR_TENSOR_B4, from == PTX_TYPE_B4X16_P64);
+    tensor_flag_set(op, IR_TENSOR_B6, from == PTX_TYPE_B6X16_P32);
+    tensor_flag_set(op, IR_TENSOR_B4, from == PTX_TYPE_B4X16_P64);
     if (form->ntypes && (form->types[0] != PTX_TYPE_B8X16 ||
                          (from != PTX_TYPE_B6X16_P32 && from != PTX_TYPE_B4X16_P64)))
         return "elements become .b8x16 from .b6x16_p32 or .b4x16_p64";
@@ -306,7 +310,7 @@ static const char *formats_read(const struct ptx_form *form, struct ir_tensor *o
 }
 
 /* The two halves of 64 bits. */
-static void pair_read(struct lower_fn *f, const struct ptx_operand *op, val *out)
+static void tensor_pair_read(struct lower_fn *f, const struct ptx_operand *op, val *out)
 {
     val whole = lower_src(f, op, IR_B64);
     for (uint64_t i = 0; i < 2; i++) {
@@ -319,16 +323,16 @@ static void pair_read(struct lower_fn *f, const struct ptx_operand *op, val *out
 bool lower_do_tensor_copy(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_tensor op = grouped(IR_TENSOR_CP, in->form);
-    const char *why = form_check(f, in->form, false, true);
+    const char *why = tensor_form_check(f, in->form, false, true);
     val src[3];
-    if (!why && (!shape_read(in->form, &op) || op.shape < IR_TENSOR_CP_128X256B))
+    if (!why && (!tensor_shape_read(in->form, &op) || op.shape < IR_TENSOR_CP_128X256B))
         why = "copies do not have this shape";
-    why = why ? why : quarters_read(in->form, &op);
-    why = why ? why : formats_read(in->form, &op);
+    why = why ? why : tensor_quarters_read(in->form, &op);
+    why = why ? why : tensor_formats_read(in->form, &op);
     if (why)
         return lower_refuse(f, why), true;
     src[0] = tensor_address(f, &in->ops[0]);
-    pair_read(f, &in->ops[1], src + 1);
+    tensor_pair_read(f, &in->ops[1], src + 1);
     tensor_emit(f, &op, src);
     return true;
 }
@@ -336,7 +340,7 @@ bool lower_do_tensor_copy(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_shift(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_tensor op = grouped(IR_TENSOR_SHIFT, in->form);
-    if (!is_formed(f, in, false, true))
+    if (!tensor_is_formed(f, in, false, true))
         return true;
     if (!ptx_form_has(in->form, PTX_MOD_DOWN))
         return lower_refuse(f, "rows are shifted .down"), true;
@@ -360,7 +364,7 @@ static const struct kind {
              {PTX_MOD_KIND_MXF4, IR_TENSOR_KIND_MXF4, {2}, true, false, false},
              {PTX_MOD_KIND_MXF4NVF4, IR_TENSOR_KIND_MXF4NVF4, {2, 4}, false, false, false}};
 
-static const struct kind *kind_of(const struct ptx_form *form)
+static const struct kind *tensor_kind_of(const struct ptx_form *form)
 {
     for (size_t i = 0; i < HD_COUNT_OF(kinds); i++) {
         if (ptx_form_has(form, kinds[i].mod))
@@ -370,7 +374,7 @@ static const struct kind *kind_of(const struct ptx_form *form)
 }
 
 /* .block32 is a scale for 32 elements of a row, .block16 one for 16. */
-static unsigned written_scales(const struct ptx_form *form, const struct kind *kind)
+static unsigned tensor_written_scales(const struct ptx_form *form, const struct kind *kind)
 {
     bool narrow = kind->kind == IR_TENSOR_KIND_MXF8F6F4;
     if (ptx_form_has(form, PTX_MOD_BLOCK32))
@@ -383,11 +387,11 @@ static unsigned written_scales(const struct ptx_form *form, const struct kind *k
                                                       : 0;
 }
 
-static const char *scaling_read(const struct ptx_form *form, const struct kind *kind,
-                                struct ir_tensor *op)
+static const char *tensor_scaling_read(const struct ptx_form *form, const struct kind *kind,
+                                       struct ir_tensor *op)
 {
     bool scaled = ptx_form_has(form, PTX_MOD_BLOCK_SCALE);
-    unsigned n = written_scales(form, kind);
+    unsigned n = tensor_written_scales(form, kind);
     if (!kind->scales[0])
         return scaled || n ? "scales need a kind that has them" : NULL;
     if (!scaled)
@@ -405,50 +409,50 @@ struct product {
     uint32_t idesc_at, off_at, enable_at, zeros_at; /* operands; 0: there is none */
 };
 
-static bool has(const struct product *p, enum ir_tensor_flag flag)
+static bool tensor_has(const struct product *p, enum ir_tensor_flag flag)
 {
     return p->op.flags >> flag & 1;
 }
 
 /* Rows of a in tensor memory, and not of one that is kept. */
-static const char *shift_check(const struct product *p)
+static const char *tensor_shift_check(const struct product *p)
 {
     const struct ptx_form *form = p->in->form;
-    if (!has(p, IR_TENSOR_ASHIFT))
+    if (!tensor_has(p, IR_TENSOR_ASHIFT))
         return NULL;
-    if (!has(p, IR_TENSOR_A_TENSOR) || p->kind->scales[0])
+    if (!tensor_has(p, IR_TENSOR_A_TENSOR) || p->kind->scales[0])
         return ".ashift is for a matrix a in tensor memory, without scales";
     if (ptx_form_has(form, PTX_MOD_COLLECTOR_A_USE) || ptx_form_has(form, PTX_MOD_COLLECTOR_A_FILL))
         return ".ashift does not go with .collector::a::use and ::fill";
     return NULL;
 }
 
-static const char *kind_read(struct product *p)
+static const char *tensor_kind_read(struct product *p)
 {
     const struct ptx_form *form = p->in->form;
     bool ws = form->op == PTX_OP_TCGEN05_MMA_WS || form->op == PTX_OP_TCGEN05_MMA_WS_SP;
     bool sparse = form->op == PTX_OP_TCGEN05_MMA_SP || form->op == PTX_OP_TCGEN05_MMA_WS_SP;
-    p->kind = kind_of(form);
+    p->kind = tensor_kind_of(form);
     if (!p->kind || (ws && !p->kind->ws))
         return "there is no product of this kind";
-    if (ws && is_pair(form))
+    if (ws && tensor_is_pair(form))
         return ".ws is for one block (.cta_group::1)";
     p->op = grouped(IR_TENSOR_MMA, form);
     p->op.kind = (uint8_t)p->kind->kind;
-    flag_set(&p->op, IR_TENSOR_WS, ws);
-    flag_set(&p->op, IR_TENSOR_SPARSE, sparse);
-    flag_set(&p->op, IR_TENSOR_A_TENSOR, p->in->ops[1].kind == PTX_OPND_ADDR);
-    flag_set(&p->op, IR_TENSOR_ASHIFT, ptx_form_has(form, PTX_MOD_ASHIFT));
-    const char *why = shift_check(p);
-    return why ? why : scaling_read(form, p->kind, &p->op);
+    tensor_flag_set(&p->op, IR_TENSOR_WS, ws);
+    tensor_flag_set(&p->op, IR_TENSOR_SPARSE, sparse);
+    tensor_flag_set(&p->op, IR_TENSOR_A_TENSOR, p->in->ops[1].kind == PTX_OPND_ADDR);
+    tensor_flag_set(&p->op, IR_TENSOR_ASHIFT, ptx_form_has(form, PTX_MOD_ASHIFT));
+    const char *why = tensor_shift_check(p);
+    return why ? why : tensor_scaling_read(form, p->kind, &p->op);
 }
 
 /* d, a, b, metadata?, idesc, then scales or lanes that are off, enable-d, scale-d or a mask. */
-static const char *operands_read(struct product *p)
+static const char *tensor_operands_read(struct product *p)
 {
     const struct ptx_insn *in = p->in;
-    uint32_t at = has(p, IR_TENSOR_SPARSE) ? 4 : 3, left;
-    bool ws = has(p, IR_TENSOR_WS);
+    uint32_t at = tensor_has(p, IR_TENSOR_SPARSE) ? 4 : 3, left;
+    bool ws = tensor_has(p, IR_TENSOR_WS);
     p->idesc_at = at++;
     if (p->op.scales)
         at += 2;
@@ -471,29 +475,29 @@ static const char *operands_read(struct product *p)
     return NULL;
 }
 
-static void matrices_read(struct lower_fn *f, const struct product *p, val *src)
+static void tensor_matrices_read(struct lower_fn *f, const struct product *p, val *src)
 {
     const struct ptx_operand *ops = p->in->ops;
-    if (has(p, IR_TENSOR_A_TENSOR))
+    if (tensor_has(p, IR_TENSOR_A_TENSOR))
         src[IR_TENSOR_A] = tensor_address(f, &ops[1]);
     else
-        pair_read(f, &ops[1], src + IR_TENSOR_A);
-    pair_read(f, &ops[2], src + IR_TENSOR_B);
+        tensor_pair_read(f, &ops[1], src + IR_TENSOR_A);
+    tensor_pair_read(f, &ops[2], src + IR_TENSOR_B);
     src[IR_TENSOR_IDESC] = lower_src(f, &ops[p->idesc_at], IR_B32);
-    if (has(p, IR_TENSOR_SPARSE))
+    if (tensor_has(p, IR_TENSOR_SPARSE))
         src[IR_TENSOR_METADATA] = tensor_address(f, &ops[3]);
     if (p->op.scales) {
         src[IR_TENSOR_SCALE_A] = tensor_address(f, &ops[p->idesc_at + 1]);
         src[IR_TENSOR_SCALE_B] = tensor_address(f, &ops[p->idesc_at + 2]);
     }
     if (p->zeros_at)
-        pair_read(f, &ops[p->zeros_at], src + IR_TENSOR_ZEROS);
+        tensor_pair_read(f, &ops[p->zeros_at], src + IR_TENSOR_ZEROS);
 }
 
 /* The lanes of d that stay as they are: none, or as the operand says; false after an error. */
-static bool off_read(struct lower_fn *f, const struct product *p, val *src)
+static bool tensor_off_read(struct lower_fn *f, const struct product *p, val *src)
 {
-    unsigned n = OFF_REGISTERS * (has(p, IR_TENSOR_PAIR) ? IR_TENSOR_BLOCKS : 1);
+    unsigned n = OFF_REGISTERS * (tensor_has(p, IR_TENSOR_PAIR) ? IR_TENSOR_BLOCKS : 1);
     return !p->off_at || lower_fragment(f, &p->in->ops[p->off_at], n, IR_B32, src + IR_TENSOR_OFF);
 }
 
@@ -501,30 +505,30 @@ bool lower_do_tensor_mma(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct product p = {.in = in};
     val src[IR_TENSOR_MMA_SOURCES], zero = lower_const(f, IR_B32, 0);
-    const char *why = form_check(f, in->form, false, true);
-    why = why ? why : kind_read(&p);
-    why = why ? why : operands_read(&p);
+    const char *why = tensor_form_check(f, in->form, false, true);
+    why = why ? why : tensor_kind_read(&p);
+    why = why ? why : tensor_operands_read(&p);
     if (why)
         return lower_refuse(f, why), true;
     for (unsigned i = 0; i < HD_COUNT_OF(src); i++)
         src[i] = zero;
     src[IR_TENSOR_D] = tensor_address(f, &in->ops[0]);
-    matrices_read(f, &p, src);
+    tensor_matrices_read(f, &p, src);
     src[IR_TENSOR_ENABLE_D] =
         lower_op3(f, IR_OP_SELECT, IR_B32, lower_pred(f, &in->ops[p.enable_at]),
                   lower_const(f, IR_B32, 1), zero);
-    if (off_read(f, &p, src))
+    if (tensor_off_read(f, &p, src))
         tensor_emit(f, &p.op, src);
     return true;
 }
 
 /* ---- order */
 
-static const char *commit_check(struct lower_fn *f, const struct ptx_insn *in)
+static const char *tensor_commit_check(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     enum ptx_space space = ptx_form_space(form);
-    const char *why = form_check(f, form, false, true);
+    const char *why = tensor_form_check(f, form, false, true);
     if (why)
         return why;
     if (!ptx_form_has(form, PTX_MOD_MBARRIER_ARRIVE_ONE) || ptx_form_type(form) != PTX_TYPE_B64)
@@ -540,7 +544,7 @@ static const char *commit_check(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ptx_space space = ptx_form_space(in->form);
-    const char *why = commit_check(f, in);
+    const char *why = tensor_commit_check(f, in);
     val one = lower_const(f, IR_B64, 1);
     if (why)
         return lower_refuse(f, why), true;
@@ -556,7 +560,7 @@ bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
 /* Waits for loads and stores, which are over. */
 bool lower_do_tensor_wait(struct lower_fn *f, const struct ptx_insn *in)
 {
-    if (is_formed(f, in, true, false))
+    if (tensor_is_formed(f, in, true, false))
         lower_report_async(f,
                            in->form->op == PTX_OP_TCGEN05_WAIT_LD ? IR_ASYNC_TENSOR_WAIT_LD
                                                                   : IR_ASYNC_TENSOR_WAIT_ST,

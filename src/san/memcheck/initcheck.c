@@ -12,12 +12,12 @@
 
 /* ---- launches */
 
-static bool init_wants(enum san_init_space space)
+static bool initcheck_init_wants(enum san_init_space space)
 {
     return san_options()->initcheck_space & (unsigned)space;
 }
 
-static bool init_launch_begin(struct san_launch *launch)
+static bool initcheck_init_launch_begin(struct san_launch *launch)
 {
     struct initcheck_launch *own = hd_new(struct initcheck_launch);
     const uint32_t *cluster = launch->about.cluster;
@@ -33,13 +33,13 @@ static bool init_launch_begin(struct san_launch *launch)
         return false;
     }
     /* Of a cluster other CTAs write as well. */
-    own->checks_shared = init_wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
+    own->checks_shared = initcheck_init_wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
                          cluster[0] * cluster[1] * cluster[2] <= 1;
     launch->own[SAN_INITCHECK] = own;
     return true;
 }
 
-static void init_launch_end(struct san_launch *launch)
+static void initcheck_init_launch_end(struct san_launch *launch)
 {
     struct initcheck_launch *own = launch->own[SAN_INITCHECK];
 
@@ -50,7 +50,7 @@ static void init_launch_end(struct san_launch *launch)
     launch->own[SAN_INITCHECK] = NULL;
 }
 
-static bool init_cta_begin(struct san_cta *cta)
+static bool initcheck_init_cta_begin(struct san_cta *cta)
 {
     if (!initcheck_launch_of(cta)->checks_shared)
         return true;
@@ -58,7 +58,7 @@ static bool init_cta_begin(struct san_cta *cta)
     return cta->own[SAN_INITCHECK] != NULL;
 }
 
-static void init_cta_end(struct san_cta *cta)
+static void initcheck_init_cta_end(struct san_cta *cta)
 {
     struct san_shadow *shadow = cta->own[SAN_INITCHECK];
 
@@ -77,8 +77,8 @@ struct region {
     uint64_t base;
 };
 
-static void init_say_bytes(struct san_finding *f, const struct region *region, uint64_t va,
-                           uint64_t size_B)
+static void initcheck_init_say_bytes(struct san_finding *f, const struct region *region,
+                                     uint64_t va, uint64_t size_B)
 {
     uint64_t at = va - region->base,
              missing = size_B - san_shadow_count(region->shadow, at, size_B);
@@ -96,8 +96,8 @@ static void init_say_bytes(struct san_finding *f, const struct region *region, u
     f->allocated = &region->block->allocated;
 }
 
-static void init_report(const struct san_cta *cta, const struct san_access *a, uint32_t lane,
-                        const struct region *region)
+static void initcheck_init_report(const struct san_cta *cta, const struct san_access *a,
+                                  uint32_t lane, const struct region *region)
 {
     const char *space = region->block ? "global" : "shared";
     struct san_finding f = {.tool = "initcheck",
@@ -116,13 +116,13 @@ static void init_report(const struct san_cta *cta, const struct san_access *a, u
     assert(a->lanes >> lane & 1);
     snprintf(f.title, sizeof(f.title), "Uninitialized __%s__ memory read of size %llu bytes", space,
              (unsigned long long)a->size_B);
-    init_say_bytes(&f, region, a->address[lane], a->size_B);
+    initcheck_init_say_bytes(&f, region, a->address[lane], a->size_B);
     san_report(&f);
 }
 
 /* ---- accesses */
 
-static bool init_is_missing(const struct region *region, uint64_t va, uint64_t size_B)
+static bool initcheck_init_is_missing(const struct region *region, uint64_t va, uint64_t size_B)
 {
     uint64_t at = va - region->base;
 
@@ -132,7 +132,8 @@ static bool init_is_missing(const struct region *region, uint64_t va, uint64_t s
 }
 
 /* Lanes that read something that nobody wrote. Neighbours often read the same. */
-static uint32_t init_lanes_missing(const struct san_access *a, const struct region *region)
+static uint32_t initcheck_init_lanes_missing(const struct san_access *a,
+                                             const struct region *region)
 {
     uint64_t last = 0;
     uint32_t result = 0;
@@ -140,7 +141,7 @@ static uint32_t init_lanes_missing(const struct san_access *a, const struct regi
 
     san_foreach_lane(lane, a->lanes) {
         if (!any || a->address[lane] != last)
-            missing = init_is_missing(region, a->address[lane], a->size_B);
+            missing = initcheck_init_is_missing(region, a->address[lane], a->size_B);
         last = a->address[lane];
         any = true;
         result |= (uint32_t)missing << lane;
@@ -148,19 +149,19 @@ static uint32_t init_lanes_missing(const struct san_access *a, const struct regi
     return result;
 }
 
-static void init_look(const struct san_cta *cta, const struct san_access *a,
-                      const struct region *region)
+static void initcheck_init_look(const struct san_cta *cta, const struct san_access *a,
+                                const struct region *region)
 {
     uint32_t missing;
 
     if (cta->launch->is_quiet || (region->block && initcheck_launch_of(cta)->is_late))
         return;
-    missing = init_lanes_missing(a, region);
+    missing = initcheck_init_lanes_missing(a, region);
     san_foreach_lane(lane, missing)
-        init_report(cta, a, lane, region);
+        initcheck_init_report(cta, a, lane, region);
 }
 
-static bool init_reads(const struct san_access *a)
+static bool initcheck_init_reads(const struct san_access *a)
 {
     bool makes_barrier = ir_probe_op(a->probe) == IR_OP_MBARRIER &&
                          ir_mbarrier_begins((enum ir_mbarrier)ir_probe_its_imm(a->probe));
@@ -169,23 +170,23 @@ static bool init_reads(const struct san_access *a)
 }
 
 /* All lanes lie in the shadow's memory. */
-static void init_access_in(const struct san_cta *cta, const struct san_access *a,
-                           const struct region *region)
+static void initcheck_init_access_in(const struct san_cta *cta, const struct san_access *a,
+                                     const struct region *region)
 {
     uint64_t va, size_B;
 
     if (san_lanes_are_range(a, &va, &size_B)) {
         uint64_t at = va - region->base;
 
-        if (init_reads(a) &&
+        if (initcheck_init_reads(a) &&
             HD_UNLIKELY(san_shadow_first_clear(region->shadow, at, size_B) < at + size_B))
-            init_look(cta, a, region);
+            initcheck_init_look(cta, a, region);
         if (a->what != SAN_READ)
             san_shadow_set(region->shadow, at, size_B);
         return;
     }
-    if (init_reads(a))
-        init_look(cta, a, region);
+    if (initcheck_init_reads(a))
+        initcheck_init_look(cta, a, region);
     if (a->what != SAN_READ) {
         san_foreach_lane(lane, a->lanes)
             san_shadow_set(region->shadow, a->address[lane] - region->base, a->size_B);
@@ -195,8 +196,8 @@ static void init_access_in(const struct san_cta *cta, const struct san_access *a
 /* How far around an access memory is initialised, so that it need not be looked at any more. */
 enum { RUN_WORTH_B = 4096 };
 
-static void init_range_find(const struct san_cta *cta, const struct san_access *a,
-                            struct san_block *block)
+static void initcheck_init_range_find(const struct san_cta *cta, const struct san_access *a,
+                                      struct san_block *block)
 {
     struct san_shadow *shadow = initcheck_shadow(block);
     uint64_t at = a->address[__builtin_ctz(a->lanes)] - block->base, first, end;
@@ -214,19 +215,19 @@ static void init_range_find(const struct san_cta *cta, const struct san_access *
         san_range_set(cta, a, block->base + first, end - first);
 }
 
-static void init_block_access(const struct san_cta *cta, const struct san_access *a,
-                              struct san_block *block)
+static void initcheck_init_block_access(const struct san_cta *cta, const struct san_access *a,
+                                        struct san_block *block)
 {
     struct san_shadow *shadow = initcheck_shadow(block);
     const struct region region = {block, shadow, block->base};
 
     if (shadow)
-        init_access_in(cta, a, &region);
+        initcheck_init_access_in(cta, a, &region);
 }
 
 /* The first access of a place in a launch, and those of places that change between blocks. The
  * lanes of each block by themselves. What lies in none, or leaves it, is memcheck's affair. */
-static void init_global_slow(const struct san_cta *cta, const struct san_access *a)
+static void initcheck_init_global_slow(const struct san_cta *cta, const struct san_access *a)
 {
     struct initcheck_launch *own = initcheck_launch_of(cta);
     uint32_t left = a->lanes;
@@ -247,51 +248,51 @@ static void init_global_slow(const struct san_cta *cta, const struct san_access 
         if (!part.lanes)
             continue;
         atomic_store_explicit(&own->near[a->number % INITCHECK_NEAR], block, memory_order_relaxed);
-        init_block_access(cta, &part, block);
+        initcheck_init_block_access(cta, &part, block);
         if (san_range_is_open(cta, &part))
-            init_range_find(cta, &part, block);
+            initcheck_init_range_find(cta, &part, block);
     }
 }
 
-static void init_global_access(const struct san_cta *cta, const struct san_access *a)
+static void initcheck_init_global_access(const struct san_cta *cta, const struct san_access *a)
 {
     struct initcheck_launch *own = initcheck_launch_of(cta);
     struct san_block *block =
         atomic_load_explicit(&own->near[a->number % INITCHECK_NEAR], memory_order_relaxed);
 
     if (HD_LIKELY(block && san_lanes_are_in(a, block->base, block->size_B)))
-        init_block_access(cta, a, block);
+        initcheck_init_block_access(cta, a, block);
     else
-        init_global_slow(cta, a);
+        initcheck_init_global_slow(cta, a);
 }
 
-static void init_shared_access(const struct san_cta *cta, const struct san_access *a)
+static void initcheck_init_shared_access(const struct san_cta *cta, const struct san_access *a)
 {
     struct san_shadow *shadow = cta->own[SAN_INITCHECK];
     const struct region region = {NULL, shadow, 0};
 
     if (shadow && !a->peer && san_lanes_are_in(a, 0, shadow->size_B))
-        init_access_in(cta, a, &region);
+        initcheck_init_access_in(cta, a, &region);
 }
 
-static enum hd_status init_access(struct san_cta *cta, const struct san_access *a)
+static enum hd_status initcheck_init_access(struct san_cta *cta, const struct san_access *a)
 {
     assert(a->lanes && a->size_B);
     if ((a->space == IR_SPACE_GLOBAL || a->space == IR_SPACE_CONST) &&
-        init_wants(SAN_INIT_SPACE_GLOBAL))
-        init_global_access(cta, a);
+        initcheck_init_wants(SAN_INIT_SPACE_GLOBAL))
+        initcheck_init_global_access(cta, a);
     else if (a->space == IR_SPACE_SHARED)
-        init_shared_access(cta, a);
+        initcheck_init_shared_access(cta, a);
     return HD_OK;
 }
 
-static unsigned init_probes_wanted(void)
+static unsigned initcheck_init_probes_wanted(void)
 {
-    return (init_wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
-           (init_wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
+    return (initcheck_init_wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
+           (initcheck_init_wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
 }
 
-static bool init_start(void)
+static bool initcheck_init_start(void)
 {
     san_memory_start(SAN_INITCHECK, initcheck_gone);
     return true;
@@ -300,14 +301,14 @@ static bool init_start(void)
 const struct san_tool san_initcheck = {
     .id = SAN_INITCHECK,
     .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_TENSOR,
-    .wants = init_probes_wanted,
+    .wants = initcheck_init_probes_wanted,
     .sees_all = true,
-    .start = init_start,
-    .launch_begin = init_launch_begin,
-    .launch_end = init_launch_end,
-    .cta_begin = init_cta_begin,
-    .cta_end = init_cta_end,
-    .access = init_access,
+    .start = initcheck_init_start,
+    .launch_begin = initcheck_init_launch_begin,
+    .launch_end = initcheck_init_launch_end,
+    .cta_begin = initcheck_init_cta_begin,
+    .cta_end = initcheck_init_cta_end,
+    .access = initcheck_init_access,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(RETIRED),
     .host = initcheck_host,
     .finish = initcheck_finish,

@@ -57,20 +57,20 @@ static struct {
 } track;
 
 /* 16 us to 34 s. */
-static uint64_t bound_ns(unsigned bound)
+static uint64_t requests_bound_ns(unsigned bound)
 {
     return (uint64_t)1 << (14 + bound);
 }
 
 double serve_bound_s(unsigned bound)
 {
-    return (double)bound_ns(bound) * 1e-9;
+    return (double)requests_bound_ns(bound) * 1e-9;
 }
 
 /* ---- history */
 
 /* Not so often that the marks span less than RATE_NS. */
-static void mark(struct history *h, uint64_t time_ns, double count)
+static void requests_mark(struct history *h, uint64_t time_ns, double count)
 {
     assert(!h->nmarks || time_ns >= h->marks[(h->nmarks - 1) % MARKS].time_ns);
     if (h->nmarks && time_ns - h->marks[(h->nmarks - 1) % MARKS].time_ns < RATE_NS / (MARKS - 2))
@@ -80,7 +80,7 @@ static void mark(struct history *h, uint64_t time_ns, double count)
 }
 
 /* Per second, since the oldest mark that is not older than RATE_NS, or the last before. */
-static double rate(const struct history *h, uint64_t now_ns, double count)
+static double requests_rate(const struct history *h, uint64_t now_ns, double count)
 {
     unsigned n = HD_MIN(h->nmarks, (unsigned)MARKS), best = h->nmarks - 1;
 
@@ -96,7 +96,7 @@ static double rate(const struct history *h, uint64_t now_ns, double count)
 }
 
 /* The last base that is a minute old, or the oldest; BASES: there is none. */
-static unsigned window_base(const struct history *h, uint64_t now_ns)
+static unsigned requests_window_base(const struct history *h, uint64_t now_ns)
 {
     unsigned n = HD_MIN(h->nbases, (unsigned)BASES), base = BASES;
 
@@ -109,7 +109,7 @@ static unsigned window_base(const struct history *h, uint64_t now_ns)
 }
 
 /* Is it time for another? Where it goes; BASES: no. */
-static unsigned next_base(struct history *h, uint64_t now_ns)
+static unsigned requests_next_base(struct history *h, uint64_t now_ns)
 {
     unsigned last = (h->nbases + BASES - 1) % BASES;
 
@@ -122,12 +122,12 @@ static unsigned next_base(struct history *h, uint64_t now_ns)
 /* ---- programs */
 
 /* The first time: what appears while we look counts from 0 at the snapshot before. */
-static void begin(struct tracked *t, const struct requests_read *r, uint64_t total)
+static void requests_begin(struct tracked *t, const struct requests_read *r, uint64_t total)
 {
     bool is_new = track.last_ns != 0;
 
     assert(!t->history.nmarks && !t->history.nbases);
-    mark(&t->history, is_new ? track.last_ns : track.now_ns, is_new ? 0 : (double)total);
+    requests_mark(&t->history, is_new ? track.last_ns : track.now_ns, is_new ? 0 : (double)total);
     t->history.base_ns[0] = is_new ? track.last_ns : track.now_ns;
     t->history.nbases = 1;
     t->bases[0] = is_new ? NULL : hd_new(struct requests_counts);
@@ -135,15 +135,15 @@ static void begin(struct tracked *t, const struct requests_read *r, uint64_t tot
         *t->bases[0] = r->counts;
 }
 
-static void subtract(struct requests_counts *from, const struct requests_counts *what)
+static void requests_subtract(struct requests_counts *from, const struct requests_counts *what)
 {
     for (unsigned b = 0; what && b < REQUESTS_BUCKETS; b++)
         from->at[b] -= HD_MIN(from->at[b], what->at[b]);
 }
 
-static void keep_base(struct tracked *t, const struct requests_read *r)
+static void requests_keep_base(struct tracked *t, const struct requests_read *r)
 {
-    unsigned place = next_base(&t->history, track.now_ns);
+    unsigned place = requests_next_base(&t->history, track.now_ns);
 
     if (place == BASES)
         return;
@@ -153,14 +153,15 @@ static void keep_base(struct tracked *t, const struct requests_read *r)
         *t->bases[place] = r->counts;
 }
 
-static void quantiles(const struct requests_counts *counts, double out_s[SERVE_QUANTILES],
-                      uint64_t max_ns)
+static void requests_quantiles(const struct requests_counts *counts, double out_s[SERVE_QUANTILES],
+                               uint64_t max_ns)
 {
     for (unsigned q = 0; q < SERVE_QUANTILES; q++)
         out_s[q] = (double)HD_MIN(requests_quantile_ns(counts, serve_quantiles[q]), max_ns) * 1e-9;
 }
 
-static void program_add(struct serve_snapshot *s, struct tracked *t, const struct requests_read *r)
+static void requests_program_add(struct serve_snapshot *s, struct tracked *t,
+                                 const struct requests_read *r)
 {
     static struct requests_counts window;
     assert(s->nrequests < SERVE_REQUESTS_MAX);
@@ -168,28 +169,28 @@ static void program_add(struct serve_snapshot *s, struct tracked *t, const struc
     uint64_t total = requests_total(&r->counts);
 
     if (!t->history.nmarks)
-        begin(t, r, total);
+        requests_begin(t, r, total);
     (void)snprintf(out->program, sizeof(out->program), "%s", r->name.program);
     (void)snprintf(out->domain, sizeof(out->domain), "%s", r->name.domain);
     (void)snprintf(out->name, sizeof(out->name), "%s", r->name.range);
     out->count = total;
     out->sum_s = (double)r->sum_ns * 1e-9;
     out->max_s = (double)r->max_ns * 1e-9;
-    out->per_s = rate(&t->history, track.now_ns, (double)total);
+    out->per_s = requests_rate(&t->history, track.now_ns, (double)total);
     window = r->counts;
-    unsigned base = window_base(&t->history, track.now_ns);
+    unsigned base = requests_window_base(&t->history, track.now_ns);
     assert(base < BASES);
-    subtract(&window, t->bases[base]);
+    requests_subtract(&window, t->bases[base]);
     out->has_window = requests_total(&window) > 0;
-    quantiles(&window, out->window_s, r->max_ns);
-    quantiles(&r->counts, out->all_s, r->max_ns);
+    requests_quantiles(&window, out->window_s, r->max_ns);
+    requests_quantiles(&r->counts, out->all_s, r->max_ns);
     for (unsigned b = 0; b < SERVE_BOUNDS; b++)
-        out->below[b] = requests_below(&r->counts, bound_ns(b));
-    mark(&t->history, track.now_ns, (double)total);
-    keep_base(t, r);
+        out->below[b] = requests_below(&r->counts, requests_bound_ns(b));
+    requests_mark(&t->history, track.now_ns, (double)total);
+    requests_keep_base(t, r);
 }
 
-static void programs_read(struct serve_snapshot *s)
+static void requests_programs_read(struct serve_snapshot *s)
 {
     static struct requests_read r;
     const struct requests_file *file = requests_open();
@@ -198,13 +199,13 @@ static void programs_read(struct serve_snapshot *s)
         return;
     for (uint32_t i = 0; i < REQUESTS_SERIES; i++)
         if (requests_read(file, i, &r))
-            program_add(s, &track.programs[i], &r);
+            requests_program_add(s, &track.programs[i], &r);
     s->requests_lost = atomic_load(&file->lost);
 }
 
 /* ---- pushes */
 
-static struct tracked_push *push_of(const struct push_histogram *h)
+static struct tracked_push *requests_push_of(const struct push_histogram *h)
 {
     struct tracked_push *free_one = NULL;
     struct hd_buf key = {0};
@@ -229,7 +230,8 @@ static struct tracked_push *push_of(const struct push_histogram *h)
 }
 
 /* The bound that the part does not exceed; of what is beyond the last, that last one. */
-static double push_quantile(const struct push_histogram *h, const double *before, double quantile)
+static double requests_push_quantile(const struct push_histogram *h, const double *before,
+                                     double quantile)
 {
     assert(h->nbounds && h->nbounds <= PUSH_BOUNDS_MAX);
     double all = h->below[h->nbounds - 1] - (before ? before[h->nbounds - 1] : 0);
@@ -241,7 +243,7 @@ static double push_quantile(const struct push_histogram *h, const double *before
 }
 
 /* A program that was started again counts from 0, with other buckets perhaps. */
-static bool goes_on(const struct tracked_push *t, const struct push_histogram *h)
+static bool requests_goes_on(const struct tracked_push *t, const struct push_histogram *h)
 {
     const struct history *past = &t->history;
 
@@ -249,45 +251,45 @@ static bool goes_on(const struct tracked_push *t, const struct push_histogram *h
            (!past->nmarks || past->marks[(past->nmarks - 1) % MARKS].count <= h->count);
 }
 
-static uint64_t whole(double count)
+static uint64_t requests_whole(double count)
 {
     return count > 0 && count < 1e18 ? (uint64_t)count : 0;
 }
 
-static void push_add(void *arg, const struct push_histogram *h)
+static void requests_push_add(void *arg, const struct push_histogram *h)
 {
     struct serve_snapshot *s = arg;
-    struct tracked_push *t = push_of(h);
+    struct tracked_push *t = requests_push_of(h);
 
     if (!t || s->nrequests == SERVE_REQUESTS_MAX)
         return;
-    if (!goes_on(t, h)) {
+    if (!requests_goes_on(t, h)) {
         t->history = (struct history){.nmarks = 0};
         t->nbounds = h->nbounds;
     }
     struct serve_request *out = &s->requests[s->nrequests++];
-    unsigned base = window_base(&t->history, track.now_ns);
+    unsigned base = requests_window_base(&t->history, track.now_ns);
     const double *before = base < BASES ? t->bases[base] : NULL;
     out->is_pushed = true;
     (void)snprintf(out->program, sizeof(out->program), "%s", h->job);
     (void)snprintf(out->name, sizeof(out->name), "%s%s%s%s", h->name, *h->labels ? "{" : "",
                    h->labels, *h->labels ? "}" : "");
-    out->count = whole(h->count);
+    out->count = requests_whole(h->count);
     out->sum_s = h->sum;
-    out->per_s = rate(&t->history, track.now_ns, h->count);
+    out->per_s = requests_rate(&t->history, track.now_ns, h->count);
     out->has_window = before && h->count > before[h->nbounds - 1];
     for (unsigned q = 0; q < SERVE_QUANTILES; q++) {
-        out->window_s[q] = push_quantile(h, before, serve_quantiles[q]);
-        out->all_s[q] = push_quantile(h, NULL, serve_quantiles[q]);
+        out->window_s[q] = requests_push_quantile(h, before, serve_quantiles[q]);
+        out->all_s[q] = requests_push_quantile(h, NULL, serve_quantiles[q]);
     }
-    mark(&t->history, track.now_ns, h->count);
-    base = next_base(&t->history, track.now_ns);
+    requests_mark(&t->history, track.now_ns, h->count);
+    base = requests_next_base(&t->history, track.now_ns);
     if (base < BASES)
         memcpy(t->bases[base], h->below, sizeof(h->below));
     t->seen = track.number;
 }
 
-static void pushes_forget(void)
+static void requests_pushes_forget(void)
 {
     for (size_t i = 0; i < PUSHED_MAX; i++)
         if (track.pushes[i].key && track.pushes[i].seen != track.number) {
@@ -301,8 +303,8 @@ void serve_requests_read(struct serve_snapshot *out)
     track.now_ns = reg_now_ns();
     assert(track.now_ns >= track.last_ns && out->number > track.number);
     track.number = out->number;
-    programs_read(out);
-    push_histograms(push_add, out);
-    pushes_forget();
+    requests_programs_read(out);
+    push_histograms(requests_push_add, out);
+    requests_pushes_forget();
     track.last_ns = track.now_ns;
 }

@@ -106,14 +106,14 @@ struct list {
     bool is_lossy; /* edge data were not asked for, and say something */
 };
 
-static struct list list_of(CUgraphNode *nodes, CUgraphNode *others, CUgraphEdgeData *data,
-                           const size_t *count)
+static struct list graph_list_of(CUgraphNode *nodes, CUgraphNode *others, CUgraphEdgeData *data,
+                                 const size_t *count)
 {
     return (struct list){nodes, others, data, nodes ? *count : 0, 0, false};
 }
 
-static void list_add(struct list *list, const struct core_node *node, const struct core_node *other,
-                     const struct core_edge_data *data)
+static void graph_list_add(struct list *list, const struct core_node *node,
+                           const struct core_node *other, const struct core_edge_data *data)
 {
     static const struct core_edge_data plain;
     size_t i = list->n++;
@@ -130,7 +130,7 @@ static void list_add(struct list *list, const struct core_node *node, const stru
 }
 
 /* Entries that there are no nodes for become null. */
-static CUresult list_end(struct list *list, size_t *count)
+static CUresult graph_list_end(struct list *list, size_t *count)
 {
     for (size_t i = list->n; i < list->capacity; i++) {
         list->nodes[i] = NULL;
@@ -143,8 +143,8 @@ static CUresult list_end(struct list *list, size_t *count)
                : CUDA_SUCCESS;
 }
 
-static CUresult nodes_list(const char *name, CUgraph handle, CUgraphNode *nodes, size_t *count,
-                           bool roots)
+static CUresult graph_nodes_list(const char *name, CUgraph handle, CUgraphNode *nodes,
+                                 size_t *count, bool roots)
 {
     struct list list;
 
@@ -153,21 +153,21 @@ static CUresult nodes_list(const char *name, CUgraph handle, CUgraphNode *nodes,
     API_GRAPH(graph, graph, handle);
     GRAPH_LOCK();
     API_TRY(drv_result(core_graph_check_locked(graph)));
-    list = list_of(nodes, NULL, NULL, count);
+    list = graph_list_of(nodes, NULL, NULL, count);
     for (size_t i = 0; i < graph->nodes.len; i++)
         if (!roots || !graph->nodes.at[i]->from.len)
-            list_add(&list, graph->nodes.at[i], NULL, NULL);
-    return list_end(&list, count);
+            graph_list_add(&list, graph->nodes.at[i], NULL, NULL);
+    return graph_list_end(&list, count);
 }
 
 CUresult drv_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
-    return nodes_list("cuGraphGetNodes", graph, nodes, count, false);
+    return graph_nodes_list("cuGraphGetNodes", graph, nodes, count, false);
 }
 
 CUresult drv_cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
-    return nodes_list("cuGraphGetRootNodes", graph, nodes, count, true);
+    return graph_nodes_list("cuGraphGetRootNodes", graph, nodes, count, true);
 }
 
 CUresult drv_cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
@@ -181,14 +181,14 @@ CUresult drv_cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *
     API_GRAPH(graph, graph, handle);
     GRAPH_LOCK();
     API_TRY(drv_result(core_graph_check_locked(graph)));
-    list = list_of(from, to, data, count);
+    list = graph_list_of(from, to, data, count);
     for (size_t i = 0; i < graph->nodes.len; i++) {
         const struct core_node *node = graph->nodes.at[i];
 
         for (size_t k = 0; k < node->to.len; k++)
-            list_add(&list, node, node->to.at[k].node, &node->to.at[k].data);
+            graph_list_add(&list, node, node->to.at[k].node, &node->to.at[k].data);
     }
-    return list_end(&list, count);
+    return graph_list_end(&list, count);
 }
 
 CUresult drv_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count)
@@ -196,8 +196,8 @@ CUresult drv_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, 
     return drv_cuGraphGetEdges_v2(graph, from, to, NULL, count);
 }
 
-static CUresult ends_list(const char *name, CUgraphNode handle, CUgraphNode *nodes,
-                          CUgraphEdgeData *data, size_t *count, bool behind)
+static CUresult graph_ends_list(const char *name, CUgraphNode handle, CUgraphNode *nodes,
+                                CUgraphEdgeData *data, size_t *count, bool behind)
 {
     struct list list;
 
@@ -207,19 +207,19 @@ static CUresult ends_list(const char *name, CUgraphNode handle, CUgraphNode *nod
     API_GRAPH(node, node, handle);
     GRAPH_LOCK();
     API_TRY(drv_result(core_node_check_locked(node)));
-    list = list_of(nodes, NULL, data, count);
+    list = graph_list_of(nodes, NULL, data, count);
     for (size_t i = 0; i < (behind ? node->to.len : node->from.len); i++) {
         const struct core_edge *edge = behind ? &node->to.at[i] : &node->from.at[i];
 
-        list_add(&list, edge->node, NULL, &edge->data);
+        graph_list_add(&list, edge->node, NULL, &edge->data);
     }
-    return list_end(&list, count);
+    return graph_list_end(&list, count);
 }
 
 CUresult drv_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes,
                                            CUgraphEdgeData *data, size_t *count)
 {
-    return ends_list("cuGraphNodeGetDependencies", node, nodes, data, count, false);
+    return graph_ends_list("cuGraphNodeGetDependencies", node, nodes, data, count, false);
 }
 
 CUresult drv_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t *count)
@@ -230,7 +230,7 @@ CUresult drv_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, si
 CUresult drv_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes,
                                              CUgraphEdgeData *data, size_t *count)
 {
-    return ends_list("cuGraphNodeGetDependentNodes", node, nodes, data, count, true);
+    return graph_ends_list("cuGraphNodeGetDependentNodes", node, nodes, data, count, true);
 }
 
 CUresult drv_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *count)
@@ -265,9 +265,9 @@ CUresult drv_cuGraphDestroyNode(CUgraphNode handle)
 
 /* ---- edges */
 
-static CUresult edges_change(const char *name, CUgraph handle, const CUgraphNode *from_handles,
-                             const CUgraphNode *to_handles, const CUgraphEdgeData *data, size_t n,
-                             bool add)
+static CUresult graph_edges_change(const char *name, CUgraph handle,
+                                   const CUgraphNode *from_handles, const CUgraphNode *to_handles,
+                                   const CUgraphEdgeData *data, size_t n, bool add)
 {
     API_CALL_NAMED(name);
     API_GRAPH(graph, graph, handle);
@@ -283,7 +283,7 @@ static CUresult edges_change(const char *name, CUgraph handle, const CUgraphNode
 CUresult drv_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from,
                                        const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
 {
-    return edges_change("cuGraphAddDependencies", graph, from, to, data, n, true);
+    return graph_edges_change("cuGraphAddDependencies", graph, from, to, data, n, true);
 }
 
 CUresult drv_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
@@ -296,7 +296,7 @@ CUresult drv_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from
                                           const CUgraphNode *to, const CUgraphEdgeData *data,
                                           size_t n)
 {
-    return edges_change("cuGraphRemoveDependencies", graph, from, to, data, n, false);
+    return graph_edges_change("cuGraphRemoveDependencies", graph, from, to, data, n, false);
 }
 
 CUresult drv_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from,

@@ -184,8 +184,8 @@ static CUresult node_set(const char *name, CUgraphNode handle, struct core_body 
     return CUDA_SUCCESS;
 }
 
-static CUresult exec_set(const char *name, CUgraphExec exec_handle, CUgraphNode handle,
-                         struct core_body *body)
+static CUresult node_exec_set(const char *name, CUgraphExec exec_handle, CUgraphNode handle,
+                              struct core_body *body)
 {
     const char *const api_name_ = name;
     struct core_body moved = *body;
@@ -197,7 +197,7 @@ static CUresult exec_set(const char *name, CUgraphExec exec_handle, CUgraphNode 
 }
 
 #define SET_NODE()      node_set(api_name_, node, &body)
-#define SET_EXEC_NODE() exec_set(api_name_, exec, node, &body)
+#define SET_EXEC_NODE() node_exec_set(api_name_, exec, node, &body)
 
 CUresult drv_cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
@@ -230,7 +230,7 @@ CUresult drv_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 }
 
 /* The context of a node of the type; null when there is none: then it is an error to come. */
-static CUcontext context_of(CUgraphNode handle)
+static CUcontext node_context_of(CUgraphNode handle)
 {
     __attribute__((cleanup(core_node_unref_at))) struct core_node *node = core_node_lookup(handle);
     GRAPH_LOCK();
@@ -241,7 +241,7 @@ static CUcontext context_of(CUgraphNode handle)
 CUresult drv_cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *params)
 {
     NODE_CALL(cuGraphMemcpyNodeSetParams, params);
-    API_TRY(graph_body_copy(params, context_of(node), &body));
+    API_TRY(graph_body_copy(params, node_context_of(node), &body));
     return SET_NODE();
 }
 
@@ -256,7 +256,7 @@ CUresult drv_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult drv_cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params)
 {
     NODE_CALL(cuGraphMemsetNodeSetParams, params);
-    API_TRY(graph_body_fill(params, context_of(node), &body));
+    API_TRY(graph_body_fill(params, node_context_of(node), &body));
     return SET_NODE();
 }
 

@@ -9,8 +9,8 @@
 /* ---- to bodies */
 
 /* A CUfunction, which has its context; without one a CUkernel and the context to run in. */
-static CUresult kernel_function(const CUDA_KERNEL_NODE_PARAMS *p,
-                                struct core_function **out_function)
+static CUresult params_kernel_function(const CUDA_KERNEL_NODE_PARAMS *p,
+                                       struct core_function **out_function)
 {
     BODY("kernel");
     const void *handle = p->func ? (const void *)p->func : (const void *)p->kern;
@@ -39,7 +39,7 @@ CUresult graph_body_kernel(const CUDA_KERNEL_NODE_PARAMS *p, struct core_body *o
         .params = p->kernelParams,
     };
 
-    API_TRY(kernel_function(p, &function));
+    API_TRY(params_kernel_function(p, &function));
     API_CHECK(!p->kernelParams || !p->extra);
     if (p->extra)
         API_TRY(drv_launch_extra(p->extra, &launch));
@@ -120,7 +120,7 @@ CUresult graph_body_child(CUgraph handle, struct core_body *out_body)
     return drv_result(core_body_child_locked(graph, out_body));
 }
 
-static CUresult body_moved(CUgraph parent_handle, CUgraph handle, struct core_body *out_body)
+static CUresult params_body_moved(CUgraph parent_handle, CUgraph handle, struct core_body *out_body)
 {
     BODY("child graph");
     API_GRAPH(graph, parent, parent_handle);
@@ -131,7 +131,8 @@ static CUresult body_moved(CUgraph parent_handle, CUgraph handle, struct core_bo
     return drv_result(core_body_moved_locked(graph, parent, out_body));
 }
 
-static CUresult kernel_of_any(const CUDA_KERNEL_NODE_PARAMS_v3 *p, struct core_body *out_body)
+static CUresult params_kernel_of_any(const CUDA_KERNEL_NODE_PARAMS_v3 *p,
+                                     struct core_body *out_body)
 {
     CUDA_KERNEL_NODE_PARAMS params;
 
@@ -140,12 +141,12 @@ static CUresult kernel_of_any(const CUDA_KERNEL_NODE_PARAMS_v3 *p, struct core_b
     return graph_body_kernel(&params, out_body);
 }
 
-static CUcontext context_or_current(CUcontext ctx)
+static CUcontext params_context_or_current(CUcontext ctx)
 {
     return ctx ? ctx : core_context_handle(core_current());
 }
 
-static CUresult fill_of_any(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct core_body *out_body)
+static CUresult params_fill_of_any(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct core_body *out_body)
 {
     const CUDA_MEMSET_NODE_PARAMS params = {.dst = p->dst,
                                             .pitch = p->pitch,
@@ -154,16 +155,16 @@ static CUresult fill_of_any(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct core_bod
                                             .width = p->width,
                                             .height = p->height};
 
-    return graph_body_fill(&params, context_or_current(p->ctx), out_body);
+    return graph_body_fill(&params, params_context_or_current(p->ctx), out_body);
 }
 
-static CUresult child_of_any(CUgraph parent, const CUDA_CHILD_GRAPH_NODE_PARAMS *p,
-                             struct core_body *out_body)
+static CUresult params_child_of_any(CUgraph parent, const CUDA_CHILD_GRAPH_NODE_PARAMS *p,
+                                    struct core_body *out_body)
 {
     if (p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
         return graph_body_child(p->graph, out_body);
     if (p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && parent)
-        return body_moved(parent, p->graph, out_body);
+        return params_body_moved(parent, p->graph, out_body);
     return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: ownership %d", (int)p->ownership);
 }
 
@@ -184,18 +185,18 @@ CUresult graph_body_any(CUgraph parent, CUgraphNodeParams *p, struct core_body *
     API_TRY(graph_params_check(p));
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        return kernel_of_any(&p->kernel, out_body);
+        return params_kernel_of_any(&p->kernel, out_body);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         if (p->memcpy.flags || p->memcpy.reserved)
             return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: copies have no flags");
-        return graph_body_copy(&p->memcpy.copyParams, context_or_current(p->memcpy.copyCtx),
+        return graph_body_copy(&p->memcpy.copyParams, params_context_or_current(p->memcpy.copyCtx),
                                out_body);
     case CU_GRAPH_NODE_TYPE_MEMSET:
-        return fill_of_any(&p->memset, out_body);
+        return params_fill_of_any(&p->memset, out_body);
     case CU_GRAPH_NODE_TYPE_HOST:
         return graph_body_host(&host, out_body);
     case CU_GRAPH_NODE_TYPE_GRAPH:
-        return child_of_any(parent, &p->graph, out_body);
+        return params_child_of_any(parent, &p->graph, out_body);
     case CU_GRAPH_NODE_TYPE_EMPTY:
         *out_body = (struct core_body){.type = CORE_NODE_EMPTY};
         return CUDA_SUCCESS;
@@ -347,7 +348,7 @@ CUresult drv_cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *event)
 
 /* ---- attributes of kernel nodes */
 
-static CUresult attribute_check(CUkernelNodeAttrID attr)
+static CUresult params_attribute_check(CUkernelNodeAttrID attr)
 {
     switch ((int)attr) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -366,7 +367,8 @@ static CUresult attribute_check(CUkernelNodeAttrID attr)
     }
 }
 
-static void device_node_get(const struct core_body_kernel *kernel, CUkernelNodeAttrValue *value)
+static void params_device_node_get(const struct core_body_kernel *kernel,
+                                   CUkernelNodeAttrValue *value)
 {
     value->deviceUpdatableKernelNode.deviceUpdatable = kernel->device_node != NULL;
     value->deviceUpdatableKernelNode.devNode = core_device_node_handle(kernel->device_node);
@@ -378,18 +380,18 @@ CUresult drv_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID 
     API_CALL(cuGraphKernelNodeGetAttribute);
     API_CHECK(value);
     NODE_BODY(body, node, CORE_NODE_KERNEL);
-    API_TRY(attribute_check(attr));
+    API_TRY(params_attribute_check(attr));
     core_body_attribute_get(&body->kernel, (unsigned)attr, value);
     if ((int)attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         value->cooperative = body->kernel.launch.cooperative;
     if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-        device_node_get(&body->kernel, value);
+        params_device_node_get(&body->kernel, value);
     return CUDA_SUCCESS;
 }
 
 /* The handle goes to where the program asked for it, as to any other output. */
-static CUresult device_node_make(struct core_body_kernel *kernel,
-                                 const CUkernelNodeAttrValue *value)
+static CUresult params_device_node_make(struct core_body_kernel *kernel,
+                                        const CUkernelNodeAttrValue *value)
 {
     int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
 
@@ -399,20 +401,20 @@ static CUresult device_node_make(struct core_body_kernel *kernel,
     if (!wanted)
         return CUDA_SUCCESS;
     API_TRY(drv_result(core_body_make_updatable(kernel)));
-    device_node_get(kernel, (CUkernelNodeAttrValue *)(uintptr_t)value);
+    params_device_node_get(kernel, (CUkernelNodeAttrValue *)(uintptr_t)value);
     return CUDA_SUCCESS;
 }
 
 /* Changes the launch only when the kernel can be launched so. */
-static CUresult attribute_apply(struct core_body_kernel *kernel, CUkernelNodeAttrID attr,
-                                const CUkernelNodeAttrValue *value)
+static CUresult params_attribute_apply(struct core_body_kernel *kernel, CUkernelNodeAttrID attr,
+                                       const CUkernelNodeAttrValue *value)
 {
     CUlaunchAttribute attribute = {.id = attr, .value = *value};
     struct core_launch launch = kernel->launch;
 
-    API_TRY(attribute_check(attr));
+    API_TRY(params_attribute_check(attr));
     if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-        return device_node_make(kernel, value);
+        return params_device_node_make(kernel, value);
     API_TRY(drv_launch_attribute(&attribute, &launch));
     API_TRY(drv_result(core_launch_check(kernel->function, &launch)));
     API_TRY(drv_result(core_body_attribute_set(kernel, (unsigned)attr, value)));
@@ -426,7 +428,7 @@ CUresult drv_cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID 
     API_CALL(cuGraphKernelNodeSetAttribute);
     API_CHECK(value);
     NODE_BODY(body, node, CORE_NODE_KERNEL);
-    return attribute_apply(&body_node_->body.kernel, attr, value);
+    return params_attribute_apply(&body_node_->body.kernel, attr, value);
 }
 
 CUresult drv_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
@@ -439,7 +441,7 @@ CUresult drv_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
     API_CHECK(!dst->body.kernel.device_node && !src->kernel.device_node);
     for (unsigned i = 0; i < CORE_NODE_ATTRIBUTES; i++)
         if (src->kernel.attribute_mask >> i & 1)
-            API_TRY(attribute_apply(
+            API_TRY(params_attribute_apply(
                 &dst->body.kernel, (CUkernelNodeAttrID)i,
                 (const CUkernelNodeAttrValue *)(const void *)src->kernel.attributes[i]));
     return CUDA_SUCCESS;

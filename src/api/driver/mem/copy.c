@@ -98,7 +98,7 @@ struct side_args {
     size_t width_B, rows, slices; /* of the box */
 };
 
-static CUresult side_in_memory(const struct side_args *a, CUdeviceptr base, struct side *out)
+static CUresult copy_side_in_memory(const struct side_args *a, CUdeviceptr base, struct side *out)
 {
     out->pitch_B = a->pitch_B ? a->pitch_B : a->width_B + a->x_B;
     out->slice_B = out->pitch_B * (a->height ? a->height : a->rows + a->y);
@@ -107,13 +107,13 @@ static CUresult side_in_memory(const struct side_args *a, CUdeviceptr base, stru
     return CUDA_SUCCESS;
 }
 
-static bool fits(uint64_t at, uint64_t size, uint64_t extent)
+static bool copy_fits(uint64_t at, uint64_t size, uint64_t extent)
 {
     return at <= extent && size <= extent - at;
 }
 
 /* Rows have no more bytes than the array has texels, whatever lies between them. */
-static CUresult side_in_array(const struct side_args *a, struct side *out)
+static CUresult copy_side_in_array(const struct side_args *a, struct side *out)
 {
     const char *const api_name_ = "copy";
     API_HANDLE(array, array, a->array);
@@ -123,8 +123,8 @@ static CUresult side_in_array(const struct side_args *a, struct side *out)
     if (array->is_mipmapped)
         return drv_error(CUDA_ERROR_INVALID_HANDLE, "copy: a mipmapped array is copied by level");
     if (a->x_B % array->texel_B || a->width_B % array->texel_B ||
-        !fits(a->x_B, a->width_B, row_B) || !fits(a->y, a->rows, l->height) ||
-        !fits(a->z, a->slices, l->depth))
+        !copy_fits(a->x_B, a->width_B, row_B) || !copy_fits(a->y, a->rows, l->height) ||
+        !copy_fits(a->z, a->slices, l->depth))
         return drv_error(CUDA_ERROR_INVALID_VALUE,
                          "copy: %zu bytes x %zu x %zu at (%zu,%zu,%zu) are not whole texels inside "
                          "of an array of %llu bytes x %u x %u",
@@ -137,35 +137,35 @@ static CUresult side_in_array(const struct side_args *a, struct side *out)
     return CUDA_SUCCESS;
 }
 
-static CUresult side_of(const struct side_args *a, struct side *out)
+static CUresult copy_side_of(const struct side_args *a, struct side *out)
 {
     switch (a->type) {
     case CU_MEMORYTYPE_HOST:
-        return side_in_memory(a, HOST(a->host), out);
+        return copy_side_in_memory(a, HOST(a->host), out);
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED:
-        return side_in_memory(a, a->device, out);
+        return copy_side_in_memory(a, a->device, out);
     case CU_MEMORYTYPE_ARRAY:
-        return side_in_array(a, out);
+        return copy_side_in_array(a, out);
     default:
         return drv_error(CUDA_ERROR_INVALID_VALUE, "memory type %d", (int)a->type);
     }
 }
 
-static CUresult source_of(const CUDA_MEMCPY3D *c, struct side *out)
+static CUresult copy_source_of(const CUDA_MEMCPY3D *c, struct side *out)
 {
-    return side_of(&(struct side_args){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
-                                       c->srcPitch, c->srcHeight, c->srcXInBytes, c->srcY, c->srcZ,
-                                       c->WidthInBytes, c->Height, c->Depth},
-                   out);
+    return copy_side_of(&(struct side_args){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
+                                            c->srcPitch, c->srcHeight, c->srcXInBytes, c->srcY,
+                                            c->srcZ, c->WidthInBytes, c->Height, c->Depth},
+                        out);
 }
 
-static CUresult destination_of(const CUDA_MEMCPY3D *c, struct side *out)
+static CUresult copy_destination_of(const CUDA_MEMCPY3D *c, struct side *out)
 {
-    return side_of(&(struct side_args){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
-                                       c->dstPitch, c->dstHeight, c->dstXInBytes, c->dstY, c->dstZ,
-                                       c->WidthInBytes, c->Height, c->Depth},
-                   out);
+    return copy_side_of(&(struct side_args){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+                                            c->dstPitch, c->dstHeight, c->dstXInBytes, c->dstY,
+                                            c->dstZ, c->WidthInBytes, c->Height, c->Depth},
+                        out);
 }
 
 CUresult drv_copy_decode(const CUDA_MEMCPY3D *c, struct core_copy *out_copy)
@@ -176,9 +176,9 @@ CUresult drv_copy_decode(const CUDA_MEMCPY3D *c, struct core_copy *out_copy)
     CUresult result;
 
     API_CHECK(!c->srcLOD && !c->dstLOD);
-    result = source_of(c, &src);
+    result = copy_source_of(c, &src);
     if (result == CUDA_SUCCESS)
-        result = destination_of(c, &dst);
+        result = copy_destination_of(c, &dst);
     if (result != CUDA_SUCCESS)
         return result;
     copy.width_B = c->WidthInBytes;
@@ -268,7 +268,7 @@ CUresult drv_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
 }
 
 /* Whose memory it is, but an array's; there is one memory, and programs leave it out. */
-static bool peer_ok(CUmemorytype type, CUcontext handle)
+static bool copy_peer_ok(CUmemorytype type, CUcontext handle)
 {
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
 
@@ -285,7 +285,8 @@ static CUresult copy_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, CUstrea
 
     API_CALL_NAMED(name);
     API_CHECK(c);
-    if (!peer_ok(c->dstMemoryType, c->dstContext) || !peer_ok(c->srcMemoryType, c->srcContext))
+    if (!copy_peer_ok(c->dstMemoryType, c->dstContext) ||
+        !copy_peer_ok(c->srcMemoryType, c->srcContext))
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: %p to %p: a context that is not live",
                          name, (void *)c->srcContext, (void *)c->dstContext);
     box = (CUDA_MEMCPY3D){
@@ -406,8 +407,8 @@ CUresult drv_cuMemcpyHtoAAsync_v2(CUarray dst, size_t offset, const void *src, s
 
 /* ---- memset */
 
-static CUresult fill(const char *name, CUdeviceptr dst, size_t pitch_B, unsigned value,
-                     unsigned elem_B, size_t width, size_t height, CUstream handle, bool async)
+static CUresult copy_fill(const char *name, CUdeviceptr dst, size_t pitch_B, unsigned value,
+                          unsigned elem_B, size_t width, size_t height, CUstream handle, bool async)
 {
     assert(elem_B == 1 || elem_B == 2 || elem_B == 4);
     API_CALL_NAMED(name);
@@ -418,81 +419,81 @@ static CUresult fill(const char *name, CUdeviceptr dst, size_t pitch_B, unsigned
 }
 
 /* One row of `count` elements. */
-static CUresult fill_row(const char *name, CUdeviceptr dst, unsigned value, unsigned elem_B,
-                         size_t count, CUstream stream, bool async)
+static CUresult copy_fill_row(const char *name, CUdeviceptr dst, unsigned value, unsigned elem_B,
+                              size_t count, CUstream stream, bool async)
 {
-    return fill(name, dst, 0, value, elem_B, count, 1, stream, async);
+    return copy_fill(name, dst, 0, value, elem_B, count, 1, stream, async);
 }
 
 CUresult drv_cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count, CUstream null_stream)
 {
-    return fill_row("cuMemsetD8_v2", dst, value, sizeof(value), count, null_stream, false);
+    return copy_fill_row("cuMemsetD8_v2", dst, value, sizeof(value), count, null_stream, false);
 }
 
 CUresult drv_cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
 {
-    return fill_row("cuMemsetD8Async", dst, value, sizeof(value), count, stream, true);
+    return copy_fill_row("cuMemsetD8Async", dst, value, sizeof(value), count, stream, true);
 }
 
 CUresult drv_cuMemsetD2D8_v2(CUdeviceptr dst, size_t pitch_B, unsigned char value, size_t width,
                              size_t height, CUstream null_stream)
 {
-    return fill("cuMemsetD2D8_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
-                false);
+    return copy_fill("cuMemsetD2D8_v2", dst, pitch_B, value, sizeof(value), width, height,
+                     null_stream, false);
 }
 
 CUresult drv_cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch_B, unsigned char value, size_t width,
                                size_t height, CUstream stream)
 {
-    return fill("cuMemsetD2D8Async", dst, pitch_B, value, sizeof(value), width, height, stream,
-                true);
+    return copy_fill("cuMemsetD2D8Async", dst, pitch_B, value, sizeof(value), width, height, stream,
+                     true);
 }
 
 CUresult drv_cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count,
                             CUstream null_stream)
 {
-    return fill_row("cuMemsetD16_v2", dst, value, sizeof(value), count, null_stream, false);
+    return copy_fill_row("cuMemsetD16_v2", dst, value, sizeof(value), count, null_stream, false);
 }
 
 CUresult drv_cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream)
 {
-    return fill_row("cuMemsetD16Async", dst, value, sizeof(value), count, stream, true);
+    return copy_fill_row("cuMemsetD16Async", dst, value, sizeof(value), count, stream, true);
 }
 
 CUresult drv_cuMemsetD2D16_v2(CUdeviceptr dst, size_t pitch_B, unsigned short value, size_t width,
                               size_t height, CUstream null_stream)
 {
-    return fill("cuMemsetD2D16_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
-                false);
+    return copy_fill("cuMemsetD2D16_v2", dst, pitch_B, value, sizeof(value), width, height,
+                     null_stream, false);
 }
 
 CUresult drv_cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch_B, unsigned short value, size_t width,
                                 size_t height, CUstream stream)
 {
-    return fill("cuMemsetD2D16Async", dst, pitch_B, value, sizeof(value), width, height, stream,
-                true);
+    return copy_fill("cuMemsetD2D16Async", dst, pitch_B, value, sizeof(value), width, height,
+                     stream, true);
 }
 
 CUresult drv_cuMemsetD32_v2(CUdeviceptr dst, unsigned value, size_t count, CUstream null_stream)
 {
-    return fill_row("cuMemsetD32_v2", dst, value, sizeof(value), count, null_stream, false);
+    return copy_fill_row("cuMemsetD32_v2", dst, value, sizeof(value), count, null_stream, false);
 }
 
 CUresult drv_cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t count, CUstream stream)
 {
-    return fill_row("cuMemsetD32Async", dst, value, sizeof(value), count, stream, true);
+    return copy_fill_row("cuMemsetD32Async", dst, value, sizeof(value), count, stream, true);
 }
 
 CUresult drv_cuMemsetD2D32_v2(CUdeviceptr dst, size_t pitch_B, unsigned value, size_t width,
                               size_t height, CUstream null_stream)
 {
-    return fill("cuMemsetD2D32_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
-                false);
+    return copy_fill("cuMemsetD2D32_v2", dst, pitch_B, value, sizeof(value), width, height,
+                     null_stream, false);
 }
 
 CUresult drv_cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch_B, unsigned value, size_t width,
                                 size_t height, CUstream stream)
 {
-    return fill("cuMemsetD2D32Async", dst, pitch_B, value, sizeof(value), width, height, stream,
-                true);
+    return copy_fill("cuMemsetD2D32Async", dst, pitch_B, value, sizeof(value), width, height,
+                     stream, true);
 }

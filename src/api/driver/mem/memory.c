@@ -27,8 +27,8 @@ CUresult drv_cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
     return CUDA_SUCCESS;
 }
 
-static CUresult mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem_kind kind,
-                          unsigned flags, CUdeviceptr *out)
+static CUresult memory_mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem_kind kind,
+                                 unsigned flags, CUdeviceptr *out)
 {
     uint64_t va;
     enum hd_status status = core_memory_alloc(ctx, size_B, kind, flags, &va);
@@ -44,7 +44,7 @@ CUresult drv_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
     API_CALL(cuMemAlloc_v2);
     API_CHECK(ptr && size_B);
     API_CONTEXT(ctx);
-    return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
+    return memory_mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
 }
 
 CUresult drv_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_B, size_t height,
@@ -62,7 +62,7 @@ CUresult drv_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_
         return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocPitch: %zu x %zu bytes", width_B,
                          height);
     *pitch_B = pitch;
-    return mem_alloc(ctx, pitch * height, CORE_MEM_DEVICE, 0, ptr);
+    return memory_mem_alloc(ctx, pitch * height, CORE_MEM_DEVICE, 0, ptr);
 }
 
 /*
@@ -115,7 +115,7 @@ CUresult drv_cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                                     CU_MEMHOSTALLOC_WRITECOMBINED)));
     API_CONTEXT(ctx);
-    result = mem_alloc(ctx, size_B, CORE_MEM_HOST, flags | CU_MEMHOSTALLOC_DEVICEMAP, &va);
+    result = memory_mem_alloc(ctx, size_B, CORE_MEM_HOST, flags | CU_MEMHOSTALLOC_DEVICEMAP, &va);
     if (result == CUDA_SUCCESS)
         *ptr = (void *)(uintptr_t)va;
     return result;
@@ -143,7 +143,7 @@ CUresult drv_cuMemFreeHost(void *ptr)
  * Is all of it mapped, and may it be read? msync() with MS_ASYNC does nothing but look for holes; a
  * mapping without rights, as guards of stacks are, shows at the ends.
  */
-static bool is_mapped(uintptr_t at, size_t size_B)
+static bool memory_is_mapped(uintptr_t at, size_t size_B)
 {
     uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE), first = at & ~(page_B - 1);
     char ends[2];
@@ -157,7 +157,7 @@ static bool is_mapped(uintptr_t at, size_t size_B)
 }
 
 /* What the device allocated is its own, or pinned already. */
-static CUresult check_register(uintptr_t at, size_t size_B, unsigned flags)
+static CUresult memory_check_register(uintptr_t at, size_t size_B, unsigned flags)
 {
     struct core_block block;
 
@@ -172,7 +172,7 @@ static CUresult check_register(uintptr_t at, size_t size_B, unsigned flags)
                          "cuMemHostRegister: memory at 0x%llx was allocated by CUDA",
                          (unsigned long long)at);
     }
-    if (!(flags & CU_MEMHOSTREGISTER_IOMEMORY) && !is_mapped(at, size_B))
+    if (!(flags & CU_MEMHOSTREGISTER_IOMEMORY) && !memory_is_mapped(at, size_B))
         return drv_error(CUDA_ERROR_INVALID_VALUE,
                          "cuMemHostRegister: not all of the %zu bytes at 0x%llx are memory of the "
                          "program's",
@@ -189,7 +189,7 @@ CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)));
     API_CONTEXT(ctx);
-    API_TRY(check_register((uintptr_t)ptr, size_B, flags));
+    API_TRY(memory_check_register((uintptr_t)ptr, size_B, flags));
     status = core_memory_register(ctx, (uintptr_t)ptr, size_B, CORE_MEM_REGISTERED, flags);
     return status == HD_BUSY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : drv_result(status);
 }
@@ -243,13 +243,14 @@ CUresult drv_cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
     API_CHECK(ptr && size_B);
     API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
     API_CONTEXT(ctx);
-    return mem_alloc(ctx, size_B, CORE_MEM_MANAGED, flags, ptr);
+    return memory_mem_alloc(ctx, size_B, CORE_MEM_MANAGED, flags, ptr);
 }
 
 /* ---- queries */
 
 /* The pool that memory is of, and how its memory can be exported; NULL and no way for others. */
-static void pool_attributes(CUdeviceptr ptr, CUmemoryPool *out_pool, unsigned long long *out_types)
+static void memory_pool_attributes(CUdeviceptr ptr, CUmemoryPool *out_pool,
+                                   unsigned long long *out_types)
 {
     __attribute__((cleanup(core_mempool_unref_at))) struct core_mempool *pool =
         core_mempool_of(ptr);
@@ -260,7 +261,7 @@ static void pool_attributes(CUdeviceptr ptr, CUmemoryPool *out_pool, unsigned lo
                      : CU_MEM_HANDLE_TYPE_NONE;
 }
 
-static bool is_managed_by_graph(uint64_t va)
+static bool memory_is_managed_by_graph(uint64_t va)
 {
     struct core_graph_memory *memory = core_graph_memory_find(va);
     bool is = memory && memory->props.managed;
@@ -271,8 +272,8 @@ static bool is_managed_by_graph(uint64_t va)
 }
 
 /* False: the attribute has no value for this kind of memory. */
-static bool pointer_attribute(const struct core_block *b, CUpointer_attribute attribute,
-                              CUdeviceptr ptr, void *value)
+static bool memory_pointer_attribute(const struct core_block *b, CUpointer_attribute attribute,
+                                     CUdeviceptr ptr, void *value)
 {
     unsigned long long types;
     CUmemoryPool pool;
@@ -305,7 +306,7 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(unsigned long long *)value = b->id;
         return true;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(unsigned *)value = b->kind == CORE_MEM_MANAGED || is_managed_by_graph(b->base);
+        *(unsigned *)value = b->kind == CORE_MEM_MANAGED || memory_is_managed_by_graph(b->base);
         return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         *(int *)value = b->device->ordinal;
@@ -320,10 +321,10 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(unsigned *)value = 1;
         return true;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        pool_attributes(ptr, &pool, value);
+        memory_pool_attributes(ptr, &pool, value);
         return true;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        pool_attributes(ptr, value, &types);
+        memory_pool_attributes(ptr, value, &types);
         return true;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         *(unsigned *)value = 3; /* read and write */
@@ -342,14 +343,14 @@ CUresult drv_cuPointerGetAttribute(void *value, CUpointer_attribute attribute, C
     API_CHECK(attribute >= 1 && attribute <= 21);
     if (!core_memory_find(ptr, &block))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "0x%llx is in no allocation", ptr);
-    if (!pointer_attribute(&block, attribute, ptr, value))
+    if (!memory_pointer_attribute(&block, attribute, ptr, value))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "pointer attribute %d has no value here",
                          (int)attribute);
     return CUDA_SUCCESS;
 }
 
 /* Sizes of the attributes' values, for the memory that has none. */
-static size_t attribute_size(CUpointer_attribute attribute)
+static size_t memory_attribute_size(CUpointer_attribute attribute)
 {
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -377,9 +378,9 @@ CUresult drv_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribu
     found = core_memory_find(ptr, &block);
     for (unsigned i = 0; i < count; i++) {
         API_CHECK(values[i] && attributes[i] >= 1 && attributes[i] <= 21);
-        if (found && pointer_attribute(&block, attributes[i], ptr, values[i]))
+        if (found && memory_pointer_attribute(&block, attributes[i], ptr, values[i]))
             continue;
-        memset(values[i], 0, attribute_size(attributes[i]));
+        memset(values[i], 0, memory_attribute_size(attributes[i]));
         if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
             *(int *)values[i] = -2; /* as documented for unknown pointers */
         else if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !found)

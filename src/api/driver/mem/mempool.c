@@ -6,8 +6,8 @@
 
 /* ---- places and properties */
 
-static CUresult props_decode(const CUmemLocation *location, CUmemAllocationType type,
-                             struct core_mempool_props *out_props)
+static CUresult mempool_props_decode(const CUmemLocation *location, CUmemAllocationType type,
+                                     struct core_mempool_props *out_props)
 {
     *out_props = (struct core_mempool_props){.location = CORE_LOCATION_HOST};
     if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
@@ -39,7 +39,7 @@ static CUresult props_decode(const CUmemLocation *location, CUmemAllocationType 
                      (int)location->type);
 }
 
-static bool is_zero(const unsigned char *bytes, size_t n)
+static bool mempool_is_zero(const unsigned char *bytes, size_t n)
 {
     while (n && !bytes[n - 1])
         n--;
@@ -48,11 +48,11 @@ static bool is_zero(const unsigned char *bytes, size_t n)
 
 CUresult drv_mempool_props(const CUmemPoolProps *p, struct core_mempool_props *out_props)
 {
-    CUresult result = props_decode(&p->location, p->allocType, out_props);
+    CUresult result = mempool_props_decode(&p->location, p->allocType, out_props);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (p->usage || !is_zero(p->reserved, sizeof(p->reserved)))
+    if (p->usage || !mempool_is_zero(p->reserved, sizeof(p->reserved)))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "memory pool: usage or reserved bytes are set");
     if (p->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "memory pool: handle types 0x%x",
@@ -100,7 +100,8 @@ CUresult drv_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep_B)
 
 /* ---- the pools of places */
 
-static CUresult pool_at(const struct core_mempool_props *props, bool current, CUmemoryPool *out)
+static CUresult mempool_pool_at(const struct core_mempool_props *props, bool current,
+                                CUmemoryPool *out)
 {
     struct core_mempool *pool;
     enum hd_status status = core_mempool_at(props, current, &pool);
@@ -110,16 +111,16 @@ static CUresult pool_at(const struct core_mempool_props *props, bool current, CU
     return drv_result(status);
 }
 
-static CUresult pool_at_location(const CUmemLocation *location, CUmemAllocationType type,
-                                 bool current, CUmemoryPool *out)
+static CUresult mempool_pool_at_location(const CUmemLocation *location, CUmemAllocationType type,
+                                         bool current, CUmemoryPool *out)
 {
     struct core_mempool_props props;
-    CUresult result = props_decode(location, type, &props);
+    CUresult result = mempool_props_decode(location, type, &props);
 
-    return result ? result : pool_at(&props, current, out);
+    return result ? result : mempool_pool_at(&props, current, out);
 }
 
-static struct core_mempool_props device_props(CUdevice dev)
+static struct core_mempool_props mempool_device_props(CUdevice dev)
 {
     return (struct core_mempool_props){.location = CORE_LOCATION_DEVICE, .location_id = dev};
 }
@@ -128,20 +129,20 @@ static struct core_mempool_props device_props(CUdevice dev)
 #define POOL_GETTER(symbol, current)                                                               \
     CUresult drv_cuDevice##symbol(CUmemoryPool *out, CUdevice dev)                                 \
     {                                                                                              \
-        struct core_mempool_props props = device_props(dev);                                       \
+        struct core_mempool_props props = mempool_device_props(dev);                               \
                                                                                                    \
         API_CALL(cuDevice##symbol);                                                                \
         API_CHECK(out);                                                                            \
         API_DEVICE(device, dev);                                                                   \
         (void)device;                                                                              \
-        return pool_at(&props, current, out);                                                      \
+        return mempool_pool_at(&props, current, out);                                              \
     }                                                                                              \
     CUresult drv_cuMem##symbol(CUmemoryPool *out, CUmemLocation *location,                         \
                                CUmemAllocationType type)                                           \
     {                                                                                              \
         API_CALL(cuMem##symbol);                                                                   \
         API_CHECK(out &&location);                                                                 \
-        return pool_at_location(location, type, current, out);                                     \
+        return mempool_pool_at_location(location, type, current, out);                             \
     }
 
 POOL_GETTER(GetDefaultMemPool, false)
@@ -149,7 +150,7 @@ POOL_GETTER(GetMemPool, true)
 
 CUresult drv_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool handle)
 {
-    struct core_mempool_props props = device_props(dev);
+    struct core_mempool_props props = mempool_device_props(dev);
 
     API_CALL(cuDeviceSetMemPool);
     API_DEVICE(device, dev);
@@ -166,15 +167,15 @@ CUresult drv_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, 
     API_CALL(cuMemSetMemPool);
     API_CHECK(location);
     API_HANDLE(mempool, pool, handle);
-    result = props_decode(location, type, &props);
+    result = mempool_props_decode(location, type, &props);
     return result ? result : drv_result(core_mempool_current_set(&props, pool));
 }
 
 /* ---- allocation */
 
 /* No bytes: no address, which may be freed. Unlike cuMemAlloc, the driver takes it. */
-static CUresult alloc_from(struct core_mempool *pool, struct core_stream *stream, size_t size_B,
-                           CUdeviceptr *out)
+static CUresult mempool_alloc_from(struct core_mempool *pool, struct core_stream *stream,
+                                   size_t size_B, CUdeviceptr *out)
 {
     uint64_t va = 0;
     enum hd_status status = size_B ? core_mempool_alloc(pool, stream, size_B, &va) : HD_OK;
@@ -194,9 +195,9 @@ CUresult drv_cuMemAllocAsync(CUdeviceptr *out, size_t size_B, CUstream handle)
     API_CHECK(out);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    props = device_props(stream->ctx->device->ordinal);
+    props = mempool_device_props(stream->ctx->device->ordinal);
     status = core_mempool_at(&props, true, &pool);
-    return status == HD_OK ? alloc_from(pool, stream, size_B, out) : drv_result(status);
+    return status == HD_OK ? mempool_alloc_from(pool, stream, size_B, out) : drv_result(status);
 }
 
 CUresult drv_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size_B, CUmemoryPool pool_handle,
@@ -207,7 +208,7 @@ CUresult drv_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size_B, CUmemoryPo
     API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     API_HANDLE(mempool, pool, pool_handle);
     API_STREAM(ctx, stream, handle);
-    return alloc_from(pool, stream, size_B, out);
+    return mempool_alloc_from(pool, stream, size_B, out);
 }
 
 CUresult drv_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
@@ -227,7 +228,7 @@ struct row {
     unsigned index; /* of the policy or the statistic */
 };
 
-static const struct row *row_of(CUmemPool_attribute attr)
+static const struct row *mempool_row_of(CUmemPool_attribute attr)
 {
     static const struct row rows[] = {
         [CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = {FLAG, CORE_POLICY_FOLLOW_EVENTS},
@@ -245,7 +246,7 @@ static const struct row *row_of(CUmemPool_attribute attr)
 
 CUresult drv_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    const struct row *row = row_of(attr);
+    const struct row *row = mempool_row_of(attr);
 
     API_CALL(cuMemPoolGetAttribute);
     API_CHECK(value);
@@ -262,7 +263,7 @@ CUresult drv_cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr
 
 CUresult drv_cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    const struct row *row = row_of(attr);
+    const struct row *row = mempool_row_of(attr);
 
     API_CALL(cuMemPoolSetAttribute);
     API_CHECK(value);
@@ -281,7 +282,7 @@ CUresult drv_cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr
 
 /* ---- access of devices */
 
-static CUresult access_check(const struct core_mempool *pool, const CUmemAccessDesc *desc)
+static CUresult mempool_access_check(const struct core_mempool *pool, const CUmemAccessDesc *desc)
 {
     const struct core_mempool_props *props = core_mempool_props(pool);
     bool own = props->location != CORE_LOCATION_DEVICE || props->location_id == desc->location.id;
@@ -305,7 +306,7 @@ CUresult drv_cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map,
     API_CHECK(map || !count);
     API_HANDLE(mempool, pool, handle);
     for (size_t i = 0; i < count; i++) {
-        CUresult result = access_check(pool, &map[i]);
+        CUresult result = mempool_access_check(pool, &map[i]);
 
         if (result != CUDA_SUCCESS)
             return result;
@@ -384,7 +385,7 @@ CUresult drv_cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr ptr
 }
 
 /* Whose the memory is: of the caller's context, or, without one, of the device's first. */
-static CUresult importing_context(struct core_mempool *pool, struct core_context **out_ctx)
+static CUresult mempool_importing_context(struct core_mempool *pool, struct core_context **out_ctx)
 {
     struct core_context *ctx = core_current();
     const struct core_mempool_props *props = core_mempool_props(pool);
@@ -411,7 +412,7 @@ CUresult drv_cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle,
     API_CHECK(out && exported);
     API_HANDLE(mempool, pool, handle);
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
-    API_TRY(importing_context(pool, &ctx));
+    API_TRY(mempool_importing_context(pool, &ctx));
     memcpy(&pointer, exported, sizeof(pointer));
     status = core_mempool_pointer_import(ctx, pool, &pointer, &va);
     if (status == HD_OK)

@@ -8,18 +8,18 @@
 
 #include <assert.h>
 
-static LLVMValueRef add64(struct gen *g, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef access_add64(struct gen *g, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildAdd(g->b, a, b, "");
 }
 
 /* Window addresses wrap at 32 bits when a constant offset is added: sign extension keeps that. */
-static LLVMValueRef widen(struct gen *g, LLVMValueRef x)
+static LLVMValueRef access_widen(struct gen *g, LLVMValueRef x)
 {
     return LLVMTypeOf(x) == g->t->i32 ? LLVMBuildSExt(g->b, x, g->t->i64, "") : x;
 }
 
-static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)
+static LLVMValueRef access_narrow_vec(struct gen *g, LLVMValueRef x)
 {
     if (LLVMGetElementType(LLVMTypeOf(x)) == g->t->i32)
         return x;
@@ -27,14 +27,14 @@ static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)
 }
 
 /* Per lane windows: every address differs, so lanes are always indexed. */
-static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
+static struct gen_access access_addr_local(struct gen *g, const struct ir_instr *in)
 {
     struct gen_val v = gen_get(g, in->src[0]);
     struct gen_access a = {
         .kind = GEN_ACCESS_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
     a.base[0] = gen_window_base(g, IR_SPACE_LOCAL);
     if (v.kind == IR_SHAPE_UNIFORM) {
-        a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
+        a.base[0] = access_add64(g, a.base[0], access_widen(g, v.c[0]));
         for (int h = 0; h < gen_halves(g); h++)
             a.index[h] = gen_local_lanes(g, h);
         return a;
@@ -42,28 +42,29 @@ static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, v, in->src[0]->type, x);
     for (int h = 0; h < gen_halves(g); h++)
-        a.index[h] = LLVMBuildAdd(g->b, gen_local_lanes(g, h), narrow_vec(g, x[h]), "");
+        a.index[h] = LLVMBuildAdd(g->b, gen_local_lanes(g, h), access_narrow_vec(g, x[h]), "");
     return a;
 }
 
 /* Halves that an index is affine over. */
-static unsigned halves_of_index(const struct gen *g, const struct ir_shape *index)
+static unsigned access_halves_of_index(const struct gen *g, const struct ir_shape *index)
 {
     return index->whole ? g->unit->halves : 1;
 }
 
 /* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. */
-static bool index_may_wrap(const struct gen *g, const struct ir_shape *index)
+static bool access_index_may_wrap(const struct gen *g, const struct ir_shape *index)
 {
-    uint64_t span = (uint64_t)GEN_LANES * halves_of_index(g, index) *
+    uint64_t span = (uint64_t)GEN_LANES * access_halves_of_index(g, index) *
                     (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
     uint32_t align = index->whole ? index->warp_align : index->align;
     return index->stride && (!hd_is_pow2(span) || align < span);
 }
 
-static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct gen_val index)
+static LLVMValueRef access_index_wraps(struct gen *g, const struct ir_shape *s,
+                                       struct gen_val index)
 {
-    unsigned halves = halves_of_index(g, gen_shape(g, s->index));
+    unsigned halves = access_halves_of_index(g, gen_shape(g, s->index));
     LLVMValueRef any = NULL;
     for (unsigned h = 0; h < g->unit->halves; h += halves) {
         LLVMValueRef w =
@@ -74,8 +75,9 @@ static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct 
 }
 
 /* The address of half h, where the index is; `fits`: it does not wrap anywhere, or is not used. */
-static LLVMValueRef half_base(struct gen *g, const struct gen_access *a, const struct ir_shape *s,
-                              struct gen_val index, int h, bool fits)
+static LLVMValueRef access_half_base(struct gen *g, const struct gen_access *a,
+                                     const struct ir_shape *s, struct gen_val index, int h,
+                                     bool fits)
 {
     LLVMValueRef scale = gen_i64(g, (uint64_t)s->scale);
     LLVMValueRef x = h && fits ? gen_half_apart(g, s->index, h, true) : NULL;
@@ -83,30 +85,30 @@ static LLVMValueRef half_base(struct gen *g, const struct gen_access *a, const s
     if (h && gen_shape(g, s->index)->whole)
         return gen_whole_half(g, a->base[0], a->stride, h);
     if (x)
-        return add64(g, a->base[0], LLVMBuildMul(g->b, x, scale, ""));
+        return access_add64(g, a->base[0], LLVMBuildMul(g->b, x, scale, ""));
     x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t->i64, "")
                         : LLVMBuildZExt(g->b, index.c[h], g->t->i64, "");
-    return add64(g, a->alt_base, LLVMBuildMul(g->b, x, scale, ""));
+    return access_add64(g, a->alt_base, LLVMBuildMul(g->b, x, scale, ""));
 }
 
-static void addr_affine_index(struct gen *g, struct gen_access *a, const struct ir_shape *s,
-                              struct gen_val index)
+static void access_addr_affine_index(struct gen *g, struct gen_access *a, const struct ir_shape *s,
+                                     struct gen_val index)
 {
     const struct ir_shape *is = gen_shape(g, s->index);
-    bool may_wrap = index_may_wrap(g, is);
+    bool may_wrap = access_index_may_wrap(g, is);
     LLVMValueRef fits = may_wrap ? gen_index_fits(g, s->index, s->index_signed,
-                                                  g->unit->halves / halves_of_index(g, is))
+                                                  g->unit->halves / access_halves_of_index(g, is))
                                  : NULL;
     a->kind = GEN_ACCESS_A;
     a->stride = index.stride * s->scale;
     for (int h = 0; h < gen_halves(g); h++)
-        a->base[h] = half_base(g, a, s, index, h, fits != NULL);
+        a->base[h] = access_half_base(g, a, s, index, h, fits != NULL);
     if (may_wrap)
-        a->wraps = fits ? LLVMBuildNot(g->b, fits, "") : index_wraps(g, s, index);
+        a->wraps = fits ? LLVMBuildNot(g->b, fits, "") : access_index_wraps(g, s, index);
 }
 
-static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, struct gen_val v,
-                                      LLVMValueRef window)
+static struct gen_access access_addr_indexed(struct gen *g, const struct ir_instr *in,
+                                             struct gen_val v, LLVMValueRef window)
 {
     assert(v.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(v.c[0]) == g->t->i64);
     const struct ir_shape *s = v.shape;
@@ -114,18 +116,19 @@ static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, 
                            .offset = in->mem.offset,
                            .scale = s->scale,
                            .index_signed = s->index_signed};
-    LLVMValueRef base = window ? add64(g, window, v.c[0]) : v.c[0];
+    LLVMValueRef base = window ? access_add64(g, window, v.c[0]) : v.c[0];
     struct gen_val index = gen_get(g, s->index);
     a.base[0] = a.alt_base = base;
     if (index.kind == IR_SHAPE_AFFINE)
-        addr_affine_index(g, &a, s, index);
+        access_addr_affine_index(g, &a, s, index);
     else
         gen_vector_of(g, index, s->index->type, a.index);
     return a;
 }
 
 /* The lanes of an affine index; of rows apart, from the first one's. */
-static void index_lanes(struct gen *g, const struct ir_value *index, LLVMValueRef out[GEN_HALVES])
+static void access_index_lanes(struct gen *g, const struct ir_value *index,
+                               LLVMValueRef out[GEN_HALVES])
 {
     struct gen_val v = gen_get(g, index);
 
@@ -144,22 +147,22 @@ void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_in
     a->kind = a->alt_index[0] ? a->alt_kind : GEN_ACCESS_INDEX;
     a->base[0] = a->alt_base;
     if (!a->alt_index[0])
-        index_lanes(g, s->index, a->index);
+        access_index_lanes(g, s->index, a->index);
     a->wraps = NULL;
 }
 
 /* The value that a->index holds the lanes of. */
-static const struct ir_value *indexing(struct gen *g, const struct ir_instr *in)
+static const struct ir_value *access_indexing(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     return s->kind == IR_SHAPE_BASE_INDEX ? s->index : in->src[0];
 }
 
 /* Tests for neighbours; fills in the lanes' first indices. */
-static void guess_in_line(struct gen *g, const struct ir_instr *in, struct gen_access *a,
-                          int64_t step, LLVMValueRef first[GEN_HALVES])
+static void access_guess_in_line(struct gen *g, const struct ir_instr *in, struct gen_access *a,
+                                 int64_t step, LLVMValueRef first[GEN_HALVES])
 {
-    const struct ir_value *v = indexing(g, in);
+    const struct ir_value *v = access_indexing(g, in);
     bool is_index = a->kind == GEN_ACCESS_INDEX;
     if (!gen_line_strays(g, v, step, &a->wraps)) {
         a->wraps = gen_lanes_stray(g, a->index, first, step);
@@ -186,7 +189,7 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
     gen_fired(g, GEN_PASS_GUESS);
     a->alt_kind = a->kind;
     a->alt_base = a->base[0];
-    guess_in_line(g, in, a, (int64_t)size_B / (v ? 1 : a->scale), first);
+    access_guess_in_line(g, in, a, (int64_t)size_B / (v ? 1 : a->scale), first);
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = first[h];
         a->alt_index[h] = a->index[h];
@@ -194,7 +197,7 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
             x = a->index_signed ? LLVMBuildSExt(g->b, x, g->t->i64, "")
                                 : LLVMBuildZExt(g->b, x, g->t->i64, "");
             x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)a->scale), "");
-            x = add64(g, a->alt_base, x);
+            x = access_add64(g, a->alt_base, x);
         }
         a->base[h] = x;
     }
@@ -202,8 +205,8 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
     a->stride = (int64_t)size_B;
 }
 
-static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, struct gen_val v,
-                                      LLVMValueRef window)
+static struct gen_access access_addr_varying(struct gen *g, const struct ir_instr *in,
+                                             struct gen_val v, LLVMValueRef window)
 {
     struct gen_access a = {.offset = in->mem.offset, .scale = 1, .index_signed = true};
     gen_vector_of(g, v, in->src[0]->type, a.index);
@@ -211,7 +214,7 @@ static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, 
         a.kind = GEN_ACCESS_INDEX;
         a.base[0] = window;
         for (int h = 0; h < gen_halves(g); h++)
-            a.index[h] = narrow_vec(g, a.index[h]);
+            a.index[h] = access_narrow_vec(g, a.index[h]);
         return a;
     }
     a.kind = GEN_ACCESS_V;
@@ -221,29 +224,30 @@ static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, 
 static struct gen_access access_of(struct gen *g, const struct ir_instr *in)
 {
     if (in->mem.space == IR_SPACE_LOCAL)
-        return addr_local(g, in);
+        return access_addr_local(g, in);
     LLVMValueRef window = gen_window_base(g, in->mem.space);
     struct gen_val v = gen_get(g, in->src[0]);
     struct gen_access a = {.offset = in->mem.offset};
     switch (v.kind) {
     case IR_SHAPE_UNIFORM:
         a.kind = GEN_ACCESS_U;
-        a.base[0] = window ? add64(g, window, widen(g, v.c[0])) : widen(g, v.c[0]);
+        a.base[0] =
+            window ? access_add64(g, window, access_widen(g, v.c[0])) : access_widen(g, v.c[0]);
         return a;
     case IR_SHAPE_AFFINE:
         a.kind = GEN_ACCESS_A;
         a.stride = v.stride;
         for (int h = 0; h < gen_halves(g); h++) {
             LLVMValueRef more = h ? gen_half_apart(g, in->src[0], h, false) : NULL;
-            a.base[h] = more     ? add64(g, a.base[0], more)
-                        : window ? add64(g, window, widen(g, v.c[h]))
-                                 : widen(g, v.c[h]);
+            a.base[h] = more     ? access_add64(g, a.base[0], more)
+                        : window ? access_add64(g, window, access_widen(g, v.c[h]))
+                                 : access_widen(g, v.c[h]);
         }
         return a;
     case IR_SHAPE_BASE_INDEX:
-        return addr_indexed(g, in, v, window);
+        return access_addr_indexed(g, in, v, window);
     default:
-        return addr_varying(g, in, v, window);
+        return access_addr_varying(g, in, v, window);
     }
 }
 
@@ -256,12 +260,13 @@ struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in)
 
 /* ---- alignment: a misaligned access is an error on a GPU, so it is one here */
 
-static LLVMValueRef misaligned(struct gen *g, LLVMValueRef base, int64_t offset, uint64_t size_B)
+static LLVMValueRef access_misaligned(struct gen *g, LLVMValueRef base, int64_t offset,
+                                      uint64_t size_B)
 {
     assert(size_B && !(size_B & (size_B - 1)));
     LLVMValueRef x = base;
     if ((uint64_t)offset & (size_B - 1))
-        x = add64(g, x, gen_i64(g, (uint64_t)offset));
+        x = access_add64(g, x, gen_i64(g, (uint64_t)offset));
     x = LLVMBuildAnd(g->b, x, gen_i64(g, size_B - 1), "");
     return LLVMBuildICmp(g->b, LLVMIntNE, x, gen_i64(g, 0), "");
 }
@@ -275,7 +280,8 @@ LLVMValueRef gen_half_active(struct gen *g, int h)
 }
 
 /* The running lanes of half h whose address is not aligned, as a mask. */
-static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, uint64_t size_B)
+static LLVMValueRef access_vector_misaligned(struct gen *g, LLVMValueRef lanes, int h,
+                                             uint64_t size_B)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(lanes));
     LLVMValueRef x = LLVMBuildAnd(g->b, lanes, gen_splat_const(g, elem, size_B - 1), "");
@@ -294,14 +300,14 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
  * runtime (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told
  * where the lanes of each half start and how far apart they are, or all addresses.
  */
-static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
+static LLVMValueRef access_line_start(struct gen *g, const struct gen_access *a, int h)
 {
     LLVMValueRef base = a->base[a->kind == GEN_ACCESS_A ? h : 0];
-    return add64(g, base, gen_i64(g, (uint64_t)a->offset));
+    return access_add64(g, base, gen_i64(g, (uint64_t)a->offset));
 }
 
 /* All addresses of a warp in memory that such blocks share. */
-static LLVMValueRef addresses_stored(struct gen *g, const LLVMValueRef *of_halves)
+static LLVMValueRef access_addresses_stored(struct gen *g, const LLVMValueRef *of_halves)
 {
     const uint64_t half_B = GEN_LANES * sizeof(uint64_t);
     if (!g->lane_addresses)
@@ -315,7 +321,7 @@ static LLVMValueRef addresses_stored(struct gen *g, const LLVMValueRef *of_halve
 }
 
 /* Ends the kernel if lanes of warp w that run are misaligned. */
-static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint64_t size_B)
+static void access_find_in_warp(struct gen *g, const struct gen_access *a, int w, uint64_t size_B)
 {
     LLVMValueRef x[GEN_HALVES], args[9] = {
                                     g->cta,
@@ -326,27 +332,27 @@ static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint6
                                     gen_i32(g, size_B),
                                 };
     if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
-        args[6] = line_start(g, a, 2 * w);
-        args[7] = gen_is_half(g) ? args[6] : line_start(g, a, 2 * w + 1);
+        args[6] = access_line_start(g, a, 2 * w);
+        args[7] = gen_is_half(g) ? args[6] : access_line_start(g, a, 2 * w + 1);
         args[8] = gen_i64(g, a->kind == GEN_ACCESS_A ? (uint64_t)a->stride : 0);
         gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, 9);
         return;
     }
     gen_access_addresses(g, a, x);
-    args[6] = addresses_stored(g, x + 2 * w);
+    args[6] = access_addresses_stored(g, x + 2 * w);
     gen_call_rt_warp(g, "jit_rt_misaligned_lanes", g->t->void_, args, 7);
 }
 
 /* Lanes that run are misaligned when `cond` (i1) holds: one test for all halves, as blocks are what
  * code is slow to compile for. */
-static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
-                             uint64_t size_B)
+static void access_fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                                    uint64_t size_B)
 {
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
     for (int w = 0; w < (int)gen_warps(g); w++)
-        find_in_warp(g, a, w, size_B);
+        access_find_in_warp(g, a, w, size_B);
     gen_fault_end(g, ok);
 }
 
@@ -354,81 +360,82 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
  * i1: any of these lanes, as one integer for all halves. LLVM 19 does not come to an end where one
  * mask is the logic of others that were integers and of a comparison that is alike in all lanes.
  */
-static LLVMValueRef any_of(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
+static LLVMValueRef access_any_of(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
 {
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits_of_all(g, mask), gen_ci(g->t->all, 0), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
  * bits suffice. */
-static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValueRef steps, int h,
-                                     uint64_t size_B)
+static LLVMValueRef access_lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValueRef steps,
+                                            int h, uint64_t size_B)
 {
     start = gen_splat(g, LLVMBuildTrunc(g->b, start, g->t->i32, ""));
-    return vector_misaligned(g, LLVMBuildAdd(g->b, start, steps, ""), h, size_B);
+    return access_vector_misaligned(g, LLVMBuildAdd(g->b, start, steps, ""), h, size_B);
 }
 
 /* Base, offset and index may be aligned only together. */
-static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+static void access_check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
+        access_fault_misaligned(g, a, access_misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     }
-    LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
+    LLVMValueRef start = access_add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
     LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
     LLVMValueRef lanes[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
-        lanes[h] =
-            lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
-    fault_misaligned(g, a, any_of(g, lanes), size_B);
+        lanes[h] = access_lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h,
+                                           size_B);
+    access_fault_misaligned(g, a, access_any_of(g, lanes), size_B);
 }
 
 /* i1: a base is not aligned, of a half with lanes that run. */
-static LLVMValueRef bases_misaligned(struct gen *g, const struct gen_access *a, uint64_t size_B)
+static LLVMValueRef access_bases_misaligned(struct gen *g, const struct gen_access *a,
+                                            uint64_t size_B)
 {
     LLVMValueRef all = NULL, any = NULL;
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = a->base[h];
         if ((uint64_t)a->offset % size_B)
-            x = add64(g, x, gen_i64(g, (uint64_t)a->offset));
+            x = access_add64(g, x, gen_i64(g, (uint64_t)a->offset));
         LLVMValueRef bad =
-            LLVMBuildAnd(g->b, misaligned(g, x, 0, size_B), gen_half_active(g, h), "");
+            LLVMBuildAnd(g->b, access_misaligned(g, x, 0, size_B), gen_half_active(g, h), "");
         any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
         all = all ? LLVMBuildOr(g->b, all, x, "") : x;
     }
-    return g->mask[0] ? any : misaligned(g, all, 0, size_B);
+    return g->mask[0] ? any : access_misaligned(g, all, 0, size_B);
 }
 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
-static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+static void access_check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     LLVMValueRef lanes[GEN_HALVES] = {NULL};
     if ((uint64_t)a->stride % size_B == 0) {
-        fault_misaligned(g, a, bases_misaligned(g, a, size_B), size_B);
+        access_fault_misaligned(g, a, access_bases_misaligned(g, a, size_B), size_B);
         return;
     }
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-        lanes[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
+        LLVMValueRef start = access_add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
+        lanes[h] = access_lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
     }
-    fault_misaligned(g, a, any_of(g, lanes), size_B);
+    access_fault_misaligned(g, a, access_any_of(g, lanes), size_B);
 }
 
-static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+static void access_check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     LLVMValueRef lanes[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = a->index[h];
         if ((uint64_t)a->offset & (size_B - 1))
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
-        lanes[h] = vector_misaligned(g, x, h, size_B);
+        lanes[h] = access_vector_misaligned(g, x, h, size_B);
     }
-    fault_misaligned(g, a, any_of(g, lanes), size_B);
+    access_fault_misaligned(g, a, access_any_of(g, lanes), size_B);
 }
 
-static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        uint64_t size_B)
+static void access_check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                               uint64_t size_B)
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool offset_ok = !((uint64_t)in->mem.offset & (size_B - 1));
@@ -436,21 +443,22 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
+            access_fault_misaligned(g, a, access_misaligned(g, a->base[0], a->offset, size_B),
+                                    size_B);
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
               (uint64_t)a->stride % size_B == 0) &&
             !gen_pattern_is_aligned(g, in, size_B))
-            check_affine_align(g, a, size_B);
+            access_check_affine_align(g, a, size_B);
         return;
     case GEN_ACCESS_INDEX:
         if (!gen_pattern_is_aligned(g, in, size_B))
-            check_index_align(g, a, size_B);
+            access_check_index_align(g, a, size_B);
         return;
     case GEN_ACCESS_V:
         if (!gen_pattern_is_aligned(g, in, size_B))
-            check_vector_align(g, a, size_B);
+            access_check_vector_align(g, a, size_B);
         return;
     }
 }
@@ -459,7 +467,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
  * Lanes in line are aligned when the first one is. When it is not, this side of the test is left,
  * and lanes are looked at one by one on the other.
  */
-static bool is_checked_in_line(const struct gen_access *a)
+static bool access_is_checked_in_line(const struct gen_access *a)
 {
     return a->line && a->alt_kind == GEN_ACCESS_V;
 }
@@ -471,11 +479,11 @@ void gen_access_check(struct gen *g, const struct ir_instr *in, struct gen_acces
     struct gen_access lanes = *a;
     if (a->alt_index[0])
         gen_access_to_index(g, &lanes, in);
-    if (size_B > 1 && is_checked_in_line(a)) {
+    if (size_B > 1 && access_is_checked_in_line(a)) {
         LLVMValueRef bad = gen_line_misaligned(g, a->line, (uint64_t)a->offset, size_B);
         a->wraps = LLVMBuildOr(g->b, a->wraps, bad, "");
     } else if (size_B > 1) {
-        check_align(g, in, &lanes, size_B);
+        access_check_align(g, in, &lanes, size_B);
     }
     if (g->unit->req->strict)
         gen_strict_check(g, in, &lanes, size_B);
@@ -487,9 +495,9 @@ void gen_access_stray(struct gen *g, struct gen_access *a, uint64_t size_B)
         return;
     gen_line_vector(g, a->line, a->index);
     if (a->kind == GEN_ACCESS_V && size_B > 1)
-        check_vector_align(g, a, size_B);
+        access_check_vector_align(g, a, size_B);
     for (int h = 0; h < gen_halves(g) && a->kind == GEN_ACCESS_INDEX; h++)
-        a->index[h] = narrow_vec(g, a->index[h]);
+        a->index[h] = access_narrow_vec(g, a->index[h]);
 }
 
 /* ---- lane addresses */
@@ -520,7 +528,7 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
     LLVMValueRef index = a->index[h];
     if (unit && !a->index_signed) {
         /* zext(i) = sext(i ^ 2^31) + 2^31: keeps the 32-bit index form */
-        base = add64(g, base, gen_i64(g, (uint64_t)a->scale << 31));
+        base = access_add64(g, base, gen_i64(g, (uint64_t)a->scale << 31));
         index = LLVMBuildXor(g->b, index, gen_splat_const(g, g->t->i32, 0x80000000u), "");
     }
     LLVMValueRef p = gen_ptr_at(g, base, offset);

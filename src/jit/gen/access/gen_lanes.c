@@ -20,7 +20,7 @@
 #define INLINE_LOOP_MAX 96
 
 /* Is there room for another one in place? What hardly ever runs needs none. */
-static bool in_place(struct gen *g)
+static bool lanes_in_place(struct gen *g)
 {
     if (g->cold)
         return false;
@@ -37,7 +37,7 @@ bool gen_lanes_native(const struct gen *g, uint64_t size_B)
 }
 
 /* A word that lanes without work read: constant, in the object. */
-static LLVMValueRef spare_to_read(struct gen *g)
+static LLVMValueRef lanes_spare_to_read(struct gen *g)
 {
     LLVMValueRef word = LLVMGetNamedGlobal(g->unit->mod, "heddle_spare");
     if (word)
@@ -54,8 +54,8 @@ static LLVMValueRef spare_to_read(struct gen *g)
  * Each lane's address, or that of the spare word where the mask is clear; <16 x i64>. Without an
  * instruction that blends vectors, lane by lane is cheaper.
  */
-static LLVMValueRef addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mask,
-                              LLVMValueRef spare)
+static LLVMValueRef lanes_addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mask,
+                                    LLVMValueRef spare)
 {
     assert(!mask || gen_is_mask(g, mask));
     LLVMValueRef at = LLVMBuildPtrToInt(g->b, ptrs, gen_vec(g, g->t->i64), "");
@@ -83,8 +83,8 @@ static LLVMValueRef lane_ptr(struct gen *g, LLVMValueRef at, unsigned lane)
     return LLVMBuildIntToPtr(g->b, x, g->t->ptr, "");
 }
 
-static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, unsigned align,
-                              bool strong)
+static LLVMValueRef lanes_load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
+                                    unsigned align, bool strong)
 {
     LLVMValueRef out = LLVMGetPoison(gen_vec(g, elem));
     for (unsigned l = 0; l < GEN_LANES; l++) {
@@ -96,7 +96,8 @@ static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, 
     return out;
 }
 
-static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align, bool strong)
+static void lanes_store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align,
+                             bool strong)
 {
     for (unsigned l = 0; l < GEN_LANES; l++) {
         LLVMValueRef v = LLVMBuildExtractElement(g->b, x, gen_i32(g, l), "");
@@ -108,13 +109,13 @@ static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned 
 
 /* ---- out of line */
 
-static void name_of(char name[48], const char *what, LLVMTypeRef elem, const char *how)
+static void lanes_name_of(char name[48], const char *what, LLVMTypeRef elem, const char *how)
 {
     snprintf(name, 48, "heddle_%s_%u%s", what, LLVMGetIntTypeWidth(elem), how);
 }
 
 /* Takes a constant off all addresses, which the function adds: a sum less for each call. */
-static LLVMValueRef without_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef *out_offset)
+static LLVMValueRef lanes_without_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef *out_offset)
 {
     LLVMValueRef sum = ptrs, more;
 
@@ -136,7 +137,7 @@ static LLVMValueRef without_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRe
     return LLVMBuildIntToPtr(g->b, LLVMGetOperand(sum, 0), LLVMTypeOf(ptrs), "");
 }
 
-static LLVMValueRef with_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef offset)
+static LLVMValueRef lanes_with_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef offset)
 {
     return LLVMBuildGEP2(g->b, g->t->i8, ptrs, &offset, 1, "");
 }
@@ -145,8 +146,8 @@ static LLVMValueRef with_offset(struct gen *g, LLVMValueRef ptrs, LLVMValueRef o
  * Through memory where it hardly ever runs, which leaves all registers to the code around it; by
  * value beyond the limits above, where it may run as often as anything.
  */
-static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
-                                LLVMValueRef mask, unsigned align)
+static LLVMValueRef lanes_load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
+                                      LLVMValueRef mask, unsigned align)
 {
     LLVMTypeRef vt = gen_vec(g, elem),
                 params[] = {LLVMTypeOf(ptrs), g->t->i64, g->t->bits, g->t->ptr};
@@ -154,20 +155,21 @@ static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef pt
     char name[48];
 
     assert(LLVMGetIntTypeWidth(elem) <= 128);
-    args[0] = without_offset(g, ptrs, &args[1]);
+    args[0] = lanes_without_offset(g, ptrs, &args[1]);
     args[2] = mask ? gen_bits(g, mask) : gen_full_bits(g);
     if (g->cold && !g->lane_values)
         g->lane_values = gen_alloca(g, LLVMArrayType2(g->t->i128, GEN_LANES), 64, "");
     args[3] = g->lane_values;
-    name_of(name, "gather", elem, g->cold ? "_cold" : "");
+    lanes_name_of(name, "gather", elem, g->cold ? "_cold" : "");
     struct gen_outline outline =
         g->cold ? gen_outline_open(g, name, GEN_OUTLINE_COLD, g->t->void_, params, 4)
                 : gen_outline_open(g, name, GEN_OUTLINE_ALWAYS, vt, params, 3);
     if (outline.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 2));
-        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1));
-        at = addresses(g, at, m, spare_to_read(g));
-        x = load_each(g, elem, at, align, true);
+        LLVMValueRef at =
+            lanes_with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1));
+        at = lanes_addresses(g, at, m, lanes_spare_to_read(g));
+        x = lanes_load_each(g, elem, at, align, true);
         if (g->cold)
             LLVMSetAlignment(LLVMBuildStore(g->b, x, LLVMGetParam(outline.fn, 3)), 64);
         gen_outline_close(g, &outline, g->cold ? NULL : x);
@@ -180,58 +182,60 @@ static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef pt
     return x;
 }
 
-static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
-                         unsigned align)
+static void lanes_store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
+                               unsigned align)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
     LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->i64, g->t->bits};
     LLVMValueRef offset;
-    ptrs = without_offset(g, ptrs, &offset);
+    ptrs = lanes_without_offset(g, ptrs, &offset);
     LLVMValueRef args[] = {ptrs, x, offset, mask ? gen_bits(g, mask) : gen_full_bits(g)};
     char name[48];
 
-    name_of(name, "scatter", elem, g->cold ? "_cold" : "");
+    lanes_name_of(name, "scatter", elem, g->cold ? "_cold" : "");
     struct gen_outline outline = gen_outline_open(
         g, name, g->cold ? GEN_OUTLINE_COLD : GEN_OUTLINE_ALWAYS, g->t->void_, params, 4);
     if (outline.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(outline.fn, 3));
         LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
-        LLVMValueRef at = with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 2));
-        at = addresses(g, at, m, spare);
-        store_each(g, LLVMGetParam(outline.fn, 1), at, align, true);
+        LLVMValueRef at =
+            lanes_with_offset(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 2));
+        at = lanes_addresses(g, at, m, spare);
+        lanes_store_each(g, LLVMGetParam(outline.fn, 1), at, align, true);
         gen_outline_close(g, &outline, NULL);
     }
     gen_outline_call(g, &outline, args, 4);
 }
 
 /* In place in the best code. `at`: <16 x i64>, of all lanes. */
-static LLVMValueRef load_each_outlined(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
-                                       unsigned align, bool strong)
+static LLVMValueRef lanes_load_each_outlined(struct gen *g, LLVMTypeRef elem, LLVMValueRef at,
+                                             unsigned align, bool strong)
 {
     LLVMTypeRef params[] = {LLVMTypeOf(at)};
     char name[48];
 
-    name_of(name, "load_each", elem, strong ? "_strong" : "");
+    lanes_name_of(name, "load_each", elem, strong ? "_strong" : "");
     struct gen_outline outline =
         gen_outline_open(g, name, GEN_OUTLINE_QUICK, gen_vec(g, elem), params, 1);
     if (outline.is_new)
         gen_outline_close(g, &outline,
-                          load_each(g, elem, LLVMGetParam(outline.fn, 0), align, strong));
+                          lanes_load_each(g, elem, LLVMGetParam(outline.fn, 0), align, strong));
     return gen_outline_call(g, &outline, &at, 1);
 }
 
-static void store_each_outlined(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align,
-                                bool strong)
+static void lanes_store_each_outlined(struct gen *g, LLVMValueRef x, LLVMValueRef at,
+                                      unsigned align, bool strong)
 {
     LLVMTypeRef params[] = {LLVMTypeOf(x), LLVMTypeOf(at)};
     LLVMValueRef args[] = {x, at};
     char name[48];
 
-    name_of(name, "store_each", LLVMGetElementType(LLVMTypeOf(x)), strong ? "_strong" : "");
+    lanes_name_of(name, "store_each", LLVMGetElementType(LLVMTypeOf(x)), strong ? "_strong" : "");
     struct gen_outline outline =
         gen_outline_open(g, name, GEN_OUTLINE_QUICK, g->t->void_, params, 2);
     if (outline.is_new) {
-        store_each(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1), align, strong);
+        lanes_store_each(g, LLVMGetParam(outline.fn, 0), LLVMGetParam(outline.fn, 1), align,
+                         strong);
         gen_outline_close(g, &outline, NULL);
     }
     gen_outline_call(g, &outline, args, 2);
@@ -239,13 +243,13 @@ static void store_each_outlined(struct gen *g, LLVMValueRef x, LLVMValueRef at, 
 
 /* ---- */
 
-static bool is_int_vector(LLVMTypeRef elem)
+static bool lanes_is_int_vector(LLVMTypeRef elem)
 {
     return LLVMGetTypeKind(elem) == LLVMIntegerTypeKind;
 }
 
-static LLVMValueRef gather_native(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
-                                  LLVMValueRef mask, unsigned align)
+static LLVMValueRef lanes_gather_native(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
+                                        LLVMValueRef mask, unsigned align)
 {
     assert(!mask || gen_is_mask(g, mask));
     LLVMTypeRef vt = gen_vec(g, elem);
@@ -259,17 +263,17 @@ static LLVMValueRef gather_native(struct gen *g, LLVMTypeRef elem, LLVMValueRef 
 LLVMValueRef gen_gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, LLVMValueRef mask,
                         uint64_t size_B, bool strong)
 {
-    assert(is_int_vector(elem) && LLVMGetIntTypeWidth(elem) == 8 * size_B);
+    assert(lanes_is_int_vector(elem) && LLVMGetIntTypeWidth(elem) == 8 * size_B);
     if (gen_lanes_native(g, size_B))
-        return gather_native(g, elem, ptrs, mask, (unsigned)size_B);
-    if (!in_place(g))
-        return load_called(g, elem, ptrs, mask, (unsigned)size_B);
-    LLVMValueRef at = addresses(g, ptrs, mask, spare_to_read(g));
-    return load_each_outlined(g, elem, at, (unsigned)size_B, strong);
+        return lanes_gather_native(g, elem, ptrs, mask, (unsigned)size_B);
+    if (!lanes_in_place(g))
+        return lanes_load_called(g, elem, ptrs, mask, (unsigned)size_B);
+    LLVMValueRef at = lanes_addresses(g, ptrs, mask, lanes_spare_to_read(g));
+    return lanes_load_each_outlined(g, elem, at, (unsigned)size_B, strong);
 }
 
 /* Where lanes without work store: on the stack, one per function. */
-static LLVMValueRef spare_to_write(struct gen *g)
+static LLVMValueRef lanes_spare_to_write(struct gen *g)
 {
     if (!g->spare)
         g->spare = gen_alloca(g, g->t->i128, 16, "spare");
@@ -288,17 +292,17 @@ void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef 
         gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
         return;
     }
-    if (!in_place(g)) {
-        store_called(g, x, ptrs, mask, (unsigned)size_B);
+    if (!lanes_in_place(g)) {
+        lanes_store_called(g, x, ptrs, mask, (unsigned)size_B);
         return;
     }
-    LLVMValueRef at = addresses(g, ptrs, mask, mask ? spare_to_write(g) : NULL);
-    store_each_outlined(g, x, at, (unsigned)size_B, strong);
+    LLVMValueRef at = lanes_addresses(g, ptrs, mask, mask ? lanes_spare_to_write(g) : NULL);
+    lanes_store_each_outlined(g, x, at, (unsigned)size_B, strong);
 }
 
 /* ---- contiguous */
 
-static bool masked_native(const struct gen *g, uint64_t size_B)
+static bool lanes_masked_native(const struct gen *g, uint64_t size_B)
 {
     if (g->unit->path == JIT_AVX512)
         return size_B <= 8;
@@ -316,7 +320,7 @@ struct split {
     LLVMBasicBlockRef full, part, join;
 };
 
-static struct split split_full(struct gen *g, LLVMValueRef mask)
+static struct split lanes_split_full(struct gen *g, LLVMValueRef mask)
 {
     assert(gen_is_mask(g, mask) && !LLVMIsConstant(mask));
     struct split s = {gen_bb(g, "full"), gen_bb(g, "part"), gen_bb(g, "join")};
@@ -326,7 +330,8 @@ static struct split split_full(struct gen *g, LLVMValueRef mask)
     return s;
 }
 
-static LLVMValueRef plain_load(struct gen *g, LLVMTypeRef vt, LLVMValueRef ptr, uint64_t size_B)
+static LLVMValueRef lanes_plain_load(struct gen *g, LLVMTypeRef vt, LLVMValueRef ptr,
+                                     uint64_t size_B)
 {
     LLVMValueRef x = LLVMBuildLoad2(g->b, vt, ptr, "");
     LLVMSetAlignment(x, (unsigned)size_B);
@@ -338,15 +343,15 @@ LLVMValueRef gen_masked_load(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, 
 {
     LLVMTypeRef vt = gen_vec(g, elem);
     if (!mask)
-        return plain_load(g, vt, ptr, size_B);
-    if (masked_native(g, size_B)) {
+        return lanes_plain_load(g, vt, ptr, size_B);
+    if (lanes_masked_native(g, size_B)) {
         LLVMTypeRef over[] = {vt, g->t->ptr};
         LLVMValueRef args[] = {ptr, gen_i32(g, size_B), mask, LLVMConstNull(vt)};
         return gen_intrinsic(g, "llvm.masked.load", over, 2, args, 4);
     }
-    struct split s = split_full(g, mask);
+    struct split s = lanes_split_full(g, mask);
     LLVMValueRef x[2];
-    x[0] = plain_load(g, vt, ptr, size_B);
+    x[0] = lanes_plain_load(g, vt, ptr, size_B);
     LLVMBuildBr(g->b, s.join);
     LLVMPositionBuilderAtEnd(g->b, s.part);
     x[1] = gen_gather(g, elem, lane_ptrs(g, elem, ptr), mask, size_B, false);
@@ -365,13 +370,13 @@ void gen_masked_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValue
         gen_plain_store(g, x, ptr, size_B);
         return;
     }
-    if (masked_native(g, size_B) || LLVMIsConstant(mask)) { /* a constant costs no branches */
+    if (lanes_masked_native(g, size_B) || LLVMIsConstant(mask)) { /* a constant costs no branches */
         LLVMTypeRef over[] = {vt, g->t->ptr};
         LLVMValueRef args[] = {x, ptr, gen_i32(g, size_B), mask};
         gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
         return;
     }
-    struct split s = split_full(g, mask);
+    struct split s = lanes_split_full(g, mask);
     LLVMSetAlignment(LLVMBuildStore(g->b, x, ptr), (unsigned)size_B);
     LLVMBuildBr(g->b, s.join);
     LLVMPositionBuilderAtEnd(g->b, s.part);

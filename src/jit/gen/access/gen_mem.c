@@ -26,8 +26,8 @@ enum { WIDEST = 8 * GEN_LANES }; /* elements of a vector access */
 
 /* Bytes and halfwords where dwords can be gathered: the dword around each (it cannot cross a page),
  * shifted. */
-static LLVMValueRef gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
-                               uint64_t size_B, bool strong)
+static LLVMValueRef mem_gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
+                                   uint64_t size_B, bool strong)
 {
     LLVMTypeRef v64 = gen_vec(g, g->t->i64), v32 = gen_vec(g, g->t->i32);
     if (size_B >= 4 || !gen_lanes_native(g, 4))
@@ -43,14 +43,14 @@ static LLVMValueRef gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr
     return LLVMBuildTrunc(g->b, words, gen_vec(g, elem), "");
 }
 
-static bool is_contiguous(const struct gen_access *a, uint64_t bytes)
+static bool mem_is_contiguous(const struct gen_access *a, uint64_t bytes)
 {
     return a->kind == GEN_ACCESS_A && a->stride == (int64_t)bytes;
 }
 
 /* ld.v2/.v4 of consecutive lanes: whole vectors, then take every n-th element. */
-static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
-                             unsigned n, LLVMValueRef out[][GEN_HALVES], unsigned align)
+static void mem_load_interleaved(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
+                                 unsigned n, LLVMValueRef out[][GEN_HALVES], unsigned align)
 {
     LLVMTypeRef wide = LLVMVectorType(elem, GEN_LANES * n);
     for (int h = 0; h < gen_halves(g); h++) {
@@ -70,7 +70,7 @@ static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMType
  * The halves' own addresses, or that of one with lanes that run for those that have none: theirs
  * may be garbage.
  */
-static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
+static void mem_safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
 {
     LLVMValueRef some = a->base[0];
     for (int h = 1; h < gen_halves(g); h++)
@@ -85,25 +85,25 @@ static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef 
  * yet, takes microcode 400 ns on Zen 5 to find that nothing is to be done: 700 times the access.
  * Shared and local memory is always there, and is forwarded by its addresses.
  */
-static bool halves_stray(const struct gen *g, const struct ir_instr *in)
+static bool mem_halves_stray(const struct gen *g, const struct ir_instr *in)
 {
     return gen_is_far(in) && g->mask[0] && gen_is_coarse(g);
 }
 
-static struct gen_access within_reach(struct gen *g, const struct ir_instr *in,
-                                      const struct gen_access *a)
+static struct gen_access mem_within_reach(struct gen *g, const struct ir_instr *in,
+                                          const struct gen_access *a)
 {
     struct gen_access near = *a;
-    if (a->kind == GEN_ACCESS_A && halves_stray(g, in))
-        safe_halves(g, a, near.base);
+    if (a->kind == GEN_ACCESS_A && mem_halves_stray(g, in))
+        mem_safe_halves(g, a, near.base);
     return near;
 }
 
 /* ld.v2/.v4 of consecutive lanes, as it lies in memory. */
-static void load_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                          LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][GEN_HALVES])
+static void mem_load_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                              LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][GEN_HALVES])
 {
-    struct gen_access near = within_reach(g, in, a);
+    struct gen_access near = mem_within_reach(g, in, a);
     for (uint32_t j = 0; j < in->ndst; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
@@ -114,27 +114,27 @@ static void load_in_order(struct gen *g, const struct ir_instr *in, const struct
 }
 
 /* ld.v4 and st.v4 of 32 bits, of lanes that are further apart? */
-static bool are_pieces_apart(const struct gen *g, const struct gen_access *a, uint64_t size_B,
-                             unsigned n)
+static bool mem_are_pieces_apart(const struct gen *g, const struct gen_access *a, uint64_t size_B,
+                                 unsigned n)
 {
     return gen_does(g, GEN_PASS_STRIDED) && a->kind == GEN_ACCESS_A && !a->strong && n == 4 &&
            size_B == 4 && a->stride && a->stride % 16 == 0;
 }
 
-static void pieces_apart(struct gen *g, const struct gen_access *a, int h,
-                         LLVMValueRef out[GEN_LANES])
+static void mem_pieces_apart(struct gen *g, const struct gen_access *a, int h,
+                             LLVMValueRef out[GEN_LANES])
 {
     LLVMValueRef first = gen_ptr_at(g, a->base[h], a->offset);
     for (unsigned l = 0; l < GEN_LANES; l++)
         out[l] = gen_gep(g, first, (uint64_t)(a->stride * (int64_t)l));
 }
 
-static void load_pieces_apart(struct gen *g, const struct gen_access *a,
-                              LLVMValueRef out[][GEN_HALVES])
+static void mem_load_pieces_apart(struct gen *g, const struct gen_access *a,
+                                  LLVMValueRef out[][GEN_HALVES])
 {
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x[4], at[GEN_LANES];
-        pieces_apart(g, a, h, at);
+        mem_pieces_apart(g, a, h, at);
         gen_load_pieces(g, at, x);
         for (unsigned j = 0; j < 4; j++)
             out[j][h] = x[j];
@@ -142,15 +142,15 @@ static void load_pieces_apart(struct gen *g, const struct gen_access *a,
 }
 
 /* Every lane is active and the lanes are a constant distance apart. */
-static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, uint64_t size_B,
-                      unsigned n, LLVMValueRef out[][GEN_HALVES])
+static void mem_load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
+                          uint64_t size_B, unsigned n, LLVMValueRef out[][GEN_HALVES])
 {
-    if (n > 1 && is_contiguous(a, size_B * n)) {
-        load_interleaved(g, a, elem, n, out, (unsigned)size_B);
+    if (n > 1 && mem_is_contiguous(a, size_B * n)) {
+        mem_load_interleaved(g, a, elem, n, out, (unsigned)size_B);
         return;
     }
-    if (are_pieces_apart(g, a, size_B, n)) {
-        load_pieces_apart(g, a, out);
+    if (mem_are_pieces_apart(g, a, size_B, n)) {
+        mem_load_pieces_apart(g, a, out);
         return;
     }
     for (unsigned j = 0; j < n; j++) {
@@ -161,28 +161,28 @@ static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef ele
     }
 }
 
-static void load_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
-                        LLVMValueRef out[][GEN_HALVES])
+static void mem_load_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                            LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                            LLVMValueRef out[][GEN_HALVES])
 {
-    struct gen_access near = within_reach(g, in, a);
+    struct gen_access near = mem_within_reach(g, in, a);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
-            if (is_contiguous(a, size_B)) {
+            if (mem_is_contiguous(a, size_B)) {
                 out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, near.base[h], a->offset + more),
                                             g->mask[h], size_B);
                 continue;
             }
             LLVMValueRef ptrs = gen_access_lanes(g, a, h, more);
-            out[j][h] = gather_any(g, elem, ptrs, h, size_B, a->strong);
+            out[j][h] = mem_gather_any(g, elem, ptrs, h, size_B, a->strong);
         }
     }
 }
 
-static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][GEN_HALVES],
-                      LLVMBasicBlockRef a_end, LLVMValueRef b[][GEN_HALVES],
-                      LLVMBasicBlockRef b_end, LLVMValueRef out[][GEN_HALVES])
+static void mem_load_join(struct gen *g, unsigned n, LLVMValueRef a[][GEN_HALVES],
+                          LLVMBasicBlockRef a_end, LLVMValueRef b[][GEN_HALVES],
+                          LLVMBasicBlockRef b_end, LLVMValueRef out[][GEN_HALVES])
 {
     assert(LLVMGetBasicBlockTerminator(a_end) && LLVMGetBasicBlockTerminator(b_end));
     for (unsigned j = 0; j < n; j++) {
@@ -196,66 +196,66 @@ static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][GEN_HALVES],
     }
 }
 
-static void load_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                       LLVMTypeRef elem, uint64_t size_B, unsigned n,
-                       LLVMValueRef out[][GEN_HALVES])
+static void mem_load_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                           LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                           LLVMValueRef out[][GEN_HALVES])
 {
     if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->dst[0])) {
-        load_in_order(g, in, a, elem, size_B, out);
+        mem_load_in_order(g, in, a, elem, size_B, out);
         return;
     }
-    if (a->kind != GEN_ACCESS_A || is_contiguous(a, size_B)) {
-        load_masked(g, in, a, elem, size_B, n, out);
+    if (a->kind != GEN_ACCESS_A || mem_is_contiguous(a, size_B)) {
+        mem_load_masked(g, in, a, elem, size_B, n, out);
         return;
     }
     if (!gen_does(g, GEN_PASS_STRIDED)) {
-        load_masked(g, in, a, elem, size_B, n, out);
+        mem_load_masked(g, in, a, elem, size_B, n, out);
         return;
     }
     gen_fired(g, GEN_PASS_STRIDED);
     if (!g->mask[0]) {
-        load_full(g, a, elem, size_B, n, out);
+        mem_load_full(g, a, elem, size_B, n, out);
         return;
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
     LLVMValueRef x[8][GEN_HALVES], y[8][GEN_HALVES];
     LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
-    load_full(g, a, elem, size_B, n, x);
+    mem_load_full(g, a, elem, size_B, n, x);
     LLVMBasicBlockRef full_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
-    load_masked(g, in, a, elem, size_B, n, y);
+    mem_load_masked(g, in, a, elem, size_B, n, y);
     LLVMBasicBlockRef part_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
-    load_join(g, n, x, full_end, y, part_end, out);
+    mem_load_join(g, n, x, full_end, y, part_end, out);
 }
 
 /* In shared memory layouts keep neighbours apart, and nothing is gained by finding some. */
-static bool are_shared_pieces(const struct gen *g, const struct ir_instr *in,
-                              const struct gen_access *a)
+static bool mem_are_shared_pieces(const struct gen *g, const struct ir_instr *in,
+                                  const struct gen_access *a)
 {
     return ir_space_is_shared(in->mem.space) && gen_are_pieces(g, in, a);
 }
 
 /* Lanes whose addresses may be anything, or are neighbours. */
-static void load_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
-                        LLVMValueRef out[][GEN_HALVES])
+static void mem_load_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                            LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                            LLVMValueRef out[][GEN_HALVES])
 {
     if (gen_are_fours(g, in, a))
         gen_fours_load(g, a, out);
     else if (gen_are_pieces(g, in, a))
         gen_pieces_load(g, a, elem, n, out);
     else
-        load_lanes(g, in, a, elem, size_B, n, out);
+        mem_load_lanes(g, in, a, elem, size_B, n, out);
 }
 
 /* Both forms of an access whose index might wrap, chosen at run time. */
-static void load_either(struct gen *g, const struct ir_instr *in, struct gen_access *a,
-                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
-                        LLVMValueRef out[][GEN_HALVES])
+static void mem_load_either(struct gen *g, const struct ir_instr *in, struct gen_access *a,
+                            LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                            LLVMValueRef out[][GEN_HALVES])
 {
     assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
@@ -264,33 +264,33 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct gen_acc
     gen_access_to_index(g, &idx, in); /* before the branch; LLVM sinks it into the cold side */
     gen_cond_br_cold(g, a->wraps, slow, fast);
     LLVMPositionBuilderAtEnd(g->b, fast);
-    load_lanes(g, in, a, elem, size_B, n, a_out);
+    mem_load_lanes(g, in, a, elem, size_B, n, a_out);
     LLVMBasicBlockRef fast_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
     g->cold = true;
     gen_access_stray(g, &idx, size_B * n);
-    load_unlike(g, in, &idx, elem, size_B, n, b_out);
+    mem_load_unlike(g, in, &idx, elem, size_B, n, b_out);
     g->cold = false;
     if (gen_tuple_of(g, in->dst[0]))
         gen_tuple_from_lanes(g, b_out, n);
     LLVMBasicBlockRef slow_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
-    load_join(g, n, a_out, fast_end, b_out, slow_end, out);
+    mem_load_join(g, n, a_out, fast_end, b_out, slow_end, out);
 }
 
-static bool load_is_volatile(const struct ir_instr *in)
+static bool mem_load_is_volatile(const struct ir_instr *in)
 {
     return in->mem.sem != IR_SEM_WEAK;
 }
 
-static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTypeRef elem,
-                                LLVMValueRef ptr, uint64_t size_B)
+static LLVMValueRef mem_load_scalar(struct gen *g, const struct ir_instr *in, LLVMTypeRef elem,
+                                    LLVMValueRef ptr, uint64_t size_B)
 {
     LLVMValueRef x = LLVMBuildLoad2(g->b, elem, ptr, "");
     LLVMSetAlignment(x, (unsigned)size_B);
-    if (load_is_volatile(in)) {
+    if (mem_load_is_volatile(in)) {
         LLVMSetVolatile(x, true);
         if (in->mem.sem != IR_SEM_VOLATILE && size_B <= 8)
             LLVMSetOrdering(x, LLVMAtomicOrderingAcquire);
@@ -307,7 +307,7 @@ static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTy
  * addresses afterwards it makes a counter each, of these one for all. Loops of scalar code alone
  * have such addresses that are not the same in the whole CTA.
  */
-static LLVMValueRef indexed_ptr(struct gen *g, LLVMValueRef address, int64_t offset)
+static LLVMValueRef mem_indexed_ptr(struct gen *g, LLVMValueRef address, int64_t offset)
 {
     LLVMValueRef far = LLVMIsABinaryOperator(address) ? LLVMGetOperand(address, 1) : NULL;
     bool is_index = g->nodes[g->cur].region && far &&
@@ -320,15 +320,15 @@ static LLVMValueRef indexed_ptr(struct gen *g, LLVMValueRef address, int64_t off
     return gen_gep(g, p, (uint64_t)offset);
 }
 
-static void load_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMTypeRef elem, uint64_t size_B, unsigned n)
+static void mem_load_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                             LLVMTypeRef elem, uint64_t size_B, unsigned n)
 {
     assert(a->kind == GEN_ACCESS_U && n == in->ndst);
     LLVMValueRef slot = gen_once_slot(g, in);
     for (unsigned j = 0; j < n; j++) {
-        LLVMValueRef ptr = indexed_ptr(g, a->base[0], a->offset + (int64_t)(j * size_B));
+        LLVMValueRef ptr = mem_indexed_ptr(g, a->base[0], a->offset + (int64_t)(j * size_B));
         LLVMValueRef x =
-            load_scalar(g, in, elem, slot ? gen_once_from(g, slot, j, ptr) : ptr, size_B);
+            mem_load_scalar(g, in, elem, slot ? gen_once_from(g, slot, j, ptr) : ptr, size_B);
         if (slot)
             gen_once_keep(g, slot, j, x);
         gen_set(g, in->dst[j], gen_u(x));
@@ -338,27 +338,27 @@ static void load_uniform(struct gen *g, const struct ir_instr *in, const struct 
 }
 
 /* The lanes of a half have one address. */
-static void load_by_half(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMTypeRef elem, uint64_t size_B)
+static void mem_load_by_half(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                             LLVMTypeRef elem, uint64_t size_B)
 {
     LLVMValueRef base[GEN_HALVES], x[GEN_HALVES];
-    safe_halves(g, a, base);
+    mem_safe_halves(g, a, base);
     for (uint32_t j = 0; j < in->ndst; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             LLVMValueRef ptr = gen_ptr_at(g, base[h], a->offset + (int64_t)(j * size_B));
-            x[h] = load_scalar(g, in, elem, ptr, size_B);
+            x[h] = mem_load_scalar(g, in, elem, ptr, size_B);
         }
         gen_set(g, in->dst[j], gen_a(g, x, 0));
     }
 }
 
-static bool contiguous_matters(const struct gen_access *a, uint64_t size_B, unsigned n)
+static bool mem_contiguous_matters(const struct gen_access *a, uint64_t size_B, unsigned n)
 {
-    return is_contiguous(a, size_B) || (n > 1 && is_contiguous(a, size_B * n));
+    return mem_is_contiguous(a, size_B) || (n > 1 && mem_is_contiguous(a, size_B * n));
 }
 
 /* Lanes close together, which a few vectors hold: worth a test for wrapping as well. */
-static bool is_strided(const struct gen *g, const struct gen_access *a, uint64_t size_B)
+static bool mem_is_strided(const struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     return gen_does(g, GEN_PASS_STRIDED) && a->kind == GEN_ACCESS_A && !a->strong &&
            gen_is_spread(g, a->stride, size_B);
@@ -374,34 +374,34 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
-    if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
+    if (a.wraps && !mem_contiguous_matters(&a, size_B, n) && !mem_is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
-    if (!a.wraps && !are_shared_pieces(g, in, &a))
+    if (!a.wraps && !mem_are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
     gen_access_check(g, in, &a, size_B * n);
     LLVMValueRef out[8][GEN_HALVES];
     if (a.kind == GEN_ACCESS_U) {
-        load_uniform(g, in, &a, elem, size_B, n);
+        mem_load_uniform(g, in, &a, elem, size_B, n);
         return;
     }
     if (a.kind == GEN_ACCESS_A && a.stride == 0 && !a.wraps) {
-        load_by_half(g, in, &a, elem, size_B);
+        mem_load_by_half(g, in, &a, elem, size_B);
         return;
     }
     if (a.kind == GEN_ACCESS_A)
         gen_prefetch_next(g, in, &a);
     if (a.wraps)
-        load_either(g, in, &a, elem, size_B, n, out);
+        mem_load_either(g, in, &a, elem, size_B, n, out);
     else
-        load_unlike(g, in, &a, elem, size_B, n, out);
+        mem_load_unlike(g, in, &a, elem, size_B, n, out);
     for (unsigned j = 0; j < n; j++)
         gen_set(g, in->dst[j], gen_v(g, out[j]));
 }
 
 /* ---- stores */
 
-static void store_interleaved(struct gen *g, const struct gen_access *a,
-                              LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned align)
+static void mem_store_interleaved(struct gen *g, const struct gen_access *a,
+                                  LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned align)
 {
     unsigned lanes = GEN_LANES;
     assert(lanes * n <= WIDEST);
@@ -432,10 +432,10 @@ static void store_interleaved(struct gen *g, const struct gen_access *a,
 }
 
 /* st.v2/.v4 of consecutive lanes whose elements are in the order of memory. */
-static void store_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                           LLVMValueRef x[][GEN_HALVES], uint64_t size_B)
+static void mem_store_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                               LLVMValueRef x[][GEN_HALVES], uint64_t size_B)
 {
-    struct gen_access near = within_reach(g, in, a);
+    struct gen_access near = mem_within_reach(g, in, a);
     for (uint32_t j = 0; j + 1 < in->nsrc; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
@@ -445,17 +445,17 @@ static void store_in_order(struct gen *g, const struct ir_instr *in, const struc
     }
 }
 
-static void store_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+static void mem_store_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                             LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
-    struct gen_access near = within_reach(g, in, a);
-    bool strided = is_strided(g, a, size_B);
-    if (strided && !is_contiguous(a, size_B))
+    struct gen_access near = mem_within_reach(g, in, a);
+    bool strided = mem_is_strided(g, a, size_B);
+    if (strided && !mem_is_contiguous(a, size_B))
         gen_fired(g, GEN_PASS_STRIDED);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
-            if (is_contiguous(a, size_B))
+            if (mem_is_contiguous(a, size_B))
                 gen_masked_store(g, x[j][h], gen_ptr_at(g, near.base[h], a->offset + more),
                                  g->mask[h], size_B);
             else if (strided)
@@ -469,52 +469,52 @@ static void store_masked(struct gen *g, const struct ir_instr *in, const struct 
 }
 
 /* Every lane is active, and what they store are vectors. */
-static void store_full(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
-                       uint64_t size_B, unsigned n)
+static void mem_store_full(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
+                           uint64_t size_B, unsigned n)
 {
-    if (is_contiguous(a, size_B * n)) {
-        store_interleaved(g, a, x, n, (unsigned)size_B);
+    if (mem_is_contiguous(a, size_B * n)) {
+        mem_store_interleaved(g, a, x, n, (unsigned)size_B);
         return;
     }
     gen_fired(g, GEN_PASS_STRIDED);
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at[GEN_LANES], of_half[4] = {x[0][h], x[1][h], x[2][h], x[3][h]};
-        pieces_apart(g, a, h, at);
+        mem_pieces_apart(g, a, h, at);
         gen_store_pieces(g, at, of_half);
     }
 }
 
-static void store_alike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+static void mem_store_alike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                            LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->src[1])) {
-        store_in_order(g, in, a, x, size_B);
+        mem_store_in_order(g, in, a, x, size_B);
         return;
     }
-    if (n == 1 || !(is_contiguous(a, size_B * n) || are_pieces_apart(g, a, size_B, n))) {
-        store_masked(g, in, a, x, size_B, n);
+    if (n == 1 || !(mem_is_contiguous(a, size_B * n) || mem_are_pieces_apart(g, a, size_B, n))) {
+        mem_store_masked(g, in, a, x, size_B, n);
         return;
     }
     if (!g->mask[0]) {
-        store_full(g, a, x, size_B, n);
+        mem_store_full(g, a, x, size_B, n);
         return;
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
     LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
-    store_full(g, a, x, size_B, n);
+    mem_store_full(g, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
-    store_masked(g, in, a, x, size_B, n);
+    mem_store_masked(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }
 
-static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+static void mem_store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                            LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (!gen_nontemporal_fits(g, in, a)) {
-        store_alike(g, in, a, x, size_B, n);
+        mem_store_alike(g, in, a, x, size_B, n);
         return;
     }
     gen_fired(g, GEN_PASS_NONTEMPORAL);
@@ -522,29 +522,29 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
     LLVMBuildCondBr(g->b, gen_nontemporal_test(g, a), past, near);
     LLVMPositionBuilderAtEnd(g->b, past);
     g->nontemporal = true;
-    store_alike(g, in, a, x, size_B, n);
+    mem_store_alike(g, in, a, x, size_B, n);
     g->nontemporal = false;
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, near);
     gen_prefetch_next(g, in, a);
-    store_alike(g, in, a, x, size_B, n);
+    mem_store_alike(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }
 
-static void store_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+static void mem_store_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                             LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (gen_are_fours(g, in, a))
         gen_fours_store(g, a, x);
     else if (gen_are_pieces(g, in, a))
         gen_pieces_store(g, a, x, n);
     else
-        store_lanes(g, in, a, x, size_B, n);
+        mem_store_lanes(g, in, a, x, size_B, n);
 }
 
-static void store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+static void mem_store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                             LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
@@ -552,22 +552,22 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     gen_access_to_index(g, &idx, in);
     gen_cond_br_cold(g, a->wraps, slow, fast);
     LLVMPositionBuilderAtEnd(g->b, fast);
-    store_lanes(g, in, a, x, size_B, n);
+    mem_store_lanes(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
     if (gen_tuple_of(g, in->src[1]))
         gen_tuple_to_lanes(g, x, n);
     g->cold = true;
     gen_access_stray(g, &idx, size_B * n);
-    store_unlike(g, in, &idx, x, size_B, n);
+    mem_store_unlike(g, in, &idx, x, size_B, n);
     g->cold = false;
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }
 
 /* All lanes store to one place: the last one's value stays. */
-static void store_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                          uint64_t size_B, unsigned n)
+static void mem_store_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                              uint64_t size_B, unsigned n)
 {
     assert(a->kind == GEN_ACCESS_U && n + 1 <= in->nsrc);
     for (unsigned j = 0; j < n; j++) {
@@ -596,13 +596,13 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     assert(in->op == IR_OP_ST && in->nsrc >= 1 + n && n <= 8);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
-    if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
+    if (a.wraps && !mem_contiguous_matters(&a, size_B, n) && !mem_is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
-    if (!a.wraps && !are_shared_pieces(g, in, &a))
+    if (!a.wraps && !mem_are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
     gen_access_check(g, in, &a, size_B * n);
     if (a.kind == GEN_ACCESS_U) {
-        store_uniform(g, in, &a, size_B, n);
+        mem_store_uniform(g, in, &a, size_B, n);
         return;
     }
     LLVMValueRef x[8][GEN_HALVES];
@@ -611,7 +611,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (a.kind == GEN_ACCESS_A && !gen_nontemporal_fits(g, in, &a))
         gen_prefetch_next(g, in, &a);
     if (a.wraps)
-        store_either(g, in, &a, x, size_B, n);
+        mem_store_either(g, in, &a, x, size_B, n);
     else
-        store_unlike(g, in, &a, x, size_B, n);
+        mem_store_unlike(g, in, &a, x, size_B, n);
 }

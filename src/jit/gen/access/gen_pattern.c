@@ -31,13 +31,13 @@ struct gen_pattern {
 static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value *v,
                                             unsigned depth);
 
-static uint64_t low_bit(uint64_t x)
+static uint64_t pattern_low_bit(uint64_t x)
 {
     return x ? x & -x : 1ull << 40;
 }
 
 /* Moves what all lanes have in common above `divides` to the base; false when lanes reach over. */
-static bool split(const struct gen_pattern *p, int64_t *out_high)
+static bool pattern_split(const struct gen_pattern *p, int64_t *out_high)
 {
     int64_t high = p->lane[0] & ~(int64_t)(p->divides - 1);
     for (int l = 0; l < GEN_LANES; l++) {
@@ -48,29 +48,30 @@ static bool split(const struct gen_pattern *p, int64_t *out_high)
     return true;
 }
 
-static bool is_bitwise(enum ir_op op)
+static bool pattern_is_bitwise(enum ir_op op)
 {
     return op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR;
 }
 
-static uint64_t bitwise(enum ir_op op, uint64_t a, uint64_t b)
+static uint64_t pattern_bitwise(enum ir_op op, uint64_t a, uint64_t b)
 {
     return op == IR_OP_AND ? a & b : op == IR_OP_OR ? a | b : a ^ b;
 }
 
 /* One operand is a constant for all operations but addition and subtraction. */
-static const struct ir_value *variable_operand(const struct ir_instr *in, uint64_t *out_const)
+static const struct ir_value *pattern_variable_operand(const struct ir_instr *in,
+                                                       uint64_t *out_const)
 {
     if (in->nsrc < 2)
         return in->src[0];
     if (ir_value_const(in->src[1], out_const))
         return in->src[0];
-    bool either = is_bitwise(in->op) || in->op == IR_OP_MUL || in->op == IR_OP_MULWIDE;
+    bool either = pattern_is_bitwise(in->op) || in->op == IR_OP_MUL || in->op == IR_OP_MULWIDE;
     return either && ir_value_const(in->src[0], out_const) ? in->src[1] : NULL;
 }
 
-static bool apply_sum(struct gen *g, const struct ir_instr *in, struct gen_pattern *p,
-                      unsigned depth)
+static bool pattern_apply_sum(struct gen *g, const struct ir_instr *in, struct gen_pattern *p,
+                              unsigned depth)
 {
     const struct gen_pattern *a = pattern_of(g, in->src[0], depth);
     const struct gen_pattern *b = pattern_of(g, in->src[1], depth);
@@ -87,11 +88,11 @@ static bool apply_sum(struct gen *g, const struct ir_instr *in, struct gen_patte
     return true;
 }
 
-static bool apply_scaled(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
+static bool pattern_apply_scaled(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
 {
     if (k > 4096 || k < -4096)
         return false;
-    p->divides = a->divides * low_bit((uint64_t)k);
+    p->divides = a->divides * pattern_low_bit((uint64_t)k);
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = a->lane[l] * k;
     p->is_known = a->is_known && !a->plus && k > 0 && a->by_tid * k < BY_TID_MAX;
@@ -99,15 +100,16 @@ static bool apply_scaled(const struct gen_pattern *a, int64_t k, struct gen_patt
     return true;
 }
 
-static bool apply_bits(const struct ir_instr *in, const struct gen_pattern *a, uint64_t k,
-                       struct gen_pattern *p)
+static bool pattern_apply_bits(const struct ir_instr *in, const struct gen_pattern *a, uint64_t k,
+                               struct gen_pattern *p)
 {
     int64_t high;
-    if (!split(a, &high))
+    if (!pattern_split(a, &high))
         return false;
     p->divides = a->divides;
     for (int l = 0; l < GEN_LANES; l++)
-        p->lane[l] = (int64_t)bitwise(in->op, (uint64_t)(a->lane[l] - high), k & (a->divides - 1));
+        p->lane[l] =
+            (int64_t)pattern_bitwise(in->op, (uint64_t)(a->lane[l] - high), k & (a->divides - 1));
     bool cuts_base = in->op == IR_OP_AND; /* k has none of its bits */
     p->is_known = (cuts_base || (a->is_known && !high)) && k < a->divides;
     p->by_tid = cuts_base ? 0 : a->by_tid;
@@ -115,10 +117,10 @@ static bool apply_bits(const struct ir_instr *in, const struct gen_pattern *a, u
     return true;
 }
 
-static bool apply_shr(const struct gen_pattern *a, uint64_t k, struct gen_pattern *p)
+static bool pattern_apply_shr(const struct gen_pattern *a, uint64_t k, struct gen_pattern *p)
 {
     int64_t high;
-    if (k > 31 || a->divides >> k == 0 || !split(a, &high))
+    if (k > 31 || a->divides >> k == 0 || !pattern_split(a, &high))
         return false;
     p->divides = a->divides >> k;
     for (int l = 0; l < GEN_LANES; l++)
@@ -129,19 +131,19 @@ static bool apply_shr(const struct gen_pattern *a, uint64_t k, struct gen_patter
 }
 
 /* Widening is exact when no lane carries into the bits of the base. */
-static bool apply_widened(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
+static bool pattern_apply_widened(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
 {
     int64_t high;
     struct gen_pattern low = *a;
-    if (!split(a, &high))
+    if (!pattern_split(a, &high))
         return false;
     for (int l = 0; l < GEN_LANES; l++)
         low.lane[l] -= high;
     low.is_known &= !high;
-    return apply_scaled(&low, k, p);
+    return pattern_apply_scaled(&low, k, p);
 }
 
-static bool is_integer_cvt(const struct ir_instr *in)
+static bool pattern_is_integer_cvt(const struct ir_instr *in)
 {
     enum ir_type from = in->type2, to = in->type;
     bool ints = (from == IR_U32 || from == IR_S32 || from == IR_B32 || from == IR_U64 ||
@@ -151,38 +153,39 @@ static bool is_integer_cvt(const struct ir_instr *in)
     return ints && !ir_has(in, IR_MOD_SAT);
 }
 
-static bool apply(struct gen *g, const struct ir_instr *in, struct gen_pattern *p, unsigned depth)
+static bool pattern_apply(struct gen *g, const struct ir_instr *in, struct gen_pattern *p,
+                          unsigned depth)
 {
     uint64_t k = 0;
     if (in->op == IR_OP_ADD || in->op == IR_OP_SUB)
-        return apply_sum(g, in, p, depth);
-    if (!is_bitwise(in->op) && in->op != IR_OP_MUL && in->op != IR_OP_MULWIDE &&
+        return pattern_apply_sum(g, in, p, depth);
+    if (!pattern_is_bitwise(in->op) && in->op != IR_OP_MUL && in->op != IR_OP_MULWIDE &&
         in->op != IR_OP_SHL && in->op != IR_OP_SHR && in->op != IR_OP_CVT)
         return false;
-    const struct ir_value *v = variable_operand(in, &k);
+    const struct ir_value *v = pattern_variable_operand(in, &k);
     const struct gen_pattern *a = v ? pattern_of(g, v, depth) : NULL;
     if (!a || !a->ok)
         return false;
     switch (in->op) {
     case IR_OP_MUL:
-        return apply_scaled(a, (int64_t)k, p);
+        return pattern_apply_scaled(a, (int64_t)k, p);
     case IR_OP_MULWIDE:
-        return ir_type_bits(in->type) == 32 && k < 4096 && apply_widened(a, (int64_t)k, p);
+        return ir_type_bits(in->type) == 32 && k < 4096 && pattern_apply_widened(a, (int64_t)k, p);
     case IR_OP_SHL:
-        return k < 12 && apply_scaled(a, 1 << k, p);
+        return k < 12 && pattern_apply_scaled(a, 1 << k, p);
     case IR_OP_SHR:
-        return apply_shr(a, k, p);
+        return pattern_apply_shr(a, k, p);
     case IR_OP_CVT:
-        return is_integer_cvt(in) &&
-               (ir_type_bits(in->type) > ir_type_bits(in->type2) ? apply_widened(a, 1, p)
-                                                                 : apply_scaled(a, 1, p));
+        return pattern_is_integer_cvt(in) &&
+               (ir_type_bits(in->type) > ir_type_bits(in->type2) ? pattern_apply_widened(a, 1, p)
+                                                                 : pattern_apply_scaled(a, 1, p));
     default:
-        return apply_bits(in, a, k, p);
+        return pattern_apply_bits(in, a, k, p);
     }
 }
 
 /* Small constants go into the lanes: they are the low bits that other constants cut off. */
-static bool small_const(const struct ir_value *v, int64_t *out)
+static bool pattern_small_const(const struct ir_value *v, int64_t *out)
 {
     uint64_t k;
     if (!ir_value_const(v, &k))
@@ -191,14 +194,14 @@ static bool small_const(const struct ir_value *v, int64_t *out)
     return *out > -4096 && *out < 4096;
 }
 
-static bool apply_leaf(struct gen *g, const struct ir_value *v, struct gen_pattern *p)
+static bool pattern_apply_leaf(struct gen *g, const struct ir_value *v, struct gen_pattern *p)
 {
     const struct ir_shape *s = gen_shape(g, v);
     int64_t k = 0;
     if (s->kind > IR_SHAPE_AFFINE)
         return false;
-    bool small = small_const(v, &k);
-    p->divides = small ? low_bit(0) : s->align;
+    bool small = pattern_small_const(v, &k);
+    p->divides = small ? pattern_low_bit(0) : s->align;
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = small ? k : s->kind == IR_SHAPE_AFFINE ? s->stride * l : 0;
     bool is_tid = v->instr && v->instr->op == IR_OP_SREG && v->instr->imm == IR_SREG_TID_X;
@@ -220,8 +223,8 @@ static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value
     /* A value that keeps what lanes had that do not run now is no expression. */
     bool split_up = gen_shape(g, v)->kind != IR_SHAPE_UNIFORM && v->instr &&
                     !(g->shapes.temporal && g->shapes.temporal[v->id]);
-    p->ok = (split_up && apply(g, v->instr, p, depth + 1)) || apply_leaf(g, v, p);
-    p->divides = HD_MIN(p->divides, low_bit(0));
+    p->ok = (split_up && pattern_apply(g, v->instr, p, depth + 1)) || pattern_apply_leaf(g, v, p);
+    p->divides = HD_MIN(p->divides, pattern_low_bit(0));
     return *memo = p;
 }
 
@@ -236,14 +239,14 @@ struct window {
 };
 
 /* Without vectors of words in the host, loads of single lanes are cheaper sooner. */
-static uint64_t reach_B(const struct gen *g)
+static uint64_t pattern_reach_B(const struct gen *g)
 {
     return (g->unit->path == JIT_GENERIC ? MAX_VECTORS / 4 : MAX_VECTORS) * VECTOR_B;
 }
 
 /* Vectors without gaps between them; false: they are too many. */
-static bool window_closed(const struct gen *g, const struct gen_pattern *p, int64_t offset,
-                          struct window *w)
+static bool pattern_window_closed(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                                  struct window *w)
 {
     int64_t low = p->lane[0], high = p->lane[0], first;
     for (int l = 1; l < GEN_LANES; l++) {
@@ -252,11 +255,11 @@ static bool window_closed(const struct gen *g, const struct gen_pattern *p, int6
     }
     first = (low + offset) & ~(int64_t)(VECTOR_B - 1);
     uint64_t end = (uint64_t)(high + offset - first) + 4;
-    if (end > reach_B(g)) { /* fewer without what is in front of the first lane */
+    if (end > pattern_reach_B(g)) { /* fewer without what is in front of the first lane */
         first = low + offset;
         end = (uint64_t)(high - low) + 4;
     }
-    if (end > reach_B(g))
+    if (end > pattern_reach_B(g))
         return false;
     w->nvectors = (unsigned)((end + VECTOR_B - 1) / VECTOR_B);
     for (unsigned k = 0; k < w->nvectors; k++)
@@ -266,8 +269,8 @@ static bool window_closed(const struct gen *g, const struct gen_pattern *p, int6
 
 /* Vectors where lanes are, each from the first lane on that those before do not reach. Lanes that
  * do not run may lie far outside of the window. */
-static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_t offset,
-                        struct window *w)
+static bool pattern_window_open(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                                struct window *w)
 {
     int64_t from = INT64_MIN;
     w->nvectors = 0;
@@ -289,7 +292,7 @@ static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_
 }
 
 /* The last vector that starts there or before. */
-static unsigned vector_of(const struct window *w, int64_t at)
+static unsigned pattern_vector_of(const struct window *w, int64_t at)
 {
     unsigned k = w->nvectors - 1;
     while (k && w->at[k] > at)
@@ -298,8 +301,8 @@ static unsigned vector_of(const struct window *w, int64_t at)
     return k;
 }
 
-static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t offset,
-                      struct window *w)
+static bool pattern_window_of(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                              struct window *w)
 {
     w->distinct = true;
     memset(w->taken, -1, sizeof(w->taken));
@@ -307,11 +310,11 @@ static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t 
         if ((p->lane[l] - p->lane[0]) % 4)
             return false;
     }
-    if (!window_closed(g, p, offset, w) && !window_open(g, p, offset, w))
+    if (!pattern_window_closed(g, p, offset, w) && !pattern_window_open(g, p, offset, w))
         return false;
     for (int l = 0; l < GEN_LANES; l++) {
         int64_t at = p->lane[l] + offset;
-        unsigned k = vector_of(w, at);
+        unsigned k = pattern_vector_of(w, at);
         if ((at - w->at[k]) % 4)
             return false;
         unsigned i = (unsigned)(at - w->at[k]) / 4;
@@ -322,7 +325,7 @@ static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t 
     return true;
 }
 
-static bool is_dense(const struct gen_pattern *p)
+static bool pattern_is_dense(const struct gen_pattern *p)
 {
     for (int l = 1; l < GEN_LANES; l++) {
         if (p->lane[l] != p->lane[0] + 4 * l)
@@ -350,7 +353,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
         (s->kind != IR_SHAPE_VARYING && !strided))
         return NULL;
     const struct gen_pattern *p = pattern_at(g, in->src[0]);
-    if (!p || !p->ok || p->divides % 4 || !window_of(g, p, in->mem.offset, w))
+    if (!p || !p->ok || p->divides % 4 || !pattern_window_of(g, p, in->mem.offset, w))
         return NULL;
     return p;
 }
@@ -397,7 +400,7 @@ bool gen_pattern_distances(struct gen *g, const struct ir_value *address, int64_
 }
 
 /* Of 4 bytes each, by any lane of the warp. */
-static bool are_apart(struct gen *g, const struct ir_instr *x, const struct ir_instr *y)
+static bool pattern_are_apart(struct gen *g, const struct ir_instr *x, const struct ir_instr *y)
 {
     const struct gen_pattern *a = pattern_known(g, x->src[0]), *b = pattern_known(g, y->src[0]);
     if (!a || !b || a->by_tid != b->by_tid || a->plus != b->plus)
@@ -414,19 +417,19 @@ static bool are_apart(struct gen *g, const struct ir_instr *x, const struct ir_i
     return true;
 }
 
-static bool is_shared_word(const struct ir_instr *in)
+static bool pattern_is_shared_word(const struct ir_instr *in)
 {
     return in->mem.space == IR_SPACE_SHARED && in->mem.sem == IR_SEM_WEAK && in->mem.vec <= 1 &&
            ir_type_bits(in->type) == 32;
 }
 
-static bool loads_same(const struct ir_instr *a, const struct ir_instr *b)
+static bool pattern_loads_same(const struct ir_instr *a, const struct ir_instr *b)
 {
-    return a->op == IR_OP_LD && is_shared_word(a) && a->src[0] == b->src[0] && a->type == b->type &&
-           a->mem.offset == b->mem.offset;
+    return a->op == IR_OP_LD && pattern_is_shared_word(a) && a->src[0] == b->src[0] &&
+           a->type == b->type && a->mem.offset == b->mem.offset;
 }
 
-static bool leaves_memory(const struct ir_instr *in)
+static bool pattern_leaves_memory(const struct ir_instr *in)
 {
     bool counts = ir_is_probe(in) && in->block->func->module->has_counts;
     return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI || counts ||
@@ -434,13 +437,14 @@ static bool leaves_memory(const struct ir_instr *in)
 }
 
 /* The load before `in` in its block whose value memory still has; NULL: none. */
-static const struct ir_instr *loaded_before(struct gen *g, const struct ir_instr *in)
+static const struct ir_instr *pattern_loaded_before(struct gen *g, const struct ir_instr *in)
 {
     for (const struct ir_instr *at = in->prev; at; at = at->prev) {
-        if (loads_same(at, in))
+        if (pattern_loads_same(at, in))
             return at;
-        bool is_elsewhere = at->op == IR_OP_ST && is_shared_word(at) && are_apart(g, at, in);
-        if (!is_elsewhere && !leaves_memory(at))
+        bool is_elsewhere =
+            at->op == IR_OP_ST && pattern_is_shared_word(at) && pattern_are_apart(g, at, in);
+        if (!is_elsewhere && !pattern_leaves_memory(at))
             return NULL;
     }
     return NULL;
@@ -450,13 +454,13 @@ static const struct ir_instr *loaded_before(struct gen *g, const struct ir_instr
  * Compilers load s[j] again behind a store to s[i], as they do not see that no i is a j. The
  * lanes' distances say so, and a load would have to wait for the store all the same.
  */
-static bool load_again(struct gen *g, const struct ir_instr *in)
+static bool pattern_load_again(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef x[GEN_HALVES];
-    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_coarse(g) || g->dispatch || !is_shared_word(in) ||
-        gen_shape(g, in->dst[0])->kind != IR_SHAPE_VARYING)
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_coarse(g) || g->dispatch ||
+        !pattern_is_shared_word(in) || gen_shape(g, in->dst[0])->kind != IR_SHAPE_VARYING)
         return false;
-    const struct ir_instr *before = loaded_before(g, in);
+    const struct ir_instr *before = pattern_loaded_before(g, in);
     if (!before || !gen_value_available(g, before->dst[0]))
         return false;
     gen_fired(g, GEN_PASS_PATTERN);
@@ -485,7 +489,7 @@ static LLVMValueRef address(struct gen *g, const struct ir_instr *in, int h, int
     return LLVMBuildIntToPtr(g->b, x, g->t->ptr, "");
 }
 
-static LLVMValueRef permute(struct gen *g, LLVMValueRef a, LLVMValueRef b, const int *from)
+static LLVMValueRef pattern_permute(struct gen *g, LLVMValueRef a, LLVMValueRef b, const int *from)
 {
     LLVMValueRef pick[GEN_LANES];
     for (int l = 0; l < GEN_LANES; l++)
@@ -493,7 +497,7 @@ static LLVMValueRef permute(struct gen *g, LLVMValueRef a, LLVMValueRef b, const
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
 }
 
-static LLVMValueRef load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
+static LLVMValueRef pattern_load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
 {
     LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, g->t->i32), gen_gep(g, at, offset), "");
     LLVMSetAlignment(x, 4);
@@ -501,15 +505,15 @@ static LLVMValueRef load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
 }
 
 /* Bytes from the first vector to another. */
-static uint64_t from_first(const struct window *w, unsigned k)
+static uint64_t pattern_from_first(const struct window *w, unsigned k)
 {
     assert(k < w->nvectors && w->at[k] >= w->at[0]);
     return (uint64_t)(w->at[k] - w->at[0]);
 }
 
 /* Lanes whose element lies in vectors 2k and 2k + 1; the others are taken from `others`. */
-static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRef at, unsigned k,
-                              LLVMValueRef others)
+static LLVMValueRef pattern_load_pair(struct gen *g, const struct window *w, LLVMValueRef at,
+                                      unsigned k, LLVMValueRef others)
 {
     int from[GEN_LANES];
     LLVMValueRef mine[GEN_LANES];
@@ -519,10 +523,11 @@ static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRe
         from[l] = in ? slot : -1;
         mine[l] = gen_ci(g->t->i1, in);
     }
-    LLVMValueRef a = load_at(g, at, from_first(w, 2 * k)), b = LLVMGetPoison(LLVMTypeOf(a));
+    LLVMValueRef a = pattern_load_at(g, at, pattern_from_first(w, 2 * k)),
+                 b = LLVMGetPoison(LLVMTypeOf(a));
     if (2 * k + 1 < w->nvectors)
-        b = load_at(g, at, from_first(w, 2 * k + 1));
-    LLVMValueRef x = permute(g, a, b, from);
+        b = pattern_load_at(g, at, pattern_from_first(w, 2 * k + 1));
+    LLVMValueRef x = pattern_permute(g, a, b, from);
     return others ? LLVMBuildSelect(g->b, LLVMConstVector(mine, GEN_LANES), x, others, "") : x;
 }
 
@@ -530,21 +535,21 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
     LLVMValueRef out[GEN_HALVES];
-    if (load_again(g, in))
+    if (pattern_load_again(g, in))
         return true;
     const struct gen_pattern *p = pattern_for(g, in, &w);
     if (!p)
         return false;
     gen_fired(g, GEN_PASS_PATTERN);
     for (int h = 0; h < gen_halves(g); h++) {
-        if (is_dense(p)) {
-            out[h] = load_at(g, address(g, in, h, in->mem.offset), 0);
+        if (pattern_is_dense(p)) {
+            out[h] = pattern_load_at(g, address(g, in, h, in->mem.offset), 0);
             continue;
         }
         LLVMValueRef at = address(g, in, h, w.at[0] - p->lane[0]);
-        out[h] = load_pair(g, &w, at, 0, NULL);
+        out[h] = pattern_load_pair(g, &w, at, 0, NULL);
         for (unsigned k = 1; 2 * k < w.nvectors; k++)
-            out[h] = load_pair(g, &w, at, k, out[h]);
+            out[h] = pattern_load_pair(g, &w, at, k, out[h]);
     }
     gen_set(g, in->dst[0], gen_v(g, out));
     return true;
@@ -552,7 +557,7 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
 
 /* How many elements of vector k are stored, if they are the first and as many as a register of some
  * size has; 0: others are. */
-static unsigned stored_first(const struct window *w, unsigned k)
+static unsigned pattern_stored_first(const struct window *w, unsigned k)
 {
     unsigned n = 0;
     for (int i = 0; i < GEN_LANES; i++)
@@ -564,7 +569,8 @@ static unsigned stored_first(const struct window *w, unsigned k)
     return n >= 4 && hd_is_pow2(n) ? n : 0;
 }
 
-static void store_short(struct gen *g, LLVMValueRef x, const int *from, unsigned n, LLVMValueRef at)
+static void pattern_store_short(struct gen *g, LLVMValueRef x, const int *from, unsigned n,
+                                LLVMValueRef at)
 {
     LLVMValueRef pick[GEN_LANES];
     assert(n && n <= GEN_LANES);
@@ -574,8 +580,8 @@ static void store_short(struct gen *g, LLVMValueRef x, const int *from, unsigned
     LLVMSetAlignment(LLVMBuildStore(g->b, x, at), 4);
 }
 
-static void store_window(struct gen *g, const struct window *w, LLVMValueRef at, LLVMValueRef x,
-                         int h)
+static void pattern_store_window(struct gen *g, const struct window *w, LLVMValueRef at,
+                                 LLVMValueRef x, int h)
 {
     for (unsigned k = 0; k < w->nvectors; k++) {
         LLVMValueRef has[GEN_LANES];
@@ -586,31 +592,34 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
         }
         if (!any)
             continue;
-        LLVMValueRef to = gen_gep(g, at, from_first(w, k));
-        if (!g->mask[h] && stored_first(w, k)) {
-            store_short(g, x, w->taken[k], stored_first(w, k), to);
+        LLVMValueRef to = gen_gep(g, at, pattern_from_first(w, k));
+        if (!g->mask[h] && pattern_stored_first(w, k)) {
+            pattern_store_short(g, x, w->taken[k], pattern_stored_first(w, k), to);
             continue;
         }
         LLVMValueRef mask = LLVMConstVector(has, GEN_LANES);
         if (g->mask[h]) {
-            LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t->mask), w->taken[k]);
+            LLVMValueRef runs =
+                pattern_permute(g, g->mask[h], LLVMConstNull(g->t->mask), w->taken[k]);
             mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t->mask), "");
         }
-        gen_masked_store(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]), to, mask, 4);
+        gen_masked_store(g, pattern_permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]), to,
+                         mask, 4);
     }
 }
 
 /* ---- two stores that fill vectors together */
 
 /* Does it read nothing that a store before it may have written? */
-static bool passes_stores(struct gen *g, const struct ir_instr *in)
+static bool pattern_passes_stores(struct gen *g, const struct ir_instr *in)
 {
     bool from_shared =
         in->op == IR_OP_LD && in->mem.space != IR_SPACE_GLOBAL && in->mem.space != IR_SPACE_PARAM;
-    return leaves_memory(in) && (!from_shared || (is_shared_word(in) && loaded_before(g, in)));
+    return pattern_leaves_memory(in) &&
+           (!from_shared || (pattern_is_shared_word(in) && pattern_loaded_before(g, in)));
 }
 
-static bool fill_together(const struct window *a, const struct window *b)
+static bool pattern_fill_together(const struct window *a, const struct window *b)
 {
     if (a->nvectors != b->nvectors || !a->distinct || !b->distinct)
         return false;
@@ -626,32 +635,35 @@ static bool fill_together(const struct window *a, const struct window *b)
 }
 
 /* The next store of the block, where it can be made together with this one; NULL: it cannot. */
-static const struct ir_instr *filled_by(struct gen *g, const struct ir_instr *in, struct window *w)
+static const struct ir_instr *pattern_filled_by(struct gen *g, const struct ir_instr *in,
+                                                struct window *w)
 {
     struct window other;
     const struct ir_instr *at = in->next;
-    while (at && at->op != IR_OP_ST && passes_stores(g, at))
+    while (at && at->op != IR_OP_ST && pattern_passes_stores(g, at))
         at = at->next;
-    if (!at || at->op != IR_OP_ST || !is_shared_word(in) || !is_shared_word(at) ||
+    if (!at || at->op != IR_OP_ST || !pattern_is_shared_word(in) || !pattern_is_shared_word(at) ||
         !pattern_for(g, in, w) || !pattern_for(g, at, &other))
         return NULL;
     const struct gen_pattern *a = pattern_known(g, in->src[0]), *b = pattern_known(g, at->src[0]);
     bool same_base = a && b && a->by_tid == b->by_tid && a->plus == b->plus;
-    return same_base && fill_together(w, &other) ? at : NULL;
+    return same_base && pattern_fill_together(w, &other) ? at : NULL;
 }
 
 /* The store before `in` that was left to it; NULL: none. */
-static const struct ir_instr *left_to(struct gen *g, const struct ir_instr *in, struct window *w)
+static const struct ir_instr *pattern_left_to(struct gen *g, const struct ir_instr *in,
+                                              struct window *w)
 {
     struct window none;
     const struct ir_instr *at = in->prev;
     while (at && at->op != IR_OP_ST)
         at = at->prev;
-    return at && filled_by(g, at, w) == in && !left_to(g, at, &none) ? at : NULL;
+    return at && pattern_filled_by(g, at, w) == in && !pattern_left_to(g, at, &none) ? at : NULL;
 }
 
-static void store_together(struct gen *g, const struct ir_instr *first, const struct window *wa,
-                           const struct ir_instr *in, const struct window *wb)
+static void pattern_store_together(struct gen *g, const struct ir_instr *first,
+                                   const struct window *wa, const struct ir_instr *in,
+                                   const struct window *wb)
 {
     const struct gen_pattern *p = pattern_known(g, in->src[0]);
     LLVMValueRef a[GEN_HALVES], b[GEN_HALVES];
@@ -663,21 +675,23 @@ static void store_together(struct gen *g, const struct ir_instr *first, const st
             int from[GEN_LANES];
             for (int i = 0; i < GEN_LANES; i++)
                 from[i] = wa->taken[k][i] >= 0 ? wa->taken[k][i] : GEN_LANES + wb->taken[k][i];
-            LLVMValueRef runs = g->mask[h] ? permute(g, g->mask[h], g->mask[h], from) : NULL;
-            gen_masked_store(g, permute(g, a[h], b[h], from), gen_gep(g, at, from_first(wb, k)),
-                             runs, 4);
+            LLVMValueRef runs =
+                g->mask[h] ? pattern_permute(g, g->mask[h], g->mask[h], from) : NULL;
+            gen_masked_store(g, pattern_permute(g, a[h], b[h], from),
+                             gen_gep(g, at, pattern_from_first(wb, k)), runs, 4);
         }
     }
 }
 
 /* Is the store made together with another one, by this call or later? */
-static bool stores_together(struct gen *g, const struct ir_instr *in, const struct window *w)
+static bool pattern_stores_together(struct gen *g, const struct ir_instr *in,
+                                    const struct window *w)
 {
     struct window other;
-    const struct ir_instr *first = left_to(g, in, &other);
+    const struct ir_instr *first = pattern_left_to(g, in, &other);
     if (first)
-        store_together(g, first, &other, in, w);
-    return first || filled_by(g, in, &other);
+        pattern_store_together(g, first, &other, in, w);
+    return first || pattern_filled_by(g, in, &other);
 }
 
 bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
@@ -688,14 +702,14 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
     if (!p || !w.distinct)
         return false;
     gen_fired(g, GEN_PASS_PATTERN);
-    if (stores_together(g, in, &w))
+    if (pattern_stores_together(g, in, &w))
         return true;
     gen_vector(g, in->src[1], x);
     for (int h = 0; h < gen_halves(g); h++) {
-        if (is_dense(p))
+        if (pattern_is_dense(p))
             gen_masked_store(g, x[h], address(g, in, h, in->mem.offset), g->mask[h], 4);
         else
-            store_window(g, &w, address(g, in, h, w.at[0] - p->lane[0]), x[h], h);
+            pattern_store_window(g, &w, address(g, in, h, w.at[0] - p->lane[0]), x[h], h);
     }
     return true;
 }

@@ -39,18 +39,18 @@ struct finder {
 
 static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v);
 
-static uint64_t low_bit(uint64_t x)
+static uint64_t rows_low_bit(uint64_t x)
 {
     return x & -x;
 }
 
-static uint64_t ones(uint64_t n)
+static uint64_t rows_ones(uint64_t n)
 {
     return n < 64 ? (1ull << n) - 1 : UINT64_MAX;
 }
 
 /* `unknown` of multiples of a power of two; of 2^64 (0), nothing. */
-static uint64_t from_bit(uint64_t bit)
+static uint64_t rows_from_bit(uint64_t bit)
 {
     return bit ? -bit : 0;
 }
@@ -58,15 +58,15 @@ static uint64_t from_bit(uint64_t bit)
 /* ---- operations */
 
 /* Takes away what is above the value's width. */
-static void cut(const struct finder *f, struct gen_rows *p)
+static void rows_cut(const struct finder *f, struct gen_rows *p)
 {
-    p->unknown &= ones(f->width);
+    p->unknown &= rows_ones(f->width);
     for (unsigned l = 0; l < LANES; l++)
-        p->lane[l] &= ones(f->width);
+        p->lane[l] &= rows_ones(f->width);
 }
 
 /* Bits in which lanes differ where x is alike. */
-static uint64_t differing(const struct finder *f, const struct gen_rows *p)
+static uint64_t rows_differing(const struct finder *f, const struct gen_rows *p)
 {
     uint64_t bits = 0;
     for (unsigned l = 1; l < LANES; l++)
@@ -75,11 +75,11 @@ static uint64_t differing(const struct finder *f, const struct gen_rows *p)
 }
 
 /* Lets x have what lanes have in common above its lowest bit. */
-static bool finish(const struct finder *f, struct gen_rows *p)
+static bool rows_finish(const struct finder *f, struct gen_rows *p)
 {
-    cut(f, p);
-    const uint64_t above = from_bit(low_bit(p->unknown));
-    p->are_bits = !(differing(f, p) & above);
+    rows_cut(f, p);
+    const uint64_t above = rows_from_bit(rows_low_bit(p->unknown));
+    p->are_bits = !(rows_differing(f, p) & above);
     for (unsigned l = 0; l < LANES && p->are_bits; l++)
         p->lane[l] &= ~above;
     if (p->are_bits)
@@ -88,7 +88,7 @@ static bool finish(const struct finder *f, struct gen_rows *p)
 }
 
 /* Does nothing of the lanes reach bits that are unknown? */
-static bool are_apart(const struct finder *f, const struct gen_rows *p, uint64_t unknown)
+static bool rows_are_apart(const struct finder *f, const struct gen_rows *p, uint64_t unknown)
 {
     for (unsigned l = 0; l < LANES; l++) {
         if (p->lane[l] & unknown)
@@ -97,49 +97,49 @@ static bool are_apart(const struct finder *f, const struct gen_rows *p, uint64_t
     return true;
 }
 
-static bool apply_sum(const struct finder *f, enum ir_op op, const struct gen_rows *a,
-                      const struct gen_rows *b, struct gen_rows *p)
+static bool rows_apply_sum(const struct finder *f, enum ir_op op, const struct gen_rows *a,
+                           const struct gen_rows *b, struct gen_rows *p)
 {
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = op == IR_OP_ADD ? a->lane[l] + b->lane[l] : a->lane[l] - b->lane[l];
-    if (a->are_bits && !b->unknown && are_apart(f, p, a->unknown)) {
+    if (a->are_bits && !b->unknown && rows_are_apart(f, p, a->unknown)) {
         p->unknown = a->unknown;
         return p->are_bits = true;
     }
     const uint64_t both = a->unknown | b->unknown;
-    p->unknown = from_bit(low_bit(both));
-    return finish(f, p);
+    p->unknown = rows_from_bit(rows_low_bit(both));
+    return rows_finish(f, p);
 }
 
-static bool apply_scaled(const struct finder *f, const struct gen_rows *a, uint64_t k,
-                         struct gen_rows *p)
+static bool rows_apply_scaled(const struct finder *f, const struct gen_rows *a, uint64_t k,
+                              struct gen_rows *p)
 {
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] * k;
-    p->unknown = from_bit(low_bit(a->unknown) * low_bit(k));
-    return finish(f, p);
+    p->unknown = rows_from_bit(rows_low_bit(a->unknown) * rows_low_bit(k));
+    return rows_finish(f, p);
 }
 
-static bool apply_shl(const struct finder *f, unsigned width, const struct gen_rows *a, uint64_t k,
-                      struct gen_rows *p)
+static bool rows_apply_shl(const struct finder *f, unsigned width, const struct gen_rows *a,
+                           uint64_t k, struct gen_rows *p)
 {
     if (k >= width)
         return false;
     if (!a->are_bits)
-        return apply_scaled(f, a, 1ull << k, p);
+        return rows_apply_scaled(f, a, 1ull << k, p);
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] << k;
     p->unknown = a->unknown << k;
     return p->are_bits = true;
 }
 
-static bool apply_shr(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
-                      uint64_t k, struct gen_rows *p)
+static bool rows_apply_shr(const struct finder *f, const struct ir_instr *in,
+                           const struct gen_rows *a, uint64_t k, struct gen_rows *p)
 {
     const unsigned width = ir_type_bits(in->type);
     const uint64_t sign = 1ull << (width - 1);
     if (k >= width || !a->are_bits ||
-        (ir_type_is_signed(in->type) && (a->unknown & sign || !are_apart(f, a, sign))))
+        (ir_type_is_signed(in->type) && (a->unknown & sign || !rows_are_apart(f, a, sign))))
         return false;
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] >> k;
@@ -147,13 +147,13 @@ static bool apply_shr(const struct finder *f, const struct ir_instr *in, const s
     return p->are_bits = true;
 }
 
-static uint64_t bitwise(enum ir_op op, uint64_t a, uint64_t b)
+static uint64_t rows_bitwise(enum ir_op op, uint64_t a, uint64_t b)
 {
     return op == IR_OP_AND ? a & b : op == IR_OP_OR ? a | b : a ^ b;
 }
 
 /* Which unknown bits stay so when they meet a known one, which is alike where x is. */
-static uint64_t kept_by(enum ir_op op, const struct gen_rows *p)
+static uint64_t rows_kept_by(enum ir_op op, const struct gen_rows *p)
 {
     uint64_t kept = op == IR_OP_XOR ? UINT64_MAX : 0;
     for (unsigned l = 0; l < LANES && op != IR_OP_XOR; l++)
@@ -162,33 +162,36 @@ static uint64_t kept_by(enum ir_op op, const struct gen_rows *p)
 }
 
 /* Is b known, and nothing of it as high as what is unknown of a? */
-static bool is_below(const struct finder *f, const struct gen_rows *b, const struct gen_rows *a)
+static bool rows_is_below(const struct finder *f, const struct gen_rows *b,
+                          const struct gen_rows *a)
 {
-    return !b->unknown && are_apart(f, b, from_bit(low_bit(a->unknown)));
+    return !b->unknown && rows_are_apart(f, b, rows_from_bit(rows_low_bit(a->unknown)));
 }
 
-static bool apply_bits(const struct finder *f, enum ir_op op, const struct gen_rows *a,
-                       const struct gen_rows *b, struct gen_rows *p)
+static bool rows_apply_bits(const struct finder *f, enum ir_op op, const struct gen_rows *a,
+                            const struct gen_rows *b, struct gen_rows *p)
 {
-    if (op == IR_OP_AND && (is_below(f, b, a) || is_below(f, a, b))) {
+    if (op == IR_OP_AND && (rows_is_below(f, b, a) || rows_is_below(f, a, b))) {
         for (unsigned l = 0; l < LANES; l++)
             p->lane[l] = a->lane[l] & b->lane[l];
         p->unknown = 0;
         return p->are_bits = true;
     }
     const uint64_t of_a = a->unknown & ~b->unknown, of_b = b->unknown & ~a->unknown;
-    if (!a->are_bits || !b->are_bits || of_a & differing(f, b) || of_b & differing(f, a))
+    if (!a->are_bits || !b->are_bits || of_a & rows_differing(f, b) || of_b & rows_differing(f, a))
         return false;
-    p->unknown = (a->unknown & b->unknown) | (of_a & kept_by(op, b)) | (of_b & kept_by(op, a));
+    p->unknown =
+        (a->unknown & b->unknown) | (of_a & rows_kept_by(op, b)) | (of_b & rows_kept_by(op, a));
     for (unsigned l = 0; l < LANES; l++)
-        p->lane[l] = bitwise(op, a->lane[l], b->lane[l]) & ~p->unknown;
+        p->lane[l] = rows_bitwise(op, a->lane[l], b->lane[l]) & ~p->unknown;
     return p->are_bits = true;
 }
 
-static bool apply_field(const struct finder *f, const struct gen_rows *a, const struct gen_rows *b,
-                        uint64_t at, uint64_t size, struct gen_rows *p)
+static bool rows_apply_field(const struct finder *f, const struct gen_rows *a,
+                             const struct gen_rows *b, uint64_t at, uint64_t size,
+                             struct gen_rows *p)
 {
-    const uint64_t field = ones(size) << (at & 31);
+    const uint64_t field = rows_ones(size) << (at & 31);
     if (!a->are_bits || !b->are_bits || at > 31 || size > 32 - at)
         return false;
     for (unsigned l = 0; l < LANES; l++)
@@ -197,71 +200,72 @@ static bool apply_field(const struct finder *f, const struct gen_rows *a, const 
     return p->are_bits = true;
 }
 
-static bool apply_shift(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
-                        struct gen_rows *p)
+static bool rows_apply_shift(const struct finder *f, const struct ir_instr *in,
+                             const struct gen_rows *a, struct gen_rows *p)
 {
     uint64_t k;
     if (!ir_value_const(in->src[1], &k))
         return false;
-    return in->op == IR_OP_SHL ? apply_shl(f, ir_type_bits(in->type), a, k, p)
-                               : apply_shr(f, in, a, k, p);
+    return in->op == IR_OP_SHL ? rows_apply_shl(f, ir_type_bits(in->type), a, k, p)
+                               : rows_apply_shr(f, in, a, k, p);
 }
 
-static bool apply_product(const struct finder *f, const struct ir_instr *in,
-                          const struct gen_rows *a, const struct gen_rows *b, struct gen_rows *p)
+static bool rows_apply_product(const struct finder *f, const struct ir_instr *in,
+                               const struct gen_rows *a, const struct gen_rows *b,
+                               struct gen_rows *p)
 {
     uint64_t k;
     if (ir_value_const(in->src[1], &k))
-        return apply_scaled(f, a, k, p);
-    return ir_value_const(in->src[0], &k) && apply_scaled(f, b, k, p);
+        return rows_apply_scaled(f, a, k, p);
+    return ir_value_const(in->src[0], &k) && rows_apply_scaled(f, b, k, p);
 }
 
-static bool apply_bfi(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
-                      const struct gen_rows *b, struct gen_rows *p)
+static bool rows_apply_bfi(const struct finder *f, const struct ir_instr *in,
+                           const struct gen_rows *a, const struct gen_rows *b, struct gen_rows *p)
 {
     uint64_t at, size;
     return ir_type_bits(in->type) == 32 && ir_value_const(in->src[2], &at) &&
-           ir_value_const(in->src[3], &size) && apply_field(f, a, b, at, size, p);
+           ir_value_const(in->src[3], &size) && rows_apply_field(f, a, b, at, size, p);
 }
 
 /* Of 32 bits: x goes as it is, and lanes, if the sign is not theirs. */
-static bool apply_extended(const struct finder *f, const struct gen_rows *a, bool is_signed,
-                           struct gen_rows *p)
+static bool rows_apply_extended(const struct finder *f, const struct gen_rows *a, bool is_signed,
+                                struct gen_rows *p)
 {
     const uint64_t sign = 1ull << 31;
-    if (!a->are_bits || (is_signed && !are_apart(f, a, sign)))
+    if (!a->are_bits || (is_signed && !rows_are_apart(f, a, sign)))
         return false;
     *p = *a;
     if (is_signed && a->unknown & sign)
-        p->unknown |= ~ones(32);
+        p->unknown |= ~rows_ones(32);
     return true;
 }
 
-static bool apply_cvt(const struct finder *f, const struct ir_instr *in, const struct gen_rows *a,
-                      struct gen_rows *p)
+static bool rows_apply_cvt(const struct finder *f, const struct ir_instr *in,
+                           const struct gen_rows *a, struct gen_rows *p)
 {
     const unsigned from = ir_type_bits(in->type2), to = ir_type_bits(in->type);
     if (ir_type_is_float(in->type2) || from != ir_type_bits(in->src[0]->type) || to != f->width)
         return false;
     if (to > from)
-        return apply_extended(f, a, ir_type_is_signed(in->type2), p);
+        return rows_apply_extended(f, a, ir_type_is_signed(in->type2), p);
     *p = *a;
     return true;
 }
 
-static bool apply_wide_product(const struct finder *f, const struct ir_instr *in,
-                               const struct gen_rows *a, struct gen_rows *p)
+static bool rows_apply_wide_product(const struct finder *f, const struct ir_instr *in,
+                                    const struct gen_rows *a, struct gen_rows *p)
 {
     const bool is_signed = ir_type_is_signed(in->type);
     struct gen_rows x;
     uint64_t k;
     if (ir_type_bits(in->type) != 32 || !ir_value_const(in->src[1], &k) ||
-        !apply_extended(f, a, is_signed, &x))
+        !rows_apply_extended(f, a, is_signed, &x))
         return false;
-    return apply_scaled(f, &x, is_signed ? (uint64_t)(int64_t)(int32_t)k : k, p);
+    return rows_apply_scaled(f, &x, is_signed ? (uint64_t)(int64_t)(int32_t)k : k, p);
 }
 
-static bool is_operation(const struct ir_instr *in)
+static bool rows_is_operation(const struct ir_instr *in)
 {
     const unsigned bits = ir_type_bits(in->type);
     return (bits == 32 || bits == 64) && !ir_type_is_float(in->type) &&
@@ -269,7 +273,7 @@ static bool is_operation(const struct ir_instr *in)
            ir_op_has(in->op, IR_F_PURE) && in->ndst == 1 && in->op != IR_OP_PHI;
 }
 
-static bool apply(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
+static bool rows_apply(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
 {
     const struct gen_rows *of[2] = {NULL, NULL};
     for (uint32_t i = 0; i < 2 && i < in->nsrc; i++) {
@@ -281,34 +285,34 @@ static bool apply(struct finder *f, const struct ir_instr *in, struct gen_rows *
     switch (in->op) {
     case IR_OP_ADD:
     case IR_OP_SUB:
-        return in->op == IR_OP_ADD && !of[0]->unknown ? apply_sum(f, in->op, of[1], of[0], p)
-                                                      : apply_sum(f, in->op, of[0], of[1], p);
+        return in->op == IR_OP_ADD && !of[0]->unknown ? rows_apply_sum(f, in->op, of[1], of[0], p)
+                                                      : rows_apply_sum(f, in->op, of[0], of[1], p);
     case IR_OP_MUL:
-        return apply_product(f, in, of[0], of[1], p);
+        return rows_apply_product(f, in, of[0], of[1], p);
     case IR_OP_AND:
     case IR_OP_OR:
     case IR_OP_XOR:
-        return apply_bits(f, in->op, of[0], of[1], p);
+        return rows_apply_bits(f, in->op, of[0], of[1], p);
     case IR_OP_SHL:
     case IR_OP_SHR:
-        return apply_shift(f, in, of[0], p);
+        return rows_apply_shift(f, in, of[0], p);
     case IR_OP_BFI:
-        return apply_bfi(f, in, of[0], of[1], p);
+        return rows_apply_bfi(f, in, of[0], of[1], p);
     case IR_OP_CVT:
-        return apply_cvt(f, in, of[0], p);
+        return rows_apply_cvt(f, in, of[0], p);
     case IR_OP_MULWIDE:
-        return apply_wide_product(f, in, of[0], p);
+        return rows_apply_wide_product(f, in, of[0], p);
     default:
         return false;
     }
 }
 
 /* What is made of values that are alike in the lanes is alike, too. */
-static bool apply_alike(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
+static bool rows_apply_alike(struct finder *f, const struct ir_instr *in, struct gen_rows *p)
 {
     for (uint32_t i = 0; i < in->nsrc; i++) {
         const struct gen_rows *of = rows_of(f, in->src[i]);
-        if (!of || !of->ok || differing(f, of))
+        if (!of || !of->ok || rows_differing(f, of))
             return false;
     }
     for (unsigned l = 0; l < LANES; l++)
@@ -318,7 +322,7 @@ static bool apply_alike(struct finder *f, const struct ir_instr *in, struct gen_
 }
 
 /* What the shape says: nothing of lanes that are not in one line. */
-static bool apply_shape(struct finder *f, const struct ir_value *v, struct gen_rows *p)
+static bool rows_apply_shape(struct finder *f, const struct ir_value *v, struct gen_rows *p)
 {
     const struct ir_shape *s = gen_shape(f->g, v);
     uint64_t k;
@@ -336,11 +340,11 @@ static bool apply_shape(struct finder *f, const struct ir_value *v, struct gen_r
     const uint32_t align = is_line ? s->warp_align : s->align;
     for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint64_t)s->stride * (is_line ? l : l % 16);
-    p->unknown = align == IS_ZERO ? 0 : from_bit(align);
-    return finish(f, p);
+    p->unknown = align == IS_ZERO ? 0 : rows_from_bit(align);
+    return rows_finish(f, p);
 }
 
-static bool knows_more(const struct gen_rows *a, const struct gen_rows *b)
+static bool rows_knows_more(const struct gen_rows *a, const struct gen_rows *b)
 {
     if (a->are_bits != b->are_bits)
         return a->are_bits;
@@ -356,21 +360,21 @@ static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v
     if (!(p = hd_arena_array(&f->g->arena, struct gen_rows, 1)))
         return NULL;
     /* A value that keeps what lanes had that do not run now is no expression. */
-    bool is_made = v->instr && is_operation(v->instr) &&
+    bool is_made = v->instr && rows_is_operation(v->instr) &&
                    !(f->g->shapes.temporal && f->g->shapes.temporal[v->id]);
     struct gen_rows made, shape;
     f->depth++;
-    made.ok = is_made && (apply(f, v->instr, &made) || apply_alike(f, v->instr, &made));
+    made.ok = is_made && (rows_apply(f, v->instr, &made) || rows_apply_alike(f, v->instr, &made));
     f->depth--;
-    shape.ok = apply_shape(f, v, &shape);
-    *p = made.ok && (!shape.ok || knows_more(&made, &shape)) ? made : shape;
+    shape.ok = rows_apply_shape(f, v, &shape);
+    *p = made.ok && (!shape.ok || rows_knows_more(&made, &shape)) ? made : shape;
     if (p->ok)
-        cut(f, p);
+        rows_cut(f, p);
     return *memo = p;
 }
 
 /* NULL: nothing is known, or some lanes do not run. n: LANES, 4 or 2. */
-static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsigned n)
+static const struct gen_rows *rows_find(struct gen *g, const struct ir_value *v, unsigned n)
 {
     struct gen_rows ***memo = &g->rows[n == LANES ? 0 : n / 2];
     if (!gen_does(g, GEN_PASS_ROWS) || !gen_is_warp(g) || g->dispatch || g->mask[0] || g->mask[1])
@@ -385,7 +389,7 @@ static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsi
 /* ---- loads */
 
 /* Distances from the first lane in which x is alike; false: not those of rows. */
-static bool distances(const struct gen_rows *p, unsigned n, int64_t out[LANES])
+static bool rows_distances(const struct gen_rows *p, unsigned n, int64_t out[LANES])
 {
     for (unsigned l = 0; l < LANES; l++) {
         out[l] = (int64_t)(p->lane[l] - p->lane[l - l % n]);
@@ -402,19 +406,19 @@ static bool is_row(const struct ir_instr *in)
 
 bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
 {
-    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], LANES) : NULL;
-    return p && distances(p, LANES, out);
+    const struct gen_rows *p = is_row(in) ? rows_find(g, in->src[0], LANES) : NULL;
+    return p && rows_distances(p, LANES, out);
 }
 
 bool gen_group_distances(struct gen *g, const struct ir_instr *in, unsigned n, int64_t out[LANES])
 {
-    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], n) : NULL;
-    return p && p->are_bits && distances(p, n, out);
+    const struct gen_rows *p = is_row(in) ? rows_find(g, in->src[0], n) : NULL;
+    return p && p->are_bits && rows_distances(p, n, out);
 }
 
 bool gen_group_step(struct gen *g, const struct ir_value *address, unsigned n, int64_t *out_step_B)
 {
-    const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, n) : NULL;
+    const struct gen_rows *p = ir_type_bits(address->type) == 64 ? rows_find(g, address, n) : NULL;
     const uint64_t step_B = p ? p->lane[1] - p->lane[0] : 0;
     for (unsigned l = 0; l < LANES && p; l++) {
         if (l % n && p->lane[l] - p->lane[l - 1] != step_B)
@@ -438,7 +442,7 @@ LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in)
     return gen_ptr_at(g, x, in->mem.offset);
 }
 
-static LLVMValueRef words_load(struct gen *g, LLVMValueRef first, int64_t more_B, unsigned n)
+static LLVMValueRef rows_words_load(struct gen *g, LLVMValueRef first, int64_t more_B, unsigned n)
 {
     LLVMTypeRef row = LLVMVectorType(g->t->i32, n);
     LLVMValueRef x = LLVMBuildLoad2(g->b, row, gen_gep(g, first, (uint64_t)more_B), "");
@@ -457,7 +461,7 @@ static LLVMValueRef pick(struct gen *g, LLVMValueRef a, LLVMValueRef b, const un
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(at, n), "");
 }
 
-static LLVMValueRef side_by_side(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
+static LLVMValueRef rows_side_by_side(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
 {
     unsigned from[GEN_LANES];
     for (unsigned i = 0; i < n; i++)
@@ -470,14 +474,14 @@ static LLVMValueRef rows_load(struct gen *g, LLVMValueRef first, const int64_t *
 {
     LLVMValueRef row[ROWS_PER_VECTOR];
     for (unsigned i = 0; i < ROWS_PER_VECTOR; i++)
-        row[i] = words_load(g, first, more_B[i], ROW_WORDS);
-    LLVMValueRef a = side_by_side(g, row[0], row[1], 2 * ROW_WORDS);
-    LLVMValueRef b = side_by_side(g, row[2], row[3], 2 * ROW_WORDS);
-    return side_by_side(g, a, b, GEN_LANES);
+        row[i] = rows_words_load(g, first, more_B[i], ROW_WORDS);
+    LLVMValueRef a = rows_side_by_side(g, row[0], row[1], 2 * ROW_WORDS);
+    LLVMValueRef b = rows_side_by_side(g, row[2], row[3], 2 * ROW_WORDS);
+    return rows_side_by_side(g, a, b, GEN_LANES);
 }
 
 /* Are rows of two registers neighbours, each with one of the other? */
-static bool are_beside(const int64_t *a_B, const int64_t *b_B)
+static bool rows_are_beside(const int64_t *a_B, const int64_t *b_B)
 {
     bool yes = true;
     for (unsigned i = 0; i < ROWS_PER_REGISTER; i++)
@@ -503,23 +507,23 @@ static void rows_load_two(struct gen *g, LLVMValueRef first, const int64_t *a_B,
 {
     LLVMValueRef two[ROWS_PER_VECTOR];
     for (unsigned i = 0; i < ROWS_PER_VECTOR; i++)
-        two[i] = words_load(g, first, HD_MIN(a_B[i], b_B[i]), 2 * ROW_WORDS);
-    LLVMValueRef low = side_by_side(g, two[0], two[1], 4 * ROW_WORDS);
-    LLVMValueRef high = side_by_side(g, two[2], two[3], 4 * ROW_WORDS);
+        two[i] = rows_words_load(g, first, HD_MIN(a_B[i], b_B[i]), 2 * ROW_WORDS);
+    LLVMValueRef low = rows_side_by_side(g, two[0], two[1], 4 * ROW_WORDS);
+    LLVMValueRef high = rows_side_by_side(g, two[2], two[3], 4 * ROW_WORDS);
     *a = rows_pick(g, low, high, a_B, b_B);
     *b = rows_pick(g, low, high, b_B, a_B);
 }
 
 /* The registers of an ldmatrix, those of which rows are neighbours two at a time. */
-static void registers_load(struct gen *g, LLVMValueRef first, const int64_t *more_B, unsigned n,
-                           LLVMValueRef x[][GEN_HALVES])
+static void rows_registers_load(struct gen *g, LLVMValueRef first, const int64_t *more_B,
+                                unsigned n, LLVMValueRef x[][GEN_HALVES])
 {
     bool done[LANES / ROWS_PER_REGISTER] = {false};
     assert(n <= HD_COUNT_OF(done));
     for (unsigned i = 0; i < n; i++) {
         const int64_t *a_B = more_B + (size_t)i * ROWS_PER_REGISTER;
         unsigned j = i + 1;
-        while (j < n && (done[j] || !are_beside(a_B, more_B + (size_t)j * ROWS_PER_REGISTER)))
+        while (j < n && (done[j] || !rows_are_beside(a_B, more_B + (size_t)j * ROWS_PER_REGISTER)))
             j++;
         for (unsigned h = 0; h < 2 && !done[i]; h++) {
             const size_t at = (size_t)h * ROWS_PER_VECTOR;
@@ -535,7 +539,7 @@ static void registers_load(struct gen *g, LLVMValueRef first, const int64_t *mor
 }
 
 /* Lane 4 g + t takes the elements g of the rows 2 t and 2 t + 1. */
-static void transpose(struct gen *g, LLVMValueRef x[GEN_HALVES])
+static void rows_transpose(struct gen *g, LLVMValueRef x[GEN_HALVES])
 {
     LLVMTypeRef elements = LLVMVectorType(g->t->i16, 2 * GEN_LANES), words = gen_vec(g, g->t->i32);
     LLVMValueRef a = LLVMBuildBitCast(g->b, x[0], elements, "");
@@ -548,7 +552,7 @@ static void transpose(struct gen *g, LLVMValueRef x[GEN_HALVES])
     }
 }
 
-static bool can_load(const struct gen *g, const struct ir_instr *in)
+static bool rows_can_load(const struct gen *g, const struct ir_instr *in)
 {
     return in->imm == IR_TILE_M8N8 || (in->imm == IR_TILE_M8N8_TRANS && g->unit->avx512);
 }
@@ -557,14 +561,14 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in)
 {
     int64_t more_B[LANES];
     LLVMValueRef x[LANES / ROWS_PER_REGISTER][GEN_HALVES];
-    if (!can_load(g, in) || !gen_row_distances(g, in, more_B))
+    if (!rows_can_load(g, in) || !gen_row_distances(g, in, more_B))
         return false;
     LLVMValueRef first = gen_first_row(g, in), place = gen_loaded_slot(g, in);
     gen_fired(g, GEN_PASS_ROWS);
-    registers_load(g, first, more_B, in->ndst, x);
+    rows_registers_load(g, first, more_B, in->ndst, x);
     for (uint32_t i = 0; i < in->ndst; i++) {
         if (in->imm == IR_TILE_M8N8_TRANS)
-            transpose(g, x[i]);
+            rows_transpose(g, x[i]);
         for (unsigned h = 0; h < 2 && place; h++)
             LLVMBuildStore(g->b, x[i][h],
                            gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2));

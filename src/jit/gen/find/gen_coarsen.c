@@ -29,7 +29,7 @@
 /* Where a chain is long a few more may be kept in memory meanwhile. */
 #define SPILL_MAX 52
 
-static bool allows(const struct gen_request *req, enum gen_pass pass)
+static bool coarsen_allows(const struct gen_request *req, enum gen_pass pass)
 {
     return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
            !(req->skip >> pass & 1) && !req->kernel->module->runs_apart;
@@ -37,13 +37,13 @@ static bool allows(const struct gen_request *req, enum gen_pass pass)
 
 bool gen_coarsen_fits(const struct gen_request *req)
 {
-    return allows(req, GEN_PASS_COARSEN) && jit_warps_fit(req->kernel);
+    return coarsen_allows(req, GEN_PASS_COARSEN) && jit_warps_fit(req->kernel);
 }
 
 bool gen_halves_fit(const struct gen_request *req, enum jit_launch_class cls)
 {
     return jit_launch_class_is_full(cls) && jit_launch_class_warps(cls) == 1 && !req->whole &&
-           allows(req, GEN_PASS_HALVES) && jit_halves_fit(req->kernel);
+           coarsen_allows(req, GEN_PASS_HALVES) && jit_halves_fit(req->kernel);
 }
 
 /* ---- what most of the time goes to */
@@ -64,14 +64,14 @@ struct search {
     struct chain *iterations; /* by loop */
 };
 
-static bool is_vector_op(struct gen *g, const struct ir_instr *in)
+static bool coarsen_is_vector_op(struct gen *g, const struct ir_instr *in)
 {
     return ir_op_has(in->op, IR_F_PURE) && in->op != IR_OP_CONST && in->op != IR_OP_PHI &&
            in->ndst && gen_shape(g, in->dst[0])->kind == IR_SHAPE_VARYING;
 }
 
 /* In blocks that are a warp wide, or half a warp, tid.x is the lane. */
-static bool is_alike(const struct search *s, const struct ir_instr *in)
+static bool coarsen_is_alike(const struct search *s, const struct ir_instr *in)
 {
     bool rows = jit_launch_class_single(s->g->unit->cls) != JIT_CLASS_1D_FULL;
     if (gen_shape(s->g, in->dst[0])->kind == IR_SHAPE_UNIFORM)
@@ -88,7 +88,7 @@ static bool is_alike(const struct search *s, const struct ir_instr *in)
 }
 
 /* Everything is taken for alike until it turns out not to be. */
-static void alike_find(struct search *s)
+static void coarsen_alike_find(struct search *s)
 {
     const struct ir_func *f = s->g->func;
     for (bool changed = true; changed;) {
@@ -97,20 +97,20 @@ static void alike_find(struct search *s)
             ir_foreach_instr(in, f->blocks[b]) {
                 for (uint32_t d = 0; d < in->ndst; d++) {
                     bool *alike = &s->alike[in->dst[d]->id];
-                    changed |= *alike && !is_alike(s, in);
-                    *alike &= is_alike(s, in);
+                    changed |= *alike && !coarsen_is_alike(s, in);
+                    *alike &= coarsen_is_alike(s, in);
                 }
             }
         }
     }
 }
 
-static struct chain chain_of(struct search *s, const struct ir_block *b)
+static struct chain coarsen_chain_of(struct search *s, const struct ir_block *b)
 {
     struct chain c = {.block = b};
     ir_foreach_instr(in, b) {
         uint32_t before = 0;
-        bool is_op = is_vector_op(s->g, in);
+        bool is_op = coarsen_is_vector_op(s->g, in);
         for (uint32_t i = 0; i < in->nsrc && in->op != IR_OP_PHI; i++) {
             const struct ir_instr *def = in->src[i]->instr;
             if (def && def->block == b)
@@ -128,7 +128,7 @@ static struct chain chain_of(struct search *s, const struct ir_block *b)
     return c;
 }
 
-static unsigned loop_depth(const struct gen *g, uint32_t block)
+static unsigned coarsen_loop_depth(const struct gen *g, uint32_t block)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     unsigned depth = 0;
@@ -137,7 +137,7 @@ static unsigned loop_depth(const struct gen *g, uint32_t block)
     return HD_MIN(depth, 4u);
 }
 
-static void chain_add(struct chain *c, const struct chain *more, uint32_t ops_of_block)
+static void coarsen_chain_add(struct chain *c, const struct chain *more, uint32_t ops_of_block)
 {
     if (!c->block || more->ops > ops_of_block)
         c->block = more->block;
@@ -147,7 +147,7 @@ static void chain_add(struct chain *c, const struct chain *more, uint32_t ops_of
     c->shared += more->shared;
 }
 
-static bool search_init(struct gen *g, struct search *s)
+static bool coarsen_search_init(struct gen *g, struct search *s)
 {
     uint32_t n = g->func->nvalues + 1;
     *s = (struct search){.g = g,
@@ -164,22 +164,22 @@ static bool search_init(struct gen *g, struct search *s)
 
 /* The innermost loop, or block outside of loops, that most of the time goes to, as far as one can
  * see; false: no memory. */
-static bool hottest(struct gen *g, struct chain *out)
+static bool coarsen_hottest(struct gen *g, struct chain *out)
 {
     struct search s;
     uint64_t most = 0;
-    if (!search_init(g, &s))
+    if (!coarsen_search_init(g, &s))
         return false;
-    alike_find(&s);
+    coarsen_alike_find(&s);
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         uint32_t loop = g->shapes.loops.loop_of[b];
-        struct chain c = chain_of(&s, g->func->blocks[b]);
+        struct chain c = coarsen_chain_of(&s, g->func->blocks[b]);
         if (loop != IR_NO_BLOCK) {
-            chain_add(&s.iterations[loop], &c, s.iterations[loop].ops / 2);
+            coarsen_chain_add(&s.iterations[loop], &c, s.iterations[loop].ops / 2);
             c = s.iterations[loop];
             c.loops = true;
         }
-        uint64_t weight = (uint64_t)c.ops << (3 * loop_depth(g, b));
+        uint64_t weight = (uint64_t)c.ops << (3 * coarsen_loop_depth(g, b));
         if (weight < most)
             continue;
         most = weight;
@@ -191,46 +191,46 @@ static bool hottest(struct gen *g, struct chain *out)
 /* ---- is it worth while? */
 
 /* Is there little to do side by side? */
-static bool is_chain(const struct chain *c)
+static bool coarsen_is_chain(const struct chain *c)
 {
     return c->ops <= 3 * c->depth;
 }
 
-static bool is_long(const struct chain *c)
+static bool coarsen_is_long(const struct chain *c)
 {
     bool lasts =
         c->ops >= CHAIN_MIN || (c->loops && c->ops >= CHAIN_LOOP_MIN && c->ops > 2 * c->accesses);
-    return lasts && is_chain(c);
+    return lasts && coarsen_is_chain(c);
 }
 
 /* Is a good part of what is read the same in all warps, and computed with? */
-static bool shares(const struct chain *c)
+static bool coarsen_shares(const struct chain *c)
 {
     return c->loops && 4 * c->shared >= c->accesses && c->shared && c->ops >= c->shared;
 }
 
 /* A value that a register holds: what is loaded is an operand in memory, as a rule. */
-static bool is_held(struct gen *g, const struct ir_value *v)
+static bool coarsen_is_held(struct gen *g, const struct ir_value *v)
 {
     return v->instr && v->instr->op != IR_OP_LD && v->instr->op != IR_OP_CONST &&
            gen_shape(g, v)->kind == IR_SHAPE_VARYING;
 }
 
 /* The registers that a half of it fills: 0 when it is no such value. */
-static unsigned registers(struct gen *g, const struct ir_value *v)
+static unsigned coarsen_registers(struct gen *g, const struct ir_value *v)
 {
-    return !is_held(g, v) ? 0 : ir_type_bits(v->type) == 64 ? 2 : 1;
+    return !coarsen_is_held(g, v) ? 0 : ir_type_bits(v->type) == 64 ? 2 : 1;
 }
 
-static uint32_t ops_of(struct gen *g, const struct ir_block *b)
+static uint32_t coarsen_ops_of(struct gen *g, const struct ir_block *b)
 {
     uint32_t n = 0;
     ir_foreach_instr(in, b)
-        n += is_vector_op(g, in);
+        n += coarsen_is_vector_op(g, in);
     return n;
 }
 
-static void uses_mark(const struct ir_block *b, bool *used)
+static void coarsen_uses_mark(const struct ir_block *b, bool *used)
 {
     ir_foreach_instr(in, b) {
         for (uint32_t s = 0; s < in->nsrc; s++)
@@ -242,14 +242,14 @@ static void uses_mark(const struct ir_block *b, bool *used)
 
 /* What the block needs, and those of its loop that compute an eighth as much: what only lives
  * through them is out of the way in memory meanwhile. */
-static void needed_find(struct gen *g, const struct ir_block *b, bool *needed)
+static void coarsen_needed_find(struct gen *g, const struct ir_block *b, bool *needed)
 {
     const uint32_t *loop_of = g->shapes.loops.loop_of;
-    uint32_t ops = ops_of(g, b);
-    uses_mark(b, needed);
+    uint32_t ops = coarsen_ops_of(g, b);
+    coarsen_uses_mark(b, needed);
     for (uint32_t i = 0; i < g->func->nblocks; i++) {
-        if (loop_of[i] == loop_of[b->id] && 8 * ops_of(g, g->func->blocks[i]) >= ops)
-            uses_mark(g->func->blocks[i], needed);
+        if (loop_of[i] == loop_of[b->id] && 8 * coarsen_ops_of(g, g->func->blocks[i]) >= ops)
+            coarsen_uses_mark(g->func->blocks[i], needed);
     }
 }
 
@@ -261,15 +261,15 @@ struct pressure {
     unsigned n, most;
 };
 
-static void pressure_set(struct pressure *p, const struct ir_value *v, bool live)
+static void coarsen_pressure_set(struct pressure *p, const struct ir_value *v, bool live)
 {
-    unsigned n = p->needed[v->id] && p->live[v->id] != live ? registers(p->g, v) : 0;
+    unsigned n = p->needed[v->id] && p->live[v->id] != live ? coarsen_registers(p->g, v) : 0;
     p->n = live ? p->n + n : p->n - n;
     p->live[v->id] = live;
     p->most = HD_MAX(p->most, p->n);
 }
 
-static void live_at_end(struct pressure *p, const struct ir_block *b)
+static void coarsen_live_at_end(struct pressure *p, const struct ir_block *b)
 {
     struct ir_live_set out = ir_live_out(&p->g->live, b->id);
     bool *live = p->live;
@@ -279,7 +279,7 @@ static void live_at_end(struct pressure *p, const struct ir_block *b)
         ir_foreach_instr(in, p->g->func->blocks[i]) {
             for (uint32_t d = 0; d < in->ndst; d++)
                 p->n += live[in->dst[d]->id] && p->needed[in->dst[d]->id]
-                            ? registers(p->g, in->dst[d])
+                            ? coarsen_registers(p->g, in->dst[d])
                             : 0;
         }
     }
@@ -287,20 +287,20 @@ static void live_at_end(struct pressure *p, const struct ir_block *b)
 }
 
 /* How many registers values of a half fill at most, in the block. */
-static unsigned live_at_most(struct gen *g, const struct ir_block *b)
+static unsigned coarsen_live_at_most(struct gen *g, const struct ir_block *b)
 {
     bool *live = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
     bool *needed = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
     struct pressure p = {.g = g, .needed = needed, .live = live};
     if (!live || !needed)
         return GEN_HALVES * LIVE_MAX;
-    needed_find(g, b, needed);
-    live_at_end(&p, b);
+    coarsen_needed_find(g, b, needed);
+    coarsen_live_at_end(&p, b);
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
         for (uint32_t d = 0; d < in->ndst; d++)
-            pressure_set(&p, in->dst[d], false);
+            coarsen_pressure_set(&p, in->dst[d], false);
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
-            pressure_set(&p, in->src[s], true);
+            coarsen_pressure_set(&p, in->src[s], true);
     }
     return p.most;
 }
@@ -308,10 +308,10 @@ static unsigned live_at_most(struct gen *g, const struct ir_block *b)
 /* Is there more to keep of a warp than registers, where much is computed with what is kept, but not
  * of half a warp? Half of a warp whose operations wait for each other would leave the core with
  * nothing else to do. */
-static bool spills(const struct chain *c, unsigned live)
+static bool coarsen_spills(const struct chain *c, unsigned live)
 {
     return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX && live <= LIVE_MAX &&
-           !is_chain(c);
+           !coarsen_is_chain(c);
 }
 
 bool gen_coarsen_wanted(struct gen *g)
@@ -324,14 +324,14 @@ bool gen_coarsen_wanted(struct gen *g)
         return false;
     if (gen_is_half(g) ? g->unit->req->halves : g->unit->req->coarsen)
         return true;
-    if (!hottest(g, &hot) || !hot.block)
+    if (!coarsen_hottest(g, &hot) || !hot.block)
         return false;
-    unsigned live = live_at_most(g, hot.block);
+    unsigned live = coarsen_live_at_most(g, hot.block);
     if (gen_is_half(g))
-        return spills(&hot, live);
+        return coarsen_spills(&hot, live);
     if (gen_lane_serial_pays(g, hot.block))
         return false;
     if (g->unit->halves > 4)
-        return shares(&hot) && g->unit->halves * live <= LIVE_MAX;
-    return (is_long(&hot) || shares(&hot)) && g->unit->halves * live <= SPILL_MAX;
+        return coarsen_shares(&hot) && g->unit->halves * live <= LIVE_MAX;
+    return (coarsen_is_long(&hot) || coarsen_shares(&hot)) && g->unit->halves * live <= SPILL_MAX;
 }

@@ -42,14 +42,14 @@ struct web {
     unsigned ntiles, n; /* n: registers of a tile */
 };
 
-static bool lanes_are_together(struct gen *g, const struct ir_block *b)
+static bool sums_lanes_are_together(struct gen *g, const struct ir_block *b)
 {
     return !g->nodes[g->node_of_block[b->id]].divergent;
 }
 
 /* ---- do two values share a place? */
 
-static bool holds(struct ir_live_set set, uint32_t id)
+static bool sums_holds(struct ir_live_set set, uint32_t id)
 {
     uint32_t low = 0;
     for (uint32_t n = set.n; n > 1; n -= n / 2) {
@@ -60,7 +60,7 @@ static bool holds(struct ir_live_set set, uint32_t id)
 }
 
 /* Does `later` come behind `in`, in its block? */
-static bool is_behind(const struct ir_instr *in, const struct ir_instr *later)
+static bool sums_is_behind(const struct ir_instr *in, const struct ir_instr *later)
 {
     while (in && in != later)
         in = in->next;
@@ -68,37 +68,39 @@ static bool is_behind(const struct ir_instr *in, const struct ir_instr *later)
 }
 
 /* Is `v` needed behind `in`, at a place of its block where it is made already? */
-static bool is_live_behind(struct gen *g, const struct ir_value *v, const struct ir_instr *in)
+static bool sums_is_live_behind(struct gen *g, const struct ir_value *v, const struct ir_instr *in)
 {
     const uint32_t b = in->block->id;
-    if (v->instr->block == in->block ? is_behind(in->next, v->instr)
-                                     : !holds(ir_live_in(&g->live, b), v->id))
+    if (v->instr->block == in->block ? sums_is_behind(in->next, v->instr)
+                                     : !sums_holds(ir_live_in(&g->live, b), v->id))
         return false;
-    if (holds(ir_live_out(&g->live, b), v->id))
+    if (sums_holds(ir_live_out(&g->live, b), v->id))
         return true;
     for (uint32_t u = g->uses.first[v->id]; u < g->uses.first[v->id + 1]; u++) {
         const struct ir_instr *user = g->uses.users[u];
-        if (user->op != IR_OP_PHI && user->block == in->block && is_behind(in->next, user))
+        if (user->op != IR_OP_PHI && user->block == in->block && sums_is_behind(in->next, user))
             return true;
     }
     return false;
 }
 
 /* Phis are made at the start of their block, all at once. */
-static bool is_live_where_made(struct gen *g, const struct ir_value *v, const struct ir_value *made)
+static bool sums_is_live_where_made(struct gen *g, const struct ir_value *v,
+                                    const struct ir_value *made)
 {
     const struct ir_instr *in = made->instr;
     if (in->op == IR_OP_PHI)
-        return holds(ir_live_in(&g->live, in->block->id), v->id) ||
+        return sums_holds(ir_live_in(&g->live, in->block->id), v->id) ||
                (v->instr->op == IR_OP_PHI && v->instr->block == in->block);
-    return is_live_behind(g, v, in);
+    return sums_is_live_behind(g, v, in);
 }
 
-static bool go_together(struct gen *g, const struct web *w, const struct tile *a,
-                        const struct tile *b)
+static bool sums_go_together(struct gen *g, const struct web *w, const struct tile *a,
+                             const struct tile *b)
 {
     for (unsigned i = 0; i < w->n; i++) {
-        if (is_live_where_made(g, a->v[i], b->v[i]) || is_live_where_made(g, b->v[i], a->v[i]))
+        if (sums_is_live_where_made(g, a->v[i], b->v[i]) ||
+            sums_is_live_where_made(g, b->v[i], a->v[i]))
             return false;
     }
     return true;
@@ -107,11 +109,11 @@ static bool go_together(struct gen *g, const struct web *w, const struct tile *a
 /* ---- webs */
 
 /* Phis of one block, or a tile of results of one product, which have no place yet. */
-static bool is_tile(struct gen *g, const struct web *w, struct ir_value *const *v)
+static bool sums_is_tile(struct gen *g, const struct web *w, struct ir_value *const *v)
 {
     const struct ir_instr *first = v[0]->instr;
     if (!first || (first->op != IR_OP_PHI && first->op != IR_OP_MMA) ||
-        !lanes_are_together(g, first->block))
+        !sums_lanes_are_together(g, first->block))
         return false;
     if (first->op == IR_OP_MMA && (!gen_is_made_of_tiles(ir_ext_mma(first)) ||
                                    gen_tile_sums(ir_ext_mma(first)) != w->n || v[0]->index % w->n))
@@ -126,15 +128,15 @@ static bool is_tile(struct gen *g, const struct web *w, struct ir_value *const *
     return true;
 }
 
-static void tile_add(struct gen *g, struct web *w, struct ir_value *const *v)
+static void sums_tile_add(struct gen *g, struct web *w, struct ir_value *const *v)
 {
     struct tile tile = {{NULL}};
-    if (w->ntiles == WEB_MAX || !is_tile(g, w, v))
+    if (w->ntiles == WEB_MAX || !sums_is_tile(g, w, v))
         return;
     for (unsigned i = 0; i < w->n; i++)
         tile.v[i] = v[i];
     for (unsigned t = 0; t < w->ntiles; t++) {
-        if (w->tile[t].v[0] == v[0] || !go_together(g, w, &w->tile[t], &tile))
+        if (w->tile[t].v[0] == v[0] || !sums_go_together(g, w, &w->tile[t], &tile))
             return;
     }
     w->tile[w->ntiles++] = tile;
@@ -147,23 +149,23 @@ static struct ir_value *const *first_sum(const struct ir_instr *in)
 }
 
 /* What becomes this tile. */
-static void sources_add(struct gen *g, struct web *w, const struct tile *tile)
+static void sums_sources_add(struct gen *g, struct web *w, const struct tile *tile)
 {
     const struct ir_instr *in = tile->v[0]->instr;
     if (in->op == IR_OP_MMA) {
-        tile_add(g, w, first_sum(in) + tile->v[0]->index);
+        sums_tile_add(g, w, first_sum(in) + tile->v[0]->index);
         return;
     }
     for (uint32_t p = 0; p < in->nsrc; p++) {
         struct ir_value *from[SUMS_MAX];
         for (unsigned i = 0; i < w->n; i++)
             from[i] = tile->v[i]->instr->src[p];
-        tile_add(g, w, from);
+        sums_tile_add(g, w, from);
     }
 }
 
 /* The phi of a block that is `v` when coming by edge `p`; NULL: none. */
-static struct ir_value *phi_of(const struct ir_block *b, uint32_t p, const struct ir_value *v)
+static struct ir_value *sums_phi_of(const struct ir_block *b, uint32_t p, const struct ir_value *v)
 {
     for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI; in = in->next) {
         if (in->src[p] == v)
@@ -172,48 +174,48 @@ static struct ir_value *phi_of(const struct ir_block *b, uint32_t p, const struc
     return NULL;
 }
 
-static void phis_add(struct gen *g, struct web *w, const struct tile *tile,
-                     const struct ir_block *b)
+static void sums_phis_add(struct gen *g, struct web *w, const struct tile *tile,
+                          const struct ir_block *b)
 {
     for (uint32_t p = 0; p < b->npreds; p++) {
         struct ir_value *phi[SUMS_MAX];
         unsigned i = 0;
-        while (i < w->n && (phi[i] = phi_of(b, p, tile->v[i])))
+        while (i < w->n && (phi[i] = sums_phi_of(b, p, tile->v[i])))
             i++;
         if (i == w->n)
-            tile_add(g, w, phi);
+            sums_tile_add(g, w, phi);
     }
 }
 
 /* What this tile becomes. */
-static void results_add(struct gen *g, struct web *w, const struct tile *tile)
+static void sums_results_add(struct gen *g, struct web *w, const struct tile *tile)
 {
     const struct ir_value *v = tile->v[0];
     for (uint32_t u = g->uses.first[v->id]; u < g->uses.first[v->id + 1]; u++) {
         const struct ir_instr *in = g->uses.users[u];
         if (in->op == IR_OP_PHI)
-            phis_add(g, w, tile, in->block);
+            sums_phis_add(g, w, tile, in->block);
         if (in->op != IR_OP_MMA || !gen_is_made_of_tiles(ir_ext_mma(in)) ||
             gen_tile_sums(ir_ext_mma(in)) != w->n)
             continue;
         for (unsigned t = 0; t < gen_tiles(ir_ext_mma(in)); t++) {
             if (!memcmp(first_sum(in) + t * w->n, tile->v, w->n * sizeof(tile->v[0])))
-                tile_add(g, w, in->dst + t * w->n);
+                sums_tile_add(g, w, in->dst + t * w->n);
         }
     }
 }
 
 /* The frame is there anyway where warps stop. */
-static LLVMValueRef new_slots(struct gen *g, unsigned n)
+static LLVMValueRef sums_new_slots(struct gen *g, unsigned n)
 {
     if (g->is_kernel && g->unit->facts.has_barrier)
         return gen_gep(g, g->frame, gen_frame_alloc(g, (uint64_t)n * GEN_REGISTER_B, 64));
     return gen_alloca(g, LLVMArrayType2(g->t->i8, (uint64_t)n * GEN_REGISTER_B), 64, "");
 }
 
-static void web_slots(struct gen *g, const struct web *w)
+static void sums_web_slots(struct gen *g, const struct web *w)
 {
-    LLVMValueRef place = new_slots(g, w->n);
+    LLVMValueRef place = sums_new_slots(g, w->n);
     gen_fired(g, GEN_PASS_SUMS);
     for (unsigned i = 0; i < w->n; i++) {
         for (int h = 0; h < gen_halves(g); h++) {
@@ -228,7 +230,7 @@ static void web_slots(struct gen *g, const struct web *w)
 }
 
 /* Only loops repeat the trips to memory. */
-static bool has_phi(const struct web *w)
+static bool sums_has_phi(const struct web *w)
 {
     for (unsigned t = 0; t < w->ntiles; t++) {
         if (w->tile[t].v[0]->instr->op == IR_OP_PHI)
@@ -237,33 +239,33 @@ static bool has_phi(const struct web *w)
     return false;
 }
 
-static void web_find(struct gen *g, struct ir_value *const *d, unsigned n)
+static void sums_web_find(struct gen *g, struct ir_value *const *d, unsigned n)
 {
     struct web w = {.n = n};
-    tile_add(g, &w, d);
+    sums_tile_add(g, &w, d);
     for (unsigned t = 0; t < w.ntiles; t++) {
         const struct tile tile = w.tile[t];
-        sources_add(g, &w, &tile);
-        results_add(g, &w, &tile);
+        sums_sources_add(g, &w, &tile);
+        sums_results_add(g, &w, &tile);
     }
-    if (w.ntiles > 1 && has_phi(&w))
-        web_slots(g, &w);
+    if (w.ntiles > 1 && sums_has_phi(&w))
+        sums_web_slots(g, &w);
 }
 
-static void product_find(struct gen *g, const struct ir_instr *in)
+static void sums_product_find(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     if (!gen_is_made_of_tiles(mma))
         return;
     const unsigned n = gen_tile_sums(mma);
     for (unsigned t = 0; t < gen_tiles(mma); t++)
-        web_find(g, in->dst + t * n, n);
+        sums_web_find(g, in->dst + t * n, n);
 }
 
 /* ---- ldmatrix */
 
 /* Does a product read it? */
-static bool is_factor(const struct gen *g, const struct ir_value *v)
+static bool sums_is_factor(const struct gen *g, const struct ir_value *v)
 {
     for (uint32_t u = g->uses.first[v->id]; u < g->uses.first[v->id + 1]; u++) {
         if (g->uses.users[u]->op == IR_OP_MMA)
@@ -272,9 +274,9 @@ static bool is_factor(const struct gen *g, const struct ir_value *v)
     return false;
 }
 
-static void loaded_find(struct gen *g, const struct ir_instr *in)
+static void sums_loaded_find(struct gen *g, const struct ir_instr *in)
 {
-    if (!is_factor(g, in->dst[0]) || !lanes_are_together(g, in->block))
+    if (!sums_is_factor(g, in->dst[0]) || !sums_lanes_are_together(g, in->block))
         return;
     for (unsigned i = 0; i < in->ndst; i++) {
         if (gen_shape(g, in->dst[i])->kind != IR_SHAPE_VARYING ||
@@ -292,20 +294,20 @@ static void loaded_find(struct gen *g, const struct ir_instr *in)
     }
 }
 
-static bool is_loaded(const struct gen *g, const struct ir_value *v)
+static bool sums_is_loaded(const struct gen *g, const struct ir_value *v)
 {
     return g->slot_owner && g->slot_owner[v->id] == GEN_SLOT_LOADED;
 }
 
 LLVMValueRef gen_loaded_slot(const struct gen *g, const struct ir_instr *in)
 {
-    return is_loaded(g, in->dst[0]) ? g->slots[in->dst[0]->id].ptr[0] : NULL;
+    return sums_is_loaded(g, in->dst[0]) ? g->slots[in->dst[0]->id].ptr[0] : NULL;
 }
 
 LLVMValueRef gen_fragment_slot(struct gen *g, struct ir_value *const *reg, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (!is_loaded(g, reg[i]) || reg[i]->instr != reg[0]->instr ||
+        if (!sums_is_loaded(g, reg[i]) || reg[i]->instr != reg[0]->instr ||
             reg[i]->index != reg[0]->index + i)
             return NULL;
     }
@@ -320,9 +322,9 @@ void gen_sums_find(struct gen *g)
     for (uint32_t b = 0; g->slot_owner && b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
             if (in->op == IR_OP_MMA)
-                product_find(g, in);
+                sums_product_find(g, in);
             if (in->op == IR_OP_LDMATRIX)
-                loaded_find(g, in);
+                sums_loaded_find(g, in);
         }
     }
 }

@@ -33,14 +33,14 @@ const struct gen_tuple *gen_tuple_of(const struct gen *g, const struct ir_value 
 
 /* ---- what can be one */
 
-static bool is_scalar(struct gen *g, const struct ir_value *v)
+static bool tuples_is_scalar(struct gen *g, const struct ir_value *v)
 {
     const struct ir_shape *shape = gen_shape(g, v);
     return shape->kind == IR_SHAPE_UNIFORM ||
            (shape->kind == IR_SHAPE_AFFINE && shape->stride == 0);
 }
 
-static int64_t distance_of_lanes(struct gen *g, const struct ir_value *address)
+static int64_t tuples_distance_of_lanes(struct gen *g, const struct ir_value *address)
 {
     const struct ir_shape *shape = gen_shape(g, address);
     if (shape->kind == IR_SHAPE_AFFINE)
@@ -51,36 +51,37 @@ static int64_t distance_of_lanes(struct gen *g, const struct ir_value *address)
 }
 
 /* A vector access whose lanes follow each other without a gap. */
-static bool is_row(struct gen *g, const struct ir_instr *in)
+static bool tuples_is_row(struct gen *g, const struct ir_instr *in)
 {
     int64_t size_B = (int64_t)in->mem.vec * (ir_type_bits(in->type) / 8);
     return (in->mem.vec == 2 || in->mem.vec == TUPLE_MAX) && in->mem.sem == IR_SEM_WEAK &&
-           in->mem.space != IR_SPACE_LOCAL && distance_of_lanes(g, in->src[0]) == size_B;
+           in->mem.space != IR_SPACE_LOCAL && tuples_distance_of_lanes(g, in->src[0]) == size_B;
 }
 
-static bool is_lane_by_lane(struct gen *g, const struct ir_block *b)
+static bool tuples_is_lane_by_lane(struct gen *g, const struct ir_block *b)
 {
     return g->nodes[g->node_of_block[b->id]].region != NULL;
 }
 
-static bool is_computed_like(const struct ir_instr *in, const struct ir_instr *first)
+static bool tuples_is_computed_like(const struct ir_instr *in, const struct ir_instr *first)
 {
     return in && in->block == first->block && in->nsrc == first->nsrc && in->ndst == 1 &&
            in->op == first->op && (in->op == IR_OP_PHI || ir_instr_same(in, first));
 }
 
 /* Do the elements come from one load, or from the same operation each? */
-static bool is_made_alike(struct gen *g, const struct gen_tuple *t)
+static bool tuples_is_made_alike(struct gen *g, const struct gen_tuple *t)
 {
     const struct ir_instr *first = t->v[0]->instr;
-    if (!first || is_lane_by_lane(g, first->block))
+    if (!first || tuples_is_lane_by_lane(g, first->block))
         return false;
-    bool loads = first->op == IR_OP_LD && first->mem.vec == t->n && is_row(g, first);
+    bool loads = first->op == IR_OP_LD && first->mem.vec == t->n && tuples_is_row(g, first);
     if (!loads && first->op != IR_OP_PHI && !ir_op_has(first->op, IR_F_PURE))
         return false;
     for (unsigned i = 0; i < t->n; i++) {
         const struct ir_value *v = t->v[i];
-        bool fits = loads ? v->instr == first && v->index == i : is_computed_like(v->instr, first);
+        bool fits =
+            loads ? v->instr == first && v->index == i : tuples_is_computed_like(v->instr, first);
         if (!fits || gen_shape(g, v)->kind != IR_SHAPE_VARYING || gen_slot_is_shared(g, v))
             return false;
     }
@@ -89,13 +90,13 @@ static bool is_made_alike(struct gen *g, const struct gen_tuple *t)
 
 /* ---- operands */
 
-static void column_of(const struct gen_tuple *t, uint32_t s, struct ir_value *out[TUPLE_MAX])
+static void tuples_column_of(const struct gen_tuple *t, uint32_t s, struct ir_value *out[TUPLE_MAX])
 {
     for (unsigned i = 0; i < t->n; i++)
         out[i] = t->v[i]->instr->src[s];
 }
 
-static bool are_same(struct ir_value *const *v, unsigned n)
+static bool tuples_are_same(struct ir_value *const *v, unsigned n)
 {
     for (unsigned i = 1; i < n; i++) {
         if (v[i] != v[0])
@@ -105,10 +106,10 @@ static bool are_same(struct ir_value *const *v, unsigned n)
 }
 
 /* One scalar for all elements, or one for each. */
-static bool are_scalars(struct gen *g, struct ir_value *const *v, unsigned n)
+static bool tuples_are_scalars(struct gen *g, struct ir_value *const *v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (!is_scalar(g, v[i]))
+        if (!tuples_is_scalar(g, v[i]))
             return false;
     }
     return true;
@@ -126,7 +127,7 @@ static struct gen_tuple *tuple_with(struct gen *g, struct ir_value *const *v, un
     return t;
 }
 
-static bool is_free(struct gen *g, struct ir_value *const *v, unsigned n)
+static bool tuples_is_free(struct gen *g, struct ir_value *const *v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         if (g->tuples->of[v[i]->id] || v[i]->type != v[0]->type)
@@ -140,12 +141,12 @@ static bool is_free(struct gen *g, struct ir_value *const *v, unsigned n)
 }
 
 /* Takes them for one until the contrary is known. */
-static void assume(struct gen *g, struct ir_value *const *v, unsigned n)
+static void tuples_assume(struct gen *g, struct ir_value *const *v, unsigned n)
 {
     struct gen_tuples *all = g->tuples;
     struct gen_tuple *t = hd_arena_new(&g->arena, struct gen_tuple);
     struct ir_value **copy = hd_arena_array(&g->arena, struct ir_value *, n);
-    if (!t || !copy || !is_free(g, v, n))
+    if (!t || !copy || !tuples_is_free(g, v, n))
         return;
     for (unsigned i = 0; i < n; i++) {
         copy[i] = v[i];
@@ -156,96 +157,96 @@ static void assume(struct gen *g, struct ir_value *const *v, unsigned n)
     all->all[all->n++] = t;
 }
 
-static void assume_operands(struct gen *g, struct gen_tuple *t)
+static void tuples_assume_operands(struct gen *g, struct gen_tuple *t)
 {
     const struct ir_instr *first = t->v[0]->instr;
-    t->is_struck = !is_made_alike(g, t);
+    t->is_struck = !tuples_is_made_alike(g, t);
     for (uint32_t s = 0; !t->is_struck && first->op != IR_OP_LD && s < first->nsrc; s++) {
         struct ir_value *column[TUPLE_MAX];
-        column_of(t, s, column);
-        if (!are_scalars(g, column, t->n) && !tuple_with(g, column, t->n))
-            assume(g, column, t->n);
+        tuples_column_of(t, s, column);
+        if (!tuples_are_scalars(g, column, t->n) && !tuple_with(g, column, t->n))
+            tuples_assume(g, column, t->n);
     }
 }
 
-static bool stores_row(struct gen *g, const struct ir_instr *in)
+static bool tuples_stores_row(struct gen *g, const struct ir_instr *in)
 {
-    return in->op == IR_OP_ST && is_row(g, in) && !is_lane_by_lane(g, in->block);
+    return in->op == IR_OP_ST && tuples_is_row(g, in) && !tuples_is_lane_by_lane(g, in->block);
 }
 
 /* ---- striking out */
 
 /* Column `s` of t: scalars, or a tuple that stands. */
-static bool column_fits(struct gen *g, const struct gen_tuple *t, uint32_t s)
+static bool tuples_column_fits(struct gen *g, const struct gen_tuple *t, uint32_t s)
 {
     struct ir_value *column[TUPLE_MAX];
-    column_of(t, s, column);
-    if (are_scalars(g, column, t->n))
+    tuples_column_of(t, s, column);
+    if (tuples_are_scalars(g, column, t->n))
         return true;
     const struct gen_tuple *from = tuple_with(g, column, t->n);
     return from && !from->is_struck;
 }
 
-static bool operands_fit(struct gen *g, const struct gen_tuple *t)
+static bool tuples_operands_fit(struct gen *g, const struct gen_tuple *t)
 {
     const struct ir_instr *first = t->v[0]->instr;
     for (uint32_t s = 0; first->op != IR_OP_LD && s < first->nsrc; s++) {
-        if (!column_fits(g, t, s))
+        if (!tuples_column_fits(g, t, s))
             return false;
     }
     return true;
 }
 
-static const struct gen_tuple *made_by(struct gen *g, const struct ir_instr *in)
+static const struct gen_tuple *tuples_made_by(struct gen *g, const struct ir_instr *in)
 {
     const struct gen_tuple *t = in->ndst ? g->tuples->of[in->dst[0]->id] : NULL;
     return t && !t->is_struck && in->op != IR_OP_LD ? t : NULL;
 }
 
 /* Does `user` read element number `i` of t together with the others? */
-static bool use_fits(struct gen *g, const struct gen_tuple *t, unsigned i,
-                     const struct ir_instr *user)
+static bool tuples_use_fits(struct gen *g, const struct gen_tuple *t, unsigned i,
+                            const struct ir_instr *user)
 {
-    const struct gen_tuple *made = made_by(g, user);
+    const struct gen_tuple *made = tuples_made_by(g, user);
     if (user->op == IR_OP_ST)
-        return stores_row(g, user) && user->mem.vec == t->n &&
+        return tuples_stores_row(g, user) && user->mem.vec == t->n &&
                tuple_with(g, user->src + 1, t->n) == t && user->src[0] != t->v[i];
     if (!made || made->n != t->n)
         return false;
     for (uint32_t s = 0; s < user->nsrc; s++) {
         struct ir_value *column[TUPLE_MAX];
-        column_of(made, s, column);
+        tuples_column_of(made, s, column);
         if (user->src[s] == t->v[i] && tuple_with(g, column, t->n) != t)
             return false;
     }
     return true;
 }
 
-static bool uses_fit(struct gen *g, const struct gen_tuple *t)
+static bool tuples_uses_fit(struct gen *g, const struct gen_tuple *t)
 {
     for (unsigned i = 0; i < t->n; i++) {
         const uint32_t *first = &g->uses.first[t->v[i]->id];
         for (uint32_t u = first[0]; u < first[1]; u++) {
-            if (!use_fits(g, t, i, g->uses.users[u]))
+            if (!tuples_use_fits(g, t, i, g->uses.users[u]))
                 return false;
         }
     }
     return true;
 }
 
-static bool strike(struct gen *g)
+static bool tuples_strike(struct gen *g)
 {
     bool changed = false;
     for (uint32_t i = 0; i < g->tuples->n; i++) {
         struct gen_tuple *t = g->tuples->all[i];
-        if (t->is_struck || (operands_fit(g, t) && uses_fit(g, t)))
+        if (t->is_struck || (tuples_operands_fit(g, t) && tuples_uses_fit(g, t)))
             continue;
         t->is_struck = changed = true;
     }
     return changed;
 }
 
-static void forget_struck(struct gen *g)
+static void tuples_forget_struck(struct gen *g)
 {
     for (uint32_t i = 0; i < g->tuples->n; i++) {
         const struct gen_tuple *t = g->tuples->all[i];
@@ -273,20 +274,20 @@ void gen_tuples_find(struct gen *g)
         return;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (stores_row(g, in))
-                assume(g, in->src + 1, in->mem.vec);
+            if (tuples_stores_row(g, in))
+                tuples_assume(g, in->src + 1, in->mem.vec);
         }
     }
     while (g->tuples->seen < g->tuples->n)
-        assume_operands(g, g->tuples->all[g->tuples->seen++]);
-    while (strike(g))
+        tuples_assume_operands(g, g->tuples->all[g->tuples->seen++]);
+    while (tuples_strike(g))
         ;
-    forget_struck(g);
+    tuples_forget_struck(g);
 }
 
 /* ---- vectors */
 
-static unsigned number_in(const struct gen_tuple *t, const struct ir_value *v)
+static unsigned tuples_number_in(const struct gen_tuple *t, const struct ir_value *v)
 {
     unsigned i = 0;
     while (t->v[i] != v)
@@ -303,12 +304,12 @@ LLVMValueRef gen_tuple_mask(struct gen *g, const struct ir_value *v, LLVMValueRe
     if (!t || !mask)
         return mask;
     for (unsigned l = 0; l < lanes; l++)
-        pick[l] = gen_i32(g, (number_in(t, v) * lanes + l) / t->n);
+        pick[l] = gen_i32(g, (tuples_number_in(t, v) * lanes + l) / t->n);
     return LLVMBuildShuffleVector(g->b, mask, mask, LLVMConstVector(pick, lanes), "");
 }
 
 /* n scalars, again and again. */
-static LLVMValueRef repeat(struct gen *g, LLVMValueRef const *scalar, unsigned n)
+static LLVMValueRef tuples_repeat(struct gen *g, LLVMValueRef const *scalar, unsigned n)
 {
     LLVMTypeRef few = LLVMVectorType(LLVMTypeOf(scalar[0]), n);
     LLVMValueRef x = LLVMGetPoison(few), pick[GEN_LANES];
@@ -327,27 +328,27 @@ bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s,
     struct ir_value *column[TUPLE_MAX];
     if (!t)
         return false;
-    column_of(t, s, column);
-    if (are_same(column, t->n) || !is_scalar(g, column[0]))
+    tuples_column_of(t, s, column);
+    if (tuples_are_same(column, t->n) || !tuples_is_scalar(g, column[0]))
         return false;
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef scalar[TUPLE_MAX] = {NULL};
         for (unsigned i = 0; i < t->n; i++)
             scalar[i] = gen_half(g, column[i], h);
-        out[h] = repeat(g, scalar, t->n);
+        out[h] = tuples_repeat(g, scalar, t->n);
     }
     return true;
 }
 
 /* Vectors one behind the other. */
-static LLVMValueRef joined(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, int h)
+static LLVMValueRef tuples_joined(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, int h)
 {
     LLVMValueRef half[2], pick[TUPLE_MAX * GEN_LANES];
     unsigned lanes = GEN_LANES * n;
     if (n == 1)
         return x[0][h];
-    half[0] = joined(g, x, n / 2, h);
-    half[1] = joined(g, x + n / 2, n / 2, h);
+    half[0] = tuples_joined(g, x, n / 2, h);
+    half[1] = tuples_joined(g, x + n / 2, n / 2, h);
     for (unsigned l = 0; l < lanes; l++)
         pick[l] = gen_i32(g, l);
     return LLVMBuildShuffleVector(g->b, half[0], half[1], LLVMConstVector(pick, lanes), "");
@@ -355,12 +356,12 @@ static LLVMValueRef joined(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned
 
 /* Vector number i becomes elements first * i + l * step (l = 0, 1, ..) of all of them in a row,
  * around the end. */
-static void reorder(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned first,
-                    unsigned step)
+static void tuples_reorder(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned first,
+                           unsigned step)
 {
     unsigned lanes = GEN_LANES;
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef all = joined(g, x, n, h);
+        LLVMValueRef all = tuples_joined(g, x, n, h);
         for (unsigned i = 0; i < n; i++) {
             LLVMValueRef pick[GEN_LANES];
             for (unsigned l = 0; l < lanes; l++) {
@@ -375,10 +376,10 @@ static void reorder(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, uns
 
 void gen_tuple_from_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n)
 {
-    reorder(g, x, n, GEN_LANES / n, GEN_LANES);
+    tuples_reorder(g, x, n, GEN_LANES / n, GEN_LANES);
 }
 
 void gen_tuple_to_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n)
 {
-    reorder(g, x, n, 1, n);
+    tuples_reorder(g, x, n, 1, n);
 }

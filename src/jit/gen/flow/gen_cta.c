@@ -57,29 +57,30 @@ void gen_body_values(struct gen *g)
         g->tid[i / 3][i % 3] = LLVMGetParam(g->fn, BODY_TIDS + i);
 }
 
-static bool has_rows(const struct gen *g)
+static bool cta_has_rows(const struct gen *g)
 {
     enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
     return cls == JIT_CLASS_X32 || cls == JIT_CLASS_X16 || cls == JIT_CLASS_X16_FULL;
 }
 
-static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
+static LLVMValueRef cta_load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base,
+                                   uint64_t offset)
 {
     return LLVMBuildLoad2(g->b, type, gen_gep(g, base, offset), "");
 }
 
-static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMValueRef x)
+static void cta_store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMValueRef x)
 {
     LLVMBuildStore(g->b, x, gen_gep(g, base, offset));
 }
 
-static LLVMValueRef body_call(struct gen *g, LLVMValueRef *args)
+static LLVMValueRef cta_body_call(struct gen *g, LLVMValueRef *args)
 {
     return LLVMBuildCall2(g->b, gen_body_type(g->unit), g->unit->kernel, args, BODY_NPARAMS, "");
 }
 
 /* An entry point is a function without IR. */
-static struct gen entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef type)
+static struct gen cta_entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef type)
 {
     struct gen g = {.unit = u,
                     .t = &u->types,
@@ -90,7 +91,7 @@ static struct gen entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef 
     return g;
 }
 
-static void tids_start(struct gen *g, LLVMValueRef w, LLVMValueRef *out)
+static void cta_tids_start(struct gen *g, LLVMValueRef w, LLVMValueRef *out)
 {
     for (unsigned i = 0; i < 3 * g->unit->halves; i++)
         out[i] = gen_tid_start(g, w, (int)i / 3, i % 3);
@@ -100,15 +101,15 @@ void gen_run_warp(struct gen_unit *u)
 {
     LLVMTypeRef params[] = {u->types.ptr, u->types.ptr};
     LLVMTypeRef type = LLVMFunctionType(u->types.i32, params, 2, false);
-    struct gen entry = entry_begin(u, "heddle_kernel", type), *g = &entry;
+    struct gen entry = cta_entry_begin(u, "heddle_kernel", type), *g = &entry;
     LLVMValueRef cta = LLVMGetParam(g->fn, 0), warp = LLVMGetParam(g->fn, 1);
     LLVMValueRef none = LLVMConstNull(g->t->ptr);
     LLVMValueRef args[BODY_NPARAMS] = {
         [BODY_CTA] = cta,
         [BODY_WARP] = warp,
-        [BODY_STATE] = load_field(g, g->t->i32, warp, offsetof(struct jit_warp, state)),
+        [BODY_STATE] = cta_load_field(g, g->t->i32, warp, offsetof(struct jit_warp, state)),
         [BODY_INDEX] = gen_load_ctx(g, g->t->i32, warp, offsetof(struct jit_warp, index)),
-        [BODY_ALIVE] = load_field(g, g->t->i32, warp, offsetof(struct jit_warp, alive)),
+        [BODY_ALIVE] = cta_load_field(g, g->t->i32, warp, offsetof(struct jit_warp, alive)),
         [BODY_FRAME] = gen_load_ctx(g, g->t->ptr, warp, offsetof(struct jit_warp, frame)),
         [BODY_CTA_IN] = none,
         [BODY_CTA_OUT] = none,
@@ -117,9 +118,9 @@ void gen_run_warp(struct gen_unit *u)
     g->launch = gen_load_ctx(g, g->t->ptr, cta, offsetof(struct jit_cta, launch));
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         args[i] = gen_i32(g, 0);
-    if (has_rows(g))
-        tids_start(g, args[BODY_INDEX], args + BODY_TIDS);
-    LLVMBuildRet(g->b, body_call(g, args));
+    if (cta_has_rows(g))
+        cta_tids_start(g, args[BODY_INDEX], args + BODY_TIDS);
+    LLVMBuildRet(g->b, cta_body_call(g, args));
     LLVMDisposeBuilder(g->b);
 }
 
@@ -132,7 +133,7 @@ struct cta_run {
     LLVMBasicBlockRef end;
 };
 
-static void block_sizes(struct gen *g, struct cta_run *run)
+static void cta_block_sizes(struct gen *g, struct cta_run *run)
 {
     run->threads = gen_i32(g, 1);
     for (unsigned a = 0; a < 3; a++) {
@@ -143,8 +144,8 @@ static void block_sizes(struct gen *g, struct cta_run *run)
 }
 
 /* Goes on by `step` threads, which do not reach beyond the row: no division. */
-static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
-                        uint64_t step)
+static void cta_tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                            uint64_t step)
 {
     LLVMValueRef zero = gen_i32(g, 0);
     LLVMValueRef more = gen_i32(g, step);
@@ -158,8 +159,8 @@ static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef t
 }
 
 /* Several warps are some rows of one z, and x is the lane (gen_warp.c). */
-static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
-                         LLVMValueRef *out)
+static void cta_tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                             LLVMValueRef *out)
 {
     unsigned halves = g->unit->halves;
     unsigned in_row = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL ? 1 : 2;
@@ -176,32 +177,32 @@ static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef 
 }
 
 /* Thread numbers of all halves from `tid`, which moves on to the warps that follow. */
-static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
-                         LLVMValueRef *out)
+static void cta_tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                             LLVMValueRef *out)
 {
-    assert(has_rows(g));
+    assert(cta_has_rows(g));
     if (gen_is_coarse(g)) {
-        tids_of_rows(g, run, tid, out);
+        cta_tids_of_rows(g, run, tid, out);
         return;
     }
     memcpy(out, tid, 3 * sizeof(*tid));
     if (gen_is_half(g)) {
-        tid_advance(g, run, tid, GEN_LANES);
+        cta_tid_advance(g, run, tid, GEN_LANES);
         return;
     }
     if (g->unit->cls == JIT_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
         out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, GEN_LANES), "");
-        tid_advance(g, run, tid, 2 * GEN_LANES);
+        cta_tid_advance(g, run, tid, 2 * GEN_LANES);
         return;
     }
-    tid_advance(g, run, tid, GEN_LANES);
+    cta_tid_advance(g, run, tid, GEN_LANES);
     memcpy(out + 3, tid, 3 * sizeof(*tid));
-    tid_advance(g, run, tid, GEN_LANES);
+    cta_tid_advance(g, run, tid, GEN_LANES);
 }
 
 /* Lanes of warp w that exist. */
-static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
+static LLVMValueRef cta_warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
     LLVMValueRef all = LLVMConstAllOnes(g->t->all), one = gen_i32(g, 1);
     if (jit_launch_class_is_full(g->unit->cls))
@@ -214,7 +215,7 @@ static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMVal
     return LLVMBuildSelect(g->b, full, all, part, "");
 }
 
-static LLVMValueRef area(struct gen *g, uint64_t size_B)
+static LLVMValueRef cta_area(struct gen *g, uint64_t size_B)
 {
     LLVMTypeRef type = LLVMArrayType2(g->t->i64, (size_B + 7) / 8);
     LLVMValueRef a = LLVMBuildAlloca(g->b, type, "");
@@ -222,20 +223,20 @@ static LLVMValueRef area(struct gen *g, uint64_t size_B)
     return a;
 }
 
-static struct cta_run run_begin(struct gen *g)
+static struct cta_run cta_run_begin(struct gen *g)
 {
     const struct gen_body *body = &g->unit->body;
     struct cta_run run = {.end = gen_bb(g, "end")};
     g->cta = LLVMGetParam(g->fn, 0);
-    run.warp = area(g, sizeof(struct jit_warp));
-    run.in = area(g, HD_MAX(body->cta_area_B, 8));
-    run.out = area(g, HD_MAX(body->cta_area_B, 8));
-    run.once = area(g, HD_MAX(body->once_B, 8));
+    run.warp = cta_area(g, sizeof(struct jit_warp));
+    run.in = cta_area(g, HD_MAX(body->cta_area_B, 8));
+    run.out = cta_area(g, HD_MAX(body->cta_area_B, 8));
+    run.once = cta_area(g, HD_MAX(body->once_B, 8));
     g->launch = gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, launch));
     run.runs = gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
     if (gen_is_half(g))
         run.runs = LLVMBuildShl(g->b, run.runs, gen_i32(g, 1), "");
-    block_sizes(g, &run);
+    cta_block_sizes(g, &run);
     run.frames = LLVMConstNull(g->t->ptr);
     if (g->unit->facts.frame_B)
         run.frames = gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, frames));
@@ -245,12 +246,12 @@ static struct cta_run run_begin(struct gen *g)
     return run;
 }
 
-static LLVMValueRef state_of(struct gen *g, uint32_t region)
+static LLVMValueRef cta_state_of(struct gen *g, uint32_t region)
 {
     return gen_i32(g, region ? region << 2 | JIT_BARRIER : 0);
 }
 
-static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValueRef w)
+static LLVMValueRef cta_frame_of(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
     assert(g->unit->facts.frame_B % 64 == 0);
     if (!g->unit->facts.frame_B)
@@ -261,33 +262,33 @@ static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValue
     return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
-static bool descends(const struct gen *g, uint32_t region)
+static bool cta_descends(const struct gen *g, uint32_t region)
 {
     return g->unit->body.by_region && g->unit->body.regions.descends[region];
 }
 
-static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
-                                LLVMValueRef alive, LLVMValueRef tid[3])
+static LLVMValueRef cta_run_warp_in(struct gen *g, struct cta_run *run, uint32_t region,
+                                    LLVMValueRef w, LLVMValueRef alive, LLVMValueRef tid[3])
 {
-    LLVMValueRef frame = frame_of(g, run, w);
+    LLVMValueRef frame = cta_frame_of(g, run, w);
     if (g->unit->body.alive_in_memory) { /* device functions read it */
-        store_field(g, run->warp, offsetof(struct jit_warp, index), w);
-        store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
-        store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
+        cta_store_field(g, run->warp, offsetof(struct jit_warp, index), w);
+        cta_store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
+        cta_store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
     }
     LLVMValueRef args[BODY_NPARAMS] = {
-        g->cta, run->warp, state_of(g, region), w, alive, frame, run->in, run->out, run->once};
+        g->cta, run->warp, cta_state_of(g, region), w, alive, frame, run->in, run->out, run->once};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         args[i] = gen_i32(g, 0);
-    if (has_rows(g) && descends(g, region))
-        tids_start(g, w, args + BODY_TIDS);
-    else if (has_rows(g))
-        tids_of_warp(g, run, tid, args + BODY_TIDS);
-    return body_call(g, args);
+    if (cta_has_rows(g) && cta_descends(g, region))
+        cta_tids_start(g, w, args + BODY_TIDS);
+    else if (cta_has_rows(g))
+        cta_tids_of_warp(g, run, tid, args + BODY_TIDS);
+    return cta_body_call(g, args);
 }
 
 /* What the opening of a barrier with votes does; without votes nobody looks at it. */
-static void publish_votes(struct gen *g)
+static void cta_publish_votes(struct gen *g)
 {
     static const uint64_t from[] = {offsetof(struct jit_barrier, votes),
                                     offsetof(struct jit_barrier, arrived)};
@@ -302,22 +303,22 @@ static void publish_votes(struct gen *g)
 }
 
 /* A warp that has ended takes no part; the state is that of those that have not. */
-static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t region,
-                                   LLVMValueRef w, LLVMValueRef tid[3], LLVMValueRef state)
+static LLVMValueRef cta_run_warp_alive(struct gen *g, struct cta_run *run, uint32_t region,
+                                       LLVMValueRef w, LLVMValueRef tid[3], LLVMValueRef state)
 {
     assert(g->unit->body.leaves_early && g->unit->body.by_region);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef runs = gen_bb(g, "runs"), next = gen_bb(g, "next");
-    LLVMValueRef alive = region
-                             ? load_field(g, g->t->all, frame_of(g, run, w), g->unit->body.alive_at)
-                             : warp_alive(g, run, w);
+    LLVMValueRef alive =
+        region ? cta_load_field(g, g->t->all, cta_frame_of(g, run, w), g->unit->body.alive_at)
+               : cta_warp_alive(g, run, w);
     LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, LLVMConstNull(g->t->all), "");
     LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[3 * GEN_HALVES];
-    if (has_rows(g))
-        tids_of_warp(g, run, tid, unused);
+    if (cta_has_rows(g))
+        cta_tids_of_warp(g, run, tid, unused);
     LLVMBuildCondBr(g->b, gone, next, runs);
     LLVMPositionBuilderAtEnd(g->b, runs);
-    LLVMValueRef own = LLVMBuildOr(g->b, run_warp_in(g, run, region, w, alive, at), state, "");
+    LLVMValueRef own = LLVMBuildOr(g->b, cta_run_warp_in(g, run, region, w, alive, at), state, "");
     LLVMBuildBr(g->b, next);
     LLVMPositionBuilderAtEnd(g->b, next);
     LLVMValueRef all = LLVMBuildPhi(g->b, g->t->i32, "");
@@ -326,7 +327,8 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
 }
 
 /* To the region after the suspend point that the warps have come to, or to the end. */
-static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef state)
+static void cta_region_leave(struct gen *g, struct cta_run *run, uint32_t region,
+                             LLVMValueRef state)
 {
     const struct gen_regions *regions = &g->unit->body.regions;
     uint32_t first = g->unit->body.by_region ? regions->first[region] : 0;
@@ -336,46 +338,46 @@ static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LL
     for (uint32_t i = first; i < last; i++) {
         uint32_t next = regions->to[i] + 1;
         assert(next && next <= g->unit->body.nresume);
-        LLVMAddCase(sw, state_of(g, next), run->heads[next]);
+        LLVMAddCase(sw, cta_state_of(g, next), run->heads[next]);
     }
 }
 
 /* The warp that is number `n` to run. */
-static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t region,
-                            LLVMValueRef n)
+static LLVMValueRef cta_warp_at(struct gen *g, const struct cta_run *run, uint32_t region,
+                                LLVMValueRef n)
 {
-    if (!descends(g, region))
+    if (!cta_descends(g, region))
         return n;
     LLVMValueRef last = LLVMBuildSub(g->b, run->runs, gen_i32(g, gen_warps(g)), "");
     return LLVMBuildSub(g->b, last, n, "");
 }
 
 /* A region in which only the first warp has anything to do: no loop. */
-static LLVMValueRef run_first(struct gen *g, struct cta_run *run, uint32_t region)
+static LLVMValueRef cta_run_first(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMValueRef zero = gen_i32(g, 0), tid[3] = {zero, zero, zero};
-    return run_warp_in(g, run, region, zero, warp_alive(g, run, zero), tid);
+    return cta_run_warp_in(g, run, region, zero, cta_warp_alive(g, run, zero), tid);
 }
 
 /* i1 */
-static LLVMValueRef more_warps(struct gen *g, const struct cta_run *run, uint32_t region,
-                               LLVMValueRef next, LLVMValueRef state)
+static LLVMValueRef cta_more_warps(struct gen *g, const struct cta_run *run, uint32_t region,
+                                   LLVMValueRef next, LLVMValueRef state)
 {
     LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, run->runs, "");
-    if (!g->unit->body.bounded || descends(g, region))
+    if (!g->unit->body.bounded || cta_descends(g, region))
         return more;
     LLVMValueRef noted = LLVMBuildAnd(g->b, state, gen_i32(g, GEN_BOUND), "");
     LLVMValueRef works = LLVMBuildICmp(g->b, LLVMIntEQ, noted, gen_i32(g, 0), "");
     return LLVMBuildAnd(g->b, more, works, "");
 }
 
-static LLVMValueRef state_alone(struct gen *g, LLVMValueRef state)
+static LLVMValueRef cta_state_alone(struct gen *g, LLVMValueRef state)
 {
     return LLVMBuildAnd(g->b, state, gen_i32(g, ~GEN_BOUND), "");
 }
 
 /* All warps, in a loop; returns the state that they have come to. */
-static LLVMValueRef run_warps(struct gen *g, struct cta_run *run, uint32_t region)
+static LLVMValueRef cta_run_warps(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
@@ -384,29 +386,29 @@ static LLVMValueRef run_warps(struct gen *g, struct cta_run *run, uint32_t regio
     LLVMValueRef phis[5], at[5], state; /* thread number; warps that have run; state */
     for (unsigned i = 0; i < 5; i++)
         at[i] = phis[i] = LLVMBuildPhi(g->b, g->t->i32, "");
-    LLVMValueRef w = warp_at(g, run, region, phis[3]);
+    LLVMValueRef w = cta_warp_at(g, run, region, phis[3]);
     if (g->unit->body.leaves_early)
-        state = run_warp_alive(g, run, region, w, at, phis[4]);
+        state = cta_run_warp_alive(g, run, region, w, at, phis[4]);
     else
-        state = run_warp_in(g, run, region, w, warp_alive(g, run, w), at);
+        state = cta_run_warp_in(g, run, region, w, cta_warp_alive(g, run, w), at);
     LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, gen_warps(g)), "");
     at[4] = state;
     LLVMBasicBlockRef blocks[] = {before, LLVMGetInsertBlock(g->b)};
     for (unsigned i = 0; i < 5; i++)
         LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
-    LLVMBuildCondBr(g->b, more_warps(g, run, region, next, state), loop, after);
+    LLVMBuildCondBr(g->b, cta_more_warps(g, run, region, next, state), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);
     return state;
 }
 
-static void region_enter(struct gen *g, struct cta_run *run)
+static void cta_region_enter(struct gen *g, struct cta_run *run)
 {
     uint64_t once_B = g->unit->body.once_B;
     if (once_B)
         LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, once_B), 16);
 }
 
-static void area_pass_on(struct gen *g, struct cta_run *run)
+static void cta_area_pass_on(struct gen *g, struct cta_run *run)
 {
     uint64_t size_B = g->unit->body.cta_area_B;
     if (size_B)
@@ -414,20 +416,20 @@ static void area_pass_on(struct gen *g, struct cta_run *run)
 }
 
 /* All warps that have anything to do, whose numbers are constants. */
-static void run_unrolled(struct gen *g, struct cta_run *run, uint32_t region)
+static void cta_run_unrolled(struct gen *g, struct cta_run *run, uint32_t region)
 {
     uint32_t n = g->unit->body.regions.warps[region];
-    region_enter(g, run);
+    cta_region_enter(g, run);
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef zero = gen_i32(g, 0), tid[3] = {zero, zero, zero};
-        LLVMValueRef w = gen_i32(g, descends(g, region) ? n - 1 - i : i);
-        run_warp_in(g, run, region, w, LLVMConstAllOnes(g->t->all), tid);
+        LLVMValueRef w = gen_i32(g, cta_descends(g, region) ? n - 1 - i : i);
+        cta_run_warp_in(g, run, region, w, LLVMConstAllOnes(g->t->all), tid);
     }
-    area_pass_on(g, run);
+    cta_area_pass_on(g, run);
 }
 
 /* A run of regions without loops (gen_unroll.c), for CTAs with as many warps; others go on. */
-static void run_together(struct gen *g, struct cta_run *run, uint32_t first)
+static void cta_run_together(struct gen *g, struct cta_run *run, uint32_t first)
 {
     const struct gen_regions *regions = &g->unit->body.regions;
     uint32_t last = regions->unrolled_to[first], most = 0;
@@ -439,36 +441,36 @@ static void run_together(struct gen *g, struct cta_run *run, uint32_t first)
     LLVMBuildCondBr(g->b, enough, all, others);
     LLVMPositionBuilderAtEnd(g->b, all);
     for (uint32_t r = first; r <= last; r++)
-        run_unrolled(g, run, r);
+        cta_run_unrolled(g, run, r);
     LLVMBuildBr(g->b, run->heads[regions->to[regions->first[last]] + 1]);
     LLVMPositionBuilderAtEnd(g->b, others);
 }
 
-static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
+static void cta_run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     const struct gen_body *body = &g->unit->body;
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
     if (body->by_region && body->regions.unrolled_to[region])
-        run_together(g, run, region);
-    region_enter(g, run);
+        cta_run_together(g, run, region);
+    cta_region_enter(g, run);
     LLVMValueRef state = body->bounded && body->regions.first_only[region]
-                             ? run_first(g, run, region)
-                             : run_warps(g, run, region);
-    area_pass_on(g, run);
+                             ? cta_run_first(g, run, region)
+                             : cta_run_warps(g, run, region);
+    cta_area_pass_on(g, run);
     if (g->unit->facts.has_votes)
-        publish_votes(g);
-    region_leave(g, run, region, state_alone(g, state));
+        cta_publish_votes(g);
+    cta_region_leave(g, run, region, cta_state_alone(g, state));
 }
 
 void gen_run_cta(struct gen_unit *u)
 {
     LLVMTypeRef type = LLVMFunctionType(u->types.void_, &u->types.ptr, 1, false);
     assert(u->body.by_region || (!u->body.nresume && !u->facts.frame_B));
-    struct gen g = entry_begin(u, "heddle_run_cta", type);
-    struct cta_run run = run_begin(&g);
+    struct gen g = cta_entry_begin(u, "heddle_run_cta", type);
+    struct cta_run run = cta_run_begin(&g);
     LLVMBuildBr(g.b, run.heads ? run.heads[0] : run.end);
     for (uint32_t r = 0; run.heads && r <= u->body.nresume; r++)
-        run_region(&g, &run, r);
+        cta_run_region(&g, &run, r);
     LLVMPositionBuilderAtEnd(g.b, run.end);
     LLVMBuildRetVoid(g.b);
     LLVMDisposeBuilder(g.b);

@@ -9,12 +9,12 @@
 
 /* ---- edges */
 
-static bool is_exit(struct gen *g, const struct ir_block *block)
+static bool edge_is_exit(struct gen *g, const struct ir_block *block)
 {
     return g->nodes[g->node_of_block[block->id]].exit_only;
 }
 
-static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
+static struct gen_node *edge_node_of(struct gen *g, const struct ir_block *block)
 {
     return &g->nodes[g->node_of_block[block->id]];
 }
@@ -38,12 +38,12 @@ uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge)
 
 /* Brings what the edge's phis need into the cache here, where it dominates both sides of the
  * branch. */
-static void phi_sources_read(struct gen *g, uint32_t succ)
+static void edge_phi_sources_read(struct gen *g, uint32_t succ)
 {
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
     uint32_t pred = gen_pred_of_edge(from, succ);
     ir_foreach_instr(phi, to) {
-        if (phi->op != IR_OP_PHI || is_exit(g, to))
+        if (phi->op != IR_OP_PHI || edge_is_exit(g, to))
             break;
         const struct ir_value *v = phi->src[pred];
         if (gen_slot_is_same(g, v, phi->dst[0]))
@@ -55,7 +55,7 @@ static void phi_sources_read(struct gen *g, uint32_t succ)
 }
 
 /* Only phis that merge nothing but f32 results take a NaN as it comes. */
-static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
+static struct gen_val edge_phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
 {
     const struct ir_value *v = phi->src[pred];
     LLVMValueRef x[GEN_HALVES];
@@ -64,7 +64,7 @@ static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint
     return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
 }
 
-static bool is_twofold(const struct ir_block *from, const struct ir_block *to)
+static bool edge_is_twofold(const struct ir_block *from, const struct ir_block *to)
 {
     uint32_t edges = 0;
     for (uint32_t s = 0; s < from->nsuccs; s++)
@@ -73,8 +73,8 @@ static bool is_twofold(const struct ir_block *from, const struct ir_block *to)
 }
 
 /* A masked block writes the phis of all its edges; scalar ones are those of the edge with lanes. */
-static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct gen_val *val,
-                              LLVMValueRef const edge[GEN_HALVES])
+static void edge_keep_unless_taken(struct gen *g, const struct ir_value *phi, struct gen_val *val,
+                                   LLVMValueRef const edge[GEN_HALVES])
 {
     if (gen_shape(g, phi)->kind == IR_SHAPE_VARYING || !edge[0])
         return;
@@ -86,7 +86,7 @@ static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct 
     }
 }
 
-static uint32_t count_phis(const struct ir_block *b)
+static uint32_t edge_count_phis(const struct ir_block *b)
 {
     uint32_t n = 0;
     for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI; in = in->next)
@@ -96,7 +96,7 @@ static uint32_t count_phis(const struct ir_block *b)
 
 struct gen_val *gen_phi_room(struct gen *g, const struct ir_block *b, uint32_t *out_nphis)
 {
-    uint32_t n = *out_nphis = count_phis(b);
+    uint32_t n = *out_nphis = edge_count_phis(b);
     if (n > g->nphi_room) {
         g->phi_room = hd_arena_array(&g->arena, struct gen_val, n);
         g->nphi_room = g->phi_room ? n : 0;
@@ -116,10 +116,10 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_
         return;
     for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
         if (!gen_slot_is_same(g, phi->src[pred], phi->dst[0]))
-            vals[n++] = gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type,
+            vals[n++] = gen_coerce(g, edge_phi_source(g, phi, pred), phi->dst[0]->type,
                                    gen_shape(g, phi->dst[0]));
     }
-    bool twofold = is_twofold(from, to);
+    bool twofold = edge_is_twofold(from, to);
     bool join = g->dispatch || twofold || g->shapes.divergent_join[to->id];
     phi = to->first;
     for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
@@ -127,7 +127,7 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_
             continue;
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
         if (twofold)
-            keep_unless_taken(g, phi->dst[0], vals, edge);
+            edge_keep_unless_taken(g, phi->dst[0], vals, edge);
         gen_live_phi(g, phi->dst[0], phi->src[pred], vals);
         gen_store_phi(g, phi->dst[0], *vals++, edge, keep);
         n--;
@@ -145,7 +145,7 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
     }
 }
 
-static void alive_remove(struct gen *g, LLVMValueRef const edge[GEN_HALVES])
+static void edge_alive_remove(struct gen *g, LLVMValueRef const edge[GEN_HALVES])
 {
     assert(!g->alive_known_full && g->alive[0]);
     for (int h = 0; h < gen_halves(g); h++) {
@@ -173,7 +173,7 @@ bool gen_node_follows(struct gen *g, uint32_t n)
            loop_of[node->block->id] == loop_of[before->block->id];
 }
 
-static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES])
+static void edge_pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES])
 {
     assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0]);
     for (int h = 0; h < gen_halves(g); h++)
@@ -181,7 +181,7 @@ static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const ed
 }
 
 /* Do lanes of the current node that go to `node` do something on their own and end? */
-static bool leaves_for_good(const struct gen *g, const struct gen_node *node)
+static bool edge_leaves_for_good(const struct gen *g, const struct gen_node *node)
 {
     assert(!node->exit_only);
     return node->divergent && node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel;
@@ -194,7 +194,7 @@ bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node)
         return g->is_kernel || last->op == IR_OP_EXIT;
     for (uint32_t s = 0; !node->end && s < node->block->nsuccs; s++) {
         const struct ir_block *to = node->block->succs[s];
-        if (is_exit(g, to) || leaves_for_good(g, node_of(g, to)))
+        if (edge_is_exit(g, to) || edge_leaves_for_good(g, edge_node_of(g, to)))
             return true;
     }
     return false;
@@ -205,18 +205,18 @@ static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge
 {
     assert(g->nodes[g->cur].divergent && edge[0]);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
-    if (is_exit(g, to)) {
-        alive_remove(g, edge);
+    if (edge_is_exit(g, to)) {
+        edge_alive_remove(g, edge);
         return;
     }
     edge_phis(g, succ, edge);
-    struct gen_node *node = node_of(g, to);
+    struct gen_node *node = edge_node_of(g, to);
     if (node->divergent && gen_node_follows(g, (uint32_t)(node - g->nodes)))
-        pend_set(g, node, edge);
+        edge_pend_set(g, node, edge);
     else if (node->divergent)
         gen_pend_add(g, node, edge);
-    if (leaves_for_good(g, node) && g->nodes[g->cur].conv != IR_NO_BLOCK)
-        alive_remove(g, edge); /* what follows the region runs without them */
+    if (edge_leaves_for_good(g, node) && g->nodes[g->cur].conv != IR_NO_BLOCK)
+        edge_alive_remove(g, edge); /* what follows the region runs without them */
 }
 
 /* All lanes go from a convergent node to successor `succ`. */
@@ -224,12 +224,12 @@ static void edge_convergent(struct gen *g, uint32_t succ)
 {
     assert(!g->nodes[g->cur].divergent && !g->dispatch);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
-    if (is_exit(g, to)) {
+    if (edge_is_exit(g, to)) {
         LLVMBuildBr(g->b, g->done);
         return;
     }
     edge_phis(g, succ, g->mask);
-    struct gen_node *node = node_of(g, to);
+    struct gen_node *node = edge_node_of(g, to);
     if (node->divergent) {
         gen_pend_add(g, node, g->mask);
         LLVMBuildBr(g->b, node->test);
@@ -271,34 +271,34 @@ static void part_edge(struct gen *g, struct parting *p, uint32_t s,
                       LLVMValueRef const edge[GEN_HALVES])
 {
     const struct ir_block *to = g->nodes[g->cur].block->succs[s];
-    if (is_exit(g, to)) {
-        alive_remove(g, edge);
+    if (edge_is_exit(g, to)) {
+        edge_alive_remove(g, edge);
         p->leaves = true;
         return;
     }
     edge_phis(g, s, edge);
-    struct gen_node *node = node_of(g, to);
+    struct gen_node *node = edge_node_of(g, to);
     if (!node->divergent) {
         p->straight = to;
         return;
     }
     gen_pend_add(g, node, edge);
     uint32_t index = g->node_of_block[to->id];
-    if (leaves_for_good(g, node)) { /* the others do not wait for them */
-        alive_remove(g, edge);
+    if (edge_leaves_for_good(g, node)) { /* the others do not wait for them */
+        edge_alive_remove(g, edge);
         p->leaves = true;
     } else if (index < p->first) {
         p->first = index;
     }
 }
 
-static void part_finish(struct gen *g, const struct parting *p)
+static void edge_part_finish(struct gen *g, const struct parting *p)
 {
     LLVMBasicBlockRef target;
     if (p->first != UINT32_MAX)
         target = g->nodes[p->first].test;
     else if (p->straight)
-        target = node_of(g, p->straight)->body;
+        target = edge_node_of(g, p->straight)->body;
     else
         target = g->done;
     if (!p->leaves || target == g->done) {
@@ -310,13 +310,13 @@ static void part_finish(struct gen *g, const struct parting *p)
 }
 
 /* Lanes of a convergent node go different ways; edge[s]: those that go to successor s. */
-static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[GEN_HALVES])
+static void edge_branch_diverges(struct gen *g, LLVMValueRef (*edge)[GEN_HALVES])
 {
     assert(!g->nodes[g->cur].divergent);
     struct parting p = {.first = UINT32_MAX};
     for (uint32_t s = 0; s < g->nodes[g->cur].block->nsuccs; s++)
         part_edge(g, &p, s, edge[s]);
-    part_finish(g, &p);
+    edge_part_finish(g, &p);
 }
 
 static void edge_masks(struct gen *g, LLVMValueRef const p[GEN_HALVES],
@@ -330,14 +330,14 @@ static void edge_masks(struct gen *g, LLVMValueRef const p[GEN_HALVES],
 }
 
 /* All lanes of a masked node go the same way. */
-static void branch_together(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+static void edge_branch_together(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     assert(node->divergent && node == &g->nodes[g->cur]);
     LLVMBasicBlockRef arm[2] = {gen_bb(g, "t"), gen_bb(g, "f")};
     LLVMValueRef edge[GEN_HALVES];
     gen_masks_or_full(g, edge);
-    phi_sources_read(g, 0);
-    phi_sources_read(g, 1);
+    edge_phi_sources_read(g, 0);
+    edge_phi_sources_read(g, 1);
     LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), arm[0], arm[1]);
     for (uint32_t s = 0; s < 2; s++) {
         LLVMPositionBuilderAtEnd(g->b, arm[s]);
@@ -347,7 +347,7 @@ static void branch_together(struct gen *g, struct gen_node *node, const struct i
 }
 
 /* Do all lanes of the warp run the current node for sure? */
-static bool runs_full(const struct gen *g)
+static bool edge_runs_full(const struct gen *g)
 {
     return !g->mask[0] || (!g->cur && !g->nodes[0].block->npreds && g->is_kernel &&
                            jit_launch_class_is_full(g->unit->cls));
@@ -359,7 +359,7 @@ static void edge_whole(struct gen *g, uint32_t succ)
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
     uint32_t n = g->node_of_block[to->id];
     struct gen_node *node = &g->nodes[n];
-    if (!runs_full(g) || n <= g->cur || node->region) {
+    if (!edge_runs_full(g) || n <= g->cur || node->region) {
         edge_convergent(g, succ);
         return;
     }
@@ -375,20 +375,20 @@ static void edge_whole(struct gen *g, uint32_t succ)
  * which each is a loop with values of its own: larger ones were slower. Leaves the builder where
  * the numbers do not decide.
  */
-static void branch_whole(struct gen *g, const struct gen_node *node, const struct ir_instr *in)
+static void edge_branch_whole(struct gen *g, const struct gen_node *node, const struct ir_instr *in)
 {
     LLVMValueRef whole = NULL;
     uint32_t way = 2;
     bool may = !g->dispatch && !g->shapes.waits && !node->divergent;
     may &= !g->unit->facts.has_barrier;
     while (may && !whole && way--) {
-        if (!is_exit(g, node->block->succs[way]))
+        if (!edge_is_exit(g, node->block->succs[way]))
             whole = gen_block_has(g, in->src[0], way == 0);
     }
     if (!whole)
         return;
-    phi_sources_read(g, 0);
-    phi_sources_read(g, 1);
+    edge_phi_sources_read(g, 0);
+    edge_phi_sources_read(g, 1);
     LLVMBasicBlockRef all = gen_bb(g, "block"), parts = gen_bb(g, "parts");
     LLVMBuildCondBr(g->b, whole, all, parts);
     LLVMPositionBuilderAtEnd(g->b, all);
@@ -396,14 +396,14 @@ static void branch_whole(struct gen *g, const struct gen_node *node, const struc
     LLVMPositionBuilderAtEnd(g->b, parts);
 }
 
-static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+static void edge_term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     LLVMValueRef p[GEN_HALVES], edge[2][GEN_HALVES];
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
         LLVMBasicBlockRef t = gen_bb(g, "t"), f = gen_bb(g, "f");
         LLVMValueRef cond = gen_scalar(g, in->src[0]);
-        phi_sources_read(g, 0);
-        phi_sources_read(g, 1);
+        edge_phi_sources_read(g, 0);
+        edge_phi_sources_read(g, 1);
         if (node->bounds)
             gen_bound_note(g, node->work ? LLVMBuildNot(g->b, cond, "") : cond);
         LLVMBuildCondBr(g->b, cond, t, f);
@@ -414,28 +414,29 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
         return;
     }
     if (!g->dispatch && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
-        branch_together(g, node, in);
+        edge_branch_together(g, node, in);
         return;
     }
-    branch_whole(g, node, in);
+    edge_branch_whole(g, node, in);
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
     if (node->bounds)
         gen_bound_note(g, gen_any_in(g, edge[node->work]));
     /* A back edge overwrites phis that the other edge may still read. */
-    phi_sources_read(g, 0);
-    phi_sources_read(g, 1);
+    edge_phi_sources_read(g, 0);
+    edge_phi_sources_read(g, 1);
     if (node->divergent) {
         edge_divergent(g, 0, edge[0]);
         edge_divergent(g, 1, edge[1]);
         LLVMBuildBr(g->b, node->tail);
     } else {
-        branch_diverges(g, edge);
+        edge_branch_diverges(g, edge);
     }
 }
 
 /* Goes on at case `s` of `n`; the last one is the default and takes every index that is left. */
-static void switch_case(struct gen *g, LLVMValueRef sw, LLVMValueRef index, uint32_t s, uint32_t n)
+static void edge_switch_case(struct gen *g, LLVMValueRef sw, LLVMValueRef index, uint32_t s,
+                             uint32_t n)
 {
     LLVMBasicBlockRef bb = s + 1 < n ? gen_bb(g, "case") : LLVMGetSwitchDefaultDest(sw);
     if (s + 1 < n)
@@ -444,24 +445,24 @@ static void switch_case(struct gen *g, LLVMValueRef sw, LLVMValueRef index, uint
 }
 
 /* brx.idx where all lanes go the same way. */
-static void switch_convergent(struct gen *g, const struct ir_instr *in)
+static void edge_switch_convergent(struct gen *g, const struct ir_instr *in)
 {
     assert(in->block->nsuccs && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM);
     uint32_t n = in->block->nsuccs;
     LLVMValueRef index = gen_scalar(g, in->src[0]);
     for (uint32_t s = 0; s < n; s++)
-        phi_sources_read(g, s);
+        edge_phi_sources_read(g, s);
     LLVMValueRef sw = LLVMBuildSwitch(g->b, index, gen_bb(g, "case"), n - 1);
     for (uint32_t s = 0; s < n; s++) {
-        switch_case(g, sw, index, s, n);
+        edge_switch_case(g, sw, index, s, n);
         edge_convergent(g, s);
     }
 }
 
 /* The lanes left over that have the first one's index: sets `group`, takes them from `left`. */
-static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[GEN_HALVES],
-                               LLVMValueRef const left[GEN_HALVES],
-                               LLVMValueRef const group[GEN_HALVES])
+static LLVMValueRef edge_group_take(struct gen *g, LLVMValueRef const index[GEN_HALVES],
+                                    LLVMValueRef const left[GEN_HALVES],
+                                    LLVMValueRef const group[GEN_HALVES])
 {
     LLVMValueRef saved[GEN_HALVES];
     gen_masks_copy(saved, g->mask);
@@ -485,14 +486,14 @@ static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[GEN_HALVE
  * many iterations as there are different ones. Targets are entered in `parting` or as divergent
  * edges.
  */
-static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+static void edge_switch_grouped(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     uint32_t n = in->block->nsuccs;
     LLVMValueRef index[GEN_HALVES], left[GEN_HALVES], group[GEN_HALVES];
     struct parting p = {.first = UINT32_MAX};
     gen_vector(g, in->src[0], index);
     for (uint32_t s = 0; s < n; s++)
-        phi_sources_read(g, s); /* all of them before any phi is written */
+        edge_phi_sources_read(g, s); /* all of them before any phi is written */
     for (int h = 0; h < gen_halves(g); h++) {
         left[h] = gen_alloca(g, g->t->bits, 0, "left");
         group[h] = gen_alloca(g, g->t->bits, 0, "group");
@@ -505,10 +506,10 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
     LLVMValueRef more = gen_any_stored(g, left);
     LLVMBuildCondBr(g->b, more, iteration, end);
     LLVMPositionBuilderAtEnd(g->b, iteration);
-    LLVMValueRef one = group_take(g, index, left, group);
+    LLVMValueRef one = edge_group_take(g, index, left, group);
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, gen_bb(g, "case"), n - 1);
     for (uint32_t s = 0; s < n; s++) {
-        switch_case(g, sw, one, s, n);
+        edge_switch_case(g, sw, one, s, n);
         LLVMValueRef edge[GEN_HALVES];
         for (int h = 0; h < gen_halves(g); h++)
             edge[h] = gen_mask_from_bits(g, gen_bits_load(g, group[h]));
@@ -522,21 +523,21 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
     if (node->divergent)
         LLVMBuildBr(g->b, node->tail);
     else
-        part_finish(g, &p);
+        edge_part_finish(g, &p);
 }
 
 #define SWITCH_UNROLLED_MAX 8
 
 /* Lanes are handed to each target in turn. */
-static void term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+static void edge_term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     uint32_t n = in->block->nsuccs;
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
-        switch_convergent(g, in);
+        edge_switch_convergent(g, in);
         return;
     }
     if (n > SWITCH_UNROLLED_MAX) {
-        switch_grouped(g, node, in);
+        edge_switch_grouped(g, node, in);
         return;
     }
     LLVMValueRef index[GEN_HALVES], left[GEN_HALVES];
@@ -547,7 +548,7 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
     gen_vector(g, in->src[0], index);
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(index[0]));
     for (uint32_t s = 0; s < n; s++) {
-        phi_sources_read(g, s);
+        edge_phi_sources_read(g, s);
         for (int h = 0; h < gen_halves(g); h++) {
             edge[s][h] = left[h];
             if (s + 1 == n)
@@ -559,7 +560,7 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
         }
     }
     if (!node->divergent) {
-        branch_diverges(g, edge);
+        edge_branch_diverges(g, edge);
         return;
     }
     for (uint32_t s = 0; s < n; s++)
@@ -567,7 +568,7 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
     LLVMBuildBr(g->b, node->tail);
 }
 
-static void term_ret(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+static void edge_term_ret(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     if (!g->is_kernel && in->op == IR_OP_RET) {
         gen_store_results(g, in);
@@ -580,11 +581,11 @@ static void term_ret(struct gen *g, struct gen_node *node, const struct ir_instr
     }
     LLVMValueRef edge[GEN_HALVES];
     gen_masks_or_full(g, edge);
-    alive_remove(g, edge);
+    edge_alive_remove(g, edge);
     LLVMBuildBr(g->b, node->tail);
 }
 
-static void term_trap(struct gen *g, struct gen_node *node)
+static void edge_term_trap(struct gen *g, struct gen_node *node)
 {
     gen_fault(g, gen_mask32(g), HD_TRAP, gen_i64(g, 0));
     LLVMBuildBr(g->b, node->divergent ? node->tail : g->done);
@@ -605,17 +606,17 @@ void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in)
         }
         return;
     case IR_OP_CBR:
-        term_cbr(g, node, in);
+        edge_term_cbr(g, node, in);
         return;
     case IR_OP_SWITCH:
-        term_switch(g, node, in);
+        edge_term_switch(g, node, in);
         return;
     case IR_OP_TRAP:
     case IR_OP_UNREACHABLE:
-        term_trap(g, node);
+        edge_term_trap(g, node);
         return;
     default:
-        term_ret(g, node, in);
+        edge_term_ret(g, node, in);
         return;
     }
 }

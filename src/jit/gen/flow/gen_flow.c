@@ -22,7 +22,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void node_enter_divergent(struct gen *g, struct gen_node *node)
+static void flow_node_enter_divergent(struct gen *g, struct gen_node *node)
 {
     assert(node->divergent && !node->exit_only && !node->region && node->test);
     LLVMPositionBuilderAtEnd(g->b, node->test);
@@ -52,7 +52,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
 }
 
 /* Where the sweep goes after this node: back to a loop that lanes go round once more, or on. */
-static void node_tail(struct gen *g, uint32_t n)
+static void flow_node_tail(struct gen *g, uint32_t n)
 {
     assert(g->nodes[n].divergent && g->nodes[n].tail);
     struct gen_node *node = &g->nodes[n];
@@ -72,7 +72,7 @@ static void node_tail(struct gen *g, uint32_t n)
 }
 
 /* Is the block the header of a loop that lanes leave only by ending, or for a path of their own? */
-static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
+static bool flow_heads_endless_loop(struct gen *g, const struct ir_block *header)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t loop = loops->loop_of[header->id];
@@ -93,9 +93,9 @@ static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
 }
 
 /* All lanes may have ended: in the last iteration of such a loop, or on the ways to the node. */
-static void leave_when_over(struct gen *g, const struct gen_node *node)
+static void flow_leave_when_over(struct gen *g, const struct gen_node *node)
 {
-    if (g->alive_known_full || !(node->may_be_over || heads_endless_loop(g, node->block)))
+    if (g->alive_known_full || !(node->may_be_over || flow_heads_endless_loop(g, node->block)))
         return;
     LLVMBasicBlockRef on = gen_bb(g, "on");
     LLVMBuildCondBr(g->b, gen_any_stored(g, g->alive), on, g->done);
@@ -103,7 +103,7 @@ static void leave_when_over(struct gen *g, const struct gen_node *node)
 }
 
 /* Finds the nodes at which lanes meet again some of which may have ended on the way. */
-static void find_ends(struct gen *g)
+static void flow_find_ends(struct gen *g)
 {
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
@@ -114,7 +114,7 @@ static void find_ends(struct gen *g)
 }
 
 /* From the builder's place to the end of the node, with the current mask. */
-static void node_instrs(struct gen *g, struct gen_node *node)
+static void flow_node_instrs(struct gen *g, struct gen_node *node)
 {
     const struct ir_instr *in = node->first;
     for (; in && in != node->end; in = in->next) {
@@ -144,22 +144,22 @@ static void node_instrs(struct gen *g, struct gen_node *node)
 /* A function has versions of this many instructions; where it is larger, of those in loops. */
 #define FULL_INSTRS_MAX 400
 
-static bool is_access(const struct ir_instr *in)
+static bool flow_is_access(const struct ir_instr *in)
 {
     return in->op == IR_OP_LD || in->op == IR_OP_ST;
 }
 
 /* What prefetchers are for. */
-static bool is_far_access(const struct ir_instr *in)
+static bool flow_is_far_access(const struct ir_instr *in)
 {
-    return is_access(in) && gen_is_far(in);
+    return flow_is_access(in) && gen_is_far(in);
 }
 
 /* Where loaded values or bits decide which lanes run, so many accesses are worth asking. */
 #define FULL_BY_DATA_MIN 4
 
 /* Are some bits of a number compared? Of threads' numbers lanes seldom have the same ones. */
-static bool is_by_bits(const struct ir_value *condition)
+static bool flow_is_by_bits(const struct ir_value *condition)
 {
     const struct ir_instr *in = condition->instr;
     bool compares = in && in->op == IR_OP_SETP && (in->cmp == IR_EQ || in->cmp == IR_NE);
@@ -168,15 +168,15 @@ static bool is_by_bits(const struct ir_value *condition)
 }
 
 /* Do values that lanes have loaded, or bits, decide which of them run the node? */
-static bool is_by_data(struct gen *g, const struct gen_node *node)
+static bool flow_is_by_data(struct gen *g, const struct gen_node *node)
 {
     const struct ir_block *b = node->block, *from = b->npreds == 1 ? b->preds[0] : NULL;
     return from && from->last->op == IR_OP_CBR &&
-           (!gen_is_computed(g, from->last->src[0]) || is_by_bits(from->last->src[0]));
+           (!gen_is_computed(g, from->last->src[0]) || flow_is_by_bits(from->last->src[0]));
 }
 
 /* Do lanes that are still in the innermost loop around it run the block in each iteration? */
-static bool runs_in_each_iteration(const struct gen *g, const struct ir_block *b)
+static bool flow_runs_in_each_iteration(const struct gen *g, const struct ir_block *b)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     if (loops->loop_of[b->id] == IR_NO_BLOCK)
@@ -192,14 +192,14 @@ static bool runs_in_each_iteration(const struct gen *g, const struct ir_block *b
 }
 
 /* What stops or calls is made once. */
-static bool is_made_once(const struct ir_instr *in)
+static bool flow_is_made_once(const struct ir_instr *in)
 {
     return in->op == IR_OP_BAR || in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
            ir_op_is_matrix(in->op);
 }
 
 /* Do lanes come to the edge into `to` that did not agree at the last place where that was asked? */
-static bool is_parted(const struct ir_block *from, const struct ir_block *to)
+static bool flow_is_parted(const struct ir_block *from, const struct ir_block *to)
 {
     for (unsigned n = 0; n < 16; n++) {
         const struct ir_instr *in = from->last, *p = in->op == IR_OP_CBR ? in->src[0]->instr : NULL;
@@ -215,7 +215,7 @@ static bool is_parted(const struct ir_block *from, const struct ir_block *to)
 
 /* Is the innermost loop around the block one that lanes only come to when some of them are about to
  * leave it? The others have a version of their own (ir_opt_agree.c). */
-static bool is_loop_for_some(const struct gen *g, const struct ir_block *b)
+static bool flow_is_loop_for_some(const struct gen *g, const struct ir_block *b)
 {
     uint32_t loop = g->shapes.loops.loop_of[b->id];
     bool some = loop != IR_NO_BLOCK;
@@ -223,7 +223,7 @@ static bool is_loop_for_some(const struct gen *g, const struct ir_block *b)
     for (uint32_t p = 0; some && p < header->npreds; p++) {
         const struct ir_block *from = header->preds[p];
         bool inside = from->id >= header->id && from->id <= g->shapes.loops.loops[loop].last;
-        some = inside || is_parted(from, header);
+        some = inside || flow_is_parted(from, header);
     }
     return some;
 }
@@ -234,22 +234,22 @@ static bool is_loop_for_some(const struct gen *g, const struct ir_block *b)
  * loads jump, and gen_prefetch.c fetches); and in a loop that computes, and that lanes leave one by
  * one, the merges with the values of those that have left make long chains.
  */
-static bool wants_full(struct gen *g, const struct gen_node *node)
+static bool flow_wants_full(struct gen *g, const struct gen_node *node)
 {
     bool in_loop = g->shapes.loops.loop_of[node->block->id] != IR_NO_BLOCK;
     uint32_t instrs = 0, far = 0, accesses = 0;
     if (g->dispatch || !g->mask[0] || !gen_does(g, GEN_PASS_FULL) || (g->is_large && !in_loop))
         return false;
     ir_foreach_instr(in, node->block) {
-        if (is_made_once(in) || gen_prefetch_jumps(g, in))
+        if (flow_is_made_once(in) || gen_prefetch_jumps(g, in))
             return false;
         instrs++;
-        accesses += is_access(in);
-        far += is_far_access(in);
+        accesses += flow_is_access(in);
+        far += flow_is_far_access(in);
     }
-    bool computes = node->divergent && !accesses && runs_in_each_iteration(g, node->block) &&
-                    !is_loop_for_some(g, node->block);
-    if (far && far < FULL_BY_DATA_MIN && is_by_data(g, node))
+    bool computes = node->divergent && !accesses && flow_runs_in_each_iteration(g, node->block) &&
+                    !flow_is_loop_for_some(g, node->block);
+    if (far && far < FULL_BY_DATA_MIN && flow_is_by_data(g, node))
         return false;
     if (instrs > FULL_INSTRS * (far + computes) || g->nfull > FULL_INSTRS_MAX)
         return false;
@@ -259,7 +259,7 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
 }
 
 /* Leaves the builder where some lanes do not run. */
-static void node_full(struct gen *g, struct gen_node *node)
+static void flow_node_full(struct gen *g, struct gen_node *node)
 {
     assert(g->mask[0] && !node->end);
     LLVMValueRef saved[GEN_HALVES];
@@ -269,14 +269,14 @@ static void node_full(struct gen *g, struct gen_node *node)
     LLVMPositionBuilderAtEnd(g->b, all);
     memset(g->mask, 0, sizeof(g->mask));
     g->epoch = g->epoch_next++;
-    node_instrs(g, node);
+    flow_node_instrs(g, node);
     LLVMPositionBuilderAtEnd(g->b, some);
     gen_masks_copy(g->mask, saved);
     g->epoch = g->epoch_next++;
 }
 
 /* A node without a version for all lanes: they come to it as others do. */
-static void whole_joins(struct gen *g, struct gen_node *node)
+static void flow_whole_joins(struct gen *g, struct gen_node *node)
 {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
     LLVMValueRef full[GEN_HALVES] = {NULL};
@@ -295,24 +295,24 @@ static void gen_node_body(struct gen *g, uint32_t n)
     if (node->exit_only || gen_lane_serial_node(g, n))
         return;
     if (node->divergent) {
-        node_enter_divergent(g, node);
+        flow_node_enter_divergent(g, node);
     } else {
         LLVMPositionBuilderAtEnd(g->b, node->body);
         gen_spin_enter(g, node);
         g->epoch = g->epoch_next++;
-        leave_when_over(g, node);
+        flow_leave_when_over(g, node);
         gen_mask_set_alive(g);
     }
-    if (wants_full(g, node))
-        node_full(g, node);
+    if (flow_wants_full(g, node))
+        flow_node_full(g, node);
     else if (node->whole)
-        whole_joins(g, node);
-    node_instrs(g, node);
+        flow_whole_joins(g, node);
+    flow_node_instrs(g, node);
     if (node->divergent)
-        node_tail(g, n);
+        flow_node_tail(g, n);
 }
 
-static LLVMValueRef flag_slot(struct gen *g, LLVMTypeRef type, uint64_t size_B)
+static LLVMValueRef flow_flag_slot(struct gen *g, LLVMTypeRef type, uint64_t size_B)
 {
     if (g->is_kernel)
         return gen_gep(g, g->frame, gen_frame_alloc(g, size_B, size_B));
@@ -327,7 +327,7 @@ static LLVMValueRef flag_slot(struct gen *g, LLVMTypeRef type, uint64_t size_B)
  */
 #define PENDING_SSA_MAX 48
 
-static bool pending_in_memory(const struct gen *g)
+static bool flow_pending_in_memory(const struct gen *g)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->nnodes; i++)
@@ -340,12 +340,12 @@ static bool pending_in_memory(const struct gen *g)
  * registers. */
 #define MASKED_BLOCKS_MAX 4
 
-static bool keeps_masks(const struct gen *g, const struct gen_node *node)
+static bool flow_keeps_masks(const struct gen *g, const struct gen_node *node)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t loop = loops->loop_of[node->block->id];
     if (loop == IR_NO_BLOCK || !g->unit->avx512 || g->shapes.waits ||
-        !is_loop_for_some(g, node->block))
+        !flow_is_loop_for_some(g, node->block))
         return false;
     const struct ir_loop *l = &loops->loops[loop];
     for (uint32_t b = l->header; b <= l->last; b++) {
@@ -357,12 +357,12 @@ static bool keeps_masks(const struct gen *g, const struct gen_node *node)
     return l->last - l->header < MASKED_BLOCKS_MAX;
 }
 
-static void mask_slots(struct gen *g, LLVMTypeRef type, LLVMValueRef out[GEN_HALVES])
+static void flow_mask_slots(struct gen *g, LLVMTypeRef type, LLVMValueRef out[GEN_HALVES])
 {
     assert(!g->pending || g->npending < g->unit->halves * g->nnodes);
     for (int h = 0; h < gen_halves(g); h++) {
         if (g->dispatch) {
-            out[h] = flag_slot(g, g->t->bits, GEN_LANES / 8);
+            out[h] = flow_flag_slot(g, g->t->bits, GEN_LANES / 8);
             continue;
         }
         if (g->pending) {
@@ -375,10 +375,10 @@ static void mask_slots(struct gen *g, LLVMTypeRef type, LLVMValueRef out[GEN_HAL
     }
 }
 
-static void nodes_materialise(struct gen *g)
+static void flow_nodes_materialise(struct gen *g)
 {
-    find_ends(g);
-    if (!g->dispatch && pending_in_memory(g)) {
+    flow_find_ends(g);
+    if (!g->dispatch && flow_pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
         LLVMTypeRef type = LLVMArrayType2(g->t->bits, (uint64_t)g->unit->halves * g->nnodes);
         g->pending = gen_opaque(g, gen_alloca(g, type, 64, "pending"));
@@ -388,7 +388,7 @@ static void nodes_materialise(struct gen *g)
         if (node->exit_only)
             continue;
         if (node->region) {
-            mask_slots(g, g->t->bits, node->pend);
+            flow_mask_slots(g, g->t->bits, node->pend);
             continue;
         }
         node->body = gen_bb(g, "b");
@@ -396,27 +396,27 @@ static void nodes_materialise(struct gen *g)
             continue;
         node->test = gen_bb(g, "test");
         node->tail = gen_bb(g, "tail");
-        mask_slots(g, keeps_masks(g, node) ? g->t->mask : g->t->bits, node->pend);
+        flow_mask_slots(g, flow_keeps_masks(g, node) ? g->t->mask : g->t->bits, node->pend);
     }
     if (g->shapes.waits) {
         g->spin_iterations = gen_alloca(g, g->t->i32, 0, "iterations");
         LLVMBuildStore(g->b, gen_i32(g, 0), g->spin_iterations);
     }
     for (uint32_t s = 0; s < g->sweep.nsites; s++) {
-        mask_slots(g, g->t->bits, g->sweep.sites[s].parked);
-        g->sweep.sites[s].id = flag_slot(g, g->t->i32, 4);
-        g->sweep.sites[s].generation = flag_slot(g, g->t->i32, 4);
+        flow_mask_slots(g, g->t->bits, g->sweep.sites[s].parked);
+        g->sweep.sites[s].id = flow_flag_slot(g, g->t->i32, 4);
+        g->sweep.sites[s].generation = flow_flag_slot(g, g->t->i32, 4);
     }
     if (g->dispatch) {
-        g->sweep.progress = flag_slot(g, g->t->i8, 1);
-        g->sweep.forced = flag_slot(g, g->t->i8, 1);
-        g->sweep.spins = flag_slot(g, g->t->i32, 4);
+        g->sweep.progress = flow_flag_slot(g, g->t->i8, 1);
+        g->sweep.forced = flow_flag_slot(g, g->t->i8, 1);
+        g->sweep.spins = flow_flag_slot(g, g->t->i32, 4);
         g->sweep.end = gen_bb(g, "wrap");
         assert(g->frame_B || !g->is_kernel);
     }
 }
 
-static void alive_slots(struct gen *g)
+static void flow_alive_slots(struct gen *g)
 {
     if (g->alive_known_full)
         return;
@@ -436,13 +436,13 @@ static void alive_slots(struct gen *g)
 /* Function entry: slots, resume switch, jump to the first node. */
 static void gen_prologue(struct gen *g)
 {
-    alive_slots(g);
+    flow_alive_slots(g);
     gen_slots_create(g);
     gen_lane_serial_find(g);
     gen_tuples_find(g);
     gen_bound_find(g);
     gen_unroll_find(g);
-    nodes_materialise(g);
+    flow_nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");
     if (g->is_kernel) {
         g->state_switch = LLVMBuildSwitch(g->b, g->state, start, 8);
@@ -469,12 +469,12 @@ static void gen_prologue(struct gen *g)
 }
 
 /* The first node of those that lanes leave for to come to an end of their own; NULL = none. */
-static struct gen_node *first_of_the_side(struct gen *g)
+static struct gen_node *flow_first_of_the_side(struct gen *g)
 {
     return g->dispatch || !g->is_kernel ? NULL : gen_sweep_next(g, 0, IR_NO_BLOCK);
 }
 
-static LLVMValueRef any_on_the_side(struct gen *g)
+static LLVMValueRef flow_any_on_the_side(struct gen *g)
 {
     LLVMValueRef any = gen_no_bits(g);
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -488,7 +488,7 @@ static LLVMValueRef any_on_the_side(struct gen *g)
 }
 
 /* A suspend point is the end of the run for the others. */
-static void suspend_if_leaving(struct gen *g)
+static void flow_suspend_if_leaving(struct gen *g)
 {
     assert(g->leaving);
     LLVMBasicBlockRef stop = gen_bb(g, "stop"), end = gen_bb(g, "end");
@@ -503,25 +503,25 @@ static void suspend_if_leaving(struct gen *g)
 /* At the end of the kernel, or before a suspend point, lanes that have left the others run on. */
 static void gen_side(struct gen *g)
 {
-    struct gen_node *first = first_of_the_side(g);
+    struct gen_node *first = flow_first_of_the_side(g);
     if (!first)
         return;
     LLVMBasicBlockRef ended = gen_bb(g, "ended");
-    LLVMBuildCondBr(g->b, any_on_the_side(g), first->test, ended);
+    LLVMBuildCondBr(g->b, flow_any_on_the_side(g), first->test, ended);
     LLVMPositionBuilderAtEnd(g->b, ended);
     if (g->leaving)
-        suspend_if_leaving(g);
+        flow_suspend_if_leaving(g);
 }
 
-static void leaving_slot(struct gen *g)
+static void flow_leaving_slot(struct gen *g)
 {
-    if ((!g->unit->facts.has_barrier && !g->shapes.waits) || !first_of_the_side(g))
+    if ((!g->unit->facts.has_barrier && !g->shapes.waits) || !flow_first_of_the_side(g))
         return;
     g->leaving = gen_alloca(g, g->t->i32, 0, "leaving");
     LLVMBuildStore(g->b, gen_i32(g, 0), g->leaving);
 }
 
-static bool is_large(const struct ir_func *f)
+static bool flow_is_large(const struct ir_func *f)
 {
     uint32_t n = 0;
     for (uint32_t b = 0; b < f->nblocks && n <= FULL_INSTRS_MAX; b++)
@@ -533,11 +533,11 @@ static bool is_large(const struct ir_func *f)
 void gen_flow_run(struct gen *g)
 {
     assert(g->nnodes && (g->is_kernel || !g->body.leaves_early));
-    g->is_large = is_large(g->func);
+    g->is_large = flow_is_large(g->func);
     g->done = gen_bb(g, "done");
     if (g->body.leaves_early)
         g->body.alive_at = gen_frame_alloc(g, 16, 16); /* g->t->all, at most */
-    leaving_slot(g);
+    flow_leaving_slot(g);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)
         gen_node_body(g, n);

@@ -43,7 +43,7 @@ struct region {
 /* ---- choice */
 
 /* Has an emitter for scalars (gen_eval would compute 32 lanes for one). */
-static bool op_is_scalar(const struct ir_instr *in)
+static bool serial_op_is_scalar(const struct ir_instr *in)
 {
     bool f32 = in->type == IR_F32 && (in->rnd == IR_RND_NONE || in->rnd == IR_RN);
     switch (in->op) {
@@ -85,7 +85,7 @@ static bool op_is_scalar(const struct ir_instr *in)
     }
 }
 
-static bool instr_fits(struct gen *g, const struct ir_instr *in)
+static bool serial_instr_fits(struct gen *g, const struct ir_instr *in)
 {
     switch (in->op) {
     case IR_OP_BR:
@@ -97,7 +97,7 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
     case IR_OP_ST:
         return in->mem.sem == IR_SEM_WEAK && in->mem.space != IR_SPACE_LOCAL;
     default:
-        return ir_op_has(in->op, IR_F_HINT) || op_is_scalar(in);
+        return ir_op_has(in->op, IR_F_HINT) || serial_op_is_scalar(in);
     }
 }
 
@@ -105,7 +105,7 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
  * Do neighbours access neighbouring places, as far as one can see? gen_guess.c makes use of it; but
  * without AVX-512 its test of 64-bit lanes costs as much as the accesses themselves.
  */
-static bool is_in_line(struct gen *g, const struct ir_instr *in)
+static bool serial_is_in_line(struct gen *g, const struct ir_instr *in)
 {
     struct gen_address_stride step;
     uint64_t size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1);
@@ -114,7 +114,8 @@ static bool is_in_line(struct gen *g, const struct ir_instr *in)
 }
 
 /* Rough cycles of one execution for the warp: as vectors, and lane by lane. */
-static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vector, uint64_t *serial)
+static void serial_instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vector,
+                              uint64_t *serial)
 {
     if (in->op == IR_OP_CONST || ir_op_has(in->op, IR_F_HINT))
         return;
@@ -124,7 +125,7 @@ static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vecto
             s->kind == IR_SHAPE_VARYING ||
             (s->kind == IR_SHAPE_BASE_INDEX && gen_shape(g, s->index)->kind == IR_SHAPE_VARYING);
         unsigned n = in->mem.vec ? in->mem.vec : 1;
-        *vector += !indexed ? n * 3u : is_in_line(g, in) ? n * 8u : n * 40u;
+        *vector += !indexed ? n * 3u : serial_is_in_line(g, in) ? n * 8u : n * 40u;
         *serial += n * 12u;
         return;
     }
@@ -133,7 +134,7 @@ static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vecto
     *serial += kind == IR_SHAPE_BASE_INDEX ? 4 : 10;
 }
 
-static unsigned loop_depth(struct gen *g, const struct region *r, uint32_t block)
+static unsigned serial_loop_depth(struct gen *g, const struct region *r, uint32_t block)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     unsigned depth = 0;
@@ -142,11 +143,11 @@ static unsigned loop_depth(struct gen *g, const struct region *r, uint32_t block
     return depth;
 }
 
-static bool node_fits(struct gen *g, const struct region *r, const struct gen_node *node)
+static bool serial_node_fits(struct gen *g, const struct region *r, const struct gen_node *node)
 {
     const struct ir_block *block = node->block;
     ir_foreach_instr(in, block) {
-        if (!instr_fits(g, in))
+        if (!serial_instr_fits(g, in))
             return false;
     }
     for (uint32_t s = 0; s < block->nsuccs; s++) {
@@ -156,20 +157,20 @@ static bool node_fits(struct gen *g, const struct region *r, const struct gen_no
     return true;
 }
 
-static bool region_pays(struct gen *g, const struct region *r)
+static bool serial_region_pays(struct gen *g, const struct region *r)
 {
     uint64_t vector = 0, serial = 0;
     bool loops = false;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         if (!r->inside[n])
             continue;
-        if (!node_fits(g, r, &g->nodes[n]))
+        if (!serial_node_fits(g, r, &g->nodes[n]))
             return false;
         uint32_t block = g->nodes[n].block->id, loop = g->shapes.loops.loop_of[block];
-        unsigned depth = HD_MIN(loop_depth(g, r, block), 4u);
+        unsigned depth = HD_MIN(serial_loop_depth(g, r, block), 4u);
         uint64_t v = 0, s = 0;
         ir_foreach_instr(in, g->nodes[n].block)
-            instr_cost(g, in, &v, &s);
+            serial_instr_cost(g, in, &v, &s);
         if (depth && g->shapes.divergent_loop[loop]) {
             v += v / 2; /* lanes that have left */
             loops = true;
@@ -184,7 +185,7 @@ static bool region_pays(struct gen *g, const struct region *r)
 
 /* ---- what goes in and out */
 
-static void add_in(struct gen *g, struct region *r, const struct ir_value *v)
+static void serial_add_in(struct gen *g, struct region *r, const struct ir_value *v)
 {
     if (r->is_in[v->id] || (v->instr && v->instr->op == IR_OP_CONST))
         return;
@@ -192,17 +193,17 @@ static void add_in(struct gen *g, struct region *r, const struct ir_value *v)
     r->in[r->nin++].v = v;
     const struct ir_shape *s = gen_shape(g, v);
     if (s->kind == IR_SHAPE_BASE_INDEX && !r->defined[s->index->id])
-        add_in(g, r, s->index);
+        serial_add_in(g, r, s->index);
 }
 
-static void add_out(struct region *r, const struct ir_value *v)
+static void serial_add_out(struct region *r, const struct ir_value *v)
 {
     if (!r->is_out[v->id])
         r->out[r->nout++].v = v;
     r->is_out[v->id] = true;
 }
 
-static bool block_inside(struct gen *g, const struct region *r, const struct ir_block *block)
+static bool serial_block_inside(struct gen *g, const struct region *r, const struct ir_block *block)
 {
     return r->inside[g->node_of_block[block->id]];
 }
@@ -211,24 +212,24 @@ static bool block_inside(struct gen *g, const struct region *r, const struct ir_
  * An instruction of the region reads what comes from outside; one elsewhere, what the region
  * made.
  */
-static void scan_uses(struct gen *g, struct region *r, const struct ir_instr *in)
+static void serial_scan_uses(struct gen *g, struct region *r, const struct ir_instr *in)
 {
-    bool here = block_inside(g, r, in->block);
+    bool here = serial_block_inside(g, r, in->block);
     for (uint32_t s = 0; s < in->nsrc; s++) {
         const struct ir_value *v = in->src[s];
-        bool at = in->op == IR_OP_PHI ? block_inside(g, r, in->block->preds[s]) : here;
+        bool at = in->op == IR_OP_PHI ? serial_block_inside(g, r, in->block->preds[s]) : here;
         if (at && !r->defined[v->id])
-            add_in(g, r, v);
+            serial_add_in(g, r, v);
         if (!at && r->defined[v->id])
-            add_out(r, v);
+            serial_add_out(r, v);
         if (at && !here && in->op == IR_OP_PHI)
-            add_out(r, in->dst[0]);
+            serial_add_out(r, in->dst[0]);
         if (!at && here && in->op == IR_OP_PHI)
-            add_in(g, r, in->dst[0]);
+            serial_add_in(g, r, in->dst[0]);
     }
 }
 
-static void find_carried(struct gen *g, struct region *r)
+static void serial_find_carried(struct gen *g, struct region *r)
 {
     for (uint32_t n = 0; n < g->nnodes; n++) {
         if (!r->inside[n])
@@ -240,12 +241,12 @@ static void find_carried(struct gen *g, struct region *r)
     }
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b])
-            scan_uses(g, r, in);
+            serial_scan_uses(g, r, in);
     }
 }
 
 /* Results must be vectors already: a scalar that the lanes share would have to be put together. */
-static bool outs_are_vectors(struct gen *g, const struct region *r)
+static bool serial_outs_are_vectors(struct gen *g, const struct region *r)
 {
     for (uint32_t i = 0; i < r->nout; i++) {
         const struct ir_value *v = r->out[i].v;
@@ -262,7 +263,7 @@ static bool outs_are_vectors(struct gen *g, const struct region *r)
 }
 
 /* Is it in a loop whose lanes may wait for each other, which one by one they must not? */
-static bool may_wait(const struct gen *g, const struct ir_block *block)
+static bool serial_may_wait(const struct gen *g, const struct ir_block *block)
 {
     const struct ir_loops *loops = &g->shapes.loops;
     uint32_t loop = loops->loop_of[block->id];
@@ -275,13 +276,13 @@ static bool may_wait(const struct gen *g, const struct ir_block *block)
  * Is it nothing that a vector would do less well, run once for each lane, and more than the loads
  * and stores that hand its results over?
  */
-static bool is_front(struct gen *g, const struct region *r, uint32_t n)
+static bool serial_is_front(struct gen *g, const struct region *r, uint32_t n)
 {
     const struct ir_block *block = g->nodes[n].block;
-    if (loop_depth(g, r, block->id))
+    if (serial_loop_depth(g, r, block->id))
         return false;
     for (uint32_t p = 0; p < block->npreds; p++) {
-        if (block_inside(g, r, block->preds[p]))
+        if (serial_block_inside(g, r, block->preds[p]))
             return false;
     }
     unsigned size = 0;
@@ -294,12 +295,12 @@ static bool is_front(struct gen *g, const struct region *r, uint32_t n)
 }
 
 /* What comes first, such as counts and addresses, is computed for all lanes together. */
-static void drop_front(struct gen *g, struct region *r)
+static void serial_drop_front(struct gen *g, struct region *r)
 {
     for (uint32_t n = 0; n < g->nnodes; n++) {
         if (!r->inside[n])
             continue;
-        if (!is_front(g, r, n))
+        if (!serial_is_front(g, r, n))
             return;
         r->inside[n] = false;
         if (g->nodes[n].block->nsuccs != 1)
@@ -307,7 +308,7 @@ static void drop_front(struct gen *g, struct region *r)
     }
 }
 
-static bool region_init(struct gen *g, struct region *r, uint32_t conv)
+static bool serial_region_init(struct gen *g, struct region *r, uint32_t conv)
 {
     size_t nv = g->func->nvalues + 1;
     *r = (struct region){.conv = conv};
@@ -326,15 +327,15 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
         r->inside[n] = node->divergent && !node->exit_only && node->conv == conv;
-        if (r->inside[n] && may_wait(g, node->block))
+        if (r->inside[n] && serial_may_wait(g, node->block))
             return false;
     }
-    drop_front(g, r);
+    serial_drop_front(g, r);
     return true;
 }
 
 /* May regions run lane by lane at all? In strict mode errors name their lanes. */
-static bool is_allowed(const struct gen *g)
+static bool serial_is_allowed(const struct gen *g)
 {
     return !g->dispatch && gen_does(g, GEN_PASS_LANE_SERIAL) && !g->unit->req->strict;
 }
@@ -343,14 +344,15 @@ bool gen_lane_serial_pays(struct gen *g, const struct ir_block *block)
 {
     const struct gen_node *node = &g->nodes[g->node_of_block[block->id]];
     struct region *r = hd_arena_new(&g->arena, struct region);
-    return is_allowed(g) && node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK && r &&
-           region_init(g, r, node->conv) && r->inside[node - g->nodes] && region_pays(g, r);
+    return serial_is_allowed(g) && node->divergent && !node->exit_only &&
+           node->conv != IR_NO_BLOCK && r && serial_region_init(g, r, node->conv) &&
+           r->inside[node - g->nodes] && serial_region_pays(g, r);
 }
 
 void gen_lane_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (!is_allowed(g) || !gen_is_warp(g))
+    if (!serial_is_allowed(g) || !gen_is_warp(g))
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
@@ -359,10 +361,10 @@ void gen_lane_serial_find(struct gen *g)
             node->conv == last || !r)
             continue;
         last = node->conv;
-        if (!region_init(g, r, node->conv) || !region_pays(g, r))
+        if (!serial_region_init(g, r, node->conv) || !serial_region_pays(g, r))
             continue;
-        find_carried(g, r);
-        if (!outs_are_vectors(g, r))
+        serial_find_carried(g, r);
+        if (!serial_outs_are_vectors(g, r))
             continue;
         LLVMBasicBlockRef entry = gen_bb(g, "serial");
         gen_fired(g, GEN_PASS_LANE_SERIAL);
@@ -377,27 +379,28 @@ void gen_lane_serial_find(struct gen *g)
 
 /* ---- values lane by lane */
 
-static LLVMValueRef element_ptr(struct gen *g, const struct ir_value *v, LLVMValueRef array,
-                                LLVMValueRef lane)
+static LLVMValueRef serial_element_ptr(struct gen *g, const struct ir_value *v, LLVMValueRef array,
+                                       LLVMValueRef lane)
 {
     LLVMTypeRef elem = v->type == IR_PRED ? g->t->i8 : gen_scalar_type(g, v->type);
     LLVMValueRef at = LLVMBuildZExt(g->b, lane, g->t->i64, "");
     return LLVMBuildInBoundsGEP2(g->b, elem, array, &at, 1, "");
 }
 
-static LLVMValueRef element_load(struct gen *g, const struct ir_value *v, LLVMValueRef array,
-                                 LLVMValueRef lane)
+static LLVMValueRef serial_element_load(struct gen *g, const struct ir_value *v, LLVMValueRef array,
+                                        LLVMValueRef lane)
 {
     LLVMTypeRef elem = v->type == IR_PRED ? g->t->i8 : gen_scalar_type(g, v->type);
-    LLVMValueRef x = LLVMBuildLoad2(g->b, elem, element_ptr(g, v, array, lane), "");
+    LLVMValueRef x = LLVMBuildLoad2(g->b, elem, serial_element_ptr(g, v, array, lane), "");
     return v->type == IR_PRED ? LLVMBuildTrunc(g->b, x, g->t->i1, "") : x;
 }
 
-static void element_store(struct gen *g, const struct carried *c, LLVMValueRef x, LLVMValueRef lane)
+static void serial_element_store(struct gen *g, const struct carried *c, LLVMValueRef x,
+                                 LLVMValueRef lane)
 {
     if (c->v->type == IR_PRED)
         x = LLVMBuildZExt(g->b, x, g->t->i8, "");
-    LLVMBuildStore(g->b, x, element_ptr(g, c->v, c->array, lane));
+    LLVMBuildStore(g->b, x, serial_element_ptr(g, c->v, c->array, lane));
 }
 
 static LLVMValueRef index_of_lane(struct gen *g, const struct region *r, const struct ir_value *v,
@@ -410,7 +413,7 @@ static LLVMValueRef carried_lane(struct gen *g, const struct region *r, const st
     if (val->kind == IR_SHAPE_UNIFORM)
         return val->c[0];
     if (val->kind == IR_SHAPE_VARYING)
-        return element_load(g, c->v, c->array, lane);
+        return serial_element_load(g, c->v, c->array, lane);
     if (val->kind == IR_SHAPE_AFFINE) {
         LLVMValueRef high = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, GEN_LANES), "");
         LLVMValueRef base = LLVMBuildSelect(g->b, high, val->c[1], val->c[0], "");
@@ -444,7 +447,7 @@ static LLVMValueRef index_of_lane(struct gen *g, const struct region *r, const s
 
 /* A region has several entries; a value that dominates only some of them is read all the same, and
  * not used by the lanes that come in by others. */
-static struct gen_val outside_value(struct gen *g, const struct ir_value *v)
+static struct gen_val serial_outside_value(struct gen *g, const struct ir_value *v)
 {
     if (gen_value_available(g, v))
         return gen_get(g, v);
@@ -455,11 +458,11 @@ static struct gen_val outside_value(struct gen *g, const struct ir_value *v)
 }
 
 /* What comes in, in its own form; vectors go to memory. What goes out keeps the other lanes. */
-static void arrays_fill(struct gen *g, struct region *r)
+static void serial_arrays_fill(struct gen *g, struct region *r)
 {
     for (uint32_t i = 0; i < r->nin; i++) {
         struct carried *c = &r->in[i];
-        c->outside = outside_value(g, c->v);
+        c->outside = serial_outside_value(g, c->v);
         if (c->outside.kind == IR_SHAPE_VARYING)
             c->array = gen_array_of(g, c->outside, c->v->type);
     }
@@ -469,7 +472,8 @@ static void arrays_fill(struct gen *g, struct region *r)
     }
 }
 
-static void value_make_scalar(struct gen *g, struct region *r, const struct ir_value *v, bool slot)
+static void serial_value_make_scalar(struct gen *g, struct region *r, const struct ir_value *v,
+                                     bool slot)
 {
     uint32_t id = v->id;
     r->saved[id] = true;
@@ -481,10 +485,10 @@ static void value_make_scalar(struct gen *g, struct region *r, const struct ir_v
         g->slots[id].ptr[0] = gen_alloca(g, gen_scalar_type(g, v->type), 0, "");
 }
 
-static void scalars_enter(struct gen *g, struct region *r)
+static void serial_scalars_enter(struct gen *g, struct region *r)
 {
     for (uint32_t i = 0; i < r->nin; i++)
-        value_make_scalar(g, r, r->in[i].v, true);
+        serial_value_make_scalar(g, r, r->in[i].v, true);
     for (uint32_t n = 0; n < g->nnodes; n++) {
         if (!r->inside[n])
             continue;
@@ -492,13 +496,13 @@ static void scalars_enter(struct gen *g, struct region *r)
             for (uint32_t d = 0; d < in->ndst; d++) {
                 const struct ir_value *v = in->dst[d];
                 if (in->op != IR_OP_CONST && !r->is_in[v->id])
-                    value_make_scalar(g, r, v, g->slots[v->id].ptr[0] != NULL);
+                    serial_value_make_scalar(g, r, v, g->slots[v->id].ptr[0] != NULL);
             }
         }
     }
 }
 
-static void scalars_leave(struct gen *g, struct region *r)
+static void serial_scalars_leave(struct gen *g, struct region *r)
 {
     for (uint32_t v = 0; v < g->func->nvalues; v++) {
         if (r->saved[v]) {
@@ -509,7 +513,7 @@ static void scalars_leave(struct gen *g, struct region *r)
     g->epoch = g->epoch_next++;
 }
 
-static struct carried *out_of(struct region *r, const struct ir_value *v)
+static struct carried *serial_out_of(struct region *r, const struct ir_value *v)
 {
     for (uint32_t i = 0; i < r->nout; i++) {
         if (r->out[i].v == v)
@@ -518,40 +522,42 @@ static struct carried *out_of(struct region *r, const struct ir_value *v)
     return NULL;
 }
 
-static struct gen_val phi_operand(struct gen *g, const struct ir_instr *phi, uint32_t pred)
+static struct gen_val serial_phi_operand(struct gen *g, const struct ir_instr *phi, uint32_t pred)
 {
     const struct ir_value *v = phi->src[pred];
     return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
 }
 
 /* The lane takes edge number `succ`: phis, then the branch. */
-static void take_edge(struct gen *g, struct region *r, const struct ir_block *from, uint32_t succ)
+static void serial_take_edge(struct gen *g, struct region *r, const struct ir_block *from,
+                             uint32_t succ)
 {
     const struct ir_block *to = from->succs[succ];
     uint32_t pred = gen_pred_of_edge(from, succ), nphis;
-    bool stays = block_inside(g, r, to);
+    bool stays = serial_block_inside(g, r, to);
     struct gen_val *vals = gen_phi_room(g, to, &nphis);
     const struct ir_instr *phi = to->first;
     for (uint32_t i = 0; vals && i < nphis; i++, phi = phi->next)
-        vals[i] = phi_operand(g, phi, pred);
+        vals[i] = serial_phi_operand(g, phi, pred);
     LLVMValueRef lane = stays ? NULL : LLVMBuildLoad2(g->b, g->t->i32, r->lane, "");
     phi = to->first;
     for (uint32_t i = 0; vals && i < nphis; i++, phi = phi->next) {
         if (stays)
             LLVMBuildStore(g->b, vals[i].c[0], g->slots[phi->dst[0]->id].ptr[0]);
         else
-            element_store(g, out_of(r, phi->dst[0]), vals[i].c[0], lane);
+            serial_element_store(g, serial_out_of(r, phi->dst[0]), vals[i].c[0], lane);
     }
     for (uint32_t o = 0; o < r->nout && !stays; o++) {
         const struct ir_value *v = r->out[o].v;
         if (r->defined[v->id])
-            element_store(g, &r->out[o], gen_get_raw(g, v).c[0], lane);
+            serial_element_store(g, &r->out[o], gen_get_raw(g, v).c[0], lane);
     }
     LLVMBuildBr(g->b, stays ? r->body[g->node_of_block[to->id]] : r->next_lane);
 }
 
-/* What take_edge() reads must be in the cache before a branch splits the block. */
-static void edge_read(struct gen *g, struct region *r, const struct ir_block *from, uint32_t succ)
+/* What serial_take_edge() reads must be in the cache before a branch splits the block. */
+static void serial_edge_read(struct gen *g, struct region *r, const struct ir_block *from,
+                             uint32_t succ)
 {
     const struct ir_block *to = from->succs[succ];
     uint32_t pred = gen_pred_of_edge(from, succ);
@@ -560,13 +566,13 @@ static void edge_read(struct gen *g, struct region *r, const struct ir_block *fr
             break;
         (void)gen_get_raw(g, phi->src[pred]);
     }
-    for (uint32_t o = 0; o < r->nout && !block_inside(g, r, to); o++) {
+    for (uint32_t o = 0; o < r->nout && !serial_block_inside(g, r, to); o++) {
         if (r->defined[r->out[o].v->id])
             (void)gen_get_raw(g, r->out[o].v);
     }
 }
 
-static void node_scalar(struct gen *g, struct region *r, uint32_t n)
+static void serial_node_scalar(struct gen *g, struct region *r, uint32_t n)
 {
     assert(g->nodes[n].region == r && g->nodes[n].divergent);
     const struct ir_block *block = g->nodes[n].block;
@@ -578,30 +584,30 @@ static void node_scalar(struct gen *g, struct region *r, uint32_t n)
             gen_instr(g, in);
     }
     if (block->last->op == IR_OP_BR) {
-        take_edge(g, r, block, 0);
+        serial_take_edge(g, r, block, 0);
         return;
     }
     for (uint32_t s = 0; s < 2; s++)
-        edge_read(g, r, block, s);
+        serial_edge_read(g, r, block, s);
     LLVMBasicBlockRef arm[2] = {gen_bb(g, "t"), gen_bb(g, "f")};
     LLVMBuildCondBr(g->b, gen_scalar(g, block->last->src[0]), arm[0], arm[1]);
     for (uint32_t s = 0; s < 2; s++) {
         LLVMPositionBuilderAtEnd(g->b, arm[s]);
-        take_edge(g, r, block, s);
+        serial_take_edge(g, r, block, s);
     }
 }
 
-static bool is_entry(struct gen *g, const struct region *r, uint32_t n)
+static bool serial_is_entry(struct gen *g, const struct region *r, uint32_t n)
 {
     const struct ir_block *block = g->nodes[n].block;
     for (uint32_t p = 0; p < block->npreds; p++) {
-        if (!block_inside(g, r, block->preds[p]))
+        if (!serial_block_inside(g, r, block->preds[p]))
             return true;
     }
     return false;
 }
 
-static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
+static LLVMValueRef serial_pend_take(struct gen *g, struct gen_node *node)
 {
     assert(node->region && node->pend[0]);
     LLVMValueRef bits[GEN_HALVES];
@@ -615,7 +621,7 @@ static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
 
 /* From next_lane: the first lane that waits at entry `n` runs; when none does, goes on at the end
  * of the block that the builder is left in. */
-static void entry_loop(struct gen *g, struct region *r, LLVMValueRef left, uint32_t n)
+static void serial_entry_loop(struct gen *g, struct region *r, LLVMValueRef left, uint32_t n)
 {
     LLVMBasicBlockRef some = gen_bb(g, "lane"), none = gen_bb(g, "no_lane");
     LLVMValueRef bits = LLVMBuildLoad2(g->b, g->t->i32, left, "");
@@ -635,7 +641,7 @@ static void entry_loop(struct gen *g, struct region *r, LLVMValueRef left, uint3
     LLVMPositionBuilderAtEnd(g->b, none);
 }
 
-static void outs_collect(struct gen *g, struct region *r)
+static void serial_outs_collect(struct gen *g, struct region *r)
 {
     for (uint32_t i = 0; i < r->nout; i++) {
         const struct ir_value *v = r->out[i].v;
@@ -645,7 +651,7 @@ static void outs_collect(struct gen *g, struct region *r)
     }
 }
 
-static void region_emit(struct gen *g, struct region *r, uint32_t first)
+static void serial_region_emit(struct gen *g, struct region *r, uint32_t first)
 {
     assert(g->nodes[first].region == r && !g->dispatch);
     LLVMValueRef *left = hd_arena_array(&g->arena, LLVMValueRef, g->nnodes + 1);
@@ -655,7 +661,7 @@ static void region_emit(struct gen *g, struct region *r, uint32_t first)
     LLVMPositionBuilderAtEnd(g->b, g->nodes[first].test);
     g->epoch = g->epoch_next++;
     g->mask[0] = g->mask[1] = NULL;
-    arrays_fill(g, r);
+    serial_arrays_fill(g, r);
     r->lane = gen_alloca(g, g->t->i32, 0, "lane");
     r->next_lane = gen_bb(g, "next_lane");
     for (uint32_t n = first; n < g->nnodes; n++) {
@@ -663,26 +669,26 @@ static void region_emit(struct gen *g, struct region *r, uint32_t first)
             continue;
         last = n;
         r->body[n] = gen_bb(g, "s");
-        if (!is_entry(g, r, n))
+        if (!serial_is_entry(g, r, n))
             continue;
         left[n] = gen_alloca(g, g->t->i32, 0, "left");
-        LLVMBuildStore(g->b, pend_take(g, &g->nodes[n]), left[n]);
+        LLVMBuildStore(g->b, serial_pend_take(g, &g->nodes[n]), left[n]);
     }
     LLVMBuildBr(g->b, r->next_lane);
     LLVMPositionBuilderAtEnd(g->b, r->next_lane);
-    scalars_enter(g, r);
+    serial_scalars_enter(g, r);
     for (uint32_t n = first; n < g->nnodes; n++) {
         if (left[n])
-            entry_loop(g, r, left[n], n);
+            serial_entry_loop(g, r, left[n], n);
     }
     LLVMBasicBlockRef finish = LLVMGetInsertBlock(g->b);
     for (uint32_t n = first; n < g->nnodes; n++) {
         if (r->inside[n])
-            node_scalar(g, r, n);
+            serial_node_scalar(g, r, n);
     }
-    scalars_leave(g, r);
+    serial_scalars_leave(g, r);
     LLVMPositionBuilderAtEnd(g->b, finish);
-    outs_collect(g, r);
+    serial_outs_collect(g, r);
     LLVMBuildBr(g->b, gen_sweep_target(g, last + 1, r->conv));
 }
 
@@ -695,6 +701,6 @@ bool gen_lane_serial_node(struct gen *g, uint32_t n)
         if (r->inside[i])
             return true;
     }
-    region_emit(g, r, n);
+    serial_region_emit(g, r, n);
     return true;
 }

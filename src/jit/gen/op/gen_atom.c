@@ -30,23 +30,23 @@ struct atom {
     LLVMValueRef out;      /* per lane results */
 };
 
-static bool op_is_value(enum ir_atom op)
+static bool atom_op_is_value(enum ir_atom op)
 {
     return op == IR_ATOM_ADD || op == IR_ATOM_MIN || op == IR_ATOM_MAX;
 }
 
-static bool has_native_form(const struct ir_instr *in)
+static bool atom_has_native_form(const struct ir_instr *in)
 {
     unsigned bits = ir_type_bits(in->type);
     enum ir_type t = in->type;
     if (bits != 32 && bits != 64)
         return false;
-    if (!ir_type_is_float(t) || !op_is_value(in->mem.atom))
+    if (!ir_type_is_float(t) || !atom_op_is_value(in->mem.atom))
         return bits == 32 || (in->mem.atom != IR_ATOM_INC && in->mem.atom != IR_ATOM_DEC);
     return in->mem.atom == IR_ATOM_ADD && (t == IR_F32 || t == IR_F64);
 }
 
-static bool is_used(const struct gen *g, const struct ir_value *v)
+static bool atom_is_used(const struct gen *g, const struct ir_value *v)
 {
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
@@ -61,13 +61,13 @@ static bool is_used(const struct gen *g, const struct ir_value *v)
 
 /* ---- one operation */
 
-static LLVMValueRef pick_by(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef atom_pick_by(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
 }
 
 /* n times x: the vector. */
-static LLVMValueRef repeat(struct gen *g, LLVMValueRef x, unsigned n)
+static LLVMValueRef atom_repeat(struct gen *g, LLVMValueRef x, unsigned n)
 {
     LLVMValueRef first = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(x), n)), picks[GEN_LANES];
     assert(n <= GEN_LANES);
@@ -78,7 +78,8 @@ static LLVMValueRef repeat(struct gen *g, LLVMValueRef x, unsigned n)
 }
 
 /* old + x of floats held as integers, or vectors of them; f32 sums have one NaN. */
-static LLVMValueRef float_add(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x)
+static LLVMValueRef atom_float_add(struct gen *g, const struct atom *a, LLVMValueRef old,
+                                   LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(old), ft = a->ft;
     unsigned n = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 0;
@@ -90,12 +91,13 @@ static LLVMValueRef float_add(struct gen *g, const struct atom *a, LLVMValueRef 
         return LLVMBuildBitCast(g->b, sum, type, "");
     LLVMValueRef one_nan = gen_i32(g, 0x7fffffff);
     LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, sum, sum, "");
-    return LLVMBuildSelect(g->b, is_nan, n ? repeat(g, one_nan, n) : one_nan,
+    return LLVMBuildSelect(g->b, is_nan, n ? atom_repeat(g, one_nan, n) : one_nan,
                            LLVMBuildBitCast(g->b, sum, type, ""), "");
 }
 
 /* Wrapping counters: inc goes to 0 after x, dec to x after 0. */
-static LLVMValueRef wrapping(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x)
+static LLVMValueRef atom_wrapping(struct gen *g, const struct atom *a, LLVMValueRef old,
+                                  LLVMValueRef x)
 {
     LLVMValueRef one = gen_ci(a->elem, 1), zero = gen_ci(a->elem, 0);
     if (a->op == IR_ATOM_INC) {
@@ -108,16 +110,16 @@ static LLVMValueRef wrapping(struct gen *g, const struct atom *a, LLVMValueRef o
 }
 
 /* The new value; scalars or vectors, but counters scalars only. */
-static LLVMValueRef apply(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x,
-                          LLVMValueRef y)
+static LLVMValueRef atom_apply(struct gen *g, const struct atom *a, LLVMValueRef old,
+                               LLVMValueRef x, LLVMValueRef y)
 {
     switch (a->op) {
     case IR_ATOM_ADD:
-        return a->ft ? float_add(g, a, old, x) : LLVMBuildAdd(g->b, old, x, "");
+        return a->ft ? atom_float_add(g, a, old, x) : LLVMBuildAdd(g->b, old, x, "");
     case IR_ATOM_MIN:
-        return pick_by(g, a->sign ? LLVMIntSLT : LLVMIntULT, old, x);
+        return atom_pick_by(g, a->sign ? LLVMIntSLT : LLVMIntULT, old, x);
     case IR_ATOM_MAX:
-        return pick_by(g, a->sign ? LLVMIntSGT : LLVMIntUGT, old, x);
+        return atom_pick_by(g, a->sign ? LLVMIntSGT : LLVMIntUGT, old, x);
     case IR_ATOM_AND:
         return LLVMBuildAnd(g->b, old, x, "");
     case IR_ATOM_OR:
@@ -129,11 +131,11 @@ static LLVMValueRef apply(struct gen *g, const struct atom *a, LLVMValueRef old,
     case IR_ATOM_CAS:
         return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, old, x, ""), y, old, "");
     default:
-        return wrapping(g, a, old, x);
+        return atom_wrapping(g, a, old, x);
     }
 }
 
-static LLVMAtomicRMWBinOp rmw_of(const struct atom *a)
+static LLVMAtomicRMWBinOp atom_rmw_of(const struct atom *a)
 {
     switch (a->op) {
     case IR_ATOM_ADD:
@@ -154,7 +156,8 @@ static LLVMAtomicRMWBinOp rmw_of(const struct atom *a)
 }
 
 /* Float sums and counters outside shared memory: load, compute, compare-and-swap until it holds. */
-static LLVMValueRef swap_loop(struct gen *g, const struct atom *a, LLVMValueRef ptr, LLVMValueRef x)
+static LLVMValueRef atom_swap_loop(struct gen *g, const struct atom *a, LLVMValueRef ptr,
+                                   LLVMValueRef x)
 {
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef again = gen_bb(g, "swap"), on = gen_bb(g, "swapped");
@@ -164,7 +167,7 @@ static LLVMValueRef swap_loop(struct gen *g, const struct atom *a, LLVMValueRef 
     LLVMBuildBr(g->b, again);
     LLVMPositionBuilderAtEnd(g->b, again);
     LLVMValueRef old = LLVMBuildPhi(g->b, a->elem, "");
-    LLVMValueRef r = apply(g, a, old, x, NULL);
+    LLVMValueRef r = atom_apply(g, a, old, x, NULL);
     LLVMValueRef pair =
         LLVMBuildAtomicCmpXchg(g->b, ptr, old, r, LLVMAtomicOrderingSequentiallyConsistent,
                                LLVMAtomicOrderingSequentiallyConsistent, false);
@@ -178,13 +181,13 @@ static LLVMValueRef swap_loop(struct gen *g, const struct atom *a, LLVMValueRef 
 }
 
 /* One operation on memory; yields the old value. */
-static LLVMValueRef one_op(struct gen *g, const struct atom *a, LLVMValueRef address,
-                           LLVMValueRef x, LLVMValueRef y)
+static LLVMValueRef atom_one_op(struct gen *g, const struct atom *a, LLVMValueRef address,
+                                LLVMValueRef x, LLVMValueRef y)
 {
     LLVMValueRef ptr = LLVMBuildIntToPtr(g->b, address, g->t->ptr, "");
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(g->b, a->elem, ptr, "");
-        LLVMBuildStore(g->b, apply(g, a, old, x, y), ptr);
+        LLVMBuildStore(g->b, atom_apply(g, a, old, x, y), ptr);
         return old;
     }
     if (a->op == IR_ATOM_CAS) {
@@ -194,16 +197,16 @@ static LLVMValueRef one_op(struct gen *g, const struct atom *a, LLVMValueRef add
         return LLVMBuildExtractValue(g->b, pair, 0, "");
     }
     if (a->ft || a->op == IR_ATOM_INC || a->op == IR_ATOM_DEC)
-        return swap_loop(g, a, ptr, x);
-    return LLVMBuildAtomicRMW(g->b, rmw_of(a), ptr, x, LLVMAtomicOrderingSequentiallyConsistent,
-                              false);
+        return atom_swap_loop(g, a, ptr, x);
+    return LLVMBuildAtomicRMW(g->b, atom_rmw_of(a), ptr, x,
+                              LLVMAtomicOrderingSequentiallyConsistent, false);
 }
 
 /* ---- lane after lane */
 
 /* Operand i of a lane (i32, constant or not). Volatile: the arrays stay in memory, where a scalar
  * load is cheaper than taking a vector apart. */
-static LLVMValueRef lane_operand(struct gen *g, const struct atom *a, int i, LLVMValueRef lane)
+static LLVMValueRef atom_lane_operand(struct gen *g, const struct atom *a, int i, LLVMValueRef lane)
 {
     if (a->same[i] || !a->array[i])
         return a->same[i];
@@ -213,10 +216,10 @@ static LLVMValueRef lane_operand(struct gen *g, const struct atom *a, int i, LLV
     return x;
 }
 
-static void lane_op(struct gen *g, const struct atom *a, LLVMValueRef lane)
+static void atom_lane_op(struct gen *g, const struct atom *a, LLVMValueRef lane)
 {
-    LLVMValueRef x = lane_operand(g, a, 1, lane), y = lane_operand(g, a, 2, lane);
-    LLVMValueRef old = one_op(g, a, lane_operand(g, a, 0, lane), x, y);
+    LLVMValueRef x = atom_lane_operand(g, a, 1, lane), y = atom_lane_operand(g, a, 2, lane);
+    LLVMValueRef old = atom_one_op(g, a, atom_lane_operand(g, a, 0, lane), x, y);
     if (a->used) {
         LLVMValueRef at = LLVMBuildGEP2(g->b, a->elem, a->out, &lane, 1, "");
         LLVMSetVolatile(LLVMBuildStore(g->b, old, at), true);
@@ -225,7 +228,7 @@ static void lane_op(struct gen *g, const struct atom *a, LLVMValueRef lane)
 
 /* Thirty-two copies pay where a loop's overhead shows, and cost compile time: not in kernels full
  * of atomics. */
-static bool worth_unrolling(const struct gen *g)
+static bool atom_worth_unrolling(const struct gen *g)
 {
     unsigned n = 0;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
@@ -235,15 +238,15 @@ static bool worth_unrolling(const struct gen *g)
     return n <= 8;
 }
 
-static void lanes_all(struct gen *g, const struct atom *a)
+static void atom_lanes_all(struct gen *g, const struct atom *a)
 {
     assert(!g->mask[0] || LLVMGetBasicBlockParent(LLVMGetInsertBlock(g->b)) == g->fn);
     for (unsigned lane = 0; lane < 2 * GEN_LANES; lane++)
-        lane_op(g, a, gen_i32(g, lane));
+        atom_lane_op(g, a, gen_i32(g, lane));
 }
 
 /* while (mask) { lane = ctz(mask); ...; mask &= mask - 1; } */
-static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
+static void atom_lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
 {
     assert(LLVMTypeOf(mask) == g->t->i32);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
@@ -253,7 +256,7 @@ static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
     LLVMPositionBuilderAtEnd(g->b, body);
     LLVMValueRef left = LLVMBuildPhi(g->b, g->t->i32, "");
     LLVMValueRef args[] = {left, gen_ci(g->t->i1, 1)};
-    lane_op(g, a, gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2));
+    atom_lane_op(g, a, gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2));
     LLVMValueRef less = LLVMBuildSub(g->b, left, gen_i32(g, 1), "");
     less = LLVMBuildAnd(g->b, left, less, "");
     LLVMValueRef values[] = {mask, less};
@@ -263,7 +266,7 @@ static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
     LLVMPositionBuilderAtEnd(g->b, on);
 }
 
-static LLVMValueRef to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const x[GEN_HALVES])
+static LLVMValueRef atom_to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const x[GEN_HALVES])
 {
     LLVMValueRef array = gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
     for (int h = 0; h < gen_halves(g); h++) {
@@ -274,7 +277,7 @@ static LLVMValueRef to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const
     return array;
 }
 
-static void operand(struct gen *g, struct atom *a, int i)
+static void atom_operand(struct gen *g, struct atom *a, int i)
 {
     const struct ir_value *v = a->in->src[i];
     if (gen_shape(g, v)->kind == IR_SHAPE_UNIFORM) {
@@ -283,38 +286,38 @@ static void operand(struct gen *g, struct atom *a, int i)
     }
     LLVMValueRef x[GEN_HALVES];
     gen_vector(g, v, x);
-    a->array[i] = to_array(g, a->elem, x);
+    a->array[i] = atom_to_array(g, a->elem, x);
 }
 
 /* ---- lanes that are neighbours: what one locked operation can swap at once */
 
 #define PIECE_B 16u
 
-static unsigned elem_B(const struct atom *a)
+static unsigned atom_elem_B(const struct atom *a)
 {
     return LLVMGetIntTypeWidth(a->elem) / 8;
 }
 
-static bool are_neighbours(struct gen *g, const struct atom *a)
+static bool atom_are_neighbours(struct gen *g, const struct atom *a)
 {
     const struct ir_shape *s = gen_shape(g, a->in->src[0]);
     bool fits = a->op != IR_ATOM_CAS && a->op != IR_ATOM_INC && a->op != IR_ATOM_DEC;
     return fits && !a->shared && a->in->mem.space != IR_SPACE_LOCAL &&
-           g->unit->path != JIT_GENERIC && s->kind == IR_SHAPE_AFFINE && s->stride == elem_B(a) &&
-           gen_does(g, GEN_PASS_ATOMS);
+           g->unit->path != JIT_GENERIC && s->kind == IR_SHAPE_AFFINE &&
+           s->stride == atom_elem_B(a) && gen_does(g, GEN_PASS_ATOMS);
 }
 
-static LLVMValueRef first_of(struct gen *g, LLVMValueRef addresses)
+static LLVMValueRef atom_first_of(struct gen *g, LLVMValueRef addresses)
 {
     return LLVMBuildExtractElement(g->b, addresses, gen_i32(g, 0), "");
 }
 
 /* i1: all pieces of the warp are where one operation reaches them. */
-static LLVMValueRef are_aligned(struct gen *g, LLVMValueRef const addr[GEN_HALVES])
+static LLVMValueRef atom_are_aligned(struct gen *g, LLVMValueRef const addr[GEN_HALVES])
 {
-    LLVMValueRef bits = first_of(g, addr[0]);
+    LLVMValueRef bits = atom_first_of(g, addr[0]);
     for (int h = 1; h < gen_halves(g); h++)
-        bits = LLVMBuildOr(g->b, bits, first_of(g, addr[h]), "");
+        bits = LLVMBuildOr(g->b, bits, atom_first_of(g, addr[h]), "");
     bits = LLVMBuildAnd(g->b, bits, gen_i64(g, PIECE_B - 1), "");
     return LLVMBuildICmp(g->b, LLVMIntEQ, bits, gen_i64(g, 0), "");
 }
@@ -327,18 +330,18 @@ struct piece {
 };
 
 /* Of the running lanes (bits of an integer), as a vector of i1. */
-static LLVMValueRef piece_mask(struct gen *g, LLVMValueRef bits, unsigned lanes)
+static LLVMValueRef atom_piece_mask(struct gen *g, LLVMValueRef bits, unsigned lanes)
 {
     LLVMValueRef each[GEN_LANES];
     for (unsigned l = 0; l < lanes; l++)
         each[l] = gen_i32(g, 1ull << l);
     LLVMValueRef own = LLVMConstVector(each, lanes);
-    own = LLVMBuildAnd(g->b, repeat(g, bits, lanes), own, "");
+    own = LLVMBuildAnd(g->b, atom_repeat(g, bits, lanes), own, "");
     return LLVMBuildICmp(g->b, LLVMIntNE, own, LLVMConstNull(LLVMTypeOf(own)), "");
 }
 
 /* Loads may tear, as the swap fails then. Leaves the builder behind it; yields what was there. */
-static LLVMValueRef piece_swap(struct gen *g, const struct atom *a, const struct piece *p)
+static LLVMValueRef atom_piece_swap(struct gen *g, const struct atom *a, const struct piece *p)
 {
     LLVMTypeRef whole = LLVMIntTypeInContext(g->unit->ctx, 8 * PIECE_B);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
@@ -348,7 +351,7 @@ static LLVMValueRef piece_swap(struct gen *g, const struct atom *a, const struct
     LLVMBuildBr(g->b, again);
     LLVMPositionBuilderAtEnd(g->b, again);
     LLVMValueRef old = LLVMBuildPhi(g->b, p->type, "");
-    LLVMValueRef r = LLVMBuildSelect(g->b, p->runs, apply(g, a, old, p->x, NULL), old, "");
+    LLVMValueRef r = LLVMBuildSelect(g->b, p->runs, atom_apply(g, a, old, p->x, NULL), old, "");
     LLVMValueRef pair = LLVMBuildAtomicCmpXchg(
         g->b, p->ptr, LLVMBuildBitCast(g->b, old, whole, ""), LLVMBuildBitCast(g->b, r, whole, ""),
         LLVMAtomicOrderingSequentiallyConsistent, LLVMAtomicOrderingSequentiallyConsistent, false);
@@ -362,10 +365,10 @@ static LLVMValueRef piece_swap(struct gen *g, const struct atom *a, const struct
     return old;
 }
 
-static LLVMValueRef piece_operand(struct gen *g, const struct atom *a, const struct piece *p)
+static LLVMValueRef atom_piece_operand(struct gen *g, const struct atom *a, const struct piece *p)
 {
     if (a->same[1])
-        return repeat(g, a->same[1], p->lanes);
+        return atom_repeat(g, a->same[1], p->lanes);
     LLVMValueRef at = p->at;
     at = LLVMBuildGEP2(g->b, g->t->i8, a->array[1], &at, 1, "");
     LLVMValueRef x = LLVMBuildLoad2(g->b, p->type, at, "");
@@ -373,28 +376,29 @@ static LLVMValueRef piece_operand(struct gen *g, const struct atom *a, const str
     return x;
 }
 
-static void piece_out(struct gen *g, const struct atom *a, struct piece *p, LLVMValueRef old)
+static void atom_piece_out(struct gen *g, const struct atom *a, struct piece *p, LLVMValueRef old)
 {
     LLVMValueRef at = LLVMBuildGEP2(g->b, g->t->i8, a->out, &p->at, 1, "");
     LLVMSetVolatile(LLVMBuildStore(g->b, old, at), true);
 }
 
 /* Where the piece `at` bytes from the warp's first is: halves may be apart. */
-static LLVMValueRef piece_address(struct gen *g, const struct atom *a,
-                                  LLVMValueRef const addr[GEN_HALVES], LLVMValueRef at)
+static LLVMValueRef atom_piece_address(struct gen *g, const struct atom *a,
+                                       LLVMValueRef const addr[GEN_HALVES], LLVMValueRef at)
 {
-    LLVMValueRef half_B = gen_i64(g, (uint64_t)GEN_LANES * elem_B(a));
-    LLVMValueRef second = LLVMBuildSub(g->b, first_of(g, addr[1]), half_B, "");
+    LLVMValueRef half_B = gen_i64(g, (uint64_t)GEN_LANES * atom_elem_B(a));
+    LLVMValueRef second = LLVMBuildSub(g->b, atom_first_of(g, addr[1]), half_B, "");
     LLVMValueRef is_first = LLVMBuildICmp(g->b, LLVMIntULT, at, half_B, "");
-    LLVMValueRef base = LLVMBuildSelect(g->b, is_first, first_of(g, addr[0]), second, "");
+    LLVMValueRef base = LLVMBuildSelect(g->b, is_first, atom_first_of(g, addr[0]), second, "");
     base = LLVMBuildAdd(g->b, base, at, "");
     return LLVMBuildIntToPtr(g->b, base, g->t->ptr, "");
 }
 
 /* Piece after piece of those in which some lane runs. */
-static void pieces_loop(struct gen *g, const struct atom *a, LLVMValueRef const addr[GEN_HALVES])
+static void atom_pieces_loop(struct gen *g, const struct atom *a,
+                             LLVMValueRef const addr[GEN_HALVES])
 {
-    struct piece p = {.lanes = PIECE_B / elem_B(a)};
+    struct piece p = {.lanes = PIECE_B / atom_elem_B(a)};
     p.type = LLVMVectorType(a->elem, p.lanes);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), next = gen_bb(g, "next");
     LLVMBasicBlockRef head = gen_bb(g, "piece"), some = gen_bb(g, "some"), on = gen_bb(g, "on");
@@ -406,12 +410,12 @@ static void pieces_loop(struct gen *g, const struct atom *a, LLVMValueRef const 
     LLVMValueRef bits = LLVMBuildAnd(g->b, left, gen_i32(g, (1ull << p.lanes) - 1), "");
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_i32(g, 0), ""), some, next);
     LLVMPositionBuilderAtEnd(g->b, some);
-    p.runs = piece_mask(g, bits, p.lanes);
-    p.ptr = piece_address(g, a, addr, p.at);
-    p.x = piece_operand(g, a, &p);
-    LLVMValueRef old = piece_swap(g, a, &p);
+    p.runs = atom_piece_mask(g, bits, p.lanes);
+    p.ptr = atom_piece_address(g, a, addr, p.at);
+    p.x = atom_piece_operand(g, a, &p);
+    LLVMValueRef old = atom_piece_swap(g, a, &p);
     if (a->used)
-        piece_out(g, a, &p, old);
+        atom_piece_out(g, a, &p, old);
     LLVMBuildBr(g->b, next);
     LLVMPositionBuilderAtEnd(g->b, next);
     LLVMValueRef lefts[] = {mask, LLVMBuildLShr(g->b, left, gen_i32(g, p.lanes), "")};
@@ -425,16 +429,17 @@ static void pieces_loop(struct gen *g, const struct atom *a, LLVMValueRef const 
 }
 
 /* Pieces where they are aligned, else lane after lane. */
-static void neighbours(struct gen *g, const struct atom *a, LLVMValueRef const addr[GEN_HALVES])
+static void atom_neighbours(struct gen *g, const struct atom *a,
+                            LLVMValueRef const addr[GEN_HALVES])
 {
     LLVMBasicBlockRef pieces = gen_bb(g, "pieces"), lanes = gen_bb(g, "lanes"),
                       on = gen_bb(g, "lanes_on");
-    LLVMBuildCondBr(g->b, are_aligned(g, addr), pieces, lanes);
+    LLVMBuildCondBr(g->b, atom_are_aligned(g, addr), pieces, lanes);
     LLVMPositionBuilderAtEnd(g->b, pieces);
-    pieces_loop(g, a, addr);
+    atom_pieces_loop(g, a, addr);
     LLVMBuildBr(g->b, on);
     LLVMPositionBuilderAtEnd(g->b, lanes);
-    lanes_loop(g, a, gen_mask32(g));
+    atom_lanes_loop(g, a, gen_mask32(g));
     LLVMBuildBr(g->b, on);
     LLVMPositionBuilderAtEnd(g->b, on);
 }
@@ -443,16 +448,16 @@ static void atom_lanes(struct gen *g, struct atom *a)
 {
     LLVMValueRef addr[GEN_HALVES];
     gen_lane_addresses(g, a->in, addr);
-    a->array[0] = to_array(g, g->t->i64, addr);
-    operand(g, a, 1);
+    a->array[0] = atom_to_array(g, g->t->i64, addr);
+    atom_operand(g, a, 1);
     if (a->op == IR_ATOM_CAS)
-        operand(g, a, 2);
+        atom_operand(g, a, 2);
     if (a->used)
         a->out = gen_new_array(g, ir_type_value(a->in->type));
     /* A locked operation hides the loop around it; a plain one does not. */
-    bool unroll = a->shared && worth_unrolling(g);
+    bool unroll = a->shared && atom_worth_unrolling(g);
     if (unroll && !g->mask[0] && !g->mask[1]) {
-        lanes_all(g, a);
+        atom_lanes_all(g, a);
     } else if (unroll && a->op != IR_ATOM_CAS) {
         LLVMValueRef mask = gen_mask32(g);
         LLVMBasicBlockRef all = gen_bb(g, "lanes_all"), some = gen_bb(g, "lanes_some");
@@ -460,17 +465,17 @@ static void atom_lanes(struct gen *g, struct atom *a)
         LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntEQ, mask, gen_i32(g, ~0u), "");
         LLVMBuildCondBr(g->b, full, all, some);
         LLVMPositionBuilderAtEnd(g->b, all);
-        lanes_all(g, a);
+        atom_lanes_all(g, a);
         LLVMBuildBr(g->b, on);
         LLVMPositionBuilderAtEnd(g->b, some);
-        lanes_loop(g, a, mask);
+        atom_lanes_loop(g, a, mask);
         LLVMBuildBr(g->b, on);
         LLVMPositionBuilderAtEnd(g->b, on);
-    } else if (are_neighbours(g, a)) {
+    } else if (atom_are_neighbours(g, a)) {
         gen_fired(g, GEN_PASS_ATOMS);
-        neighbours(g, a, addr);
+        atom_neighbours(g, a, addr);
     } else {
-        lanes_loop(g, a, gen_mask32(g));
+        atom_lanes_loop(g, a, gen_mask32(g));
     }
     if (a->used)
         gen_set(g, a->in->dst[0], gen_from_array(g, a->out, ir_type_value(a->in->type)));
@@ -478,7 +483,7 @@ static void atom_lanes(struct gen *g, struct atom *a)
 
 /* ---- one address for the whole warp */
 
-static bool op_combines(const struct atom *a)
+static bool atom_op_combines(const struct atom *a)
 {
     switch (a->op) {
     case IR_ATOM_ADD:
@@ -493,7 +498,7 @@ static bool op_combines(const struct atom *a)
     }
 }
 
-static uint64_t identity(const struct atom *a)
+static uint64_t atom_identity(const struct atom *a)
 {
     uint64_t top = 1ull << (LLVMGetIntTypeWidth(a->elem) - 1);
     switch (a->op) {
@@ -509,7 +514,8 @@ static uint64_t identity(const struct atom *a)
 }
 
 /* Lane l gets x of lane l - step; the first ones get `fill`. */
-static LLVMValueRef shift_lanes(struct gen *g, LLVMValueRef x, LLVMValueRef fill, unsigned step)
+static LLVMValueRef atom_shift_lanes(struct gen *g, LLVMValueRef x, LLVMValueRef fill,
+                                     unsigned step)
 {
     LLVMValueRef pick[GEN_LANES];
     for (unsigned l = 0; l < GEN_LANES; l++)
@@ -518,15 +524,15 @@ static LLVMValueRef shift_lanes(struct gen *g, LLVMValueRef x, LLVMValueRef fill
 }
 
 /* Combination of all lanes up to and including each. */
-static LLVMValueRef inclusive(struct gen *g, const struct atom *a, LLVMValueRef x,
-                              LLVMValueRef fill)
+static LLVMValueRef atom_inclusive(struct gen *g, const struct atom *a, LLVMValueRef x,
+                                   LLVMValueRef fill)
 {
     for (unsigned step = 1; step < GEN_LANES; step *= 2)
-        x = apply(g, a, shift_lanes(g, x, fill, step), x, NULL);
+        x = atom_apply(g, a, atom_shift_lanes(g, x, fill, step), x, NULL);
     return x;
 }
 
-static const char *reducer(const struct atom *a)
+static const char *atom_reducer(const struct atom *a)
 {
     switch (a->op) {
     case IR_ATOM_MIN:
@@ -545,18 +551,18 @@ static const char *reducer(const struct atom *a)
 }
 
 /* Operands of lanes that do not run change nothing. */
-static void active_operands(struct gen *g, const struct atom *a, LLVMValueRef out[GEN_HALVES])
+static void atom_active_operands(struct gen *g, const struct atom *a, LLVMValueRef out[GEN_HALVES])
 {
     gen_vector(g, a->in->src[1], out);
     for (int h = 0; h < gen_halves(g); h++) {
         if (g->mask[h])
             out[h] = LLVMBuildSelect(g->b, g->mask[h], out[h],
-                                     gen_splat_const(g, a->elem, identity(a)), "");
+                                     gen_splat_const(g, a->elem, atom_identity(a)), "");
     }
 }
 
 /* The combined operand of a warp whose lanes all bring the same x. */
-static LLVMValueRef total_same(struct gen *g, const struct atom *a, LLVMValueRef x)
+static LLVMValueRef atom_total_same(struct gen *g, const struct atom *a, LLVMValueRef x)
 {
     if (a->op != IR_ATOM_ADD && a->op != IR_ATOM_XOR)
         return x;
@@ -569,20 +575,21 @@ static LLVMValueRef total_same(struct gen *g, const struct atom *a, LLVMValueRef
     return LLVMBuildMul(g->b, x, n, "");
 }
 
-static LLVMValueRef total_of(struct gen *g, const struct atom *a, LLVMValueRef const x[GEN_HALVES])
+static LLVMValueRef atom_total_of(struct gen *g, const struct atom *a,
+                                  LLVMValueRef const x[GEN_HALVES])
 {
     LLVMValueRef part[2];
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMTypeRef vt = LLVMTypeOf(x[h]);
         LLVMValueRef v = x[h];
-        part[h] = gen_intrinsic(g, reducer(a), &vt, 1, &v, 1);
+        part[h] = gen_intrinsic(g, atom_reducer(a), &vt, 1, &v, 1);
     }
-    return apply(g, a, part[0], part[1], NULL);
+    return atom_apply(g, a, part[0], part[1], NULL);
 }
 
 /* atomicAdd(p, x) with one x: a lane is preceded by the running lanes below it. */
-static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x,
-                        LLVMValueRef out[GEN_HALVES])
+static void atom_prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x,
+                             LLVMValueRef out[GEN_HALVES])
 {
     LLVMValueRef mask = gen_splat(g, gen_mask32(g));
     for (int h = 0; h < gen_halves(g); h++) {
@@ -599,21 +606,22 @@ static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x,
 }
 
 /* Combination of the lanes below each, and of all. */
-static LLVMValueRef prefix_of(struct gen *g, const struct atom *a, LLVMValueRef const x[GEN_HALVES],
-                              LLVMValueRef out[GEN_HALVES])
+static LLVMValueRef atom_prefix_of(struct gen *g, const struct atom *a,
+                                   LLVMValueRef const x[GEN_HALVES], LLVMValueRef out[GEN_HALVES])
 {
-    LLVMValueRef fill = gen_splat_const(g, a->elem, identity(a)), sum[GEN_HALVES], last[GEN_HALVES];
+    LLVMValueRef fill = gen_splat_const(g, a->elem, atom_identity(a)), sum[GEN_HALVES],
+                 last[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
-        sum[h] = inclusive(g, a, x[h], fill);
-        out[h] = shift_lanes(g, sum[h], fill, 1);
+        sum[h] = atom_inclusive(g, a, x[h], fill);
+        out[h] = atom_shift_lanes(g, sum[h], fill, 1);
         last[h] = LLVMBuildExtractElement(g->b, sum[h], gen_i32(g, GEN_LANES - 1), "");
     }
-    out[1] = apply(g, a, gen_splat(g, last[0]), out[1], NULL);
-    return apply(g, a, last[0], last[1], NULL);
+    out[1] = atom_apply(g, a, gen_splat(g, last[0]), out[1], NULL);
+    return atom_apply(g, a, last[0], last[1], NULL);
 }
 
 /* Runs what follows only when some lane is there: lanes may have ended in a callee. */
-static LLVMBasicBlockRef if_any_lane(struct gen *g)
+static LLVMBasicBlockRef atom_if_any_lane(struct gen *g)
 {
     if (!g->mask[0] && !g->mask[1])
         return NULL;
@@ -626,23 +634,23 @@ static LLVMBasicBlockRef if_any_lane(struct gen *g)
 
 static void atom_combined(struct gen *g, struct atom *a)
 {
-    assert(op_combines(a) && a->op != IR_ATOM_CAS);
+    assert(atom_op_combines(a) && a->op != IR_ATOM_CAS);
     const struct ir_value *xv = a->in->src[1];
     bool same = gen_shape(g, xv)->kind == IR_SHAPE_UNIFORM;
     LLVMValueRef addr[GEN_HALVES], x[GEN_HALVES], before[GEN_HALVES], total;
     gen_lane_addresses(g, a->in, addr);
     LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
     if (same && !a->used) {
-        total = total_same(g, a, gen_scalar(g, xv));
+        total = atom_total_same(g, a, gen_scalar(g, xv));
     } else if (same && a->op == IR_ATOM_ADD) {
-        total = total_same(g, a, gen_scalar(g, xv));
-        prefix_same(g, a, gen_scalar(g, xv), before);
+        total = atom_total_same(g, a, gen_scalar(g, xv));
+        atom_prefix_same(g, a, gen_scalar(g, xv), before);
     } else {
-        active_operands(g, a, x);
-        total = a->used ? prefix_of(g, a, x, before) : total_of(g, a, x);
+        atom_active_operands(g, a, x);
+        total = a->used ? atom_prefix_of(g, a, x, before) : atom_total_of(g, a, x);
     }
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), on = if_any_lane(g);
-    LLVMValueRef old = one_op(g, a, address, total, NULL);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), on = atom_if_any_lane(g);
+    LLVMValueRef old = atom_one_op(g, a, address, total, NULL);
     if (on) {
         LLVMBasicBlockRef done = LLVMGetInsertBlock(g->b);
         LLVMBuildBr(g->b, on);
@@ -659,7 +667,7 @@ static void atom_combined(struct gen *g, struct atom *a)
     if (!a->used)
         return;
     for (int h = 0; h < gen_halves(g); h++)
-        x[h] = apply(g, a, gen_splat(g, old), before[h], NULL);
+        x[h] = atom_apply(g, a, gen_splat(g, old), before[h], NULL);
     gen_set(g, a->in->dst[0], gen_v(g, x));
 }
 
@@ -687,7 +695,7 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef addr[GEN_HALVES];
     gen_lane_addresses(g, in, addr);
-    LLVMValueRef addresses = to_array(g, g->t->i64, addr);
+    LLVMValueRef addresses = atom_to_array(g, g->t->i64, addr);
     LLVMValueRef x = gen_to_array(g, in->src[1]);
     LLVMValueRef y =
         in->mem.atom == IR_ATOM_CAS ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t->ptr);
@@ -709,7 +717,7 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 void gen_atom(struct gen *g, const struct ir_instr *in)
 {
     assert(in->op == IR_OP_ATOM && in->nsrc >= 1);
-    if (!has_native_form(in)) {
+    if (!atom_has_native_form(in)) {
         atom_by_reference(g, in);
         return;
     }
@@ -721,7 +729,7 @@ void gen_atom(struct gen *g, const struct ir_instr *in)
         .ft = sum ? gen_float_type(g, in->type) : NULL,
         .sign = ir_type_is_signed(in->type),
         .shared = ir_space_is_shared(in->mem.space),
-        .used = in->ndst && is_used(g, in->dst[0]),
+        .used = in->ndst && atom_is_used(g, in->dst[0]),
     };
     if (in->ndst && !a.used) /* whatever asks for it all the same finds something */
         gen_set(
@@ -731,7 +739,7 @@ void gen_atom(struct gen *g, const struct ir_instr *in)
         gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM && in->mem.space != IR_SPACE_LOCAL;
     if (one_address && sum)
         atom_float_sum(g, &a);
-    else if (one_address && op_combines(&a))
+    else if (one_address && atom_op_combines(&a))
         atom_combined(g, &a);
     else
         atom_lanes(g, &a);

@@ -17,7 +17,7 @@ struct apart {
     LLVMValueRef scopes; /* a list of one */
 };
 
-static struct apart apart_of(LLVMContextRef ctx)
+static struct apart count_apart_of(LLVMContextRef ctx)
 {
     LLVMMetadataRef name = LLVMMDStringInContext2(ctx, "heddle counters", 15), node, scope[2];
     node = LLVMMDNodeInContext2(ctx, &name, 1);
@@ -32,7 +32,7 @@ static struct apart apart_of(LLVMContextRef ctx)
 }
 
 /* Of calls only those that LLVM itself knows: others may count, or wait. */
-static bool is_access(LLVMValueRef i)
+static bool count_is_access(LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
     case LLVMLoad:
@@ -49,22 +49,22 @@ static bool is_access(LLVMValueRef i)
 
 void gen_count_apart(struct gen_unit *u)
 {
-    const struct apart apart = apart_of(u->ctx);
+    const struct apart apart = count_apart_of(u->ctx);
     for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-                if (is_access(i) && !LLVMGetMetadata(i, apart.scope_kind))
+                if (count_is_access(i) && !LLVMGetMetadata(i, apart.scope_kind))
                     LLVMSetMetadata(i, apart.noalias_kind, apart.scopes);
 }
 
-static LLVMValueRef counters(struct gen *g)
+static LLVMValueRef count_counters(struct gen *g)
 {
     return gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, counts));
 }
 
-static void add(struct gen *g, LLVMValueRef to, size_t word, LLVMValueRef n)
+static void count_add(struct gen *g, LLVMValueRef to, size_t word, LLVMValueRef n)
 {
-    const struct apart apart = apart_of(g->unit->ctx);
+    const struct apart apart = count_apart_of(g->unit->ctx);
     LLVMValueRef at = gen_gep(g, to, word * sizeof(uint64_t));
     LLVMValueRef was = LLVMBuildLoad2(g->b, g->t->i64, at, "");
     LLVMValueRef is = LLVMBuildStore(g->b, LLVMBuildAdd(g->b, was, n, ""), at);
@@ -72,49 +72,49 @@ static void add(struct gen *g, LLVMValueRef to, size_t word, LLVMValueRef n)
     LLVMSetMetadata(is, apart.scope_kind, apart.scopes);
 }
 
-static LLVMValueRef lanes_of(struct gen *g, LLVMValueRef mask32)
+static LLVMValueRef count_lanes_of(struct gen *g, LLVMValueRef mask32)
 {
     LLVMValueRef n = gen_intrinsic(g, "llvm.ctpop", &g->t->i32, 1, &mask32, 1);
     return LLVMBuildZExt(g->b, n, g->t->i64, "");
 }
 
-static LLVMValueRef one_if(struct gen *g, LLVMValueRef is)
+static LLVMValueRef count_one_if(struct gen *g, LLVMValueRef is)
 {
     return LLVMBuildZExt(g->b, is, g->t->i64, "");
 }
 
-static LLVMValueRef is_any(struct gen *g, LLVMValueRef mask32)
+static LLVMValueRef count_is_any(struct gen *g, LLVMValueRef mask32)
 {
     return LLVMBuildICmp(g->b, LLVMIntNE, mask32, gen_i32(g, 0), "");
 }
 
-static int warps(struct gen *g)
+static int count_warps(struct gen *g)
 {
     if (gen_is_half(g))
         (void)gen_singly(g);
     return gen_is_half(g) ? 1 : gen_halves(g) / 2;
 }
 
-static bool is_all(LLVMValueRef mask32)
+static bool count_is_all(LLVMValueRef mask32)
 {
     return LLVMIsAConstantInt(mask32) && LLVMConstIntGetZExtValue(mask32) == UINT32_MAX;
 }
 
 static void count_group(struct gen *g, uint32_t group)
 {
-    LLVMValueRef to = counters(g), any = gen_i64(g, 0), lanes = gen_i64(g, 0);
+    LLVMValueRef to = count_counters(g), any = gen_i64(g, 0), lanes = gen_i64(g, 0);
     size_t word = ir_count_group_word(group);
-    for (int w = 0; w < warps(g); w++) {
+    for (int w = 0; w < count_warps(g); w++) {
         LLVMValueRef mask = gen_mask_of_warp(g, w);
-        any = LLVMBuildAdd(g->b, any, one_if(g, is_any(g, mask)), "");
-        lanes = LLVMBuildAdd(g->b, lanes, lanes_of(g, mask), "");
+        any = LLVMBuildAdd(g->b, any, count_one_if(g, count_is_any(g, mask)), "");
+        lanes = LLVMBuildAdd(g->b, lanes, count_lanes_of(g, mask), "");
     }
-    add(g, to, word + IR_COUNT_WARPS, any);
-    add(g, to, word + IR_COUNT_LANES, lanes);
+    count_add(g, to, word + IR_COUNT_WARPS, any);
+    count_add(g, to, word + IR_COUNT_LANES, lanes);
 }
 
 /* The lanes of a warp for which it holds, as i32; x: of all halves. */
-static LLVMValueRef holds(struct gen *g, LLVMValueRef const x[GEN_HALVES], int w)
+static LLVMValueRef count_holds(struct gen *g, LLVMValueRef const x[GEN_HALVES], int w)
 {
     LLVMValueRef all = gen_i32(g, 0);
     for (int h = 2 * w; h < gen_halves(g) && h < 2 * w + 2; h++) {
@@ -128,18 +128,18 @@ static LLVMValueRef holds(struct gen *g, LLVMValueRef const x[GEN_HALVES], int w
 static void count_branch(struct gen *g, const struct ir_instr *probe, uint32_t instr)
 {
     size_t word = ir_count_instr_word(g->func->module, instr);
-    LLVMValueRef to = counters(g), x[GEN_HALVES], n = gen_i64(g, 0), parting = n;
+    LLVMValueRef to = count_counters(g), x[GEN_HALVES], n = gen_i64(g, 0), parting = n;
     gen_vector(g, probe->src[0], x);
-    for (int w = 0; w < warps(g); w++) {
+    for (int w = 0; w < count_warps(g); w++) {
         LLVMValueRef lanes = gen_mask_of_warp(g, w);
-        LLVMValueRef taken = LLVMBuildAnd(g->b, holds(g, x, w), lanes, "");
+        LLVMValueRef taken = LLVMBuildAnd(g->b, count_holds(g, x, w), lanes, "");
         LLVMValueRef parts = LLVMBuildICmp(g->b, LLVMIntNE, taken, lanes, "");
-        parts = LLVMBuildAnd(g->b, parts, is_any(g, taken), "");
-        n = LLVMBuildAdd(g->b, n, lanes_of(g, taken), "");
-        parting = LLVMBuildAdd(g->b, parting, one_if(g, parts), "");
+        parts = LLVMBuildAnd(g->b, parts, count_is_any(g, taken), "");
+        n = LLVMBuildAdd(g->b, n, count_lanes_of(g, taken), "");
+        parting = LLVMBuildAdd(g->b, parting, count_one_if(g, parts), "");
     }
-    add(g, to, word + IR_COUNT_TAKEN, n);
-    add(g, to, word + IR_COUNT_DIVERGENT, parting);
+    count_add(g, to, word + IR_COUNT_TAKEN, n);
+    count_add(g, to, word + IR_COUNT_DIVERGENT, parting);
 }
 
 /* ---- where the lanes of an access are */
@@ -163,34 +163,34 @@ struct line {
     LLVMValueRef sectors, ideal_sectors, wavefronts;
 };
 
-static void when(struct gen *g, struct line *l, LLVMValueRef cond)
+static void count_when(struct gen *g, struct line *l, LLVMValueRef cond)
 {
     l->fits = l->fits ? LLVMBuildAnd(g->b, l->fits, cond, "") : cond;
 }
 
-static void when_all_run(struct gen *g, struct line *l)
+static void count_when_all_run(struct gen *g, struct line *l)
 {
-    if (!is_all(l->mask))
-        when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, l->mask, gen_i32(g, UINT32_MAX), ""));
+    if (!count_is_all(l->mask))
+        count_when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, l->mask, gen_i32(g, UINT32_MAX), ""));
 }
 
-static void when_some_run(struct gen *g, struct line *l)
+static void count_when_some_run(struct gen *g, struct line *l)
 {
-    if (!is_all(l->mask))
-        when(g, l, is_any(g, l->mask));
+    if (!count_is_all(l->mask))
+        count_when(g, l, count_is_any(g, l->mask));
 }
 
-static void strides_set(struct line *l, int64_t stride)
+static void count_strides_set(struct line *l, int64_t stride)
 {
     for (int i = 0; i < GEN_LANES; i++)
         l->lane[i] = stride * i;
 }
 
-static void place_by_shape(struct gen *g, const struct gen_val *val, struct line *l)
+static void count_place_by_shape(struct gen *g, const struct gen_val *val, struct line *l)
 {
     const struct ir_shape *s = gen_shape(g, l->probe->src[0]);
     bool is_uniform = val->kind == IR_SHAPE_UNIFORM;
-    strides_set(l, is_uniform ? 0 : val->stride);
+    count_strides_set(l, is_uniform ? 0 : val->stride);
     for (int h = 0; h < 2; h++)
         l->base[h] = val->c[is_uniform ? 0 : 2 * l->warp + h];
     l->is_uniform = is_uniform;
@@ -199,48 +199,48 @@ static void place_by_shape(struct gen *g, const struct gen_val *val, struct line
     l->align = s->kind == IR_SHAPE_AFFINE && s->whole ? s->warp_align : 1;
 }
 
-static void first_lanes(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+static void count_first_lanes(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
 {
     for (int h = 0; h < 2; h++)
         l->base[h] = LLVMBuildExtractElement(g->b, x[2 * l->warp + h], gen_i32(g, 0), "");
 }
 
-static bool place_by_pattern(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+static bool count_place_by_pattern(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
 {
     if (l->space != IR_COUNT_IN_SHARED ||
         !gen_pattern_distances(g, l->probe->src[0], l->lane, &l->goes_on, &l->step))
         return false;
-    first_lanes(g, x, l);
+    count_first_lanes(g, x, l);
     return true;
 }
 
 /* Taken for neighbours: `fits` says at run time whether they are. */
-static void place_by_guess(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+static void count_place_by_guess(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
 {
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(x[0]));
-    strides_set(l, (int64_t)l->size_B);
-    first_lanes(g, x, l);
+    count_strides_set(l, (int64_t)l->size_B);
+    count_first_lanes(g, x, l);
     l->align = 1;
-    when_all_run(g, l);
+    count_when_all_run(g, l);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef want = gen_lanes(g, type, l->lane[1]);
         want = LLVMBuildAdd(g->b, want, gen_splat(g, l->base[h]), "");
         LLVMValueRef other = LLVMBuildICmp(g->b, LLVMIntNE, x[2 * l->warp + h], want, "");
-        when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits(g, other), gen_no_bits(g), ""));
+        count_when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits(g, other), gen_no_bits(g), ""));
     }
 }
 
-static void place(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+static void count_place(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
 {
     struct gen_val val = gen_get(g, l->probe->src[0]);
     if (val.kind == IR_SHAPE_UNIFORM || val.kind == IR_SHAPE_AFFINE)
-        place_by_shape(g, &val, l);
-    else if (!place_by_pattern(g, x, l))
-        place_by_guess(g, x, l);
+        count_place_by_shape(g, &val, l);
+    else if (!count_place_by_pattern(g, x, l))
+        count_place_by_guess(g, x, l);
 }
 
 /* What all lanes cost by the rules for any, where the second half is `step` further. */
-static void costs_of(const struct line *l, int64_t step, uint64_t out[IR_COUNT_ACCESS_WORDS])
+static void count_costs_of(const struct line *l, int64_t step, uint64_t out[IR_COUNT_ACCESS_WORDS])
 {
     uint64_t address[IR_COUNT_WARP];
     const struct ir_count_access access = {
@@ -252,7 +252,7 @@ static void costs_of(const struct line *l, int64_t step, uint64_t out[IR_COUNT_A
     ir_count_access(&access);
 }
 
-static void span_of(const struct line *l, int64_t *out_low, int64_t *out_high)
+static void count_span_of(const struct line *l, int64_t *out_low, int64_t *out_high)
 {
     *out_low = *out_high = 0;
     for (int i = 0; i < GEN_LANES; i++) {
@@ -261,12 +261,12 @@ static void span_of(const struct line *l, int64_t *out_low, int64_t *out_high)
     }
 }
 
-static LLVMValueRef step_of(struct gen *g, const struct line *l)
+static LLVMValueRef count_step_of(struct gen *g, const struct line *l)
 {
     return LLVMBuildSub(g->b, l->base[1], l->base[0], "");
 }
 
-static LLVMValueRef is_const(struct gen *g, LLVMValueRef x, uint64_t k)
+static LLVMValueRef count_is_const(struct gen *g, LLVMValueRef x, uint64_t k)
 {
     return LLVMBuildICmp(g->b, LLVMIntEQ, x, LLVMConstInt(LLVMTypeOf(x), k, true), "");
 }
@@ -283,25 +283,25 @@ struct passes {
     bool is_same; /* whatever the step */
 };
 
-static bool passes_fill(const struct line *l, struct passes *p)
+static bool count_passes_fill(const struct line *l, struct passes *p)
 {
     uint64_t costs[IR_COUNT_ACCESS_WORDS];
     int64_t low, high;
-    span_of(l, &low, &high);
+    count_span_of(l, &low, &high);
     p->near = (high - low) / BANK_B;
     p->is_same = true;
     if (p->near > NEAR_MAX)
         return false;
     for (int64_t i = 0; i < 2 * p->near + 1 + BANKS; i++) {
         int64_t words = i <= 2 * p->near ? i - p->near : i - (2 * p->near + 1) + BANKS * NEAR_MAX;
-        costs_of(l, words * BANK_B, costs);
+        count_costs_of(l, words * BANK_B, costs);
         p->at[i] = (uint8_t)costs[IR_COUNT_WAVEFRONTS];
         p->is_same &= p->at[i] == p->at[0];
     }
     return true;
 }
 
-static LLVMValueRef passes_table(struct gen *g, const struct passes *p)
+static LLVMValueRef count_passes_table(struct gen *g, const struct passes *p)
 {
     unsigned n = (unsigned)(2 * p->near + 1) + BANKS;
     LLVMValueRef text =
@@ -313,9 +313,9 @@ static LLVMValueRef passes_table(struct gen *g, const struct passes *p)
     return table;
 }
 
-static LLVMValueRef passes_read(struct gen *g, const struct line *l, const struct passes *p)
+static LLVMValueRef count_passes_read(struct gen *g, const struct line *l, const struct passes *p)
 {
-    LLVMValueRef d = step_of(g, l);
+    LLVMValueRef d = count_step_of(g, l);
     LLVMTypeRef type = LLVMTypeOf(d);
     d = LLVMBuildAShr(g->b, d, LLVMConstInt(type, 2, false), "");
     LLVMValueRef near = LLVMBuildAdd(g->b, d, LLVMConstInt(type, (uint64_t)p->near, false), "");
@@ -325,83 +325,83 @@ static LLVMValueRef passes_read(struct gen *g, const struct line *l, const struc
     LLVMValueRef is_near = LLVMBuildICmp(g->b, LLVMIntULT, near, count, "");
     LLVMValueRef at = LLVMBuildSelect(g->b, is_near, near, far, "");
     at = LLVMBuildZExt(g->b, at, g->t->i64, "");
-    at = LLVMBuildGEP2(g->b, g->t->i8, passes_table(g, p), &at, 1, "");
+    at = LLVMBuildGEP2(g->b, g->t->i8, count_passes_table(g, p), &at, 1, "");
     LLVMValueRef n = LLVMBuildLoad2(g->b, g->t->i8, at, "");
     return LLVMBuildZExt(g->b, n, g->t->i64, "");
 }
 
-static void add_passes(struct gen *g, struct line *l, uint64_t n, uint64_t ideal)
+static void count_add_passes(struct gen *g, struct line *l, uint64_t n, uint64_t ideal)
 {
     if (n != ideal)
         l->wavefronts = gen_i64(g, n - ideal);
 }
 
 /* Lanes without a conflict have none if fewer of them run, either. */
-static bool shared_words(struct gen *g, struct line *l)
+static bool count_shared_words(struct gen *g, struct line *l)
 {
     uint64_t costs[IR_COUNT_ACCESS_WORDS];
     struct passes p;
-    if (!l->goes_on && !passes_fill(l, &p))
+    if (!l->goes_on && !count_passes_fill(l, &p))
         return false;
     if (l->goes_on || p.is_same) {
-        costs_of(l, l->step, costs);
+        count_costs_of(l, l->step, costs);
         if (costs[IR_COUNT_WAVEFRONTS] > 1)
-            when_all_run(g, l);
-        add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], 1);
+            count_when_all_run(g, l);
+        count_add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], 1);
         return true;
     }
-    LLVMValueRef n = passes_read(g, l, &p);
-    if (!is_all(l->mask)) {
+    LLVMValueRef n = count_passes_read(g, l, &p);
+    if (!count_is_all(l->mask)) {
         LLVMValueRef all = LLVMBuildICmp(g->b, LLVMIntEQ, l->mask, gen_i32(g, UINT32_MAX), "");
-        when(g, l, LLVMBuildOr(g->b, all, is_const(g, n, 1), ""));
+        count_when(g, l, LLVMBuildOr(g->b, all, count_is_const(g, n, 1), ""));
     }
     l->wavefronts = LLVMBuildSub(g->b, n, gen_i64(g, 1), "");
     return true;
 }
 
 /* Parts of words: only where all lie in 32 words that follow each other. */
-static bool shared_parts(const struct line *l)
+static bool count_shared_parts(const struct line *l)
 {
     int64_t low, high;
-    span_of(l, &low, &high);
+    count_span_of(l, &low, &high);
     low += HD_MIN(l->step, 0);
     high += HD_MAX(l->step, 0);
     return l->goes_on && high - low <= (BANKS - 1) * BANK_B;
 }
 
-static bool shared_line(struct gen *g, struct line *l)
+static bool count_shared_line(struct gen *g, struct line *l)
 {
     uint64_t costs[IR_COUNT_ACCESS_WORDS];
     if (l->size_B == BANK_B)
-        return shared_words(g, l);
+        return count_shared_words(g, l);
     if (l->size_B < BANK_B)
-        return shared_parts(l);
-    when_all_run(g, l); /* lanes that go together are of one half */
-    costs_of(l, 0, costs);
-    add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], costs[IR_COUNT_IDEAL_WAVEFRONTS]);
+        return count_shared_parts(l);
+    count_when_all_run(g, l); /* lanes that go together are of one half */
+    count_costs_of(l, 0, costs);
+    count_add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], costs[IR_COUNT_IDEAL_WAVEFRONTS]);
     return true;
 }
 
 /* ---- global memory */
 
-static LLVMValueRef shift(struct gen *g, LLVMValueRef x, int64_t by)
+static LLVMValueRef count_shift(struct gen *g, LLVMValueRef x, int64_t by)
 {
     return LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)by), "");
 }
 
-static LLVMValueRef sector_of(struct gen *g, LLVMValueRef address)
+static LLVMValueRef count_sector_of(struct gen *g, LLVMValueRef address)
 {
     return LLVMBuildLShr(g->b, address, gen_i64(g, 5), "");
 }
 
 /* From the sector of one byte to that of another. */
-static LLVMValueRef sectors_to(struct gen *g, LLVMValueRef low, LLVMValueRef high)
+static LLVMValueRef count_sectors_to(struct gen *g, LLVMValueRef low, LLVMValueRef high)
 {
-    LLVMValueRef n = LLVMBuildSub(g->b, sector_of(g, high), sector_of(g, low), "");
-    return shift(g, n, 1);
+    LLVMValueRef n = LLVMBuildSub(g->b, count_sector_of(g, high), count_sector_of(g, low), "");
+    return count_shift(g, n, 1);
 }
 
-static LLVMValueRef extreme(struct gen *g, const char *which, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef count_extreme(struct gen *g, const char *which, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef args[] = {a, b};
     return gen_intrinsic(g, which, &g->t->i64, 1, args, 2);
@@ -411,122 +411,125 @@ static LLVMValueRef extreme(struct gen *g, const char *which, LLVMValueRef a, LL
 static LLVMValueRef packed(struct gen *g, const struct line *l, LLVMValueRef lanes)
 {
     LLVMValueRef n = LLVMBuildMul(g->b, lanes, gen_i64(g, l->size_B), "");
-    return sector_of(g, shift(g, n, SECTOR_B - 1));
+    return count_sector_of(g, count_shift(g, n, SECTOR_B - 1));
 }
 
-static uint64_t packed_all(const struct line *l)
+static uint64_t count_packed_all(const struct line *l)
 {
     return l->size_B * IR_COUNT_WARP / SECTOR_B;
 }
 
-static void add_sectors(struct gen *g, struct line *l, LLVMValueRef n, LLVMValueRef at_least)
+static void count_add_sectors(struct gen *g, struct line *l, LLVMValueRef n, LLVMValueRef at_least)
 {
-    LLVMValueRef ideal = extreme(g, "llvm.umin", n, at_least);
-    l->sectors = shift(g, n, -(int64_t)packed_all(l));
-    l->ideal_sectors = shift(g, ideal, -(int64_t)packed_all(l));
+    LLVMValueRef ideal = count_extreme(g, "llvm.umin", n, at_least);
+    l->sectors = count_shift(g, n, -(int64_t)count_packed_all(l));
+    l->ideal_sectors = count_shift(g, ideal, -(int64_t)count_packed_all(l));
 }
 
 /* That so many bytes from there on touch; words are aligned, so they touch one. */
-static LLVMValueRef sectors_from(struct gen *g, const struct line *l, LLVMValueRef x,
-                                 int64_t size_B)
+static LLVMValueRef count_sectors_from(struct gen *g, const struct line *l, LLVMValueRef x,
+                                       int64_t size_B)
 {
     if (size_B == (int64_t)l->size_B)
         return gen_i64(g, 1);
     x = LLVMBuildAnd(g->b, x, gen_i64(g, SECTOR_B - 1), "");
-    return sector_of(g, shift(g, x, size_B + SECTOR_B - 1));
+    return count_sector_of(g, count_shift(g, x, size_B + SECTOR_B - 1));
 }
 
 /*
  * All lanes, dense: each half touches every sector between its ends; the size of the union. Halves
  * at one place, as in blocks of rows, come out as one.
  */
-static LLVMValueRef sectors_of_halves(struct gen *g, const struct line *l)
+static LLVMValueRef count_sectors_of_halves(struct gen *g, const struct line *l)
 {
     int64_t low, high;
     LLVMValueRef x[2], n[2], zero = gen_i64(g, 0);
-    span_of(l, &low, &high);
+    count_span_of(l, &low, &high);
     for (int h = 0; h < 2; h++) {
-        x[h] = shift(g, l->base[h], l->probe->mem.offset + low);
-        n[h] = sectors_from(g, l, x[h], high - low + (int64_t)l->size_B);
+        x[h] = count_shift(g, l->base[h], l->probe->mem.offset + low);
+        n[h] = count_sectors_from(g, l, x[h], high - low + (int64_t)l->size_B);
     }
-    LLVMValueRef apart = LLVMBuildSub(g->b, sector_of(g, x[1]), sector_of(g, x[0]), "");
+    LLVMValueRef apart = LLVMBuildSub(g->b, count_sector_of(g, x[1]), count_sector_of(g, x[0]), "");
     if (low == high)
-        return shift(g, one_if(g, LLVMBuildNot(g->b, is_const(g, apart, 0), "")), 1);
+        return count_shift(g, count_one_if(g, LLVMBuildNot(g->b, count_is_const(g, apart, 0), "")),
+                           1);
     LLVMValueRef both = LLVMBuildAdd(g->b, n[1], apart, "");
-    both = extreme(g, "llvm.smin", n[0], both);
-    both = LLVMBuildSub(g->b, both, extreme(g, "llvm.smax", apart, zero), "");
-    both = extreme(g, "llvm.smax", both, zero);
+    both = count_extreme(g, "llvm.smin", n[0], both);
+    both = LLVMBuildSub(g->b, both, count_extreme(g, "llvm.smax", apart, zero), "");
+    both = count_extreme(g, "llvm.smax", both, zero);
     return LLVMBuildSub(g->b, LLVMBuildAdd(g->b, n[0], n[1], ""), both, "");
 }
 
 /* Lanes that follow each other, of which the mask has a first and a last one: no others between. */
-static LLVMValueRef sectors_of_run(struct gen *g, struct line *l)
+static LLVMValueRef count_sectors_of_run(struct gen *g, struct line *l)
 {
     LLVMValueRef ends[2] = {gen_i64(g, 0), gen_i64(g, IR_COUNT_WARP - 1)};
-    if (!is_all(l->mask)) {
+    if (!count_is_all(l->mask)) {
         LLVMValueRef args[] = {l->mask, gen_ci(g->t->i1, 0)};
         LLVMValueRef zeros = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
         LLVMValueRef run = LLVMBuildLShr(
             g->b, l->mask, LLVMBuildAnd(g->b, zeros, gen_i32(g, IR_COUNT_WARP - 1), ""), "");
         LLVMValueRef next = LLVMBuildAdd(g->b, run, gen_i32(g, 1), "");
-        when_some_run(g, l);
-        when(g, l, LLVMBuildNot(g->b, is_any(g, LLVMBuildAnd(g->b, run, next, "")), ""));
+        count_when_some_run(g, l);
+        count_when(g, l,
+                   LLVMBuildNot(g->b, count_is_any(g, LLVMBuildAnd(g->b, run, next, "")), ""));
         ends[0] = LLVMBuildZExt(g->b, zeros, g->t->i64, "");
-        ends[1] = shift(g, LLVMBuildAdd(g->b, ends[0], lanes_of(g, l->mask), ""), -1);
+        ends[1] = count_shift(g, LLVMBuildAdd(g->b, ends[0], count_lanes_of(g, l->mask), ""), -1);
     }
     bool falls = l->lane[1] < 0;
     for (int i = 0; i < 2; i++) {
         ends[i] = LLVMBuildMul(g->b, ends[i], gen_i64(g, (uint64_t)l->lane[1]), "");
-        ends[i] = LLVMBuildAdd(g->b, ends[i], shift(g, l->base[0], l->probe->mem.offset), "");
+        ends[i] = LLVMBuildAdd(g->b, ends[i], count_shift(g, l->base[0], l->probe->mem.offset), "");
     }
-    return sectors_to(g, ends[falls], shift(g, ends[!falls], (int64_t)l->size_B - 1));
+    return count_sectors_to(g, ends[falls], count_shift(g, ends[!falls], (int64_t)l->size_B - 1));
 }
 
 /* Side by side: more than the fewest only if the first one is not where a sector begins. */
-static void add_neighbours(struct gen *g, struct line *l)
+static void count_add_neighbours(struct gen *g, struct line *l)
 {
     int64_t first = l->lane[1] < 0 ? l->lane[1] * (IR_COUNT_WARP - 1) : 0;
     first += l->probe->mem.offset;
     if (!(l->align % SECTOR_B) && !(first % SECTOR_B))
         return;
-    LLVMValueRef inside = shift(g, l->base[0], first);
+    LLVMValueRef inside = count_shift(g, l->base[0], first);
     inside = LLVMBuildAnd(g->b, inside, gen_i64(g, SECTOR_B - 1), "");
-    l->sectors = one_if(g, LLVMBuildNot(g->b, is_const(g, inside, 0), ""));
+    l->sectors = count_one_if(g, LLVMBuildNot(g->b, count_is_const(g, inside, 0), ""));
 }
 
-static void when_halves_go_on(struct gen *g, struct line *l)
+static void count_when_halves_go_on(struct gen *g, struct line *l)
 {
     if (!l->goes_on)
-        when(g, l, is_const(g, step_of(g, l), (uint64_t)(l->lane[1] * GEN_LANES)));
+        count_when(g, l,
+                   count_is_const(g, count_step_of(g, l), (uint64_t)(l->lane[1] * GEN_LANES)));
 }
 
-static bool global_line(struct gen *g, struct line *l)
+static bool count_global_line(struct gen *g, struct line *l)
 {
     int64_t far = l->lane[1] < 0 ? -l->lane[1] : l->lane[1];
-    LLVMValueRef n = lanes_of(g, l->mask);
+    LLVMValueRef n = count_lanes_of(g, l->mask);
     if (LLVMTypeOf(l->base[0]) != g->t->i64 || l->size_B > SECTOR_B)
         return false;
     if (l->is_uniform) {
-        when_some_run(g, l);
-        add_sectors(g, l, gen_i64(g, 1), gen_i64(g, 1));
+        count_when_some_run(g, l);
+        count_add_sectors(g, l, gen_i64(g, 1), gen_i64(g, 1));
     } else if (far > SECTOR_B) { /* each lane has its own */
-        when_halves_go_on(g, l);
-        when_some_run(g, l);
-        add_sectors(g, l, n, packed(g, l, n));
+        count_when_halves_go_on(g, l);
+        count_when_some_run(g, l);
+        count_add_sectors(g, l, n, packed(g, l, n));
     } else if (!l->goes_on) {
-        when_all_run(g, l);
-        add_sectors(g, l, sectors_of_halves(g, l), gen_i64(g, packed_all(l)));
-    } else if (is_all(l->mask) && far == (int64_t)l->size_B) {
-        add_neighbours(g, l);
+        count_when_all_run(g, l);
+        count_add_sectors(g, l, count_sectors_of_halves(g, l), gen_i64(g, count_packed_all(l)));
+    } else if (count_is_all(l->mask) && far == (int64_t)l->size_B) {
+        count_add_neighbours(g, l);
     } else {
-        add_sectors(g, l, sectors_of_run(g, l), packed(g, l, n));
+        count_add_sectors(g, l, count_sectors_of_run(g, l), packed(g, l, n));
     }
     return true;
 }
 
 /* ---- an access */
 
-static bool is_simple(const struct ir_instr *probe)
+static bool count_is_simple(const struct ir_instr *probe)
 {
     enum ir_op op = ir_probe_op(probe);
     return (op == IR_OP_LD || op == IR_OP_ST || op == IR_OP_ATOM) &&
@@ -541,25 +544,25 @@ static enum ir_count_space space_of(const struct ir_instr *probe)
                                                 : IR_COUNT_IN_GLOBAL;
 }
 
-static void line_add(struct gen *g, const struct line *l)
+static void count_line_add(struct gen *g, const struct line *l)
 {
     size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(l->probe), l->space);
-    LLVMValueRef to = counters(g);
+    LLVMValueRef to = count_counters(g);
     if (l->sectors)
-        add(g, to, word + IR_COUNT_SECTORS, l->sectors);
+        count_add(g, to, word + IR_COUNT_SECTORS, l->sectors);
     if (l->ideal_sectors)
-        add(g, to, word + IR_COUNT_IDEAL_SECTORS, l->ideal_sectors);
+        count_add(g, to, word + IR_COUNT_IDEAL_SECTORS, l->ideal_sectors);
     if (l->wavefronts)
-        add(g, to, word + IR_COUNT_WAVEFRONTS, l->wavefronts);
+        count_add(g, to, word + IR_COUNT_WAVEFRONTS, l->wavefronts);
 }
 
 /* False: nothing of it can be counted in line. */
-static bool line_make(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+static bool count_line_make(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
 {
     if (!ir_count_is_settled(g->func->module, l->probe) || gen_is_half(g))
         return false;
-    place(g, x, l);
-    return l->space == IR_COUNT_IN_SHARED ? shared_line(g, l) : global_line(g, l);
+    count_place(g, x, l);
+    return l->space == IR_COUNT_IN_SHARED ? count_shared_line(g, l) : count_global_line(g, l);
 }
 
 static const char *count_of_level(enum jit_path path)
@@ -573,7 +576,7 @@ static void count_called(struct gen *g, const struct line *l, LLVMValueRef addre
 {
     size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(l->probe), l->space);
     LLVMValueRef args[] = {
-        gen_gep(g, counters(g), word * sizeof(uint64_t)),
+        gen_gep(g, count_counters(g), word * sizeof(uint64_t)),
         gen_i32(g, l->space),
         gen_i32(g, ir_probe_op(l->probe) == IR_OP_ATOM),
         l->mask,
@@ -587,7 +590,7 @@ static void count_warp(struct gen *g, struct line *l, LLVMValueRef const x[GEN_H
                        LLVMValueRef const words[GEN_HALVES])
 {
     LLVMBasicBlockRef in_line = NULL, other = NULL, on = NULL;
-    bool is_line = line_make(g, x, l);
+    bool is_line = count_line_make(g, x, l);
     if (is_line && l->fits) {
         in_line = gen_bb(g, "in_line");
         other = gen_bb(g, "count");
@@ -596,7 +599,7 @@ static void count_warp(struct gen *g, struct line *l, LLVMValueRef const x[GEN_H
         LLVMPositionBuilderAtEnd(g->b, in_line);
     }
     if (is_line)
-        line_add(g, l);
+        count_line_add(g, l);
     if (on) {
         LLVMBuildBr(g->b, on);
         LLVMPositionBuilderAtEnd(g->b, other);
@@ -613,10 +616,10 @@ bool gen_count_access(struct gen *g, const struct ir_instr *probe,
                       LLVMValueRef const words[GEN_HALVES])
 {
     LLVMValueRef x[GEN_HALVES];
-    if (!g->func->module->has_counts || !is_simple(probe))
+    if (!g->func->module->has_counts || !count_is_simple(probe))
         return false;
     gen_vector(g, probe->src[0], x);
-    for (int w = 0; w < warps(g); w++) {
+    for (int w = 0; w < count_warps(g); w++) {
         struct line l = {.probe = probe,
                          .size_B = ir_probe_size_B(probe),
                          .space = space_of(probe),

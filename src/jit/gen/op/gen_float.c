@@ -20,7 +20,7 @@ static LLVMValueRef as_float(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueR
     return LLVMBuildBitCast(g->b, x, gen_type_as(g, vec, ft), "");
 }
 
-static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
+static LLVMValueRef float_as_int(struct gen *g, bool vec, LLVMValueRef x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     if (vec)
@@ -29,39 +29,39 @@ static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
     return LLVMBuildBitCast(g->b, x, gen_type_as(g, vec, it), "");
 }
 
-static LLVMValueRef intrinsic(struct gen *g, const char *name, LLVMValueRef *args, unsigned n)
+static LLVMValueRef float_intrinsic(struct gen *g, const char *name, LLVMValueRef *args, unsigned n)
 {
     LLVMTypeRef t = LLVMTypeOf(args[0]);
     return gen_intrinsic(g, name, &t, 1, args, n);
 }
 
-static LLVMValueRef fma_(struct gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+static LLVMValueRef float_fma_(struct gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
     LLVMValueRef args[] = {a, b, c};
-    return intrinsic(g, "llvm.fma", args, 3);
+    return float_intrinsic(g, "llvm.fma", args, 3);
 }
 
 /* max(x, +0) with NaN to +0, then min 1 */
-static LLVMValueRef saturate(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
+static LLVMValueRef float_saturate(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
 {
     LLVMValueRef zero = gen_kf(g, vec, ft, 0.0), one = gen_kf(g, vec, ft, 1.0);
     x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, x, zero, ""), x, zero, "");
     return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, one, ""), x, one, "");
 }
 
-static bool directed(enum ir_rnd r)
+static bool float_directed(enum ir_rnd r)
 {
     return r == IR_RZ || r == IR_RM || r == IR_RP;
 }
 
 /* AVX-512 embedded rounding: bits 8 | mode, mode 1 = down, 2 = up, 3 = toward zero (Intel SDM,
  * EVEX.RC). */
-static unsigned embedded_mode(enum ir_rnd r)
+static unsigned float_embedded_mode(enum ir_rnd r)
 {
     return 8u | (r == IR_RM ? 1u : r == IR_RP ? 2u : 3u);
 }
 
-static LLVMValueRef append(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
+static LLVMValueRef float_append(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
 {
     LLVMValueRef join[GEN_LANES];
     for (unsigned l = 0; l < 2 * n; l++)
@@ -70,8 +70,8 @@ static LLVMValueRef append(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsign
 }
 
 /* Eight lanes of f64 are a register. */
-static LLVMValueRef eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
-                             unsigned mode, unsigned first)
+static LLVMValueRef float_eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
+                                   unsigned mode, unsigned first)
 {
     LLVMValueRef args[4], pick[8];
     for (unsigned l = 0; l < 8; l++)
@@ -83,22 +83,22 @@ static LLVMValueRef eight_pd(struct gen *g, const char *name, LLVMValueRef *x, u
     return gen_intrinsic(g, name, NULL, 0, args, n + 1);
 }
 
-static LLVMValueRef by_eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
-                                unsigned mode)
+static LLVMValueRef float_by_eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
+                                      unsigned mode)
 {
     LLVMValueRef part[GEN_LANES / 8];
     for (unsigned p = 0; p < GEN_LANES / 8; p++)
-        part[p] = eight_pd(g, name, x, n, mode, p * 8);
+        part[p] = float_eight_pd(g, name, x, n, mode, p * 8);
     for (unsigned have = 8; have < GEN_LANES; have *= 2) {
         for (unsigned p = 0; p < GEN_LANES / have / 2; p++)
-            part[p] = append(g, part[2 * p], part[2 * p + 1], have);
+            part[p] = float_append(g, part[2 * p], part[2 * p + 1], have);
     }
     return part[0];
 }
 
 /* LLVM 19's DAG combiner takes 0 / 0 for 0 in lanes of which it finds out that both are (a flushed
  * thread number); it does not look through a fence. */
-static LLVMValueRef quotient(struct gen *g, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef float_quotient(struct gen *g, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMTypeRef type = LLVMTypeOf(b);
     bool may_be_0 = !LLVMIsConstant(b) || LLVMIsNull(b);
@@ -107,8 +107,8 @@ static LLVMValueRef quotient(struct gen *g, LLVMValueRef a, LLVMValueRef b)
     return LLVMBuildFDiv(g->b, a, b, "");
 }
 
-static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
-                                   unsigned n)
+static LLVMValueRef float_arith_directed(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                         unsigned n)
 {
     bool f64 = e->in->type == IR_F64;
     const char *name = NULL;
@@ -140,16 +140,16 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
         v[i] = e->vec ? x[i] : gen_splat(g, x[i]);
     LLVMValueRef r;
     if (f64) {
-        r = by_eight_pd(g, name, v, n, embedded_mode(e->in->rnd));
+        r = float_by_eight_pd(g, name, v, n, float_embedded_mode(e->in->rnd));
     } else {
-        v[n] = gen_i32(g, embedded_mode(e->in->rnd));
+        v[n] = gen_i32(g, float_embedded_mode(e->in->rnd));
         r = gen_intrinsic(g, name, NULL, 0, v, n + 1);
     }
     return e->vec ? r : LLVMBuildExtractElement(g->b, r, gen_i32(g, 0), "");
 }
 
 /* f32 in f64, rounded to odd and then in the wanted direction. Sums and products only. */
-static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef const *x)
+static LLVMValueRef float_arith_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef const *x)
 {
     LLVMValueRef w[3], s;
     if (e->in->type != IR_F32 || ir_has(e->in, IR_MOD_FTZ))
@@ -187,7 +187,8 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
 }
 
 /* Long where the host has no embedded rounding. x[]: as many as the operation has sources. */
-static LLVMValueRef arith_wide_outlined(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
+static LLVMValueRef float_arith_wide_outlined(struct gen *g, const struct gen_emit *e,
+                                              LLVMValueRef *x)
 {
     LLVMTypeRef type = LLVMTypeOf(x[0]), params[] = {type, type, type};
     uint32_t n = e->in->nsrc;
@@ -197,14 +198,14 @@ static LLVMValueRef arith_wide_outlined(struct gen *g, const struct gen_emit *e,
     char name[48];
 
     if (!e->vec || !fits)
-        return arith_wide(g, e, x);
+        return float_arith_wide(g, e, x);
     snprintf(name, sizeof(name), "heddle_%s_%u", ir_op_infos[e->in->op].name, e->in->rnd);
     struct gen_outline outline = gen_outline_open(g, name, GEN_OUTLINE_QUICK, type, params, n);
     if (outline.is_new) {
         LLVMValueRef own[3];
         for (uint32_t i = 0; i < n; i++)
             own[i] = LLVMGetParam(outline.fn, i);
-        gen_outline_close(g, &outline, arith_wide(g, e, own));
+        gen_outline_close(g, &outline, float_arith_wide(g, e, own));
     }
     return gen_outline_call(g, &outline, x, n);
 }
@@ -214,18 +215,18 @@ static LLVMValueRef arith_wide_outlined(struct gen *g, const struct gen_emit *e,
  * is the nearest integer, which is one too many where it exceeds the product. The difference has
  * the sign of the exact one.
  */
-static LLVMValueRef floor_sum(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
+static LLVMValueRef float_floor_sum(struct gen *g, const struct gen_emit *e, LLVMValueRef *x)
 {
     LLVMBuilderRef b = g->b;
-    LLVMValueRef near = fma_(g, x[0], x[1], x[2]);
+    LLVMValueRef near = float_fma_(g, x[0], x[1], x[2]);
     LLVMValueRef n = LLVMBuildFSub(b, near, x[2], "");
-    LLVMValueRef more = as_int(g, e->vec, fma_(g, x[0], x[1], LLVMBuildFNeg(b, n, "")));
+    LLVMValueRef more = float_as_int(g, e->vec, float_fma_(g, x[0], x[1], LLVMBuildFNeg(b, n, "")));
     more = LLVMBuildAShr(b, more, gen_k(g, e->vec, g->t->i32, 31), "");
-    return as_float(g, e->vec, g->t->f32, LLVMBuildAdd(b, as_int(g, e->vec, near), more, ""));
+    return as_float(g, e->vec, g->t->f32, LLVMBuildAdd(b, float_as_int(g, e->vec, near), more, ""));
 }
 
-static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
-                                  LLVMTypeRef ft)
+static LLVMValueRef float_arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                        LLVMTypeRef ft)
 {
     switch (e->in->op) {
     case IR_OP_FADD:
@@ -235,11 +236,11 @@ static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMV
     case IR_OP_FMUL:
         return LLVMBuildFMul(g->b, x[0], x[1], "");
     case IR_OP_FDIV:
-        return quotient(g, x[0], x[1]);
+        return float_quotient(g, x[0], x[1]);
     case IR_OP_FMA:
-        return fma_(g, x[0], x[1], x[2]);
+        return float_fma_(g, x[0], x[1], x[2]);
     case IR_OP_FSQRT:
-        return intrinsic(g, "llvm.sqrt", x, 1);
+        return float_intrinsic(g, "llvm.sqrt", x, 1);
     case IR_OP_FRCP:
         return LLVMBuildFDiv(g->b, gen_kf(g, e->vec, ft, 1.0), x[0], "");
     default:
@@ -247,13 +248,14 @@ static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMV
     }
 }
 
-static bool is_arith(enum ir_op op)
+static bool float_is_arith(enum ir_op op)
 {
     return op == IR_OP_FADD || op == IR_OP_FSUB || op == IR_OP_FMUL || op == IR_OP_FDIV ||
            op == IR_OP_FMA || op == IR_OP_FSQRT || op == IR_OP_FRCP;
 }
 
-static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueRef x, bool always)
+static LLVMValueRef float_flush_if(struct gen *g, const struct gen_emit *e, LLVMValueRef x,
+                                   bool always)
 {
     if (!ir_has(e->in, IR_MOD_FTZ) || e->in->type != IR_F32 || (g->unit->fp_ftz && !always))
         return x;
@@ -261,10 +263,10 @@ static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueR
 }
 
 /* div.approx: 2^126 < |b| gives a signed zero, or NaN for infinite a (base/float/approx.h). */
-static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
-                                     LLVMValueRef q)
+static LLVMValueRef float_div_approx_range(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                           LLVMValueRef q)
 {
-    LLVMValueRef b = as_int(g, e->vec, x[1]);
+    LLVMValueRef b = float_as_int(g, e->vec, x[1]);
     LLVMValueRef zero = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t->i32, HD_APPROX_SIGN), "");
     LLVMValueRef m = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t->i32, ~HD_APPROX_SIGN), "");
     LLVMValueRef big = LLVMBuildFCmp(g->b, LLVMRealOGT, as_float(g, e->vec, g->t->f32, m),
@@ -277,7 +279,7 @@ static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LL
  * LLVM takes x + -0 and x * 1 for x. That is right but for denormals that the mode flushes and for
  * NaNs of f64 that signal, so such constants hide behind a fence.
  */
-static LLVMValueRef hide_identity(struct gen *g, const struct ir_value *v, LLVMValueRef x)
+static LLVMValueRef float_hide_identity(struct gen *g, const struct ir_value *v, LLVMValueRef x)
 {
     bool is_double = v->type == IR_B64;
     uint64_t bits;
@@ -290,7 +292,7 @@ static LLVMValueRef hide_identity(struct gen *g, const struct ir_value *v, LLVMV
     return gen_intrinsic(g, "llvm.arithmetic.fence", &type, 1, &x, 1);
 }
 
-static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_arith(struct gen *g, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     LLVMTypeRef ft = gen_float_type(g, in->type);
@@ -299,36 +301,36 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
         return NULL;
     LLVMValueRef x[4];
     for (uint32_t s = 0; s < in->nsrc; s++)
-        x[s] =
-            hide_identity(g, in->src[s], as_float(g, e->vec, ft, flush_if(g, e, e->src[s], false)));
+        x[s] = float_hide_identity(g, in->src[s],
+                                   as_float(g, e->vec, ft, float_flush_if(g, e, e->src[s], false)));
     LLVMValueRef r;
-    if (directed(in->rnd)) {
+    if (float_directed(in->rnd)) {
         uint32_t n = in->nsrc;
         if (in->op == IR_OP_FRCP) {
             x[n++] = x[0];
             x[0] = gen_kf(g, e->vec, ft, 1.0);
         }
         if (g->unit->avx512)
-            r = arith_directed(g, e, x, n);
+            r = float_arith_directed(g, e, x, n);
         else if (g->unit->path == JIT_AVX2 && gen_floor_is_sum(in))
-            r = floor_sum(g, e, x);
+            r = float_floor_sum(g, e, x);
         else
-            r = arith_wide_outlined(g, e, x);
+            r = float_arith_wide_outlined(g, e, x);
     } else {
-        r = arith_nearest(g, e, x, ft);
+        r = float_arith_nearest(g, e, x, ft);
     }
     if (!r)
         return NULL;
     if (in->op == IR_OP_FDIV && in->rnd == IR_APPROX)
-        r = div_approx_range(g, e, x, r);
+        r = float_div_approx_range(g, e, x, r);
     if (ir_has(in, IR_MOD_SAT))
-        r = saturate(g, e->vec, ft, r);
-    r = as_int(g, e->vec, r);
-    return flush_if(g, e, r, false);
+        r = float_saturate(g, e->vec, ft, r);
+    r = float_as_int(g, e->vec, r);
+    return float_flush_if(g, e, r, false);
 }
 
 /* A NaN in f64 keeps its payload, quieted; elsewhere there is one NaN. */
-static LLVMValueRef nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef first)
+static LLVMValueRef float_nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef first)
 {
     if (it == g->t->i64)
         return LLVMBuildOr(g->b, first, gen_k(g, vec, it, 1ull << 51), "");
@@ -365,12 +367,12 @@ LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
     LLVMValueRef nan = ir_has(in, IR_MOD_NAN) ? LLVMBuildOr(bl, a_nan, b_nan, "")
                                               : LLVMBuildAnd(bl, a_nan, b_nan, "");
     LLVMValueRef payload = LLVMBuildSelect(bl, a_nan, bits[0], bits[1], "");
-    return LLVMBuildSelect(bl, nan, nan_of(g, vec, elem, payload), r, "");
+    return LLVMBuildSelect(bl, nan, float_nan_of(g, vec, elem, payload), r, "");
 }
 
 /* f32, where the NaN of two NaNs is made canonical when it becomes visible. */
-static LLVMValueRef min_max_raw(struct gen *g, const struct gen_emit *e, LLVMValueRef const bits[2],
-                                LLVMValueRef const x[2])
+static LLVMValueRef float_min_max_raw(struct gen *g, const struct gen_emit *e,
+                                      LLVMValueRef const bits[2], LLVMValueRef const x[2])
 {
     bool min = e->in->op == IR_OP_FMIN;
     LLVMValueRef first = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
@@ -378,12 +380,12 @@ static LLVMValueRef min_max_raw(struct gen *g, const struct gen_emit *e, LLVMVal
     LLVMValueRef b_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x[1], x[1], "");
     LLVMValueRef zeros =
         min ? LLVMBuildOr(g->b, bits[0], bits[1], "") : LLVMBuildAnd(g->b, bits[0], bits[1], "");
-    LLVMValueRef r = as_int(g, e->vec, LLVMBuildSelect(g->b, first, x[0], x[1], ""));
+    LLVMValueRef r = float_as_int(g, e->vec, LLVMBuildSelect(g->b, first, x[0], x[1], ""));
     r = LLVMBuildSelect(g->b, same, zeros, r, "");
     return LLVMBuildSelect(g->b, b_nan, bits[0], r, "");
 }
 
-static LLVMValueRef range_ps(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool min)
+static LLVMValueRef float_range_ps(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool min)
 {
     LLVMValueRef args[] = {a,
                            b,
@@ -398,32 +400,33 @@ static LLVMValueRef range_ps(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool
  * VRANGEPS orders zeros and prefers numbers to quiet NaNs. A signalling one wins, so it is made
  * quiet first.
  */
-static LLVMValueRef min_max_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef x[2])
+static LLVMValueRef float_min_max_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef x[2])
 {
     for (int s = 0; s < 2; s++) {
         if (!gen_never_signals(g, e->in->src[s]))
-            x[s] = range_ps(g, x[s], x[s], true);
+            x[s] = float_range_ps(g, x[s], x[s], true);
     }
-    return as_int(g, true, range_ps(g, x[0], x[1], e->in->op == IR_OP_FMIN));
+    return float_as_int(g, true, float_range_ps(g, x[0], x[1], e->in->op == IR_OP_FMIN));
 }
 
-static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_min_max(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef bits[2], x[2];
     LLVMTypeRef ft = gen_float_type(g, e->in->type);
     if (e->in->type != IR_F32 && e->in->type != IR_F64)
         return NULL;
     for (int s = 0; s < 2; s++) {
-        bits[s] = flush_if(g, e, e->src[s], true);
+        bits[s] = float_flush_if(g, e, e->src[s], true);
         x[s] = as_float(g, e->vec, ft, bits[s]);
     }
     if (e->in->type == IR_F32 && !(e->in->mods & (IR_MOD_NAN | IR_MOD_XORSIGN)))
-        return e->vec && g->unit->avx512 ? min_max_wide(g, e, x) : min_max_raw(g, e, bits, x);
+        return e->vec && g->unit->avx512 ? float_min_max_wide(g, e, x)
+                                         : float_min_max_raw(g, e, bits, x);
     return gen_min_max(g, e->vec, e->in, bits, x);
 }
 
 /* finite, infinite, number, NaN, normal (zeros too), subnormal: by the bits. */
-static LLVMValueRef testp(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_testp(struct gen *g, const struct gen_emit *e)
 {
     bool f64 = e->in->type == IR_F64;
     LLVMTypeRef it = f64 ? g->t->i64 : g->t->i32;
@@ -451,31 +454,31 @@ static LLVMValueRef testp(struct gen *g, const struct gen_emit *e)
     return NULL;
 }
 
-static LLVMValueRef compare(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_compare(struct gen *g, const struct gen_emit *e)
 {
     enum ir_type t = e->in->type;
     if (t != IR_F32 && t != IR_F64)
         return NULL;
     LLVMTypeRef ft = gen_float_type(g, t);
-    LLVMValueRef a = as_float(g, e->vec, ft, flush_if(g, e, e->src[0], false));
-    LLVMValueRef b = as_float(g, e->vec, ft, flush_if(g, e, e->src[1], false));
+    LLVMValueRef a = as_float(g, e->vec, ft, float_flush_if(g, e, e->src[0], false));
+    LLVMValueRef b = as_float(g, e->vec, ft, float_flush_if(g, e, e->src[1], false));
     return LLVMBuildFCmp(g->b, gen_real_predicate(e->in->cmp), a, b, "");
 }
 
-static LLVMValueRef sign_op(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_sign_op(struct gen *g, const struct gen_emit *e)
 {
     enum ir_type t = e->in->type;
     if (ir_type_bits(t) != 16 && t != IR_F32 && t != IR_F64)
         return NULL;
     LLVMTypeRef it = gen_scalar_type(g, t);
     uint64_t sign = 1ull << (ir_type_bits(t) - 1);
-    LLVMValueRef x = flush_if(g, e, e->src[0], true);
+    LLVMValueRef x = float_flush_if(g, e, e->src[0], true);
     if (e->in->op == IR_OP_FNEG)
         return LLVMBuildXor(g->b, x, gen_k(g, e->vec, it, sign), "");
     return LLVMBuildAnd(g->b, x, gen_k(g, e->vec, it, ~sign), "");
 }
 
-static LLVMValueRef copysign_op(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef float_copysign_op(struct gen *g, const struct gen_emit *e)
 {
     LLVMTypeRef it = gen_scalar_type(g, e->in->type);
     uint64_t sign = 1ull << (ir_type_bits(e->in->type) - 1);
@@ -488,21 +491,21 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     bool wide = in->type == IR_F32 || in->type == IR_F64;
-    if (is_arith(in->op) && wide)
-        return arith(g, e);
+    if (float_is_arith(in->op) && wide)
+        return float_arith(g, e);
     switch (in->op) {
     case IR_OP_FMIN:
     case IR_OP_FMAX:
-        return min_max(g, e);
+        return float_min_max(g, e);
     case IR_OP_FSETP:
-        return compare(g, e);
+        return float_compare(g, e);
     case IR_OP_FTESTP:
-        return testp(g, e);
+        return float_testp(g, e);
     case IR_OP_FNEG:
     case IR_OP_FABS:
-        return sign_op(g, e);
+        return float_sign_op(g, e);
     case IR_OP_FCOPYSIGN:
-        return copysign_op(g, e);
+        return float_copysign_op(g, e);
     default:
         return NULL;
     }
@@ -518,51 +521,51 @@ struct ap {
 };
 
 /* Instructions of AVX-512 that give the bits of several steps. */
-static bool is_wide(const struct ap *p)
+static bool float_is_wide(const struct ap *p)
 {
     return p->vec && p->g->unit->avx512;
 }
 
-static LLVMValueRef kf(const struct ap *p, double v)
+static LLVMValueRef float_kf(const struct ap *p, double v)
 {
     return gen_kf(p->g, p->vec, p->g->t->f32, v);
 }
 
-static LLVMValueRef ki(const struct ap *p, uint64_t v)
+static LLVMValueRef float_ki(const struct ap *p, uint64_t v)
 {
     return gen_k(p->g, p->vec, p->g->t->i32, v);
 }
 
-static LLVMValueRef fi(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_fi(const struct ap *p, LLVMValueRef x)
 {
     return as_float(p->g, p->vec, p->g->t->f32, x);
 }
 
-static LLVMValueRef if_(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_if_(const struct ap *p, LLVMValueRef x)
 {
-    return as_int(p->g, p->vec, x);
+    return float_as_int(p->g, p->vec, x);
 }
 
-static LLVMValueRef when(const struct ap *p, LLVMRealPredicate c, LLVMValueRef a, LLVMValueRef b,
-                         LLVMValueRef yes, LLVMValueRef no)
+static LLVMValueRef float_when(const struct ap *p, LLVMRealPredicate c, LLVMValueRef a,
+                               LLVMValueRef b, LLVMValueRef yes, LLVMValueRef no)
 {
     LLVMBuilderRef bl = p->g->b;
     return LLVMBuildSelect(bl, LLVMBuildFCmp(bl, c, a, b, ""), yes, no, "");
 }
 
-static LLVMValueRef horner(const struct ap *p, LLVMValueRef f, const double *c, unsigned n)
+static LLVMValueRef float_horner(const struct ap *p, LLVMValueRef f, const double *c, unsigned n)
 {
-    LLVMValueRef r = fma_(p->g, kf(p, c[0]), f, kf(p, c[1]));
+    LLVMValueRef r = float_fma_(p->g, float_kf(p, c[0]), f, float_kf(p, c[1]));
     for (unsigned i = 2; i < n; i++)
-        r = fma_(p->g, r, f, kf(p, c[i]));
+        r = float_fma_(p->g, r, f, float_kf(p, c[i]));
     return r;
 }
 
-static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
+static LLVMValueRef float_pow2(const struct ap *p, LLVMValueRef k)
 {
     LLVMBuilderRef b = p->g->b;
-    LLVMValueRef e = LLVMBuildShl(b, LLVMBuildAdd(b, k, ki(p, 127), ""), ki(p, 23), "");
-    return fi(p, e);
+    LLVMValueRef e = LLVMBuildShl(b, LLVMBuildAdd(b, k, float_ki(p, 127), ""), float_ki(p, 23), "");
+    return float_fi(p, e);
 }
 
 /*
@@ -570,17 +573,19 @@ static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
  * NaN the other operand is (Intel SDM, VSCALEFPS). Under .ftz: zeros where the result is less than
  * the least normal number.
  */
-static LLVMValueRef ap_ex2_wide(const struct ap *p, LLVMValueRef x, const double c[7])
+static LLVMValueRef float_ap_ex2_wide(const struct ap *p, LLVMValueRef x, const double c[7])
 {
-    LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1), all = gen_ci(p->g->t->i16, 0xffff);
+    LLVMValueRef whole = float_intrinsic(p->g, "llvm.rint", &x, 1),
+                 all = gen_ci(p->g->t->i16, 0xffff);
     LLVMValueRef part = LLVMBuildFSub(p->g->b, x, whole, ""), lanes = all;
     if (p->ftz)
-        lanes = gen_bits(p->g, LLVMBuildFCmp(p->g->b, LLVMRealUGE, x, kf(p, -126.0), ""));
-    LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0), lanes, gen_i32(p->g, 4)};
+        lanes = gen_bits(p->g, LLVMBuildFCmp(p->g->b, LLVMRealUGE, x, float_kf(p, -126.0), ""));
+    LLVMValueRef args[] = {float_horner(p, part, c, 7), whole, float_kf(p, 0.0), lanes,
+                           gen_i32(p->g, 4)};
     return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
 }
 
-static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_ap_ex2(const struct ap *p, LLVMValueRef x)
 {
     LLVMBuilderRef b = p->g->b;
     static const double c[] = {HD_APPROX_EX2_6,
@@ -590,52 +595,55 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
                                HD_APPROX_EX2_2,
                                HD_APPROX_EX2_1,
                                1.0};
-    if (is_wide(p))
-        return ap_ex2_wide(p, x, c);
-    x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
-    x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
-    LLVMValueRef round = kf(p, HD_APPROX_ROUND);
+    if (float_is_wide(p))
+        return float_ap_ex2_wide(p, x, c);
+    x = float_when(p, LLVMRealOGT, x, float_kf(p, 129.0), float_kf(p, 129.0), x);
+    x = float_when(p, LLVMRealOLT, x, float_kf(p, -152.0), float_kf(p, -152.0), x);
+    LLVMValueRef round = float_kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");
-    LLVMValueRef n = LLVMBuildSub(b, if_(p, t), ki(p, hd_approx_bits(HD_APPROX_ROUND)), "");
+    LLVMValueRef n =
+        LLVMBuildSub(b, float_if_(p, t), float_ki(p, hd_approx_bits(HD_APPROX_ROUND)), "");
     LLVMValueRef f = LLVMBuildFSub(b, x, LLVMBuildFSub(b, t, round, ""), "");
-    LLVMValueRef r = horner(p, f, c, 7);
-    LLVMValueRef half = LLVMBuildAShr(b, n, ki(p, 1), "");
-    r = LLVMBuildFMul(b, r, pow2(p, half), "");
-    return LLVMBuildFMul(b, r, pow2(p, LLVMBuildSub(b, n, half, "")), "");
+    LLVMValueRef r = float_horner(p, f, c, 7);
+    LLVMValueRef half = LLVMBuildAShr(b, n, float_ki(p, 1), "");
+    r = LLVMBuildFMul(b, r, float_pow2(p, half), "");
+    return LLVMBuildFMul(b, r, float_pow2(p, LLVMBuildSub(b, n, half, "")), "");
 }
 
-static LLVMValueRef inf_of(const struct ap *p)
+static LLVMValueRef float_inf_of(const struct ap *p)
 {
-    return fi(p, ki(p, HD_APPROX_INF));
+    return float_fi(p, float_ki(p, HD_APPROX_INF));
 }
 
-static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_ap_lg2(const struct ap *p, LLVMValueRef x)
 {
     LLVMBuilderRef b = p->g->b;
     static const double c[] = {HD_APPROX_LG2_7, HD_APPROX_LG2_6, HD_APPROX_LG2_5, HD_APPROX_LG2_4,
                                HD_APPROX_LG2_3, HD_APPROX_LG2_2, HD_APPROX_LG2_1, HD_APPROX_LG2_0};
-    LLVMValueRef y = x, e0 = kf(p, 0.0);
+    LLVMValueRef y = x, e0 = float_kf(p, 0.0);
     if (!p->is_normal) {
-        LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
-        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
-        e0 = LLVMBuildSelect(b, tiny, kf(p, -24.0), e0, "");
+        LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, float_kf(p, HD_APPROX_TINY), "");
+        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, float_kf(p, 0x1p24), ""), x, "");
+        e0 = LLVMBuildSelect(b, tiny, float_kf(p, -24.0), e0, "");
     }
-    LLVMValueRef yi = if_(p, y);
-    LLVMValueRef e = LLVMBuildSub(b, yi, ki(p, HD_APPROX_SQRT_HALF), "");
-    e = LLVMBuildAShr(b, e, ki(p, 23), "");
-    LLVMValueRef m = LLVMBuildSub(b, yi, LLVMBuildShl(b, e, ki(p, 23), ""), "");
-    LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
-    LLVMValueRef r = horner(p, f, c, 8);
+    LLVMValueRef yi = float_if_(p, y);
+    LLVMValueRef e = LLVMBuildSub(b, yi, float_ki(p, HD_APPROX_SQRT_HALF), "");
+    e = LLVMBuildAShr(b, e, float_ki(p, 23), "");
+    LLVMValueRef m = LLVMBuildSub(b, yi, LLVMBuildShl(b, e, float_ki(p, 23), ""), "");
+    LLVMValueRef f = LLVMBuildFSub(b, float_fi(p, m), float_kf(p, 1.0), "");
+    LLVMValueRef r = float_horner(p, f, c, 8);
     LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t->f32), "");
-    r = fma_(p->g, r, f, p->is_normal ? ef : LLVMBuildFAdd(b, ef, e0, ""));
-    if (is_wide(p))
+    r = float_fma_(p->g, r, f, p->is_normal ? ef : LLVMBuildFAdd(b, ef, e0, ""));
+    if (float_is_wide(p))
         return gen_fix_up(p->g, r, x, 0x03530433);
-    r = when(p, LLVMRealOEQ, x, inf_of(p), x, r);
-    r = when(p, LLVMRealOEQ, x, kf(p, 0.0), fi(p, ki(p, HD_APPROX_SIGN | HD_APPROX_INF)), r);
-    return when(p, LLVMRealOGE, x, kf(p, 0.0), r, fi(p, ki(p, HD_APPROX_NAN)));
+    r = float_when(p, LLVMRealOEQ, x, float_inf_of(p), x, r);
+    r = float_when(p, LLVMRealOEQ, x, float_kf(p, 0.0),
+                   float_fi(p, float_ki(p, HD_APPROX_SIGN | HD_APPROX_INF)), r);
+    return float_when(p, LLVMRealOGE, x, float_kf(p, 0.0), r,
+                      float_fi(p, float_ki(p, HD_APPROX_NAN)));
 }
 
-static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_ap_rsqrt(const struct ap *p, LLVMValueRef x)
 {
     struct gen *g = p->g;
     LLVMBuilderRef b = g->b;
@@ -643,82 +651,84 @@ static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
                                HD_APPROX_RSQRT_1};
     LLVMValueRef tiny = NULL, s = x;
     if (!p->is_normal) {
-        tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
-        s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+        tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, float_kf(p, HD_APPROX_TINY), "");
+        s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, float_kf(p, 0x1p24), ""), x, "");
     }
-    LLVMValueRef guess = LLVMBuildLShr(b, if_(p, s), ki(p, 1), "");
-    LLVMValueRef y = fi(p, LLVMBuildSub(b, ki(p, HD_APPROX_RSQRT_GUESS), guess, ""));
-    LLVMValueRef e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, kf(p, 1.0));
-    y = fma_(g, horner(p, e, c, 4), LLVMBuildFMul(b, y, e, ""), y);
+    LLVMValueRef guess = LLVMBuildLShr(b, float_if_(p, s), float_ki(p, 1), "");
+    LLVMValueRef y = float_fi(p, LLVMBuildSub(b, float_ki(p, HD_APPROX_RSQRT_GUESS), guess, ""));
+    LLVMValueRef e =
+        float_fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, float_kf(p, 1.0));
+    y = float_fma_(g, float_horner(p, e, c, 4), LLVMBuildFMul(b, y, e, ""), y);
     if (tiny)
-        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
-    if (is_wide(p))
+        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, float_kf(p, 0x1p12), ""), y, "");
+    if (float_is_wide(p))
         return gen_fix_up(g, y, x, 0x03830633);
-    y = when(p, LLVMRealOEQ, x, inf_of(p), kf(p, 0.0), y);
-    y = when(p, LLVMRealOGE, x, kf(p, 0.0), y, fi(p, ki(p, HD_APPROX_NAN)));
-    LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");
-    LLVMValueRef inf = fi(p, LLVMBuildOr(b, sign, ki(p, HD_APPROX_INF), ""));
-    return when(p, LLVMRealOEQ, x, kf(p, 0.0), inf, y);
+    y = float_when(p, LLVMRealOEQ, x, float_inf_of(p), float_kf(p, 0.0), y);
+    y = float_when(p, LLVMRealOGE, x, float_kf(p, 0.0), y, float_fi(p, float_ki(p, HD_APPROX_NAN)));
+    LLVMValueRef sign = LLVMBuildAnd(b, float_if_(p, x), float_ki(p, HD_APPROX_SIGN), "");
+    LLVMValueRef inf = float_fi(p, LLVMBuildOr(b, sign, float_ki(p, HD_APPROX_INF), ""));
+    return float_when(p, LLVMRealOEQ, x, float_kf(p, 0.0), inf, y);
 }
 
-static LLVMValueRef ap_sin(const struct ap *p, LLVMValueRef x, uint64_t quarter)
+static LLVMValueRef float_ap_sin(const struct ap *p, LLVMValueRef x, uint64_t quarter)
 {
     struct gen *g = p->g;
     LLVMBuilderRef b = g->b;
-    LLVMValueRef round = kf(p, HD_APPROX_ROUND);
-    LLVMValueRef t = fma_(g, x, kf(p, HD_APPROX_2_PI), round);
-    LLVMValueRef n = LLVMBuildAdd(b, if_(p, t), ki(p, quarter), "");
+    LLVMValueRef round = float_kf(p, HD_APPROX_ROUND);
+    LLVMValueRef t = float_fma_(g, x, float_kf(p, HD_APPROX_2_PI), round);
+    LLVMValueRef n = LLVMBuildAdd(b, float_if_(p, t), float_ki(p, quarter), "");
     LLVMValueRef k = LLVMBuildFSub(b, t, round, "");
-    LLVMValueRef r = fma_(g, k, kf(p, -HD_APPROX_PI_2_HI), x);
-    r = fma_(g, k, kf(p, -HD_APPROX_PI_2_LO), r);
-    r = when(p, LLVMRealOGT, r, kf(p, 1.0), kf(p, 1.0), r);
-    r = when(p, LLVMRealOLT, r, kf(p, -1.0), kf(p, -1.0), r);
+    LLVMValueRef r = float_fma_(g, k, float_kf(p, -HD_APPROX_PI_2_HI), x);
+    r = float_fma_(g, k, float_kf(p, -HD_APPROX_PI_2_LO), r);
+    r = float_when(p, LLVMRealOGT, r, float_kf(p, 1.0), float_kf(p, 1.0), r);
+    r = float_when(p, LLVMRealOLT, r, float_kf(p, -1.0), float_kf(p, -1.0), r);
     LLVMValueRef z = LLVMBuildFMul(b, r, r, "");
     static const double sc[] = {HD_APPROX_SIN_3, HD_APPROX_SIN_2, HD_APPROX_SIN_1, 1.0};
     static const double cc[] = {HD_APPROX_COS_3, HD_APPROX_COS_2, HD_APPROX_COS_1, 1.0};
-    LLVMValueRef s = LLVMBuildFMul(b, r, horner(p, z, sc, 4), "");
-    LLVMValueRef c = horner(p, z, cc, 4);
-    LLVMValueRef odd = LLVMBuildAnd(b, n, ki(p, 1), "");
-    odd = LLVMBuildICmp(b, LLVMIntNE, odd, ki(p, 0), "");
-    LLVMValueRef y = if_(p, LLVMBuildSelect(b, odd, c, s, ""));
-    LLVMValueRef flip = LLVMBuildShl(b, LLVMBuildAnd(b, n, ki(p, 2), ""), ki(p, 30), "");
-    return fi(p, LLVMBuildXor(b, y, flip, ""));
+    LLVMValueRef s = LLVMBuildFMul(b, r, float_horner(p, z, sc, 4), "");
+    LLVMValueRef c = float_horner(p, z, cc, 4);
+    LLVMValueRef odd = LLVMBuildAnd(b, n, float_ki(p, 1), "");
+    odd = LLVMBuildICmp(b, LLVMIntNE, odd, float_ki(p, 0), "");
+    LLVMValueRef y = float_if_(p, LLVMBuildSelect(b, odd, c, s, ""));
+    LLVMValueRef flip =
+        LLVMBuildShl(b, LLVMBuildAnd(b, n, float_ki(p, 2), ""), float_ki(p, 30), "");
+    return float_fi(p, LLVMBuildXor(b, y, flip, ""));
 }
 
-static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
+static LLVMValueRef float_ap_tanh(const struct ap *p, LLVMValueRef x)
 {
     LLVMBuilderRef b = p->g->b;
     static const double pc[] = {HD_APPROX_TANH_P2, HD_APPROX_TANH_P1, 1.0};
     static const double qc[] = {HD_APPROX_TANH_Q2, HD_APPROX_TANH_Q1, 1.0};
     LLVMValueRef z = LLVMBuildFMul(b, x, x, "");
-    LLVMValueRef q = LLVMBuildFDiv(b, horner(p, z, pc, 3), horner(p, z, qc, 3), "");
+    LLVMValueRef q = LLVMBuildFDiv(b, float_horner(p, z, pc, 3), float_horner(p, z, qc, 3), "");
     LLVMValueRef y = LLVMBuildFMul(b, x, q, "");
-    LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");
-    LLVMValueRef one = LLVMBuildOr(b, sign, ki(p, hd_approx_bits(1.0f)), "");
-    LLVMValueRef a = LLVMBuildAnd(b, if_(p, x), ki(p, ~HD_APPROX_SIGN), "");
-    return when(p, LLVMRealOGT, fi(p, a), kf(p, 5.0), fi(p, one), y);
+    LLVMValueRef sign = LLVMBuildAnd(b, float_if_(p, x), float_ki(p, HD_APPROX_SIGN), "");
+    LLVMValueRef one = LLVMBuildOr(b, sign, float_ki(p, hd_approx_bits(1.0f)), "");
+    LLVMValueRef a = LLVMBuildAnd(b, float_if_(p, x), float_ki(p, ~HD_APPROX_SIGN), "");
+    return float_when(p, LLVMRealOGT, float_fi(p, a), float_kf(p, 5.0), float_fi(p, one), y);
 }
 
-static LLVMValueRef ap_of(const struct ap *p, enum ir_op op, LLVMValueRef x)
+static LLVMValueRef float_ap_of(const struct ap *p, enum ir_op op, LLVMValueRef x)
 {
     switch (op) {
     case IR_OP_FRSQRT:
-        return ap_rsqrt(p, x);
+        return float_ap_rsqrt(p, x);
     case IR_OP_FSIN:
-        return ap_sin(p, x, 0);
+        return float_ap_sin(p, x, 0);
     case IR_OP_FCOS:
-        return ap_sin(p, x, 1);
+        return float_ap_sin(p, x, 1);
     case IR_OP_FEX2:
-        return ap_ex2(p, x);
+        return float_ap_ex2(p, x);
     case IR_OP_FLG2:
-        return ap_lg2(p, x);
+        return float_ap_lg2(p, x);
     default:
         assert(op == IR_OP_FTANH);
-        return ap_tanh(p, x);
+        return float_ap_tanh(p, x);
     }
 }
 
-static LLVMValueRef ap_outlined(const struct ap *p, enum ir_op op, LLVMValueRef x)
+static LLVMValueRef float_ap_outlined(const struct ap *p, enum ir_op op, LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     char name[48];
@@ -727,7 +737,7 @@ static LLVMValueRef ap_outlined(const struct ap *p, enum ir_op op, LLVMValueRef 
              p->is_normal ? "_normal" : "");
     struct gen_outline outline = gen_outline_open(p->g, name, GEN_OUTLINE_QUICK, type, &type, 1);
     if (outline.is_new)
-        gen_outline_close(p->g, &outline, ap_of(p, op, LLVMGetParam(outline.fn, 0)));
+        gen_outline_close(p->g, &outline, float_ap_of(p, op, LLVMGetParam(outline.fn, 0)));
     return gen_outline_call(p->g, &outline, &x, 1);
 }
 
@@ -739,11 +749,12 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
         return NULL;
     /* Only ex2 gives denormals of its own; the multiplication at its end flushes them. */
     bool flushed = g->unit->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2 ||
-                   (e->in->op == IR_OP_FEX2 && is_wide(&p));
+                   (e->in->op == IR_OP_FEX2 && float_is_wide(&p));
     /* ex2 of a denormal is 1, as of zero. */
     bool flushes = ir_has(e->in, IR_MOD_FTZ) && e->in->op != IR_OP_FEX2;
-    LLVMValueRef x = fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
-    y = is_wide(&p) || !p.vec ? ap_of(&p, e->in->op, x) : ap_outlined(&p, e->in->op, x);
-    y = if_(&p, y); /* a NaN becomes canonical where it is seen */
+    LLVMValueRef x = float_fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
+    y = float_is_wide(&p) || !p.vec ? float_ap_of(&p, e->in->op, x)
+                                    : float_ap_outlined(&p, e->in->op, x);
+    y = float_if_(&p, y); /* a NaN becomes canonical where it is seen */
     return ir_has(e->in, IR_MOD_FTZ) && !flushed ? gen_flush(g, e->vec, y) : y;
 }

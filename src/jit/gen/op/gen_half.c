@@ -18,59 +18,63 @@ struct half {
     bool vec, bf;
 };
 
-static LLVMTypeRef form(const struct half *h, LLVMTypeRef elem)
+static LLVMTypeRef half_form(const struct half *h, LLVMTypeRef elem)
 {
     return gen_type_as(h->g, h->vec, elem);
 }
 
-static LLVMValueRef k16(const struct half *h, uint64_t v)
+static LLVMValueRef half_k16(const struct half *h, uint64_t v)
 {
     return gen_k(h->g, h->vec, h->g->t->i16, v);
 }
 
-static LLVMValueRef k32(const struct half *h, uint64_t v)
+static LLVMValueRef half_k32(const struct half *h, uint64_t v)
 {
     return gen_k(h->g, h->vec, h->g->t->i32, v);
 }
 
-static LLVMValueRef bits_of(const struct half *h, LLVMValueRef x, LLVMTypeRef it)
+static LLVMValueRef half_bits_of(const struct half *h, LLVMValueRef x, LLVMTypeRef it)
 {
-    return LLVMBuildBitCast(h->g->b, x, form(h, it), "");
+    return LLVMBuildBitCast(h->g->b, x, half_form(h, it), "");
 }
 
 /* ---- widening, exact */
 
-static LLVMValueRef widen_by_integers(const struct half *h, LLVMValueRef x)
+static LLVMValueRef half_widen_by_integers(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t->f32);
-    LLVMValueRef w = LLVMBuildZExt(b, x, form(h, h->g->t->i32), "");
-    LLVMValueRef sign = LLVMBuildShl(b, LLVMBuildAnd(b, w, k32(h, 0x8000), ""), k32(h, 16), "");
-    LLVMValueRef m = LLVMBuildShl(b, LLVMBuildAnd(b, w, k32(h, 0x7fff), ""), k32(h, 13), "");
-    LLVMValueRef exp = LLVMBuildAnd(b, m, k32(h, 0x0f800000), "");
-    LLVMValueRef normal = LLVMBuildAdd(b, m, k32(h, 112u << 23), "");
-    LLVMValueRef special = LLVMBuildAdd(b, m, k32(h, 224u << 23), "");
+    LLVMTypeRef f32 = half_form(h, h->g->t->f32);
+    LLVMValueRef w = LLVMBuildZExt(b, x, half_form(h, h->g->t->i32), "");
+    LLVMValueRef sign =
+        LLVMBuildShl(b, LLVMBuildAnd(b, w, half_k32(h, 0x8000), ""), half_k32(h, 16), "");
+    LLVMValueRef m =
+        LLVMBuildShl(b, LLVMBuildAnd(b, w, half_k32(h, 0x7fff), ""), half_k32(h, 13), "");
+    LLVMValueRef exp = LLVMBuildAnd(b, m, half_k32(h, 0x0f800000), "");
+    LLVMValueRef normal = LLVMBuildAdd(b, m, half_k32(h, 112u << 23), "");
+    LLVMValueRef special = LLVMBuildAdd(b, m, half_k32(h, 224u << 23), "");
     /* A subnormal is the difference of two normal numbers. */
-    LLVMValueRef tiny = LLVMBuildBitCast(b, LLVMBuildAdd(b, m, k32(h, 113u << 23), ""), f32, "");
+    LLVMValueRef tiny =
+        LLVMBuildBitCast(b, LLVMBuildAdd(b, m, half_k32(h, 113u << 23), ""), f32, "");
     tiny = LLVMBuildFSub(b, tiny, gen_kf(h->g, h->vec, h->g->t->f32, 0x1p-14), "");
-    LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, exp, k32(h, 0x0f800000), ""),
-                                     special, normal, "");
-    r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, exp, k32(h, 0), ""),
-                        bits_of(h, tiny, h->g->t->i32), r, "");
+    LLVMValueRef r = LLVMBuildSelect(
+        b, LLVMBuildICmp(b, LLVMIntEQ, exp, half_k32(h, 0x0f800000), ""), special, normal, "");
+    r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, exp, half_k32(h, 0), ""),
+                        half_bits_of(h, tiny, h->g->t->i32), r, "");
     return LLVMBuildBitCast(b, LLVMBuildOr(b, r, sign, ""), f32, "");
 }
 
-static LLVMValueRef widen(const struct half *h, LLVMValueRef x)
+static LLVMValueRef half_widen(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t->f32);
+    LLVMTypeRef f32 = half_form(h, h->g->t->f32);
     if (h->bf) {
-        x = LLVMBuildShl(b, LLVMBuildZExt(b, x, form(h, h->g->t->i32), ""), k32(h, 16), "");
+        x = LLVMBuildShl(b, LLVMBuildZExt(b, x, half_form(h, h->g->t->i32), ""), half_k32(h, 16),
+                         "");
         return LLVMBuildBitCast(b, x, f32, "");
     }
     if (h->g->unit->path == JIT_GENERIC)
-        return widen_by_integers(h, x);
-    x = LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, form(h, h->g->t->f16), ""), f32, "");
+        return half_widen_by_integers(h, x);
+    x = LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, half_form(h, h->g->t->f16), ""), f32, "");
     /* Or InstCombine compares as halves what comes from them: CPUs without such a comparison do so
      * lane by lane. */
     return gen_intrinsic(h->g, "llvm.arithmetic.fence", &f32, 1, &x, 1);
@@ -78,84 +82,87 @@ static LLVMValueRef widen(const struct half *h, LLVMValueRef x)
 
 /* ---- narrowing with one rounding */
 
-static LLVMValueRef narrow_by_integers(const struct half *h, LLVMValueRef x)
+static LLVMValueRef half_narrow_by_integers(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t->f32);
-    LLVMValueRef w = bits_of(h, x, h->g->t->i32);
-    LLVMValueRef sign = LLVMBuildAnd(b, w, k32(h, 0x80000000u), "");
+    LLVMTypeRef f32 = half_form(h, h->g->t->f32);
+    LLVMValueRef w = half_bits_of(h, x, h->g->t->i32);
+    LLVMValueRef sign = LLVMBuildAnd(b, w, half_k32(h, 0x80000000u), "");
     LLVMValueRef a = LLVMBuildXor(b, w, sign, "");
     /* Adding 0.5 puts the last bit of a subnormal at the last bit of the sum. */
     LLVMValueRef tiny = LLVMBuildFAdd(b, LLVMBuildBitCast(b, a, f32, ""),
                                       gen_kf(h->g, h->vec, h->g->t->f32, 0.5), "");
-    tiny = LLVMBuildSub(b, bits_of(h, tiny, h->g->t->i32), k32(h, 0x3f000000), "");
-    LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, a, k32(h, 13), ""), k32(h, 1), "");
-    LLVMValueRef normal = LLVMBuildAdd(b, a, k32(h, 0xc8000fffu), "");
-    normal = LLVMBuildLShr(b, LLVMBuildAdd(b, normal, odd, ""), k32(h, 13), "");
-    LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, a, k32(h, 113u << 23), ""),
-                                     tiny, normal, "");
-    r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, a, k32(h, 0x47800000), ""), k32(h, 0x7c00),
-                        r, "");
-    r = LLVMBuildOr(b, r, LLVMBuildLShr(b, sign, k32(h, 16), ""), "");
-    return LLVMBuildTrunc(b, r, form(h, h->g->t->i16), "");
+    tiny = LLVMBuildSub(b, half_bits_of(h, tiny, h->g->t->i32), half_k32(h, 0x3f000000), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, a, half_k32(h, 13), ""), half_k32(h, 1), "");
+    LLVMValueRef normal = LLVMBuildAdd(b, a, half_k32(h, 0xc8000fffu), "");
+    normal = LLVMBuildLShr(b, LLVMBuildAdd(b, normal, odd, ""), half_k32(h, 13), "");
+    LLVMValueRef r = LLVMBuildSelect(
+        b, LLVMBuildICmp(b, LLVMIntULT, a, half_k32(h, 113u << 23), ""), tiny, normal, "");
+    r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, a, half_k32(h, 0x47800000), ""),
+                        half_k32(h, 0x7c00), r, "");
+    r = LLVMBuildOr(b, r, LLVMBuildLShr(b, sign, half_k32(h, 16), ""), "");
+    return LLVMBuildTrunc(b, r, half_form(h, h->g->t->i16), "");
 }
 
 /* To nearest even; NaN is the caller's. */
-static LLVMValueRef narrow_nearest(const struct half *h, LLVMValueRef x)
+static LLVMValueRef half_narrow_nearest(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
     if (h->bf) {
-        LLVMValueRef w = bits_of(h, x, h->g->t->i32);
-        LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, w, k32(h, 16), ""), k32(h, 1), "");
-        w = LLVMBuildAdd(b, LLVMBuildAdd(b, w, k32(h, 0x7fff), ""), odd, "");
-        return LLVMBuildTrunc(b, LLVMBuildLShr(b, w, k32(h, 16), ""), form(h, h->g->t->i16), "");
+        LLVMValueRef w = half_bits_of(h, x, h->g->t->i32);
+        LLVMValueRef odd =
+            LLVMBuildAnd(b, LLVMBuildLShr(b, w, half_k32(h, 16), ""), half_k32(h, 1), "");
+        w = LLVMBuildAdd(b, LLVMBuildAdd(b, w, half_k32(h, 0x7fff), ""), odd, "");
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, w, half_k32(h, 16), ""),
+                              half_form(h, h->g->t->i16), "");
     }
     if (h->g->unit->path == JIT_GENERIC)
-        return narrow_by_integers(h, x);
-    return bits_of(h, LLVMBuildFPTrunc(b, x, form(h, h->g->t->f16), ""), h->g->t->i16);
+        return half_narrow_by_integers(h, x);
+    return half_bits_of(h, LLVMBuildFPTrunc(b, x, half_form(h, h->g->t->f16), ""), h->g->t->i16);
 }
 
 /* Toward zero: where rounding to nearest gave more, one less. */
-static LLVMValueRef narrow_zero(const struct half *h, LLVMValueRef x)
+static LLVMValueRef half_narrow_zero(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t->f32);
+    LLVMTypeRef f32 = half_form(h, h->g->t->f32);
     if (h->bf) {
-        LLVMValueRef w = LLVMBuildLShr(b, bits_of(h, x, h->g->t->i32), k32(h, 16), "");
-        return LLVMBuildTrunc(b, w, form(h, h->g->t->i16), "");
+        LLVMValueRef w = LLVMBuildLShr(b, half_bits_of(h, x, h->g->t->i32), half_k32(h, 16), "");
+        return LLVMBuildTrunc(b, w, half_form(h, h->g->t->i16), "");
     }
-    LLVMValueRef r = narrow_nearest(h, x), back = widen(h, r);
+    LLVMValueRef r = half_narrow_nearest(h, x), back = half_widen(h, r);
     LLVMValueRef more =
         LLVMBuildFCmp(b, LLVMRealOGT, gen_intrinsic(h->g, "llvm.fabs", &f32, 1, &back, 1),
                       gen_intrinsic(h->g, "llvm.fabs", &f32, 1, &x, 1), "");
-    return LLVMBuildSelect(b, more, LLVMBuildSub(b, r, k16(h, 1), ""), r, "");
+    return LLVMBuildSelect(b, more, LLVMBuildSub(b, r, half_k16(h, 1), ""), r, "");
 }
 
-static LLVMValueRef narrow(const struct half *h, LLVMValueRef x, bool toward_zero)
+static LLVMValueRef half_narrow(const struct half *h, LLVMValueRef x, bool toward_zero)
 {
     LLVMBuilderRef b = h->g->b;
     LLVMValueRef nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
-    LLVMValueRef r = toward_zero ? narrow_zero(h, x) : narrow_nearest(h, x);
-    return LLVMBuildSelect(b, nan, k16(h, 0x7fff), r, "");
+    LLVMValueRef r = toward_zero ? half_narrow_zero(h, x) : half_narrow_nearest(h, x);
+    return LLVMBuildSelect(b, nan, half_k16(h, 0x7fff), r, "");
 }
 
 LLVMValueRef gen_half_widen(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x)
 {
-    return widen(&(struct half){g, vec, t == IR_BF16 || t == IR_BF16X2}, x);
+    return half_widen(&(struct half){g, vec, t == IR_BF16 || t == IR_BF16X2}, x);
 }
 
 LLVMValueRef gen_half_narrow(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x,
                              bool toward_zero)
 {
-    return narrow(&(struct half){g, vec, t == IR_BF16 || t == IR_BF16X2}, x, toward_zero);
+    return half_narrow(&(struct half){g, vec, t == IR_BF16 || t == IR_BF16X2}, x, toward_zero);
 }
 
 /* ---- rounding to odd */
 
 /* `bits`, a rounding of something that lies off in the direction `up` in magnitude: the odd one of
  * the two numbers around it. */
-static LLVMValueRef to_odd(struct gen *g, bool vec, LLVMValueRef bits, LLVMValueRef inexact,
-                           LLVMValueRef up)
+static LLVMValueRef half_to_odd(struct gen *g, bool vec, LLVMValueRef bits, LLVMValueRef inexact,
+                                LLVMValueRef up)
 {
     LLVMTypeRef elem = LLVMTypeOf(bits);
     if (vec)
@@ -179,7 +186,7 @@ LLVMValueRef gen_odd_f32(struct gen *g, bool vec, LLVMValueRef x)
                       gen_intrinsic(g, "llvm.fabs", &f64, 1, &x, 1), "");
     LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, x, "");
     LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t->i32), "");
-    return LLVMBuildBitCast(g->b, to_odd(g, vec, bits, inexact, up), f32, "");
+    return LLVMBuildBitCast(g->b, half_to_odd(g, vec, bits, inexact, up), f32, "");
 }
 
 LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueRef c)
@@ -193,13 +200,14 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
     LLVMValueRef sb = LLVMBuildBitCast(b, s, i64, ""), eb = LLVMBuildBitCast(b, e, i64, "");
     LLVMValueRef up =
         LLVMBuildICmp(b, LLVMIntSGE, LLVMBuildXor(b, sb, eb, ""), gen_k(g, vec, g->t->i64, 0), "");
-    return LLVMBuildBitCast(b, to_odd(g, vec, sb, inexact, up), gen_type_as(g, vec, g->t->f64), "");
+    return LLVMBuildBitCast(b, half_to_odd(g, vec, sb, inexact, up), gen_type_as(g, vec, g->t->f64),
+                            "");
 }
 
 /* ---- operations on one element */
 
 /* Toward zero, and odd where rounding up and down differ. EVEX.RC: 1 down, 2 up, 3 toward zero. */
-static LLVMValueRef fma_odd_avx512(const struct half *h, LLVMValueRef const x[3])
+static LLVMValueRef half_fma_odd_avx512(const struct half *h, LLVMValueRef const x[3])
 {
     LLVMBuilderRef b = h->g->b;
     LLVMTypeRef i32 = gen_vec(h->g, h->g->t->i32);
@@ -218,13 +226,13 @@ static LLVMValueRef fma_odd_avx512(const struct half *h, LLVMValueRef const x[3]
     return h->vec ? bits : LLVMBuildExtractElement(b, bits, gen_i32(h->g, 0), "");
 }
 
-static LLVMValueRef fma_odd(const struct half *h, LLVMValueRef const x[3])
+static LLVMValueRef half_fma_odd(const struct half *h, LLVMValueRef const x[3])
 {
     if (h->g->unit->avx512)
-        return fma_odd_avx512(h, x);
+        return half_fma_odd_avx512(h, x);
     LLVMValueRef w[3];
     for (int i = 0; i < 3; i++)
-        w[i] = LLVMBuildFPExt(h->g->b, x[i], form(h, h->g->t->f64), "");
+        w[i] = LLVMBuildFPExt(h->g->b, x[i], half_form(h, h->g->t->f64), "");
     LLVMValueRef p = LLVMBuildFMul(h->g->b, w[0], w[1], "");
     return gen_odd_f32(h->g, h->vec, gen_odd_sum_f64(h->g, h->vec, p, w[2]));
 }
@@ -232,26 +240,27 @@ static LLVMValueRef fma_odd(const struct half *h, LLVMValueRef const x[3])
 LLVMValueRef gen_half_saturate(struct gen *g, bool vec, enum ir_type t, LLVMValueRef r)
 {
     struct half h = {g, vec, t == IR_BF16 || t == IR_BF16X2};
-    LLVMValueRef one = k16(&h, h.bf ? 0x3f80 : 0x3c00), zero = k16(&h, 0);
+    LLVMValueRef one = half_k16(&h, h.bf ? 0x3f80 : 0x3c00), zero = half_k16(&h, 0);
     LLVMValueRef big = LLVMBuildICmp(g->b, LLVMIntSGT, r, one, "");
-    LLVMValueRef nan = LLVMBuildICmp(g->b, LLVMIntSGT, r, k16(&h, h.bf ? 0x7f80 : 0x7c00), "");
+    LLVMValueRef nan = LLVMBuildICmp(g->b, LLVMIntSGT, r, half_k16(&h, h.bf ? 0x7f80 : 0x7c00), "");
     LLVMValueRef low = LLVMBuildICmp(g->b, LLVMIntSLT, r, zero, "");
     r = LLVMBuildSelect(g->b, big, one, r, "");
     return LLVMBuildSelect(g->b, LLVMBuildOr(g->b, nan, low, ""), zero, r, "");
 }
 
 /* Negative numbers give +0. The one NaN is positive. */
-static LLVMValueRef relu(const struct half *h, LLVMValueRef r)
+static LLVMValueRef half_relu(const struct half *h, LLVMValueRef r)
 {
-    LLVMValueRef low = LLVMBuildICmp(h->g->b, LLVMIntSLT, r, k16(h, 0), "");
-    return LLVMBuildSelect(h->g->b, low, k16(h, 0), r, "");
+    LLVMValueRef low = LLVMBuildICmp(h->g->b, LLVMIntSLT, r, half_k16(h, 0), "");
+    return LLVMBuildSelect(h->g->b, low, half_k16(h, 0), r, "");
 }
 
-static LLVMValueRef arith(const struct half *h, const struct ir_instr *in, LLVMValueRef const x[3])
+static LLVMValueRef half_arith(const struct half *h, const struct ir_instr *in,
+                               LLVMValueRef const x[3])
 {
     LLVMValueRef w[3], r;
     for (uint32_t s = 0; s < in->nsrc; s++)
-        w[s] = widen(h, x[s]);
+        w[s] = half_widen(h, x[s]);
     switch (in->op) {
     case IR_OP_FADD:
         r = LLVMBuildFAdd(h->g->b, w[0], w[1], "");
@@ -263,55 +272,56 @@ static LLVMValueRef arith(const struct half *h, const struct ir_instr *in, LLVMV
         r = LLVMBuildFMul(h->g->b, w[0], w[1], "");
         break;
     default:
-        r = fma_odd(h, w);
+        r = half_fma_odd(h, w);
         break;
     }
-    r = narrow(h, r, false);
+    r = half_narrow(h, r, false);
     if (in->op == IR_OP_FMA && ir_has(in, IR_MOD_RELU))
-        r = relu(h, r);
+        r = half_relu(h, r);
     return ir_has(in, IR_MOD_SAT) ? gen_half_saturate(h->g, h->vec, in->type, r) : r;
 }
 
 /* ex2 and tanh: the f32 approximation, rounded. */
-static LLVMValueRef approx(const struct half *h, const struct ir_instr *in, LLVMValueRef x)
+static LLVMValueRef half_approx(const struct half *h, const struct ir_instr *in, LLVMValueRef x)
 {
     struct ir_instr like = *in;
     like.type = IR_F32;
     struct gen_emit e = {.in = &like, .vec = h->vec};
-    e.src[0] = bits_of(h, widen(h, x), h->g->t->i32);
+    e.src[0] = half_bits_of(h, half_widen(h, x), h->g->t->i32);
     LLVMValueRef r = gen_emit_approx(h->g, &e);
-    return r ? narrow(h, LLVMBuildBitCast(h->g->b, r, form(h, h->g->t->f32), ""), false) : NULL;
+    return r ? half_narrow(h, LLVMBuildBitCast(h->g->b, r, half_form(h, h->g->t->f32), ""), false)
+             : NULL;
 }
 
-static LLVMValueRef element(const struct half *h, const struct ir_instr *in,
-                            LLVMValueRef const x[3])
+static LLVMValueRef half_element(const struct half *h, const struct ir_instr *in,
+                                 LLVMValueRef const x[3])
 {
-    LLVMValueRef a = widen(h, x[0]), b = in->nsrc > 1 ? widen(h, x[1]) : NULL;
+    LLVMValueRef a = half_widen(h, x[0]), b = in->nsrc > 1 ? half_widen(h, x[1]) : NULL;
     switch (in->op) {
     case IR_OP_FMIN:
     case IR_OP_FMAX:
         return gen_min_max(h->g, h->vec, in, x, (LLVMValueRef[]){a, b});
     case IR_OP_FEX2:
     case IR_OP_FTANH:
-        return approx(h, in, x[0]);
+        return half_approx(h, in, x[0]);
     default:
-        return arith(h, in, x);
+        return half_arith(h, in, x);
     }
 }
 
 /* ---- packed types */
 
-static LLVMValueRef piece(const struct half *h, LLVMValueRef x, unsigned i)
+static LLVMValueRef half_piece(const struct half *h, LLVMValueRef x, unsigned i)
 {
     if (i)
-        x = LLVMBuildLShr(h->g->b, x, k32(h, 16), "");
-    return LLVMBuildTrunc(h->g->b, x, form(h, h->g->t->i16), "");
+        x = LLVMBuildLShr(h->g->b, x, half_k32(h, 16), "");
+    return LLVMBuildTrunc(h->g->b, x, half_form(h, h->g->t->i16), "");
 }
 
-static LLVMValueRef both(const struct half *h, LLVMValueRef lo, LLVMValueRef hi)
+static LLVMValueRef half_both(const struct half *h, LLVMValueRef lo, LLVMValueRef hi)
 {
-    LLVMTypeRef i32 = form(h, h->g->t->i32);
-    hi = LLVMBuildShl(h->g->b, LLVMBuildZExt(h->g->b, hi, i32, ""), k32(h, 16), "");
+    LLVMTypeRef i32 = half_form(h, h->g->t->i32);
+    hi = LLVMBuildShl(h->g->b, LLVMBuildZExt(h->g->b, hi, i32, ""), half_k32(h, 16), "");
     return LLVMBuildOr(h->g->b, LLVMBuildZExt(h->g->b, lo, i32, ""), hi, "");
 }
 
@@ -321,16 +331,16 @@ static LLVMValueRef packed(const struct half *h, const struct gen_emit *e)
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef x[3] = {NULL};
         for (uint32_t s = 0; s < e->in->nsrc; s++)
-            x[s] = piece(h, e->src[s], i);
-        r[i] = element(h, e->in, x);
+            x[s] = half_piece(h, e->src[s], i);
+        r[i] = half_element(h, e->in, x);
         if (!r[i])
             return NULL;
     }
-    return both(h, r[0], r[1]);
+    return half_both(h, r[0], r[1]);
 }
 
 /* Sign bits of all elements at once. */
-static LLVMValueRef sign_op(const struct half *h, const struct gen_emit *e, bool is_packed)
+static LLVMValueRef half_sign_op(const struct half *h, const struct gen_emit *e, bool is_packed)
 {
     LLVMTypeRef t = is_packed ? h->g->t->i32 : h->g->t->i16;
     uint64_t sign = is_packed ? 0x80008000u : 0x8000u;
@@ -339,18 +349,18 @@ static LLVMValueRef sign_op(const struct half *h, const struct gen_emit *e, bool
     return LLVMBuildAnd(h->g->b, e->src[0], gen_k(h->g, h->vec, t, ~sign), "");
 }
 
-static LLVMValueRef compare(const struct half *h, const struct gen_emit *e, bool is_packed)
+static LLVMValueRef half_compare(const struct half *h, const struct gen_emit *e, bool is_packed)
 {
     LLVMValueRef x[2];
     for (int s = 0; s < 2; s++) {
-        x[s] = is_packed ? piece(h, e->src[s], ir_has(e->in, IR_MOD_HI)) : e->src[s];
-        x[s] = widen(h, x[s]);
+        x[s] = is_packed ? half_piece(h, e->src[s], ir_has(e->in, IR_MOD_HI)) : e->src[s];
+        x[s] = half_widen(h, x[s]);
     }
     return LLVMBuildFCmp(h->g->b, gen_real_predicate(e->in->cmp), x[0], x[1], "");
 }
 
 /* cvt.f16x2.f32 and cvt.bf16x2.f32: the first source goes to the upper half. */
-static LLVMValueRef cvt_pack(const struct half *h, const struct gen_emit *e)
+static LLVMValueRef half_cvt_pack(const struct half *h, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     LLVMValueRef r[2];
@@ -358,14 +368,14 @@ static LLVMValueRef cvt_pack(const struct half *h, const struct gen_emit *e)
         ir_has(in, IR_MOD_SATFINITE))
         return NULL;
     for (int i = 0; i < 2; i++) {
-        LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], form(h, h->g->t->f32), "");
-        r[i] = narrow(h, x, in->rnd == IR_RZ);
+        LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], half_form(h, h->g->t->f32), "");
+        r[i] = half_narrow(h, x, in->rnd == IR_RZ);
         if (ir_has(in, IR_MOD_RELU))
-            r[i] = relu(h, r[i]);
+            r[i] = half_relu(h, r[i]);
         if (ir_has(in, IR_MOD_SAT))
             r[i] = gen_half_saturate(h->g, h->vec, in->type, r[i]);
     }
-    return both(h, r[0], r[1]);
+    return half_both(h, r[0], r[1]);
 }
 
 LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e)
@@ -383,19 +393,19 @@ LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e)
     case IR_OP_FMA:
         if (in->rnd != IR_RN && in->rnd != IR_RND_NONE)
             return NULL;
-        return is_packed ? packed(&h, e) : element(&h, in, e->src);
+        return is_packed ? packed(&h, e) : half_element(&h, in, e->src);
     case IR_OP_FMIN:
     case IR_OP_FMAX:
     case IR_OP_FEX2:
     case IR_OP_FTANH:
-        return is_packed ? packed(&h, e) : element(&h, in, e->src);
+        return is_packed ? packed(&h, e) : half_element(&h, in, e->src);
     case IR_OP_FNEG:
     case IR_OP_FABS:
-        return sign_op(&h, e, is_packed);
+        return half_sign_op(&h, e, is_packed);
     case IR_OP_FSETP:
-        return compare(&h, e, is_packed);
+        return half_compare(&h, e, is_packed);
     case IR_OP_CVTPACK:
-        return cvt_pack(&h, e);
+        return half_cvt_pack(&h, e);
     default:
         return NULL;
     }

@@ -7,20 +7,20 @@
  */
 #include "jit/gen/gen.h"
 
-static LLVMTypeRef elem_of(LLVMValueRef x)
+static LLVMTypeRef int_elem_of(LLVMValueRef x)
 {
     LLVMTypeRef t = LLVMTypeOf(x);
     return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
 }
 
-static LLVMValueRef k_like(struct gen *g, LLVMValueRef x, uint64_t v)
+static LLVMValueRef int_k_like(struct gen *g, LLVMValueRef x, uint64_t v)
 {
-    return gen_k(g, LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind, elem_of(x), v);
+    return gen_k(g, LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind, int_elem_of(x), v);
 }
 
-static LLVMValueRef resize(struct gen *g, bool vec, LLVMValueRef x, LLVMTypeRef elem, bool sign)
+static LLVMValueRef int_resize(struct gen *g, bool vec, LLVMValueRef x, LLVMTypeRef elem, bool sign)
 {
-    unsigned from = LLVMGetIntTypeWidth(elem_of(x)), to = LLVMGetIntTypeWidth(elem);
+    unsigned from = LLVMGetIntTypeWidth(int_elem_of(x)), to = LLVMGetIntTypeWidth(elem);
     LLVMTypeRef t = gen_type_as(g, vec, elem);
     if (from == to)
         return x;
@@ -29,13 +29,14 @@ static LLVMValueRef resize(struct gen *g, bool vec, LLVMValueRef x, LLVMTypeRef 
     return sign ? LLVMBuildSExt(g->b, x, t, "") : LLVMBuildZExt(g->b, x, t, "");
 }
 
-static LLVMValueRef select_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef int_select_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a,
+                                   LLVMValueRef b)
 {
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
 }
 
 /* NULL: of more than one scalar. */
-static LLVMValueRef scalar_of_splat(LLVMValueRef v)
+static LLVMValueRef int_scalar_of_splat(LLVMValueRef v)
 {
     if (!LLVMIsAShuffleVectorInst(v) || !LLVMIsAInsertElementInst(LLVMGetOperand(v, 0)))
         return NULL;
@@ -45,7 +46,7 @@ static LLVMValueRef scalar_of_splat(LLVMValueRef v)
     return LLVMGetOperand(LLVMGetOperand(v, 0), 1);
 }
 
-static bool is_splat_constant(LLVMValueRef v)
+static bool int_is_splat_constant(LLVMValueRef v)
 {
     if (!LLVMIsConstant(v))
         return false;
@@ -68,10 +69,10 @@ LLVMValueRef gen_hide_count(struct gen *g, LLVMValueRef n, unsigned width)
     LLVMTypeRef type = LLVMTypeOf(n), form;
     LLVMValueRef scalar;
 
-    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || is_splat_constant(n) ||
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || int_is_splat_constant(n) ||
         (g->unit->avx512 && width >= 32))
         return n;
-    scalar = scalar_of_splat(n);
+    scalar = int_scalar_of_splat(n);
     form = LLVMGetIntTypeWidth(LLVMGetElementType(type)) == 64 ? g->t->f64 : g->t->f32;
     form = gen_type_as(g, !scalar, form);
     n = LLVMBuildBitCast(g->b, scalar ? scalar : n, form, "");
@@ -80,29 +81,29 @@ LLVMValueRef gen_hide_count(struct gen *g, LLVMValueRef n, unsigned width)
 }
 
 /* Counts are b32 and clamp at the width. */
-static LLVMValueRef shift(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_shift(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef x = e->src[0], n = e->src[1];
-    unsigned w = LLVMGetIntTypeWidth(elem_of(x));
+    unsigned w = LLVMGetIntTypeWidth(int_elem_of(x));
     bool sign = e->in->op == IR_OP_SHR && ir_type_is_signed(e->in->type);
-    LLVMValueRef fits = LLVMBuildICmp(g->b, LLVMIntULT, n, k_like(g, n, w), "");
+    LLVMValueRef fits = LLVMBuildICmp(g->b, LLVMIntULT, n, int_k_like(g, n, w), "");
     if (sign) {
-        n = LLVMBuildSelect(g->b, fits, n, k_like(g, n, w - 1), "");
-        return LLVMBuildAShr(g->b, x, resize(g, e->vec, n, elem_of(x), false), "");
+        n = LLVMBuildSelect(g->b, fits, n, int_k_like(g, n, w - 1), "");
+        return LLVMBuildAShr(g->b, x, int_resize(g, e->vec, n, int_elem_of(x), false), "");
     }
     /* Counts that do not fit are replaced, not just selected away: no poison even in between. */
-    LLVMValueRef m = LLVMBuildAnd(g->b, n, k_like(g, n, w - 1), "");
+    LLVMValueRef m = LLVMBuildAnd(g->b, n, int_k_like(g, n, w - 1), "");
     uint64_t unused;
     m = ir_value_const(e->in->src[1], &unused) ? n : gen_hide_count(g, m, w);
-    m = resize(g, e->vec, m, elem_of(x), false);
+    m = int_resize(g, e->vec, m, int_elem_of(x), false);
     if (ir_value_const(e->in->src[1], &unused) && (uint32_t)unused >= w)
-        return k_like(g, x, 0);
+        return int_k_like(g, x, 0);
     LLVMValueRef r =
         e->in->op == IR_OP_SHL ? LLVMBuildShl(g->b, x, m, "") : LLVMBuildLShr(g->b, x, m, "");
-    return LLVMBuildSelect(g->b, fits, r, k_like(g, x, 0), "");
+    return LLVMBuildSelect(g->b, fits, r, int_k_like(g, x, 0), "");
 }
 
-static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_funnel(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef n = e->src[2];
     bool left = e->in->op == IR_OP_SHFL_L;
@@ -111,13 +112,13 @@ static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
     LLVMValueRef r = gen_intrinsic(g, left ? "llvm.fshl" : "llvm.fshr", &t, 1, args, 3);
     if (ir_has(e->in, IR_MOD_WRAP))
         return r;
-    LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGE, n, k_like(g, n, 32), "");
+    LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGE, n, int_k_like(g, n, 32), "");
     return LLVMBuildSelect(g->b, over, left ? e->src[0] : e->src[1], r, "");
 }
 
-static LLVMValueRef lop3(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_lop3(struct gen *g, const struct gen_emit *e)
 {
-    LLVMValueRef r = k_like(g, e->src[0], 0), ones = k_like(g, e->src[0], ~0ull);
+    LLVMValueRef r = int_k_like(g, e->src[0], 0), ones = int_k_like(g, e->src[0], ~0ull);
     if (g->unit->avx512 && e->vec) {
         LLVMValueRef args[] = {e->src[0], e->src[1], e->src[2], gen_i32(g, e->in->imm & 255)};
         return gen_intrinsic(g, "llvm.x86.avx512.pternlog.d.512", NULL, 0, args, 4);
@@ -138,35 +139,35 @@ static LLVMValueRef lop3(struct gen *g, const struct gen_emit *e)
 }
 
 /* Constant selector in index mode: a fixed choice of bytes. */
-static LLVMValueRef prmt(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_prmt(struct gen *g, const struct gen_emit *e)
 {
     uint64_t sel;
     if (e->in->imm != IR_PRMT_IDX || !ir_value_const(e->in->src[2], &sel))
         return NULL;
-    LLVMValueRef r = k_like(g, e->src[0], 0);
+    LLVMValueRef r = int_k_like(g, e->src[0], 0);
     for (unsigned i = 0; i < 4; i++) {
         unsigned nibble = (unsigned)(sel >> (4 * i)) & 15, byte = nibble & 7;
         LLVMValueRef x = byte < 4 ? e->src[0] : e->src[1];
-        LLVMValueRef b = LLVMBuildLShr(g->b, x, k_like(g, x, 8 * (byte & 3)), "");
-        b = LLVMBuildAnd(g->b, b, k_like(g, x, 0xff), "");
+        LLVMValueRef b = LLVMBuildLShr(g->b, x, int_k_like(g, x, 8 * (byte & 3)), "");
+        b = LLVMBuildAnd(g->b, b, int_k_like(g, x, 0xff), "");
         if (nibble & 8) { /* replicate the sign */
-            b = LLVMBuildAnd(g->b, b, k_like(g, x, 0x80), "");
-            b = LLVMBuildLShr(g->b, b, k_like(g, x, 7), "");
-            b = LLVMBuildMul(g->b, b, k_like(g, x, 0xff), "");
+            b = LLVMBuildAnd(g->b, b, int_k_like(g, x, 0x80), "");
+            b = LLVMBuildLShr(g->b, b, int_k_like(g, x, 7), "");
+            b = LLVMBuildMul(g->b, b, int_k_like(g, x, 0xff), "");
         }
-        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, b, k_like(g, x, 8 * i), ""), "");
+        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, b, int_k_like(g, x, 8 * i), ""), "");
     }
     return r;
 }
 
 /* Quotient and remainder without a trap: 32-bit lanes through exact f64 division. */
-static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
+static LLVMValueRef int_divide32(struct gen *g, const struct gen_emit *e, bool sign)
 {
     LLVMTypeRef fv = gen_type_as(g, true, g->t->f64);
     LLVMTypeRef wide = gen_type_as(g, true, g->t->i64), iv = gen_type_as(g, true, g->t->i32);
     LLVMValueRef a = e->src[0], b = e->src[1];
-    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
-    LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
+    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, int_k_like(g, b, 0), "");
+    LLVMValueRef safe = LLVMBuildSelect(g->b, zero, int_k_like(g, b, 1), b, "");
     LLVMValueRef fa = sign ? LLVMBuildSIToFP(g->b, a, fv, "") : LLVMBuildUIToFP(g->b, a, fv, "");
     LLVMValueRef fb =
         sign ? LLVMBuildSIToFP(g->b, safe, fv, "") : LLVMBuildUIToFP(g->b, safe, fv, "");
@@ -174,12 +175,12 @@ static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
     LLVMValueRef q = LLVMBuildFPToSI(g->b, LLVMBuildFDiv(g->b, fa, fb, ""), wide, "");
     q = LLVMBuildTrunc(g->b, q, iv, "");
     if (e->in->op == IR_OP_DIV)
-        return LLVMBuildSelect(g->b, zero, k_like(g, a, ~0ull), q, "");
+        return LLVMBuildSelect(g->b, zero, int_k_like(g, a, ~0ull), q, "");
     LLVMValueRef r = LLVMBuildSub(g->b, a, LLVMBuildMul(g->b, q, safe, ""), "");
     return LLVMBuildSelect(g->b, zero, a, r, "");
 }
 
-static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_divide(struct gen *g, const struct gen_emit *e)
 {
     unsigned w = ir_type_bits(e->in->type);
     bool sign = ir_type_is_signed(e->in->type);
@@ -188,18 +189,18 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
     if (e->vec) {
         struct gen_emit wide = *e;
         for (int s = 0; s < 2; s++)
-            wide.src[s] = resize(g, true, e->src[s], g->t->i32, sign);
-        return resize(g, true, divide32(g, &wide, sign), elem_of(e->src[0]), false);
+            wide.src[s] = int_resize(g, true, e->src[s], g->t->i32, sign);
+        return int_resize(g, true, int_divide32(g, &wide, sign), int_elem_of(e->src[0]), false);
     }
     LLVMTypeRef wide = g->t->i64;
-    LLVMValueRef a = resize(g, false, e->src[0], wide, sign),
-                 b = resize(g, false, e->src[1], wide, sign);
-    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
+    LLVMValueRef a = int_resize(g, false, e->src[0], wide, sign),
+                 b = int_resize(g, false, e->src[1], wide, sign);
+    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, int_k_like(g, b, 0), "");
     /* INT_MIN / -1 would trap: by -1 the quotient is the negated dividend. */
     LLVMValueRef minus =
-        w == 64 && sign ? LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, ~0ull), "") : NULL;
+        w == 64 && sign ? LLVMBuildICmp(g->b, LLVMIntEQ, b, int_k_like(g, b, ~0ull), "") : NULL;
     LLVMValueRef bad = minus ? LLVMBuildOr(g->b, zero, minus, "") : zero;
-    LLVMValueRef safe = LLVMBuildSelect(g->b, bad, k_like(g, b, 1), b, "");
+    LLVMValueRef safe = LLVMBuildSelect(g->b, bad, int_k_like(g, b, 1), b, "");
     LLVMValueRef r;
     if (e->in->op == IR_OP_DIV)
         r = sign ? LLVMBuildSDiv(g->b, a, safe, "") : LLVMBuildUDiv(g->b, a, safe, "");
@@ -207,28 +208,28 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
         r = sign ? LLVMBuildSRem(g->b, a, safe, "") : LLVMBuildURem(g->b, a, safe, "");
     if (minus && e->in->op == IR_OP_DIV)
         r = LLVMBuildSelect(g->b, minus, LLVMBuildNeg(g->b, a, ""), r, "");
-    r = LLVMBuildSelect(g->b, zero, e->in->op == IR_OP_DIV ? k_like(g, a, ~0ull) : a, r, "");
-    return resize(g, false, r, elem_of(e->src[0]), false);
+    r = LLVMBuildSelect(g->b, zero, e->in->op == IR_OP_DIV ? int_k_like(g, a, ~0ull) : a, r, "");
+    return int_resize(g, false, r, int_elem_of(e->src[0]), false);
 }
 
-static LLVMValueRef mul_high(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_mul_high(struct gen *g, const struct gen_emit *e)
 {
     unsigned w = ir_type_bits(e->in->type);
     bool sign = ir_type_is_signed(e->in->type);
-    LLVMTypeRef elem = elem_of(e->src[0]);
+    LLVMTypeRef elem = int_elem_of(e->src[0]);
     if (w == 64 && e->vec)
         return NULL;
     LLVMTypeRef wide = w == 64 ? g->t->i128 : w == 32 ? g->t->i64 : g->t->i32;
-    LLVMValueRef a = resize(g, e->vec, e->src[0], wide, sign);
-    LLVMValueRef b = resize(g, e->vec, e->src[1], wide, sign);
+    LLVMValueRef a = int_resize(g, e->vec, e->src[0], wide, sign);
+    LLVMValueRef b = int_resize(g, e->vec, e->src[1], wide, sign);
     LLVMValueRef p = LLVMBuildMul(g->b, a, b, "");
     if (e->in->op == IR_OP_MULWIDE)
         return p;
     p = LLVMBuildLShr(g->b, p, gen_k(g, e->vec, wide, w), "");
-    return resize(g, e->vec, p, elem, false);
+    return int_resize(g, e->vec, p, elem, false);
 }
 
-static LLVMIntPredicate predicate(enum ir_cmp cmp, bool sign)
+static LLVMIntPredicate int_predicate(enum ir_cmp cmp, bool sign)
 {
     switch (cmp) {
     case IR_EQ:
@@ -246,17 +247,17 @@ static LLVMIntPredicate predicate(enum ir_cmp cmp, bool sign)
     }
 }
 
-static LLVMValueRef bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p,
-                            LLVMTypeRef elem)
+static LLVMValueRef int_bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p,
+                                LLVMTypeRef elem)
 {
     return LLVMBuildZExt(g->b, p, gen_type_as(g, e->vec, elem), "");
 }
 
 /* ADDC, CARRY, SUBC, BORROW */
-static LLVMValueRef with_carry(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_with_carry(struct gen *g, const struct gen_emit *e)
 {
-    LLVMTypeRef elem = elem_of(e->src[0]);
-    LLVMValueRef a = e->src[0], b = e->src[1], c = bool_to(g, e, e->src[2], elem);
+    LLVMTypeRef elem = int_elem_of(e->src[0]);
+    LLVMValueRef a = e->src[0], b = e->src[1], c = int_bool_to(g, e, e->src[2], elem);
     if (e->in->op == IR_OP_ADDC)
         return LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, a, b, ""), c, "");
     if (e->in->op == IR_OP_SUBC)
@@ -273,7 +274,7 @@ static LLVMValueRef with_carry(struct gen *g, const struct gen_emit *e)
 }
 
 /* Bit field with clamped position and length; 32 and 64 bits. */
-static LLVMValueRef bfe(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_bfe(struct gen *g, const struct gen_emit *e)
 {
     uint64_t pos, len;
     unsigned w = ir_type_bits(e->in->type);
@@ -283,13 +284,13 @@ static LLVMValueRef bfe(struct gen *g, const struct gen_emit *e)
     len &= 255;
     if (len == 0 || pos + len > w || pos >= w)
         return NULL;
-    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], k_like(g, e->src[0], w - pos - len), "");
-    LLVMValueRef n = k_like(g, x, w - len);
+    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], int_k_like(g, e->src[0], w - pos - len), "");
+    LLVMValueRef n = int_k_like(g, x, w - len);
     return ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x, n, "")
                                           : LLVMBuildLShr(g->b, x, n, "");
 }
 
-static LLVMValueRef bfi(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_bfi(struct gen *g, const struct gen_emit *e)
 {
     uint64_t pos, len;
     unsigned w = ir_type_bits(e->in->type);
@@ -300,51 +301,51 @@ static LLVMValueRef bfi(struct gen *g, const struct gen_emit *e)
     if (len == 0 || len > 63 || pos + len > w || pos >= w)
         return NULL;
     uint64_t mask = ((1ull << len) - 1) << pos;
-    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], k_like(g, e->src[0], pos), "");
-    x = LLVMBuildAnd(g->b, x, k_like(g, x, mask), "");
-    return LLVMBuildOr(g->b, x, LLVMBuildAnd(g->b, e->src[1], k_like(g, x, ~mask), ""), "");
+    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], int_k_like(g, e->src[0], pos), "");
+    x = LLVMBuildAnd(g->b, x, int_k_like(g, x, mask), "");
+    return LLVMBuildOr(g->b, x, LLVMBuildAnd(g->b, e->src[1], int_k_like(g, x, ~mask), ""), "");
 }
 
-static LLVMValueRef count_bits(struct gen *g, const struct gen_emit *e, const char *name,
-                               bool zero_arg)
+static LLVMValueRef int_count_bits(struct gen *g, const struct gen_emit *e, const char *name,
+                                   bool zero_arg)
 {
     LLVMTypeRef t = LLVMTypeOf(e->src[0]);
     LLVMValueRef args[] = {e->src[0], gen_ci(g->t->i1, 0)};
     LLVMValueRef r = gen_intrinsic(g, name, &t, 1, args, zero_arg ? 2 : 1);
-    return resize(g, e->vec, r, g->t->i32, false);
+    return int_resize(g, e->vec, r, g->t->i32, false);
 }
 
-static LLVMValueRef pack(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_pack(struct gen *g, const struct gen_emit *e)
 {
     unsigned w = ir_type_bits(e->in->src[0]->type);
     LLVMTypeRef elem = gen_scalar_type(g, e->in->dst[0]->type);
-    LLVMValueRef r = resize(g, e->vec, e->src[0], elem, false);
+    LLVMValueRef r = int_resize(g, e->vec, e->src[0], elem, false);
     for (uint32_t s = 1; s < e->in->nsrc; s++) {
-        LLVMValueRef x = resize(g, e->vec, e->src[s], elem, false);
-        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, x, k_like(g, x, (uint64_t)w * s), ""), "");
+        LLVMValueRef x = int_resize(g, e->vec, e->src[s], elem, false);
+        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, x, int_k_like(g, x, (uint64_t)w * s), ""), "");
     }
     return r;
 }
 
-static LLVMValueRef unpack(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_unpack(struct gen *g, const struct gen_emit *e)
 {
     LLVMTypeRef elem = gen_scalar_type(g, e->in->dst[0]->type);
     unsigned w = ir_type_bits(e->in->dst[0]->type);
-    LLVMValueRef x = LLVMBuildLShr(g->b, e->src[0], k_like(g, e->src[0], w * e->in->imm), "");
-    return resize(g, e->vec, x, elem, false);
+    LLVMValueRef x = LLVMBuildLShr(g->b, e->src[0], int_k_like(g, e->src[0], w * e->in->imm), "");
+    return int_resize(g, e->vec, x, elem, false);
 }
 
-static LLVMValueRef absolute(struct gen *g, LLVMValueRef x)
+static LLVMValueRef int_absolute(struct gen *g, LLVMValueRef x)
 {
-    LLVMValueRef neg = LLVMBuildICmp(g->b, LLVMIntSLT, x, k_like(g, x, 0), "");
+    LLVMValueRef neg = LLVMBuildICmp(g->b, LLVMIntSLT, x, int_k_like(g, x, 0), "");
     return LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, x, ""), x, "");
 }
 
-static LLVMValueRef mul24lo(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_mul24lo(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef x[2];
     for (int s = 0; s < 2; s++) {
-        LLVMValueRef n = k_like(g, e->src[s], 8);
+        LLVMValueRef n = int_k_like(g, e->src[s], 8);
         x[s] = LLVMBuildShl(g->b, e->src[s], n, "");
         x[s] = ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x[s], n, "")
                                               : LLVMBuildLShr(g->b, x[s], n, "");
@@ -352,7 +353,7 @@ static LLVMValueRef mul24lo(struct gen *g, const struct gen_emit *e)
     return LLVMBuildMul(g->b, x[0], x[1], "");
 }
 
-static LLVMValueRef sad(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_sad(struct gen *g, const struct gen_emit *e)
 {
     LLVMIntPredicate gt = ir_type_is_signed(e->in->type) ? LLVMIntSGT : LLVMIntUGT;
     LLVMValueRef a = e->src[0], b = e->src[1];
@@ -362,7 +363,7 @@ static LLVMValueRef sad(struct gen *g, const struct gen_emit *e)
     return LLVMBuildAdd(g->b, d, e->src[2], "");
 }
 
-static LLVMValueRef bits_op(struct gen *g, const struct gen_emit *e)
+static LLVMValueRef int_bits_op(struct gen *g, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     LLVMValueRef a = e->src[0], b = e->src[1];
@@ -376,31 +377,32 @@ static LLVMValueRef bits_op(struct gen *g, const struct gen_emit *e)
     case IR_OP_NOT:
         return LLVMBuildNot(g->b, a, "");
     case IR_OP_CNOT:
-        return bool_to(g, e, LLVMBuildICmp(g->b, LLVMIntEQ, a, k_like(g, a, 0), ""), elem_of(a));
+        return int_bool_to(g, e, LLVMBuildICmp(g->b, LLVMIntEQ, a, int_k_like(g, a, 0), ""),
+                           int_elem_of(a));
     case IR_OP_SHL:
     case IR_OP_SHR:
-        return shift(g, e);
+        return int_shift(g, e);
     case IR_OP_SHFL_L:
     case IR_OP_SHFL_R:
-        return funnel(g, e);
+        return int_funnel(g, e);
     case IR_OP_LOP3:
-        return lop3(g, e);
+        return int_lop3(g, e);
     case IR_OP_PRMT:
-        return prmt(g, e);
+        return int_prmt(g, e);
     case IR_OP_BFE:
-        return bfe(g, e);
+        return int_bfe(g, e);
     case IR_OP_BFI:
-        return bfi(g, e);
+        return int_bfi(g, e);
     case IR_OP_CLZ:
-        return count_bits(g, e, "llvm.ctlz", true);
+        return int_count_bits(g, e, "llvm.ctlz", true);
     case IR_OP_POPC:
-        return count_bits(g, e, "llvm.ctpop", false);
+        return int_count_bits(g, e, "llvm.ctpop", false);
     case IR_OP_BREV: {
         LLVMTypeRef t = LLVMTypeOf(a);
         return gen_intrinsic(g, "llvm.bitreverse", &t, 1, &a, 1);
     }
     case IR_OP_SETP:
-        return LLVMBuildICmp(g->b, predicate(in->cmp, ir_type_is_signed(in->type)), a, b, "");
+        return LLVMBuildICmp(g->b, int_predicate(in->cmp, ir_type_is_signed(in->type)), a, b, "");
     default:
         return NULL;
     }
@@ -417,9 +419,9 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
     case IR_OP_SELECT:
         return LLVMBuildSelect(g->b, a, b, e->src[2], "");
     case IR_OP_PACK:
-        return pack(g, e);
+        return int_pack(g, e);
     case IR_OP_UNPACK:
-        return unpack(g, e);
+        return int_unpack(g, e);
     case IR_OP_ADD:
         return ir_has(in, IR_MOD_SAT) || packed ? NULL : LLVMBuildAdd(g->b, a, b, "");
     case IR_OP_SUB:
@@ -428,28 +430,28 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
         return LLVMBuildMul(g->b, a, b, "");
     case IR_OP_MULHI:
     case IR_OP_MULWIDE:
-        return mul_high(g, e);
+        return int_mul_high(g, e);
     case IR_OP_MUL24LO:
-        return mul24lo(g, e);
+        return int_mul24lo(g, e);
     case IR_OP_DIV:
     case IR_OP_REM:
-        return divide(g, e);
+        return int_divide(g, e);
     case IR_OP_MIN:
-        return packed ? NULL : select_cmp(g, sign ? LLVMIntSLT : LLVMIntULT, a, b);
+        return packed ? NULL : int_select_cmp(g, sign ? LLVMIntSLT : LLVMIntULT, a, b);
     case IR_OP_MAX:
-        return packed ? NULL : select_cmp(g, sign ? LLVMIntSGT : LLVMIntUGT, a, b);
+        return packed ? NULL : int_select_cmp(g, sign ? LLVMIntSGT : LLVMIntUGT, a, b);
     case IR_OP_NEG:
         return LLVMBuildNeg(g->b, a, "");
     case IR_OP_ABS:
-        return absolute(g, a);
+        return int_absolute(g, a);
     case IR_OP_SAD:
-        return sad(g, e);
+        return int_sad(g, e);
     case IR_OP_ADDC:
     case IR_OP_SUBC:
     case IR_OP_CARRY:
     case IR_OP_BORROW:
-        return with_carry(g, e);
+        return int_with_carry(g, e);
     default:
-        return bits_op(g, e);
+        return int_bits_op(g, e);
     }
 }

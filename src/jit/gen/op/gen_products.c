@@ -41,14 +41,15 @@ struct gen_run {
     unsigned nchains, nproducts, ntiles;
 };
 
-static uint64_t area_B(const struct gen_run *r)
+static uint64_t products_area_B(const struct gen_run *r)
 {
     return sizeof(struct jit_products_area) +
            REGISTER_B * ((uint64_t)r->a.n * gen_tile_a(r->mma) + r->b.n * gen_tile_b(r->mma) +
                          (uint64_t)r->nchains * gen_tile_sums(r->mma));
 }
 
-static unsigned fragment_number(struct fragments *of, struct ir_value *const *reg, unsigned n)
+static unsigned products_fragment_number(struct fragments *of, struct ir_value *const *reg,
+                                         unsigned n)
 {
     for (unsigned i = 0; i < of->n; i++) {
         if (!memcmp(of->of[i].reg, reg, n * sizeof(*reg)))
@@ -60,8 +61,8 @@ static unsigned fragment_number(struct fragments *of, struct ir_value *const *re
 }
 
 /* Is one of these values a result of the run? */
-static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
-                         struct ir_value *const *reg, unsigned n)
+static bool products_is_made_here(const struct gen_run *r, const struct ir_instr *first,
+                                  struct ir_value *const *reg, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         const struct ir_instr *from = reg[i]->instr, *in = first;
@@ -75,7 +76,8 @@ static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
 }
 
 /* The chain that has these sums, which nobody else wants; NULL: none. */
-static struct chain *chain_with(struct gen *g, struct gen_run *r, struct ir_value *const *c)
+static struct chain *products_chain_with(struct gen *g, struct gen_run *r,
+                                         struct ir_value *const *c)
 {
     unsigned n = gen_tile_sums(r->mma);
     for (unsigned i = 0; i < r->nchains; i++) {
@@ -92,7 +94,7 @@ static struct chain *chain_with(struct gen *g, struct gen_run *r, struct ir_valu
 }
 
 /* Is there room for another product? */
-static bool has_room(const struct gen_run *r)
+static bool products_has_room(const struct gen_run *r)
 {
     const struct ir_mma *mma = r->mma;
     const unsigned rows = mma->m / ROWS, columns = mma->n / COLUMNS, tiles = rows * columns;
@@ -100,7 +102,7 @@ static bool has_room(const struct gen_run *r)
         ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b') + ir_mma_registers(mma, 'c');
     return r->ntiles + tiles <= JIT_PRODUCTS_MAX && r->a.n + rows <= JIT_PRODUCTS_A_MAX &&
            r->b.n + columns <= JIT_PRODUCTS_B_MAX &&
-           area_B(r) + (uint64_t)registers * REGISTER_B <= JIT_PRODUCTS_AREA_B;
+           products_area_B(r) + (uint64_t)registers * REGISTER_B <= JIT_PRODUCTS_AREA_B;
 }
 
 /* Adds the tiles of a product; false: it does not fit, and the run ends in front of it. */
@@ -112,41 +114,42 @@ static bool product_add(struct gen *g, struct gen_run *r, const struct ir_instr 
     const unsigned na = ir_mma_registers(mma, 'a'), nb = ir_mma_registers(mma, 'b');
     const unsigned nsums = gen_tile_sums(mma);
     struct ir_value *const *c = in->src + na + nb;
-    if (!has_room(r) || is_made_here(r, first, in->src, na + nb))
+    if (!products_has_room(r) || products_is_made_here(r, first, in->src, na + nb))
         return false;
     for (unsigned i = 0; i < tiles; i++) {
-        if (is_made_here(r, first, c + i * nsums, nsums) && !chain_with(g, r, c + i * nsums))
+        if (products_is_made_here(r, first, c + i * nsums, nsums) &&
+            !products_chain_with(g, r, c + i * nsums))
             return false;
     }
     for (unsigned i = 0; i < tiles; i++) {
-        struct chain *chain = chain_with(g, r, c + i * nsums);
+        struct chain *chain = products_chain_with(g, r, c + i * nsums);
         if (!chain) {
             chain = &r->chain[r->nchains++];
             chain->c = c + i * nsums, chain->nsteps = 0, chain->done = false;
         }
         chain->d = in->dst + i * nsums;
-        chain->a[chain->nsteps] = (uint16_t)fragment_number(
+        chain->a[chain->nsteps] = (uint16_t)products_fragment_number(
             &r->a, in->src + i / columns * gen_tile_a(mma), gen_tile_a(mma));
-        chain->b[chain->nsteps++] = (uint16_t)fragment_number(
+        chain->b[chain->nsteps++] = (uint16_t)products_fragment_number(
             &r->b, in->src + na + i % columns * gen_tile_b(mma), gen_tile_b(mma));
     }
     r->nproducts++, r->ntiles += tiles;
     return true;
 }
 
-static bool is_alike(const struct ir_instr *in, const struct ir_mma *mma)
+static bool products_is_alike(const struct ir_instr *in, const struct ir_mma *mma)
 {
     return in->op == IR_OP_MMA && !memcmp(ir_ext_mma(in), mma, sizeof(*mma));
 }
 
 /* Returns the last product of the run. */
-static const struct ir_instr *run_find(struct gen *g, struct gen_run *r,
-                                       const struct ir_instr *first)
+static const struct ir_instr *products_run_find(struct gen *g, struct gen_run *r,
+                                                const struct ir_instr *first)
 {
     const struct ir_instr *end = g->nodes[g->cur].end, *last = first;
     r->mma = ir_ext_mma(first);
     r->a.n = r->b.n = r->nchains = r->nproducts = r->ntiles = 0;
-    for (const struct ir_instr *in = first; in && in != end && is_alike(in, r->mma);
+    for (const struct ir_instr *in = first; in && in != end && products_is_alike(in, r->mma);
          in = in->next) {
         if (!product_add(g, r, first, in))
             break;
@@ -165,14 +168,14 @@ struct list {
     unsigned n;
 };
 
-static void put(struct list *list, unsigned number)
+static void products_put(struct list *list, unsigned number)
 {
     assert(list->n < HD_COUNT_OF(list->number));
     list->number[list->n++] = (uint16_t)number;
 }
 
 /* The next chain with the same fragments of a; NULL: none. */
-static struct chain *partner(struct gen_run *r, const struct chain *chain)
+static struct chain *products_partner(struct gen_run *r, const struct chain *chain)
 {
     for (struct chain *other = r->chain; other < r->chain + r->nchains; other++) {
         if (other != chain && !other->done && other->nsteps == chain->nsteps &&
@@ -182,30 +185,32 @@ static struct chain *partner(struct gen_run *r, const struct chain *chain)
     return NULL;
 }
 
-static void unit_put(struct list *list, struct gen_run *r, struct chain *chain)
+static void products_unit_put(struct list *list, struct gen_run *r, struct chain *chain)
 {
     chain->done = true;
-    struct chain *other = partner(r, chain), *second = other ? other : chain;
+    struct chain *other = products_partner(r, chain), *second = other ? other : chain;
     second->done = true;
-    put(list, other ? 2 : 1);
-    put(list, chain->nsteps);
-    put(list, (unsigned)(chain - r->chain));
-    put(list, (unsigned)(second - r->chain));
+    products_put(list, other ? 2 : 1);
+    products_put(list, chain->nsteps);
+    products_put(list, (unsigned)(chain - r->chain));
+    products_put(list, (unsigned)(second - r->chain));
     for (unsigned i = 0; i < chain->nsteps; i++)
-        put(list, chain->a[i]), put(list, chain->b[i]), put(list, second->b[i]);
+        products_put(list, chain->a[i]), products_put(list, chain->b[i]),
+            products_put(list, second->b[i]);
 }
 
-static LLVMValueRef list_constant(struct gen *g, struct gen_run *r)
+static LLVMValueRef products_list_constant(struct gen *g, struct gen_run *r)
 {
     struct list list = {.n = 0};
     LLVMValueRef number[HD_COUNT_OF(list.number)];
     unsigned nunits = 0;
-    put(&list, r->a.n), put(&list, r->b.n), put(&list, r->nchains), put(&list, 0);
-    put(&list, gen_tile_a(r->mma)), put(&list, gen_tile_b(r->mma));
-    put(&list, gen_tile_sums(r->mma)), put(&list, 0);
+    products_put(&list, r->a.n), products_put(&list, r->b.n), products_put(&list, r->nchains),
+        products_put(&list, 0);
+    products_put(&list, gen_tile_a(r->mma)), products_put(&list, gen_tile_b(r->mma));
+    products_put(&list, gen_tile_sums(r->mma)), products_put(&list, 0);
     for (unsigned i = 0; i < r->nchains; i++) {
         if (!r->chain[i].done)
-            unit_put(&list, r, &r->chain[i]), nunits++;
+            products_unit_put(&list, r, &r->chain[i]), nunits++;
     }
     list.number[3] = (uint16_t)nunits;
     for (unsigned i = 0; i < list.n; i++)
@@ -222,8 +227,8 @@ static LLVMValueRef list_constant(struct gen *g, struct gen_run *r)
 /* ---- the call */
 
 /* Stores registers that have no place of their own at *at_B; gives their address to the area. */
-static void fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
-                            uint64_t address_B, uint64_t *at_B)
+static void products_fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
+                                     uint64_t address_B, uint64_t *at_B)
 {
     for (unsigned i = 0; i < of->n; i++) {
         LLVMValueRef place = gen_fragment_slot(g, of->of[i].reg, of->of[i].n);
@@ -244,15 +249,15 @@ static LLVMValueRef area(struct gen *g)
 }
 
 /* A chain's own tile, or the place that its sums share (gen_sums.c). */
-static LLVMValueRef tile_slots(struct gen *g, const struct gen_run *r, const struct chain *chain,
-                               LLVMValueRef own)
+static LLVMValueRef products_tile_slots(struct gen *g, const struct gen_run *r,
+                                        const struct chain *chain, LLVMValueRef own)
 {
     LLVMValueRef shared = gen_sums_slot(g, chain->c, chain->d, gen_tile_sums(r->mma));
     return shared ? shared : own;
 }
 
-static void tile_finish(struct gen *g, const struct gen_run *r, const struct chain *chain,
-                        LLVMValueRef own)
+static void products_tile_finish(struct gen *g, const struct gen_run *r, const struct chain *chain,
+                                 LLVMValueRef own)
 {
     const unsigned n = gen_tile_sums(r->mma);
     if (gen_sums_slot(g, chain->c, chain->d, n)) {
@@ -265,27 +270,27 @@ static void tile_finish(struct gen *g, const struct gen_run *r, const struct cha
     }
 }
 
-static void run_make(struct gen *g, struct gen_run *r)
+static void products_run_make(struct gen *g, struct gen_run *r)
 {
     const uint64_t tile_B = (uint64_t)REGISTER_B * gen_tile_sums(r->mma);
     LLVMValueRef at = area(g);
     uint64_t words[2], sums_B = sizeof(struct jit_products_area);
     memcpy(words, r->mma, sizeof(words));
-    fragments_store(g, &r->a, at, offsetof(struct jit_products_area, a), &sums_B);
-    fragments_store(g, &r->b, at, offsetof(struct jit_products_area, b), &sums_B);
+    products_fragments_store(g, &r->a, at, offsetof(struct jit_products_area, a), &sums_B);
+    products_fragments_store(g, &r->b, at, offsetof(struct jit_products_area, b), &sums_B);
     for (unsigned i = 0; i < r->nchains; i++) {
         LLVMValueRef own = gen_gep(g, at, sums_B + i * tile_B);
-        LLVMValueRef place = tile_slots(g, r, &r->chain[i], own);
+        LLVMValueRef place = products_tile_slots(g, r, &r->chain[i], own);
         if (place == own)
             gen_values_store(g, r->chain[i].c, gen_tile_sums(r->mma), IR_B32, own);
         LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(void *)));
     }
     LLVMValueRef how = gen_mma_how(g);
-    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how,
-                           gen_mask32(g),        list_constant(g, r),  at};
+    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]),         how,
+                           gen_mask32(g),        products_list_constant(g, r), at};
     gen_call_rt(g, "jit_rt_products", g->t->void_, args, HD_COUNT_OF(args));
     for (unsigned i = 0; i < r->nchains; i++)
-        tile_finish(g, r, &r->chain[i], gen_gep(g, at, sums_B + i * tile_B));
+        products_tile_finish(g, r, &r->chain[i], gen_gep(g, at, sums_B + i * tile_B));
 }
 
 bool gen_products(struct gen *g, const struct ir_instr *in)
@@ -299,9 +304,9 @@ bool gen_products(struct gen *g, const struct ir_instr *in)
         return false;
     if (!g->products && !(g->products = hd_arena_array(&g->arena, struct gen_run, 1)))
         return false;
-    const struct ir_instr *last = run_find(g, g->products, in);
+    const struct ir_instr *last = products_run_find(g, g->products, in);
     g->products_until = last == in ? NULL : last;
     gen_fired(g, GEN_PASS_PRODUCTS);
-    run_make(g, g->products);
+    products_run_make(g, g->products);
     return true;
 }

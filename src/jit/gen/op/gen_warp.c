@@ -89,25 +89,25 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
 
 /* ---- special registers */
 
-static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool in_cta)
+static LLVMValueRef warp_dim_field(struct gen *g, uint64_t base, unsigned axis, bool in_cta)
 {
     return gen_load_ctx(g, g->t->i32, in_cta ? g->cta : g->launch, base + 4ull * axis);
 }
 
 /* Thread number in the CTA of lane 0 of half h; `index` counts warps, or halves. */
-static LLVMValueRef linear_of(struct gen *g, LLVMValueRef index, int h)
+static LLVMValueRef warp_linear_of(struct gen *g, LLVMValueRef index, int h)
 {
     LLVMValueRef x = LLVMBuildShl(g->b, index, gen_i32(g, gen_is_half(g) ? 4 : 5), "");
     return h ? LLVMBuildAdd(g->b, x, gen_i32(g, (uint64_t)h * GEN_LANES), "") : x;
 }
 
-static LLVMValueRef linear_base(struct gen *g, int h)
+static LLVMValueRef warp_linear_base(struct gen *g, int h)
 {
-    return linear_of(g, gen_is_half(g) ? g->half_index : g->warp_index, h);
+    return warp_linear_of(g, gen_is_half(g) ? g->half_index : g->warp_index, h);
 }
 
-static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx, LLVMValueRef by,
-                            unsigned axis)
+static LLVMValueRef warp_axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx,
+                                 LLVMValueRef by, unsigned axis)
 {
     if (axis == 0)
         return LLVMBuildURem(g->b, linear, bx, "");
@@ -117,9 +117,9 @@ static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx,
 
 LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned axis)
 {
-    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
-    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
-    return axis_of(g, linear_of(g, index, h), bx, by, axis);
+    LLVMValueRef bx = warp_dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    LLVMValueRef by = warp_dim_field(g, offsetof(struct jit_launch, block), 1, false);
+    return warp_axis_of(g, warp_linear_of(g, index, h), bx, by, axis);
 }
 
 /*
@@ -128,43 +128,45 @@ LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned ax
  */
 enum { RECIPROCAL_BITS = 21 };
 
-static LLVMValueRef reciprocal(struct gen *g, LLVMValueRef d)
+static LLVMValueRef warp_reciprocal(struct gen *g, LLVMValueRef d)
 {
     LLVMValueRef most = LLVMBuildSub(g->b, d, gen_i32(g, 1), "");
     LLVMValueRef one = LLVMBuildAdd(g->b, most, gen_i32(g, 1u << RECIPROCAL_BITS), "");
     return gen_splat(g, LLVMBuildUDiv(g->b, one, d, ""));
 }
 
-static LLVMValueRef divided(struct gen *g, LLVMValueRef x, LLVMValueRef by)
+static LLVMValueRef warp_divided(struct gen *g, LLVMValueRef x, LLVMValueRef by)
 {
     LLVMValueRef product = LLVMBuildMul(g->b, x, by, "");
     return LLVMBuildLShr(g->b, product, gen_splat_const(g, g->t->i32, RECIPROCAL_BITS), "");
 }
 
-static LLVMValueRef rest(struct gen *g, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef d)
+static LLVMValueRef warp_rest(struct gen *g, LLVMValueRef x, LLVMValueRef whole, LLVMValueRef d)
 {
     return LLVMBuildSub(g->b, x, LLVMBuildMul(g->b, whole, gen_splat(g, d), ""), "");
 }
 
 /* Only for blocks whose rows are not multiples of 16. */
-static struct gen_val tid_varying(struct gen *g, unsigned axis)
+static struct gen_val warp_tid_varying(struct gen *g, unsigned axis)
 {
-    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
-    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
-    LLVMValueRef x_part = reciprocal(g, bx), y_part = axis ? reciprocal(g, by) : NULL;
+    LLVMValueRef bx = warp_dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    LLVMValueRef by = warp_dim_field(g, offsetof(struct jit_launch, block), 1, false);
+    LLVMValueRef x_part = warp_reciprocal(g, bx), y_part = axis ? warp_reciprocal(g, by) : NULL;
     LLVMValueRef out[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef first = gen_splat(g, linear_base(g, h));
+        LLVMValueRef first = gen_splat(g, warp_linear_base(g, h));
         LLVMValueRef number = LLVMBuildAdd(g->b, first, gen_lanes(g, g->t->i32, 1), "");
-        LLVMValueRef row = divided(g, number, x_part);
-        LLVMValueRef z = axis ? divided(g, row, y_part) : NULL;
-        out[h] = axis == 0 ? rest(g, number, row, bx) : axis == 1 ? rest(g, row, z, by) : z;
+        LLVMValueRef row = warp_divided(g, number, x_part);
+        LLVMValueRef z = axis ? warp_divided(g, row, y_part) : NULL;
+        out[h] = axis == 0   ? warp_rest(g, number, row, bx)
+                 : axis == 1 ? warp_rest(g, row, z, by)
+                             : z;
     }
     return gen_v(g, out);
 }
 
 /* Lane l of half h has number `apart` * (h % 2) + l. */
-static struct gen_val lane_numbers(struct gen *g, unsigned apart)
+static struct gen_val warp_lane_numbers(struct gen *g, unsigned apart)
 {
     LLVMValueRef x[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
@@ -176,7 +178,7 @@ static struct gen_val lane_numbers(struct gen *g, unsigned apart)
     return gen_a(g, x, 1);
 }
 
-static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
+static struct gen_val warp_tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
     enum jit_launch_class cls = jit_launch_class_single(g->unit->cls);
     bool one_d = cls == JIT_CLASS_1D || cls == JIT_CLASS_1D_FULL;
@@ -184,19 +186,19 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
     if (one_d && axis)
         return gen_u(gen_i32(g, 0));
     if (cls == JIT_CLASS_OTHER)
-        return tid_varying(g, axis);
+        return warp_tid_varying(g, axis);
     if (axis == 0 && cls == JIT_CLASS_X16_FULL)
-        return lane_numbers(g, 0);
+        return warp_lane_numbers(g, 0);
     if (axis == 0 && !one_d && gen_is_coarse(g))
-        return lane_numbers(g, GEN_LANES);
+        return warp_lane_numbers(g, GEN_LANES);
     for (int h = 0; h < gen_halves(g); h++)
-        x[h] = one_d          ? linear_base(g, h)
+        x[h] = one_d          ? warp_linear_base(g, h)
                : g->is_kernel ? g->tid[h][axis]
                               : gen_tid_start(g, g->warp_index, h, axis);
     return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(g, x, axis ? 0 : 1);
 }
 
-static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
+static struct gen_val warp_lanemask_val(struct gen *g, enum ir_sreg r)
 {
     gen_whole(g);
     LLVMValueRef x[GEN_HALVES];
@@ -216,7 +218,8 @@ static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
     return gen_v(g, x);
 }
 
-static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, LLVMTypeRef type)
+static LLVMValueRef warp_clock_part(struct gen *g, uint64_t service, unsigned shift,
+                                    LLVMTypeRef type)
 {
     LLVMValueRef args[] = {g->cta};
     LLVMTypeRef types[] = {g->t->ptr};
@@ -231,58 +234,59 @@ static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, 
 }
 
 /* Sizes of clusters divide those of the grid. */
-static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
+static LLVMValueRef warp_cluster_sreg(struct gen *g, enum ir_sreg r)
 {
     unsigned axis = (r - IR_SREG_CLUSTERID_X) % 3;
-    LLVMValueRef size = dim_field(g, offsetof(struct jit_launch, cluster), axis, false);
+    LLVMValueRef size = warp_dim_field(g, offsetof(struct jit_launch, cluster), axis, false);
     if (r <= IR_SREG_CLUSTERID_Z)
-        return LLVMBuildUDiv(g->b, dim_field(g, offsetof(struct jit_cta, ctaid), axis, true), size,
-                             "");
-    if (r <= IR_SREG_NCLUSTERID_Z)
-        return LLVMBuildUDiv(g->b, dim_field(g, offsetof(struct jit_launch, grid), axis, false),
+        return LLVMBuildUDiv(g->b, warp_dim_field(g, offsetof(struct jit_cta, ctaid), axis, true),
                              size, "");
+    if (r <= IR_SREG_NCLUSTERID_Z)
+        return LLVMBuildUDiv(
+            g->b, warp_dim_field(g, offsetof(struct jit_launch, grid), axis, false), size, "");
     if (r <= IR_SREG_CLUSTER_CTAID_Z)
-        return LLVMBuildURem(g->b, dim_field(g, offsetof(struct jit_cta, ctaid), axis, true), size,
-                             "");
+        return LLVMBuildURem(g->b, warp_dim_field(g, offsetof(struct jit_cta, ctaid), axis, true),
+                             size, "");
     if (r <= IR_SREG_CLUSTER_NCTAID_Z)
         return size;
     if (r == IR_SREG_CLUSTER_CTARANK)
-        return dim_field(g, offsetof(struct jit_cta, cluster_rank), 0, true);
+        return warp_dim_field(g, offsetof(struct jit_cta, cluster_rank), 0, true);
     if (r == IR_SREG_CLUSTER_NCTARANK)
-        return dim_field(g, offsetof(struct jit_launch, cluster_ctas), 0, false);
+        return warp_dim_field(g, offsetof(struct jit_launch, cluster_ctas), 0, false);
     assert(r == IR_SREG_IS_EXPLICIT_CLUSTER);
-    return dim_field(g, offsetof(struct jit_launch, explicit_cluster), 0, false);
+    return warp_dim_field(g, offsetof(struct jit_launch, explicit_cluster), 0, false);
 }
 
-static LLVMValueRef block_width(struct gen *g)
+static LLVMValueRef warp_block_width(struct gen *g)
 {
     bool x16 = jit_launch_class_single(g->unit->cls) == JIT_CLASS_X16_FULL;
     if (x16 || (gen_is_coarse(g) && jit_launch_class_single(g->unit->cls) == JIT_CLASS_X32))
         return gen_i32(g, x16 ? 16 : 32);
-    return dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    return warp_dim_field(g, offsetof(struct jit_launch, block), 0, false);
 }
 
-static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
+static LLVMValueRef warp_sreg_scalar(struct gen *g, const struct ir_instr *in)
 {
     const uint64_t clock = offsetof(struct jit_services, clock);
     const uint64_t timer = offsetof(struct jit_services, globaltimer);
     enum ir_sreg r = (enum ir_sreg)in->imm;
     switch (r) {
     case IR_SREG_NTID_X:
-        return block_width(g);
+        return warp_block_width(g);
     case IR_SREG_NTID_Y:
     case IR_SREG_NTID_Z:
-        return dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X),
-                         false);
+        return warp_dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X),
+                              false);
     case IR_SREG_CTAID_X:
     case IR_SREG_CTAID_Y:
     case IR_SREG_CTAID_Z:
-        return dim_field(g, offsetof(struct jit_cta, ctaid), (unsigned)(r - IR_SREG_CTAID_X), true);
+        return warp_dim_field(g, offsetof(struct jit_cta, ctaid), (unsigned)(r - IR_SREG_CTAID_X),
+                              true);
     case IR_SREG_NCTAID_X:
     case IR_SREG_NCTAID_Y:
     case IR_SREG_NCTAID_Z:
-        return dim_field(g, offsetof(struct jit_launch, grid), (unsigned)(r - IR_SREG_NCTAID_X),
-                         false);
+        return warp_dim_field(g, offsetof(struct jit_launch, grid),
+                              (unsigned)(r - IR_SREG_NCTAID_X), false);
     case IR_SREG_WARPID:
         return g->warp_index;
     case IR_SREG_NWARPID:
@@ -295,8 +299,8 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
         return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, grid_id));
     case IR_SREG_ENVREG1:
     case IR_SREG_ENVREG2:
-        return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1),
-                         false);
+        return warp_dim_field(g, offsetof(struct jit_launch, envreg),
+                              (unsigned)(r - IR_SREG_ENVREG1), false);
     case IR_SREG_CLUSTERID_X:
     case IR_SREG_CLUSTERID_Y:
     case IR_SREG_CLUSTERID_Z:
@@ -312,23 +316,23 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_CLUSTER_CTARANK:
     case IR_SREG_CLUSTER_NCTARANK:
     case IR_SREG_IS_EXPLICIT_CLUSTER:
-        return cluster_sreg(g, r);
+        return warp_cluster_sreg(g, r);
     case IR_SREG_DYNAMIC_SMEM_SIZE:
         return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
     case IR_SREG_TOTAL_SMEM_SIZE:
         return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, total_smem_B));
     case IR_SREG_CLOCK:
-        return clock_part(g, clock, 0, g->t->i32);
+        return warp_clock_part(g, clock, 0, g->t->i32);
     case IR_SREG_CLOCK_HI:
-        return clock_part(g, clock, 32, g->t->i32);
+        return warp_clock_part(g, clock, 32, g->t->i32);
     case IR_SREG_CLOCK64:
-        return clock_part(g, clock, 0, g->t->i64);
+        return warp_clock_part(g, clock, 0, g->t->i64);
     case IR_SREG_GLOBALTIMER:
-        return clock_part(g, timer, 0, g->t->i64);
+        return warp_clock_part(g, timer, 0, g->t->i64);
     case IR_SREG_GLOBALTIMER_LO:
-        return clock_part(g, timer, 0, g->t->i32);
+        return warp_clock_part(g, timer, 0, g->t->i32);
     case IR_SREG_GLOBALTIMER_HI:
-        return clock_part(g, timer, 32, g->t->i32);
+        return warp_clock_part(g, timer, 32, g->t->i32);
     case IR_SREG_TID_X: /* lanes have their own: gen_sreg() */
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:
@@ -350,20 +354,20 @@ void gen_sreg(struct gen *g, const struct ir_instr *in)
     assert(in->op == IR_OP_SREG && in->imm < IR_SREG_COUNT);
     enum ir_sreg r = (enum ir_sreg)in->imm;
     if (r <= IR_SREG_TID_Z)
-        gen_set(g, in->dst[0], tid_val(g, (unsigned)r, gen_shape(g, in->dst[0])));
+        gen_set(g, in->dst[0], warp_tid_val(g, (unsigned)r, gen_shape(g, in->dst[0])));
     else if (r == IR_SREG_LANEID)
-        gen_set(g, in->dst[0], lane_numbers(g, GEN_LANES));
+        gen_set(g, in->dst[0], warp_lane_numbers(g, GEN_LANES));
     else if (r >= IR_SREG_LANEMASK_EQ && r <= IR_SREG_LANEMASK_GT)
-        gen_set(g, in->dst[0], lanemask_val(g, r));
+        gen_set(g, in->dst[0], warp_lanemask_val(g, r));
     else
-        gen_set(g, in->dst[0], gen_u(sreg_scalar(g, in)));
+        gen_set(g, in->dst[0], gen_u(warp_sreg_scalar(g, in)));
 }
 
 /* ---- shuffles */
 
 /* Source lane and in-range flag of a lane, as PTX ISA 9.7.9.6 defines them. */
-static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32_t c,
-                            bool *in_range)
+static uint32_t warp_shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32_t c,
+                                 bool *in_range)
 {
     uint32_t seg = (c >> 8) & 31, clamp = c & 31, j;
     uint32_t max = (lane & seg) | (clamp & ~seg), min = lane & seg;
@@ -389,7 +393,7 @@ static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32
     return *in_range ? j & 31 : lane;
 }
 
-static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uint32_t c)
+static void warp_shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uint32_t c)
 {
     LLVMValueRef x[GEN_HALVES], out[GEN_HALVES], ok[GEN_HALVES];
     gen_vector(g, in->src[0], x);
@@ -397,7 +401,8 @@ static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uin
         LLVMValueRef pick[GEN_LANES], flag[GEN_LANES];
         for (uint32_t l = 0; l < GEN_LANES; l++) {
             bool in_range;
-            uint32_t j = shfl_source((enum ir_shfl)in->imm, h * GEN_LANES + l, b, c, &in_range);
+            uint32_t j =
+                warp_shfl_source((enum ir_shfl)in->imm, h * GEN_LANES + l, b, c, &in_range);
             pick[l] = gen_i32(g, j);
             flag[l] = gen_ci(g->t->i1, in_range);
         }
@@ -409,18 +414,19 @@ static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uin
         gen_set(g, in->dst[1], gen_v(g, ok));
 }
 
-static LLVMValueRef permute32(struct gen *g, LLVMValueRef const x[GEN_HALVES], LLVMValueRef index)
+static LLVMValueRef warp_permute32(struct gen *g, LLVMValueRef const x[GEN_HALVES],
+                                   LLVMValueRef index)
 {
     LLVMValueRef args[] = {x[0], index, x[1]};
     return gen_intrinsic(g, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, 3);
 }
 
-static LLVMValueRef vec_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef warp_vec_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildICmp(g->b, p, a, b, "");
 }
 
-static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
+static void warp_shfl_dynamic512(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef x[GEN_HALVES], b[GEN_HALVES], c[GEN_HALVES], out[GEN_HALVES], ok[GEN_HALVES];
     gen_vector(g, in->src[0], x);
@@ -442,23 +448,23 @@ static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
         switch ((enum ir_shfl)in->imm) {
         case IR_SHFL_UP:
             j = LLVMBuildSub(g->b, lane, bb, "");
-            ok[h] = vec_cmp(g, LLVMIntSGE, j, max);
+            ok[h] = warp_vec_cmp(g, LLVMIntSGE, j, max);
             break;
         case IR_SHFL_DOWN:
             j = LLVMBuildAdd(g->b, lane, bb, "");
-            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            ok[h] = warp_vec_cmp(g, LLVMIntULE, j, max);
             break;
         case IR_SHFL_BFLY:
             j = LLVMBuildXor(g->b, lane, bb, "");
-            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            ok[h] = warp_vec_cmp(g, LLVMIntULE, j, max);
             break;
         default:
             j = LLVMBuildOr(g->b, min, LLVMBuildAnd(g->b, bb, not_seg, ""), "");
-            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            ok[h] = warp_vec_cmp(g, LLVMIntULE, j, max);
             break;
         }
         j = LLVMBuildSelect(g->b, ok[h], j, lane, "");
-        out[h] = permute32(g, x, j);
+        out[h] = warp_permute32(g, x, j);
     }
     gen_set(g, in->dst[0], gen_v(g, out));
     if (in->ndst > 1)
@@ -469,11 +475,11 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
 {
     uint64_t b, c;
     if (ir_value_const(in->src[1], &b) && ir_value_const(in->src[2], &c)) {
-        shfl_const(g, in, (uint32_t)b, (uint32_t)c);
+        warp_shfl_const(g, in, (uint32_t)b, (uint32_t)c);
         return;
     }
     if (g->unit->avx512) {
-        shfl_dynamic512(g, in);
+        warp_shfl_dynamic512(g, in);
         return;
     }
     LLVMValueRef out = gen_new_array(g, IR_B32), ok = gen_new_array(g, IR_PRED);
@@ -492,22 +498,22 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
 /* ---- votes and reductions over the warp */
 
 /* Lanes that take part: running, and named by the member mask of the first one. */
-static LLVMValueRef members(struct gen *g, const struct ir_value *member)
+static LLVMValueRef warp_members(struct gen *g, const struct ir_value *member)
 {
     assert(member->type == IR_B32);
     return LLVMBuildAnd(g->b, gen_mask32(g), gen_first_active(g, member), "");
 }
 
-static bool member_is_uniform(struct gen *g, const struct ir_value *member)
+static bool warp_member_is_uniform(struct gen *g, const struct ir_value *member)
 {
     return gen_shape(g, member)->kind == IR_SHAPE_UNIFORM;
 }
 
-static void vote_uniform(struct gen *g, const struct ir_instr *in)
+static void warp_vote_uniform(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef p[GEN_HALVES];
     gen_vector(g, in->src[0], p);
-    LLVMValueRef who = members(g, in->src[1]);
+    LLVMValueRef who = warp_members(g, in->src[1]);
     LLVMValueRef yes =
         LLVMBuildAnd(g->b, gen_bits_of_warp(g, gen_bits(g, p[0]), gen_bits(g, p[1])), who, "");
     LLVMValueRef zero = gen_i32(g, 0), r;
@@ -544,7 +550,7 @@ void gen_agree(struct gen *g, const struct ir_instr *in)
 }
 
 /* Operations whose lanes may name different groups go lane by lane through a helper. */
-static void vote_groups(struct gen *g, const struct ir_instr *in)
+static void warp_vote_groups(struct gen *g, const struct ir_instr *in)
 {
     enum ir_type type = in->imm == IR_VOTE_BALLOT ? IR_B32 : IR_PRED;
     LLVMValueRef out = gen_new_array(g, type);
@@ -555,7 +561,7 @@ static void vote_groups(struct gen *g, const struct ir_instr *in)
 }
 
 /* Bit i of out[h]: the lane has what lane i has, in a loop over i. */
-static void lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
+static void warp_lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
 {
     LLVMValueRef x[GEN_HALVES], array = gen_to_array(g, v), phi[GEN_HALVES];
     LLVMTypeRef elem = gen_scalar_type(g, v->type);
@@ -584,8 +590,8 @@ static void lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef ou
 }
 
 /* The same of numbers of few bits: lanes that agree in each of them. */
-static void lanes_agreeing(struct gen *g, const struct ir_value *v, unsigned bits,
-                           LLVMValueRef out[GEN_HALVES])
+static void warp_lanes_agreeing(struct gen *g, const struct ir_value *v, unsigned bits,
+                                LLVMValueRef out[GEN_HALVES])
 {
     LLVMValueRef x[GEN_HALVES], has[GEN_HALVES], none = gen_splat_const(g, g->t->i32, 0);
     assert(bits <= 32 && gen_halves(g) == 2);
@@ -615,9 +621,9 @@ static void gen_match(struct gen *g, const struct ir_instr *in)
     LLVMValueRef same[GEN_HALVES], who[GEN_HALVES], all[GEN_HALVES];
     LLVMValueRef here = gen_splat(g, gen_mask32(g));
     if (bits <= AGREEING_BITS_MAX)
-        lanes_agreeing(g, in->src[0], bits, same);
+        warp_lanes_agreeing(g, in->src[0], bits, same);
     else
-        lanes_alike(g, in->src[0], same);
+        warp_lanes_alike(g, in->src[0], same);
     gen_vector(g, in->src[1], who);
     for (int h = 0; h < gen_halves(g); h++) {
         who[h] = LLVMBuildAnd(g->b, who[h], here, "");
@@ -642,7 +648,7 @@ static void gen_redux(struct gen *g, const struct ir_instr *in)
 
 static void gen_elect(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef args[] = {members(g, in->src[0]), gen_ci(g->t->i1, 0)};
+    LLVMValueRef args[] = {warp_members(g, in->src[0]), gen_ci(g->t->i1, 0)};
     LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
     gen_set(g, in->dst[0], gen_u(lane));
     if (in->ndst < 2)
@@ -664,10 +670,10 @@ bool gen_warp(struct gen *g, const struct ir_instr *in)
         gen_shfl(g, in);
         return true;
     case IR_OP_VOTE:
-        if (member_is_uniform(g, in->src[1]))
-            vote_uniform(g, in);
+        if (warp_member_is_uniform(g, in->src[1]))
+            warp_vote_uniform(g, in);
         else
-            vote_groups(g, in);
+            warp_vote_groups(g, in);
         return true;
     case IR_OP_MATCH:
         gen_match(g, in);

@@ -40,8 +40,9 @@ struct made {
 
 struct words {
     struct hd_arena arena;
-    struct hd_map made;   /* by LLVMValueRef: struct made */
-    struct hd_map homes;  /* by lane_key(): struct lane, in what was put together of it last */
+    struct hd_map made; /* by LLVMValueRef: struct made */
+    struct hd_map
+        homes; /* by promote_lane_key(): struct lane, in what was put together of it last */
     struct hd_map values; /* by what it is made of and its type: LLVMValueRef */
     LLVMBuilderRef b;
     bool no_memory;
@@ -54,14 +55,14 @@ struct words {
 
 /* ---- what lanes are made of */
 
-static struct made *made_of(struct words *w, LLVMValueRef v)
+static struct made *promote_made_of(struct words *w, LLVMValueRef v)
 {
     return hd_map_get_u64(&w->made, (uint64_t)(uintptr_t)v);
 }
 
-static struct lane lane_of(struct words *w, LLVMValueRef v, unsigned number)
+static struct lane promote_lane_of(struct words *w, LLVMValueRef v, unsigned number)
 {
-    const struct made *m = made_of(w, v);
+    const struct made *m = promote_made_of(w, v);
     if (m)
         return m->lanes[number];
     return LLVMIsUndef(v) ? (struct lane){NULL, 0} : (struct lane){v, number};
@@ -69,11 +70,11 @@ static struct lane lane_of(struct words *w, LLVMValueRef v, unsigned number)
 
 static bool is_moved(struct words *w, LLVMValueRef v)
 {
-    const struct made *m = made_of(w, v);
+    const struct made *m = promote_made_of(w, v);
     return m && m->is_moved;
 }
 
-static struct made *made_new(struct words *w, LLVMValueRef v)
+static struct made *promote_made_new(struct words *w, LLVMValueRef v)
 {
     struct made *m = hd_arena_new(&w->arena, struct made);
     m->n = gen_promote_words_in(LLVMTypeOf(v));
@@ -81,7 +82,7 @@ static struct made *made_new(struct words *w, LLVMValueRef v)
     return m;
 }
 
-static void take_shuffle(struct words *w, LLVMValueRef i, struct made *m)
+static void promote_take_shuffle(struct words *w, LLVMValueRef i, struct made *m)
 {
     LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
     int n = (int)LLVMGetVectorSize(LLVMTypeOf(a));
@@ -89,121 +90,121 @@ static void take_shuffle(struct words *w, LLVMValueRef i, struct made *m)
     for (unsigned l = 0; l < m->n; l++) {
         int from = LLVMGetMaskValue(i, l);
         if (from >= 0)
-            m->lanes[l] =
-                from < n ? lane_of(w, a, (unsigned)from) : lane_of(w, b, (unsigned)(from - n));
+            m->lanes[l] = from < n ? promote_lane_of(w, a, (unsigned)from)
+                                   : promote_lane_of(w, b, (unsigned)(from - n));
     }
 }
 
-static void take_lanes(struct words *w, LLVMValueRef from, struct made *m)
+static void promote_take_lanes(struct words *w, LLVMValueRef from, struct made *m)
 {
     m->is_moved = is_moved(w, from);
     for (unsigned l = 0; l < m->n; l++)
-        m->lanes[l] = lane_of(w, from, l);
+        m->lanes[l] = promote_lane_of(w, from, l);
 }
 
-static void take_insert(struct words *w, LLVMValueRef i, struct made *m)
+static void promote_take_insert(struct words *w, LLVMValueRef i, struct made *m)
 {
     uint64_t at = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 2));
-    take_lanes(w, LLVMGetOperand(i, 0), m);
+    promote_take_lanes(w, LLVMGetOperand(i, 0), m);
     m->is_moved |= is_moved(w, LLVMGetOperand(i, 1));
-    m->lanes[at] = lane_of(w, LLVMGetOperand(i, 1), 0);
+    m->lanes[at] = promote_lane_of(w, LLVMGetOperand(i, 1), 0);
 }
 
-static void take_extract(struct words *w, LLVMValueRef i, struct made *m)
+static void promote_take_extract(struct words *w, LLVMValueRef i, struct made *m)
 {
     uint64_t at = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 1));
     m->is_moved = is_moved(w, LLVMGetOperand(i, 0));
-    m->lanes[0] = lane_of(w, LLVMGetOperand(i, 0), (unsigned)at);
+    m->lanes[0] = promote_lane_of(w, LLVMGetOperand(i, 0), (unsigned)at);
 }
 
-static void take_select(struct words *w, LLVMValueRef i, struct made *m)
+static void promote_take_select(struct words *w, LLVMValueRef i, struct made *m)
 {
     for (unsigned l = 0; l < m->n; l++) {
         LLVMValueRef which = LLVMGetAggregateElement(LLVMGetOperand(i, 0), l);
         bool first = LLVMIsAConstantInt(which) && LLVMConstIntGetZExtValue(which);
-        m->lanes[l] = lane_of(w, LLVMGetOperand(i, first ? 1 : 2), l);
+        m->lanes[l] = promote_lane_of(w, LLVMGetOperand(i, first ? 1 : 2), l);
     }
     m->is_moved = is_moved(w, LLVMGetOperand(i, 1)) || is_moved(w, LLVMGetOperand(i, 2));
 }
 
-static bool lane_is_constant(LLVMValueRef v, unsigned n)
+static bool promote_lane_is_constant(LLVMValueRef v, unsigned n)
 {
     return LLVMIsAConstantInt(v) && LLVMConstIntGetZExtValue(v) < n;
 }
 
 /* Does it only put words elsewhere? Notes which. */
-static bool take_move(struct words *w, LLVMValueRef i)
+static bool promote_take_move(struct words *w, LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     unsigned n = gen_promote_words_in(LLVMTypeOf(i));
     LLVMValueRef from = LLVMGetNumOperands(i) ? LLVMGetOperand(i, 0) : NULL;
     unsigned nfrom = from ? gen_promote_words_in(LLVMTypeOf(from)) : 0;
     bool moves = op == LLVMShuffleVector   ? nfrom > 0
-                 : op == LLVMInsertElement ? lane_is_constant(LLVMGetOperand(i, 2), n)
+                 : op == LLVMInsertElement ? promote_lane_is_constant(LLVMGetOperand(i, 2), n)
                  : op == LLVMExtractElement
-                     ? nfrom > 0 && lane_is_constant(LLVMGetOperand(i, 1), nfrom)
+                     ? nfrom > 0 && promote_lane_is_constant(LLVMGetOperand(i, 1), nfrom)
                  : op == LLVMBitCast ? nfrom == n
                                      : op == LLVMSelect && n > 1 && LLVMIsConstant(from);
     if (!n || !moves)
         return false;
-    struct made *m = made_new(w, i);
+    struct made *m = promote_made_new(w, i);
     if (op == LLVMShuffleVector)
-        take_shuffle(w, i, m);
+        promote_take_shuffle(w, i, m);
     else if (op == LLVMInsertElement)
-        take_insert(w, i, m);
+        promote_take_insert(w, i, m);
     else if (op == LLVMExtractElement)
-        take_extract(w, i, m);
+        promote_take_extract(w, i, m);
     else if (op == LLVMSelect)
-        take_select(w, i, m);
+        promote_take_select(w, i, m);
     else
-        take_lanes(w, from, m);
+        promote_take_lanes(w, from, m);
     return true;
 }
 
 /* ---- values out of lanes */
 
-static LLVMTypeRef i32_of(LLVMValueRef v)
+static LLVMTypeRef promote_i32_of(LLVMValueRef v)
 {
     return LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(v)));
 }
 
-static LLVMTypeRef vector_of(LLVMValueRef v, unsigned n)
+static LLVMTypeRef promote_vector_of(LLVMValueRef v, unsigned n)
 {
-    return LLVMVectorType(i32_of(v), n);
+    return LLVMVectorType(promote_i32_of(v), n);
 }
 
-static LLVMValueRef shuffle(struct words *w, LLVMValueRef a, LLVMValueRef b, const int *from,
-                            unsigned n)
+static LLVMValueRef promote_shuffle(struct words *w, LLVMValueRef a, LLVMValueRef b,
+                                    const int *from, unsigned n)
 {
     LLVMValueRef pick[GEN_LANES];
     for (unsigned l = 0; l < n; l++)
-        pick[l] = from[l] < 0 ? LLVMGetPoison(i32_of(a))
-                              : LLVMConstInt(i32_of(a), (unsigned)from[l], false);
+        pick[l] = from[l] < 0 ? LLVMGetPoison(promote_i32_of(a))
+                              : LLVMConstInt(promote_i32_of(a), (unsigned)from[l], false);
     return LLVMBuildShuffleVector(w->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
                                   LLVMConstVector(pick, n), "");
 }
 
 /* As a vector of words as long as half a warp. */
-static LLVMValueRef widen(struct words *w, LLVMValueRef v)
+static LLVMValueRef promote_widen(struct words *w, LLVMValueRef v)
 {
     unsigned n = gen_promote_words_in(LLVMTypeOf(v));
     int from[GEN_LANES];
     if (LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMVectorTypeKind) {
-        LLVMValueRef x = LLVMBuildBitCast(w->b, v, i32_of(v), "");
-        return LLVMBuildInsertElement(w->b, LLVMGetPoison(vector_of(v, GEN_LANES)), x,
-                                      LLVMConstInt(i32_of(v), 0, false), "");
+        LLVMValueRef x = LLVMBuildBitCast(w->b, v, promote_i32_of(v), "");
+        return LLVMBuildInsertElement(w->b, LLVMGetPoison(promote_vector_of(v, GEN_LANES)), x,
+                                      LLVMConstInt(promote_i32_of(v), 0, false), "");
     }
-    v = LLVMBuildBitCast(w->b, v, vector_of(v, n), "");
+    v = LLVMBuildBitCast(w->b, v, promote_vector_of(v, n), "");
     if (n == GEN_LANES)
         return v;
     for (unsigned l = 0; l < GEN_LANES; l++)
         from[l] = l < n ? (int)l : -1;
-    return shuffle(w, v, NULL, from, GEN_LANES);
+    return promote_shuffle(w, v, NULL, from, GEN_LANES);
 }
 
 /* Lanes of two values, each where it belongs. */
-static LLVMValueRef pick_two(struct words *w, const struct lane *lanes, LLVMValueRef a,
-                             LLVMValueRef b)
+static LLVMValueRef promote_pick_two(struct words *w, const struct lane *lanes, LLVMValueRef a,
+                                     LLVMValueRef b)
 {
     int from[GEN_LANES];
     bool in_place = !b;
@@ -213,12 +214,12 @@ static LLVMValueRef pick_two(struct words *w, const struct lane *lanes, LLVMValu
                                              : -1;
         in_place &= from[l] < 0 || from[l] == (int)l;
     }
-    LLVMValueRef x = widen(w, a);
-    return in_place ? x : shuffle(w, x, b ? widen(w, b) : NULL, from, GEN_LANES);
+    LLVMValueRef x = promote_widen(w, a);
+    return in_place ? x : promote_shuffle(w, x, b ? promote_widen(w, b) : NULL, from, GEN_LANES);
 }
 
 /* A value of all lanes, of any number of results. */
-static LLVMValueRef gather(struct words *w, const struct lane *lanes, LLVMValueRef any)
+static LLVMValueRef promote_gather(struct words *w, const struct lane *lanes, LLVMValueRef any)
 {
     LLVMValueRef sources[GEN_LANES], x = NULL;
     unsigned n = 0, from_of[GEN_LANES];
@@ -231,13 +232,13 @@ static LLVMValueRef gather(struct words *w, const struct lane *lanes, LLVMValueR
         from_of[l] = s;
     }
     if (!n)
-        return LLVMGetPoison(vector_of(any, GEN_LANES));
+        return LLVMGetPoison(promote_vector_of(any, GEN_LANES));
     for (unsigned s = 0; s < n; s += 2) {
-        LLVMValueRef y = pick_two(w, lanes, sources[s], s + 1 < n ? sources[s + 1] : NULL);
+        LLVMValueRef y = promote_pick_two(w, lanes, sources[s], s + 1 < n ? sources[s + 1] : NULL);
         int from[GEN_LANES];
         for (unsigned l = 0; l < GEN_LANES; l++)
             from[l] = (int)(lanes[l].value && from_of[l] / 2 == s / 2 ? GEN_LANES + l : l);
-        x = x ? shuffle(w, x, y, from, GEN_LANES) : y;
+        x = x ? promote_shuffle(w, x, y, from, GEN_LANES) : y;
     }
     return x;
 }
@@ -247,7 +248,8 @@ struct key {
     struct lane lanes[GEN_LANES];
 };
 
-static struct hd_str key_of(struct words *w, LLVMTypeRef type, const struct lane *lanes, unsigned n)
+static struct hd_str promote_key_of(struct words *w, LLVMTypeRef type, const struct lane *lanes,
+                                    unsigned n)
 {
     struct key *key = hd_arena_new(&w->arena, struct key);
     key->type = type;
@@ -259,11 +261,11 @@ static struct hd_str key_of(struct words *w, LLVMTypeRef type, const struct lane
 }
 
 /* A value of `type` out of lanes, made before `at` unless there is one. */
-static LLVMValueRef value_of(struct words *w, LLVMTypeRef type, const struct lane *of, unsigned n,
-                             LLVMValueRef at)
+static LLVMValueRef promote_value_of(struct words *w, LLVMTypeRef type, const struct lane *of,
+                                     unsigned n, LLVMValueRef at)
 {
     struct lane lanes[GEN_LANES] = {{NULL, 0}};
-    struct hd_str key = key_of(w, type, of, n);
+    struct hd_str key = promote_key_of(w, type, of, n);
     LLVMValueRef x = hd_map_get(&w->values, key);
     int from[GEN_LANES];
     if (x)
@@ -274,15 +276,15 @@ static LLVMValueRef value_of(struct words *w, LLVMTypeRef type, const struct lan
     if (scalar && lanes[0].value &&
         LLVMGetTypeKind(LLVMTypeOf(lanes[0].value)) == LLVMVectorTypeKind)
         x = LLVMBuildExtractElement(w->b, lanes[0].value,
-                                    LLVMConstInt(i32_of(at), lanes[0].number, false), "");
+                                    LLVMConstInt(promote_i32_of(at), lanes[0].number, false), "");
     else if (scalar)
         x = lanes[0].value ? lanes[0].value : LLVMGetPoison(type);
     else
-        x = gather(w, lanes, at);
+        x = promote_gather(w, lanes, at);
     for (unsigned l = 0; l < n; l++)
         from[l] = (int)l;
     if (!scalar && n < GEN_LANES)
-        x = shuffle(w, x, NULL, from, n);
+        x = promote_shuffle(w, x, NULL, from, n);
     x = LLVMBuildBitCast(w->b, x, type, "");
     w->no_memory |= !hd_map_put(&w->values, key, x);
     return x;
@@ -290,7 +292,7 @@ static LLVMValueRef value_of(struct words *w, LLVMTypeRef type, const struct lan
 
 /* ---- blocks */
 
-static bool has_block(const struct words *w, LLVMBasicBlockRef block)
+static bool promote_has_block(const struct words *w, LLVMBasicBlockRef block)
 {
     for (unsigned i = 0; i < w->nblocks; i++) {
         if (w->blocks[i] == block)
@@ -299,21 +301,22 @@ static bool has_block(const struct words *w, LLVMBasicBlockRef block)
     return false;
 }
 
-static bool is_elsewhere(const struct words *w, LLVMValueRef user)
+static bool promote_is_elsewhere(const struct words *w, LLVMValueRef user)
 {
-    return LLVMIsAPHINode(user) || !has_block(w, LLVMGetInstructionParent(user));
+    return LLVMIsAPHINode(user) || !promote_has_block(w, LLVMGetInstructionParent(user));
 }
 
 /* Those who use it in other blocks get what it is made of. */
-static void use_elsewhere(struct words *w, LLVMValueRef i, const struct made *m)
+static void promote_use_elsewhere(struct words *w, LLVMValueRef i, const struct made *m)
 {
     LLVMUseRef next;
     for (LLVMUseRef use = LLVMGetFirstUse(i); use; use = next) {
         LLVMValueRef user = LLVMGetUser(use);
         next = LLVMGetNextUse(use);
-        if (!is_elsewhere(w, user))
+        if (!promote_is_elsewhere(w, user))
             continue;
-        LLVMValueRef x = value_of(w, LLVMTypeOf(i), m->lanes, m->n, LLVMGetNextInstruction(i));
+        LLVMValueRef x =
+            promote_value_of(w, LLVMTypeOf(i), m->lanes, m->n, LLVMGetNextInstruction(i));
         if (x == i)
             return;
         for (int o = 0; o < LLVMGetNumOperands(user); o++) {
@@ -324,18 +327,18 @@ static void use_elsewhere(struct words *w, LLVMValueRef i, const struct made *m)
     }
 }
 
-static bool touches_memory(LLVMValueRef i)
+static bool promote_touches_memory(LLVMValueRef i)
 {
     return LLVMIsALoadInst(i) || LLVMIsAStoreInst(i) || LLVMIsACallInst(i) || LLVMIsAFenceInst(i) ||
            LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i);
 }
 
-static bool is_intrinsic(LLVMValueRef i)
+static bool promote_is_intrinsic(LLVMValueRef i)
 {
     return LLVMIsALoadInst(i) || LLVMIsAStoreInst(i) || LLVMIsAIntrinsicInst(i);
 }
 
-static bool is_pointer(LLVMTypeRef type)
+static bool promote_is_pointer(LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
         type = LLVMGetElementType(type);
@@ -343,33 +346,33 @@ static bool is_pointer(LLVMTypeRef type)
 }
 
 /* Are all accesses of the window known? -1: no; else how many stores. */
-static int block_fits(const struct words *w, LLVMBasicBlockRef block)
+static int promote_block_fits(const struct words *w, LLVMBasicBlockRef block)
 {
     int stores = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
         struct gen_promote_access a;
-        if (!touches_memory(i))
+        if (!promote_touches_memory(i))
             continue;
         bool known = gen_promote_access_of(w->cta, i, &a);
         stores += known && a.is_store;
-        if (!known && !is_intrinsic(i))
+        if (!known && !promote_is_intrinsic(i))
             return -1;
         for (int o = 0; !known && o < LLVMGetNumOperands(i); o++) {
             LLVMValueRef x = LLVMGetOperand(i, (unsigned)o);
-            if (is_pointer(LLVMTypeOf(x)) && gen_reaches_window(w->cta, x))
+            if (promote_is_pointer(LLVMTypeOf(x)) && gen_reaches_window(w->cta, x))
                 return -1;
         }
     }
     return stores;
 }
 
-static void take_load(struct words *w, LLVMValueRef i, const struct gen_promote_access *a)
+static void promote_take_load(struct words *w, LLVMValueRef i, const struct gen_promote_access *a)
 {
-    struct made *m = made_new(w, i);
+    struct made *m = promote_made_new(w, i);
     for (unsigned l = 0; l < a->n; l++) {
         struct word *word = a->word[l] < 0 ? NULL : &w->words[a->word[l]];
         if (!word) {
-            m->lanes[l] = a->value ? lane_of(w, a->value, l) : (struct lane){NULL, 0};
+            m->lanes[l] = a->value ? promote_lane_of(w, a->value, l) : (struct lane){NULL, 0};
             continue;
         }
         m->is_moved |= word->is_known;
@@ -380,27 +383,29 @@ static void take_load(struct words *w, LLVMValueRef i, const struct gen_promote_
 }
 
 /* Values are aligned to 8 bytes. */
-static uint64_t lane_key(const struct lane *lane)
+static uint64_t promote_lane_key(const struct lane *lane)
 {
     return (uint64_t)(uintptr_t)lane->value << 1 | lane->number;
 }
 
-static struct lane at_home(struct words *w, struct lane lane)
+static struct lane promote_at_home(struct words *w, struct lane lane)
 {
-    const struct lane *home = lane.value ? hd_map_get_u64(&w->homes, lane_key(&lane)) : NULL;
+    const struct lane *home =
+        lane.value ? hd_map_get_u64(&w->homes, promote_lane_key(&lane)) : NULL;
     return home ? *home : lane;
 }
 
-static void take_store(struct words *w, const struct gen_promote_access *a)
+static void promote_take_store(struct words *w, const struct gen_promote_access *a)
 {
     for (unsigned l = 0; l < a->n; l++) {
         if (a->word[l] >= 0)
-            w->words[a->word[l]] = (struct word){at_home(w, lane_of(w, a->value, l)), true, true};
+            w->words[a->word[l]] =
+                (struct word){promote_at_home(w, promote_lane_of(w, a->value, l)), true, true};
     }
 }
 
 /* The same before NaNs were made canonical; false: that was not done with all of it. */
-static bool lanes_before(const struct made *m, struct lane *out)
+static bool promote_lanes_before(const struct made *m, struct lane *out)
 {
     for (unsigned l = 0; l < m->n; l++) {
         out[l] = m->lanes[l];
@@ -414,36 +419,36 @@ static bool lanes_before(const struct made *m, struct lane *out)
 }
 
 /* Operands that were moved are made out of what they are. */
-static void use_lanes(struct words *w, LLVMValueRef i)
+static void promote_use_lanes(struct words *w, LLVMValueRef i)
 {
     for (int o = 0; o < LLVMGetNumOperands(i); o++) {
         LLVMValueRef x = LLVMGetOperand(i, (unsigned)o);
-        const struct made *m = made_of(w, x);
+        const struct made *m = promote_made_of(w, x);
         struct lane before[GEN_LANES];
         if (!m || !m->is_moved)
             continue;
-        bool raw = gen_computes_floats(i) && lanes_before(m, before);
+        bool raw = gen_computes_floats(i) && promote_lanes_before(m, before);
         LLVMSetOperand(i, (unsigned)o,
-                       value_of(w, LLVMTypeOf(x), raw ? before : m->lanes, m->n, i));
+                       promote_value_of(w, LLVMTypeOf(x), raw ? before : m->lanes, m->n, i));
     }
 }
 
-static bool only_moves(LLVMValueRef i)
+static bool promote_only_moves(LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     return op == LLVMShuffleVector || op == LLVMInsertElement || op == LLVMExtractElement ||
            op == LLVMBitCast || op == LLVMSelect || op == LLVMStore || op == LLVMCall;
 }
 
-static bool is_computed_with(LLVMValueRef i)
+static bool promote_is_computed_with(LLVMValueRef i)
 {
     LLVMUseRef use = LLVMGetFirstUse(i);
-    while (use && only_moves(LLVMGetUser(use)))
+    while (use && promote_only_moves(LLVMGetUser(use)))
         use = LLVMGetNextUse(use);
     return use;
 }
 
-static bool is_of_one(const struct made *m)
+static bool promote_is_of_one(const struct made *m)
 {
     LLVMValueRef one = NULL;
     for (unsigned l = 0; l < m->n; l++) {
@@ -458,37 +463,37 @@ static bool is_of_one(const struct made *m)
  * What is needed as a whole is put together here, once, and from then on words that it is stored to
  * are its lanes. Else who loads and moves it again would get it from more and more results.
  */
-static void put_together(struct words *w, LLVMValueRef i, struct made *m)
+static void promote_put_together(struct words *w, LLVMValueRef i, struct made *m)
 {
-    LLVMValueRef x = value_of(w, LLVMTypeOf(i), m->lanes, m->n, LLVMGetNextInstruction(i));
+    LLVMValueRef x = promote_value_of(w, LLVMTypeOf(i), m->lanes, m->n, LLVMGetNextInstruction(i));
     for (unsigned l = 0; l < m->n; l++) {
         struct lane *home = hd_arena_new(&w->arena, struct lane);
         *home = (struct lane){x, l};
         if (!m->lanes[l].value)
             continue;
-        w->no_memory |= !hd_map_put_u64(&w->homes, lane_key(&m->lanes[l]), home);
+        w->no_memory |= !hd_map_put_u64(&w->homes, promote_lane_key(&m->lanes[l]), home);
         m->lanes[l] = *home;
     }
 }
 
 /* A permute that was there serves others; one that is needed elsewhere is made here. */
-static void note_made(struct words *w, LLVMValueRef i)
+static void promote_note_made(struct words *w, LLVMValueRef i)
 {
-    struct made *m = made_of(w, i);
+    struct made *m = promote_made_of(w, i);
     if (!m->is_moved) {
-        struct hd_str key = key_of(w, LLVMTypeOf(i), m->lanes, m->n);
+        struct hd_str key = promote_key_of(w, LLVMTypeOf(i), m->lanes, m->n);
         if (!hd_map_get(&w->values, key))
             w->no_memory |= !hd_map_put(&w->values, key, i);
         return;
     }
-    if (is_computed_with(i) && !is_of_one(m))
-        put_together(w, i, m);
-    use_elsewhere(w, i, m);
+    if (promote_is_computed_with(i) && !promote_is_of_one(m))
+        promote_put_together(w, i, m);
+    promote_use_elsewhere(w, i, m);
 }
 
 /* The changed words from `first` on, `n` of them in a row. */
-static void write_back(struct words *w, LLVMValueRef window, unsigned first, unsigned n,
-                       LLVMValueRef at)
+static void promote_write_back(struct words *w, LLVMValueRef window, unsigned first, unsigned n,
+                               LLVMValueRef at)
 {
     struct lane lanes[GEN_LANES];
     LLVMTypeRef i64 = LLVMTypeOf(window);
@@ -496,8 +501,8 @@ static void write_back(struct words *w, LLVMValueRef window, unsigned first, uns
     assert(n && n <= GEN_LANES);
     for (unsigned l = 0; l < n; l++)
         lanes[l] = w->words[first + l].lane;
-    LLVMTypeRef type = n > 1 ? vector_of(at, n) : i32_of(at);
-    LLVMValueRef x = value_of(w, type, lanes, n, at);
+    LLVMTypeRef type = n > 1 ? promote_vector_of(at, n) : promote_i32_of(at);
+    LLVMValueRef x = promote_value_of(w, type, lanes, n, at);
     LLVMPositionBuilderBefore(w->b, at);
     LLVMValueRef to = LLVMBuildAdd(w->b, window, LLVMConstInt(i64, first * GEN_WORD_B, false), "");
     LLVMSetAlignment(LLVMBuildStore(w->b, x, LLVMBuildIntToPtr(w->b, to, ptr, "")), GEN_WORD_B);
@@ -505,7 +510,7 @@ static void write_back(struct words *w, LLVMValueRef window, unsigned first, uns
 
 /* How many words from a changed one on are stored at once. Where few are changed in a row, those
  * between that are known are stored as well. */
-static unsigned in_row(const struct words *w, unsigned first)
+static unsigned promote_in_row(const struct words *w, unsigned first)
 {
     unsigned row = 0, n = 0, most = HD_MIN(GEN_LANES, GEN_WORDS_MAX - first);
     while (row < most && w->words[first + row].is_changed)
@@ -518,29 +523,29 @@ static unsigned in_row(const struct words *w, unsigned first)
     return n;
 }
 
-static void write_all(struct words *w, LLVMValueRef window, LLVMValueRef at)
+static void promote_write_all(struct words *w, LLVMValueRef window, LLVMValueRef at)
 {
     for (unsigned i = 0, n; i < GEN_WORDS_MAX; i += n) {
         n = 1;
         if (!w->words[i].is_changed)
             continue;
-        n = in_row(w, i);
-        write_back(w, window, i, n, at);
+        n = promote_in_row(w, i);
+        promote_write_back(w, window, i, n, at);
     }
 }
 
-static void erase_unused(struct words *w, LLVMBasicBlockRef block)
+static void promote_erase_unused(struct words *w, LLVMBasicBlockRef block)
 {
     LLVMValueRef before;
     for (LLVMValueRef i = LLVMGetLastInstruction(block); i; i = before) {
         before = LLVMGetPreviousInstruction(i);
-        if (made_of(w, i) && !LLVMGetFirstUse(i))
+        if (promote_made_of(w, i) && !LLVMGetFirstUse(i))
             LLVMInstructionEraseFromParent(i);
     }
 }
 
 /* Returns where the window begins, as a store has it. */
-static LLVMValueRef forward_in(struct words *w, LLVMBasicBlockRef block)
+static LLVMValueRef promote_forward_in(struct words *w, LLVMBasicBlockRef block)
 {
     LLVMValueRef next, window = NULL;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
@@ -548,34 +553,34 @@ static LLVMValueRef forward_in(struct words *w, LLVMBasicBlockRef block)
         next = LLVMGetNextInstruction(i);
         bool known = gen_promote_access_of(w->cta, i, &a);
         if (known && a.is_store) {
-            take_store(w, &a);
+            promote_take_store(w, &a);
             window = gen_window_start(i);
             LLVMInstructionEraseFromParent(i);
         } else if (known) {
-            take_load(w, i, &a);
-            note_made(w, i);
-        } else if (take_move(w, i)) {
-            note_made(w, i);
+            promote_take_load(w, i, &a);
+            promote_note_made(w, i);
+        } else if (promote_take_move(w, i)) {
+            promote_note_made(w, i);
         } else {
-            use_lanes(w, i);
+            promote_use_lanes(w, i);
         }
     }
     return window;
 }
 
-static bool is_end(LLVMBasicBlockRef block)
+static bool promote_is_end(LLVMBasicBlockRef block)
 {
     return LLVMIsAUnreachableInst(LLVMGetBasicBlockTerminator(block));
 }
 
 /* The block that control goes to, faults aside, if it comes from nowhere else; NULL: none. */
-static LLVMBasicBlockRef next_of(LLVMBasicBlockRef block)
+static LLVMBasicBlockRef promote_next_of(LLVMBasicBlockRef block)
 {
     LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
     LLVMBasicBlockRef next = NULL;
     for (unsigned s = 0; LLVMIsABranchInst(last) && s < LLVMGetNumSuccessors(last); s++) {
         LLVMBasicBlockRef to = LLVMGetSuccessor(last, s);
-        if (is_end(to))
+        if (promote_is_end(to))
             continue;
         if (next)
             return NULL;
@@ -590,11 +595,11 @@ static LLVMBasicBlockRef next_of(LLVMBasicBlockRef block)
 }
 
 /* As many blocks as fit; false: nothing is stored in them. */
-static bool blocks_take(struct words *w, LLVMBasicBlockRef block)
+static bool promote_blocks_take(struct words *w, LLVMBasicBlockRef block)
 {
     bool stores = false;
-    for (w->nblocks = 0; block && w->nblocks < MAX_BLOCKS; block = next_of(block)) {
-        int n = block_fits(w, block);
+    for (w->nblocks = 0; block && w->nblocks < MAX_BLOCKS; block = promote_next_of(block)) {
+        int n = promote_block_fits(w, block);
         if (n < 0)
             break;
         w->blocks[w->nblocks++] = block;
@@ -603,19 +608,19 @@ static bool blocks_take(struct words *w, LLVMBasicBlockRef block)
     return stores;
 }
 
-static void forward_all(struct words *w)
+static void promote_forward_all(struct words *w)
 {
     LLVMValueRef window = NULL;
     for (unsigned i = 0; i < w->nblocks; i++) {
-        LLVMValueRef from = forward_in(w, w->blocks[i]);
+        LLVMValueRef from = promote_forward_in(w, w->blocks[i]);
         window = from ? from : window;
     }
-    write_all(w, window, LLVMGetBasicBlockTerminator(w->blocks[w->nblocks - 1]));
+    promote_write_all(w, window, LLVMGetBasicBlockTerminator(w->blocks[w->nblocks - 1]));
     for (unsigned i = w->nblocks; i-- > 0;)
-        erase_unused(w, w->blocks[i]);
+        promote_erase_unused(w, w->blocks[i]);
 }
 
-static void words_init(struct words *w, LLVMValueRef function)
+static void promote_words_init(struct words *w, LLVMValueRef function)
 {
     memset(w->words, 0, sizeof(w->words));
     hd_arena_init(&w->arena);
@@ -625,7 +630,7 @@ static void words_init(struct words *w, LLVMValueRef function)
     w->cta = LLVMGetParam(function, 0);
 }
 
-static void words_fini(struct words *w)
+static void promote_words_fini(struct words *w)
 {
     hd_map_fini(&w->values);
     hd_map_fini(&w->homes);
@@ -646,13 +651,13 @@ bool gen_promote_shared(struct gen_unit *u)
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
         if (strncmp(LLVMGetBasicBlockName(b), "unrolled", 8))
             continue;
-        words_init(w, f);
-        if (blocks_take(w, b)) {
-            forward_all(w);
+        promote_words_init(w, f);
+        if (promote_blocks_take(w, b)) {
+            promote_forward_all(w);
             changed = true;
         }
         w->no_memory |= w->arena.failed;
-        words_fini(w);
+        promote_words_fini(w);
     }
     u->no_memory |= w->no_memory;
     LLVMDisposeBuilder(w->b);

@@ -32,13 +32,13 @@ struct known {
     unsigned nwords;
 };
 
-static void forget(struct known *k)
+static void forward_forget(struct known *k)
 {
     k->base = NULL;
     k->nwords = 0;
 }
 
-static struct word *word_at(struct known *k, int64_t at)
+static struct word *forward_word_at(struct known *k, int64_t at)
 {
     for (unsigned i = 0; i < k->nwords; i++) {
         if (k->words[i].at == at)
@@ -47,13 +47,13 @@ static struct word *word_at(struct known *k, int64_t at)
     return NULL;
 }
 
-static void note(struct known *k, const struct gen_contiguous *a)
+static void forward_note(struct known *k, const struct gen_contiguous *a)
 {
     if (a->base != k->base)
-        forget(k);
+        forward_forget(k);
     k->base = a->base;
     for (unsigned i = 0; i < a->n; i++) {
-        struct word *w = word_at(k, a->at + WORD_B * (int64_t)i);
+        struct word *w = forward_word_at(k, a->at + WORD_B * (int64_t)i);
         if (!w && k->nwords == WORDS) /* the first, as they are no longer needed */
             memmove(k->words, k->words + 1, --k->nwords * sizeof(*w));
         w = w ? w : &k->words[k->nwords++];
@@ -64,7 +64,7 @@ static void note(struct known *k, const struct gen_contiguous *a)
 /* ---- what an instruction accesses */
 
 /* Takes a constant off an address; false: it has none. */
-static bool strip(LLVMValueRef *p, int64_t *at)
+static bool forward_strip(LLVMValueRef *p, int64_t *at)
 {
     LLVMValueRef v = *p, k = NULL;
     if (LLVMIsAGetElementPtrInst(v) && LLVMGetNumOperands(v) == 2 &&
@@ -83,15 +83,15 @@ static bool strip(LLVMValueRef *p, int64_t *at)
     return true;
 }
 
-static void place(struct gen_contiguous *a, LLVMValueRef ptr)
+static void forward_place(struct gen_contiguous *a, LLVMValueRef ptr)
 {
     a->base = ptr;
-    for (unsigned depth = 0; depth < STRIP_DEPTH && strip(&a->base, &a->at); depth++)
+    for (unsigned depth = 0; depth < STRIP_DEPTH && forward_strip(&a->base, &a->at); depth++)
         ;
 }
 
 /* Vectors of words, as many as a warp has. */
-static bool is_words(LLVMTypeRef type)
+static bool forward_is_words(LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) > GEN_LANES)
         return false;
@@ -101,7 +101,7 @@ static bool is_words(LLVMTypeRef type)
            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(elem) == 8 * WORD_B);
 }
 
-static bool is_plain(LLVMValueRef access)
+static bool forward_is_plain(LLVMValueRef access)
 {
     return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
@@ -114,7 +114,7 @@ bool gen_contiguous_of(LLVMValueRef i, struct gen_contiguous *out)
     out->value = out->is_store ? LLVMGetOperand(i, 0) : i;
     if (LLVMIsAStoreInst(i) || LLVMIsALoadInst(i)) {
         ptr = LLVMGetOperand(i, out->is_store);
-        if (!is_plain(i))
+        if (!forward_is_plain(i))
             return false;
     } else if (out->is_store || gen_is_call_of(i, "llvm.masked.load")) {
         ptr = LLVMGetOperand(i, out->is_store);
@@ -123,10 +123,11 @@ bool gen_contiguous_of(LLVMValueRef i, struct gen_contiguous *out)
         return false;
     }
     out->type = LLVMTypeOf(out->value);
-    if (!is_words(out->type) || (mask && !out->is_store && !gen_is_nothing(LLVMGetOperand(i, 3))))
+    if (!forward_is_words(out->type) ||
+        (mask && !out->is_store && !gen_is_nothing(LLVMGetOperand(i, 3))))
         return false;
     out->n = mask ? gen_prefix_of(mask) : LLVMGetVectorSize(out->type);
-    place(out, ptr);
+    forward_place(out, ptr);
     return out->n > 0;
 }
 
@@ -136,7 +137,7 @@ bool gen_may_write(LLVMValueRef i)
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     if (op != LLVMCall)
         return op == LLVMStore || op == LLVMFence || op == LLVMAtomicRMW ||
-               op == LLVMAtomicCmpXchg || (op == LLVMLoad && !is_plain(i));
+               op == LLVMAtomicCmpXchg || (op == LLVMLoad && !forward_is_plain(i));
     if (gen_is_call_of(i, "llvm.masked.load"))
         return false;
     LLVMAttributeRef memory =
@@ -150,16 +151,16 @@ bool gen_may_write(LLVMValueRef i)
 /* ---- loads of what is known */
 
 /* The vector that holds all words of a load, in order; *out_first: from which lane on. */
-static LLVMValueRef holder_of(struct known *k, const struct gen_contiguous *load,
-                              unsigned *out_first)
+static LLVMValueRef forward_holder_of(struct known *k, const struct gen_contiguous *load,
+                                      unsigned *out_first)
 {
-    const struct word *first = word_at(k, load->at);
+    const struct word *first = forward_word_at(k, load->at);
     if (load->base != k->base || !first ||
         LLVMGetVectorSize(LLVMTypeOf(first->value)) != LLVMGetVectorSize(load->type))
         return NULL;
     *out_first = first->lane;
     for (unsigned i = 1; i < load->n; i++) {
-        const struct word *w = word_at(k, load->at + WORD_B * (int64_t)i);
+        const struct word *w = forward_word_at(k, load->at + WORD_B * (int64_t)i);
         if (!w || w->value != first->value || w->lane != first->lane + i)
             return NULL;
     }
@@ -170,7 +171,7 @@ static LLVMValueRef holder_of(struct known *k, const struct gen_contiguous *load
  * Lanes from `first` on in front, of which the first n matter; the others stay as near as possible,
  * as moves inside 128 bits take one clock and others three.
  */
-static LLVMValueRef to_front(struct known *k, LLVMValueRef x, unsigned first, unsigned n)
+static LLVMValueRef forward_to_front(struct known *k, LLVMValueRef x, unsigned first, unsigned n)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(x)));
     LLVMValueRef pick[GEN_LANES];
@@ -188,18 +189,18 @@ static LLVMValueRef to_front(struct known *k, LLVMValueRef x, unsigned first, un
 
 #define RANGE "llvm.x86.avx512.mask.range.ps.512"
 
-static LLVMValueRef without_bitcast(LLVMValueRef x)
+static LLVMValueRef forward_without_bitcast(LLVMValueRef x)
 {
     return LLVMIsABitCastInst(x) ? LLVMGetOperand(x, 0) : x;
 }
 
-static bool is_float(LLVMValueRef x)
+static bool forward_is_float(LLVMValueRef x)
 {
     return LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(x))) == LLVMFloatTypeKind;
 }
 
 /* All lanes of a constant that matter. */
-static bool is_canonical_nan(LLVMValueRef x)
+static bool forward_is_canonical_nan(LLVMValueRef x)
 {
     for (unsigned i = 0; LLVMIsConstant(x) && i < LLVMGetVectorSize(LLVMTypeOf(x)); i++) {
         LLVMValueRef lane = LLVMGetAggregateElement(x, i);
@@ -211,7 +212,7 @@ static bool is_canonical_nan(LLVMValueRef x)
     return LLVMIsConstant(x);
 }
 
-static bool calls(LLVMValueRef x, const char *intrinsic)
+static bool forward_calls(LLVMValueRef x, const char *intrinsic)
 {
     LLVMValueRef called = LLVMIsACallInst(x) ? LLVMGetCalledValue(x) : NULL;
     size_t len;
@@ -219,10 +220,10 @@ static bool calls(LLVMValueRef x, const char *intrinsic)
 }
 
 /* With AVX-512 in one operation: gen_canonical(). */
-static LLVMValueRef before_fix_up(LLVMValueRef x)
+static LLVMValueRef forward_before_fix_up(LLVMValueRef x)
 {
-    x = without_bitcast(x);
-    if (!calls(x, "llvm.x86.avx512.mask.fixupimm.ps.512"))
+    x = forward_without_bitcast(x);
+    if (!forward_calls(x, "llvm.x86.avx512.mask.fixupimm.ps.512"))
         return NULL;
     LLVMValueRef table = LLVMGetAggregateElement(LLVMGetOperand(x, 2), 0);
     return LLVMConstIntGetZExtValue(table) == GEN_FIX_NANS ? LLVMGetOperand(x, 1) : NULL;
@@ -231,24 +232,24 @@ static LLVMValueRef before_fix_up(LLVMValueRef x)
 /* The floats before their NaNs were made canonical: select (x uno 0), NaN, x; NULL: not such. */
 LLVMValueRef gen_before_canonical(LLVMValueRef x)
 {
-    LLVMValueRef fixed = before_fix_up(x);
+    LLVMValueRef fixed = forward_before_fix_up(x);
     if (fixed)
         return fixed;
-    if (!LLVMIsASelectInst(x) || !is_canonical_nan(LLVMGetOperand(x, 1)))
+    if (!LLVMIsASelectInst(x) || !forward_is_canonical_nan(LLVMGetOperand(x, 1)))
         return NULL;
-    LLVMValueRef test = LLVMGetOperand(x, 0), raw = without_bitcast(LLVMGetOperand(x, 2));
+    LLVMValueRef test = LLVMGetOperand(x, 0), raw = forward_without_bitcast(LLVMGetOperand(x, 2));
     bool is_nan = LLVMIsAFCmpInst(test) && LLVMGetFCmpPredicate(test) == LLVMRealUNO &&
                   LLVMGetOperand(test, 0) == raw && LLVMIsConstant(LLVMGetOperand(test, 1));
-    return is_nan && is_float(raw) ? raw : NULL;
+    return is_nan && forward_is_float(raw) ? raw : NULL;
 }
 
 bool gen_computes_floats(LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
-    return op == LLVMFAdd || op == LLVMFSub || op == LLVMFMul || calls(i, RANGE);
+    return op == LLVMFAdd || op == LLVMFSub || op == LLVMFMul || forward_calls(i, RANGE);
 }
 
-static bool only_computes(LLVMValueRef x)
+static bool forward_only_computes(LLVMValueRef x)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(x); use; use = LLVMGetNextUse(use)) {
         if (!gen_computes_floats(LLVMGetUser(use)))
@@ -261,15 +262,16 @@ static bool only_computes(LLVMValueRef x)
 static void forward_raw(LLVMValueRef load, LLVMValueRef raw)
 {
     LLVMUseRef next;
-    if (is_float(load)) {
-        if (only_computes(load))
+    if (forward_is_float(load)) {
+        if (forward_only_computes(load))
             LLVMReplaceAllUsesWith(load, raw);
         return;
     }
     for (LLVMUseRef use = LLVMGetFirstUse(load); use; use = next) {
         LLVMValueRef view = LLVMGetUser(use);
         next = LLVMGetNextUse(use);
-        if (LLVMIsABitCastInst(view) && LLVMTypeOf(view) == LLVMTypeOf(raw) && only_computes(view))
+        if (LLVMIsABitCastInst(view) && LLVMTypeOf(view) == LLVMTypeOf(raw) &&
+            forward_only_computes(view))
             LLVMReplaceAllUsesWith(view, raw);
     }
 }
@@ -278,14 +280,14 @@ static void forward_raw(LLVMValueRef load, LLVMValueRef raw)
 static bool forward(struct known *k, LLVMValueRef load, const struct gen_contiguous *a)
 {
     unsigned first;
-    LLVMValueRef x = holder_of(k, a, &first);
+    LLVMValueRef x = forward_holder_of(k, a, &first);
     if (!x)
         return false;
     LLVMPositionBuilderBefore(k->b, load);
     LLVMValueRef raw = gen_before_canonical(x);
     if (raw)
-        forward_raw(load, to_front(k, raw, first, a->n));
-    x = to_front(k, x, first, a->n);
+        forward_raw(load, forward_to_front(k, raw, first, a->n));
+    x = forward_to_front(k, x, first, a->n);
     LLVMReplaceAllUsesWith(load, LLVMBuildBitCast(k->b, x, a->type, ""));
     return true;
 }
@@ -294,15 +296,15 @@ static bool forward_in(struct known *k, LLVMBasicBlockRef block)
 {
     bool changed = false;
     LLVMValueRef next;
-    forget(k);
+    forward_forget(k);
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
         struct gen_contiguous a;
         next = LLVMGetNextInstruction(i);
         bool known = gen_contiguous_of(i, &a);
         if (known && a.is_store) {
-            note(k, &a);
+            forward_note(k, &a);
         } else if (gen_may_write(i)) {
-            forget(k);
+            forward_forget(k);
         } else if (known && forward(k, i, &a)) {
             LLVMInstructionEraseFromParent(i);
             changed = true;

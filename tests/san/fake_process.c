@@ -9,6 +9,7 @@
  *     nowhere                      one whose instruction has no line
  *     x5                           the next finding five times
  *     y5                           likewise, by a thread each, and at an address each
+ *     fault ended                  a kernel that ended its context; one that a tool ended
  *     step                         what follows is of the next launch
  *     leaked                       the summary of leaks
  *     bad                          a record that is none
@@ -200,6 +201,10 @@ static int run(int n, char **words)
             san_summary("memcheck", "leaked_allocations", 1);
         } else if (strcmp(words[i], "orders") == 0) {
             report_orders();
+        } else if (strcmp(words[i], "fault") == 0) {
+            san_summary("", "fault: _Z3badPi", 1);
+        } else if (strcmp(words[i], "ended") == 0) {
+            san_summary("", "ended: _Z3badPi", 1);
         } else if (strcmp(words[i], "bad") == 0) {
             send_bad();
         } else if (strcmp(words[i], "say") == 0) {

@@ -142,6 +142,25 @@ def test_status():
     tap.ok(got.returncode == 137 and "No attachable process found." in got.stdout, "a program that takes too long", got.stdout)
 
 
+def test_faults():
+    unchecked = "Kernel bad(int *) failed and ended its context: what came after it did not run and was not checked. "
+    first = unchecked + "Run --tool memcheck first and mend what it finds"
+    for name, total in (("racecheck", "RACECHECK SUMMARY: 0 hazards"), ("initcheck", "ERROR SUMMARY: 0 errors"), ("synccheck", "ERROR SUMMARY: 0 errors"),
+                        ("schedcheck", "SCHEDCHECK SUMMARY: 0 results")):
+        got = check("--tool", name, "--json", path("f.json"), "--html", path("f.html"), "--save", path("f.rec"), fake, "fault")
+        lines = got.stdout.splitlines()
+        tap.ok(lines[-2].startswith(f"========= {total}") and lines[-1] == f"========= Warning: {first}", f"{name}: what a fault left unchecked is behind the total", got.stdout)
+        tap.eq(json.loads(read("f.json"))["unchecked"], {"message": first, "kernel": "bad(int *)", "mangled": "_Z3badPi", "contexts": 1}, "and in JSON")
+        tap.ok(f'<p id="unchecked">{first}.</p>' in read("f.html"), "and on the page")
+    tap.eq(check("--read", path("f.rec")).stdout.splitlines()[-1], lines[-1], "and of what was kept")
+    for args in (["--tool", "memcheck", fake, "write", "fault"], ["--tool", "synccheck", fake, "ended"]):
+        tap.eq(check(*args).stdout.splitlines()[-1], f"========= Warning: {unchecked}Mend that, then check again", "what the tool told is to be mended")
+    got = check("-q", fake, "fault", "fork", "fault")
+    tap.ok("failed (and 1 more) and ended its context" in got.stdout, "of several the first", got.stdout)
+    got = check("--tool", "racecheck", "--json", path("f.json"), "--html", path("f.html"), fake, "failed")
+    tap.ok("not checked" not in got.stdout + read("f.html") and json.loads(read("f.json"))["unchecked"] is None, "nothing without a fault", got.stdout)
+
+
 def test_limits():
     got = check("--print-limit", "2", "--group-findings", "no", fake, "x9", "write", "api")
     tap.eq(got.stdout.count("Invalid __global__"), 2, "so many are printed")
@@ -456,6 +475,8 @@ def test_page(name):
             browser.open(path(name), width, 900, dark, has_script=False)
             what = f"{width} px, {'dark' if dark else 'light'}"
             tap.eq(browser.js(FAINT), [], f"{what}: texts can be read")
+            tap.eq(browser.js("[...document.querySelectorAll('.title')].map(e => getComputedStyle(e, '::before').textIndent)"), ["0px"] * 5,
+                   f"{what}: triangles are beside the bar at the left")
             tap.ok(browser.js("document.documentElement.scrollWidth") <= width, f"{what}: nothing is beside the page")
             tap.eq(browser.js("[...document.querySelectorAll('.finding')].map(e => e.open)"), [True, False, False, False, False], f"{what}: the worst is open")
     tap.eq(browser.messages, [], "the browser has nothing to say")
@@ -517,6 +538,7 @@ def test_name():
 test_golden()
 test_run()
 test_status()
+test_faults()
 test_limits()
 test_groups()
 test_terminal()

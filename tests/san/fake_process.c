@@ -16,7 +16,7 @@
  *     say                          a line on stdout
  *     fork                         a child that finds what follows, for which the parent waits
  *     orphan                       a child that finds what follows, a moment after the parent ended
- *     exit3 kill wait              how the program ends
+ *     exit3 kill interrupt wait              how the program ends
  *     quiet                        nothing is started at all: a program without CUDA
  */
 #include <signal.h>
@@ -174,6 +174,8 @@ static int end_of(const char *word)
         return 3;
     if (strcmp(word, "kill") == 0)
         kill(getpid(), SIGKILL);
+    if (strcmp(word, "interrupt") == 0)
+        kill(getpid(), SIGINT);
     if (strcmp(word, "wait") == 0)
         usleep(1500000);
     return 0;

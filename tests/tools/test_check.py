@@ -65,7 +65,7 @@ def test_golden():
 
 # ---- running
 
-OTHERS = "========= Only memcheck ran. Others by --tool: initcheck (unset memory), racecheck (races), synccheck (barriers), schedcheck (order of blocks)"
+OTHERS = "========= Only memcheck ran. Others by --tool: initcheck (unset memory), racecheck (races), synccheck (barriers), schedcheck (order of blocks); or all"
 
 
 def test_orders():
@@ -126,11 +126,13 @@ def test_status():
             (["--error-exitcode", "7", "--print-level", "error", fake, "hazard"], 0, "ERROR SUMMARY: 0 errors"),
             (["--error-exitcode", "7", fake, "write", "exit3"], 3, "Target application returned an error"),
             ([fake, "write", "kill"], 137, "Error: process didn't terminate successfully\n========= Target application"),
+            ([fake, "write", "interrupt"], 130, "It was interrupted (SIGINT): what is shown is what was found until then, and incomplete\n"),
             ([fake, "quiet"], 255, "Error: Target application terminated before first instrumented API call"),
             (["--require-cuda-init", "no", fake, "quiet"], 0, "ERROR SUMMARY: 0 errors"),
             (["--require-cuda-init=no", "--", fake, "quiet", "exit3"], 3, "returned an error")):
         got = check(*args)
         tap.ok(got.returncode == want and text in got.stdout, f"exit status {want}: {text.splitlines()[0]}", (got.returncode, got.stdout, got.stderr))
+    tap.ok("interrupted" not in check(fake, "kill").stdout, "other signals do not interrupt")
     got = check("--check-exit-code", "no", fake, "exit3")
     tap.ok(got.returncode == 3 and "returned an error" not in got.stdout, "it may be left untold", got.stdout)
     got = check(path("nothing"))
@@ -487,7 +489,11 @@ def test_page(name):
 
 def test_options():
     for args, why in (
-            ([], "which program?"), (["--tool", "memchek", fake], "tool 'memchek' is unknown; there are memcheck, "),
+            ([], "which program?"), (["--tool", "memchek", fake], "--tool: tool 'memchek' is unknown; there are memcheck, initcheck, racecheck, synccheck, schedcheck, all; did you mean memcheck?"),
+            (["--tool", "race", fake], "did you mean racecheck?"), (["--tool", "memcheck,racechek", fake], "did you mean racecheck?"),
+            (["--tool", "xyz", fake], "schedcheck, all ("), (["--tool", "", fake], "tool '' is unknown"),
+            (["--destroy-on-device-error", "kernel", fake], "--destroy-on-device-error kernel: an error of a kernel always ends its context here"),
+            *(([f"--{name}", "-", fake], f"--{name} -: stdout has the text") for name in ("json", "html", "save", "log-file")),
             (["--tool"], "--tool: there is no value behind it"), (["--colour", fake], "unknown option '--colour'"), (["-z", fake], "unknown option '-z'"),
             (["--print-limits", fake], "unknown option '--print-limits'; did you mean --print-limit"), (["--leaks", fake], "unknown option '--leaks'; did you mean --leak-check"),
             (["--racecheck", fake], "unknown option '--racecheck'; did you mean --tool racecheck"),
@@ -495,13 +501,16 @@ def test_options():
             (["--demangle", "some", fake], "it takes one of full, simple, no"), (["--check-exit-code", "maybe", fake], "it takes yes or no"),
             (["--leak-check", "maybe", fake], "leak-check: 'maybe' is not possible: it takes one of no, full"),
             (["--xml", fake], "--xml: --save FILE says where it goes"), (["--kill", fake], "--kill: --launch-timeout N says when"),
-            (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gemm", fake], "KEY=TEXT"),
+            (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gem=m", fake], "KEY=TEXT"),
             (["--kernel-regex", "kns=(", fake], "no regular expression"), (["--kernel-regex", "x", fake], "it takes kns=EXPRESSION"),
             (["--coredump-name", "x", fake], "--coredump-name: --generate-coredump asks for one"),
             (["--nvtx", "true", fake], "--nvtx: NVTX is not read"), (["--mode", "attach", fake], "it takes one of launch-and-attach, launch"),
             (["--socket", "x", fake], "unknown option '--socket'"), (["--machine", "k80", fake], "--machine: HEDDLE_MACHINE=k80 is not possible")):
         got = check(*args)
         tap.ok(got.returncode == 2 and got.stdout == "" and why in got.stderr, f"refused: {' '.join(a for a in args if a != fake)}", got.stderr)
+    tap.ok(not os.path.exists(path("-")), "no file is called -")
+    got = check("--tool", "all", "--destroy-on-device-error", "context", fake, "race", "write")
+    tap.ok("RACECHECK SUMMARY: 1 hazard " in got.stdout and "SCHEDCHECK SUMMARY: 0 " in got.stdout and got.stdout.endswith("ERROR SUMMARY: 2 errors\n"), "all tools", got.stdout)
     got = tool("--json", "check", fake)
     tap.ok(got.returncode == 2 and "--json takes a file here" in got.stderr, "heddle --json check", got.stderr)
     got = check("--xml", "yes", "--save", path("o.xml"), "-s", "1", "-c", "2", "--port", "1", "--max-connections=5", "--nvtx=false", fake)

@@ -138,6 +138,7 @@ struct check_options {
     const char *as;  /* "check", or "compute-sanitizer" */
     bool tool_named; /* by the user */
 };
+enum { DESTROY_CONTEXT, DESTROY_KERNEL };
 enum { DEMANGLE_FULL, DEMANGLE_SIMPLE, DEMANGLE_NO };
 enum { LEVEL_AUTO, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR, LEVEL_FATAL };
 

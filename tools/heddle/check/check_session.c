@@ -572,7 +572,7 @@ static void session_print_hints(struct check_session *s)
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (!(s->tools & 1u << i))
             hd_buf_printf(&others, "%s%s (%s)", others.len ? ", " : "", names[i], finds[i]);
-    check_line(s, "Only memcheck ran. Others by --tool: %s", others.ptr ? others.ptr : "");
+    check_line(s, "Only memcheck ran. Others by --tool: %s; or all", others.ptr ? others.ptr : "");
     hd_buf_fini(&others);
 }
 

@@ -2,8 +2,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/lock.h"
+#include "base/mem.h"
 
 /* Stacks of the last calls that submitted work: devices fall behind by what a queue holds. */
 #define STACKS 4096u
@@ -46,12 +48,30 @@ bool san_host_stack(uint64_t correlation, struct san_stack *out)
     return found;
 }
 
+/*
+ * A context is over: nothing that is launched in it from now on runs, so no tool sees it. "ended: "
+ * and the kernel's name when a finding tells why, else "fault: ".
+ */
+static void report_fault(const struct heddle_event *event)
+{
+    bool is_ended = event->fault.message && strstr(event->fault.message, IR_PROBE_ENDED);
+    struct hd_buf name = {0};
+
+    hd_buf_printf(&name, "%s: %s", is_ended ? "ended" : "fault",
+                  event->fault.kernel ? event->fault.kernel : "");
+    if (!name.failed)
+        san_summary("", name.ptr, 1);
+    hd_buf_fini(&name);
+}
+
 static void on_event(void *user, const struct heddle_event *event)
 {
     (void)user;
     assert(host.set && host.calls);
     if (event->kind == HEDDLE_EVENT_PACKET && event->correlation)
         keep_stack(event->correlation);
+    if (event->kind == HEDDLE_EVENT_FAULT)
+        report_fault(event);
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
         const struct san_tool *tool = host.tools[i];
 
@@ -70,7 +90,7 @@ static void at_exit(void)
 
 enum hd_status san_host_start(const struct san_tool *const *tools, unsigned set)
 {
-    uint32_t kinds = HEDDLE_KIND(PACKET);
+    uint32_t kinds = HEDDLE_KIND(PACKET) | HEDDLE_KIND(FAULT);
 
     if (!set)
         return HD_OK;

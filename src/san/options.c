@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/text/expression.h"
 #include "base/mem.h"
 #include "san/tool.h"
@@ -188,7 +189,7 @@ static enum hd_status options_set_text(const struct san_option *row, struct hd_s
 static bool options_filter_key(struct hd_str word, enum san_filter_key *out)
 {
 #define X(id, whole, brief, doc)                                                                   \
-    if (hd_str_is(word, whole) || hd_str_is(word, brief))                                          \
+    if (word.len && (hd_str_is(word, whole) || hd_str_is(word, brief)))                            \
         return *out = SAN_FILTER_##id, true;
     SAN_FILTER_LIST(X)
 #undef X
@@ -218,20 +219,23 @@ static enum hd_status options_filter_add(const struct san_option *row, enum san_
     return HD_OK;
 }
 
-/* "kns=a,kne=b"; a regular expression goes to the end, commas and all. */
+/* "kns=a,kne=b,name"; a regular expression goes to the end, commas and all. */
 static enum hd_status options_add_filters(const struct san_option *row, struct hd_str value,
                                           struct san_filters *filters)
 {
     for (;;) {
-        const char *equals = value.len ? memchr(value.ptr, '=', value.len) : NULL;
+        const char *behind = value.len ? memchr(value.ptr, ',', value.len) : NULL;
+        size_t item_len = behind ? (size_t)(behind - value.ptr) : value.len;
+        const char *equals = item_len ? memchr(value.ptr, '=', item_len) : NULL;
         struct hd_str word = {value.ptr, equals ? (size_t)(equals - value.ptr) : 0};
-        enum san_filter_key key;
+        enum san_filter_key key = SAN_FILTER_FUNCTION;
 
-        if (!equals || !options_filter_key(word, &key) || memchr(value.ptr, '\0', value.len))
-            return options_refuse(
-                row, value,
-                "KEY=TEXT with a key of kernel_name (kne), kernel_substring (kns), regex");
-        struct hd_str rest = {equals + 1, value.len - word.len - 1};
+        if (!item_len || (equals && !options_filter_key(word, &key)) ||
+            memchr(value.ptr, '\0', value.len))
+            return options_refuse(row, value,
+                                  "the function's NAME, or KEY=TEXT with a key of kernel_name "
+                                  "(kne), kernel_substring (kns), regex");
+        struct hd_str rest = equals ? (struct hd_str){equals + 1, value.len - word.len - 1} : value;
         const char *comma = key == SAN_FILTER_REGEX ? NULL : memchr(rest.ptr, ',', rest.len);
         struct hd_str text = {rest.ptr, comma ? (size_t)(comma - rest.ptr) : rest.len};
         if (!text.len)
@@ -243,9 +247,28 @@ static enum hd_status options_add_filters(const struct san_option *row, struct h
     }
 }
 
+/* "axpy" is the function of _Z4axpyIfEvPT_i, of _ZN4blas4axpyEv (as "blas::axpy", too) and axpy;
+ * a mangled name is itself. */
+static bool options_is_function(const char *kernel, const char *text)
+{
+    struct hd_buf name = {0};
+    size_t len = strlen(text);
+
+    if (strcmp(kernel, text) == 0)
+        return true;
+    hd_demangle_or_name(kernel, HD_DEMANGLE_SIMPLE, &name);
+    const char *end = name.len >= len ? name.ptr + name.len - len : NULL;
+    bool is = end && strcmp(end, text) == 0 &&
+              (end == name.ptr || (end - name.ptr > 2 && !memcmp(end - 2, "::", 2)));
+    hd_buf_fini(&name);
+    return is;
+}
+
 static bool options_filter_matches(const struct san_filter *filter, const char *kernel)
 {
     switch (filter->key) {
+    case SAN_FILTER_FUNCTION:
+        return options_is_function(kernel, filter->text);
     case SAN_FILTER_NAME:
         return strcmp(kernel, filter->text) == 0;
     case SAN_FILTER_SUBSTRING:
@@ -282,8 +305,12 @@ static enum hd_status options_add_tool(struct san_options *options, struct hd_st
     SAN_TOOL_LIST(X)
 #undef X
 #define X(NAME, name) ", " #name
-    static const char all[] = SAN_TOOL_LIST(X);
+    static const char all[] = SAN_TOOL_LIST(X) ", all";
 #undef X
+    if (hd_str_is(word, "all")) {
+        options->tools |= (1u << SAN_TOOL_COUNT) - 1;
+        return HD_OK;
+    }
     return hd_error(HD_BAD_ARG, "tool '%.*s' is unknown; there are %s", HD_STR_ARG(word), all + 2);
 }
 

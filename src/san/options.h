@@ -22,8 +22,7 @@
 #define SAN_BACKTRACE_LIST(X)                                                                      \
     X(BACKTRACE_NO, "no")                                                                          \
     X(BACKTRACE_HOST, "host") X(BACKTRACE_DEVICE, "device") X(BACKTRACE_YES, "yes")
-#define SAN_DESTROY_LIST(X) X(DESTROY_KERNEL, "kernel") X(DESTROY_CONTEXT, "context")
-#define SAN_LEAK_LIST(X)    X(LEAK_NO, "no") X(LEAK_FULL, "full")
+#define SAN_LEAK_LIST(X) X(LEAK_NO, "no") X(LEAK_FULL, "full")
 #define SAN_API_LIST(X)                                                                            \
     X(API_NO, "no") X(API_EXPLICIT, "explicit") X(API_EXTENDED, "extended") X(API_ALL, "all")
 #define SAN_STREAM_RACES_LIST(X)                                                                   \
@@ -45,7 +44,6 @@
 #define SAN_CHOICE_LISTS(X)                                                                        \
     X(targets, SAN_TARGETS_LIST)                                                                   \
     X(backtrace, SAN_BACKTRACE_LIST)                                                               \
-    X(destroy, SAN_DESTROY_LIST)                                                                   \
     X(leak, SAN_LEAK_LIST)                                                                         \
     X(api, SAN_API_LIST)                                                                           \
     X(stream_races, SAN_STREAM_RACES_LIST)                                                         \
@@ -58,8 +56,9 @@ SAN_CHOICE_LISTS(SAN_CHOICE_ENUM)
 #undef SAN_CHOICE_ENUM
 #undef SAN_ENUMERATOR
 
-/* word, the short one, doc */
+/* word, the short one, doc; "" and no '=' with it: the name alone */
 #define SAN_FILTER_LIST(X)                                                                         \
+    X(FUNCTION, "", "", "the function's name, without parameters and template arguments")          \
     X(NAME, "kernel_name", "kne", "the whole mangled name")                                        \
     X(SUBSTRING, "kernel_substring", "kns", "a part of it")                                        \
     X(REGEX, "regex", "kernel_regex", "an extended regular expression, found anywhere in it")

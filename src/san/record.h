@@ -119,7 +119,7 @@ void san_record_settle(void);
 
 /*
  * A number of the process for the last lines of the output, added up over processes. memcheck:
- * "leaked_B", "leaked_allocations".
+ * "leaked_B", "leaked_allocations". Of no tool, "": a context that is over (host.c).
  */
 void san_summary(const char *tool, const char *name, uint64_t value);
 

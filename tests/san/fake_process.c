@@ -9,13 +9,14 @@
  *     nowhere                      one whose instruction has no line
  *     x5                           the next finding five times
  *     y5                           likewise, by a thread each, and at an address each
+ *     fault ended                  a kernel that ended its context; one that a tool ended
  *     step                         what follows is of the next launch
  *     leaked                       the summary of leaks
  *     bad                          a record that is none
  *     say                          a line on stdout
  *     fork                         a child that finds what follows, for which the parent waits
  *     orphan                       a child that finds what follows, a moment after the parent ended
- *     exit3 kill wait              how the program ends
+ *     exit3 kill interrupt wait              how the program ends
  *     quiet                        nothing is started at all: a program without CUDA
  */
 #include <signal.h>
@@ -173,6 +174,8 @@ static int end_of(const char *word)
         return 3;
     if (strcmp(word, "kill") == 0)
         kill(getpid(), SIGKILL);
+    if (strcmp(word, "interrupt") == 0)
+        kill(getpid(), SIGINT);
     if (strcmp(word, "wait") == 0)
         usleep(1500000);
     return 0;
@@ -200,6 +203,10 @@ static int run(int n, char **words)
             san_summary("memcheck", "leaked_allocations", 1);
         } else if (strcmp(words[i], "orders") == 0) {
             report_orders();
+        } else if (strcmp(words[i], "fault") == 0) {
+            san_summary("", "fault: _Z3badPi", 1);
+        } else if (strcmp(words[i], "ended") == 0) {
+            san_summary("", "ended: _Z3badPi", 1);
         } else if (strcmp(words[i], "bad") == 0) {
             send_bad();
         } else if (strcmp(words[i], "say") == 0) {

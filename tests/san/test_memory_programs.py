@@ -64,6 +64,16 @@ def check(program, name, device, *more):
     return result.stdout
 
 
+def check_faults(program):
+    """What a tool that does not look for the error says of a kernel that failed."""
+    env = environment("cpu")
+    for name in ("null", "trap"):
+        for tool, want in (("racecheck", "Run --tool memcheck first"), ("memcheck", "Mend that, then check again")):
+            text = subprocess.run([HEDDLE, "check", "--tool", tool, program, name], env=env, capture_output=True, text=True, timeout=60, check=False).stdout
+            last = text.splitlines()[-1]
+            ok(re.search(r"Warning: Kernel \w+\(.*\) failed and ended its context", last) and want in last, f"{name}, {tool}: what was not checked", text)
+
+
 def errors_of(text):
     found = re.search(r"ERROR SUMMARY: (\d+) error", text)
     return int(found[1]) if found else -1
@@ -96,6 +106,7 @@ def check_all(folder):
             for device in ("cpu", "interp"):
                 check_case(program, name, device)
         check_options(program)
+        check_faults(program)
 
 
 main(check_all)

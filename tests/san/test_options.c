@@ -55,6 +55,18 @@ static void test_filters(void)
            !san_options_take(&o, "gemm_slow"),
        "what is not taken");
     san_options_fini(&o);
+    san_options_init(&o);
+    eq_u64(san_options_parse(&o, "tools=all kernel-name=axpy,kns=gemm,dot,_Z3sumPi"), HD_OK,
+           "names alone");
+    eq_u64(o.tools, (1u << SAN_TOOL_COUNT) - 1, "all tools");
+    ok(san_options_take(&o, "_Z4axpyPfi") && san_options_take(&o, "_Z4axpyIfEvPT_i") &&
+           san_options_take(&o, "_ZN4blas4axpyEv") && san_options_take(&o, "dot") &&
+           san_options_take(&o, "my_gemm") && san_options_take(&o, "_Z3sumPi"),
+       "a name alone is that of the function");
+    ok(!san_options_take(&o, "_Z5axpy2Pfi") && !san_options_take(&o, "_Z5saxpyPfi") &&
+           !san_options_take(&o, "dots") && !san_options_take(&o, "o"),
+       "and not a part of it");
+    san_options_fini(&o);
 }
 
 static void test_refused(void)
@@ -79,11 +91,13 @@ static void test_refused(void)
         {"socket=a%2G", "has to be written as %XX"},
         {"socket=\xc3\xa9", "has to be written as %XX"},
         {"socket=a\tb", "has to be written as %XX"},
-        {"kernel-name=gemm", "it takes KEY=TEXT"},
+        {"kernel-name=gem=m", "it takes the function's NAME, or KEY=TEXT"},
+        {"kernel-name==m", "it takes the function's NAME, or KEY=TEXT"},
+        {"kernel-name=gemm,", "it takes the function's NAME, or KEY=TEXT"},
         {"kernel-name=kns=", "it takes a text behind '='"},
         {"kernel-name=kns=a,", "it takes"},
         {"kernel-name=regex=(", "'(' is no regular expression"},
-        {"kernel-name=", "it takes KEY=TEXT"},
+        {"kernel-name=", "it takes the function's NAME, or KEY=TEXT"},
         {"=x", "there is no NAME=VALUE"},
     };
     for (size_t i = 0; i < HD_COUNT_OF(bad); i++) {

@@ -65,7 +65,7 @@ def test_golden():
 
 # ---- running
 
-OTHERS = "========= Only memcheck ran. Others by --tool: initcheck (unset memory), racecheck (races), synccheck (barriers), schedcheck (order of blocks)"
+OTHERS = "========= Only memcheck ran. Others by --tool: initcheck (unset memory), racecheck (races), synccheck (barriers), schedcheck (order of blocks); or all"
 
 
 def test_orders():
@@ -126,11 +126,13 @@ def test_status():
             (["--error-exitcode", "7", "--print-level", "error", fake, "hazard"], 0, "ERROR SUMMARY: 0 errors"),
             (["--error-exitcode", "7", fake, "write", "exit3"], 3, "Target application returned an error"),
             ([fake, "write", "kill"], 137, "Error: process didn't terminate successfully\n========= Target application"),
+            ([fake, "write", "interrupt"], 130, "It was interrupted (SIGINT): what is shown is what was found until then, and incomplete\n"),
             ([fake, "quiet"], 255, "Error: Target application terminated before first instrumented API call"),
             (["--require-cuda-init", "no", fake, "quiet"], 0, "ERROR SUMMARY: 0 errors"),
             (["--require-cuda-init=no", "--", fake, "quiet", "exit3"], 3, "returned an error")):
         got = check(*args)
         tap.ok(got.returncode == want and text in got.stdout, f"exit status {want}: {text.splitlines()[0]}", (got.returncode, got.stdout, got.stderr))
+    tap.ok("interrupted" not in check(fake, "kill").stdout, "other signals do not interrupt")
     got = check("--check-exit-code", "no", fake, "exit3")
     tap.ok(got.returncode == 3 and "returned an error" not in got.stdout, "it may be left untold", got.stdout)
     got = check(path("nothing"))
@@ -140,6 +142,25 @@ def test_status():
     tap.eq(check("--require-cuda-init", "no", text).returncode & ~1, 126, "a program that cannot be run")
     got = check("--launch-timeout", "1", "--kill", fake, "quiet", "wait")
     tap.ok(got.returncode == 137 and "No attachable process found." in got.stdout, "a program that takes too long", got.stdout)
+
+
+def test_faults():
+    unchecked = "Kernel bad(int *) failed and ended its context: what came after it did not run and was not checked. "
+    first = unchecked + "Run --tool memcheck first and mend what it finds"
+    for name, total in (("racecheck", "RACECHECK SUMMARY: 0 hazards"), ("initcheck", "ERROR SUMMARY: 0 errors"), ("synccheck", "ERROR SUMMARY: 0 errors"),
+                        ("schedcheck", "SCHEDCHECK SUMMARY: 0 results")):
+        got = check("--tool", name, "--json", path("f.json"), "--html", path("f.html"), "--save", path("f.rec"), fake, "fault")
+        lines = got.stdout.splitlines()
+        tap.ok(lines[-2].startswith(f"========= {total}") and lines[-1] == f"========= Warning: {first}", f"{name}: what a fault left unchecked is behind the total", got.stdout)
+        tap.eq(json.loads(read("f.json"))["unchecked"], {"message": first, "kernel": "bad(int *)", "mangled": "_Z3badPi", "contexts": 1}, "and in JSON")
+        tap.ok(f'<p id="unchecked">{first}.</p>' in read("f.html"), "and on the page")
+    tap.eq(check("--read", path("f.rec")).stdout.splitlines()[-1], lines[-1], "and of what was kept")
+    for args in (["--tool", "memcheck", fake, "write", "fault"], ["--tool", "synccheck", fake, "ended"]):
+        tap.eq(check(*args).stdout.splitlines()[-1], f"========= Warning: {unchecked}Mend that, then check again", "what the tool told is to be mended")
+    got = check("-q", fake, "fault", "fork", "fault")
+    tap.ok("failed (and 1 more) and ended its context" in got.stdout, "of several the first", got.stdout)
+    got = check("--tool", "racecheck", "--json", path("f.json"), "--html", path("f.html"), fake, "failed")
+    tap.ok("not checked" not in got.stdout + read("f.html") and json.loads(read("f.json"))["unchecked"] is None, "nothing without a fault", got.stdout)
 
 
 def test_limits():
@@ -456,6 +477,8 @@ def test_page(name):
             browser.open(path(name), width, 900, dark, has_script=False)
             what = f"{width} px, {'dark' if dark else 'light'}"
             tap.eq(browser.js(FAINT), [], f"{what}: texts can be read")
+            tap.eq(browser.js("[...document.querySelectorAll('.title')].map(e => getComputedStyle(e, '::before').textIndent)"), ["0px"] * 5,
+                   f"{what}: triangles are beside the bar at the left")
             tap.ok(browser.js("document.documentElement.scrollWidth") <= width, f"{what}: nothing is beside the page")
             tap.eq(browser.js("[...document.querySelectorAll('.finding')].map(e => e.open)"), [True, False, False, False, False], f"{what}: the worst is open")
     tap.eq(browser.messages, [], "the browser has nothing to say")
@@ -466,7 +489,11 @@ def test_page(name):
 
 def test_options():
     for args, why in (
-            ([], "which program?"), (["--tool", "memchek", fake], "tool 'memchek' is unknown; there are memcheck, "),
+            ([], "which program?"), (["--tool", "memchek", fake], "--tool: tool 'memchek' is unknown; there are memcheck, initcheck, racecheck, synccheck, schedcheck, all; did you mean memcheck?"),
+            (["--tool", "race", fake], "did you mean racecheck?"), (["--tool", "memcheck,racechek", fake], "did you mean racecheck?"),
+            (["--tool", "xyz", fake], "schedcheck, all ("), (["--tool", "", fake], "tool '' is unknown"),
+            (["--destroy-on-device-error", "kernel", fake], "--destroy-on-device-error kernel: an error of a kernel always ends its context here"),
+            *(([f"--{name}", "-", fake], f"--{name} -: stdout has the text") for name in ("json", "html", "save", "log-file")),
             (["--tool"], "--tool: there is no value behind it"), (["--colour", fake], "unknown option '--colour'"), (["-z", fake], "unknown option '-z'"),
             (["--print-limits", fake], "unknown option '--print-limits'; did you mean --print-limit"), (["--leaks", fake], "unknown option '--leaks'; did you mean --leak-check"),
             (["--racecheck", fake], "unknown option '--racecheck'; did you mean --tool racecheck"),
@@ -474,13 +501,16 @@ def test_options():
             (["--demangle", "some", fake], "it takes one of full, simple, no"), (["--check-exit-code", "maybe", fake], "it takes yes or no"),
             (["--leak-check", "maybe", fake], "leak-check: 'maybe' is not possible: it takes one of no, full"),
             (["--xml", fake], "--xml: --save FILE says where it goes"), (["--kill", fake], "--kill: --launch-timeout N says when"),
-            (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gemm", fake], "KEY=TEXT"),
+            (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gem=m", fake], "KEY=TEXT"),
             (["--kernel-regex", "kns=(", fake], "no regular expression"), (["--kernel-regex", "x", fake], "it takes kns=EXPRESSION"),
             (["--coredump-name", "x", fake], "--coredump-name: --generate-coredump asks for one"),
             (["--nvtx", "true", fake], "--nvtx: NVTX is not read"), (["--mode", "attach", fake], "it takes one of launch-and-attach, launch"),
             (["--socket", "x", fake], "unknown option '--socket'"), (["--machine", "k80", fake], "--machine: HEDDLE_MACHINE=k80 is not possible")):
         got = check(*args)
         tap.ok(got.returncode == 2 and got.stdout == "" and why in got.stderr, f"refused: {' '.join(a for a in args if a != fake)}", got.stderr)
+    tap.ok(not os.path.exists(path("-")), "no file is called -")
+    got = check("--tool", "all", "--destroy-on-device-error", "context", fake, "race", "write")
+    tap.ok("RACECHECK SUMMARY: 1 hazard " in got.stdout and "SCHEDCHECK SUMMARY: 0 " in got.stdout and got.stdout.endswith("ERROR SUMMARY: 2 errors\n"), "all tools", got.stdout)
     got = tool("--json", "check", fake)
     tap.ok(got.returncode == 2 and "--json takes a file here" in got.stderr, "heddle --json check", got.stderr)
     got = check("--xml", "yes", "--save", path("o.xml"), "-s", "1", "-c", "2", "--port", "1", "--max-connections=5", "--nvtx=false", fake)
@@ -517,6 +547,7 @@ def test_name():
 test_golden()
 test_run()
 test_status()
+test_faults()
 test_limits()
 test_groups()
 test_terminal()

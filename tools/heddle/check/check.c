@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -232,6 +233,23 @@ static int read_saved(struct check_session *s)
 
 /* ---- the end */
 
+/* The signal by which somebody ended it; NULL: it was an error of its own. */
+static const char *interruption(int status)
+{
+    switch (status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0) {
+    case SIGINT:
+        return "SIGINT";
+    case SIGQUIT:
+        return "SIGQUIT";
+    case SIGTERM:
+        return "SIGTERM";
+    case SIGHUP:
+        return "SIGHUP";
+    default:
+        return NULL;
+    }
+}
+
 static void print_end(struct check_session *s)
 {
     const struct check_options *o = s->options;
@@ -246,6 +264,11 @@ static void print_end(struct check_session *s)
             check_line(s, "Error: process didn't terminate successfully");
         check_line(s, "Target application returned an error");
     }
+    if (interruption(s->status))
+        check_line(s,
+                   "It was interrupted (%s): what is shown is what was found until then, and "
+                   "incomplete",
+                   interruption(s->status));
     check_session_print_summary(s);
 }
 

@@ -138,6 +138,7 @@ struct check_options {
     const char *as;  /* "check", or "compute-sanitizer" */
     bool tool_named; /* by the user */
 };
+enum { DESTROY_CONTEXT, DESTROY_KERNEL };
 enum { DEMANGLE_FULL, DEMANGLE_SIMPLE, DEMANGLE_NO };
 enum { LEVEL_AUTO, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR, LEVEL_FATAL };
 
@@ -252,6 +253,7 @@ struct check_totals {
     uint64_t lost;
     uint64_t processes;
     uint64_t aftermath; /* of errors: those of groups that are */
+    uint64_t faults;    /* contexts that a failed kernel, or copy, ended */
 };
 
 /* Launches that schedcheck left alone, and why. */
@@ -280,9 +282,13 @@ struct check_session {
     struct {
         bool leaks;
         uint64_t leaked_B, leaked_allocations;
-    } reported;  /* by SUMMARY */
-    bool failed; /* a file could not be written, or memory was short */
-    int status;  /* of the program, as waitpid() has it; -1: not known */
+    } reported; /* by SUMMARY */
+    struct {
+        const char *kernel; /* mangled; "": it was no kernel's */
+        bool is_reported;   /* a finding says where */
+    } fault;                /* the first of totals.faults */
+    bool failed;            /* a file could not be written, or memory was short */
+    int status;             /* of the program, as waitpid() has it; -1: not known */
 };
 
 void check_session_init(struct check_session *s, const struct check_options *options);
@@ -304,6 +310,9 @@ bool check_is_race(const struct check_finding *f);
 /* Is its place a line of the PTX, because the program was built without -lineinfo? */
 bool check_is_in_ptx(const struct check_finding *f);
 void check_session_print_summary(struct check_session *s);
+/* Which kernel failed, that what came behind it was not checked, and what to do, on one line;
+ * nothing when no context was ended. */
+void check_session_unchecked(const struct check_session *s, struct hd_buf *out);
 
 /* ---- groups (check_group.c) */
 

@@ -275,6 +275,7 @@ static void html_sentence(struct hd_buf *out, const struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
     uint64_t all = t->errors + t->hazards + t->orders, srclocs = 0;
+    struct hd_buf unchecked = {0};
 
     for (size_t i = 0; i < s->groups.len; i++)
         srclocs += html_is_shown(&s->groups.at[i]);
@@ -286,6 +287,13 @@ static void html_sentence(struct hd_buf *out, const struct check_session *s)
                       (unsigned long long)srclocs, html_plural(srclocs), (unsigned long long)all,
                       html_plural(all), srclocs > 1 ? "; the worst is open" : "");
     hd_buf_puts(out, " What a tool finds depends on what the program did in this run.</p>\n");
+    check_session_unchecked(s, &unchecked);
+    if (unchecked.len) {
+        hd_buf_puts(out, "<p id=\"unchecked\">");
+        html_put(out, unchecked.ptr);
+        hd_buf_puts(out, ".</p>\n");
+    }
+    hd_buf_fini(&unchecked);
 }
 
 /* A row for each tool: what it found, and of others how they are asked for. */

@@ -152,6 +152,26 @@ static void put_totals(struct hd_json *j, const struct check_totals *t)
     hd_json_close(j, '}');
 }
 
+/* What the totals leave out; NULL: nothing. */
+static void put_unchecked(struct hd_json *j, const struct check_session *s)
+{
+    const char *kernel = s->fault.kernel ? s->fault.kernel : "";
+    struct hd_buf text = {0};
+
+    check_session_unchecked(s, &text);
+    if (text.len) {
+        hd_json_open(j, "unchecked", '{');
+        hd_json_str(j, "message", text.ptr);
+        hd_json_str(j, "kernel", *kernel ? check_demangle(kernel, DEMANGLE_FULL) : NULL);
+        hd_json_str(j, "mangled", *kernel ? kernel : NULL);
+        hd_json_u64(j, "contexts", s->totals.faults);
+        hd_json_close(j, '}');
+    } else {
+        hd_json_str(j, "unchecked", NULL);
+    }
+    hd_buf_fini(&text);
+}
+
 static void put_tools(struct hd_json *j, unsigned tools)
 {
     hd_json_open(j, "tools", '[');
@@ -176,6 +196,7 @@ enum hd_status check_json_write(const struct check_session *s, const char *path)
         hd_json_str(&j, NULL, *word);
     hd_json_close(&j, ']');
     put_totals(&j, &s->totals);
+    put_unchecked(&j, s);
     hd_json_open(&j, "causes", '[');
     for (size_t i = 0; i < s->groups.len; i++)
         put_group(&j, &s->groups.at[i]);

@@ -46,7 +46,7 @@ struct row {
 #define AT(member) .offset = offsetof(struct check_options, member)
 static const struct row rows[] = {
     {"tool", KIND_TOOL, .takes_value = true, .arg = "LIST",
-     .doc = "memcheck (default), racecheck, initcheck, synccheck, schedcheck; several are possible"},
+     .doc = "memcheck (default), racecheck, initcheck, synccheck, schedcheck; several are possible, or all"},
     {"help", KIND_HELP, 'h', .doc = "this text"},
     {"version", KIND_VERSION, 'v', .doc = "the version of Heddle"},
 #define FLAG(member, name, letter, doc) {name, KIND_FLAG, letter, false, AT(member), NULL, 0, 0, NULL, NULL, doc, NULL},
@@ -55,7 +55,7 @@ static const struct row rows[] = {
 #define CHECK_CHOICE(member, name, words, def, doc) {name, KIND_CHOICE, 0, true, AT(member), words, 0, def, NULL, NULL, doc, NULL},
 #define CHECK_TEXT(member, name, arg, doc) {name, KIND_TEXT, 0, true, AT(member), NULL, 0, 0, #arg, NULL, doc, NULL},
 #define VARIABLE(name, variable, doc) {name, KIND_VARIABLE, 0, true, 0, NULL, 0, 0, "X", variable, doc, NULL},
-#define ALIAS(name, of) {name, KIND_ALIAS, 0, true, 0, NULL, 0, 0, "KEY=TEXT", of, NULL, NULL},
+#define ALIAS(name, of) {name, KIND_ALIAS, 0, true, 0, NULL, 0, 0, "NAME|KEY=TEXT", of, NULL, NULL},
 #define REGEX_ALIAS(name, of) {name, KIND_REGEX, 0, true, 0, NULL, 0, 0, "KEY=EXPRESSION", of, NULL, NULL},
 #define NEEDLESS(name, takes_value, why) {name, KIND_NEEDLESS, 0, takes_value, 0, NULL, 0, 0, NULL, NULL, why, NULL},
 #define REFUSED(name, takes_value, why) {name, KIND_REFUSED, 0, takes_value, 0, NULL, 0, 0, NULL, NULL, why, NULL},
@@ -179,8 +179,9 @@ static void options_print_doc(const char *doc, const char *fallback)
 
 static void options_print_process(const struct san_option *process)
 {
-    static const char *const args[] = {
-        [SAN_OPTION_COUNT] = " N", [SAN_OPTION_TEXT] = " TEXT", [SAN_OPTION_FILTERS] = " KEY=TEXT"};
+    static const char *const args[] = {[SAN_OPTION_COUNT] = " N",
+                                       [SAN_OPTION_TEXT] = " TEXT",
+                                       [SAN_OPTION_FILTERS] = " NAME|KEY=TEXT"};
     char fallback[24];
 
     options_print_heading(process->name);
@@ -349,8 +350,50 @@ static bool options_set_process(struct parser *p, const char *name, struct hd_st
     return true;
 }
 
+/* The tool that begins so, or is at most two letters away; NULL: none. */
+static const char *options_tool_meant(struct hd_str word)
+{
+    static const char *const names[] = {
+#define X(NAME, name) #name,
+        SAN_TOOL_LIST(X)
+#undef X
+    };
+    char typed[16];
+
+    snprintf(typed, sizeof(typed), "%.*s", (int)HD_MIN(word.len, sizeof(typed)), word.ptr);
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++)
+        if (word.len >= 3 &&
+            (hd_str_starts(hd_str_from(names[i]), typed) || cli_distance(typed, names[i], 2) <= 2))
+            return names[i];
+    return NULL;
+}
+
+/* True, with a message: a word of the list is no tool. */
+static bool options_refuse_tool(struct hd_str list)
+{
+    for (size_t begin = 0, end; begin <= list.len; begin = end + 1) {
+        struct san_options unused;
+        const char *comma = memchr(list.ptr + begin, ',', list.len - begin);
+        end = comma ? (size_t)(comma - list.ptr) : list.len;
+        struct hd_str word = {list.ptr + begin, end - begin};
+
+        san_options_init(&unused);
+        bool is_known = san_options_set(&unused, HD_STR("tools"), word) == HD_OK;
+        san_options_fini(&unused);
+        if (is_known)
+            continue;
+        const char *meant = options_tool_meant(word);
+        cli_usage("--tool: %s%s%s%s", hd_error_message(), meant ? "; did you mean " : "",
+                  meant ? meant : "", meant ? "?" : "");
+        return true;
+    }
+    return false;
+}
+
 static bool options_set_tool(struct parser *p, struct hd_str value)
 {
+    if (options_refuse_tool(value))
+        return false;
     if (!p->options->tool_named)
         p->options->san.tools = 0;
     p->options->tool_named = true;
@@ -517,7 +560,19 @@ static int options_check_together(const struct check_options *o)
 {
     const char *why = NULL;
 
-    if (o->read && o->command[0])
+    const struct {
+        const char *option, *file;
+    } written[] = {
+        {"log-file", o->log_file}, {"save", o->save}, {"json", o->json}, {"html", o->html}};
+    for (size_t i = 0; i < HD_COUNT_OF(written); i++)
+        if (written[i].file && !strcmp(written[i].file, "-"))
+            return cli_usage("--%s -: stdout has the text and what the program prints; name a file",
+                             written[i].option);
+    if (o->destroy == DESTROY_KERNEL)
+        why =
+            "--destroy-on-device-error kernel: an error of a kernel always ends its context here; "
+            "only `context` is possible";
+    else if (o->read && o->command[0])
         why = "--read shows a file and runs no program";
     else if (!o->read && !o->command[0])
         why = "which program?";

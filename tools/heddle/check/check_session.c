@@ -415,8 +415,26 @@ static void session_take_order_summary(struct check_session *s, const struct che
     s->failed |= !hd_vec_push(&s->notes, note);
 }
 
+/* "fault: KERNEL", "ended: KERNEL" */
+static void session_take_fault(struct check_session *s, const struct check_record *record)
+{
+    size_t len = strlen(record->name) + 1 - 7;
+
+    s->totals.faults++;
+    if (s->fault.kernel)
+        return;
+    char *kernel = hd_arena_try_alloc(&s->keys, len);
+    s->failed |= !kernel;
+    if (kernel)
+        memcpy(kernel, record->name + 7, len);
+    s->fault.kernel = kernel;
+    s->fault.is_reported = record->name[0] == 'e';
+}
+
 static void session_take_summary(struct check_session *s, const struct check_record *record)
 {
+    if (!strncmp(record->name, "fault: ", 7) || !strncmp(record->name, "ended: ", 7))
+        session_take_fault(s, record);
     if (strcmp(record->name, "leaked_B") == 0)
         s->reported.leaked_B += record->value;
     else if (strcmp(record->name, "leaked_allocations") == 0)
@@ -554,12 +572,34 @@ static void session_print_hints(struct check_session *s)
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (!(s->tools & 1u << i))
             hd_buf_printf(&others, "%s%s (%s)", others.len ? ", " : "", names[i], finds[i]);
-    check_line(s, "Only memcheck ran. Others by --tool: %s", others.ptr ? others.ptr : "");
+    check_line(s, "Only memcheck ran. Others by --tool: %s; or all", others.ptr ? others.ptr : "");
     hd_buf_fini(&others);
+}
+
+void check_session_unchecked(const struct check_session *s, struct hd_buf *out)
+{
+    const char *kernel = s->fault.kernel ? s->fault.kernel : "";
+    bool is_reported = s->fault.is_reported || s->tools & 1u << SAN_MEMCHECK;
+
+    if (!s->totals.faults)
+        return;
+    if (*kernel)
+        hd_buf_printf(out, "Kernel %s failed", check_demangle(kernel, s->options->demangle));
+    else
+        hd_buf_puts(out, "A copy failed");
+    if (s->totals.faults > 1)
+        hd_buf_printf(out, " (and %llu more)", (unsigned long long)s->totals.faults - 1);
+    hd_buf_printf(out,
+                  " and ended its context: what came after it did not run and was not "
+                  "checked. %s",
+                  is_reported ? "Mend that, then check again"
+                              : "Run --tool memcheck first and mend what it finds");
+    session_defuse(out);
 }
 
 void check_session_print_summary(struct check_session *s)
 {
+    struct hd_buf unchecked = {0};
     const struct check_totals *t = &s->totals;
     assert(t->hazards == t->hazard_errors + t->hazard_warnings);
     unsigned errors = 1u << SAN_MEMCHECK | 1u << SAN_INITCHECK | 1u << SAN_SYNCCHECK;
@@ -591,4 +631,8 @@ void check_session_print_summary(struct check_session *s)
     if (t->lost)
         check_line(s, "Warning: %llu record%s of the program did not arrive in time",
                    (unsigned long long)t->lost, session_plural(t->lost));
+    check_session_unchecked(s, &unchecked); /* last: the totals are not those of the program */
+    if (unchecked.len)
+        check_line(s, "Warning: %s", unchecked.ptr);
+    hd_buf_fini(&unchecked);
 }

@@ -688,6 +688,8 @@ def test_programs(bench):
     report = bench.advise("--min-gain", "0", "counted.sqlite")
     tap.ok(report.get("is_counted") and not {f["id"] for f in report["findings"]} - {row[0] for row in KERNELS}, "of a run that counted no time is judged", json.dumps(report))
     tap.ok("times of a run that counted" in bench.run("advise", "counted.sqlite").stdout, "which is said")
+    got = bench.run("advise", "true")
+    tap.ok(got.returncode == 1 and got.stderr == "heddle: advise: the program made no CUDA call\n", "a program without a CUDA call", got.stderr)
     got = bench.run("advise", "--min-gain", "0", "--json", "-w", "out.json", program, "needless-sync")
     with open(bench.path("out.json")) as file:
         tap.ok(got.returncode == 0 and found(json.load(file), "needless-sync"), "a program is recorded", got.stderr)

@@ -821,6 +821,8 @@ enum hd_status advise_load(struct advise *a)
     hd_map_init(&l.calls);
     if (prof_db_has(l.db, "StringIds") || prof_db_has(l.db, "HEDDLE_LAUNCHES"))
         status = load_all(&l);
+    else if (prof_db_has(l.db, "META_DATA_EXPORT") && prof_db_has(l.db, "PROCESSES"))
+        status = hd_error(HD_NOT_FOUND, "the program made no CUDA call");
     else
         status =
             hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems", a->path);

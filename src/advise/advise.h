@@ -212,6 +212,8 @@ struct advise {
     int64_t replay_ns;  /* what the replay says of that: more, where the model packs work worse */
     int64_t compile_ns; /* while a call waited for it */
     bool has_counters;  /* of kernels */
+    bool is_counted;    /* the timeline is of the run that counted: rules of time are not asked */
+    int interrupted;    /* the signal that ended the recording; 0: none */
     bool out_of_memory;
 };
 
@@ -249,6 +251,7 @@ int64_t advise_trial_gain(struct advise *a);
 struct advise_rule {
     const char *id, *title, *what, *remedy;
     void (*find)(struct advise *a, const struct advise_rule *rule);
+    bool is_of_counters;
 };
 extern const struct advise_rule advise_rules[];
 extern const size_t advise_rule_count;
@@ -270,7 +273,9 @@ const char *advise_bytes(double bytes);
 
 #define R(id, function, title, what, remedy)                                                       \
     void function(struct advise *a, const struct advise_rule *rule);
+#define C R
 #include "advise/rules.def"
+#undef C
 #undef R
 
 #endif

@@ -20,8 +20,10 @@ const char *const advise_severity_words[ADVISE_SEVERITY_COUNT] = {
 };
 
 const struct advise_rule advise_rules[] = {
-#define R(id, function, title, what, remedy) {id, title, what, remedy, function},
+#define R(id, function, title, what, remedy) {id, title, what, remedy, function, false},
+#define C(id, function, title, what, remedy) {id, title, what, remedy, function, true},
 #include "advise/rules.def"
+#undef C
 #undef R
 };
 const size_t advise_rule_count = HD_COUNT_OF(advise_rules);
@@ -140,7 +142,8 @@ enum hd_status advise_judge(struct advise *a)
         a->span_ns = a->steady_ns;
     }
     for (size_t i = 0; i < advise_rule_count; i++)
-        advise_rules[i].find(a, &advise_rules[i]);
+        if (advise_rules[i].is_of_counters || !a->is_counted)
+            advise_rules[i].find(a, &advise_rules[i]);
     if (a->findings.len)
         qsort(a->findings.at, a->findings.len, sizeof(a->findings.at[0]), by_gain);
     return a->out_of_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", a->path) : HD_OK;

@@ -301,8 +301,8 @@ void advise_rule_launch_bound(struct advise *a, const struct advise_rule *rule)
         r.runs ? advise_find(a, rule, advise_trial_gain(a), r.launches) : NULL;
     if (!f)
         return;
-    advise_say(a, f, "%llu launches, in %llu sequences of up to %llu with no other work between",
-               (unsigned long long)r.launches, (unsigned long long)r.runs,
+    advise_say(a, f, "%llu launches, in %llu sequence%s of up to %llu with no other work between",
+               (unsigned long long)r.launches, (unsigned long long)r.runs, r.runs == 1 ? "" : "s",
                (unsigned long long)r.longest);
     host_say_kernels(a, f, kernels);
     if (r.waits)
@@ -501,8 +501,8 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
     struct advise_finding *f = runs ? advise_find(a, rule, advise_trial_gain(a), copies) : NULL;
     if (!f)
         return;
-    advise_say(a, f, "%llu copies in %llu sequences of up to %llu", (unsigned long long)copies,
-               (unsigned long long)runs, (unsigned long long)longest);
+    advise_say(a, f, "%llu copies in %llu sequence%s of up to %llu", (unsigned long long)copies,
+               (unsigned long long)runs, runs == 1 ? "" : "s", (unsigned long long)longest);
     const struct advise_work *work = &a->works.at[a->calls.at[example].first_work];
     advise_say(a, f, "of %s, which takes %s, and its call %s", advise_bytes((double)work->bytes),
                advise_time(work->end_ns - work->start_ns),

@@ -679,6 +679,17 @@ def test_programs(bench):
         with open(bench.path("out.json"), encoding="utf-8") as file:
             report = json.load(file)
         tap.ok(report["has_counters"] and bool(found(report, "uncoalesced")) != mended, f"strided access{' mended' if mended else ''}, with counters", got.stderr)
+    got = bench.run("advise", "--min-gain", "0", "-o", "twice", "--kernel", "--prof", "--roofline", "--prof", "none", program, "tiny-launches")
+    report = bench.advise("--min-gain", "0", "twice.sqlite")
+    tap.ok(report.get("has_counters") and not report["is_counted"] and found(report, "launch-bound") and "once more" in got.stderr,
+           "with counters: times are of a run without, and it is said that there are two", got.stderr + json.dumps(report))
+    tap.ok("times of a run that counted" not in got.stdout and "estimated by replay" in got.stdout and "up to" not in got.stdout.split("evidence")[0], "the figure is called an estimate", got.stdout)
+    bench.run("prof", "--kernel", "--roofline", "none", "--no-show", "-o", "counted", program, "tiny-launches")
+    report = bench.advise("--min-gain", "0", "counted.sqlite")
+    tap.ok(report.get("is_counted") and not {f["id"] for f in report["findings"]} - {row[0] for row in KERNELS}, "of a run that counted no time is judged", json.dumps(report))
+    tap.ok("times of a run that counted" in bench.run("advise", "counted.sqlite").stdout, "which is said")
+    got = bench.run("advise", "true")
+    tap.ok(got.returncode == 1 and got.stderr == "heddle: advise: the program made no CUDA call\n", "a program without a CUDA call", got.stderr)
     got = bench.run("advise", "--min-gain", "0", "--json", "-w", "out.json", program, "needless-sync")
     with open(bench.path("out.json")) as file:
         tap.ok(got.returncode == 0 and found(json.load(file), "needless-sync"), "a program is recorded", got.stderr)

@@ -181,6 +181,17 @@ def test_other_process(bench):
     tap.eq(bench.left(), [], "and nothing is left")
 
 
+def test_recording_alone(bench):
+    """SIGINT that is not a terminal's, to the command alone: it reaches the program, and the report is made."""
+    for args in (("prof", "-f", "-o", "alone"), ("advise", "--kernel", "-f", "-o", "alone")):
+        process = bench.start(*args, "sh", "-c", f"{bench.lines} 2; exec sleep 100")
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+        tap.ok(process.returncode in (128 + signal.SIGINT, -signal.SIGINT) and os.path.exists(os.path.join(bench.folder, "alone.sqlite")), f"{args[0]}: SIGINT to it alone ends the program, and there is a report", (process.returncode, error))
+        tap.ok(args[0] == "prof" or "was interrupted (signal 2)" in out, f"{args[0]}: which says so", out)
+
+
 def test_error_exits(bench):
     for args, code in ((("prof", "-o", "none/such"), 1), (("prof", "-f", "-o", "bad", "--html=none/such.html"), 1), (("advise", "--html", "none/such.html"), 1),
                        (("advise", "-w", "none/such.txt"), 1), (("advise", "--prof", "--section", "--prof", "None"), 2)):
@@ -207,6 +218,6 @@ def test_names(bench):
 
 with tempfile.TemporaryDirectory(prefix="heddle-groups-") as top:
     b = Programs(top)
-    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_error_exits, test_names):
+    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_recording_alone, test_error_exits, test_names):
         test(b)
 tap.done()

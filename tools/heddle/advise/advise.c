@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,9 +44,11 @@ static const char help[] =
     "\n"
     "  -o, --output NAME        keep the recording, NAME.sqlite\n"
     "  -f, --force-overwrite    replace a recording of that name\n"
-    "      --kernel             also count what the kernels execute, for findings inside them\n"
-    "      --prof WORD          for the recording: an option of `heddle prof`, or its value; more\n"
-    "                           than once, in order\n"
+    "      --kernel             also count what the kernels execute, for findings inside them: "
+    "the\n"
+    "                           program runs twice, as counting makes its kernels take longer\n"
+    "      --prof WORD          for the recording (with --kernel: the second, which counts): an\n"
+    "                           option of `heddle prof`, or its value; more than once, in order\n"
     "      --json               findings as JSON\n"
     "  -w, --write FILE         write the findings there instead of to stdout\n"
     "      --html FILE          also write a page\n"
@@ -209,8 +212,8 @@ static bool is_report(const char *path)
     return is;
 }
 
-/* Runs `heddle prof`; an exit status. */
-static int record(const struct advise_args *args, const char *name)
+/* Runs `heddle prof`, with the user's options for it in the last run; an exit status. */
+static int record(const struct advise_args *args, const char *name, bool counts)
 {
     static char prof[] = "prof", kernel[] = "--kernel", no_show[] = "--no-show",
                 quiet[] = "--quiet", output[] = "-o", overwrite[] = "-f", end[] = "--";
@@ -220,13 +223,13 @@ static int record(const struct advise_args *args, const char *name)
 
     /* What chooses a form of the command is its first option. The counters' own pages are not
      * wanted: a program of many launches would bury the findings under them. */
-    if (args->kernel)
+    if (counts)
         good = good && hd_vec_push(&words, kernel);
-    for (size_t i = 0; i < args->prof.len; i++)
+    for (size_t i = 0; i < args->prof.len && counts == args->kernel; i++)
         good = good && hd_vec_push(&words, args->prof.at[i]);
     good = good && hd_vec_push(&words, no_show) && hd_vec_push(&words, output) &&
            hd_vec_push(&words, copy);
-    if (!args->output) /* it is gone when that could be read */
+    if (!args->output || counts) /* it is gone when that could be read */
         good = good && hd_vec_push(&words, quiet);
     if (args->overwrite)
         good = good && hd_vec_push(&words, overwrite);
@@ -292,9 +295,13 @@ static bool is_severe(const struct advise_args *args, const struct advise *a)
     return false;
 }
 
-static int advise_report(const struct advise_args *args, const char *report, const char *shown)
+static int advise_report(const struct advise_args *args, const char *report, const char *shown,
+                         int interrupted)
 {
-    struct advise a = {.path = report, .limit = args->limit, .min_gain = args->min_gain};
+    struct advise a = {.path = report,
+                       .limit = args->limit,
+                       .min_gain = args->min_gain,
+                       .interrupted = interrupted};
     enum hd_status status = advise_load(&a);
 
     if (status == HD_OK)
@@ -309,15 +316,54 @@ static int advise_report(const struct advise_args *args, const char *report, con
     return severe ? EXIT_FOUND : CLI_OK;
 }
 
+/* The signal that ended a program of this exit status; 0: none. */
+static int signal_of(int code)
+{
+    return code > 128 && code < 128 + NSIG ? code - 128 : 0;
+}
+
+/*
+ * Counting makes kernels take many times as long, so what is counted is of a second run, and the
+ * times of the first stay the program's. Its status. Input that can be read again is.
+ */
+static int count_kernels(const struct advise_args *args, const char *report, off_t input)
+{
+    struct hd_buf counted = {0};
+    int code = CLI_FAILED;
+
+    hd_buf_printf(&counted, "%s.counted.sqlite", report);
+    if (input >= 0)
+        (void)lseek(STDIN_FILENO, input, SEEK_SET);
+    cli_note("the program runs once more: counting makes its kernels take longer");
+    if (counted.failed)
+        (void)cli_error("out of memory");
+    else
+        code = record(args, counted.ptr, true);
+    if (!counted.failed && access(counted.ptr, F_OK) == 0) {
+        if (advise_merge(report, counted.ptr) != HD_OK)
+            code = cli_error("%s", hd_error_message());
+        (void)unlink(counted.ptr);
+    }
+    hd_buf_fini(&counted);
+    return code;
+}
+
 /* Records the program in that report, and judges it. */
 static int advise_recording(const struct advise_args *args, const char *report, const char *shown)
 {
     bool was = args->output && !args->overwrite && access(report, F_OK) == 0;
-    int code = record(args, report);
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    int code = record(args, report, false);
 
     if (was || code == RUN_CANNOT || code == RUN_NOT_FOUND || access(report, F_OK) != 0)
         return code ? code : CLI_FAILED;
-    int own = advise_report(args, report, shown);
+    if (args->kernel && !signal_of(code)) {
+        int counting = count_kernels(args, report, input);
+        if (counting == CLI_USAGE && !code) /* --prof */
+            return CLI_USAGE;
+        code = code ? code : counting;
+    }
+    int own = advise_report(args, report, shown, signal_of(code));
     return code ? code : own;
 }
 
@@ -354,7 +400,7 @@ int cmd_advise(int argc, char **argv)
     int code = parse(argc, argv, &args);
 
     if (code < 0 && !args.rest[1] && is_report(args.rest[0]))
-        code = advise_report(&args, args.rest[0], args.rest[0]);
+        code = advise_report(&args, args.rest[0], args.rest[0], 0);
     else if (code < 0)
         code = advise_program(&args);
     hd_vec_fini(&args.prof);

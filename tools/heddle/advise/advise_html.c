@@ -54,7 +54,7 @@ static void html_summary(struct hd_buf *out, const struct advise_finding *f)
     hd_buf_puts(out, "<summary><span class=\"title\"><span>");
     html_title(out, f);
     hd_buf_printf(out,
-                  "</span></span><span class=\"count\">%s: up to %s (%.0f&nbsp;%%)</span>\n"
+                  "</span></span><span class=\"count\">%s: about %s (%.0f&nbsp;%%)</span>\n"
                   "<span class=\"place\">",
                   advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain);
     if (f->file) {
@@ -130,7 +130,7 @@ static void html_sentence(struct hd_buf *out, const struct advise *a)
         hd_buf_printf(out, "Nothing was found that would gain %.3g&nbsp;%% or more of ",
                       100 * a->min_gain);
     } else {
-        hd_buf_printf(out, "%zu finding%s would gain up to %.0f&nbsp;%% of ", n,
+        hd_buf_printf(out, "%zu finding%s would gain about %.0f&nbsp;%% of ", n,
                       n == 1 ? ", which" : "s. The first", 100 * a->findings.at[0].gain);
     }
     hd_buf_printf(out, "the steady time, which is %s.</p>\n", advise_time(a->steady_ns));
@@ -169,7 +169,17 @@ static void html_next(struct hd_buf *out, const struct advise *a)
                     "<li>Begin with the first finding. Record before and after with <code>heddle "
                     "prof -o NAME</code>, and compare with <code>heddle prof diff</code>, which "
                     "tells a change from chance.</li>\n"
-                    "<li>Gains are upper bounds, each by itself: they do not add up.</li>\n");
+                    "<li>Gains are estimated by replay, each for the case that only what is named "
+                    "goes away: they do not add up.</li>\n");
+    if (a->interrupted)
+        hd_buf_printf(out,
+                      "<li>The program was interrupted (signal %d): this is of what it did "
+                      "until then.</li>\n",
+                      a->interrupted);
+    if (a->is_counted)
+        hd_buf_puts(out, "<li>Times are of a run that counted, which takes longer: launches, gaps "
+                         "and grids were not judged. <code>heddle advise --kernel PROGRAM</code> "
+                         "runs it without counting, too.</li>\n");
     if (!a->has_counters)
         hd_buf_puts(out, "<li>What kernels do inside was not judged, as nothing was counted: "
                          "<code>heddle advise --kernel PROGRAM</code>.</li>\n");

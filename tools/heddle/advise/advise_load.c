@@ -15,6 +15,7 @@ enum {
 };
 #define TIME_MAX       (INT64_C(1) << 55) /* a year */
 #define SUM_MAX        0x1p60             /* of all times: sums do not overflow */
+#define OTHER_RUN      "HEDDLE_COUNTERS_OF_OTHER_RUN"
 #define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
 
 /* What the load needs and nothing behind it. */
@@ -772,6 +773,10 @@ static enum hd_status load_facts(struct load *l)
                  "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
                  "AND value = 'Heddle'") != 0;
 
+    l->a->is_counted =
+        is_own && l->a->has_counters && l->a->calls.len &&
+        !load_ask(l, "META_DATA_EXPORT",
+                  "SELECT count(*) FROM META_DATA_EXPORT WHERE name = '" OTHER_RUN "'");
     if (!is_own) {
         l->a->warps_per_sm =
             load_ask(l, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
@@ -816,6 +821,8 @@ enum hd_status advise_load(struct advise *a)
     hd_map_init(&l.calls);
     if (prof_db_has(l.db, "StringIds") || prof_db_has(l.db, "HEDDLE_LAUNCHES"))
         status = load_all(&l);
+    else if (prof_db_has(l.db, "META_DATA_EXPORT") && prof_db_has(l.db, "PROCESSES"))
+        status = hd_error(HD_NOT_FOUND, "the program made no CUDA call");
     else
         status =
             hd_error(HD_CORRUPT, "%s: this is no report of heddle prof or Nsight Systems", a->path);
@@ -823,5 +830,47 @@ enum hd_status advise_load(struct advise *a)
         status = load_facts(&l);
     load_fini(&l);
     sqlite3_close(l.db);
+    return status;
+}
+
+/* Calls of the other run have numbers of their own. */
+enum hd_status advise_merge(const char *report, const char *counted)
+{
+    static const char *const tables[] = {"HEDDLE_LAUNCHES", "HEDDLE_METRICS",
+                                         "HEDDLE_SOURCE_METRICS", "HEDDLE_NOTES"};
+    sqlite3 *from, *db = NULL;
+    sqlite3_stmt *attach = NULL;
+
+    HD_TRY(prof_db_open(counted, &from));
+    int code = sqlite3_open_v2(report, &db, SQLITE_OPEN_READWRITE, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(db, "ATTACH ?1 AS counted", -1, &attach, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(attach, 1, counted, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(attach) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(db);
+    sqlite3_finalize(attach);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+    for (size_t i = 0; i < HD_COUNT_OF(tables) && code == SQLITE_OK; i++) {
+        char sql[128];
+        (void)snprintf(sql, sizeof(sql), "CREATE TABLE main.%s AS SELECT * FROM counted.%s",
+                       tables[i], tables[i]);
+        if (prof_db_has(from, tables[i]))
+            code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    }
+    if (code == SQLITE_OK && prof_db_has(from, "HEDDLE_LAUNCHES"))
+        code = sqlite3_exec(db,
+                            "UPDATE main.HEDDLE_LAUNCHES SET correlationId = NULL;"
+                            "INSERT INTO main.META_DATA_EXPORT VALUES('" OTHER_RUN "', '1')",
+                            NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    enum hd_status status = code == SQLITE_OK
+                                ? HD_OK
+                                : hd_error(code == SQLITE_NOMEM ? HD_NO_MEMORY : HD_IO, "%s: %s",
+                                           report, db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
+    sqlite3_close(from);
+    sqlite3_close(db);
     return status;
 }

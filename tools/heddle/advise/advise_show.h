@@ -7,6 +7,10 @@
 /* Reads `a->path`. HD_IO, HD_CORRUPT: it is no report, or a damaged one; HD_NO_MEMORY. */
 enum hd_status advise_load(struct advise *a) HD_MUST_CHECK;
 
+/* Moves the counters of the report `counted` into `report`, which is of another run of the same
+ * program. HD_IO, HD_CORRUPT. */
+enum hd_status advise_merge(const char *report, const char *counted) HD_MUST_CHECK;
+
 /* Are the places of findings lines of the PTX, all of them? -lineinfo would give the source's. */
 bool advise_lacks_lines(const struct advise *a);
 void advise_text(const struct advise *a, struct hd_buf *out);

@@ -69,14 +69,20 @@ static void text_head(const struct advise *a, struct hd_buf *out)
     hd_buf_printf(out, ": %s of steady time", advise_time(a->steady_ns));
     hd_buf_printf(out, " (%s in all; compiling kernels took %s)\n", advise_time(a->span_ns),
                   advise_time(a->compile_ns));
-    hd_buf_printf(out, "%llu kernels take %s, %llu copies %s\n", (unsigned long long)s.kernels,
-                  advise_time(s.kernels_ns), (unsigned long long)s.copies,
+    hd_buf_printf(out, "%llu kernel%s %s, %llu cop%s %s\n", (unsigned long long)s.kernels,
+                  s.kernels == 1 ? " takes" : "s take", advise_time(s.kernels_ns),
+                  (unsigned long long)s.copies, s.copies == 1 ? "y" : "ies",
                   advise_time(s.copies_ns));
-    if (!a->has_counters && s.kernels_ns * 5 >= a->steady_ns && s.kernels)
-        hd_buf_puts(
-            out,
-            "There are no counters of what kernels do: accesses, divergence and conflicts in them "
-            "were not judged\n(heddle advise --kernel PROGRAM).\n");
+    if (a->interrupted)
+        hd_buf_printf(out,
+                      "The program was interrupted (signal %d): this is of what it did until "
+                      "then.\n",
+                      a->interrupted);
+    if (a->is_counted)
+        hd_buf_puts(out,
+                    "These are times of a run that counted, which takes longer: launches, gaps "
+                    "and grids were\nnot judged (heddle advise --kernel PROGRAM runs it "
+                    "without counting, too).\n");
     if (a->until_ns != INT64_MAX)
         hd_buf_printf(out, "Only the beginning was judged, until %s (--limit).\n",
                       advise_time(a->until_ns));
@@ -127,7 +133,7 @@ static void text_rows(const struct advise_finding *f, struct hd_buf *out)
 
 static void text_finding(const struct advise_finding *f, struct hd_buf *out)
 {
-    hd_buf_printf(out, "\n%-6s  gains up to %s (%.0f %%): %s [%s]\n",
+    hd_buf_printf(out, "\n%-6s  gains about %s (%.0f %%): %s [%s]\n",
                   advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain,
                   f->rule->title, f->rule->id);
     text_place(f, out);
@@ -158,9 +164,18 @@ void advise_text(const struct advise *a, struct hd_buf *out)
         hd_buf_printf(out, "\nNothing found that would gain %.3g %% or more.\n", 100 * a->min_gain);
     for (size_t i = 0; i < a->findings.len; i++)
         text_finding(&a->findings.at[i], out);
+    if (a->findings.len)
+        hd_buf_puts(out, "\nA gain is estimated by replay, for the case that only what is named "
+                         "goes away; gains do not add up.\n");
     if (advise_lacks_lines(a))
         hd_buf_puts(out, "\nPlaces are lines of the PTX: with -lineinfo (nvcc, heddle cc) they are "
                          "those of the source.\n");
+    struct sums s = text_sum_up(a);
+    if (!a->has_counters && s.kernels_ns * 5 >= a->steady_ns && s.kernels)
+        hd_buf_puts(
+            out,
+            "\nThere are no counters of what kernels do: accesses, divergence and conflicts in "
+            "them were not judged\n(heddle advise --kernel PROGRAM).\n");
 }
 
 /* ---- JSON */
@@ -215,6 +230,8 @@ void advise_json(const struct advise *a, struct hd_buf *out)
     hd_json_i64(&j, "copies_ns", s.copies_ns);
     hd_json_double(&j, "min_gain", a->min_gain);
     hd_json_bool(&j, "has_counters", a->has_counters);
+    hd_json_bool(&j, "is_counted", a->is_counted);
+    hd_json_i64(&j, "interrupted", a->interrupted);
     hd_json_bool(&j, "is_cut", a->until_ns != INT64_MAX);
     hd_json_open(&j, "findings", '[');
     for (size_t i = 0; i < a->findings.len; i++)
@@ -239,7 +256,7 @@ static void text_put_code(struct hd_buf *out, const char *text)
 static void text_prompt_finding(const struct advise_finding *f, size_t number, struct hd_buf *out)
 {
     hd_buf_printf(out, "\n### %zu. %s (`%s`)\n\n", number, f->rule->title, f->rule->id);
-    hd_buf_printf(out, "- severity: %s\n- estimated gain: at most %s, %.1f %% of the steady time\n",
+    hd_buf_printf(out, "- severity: %s\n- estimated gain: about %s, %.1f %% of the steady time\n",
                   advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain);
     hd_buf_printf(out, "- places: %llu\n", (unsigned long long)f->count);
     if (f->kernel) {
@@ -305,8 +322,8 @@ void advise_prompt(const struct advise *a, struct hd_buf *out)
                 "say how to check that results stay the same;\n"
                 "3. say for each which evidence below supports it, and what you would have to see "
                 "in the source first;\n"
-                "4. claim no gain beyond the estimates, which are upper bounds and do not add "
-                "up.\n\n## The run\n\n");
+                "4. claim no gain beyond the estimates, which are of a run in which only what is "
+                "named goes away, and do not add up.\n\n## The run\n\n");
     hd_buf_puts(out, "- report: ");
     text_put_code(out, a->path);
     hd_buf_printf(out, "\n- all: %s; steady time (without start-up and compilation): %s\n",

@@ -28,10 +28,12 @@ static volatile sig_atomic_t session_pending;
 
 /* ---- signals */
 
-/* Ctrl-C goes to the program as well: it decides, and what it did until then is reported. */
-static void session_handle(int sig)
+/* A terminal's Ctrl-C goes to the program by itself, what else comes is passed on: it decides, and
+ * what it did until then is reported. */
+static void session_handle(int sig, siginfo_t *info, void *context)
 {
-    if (session_primary > 0 && (sig == SIGTERM || sig == SIGHUP))
+    (void)context;
+    if (session_primary > 0 && info->si_code != SI_KERNEL)
         (void)kill(session_primary, sig);
     else if (!session_primary)
         session_pending = sig;
@@ -41,8 +43,9 @@ static void session_hold_signals(void)
 {
     session_pending = 0;
     for (size_t i = 0; i < HD_COUNT_OF(session_signals); i++) {
-        struct sigaction own = {.sa_handler =
-                                    session_signals[i] == SIGPIPE ? SIG_IGN : session_handle};
+        struct sigaction own = {.sa_sigaction = session_handle, .sa_flags = SA_SIGINFO};
+        if (session_signals[i] == SIGPIPE)
+            own = (struct sigaction){.sa_handler = SIG_IGN};
         (void)sigaction(session_signals[i], NULL, &session_before[i]);
         if (session_before[i].sa_handler != SIG_IGN) /* as under nohup */
             (void)sigaction(session_signals[i], &own, NULL);

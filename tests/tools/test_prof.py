@@ -138,6 +138,7 @@ def test_stats(bench):
     tap.ok({"cudaLaunchKernel", "cudaMalloc"} <= {row["Name"] for row in got["cuda_api_sum"] + got["cuda_api_trace"]} and
            got["cuda_kern_exec_sum"][0]["API Name"] == "cudaLaunchKernel", "reports show names without versions")
     text = bench.run("prof", "stats", "all.sqlite").stdout
+    tap.eq(bench.run("prof", "stats", "all").stdout, text.replace("all.sqlite", "all"), "a report by the name that -o gave it")
     tap.ok("** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):" in text and "[CUDA memcpy Host-to-Device]" in text, "tables", text)
 
 

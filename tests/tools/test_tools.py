@@ -77,6 +77,8 @@ def test_style():
                       (("prfo",), "unknown command 'prfo'; did you mean 'prof'?"), (("frobnicate",), "unknown command 'frobnicate' (")):
         got = tool(*args)
         tap.ok(why in got.stderr and got.returncode == 2, " ".join(args), got.stderr)
+    got = tool("prof", "--html", "page.html", "./missing")
+    tap.ok("did you mean --html=page.html?" in got.stderr and got.returncode == 2, "prof --html FILE", got.stderr)
     for args in (("run", "./missing"), ("check", "./missing"), ("prof", "./missing"), ("advise", "./missing"), ("ncu", "./missing"),
                  ("nsys", "profile", "./missing"), ("gdb", "./missing")):
         got = tool(*args)

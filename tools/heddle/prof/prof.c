@@ -753,10 +753,19 @@ static int profile(const struct prof_args *args, const char *path)
 
 /* ---- commands */
 
+static bool is_page(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 5 && strcmp(name + length - 5, ".html") == 0;
+}
+
 static int cmd_program(const struct prof_args *args)
 {
     HD_AUTOFREE char *program = run_find_program(args->rest[0]);
 
+    if (!program && args->page && !args->html && is_page(args->rest[0]))
+        return cli_usage("%s: not found; did you mean --html=%s?", args->rest[0], args->rest[0]);
     if (!program)
         return run_not_found(args->rest[0]);
     return run_check_program(program) ? CLI_FAILED : profile(args, program);

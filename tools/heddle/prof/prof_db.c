@@ -224,7 +224,14 @@ static void db_display_name(sqlite3_context *context, int n, sqlite3_value **arg
 
 enum hd_status prof_db_open(const char *path, sqlite3 **out)
 {
-    int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY, NULL);
+    struct hd_buf named;
+
+    /* `-o NAME` made NAME.sqlite. */
+    hd_buf_init(&named);
+    hd_buf_printf(&named, "%s.sqlite", path);
+    bool is_named = !named.failed && access(path, F_OK) && !access(named.ptr, F_OK);
+    int code = sqlite3_open_v2(is_named ? named.ptr : path, out, SQLITE_OPEN_READONLY, NULL);
+    hd_buf_fini(&named);
 
     /* what a schema from elsewhere may do is little, and damaged pages are found early */
     if (code == SQLITE_OK)

@@ -39,7 +39,8 @@ int64_t prof_db_string(struct prof_db *db, const char *text);
 
 /*
  * An existing file, for reading, with the function display_name(), which takes the version off a
- * runtime function's name. HD_IO, HD_CORRUPT: it is no database.
+ * runtime function's name. Without its suffix, too: NAME for NAME.sqlite, unless there is a NAME.
+ * HD_IO, HD_CORRUPT: it is no database.
  */
 enum hd_status prof_db_open(const char *path, sqlite3 **out) HD_MUST_CHECK;
 /*

@@ -1,7 +1,6 @@
 /* Variables that nobody knows, or whose values are not possible. */
 #include "base/env.h"
 
-#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,33 +14,12 @@ static const char *const tool_names[] = {
 #undef X
 };
 
-/* Edits that turn one name into the other: insertions, deletions, exchanged letters. */
-static unsigned distance(struct hd_str a, const char *b)
-{
-    unsigned costs[NAME_MAX_B + 1];
-    size_t b_B = strlen(b);
-
-    assert(b_B <= NAME_MAX_B);
-    for (size_t j = 0; j <= b_B; j++)
-        costs[j] = (unsigned)j;
-    for (size_t i = 0; i < a.len; i++) {
-        unsigned diagonal = costs[0];
-        costs[0] = (unsigned)i + 1;
-        for (size_t j = 0; j < b_B; j++) {
-            unsigned replace = diagonal + (a.ptr[i] != b[j]);
-            diagonal = costs[j + 1];
-            costs[j + 1] = HD_MIN(replace, HD_MIN(costs[j], diagonal) + 1);
-        }
-    }
-    return costs[b_B];
-}
-
 static void warn_unknown(struct hd_str name)
 {
     const char *nearest = hd_env_name(0);
 
     for (size_t i = 1; hd_env_name(i); i++)
-        if (distance(name, hd_env_name(i)) < distance(name, nearest))
+        if (hd_str_distance(name, hd_env_name(i)) < hd_str_distance(name, nearest))
             nearest = hd_env_name(i);
     hd_log("%.*s is not a variable of Heddle; the nearest is %s", HD_STR_ARG(name), nearest);
 }

@@ -31,6 +31,32 @@ bool hd_str_starts(struct hd_str a, const char *prefix)
     return a.len >= len && (!len || !memcmp(a.ptr, prefix, len));
 }
 
+/* Optimal string alignment: costs of the last three prefixes of `a` against all of `b`. */
+unsigned hd_str_distance(struct hd_str a, const char *b)
+{
+    unsigned rows[3][HD_STR_DISTANCE_MAX_B + 1];
+    unsigned *two_back = rows[0], *back = rows[1], *costs = rows[2];
+    size_t b_B = strlen(b);
+
+    assert(b_B <= HD_STR_DISTANCE_MAX_B);
+    for (size_t j = 0; j <= b_B; j++)
+        costs[j] = (unsigned)j;
+    for (size_t i = 1; i <= a.len; i++) {
+        unsigned *spare = two_back;
+        two_back = back;
+        back = costs;
+        costs = spare;
+        costs[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_B; j++) {
+            unsigned replaced = back[j - 1] + (a.ptr[i - 1] != b[j - 1]);
+            costs[j] = HD_MIN(replaced, HD_MIN(costs[j - 1], back[j]) + 1);
+            if (i > 1 && j > 1 && a.ptr[i - 1] == b[j - 2] && a.ptr[i - 2] == b[j - 1])
+                costs[j] = HD_MIN(costs[j], two_back[j - 2] + 1);
+        }
+    }
+    return costs[b_B];
+}
+
 bool hd_str_lists(struct hd_str list, const char *name)
 {
     size_t len = strlen(name);

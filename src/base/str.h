@@ -20,6 +20,10 @@ struct hd_str hd_str_from(const char *text); /* NULL gives an empty view */
 bool hd_str_eq(struct hd_str a, struct hd_str b);
 bool hd_str_is(struct hd_str a, const char *text);
 bool hd_str_starts(struct hd_str a, const char *prefix);
+/* Edits that make one of the other: letters put in, removed, replaced, or swapped with the next.
+ * `b` has at most HD_STR_DISTANCE_MAX_B bytes. */
+#define HD_STR_DISTANCE_MAX_B 64
+unsigned hd_str_distance(struct hd_str a, const char *b);
 bool hd_str_lists(struct hd_str list, const char *name); /* is it between the list's commas? */
 /* Parses a whole view as an unsigned number; base 0 accepts 0x, 0b and octal. False otherwise. */
 bool hd_str_to_u64(struct hd_str text, unsigned base, uint64_t *out_value);

@@ -46,14 +46,20 @@ bool report_is_source(const char *file)
     return *file && strcmp(file, "ptx") != 0;
 }
 
-void report_source_line(const char *file, unsigned line, struct hd_buf *out)
+bool report_source_read(const char *file, struct hd_buf *out)
 {
-    struct hd_buf text = {0};
     struct stat st;
 
     /* The name is the program's: what it is of may be a pipe, which would be waited for. */
-    if (line && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
-        hd_file_read(file, SOURCE_MAX_B, &text) == HD_OK && text.ptr) {
+    return stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
+           hd_file_read(file, SOURCE_MAX_B, out) == HD_OK && out->ptr;
+}
+
+void report_source_line(const char *file, unsigned line, struct hd_buf *out)
+{
+    struct hd_buf text = {0};
+
+    if (line && report_source_read(file, &text)) {
         const char *at = text.ptr, *end = text.ptr + text.len;
         for (unsigned i = 1; at && i < line; i++) {
             at = memchr(at, '\n', (size_t)(end - at));

@@ -31,6 +31,9 @@ bool report_excess_find(const struct report_sectors *lines, size_t n, struct rep
 
 /* Is this a file of the source? Instructions without a line of it are those of the PTX. */
 bool report_is_source(const char *file);
+/* Appends the file's text to an empty buffer. False: it is no file that can be read, or it is too
+ * large. */
+bool report_source_read(const char *file, struct hd_buf *out);
 /*
  * The text of a line without the blanks around it, and blanks for control characters; empty when it
  * cannot be read.

@@ -8,6 +8,15 @@ static void test_views(void)
     ok(hd_str_eq(hd_str_from(NULL), HD_STR("")), "NULL is empty");
     ok(hd_str_is(HD_STR("ptx"), "ptx") && !hd_str_is(HD_STR("ptx"), "pt"), "is");
     ok(hd_str_starts(HD_STR("ptx"), "pt") && !hd_str_starts(HD_STR("p"), "pt"), "starts");
+    static const struct {
+        const char *a, *b;
+        unsigned edits;
+    } pairs[] = {
+        {"", "", 0},      {"prof", "prof", 0},     {"prfo", "prof", 1},     {"prof", "", 4},
+        {"", "prof", 4},  {"ouput", "output", 1},  {"advice", "advise", 1}, {"chekc", "check", 1},
+        {"ca", "abc", 3}, {"kitten", "sitting", 3}};
+    for (size_t i = 0; i < HD_COUNT_OF(pairs); i++)
+        eq_u64(hd_str_distance(hd_str_from(pairs[i].a), pairs[i].b), pairs[i].edits, pairs[i].b);
 }
 
 struct number_case {

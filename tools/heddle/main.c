@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/str.h"
 
 /* Commands farther away than this from what was typed are no guesses. */
 #define GUESS_EDITS 2
@@ -76,7 +77,7 @@ static int refuse_command(const char *name)
     unsigned least = GUESS_EDITS + 1;
 
     for (const struct cli_command *c = commands; c->name; c++) {
-        unsigned n = cli_distance(name, c->name, GUESS_EDITS);
+        unsigned n = hd_str_distance(hd_str_from(name), c->name);
         if (n < least && n < strlen(c->name)) {
             nearest = c->name;
             least = n;

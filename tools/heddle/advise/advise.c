@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "common/cli.h"
 #include "common/temporary.h"
+#include "prof/prof_db.h"
 #include "run.h"
 
 enum {
@@ -198,24 +199,13 @@ static bool ends_with(const char *text, const char *suffix)
     return len >= own && strcmp(text + len - own, suffix) == 0;
 }
 
-/* Of `-o NAME`, which made NAME.sqlite. */
-static bool is_named_report(const char *name)
-{
-    struct hd_buf path;
-
-    hd_buf_init(&path);
-    hd_buf_printf(&path, "%s.sqlite", name);
-    bool is = !path.failed && !access(path.ptr, F_OK);
-    hd_buf_fini(&path);
-    return is;
-}
-
 /* By its name or its first bytes; damaged ones are reports, too, and are told so. */
 static bool is_report(const char *path)
 {
     char head[15] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is = ends_with(path, ".sqlite") || (fd < 0 && is_named_report(path)) ||
+    HD_AUTOFREE char *file = prof_db_path(path);
+    int fd = file ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    bool is = (file && ends_with(file, ".sqlite")) ||
               (fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
                memcmp(head, "SQLite format 3", sizeof(head)) == 0);
 

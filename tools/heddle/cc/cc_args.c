@@ -218,11 +218,10 @@ static const struct {
 static void print_option(const struct cc_option *opt)
 {
     char text[128];
+    bool is_other = opt->longer && strcmp(opt->longer + 1, opt->name) != 0; /* -c, --compile */
 
-    snprintf(text, sizeof(text), "%s%s%s%s%s", opt->name,
-             opt->longer && strcmp(opt->longer + 1, opt->name) != 0 ? ", " : "",
-             opt->longer && strcmp(opt->longer + 1, opt->name) != 0 ? opt->longer : "",
-             opt->value ? " " : "", opt->value ? opt->value : "");
+    snprintf(text, sizeof(text), "%s%s%s%s%s", opt->name, is_other ? ", " : "",
+             is_other ? opt->longer : "", opt->value ? " " : "", opt->value ? opt->value : "");
     for (size_t i = 0; i < HD_COUNT_OF(headings); i++)
         if (strcmp(opt->name, headings[i].first) == 0)
             cli_help(headings[i].text);

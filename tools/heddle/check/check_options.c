@@ -363,7 +363,7 @@ static const char *options_tool_meant(struct hd_str word)
     snprintf(typed, sizeof(typed), "%.*s", (int)HD_MIN(word.len, sizeof(typed)), word.ptr);
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (word.len >= 3 &&
-            (hd_str_starts(hd_str_from(names[i]), typed) || cli_distance(typed, names[i], 2) <= 2))
+            (hd_str_starts(hd_str_from(names[i]), typed) || hd_str_distance(word, names[i]) <= 2))
             return names[i];
     return NULL;
 }

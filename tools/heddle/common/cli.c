@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 
 #define PROGRESS_AFTER_NS 2000000000u
 #define PROGRESS_EVERY_NS 100000000u
@@ -119,36 +120,14 @@ void cli_help_option(const char *name, int column, const char *doc)
     }
 }
 
-unsigned cli_distance(const char *a, const char *b, unsigned limit)
-{
-    for (; *a && *a == *b; a++)
-        b++;
-    if (!*a && !*b)
-        return 0;
-    if (!limit)
-        return 1;
-    /* Replaced, removed, put in, swapped. */
-    unsigned least = *a && *b ? cli_distance(a + 1, b + 1, limit - 1) : limit;
-    unsigned removed = *a ? cli_distance(a + 1, b, limit - 1) : limit;
-    unsigned put_in = *b ? cli_distance(a, b + 1, limit - 1) : limit;
-    unsigned swapped =
-        *a && *b && a[0] == b[1] && a[1] == b[0] ? cli_distance(a + 2, b + 2, limit - 1) : limit;
-    least = HD_MIN(least, removed);
-    least = HD_MIN(least, put_in);
-    least = HD_MIN(least, swapped);
-    return least + 1;
-}
-
 /* No option is called that, or begins so. */
 static void refuse_unknown(const char *typed, size_t length, const struct option *longs)
 {
-    char name[64];
     const struct option *nearest = NULL;
     unsigned least = 1 + (unsigned)(length / 3 < GUESS_EDITS ? length / 3 : GUESS_EDITS);
 
-    (void)snprintf(name, sizeof(name), "%.*s", (int)length, typed);
     for (const struct option *o = longs; o->name; o++) {
-        unsigned n = cli_distance(name, o->name, least - 1);
+        unsigned n = hd_str_distance((struct hd_str){typed, length}, o->name);
         if (n < least) {
             nearest = o;
             least = n;

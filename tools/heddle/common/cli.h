@@ -64,10 +64,6 @@ void cli_help_option(const char *name, int column, const char *doc);
  * a `val` and no `flag`. */
 int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs);
 
-/* How many letters have to be put in, removed, replaced or swapped with the next to make one word
- * of the other; more than `limit`, which is small, is limit + 1. */
-unsigned cli_distance(const char *a, const char *b, unsigned limit);
-
 enum cli_style {
     CLI_BOLD,
     CLI_DIM,

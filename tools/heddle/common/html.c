@@ -4,10 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    LINES_AROUND = 3,
-    SOURCE_MAX_B = 4 << 20,
-};
+#include "report/excess.h"
+
+enum { LINES_AROUND = 3 };
 
 static void put_part(struct hd_buf *out, const char *text, size_t len)
 {
@@ -61,8 +60,7 @@ bool html_put_source(struct hd_buf *out, const char *path, const struct html_mar
     uint32_t line = 1, last = 0;
 
     assert(n);
-    bool is_text = path[0] && hd_file_read(path, SOURCE_MAX_B, &text) == HD_OK &&
-                   !memchr(text.ptr, '\0', text.len);
+    bool is_text = report_source_read(path, &text) && !memchr(text.ptr, '\0', text.len);
     for (const char *at = is_text ? text.ptr : ""; *at; line++) {
         size_t len = strcspn(at, "\n");
         if (is_near(line, marks, n)) {

@@ -222,16 +222,22 @@ static void db_display_name(sqlite3_context *context, int n, sqlite3_value **arg
         sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
 }
 
+char *prof_db_path(const char *name)
+{
+    struct hd_buf path = {0};
+
+    hd_buf_printf(&path, "%s.sqlite", name);
+    if (!path.failed && (access(name, F_OK) == 0 || access(path.ptr, F_OK) != 0)) {
+        hd_buf_clear(&path);
+        hd_buf_puts(&path, name);
+    }
+    return hd_buf_take(&path);
+}
+
 enum hd_status prof_db_open(const char *path, sqlite3 **out)
 {
-    struct hd_buf named;
-
-    /* `-o NAME` made NAME.sqlite. */
-    hd_buf_init(&named);
-    hd_buf_printf(&named, "%s.sqlite", path);
-    bool is_named = !named.failed && access(path, F_OK) && !access(named.ptr, F_OK);
-    int code = sqlite3_open_v2(is_named ? named.ptr : path, out, SQLITE_OPEN_READONLY, NULL);
-    hd_buf_fini(&named);
+    HD_AUTOFREE char *file = prof_db_path(path);
+    int code = sqlite3_open_v2(file ? file : path, out, SQLITE_OPEN_READONLY, NULL);
 
     /* what a schema from elsewhere may do is little, and damaged pages are found early */
     if (code == SQLITE_OK)

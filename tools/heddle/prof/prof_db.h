@@ -37,9 +37,12 @@ void prof_db_row(struct prof_db *db, enum prof_table table, const char *form, ..
 /* The row of StringIds with this text. */
 int64_t prof_db_string(struct prof_db *db, const char *text);
 
+/* The file of a report that `-o NAME` named: NAME.sqlite, unless there is a NAME or no such file.
+ * The caller's to hd_free(); NULL: no memory. */
+char *prof_db_path(const char *name);
 /*
  * An existing file, for reading, with the function display_name(), which takes the version off a
- * runtime function's name. Without its suffix, too: NAME for NAME.sqlite, unless there is a NAME.
+ * runtime function's name. `path` is as prof_db_path() takes it.
  * HD_IO, HD_CORRUPT: it is no database.
  */
 enum hd_status prof_db_open(const char *path, sqlite3 **out) HD_MUST_CHECK;

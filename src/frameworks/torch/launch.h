@@ -1,0 +1,116 @@
+/*
+ * Work of a stream that is a function of the host: kernels that libcuda launches, orders, captures
+ * and shows to tools as any others (heddle/native.h).
+ *
+ * A kernel runs on the thread that calls the operator, after the work that its stream has: a
+ * framework's kernels need that thread's state, and throw. In a graph it runs on threads of the
+ * device at each launch of the graph.
+ */
+#pragma once
+
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+#include <dlfcn.h>
+#include <exception>
+#include <heddle/native.h>
+#include <string>
+
+namespace heddle {
+
+struct Driver {
+    decltype(&heddle_native_register) native_register;
+    decltype(&heddle_native_get_kernel) native_get_kernel;
+
+    static const Driver &get()
+    {
+        static const Driver driver = look_up();
+        return driver;
+    }
+
+  private:
+    static Driver look_up()
+    {
+        Driver d{};
+        void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        TORCH_CHECK(libcuda, "Heddle: libcuda.so.1 is not loaded");
+        *reinterpret_cast<void **>(&d.native_register) = dlsym(libcuda, "heddle_native_register");
+        *reinterpret_cast<void **>(&d.native_get_kernel) =
+            dlsym(libcuda, "heddle_native_get_kernel");
+        TORCH_CHECK(d.native_register && d.native_get_kernel,
+                    "Heddle: libcuda.so.1 is not Heddle's, or an older one");
+        return d;
+    }
+};
+
+/* What a launch has for its one parameter. */
+class Task {
+  public:
+    virtual int run(heddle_native_call *call) = 0;
+
+  protected:
+    ~Task() = default;
+};
+
+/* A kernel by the name that tools and messages say. Registered at its first launch. */
+class Kernel {
+  public:
+    explicit Kernel(std::string name) : name(std::move(name)) {}
+
+    void launch(cudaStream_t stream, Task *task)
+    {
+        void *params[] = {&task};
+        C10_CUDA_CHECK(cudaLaunchKernel(function(), dim3(1), dim3(1), params, 0, stream));
+    }
+    const std::string name;
+
+  private:
+    std::once_flag once;
+    CUkern_st *kernel = nullptr;
+
+    static int enter(heddle_native_call *call)
+    {
+        return (*static_cast<Task *const *>(call->params))->run(call);
+    }
+    const void *function()
+    {
+        std::call_once(once, [this] {
+            heddle_native desc{};
+            heddle_native_kernel *native;
+            desc.size_B = sizeof(desc);
+            desc.flags = HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_WAIT | HEDDLE_NATIVE_RECOVERS;
+            desc.name = name.c_str();
+            desc.function = enter;
+            desc.params_B = sizeof(Task *);
+            int error = Driver::get().native_register(&desc, &native);
+            if (!error)
+                error = Driver::get().native_get_kernel(native, &kernel);
+            TORCH_CHECK(!error, "Heddle: no kernel for ", name, ": CUDA error ", error);
+        });
+        return kernel;
+    }
+};
+
+/* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
+template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
+{
+    struct Eager final : Task {
+        explicit Eager(Body &body) : body(body) {}
+        Body &body;
+        std::exception_ptr thrown;
+
+        int run(heddle_native_call *) override
+        {
+            try {
+                body();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            return 0;
+        }
+    } task(body);
+    kernel.launch(stream, &task);
+    if (C10_UNLIKELY(task.thrown))
+        std::rethrow_exception(task.thrown);
+}
+
+} // namespace heddle

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <ATen/ops/empty_strided.h>
-#include <cuda_runtime_api.h>
 
 #include "operator.h"
 
@@ -63,6 +62,9 @@ class Node final : public Task {
         if (!to.defined() || !from.defined() ||
             (to.const_data_ptr() == from.const_data_ptr() && to.strides() == from.strides()))
             return;
+        /* Statistics that nobody asked for: of a batch norm that evaluates. */
+        if (from.numel() == 0)
+            return;
         TORCH_CHECK(to.sizes() == from.sizes(), "the result has the shape ", from.sizes(),
                     ", and had ", to.sizes(), " when the graph was captured");
         const_cast<at::Tensor &>(to).copy_(from);
@@ -74,7 +76,7 @@ class Shapes {
   public:
     at::Tensor of(const at::Tensor &t)
     {
-        if (!t.defined())
+        if (!t.defined() || !t.is_cuda()) /* numbers are tensors of the host */
             return t;
         for (auto &[meta, cuda] : pairs)
             if (cuda.unsafeGetTensorImpl() == t.unsafeGetTensorImpl())
@@ -83,8 +85,6 @@ class Shapes {
                                     "Heddle: graphs with tensors of layout ", t.layout(),
                                     " are not supported");
         auto meta = at::empty_strided(t.sizes(), t.strides(), t.options().device(c10::kMeta));
-        if (t.unsafeGetTensorImpl()->is_wrapped_number())
-            meta.unsafeGetTensorImpl()->set_wrapped_number(true);
         pairs.emplace_back(meta, t);
         return meta;
     }
@@ -101,22 +101,24 @@ class Shapes {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
 };
 
+/* By the driver's interface: the runtime's differs between CUDA 12 and 13. */
 inline void give_to_graph(cudaStream_t stream, Node *node)
 {
-    cudaStreamCaptureStatus status;
-    cudaGraph_t graph = nullptr;
-    cudaUserObject_t object;
-#if CUDART_VERSION >= 13000
-    C10_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr,
-                                            nullptr));
-#else
-    C10_CUDA_CHECK(
-        cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr));
-#endif
-    C10_CUDA_CHECK(cudaUserObjectCreate(
-        &object, node, [](void *n) { delete static_cast<Node *>(n); }, 1,
-        cudaUserObjectNoDestructorSync));
-    C10_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    const Driver &driver = Driver::get();
+    CUstreamCaptureStatus status;
+    CUgraph graph = nullptr;
+    CUuserObject object;
+    CUresult result = driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr,
+                                          nullptr);
+
+    if (!result)
+        result = driver.user_object_create(
+            &object, node, [](void *n) { delete static_cast<Node *>(n); }, 1,
+            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (!result)
+        result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    TORCH_CHECK(!result, "Heddle: the graph does not take ", node->op.kernel.name,
+                ": CUDA error ", static_cast<int>(result));
 }
 
 /* What the operator returns, by its Meta kernel; the call's arguments are given as Meta tensors. */

@@ -100,6 +100,29 @@ class Kernel {
     }
 };
 
+/*
+ * Indices in tensors that are too large: a GPU's kernels trap, and the context is lost; the CPU's
+ * throw. "Dimension out of range" and the like are said before any kernel runs, on GPUs as well.
+ */
+inline bool is_assertion(const c10::Error &e)
+{
+    static const char *const words[] = {"is out of bounds", "index out of range", "index out of bounds"};
+    std::string_view text = e.what_without_backtrace();
+    for (auto word : words)
+        if (text.find(word) != text.npos)
+            return true;
+    return false;
+}
+
+/* What a GPU's kernel prints; PyTorch itself says no more than that there was an assertion. */
+inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
+{
+    std::string text = e.what_without_backtrace();
+    text = text.substr(0, text.find('\n'));
+    fprintf(stderr, "block: [0,0,0], thread: [0,0,0] Assertion `%s` failed.\n", text.c_str());
+    return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, text.c_str());
+}
+
 /* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
 template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
 {
@@ -108,10 +131,14 @@ template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Bo
         Body &body;
         std::exception_ptr thrown;
 
-        int run(heddle_native_call *) override
+        int run(heddle_native_call *call) override
         {
             try {
                 body();
+            } catch (const c10::Error &e) {
+                if (is_assertion(e))
+                    return fail_assertion(call, e);
+                thrown = std::current_exception();
             } catch (...) {
                 thrown = std::current_exception();
             }

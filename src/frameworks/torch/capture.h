@@ -25,6 +25,7 @@ class Node final : public Task {
     Operator &op;
     torch::jit::Stack args;           /* aliases */
     std::vector<at::Tensor> results;  /* aliases; undefined: an argument */
+    at::PhiloxCudaState numbers;      /* of an operator that draws */
 
     int run(heddle_native_call *call) override
     {
@@ -47,7 +48,7 @@ class Node final : public Task {
                     {t.storage().mutable_data(), t.storage().nbytes(), false});
         {
             Inside inside(&r);
-            op.call_host(&stack);
+            op.call_host(&stack, numbers);
         }
         size_t i = 0;
         for (auto &v : stack)
@@ -101,24 +102,6 @@ class Shapes {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
 };
 
-inline void give_to_graph(cudaStream_t stream, Node *node)
-{
-    cudaStreamCaptureStatus status;
-    cudaGraph_t graph = nullptr;
-    cudaUserObject_t object;
-#if CUDART_VERSION >= 13000
-    C10_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr,
-                                            nullptr));
-#else
-    C10_CUDA_CHECK(
-        cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr));
-#endif
-    C10_CUDA_CHECK(cudaUserObjectCreate(
-        &object, node, [](void *n) { delete static_cast<Node *>(n); }, 1,
-        cudaUserObjectNoDestructorSync));
-    C10_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
-}
-
 /* What the operator returns, by its Meta kernel; the call's arguments are given as Meta tensors. */
 inline torch::jit::Stack shapes_of_results(const Operator &op, const torch::jit::Stack &stack,
                                            size_t first, Shapes &shapes)
@@ -149,6 +132,7 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
     torch::jit::Stack results;
 
     node->args = args;
+    node->numbers = op.take(*stack, first);
     for (auto &v : meta)
         results.push_back(map_tensors(v, [&](const at::Tensor &m) -> at::Tensor {
             at::Tensor argument = shapes.argument(m);

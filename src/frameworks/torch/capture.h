@@ -25,7 +25,7 @@ class Node final : public Task {
     Operator &op;
     torch::jit::Stack args;           /* aliases */
     std::vector<at::Tensor> results;  /* aliases; undefined: an argument */
-    at::PhiloxCudaState numbers;      /* of an operator that draws */
+    std::optional<at::PhiloxCudaState> numbers; /* of an operator that draws */
 
     int run(heddle_native_call *call) override
     {

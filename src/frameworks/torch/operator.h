@@ -46,16 +46,27 @@ struct Operator {
         for (size_t i = 0; i < args.size(); i++)
             if (args[i].alias_info() && args[i].alias_info()->isWrite())
                 writes = true;
-        for (size_t i = 0; i < args.size(); i++)
+        const auto &returns = handle.schema().returns();
+        bool has_result = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
+        for (size_t i = 0; i < args.size(); i++) {
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
-        draws = generator >= 0 || handle.hasTag(at::Tag::nondeterministic_seeded);
+            if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
+                dropout = static_cast<int>(i);
+        }
+        draws = generator >= 0 ||
+                (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
     }
 
-    /* What a call draws from, and moves on; the call's arguments begin at `first`. */
-    at::PhiloxCudaState take(const torch::jit::Stack &stack, size_t first) const
+    /*
+     * What a call draws from, and moves on; its arguments begin at `first`. Attention without dropout
+     * draws nothing, as on a GPU.
+     */
+    std::optional<at::PhiloxCudaState> take(const torch::jit::Stack &stack, size_t first) const
     {
         if (C10_LIKELY(!draws))
+            return {};
+        if (dropout >= 0 && stack[first + static_cast<size_t>(dropout)].toDouble() == 0)
             return {};
         std::optional<at::Generator> g;
         if (generator >= 0)
@@ -64,12 +75,12 @@ struct Operator {
     }
 
     /* The CPU's kernel on aliases that are on the stack; its results replace them. */
-    void call_host(torch::jit::Stack *stack, const at::PhiloxCudaState &numbers) const
+    void call_host(torch::jit::Stack *stack, const std::optional<at::PhiloxCudaState> &numbers) const
     {
         at::AutoDispatchBelowADInplaceOrView below;
         std::optional<DefaultSeeded> seeded;
-        if (C10_UNLIKELY(draws)) {
-            uint64_t seed = host_seed(Seed::of(numbers));
+        if (C10_UNLIKELY(numbers.has_value())) {
+            uint64_t seed = host_seed(Seed::of(*numbers));
             if (generator >= 0)
                 (*stack)[stack->size() - handle.schema().arguments().size() +
                          static_cast<size_t>(generator)] = at::detail::createCPUGenerator(seed);
@@ -85,6 +96,7 @@ struct Operator {
     bool writes = false; /* to arguments */
     bool draws = false;  /* random numbers */
     int generator = -1;  /* the argument, if there is one */
+    int dropout = -1;    /* the argument that says how likely, likewise */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
@@ -118,7 +130,7 @@ class Bridge final : public c10::OperatorKernel {
             capture_operator(op, stack, aliases, args, stream);
             return;
         }
-        at::PhiloxCudaState numbers = op.take(*stack, first);
+        auto numbers = op.take(*stack, first);
         Results r;
         r.device = aliases.device;
         run_in_stream(op.kernel, stream.stream(), [&] {

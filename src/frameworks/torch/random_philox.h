@@ -199,14 +199,13 @@ HEDDLE_CLONES static void fused_block(float *x, int count, float by, float add)
     }
 }
 
-/* curand_normal4(): slots 0 and 1, or 2 and 3. */
-HEDDLE_CLONES static void normal_block(const Words *words, int pair, int count, Floats *out)
+HEDDLE_CLONES static void normal_block(const uint32_t *x, const uint32_t *y, int count,
+                                       float *first, float *second)
 {
     for (int j = 0; j < count; j += LANES)
-        normal_of(*reinterpret_cast<const u32x16 *>(&words->of[2 * pair][j]),
-                  *reinterpret_cast<const u32x16 *>(&words->of[2 * pair + 1][j]),
-                  *reinterpret_cast<f32x16 *>(&out->of[2 * pair][j]),
-                  *reinterpret_cast<f32x16 *>(&out->of[2 * pair + 1][j]));
+        normal_of(*reinterpret_cast<const u32x16 *>(&x[j]),
+                  *reinterpret_cast<const u32x16 *>(&y[j]), *reinterpret_cast<f32x16 *>(&first[j]),
+                  *reinterpret_cast<f32x16 *>(&second[j]));
 }
 
 /* One pair. */

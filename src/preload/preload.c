@@ -9,7 +9,8 @@
  *     exported functions replaced (python.h).
  * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h), its
  * assembler when it is started (assembler.h), and its device files seem to be there (devices.h).
- * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
+ * When PyTorch is loaded, and asks for devices, its operators get kernels that run here
+ * (frameworks/torch). Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
  * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
  * alike.
  *
@@ -28,6 +29,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "frameworks/torch/torch_hook.h"
 #include "obj/program.h"
 #include "preload/assembler.h"
 #include "preload/devices.h"
@@ -43,6 +45,7 @@ static struct preload {
 } preload;
 
 void __gmon_start__(void);
+void heddle_preload_devices(void);
 
 static void *our_library(void *arg)
 {
@@ -83,6 +86,8 @@ static void look_at(struct preload *p, const char *path, uintptr_t base)
 {
     struct redirect_result result;
     enum hd_status status = redirect_object(path, base, our_library, p, &result);
+    if (torch_hook_is_named(path))
+        torch_hook_found(path);
     if (status == HD_OK && !result.cuda_version && python_may_embed(path))
         status = python_hook(path, base, our_library, p);
     if (status == HD_OK)
@@ -205,6 +210,12 @@ HD_EXPORT void __gmon_start__(void)
         return;
     if (!was_loaded_at_start(&preload, object->l_addr) && may_embed(&preload, object->l_name))
         look_at(&preload, object->l_name, object->l_addr);
+}
+
+/* libcuda calls this whenever the program asks for devices. */
+HD_EXPORT void heddle_preload_devices(void)
+{
+    torch_hook_start();
 }
 
 /*

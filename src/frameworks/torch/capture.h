@@ -24,6 +24,7 @@ class Node final : public Task {
     Operator &op;
     torch::jit::Stack args;           /* aliases */
     std::vector<at::Tensor> results;  /* aliases; undefined: an argument */
+    std::optional<at::PhiloxCudaState> numbers; /* of an operator that draws */
 
     int run(heddle_native_call *call) override
     {
@@ -49,7 +50,7 @@ class Node final : public Task {
                     {t.storage().mutable_data(), t.storage().nbytes(), false});
         {
             Inside inside(&r);
-            op.call_host(&stack);
+            op.call_host(&stack, numbers);
         }
         size_t i = 0;
         for (auto &v : stack)
@@ -104,26 +105,6 @@ class Shapes {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
 };
 
-/* By the driver's interface: the runtime's differs between CUDA 12 and 13. */
-inline void give_to_graph(cudaStream_t stream, Node *node)
-{
-    const Driver &driver = Driver::get();
-    CUstreamCaptureStatus status;
-    CUgraph graph = nullptr;
-    CUuserObject object;
-    CUresult result = driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr,
-                                          nullptr);
-
-    if (!result)
-        result = driver.user_object_create(
-            &object, node, [](void *n) { delete static_cast<Node *>(n); }, 1,
-            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-    if (!result)
-        result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    TORCH_CHECK(!result, "Heddle: the graph does not take ", node->op.kernel.name,
-                ": CUDA error ", static_cast<int>(result));
-}
-
 /* What the operator returns, by its Meta kernel; the call's arguments are given as Meta tensors. */
 inline torch::jit::Stack shapes_of_results(const Operator &op, const torch::jit::Stack &stack,
                                            size_t first, Shapes &shapes)
@@ -154,6 +135,7 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
     torch::jit::Stack results;
 
     node->args = args;
+    node->numbers = op.take(*stack, first);
     for (auto &v : meta)
         results.push_back(map_tensors(v, [&](const at::Tensor &m) -> at::Tensor {
             at::Tensor argument = shapes.argument(m);

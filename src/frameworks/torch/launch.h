@@ -101,6 +101,29 @@ class Kernel {
 };
 
 /*
+ * `task` belongs to the graph that `stream` is captured into, and to what is instantiated from it.
+ * By the driver's interface: the runtime's differs between CUDA 12 and 13.
+ */
+template <class T> void give_to_graph(cudaStream_t stream, T *task)
+{
+    const Driver &driver = Driver::get();
+    CUstreamCaptureStatus status;
+    CUgraph graph = nullptr;
+    CUuserObject object;
+    CUresult result = driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr,
+                                          nullptr);
+
+    if (!result)
+        result = driver.user_object_create(
+            &object, task, [](void *t) { delete static_cast<T *>(t); }, 1,
+            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (!result)
+        result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    TORCH_CHECK(!result, "Heddle: the graph takes no kernel: CUDA error ",
+                static_cast<int>(result));
+}
+
+/*
  * Indices in tensors that are too large: a GPU's kernels trap, and the context is lost; the CPU's
  * throw. "Dimension out of range" and the like are said before any kernel runs, on GPUs as well.
  */

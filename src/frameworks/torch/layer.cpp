@@ -202,7 +202,7 @@ void register_all()
         .impl("copy_", torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
                            std::make_unique<Copy>(dispatcher.findSchemaOrThrow("aten::copy_", "")))));
     adapters_register();
-    random_register();
+    random_register(library("aten", DispatchKey::CUDA));
 }
 
 void start()

@@ -4,6 +4,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "random_state.h"
+
 namespace heddle {
 
 /* "aten::add.Tensor" */
@@ -44,12 +46,47 @@ struct Operator {
         for (size_t i = 0; i < args.size(); i++)
             if (args[i].alias_info() && args[i].alias_info()->isWrite())
                 writes = true;
+        const auto &returns = handle.schema().returns();
+        bool has_result = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
+        for (size_t i = 0; i < args.size(); i++) {
+            if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
+                generator = static_cast<int>(i);
+            if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
+                dropout = static_cast<int>(i);
+        }
+        draws = generator >= 0 ||
+                (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
+    }
+
+    /*
+     * What a call draws from, and moves on; its arguments begin at `first`. Attention without dropout
+     * draws nothing, as on a GPU.
+     */
+    std::optional<at::PhiloxCudaState> take(const torch::jit::Stack &stack, size_t first) const
+    {
+        if (C10_LIKELY(!draws))
+            return {};
+        if (dropout >= 0 && stack[first + static_cast<size_t>(dropout)].toDouble() == 0)
+            return {};
+        std::optional<at::Generator> g;
+        if (generator >= 0)
+            g = stack[first + static_cast<size_t>(generator)].toOptional<at::Generator>();
+        return take_numbers(g, HOST_INCREMENT);
     }
 
     /* The CPU's kernel on aliases that are on the stack; its results replace them. */
-    void call_host(torch::jit::Stack *stack) const
+    void call_host(torch::jit::Stack *stack, const std::optional<at::PhiloxCudaState> &numbers) const
     {
         at::AutoDispatchBelowADInplaceOrView below;
+        std::optional<DefaultSeeded> seeded;
+        if (C10_UNLIKELY(numbers.has_value())) {
+            uint64_t seed = host_seed(Seed::of(*numbers));
+            if (generator >= 0)
+                (*stack)[stack->size() - handle.schema().arguments().size() +
+                         static_cast<size_t>(generator)] = at::detail::createCPUGenerator(seed);
+            else
+                seeded.emplace(seed);
+        }
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
@@ -57,6 +94,9 @@ struct Operator {
     c10::DispatchKey host;
     Kernel kernel;
     bool writes = false; /* to arguments */
+    bool draws = false;  /* random numbers */
+    int generator = -1;  /* the argument, if there is one */
+    int dropout = -1;    /* the argument that says how likely, likewise */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
@@ -90,11 +130,12 @@ class Bridge final : public c10::OperatorKernel {
             capture_operator(op, stack, aliases, args, stream);
             return;
         }
+        auto numbers = op.take(*stack, first);
         Results r;
         r.device = aliases.device;
         run_in_stream(op.kernel, stream.stream(), [&] {
             Inside inside(&r);
-            op.call_host(&args);
+            op.call_host(&args, numbers);
         });
         if (op.writes)
             aliases.written();

@@ -37,8 +37,13 @@ class Adapters {
         auto h = c10::Dispatcher::singleton().findSchema(
             operator_name_of(std::string("aten::") + name));
         constexpr size_t nargs = c10::guts::infer_function_traits_t<F>::number_of_parameters;
-        if (h && h->schema().arguments().size() == nargs)
+        if (!h || h->schema().arguments().size() != nargs)
+            return;
+        try {
             aten.impl(name, torch::CppFunction(function));
+        } catch (const c10::Error &e) {
+            TORCH_WARN("Heddle: no adapter for aten::", name, ": ", e.what_without_backtrace());
+        }
     }
 
   private:

@@ -27,7 +27,7 @@ inline Tensor &cudnn_convolution_out(const Tensor &self, const Tensor &weight, I
                                      IntArrayRef stride, IntArrayRef dilation, int64_t groups,
                                      bool benchmark, bool deterministic, bool tf32, Tensor &out)
 {
-    auto r = cudnn_convolution(self, weight, padding, stride, dilation, groups, benchmark,
+    auto r = heddle::cudnn_convolution(self, weight, padding, stride, dilation, groups, benchmark,
                                deterministic, tf32);
     Composition composition;
     return give(out, r);
@@ -112,7 +112,7 @@ inline Tensor cudnn_affine_grid_generator_backward(const Tensor &grad, int64_t n
 /* cuDNN returns the gradient for a gradient of one beside the loss. */
 template <class Lengths>
 std::tuple<Tensor, Tensor> ctc_loss(const Tensor &log_probs, const Tensor &targets,
-                                    const Lengths &input_lengths, const Lengths &target_lengths,
+                                    Lengths input_lengths, Lengths target_lengths,
                                     int64_t blank, bool, bool zero_infinity)
 {
     Composition composition;
@@ -149,7 +149,7 @@ inline void conv_register(Adapters &a)
     a.add("cudnn_affine_grid_generator", &cudnn_affine_grid_generator);
     a.add("cudnn_affine_grid_generator_backward", &cudnn_affine_grid_generator_backward);
     a.add("_cudnn_ctc_loss", &ctc_loss<IntArrayRef>);
-    a.add("_cudnn_ctc_loss.Tensor", &ctc_loss<Tensor>);
+    a.add("_cudnn_ctc_loss.Tensor", &ctc_loss<const Tensor &>);
     a.add("_use_cudnn_ctc_loss", &use_cudnn_ctc_loss);
     a.add("_use_cudnn_ctc_loss.Tensor", &use_cudnn_ctc_loss_tensor);
 }

@@ -53,7 +53,7 @@ inline Tensor &batch_norm_elemt_out(const Tensor &input, const std::optional<Ten
                                     const std::optional<Tensor> &bias, const Tensor &mean,
                                     const Tensor &invstd, double eps, Tensor &out)
 {
-    auto r = batch_norm_elemt(input, weight, bias, mean, invstd, eps);
+    auto r = heddle::batch_norm_elemt(input, weight, bias, mean, invstd, eps);
     Composition composition;
     return give(out, r);
 }
@@ -83,7 +83,7 @@ inline std::tuple<Tensor, Tensor> batch_norm_gather_stats(
     double momentum, double eps, int64_t count)
 {
     auto counts = at::full({mean.size(0)}, count, mean.options());
-    return batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var,
+    return heddle::batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var,
                                                momentum, eps, counts);
 }
 
@@ -144,7 +144,7 @@ inline std::tuple<Tensor &, Tensor &, Tensor &, Tensor &> cudnn_batch_norm_out(
     bool training, double momentum, double eps, Tensor &out0, Tensor &out1, Tensor &out2,
     Tensor &out3)
 {
-    auto r = cudnn_batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
+    auto r = heddle::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
                               eps);
     Composition composition;
     return {give(out0, std::get<0>(r)), give(out1, std::get<1>(r)), give(out2, std::get<2>(r)),

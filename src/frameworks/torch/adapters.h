@@ -34,20 +34,32 @@ class Adapters {
      */
     template <class F> void add(const char *name, F *function)
     {
+        add(cuda, name, function);
+    }
+    /* For matrices that are compressed along a dimension. */
+    template <class F> void add_compressed(const char *name, F *function)
+    {
+        add(compressed, name, function);
+    }
+
+  private:
+    torch::Library cuda{torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__};
+    torch::Library compressed{torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCUDA,
+                              __FILE__, __LINE__};
+
+    template <class F> static void add(torch::Library &to, const char *name, F *function)
+    {
         auto h = c10::Dispatcher::singleton().findSchema(
             operator_name_of(std::string("aten::") + name));
         constexpr size_t nargs = c10::guts::infer_function_traits_t<F>::number_of_parameters;
         if (!h || h->schema().arguments().size() != nargs)
             return;
         try {
-            aten.impl(name, torch::CppFunction(function));
+            to.impl(name, torch::CppFunction(function));
         } catch (const c10::Error &e) {
             TORCH_WARN("Heddle: no adapter for aten::", name, ": ", e.what_without_backtrace());
         }
     }
-
-  private:
-    torch::Library aten{torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__};
 };
 
 /* An operator's result as its `out`. */

@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include <ATen/ops/bernoulli.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
@@ -179,6 +181,24 @@ inline Tensor masked_scale(const Tensor &self, const Tensor &mask, double scale)
     return (self * mask * scale).to(self.scalar_type());
 }
 
+/* Products of several compressed matrices: PyTorch's CPU has them for one. */
+inline Tensor dense(const Tensor &t)
+{
+    return t.layout() == c10::kStrided ? t : t.to_dense();
+}
+inline Tensor &compressed_bmm_out(const Tensor &self, const Tensor &mat2, Tensor &out)
+{
+    Composition composition;
+    return give(out, at::bmm(dense(self), dense(mat2)));
+}
+inline Tensor &compressed_baddbmm_out(const Tensor &self, const Tensor &batch1,
+                                      const Tensor &batch2, const at::Scalar &beta,
+                                      const at::Scalar &alpha, Tensor &out)
+{
+    Composition composition;
+    return give(out, at::baddbmm(self, dense(batch1), dense(batch2), beta, alpha));
+}
+
 inline void sparse_register(Adapters &a)
 {
     a.add("_cslt_compress", &cslt_compress);
@@ -189,6 +209,8 @@ inline void sparse_register(Adapters &a)
     a.add("_sparse_semi_structured_linear", &semi_structured_linear);
     a.add("_fused_dropout", &fused_dropout);
     a.add("_masked_scale", &masked_scale);
+    a.add_compressed("bmm.out", &compressed_bmm_out);
+    a.add_compressed("baddbmm.out", &compressed_baddbmm_out);
 }
 
 } // namespace heddle

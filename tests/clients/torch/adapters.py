@@ -717,6 +717,20 @@ def dropouts():
 
 
 @test
+def several_compressed_matrices():
+    a = torch.stack([two_of_four(4, 8, torch.float32) for _ in range(3)])
+    a[:, a[0] == 0] = 0
+    a[a == 0] = 0
+    a[:, a[0] != 0] = a[:, a[0] != 0] + 3
+    b, c = random(3, 8, 5), random(3, 4, 5)
+    csr = a.cuda().to_sparse_csr()
+    same(torch.bmm(csr, b.cuda()), a @ b, "bmm of CSR")
+    out = torch.empty(3, 4, 5, device="cuda")
+    torch.baddbmm(c.cuda(), csr, b.cuda(), beta=0.5, out=out)
+    same(out, 0.5 * c + a @ b, "baddbmm of CSR")
+
+
+@test
 def refusals_say_why():
     x = torch.ones(8, 8, device="cuda")
     for call in (lambda: torch._sparse_semi_structured_tile(x.half(), "largest_abs_values_greedy"),

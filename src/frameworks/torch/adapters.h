@@ -62,6 +62,36 @@ class Adapters {
     }
 };
 
+/* The bridged kernel of an operator that has an adapter: what the adapter is around. */
+template <class Op> class Inner {
+  public:
+    Inner()
+        : handle(c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name)),
+          kernel(c10::KernelFunction::makeFromBoxedFunctor(
+              std::make_unique<Bridge>(handle, Op::name, c10::DispatchKey::CPU, false)))
+    {
+    }
+    template <class... A> auto operator()(A &&...args) const
+    {
+        return call(static_cast<typename Op::schema *>(nullptr), std::forward<A>(args)...);
+    }
+
+  private:
+    c10::OperatorHandle handle;
+    c10::KernelFunction kernel;
+
+    template <class R, class... P, class... A> R call(R (*)(P...), A &&...args) const
+    {
+        return kernel.call<R, P...>(handle, c10::DispatchKeySet(c10::DispatchKey::CUDA),
+                                    std::forward<A>(args)...);
+    }
+};
+
+inline bool is_half(const at::Tensor &t)
+{
+    return t.scalar_type() == c10::kHalf || t.scalar_type() == c10::kBFloat16;
+}
+
 /* An operator's result as its `out`. */
 inline at::Tensor &give(at::Tensor &out, const at::Tensor &result)
 {
@@ -72,8 +102,7 @@ inline at::Tensor &give(at::Tensor &out, const at::Tensor &result)
 /* The type in which sums are made. */
 inline c10::ScalarType sum_type(const at::Tensor &t)
 {
-    auto type = t.scalar_type();
-    return type == c10::kHalf || type == c10::kBFloat16 ? c10::kFloat : type;
+    return is_half(t) ? c10::kFloat : t.scalar_type();
 }
 
 inline std::optional<at::Tensor> defined(const std::optional<at::Tensor> &t)

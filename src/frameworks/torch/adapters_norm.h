@@ -5,6 +5,9 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/ones.h>
 
 namespace heddle {
 
@@ -193,6 +196,103 @@ inline std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor &grad, const Te
     return result;
 }
 
+/*
+ * Statistics of tensors of 16 bits. A GPU's kernels save them in float32, and compiled programs
+ * count on that; the CPU's do if weights are in float32.
+ */
+inline std::optional<Tensor> as_float(const std::optional<Tensor> &t)
+{
+    return defined(t) ? std::optional<Tensor>(t->to(c10::kFloat)) : std::nullopt;
+}
+inline Tensor back_to(const Tensor &t, const std::optional<Tensor> &like)
+{
+    return t.defined() && defined(like) ? t.to(like->scalar_type()) : t;
+}
+
+inline std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor &input, at::IntArrayRef shape,
+                                                     const std::optional<Tensor> &weight,
+                                                     const std::optional<Tensor> &bias, double eps)
+{
+    static const Inner<at::_ops::native_layer_norm> inner;
+    auto sym = c10::fromIntArrayRefSlow(shape);
+    if (!is_half(input))
+        return inner(input, sym, weight, bias, eps);
+    Composition composition;
+    auto w = as_float(weight);
+    if (!w)
+        w = at::ones(shape, input.options().dtype(c10::kFloat));
+    return inner(input, sym, w, as_float(bias), eps);
+}
+
+inline std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(
+    const Tensor &grad, const Tensor &input, at::IntArrayRef shape, const Tensor &mean,
+    const Tensor &rstd, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias,
+    std::array<bool, 3> wanted)
+{
+    static const Inner<at::_ops::native_layer_norm_backward> inner;
+    auto sym = c10::fromIntArrayRefSlow(shape);
+    if (!is_half(input))
+        return inner(grad, input, sym, mean, rstd, weight, bias, wanted);
+    Composition composition;
+    auto w = as_float(weight);
+    if (!w)
+        w = at::ones(shape, input.options().dtype(c10::kFloat));
+    auto [dx, dw, db] = inner(grad, input, sym, mean.to(c10::kFloat), rstd.to(c10::kFloat), w,
+                              as_float(bias), wanted);
+    return {dx, back_to(dw, weight), back_to(db, bias)};
+}
+
+/* Running statistics are updated in float32, and rounded. */
+struct Running {
+    std::optional<Tensor> own, wide;
+    explicit Running(const std::optional<Tensor> &t) : own(defined(t)), wide(as_float(t)) {}
+    void update() const
+    {
+        if (own && own->scalar_type() != c10::kFloat)
+            own->copy_(*wide);
+    }
+};
+
+inline std::tuple<Tensor, Tensor, Tensor> native_batch_norm(
+    const Tensor &input, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias,
+    const std::optional<Tensor> &mean, const std::optional<Tensor> &var, bool training,
+    double momentum, double eps)
+{
+    static const Inner<at::_ops::native_batch_norm> inner;
+    if (!is_half(input))
+        return inner(input, weight, bias, mean, var, training, momentum, eps);
+    Composition composition;
+    Running m(mean), v(var);
+    auto w = as_float(weight);
+    if (!w)
+        w = at::ones({input.size(1)}, input.options().dtype(c10::kFloat));
+    auto r = inner(input, w, as_float(bias), m.wide, v.wide, training, momentum, eps);
+    if (training) {
+        m.update();
+        v.update();
+    }
+    return r;
+}
+
+inline std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
+    const Tensor &grad, const Tensor &input, const std::optional<Tensor> &weight,
+    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
+    const std::optional<Tensor> &mean, const std::optional<Tensor> &invstd, bool training,
+    double eps, std::array<bool, 3> wanted)
+{
+    static const Inner<at::_ops::native_batch_norm_backward> inner;
+    if (!is_half(input))
+        return inner(grad, input, weight, running_mean, running_var, mean, invstd, training, eps,
+                     wanted);
+    Composition composition;
+    auto w = as_float(weight);
+    if (!w)
+        w = at::ones({input.size(1)}, input.options().dtype(c10::kFloat));
+    auto [dx, dw, db] = inner(grad, input, w, as_float(running_mean), as_float(running_var),
+                              as_float(mean), as_float(invstd), training, eps, wanted);
+    return {dx, back_to(dw, weight), back_to(db, weight)};
+}
+
 inline void norm_register(Adapters &a)
 {
     a.add("batch_norm_stats", &batch_norm_stats);
@@ -206,6 +306,10 @@ inline void norm_register(Adapters &a)
     a.add("cudnn_batch_norm.out", &cudnn_batch_norm_out);
     a.add("cudnn_batch_norm_backward", &cudnn_batch_norm_backward);
     a.add("_fused_rms_norm_backward", &rms_norm_backward);
+    a.add("native_layer_norm", &layer_norm);
+    a.add("native_layer_norm_backward", &layer_norm_backward);
+    a.add("native_batch_norm", &heddle::native_batch_norm);
+    a.add("native_batch_norm_backward", &heddle::native_batch_norm_backward);
 }
 
 } // namespace heddle

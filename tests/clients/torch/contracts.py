@@ -79,6 +79,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--dtype", default="float32,bfloat16,float16")
     p.add_argument("--samples", type=int, default=4)
+    p.add_argument("-v", action="store_true", dest="is_verbose", help="say what runs")
     p.add_argument("names", nargs="*")
     options = p.parse_args()
     warnings.simplefilter("ignore")
@@ -90,6 +91,8 @@ def main():
                 continue
             if dtype not in op.dtypesIfCUDA:
                 continue
+            if options.is_verbose:
+                print(f"# {op.name} {op.variant_test_name} {name}", file=sys.stderr, flush=True)
             try:
                 samples = list(op.sample_inputs("cuda", dtype, requires_grad=op.supports_autograd))
             except Exception:  # noqa: BLE001: counted by the tests of operators

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <c10/cuda/CUDAFunctions.h>
 
-#include "random_philox.h"
-#include "random_state.h"
+#include "random_philox.hpp"
+#include "random_state.hpp"
 
 namespace heddle::numbers {
 

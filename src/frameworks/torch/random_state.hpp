@@ -12,7 +12,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <functional>
 
-#include "launch.h"
+#include "launch.hpp"
 
 namespace heddle {
 

@@ -59,7 +59,12 @@ def test_groups(bench):
     tap.eq([head[:4] for head in heads], [("columns", "2", "64", "20"), ("rows", "2", "64", "10"), ("rows", "2", "64", "10"), ("rows", "1", "128", "")],
            "a group for each kernel, grid, block and size of shared memory, in the order of their first launches; one launch is no group")
     tap.eq({head[4] for head in heads}, {"Context 1, Stream 1"}, "where they were")
-    tap.eq(got.stdout.count("--print-summary none shows each"), 1, "how each is seen is told once")
+    tap.ok("--print-summary none shows each" in got.stdout[:HEAD.search(got.stdout).start()] and got.stdout.count("shows each") == 1, "how each is seen is told once, before all",
+           got.stdout[:400])
+    tap.ok(not re.search(r"^    [A-Z].* 0$", got.stdout, re.M) and len(re.findall(r"^    \d+ more are 0$", got.stdout, re.M)) >= 8 and "--page raw lists them" in got.stdout,
+           "what is 0 is counted, and has no rows", [line for line in got.stdout.splitlines() if line.endswith(" 0")])
+    tap.ok(re.search(r"^    smsp__inst_executed_op_branch.* 0$", bench.show("--page", "raw"), re.M), "the raw page has them")
+    tap.ok(re.search(r"^    Branch Instructions .* 0$", bench.show("--metrics", "smsp__inst_executed_op_branch.sum"), re.M), "and who names one")
     times = [value for value, in bench.rows(f"SELECT value FROM HEDDLE_METRICS m JOIN HEDDLE_LAUNCHES USING (launchId) WHERE m.name = '{DURATION}' AND "
                                             "demangledName LIKE 'columns%'")]
     line = next(line for line in bench.show("--page", "raw", "--metrics", DURATION).splitlines() if DURATION in line)
@@ -85,6 +90,11 @@ def test_sums(bench):
     want, = bench.rows(f"SELECT sum(value) FROM HEDDLE_SOURCE_METRICS JOIN HEDDLE_LAUNCHES USING (launchId) WHERE line = {STRIDED} AND demangledName LIKE "
                        "'columns%' AND HEDDLE_SOURCE_METRICS.name = 'smsp__inst_executed.sum'")
     tap.ok(float(line.split()[0].replace(",", "")) == want[0] > 0 and text.count("Sums of all launches") == 3, "lines of the source: sums of the group", line)
+    tap.ok(line.endswith(": out[row * n + i] = in[row * n + i] + 1; /* the strided line */"), "with the text of the line", line)
+    rows = list(csv.DictReader(io.StringIO(bench.show("--csv", "--page", "source"))))
+    tap.eq({row["Source"][:18] for row in rows if row["Line"] == str(STRIDED)}, {"out[row * n + i] ="}, "CSV has the text, too")
+    texts = {line["line"]: line["text"] for launch in json.loads(bench.show("--json", "--page", "source")) for line in launch["lines"]}
+    tap.ok(texts[STRIDED].startswith("out[row"), "and JSON", texts)
 
 
 def test_excess(bench):
@@ -112,7 +122,9 @@ def test_none(bench):
     got = bench.prof(bench.lines, "0")
     tap.ok(len(HEAD.findall(got.stdout)) == 1 and "shows each" not in got.stdout, "one launch", got.stdout)
     got = bench.prof(bench.lines, "0", options=("-k", "nobody"))
-    tap.ok("no launch was counted" in got.stderr and not HEAD.findall(got.stdout), "none", got.stderr)
+    tap.ok("no launch was counted; kernels that ran: rows\n" in got.stderr and not HEAD.findall(got.stdout), "none: which there were is told", got.stderr)
+    got = bench.prof("true", options=("-k", "nobody"))
+    tap.ok("no kernel ran" in got.stderr or "nothing was recorded" in got.stderr, "none at all", got.stderr)
 
 
 def test_processes(bench):

@@ -270,6 +270,18 @@ bool prof_db_has(sqlite3 *db, const char *table)
     return has;
 }
 
+bool prof_db_has_rows(sqlite3 *db, const char *sql, const char *value)
+{
+    sqlite3_stmt *row;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL))
+        return false; /* there is no such table */
+    (void)sqlite3_bind_text(row, 1, value, -1, SQLITE_STATIC);
+    bool has = sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return has;
+}
+
 enum hd_status prof_db_error(sqlite3 *db, const char *path)
 {
     return hd_error(sqlite3_errcode(db) == SQLITE_NOMEM ? HD_NO_MEMORY : HD_CORRUPT, "%s: %s", path,

@@ -14,6 +14,7 @@
 #include "prof/prof_db.h"
 #include "prof/prof_stats.h"
 #include "prof/prof_time.h"
+#include "report/excess.h"
 
 enum { COLUMNS_MAX = 6 };
 
@@ -447,22 +448,23 @@ static enum hd_status page_put_memory(struct page *p)
 
 static enum hd_status page_put_time(struct page *p)
 {
-    struct prof_time time;
+    struct report_breakdown time;
+    enum hd_status status = prof_time(p->db, p->path, &time);
 
-    HD_TRY(prof_time(p->db, p->path, &time));
     hd_json_i64(&p->json, "start_ns", time.start_ns);
     hd_json_i64(&p->json, "end_ns", time.end_ns);
     hd_json_i64(&p->json, "overlap_ns", time.overlap_ns);
     hd_json_open(&p->json, "classes", '[');
-    for (size_t i = 0; i < PROF_TIME_COUNT; i++) {
+    for (size_t i = 0; i < REPORT_TIME_COUNT; i++) {
         hd_json_open(&p->json, NULL, '{');
-        hd_json_str(&p->json, "title", prof_time_texts[i].title);
-        hd_json_str(&p->json, "meaning", prof_time_texts[i].meaning);
+        hd_json_str(&p->json, "title", report_time_texts[i].title);
+        hd_json_str(&p->json, "meaning", report_time_texts[i].meaning);
         hd_json_i64(&p->json, "ns", time.class_ns[i]);
         hd_json_close(&p->json, '}');
     }
     hd_json_close(&p->json, ']');
-    return HD_OK;
+    report_breakdown_fini(&time);
+    return status;
 }
 
 static enum hd_status page_put_places(struct page *p)
@@ -521,10 +523,23 @@ static const char points[] =
     "ORDER BY min(launchId) LIMIT 500";
 /* clang-format on */
 
-static enum hd_status page_put_roofline(struct page *p)
+/* Counters by line of the source, of all launches of a kernel, and the line's text. */
+#define SUM_OF(name) "sum(value) FILTER (WHERE m.name = '" name "')"
+/* clang-format off */
+static const char lines[] =
+    "SELECT demangledName, file, line, source_line(file, line), " SUM_OF("smsp__inst_executed.sum") ", "
+    SUM_OF("smsp__thread_inst_executed_pred_on.sum") ", " SUM_OF("heddle__branches_divergent.sum") ", "
+    SUM_OF("memory_l2_theoretical_sectors_global") ", " SUM_OF("memory_l2_theoretical_sectors_global_ideal") ", "
+    SUM_OF("memory_l1_wavefronts_shared") ", " SUM_OF("memory_l1_wavefronts_shared_ideal") ", "
+    SUM_OF("heddle__bytes_mem_local.sum") " FROM HEDDLE_SOURCE_METRICS m JOIN HEDDLE_LAUNCHES USING (launchId) "
+    "GROUP BY demangledName, file, line ORDER BY 5 DESC, 1, 2, 3 LIMIT 500";
+/* clang-format on */
+
+static enum hd_status page_put_kernels(struct page *p)
 {
     HD_TRY(page_put_rows(p, "peaks", peaks));
-    return page_put_rows(p, "roofline", points);
+    HD_TRY(page_put_rows(p, "roofline", points));
+    return page_put_rows(p, "lines", lines);
 }
 
 static enum hd_status page_put_all(struct page *p, uint64_t max_events)
@@ -536,7 +551,7 @@ static enum hd_status page_put_all(struct page *p, uint64_t max_events)
     HD_TRY(page_put_places(p));
     HD_TRY(page_put_tables(p));
     HD_TRY(page_put_rows(p, "devices", devices));
-    HD_TRY(page_put_roofline(p));
+    HD_TRY(page_put_kernels(p));
     HD_TRY(page_choose_threshold(p, max_events));
     hd_json_open(&p->json, "groups", '{');
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)
@@ -587,9 +602,26 @@ static void page_demangle(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_text(context, check_demangle(name, DEMANGLE_FULL), -1, SQLITE_TRANSIENT);
 }
 
+/* "": the file cannot be read. */
+static void page_source_line(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    const char *file = (const char *)sqlite3_value_text(args[0]);
+    int64_t line = sqlite3_value_int64(args[1]);
+    struct hd_buf text = {0};
+
+    assert(n == 2);
+    if (file && report_is_source(file) && line > 0 && line <= UINT32_MAX)
+        report_source_line(file, (unsigned)line, &text);
+    sqlite3_result_text(context, text.len ? text.ptr : "", (int)text.len, SQLITE_TRANSIENT);
+    hd_buf_fini(&text);
+}
+
 static enum hd_status page_make_tables(struct page *p)
 {
-    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, page_demangle, NULL, NULL))
+    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, page_demangle, NULL,
+                                NULL) ||
+        sqlite3_create_function(p->db, "source_line", 2, SQLITE_UTF8, NULL, page_source_line, NULL,
+                                NULL))
         return prof_db_error(p->db, p->path);
     return sqlite3_exec(p->db, DOMAINS, NULL, NULL, NULL) ? prof_db_error(p->db, p->path) : HD_OK;
 }

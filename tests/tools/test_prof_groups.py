@@ -195,13 +195,34 @@ def test_other_process(bench):
 
 def test_recording_alone(bench):
     """SIGINT that is not a terminal's, to the command alone: it reaches the program, and the report is made."""
-    for args in (("prof", "-f", "-o", "alone"), ("advise", "--kernel", "-f", "-o", "alone")):
+    for args in (("prof", "-f", "-o", "alone"), ("advise", "-f", "-o", "alone")):
         process = bench.start(*args, "sh", "-c", f"{bench.lines} 2; exec sleep 100")
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
         tap.ok(process.returncode in (128 + signal.SIGINT, -signal.SIGINT) and os.path.exists(os.path.join(bench.folder, "alone.sqlite")), f"{args[0]}: SIGINT to it alone ends the program, and there is a report", (process.returncode, error))
         tap.ok(args[0] == "prof" or "was interrupted (signal 2)" in out, f"{args[0]}: which says so", out)
+
+
+def test_counting_run(bench):
+    """Ctrl-C is how a server ends: advise --kernel counts all the same. After another signal it says that it does not."""
+    for number, has_counters in ((signal.SIGINT, True), (signal.SIGTERM, False)):
+        process = bench.start("advise", "--kernel", "-f", "-o", "served", "-w", "served.txt", "sh", "-c", f"{bench.lines} 2; exec sleep 100")
+        process.stdout.readline()
+        process.send_signal(number)
+        if has_counters:
+            process.stdout.readline()  # of the second run
+            process.send_signal(number)
+        _, error = process.communicate(timeout=100)
+        with open(os.path.join(bench.folder, "served.txt"), encoding="utf-8") as file:
+            text = file.read()
+        tap.eq(process.returncode, 128 + number, f"{number.name}: the program's end is the command's")
+        tap.ok(f"was interrupted (signal {number:d})" in text, f"{number.name}: the findings say so", text)
+        want = "once more: counting makes its kernels take longer; Ctrl-C ends it again" if has_counters else f"nothing is counted: signal {number:d} (Terminated)"
+        tap.ok(want in error, f"{number.name}: which is told", error)
+        tap.eq(bool(sqlite3.connect(os.path.join(bench.folder, "served.sqlite")).execute("SELECT 1 FROM sqlite_master WHERE name = 'HEDDLE_METRICS'").fetchall()),
+               has_counters, f"{number.name}: the report has counters")
+        tap.eq(bench.left(), [], f"{number.name}: nothing is left")
 
 
 def test_error_exits(bench):
@@ -217,6 +238,15 @@ def test_error_exits(bench):
         tap.eq((got.returncode, bench.left()), (126, []), f"{command}: what cannot be executed")
 
 
+def test_piles(bench):
+    """Reports that nobody named: when there are many, it is told how they go. Not of one with a name."""
+    for i in range(1, 5):
+        got = bench.run("prof", bench.lines, "0")
+        tap.eq(("there are 3 reports of earlier runs: -o NAME names one" in got.stderr, f"report{i}.sqlite" in got.stderr), (i == 4, True), f"report{i}")
+    got = bench.run("prof", "-f", "-o", "named", bench.lines, "0")
+    tap.ok("earlier runs" not in got.stderr, "a report with a name", got.stderr)
+
+
 def test_names(bench):
     name = os.path.basename(bench.lines)
     for command in ("run", "prof", "advise"):
@@ -230,6 +260,6 @@ def test_names(bench):
 
 with tempfile.TemporaryDirectory(prefix="heddle-groups-") as top:
     b = Programs(top)
-    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_recording_alone, test_error_exits, test_names):
+    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_recording_alone, test_counting_run, test_error_exits, test_piles, test_names):
         test(b)
 tap.done()

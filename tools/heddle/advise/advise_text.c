@@ -1,4 +1,5 @@
 /* Findings as text, as JSON, and as a prompt. */
+#include <signal.h>
 #include <string.h>
 
 #include "advise/advise_show.h"
@@ -172,12 +173,13 @@ void advise_text(const struct advise *a, struct hd_buf *out)
                          "those of the source.\n");
     struct sums s = text_sum_up(a);
     if (!a->has_counters && s.kernels_ns * 5 >= a->steady_ns && s.kernels)
-        hd_buf_printf(out,
-                      "\nThere are no counters of what kernels do: accesses, divergence and "
-                      "conflicts in them were not judged\n(%s).\n",
-                      a->interrupted ? "counting begins behind a whole run: heddle advise --kernel "
-                                       "with a shorter one"
-                                     : "heddle advise --kernel PROGRAM");
+        hd_buf_printf(
+            out,
+            "\nThere are no counters of what kernels do: accesses, divergence and "
+            "conflicts in them were not judged\n(%s).\n",
+            a->interrupted && a->interrupted != SIGINT
+                ? "heddle advise --kernel counts in a second run, which such a signal prevents"
+                : "heddle advise --kernel PROGRAM");
 }
 
 /* ---- JSON */

@@ -212,6 +212,9 @@ int64_t prof_db_string(struct prof_db *db, const char *text)
 static void db_display_name(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
+
+    if (name && strncmp(name, "__cuda", 6) == 0) /* what nvcc 13 writes for <<<>>> */
+        name += 2;
     const char *version = name ? strrchr(name, '_') : NULL;
     bool has = version && version[1] == 'v' && version[2] &&
                strspn(version + 2, "0123456789") == strlen(version + 2) &&

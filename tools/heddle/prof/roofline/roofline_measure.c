@@ -7,18 +7,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "common/cli.h"
 
 #define ROUNDS        3 /* more, where others were given the CPUs meanwhile: */
 #define ROUNDS_MAX    10
 #define SHARE         0.95 /* of the time that each thread had a CPU, in an undisturbed round */
 #define ROUND_NS      UINT64_C(6000000)
 #define ROUND_DRAM_NS UINT64_C(15000000)
-#define PATIENCE_S    2 /* then a terminal is told */
 /* Between two looks at the clock: some microseconds. */
 #define LOOK_TURNS 8192u
 #define LOOK_B     ((size_t)1 << 20)
@@ -258,22 +257,15 @@ static enum hd_status threads_start(struct measuring *all)
 
 static void threads_wait(struct measuring *all)
 {
-    struct timespec until;
-    bool reported = false;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
     for (uint32_t i = 0; i < all->plan->threads; i++) {
-        if (pthread_timedjoin_np(all->threads[i].thread, NULL, &until) != ETIMEDOUT)
-            continue;
-        if (!reported && isatty(STDERR_FILENO)) {
-            fputs("heddle: measuring this host, once ...\r", stderr);
-            reported = true;
-        }
-        (void)pthread_join(all->threads[i].thread, NULL);
+        struct timespec until;
+        do {
+            cli_progress("measuring this host, once");
+            (void)clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec++;
+        } while (pthread_timedjoin_np(all->threads[i].thread, NULL, &until) == ETIMEDOUT);
     }
-    if (reported)
-        fputs("\033[K", stderr);
+    cli_progress_end();
 }
 
 enum hd_status roofline_measure(const struct roofline_plan *plan, struct roofline *out)

@@ -226,11 +226,12 @@ static int compile_all(struct cc_job *job)
     return 0;
 }
 
-/* An option's value that was taken for a file, or a name with a mistake. */
+/* An option's value that was taken for a file, or a name with a mistake: clang would say so once
+ * for each pass. */
 static int check_inputs(const struct cc_job *job)
 {
     for (size_t i = 0; i < job->inputs.len; i++)
-        if (job->inputs.at[i].lang == CC_LANG_LINK && !job->dryrun &&
+        if (!job->dryrun && strcmp(job->inputs.at[i].path, "-") != 0 &&
             access(job->inputs.at[i].path, F_OK) != 0)
             return cli_error("%s: there is no such file", job->inputs.at[i].path);
     return 0;

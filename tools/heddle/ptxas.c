@@ -4,6 +4,7 @@
  */
 #include "ptxas/ptxas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static bool image_write(struct ptxas *p)
 {
     const char *path = p->options.output;
 
+    assert(!p->failed && path);
     if (p->options.target.is_virtual || hd_file_write(path, p->image.ptr, p->image.len) == HD_OK)
         return true;
     ptxas_say(p, PTXAS_FATAL, "Output file '%s' could not be opened", path);

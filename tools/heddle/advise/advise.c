@@ -4,6 +4,7 @@
  */
 #include "advise/advise_show.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -223,6 +224,7 @@ static int record(const struct advise_args *args, const char *name, bool counts)
     HD_AUTOFREE char *copy = hd_strdup(name);
     bool good = copy && hd_vec_push(&words, prof);
 
+    assert(args->rest[0] && (!counts || args->kernel));
     /* What chooses a form of the command is its first option. The counters' own pages are not
      * wanted: a program of many launches would bury the findings under them. */
     if (counts)
@@ -334,6 +336,7 @@ static int count_kernels(const struct advise_args *args, const char *report, off
     struct hd_buf counted = {0};
     int code = CLI_FAILED;
 
+    assert(args->kernel);
     hd_buf_printf(&counted, "%s.counted.sqlite", report);
     if (input >= 0)
         (void)lseek(STDIN_FILENO, input, SEEK_SET);

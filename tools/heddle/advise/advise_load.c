@@ -115,6 +115,7 @@ static uint32_t load_name_of(struct load *l, sqlite3_stmt *row, int column)
     struct hd_str str = hd_str_from(text ? text : "?");
     size_t at = (size_t)(uintptr_t)hd_map_get(&l->names, str);
 
+    assert(at <= l->a->names.len);
     if (at)
         return (uint32_t)(at - 1);
     char *copy = hd_strdup(str.ptr);
@@ -134,6 +135,7 @@ static uint32_t load_stream_of(struct load *l, uint32_t process, int64_t context
                                   (long long)id);
     size_t at = (size_t)(uintptr_t)hd_map_get(&l->streams, (struct hd_str){text, len});
 
+    assert(len < sizeof(text) && at <= l->a->streams.len);
     if (at)
         return (uint32_t)(at - 1);
     struct advise_stream stream = {.process = process, .context = context, .id = id};
@@ -282,6 +284,7 @@ static void load_take_null_stream(struct load *l, sqlite3_stmt *row)
 {
     for (size_t i = 0; i < l->a->streams.len; i++) {
         struct advise_stream *stream = &l->a->streams.at[i];
+        assert(stream->process < l->a->processes.len);
         int64_t pid = (int64_t)(l->a->processes.at[stream->process] & 0xffffff);
         if (pid == (sqlite3_column_int64(row, 0) & 0xffffff) &&
             stream->context == sqlite3_column_int64(row, 1) &&
@@ -427,6 +430,7 @@ static bool load_take_line(struct load *l, size_t counted, sqlite3_stmt *row)
                                .line = sqlite3_column_int64(row, 1),
                                .value = sqlite3_column_double(row, 3)};
 
+    assert(counted < l->a->counted.len);
     if (line.kind == ADVISE_LINE_COUNT)
         return true;
     line.file = hd_strdup(prof_db_text(row, 0));
@@ -586,6 +590,7 @@ enum hd_status advise_load(struct advise *a)
     struct load l = {.a = a};
     enum hd_status status;
 
+    assert(!a->calls.len && !a->works.len && !a->counted.len); /* once */
     HD_TRY(prof_db_open(a->path, &l.db));
     a->has_counters = prof_db_has(l.db, "HEDDLE_METRICS");
     hd_map_init(&l.threads);
@@ -629,8 +634,9 @@ enum hd_status advise_merge(const char *report, const char *counted)
         code = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
     for (size_t i = 0; i < HD_COUNT_OF(tables) && code == SQLITE_OK; i++) {
         char sql[128];
-        (void)snprintf(sql, sizeof(sql), "CREATE TABLE main.%s AS SELECT * FROM counted.%s",
-                       tables[i], tables[i]);
+        int n = snprintf(sql, sizeof(sql), "CREATE TABLE main.%s AS SELECT * FROM counted.%s",
+                         tables[i], tables[i]);
+        assert(n > 0 && (size_t)n < sizeof(sql));
         if (prof_db_has(from, tables[i]))
             code = sqlite3_exec(db, sql, NULL, NULL, NULL);
     }

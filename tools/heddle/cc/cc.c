@@ -48,6 +48,7 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
     }
     if (!job->no_cudart && job->paths.libcuda) {
         const char *slash = strrchr(job->paths.libcuda, '/');
+        assert(slash); /* likewise */
         cc_list_addf(cmd, "-Wl,-rpath-link,%.*s", (int)(slash - job->paths.libcuda),
                      job->paths.libcuda);
     }

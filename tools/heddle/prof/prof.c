@@ -2,6 +2,7 @@
  * heddle prof: runs a program with the recorder (src/prof) in its processes, makes a report of what
  * they wrote, and shows reports. prof_build.h makes one, prof_stats.h and prof_trace.h read them.
  */
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <regex.h>
@@ -558,6 +559,7 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
     struct hd_buf text = {0};
     const char *driver = where_library(WHERE_CUDA);
 
+    assert(*folder == '/'); /* the program may change its folder */
     hd_buf_printf(&text, "capture=%s;", args->capture);
     if (args->range)
         hd_buf_printf(&text, "range=%s;", args->range);
@@ -596,6 +598,7 @@ static bool set_counters(const struct prof_args *args, const char *folder)
     bool is_regex = name && !strncmp(name, REGEX, strlen(REGEX));
     struct hd_buf text = {0};
 
+    assert(args->kernel && *folder == '/');
     if (name)
         hd_buf_printf(&text, "%s=%s;", is_regex ? "regex" : "name",
                       is_regex ? name + strlen(REGEX) : name);
@@ -742,6 +745,7 @@ static int profile(const struct prof_args *args, const char *path)
     char *folder = report ? prof_session_begin(report) : NULL;
     struct prof_totals totals;
 
+    assert(args->rest[0] && (!args->output || !earlier));
     if (!folder)
         return CLI_FAILED;
     struct program program = {.args = args, .path = path, .folder = folder};

@@ -97,6 +97,7 @@ enum hd_status prof_db_finish(struct prof_db *db, const char *path)
 {
     HD_AUTOFREE char *name = db_temporary(path);
 
+    assert(db->db); /* prof_db_create() made it */
     db_run(db, "COMMIT;");
     close_db(db);
     if (!name || db->error) {
@@ -144,6 +145,7 @@ static void db_make_table(struct prof_db *db, enum prof_table table)
 static void db_bind(sqlite3_stmt *row, int at, char form, va_list *args)
 {
     const char *text;
+    assert(at >= 1 && at <= sqlite3_bind_parameter_count(row));
     bool is_there = form == 'o' || form == 'O' ? va_arg(*args, int) : true;
 
     switch (form) {
@@ -220,7 +222,7 @@ static void db_display_name(sqlite3_context *context, int n, sqlite3_value **arg
                strspn(version + 2, "0123456789") == strlen(version + 2) &&
                strncmp(name, "cuda", 4) == 0;
 
-    (void)n;
+    assert(n == 1);
     if (name)
         sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
 }
@@ -343,6 +345,7 @@ static enum hd_status db_make_columns(sqlite3 *db, const char *path, const char 
     hd_buf_printf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table);
     while (*columns) {
         struct hd_str column = {columns, strcspn(columns, " ")};
+        assert(column.len); /* each has a name and a type */
         if (!db_is_essential(column) && !db_has_column(db, table, column)) {
             hd_buf_printf(&sql, ", NULL AS %.*s", (int)column.len, column.ptr);
             misses = true;
@@ -371,8 +374,9 @@ static enum hd_status db_make_missing(sqlite3 *db, const char *path)
             return prof_db_error(db, path);
     for (size_t i = 0; i < TABLE_COUNT; i++) {
         char sql[4096];
-        (void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
-                       tables[i].columns);
+        int n = snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
+                         tables[i].columns);
+        assert(n > 0 && (size_t)n < sizeof(sql));
         if (prof_db_has(db, tables[i].name))
             HD_TRY(db_make_columns(db, path, tables[i].name, tables[i].columns));
         else if (sqlite3_exec(db, sql, NULL, NULL, NULL))

@@ -1,6 +1,7 @@
 /* See prof_host.h. */
 #include "prof/prof_host.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,16 +140,16 @@ static enum hd_status column_add(struct prof_db *db, const char *metric, const c
     char sql[1024];
     sqlite3_stmt *row;
 
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT shape, %s AS value FROM temp.host_of WHERE launchId IS "
-                   "NULL",
-                   value);
+    int n = snprintf(sql, sizeof(sql),
+                     "SELECT shape, %s AS value FROM temp.host_of WHERE launchId IS NULL", value);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     HD_TRY(prof_alike_medians(db, "host_median", sql));
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT launchId, median AS v FROM temp.alike JOIN temp.host_median USING "
-                   "(shape) UNION ALL SELECT launchId, %s AS v FROM temp.host_of WHERE launchId IS "
-                   "NOT NULL",
-                   value);
+    n = snprintf(sql, sizeof(sql),
+                 "SELECT launchId, median AS v FROM temp.alike JOIN temp.host_median USING "
+                 "(shape) UNION ALL SELECT launchId, %s AS v FROM temp.host_of WHERE launchId IS "
+                 "NOT NULL",
+                 value);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     HD_TRY(prof_alike_prepare(db, sql, &row));
     while (sqlite3_step(row) == SQLITE_ROW)
         if (sqlite3_column_type(row, 1) != SQLITE_NULL)

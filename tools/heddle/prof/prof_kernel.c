@@ -106,6 +106,7 @@ static bool kernel_instr_read(char *text, struct heddle_counted_instr *out)
         for (int w = 0; w < IR_COUNT_ACCESS_WORDS; w++)
             out->in[s][w] = n[at++];
     out->ptx_line = (uint32_t)n[at++];
+    assert(at + 1 == COUNT_FILE_INSTR);
     out->line = (uint32_t)n[at];
     return true;
 }
@@ -124,8 +125,10 @@ static struct line *kernel_line_of(struct adding *a, const struct heddle_counted
     hd_buf_fini(&key);
     if (!kept)
         return NULL;
-    if (hd_map_find(&a->by_place, (struct hd_str){kept, strlen(kept)}, &found))
+    if (hd_map_find(&a->by_place, (struct hd_str){kept, strlen(kept)}, &found)) {
+        assert((uintptr_t)found - 1 < a->lines.len);
         return &a->lines.at[(uintptr_t)found - 1];
+    }
     line.file = hd_arena_strndup(&a->arena, i->file, strlen(i->file));
     line.function = hd_arena_strndup(&a->arena, i->function, strlen(i->function));
     line.values = hd_arena_array(&a->arena, double, metrics_count);

@@ -99,6 +99,7 @@ static void page_put_base64(struct hd_buf *out, const struct hd_buf *bytes)
                         n > 1 ? digits[word >> 6 & 63] : '=', n > 2 ? digits[word & 63] : '='};
         hd_buf_append(out, text, sizeof(text));
     }
+    assert(out->failed || out->len == (bytes->len + 2) / 3 * 4);
 }
 
 /* ---- groups of events. Columns of a query: start, duration, name, then what the group's columns
@@ -166,6 +167,7 @@ static int64_t page_numbers_id(struct page *p, struct texts *texts, sqlite3_stmt
     for (int i = from; i < from + n; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%lld", len ? "," : "",
                                 (long long)sqlite3_column_int64(row, i));
+    assert(len < sizeof(text) && from + n <= sqlite3_column_count(row));
     return page_text_id(p, texts, text);
 }
 
@@ -192,6 +194,7 @@ static void page_put_cells(struct page *p, const struct group *group, struct col
             page_put_number(column, sqlite3_column_int64(row, at++));
         }
     }
+    assert(at == sqlite3_column_count(row)); /* the group's columns are those of its query */
 }
 
 static int page_read_events(struct page *p, const struct group *group, struct column *columns,
@@ -214,6 +217,7 @@ static int page_read_events(struct page *p, const struct group *group, struct co
 static void page_json_columns(struct page *p, const char *name, struct column *columns,
                               size_t ncolumns, uint64_t n)
 {
+    assert(ncolumns >= 3 && ncolumns <= 3 + COLUMNS_MAX);
     hd_json_open(&p->json, name, '{');
     hd_json_u64(&p->json, "n", n);
     for (size_t i = 0; i < ncolumns; i++) {
@@ -254,6 +258,7 @@ static enum hd_status page_put_group(struct page *p, const struct group *group)
     sqlite3_stmt *row = NULL;
     uint64_t n = 0;
 
+    assert(strlen(group->columns) <= COLUMNS_MAX);
     for (size_t i = 0; group->columns[i]; i++) {
         columns[3 + i].name = group->names[i];
         columns[3 + i].is_difference = group->columns[i] == 'd';
@@ -318,6 +323,7 @@ static enum hd_status page_choose_threshold(struct page *p, uint64_t max_events)
         if (status == HD_OK)
             status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
                                 : page_ask(p, sql.ptr, 0, &longer);
+        assert(status != HD_OK || (longer >= 0 && (uint64_t)longer <= max_events));
         p->ties = max_events - (uint64_t)longer;
     }
     hd_buf_fini(&sql);
@@ -597,7 +603,7 @@ static void page_demangle(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
 
-    (void)n;
+    assert(n == 1);
     if (name)
         sqlite3_result_text(context, check_demangle(name, DEMANGLE_FULL), -1, SQLITE_TRANSIENT);
 }

@@ -170,6 +170,7 @@ static bool trace_flow_count(struct trace *t, uint64_t key)
 {
     uint64_t at = (uint64_t)(uintptr_t)hd_map_get_u64(&t->flow_of, key);
 
+    assert(at <= t->flows.len);
     if (at) {
         t->flows.at[at - 1].count++;
         return true;
@@ -185,9 +186,10 @@ static enum hd_status trace_flows_of_table(struct trace *t, const char *table)
     int code;
     bool has_room = true;
 
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT " WORK_PROCESS ", correlationId FROM %s WHERE correlationId <> 0",
-                   table);
+    int n =
+        snprintf(sql, sizeof(sql),
+                 "SELECT " WORK_PROCESS ", correlationId FROM %s WHERE correlationId <> 0", table);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
         return trace_failed(t);
     while ((code = sqlite3_step(row)) == SQLITE_ROW && has_room)
@@ -478,6 +480,7 @@ static enum hd_status trace_chrome_samples(struct trace *t)
         struct hd_json j;
         char id[24], caller[24];
 
+        assert(call->caller < i); /* a caller is known before what it calls */
         trace_string_of(t, find, call->symbol, &name);
         trace_string_of(t, find, call->module, &module);
         (void)snprintf(id, sizeof(id), "%zu", i);
@@ -599,6 +602,7 @@ static void trace_put_varint(struct hd_buf *b, uint64_t value)
     size_t n = 0;
 
     do {
+        assert(n < sizeof(bytes));
         bytes[n++] = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
         value >>= 7;
     } while (value);
@@ -642,6 +646,7 @@ static void trace_write_packet(struct trace *t, unsigned field, int64_t time_ns)
     trace_put_bytes(head, field, t->event.ptr ? t->event.ptr : "", t->event.len);
     trace_put_varint(&length, TRACE_PACKET << 3 | WIRE_BYTES);
     trace_put_varint(&length, head->len);
+    assert(length.len <= sizeof(bytes)); /* a tag and a varint */
     memcpy(bytes, length.ptr ? length.ptr : "", HD_MIN(length.len, sizeof(bytes)));
     (void)fwrite(bytes, 1, length.len, t->out);
     (void)fwrite(head->ptr ? head->ptr : "", 1, head->len, t->out);
@@ -718,6 +723,7 @@ static uint64_t trace_track_key(int64_t process, int64_t thread)
 
 static struct track *trace_track_at(struct trace *t, uint64_t uuid)
 {
+    assert(uuid <= t->tracks.len);
     return uuid ? &t->tracks.at[uuid - 1] : NULL;
 }
 
@@ -740,6 +746,7 @@ static uint64_t trace_first_track(const struct trace *t, int64_t process, int64_
 static bool trace_track_link(struct trace *t, uint64_t uuid)
 {
     struct track *added = trace_track_at(t, uuid), *track;
+    assert(added && !added->next);
     uint64_t first = trace_first_track(t, added->process, added->thread);
 
     if (!first)
@@ -771,6 +778,7 @@ static struct track *trace_process_track(struct trace *t, int64_t process)
 
 static void trace_close_slice(struct trace *t, struct track *track)
 {
+    assert(track->ends.len);
     trace_put_number(&t->event, EVENT_TYPE, END);
     trace_put_number(&t->event, EVENT_TRACK, track->uuid);
     trace_write_packet(t, PACKET_EVENT, hd_vec_last(&track->ends));
@@ -809,6 +817,7 @@ static void trace_perfetto_slice(struct trace *t, const struct slice *s)
 
     if (!track || (is_long && !hd_vec_push(&track->ends, s->end_ns)))
         return;
+    assert(track->process == s->process && track->thread == s->thread);
     trace_put_number(&t->event, EVENT_TYPE, is_long ? BEGIN : INSTANT);
     trace_put_number(&t->event, EVENT_TRACK, track->uuid);
     trace_put_text(&t->event, EVENT_CATEGORY, s->category);
@@ -883,8 +892,10 @@ static void trace_intern_stack(struct trace *t, struct reported *reported, size_
     if (reported->of_call[leaf] & TOLD_STACK)
         return;
     reported->of_call[leaf] |= TOLD_STACK;
-    for (size_t at = leaf; at; at = reported->calls->at.at[at].caller)
+    for (size_t at = leaf; at; at = reported->calls->at.at[at].caller) {
+        assert(at < reported->calls->at.len && reported->calls->at.at[at].caller < at);
         (void)hd_vec_push(&order, at); /* without memory the stack is shorter */
+    }
     trace_put_number(&part, INTERNED_ID, leaf);
     for (size_t i = order.len; i-- > 0;) {
         trace_intern_frame(t, reported, order.at[i], out);

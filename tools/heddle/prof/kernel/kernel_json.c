@@ -1,9 +1,12 @@
 /* Kernel counters as JSON: an object for each launch. */
 #include "prof/kernel/kernel_show.h"
 
+#include <assert.h>
+
 static void json_note(struct show *s, const struct shown *launch, int section, const char *text)
 {
     (void)launch;
+    assert(section >= 0 && section < SECTION_COUNT);
     hd_json_open(&s->json, NULL, '{');
     hd_json_str(&s->json, "section", metric_section_names[section]);
     hd_json_str(&s->json, "text", text);
@@ -15,6 +18,7 @@ void kernel_json_launch(struct show *s, const struct shown *l, bool is_source)
     struct hd_json *j = &s->json;
     char reason[KERNEL_REASON_B];
 
+    assert(s->view->format == PROF_JSON && l->count == 1); /* groups are for people */
     hd_json_open(j, NULL, '{');
     hd_json_i64(j, "id", l->id);
     hd_json_i64(j, "process", l->pid);

@@ -1,6 +1,7 @@
 /* See roofline.h: how it is measured. */
 #include "prof/roofline/roofline_measure.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -81,8 +82,10 @@ static double sweep_rate(const struct thread *t, size_t set_B, uint64_t round_ns
     uint64_t start_ns = hd_clock_ns(CLOCK_MONOTONIC), now_ns, done_B = 0;
     size_t piece_B = HD_MIN(set_B, LOOK_B), at = 0;
 
+    assert(piece_B && piece_B % ROOFLINE_STEP_B == 0 && set_B <= t->all->memory_B);
     do {
         for (size_t looked_B = 0; looked_B < LOOK_B; looked_B += piece_B) {
+            assert(at + piece_B <= set_B);
             piece(t, set_B, at, piece_B);
             done_B += piece_B;
             at += piece_B;
@@ -127,6 +130,7 @@ static void round_run(struct thread *t, enum what what, enum report_level level)
 {
     uint64_t wall_ns = hd_clock_ns(CLOCK_MONOTONIC), cpu_ns = hd_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+    assert(level < REPORT_LEVEL_COUNT);
     t->rate = round_rate(t, what, level);
     cpu_ns = hd_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     wall_ns = hd_clock_ns(CLOCK_MONOTONIC) - wall_ns;
@@ -160,6 +164,7 @@ static void rounds(struct thread *t, enum what what, enum report_level level, do
 {
     struct measuring *all = t->all;
 
+    assert(t >= all->threads && t < all->threads + all->plan->threads);
     for (int round = 0; !round || !all->is_over; round++) {
         (void)pthread_barrier_wait(&all->barrier);
         round_run(t, what, level);
@@ -230,6 +235,7 @@ static void threads_place(struct measuring *all)
         do
             cpu++;
         while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t)cpu, &all->plan->cpus));
+        assert(CPU_ISSET((size_t)cpu, &all->plan->cpus)); /* there are as many as threads */
         all->threads[i].cpu = cpu;
         all->threads[i].all = all;
     }

@@ -365,7 +365,7 @@ static int advise_recording(const struct advise_args *args, const char *report, 
     if (was || code == RUN_CANNOT || code == RUN_NOT_FOUND || access(report, F_OK) != 0)
         return code ? code : CLI_FAILED;
     int sig = signal_of(code);
-    /* A server's usual end is Ctrl-C; other signals are those of faults, and of who wants no more. */
+    /* A server's end is Ctrl-C; other signals are those of faults, or of who wants no more. */
     if (args->kernel && sig && sig != SIGINT)
         cli_note("nothing is counted: signal %d (%s) ended the program, which does not run again",
                  sig, strsignal(sig));

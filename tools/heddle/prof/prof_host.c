@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "count/file.h"
 #include "prof/prof_alike.h"
+#include "prof/prof_kernel.h"
 
 #define SECTION "HostCounters"
 #define VM      (INT64_C(1) << 48)
@@ -66,18 +67,11 @@ static enum hd_status file_add(struct adding *a, const char *folder, const char 
     return status;
 }
 
-static int is_counts(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name), own = strlen(COUNT_FILE_SUFFIX);
-
-    return len > own && !strcmp(entry->d_name + len - own, COUNT_FILE_SUFFIX);
-}
-
 static enum hd_status files_add(struct adding *a, const char *folder)
 {
     struct dirent **names = NULL;
     enum hd_status status = HD_OK;
-    int n = scandir(folder, &names, is_counts, alphasort);
+    int n = scandir(folder, &names, prof_kernel_is_counts, alphasort);
 
     for (int i = 0; i < n; i++) {
         if (status == HD_OK)

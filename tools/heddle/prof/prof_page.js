@@ -1114,9 +1114,9 @@ function sourceSection() {
     const cell = make('td', { className: 'number', textContent: whole.format(row[4 + i] ?? 0) });
     cell.dataset.value = String(row[4 + i] ?? 0);
     return cell;
-  }), make('td', { className: 'name', textContent: row[0] ?? '' }), make('td', { className: 'name', textContent: `${row[1] || '?'}:${row[2]}` }),
-  make('td', {}, make('code', { textContent: row[3] ?? '' }))));
-  const head = [...columns.map(i => LINE_COUNTERS[i]), 'Kernel', 'Line', 'Source'];
+  }), make('td', { textContent: `${String(row[1] || '?').replace(/.*\//, '')}:${row[2]}`, title: row[1] ?? '' }),
+  make('td', { className: 'code', textContent: row[3] ?? '' }), make('td', { textContent: row[0] ?? '' })));
+  const head = [...columns.map(i => LINE_COUNTERS[i]), 'Line', 'Source', 'Kernel'];
   const table = make('table', { id: 'table-source' }, make('thead', {}, make('tr', {}, ...head.map((name, i) =>
     make('th', { scope: 'col', className: i < columns.length ? 'number' : '', textContent: name })))), make('tbody', {}, ...rows));
   table.setAttribute('aria-labelledby', 'source-title');

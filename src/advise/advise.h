@@ -20,6 +20,7 @@
 #ifndef HD_ADVISE_ADVISE_H
 #define HD_ADVISE_ADVISE_H
 
+#include "base/map.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -229,6 +230,31 @@ const char *advise_call_name(const struct advise *a, const struct advise_call *c
 /* Of its thread; NULL behind the last. */
 const struct advise_call *advise_next(const struct advise *a, const struct advise_call *call);
 bool advise_submits(const struct advise_call *call);
+
+/* ---- join.c: from rows of a report to a timeline. Calls and work are added first, then joined:
+ *
+ *     calls by thread, start, and the longer first; advise_join_calls();
+ *     work, in any order; advise_join_work();
+ *     waits that the report tells; advise_find_waits();
+ */
+struct advise_join {
+    struct hd_map outer; /* key of a call inside another: that one's key */
+    struct hd_map calls; /* key: index + 1 */
+};
+void advise_join_init(struct advise_join *j);
+void advise_join_fini(struct advise_join *j);
+/* Leaves out calls that other calls make, whose work is the outer one's; sorts the others by their
+ * start. False: no memory. */
+bool advise_join_calls(struct advise_join *j, struct advise *a) HD_MUST_CHECK;
+/* Work gets its call, or one that stands in for it, calls their work and the calls of their thread
+ * beside them. There is a name. False: no memory. */
+bool advise_join_work(struct advise_join *j, struct advise *a) HD_MUST_CHECK;
+/* The call with the key; ADVISE_NONE. */
+uint32_t advise_join_find(const struct advise_join *j, uint64_t key);
+/* Calls that no row says it of, but that ended only when work did. */
+void advise_find_waits(struct advise *a);
+/* Adds a compilation to the call that waited for it. `thread`: as in a->threads. */
+void advise_add_compile(struct advise *a, uint64_t thread, int64_t start_ns, int64_t end_ns);
 
 /* ---- rules_counters.c: from metrics to counters */
 /* The sum of a metric over a kernel's launches, and the mean; a metric that no rule asks for does

@@ -16,6 +16,7 @@
 static struct {
     struct count_settings settings;
     regex_t regex;
+    bool has_regex;
     _Atomic bool is_on; /* somebody counts: */
     bool by_setting;    /* HEDDLE_COUNT, or the listener */
     _Atomic uint64_t taken;
@@ -60,6 +61,7 @@ static enum hd_status take_ranges(struct hd_str word)
 enum hd_status count_settings_read(const char *text, struct count_settings *out)
 {
     *out = (struct count_settings){0};
+    count_ranges_clear(); /* those of a cuInit() that failed */
     while (strncmp(text, "dir=", 4) != 0) {
         struct hd_str word = {text, strcspn(text, ";")};
         enum hd_status ranges = text[word.len] ? take_ranges(word) : HD_NOT_FOUND;
@@ -90,9 +92,13 @@ enum hd_status count_start(void)
 
     if (!text)
         return HD_OK;
+    if (all.has_regex) /* of a cuInit() that failed behind it */
+        regfree(&all.regex);
+    all.has_regex = false;
     HD_TRY(count_settings_read(text, s));
     if (s->is_regex && hd_regex_compile(&all.regex, s->name))
         return hd_error(HD_BAD_ARG, "HEDDLE_COUNT: '%s' is no regular expression", s->name);
+    all.has_regex = s->is_regex;
     HD_TRY(count_file_open(s->folder));
     all.by_setting = true;
     atomic_store(&all.is_on, true);

@@ -39,7 +39,7 @@ struct count_settings {
 
 enum hd_status count_settings_read(const char *text, struct count_settings *out) HD_MUST_CHECK;
 
-/* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. Once, before any launch. */
+/* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. At each cuInit() until one succeeds. */
 enum hd_status count_start(void) HD_MUST_CHECK;
 /* NVTX ranges are noted from now on, where `settings`, HEDDLE_COUNT or NULL, chooses by them. */
 enum hd_status count_ranges_start(const char *settings,

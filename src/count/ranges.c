@@ -37,6 +37,11 @@ static struct {
     struct open_ranges started;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+void count_ranges_clear(void)
+{
+    all.n[0] = all.n[1] = 0;
+}
+
 enum hd_status count_ranges_add(const char *text, size_t len, bool is_excluded)
 {
     unsigned *n = &all.n[is_excluded];

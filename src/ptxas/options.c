@@ -1,4 +1,5 @@
 /* The options: one table, which the reader and the help share. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -386,33 +387,16 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 
 /* ---- help */
 
-/* How wide names of options are; what they do stands behind, or below when they are wider. */
-#define NAMES_COLUMNS 32
-
-static void options_help_row(struct hd_buf *out, const struct row *row)
+void ptxas_help(bool has_effect, void (*row)(const char *names, const char *doc))
 {
-    struct hd_buf names;
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        char names[256];
 
-    hd_buf_init(&names);
-    hd_buf_printf(&names, "-%s, --%s%s%s", row->brief, row->name, row->values ? " " : "",
-                  row->values ? row->values : "");
-    if (row->doc && names.len > NAMES_COLUMNS)
-        hd_buf_printf(out, "  %s\n  %*s  %s\n", names.ptr, NAMES_COLUMNS, "", row->doc);
-    else if (row->doc)
-        hd_buf_printf(out, "  %-*s  %s\n", NAMES_COLUMNS, names.ptr ? names.ptr : "", row->doc);
-    else
-        hd_buf_printf(out, "  %s\n", names.ptr ? names.ptr : "");
-    hd_buf_fini(&names);
-}
-
-void ptxas_help(struct hd_buf *out)
-{
-    hd_buf_puts(out, "options:\n");
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (rows[i].doc)
-            options_help_row(out, &rows[i]);
-    hd_buf_puts(out, "\naccepted and checked, without effect here:\n");
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (!rows[i].doc)
-            options_help_row(out, &rows[i]);
+        if ((rows[i].doc != NULL) != has_effect)
+            continue;
+        int n = snprintf(names, sizeof(names), "-%s, --%s%s%s", rows[i].brief, rows[i].name,
+                         rows[i].values ? " " : "", rows[i].values ? rows[i].values : "");
+        assert(n > 0 && (size_t)n < sizeof(names)); /* rows are ours */
+        row(names, rows[i].doc ? rows[i].doc : "");
+    }
 }

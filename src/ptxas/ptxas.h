@@ -85,8 +85,10 @@ enum hd_status ptxas_input_add(struct ptxas *p, const char *name, const char *te
  */
 enum hd_status ptxas_assemble(struct ptxas *p) HD_MUST_CHECK;
 
-/* Appends the options with what they mean, or the versions of PTX. */
-void ptxas_help(struct hd_buf *out);
+/* Calls for each option that does something, or for each of the others: its names and value, and
+ * what it means ("" for the others). */
+void ptxas_help(bool has_effect, void (*row)(const char *names, const char *doc));
+/* Appends the versions of PTX. */
 void ptxas_list_versions(struct hd_buf *out);
 /* Is this version of PTX known? */
 bool ptxas_version_known(unsigned major, unsigned minor);

@@ -55,23 +55,31 @@ bool report_source_read(const char *file, struct hd_buf *out)
            hd_file_read(file, SOURCE_MAX_B, out) == HD_OK && out->ptr;
 }
 
+void report_text_line(struct hd_str text, unsigned line, struct hd_buf *out)
+{
+    const char *at = line ? text.ptr : NULL, *end = text.ptr + text.len;
+
+    for (unsigned i = 1; at && i < line; i++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    const char *stop = at;
+    while (stop && stop < end && *stop && *stop != '\r' && *stop != '\n')
+        stop++;
+    while (at < stop && isspace((unsigned char)*at))
+        at++;
+    while (at < stop && isspace((unsigned char)stop[-1]))
+        stop--;
+    assert(!at || (at <= stop && stop <= end));
+    for (; at < stop; at++) /* nothing in it moves a terminal's cursor */
+        hd_buf_putc(out, iscntrl((unsigned char)*at) ? ' ' : *at);
+}
+
 void report_source_line(const char *file, unsigned line, struct hd_buf *out)
 {
     struct hd_buf text = {0};
 
-    if (line && report_source_read(file, &text)) {
-        const char *at = text.ptr, *end = text.ptr + text.len;
-        for (unsigned i = 1; at && i < line; i++) {
-            at = memchr(at, '\n', (size_t)(end - at));
-            at = at ? at + 1 : NULL;
-        }
-        size_t len = at ? strcspn(at, "\r\n") : 0;
-        for (; len && isspace((unsigned char)*at); len--)
-            at++;
-        while (len && isspace((unsigned char)at[len - 1]))
-            len--;
-        for (size_t i = 0; i < len; i++) /* nothing in it moves a terminal's cursor */
-            hd_buf_putc(out, iscntrl((unsigned char)at[i]) ? ' ' : at[i]);
-    }
+    if (line && report_source_read(file, &text))
+        report_text_line((struct hd_str){text.ptr, text.len}, line, out);
     hd_buf_fini(&text);
 }

@@ -39,5 +39,7 @@ bool report_source_read(const char *file, struct hd_buf *out);
  * cannot be read.
  */
 void report_source_line(const char *file, unsigned line, struct hd_buf *out);
+/* The same of a text that was read before, appended. */
+void report_text_line(struct hd_str text, unsigned line, struct hd_buf *out);
 
 #endif

@@ -140,6 +140,16 @@ for args, text in ((["-ltoir"], "form of NVIDIA's"), (["-optix-ir"], "form of NV
     if done:
         tap.ok(done.returncode == 2 and text in done.stderr, f"{' '.join(args)} is refused", done.stderr)
 tap.ok(cc("-o").returncode == 2, "a value is missing")
+for word, guess in (("-linenfo", "-lineinfo"), ("--lineinf", "-lineinfo"), ("-arhc=sm_90", "-arch"), ("--compiler-option", "--compiler-options"),
+                    ("-no-such-thing", None)):
+    done = cc(word, "k.cu")
+    tap.ok(done.returncode == 2 and f"unknown option: '{word}'" in done.stderr and (f"did you mean {guess}?" in done.stderr if guess else "did you mean" not in done.stderr),
+           f"{word}: unknown, {'with a guess' if guess else 'without one'}", done.stderr)
+for word in ("-lm", "-lcurand", "-lineno", "-lineage", "-lstdc++", "-llib"):
+    done = cc("--dryrun", word, "k.cu")
+    tap.ok(done.returncode == 0 and f" {word}" in done.stderr, f"{word} is a library", done.stderr)
+done = cc("nosuch.cu")
+tap.ok(done.returncode == 1 and done.stderr == "heddle: cc: nosuch.cu: there is no such file\n", "a source that is not there is told once", done.stderr)
 # By the name of nvcc it says what build systems look for.
 NVCC = os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc")
 for flag in ("-V", "--version"):

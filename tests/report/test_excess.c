@@ -60,6 +60,13 @@ static void test_source(void)
     report_source_line("/", 1, &line);
     eq_u64(line.len, 0, "is not waited for, nor is a folder read");
     unlink(path);
+    hd_buf_clear(&line);
+    report_text_line((struct hd_str){"a\n b\tc \r\nlast", 14}, 2, &line);
+    eq_str(line.ptr, "b c", "of a text that was read");
+    report_text_line((struct hd_str){"a\n b\tc \r\nlast", 11}, 3, &line);
+    report_text_line((struct hd_str){"a", 1}, 2, &line);
+    report_text_line((struct hd_str){"", 0}, 1, &line);
+    eq_str(line.ptr, "b cla", "which ends where it ends");
     hd_buf_fini(&line);
     ok(report_is_source("a.cu") && !report_is_source("ptx") && !report_is_source(""),
        "what is a source");

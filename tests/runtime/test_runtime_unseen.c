@@ -55,7 +55,7 @@ static const char *errors_of(const char *ptx, void (*program)(void))
         dup2(ends[1], 2);
         close(ends[0]);
         handle = __cudaRegisterFatBinary(fixture_wrap(ptx));
-        fixture_function(handle, (const void *)stub, "kernel");
+        fixture_function(handle, (const void *)stub, "_Z6kernelPf");
         __cudaRegisterFatBinaryEnd(handle);
         program();
         exit(0);
@@ -80,10 +80,10 @@ static unsigned count(const char *text, const char *what)
 }
 
 static const char bad[] = ".version 7.5\n.target sm_75\n.address_size 64\n"
-                          ".visible .entry kernel()\n{\n.reg .b32 %r<2>;\n"
+                          ".visible .entry _Z6kernelPf()\n{\n.reg .b32 %r<2>;\n"
                           "no.such.instruction %r1;\nret;\n}\n";
 static const char good[] = ".version 7.5\n.target sm_75\n.address_size 64\n"
-                           ".visible .entry kernel()\n{\nret;\n}\n";
+                           ".visible .entry _Z6kernelPf()\n{\nret;\n}\n";
 
 int main(void)
 {
@@ -92,7 +92,7 @@ int main(void)
     eq_u64(count(text, "no.such.instruction"), 1, "the reason is said once");
     ok(strstr(text, "ptx:7:1: "), "with its place");
     eq_u64(count(text, "2 kernel launches failed"), 1, "and at the end that nobody asked");
-    ok(strstr(text, "kernel: "), "and for which kernel first");
+    ok(strstr(text, "the first was kernel(float"), "and for which kernel first, as it is written");
     text = errors_of(bad, asks);
     eq_u64(count(text, "no.such.instruction"), 1, "the reason is said to who asks as well");
     eq_u64(count(text, "did not ask"), 0, "but nothing at the end");

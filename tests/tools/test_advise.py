@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import random
+import re
 import sqlite3
 import sys
 import tempfile
@@ -684,6 +685,11 @@ def test_programs(bench):
     tap.ok(report.get("has_counters") and not report["is_counted"] and found(report, "launch-bound") and "once more" in got.stderr,
            "with counters: times are of a run without, and it is said that there are two", got.stderr + json.dumps(report))
     tap.ok("times of a run that counted" not in got.stdout and "estimated by replay" in got.stdout and "up to" not in got.stdout.split("evidence")[0], "the figure is called an estimate", got.stdout)
+    words = [word for option in ("--roofline", "none", "--host-counters") for word in ("--prof", option)]
+    bench.run("advise", "-o", "hosted", "--kernel", *words, program, "strided")
+    db = sqlite3.connect(bench.path("hosted.sqlite"))
+    tap.ok(db.execute("SELECT count(*) FROM HEDDLE_HOST_COUNTERS").fetchone()[0] > 0, "counters of the host come from the run that counted, too")
+    db.close()
     bench.run("prof", "--kernel", "--roofline", "none", "--no-show", "-o", "counted", program, "tiny-launches")
     report = bench.advise("--min-gain", "0", "counted.sqlite")
     tap.ok(report.get("is_counted") and not {f["id"] for f in report["findings"]} - {row[0] for row in KERNELS}, "of a run that counted no time is judged", json.dumps(report))
@@ -692,7 +698,9 @@ def test_programs(bench):
     tap.ok(got.returncode == 1 and got.stderr == "heddle: advise: the program made no CUDA call\n", "a program without a CUDA call", got.stderr)
     got = bench.run("advise", "--min-gain", "0", "--json", "-w", "out.json", program, "needless-sync")
     with open(bench.path("out.json")) as file:
-        tap.ok(got.returncode == 0 and found(json.load(file), "needless-sync"), "a program is recorded", got.stderr)
+        report = json.load(file)
+        tap.ok(got.returncode == 0 and found(report, "needless-sync"), "a program is recorded", got.stderr)
+        tap.ok("cudaDeviceSynchronize" in json.dumps(report) and not re.search(r"_v\d", json.dumps(report)), "calls are named as in the source", json.dumps(report))
     got = bench.run("advise", "--json", "-w", "out.json", "--prof", "--launch-count", "--prof", "5", program, "needless-sync")
     with open(bench.path("out.json")) as file:
         tap.eq((got.returncode, json.load(file)["kernels"]), (0, 5), "options for the recording")

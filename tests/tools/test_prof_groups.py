@@ -59,7 +59,12 @@ def test_groups(bench):
     tap.eq([head[:4] for head in heads], [("columns", "2", "64", "20"), ("rows", "2", "64", "10"), ("rows", "2", "64", "10"), ("rows", "1", "128", "")],
            "a group for each kernel, grid, block and size of shared memory, in the order of their first launches; one launch is no group")
     tap.eq({head[4] for head in heads}, {"Context 1, Stream 1"}, "where they were")
-    tap.eq(got.stdout.count("--print-summary none shows each"), 1, "how each is seen is told once")
+    tap.ok("--print-summary none shows each" in got.stdout[:HEAD.search(got.stdout).start()] and got.stdout.count("shows each") == 1, "how each is seen is told once, before all",
+           got.stdout[:400])
+    tap.ok(not re.search(r"^    [A-Z].* 0$", got.stdout, re.M) and len(re.findall(r"^    \d+ more are 0$", got.stdout, re.M)) >= 8 and "--page raw lists them" in got.stdout,
+           "what is 0 is counted, and has no rows", [line for line in got.stdout.splitlines() if line.endswith(" 0")])
+    tap.ok(re.search(r"^    smsp__inst_executed_op_branch.* 0$", bench.show("--page", "raw"), re.M), "the raw page has them")
+    tap.ok(re.search(r"^    Branch Instructions .* 0$", bench.show("--metrics", "smsp__inst_executed_op_branch.sum"), re.M), "and who names one")
     times = [value for value, in bench.rows(f"SELECT value FROM HEDDLE_METRICS m JOIN HEDDLE_LAUNCHES USING (launchId) WHERE m.name = '{DURATION}' AND "
                                             "demangledName LIKE 'columns%'")]
     line = next(line for line in bench.show("--page", "raw", "--metrics", DURATION).splitlines() if DURATION in line)
@@ -85,6 +90,11 @@ def test_sums(bench):
     want, = bench.rows(f"SELECT sum(value) FROM HEDDLE_SOURCE_METRICS JOIN HEDDLE_LAUNCHES USING (launchId) WHERE line = {STRIDED} AND demangledName LIKE "
                        "'columns%' AND HEDDLE_SOURCE_METRICS.name = 'smsp__inst_executed.sum'")
     tap.ok(float(line.split()[0].replace(",", "")) == want[0] > 0 and text.count("Sums of all launches") == 3, "lines of the source: sums of the group", line)
+    tap.ok(line.endswith(": out[row * n + i] = in[row * n + i] + 1; /* the strided line */"), "with the text of the line", line)
+    rows = list(csv.DictReader(io.StringIO(bench.show("--csv", "--page", "source"))))
+    tap.eq({row["Source"][:18] for row in rows if row["Line"] == str(STRIDED)}, {"out[row * n + i] ="}, "CSV has the text, too")
+    texts = {line["line"]: line["text"] for launch in json.loads(bench.show("--json", "--page", "source")) for line in launch["lines"]}
+    tap.ok(texts[STRIDED].startswith("out[row"), "and JSON", texts)
 
 
 def test_excess(bench):
@@ -112,7 +122,9 @@ def test_none(bench):
     got = bench.prof(bench.lines, "0")
     tap.ok(len(HEAD.findall(got.stdout)) == 1 and "shows each" not in got.stdout, "one launch", got.stdout)
     got = bench.prof(bench.lines, "0", options=("-k", "nobody"))
-    tap.ok("no launch was counted" in got.stderr and not HEAD.findall(got.stdout), "none", got.stderr)
+    tap.ok("no launch was counted; kernels that ran: rows\n" in got.stderr and not HEAD.findall(got.stdout), "none: which there were is told", got.stderr)
+    got = bench.prof("true", options=("-k", "nobody"))
+    tap.ok("no kernel ran" in got.stderr or "nothing was recorded" in got.stderr, "none at all", got.stderr)
 
 
 def test_processes(bench):
@@ -183,13 +195,34 @@ def test_other_process(bench):
 
 def test_recording_alone(bench):
     """SIGINT that is not a terminal's, to the command alone: it reaches the program, and the report is made."""
-    for args in (("prof", "-f", "-o", "alone"), ("advise", "--kernel", "-f", "-o", "alone")):
+    for args in (("prof", "-f", "-o", "alone"), ("advise", "-f", "-o", "alone")):
         process = bench.start(*args, "sh", "-c", f"{bench.lines} 2; exec sleep 100")
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
         tap.ok(process.returncode in (128 + signal.SIGINT, -signal.SIGINT) and os.path.exists(os.path.join(bench.folder, "alone.sqlite")), f"{args[0]}: SIGINT to it alone ends the program, and there is a report", (process.returncode, error))
         tap.ok(args[0] == "prof" or "was interrupted (signal 2)" in out, f"{args[0]}: which says so", out)
+
+
+def test_counting_run(bench):
+    """Ctrl-C is how a server ends: advise --kernel counts all the same. After another signal it says that it does not."""
+    for number, has_counters in ((signal.SIGINT, True), (signal.SIGTERM, False)):
+        process = bench.start("advise", "--kernel", "-f", "-o", "served", "-w", "served.txt", "sh", "-c", f"{bench.lines} 2; exec sleep 100")
+        process.stdout.readline()
+        process.send_signal(number)
+        if has_counters:
+            process.stdout.readline()  # of the second run
+            process.send_signal(number)
+        _, error = process.communicate(timeout=100)
+        with open(os.path.join(bench.folder, "served.txt"), encoding="utf-8") as file:
+            text = file.read()
+        tap.eq(process.returncode, 128 + number, f"{number.name}: the program's end is the command's")
+        tap.ok(f"was interrupted (signal {number:d})" in text, f"{number.name}: the findings say so", text)
+        want = "once more: counting makes its kernels take longer; Ctrl-C ends it again" if has_counters else f"nothing is counted: signal {number:d} (Terminated)"
+        tap.ok(want in error, f"{number.name}: which is told", error)
+        tap.eq(bool(sqlite3.connect(os.path.join(bench.folder, "served.sqlite")).execute("SELECT 1 FROM sqlite_master WHERE name = 'HEDDLE_METRICS'").fetchall()),
+               has_counters, f"{number.name}: the report has counters")
+        tap.eq(bench.left(), [], f"{number.name}: nothing is left")
 
 
 def test_error_exits(bench):
@@ -205,6 +238,15 @@ def test_error_exits(bench):
         tap.eq((got.returncode, bench.left()), (126, []), f"{command}: what cannot be executed")
 
 
+def test_piles(bench):
+    """Reports that nobody named: when there are many, it is told how they go. Not of one with a name."""
+    for i in range(1, 5):
+        got = bench.run("prof", bench.lines, "0")
+        tap.eq(("there are 3 reports of earlier runs: -o NAME names one" in got.stderr, f"report{i}.sqlite" in got.stderr), (i == 4, True), f"report{i}")
+    got = bench.run("prof", "-f", "-o", "named", bench.lines, "0")
+    tap.ok("earlier runs" not in got.stderr, "a report with a name", got.stderr)
+
+
 def test_names(bench):
     name = os.path.basename(bench.lines)
     for command in ("run", "prof", "advise"):
@@ -218,6 +260,6 @@ def test_names(bench):
 
 with tempfile.TemporaryDirectory(prefix="heddle-groups-") as top:
     b = Programs(top)
-    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_recording_alone, test_error_exits, test_names):
+    for test in (test_groups, test_sums, test_excess, test_places, test_none, test_processes, test_closed_pipe, test_signals, test_other_process, test_recording_alone, test_counting_run, test_error_exits, test_piles, test_names):
         test(b)
 tap.done()

@@ -316,6 +316,31 @@ def test_roofline(bench):
     tap.ok(page.js("document.documentElement.scrollWidth <= innerWidth"), "no wider than a small page", page.js("document.documentElement.scrollWidth"))
 
 
+def test_source(bench):
+    """Counters by line, with the line's text; a counter that no line has is no column."""
+    page = bench.browser
+    page.open(bench.page)
+    tap.ok(page.js("document.getElementById('source').hidden"), "nothing was counted: no lines of the source")
+    source = os.path.join(bench.folder, "lines.cu")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("first\n  a[i] = '<b>' + b[i];\n")
+    path = make_roofline(os.path.join(bench.folder, "lines.sqlite"))
+    r = sqlite3.connect(path)
+    r.execute("CREATE TABLE HEDDLE_SOURCE_METRICS(launchId INTEGER, file TEXT, line INTEGER, function TEXT, name TEXT, value REAL)")
+    for launch, name, line, value in ((0, source, 2, 30), (1, source, 2, 12), (2, "ptx", 7, 99)):
+        r.execute("INSERT INTO HEDDLE_SOURCE_METRICS VALUES(?, ?, ?, 'f', 'smsp__inst_executed.sum', ?)", (launch, name, line, value))
+    r.execute("INSERT INTO HEDDLE_SOURCE_METRICS VALUES(0, ?, 2, 'f', 'memory_l2_theoretical_sectors_global', 5)", (source,))
+    r.commit()
+    r.close()
+    page.open(bench.export("lines", report=path), width=1000)
+    rows = page.js("[...document.querySelectorAll('#table-source tr')].map(tr => [...tr.cells].map(c => c.dataset.value ? Number(c.dataset.value) : c.textContent))")
+    tap.eq(rows, [["Instructions", "Sectors", "Line", "Source", "Kernel"], [99, 0, "ptx:7", "", "far(float *)"],
+                  [42, 5, "lines.cu:2", "a[i] = '<b>' + b[i];", HOSTILE]], "lines of the source, sums of launches, the most instructions first")
+    tap.eq(page.js("window.stolen"), None, "source is text")
+    page.open(os.path.join(bench.folder, "lines.html"), width=400)
+    tap.ok(page.js("document.documentElement.scrollWidth <= innerWidth"), "no wider than a small page", page.js("document.documentElement.scrollWidth"))
+
+
 def test_strange_roofline(bench):
     """Values that are none."""
     for i, value in enumerate(("NULL", "'text'", "x'ff00'", "-1", "0", "9223372036854775807", "1e999")):
@@ -362,7 +387,7 @@ def main():
         bench = Bench(folder)
         try:
             bench.browser.open(bench.page)
-            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_roofline, test_strange_roofline, test_strange):
+            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_roofline, test_source, test_strange_roofline, test_strange):
                 test(bench)
             tap.eq(bench.browser.messages, [], "nothing on the console")
         finally:

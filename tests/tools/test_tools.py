@@ -315,6 +315,7 @@ def test_doctor_images():
     result = tool("doctor", image("old.fatbin", "raw", f"cubin:75:{cubin75}"))
     tap.ok(result.returncode == 1 and "cubin sm_75" in result.stdout and
            "code=compute_120" in result.stdout, "no PTX is a problem with a remedy", result.stdout)
+    tap.ok("1 image in 1 fat binary, 0 with PTX that this device runs" in result.stdout, "what of the images is of use", result.stdout)
     result = tool("doctor", "--cc", "9.0", image("new.fatbin", "raw", f"ptx:100:{ptx}"))
     tap.ok(result.returncode == 1 and "compute capability 9.0" in result.stdout,
            "PTX that is too new is a problem", result.stdout)

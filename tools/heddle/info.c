@@ -1,6 +1,7 @@
 /* heddle info: what this Heddle is, what the machine offers, and which device programs will see. */
 #include "common/cli.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,7 @@ static bool load_calls(const char *path, struct driver_calls *calls, struct driv
 static void query_device(const struct driver_calls *calls, int ordinal, struct device_info *info)
 {
     int device = 0;
+    assert(ordinal >= 0 && ordinal < DEVICES_MAX && calls->get);
     if (calls->get(&device, ordinal) != 0)
         return;
     calls->name(info->name, (int)sizeof(info->name), device);
@@ -195,6 +197,7 @@ static void json_devices(struct hd_json *j, const struct driver_info *d)
         hd_json_str(j, "device_error", d->why);
     hd_json_u64(j, "driver_version", (uint64_t)d->version);
     hd_json_open(j, "devices", '[');
+    assert(d->working || !d->count || *d->why);
     for (int i = 0; i < d->count; i++) {
         const struct device_info *info = &d->devices[i];
         char cc[32];

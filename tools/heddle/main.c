@@ -96,8 +96,11 @@ static const struct cli_command *command_by_name(const char *path)
                                            {"nsys", "nsys"},      {"ncu", "ncu"}};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
-        if (strcmp(name, names[i][0]) == 0)
-            return find_command(names[i][1]);
+        if (strcmp(name, names[i][0]) == 0) {
+            const struct cli_command *command = find_command(names[i][1]);
+            assert(command); /* rows are ours */
+            return command;
+        }
     return NULL;
 }
 
@@ -106,7 +109,8 @@ static void set_name(const struct cli_command *command, const char *alias)
 {
     static char called[64];
 
-    (void)snprintf(called, sizeof(called), "heddle %s", command->name);
+    int n = snprintf(called, sizeof(called), "heddle %s", command->name);
+    assert(n > 0 && (size_t)n < sizeof(called));
     cli_set_name(alias ? alias : command->name, alias ? alias : called);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "ptxas/ptxas.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,18 +25,30 @@ static void print(FILE *out, void (*make)(struct hd_buf *out))
     hd_buf_fini(&text);
 }
 
-static void print_help(FILE *out)
+#define HELP_COLUMN 36
+
+static void print_row(const char *names, const char *doc)
 {
-    fputs(
+    if (*doc)
+        cli_help_option(names, HELP_COLUMN, doc);
+    else
+        printf("  %s\n", names);
+}
+
+static void print_help(void)
+{
+    cli_help(
         "usage: heddle ptxas [OPTIONS] FILES\n"
         "\n"
         "Checks PTX and makes an image that cuModuleLoadData(), cuLibraryLoadData(), cuLink and\n"
         "libnvJitLink of Heddle load: an ELF file that holds the PTX, no machine code. Takes the\n"
         "options of NVIDIA's ptxas, whose place it takes as the executable `ptxas`.\n"
-        "\n",
-        out);
-    print(out, ptxas_help);
-    fputs("\n- as a file is standard input.\n\nexit status: 0, or 255 after an error\n", out);
+        "\n"
+        "options:\n");
+    ptxas_help(true, print_row);
+    cli_help("\naccepted and checked, without effect here:\n");
+    ptxas_help(false, print_row);
+    cli_help("\n- as a file is standard input.\n\nexit status: 0, or 255 after an error\n");
 }
 
 /* Clients look for "release N.N" and "VN.N.N". */
@@ -88,6 +101,7 @@ static bool image_write(struct ptxas *p)
 {
     const char *path = p->options.output;
 
+    assert(!p->failed && path);
     if (p->options.target.is_virtual || hd_file_write(path, p->image.ptr, p->image.len) == HD_OK)
         return true;
     ptxas_say(p, PTXAS_FATAL, "Output file '%s' could not be opened", path);
@@ -111,7 +125,7 @@ static bool assemble(struct ptxas *p)
 static bool work(struct ptxas *p)
 {
     if (p->options.help)
-        print_help(stdout);
+        print_help();
     else if (p->options.version)
         print_version();
     else if (p->options.list_versions)

@@ -287,6 +287,7 @@ static int run_set_libraries(void)
         if (path && i != WHERE_PRELOAD)
             run_add_folder(&folders, path);
     }
+    assert(code || preload.failed || preload.len); /* some may not be missing */
     if (!code && (preload.failed || folders.failed || !run_prepend("LD_PRELOAD", preload.ptr) ||
                   !run_prepend("LD_LIBRARY_PATH", folders.ptr) || !run_set_sanitizers()))
         code = cli_error("out of memory");

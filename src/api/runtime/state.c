@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/demangle.h"
 #include "base/log.h"
 
 struct rt_state rt = {.lock = HD_LOCK_INIT(RUNTIME, "rt.lock")};
@@ -37,9 +38,14 @@ cudaError_t rt_launched(const void *func, cudaError_t error)
         return cudaSuccess;
     kernel = rt_map_get(&rt_registry.kernels, func);
     rt_thread.unseen++;
-    if (!atomic_fetch_add(&rt.unseen, 1))
+    if (!atomic_fetch_add(&rt.unseen, 1)) {
+        struct hd_buf name;
+        hd_buf_init(&name);
+        hd_demangle_or_name(kernel ? kernel->name : "an unknown function", HD_DEMANGLE_FULL, &name);
         snprintf(rt.unseen_first, sizeof(rt.unseen_first), "%s: %s",
-                 kernel ? kernel->name : "an unknown function", rt_cudaGetErrorName(error));
+                 name.ptr ? name.ptr : "a kernel", rt_cudaGetErrorName(error));
+        hd_buf_fini(&name);
+    }
     return error;
 }
 

@@ -8,8 +8,8 @@
  *
  * Threads: any; the first caller of torch_hook_start() does the work, the others wait.
  */
-#ifndef HD_FRAMEWORKS_TORCH_HOOK_H
-#define HD_FRAMEWORKS_TORCH_HOOK_H
+#ifndef HD_FRAMEWORKS_TORCH_TORCH_HOOK_H
+#define HD_FRAMEWORKS_TORCH_TORCH_HOOK_H
 
 #include <stdbool.h>
 

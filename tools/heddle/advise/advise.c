@@ -4,6 +4,7 @@
  */
 #include "advise/advise_show.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
@@ -223,6 +224,7 @@ static int record(const struct advise_args *args, const char *name, bool counts)
     HD_AUTOFREE char *copy = hd_strdup(name);
     bool good = copy && hd_vec_push(&words, prof);
 
+    assert(args->rest[0] && (!counts || args->kernel));
     /* What chooses a form of the command is its first option. The counters' own pages are not
      * wanted: a program of many launches would bury the findings under them. */
     if (counts)
@@ -328,15 +330,18 @@ static int signal_of(int code)
  * Counting makes kernels take many times as long, so what is counted is of a second run, and the
  * times of the first stay the program's. Its status. Input that can be read again is.
  */
-static int count_kernels(const struct advise_args *args, const char *report, off_t input)
+static int count_kernels(const struct advise_args *args, const char *report, off_t input,
+                         bool was_interrupted)
 {
     struct hd_buf counted = {0};
     int code = CLI_FAILED;
 
+    assert(args->kernel);
     hd_buf_printf(&counted, "%s.counted.sqlite", report);
     if (input >= 0)
         (void)lseek(STDIN_FILENO, input, SEEK_SET);
-    cli_note("the program runs once more: counting makes its kernels take longer");
+    cli_note("the program runs once more: counting makes its kernels take longer%s",
+             was_interrupted ? "; Ctrl-C ends it again" : "");
     if (counted.failed)
         (void)cli_error("out of memory");
     else
@@ -359,13 +364,18 @@ static int advise_recording(const struct advise_args *args, const char *report, 
 
     if (was || code == RUN_CANNOT || code == RUN_NOT_FOUND || access(report, F_OK) != 0)
         return code ? code : CLI_FAILED;
-    if (args->kernel && !signal_of(code)) {
-        int counting = count_kernels(args, report, input);
+    int sig = signal_of(code);
+    /* A server's end is Ctrl-C; other signals are those of faults, or of who wants no more. */
+    if (args->kernel && sig && sig != SIGINT)
+        cli_note("nothing is counted: signal %d (%s) ended the program, which does not run again",
+                 sig, strsignal(sig));
+    if (args->kernel && (!sig || sig == SIGINT)) {
+        int counting = count_kernels(args, report, input, sig != 0);
         if (counting == CLI_USAGE && !code) /* --prof */
             return CLI_USAGE;
         code = code ? code : counting;
     }
-    int own = advise_report(args, report, shown, signal_of(code));
+    int own = advise_report(args, report, shown, sig);
     return code ? code : own;
 }
 

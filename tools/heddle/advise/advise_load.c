@@ -2,7 +2,6 @@
 #include "advise/advise_show.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -25,7 +24,7 @@ struct load {
     struct hd_map threads, processes; /* global id: index + 1 */
     struct hd_map streams;            /* text: index + 1 */
     struct hd_map names;              /* text: index + 1 */
-    struct hd_map calls;              /* key: index + 1 */
+    struct advise_join join;
     double sum_ns;
     enum hd_status status;
 };
@@ -116,6 +115,7 @@ static uint32_t load_name_of(struct load *l, sqlite3_stmt *row, int column)
     struct hd_str str = hd_str_from(text ? text : "?");
     size_t at = (size_t)(uintptr_t)hd_map_get(&l->names, str);
 
+    assert(at <= l->a->names.len);
     if (at)
         return (uint32_t)(at - 1);
     char *copy = hd_strdup(str.ptr);
@@ -135,6 +135,7 @@ static uint32_t load_stream_of(struct load *l, uint32_t process, int64_t context
                                   (long long)id);
     size_t at = (size_t)(uintptr_t)hd_map_get(&l->streams, (struct hd_str){text, len});
 
+    assert(len < sizeof(text) && at <= l->a->streams.len);
     if (at)
         return (uint32_t)(at - 1);
     struct advise_stream stream = {.process = process, .context = context, .id = id};
@@ -178,36 +179,6 @@ static void load_take_call(struct load *l, sqlite3_stmt *row)
     call.is_async = strstr(name, "Async") != NULL;
     if (!hd_vec_push(&l->a->calls, call))
         load_no_memory(l);
-}
-
-/* Rows come by thread, and the longer first where two begin together: calls that a call makes are
- * left out, and their work is the outer one's. */
-static void load_drop_inner(struct load *l)
-{
-    struct advise *a = l->a;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < a->calls.len && l->status == HD_OK; i++) {
-        const struct advise_call *outer = kept ? &a->calls.at[kept - 1] : NULL;
-        const struct advise_call *call = &a->calls.at[i];
-        bool is_inner = outer && outer->thread == call->thread && call->start_ns < outer->end_ns;
-
-        if (!is_inner)
-            a->calls.at[kept++] = *call;
-        else if (!hd_map_put_u64(&l->calls, call->key, (void *)(uintptr_t)outer->key))
-            load_no_memory(l);
-    }
-    assert(kept <= a->calls.len);
-    a->calls.len = kept;
-}
-
-static int load_by_start(const void *a, const void *b)
-{
-    const struct advise_call *x = a, *y = b;
-
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
 /* ---- work */
@@ -288,169 +259,18 @@ static enum hd_status load_work(struct load *l)
                      load_take_fill);
 }
 
-/* A call at its start for work whose own is not in the report: such work is as late as it was. */
-static uint32_t load_stand_in(struct load *l, const struct advise_work *work)
-{
-    struct advise_call call = {.start_ns = work->start_ns,
-                               .end_ns = work->start_ns,
-                               .key = UINT64_MAX,
-                               .process = l->a->streams.at[work->stream].process,
-                               .before = ADVISE_NONE,
-                               .next = ADVISE_NONE,
-                               .wait_work = ADVISE_NONE,
-                               .wait_stream = ADVISE_NONE,
-                               .kind = ADVISE_CALL_NONE};
-
-    call.thread = load_thread_of(l, UINT64_MAX);
-    call.name = 0;
-    if (!hd_vec_push(&l->a->calls, call))
-        load_no_memory(l);
-    return (uint32_t)(l->a->calls.len - 1);
-}
-
-static int load_by_call(const void *a, const void *b)
-{
-    const struct advise_work *x = a, *y = b;
-
-    if (x->call != y->call)
-        return x->call < y->call ? -1 : 1;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-static bool load_map_calls(struct load *l)
-{
-    struct advise *a = l->a;
-
-    for (size_t i = 0; i < a->calls.len; i++)
-        if (a->calls.at[i].kind != ADVISE_CALL_NONE &&
-            !hd_map_put_u64(&l->calls, a->calls.at[i].key, (void *)(uintptr_t)(i + 1)))
-            return false;
-    return true;
-}
-
-/* Work gets its call; calls get their work, and are sorted once more for those that stand in. */
-static void load_join(struct load *l)
-{
-    struct advise *a = l->a;
-    struct hd_map inner = l->calls; /* key of an inner call: that of the outer */
-    size_t real = a->calls.len;
-
-    hd_map_init(&l->calls);
-    if (!load_map_calls(l))
-        load_no_memory(l);
-    for (size_t i = 0; i < a->works.len && l->status == HD_OK; i++) {
-        struct advise_work *work = &a->works.at[i];
-        void *outer;
-        if (hd_map_find_u64(&inner, work->key, &outer))
-            work->key = (uint64_t)(uintptr_t)outer;
-        if (!hd_map_get_u64(&l->calls, work->key)) {
-            work->key = UINT64_MAX - 1 - i;
-            uint32_t at = load_stand_in(l, work);
-            if (l->status == HD_OK)
-                a->calls.at[at].key = work->key;
-        }
-    }
-    hd_map_fini(&inner);
-    if (a->calls.len > real)
-        qsort(a->calls.at, a->calls.len, sizeof(a->calls.at[0]), load_by_start);
-    hd_map_fini(&l->calls);
-    hd_map_init(&l->calls);
-    for (size_t i = 0; i < a->calls.len && l->status == HD_OK; i++)
-        if (!hd_map_put_u64(&l->calls, a->calls.at[i].key, (void *)(uintptr_t)(i + 1)))
-            load_no_memory(l);
-}
-
-static void load_order_work(struct load *l)
-{
-    struct advise *a = l->a;
-
-    for (size_t i = 0; i < a->works.len; i++)
-        a->works.at[i].call =
-            (uint32_t)((uintptr_t)hd_map_get_u64(&l->calls, a->works.at[i].key) - 1);
-    if (a->works.len)
-        qsort(a->works.at, a->works.len, sizeof(a->works.at[0]), load_by_call);
-    for (size_t i = 0; i < a->works.len; i++) {
-        assert(a->works.at[i].call < a->calls.len); /* or one that stands in */
-        struct advise_call *call = &a->calls.at[a->works.at[i].call];
-        assert(!call->work_count || call->first_work + call->work_count == i);
-        if (!call->work_count++)
-            call->first_work = (uint32_t)i;
-    }
-}
-
-/* ---- what threads do one behind the other */
-
-static void load_chain_threads(struct load *l)
-{
-    struct advise *a = l->a;
-    HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
-    HD_AUTOFREE uint32_t *leader = hd_alloc_array(a->processes.len + 1, sizeof(*leader));
-    HD_AUTOFREE uint32_t *ended = hd_alloc_array(a->processes.len + 1, sizeof(*ended));
-
-    if (!last || !leader || !ended) {
-        load_no_memory(l);
-        return;
-    }
-    for (uint32_t i = 0; i < a->calls.len; i++) {
-        struct advise_call *call = &a->calls.at[i];
-        assert(call->thread < a->threads.len && call->process < a->processes.len);
-        uint32_t before = last[call->thread];
-        if (before)
-            a->calls.at[before - 1].next = i;
-        else
-            before = ended[call->process];
-        call->before = before ? before - 1 : ADVISE_NONE;
-        last[call->thread] = i + 1;
-        if (call->kind == ADVISE_CALL_NONE)
-            continue;
-        if (!leader[call->process])
-            leader[call->process] = call->thread + 1;
-        if (leader[call->process] == call->thread + 1)
-            ended[call->process] = i + 1;
-    }
-}
-
 /* ---- waits */
-
-enum { WAITED_LOOK_MAX = 256 };
-
-/* Of the last work that the process had submitted, that which ended last before the call did;
- * `submitted` is how much all processes had. */
-static uint32_t load_waited_for(const struct advise *a, const struct advise_call *call,
-                                uint32_t submitted)
-{
-    uint32_t best = ADVISE_NONE;
-    uint32_t least = submitted - HD_MIN(submitted, (uint32_t)WAITED_LOOK_MAX);
-
-    for (uint32_t i = submitted; i-- > least;) {
-        const struct advise_work *work = &a->works.at[i];
-        if (a->calls.at[work->call].process == call->process && work->end_ns <= call->end_ns &&
-            (best == ADVISE_NONE || work->end_ns > a->works.at[best].end_ns))
-            best = i;
-    }
-    return best;
-}
-
-static void load_wait_for_work(const struct advise *a, struct advise_call *call, uint32_t work)
-{
-    if (work == ADVISE_NONE || a->works.at[work].end_ns <= call->start_ns)
-        return;
-    assert(work < a->works.len);
-    call->wait = ADVISE_WAIT_WORK;
-    call->wait_work = work;
-}
 
 static void load_take_sync(struct load *l, sqlite3_stmt *row)
 {
     struct advise *a = l->a;
     uint32_t process = load_process_of(l, sqlite3_column_int64(row, 0));
-    size_t at = (size_t)(uintptr_t)hd_map_get_u64(
-        &l->calls, load_key_of(process, sqlite3_column_int64(row, 1)));
+    uint32_t at = advise_join_find(&l->join, load_key_of(process, sqlite3_column_int64(row, 1)));
     int64_t type = sqlite3_column_int64(row, 2);
 
-    if (!at || a->calls.at[at - 1].kind != ADVISE_CALL_SYNC)
+    if (at == ADVISE_NONE || a->calls.at[at].kind != ADVISE_CALL_SYNC)
         return;
-    struct advise_call *call = &a->calls.at[at - 1];
+    struct advise_call *call = &a->calls.at[at];
     if (type == SYNC_STREAM) {
         call->wait = ADVISE_WAIT_STREAM;
         call->wait_stream =
@@ -460,30 +280,11 @@ static void load_take_sync(struct load *l, sqlite3_stmt *row)
     }
 }
 
-/* Calls that no row says it of, but that ended only when work did. */
-static void load_find_waits(struct advise *a)
-{
-    uint32_t submitted = 0;
-
-    for (uint32_t i = 0; i < a->calls.len; i++) {
-        struct advise_call *call = &a->calls.at[i];
-        submitted += call->work_count;
-        assert(submitted <= a->works.len);
-        if (call->wait != ADVISE_WAIT_NOTHING)
-            continue;
-        if (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_ALLOC)
-            load_wait_for_work(a, call, load_waited_for(a, call, submitted));
-        else if ((call->kind == ADVISE_CALL_COPY || call->kind == ADVISE_CALL_FILL) &&
-                 call->work_count &&
-                 a->works.at[call->first_work + call->work_count - 1].end_ns <= call->end_ns)
-            load_wait_for_work(a, call, call->first_work + call->work_count - 1);
-    }
-}
-
 static void load_take_null_stream(struct load *l, sqlite3_stmt *row)
 {
     for (size_t i = 0; i < l->a->streams.len; i++) {
         struct advise_stream *stream = &l->a->streams.at[i];
+        assert(stream->process < l->a->processes.len);
         int64_t pid = (int64_t)(l->a->processes.at[stream->process] & 0xffffff);
         if (pid == (sqlite3_column_int64(row, 0) & 0xffffff) &&
             stream->context == sqlite3_column_int64(row, 1) &&
@@ -504,33 +305,12 @@ static void load_take_device(struct load *l, sqlite3_stmt *row)
     l->a->sms.at[id] = (uint32_t)HD_MAX(INT64_C(0), sqlite3_column_int64(row, 1)) & 0xffff;
 }
 
-/* Compilation in the call that waited for it. The last call that began before it is found by
- * halving; it is that of another thread where threads are mixed, so a few more are looked at. */
 static void load_take_compile(struct load *l, sqlite3_stmt *row)
 {
-    struct advise *a = l->a;
     int64_t start, end;
-    uint64_t thread = (uint64_t)sqlite3_column_int64(row, 2);
-    size_t low = 0, high = a->calls.len;
 
-    if (!load_read_times(l, row, &start, &end))
-        return;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (a->calls.at[middle].start_ns <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low, looked = 0; i-- > 0 && looked < 4096; looked++) {
-        struct advise_call *call = &a->calls.at[i];
-        if (a->threads.at[call->thread] != thread)
-            continue;
-        if (end <= call->end_ns)
-            call->compile_ns =
-                HD_MIN(call->compile_ns + end - start, call->end_ns - call->start_ns);
-        return;
-    }
+    if (load_read_times(l, row, &start, &end))
+        advise_add_compile(l->a, (uint64_t)sqlite3_column_int64(row, 2), start, end);
 }
 
 static enum hd_status load_rest(struct load *l)
@@ -545,7 +325,7 @@ static enum hd_status load_rest(struct load *l)
                      load_take_null_stream));
     HD_TRY(load_each(l, "TARGET_INFO_GPU", "SELECT id, smCount FROM TARGET_INFO_GPU",
                      load_take_device));
-    load_find_waits(l->a);
+    advise_find_waits(l->a);
     return load_each(
         l, "CUPTI_ACTIVITY_KIND_OVERHEAD",
         "SELECT start, end, globalTid FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
@@ -557,14 +337,14 @@ static enum hd_status load_calls(struct load *l)
 {
     HD_TRY(load_each(
         l, "CUPTI_ACTIVITY_KIND_RUNTIME",
-        "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), " STRING(
-            "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
+        "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), "
+        "display_name(" STRING(
+            "nameId") "), rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
                       "start <= ?1 "
                       "ORDER BY 3, start, end DESC",
         load_take_call));
-    load_drop_inner(l);
-    if (l->a->calls.len)
-        qsort(l->a->calls.at, l->a->calls.len, sizeof(l->a->calls.at[0]), load_by_start);
+    if (l->status == HD_OK && !advise_join_calls(&l->join, l->a))
+        load_no_memory(l);
     return l->status;
 }
 
@@ -616,11 +396,8 @@ static enum hd_status load_all(struct load *l)
     HD_TRY(load_work(l));
     if (!l->a->names.len && l->a->works.len && !advise_keep(l->a, "?"))
         load_no_memory(l);
-    load_join(l);
-    if (l->status == HD_OK)
-        load_order_work(l);
-    if (l->status == HD_OK)
-        load_chain_threads(l);
+    if (l->status == HD_OK && !advise_join_work(&l->join, l->a))
+        load_no_memory(l);
     return l->status == HD_OK ? load_rest(l) : l->status;
 }
 
@@ -653,6 +430,7 @@ static bool load_take_line(struct load *l, size_t counted, sqlite3_stmt *row)
                                .line = sqlite3_column_int64(row, 1),
                                .value = sqlite3_column_double(row, 3)};
 
+    assert(counted < l->a->counted.len);
     if (line.kind == ADVISE_LINE_COUNT)
         return true;
     line.file = hd_strdup(prof_db_text(row, 0));
@@ -804,7 +582,7 @@ static void load_fini(struct load *l)
     hd_map_fini(&l->processes);
     hd_map_fini(&l->streams);
     hd_map_fini(&l->names);
-    hd_map_fini(&l->calls);
+    advise_join_fini(&l->join);
 }
 
 enum hd_status advise_load(struct advise *a)
@@ -812,13 +590,14 @@ enum hd_status advise_load(struct advise *a)
     struct load l = {.a = a};
     enum hd_status status;
 
+    assert(!a->calls.len && !a->works.len && !a->counted.len); /* once */
     HD_TRY(prof_db_open(a->path, &l.db));
     a->has_counters = prof_db_has(l.db, "HEDDLE_METRICS");
     hd_map_init(&l.threads);
     hd_map_init(&l.processes);
     hd_map_init(&l.streams);
     hd_map_init(&l.names);
-    hd_map_init(&l.calls);
+    advise_join_init(&l.join);
     if (prof_db_has(l.db, "StringIds") || prof_db_has(l.db, "HEDDLE_LAUNCHES"))
         status = load_all(&l);
     else if (prof_db_has(l.db, "META_DATA_EXPORT") && prof_db_has(l.db, "PROCESSES"))
@@ -837,7 +616,8 @@ enum hd_status advise_load(struct advise *a)
 enum hd_status advise_merge(const char *report, const char *counted)
 {
     static const char *const tables[] = {"HEDDLE_LAUNCHES", "HEDDLE_METRICS",
-                                         "HEDDLE_SOURCE_METRICS", "HEDDLE_NOTES"};
+                                         "HEDDLE_SOURCE_METRICS", "HEDDLE_NOTES",
+                                         "HEDDLE_HOST_COUNTERS"};
     sqlite3 *from, *db = NULL;
     sqlite3_stmt *attach = NULL;
 
@@ -854,8 +634,9 @@ enum hd_status advise_merge(const char *report, const char *counted)
         code = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
     for (size_t i = 0; i < HD_COUNT_OF(tables) && code == SQLITE_OK; i++) {
         char sql[128];
-        (void)snprintf(sql, sizeof(sql), "CREATE TABLE main.%s AS SELECT * FROM counted.%s",
-                       tables[i], tables[i]);
+        int n = snprintf(sql, sizeof(sql), "CREATE TABLE main.%s AS SELECT * FROM counted.%s",
+                         tables[i], tables[i]);
+        assert(n > 0 && (size_t)n < sizeof(sql));
         if (prof_db_has(from, tables[i]))
             code = sqlite3_exec(db, sql, NULL, NULL, NULL);
     }

@@ -1,4 +1,6 @@
 /* Findings as text, as JSON, and as a prompt. */
+#include <assert.h>
+#include <signal.h>
 #include <string.h>
 
 #include "advise/advise_show.h"
@@ -51,6 +53,7 @@ static struct sums text_sum_up(const struct advise *a)
     for (size_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
         int64_t time = work->end_ns - work->start_ns;
+        assert(time >= 0);
         s.kernels += work->kind == ADVISE_KERNEL;
         s.kernels_ns += work->kind == ADVISE_KERNEL ? time : 0;
         s.copies += work->kind == ADVISE_COPY;
@@ -133,6 +136,7 @@ static void text_rows(const struct advise_finding *f, struct hd_buf *out)
 
 static void text_finding(const struct advise_finding *f, struct hd_buf *out)
 {
+    assert(f->rule && f->severity < ADVISE_SEVERITY_COUNT && f->gain_ns >= 0);
     hd_buf_printf(out, "\n%-6s  gains about %s (%.0f %%): %s [%s]\n",
                   advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain,
                   f->rule->title, f->rule->id);
@@ -172,12 +176,13 @@ void advise_text(const struct advise *a, struct hd_buf *out)
                          "those of the source.\n");
     struct sums s = text_sum_up(a);
     if (!a->has_counters && s.kernels_ns * 5 >= a->steady_ns && s.kernels)
-        hd_buf_printf(out,
-                      "\nThere are no counters of what kernels do: accesses, divergence and "
-                      "conflicts in them were not judged\n(%s).\n",
-                      a->interrupted ? "counting begins behind a whole run: heddle advise --kernel "
-                                       "with a shorter one"
-                                     : "heddle advise --kernel PROGRAM");
+        hd_buf_printf(
+            out,
+            "\nThere are no counters of what kernels do: accesses, divergence and "
+            "conflicts in them were not judged\n(%s).\n",
+            a->interrupted && a->interrupted != SIGINT
+                ? "heddle advise --kernel counts in a second run, which such a signal prevents"
+                : "heddle advise --kernel PROGRAM");
 }
 
 /* ---- JSON */
@@ -291,6 +296,7 @@ static void text_prompt_kernels(const struct advise *a, struct hd_buf *out)
     out->failed |= !times || !counts;
     for (size_t i = 0; times && counts && i < a->works.len; i++)
         if (a->works.at[i].kind == ADVISE_KERNEL) {
+            assert(a->works.at[i].name < a->names.len);
             times[a->works.at[i].name] += a->works.at[i].end_ns - a->works.at[i].start_ns;
             counts[a->works.at[i].name]++;
         }

@@ -48,6 +48,7 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
     }
     if (!job->no_cudart && job->paths.libcuda) {
         const char *slash = strrchr(job->paths.libcuda, '/');
+        assert(slash); /* likewise */
         cc_list_addf(cmd, "-Wl,-rpath-link,%.*s", (int)(slash - job->paths.libcuda),
                      job->paths.libcuda);
     }
@@ -226,11 +227,12 @@ static int compile_all(struct cc_job *job)
     return 0;
 }
 
-/* An option's value that was taken for a file, or a name with a mistake. */
+/* An option's value that was taken for a file, or a name with a mistake: clang would say so once
+ * for each pass. */
 static int check_inputs(const struct cc_job *job)
 {
     for (size_t i = 0; i < job->inputs.len; i++)
-        if (job->inputs.at[i].lang == CC_LANG_LINK && !job->dryrun &&
+        if (!job->dryrun && strcmp(job->inputs.at[i].path, "-") != 0 &&
             access(job->inputs.at[i].path, F_OK) != 0)
             return cli_error("%s: there is no such file", job->inputs.at[i].path);
     return 0;

@@ -3,9 +3,13 @@
 #include "cc/cc_options.h"
 #include "common/cli.h"
 
+#include "base/str.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+#define GUESS_EDITS 3
 
 /* The value inside an argument: "c++17" of "-std=c++17", "dir" of "-Idir"; NULL when this spelling
  * of the option is not what the argument begins with. *out_exact when it is nothing else. */
@@ -111,6 +115,44 @@ static bool is_clangs(const struct cc_job *job, const char *arg)
     return arg[1] == 'W' || (generates && !job->forward_compiler);
 }
 
+/* The option whose name is nearest to the word's, if it is near: a wrong letter in four. */
+static const char *nearest_option(const char *arg)
+{
+    struct hd_str word = {arg, strcspn(arg, "=")};
+    unsigned least = 1 + (unsigned)HD_MIN(word.len / 4, (size_t)GUESS_EDITS);
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < cc_option_count; i++) {
+        const char *names[] = {cc_options[i].name, cc_options[i].longer};
+        for (size_t k = 0; k < HD_COUNT_OF(names); k++) {
+            unsigned n = names[k] ? hd_str_distance(word, names[k]) : least;
+            if (n < least) {
+                least = n;
+                nearest = names[k];
+            }
+        }
+    }
+    return nearest;
+}
+
+static int refuse_unknown(const char *arg)
+{
+    const char *nearest = nearest_option(arg);
+
+    return nearest ? cli_usage("unknown option: '%s'; did you mean %s?", arg, nearest)
+                   : cc_usage("unknown option", arg);
+}
+
+/* -linenfo is no library, but another option that begins so, with a mistake. */
+static bool is_misspelt(const struct cc_option *opt, const char *arg, const char *value)
+{
+    const char *nearest =
+        value && !strncmp(arg, "-l", 2) && !strcmp(opt->name, "-l") ? nearest_option(arg) : NULL;
+
+    assert(opt->form == CC_JOINED || strcmp(opt->name, "-l") != 0);
+    return nearest && !strncmp(nearest, "-l", 2) && strlen(nearest) > strlen("-lto") + 1;
+}
+
 /* An option that has no row: clang's, or by -forward-unknown-to-... that of a host tool. */
 static int parse_unknown(struct cc_job *job, const char *arg)
 {
@@ -123,7 +165,7 @@ static int parse_unknown(struct cc_job *job, const char *arg)
             cc_list_add(&job->host, arg);
         cc_list_add(&job->link, arg);
     } else {
-        return cc_usage("unknown option", arg);
+        return refuse_unknown(arg);
     }
     return CLI_OK;
 }
@@ -140,6 +182,8 @@ static int parse_one(struct cc_parse *p, int argc, char **argv, int *at)
     const struct cc_option *opt = find_option(arg, &value);
     if (!opt)
         return parse_unknown(p->job, arg);
+    if (is_misspelt(opt, arg, value))
+        return refuse_unknown(arg);
     if (!value && strcmp(arg, "-O") == 0)
         value = ""; /* stands alone, too */
     if (!value)

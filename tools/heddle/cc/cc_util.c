@@ -241,6 +241,7 @@ const char *cc_stem(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
+    assert(cc_stem_len(path) >= (size_t)(name - path)); /* of the same name */
     return cc_format("%.*s", (int)(cc_stem_len(path) - (size_t)(name - path)), name);
 }
 
@@ -272,8 +273,10 @@ void cc_temp_cleanup(struct cc_job *job)
 {
     if (job->dryrun || !job->temp_dir)
         return;
-    for (size_t i = 0; i < job->temps.len; i++)
+    for (size_t i = 0; i < job->temps.len; i++) {
+        assert(!strncmp(job->temps.at[i], job->temp_dir, strlen(job->temp_dir)));
         (void)unlink(job->temps.at[i]);
+    }
     (void)rmdir(job->temp_dir);
 }
 

@@ -143,8 +143,8 @@ char *where_script(const char *name)
 
 char *where_torch(void)
 {
-    char *found = file_near(".", "torch/layer.cpp");
-    return found ? found : file_near(HEDDLE_BIN_TO_LIB, "torch/layer.cpp");
+    char *found = file_near(".", "torch-layer/layer.cpp");
+    return found ? found : file_near(HEDDLE_BIN_TO_LIB, "torch-layer/layer.cpp");
 }
 
 #define A_HEADER "cuda_runtime.h"

@@ -1,6 +1,7 @@
 /* Printing what doctor found: text for people, JSON for programs. */
 #include "doctor/doctor.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,8 +25,11 @@ static void print_images(const struct doctor_report *r, bool verbose)
     const struct program *p = &r->program;
     if (!p->images.len)
         return;
-    printf("  device code    %zu in %zu fat binaries, %zu usable\n", p->images.len, p->containers,
-           program_count_usable(p, r->cc));
+    size_t usable = program_count_usable(p, r->cc);
+    assert(usable <= p->images.len);
+    printf("  device code    %zu image%s in %zu fat binar%s, %zu with PTX that this device runs\n",
+           p->images.len, p->images.len == 1 ? "" : "s", p->containers,
+           p->containers == 1 ? "y" : "ies", usable);
     for (size_t i = 0; verbose && i < p->images.len; i++) {
         const struct program_image *image = &p->images.at[i];
         char name[64];

@@ -1,4 +1,5 @@
 /* heddle ncu, which is ncu as well: kernels' counters, by `heddle prof --kernel`. See nsight.h. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,6 +211,7 @@ static int count_into(struct run *r, const char *report)
 {
     nsight_push(r->words, "--output");
     nsight_push(r->words, report);
+    assert(*r->rest);
     nsight_push(r->words, r->output ? "--no-show" : "--quiet");
     nsight_push(r->words, "--");
     for (; *r->rest; r->rest++)
@@ -253,6 +255,7 @@ static int answer(struct run *r)
 static int import(struct run *r)
 {
     push_view(r);
+    assert(r->words->failed || (r->words->at.len > 1 && !strcmp(r->words->at.at[1], "--kernel")));
     hd_free(r->words->at.at[1]);
     r->words->at.at[1] = hd_strdup("kernels"); /* instead of --kernel */
     r->words->failed = r->words->failed || !r->words->at.at[1];

@@ -1,6 +1,7 @@
 /* See nsight.h. */
 #include "prof/nsight.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static int refuse_value(const struct nsight_option *o, const char *value)
 static int take(const struct nsight_option *o, const char *value, void *state,
                 struct nsight_words *words)
 {
+    assert((value != NULL) == (o->kind != NSIGHT_FLAG));
     bool is_on = o->kind != NSIGHT_SWITCH || !strcmp(value, "true");
 
     if (o->kind == NSIGHT_SWITCH && !is_on && strcmp(value, "false") != 0)
@@ -125,6 +127,7 @@ int nsight_prof(struct nsight_words *words)
 {
     int argc = (int)words->at.len;
 
+    assert(words->failed || (argc && !strcmp(words->at.at[0], "prof")));
     if (words->failed || !hd_vec_push(&words->at, NULL))
         return cli_error("out of memory");
     words->at.len--; /* what ends it is no word */

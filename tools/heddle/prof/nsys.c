@@ -1,4 +1,5 @@
 /* heddle nsys, which is nsys as well: its profile and stats, by `heddle prof`. See nsight.h. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,7 @@ static bool read_number(const char *option, const char *value, uint64_t least, u
     bool good = hd_str_to_u64((struct hd_str){value, strlen(value)}, 10, out) && *out >= least &&
                 *out <= most;
 
+    assert(least <= most);
     if (!good)
         cli_error("--%s=%s: a number from %llu to %llu is expected", option, value,
                   (unsigned long long)least, (unsigned long long)most);

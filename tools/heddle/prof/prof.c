@@ -2,6 +2,7 @@
  * heddle prof: runs a program with the recorder (src/prof) in its processes, makes a report of what
  * they wrote, and shows reports. prof_build.h makes one, prof_stats.h and prof_trace.h read them.
  */
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <regex.h>
@@ -170,7 +171,8 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-#define SAMPLE_HZ 1000u /* Nsight Systems' */
+#define SAMPLE_HZ    1000u /* Nsight Systems' */
+#define REPORTS_MANY 3     /* that nobody named: it is told how they go */
 
 struct prof_args {
     const char *output, *capture, *range, *report, *type, *exports, *html;
@@ -520,12 +522,13 @@ static char *name_with(const char *name, const char *suffix)
     return path;
 }
 
-/* Of a report, without .sqlite. */
-static char *name_free(void)
+/* *out_earlier: how many of these names are taken. */
+static char *name_free(unsigned *out_earlier)
 {
     char name[32];
 
     for (int i = 1; i < 1000000; i++) {
+        *out_earlier = (unsigned)i - 1;
         (void)snprintf(name, sizeof(name), "report%d.sqlite", i);
         if (access(name, F_OK))
             break;
@@ -533,10 +536,11 @@ static char *name_free(void)
     return name_with(name, ".sqlite");
 }
 
-/* The report's path; NULL after a message. */
-static char *choose_report(const struct prof_args *args)
+/* The report's path; NULL after a message. *out_earlier: reports that nobody named. */
+static char *choose_report(const struct prof_args *args, unsigned *out_earlier)
 {
-    char *path = args->output ? name_with(args->output, ".sqlite") : name_free();
+    *out_earlier = 0;
+    char *path = args->output ? name_with(args->output, ".sqlite") : name_free(out_earlier);
 
     if (path && !args->overwrite && !access(path, F_OK)) {
         cli_error("%s exists; --force-overwrite replaces it", path);
@@ -555,6 +559,7 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
     struct hd_buf text = {0};
     const char *driver = where_library(WHERE_CUDA);
 
+    assert(*folder == '/'); /* the program may change its folder */
     hd_buf_printf(&text, "capture=%s;", args->capture);
     if (args->range)
         hd_buf_printf(&text, "range=%s;", args->range);
@@ -593,6 +598,7 @@ static bool set_counters(const struct prof_args *args, const char *folder)
     bool is_regex = name && !strncmp(name, REGEX, strlen(REGEX));
     struct hd_buf text = {0};
 
+    assert(args->kernel && *folder == '/');
     if (name)
         hd_buf_printf(&text, "%s=%s;", is_regex ? "regex" : "name",
                       is_regex ? name + strlen(REGEX) : name);
@@ -734,10 +740,12 @@ static int show_report(const struct prof_args *args, const char *report,
 
 static int profile(const struct prof_args *args, const char *path)
 {
-    HD_AUTOFREE char *report = choose_report(args);
+    unsigned earlier;
+    HD_AUTOFREE char *report = choose_report(args, &earlier);
     char *folder = report ? prof_session_begin(report) : NULL;
     struct prof_totals totals;
 
+    assert(args->rest[0] && (!args->output || !earlier));
     if (!folder)
         return CLI_FAILED;
     struct program program = {.args = args, .path = path, .folder = folder};
@@ -748,6 +756,10 @@ static int profile(const struct prof_args *args, const char *path)
     /* Before anything is shown: a reader that goes away ends this process. */
     prof_session_end(folder, !is_made && code != RUN_CANNOT && code != RUN_NOT_FOUND);
     int shown = is_made ? show_report(args, report, &totals) : CLI_FAILED;
+    if (is_made && earlier >= REPORTS_MANY)
+        cli_note("there are %u reports of earlier runs: -o NAME names one, -f replaces it, and "
+                 "`rm report*.sqlite` removes all",
+                 earlier);
     return code ? code : shown;
 }
 
@@ -817,7 +829,8 @@ static int cmd_recover(const struct prof_args *args)
 {
     if (one_argument(args, "folder"))
         return CLI_USAGE;
-    HD_AUTOFREE char *report = choose_report(args);
+    unsigned earlier;
+    HD_AUTOFREE char *report = choose_report(args, &earlier);
     struct prof_totals totals;
 
     if (!report)

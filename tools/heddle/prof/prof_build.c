@@ -239,6 +239,7 @@ static int64_t build_short_name(struct build *b, const char *demangled)
             text[len++] = *c;
         depth -= *c == '>' && depth;
     }
+    assert(len < sizeof(text));
     text[len] = '\0';
     const char *colon = strrchr(text, ':');
     return prof_db_string(&b->db, len ? colon ? colon + 1 : text : demangled);
@@ -271,6 +272,7 @@ static void build_put_kernel(struct build *b, struct source *s, const struct pro
 
     if (!shape || !build_work_ended(b, &k->times, times))
         return;
+    assert(shape->is_named && shape->record);
     b->totals.kernels++;
     const struct prof_shape *r = shape->record;
     int64_t threads = (int64_t)r->grid[0] * r->grid[1] * r->grid[2] *
@@ -374,6 +376,7 @@ static void build_put_range(struct build *b, struct source *s, const struct open
     int64_t payload = (int64_t)r->payload;
     unsigned type = r->payload_type;
 
+    assert(r && (!end || end->nvtx));
     b->totals.ranges++;
     build_note_end(b, end ? end->nvtx->time_ns : r->time_ns);
     prof_db_row(&b->db, TABLE_NVTX_EVENTS, "ioiiii sion i ooO ooO nnn", build_since(b, r->time_ns),
@@ -413,6 +416,7 @@ static void build_pair(struct build *b, struct source *s, const struct open_rang
     size_t at = (size_t)(uintptr_t)hd_map_get_u64(&s->ranges, half->nvtx->range);
 
     if (at) {
+        assert(at <= s->halves.len && s->halves.at[at - 1].nvtx); /* or it has its partner */
         const struct open_range *other = &s->halves.at[at - 1];
         if ((other->nvtx->call == HEDDLE_NVTX_RANGE_START) != begins)
             build_put_range(b, s, begins ? half : other, begins ? other : half, EVENT_START_END);
@@ -776,6 +780,7 @@ static void build_put_host(struct build *b)
     struct utsname system;
     char text[512];
 
+    assert(b->db.db);
     if (uname(&system))
         return;
     build_put_environment(b, "Hostname", 619, system.nodename);
@@ -826,6 +831,7 @@ static enum hd_status build_write_report(struct build *b, const char *folder, ch
     HD_TRY(prof_db_create(path, &b->db));
     for (size_t i = 0; i < b->sources.len; i++)
         build_put_source(b, &b->sources.at[i]);
+    assert(b->end_ns >= b->start_ns); /* which only grew */
     build_put_session(b, first, command);
     HD_TRY(prof_kernel_add(&b->db, folder, b->start_ns, &b->totals.counted));
     if (b->totals.counted) {

@@ -97,6 +97,7 @@ enum hd_status prof_db_finish(struct prof_db *db, const char *path)
 {
     HD_AUTOFREE char *name = db_temporary(path);
 
+    assert(db->db); /* prof_db_create() made it */
     db_run(db, "COMMIT;");
     close_db(db);
     if (!name || db->error) {
@@ -144,6 +145,7 @@ static void db_make_table(struct prof_db *db, enum prof_table table)
 static void db_bind(sqlite3_stmt *row, int at, char form, va_list *args)
 {
     const char *text;
+    assert(at >= 1 && at <= sqlite3_bind_parameter_count(row));
     bool is_there = form == 'o' || form == 'O' ? va_arg(*args, int) : true;
 
     switch (form) {
@@ -212,12 +214,15 @@ int64_t prof_db_string(struct prof_db *db, const char *text)
 static void db_display_name(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
+
+    if (name && strncmp(name, "__cuda", 6) == 0) /* what nvcc 13 writes for <<<>>> */
+        name += 2;
     const char *version = name ? strrchr(name, '_') : NULL;
     bool has = version && version[1] == 'v' && version[2] &&
                strspn(version + 2, "0123456789") == strlen(version + 2) &&
                strncmp(name, "cuda", 4) == 0;
 
-    (void)n;
+    assert(n == 1);
     if (name)
         sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
 }
@@ -266,6 +271,18 @@ bool prof_db_has(sqlite3 *db, const char *table)
         return false;
     if (!sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC))
         has = sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return has;
+}
+
+bool prof_db_has_rows(sqlite3 *db, const char *sql, const char *value)
+{
+    sqlite3_stmt *row;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL))
+        return false; /* there is no such table */
+    (void)sqlite3_bind_text(row, 1, value, -1, SQLITE_STATIC);
+    bool has = sqlite3_step(row) == SQLITE_ROW;
     sqlite3_finalize(row);
     return has;
 }
@@ -328,6 +345,7 @@ static enum hd_status db_make_columns(sqlite3 *db, const char *path, const char 
     hd_buf_printf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table);
     while (*columns) {
         struct hd_str column = {columns, strcspn(columns, " ")};
+        assert(column.len); /* each has a name and a type */
         if (!db_is_essential(column) && !db_has_column(db, table, column)) {
             hd_buf_printf(&sql, ", NULL AS %.*s", (int)column.len, column.ptr);
             misses = true;
@@ -356,8 +374,9 @@ static enum hd_status db_make_missing(sqlite3 *db, const char *path)
             return prof_db_error(db, path);
     for (size_t i = 0; i < TABLE_COUNT; i++) {
         char sql[4096];
-        (void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
-                       tables[i].columns);
+        int n = snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
+                         tables[i].columns);
+        assert(n > 0 && (size_t)n < sizeof(sql));
         if (prof_db_has(db, tables[i].name))
             HD_TRY(db_make_columns(db, path, tables[i].name, tables[i].columns));
         else if (sqlite3_exec(db, sql, NULL, NULL, NULL))

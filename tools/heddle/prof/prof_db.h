@@ -53,6 +53,8 @@ enum hd_status prof_db_open(const char *path, sqlite3 **out) HD_MUST_CHECK;
  */
 enum hd_status prof_db_open_report(const char *path, sqlite3 **out) HD_MUST_CHECK;
 bool prof_db_has(sqlite3 *db, const char *table);
+/* Of a query with a parameter; false, too: there is no such table. */
+bool prof_db_has_rows(sqlite3 *db, const char *sql, const char *value);
 /* What SQLite has to say of the last call that failed, as HD_CORRUPT. */
 enum hd_status prof_db_error(sqlite3 *db, const char *path) HD_MUST_CHECK;
 /* Of a column: "" for NULL. Valid until the next step of `row`. */

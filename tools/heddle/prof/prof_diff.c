@@ -1,6 +1,7 @@
 /* See prof_diff.h: reading, comparing, and the command. */
 #include "prof/prof_diff.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static enum hd_status read_kind(struct reading *r, sqlite3 *db, enum report_diff
     int code = SQLITE_NOMEM;
     bool has_room = true;
 
+    assert(kind < REPORT_DIFF_KIND_COUNT && queries[kind]);
     if (kind == REPORT_DIFF_KERNEL)
         hd_buf_printf(&sql, queries[REPORT_DIFF_KERNEL], r->args->by_grid ? GRID : "");
     else
@@ -291,6 +293,7 @@ static int run(const struct args *args, struct report_diff *d)
     if (read_both(args, d) != HD_OK)
         return cli_error("%s", hd_error_message());
     report_diff_compare(d);
+    assert(d->failures <= d->rows.len && (!d->failures || d->gate >= 0));
     if (!print(d, args))
         return cli_error("%s", strerror(errno));
     if (args->html && write_page(d, args->html) != HD_OK)

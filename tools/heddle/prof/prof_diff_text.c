@@ -1,4 +1,5 @@
 /* See prof_diff.h: the comparison as text, CSV, JSON, and a page. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static const char *p_text(const struct report_diff_row *row, char *out, size_t s
     bool is_tested = row->verdict != REPORT_DIFF_NEW && row->verdict != REPORT_DIFF_GONE &&
                      row->verdict != REPORT_DIFF_FEW;
 
+    assert(!is_tested || (row->p >= 0 && row->p <= 1));
     (void)snprintf(out, size_B, !is_tested ? "-" : row->p < 1e-4 ? "<0.0001" : "%.4f", row->p);
     return out;
 }

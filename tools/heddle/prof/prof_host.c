@@ -1,6 +1,7 @@
 /* See prof_host.h. */
 #include "prof/prof_host.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/str.h"
 #include "count/file.h"
 #include "prof/prof_alike.h"
+#include "prof/prof_kernel.h"
 
 #define SECTION "HostCounters"
 #define VM      (INT64_C(1) << 48)
@@ -65,18 +67,11 @@ static enum hd_status file_add(struct adding *a, const char *folder, const char 
     return status;
 }
 
-static int is_counts(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name), own = strlen(COUNT_FILE_SUFFIX);
-
-    return len > own && !strcmp(entry->d_name + len - own, COUNT_FILE_SUFFIX);
-}
-
 static enum hd_status files_add(struct adding *a, const char *folder)
 {
     struct dirent **names = NULL;
     enum hd_status status = HD_OK;
-    int n = scandir(folder, &names, is_counts, alphasort);
+    int n = scandir(folder, &names, prof_kernel_is_counts, alphasort);
 
     for (int i = 0; i < n; i++) {
         if (status == HD_OK)
@@ -139,16 +134,16 @@ static enum hd_status column_add(struct prof_db *db, const char *metric, const c
     char sql[1024];
     sqlite3_stmt *row;
 
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT shape, %s AS value FROM temp.host_of WHERE launchId IS "
-                   "NULL",
-                   value);
+    int n = snprintf(sql, sizeof(sql),
+                     "SELECT shape, %s AS value FROM temp.host_of WHERE launchId IS NULL", value);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     HD_TRY(prof_alike_medians(db, "host_median", sql));
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT launchId, median AS v FROM temp.alike JOIN temp.host_median USING "
-                   "(shape) UNION ALL SELECT launchId, %s AS v FROM temp.host_of WHERE launchId IS "
-                   "NOT NULL",
-                   value);
+    n = snprintf(sql, sizeof(sql),
+                 "SELECT launchId, median AS v FROM temp.alike JOIN temp.host_median USING "
+                 "(shape) UNION ALL SELECT launchId, %s AS v FROM temp.host_of WHERE launchId IS "
+                 "NOT NULL",
+                 value);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     HD_TRY(prof_alike_prepare(db, sql, &row));
     while (sqlite3_step(row) == SQLITE_ROW)
         if (sqlite3_column_type(row, 1) != SQLITE_NULL)

@@ -106,6 +106,7 @@ static bool kernel_instr_read(char *text, struct heddle_counted_instr *out)
         for (int w = 0; w < IR_COUNT_ACCESS_WORDS; w++)
             out->in[s][w] = n[at++];
     out->ptx_line = (uint32_t)n[at++];
+    assert(at + 1 == COUNT_FILE_INSTR);
     out->line = (uint32_t)n[at];
     return true;
 }
@@ -124,8 +125,10 @@ static struct line *kernel_line_of(struct adding *a, const struct heddle_counted
     hd_buf_fini(&key);
     if (!kept)
         return NULL;
-    if (hd_map_find(&a->by_place, (struct hd_str){kept, strlen(kept)}, &found))
+    if (hd_map_find(&a->by_place, (struct hd_str){kept, strlen(kept)}, &found)) {
+        assert((uintptr_t)found - 1 < a->lines.len);
         return &a->lines.at[(uintptr_t)found - 1];
+    }
     line.file = hd_arena_strndup(&a->arena, i->file, strlen(i->file));
     line.function = hd_arena_strndup(&a->arena, i->function, strlen(i->function));
     line.values = hd_arena_array(&a->arena, double, metrics_count);
@@ -297,23 +300,6 @@ static enum hd_status kernel_launch_add(struct adding *a, char **lines, size_t n
 
 /* ---- files */
 
-static char *kernel_file_read(const char *path, size_t *out_len)
-{
-    FILE *file = fopen(path, "rb");
-    struct hd_buf text;
-    char piece[65536];
-    size_t n;
-
-    if (!file)
-        return NULL;
-    hd_buf_init(&text);
-    while ((n = fread(piece, 1, sizeof(piece), file)))
-        hd_buf_append(&text, piece, n);
-    fclose(file);
-    *out_len = text.len;
-    return hd_buf_take(&text);
-}
-
 static enum hd_status kernel_text_add(struct adding *a, char *text, const struct scratch *scratch)
 {
     HD_VEC(char *) lines = {0};
@@ -339,20 +325,19 @@ static enum hd_status kernel_file_add(struct adding *a, const char *folder, cons
     struct scratch scratch = {hd_alloc_array(metrics_count, sizeof(double)),
                               hd_alloc_array(metrics_count, sizeof(double)),
                               hd_alloc_array(metrics_count, sizeof(bool))};
-    struct hd_buf path;
-    char *text = NULL;
-    size_t len = 0;
+    struct hd_buf path, text;
     enum hd_status status = kernel_out_of_memory();
 
     hd_buf_init(&path);
+    hd_buf_init(&text);
     hd_buf_printf(&path, "%s/%s", folder, name);
     a->pid = (uint32_t)strtoul(name, NULL, 10);
     if (path.ptr && scratch.sums && scratch.own && scratch.has) {
-        text = kernel_file_read(path.ptr, &len);
-        status = text ? kernel_text_add(a, text, &scratch)
-                      : hd_error(HD_IO, "%s: %s", path.ptr, strerror(errno));
+        status = hd_file_read(path.ptr, SIZE_MAX / 2, &text);
+        if (status == HD_OK && text.ptr)
+            status = kernel_text_add(a, text.ptr, &scratch);
     }
-    hd_free(text);
+    hd_buf_fini(&text);
     hd_free(scratch.sums);
     hd_free(scratch.own);
     hd_free(scratch.has);
@@ -360,7 +345,7 @@ static enum hd_status kernel_file_add(struct adding *a, const char *folder, cons
     return status;
 }
 
-static int kernel_is_counts(const struct dirent *entry)
+int prof_kernel_is_counts(const struct dirent *entry)
 {
     const size_t own = strlen(COUNT_FILE_SUFFIX);
     size_t len = strlen(entry->d_name);
@@ -374,7 +359,7 @@ enum hd_status prof_kernel_add(struct prof_db *db, const char *folder, uint64_t 
     struct adding a = {.db = db, .start_ns = start_ns};
     struct dirent **names = NULL;
     enum hd_status status = HD_OK;
-    int n = scandir(folder, &names, kernel_is_counts, alphasort);
+    int n = scandir(folder, &names, prof_kernel_is_counts, alphasort);
 
     hd_arena_init(&a.arena);
     hd_map_init(&a.by_place);

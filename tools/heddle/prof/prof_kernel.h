@@ -16,7 +16,11 @@
 #include "base/status.h"
 #include "prof/prof_stats.h"
 
+struct dirent;
 struct prof_db;
+
+/* Is it one of the files of counts in a session's folder? For scandir(). */
+int prof_kernel_is_counts(const struct dirent *entry);
 /*
  * Adds the *.counts of a session's folder to the report that is being made, which says already when
  * kernels ran; start_ns: of the session. What was not written to the end is left out. HD_IO.

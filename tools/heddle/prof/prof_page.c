@@ -14,6 +14,7 @@
 #include "prof/prof_db.h"
 #include "prof/prof_stats.h"
 #include "prof/prof_time.h"
+#include "report/excess.h"
 
 enum { COLUMNS_MAX = 6 };
 
@@ -98,6 +99,7 @@ static void page_put_base64(struct hd_buf *out, const struct hd_buf *bytes)
                         n > 1 ? digits[word >> 6 & 63] : '=', n > 2 ? digits[word & 63] : '='};
         hd_buf_append(out, text, sizeof(text));
     }
+    assert(out->failed || out->len == (bytes->len + 2) / 3 * 4);
 }
 
 /* ---- groups of events. Columns of a query: start, duration, name, then what the group's columns
@@ -165,6 +167,7 @@ static int64_t page_numbers_id(struct page *p, struct texts *texts, sqlite3_stmt
     for (int i = from; i < from + n; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%lld", len ? "," : "",
                                 (long long)sqlite3_column_int64(row, i));
+    assert(len < sizeof(text) && from + n <= sqlite3_column_count(row));
     return page_text_id(p, texts, text);
 }
 
@@ -191,6 +194,7 @@ static void page_put_cells(struct page *p, const struct group *group, struct col
             page_put_number(column, sqlite3_column_int64(row, at++));
         }
     }
+    assert(at == sqlite3_column_count(row)); /* the group's columns are those of its query */
 }
 
 static int page_read_events(struct page *p, const struct group *group, struct column *columns,
@@ -213,6 +217,7 @@ static int page_read_events(struct page *p, const struct group *group, struct co
 static void page_json_columns(struct page *p, const char *name, struct column *columns,
                               size_t ncolumns, uint64_t n)
 {
+    assert(ncolumns >= 3 && ncolumns <= 3 + COLUMNS_MAX);
     hd_json_open(&p->json, name, '{');
     hd_json_u64(&p->json, "n", n);
     for (size_t i = 0; i < ncolumns; i++) {
@@ -253,6 +258,7 @@ static enum hd_status page_put_group(struct page *p, const struct group *group)
     sqlite3_stmt *row = NULL;
     uint64_t n = 0;
 
+    assert(strlen(group->columns) <= COLUMNS_MAX);
     for (size_t i = 0; group->columns[i]; i++) {
         columns[3 + i].name = group->names[i];
         columns[3 + i].is_difference = group->columns[i] == 'd';
@@ -317,6 +323,7 @@ static enum hd_status page_choose_threshold(struct page *p, uint64_t max_events)
         if (status == HD_OK)
             status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
                                 : page_ask(p, sql.ptr, 0, &longer);
+        assert(status != HD_OK || (longer >= 0 && (uint64_t)longer <= max_events));
         p->ties = max_events - (uint64_t)longer;
     }
     hd_buf_fini(&sql);
@@ -447,22 +454,23 @@ static enum hd_status page_put_memory(struct page *p)
 
 static enum hd_status page_put_time(struct page *p)
 {
-    struct prof_time time;
+    struct report_breakdown time;
+    enum hd_status status = prof_time(p->db, p->path, &time);
 
-    HD_TRY(prof_time(p->db, p->path, &time));
     hd_json_i64(&p->json, "start_ns", time.start_ns);
     hd_json_i64(&p->json, "end_ns", time.end_ns);
     hd_json_i64(&p->json, "overlap_ns", time.overlap_ns);
     hd_json_open(&p->json, "classes", '[');
-    for (size_t i = 0; i < PROF_TIME_COUNT; i++) {
+    for (size_t i = 0; i < REPORT_TIME_COUNT; i++) {
         hd_json_open(&p->json, NULL, '{');
-        hd_json_str(&p->json, "title", prof_time_texts[i].title);
-        hd_json_str(&p->json, "meaning", prof_time_texts[i].meaning);
+        hd_json_str(&p->json, "title", report_time_texts[i].title);
+        hd_json_str(&p->json, "meaning", report_time_texts[i].meaning);
         hd_json_i64(&p->json, "ns", time.class_ns[i]);
         hd_json_close(&p->json, '}');
     }
     hd_json_close(&p->json, ']');
-    return HD_OK;
+    report_breakdown_fini(&time);
+    return status;
 }
 
 static enum hd_status page_put_places(struct page *p)
@@ -521,10 +529,23 @@ static const char points[] =
     "ORDER BY min(launchId) LIMIT 500";
 /* clang-format on */
 
-static enum hd_status page_put_roofline(struct page *p)
+/* Counters by line of the source, of all launches of a kernel, and the line's text. */
+#define SUM_OF(name) "sum(value) FILTER (WHERE m.name = '" name "')"
+/* clang-format off */
+static const char lines[] =
+    "SELECT demangledName, file, line, source_line(file, line), " SUM_OF("smsp__inst_executed.sum") ", "
+    SUM_OF("smsp__thread_inst_executed_pred_on.sum") ", " SUM_OF("heddle__branches_divergent.sum") ", "
+    SUM_OF("memory_l2_theoretical_sectors_global") ", " SUM_OF("memory_l2_theoretical_sectors_global_ideal") ", "
+    SUM_OF("memory_l1_wavefronts_shared") ", " SUM_OF("memory_l1_wavefronts_shared_ideal") ", "
+    SUM_OF("heddle__bytes_mem_local.sum") " FROM HEDDLE_SOURCE_METRICS m JOIN HEDDLE_LAUNCHES USING (launchId) "
+    "GROUP BY demangledName, file, line ORDER BY 5 DESC, 1, 2, 3 LIMIT 500";
+/* clang-format on */
+
+static enum hd_status page_put_kernels(struct page *p)
 {
     HD_TRY(page_put_rows(p, "peaks", peaks));
-    return page_put_rows(p, "roofline", points);
+    HD_TRY(page_put_rows(p, "roofline", points));
+    return page_put_rows(p, "lines", lines);
 }
 
 static enum hd_status page_put_all(struct page *p, uint64_t max_events)
@@ -536,7 +557,7 @@ static enum hd_status page_put_all(struct page *p, uint64_t max_events)
     HD_TRY(page_put_places(p));
     HD_TRY(page_put_tables(p));
     HD_TRY(page_put_rows(p, "devices", devices));
-    HD_TRY(page_put_roofline(p));
+    HD_TRY(page_put_kernels(p));
     HD_TRY(page_choose_threshold(p, max_events));
     hd_json_open(&p->json, "groups", '{');
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)
@@ -582,14 +603,31 @@ static void page_demangle(sqlite3_context *context, int n, sqlite3_value **args)
 {
     const char *name = (const char *)sqlite3_value_text(args[0]);
 
-    (void)n;
+    assert(n == 1);
     if (name)
         sqlite3_result_text(context, check_demangle(name, DEMANGLE_FULL), -1, SQLITE_TRANSIENT);
 }
 
+/* "": the file cannot be read. */
+static void page_source_line(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    const char *file = (const char *)sqlite3_value_text(args[0]);
+    int64_t line = sqlite3_value_int64(args[1]);
+    struct hd_buf text = {0};
+
+    assert(n == 2);
+    if (file && report_is_source(file) && line > 0 && line <= UINT32_MAX)
+        report_source_line(file, (unsigned)line, &text);
+    sqlite3_result_text(context, text.len ? text.ptr : "", (int)text.len, SQLITE_TRANSIENT);
+    hd_buf_fini(&text);
+}
+
 static enum hd_status page_make_tables(struct page *p)
 {
-    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, page_demangle, NULL, NULL))
+    if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, page_demangle, NULL,
+                                NULL) ||
+        sqlite3_create_function(p->db, "source_line", 2, SQLITE_UTF8, NULL, page_source_line, NULL,
+                                NULL))
         return prof_db_error(p->db, p->path);
     return sqlite3_exec(p->db, DOMAINS, NULL, NULL, NULL) ? prof_db_error(p->db, p->path) : HD_OK;
 }

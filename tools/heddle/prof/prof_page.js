@@ -1103,6 +1103,30 @@ function rooflineSection() {
 }
 rooflineSection();
 
+/* ---- counters by line of the source: those with the most instructions first, as they come */
+const LINE_COUNTERS = ['Instructions', 'Thread instr.', 'Divergent br.', 'Sectors', 'Ideal', 'Wavefronts', 'Ideal', 'Local bytes'];
+
+function sourceSection() {
+  const columns = LINE_COUNTERS.map((name, i) => i).filter(i => data.lines.some(row => row[4 + i] > 0)); // what no line has is left out
+  if (!columns.length)
+    return;
+  const rows = data.lines.map(row => make('tr', {}, ...columns.map(i => {
+    const cell = make('td', { className: 'number', textContent: whole.format(row[4 + i] ?? 0) });
+    cell.dataset.value = String(row[4 + i] ?? 0);
+    return cell;
+  }), make('td', { textContent: `${String(row[1] || '?').replace(/.*\//, '')}:${row[2]}`, title: row[1] ?? '' }),
+  make('td', { className: 'code', textContent: row[3] ?? '' }), make('td', { textContent: row[0] ?? '' })));
+  const head = [...columns.map(i => LINE_COUNTERS[i]), 'Line', 'Source', 'Kernel'];
+  const table = make('table', { id: 'table-source' }, make('thead', {}, make('tr', {}, ...head.map((name, i) =>
+    make('th', { scope: 'col', className: i < columns.length ? 'number' : '', textContent: name })))), make('tbody', {}, ...rows));
+  table.setAttribute('aria-labelledby', 'source-title');
+  element('source-text').textContent = 'Sums over the launches that were counted. Sectors: of global memory; wavefronts: of shared memory. Ideal: what coalesced accesses without conflicts would need.'
+    + (data.lines.length === 500 ? ' The 500 lines with the most instructions.' : '');
+  element('source-rows').append(table);
+  element('source').hidden = false;
+}
+sourceSection();
+
 deviceTable();
 const tables = TABLES.map(parts => new Table(parts));
 let tableTimer = 0;

@@ -79,6 +79,7 @@ static const struct prof_frame_name *name_at(struct prof_db *db, struct prof_fra
 {
     size_t at = (size_t)(uintptr_t)hd_map_get_u64(&frames->by_frame, frame);
 
+    assert(at <= frames->names.len);
     if (at)
         return &frames->names.at[at - 1];
     if (!hd_vec_push(&frames->names, name_of(db, frames, program, frame)))
@@ -151,6 +152,7 @@ static int read_calls(struct prof_calls *c, sqlite3_stmt *row, bool merged)
     while ((code = sqlite3_step(row)) == SQLITE_ROW) {
         int64_t symbol = sqlite3_column_int64(row, 2), module = sqlite3_column_int64(row, 3);
 
+        assert(at < c->at.len);
         if (sqlite3_column_int64(row, 0) != id) {
             c->at.at[at].self += weight;
             if (id != -1)
@@ -285,6 +287,7 @@ enum hd_status prof_sample_tree(sqlite3 *db, const char *path)
                                   NULL);
     if (!code)
         code = put_called(&t, &t.calls.at.at[0], 0);
+    assert(code != SQLITE_DONE || !t.sorted.len); /* each level takes back what it put there */
     enum hd_status status = code == SQLITE_DONE    ? HD_OK
                             : code == SQLITE_NOMEM ? hd_error(HD_NO_MEMORY, "%s: no memory", path)
                                                    : prof_db_error(db, path);

@@ -1,6 +1,7 @@
 /* See prof_stats.h. */
 #include "prof/prof_stats.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text/json.h"
@@ -41,7 +42,7 @@ static void stats_sample_step(sqlite3_context *context, int n, sqlite3_value **a
 {
     struct sample *s = sqlite3_aggregate_context(context, sizeof(*s));
 
-    (void)n;
+    assert(n == 1);
     if (!s || sqlite3_value_type(args[0]) == SQLITE_NULL)
         return;
     if (!hd_vec_push(&s->values, sqlite3_value_double(args[0])))
@@ -123,6 +124,7 @@ static int stats_table_widths(sqlite3_stmt *row, size_t *widths)
 static void stats_table_cell(sqlite3_stmt *row, int column, const size_t *widths, const char *text,
                              FILE *out)
 {
+    assert(column >= 0 && column < sqlite3_column_count(row));
     if (stats_is_text(row, column))
         fprintf(out, "  %s", text);
     else
@@ -305,7 +307,8 @@ static bool stats_has_rows(sqlite3 *db, const char *table)
     sqlite3_stmt *row;
     bool has = false;
 
-    (void)snprintf(sql, sizeof(sql), "SELECT 1 FROM %s LIMIT 1", table);
+    int n = snprintf(sql, sizeof(sql), "SELECT 1 FROM %s LIMIT 1", table);
+    assert(n > 0 && (size_t)n < sizeof(sql));
     if (!sqlite3_prepare_v2(db, sql, -1, &row, NULL))
         has = sqlite3_step(row) == SQLITE_ROW;
     sqlite3_finalize(row);

@@ -1,6 +1,7 @@
 /* See roofline.h: what is measured, and where it is kept. */
 #include "prof/roofline/roofline.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ static void cache_add(const cpu_set_t *mask, int cpu, int index, struct caches *
     size_t size_B = strtoul(size, &unit, 10);
     size_B <<= *unit == 'M' ? 20 : *unit == 'K' ? 10 : 0;
     size_t share_B = size_B / HD_MAX(list_count(shared, mask), 1u);
+    assert(REPORT_LEVEL_COUNT - (*level - '0') > REPORT_LEVEL_DRAM);
     size_t *least_B = &out->share_B[REPORT_LEVEL_COUNT - (*level - '0')];
     *least_B = *least_B ? HD_MIN(*least_B, share_B) : share_B;
     if (*level > '1')
@@ -109,6 +111,7 @@ static void plan_cache(const struct caches *caches, enum report_level level,
 {
     size_t share_B = caches->share_B[level], nearer_B = 0, size_B = share_B / 2;
 
+    assert(level > REPORT_LEVEL_DRAM && level < REPORT_LEVEL_COUNT);
     for (int l = level + 1; l < REPORT_LEVEL_COUNT; l++)
         nearer_B = HD_MAX(nearer_B, caches->share_B[l]);
     size_B = HD_MAX(size_B, 2 * nearer_B) / ROOFLINE_STEP_B * ROOFLINE_STEP_B;
@@ -125,6 +128,7 @@ static void plan_memory(const struct caches *caches, struct roofline_plan *plan,
 {
     size_t all_B = caches->all_B ? 4 * caches->all_B : DRAM_B, free_B = available_B() / 4;
 
+    assert(plan->threads);
     if (free_B < all_B / 2)
         leave_out(out, REPORT_LEVEL_DRAM, "too little memory is free");
     else

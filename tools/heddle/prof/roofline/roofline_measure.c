@@ -1,24 +1,24 @@
 /* See roofline.h: how it is measured. */
 #include "prof/roofline/roofline_measure.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
+#include "common/cli.h"
 
 #define ROUNDS        3 /* more, where others were given the CPUs meanwhile: */
 #define ROUNDS_MAX    10
 #define SHARE         0.95 /* of the time that each thread had a CPU, in an undisturbed round */
 #define ROUND_NS      UINT64_C(6000000)
 #define ROUND_DRAM_NS UINT64_C(15000000)
-#define PATIENCE_S    2 /* then a terminal is told */
 /* Between two looks at the clock: some microseconds. */
 #define LOOK_TURNS 8192u
 #define LOOK_B     ((size_t)1 << 20)
@@ -82,8 +82,10 @@ static double sweep_rate(const struct thread *t, size_t set_B, uint64_t round_ns
     uint64_t start_ns = hd_clock_ns(CLOCK_MONOTONIC), now_ns, done_B = 0;
     size_t piece_B = HD_MIN(set_B, LOOK_B), at = 0;
 
+    assert(piece_B && piece_B % ROOFLINE_STEP_B == 0 && set_B <= t->all->memory_B);
     do {
         for (size_t looked_B = 0; looked_B < LOOK_B; looked_B += piece_B) {
+            assert(at + piece_B <= set_B);
             piece(t, set_B, at, piece_B);
             done_B += piece_B;
             at += piece_B;
@@ -128,6 +130,7 @@ static void round_run(struct thread *t, enum what what, enum report_level level)
 {
     uint64_t wall_ns = hd_clock_ns(CLOCK_MONOTONIC), cpu_ns = hd_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+    assert(level < REPORT_LEVEL_COUNT);
     t->rate = round_rate(t, what, level);
     cpu_ns = hd_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     wall_ns = hd_clock_ns(CLOCK_MONOTONIC) - wall_ns;
@@ -161,6 +164,7 @@ static void rounds(struct thread *t, enum what what, enum report_level level, do
 {
     struct measuring *all = t->all;
 
+    assert(t >= all->threads && t < all->threads + all->plan->threads);
     for (int round = 0; !round || !all->is_over; round++) {
         (void)pthread_barrier_wait(&all->barrier);
         round_run(t, what, level);
@@ -231,6 +235,7 @@ static void threads_place(struct measuring *all)
         do
             cpu++;
         while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t)cpu, &all->plan->cpus));
+        assert(CPU_ISSET((size_t)cpu, &all->plan->cpus)); /* there are as many as threads */
         all->threads[i].cpu = cpu;
         all->threads[i].all = all;
     }
@@ -258,22 +263,15 @@ static enum hd_status threads_start(struct measuring *all)
 
 static void threads_wait(struct measuring *all)
 {
-    struct timespec until;
-    bool reported = false;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
     for (uint32_t i = 0; i < all->plan->threads; i++) {
-        if (pthread_timedjoin_np(all->threads[i].thread, NULL, &until) != ETIMEDOUT)
-            continue;
-        if (!reported && isatty(STDERR_FILENO)) {
-            fputs("heddle: measuring this host, once ...\r", stderr);
-            reported = true;
-        }
-        (void)pthread_join(all->threads[i].thread, NULL);
+        struct timespec until;
+        do {
+            cli_progress("measuring this host, once");
+            (void)clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec++;
+        } while (pthread_timedjoin_np(all->threads[i].thread, NULL, &until) == ETIMEDOUT);
     }
-    if (reported)
-        fputs("\033[K", stderr);
+    cli_progress_end();
 }
 
 enum hd_status roofline_measure(const struct roofline_plan *plan, struct roofline *out)

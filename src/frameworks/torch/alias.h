@@ -54,7 +54,7 @@ class DeviceMemory final : public c10::Allocator {
         for (auto &b : r->planned)
             if (!b.is_taken && b.size_B == size_B) {
                 b.is_taken = true;
-                return {b.ptr, nullptr, &c10::detail::deleteNothing, c10::Device(c10::kCPU)};
+                return {b.ptr, b.ptr, &c10::detail::deleteNothing, c10::Device(c10::kCPU)};
             }
         if (r->device < 0)
             return host->allocate(size_B);
@@ -87,7 +87,14 @@ inline void DeviceMemory::free_raw(void *ptr)
     cudaPointerAttributes attributes;
     if (!ptr)
         return;
-    if (cudaPointerGetAttributes(&attributes, ptr) == cudaSuccess &&
+    if (results)
+        for (auto &b : results->planned)
+            if (b.ptr == ptr) {
+                b.is_taken = false;
+                return;
+            }
+    bool on_device_thread = results && results->device < 0; /* which must not call CUDA */
+    if (!on_device_thread && cudaPointerGetAttributes(&attributes, ptr) == cudaSuccess &&
         attributes.type == cudaMemoryTypeDevice)
         c10::cuda::CUDACachingAllocator::raw_delete(ptr);
     else

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <ATen/ops/empty_strided.h>
-#include <cuda_runtime_api.h>
 
 #include "operator.h"
 
@@ -64,6 +63,9 @@ class Node final : public Task {
         if (!to.defined() || !from.defined() ||
             (to.const_data_ptr() == from.const_data_ptr() && to.strides() == from.strides()))
             return;
+        /* Statistics that nobody asked for: of a batch norm that evaluates. */
+        if (from.numel() == 0)
+            return;
         TORCH_CHECK(to.sizes() == from.sizes(), "the result has the shape ", from.sizes(),
                     ", and had ", to.sizes(), " when the graph was captured");
         const_cast<at::Tensor &>(to).copy_(from);
@@ -75,7 +77,7 @@ class Shapes {
   public:
     at::Tensor of(const at::Tensor &t)
     {
-        if (!t.defined())
+        if (!t.defined() || !t.is_cuda()) /* numbers are tensors of the host */
             return t;
         for (auto &[meta, cuda] : pairs)
             if (cuda.unsafeGetTensorImpl() == t.unsafeGetTensorImpl())
@@ -84,8 +86,6 @@ class Shapes {
                                     "Heddle: graphs with tensors of layout ", t.layout(),
                                     " are not supported");
         auto meta = at::empty_strided(t.sizes(), t.strides(), t.options().device(c10::kMeta));
-        if (t.unsafeGetTensorImpl()->is_wrapped_number())
-            meta.unsafeGetTensorImpl()->set_wrapped_number(true);
         pairs.emplace_back(meta, t);
         return meta;
     }
@@ -146,7 +146,7 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
             return t;
         }));
     Node *n = node.release();
-    give_to_graph(stream.stream(), n);
+    give_to_graph(op.kernel, stream.stream(), n);
     op.kernel.launch(stream.stream(), n);
     stack->resize(first);
     for (auto &v : results)

@@ -10,6 +10,7 @@
 
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cuda.h>
 #include <dlfcn.h>
 #include <exception>
 #include <heddle/native.h>
@@ -17,28 +18,37 @@
 
 namespace heddle {
 
+/* What is called of libcuda; the process has Heddle's. */
 struct Driver {
     decltype(&heddle_native_register) native_register;
     decltype(&heddle_native_get_kernel) native_get_kernel;
+    decltype(&cuStreamGetCaptureInfo_v3) capture_info;
+    decltype(&cuUserObjectCreate) user_object_create;
+    decltype(&cuGraphRetainUserObject) graph_retain;
 
     static const Driver &get()
     {
-        static const Driver driver = look_up();
+        static const Driver driver;
         return driver;
     }
 
   private:
-    static Driver look_up()
+    void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+    Driver()
     {
-        Driver d{};
-        void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
         TORCH_CHECK(libcuda, "Heddle: libcuda.so.1 is not loaded");
-        *reinterpret_cast<void **>(&d.native_register) = dlsym(libcuda, "heddle_native_register");
-        *reinterpret_cast<void **>(&d.native_get_kernel) =
-            dlsym(libcuda, "heddle_native_get_kernel");
-        TORCH_CHECK(d.native_register && d.native_get_kernel,
-                    "Heddle: libcuda.so.1 is not Heddle's, or an older one");
-        return d;
+        find(native_register, "heddle_native_register");
+        find(native_get_kernel, "heddle_native_get_kernel");
+        find(capture_info, "cuStreamGetCaptureInfo_v3");
+        find(user_object_create, "cuUserObjectCreate");
+        find(graph_retain, "cuGraphRetainUserObject");
+    }
+    template <class F> void find(F &function, const char *name)
+    {
+        *reinterpret_cast<void **>(&function) = dlsym(libcuda, name);
+        TORCH_CHECK(function, "Heddle: libcuda.so.1 is not Heddle's, or an older one: it has no ",
+                    name);
     }
 };
 
@@ -89,6 +99,29 @@ class Kernel {
         return kernel;
     }
 };
+
+/*
+ * `task` belongs to the graph that the stream is captured into, and to what is instantiated from it.
+ * By the driver's interface: the runtime's differs between CUDA 12 and 13.
+ */
+template <class T> void give_to_graph(const Kernel &kernel, cudaStream_t stream, T *task)
+{
+    const Driver &driver = Driver::get();
+    CUstreamCaptureStatus status;
+    CUgraph graph = nullptr;
+    CUuserObject object;
+    CUresult result = driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr,
+                                          nullptr);
+
+    if (!result)
+        result = driver.user_object_create(
+            &object, task, [](void *t) { delete static_cast<T *>(t); }, 1,
+            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (!result)
+        result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    TORCH_CHECK(!result, "Heddle: the graph does not take ", kernel.name,
+                ": CUDA error ", static_cast<int>(result));
+}
 
 /* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
 template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)

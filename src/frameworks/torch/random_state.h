@@ -37,24 +37,6 @@ struct Seed {
     }
 };
 
-/* Belongs to the graph that `stream` is captured into, and to what is instantiated from it. */
-template <class T> void give_to_graph(cudaStream_t stream, T *task)
-{
-    cudaStreamCaptureStatus status;
-    cudaGraph_t graph = nullptr;
-    cudaUserObject_t object;
-#if CUDART_VERSION >= 13000
-    C10_CUDA_CHECK(
-        cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
-#else
-    C10_CUDA_CHECK(cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr));
-#endif
-    C10_CUDA_CHECK(cudaUserObjectCreate(
-        &object, task, [](void *t) { delete static_cast<T *>(t); }, 1,
-        cudaUserObjectNoDestructorSync));
-    C10_CUDA_CHECK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
-}
-
 using DrawBody = std::function<void(Seed)>;
 
 class Drawing final : public Task {
@@ -90,7 +72,7 @@ inline void draw(Kernel &kernel, const at::PhiloxCudaState &state, DrawBody body
         return;
     }
     auto *task = new Drawing(state, std::move(body));
-    give_to_graph(stream, task);
+    give_to_graph(kernel, stream, task);
     kernel.launch(stream, task);
 }
 

@@ -31,6 +31,9 @@ class Node final : public Task {
         try {
             replay();
             return 0;
+        } catch (const c10::Error &e) {
+            return is_assertion(e) ? fail_assertion(call, e)
+                                   : heddle_native_fail(call, 1, e.what_without_backtrace());
         } catch (const std::exception &e) {
             return heddle_native_fail(call, 1, e.what());
         }
@@ -146,7 +149,7 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
             return t;
         }));
     Node *n = node.release();
-    give_to_graph(op.kernel, stream.stream(), n);
+    give_to_graph(stream.stream(), n);
     op.kernel.launch(stream.stream(), n);
     stack->resize(first);
     for (auto &v : results)

@@ -101,10 +101,10 @@ class Kernel {
 };
 
 /*
- * `task` belongs to the graph that the stream is captured into, and to what is instantiated from it.
+ * `task` belongs to the graph that `stream` is captured into, and to what is instantiated from it.
  * By the driver's interface: the runtime's differs between CUDA 12 and 13.
  */
-template <class T> void give_to_graph(const Kernel &kernel, cudaStream_t stream, T *task)
+template <class T> void give_to_graph(cudaStream_t stream, T *task)
 {
     const Driver &driver = Driver::get();
     CUstreamCaptureStatus status;
@@ -119,8 +119,31 @@ template <class T> void give_to_graph(const Kernel &kernel, cudaStream_t stream,
             CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     if (!result)
         result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    TORCH_CHECK(!result, "Heddle: the graph does not take ", kernel.name,
-                ": CUDA error ", static_cast<int>(result));
+    TORCH_CHECK(!result, "Heddle: the graph takes no kernel: CUDA error ",
+                static_cast<int>(result));
+}
+
+/*
+ * Indices in tensors that are too large: a GPU's kernels trap, and the context is lost; the CPU's
+ * throw. "Dimension out of range" and the like are said before any kernel runs, on GPUs as well.
+ */
+inline bool is_assertion(const c10::Error &e)
+{
+    static const char *const words[] = {"is out of bounds", "index out of range", "index out of bounds"};
+    std::string_view text = e.what_without_backtrace();
+    for (auto word : words)
+        if (text.find(word) != text.npos)
+            return true;
+    return false;
+}
+
+/* What a GPU's kernel prints; PyTorch itself says no more than that there was an assertion. */
+inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
+{
+    std::string text = e.what_without_backtrace();
+    text = text.substr(0, text.find('\n'));
+    fprintf(stderr, "block: [0,0,0], thread: [0,0,0] Assertion `%s` failed.\n", text.c_str());
+    return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, text.c_str());
 }
 
 /* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
@@ -131,10 +154,14 @@ template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Bo
         Body &body;
         std::exception_ptr thrown;
 
-        int run(heddle_native_call *) override
+        int run(heddle_native_call *call) override
         {
             try {
                 body();
+            } catch (const c10::Error &e) {
+                if (is_assertion(e))
+                    return fail_assertion(call, e);
+                thrown = std::current_exception();
             } catch (...) {
                 thrown = std::current_exception();
             }

@@ -153,6 +153,8 @@ struct Refusal final : c10::OperatorKernel {
 std::string refusal_of(const std::string &name)
 {
     auto row = rows().refused.find(name);
+    if (row == rows().refused.end())
+        row = rows().refused.find(namespace_of(name) + "::*");
     return "Heddle: " + name + " is not supported: " +
            (row == rows().refused.end() ? "PyTorch has no kernel of it for the CPU, and Heddle none of "
                                           "its own"

@@ -12,7 +12,7 @@
 
 #include "random_grid.h"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 /* ---- dropout (Dropout.cu) */
 
@@ -221,4 +221,4 @@ inline at::Tensor &rrelu_with_noise_(at::Tensor &self, at::Tensor &noise, const 
     return rrelu_with_noise_out(self, noise, lower, upper, training, std::move(generator), self);
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

@@ -16,7 +16,7 @@
 
 #include "random_grid.h"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 /* ---- kernels with one input (CUDA_tensor_apply2): thread i has `step` elements from i * step on */
 
@@ -369,4 +369,4 @@ inline void multinomial_with_replacement(at::Tensor &result, const at::Tensor &s
         result.resize_({samples});
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

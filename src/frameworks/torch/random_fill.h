@@ -13,7 +13,7 @@
 
 #include "random_grid.h"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 /* Makes numbers of the first `count` threads, of each the first `slots`. */
 using Fill = std::function<void(const Words &words, int slots, int count, Made &made)>;
@@ -306,4 +306,4 @@ inline void random(at::TensorIteratorBase &iter, Generator generator)
     fill_words(kernel, iter, generator, is_wide, [count](uint64_t x) { return x % count; });
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

@@ -14,7 +14,7 @@
 #include "random_philox.h"
 #include "random_state.h"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 using Generator = std::optional<at::Generator>;
 
@@ -212,4 +212,4 @@ class Target {
     bool is_dense;
 };
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

@@ -72,7 +72,7 @@ inline void draw(Kernel &kernel, const at::PhiloxCudaState &state, DrawBody body
         return;
     }
     auto *task = new Drawing(state, std::move(body));
-    give_to_graph(kernel, stream, task);
+    give_to_graph(stream, task);
     kernel.launch(stream, task);
 }
 

@@ -3,7 +3,7 @@
 
     heddle run python tests/clients/torch/random_numbers.py [--speed]
 
-The layer is what `heddle run` loads, or the library that HEDDLE_TORCH_LIBRARY names. --speed prints the time of the
+The layer is what `heddle run` loads, or the library that TORCH_LAYER names. --speed prints the time of the
 CUDA device's operators beside those of the CPU instead of checking anything.
 """
 import ctypes
@@ -45,7 +45,7 @@ passed = failed = 0
 
 
 def load():
-    path = os.environ.get("HEDDLE_TORCH_LIBRARY")
+    path = os.environ.get("TORCH_LAYER")
     if path:
         layer = ctypes.CDLL(path)
         layer.heddle_torch_start.restype = ctypes.c_char_p

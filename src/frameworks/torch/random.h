@@ -6,7 +6,8 @@
  * which thread of which grid draws how often decides what an element gets. The size of a grid
  * depends on the number of SMs and of threads of an SM, so large tensors (of more elements than
  * the device has threads at once) have other numbers on another GPU: Heddle's device says how many
- * it has, and with HEDDLE_MACHINE=a100 the numbers are an A100's. Smaller tensors are the same on all.
+ * it has, and with HEDDLE_MACHINE=a100 the numbers are an A100's. Smaller tensors are the same on
+ * all of them.
  *
  * PyTorch's own functions check arguments and iterate; what is replaced is the kernel that they
  * look up for CUDA (its DispatchStub). spec/torch.def keeps their registrations.

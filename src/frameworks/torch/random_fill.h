@@ -1,5 +1,5 @@
 /*
- * Distributions that fill a tensor (distribution_nullary_kernel of PyTorch's DistributionTemplates.h).
+ * Distributions that fill a tensor: distribution_nullary_kernel() of DistributionTemplates.h.
  *
  * A thread's words become numbers of one kind, whatever the tensor's type: PyTorch computes 16-bit
  * floats as float, too. So the code is there once for float, double and integers, and not for each

@@ -1,6 +1,6 @@
 /*
- * The elements of tensors and the threads of grids, as PyTorch's CUDA kernels count them: an element's
- * numbers are those of the thread that has it.
+ * The elements of tensors and the threads of grids, as PyTorch's CUDA kernels count them: which
+ * thread has an element says which numbers it gets.
  */
 #pragma once
 
@@ -81,7 +81,7 @@ class Elements {
         }
     }
 
-    /* Sorts dimensions of tensors of the same shape by their strides, as CUDA_tensor_apply2() does. */
+    /* Sorts dimensions of tensors of one shape by their strides, as CUDA_tensor_apply2() does. */
     static void rearrange(Elements &a, Elements &b)
     {
         size_t n = a.sizes.size();

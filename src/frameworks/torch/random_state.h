@@ -1,9 +1,9 @@
 /*
  * The state of PyTorch's CUDA generator, and kernels that draw from it.
  *
- * The state is a seed and an offset; a kernel takes the offset and moves it on by what it may use, so
- * that get_rng_state(), fork_rng() and checkpoints behave as on a GPU. In a captured graph both are in
- * memory that PyTorch writes before each launch of the graph.
+ * The state is a seed and an offset; a kernel takes the offset and moves it on by what it may use,
+ * so that get_rng_state(), fork_rng() and checkpoints behave as on a GPU. In a captured graph both
+ * are in memory that PyTorch writes before each launch of the graph.
  */
 #pragma once
 

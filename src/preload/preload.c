@@ -10,9 +10,9 @@
  * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h), its
  * assembler when it is started (assembler.h), and its device files seem to be there (devices.h).
  * When PyTorch is loaded, and asks for devices, its operators get kernels that run here
- * (frameworks/torch). Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
- * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
- * alike.
+ * (frameworks/torch). Everything else is left alone: a program without an embedded runtime, such as
+ * a shell or Python, costs a look at its section headers. Children of the program inherit
+ * LD_PRELOAD and are treated alike.
  *
  * Threads: constructors and _init functions run one at a time, under the loader's recursive lock.
  */
@@ -61,10 +61,23 @@ static void *our_library(void *arg)
     return p->library;
 }
 
+static int is_torch(struct dl_phdr_info *info, size_t size_B, void *arg)
+{
+    return torch_hook_is_named(info->dlpi_name);
+}
+
+/* PyTorch brings the vendor's libraries, and its operators do without them. */
+static bool is_torch_there(void)
+{
+    return torch_hook_is_on() && dl_iterate_phdr(is_torch, NULL);
+}
+
 static void report(const char *path, const struct redirect_result *result)
 {
     const struct obj_vendor_library *vendor = obj_vendor_library(hd_str_from(path));
-    if (result->stripped && vendor)
+    if (result->stripped && is_torch_there())
+        hd_log_debug(HD_DEBUG_LOAD, "%s: its machine code does not run here", path);
+    else if (result->stripped && vendor)
         hd_log("%s: NVIDIA's %s brings a runtime and machine code of its own, which do not run "
                "here, and Heddle has no %s yet: calls of it will fail",
                path, vendor->what, vendor->what);

@@ -1,9 +1,9 @@
 /*
  * heddle torch: what PyTorch's operators run on, compiled for the PyTorch that is there.
  *
- * The source (src/frameworks/torch) is installed with Heddle. A build is found by what went into it:
- * PyTorch's libraries, by their build ids; the source; the compiler. Processes that want the same one
- * at a time wait for each other.
+ * The source (src/frameworks/torch) is installed with Heddle. A build is found by what went into
+ * it: PyTorch's libraries, by their build ids; the source; the compiler. Processes that want the
+ * same one at a time wait for each other.
  */
 #include "common/cli.h"
 
@@ -37,14 +37,17 @@ static const char help[] =
     "       heddle torch list [--json]\n"
     "       heddle torch clear\n"
     "\n"
-    "PyTorch's wheels hold machine code of NVIDIA's GPUs, which does not run here. Heddle brings the\n"
+    "PyTorch's wheels hold machine code of NVIDIA's GPUs, which does not run here. Heddle brings "
+    "the\n"
     "source of a layer that lets PyTorch's CUDA operators run its CPU kernels over the device's\n"
-    "memory. `heddle run` compiles it when a program first uses PyTorch on cuda, once for each build\n"
+    "memory. `heddle run` compiles it when a program first uses PyTorch on cuda, once for each "
+    "build\n"
     "of PyTorch (ten to sixty seconds), and keeps it. This command does so beforehand, as in the\n"
     "recipe of a container, and shows what there is.\n"
     "\n"
     "commands:\n"
-    "  build    compile for the PyTorch in the folder PATH (site-packages/torch); default: the one\n"
+    "  build    compile for the PyTorch in the folder PATH (site-packages/torch); default: the "
+    "one\n"
     "           that `python3` imports\n"
     "  list     what was compiled\n"
     "  clear    remove it\n"
@@ -64,7 +67,7 @@ static const char help[] =
 struct build {
     char root[PATH_MAX]; /* site-packages/torch */
     char version[64];
-    char *layer;         /* layer.cpp */
+    char *layer; /* layer.cpp */
     const char *compiler;
     char folder[PATH_MAX]; /* of builds */
     char file[PATH_MAX + 128];
@@ -95,8 +98,8 @@ static int read_version(struct build *b)
         hd_file_read(path, 1 << 16, &text) == HD_OK)
         at = strstr(text.ptr, word);
     if (at)
-        (void)snprintf(b->version, sizeof(b->version), "%.*s",
-                       (int)strcspn(at + strlen(word), "'"), at + strlen(word));
+        (void)snprintf(b->version, sizeof(b->version), "%.*s", (int)strcspn(at + strlen(word), "'"),
+                       at + strlen(word));
     hd_buf_fini(&text);
     return at ? 0 : cli_error("no PyTorch: %s: it has no version.py with a version", b->root);
 }
@@ -275,7 +278,8 @@ static int run_compiler(const struct clang_args *args, const char *log, const st
     }
     int error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (!error)
-        error = posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        error =
+            posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (!error)
         error = posix_spawn_file_actions_adddup2(&files, 1, 2);
     if (!error)

@@ -149,8 +149,8 @@ static enum hd_status print_failure(struct hd_buf *text, const struct run *run,
         hd_buf_printf(text, "assertion failed%s%s", *call->text ? ": " : "", call->text);
         return HD_ASSERT;
     }
-    hd_buf_printf(text, "error %d%s%s", reported_code(run),
-                  call->code && *call->text ? ": " : "", call->code ? call->text : "");
+    hd_buf_printf(text, "error %d%s%s", reported_code(run), call->code && *call->text ? ": " : "",
+                  call->code ? call->text : "");
     return HD_NATIVE;
 }
 

@@ -1,11 +1,11 @@
 /*
  * PyTorch's operators on Heddle: every operator of a CUDA dispatch key runs PyTorch's own CPU kernel
- * over the same memory (alias.h), as a kernel of its stream (launch.h).
+ * over the same memory (alias.hpp), as a kernel of its stream (launch.hpp).
  *
  * The wheels of PyTorch hold machine code of NVIDIA's GPUs, and no PTX. This file is compiled on
  * the user's machine against the headers of the wheel that is there, and loaded when PyTorch first
  * uses a device (torch_hook.h). Which operators are treated in which way: spec/torch.def; those that
- * the CPU has no kernel for: adapters.h; random numbers: random.h; graphs: capture.h.
+ * the CPU has no kernel for: adapters.hpp; random numbers: random.hpp; graphs: capture.hpp.
  */
 #include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -19,12 +19,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "alias.h"
-#include "launch.h"
-#include "operator.h"
-#include "capture.h"
-#include "random.h"
-#include "adapters.h"
+#include "alias.hpp"
+#include "launch.hpp"
+#include "operator.hpp"
+#include "capture.hpp"
+#include "random.hpp"
+#include "adapters.hpp"
 
 namespace heddle {
 namespace {
@@ -32,8 +32,8 @@ namespace {
 /* The libraries through which operators are registered, one for each namespace and key. */
 torch::Library &library(const std::string &ns, c10::DispatchKey key)
 {
-    static auto *all = new std::map<std::pair<std::string, c10::DispatchKey>,
-                                    std::unique_ptr<torch::Library>>;
+    static auto *all =
+        new std::map<std::pair<std::string, c10::DispatchKey>, std::unique_ptr<torch::Library>>;
     auto &l = (*all)[{ns, key}];
     if (!l)
         l = std::make_unique<torch::Library>(torch::Library::IMPL, ns, key, __FILE__, __LINE__);
@@ -120,9 +120,13 @@ Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c1
  */
 class Copy final : public c10::OperatorKernel {
   public:
-    explicit Copy(const c10::OperatorHandle &h) : bridge(h, "aten::copy_", c10::DispatchKey::CPU, true) {}
+    explicit Copy(const c10::OperatorHandle &h)
+        : bridge(h, "aten::copy_", c10::DispatchKey::CPU, true)
+    {
+    }
 
-    void operator()(const c10::OperatorHandle &h, c10::DispatchKeySet keys, torch::jit::Stack *stack)
+    void operator()(const c10::OperatorHandle &h, c10::DispatchKeySet keys,
+                    torch::jit::Stack *stack)
     {
         at::Tensor to = torch::jit::peek(stack, 0, 3).toTensor();
         const at::Tensor from = torch::jit::peek(stack, 1, 3).toTensor();
@@ -142,7 +146,9 @@ class Copy final : public c10::OperatorKernel {
 
 /* An operator that nobody can run here says so by its name. */
 struct Refusal final : c10::OperatorKernel {
-    explicit Refusal(std::string text) : text(std::move(text)) {}
+    explicit Refusal(std::string text) : text(std::move(text))
+    {
+    }
     std::string text;
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *)
     {
@@ -156,9 +162,10 @@ std::string refusal_of(const std::string &name)
     if (row == rows().refused.end())
         row = rows().refused.find(namespace_of(name) + "::*");
     return "Heddle: " + name + " is not supported: " +
-           (row == rows().refused.end() ? "PyTorch has no kernel of it for the CPU, and Heddle none of "
-                                          "its own"
-                                        : row->second);
+           (row == rows().refused.end()
+                ? "PyTorch has no kernel of it for the CPU, and Heddle none of "
+                  "its own"
+                : row->second);
 }
 
 void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
@@ -169,8 +176,8 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
     case Treatment::KEEP:
         return;
     case Treatment::BRIDGE:
-        boxed = c10::BoxedKernel::makeFromFunctor(
-            std::make_unique<Bridge>(h, name, host_key(key), rows().mixed.count(h.operator_name().name)));
+        boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
+            h, name, host_key(key), rows().mixed.count(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));
@@ -183,7 +190,9 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
 
 /* That kernels are replaced is what this is for: PyTorch's warning about it says nothing new. */
 class Silence final : public c10::WarningHandler {
-    void process(const c10::Warning &) override {}
+    void process(const c10::Warning &) override
+    {
+    }
 };
 
 void register_all()
@@ -201,8 +210,9 @@ void register_all()
         if (auto h = dispatcher.findSchema(operator_name_of(name)))
             register_operator(*h, DispatchKey::CUDA);
     library("aten", DispatchKey::CUDA)
-        .impl("copy_", torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
-                           std::make_unique<Copy>(dispatcher.findSchemaOrThrow("aten::copy_", "")))));
+        .impl("copy_",
+              torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
+                  std::make_unique<Copy>(dispatcher.findSchemaOrThrow("aten::copy_", "")))));
     adapters_register();
     random_register(library("aten", DispatchKey::CUDA));
 }

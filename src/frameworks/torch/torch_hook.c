@@ -38,16 +38,16 @@ bool torch_hook_is_named(const char *path)
     return slash && !strcmp(slash + 1, "libtorch_cuda.so");
 }
 
-static bool is_off(void)
+bool torch_hook_is_on(void)
 {
     const char *value = hd_env("HEDDLE_TORCH");
 
-    return value && !strcmp(value, "off");
+    return !value || strcmp(value, "off") != 0;
 }
 
 void torch_hook_found(const char *path)
 {
-    if (is_off() || strlen(path) >= sizeof(hook.library))
+    if (!torch_hook_is_on() || strlen(path) >= sizeof(hook.library))
         return;
     assert(torch_hook_is_named(path));
     (void)snprintf(hook.library, sizeof(hook.library), "%s", path);

@@ -4,7 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include "random_state.h"
+#include "random_state.hpp"
 
 namespace heddle {
 
@@ -47,15 +47,15 @@ struct Operator {
             if (args[i].alias_info() && args[i].alias_info()->isWrite())
                 writes = true;
         const auto &returns = handle.schema().returns();
-        bool has_result = !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
+        bool has_result =
+            !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
             if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
                 dropout = static_cast<int>(i);
         }
-        draws = generator >= 0 ||
-                (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
+        draws = generator >= 0 || (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
     }
 
     /*
@@ -75,7 +75,8 @@ struct Operator {
     }
 
     /* The CPU's kernel on aliases that are on the stack; its results replace them. */
-    void call_host(torch::jit::Stack *stack, const std::optional<at::PhiloxCudaState> &numbers) const
+    void call_host(torch::jit::Stack *stack,
+                   const std::optional<at::PhiloxCudaState> &numbers) const
     {
         at::AutoDispatchBelowADInplaceOrView below;
         std::optional<DefaultSeeded> seeded;

@@ -16,7 +16,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
-#include "operator.h"
+#include "operator.hpp"
 
 namespace heddle {
 
@@ -49,8 +49,8 @@ class Adapters {
 
     template <class F> static void add(torch::Library &to, const char *name, F *function)
     {
-        auto h = c10::Dispatcher::singleton().findSchema(
-            operator_name_of(std::string("aten::") + name));
+        auto h =
+            c10::Dispatcher::singleton().findSchema(operator_name_of(std::string("aten::") + name));
         constexpr size_t nargs = c10::guts::infer_function_traits_t<F>::number_of_parameters;
         if (!h || h->schema().arguments().size() != nargs)
             return;
@@ -112,12 +112,12 @@ inline std::optional<at::Tensor> defined(const std::optional<at::Tensor> &t)
 
 } // namespace heddle
 
-#include "adapters_attention.h"
-#include "adapters_conv.h"
-#include "adapters_matmul.h"
-#include "adapters_norm.h"
-#include "adapters_rnn.h"
-#include "adapters_sparse.h"
+#include "adapters_attention.hpp"
+#include "adapters_conv.hpp"
+#include "adapters_matmul.hpp"
+#include "adapters_norm.hpp"
+#include "adapters_rnn.hpp"
+#include "adapters_sparse.hpp"
 
 namespace heddle {
 

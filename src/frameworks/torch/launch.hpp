@@ -64,7 +64,9 @@ class Task {
 /* A kernel by the name that tools and messages say. Registered at its first launch. */
 class Kernel {
   public:
-    explicit Kernel(std::string name) : name(std::move(name)) {}
+    explicit Kernel(std::string name) : name(std::move(name))
+    {
+    }
 
     void launch(cudaStream_t stream, Task *task)
     {
@@ -110,8 +112,8 @@ template <class T> void give_to_graph(cudaStream_t stream, T *task)
     CUstreamCaptureStatus status;
     CUgraph graph = nullptr;
     CUuserObject object;
-    CUresult result = driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr,
-                                          nullptr);
+    CUresult result =
+        driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr);
 
     if (!result)
         result = driver.user_object_create(
@@ -129,7 +131,8 @@ template <class T> void give_to_graph(cudaStream_t stream, T *task)
  */
 inline bool is_assertion(const c10::Error &e)
 {
-    static const char *const words[] = {"is out of bounds", "index out of range", "index out of bounds"};
+    static const char *const words[] = {"is out of bounds", "index out of range",
+                                        "index out of bounds"};
     std::string_view text = e.what_without_backtrace();
     for (auto word : words)
         if (text.find(word) != text.npos)
@@ -150,7 +153,9 @@ inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
 template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
 {
     struct Eager final : Task {
-        explicit Eager(Body &body) : body(body) {}
+        explicit Eager(Body &body) : body(body)
+        {
+        }
         Body &body;
         std::exception_ptr thrown;
 

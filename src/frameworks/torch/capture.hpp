@@ -14,16 +14,18 @@
 
 #include <ATen/ops/empty_strided.h>
 
-#include "operator.h"
+#include "operator.hpp"
 
 namespace heddle {
 
 class Node final : public Task {
   public:
-    explicit Node(Operator &op) : op(op) {}
+    explicit Node(Operator &op) : op(op)
+    {
+    }
     Operator &op;
-    torch::jit::Stack args;           /* aliases */
-    std::vector<at::Tensor> results;  /* aliases; undefined: an argument */
+    torch::jit::Stack args;                     /* aliases */
+    std::vector<at::Tensor> results;            /* aliases; undefined: an argument */
     std::optional<at::PhiloxCudaState> numbers; /* of an operator that draws */
 
     int run(heddle_native_call *call) override
@@ -46,8 +48,7 @@ class Node final : public Task {
         Results r;
         for (auto &t : results)
             if (t.defined() && t.has_storage())
-                r.planned.push_back(
-                    {t.storage().mutable_data(), t.storage().nbytes(), false});
+                r.planned.push_back({t.storage().mutable_data(), t.storage().nbytes(), false});
         {
             Inside inside(&r);
             op.call_host(&stack, numbers);

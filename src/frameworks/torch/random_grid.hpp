@@ -13,8 +13,8 @@
 #include <atomic>
 #include <c10/cuda/CUDAFunctions.h>
 
-#include "random_philox.h"
-#include "random_state.h"
+#include "random_philox.hpp"
+#include "random_state.hpp"
 
 namespace heddle::rng {
 

@@ -13,7 +13,7 @@
 #include <c10/util/FunctionRef.h>
 #include <functional>
 
-#include "launch.h"
+#include "launch.hpp"
 
 namespace heddle {
 

@@ -10,7 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include "random_grid.h"
+#include "random_grid.hpp"
 
 namespace heddle::rng {
 

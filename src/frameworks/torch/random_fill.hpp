@@ -11,7 +11,7 @@
 #include <ATen/native/UnaryOps.h>
 #include <c10/util/MathConstants.h>
 
-#include "random_grid.h"
+#include "random_grid.hpp"
 
 namespace heddle::rng {
 

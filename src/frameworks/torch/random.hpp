@@ -16,9 +16,9 @@
 
 #include <torch/library.h>
 
-#include "random_dropout.h"
-#include "random_each.h"
-#include "random_fill.h"
+#include "random_dropout.hpp"
+#include "random_each.hpp"
+#include "random_fill.hpp"
 
 namespace heddle {
 

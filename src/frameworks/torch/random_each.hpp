@@ -14,7 +14,7 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include "random_grid.h"
+#include "random_grid.hpp"
 
 namespace heddle::rng {
 

@@ -70,7 +70,10 @@ class DeviceMemory final : public c10::Allocator {
         p.unsafe_set_device(c10::Device(c10::kCPU));
         return p;
     }
-    c10::DeleterFnPtr raw_deleter() const override { return free_raw; }
+    c10::DeleterFnPtr raw_deleter() const override
+    {
+        return free_raw;
+    }
     void copy_data(void *to, const void *from, std::size_t size_B) const override
     {
         default_copy_data(to, from, size_B);
@@ -104,8 +107,14 @@ inline void DeviceMemory::free_raw(void *ptr)
 /* While it lives, this thread allocates as `r` says. */
 class Inside {
   public:
-    explicit Inside(Results *r) : was(results) { results = r; }
-    ~Inside() { results = was; }
+    explicit Inside(Results *r) : was(results)
+    {
+        results = r;
+    }
+    ~Inside()
+    {
+        results = was;
+    }
     Inside(const Inside &) = delete;
     Inside &operator=(const Inside &) = delete;
 
@@ -147,8 +156,8 @@ inline at::Tensor over_storage(c10::Storage storage, const at::Tensor &like, c10
     at::Tensor t;
 
     if (from->is_quantized()) {
-        auto key = type == c10::kCPU ? c10::DispatchKey::QuantizedCPU
-                                     : c10::DispatchKey::QuantizedCUDA;
+        auto key =
+            type == c10::kCPU ? c10::DispatchKey::QuantizedCPU : c10::DispatchKey::QuantizedCUDA;
         t = at::detail::make_tensor<at::QTensorImpl>(
             std::move(storage), c10::DispatchKeySet(key), like.dtype(),
             static_cast<at::QTensorImpl *>(from)->quantizer());
@@ -177,8 +186,8 @@ inline at::Tensor over_storage(c10::Storage storage, const at::Tensor &like, c10
 inline at::Tensor make_coo(const at::Tensor &indices, const at::Tensor &values,
                            const at::Tensor &like, c10::DeviceType type)
 {
-    auto t = at::detail::make_tensor<at::SparseTensorImpl>(key_of(c10::kSparse, type),
-                                                           like.dtype());
+    auto t =
+        at::detail::make_tensor<at::SparseTensorImpl>(key_of(c10::kSparse, type), like.dtype());
     auto *to = static_cast<at::SparseTensorImpl *>(t.unsafeGetTensorImpl());
     auto *from = static_cast<at::SparseTensorImpl *>(like.unsafeGetTensorImpl());
     to->raw_resize_(from->sparse_dim(), from->dense_dim(), like.sizes());
@@ -191,8 +200,8 @@ inline at::Tensor make_compressed(const at::Tensor &compressed, const at::Tensor
                                   const at::Tensor &values, const at::Tensor &like,
                                   c10::Device device)
 {
-    auto t = at::detail::make_tensor<at::SparseCsrTensorImpl>(
-        key_of(like.layout(), device.type()), device, like.layout(), like.dtype());
+    auto t = at::detail::make_tensor<at::SparseCsrTensorImpl>(key_of(like.layout(), device.type()),
+                                                              device, like.layout(), like.dtype());
     static_cast<at::SparseCsrTensorImpl *>(t.unsafeGetTensorImpl())
         ->set_member_tensors(compressed, plain, values, like.sizes());
     return t;
@@ -227,10 +236,9 @@ class Aliases {
         if (t.layout() == c10::kSparse)
             pair.cpu = make_coo(of(coo_of(t)->indices()), of(coo_of(t)->values()), t, c10::kCPU);
         else if (is_compressed(t))
-            pair.cpu =
-                make_compressed(of(compressed_of(t)->compressed_indices()),
-                                of(compressed_of(t)->plain_indices()),
-                                of(compressed_of(t)->values()), t, c10::Device(c10::kCPU));
+            pair.cpu = make_compressed(of(compressed_of(t)->compressed_indices()),
+                                       of(compressed_of(t)->plain_indices()),
+                                       of(compressed_of(t)->values()), t, c10::Device(c10::kCPU));
         else if (t.has_storage())
             pair.cpu = over_storage(storage_of(t, &pair.data), t, c10::kCPU);
         else
@@ -277,7 +285,10 @@ class Aliases {
         }
     }
 
-    bool empty() const { return pairs.empty(); }
+    bool empty() const
+    {
+        return pairs.empty();
+    }
     template <class F> void each(F &&f) const
     {
         for (auto &p : pairs)
@@ -332,8 +343,7 @@ class Aliases {
             if (size_B)
                 memcpy(p.get(), from->data(), size_B);
         }
-        p.unsafe_set_device(
-            c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device)));
+        p.unsafe_set_device(c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device)));
         return p;
     }
 

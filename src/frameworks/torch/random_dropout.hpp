@@ -12,7 +12,7 @@
 
 #include "random_grid.hpp"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 /* ---- dropout (Dropout.cu) */
 
@@ -41,7 +41,7 @@ template <class T, class A> struct Drop {
     }
 };
 
-/* Threads have `width` neighbours each in an iteration, from as many curand_uniform4() as it takes. */
+/* In an iteration a thread has `width` neighbours, of as many curand_uniform4() as it takes. */
 template <class T, class A>
 void dropout_wide(const Drop<T, A> &drop, Seed s, Grid grid, int width, int64_t n, const T *from,
                   T *to, uint8_t *mask)
@@ -221,4 +221,4 @@ inline at::Tensor &rrelu_with_noise_(at::Tensor &self, at::Tensor &noise, const 
     return rrelu_with_noise_out(self, noise, lower, upper, training, std::move(generator), self);
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

@@ -16,9 +16,9 @@
 
 #include "random_grid.hpp"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
-/* ---- kernels with one input (CUDA_tensor_apply2): thread i has `step` elements from i * step on */
+/* ---- kernels with one input (CUDA_tensor_apply2): thread i has elements i * step and on */
 
 /* f(output, input, number of the element), for [begin, end) of parallel_for's. */
 template <class T, class P, class F>
@@ -83,8 +83,8 @@ inline void bernoulli_tensor(const at::TensorBase &self, const at::TensorBase &p
 }
 
 /*
- * curand_poisson(): Knuth's method below 64, a normal number above 4000. Between them cuRAND inverts
- * the incomplete gamma function by approximations that are not published: there it is Hoermann's
+ * curand_poisson(): Knuth's method below 64, a normal number above 4000. Between them cuRAND has
+ * approximations of its own of the incomplete gamma function's inverse: there it is Hoermann's
  * transformed rejection (PTRS, 1993), and not a GPU's numbers.
  */
 inline uint32_t poisson_of(Stream &s, double lambda)
@@ -316,7 +316,7 @@ inline at::Tensor &randperm_out(int64_t n, Generator generator, at::Tensor &out)
     return out;
 }
 
-/* ---- multinomial with replacement (MultinomialKernel.cu); PyTorch makes the other kind of others */
+/* ---- multinomial with replacement (MultinomialKernel.cu); without, PyTorch calls exponential_ */
 
 template <class T>
 void multinomial_of(Kernel &kernel, const at::PhiloxCudaState &state, const at::Tensor &sums,
@@ -369,4 +369,4 @@ inline void multinomial_with_replacement(at::Tensor &result, const at::Tensor &s
         result.resize_({samples});
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

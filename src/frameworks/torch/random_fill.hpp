@@ -1,5 +1,5 @@
 /*
- * Distributions that fill a tensor (distribution_nullary_kernel of PyTorch's DistributionTemplates.h).
+ * Distributions that fill a tensor: distribution_nullary_kernel() of DistributionTemplates.h.
  *
  * A thread's words become numbers of one kind, whatever the tensor's type: PyTorch computes 16-bit
  * floats as float, too. So the code is there once for float, double and integers, and not for each
@@ -13,7 +13,7 @@
 
 #include "random_grid.hpp"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 /* Makes numbers of the first `count` threads, of each the first `slots`. */
 using Fill = std::function<void(const Words &words, int slots, int count, Made &made)>;
@@ -306,4 +306,4 @@ inline void random(at::TensorIteratorBase &iter, Generator generator)
     fill_words(kernel, iter, generator, is_wide, [count](uint64_t x) { return x % count; });
 }
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

@@ -1,6 +1,6 @@
 /*
- * The elements of tensors and the threads of grids, as PyTorch's CUDA kernels count them: an element's
- * numbers are those of the thread that has it.
+ * The elements of tensors and the threads of grids, as PyTorch's CUDA kernels count them: which
+ * thread has an element says which numbers it gets.
  */
 #pragma once
 
@@ -9,12 +9,14 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <c10/cuda/CUDAFunctions.h>
 
 #include "random_philox.hpp"
 #include "random_state.hpp"
 
-namespace heddle::numbers {
+namespace heddle::rng {
 
 using Generator = std::optional<at::Generator>;
 
@@ -79,7 +81,7 @@ class Elements {
         }
     }
 
-    /* Sorts dimensions of tensors of the same shape by their strides, as CUDA_tensor_apply2() does. */
+    /* Sorts dimensions of tensors of one shape by their strides, as CUDA_tensor_apply2() does. */
     static void rearrange(Elements &a, Elements &b)
     {
         size_t n = a.sizes.size();
@@ -115,11 +117,20 @@ struct Limits {
 
     static Limits of_current_device()
     {
-        int device = c10::cuda::current_device(), sms, threads;
-        C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-        C10_CUDA_CHECK(
-            cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-        return {static_cast<uint32_t>(sms), static_cast<uint32_t>(threads / BLOCK)};
+        static std::array<std::atomic<uint64_t>, 64> known{}; /* by device; 0: not yet */
+        auto device = static_cast<size_t>(c10::cuda::current_device());
+        uint64_t found = device < known.size() ? known[device].load() : 0;
+        if (!found) {
+            int sms, threads;
+            C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount,
+                                                  static_cast<int>(device)));
+            C10_CUDA_CHECK(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor,
+                                                  static_cast<int>(device)));
+            found = static_cast<uint64_t>(sms) << 32 | static_cast<uint64_t>(threads / BLOCK);
+            if (device < known.size())
+                known[device] = found;
+        }
+        return {static_cast<uint32_t>(found >> 32), static_cast<uint32_t>(found)};
     }
 };
 
@@ -140,7 +151,7 @@ struct Grid {
 };
 
 /* f(iteration, block) for all of a grid, on several threads. */
-inline void over_grid(const Grid &grid, const std::function<void(uint64_t, uint64_t)> &f)
+inline void over_grid(const Grid &grid, c10::function_ref<void(uint64_t, uint64_t)> f)
 {
     int64_t blocks = static_cast<int64_t>(grid.blocks);
     at::parallel_for(0, static_cast<int64_t>(grid.iterations) * blocks,
@@ -212,4 +223,4 @@ class Target {
     bool is_dense;
 };
 
-} // namespace heddle::numbers
+} // namespace heddle::rng

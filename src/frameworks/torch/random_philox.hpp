@@ -1,9 +1,9 @@
 /*
  * Philox4x32-10 and what cuRAND makes of its words, for a block of a GPU's threads at a time.
  *
- * Sources: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); the documentation of
- * cuRAND's device interface: thread t that calls curand_init(seed, t, offset) and then curand4() for
- * the k-th time has the cipher of the counter (offset / 4 + k, t) under the key `seed`.
+ * Sources: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); the documentation
+ * of cuRAND's device interface: thread t that calls curand_init(seed, t, offset) and then curand4()
+ * for the k-th time (from 0) has the cipher of counter (offset / 4 + k, t) under the key `seed`.
  *
  * Words and uniform numbers are a GPU's to the bit. What goes through a logarithm, a sine or an
  * exponential differs in the last bits: a GPU has sines from a unit of its own (__sincosf), whose
@@ -31,7 +31,7 @@ struct Floats {
     alignas(64) float of[4][BLOCK];
 };
 
-/* The same code for processors with and without AVX2 and AVX-512, chosen when the library is loaded. */
+/* The same code for processors with and without AVX2 and AVX-512, chosen when it is loaded. */
 #if defined(__x86_64__)
 #define HEDDLE_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -71,8 +71,8 @@ inline Counter philox(uint64_t seed, uint64_t counter, uint64_t thread)
 }
 
 /*
- * The first `count` threads from `first` on, which is a multiple of BLOCK. A lane of 64 bits has one
- * word, and above it what nobody reads: so a product needs no shuffles.
+ * The first `count` threads from `first` on, which is a multiple of BLOCK. A lane of 64 bits has
+ * one word, and above it what nobody reads: so a product needs no shuffles.
  */
 HEDDLE_CLONES static void philox_block(uint64_t seed, uint64_t counter, uint64_t first, int count,
                                        Words *out)

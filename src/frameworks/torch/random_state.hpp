@@ -1,15 +1,16 @@
 /*
  * The state of PyTorch's CUDA generator, and kernels that draw from it.
  *
- * The state is a seed and an offset; a kernel takes the offset and moves it on by what it may use, so
- * that get_rng_state(), fork_rng() and checkpoints behave as on a GPU. In a captured graph both are in
- * memory that PyTorch writes before each launch of the graph.
+ * The state is a seed and an offset; a kernel takes the offset and moves it on by what it may use,
+ * so that get_rng_state(), fork_rng() and checkpoints behave as on a GPU. In a captured graph both
+ * are in memory that PyTorch writes before each launch of the graph.
  */
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/FunctionRef.h>
 #include <functional>
 
 #include "launch.hpp"
@@ -37,11 +38,10 @@ struct Seed {
     }
 };
 
-using DrawBody = std::function<void(Seed)>;
-
 class Drawing final : public Task {
   public:
-    Drawing(const at::PhiloxCudaState &state, DrawBody body) : state(state), body(std::move(body))
+    Drawing(const at::PhiloxCudaState &state, std::function<void(Seed)> body)
+        : state(state), body(std::move(body))
     {
     }
     int run(heddle_native_call *call) override
@@ -56,22 +56,26 @@ class Drawing final : public Task {
 
   private:
     at::PhiloxCudaState state;
-    DrawBody body;
+    std::function<void(Seed)> body;
 };
+
+inline void draw_now(Kernel &kernel, Seed seed, c10::function_ref<void(Seed)> body)
+{
+    run_in_stream(kernel, c10::cuda::getCurrentCUDAStream().stream(), [&] { body(seed); });
+}
 
 /*
  * Runs body(Seed) as a kernel of the current stream: now, or at each launch of the graph that is
- * captured. In a graph the body outlives the call: it holds addresses, and no references.
+ * captured. In a graph a copy of the body outlives the call: it holds addresses, and no references.
  */
-inline void draw(Kernel &kernel, const at::PhiloxCudaState &state, DrawBody body)
+template <class Body> void draw(Kernel &kernel, const at::PhiloxCudaState &state, const Body &body)
 {
-    auto stream = c10::cuda::getCurrentCUDAStream().stream();
-
     if (!state.captured_) {
-        run_in_stream(kernel, stream, [&] { body(Seed::of(state)); });
+        draw_now(kernel, Seed::of(state), body);
         return;
     }
-    auto *task = new Drawing(state, std::move(body));
+    auto stream = c10::cuda::getCurrentCUDAStream().stream();
+    auto *task = new Drawing(state, body);
     give_to_graph(stream, task);
     kernel.launch(stream, task);
 }

@@ -74,18 +74,6 @@ static bool mdc_enter(struct mdc *mdc)
     return mdc->number;
 }
 
-static void mdc_leave(struct mdc *mdc)
-{
-    struct mdc **link = &all;
-
-    hd_lock_acquire(&lock);
-    while (*link && *link != mdc)
-        link = &(*link)->next;
-    if (*link)
-        *link = mdc->next;
-    hd_lock_release(&lock);
-}
-
 /* Memory of a context that is gone went with it. */
 static void mdc_drop(void *arg)
 {
@@ -93,7 +81,13 @@ static void mdc_drop(void *arg)
 
     if (atomic_fetch_sub(&mdc->left, 1) > 1)
         return;
-    mdc_leave(mdc);
+    struct mdc **link = &all;
+    hd_lock_acquire(&lock);
+    while (*link && *link != mdc)
+        link = &(*link)->next;
+    if (*link)
+        *link = mdc->next;
+    hd_lock_release(&lock);
     if (mdc->va && core_context_is_live(mdc->ctx))
         core_memory_free_own(mdc->va);
     core_context_unref(mdc->ctx);

@@ -85,6 +85,20 @@ static const struct heddle_kernel *kernel_note(struct hal_device *device, uint64
     return &own->kernel;
 }
 
+static void describe_grid(const struct core_stream *stream, const struct hal_dispatch *p,
+                          struct heddle_work *work)
+{
+    work->kernel = kernel_note(stream->ctx->device->hal, p->kernel);
+    for (int i = 0; i < 3; i++) {
+        work->grid[i] = p->grid[i];
+        work->block[i] = p->block[i];
+        work->cluster[i] = p->cluster[i];
+    }
+    work->dynamic_shared_B = p->dynamic_smem_B;
+    work->is_cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
+    work->grid_id = p->grid_id;
+}
+
 static void describe_memory(uint64_t va, uint32_t *out_memory, uint32_t *out_device)
 {
     struct core_block block;
@@ -122,18 +136,9 @@ void core_work_describe(const struct core_stream *stream, const union hal_packet
                                  .context_id = (uint32_t)stream->ctx->id,
                                  .stream_id = (uint32_t)stream->id,
                                  .is_default_stream = stream == stream->ctx->legacy};
-    if (packet->head.op == HAL_OP_DISPATCH) {
-        const struct hal_dispatch *p = &packet->dispatch;
-        work->kernel = kernel_note(stream->ctx->device->hal, p->kernel);
-        for (int i = 0; i < 3; i++) {
-            work->grid[i] = p->grid[i];
-            work->block[i] = p->block[i];
-            work->cluster[i] = p->cluster[i];
-        }
-        work->dynamic_shared_B = p->dynamic_smem_B;
-        work->is_cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
-        work->grid_id = p->grid_id;
-    } else if (packet->head.op == HAL_OP_COPY)
+    if (packet->head.op == HAL_OP_DISPATCH)
+        describe_grid(stream, &packet->dispatch, work);
+    else if (packet->head.op == HAL_OP_COPY)
         describe_copy(&packet->copy, work);
     else if (packet->head.op == HAL_OP_FILL)
         describe_fill(&packet->fill, work);

@@ -249,12 +249,6 @@ static void *launch_notify_begin(const struct interp_launch *l, const struct hal
 
 /* ---- runs: ir_observer.next_run */
 
-static void launch_workspace_set(struct launch_ctx *ctx)
-{
-    memset(ctx->workspace, 0, sizeof(ctx->workspace));
-    ctx->workspace[0] = sizeof(ctx->workspace);
-}
-
 /* One CTA after the other, or all that may wait for each other, or a few. */
 static uint32_t launch_resident_ctas(const struct interp_launch *launch)
 {
@@ -275,7 +269,8 @@ static enum hd_status launch_run_once(struct interp_launch *launch,
     ctx->schedule = launch->schedule = schedule;
     ctx->idle = (struct hal_watchdog){0};
     launch->resident_ctas = launch_resident_ctas(launch);
-    launch_workspace_set(ctx);
+    memset(ctx->workspace, 0, sizeof(ctx->workspace));
+    ctx->workspace[0] = sizeof(ctx->workspace);
     return interp_launch(launch, out_fault);
 }
 

@@ -10,20 +10,14 @@
 
 enum { POLL_NS = 200000 /* how often a semaphore that others may set is looked at */ };
 
-static struct timespec queue_deadline(uint64_t from_now_ns)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t ns = (uint64_t)t.tv_nsec + from_now_ns % 1000000000u;
-    t.tv_sec += (time_t)(from_now_ns / 1000000000u + ns / 1000000000u);
-    t.tv_nsec = (long)(ns % 1000000000u);
-    return t;
-}
-
 /* Sleeps until something retires or time_ns have passed. The caller holds dev->lock. */
 static void queue_doze_locked(struct refdev *dev, uint64_t time_ns)
 {
-    struct timespec until = queue_deadline(time_ns);
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + time_ns % 1000000000u;
+    until.tv_sec += (time_t)(time_ns / 1000000000u + ns / 1000000000u);
+    until.tv_nsec = (long)(ns % 1000000000u);
     assert(hd_lock_held(&dev->lock));
     hd_lock_wait_until(&dev->lock, &dev->changed, &until);
 }

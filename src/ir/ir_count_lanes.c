@@ -112,14 +112,6 @@ static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t
 
 /* ---- sectors */
 
-static uint64_t sectors_global(const struct ir_count_access *a)
-{
-    struct numbers all;
-
-    numbers_of(a, a->lanes, SECTOR_B, &all);
-    return different(&all);
-}
-
 /* By words of 4 bytes, of which those of 8 lanes share a sector. */
 static uint64_t sectors_local(const struct ir_count_access *a)
 {
@@ -211,8 +203,11 @@ void ir_count_access(const struct ir_count_access *a)
     words[IR_COUNT_REQUESTS]++;
     words[IR_COUNT_LANES_IN] += (uint64_t)__builtin_popcount(a->lanes);
     words[IR_COUNT_BYTES] += bytes;
-    if (a->space == IR_COUNT_IN_GLOBAL)
-        sectors = sectors_global(a);
+    if (a->space == IR_COUNT_IN_GLOBAL) {
+        struct numbers all;
+        numbers_of(a, a->lanes, SECTOR_B, &all);
+        sectors = different(&all);
+    }
     if (a->space == IR_COUNT_IN_LOCAL)
         sectors = sectors_local(a);
     words[IR_COUNT_SECTORS] += sectors;

@@ -31,11 +31,6 @@ static val arith_carry_read(struct lower_fn *f)
     return lower_reg_read(f, f->nregs - 1);
 }
 
-static void arith_carry_write(struct lower_fn *f, val v)
-{
-    lower_reg_write(f, f->nregs - 1, v);
-}
-
 /* Of 16 bits, which take a carry and leave none, there are no operations: those of 32 do it. */
 static void arith_add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
                                bool sub)
@@ -61,7 +56,8 @@ static void arith_add_carry(struct lower_fn *f, const struct ptx_insn *in, val a
     val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc) {
         val out = lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c);
-        arith_carry_write(f, sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out);
+        const val v = sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out;
+        lower_reg_write(f, f->nregs - 1, v);
     }
     lower_dst(f, dst, r, t);
 }

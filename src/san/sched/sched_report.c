@@ -221,20 +221,6 @@ static void say_result(struct san_finding *f, const struct san_launch *launch)
                    s->runs);
 }
 
-static void say_writers(struct san_finding *f, struct sched_search *s)
-{
-    static const char *const verbs[] = {"In the first order last written by thread",
-                                        "In the second order last written by thread"};
-
-    for (int i = 0; i < 2; i++) {
-        const struct sched_writer *w = &s->writers[i];
-
-        if (w->at)
-            f->actors[f->nactors++] = (struct san_actor){
-                .cta = &w->cta, .at = w->at, .warp = w->warp, .lane = w->lane, .verb = verbs[i]};
-    }
-}
-
 void sched_report(const struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
@@ -255,6 +241,13 @@ void sched_report(const struct san_launch *launch)
         f.allocated = d->part->block ? &d->part->block->allocated : NULL;
     }
     say_result(&f, launch);
-    say_writers(&f, s);
+    static const char *const verbs[] = {"In the first order last written by thread",
+                                        "In the second order last written by thread"};
+    for (int i = 0; i < 2; i++) {
+        const struct sched_writer *w = &s->writers[i];
+        if (w->at)
+            f.actors[f.nactors++] = (struct san_actor){
+                .cta = &w->cta, .at = w->at, .warp = w->warp, .lane = w->lane, .verb = verbs[i]};
+    }
     san_report(&f);
 }

@@ -158,14 +158,6 @@ static void sized(const struct access *by, enum ir_space space, uint32_t lanes,
     }
 }
 
-/* cp.async: what is written beyond what is read is zero. */
-static void copy(const struct access *by, const struct ir_instr *probe, uint32_t lanes,
-                 const uint64_t *const *operands)
-{
-    sized(by, IR_SPACE_GENERIC, lanes, operands[2], operands[1]);
-    sized(by, probe->mem.space, lanes, operands[3], operands[0]);
-}
-
 /* Of a matrix the lanes that have rows. */
 static uint32_t row_lanes(uint32_t registers)
 {
@@ -199,7 +191,9 @@ static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
     };
 
     if (op == IR_OP_COPY) {
-        copy(&by, probe, lanes, operands);
+        /* cp.async: what is written beyond what is read is zero. */
+        sized(&by, IR_SPACE_GENERIC, lanes, operands[2], operands[1]);
+        sized(&by, probe->mem.space, lanes, operands[3], operands[0]);
         return;
     }
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)

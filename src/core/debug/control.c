@@ -332,31 +332,26 @@ static enum hd_status control_file_lock(const struct other *other,
     return HD_OK;
 }
 
-/* Closing the file gives the lock back. A process that asks itself takes a lock of threads as well:
- * the file's lock orders processes, and says nothing of what its threads see of each other's. */
-static enum hd_status control_ask_and_close(struct other *other,
-                                            const struct core_control_request *request,
-                                            struct hd_buf *out_text)
-{
-    pthread_mutex_t *threads = other->is_own ? &own.asking : NULL;
-    enum hd_status status;
-
-    if (threads)
-        pthread_mutex_lock(threads);
-    status = control_file_lock(other, request);
-    if (status == HD_OK)
-        status = control_exchange_locked(other, request, out_text);
-    control_other_close(other);
-    if (threads)
-        pthread_mutex_unlock(threads);
-    return status;
-}
-
 enum hd_status core_control_ask(int pid, const struct core_control_request *request,
                                 struct hd_buf *out_text)
 {
     struct other other;
 
     HD_TRY(control_other_open(&other, pid));
-    return control_ask_and_close(&other, request, out_text);
+    /*
+     * Closing the file gives the lock back. A process that asks itself takes a lock of threads as
+     * well: the file's lock orders processes, and says nothing of what its threads see of each
+     * other's.
+     */
+    pthread_mutex_t *threads = other.is_own ? &own.asking : NULL;
+    enum hd_status status;
+    if (threads)
+        pthread_mutex_lock(threads);
+    status = control_file_lock(&other, request);
+    if (status == HD_OK)
+        status = control_exchange_locked(&other, request, out_text);
+    control_other_close(&other);
+    if (threads)
+        pthread_mutex_unlock(threads);
+    return status;
 }

@@ -416,11 +416,6 @@ static enum hd_status coredump_dump_own_locked(struct core_context *ctx,
     return HD_OK;
 }
 
-static bool coredump_dump_is_about_pipe(unsigned which)
-{
-    return which == CORE_DUMP_PIPE || which == CORE_DUMP_USER_TRIGGER;
-}
-
 static enum hd_status coredump_dump_set_locked(struct core_context *ctx, unsigned which,
                                                const void *value, size_t size_B)
 {
@@ -429,7 +424,7 @@ static enum hd_status coredump_dump_set_locked(struct core_context *ctx, unsigne
     HD_TRY(coredump_dump_environment_read_locked());
     if (!coredump_dump_setting_B(&process, which) || !size_B)
         return hd_error(HD_BAD_ARG, "core dump setting %u", which);
-    if (coredump_dump_is_about_pipe(which) && (ctx || is_listening))
+    if ((which == CORE_DUMP_PIPE || which == CORE_DUMP_USER_TRIGGER) && (ctx || is_listening))
         return hd_error(HD_BAD_STATE, "the pipe that triggers core dumps is the process's, and "
                                       "stays once it is there");
     HD_TRY(coredump_dump_own_locked(ctx, &s));

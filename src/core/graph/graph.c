@@ -217,18 +217,14 @@ bool core_graph_has_memory_locked(const struct core_graph *graph)
 
 /* ---- edges */
 
-static bool graph_edge_data_is(const struct core_edge_data *a, const struct core_edge_data *b)
-{
-    return !memcmp(a, b, sizeof(*a));
-}
-
 /* Its place in a list of edges, or the list's length. */
 static size_t graph_edge_find(const struct core_edge *edges, size_t n, const struct core_node *node,
                               const struct core_edge_data *data)
 {
     size_t i = 0;
 
-    while (i < n && (edges[i].node != node || (data && !graph_edge_data_is(&edges[i].data, data))))
+    while (i < n &&
+           (edges[i].node != node || (data && memcmp(&edges[i].data, data, sizeof(*data)))))
         i++;
     return i;
 }
@@ -453,16 +449,6 @@ void core_node_remove_locked(struct core_node *node)
     core_node_end_locked(node);
 }
 
-static void graph_node_attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
-{
-    assert(!to->attributes && !to->device_node);
-    to->attributes = from->attributes;
-    to->attribute_mask = from->attribute_mask;
-    to->device_node = from->device_node;
-    from->attributes = NULL;
-    from->device_node = NULL;
-}
-
 enum hd_status core_node_body_set_locked(struct core_node *node, struct core_body *body)
 {
     struct core_body before = node->body;
@@ -479,7 +465,14 @@ enum hd_status core_node_body_set_locked(struct core_node *node, struct core_bod
             return hd_error(HD_NOT_SUPPORTED, "%s: the parameters of a device-updatable node grow",
                             kernel->function->entry->name);
         HD_TRY(core_launch_check(kernel->function, &kernel->launch));
-        graph_node_attributes_move(&before.kernel, &body->kernel);
+        struct core_body_kernel *from = &before.kernel;
+        struct core_body_kernel *to = &body->kernel;
+        assert(!to->attributes && !to->device_node);
+        to->attributes = from->attributes;
+        to->attribute_mask = from->attribute_mask;
+        to->device_node = from->device_node;
+        from->attributes = NULL;
+        from->device_node = NULL;
     }
     node->body = *body;
     graphs_own(node);

@@ -250,18 +250,6 @@ static void build_link_file(struct clang_args *args, const struct build *b, size
     clang_args_add(args, "%s", path);
 }
 
-static void build_link_modules(struct clang_args *args, const struct build *b, size_t first)
-{
-    const struct _nvvmProgram *p = b->program;
-
-    for (size_t i = 0; i < p->modules.len; i++)
-        if (i != first)
-            build_link_file(args, b, i, p->modules.at[i].lazy);
-    build_link_file(args, b, p->modules.len + FILE_FLAGS, false);
-    if (b->needs_intrinsics)
-        build_link_file(args, b, p->modules.len + FILE_INTRINSICS, true);
-}
-
 static nvvmResult build_compile(const struct build *b, const char *clang,
                                 const struct nv_options *o, char out[PATH_MAX])
 {
@@ -276,7 +264,12 @@ static nvvmResult build_compile(const struct build *b, const char *clang,
 
     clang_args_add(&args, "%s", clang);
     build_put_options(&args, o);
-    build_link_modules(&args, b, first);
+    for (size_t k = 0; k < p->modules.len; k++)
+        if (k != first)
+            build_link_file(&args, b, k, p->modules.at[k].lazy);
+    build_link_file(&args, b, p->modules.len + FILE_FLAGS, false);
+    if (b->needs_intrinsics)
+        build_link_file(&args, b, p->modules.len + FILE_INTRINSICS, true);
     build_path_of(b, first, "bc", path);
     clang_args_add(&args, "%s", path);
     (void)snprintf(out, PATH_MAX, "%s/out.ptx", b->folder);

@@ -398,20 +398,6 @@ static bool grid_is_alike(const struct hal_dispatch *a, const struct hal_dispatc
            !memcmp(a->cluster, b->cluster, sizeof(a->cluster));
 }
 
-/* The job becomes another kernel's, if that can run where the guard and the slot are. */
-static bool grid_row_turn(struct row *row, const struct hal_dispatch *p)
-{
-    struct cpu_job *job = &row->queue->job;
-    uint64_t mxcsr = job->form.code->mxcsr;
-    struct cpu_grid grid;
-
-    if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
-        grid.code->mxcsr != mxcsr)
-        return false;
-    grid_job_setup(row->queue, p, &grid);
-    return row->slot->cta->block_B >= job->form.layout.end;
-}
-
 /* Is the next packet part of the row? Then the job is set up for it. */
 static bool grid_row_goes_on(struct row *row)
 {
@@ -426,7 +412,14 @@ static bool grid_row_goes_on(struct row *row)
         job->launch.grid_id = p->grid_id;
         return true;
     }
-    return grid_row_turn(row, p);
+    /* The job becomes another kernel's, if that can run where the guard and the slot are. */
+    uint64_t mxcsr = job->form.code->mxcsr;
+    struct cpu_grid grid;
+    if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
+        grid.code->mxcsr != mxcsr)
+        return false;
+    grid_job_setup(row->queue, p, &grid);
+    return row->slot->cta->block_B >= job->form.layout.end;
 }
 
 /* The guard costs as much as a short grid: it is set up once for all of them. */

@@ -274,11 +274,6 @@ static enum hd_status launch_run_once(struct interp_launch *launch,
     return interp_launch(launch, out_fault);
 }
 
-static bool launch_is_fine(const struct launch_ctx *ctx)
-{
-    return hal_domain_status(&ctx->domain->base) == HD_OK;
-}
-
 static enum hd_status launch_run_all(struct interp_launch *launch, struct interp_fault *out_fault)
 {
     const struct ir_observer *observer = launch->observer;
@@ -288,7 +283,7 @@ static enum hd_status launch_run_all(struct interp_launch *launch, struct interp
     struct interp_fault unused;
 
     ctx->is_rerun = true;
-    while (status == HD_OK && ctx->is_alone && launch_is_fine(ctx) &&
+    while (status == HD_OK && ctx->is_alone && hal_domain_status(&ctx->domain->base) == HD_OK &&
            (next = observer->next_run(launch->observed, ended))) {
         ctx->refusal = NULL;
         ended = launch_run_once(launch, next, &unused);

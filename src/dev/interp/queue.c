@@ -22,11 +22,6 @@ static void queue_doze_locked(struct refdev *dev, uint64_t time_ns)
     hd_lock_wait_until(&dev->lock, &dev->changed, &until);
 }
 
-static bool queue_sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
-{
-    return atomic_load_explicit(semaphore, memory_order_acquire) >= value;
-}
-
 enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
                            uint64_t value, uint64_t timeout_ns)
 {
@@ -34,7 +29,7 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
     uint64_t start_ns = hal_time_ns();
     enum hd_status status = HD_OK;
     hd_lock_acquire(&dev->lock);
-    while (!queue_sem_reached(semaphore, value) && status == HD_OK) {
+    while (atomic_load_explicit(semaphore, memory_order_acquire) < value && status == HD_OK) {
         uint64_t spent_ns = hal_time_ns() - start_ns;
         if (timeout_ns != UINT64_MAX && spent_ns >= timeout_ns)
             status = HD_TIMEOUT;

@@ -291,22 +291,6 @@ static void queue_execute(struct remote_queue *queue, union hal_packet *p)
     }
 }
 
-static void queue_retire(struct remote_queue *queue, const union hal_packet *p)
-{
-    struct remote_device *dev = remote_of(queue->base.device);
-    struct hal_ring *ring = queue->base.ring;
-
-    if (p->head.flags & HAL_FLAG_STAMP)
-        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ticks,
-                     hal_device_now(&dev->base));
-    if (p->head.op == HAL_OP_DISPATCH) /* what is NOP now has given them back */
-        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
-    hd_lock_acquire(&dev->retire_lock);
-    atomic_fetch_add(&ring->retired, 1);
-    pthread_cond_broadcast(&dev->retired);
-    hd_lock_release(&dev->retire_lock);
-}
-
 static void *queue_main(void *arg)
 {
     struct remote_queue *queue = arg;
@@ -328,7 +312,16 @@ static void *queue_main(void *arg)
             atomic_store(&hal_ring_stamp(ring, position)->start_ticks,
                          hal_device_now(queue->base.device));
         queue_execute(queue, p);
-        queue_retire(queue, p);
+        struct remote_device *dev = remote_of(queue->base.device);
+        if (p->head.flags & HAL_FLAG_STAMP)
+            atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ticks,
+                         hal_device_now(&dev->base));
+        if (p->head.op == HAL_OP_DISPATCH) /* what is NOP now has given them back */
+            atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
+        hd_lock_acquire(&dev->retire_lock);
+        atomic_fetch_add(&ring->retired, 1);
+        pthread_cond_broadcast(&dev->retired);
+        hd_lock_release(&dev->retire_lock);
     }
 }
 

@@ -262,11 +262,6 @@ bool ir_count_insert(struct ir_module *module)
 
 /* ---- counters */
 
-static enum ir_count_space space_of(const struct ir_counted *in)
-{
-    return in->is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
-}
-
 bool ir_count_is_settled(const struct ir_module *module, const struct ir_instr *probe)
 {
     return module->counted.at[ir_probe_its_imm(probe)].access_B != 0;
@@ -324,7 +319,9 @@ void ir_count_settle(const struct ir_module *m, uint64_t *words)
         const struct ir_counted *in = &m->counted.at[i];
         uint64_t *of = words + ir_count_instr_word(m, i);
         if (in->access_B) {
-            uint64_t *access = words + ir_count_access_word(m, i, space_of(in));
+            uint64_t *access =
+                words +
+                ir_count_access_word(m, i, in->is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL);
             uint64_t warps = of[IR_COUNT_SILENT_WARPS] - access[IR_COUNT_REQUESTS];
             uint64_t lanes = of[IR_COUNT_SILENT_LANES] - access[IR_COUNT_LANES_IN];
             uint64_t ideal = in->access_B <= 4 ? 1 : in->access_B <= 8 ? 2 : 4;

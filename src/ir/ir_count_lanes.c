@@ -82,12 +82,6 @@ static uint32_t different(struct numbers *all)
     return max - min < NEAR ? different_near(all, min, max) : different_far(all);
 }
 
-static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
-{
-    for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
-        all->at[all->n++] = x;
-}
-
 /* Of each lane those of `unit_B` bytes. */
 static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t unit_B,
                        struct numbers *out)
@@ -106,7 +100,10 @@ static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t
     out->n = 0;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint64_t at = a->address[__builtin_ctz(m)];
-        numbers_add(out, at / unit_B, (at + a->size_B - 1) / unit_B);
+        const uint64_t first = at / unit_B;
+        const uint64_t last = (at + a->size_B - 1) / unit_B;
+        for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
+            out->at[out->n++] = x;
     }
 }
 

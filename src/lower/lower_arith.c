@@ -26,11 +26,6 @@ static enum ir_type arith_double_width(enum ir_type t)
 
 /* ---- carry chains: the flag is one more register */
 
-static val arith_carry_read(struct lower_fn *f)
-{
-    return lower_reg_read(f, f->nregs - 1);
-}
-
 /* Of 16 bits, which take a carry and leave none, there are no operations: those of 32 do it. */
 static void arith_add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
                                bool sub)
@@ -46,7 +41,7 @@ static void arith_add_carry(struct lower_fn *f, const struct ptx_insn *in, val a
                             bool sub, const struct ptx_operand *dst)
 {
     enum ir_type t = lower_form_type(in);
-    val c = with ? arith_carry_read(f) : lower_const(f, IR_PRED, 0);
+    val c = with ? lower_reg_read(f, f->nregs - 1) : lower_const(f, IR_PRED, 0);
     if (with && sub)
         c = lower_op1(f, IR_OP_NOT, IR_PRED, c);
     if (ir_type_bits(t) == 16) {

@@ -373,16 +373,6 @@ static enum hd_status link_declare_all(struct linker *l)
     return HD_OK;
 }
 
-static enum hd_status link_init_all(const struct linker *l)
-{
-    for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
-        HD_TRY(link_var_init(l, v));
-    for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
-        for (const struct ptx_var *v = p->vars; v; v = v->next)
-            HD_TRY(link_var_init(l, v));
-    return HD_OK;
-}
-
 static enum hd_status link_all(struct lower_program *p, const struct ptx_module *const *modules,
                                size_t count)
 {
@@ -394,7 +384,11 @@ static enum hd_status link_all(struct lower_program *p, const struct ptx_module 
     }
     for (size_t i = 0; i < count; i++) {
         struct linker l = {p, modules[i]};
-        HD_TRY(link_init_all(&l));
+        for (const struct ptx_var *v = l.ptx->vars; v; v = v->next)
+            HD_TRY(link_var_init(&l, v));
+        for (const struct ptx_func *k = l.ptx->funcs; k; k = k->next_func)
+            for (const struct ptx_var *v = k->vars; v; v = v->next)
+                HD_TRY(link_var_init(&l, v));
     }
     return hd_arena_status(&p->decls->arena);
 }

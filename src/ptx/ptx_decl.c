@@ -367,21 +367,6 @@ static enum hd_status decl_finish_var(struct ptx_parser *p, struct ptx_var *var)
     return decl_append_var(p, var);
 }
 
-/* Names may be longer than what hd_arena_printf() takes. */
-static enum hd_status decl_number_name(struct ptx_parser *p, struct ptx_sym *sym, unsigned number)
-{
-    char digits[12];
-    size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
-    char *name = ptx_new_bytes(p, sym->name.len + tail + 1);
-    if (!name)
-        return HD_NO_MEMORY;
-    memcpy(name, sym->name.ptr, sym->name.len);
-    memcpy(name + sym->name.len, digits, tail);
-    sym->name = (struct hd_str){name, sym->name.len + tail};
-    sym->hash = ptx_hash_bytes(PTX_HASH_SEED, name, sym->name.len);
-    return HD_OK;
-}
-
 /* `name<4>` outside .reg declares name0 .. name3. A short text must not become a huge module. */
 static enum hd_status decl_parse_var_range(struct ptx_parser *p, const struct ptx_var *var)
 {
@@ -397,7 +382,18 @@ static enum hd_status decl_parse_var_range(struct ptx_parser *p, const struct pt
         PTX_NEW(p, each);
         *each = *var;
         each->def = each;
-        HD_TRY(decl_number_name(p, &each->sym, (unsigned)i));
+        /* Names may be longer than what hd_arena_printf() takes. */
+        struct ptx_sym *sym = &each->sym;
+        const unsigned number = (unsigned)i;
+        char digits[12];
+        size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
+        char *name = ptx_new_bytes(p, sym->name.len + tail + 1);
+        if (!name)
+            return HD_NO_MEMORY;
+        memcpy(name, sym->name.ptr, sym->name.len);
+        memcpy(name + sym->name.len, digits, tail);
+        sym->name = (struct hd_str){name, sym->name.len + tail};
+        sym->hash = ptx_hash_bytes(PTX_HASH_SEED, name, sym->name.len);
         HD_TRY(decl_finish_var(p, each));
     }
     return HD_OK;

@@ -31,15 +31,6 @@ static struct {
 
 /* ---- launches that were submitted */
 
-static void streams_call_clear(struct call *call)
-{
-    for (struct submitted *s = call->first, *next; s; s = next) {
-        next = s->next;
-        hd_free(s);
-    }
-    call->first = call->last = NULL;
-}
-
 static void streams_launch_submit(const struct heddle_event *e,
                                   const struct san_order_position *position)
 {
@@ -53,8 +44,13 @@ static void streams_launch_submit(const struct heddle_event *e,
     memcpy(s->block, p->block, sizeof(s->block));
     s->position = *position;
     race_streams_lock();
-    if (call->correlation != (uint32_t)e->correlation)
-        streams_call_clear(call);
+    if (call->correlation != (uint32_t)e->correlation) {
+        for (struct submitted *k = call->first, *next; k; k = next) {
+            next = k->next;
+            hd_free(k);
+        }
+        call->first = call->last = NULL;
+    }
     call->correlation = (uint32_t)e->correlation;
     assert(!call->first == !call->last);
     if (call->last)

@@ -203,15 +203,6 @@ static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
 
 /* ---- probes of lanes together */
 
-static uint32_t holding(uint32_t lanes, const uint64_t *p)
-{
-    uint32_t holds = 0;
-
-    for (uint32_t m = lanes; m; m &= m - 1)
-        holds |= (uint32_t)(p[__builtin_ctz(m)] & 1) << __builtin_ctz(m);
-    return holds;
-}
-
 void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
                     const struct ir_instr *probe, const uint64_t *const *operands)
 {
@@ -230,7 +221,9 @@ void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
     } else {
         assert(number < m->counted.len);
         words += ir_count_instr_word(m, number);
-        taken = holding(lanes, operands[0]);
+        taken = 0;
+        for (uint32_t k = lanes; k; k &= k - 1)
+            taken |= (uint32_t)(operands[0][__builtin_ctz(k)] & 1) << __builtin_ctz(k);
         words[IR_COUNT_TAKEN] += (uint64_t)__builtin_popcount(taken);
         words[IR_COUNT_DIVERGENT] += taken && taken != lanes;
     }

@@ -12,11 +12,6 @@
 
 /* ---- inputs */
 
-static struct obj_target target_of(unsigned cc)
-{
-    return (struct obj_target){.cc = cc, .accept_any_variant = true};
-}
-
 /* By enum linker_input. `image` UNKNOWN: not told by its first bytes. */
 static const struct input {
     const char *text;
@@ -77,7 +72,8 @@ enum hd_status linker_read(enum linker_input kind, const void *bytes, size_t siz
 
     assert(kind < LINKER_INPUT_COUNT);
     HD_TRY(input_check(input, bytes, size_B, name));
-    HD_TRY(input->load(bytes, size_B, target_of(cc), list));
+    HD_TRY(input->load(bytes, size_B, (struct obj_target){.cc = cc, .accept_any_variant = true},
+                       list));
     for (size_t i = first; i < list->len; i++) {
         /* Modules that do not know their source are called after the input. */
         if (!*list->at[i].source) {

@@ -11,7 +11,7 @@ enum hd_status ir_uses_compute(const struct ir_func *func, struct hd_arena *aren
     out->first = hd_arena_array(arena, uint32_t, (size_t)func->nvalues + 2);
     if (!out->first)
         return hd_error(HD_NO_MEMORY, "%s: no memory for uses", func->name);
-    /* Counts into out->first[id + 1]; returns the number of all uses. */
+    /* Each value's uses in out->first[id + 2], and the number of all. */
     total = 0;
     for (uint32_t b = 0; b < func->nblocks; b++)
         ir_foreach_instr(instr, func->blocks[b])

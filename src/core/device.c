@@ -113,7 +113,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
     d->hal->nsms = (uint32_t)d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     assert(d->hal->nsms && d->hal->nsms <= HAL_SMS_MAX);
-    /* Which multiprocessors the device has of `all`. */
+    /* Which multiprocessors of the hardware the device has. */
     const uint32_t all = d->hal->nsms;
     unsigned part = plan.part[index];
     d->parts = plan.entry[plan.of[index]].parts;

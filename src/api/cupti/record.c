@@ -586,7 +586,7 @@ static CUpti_ActivityMemoryKind record_allocation_kind(const struct heddle_event
 static void record_life(const struct heddle_event *event)
 {
     struct cupti_context context = cupti_context_known(event->context);
-    /* When it was allocated; 0: not known. Notes it, or forgets it. */
+    /* When it was allocated, which is noted or forgotten; 0 is not known. */
     uint64_t start;
     pthread_mutex_lock(&lives.lock);
     start = (uintptr_t)hd_map_get_u64(&lives.starts, event->memory.va);

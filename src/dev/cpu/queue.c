@@ -429,10 +429,7 @@ bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
         atomic_store(&queue->pending, false);
         if (!queue_has_packets(queue)) {
             queue_count_no_more(queue);
-            /*
-             * Gives up an empty queue. True: it got something meanwhile and the caller owns it
-             * again.
-             */
+            /* Gives up the empty queue, unless it got something meanwhile and is ours again. */
             queue_set_blocked(queue, false);
             atomic_store(&queue->state, CPU_QUEUE_IDLE);
             if (!atomic_load(&queue->pending) || !cpu_queue_own(queue))

@@ -318,19 +318,6 @@ static bool device_pretends(const struct advise *a, uint32_t index)
            device_is_pageable(&a->works.at[call->first_work]);
 }
 
-static void device_pin_copy(struct advise *a, uint32_t call, const double rates[2])
-{
-    uint32_t index = a->calls.at[call].first_work;
-    const struct advise_work *work = &a->works.at[index];
-    struct advise_plan_work *plan = &a->trial.works[index];
-    double rate = rates[work->copy_kind == ADVISE_TO_HOST];
-
-    device_drop_wait(a, call);
-    plan->launch_ns = HD_MIN(plan->launch_ns, SUBMIT_NS);
-    if (rate > 0)
-        plan->time_ns = HD_MIN(plan->time_ns, (int64_t)((double)work->bytes / rate));
-}
-
 void advise_rule_pageable(struct advise *a, const struct advise_rule *rule)
 {
     double rates[2] = {device_pinned_rate(a, ADVISE_TO_DEVICE),
@@ -346,7 +333,14 @@ void advise_rule_pageable(struct advise *a, const struct advise_rule *rule)
         count++;
         calls_ns += a->calls.at[i].end_ns - a->calls.at[i].start_ns;
         bytes += (double)a->works.at[a->calls.at[i].first_work].bytes;
-        device_pin_copy(a, i, rates);
+        uint32_t index = a->calls.at[i].first_work;
+        const struct advise_work *work = &a->works.at[index];
+        struct advise_plan_work *plan = &a->trial.works[index];
+        double rate = rates[work->copy_kind == ADVISE_TO_HOST];
+        device_drop_wait(a, i);
+        plan->launch_ns = HD_MIN(plan->launch_ns, SUBMIT_NS);
+        if (rate > 0)
+            plan->time_ns = HD_MIN(plan->time_ns, (int64_t)((double)work->bytes / rate));
     }
     struct advise_finding *f = count ? advise_find(a, rule, advise_trial_gain(a), count) : NULL;
     if (!f)

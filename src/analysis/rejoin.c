@@ -159,17 +159,6 @@ static bool leads_to_meeting(struct rejoin *r, uint32_t join)
     return true;
 }
 
-static bool leaves_for_the_side(const struct ir_shapes *shapes, const struct ir_block *block)
-{
-    bool leaves = false;
-
-    for (uint32_t i = 0; i < block->nsuccs; i++) {
-        uint32_t to = block->succs[i]->id;
-        leaves |= shapes->side_exit[to] && !shapes->exit_only[to];
-    }
-    return leaves;
-}
-
 static bool all_come_to(struct rejoin *r, uint32_t header)
 {
     if (!walk_init(r))
@@ -177,7 +166,12 @@ static bool all_come_to(struct rejoin *r, uint32_t header)
     arrive(r, header);
     while (r->depth) {
         const struct ir_block *block = r->s->func->blocks[r->stack[--r->depth]];
-        if (leaves_for_the_side(r->s->out, block))
+        bool leaves = false;
+        for (uint32_t i = 0; i < block->nsuccs; i++) {
+            uint32_t to = block->succs[i]->id;
+            leaves |= r->s->out->side_exit[to] && !r->s->out->exit_only[to];
+        }
+        if (leaves)
             return false;
         for (uint32_t i = 0; i < block->npreds; i++)
             arrive(r, block->preds[i]->id);

@@ -96,14 +96,6 @@ static bool phi_shape(const struct shape_state *s, const struct ir_instr *phi, s
     return any;
 }
 
-static bool shape_sources_known(const struct shape_state *s, const struct ir_instr *instr)
-{
-    for (uint32_t i = 0; i < instr->nsrc; i++)
-        if (!s->known[instr->src[i]->id])
-            return false;
-    return true;
-}
-
 /*
  * The shape a value may keep, given when it is computed and used. A fixed value that is a scalar
  * (per group) comes out the same whenever it is computed. In dispatch mode a divergent block may
@@ -132,8 +124,9 @@ static void shape_visit(struct shape_state *s, const struct ir_instr *instr)
         shape_raise(s, instr->dst[0], shape_settle(s, instr->dst[0], shape));
         return;
     }
-    if (!shape_sources_known(s, instr))
-        return;
+    for (uint32_t i = 0; i < instr->nsrc; i++)
+        if (!s->known[instr->src[i]->id])
+            return;
     for (uint32_t d = 0; d < instr->ndst; d++) {
         shape = shape_transfer(s, instr, d);
         shape_raise(s, instr->dst[d], shape_settle(s, instr->dst[d], shape));

@@ -19,13 +19,6 @@
 
 /* ---- ends */
 
-static bool flow_block_only_ends(const struct ir_block *block)
-{
-    const struct ir_instr *only = block->first;
-
-    return only == block->last && (only->op == IR_OP_RET || only->op == IR_OP_EXIT);
-}
-
 /* Does the edge end its lanes (or take them away for good)? */
 static bool flow_edge_ends(const struct shape_state *s, uint32_t from, uint32_t to)
 {
@@ -111,15 +104,6 @@ static bool flow_find_sides(struct shape_state *s)
     return true;
 }
 
-/* Endless loops on the main path have no end: nothing is on the side of them then. */
-static void flow_keep_entry(struct shape_state *s)
-{
-    if (!s->side[0])
-        return;
-    for (uint32_t i = 0; i < s->func->nblocks; i++)
-        s->side[i] = false;
-}
-
 static bool flow_find_ends(struct shape_state *s)
 {
     uint32_t n = s->func->nblocks;
@@ -132,11 +116,18 @@ static bool flow_find_ends(struct shape_state *s)
     s->out->side_exit = s->side;
     if (!s->func->is_kernel)
         return true;
-    for (uint32_t i = 1; i < n; i++)
-        s->exit_only[i] = flow_block_only_ends(s->func->blocks[i]);
+    for (uint32_t i = 1; i < n; i++) {
+        const struct ir_instr *only = s->func->blocks[i]->first;
+        s->exit_only[i] =
+            only == s->func->blocks[i]->last && (only->op == IR_OP_RET || only->op == IR_OP_EXIT);
+    }
     if (!flow_find_sides(s))
         return false;
-    flow_keep_entry(s);
+    /* Endless loops on the main path have no end: nothing is on the side of them then. */
+    if (s->side[0]) {
+        for (uint32_t i = 0; i < s->func->nblocks; i++)
+            s->side[i] = false;
+    }
     return true;
 }
 
@@ -234,22 +225,6 @@ struct propagation {
     bool left;           /* some path leaves the loop */
 };
 
-static void flow_label_arrive(struct propagation *p, uint32_t block, uint32_t label)
-{
-    struct shape_state *s = p->s;
-
-    if (s->label_epoch[block] != s->epoch) {
-        s->label_epoch[block] = s->epoch;
-        assert(block < s->func->nblocks && label < 3 * s->func->nblocks);
-        s->label[block] = label;
-        p->first = HD_MIN(p->first, block);
-        p->count++;
-    } else if (s->label[block] != label) {
-        s->label[block] = 2 * s->func->nblocks + block; /* a label of its own from here on */
-        flow_mark_join(s, block);
-    }
-}
-
 /* Follows one edge of the region. */
 static void flow_label_edge(struct propagation *p, uint32_t from, uint32_t to, uint32_t label)
 {
@@ -265,7 +240,16 @@ static void flow_label_edge(struct propagation *p, uint32_t from, uint32_t to, u
         return;
     }
     p->next_iteration |= p->scope != NONE && to == s->out->loops.loops[p->scope].header;
-    flow_label_arrive(p, to, label);
+    if (s->label_epoch[to] != s->epoch) {
+        s->label_epoch[to] = s->epoch;
+        assert(to < s->func->nblocks && label < 3 * s->func->nblocks);
+        s->label[to] = label;
+        p->first = HD_MIN(p->first, to);
+        p->count++;
+    } else if (s->label[to] != label) {
+        s->label[to] = 2 * s->func->nblocks + to; /* a label of its own from here on */
+        flow_mark_join(s, to);
+    }
 }
 
 static void flow_propagate(struct propagation *p)

@@ -2,14 +2,6 @@
 
 #include <inttypes.h>
 
-static void print_align(uint32_t align, struct hd_buf *out)
-{
-    if (align == 1u << 31)
-        hd_buf_puts(out, " zero");
-    else if (align > 1)
-        hd_buf_printf(out, " align %" PRIu32, align);
-}
-
 static void print_shape(const struct ir_shape *s, struct hd_buf *out)
 {
     switch (s->kind) {
@@ -27,7 +19,11 @@ static void print_shape(const struct ir_shape *s, struct hd_buf *out)
         hd_buf_puts(out, "varying");
         break;
     }
-    print_align(s->kind == IR_SHAPE_AFFINE && s->whole ? s->warp_align : s->align, out);
+    const uint32_t align = s->kind == IR_SHAPE_AFFINE && s->whole ? s->warp_align : s->align;
+    if (align == 1u << 31)
+        hd_buf_puts(out, " zero");
+    else if (align > 1)
+        hd_buf_printf(out, " align %" PRIu32, align);
 }
 
 static void print_block_facts(const struct ir_shapes *shapes, uint32_t b, struct hd_buf *out)

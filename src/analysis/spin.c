@@ -52,21 +52,6 @@ static bool spin_tests_success(const struct ir_value *v, const struct ir_instr *
            (in->src[1] == cas->dst[0] && in->src[0] == cas->src[1]);
 }
 
-static bool spin_leaves_on_success(const struct ir_func *func, const struct ir_loops *loops,
-                                   uint32_t loop, const struct ir_instr *cas)
-{
-    for (uint32_t b = loops->loops[loop].header; b <= loops->loops[loop].last; b++) {
-        const struct ir_block *block = func->blocks[b];
-        bool eq = false;
-        if (block->last->op != IR_OP_CBR || !spin_in_loop(loops, loop, b) ||
-            !spin_tests_success(block->last->src[0], cas, &eq))
-            continue;
-        if (!spin_in_loop(loops, loop, block->succs[eq ? 0 : 1]->id))
-            return true;
-    }
-    return false;
-}
-
 static bool spin_same_place(const struct ir_instr *ld, const struct ir_instr *cas)
 {
     return ld->op == IR_OP_LD && ld->src[0] == cas->src[0] && ld->mem.offset == cas->mem.offset &&
@@ -98,9 +83,19 @@ static bool spin_expects_latest(const struct ir_loops *loops, uint32_t loop,
 static bool spin_is_retry(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
                           const struct ir_instr *in)
 {
-    return in->op == IR_OP_ATOM && in->mem.atom == IR_ATOM_CAS && in->ndst &&
-           loops->loop_of[in->block->id] == loop && spin_expects_latest(loops, loop, in) &&
-           spin_leaves_on_success(func, loops, loop, in);
+    if (in->op != IR_OP_ATOM || in->mem.atom != IR_ATOM_CAS || !in->ndst ||
+        loops->loop_of[in->block->id] != loop || !spin_expects_latest(loops, loop, in))
+        return false;
+    for (uint32_t b = loops->loops[loop].header; b <= loops->loops[loop].last; b++) {
+        const struct ir_block *block = func->blocks[b];
+        bool eq = false;
+        if (block->last->op != IR_OP_CBR || !spin_in_loop(loops, loop, b) ||
+            !spin_tests_success(block->last->src[0], in, &eq))
+            continue;
+        if (!spin_in_loop(loops, loop, block->succs[eq ? 0 : 1]->id))
+            return true;
+    }
+    return false;
 }
 
 /* ---- what is known of one loop */
@@ -193,9 +188,15 @@ static void spin_ends_find(struct ir_spins *s)
     }
 }
 
-/* Marks what the loop's own retries expect. */
-static void spin_retries_find(struct ir_spins *s)
+/* All that the loop reads is asked about together, so only the last loop is remembered. */
+static void spin_loop_look(struct ir_spins *s, uint32_t loop)
 {
+    if (s->mark && s->loop == loop)
+        return;
+    s->loop = loop;
+    s->mark++;
+    spin_ends_find(s);
+    /* Marks what the loop's own retries expect. */
     for (uint32_t b = s->loops->loops[s->loop].header; b <= s->loops->loops[s->loop].last; b++) {
         s->steps++;
         if (s->loops->loop_of[b] != s->loop)
@@ -206,17 +207,6 @@ static void spin_retries_find(struct ir_spins *s)
                 s->expected[in->src[1]->id] = s->mark;
         }
     }
-}
-
-/* All that the loop reads is asked about together, so only the last loop is remembered. */
-static void spin_loop_look(struct ir_spins *s, uint32_t loop)
-{
-    if (s->mark && s->loop == loop)
-        return;
-    s->loop = loop;
-    s->mark++;
-    spin_ends_find(s);
-    spin_retries_find(s);
 }
 
 static bool spin_end_depends_on(struct ir_spins *s, uint32_t loop, const struct ir_instr *read)

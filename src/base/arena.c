@@ -52,17 +52,6 @@ static void *reserve_take(struct hd_arena *arena, size_t size_B)
     return ptr;
 }
 
-static void reserve_leave(void)
-{
-    pthread_mutex_lock(&reserve.lock);
-    assert(reserve.users && reserve.used_B <= ARENA_RESERVE_B);
-    if (!--reserve.users) {
-        memset(reserve.bytes, 0, reserve.used_B);
-        reserve.used_B = 0;
-    }
-    pthread_mutex_unlock(&reserve.lock);
-}
-
 void hd_arena_init(struct hd_arena *arena)
 {
     *arena = (struct hd_arena){0};
@@ -77,8 +66,15 @@ void hd_arena_fini(struct hd_arena *arena)
         hd_free(block);
         block = next;
     }
-    if (arena->draws_reserve)
-        reserve_leave();
+    if (arena->draws_reserve) {
+        pthread_mutex_lock(&reserve.lock);
+        assert(reserve.users && reserve.used_B <= ARENA_RESERVE_B);
+        if (!--reserve.users) {
+            memset(reserve.bytes, 0, reserve.used_B);
+            reserve.used_B = 0;
+        }
+        pthread_mutex_unlock(&reserve.lock);
+    }
     hd_arena_init(arena);
 }
 

@@ -89,18 +89,6 @@ static bool is_load(struct hd_str line, const struct use *use, struct hd_str *ou
     return true;
 }
 
-static void put_read(const struct use *use, struct hd_str result, struct hd_str line,
-                     struct hd_buf *out)
-{
-    const char *debug = ir_find(line, ", !dbg !");
-
-    hd_buf_printf(out, "%.*s = call i32 @llvm.nvvm.read.ptx.sreg.%s.%c()", HD_STR_ARG(result),
-                  vars[use->var].reg, "xyz"[use->member]);
-    if (debug)
-        hd_buf_append(out, debug, (size_t)(line.ptr + line.len - debug));
-    hd_buf_putc(out, '\n');
-}
-
 bool clang_builtin_var_put(struct hd_str line, struct hd_buf *out)
 {
     struct hd_str result, rest = line;
@@ -109,7 +97,13 @@ bool clang_builtin_var_put(struct hd_str line, struct hd_buf *out)
     if (!line.len || line.ptr[0] != ' ' || !use_find(line, &use))
         return false;
     if (is_load(line, &use, &result)) {
-        put_read(&use, result, line, out);
+        const char *debug = ir_find(line, ", !dbg !");
+
+        hd_buf_printf(out, "%.*s = call i32 @llvm.nvvm.read.ptx.sreg.%s.%c()", HD_STR_ARG(result),
+                      vars[use.var].reg, "xyz"[use.member]);
+        if (debug)
+            hd_buf_append(out, debug, (size_t)(line.ptr + line.len - debug));
+        hd_buf_putc(out, '\n');
         return true;
     }
     while (use_find(rest, &use)) {

@@ -143,14 +143,6 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words)
 
 /* ---- running it */
 
-static void wait_for(pid_t pid)
-{
-    int status;
-
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-}
-
 enum hd_status clang_run(const struct clang_args *args, const char *log_path)
 {
     posix_spawn_file_actions_t files;
@@ -173,7 +165,9 @@ enum hd_status clang_run(const struct clang_args *args, const char *log_path)
     hd_free(own);
     if (error)
         return hd_error(HD_IO, "cannot run %s: %s", args->at[0], strerror(error));
-    wait_for(pid);
+    int status;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     return HD_OK;
 }
 

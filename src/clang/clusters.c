@@ -102,22 +102,6 @@ static enum hd_status words_put(const struct clang_note *note, const struct kind
     return out->failed ? hd_error(HD_NO_MEMORY, "no memory for directives") : HD_OK;
 }
 
-static enum hd_status note_add(const struct clang_note *note, const struct kind *kind, unsigned cc,
-                               struct hd_buf *ptx)
-{
-    struct hd_buf words;
-
-    if (cc < 90)
-        return hd_error(HD_NOT_SUPPORTED, "%.*s: %s needs compute capability 9.0",
-                        HD_STR_ARG(note->function), kind->source);
-    hd_buf_init(&words);
-    enum hd_status status = words_put(note, kind, &words);
-    if (status == HD_OK)
-        status = insert(ptx, note->function, &words);
-    hd_buf_fini(&words);
-    return status;
-}
-
 enum hd_status clang_clusters_add(const struct hd_buf *ir, unsigned cc, struct hd_buf *ptx)
 {
     struct clang_notes notes = clang_notes_of(ir->len ? ir->ptr : "");
@@ -125,8 +109,18 @@ enum hd_status clang_clusters_add(const struct hd_buf *ir, unsigned cc, struct h
 
     while (clang_notes_next(&notes, &note)) {
         const struct kind *kind = kind_of(&note);
-        if (kind)
-            HD_TRY(note_add(&note, kind, cc, ptx));
+        if (kind) {
+            struct hd_buf words;
+            if (cc < 90)
+                return hd_error(HD_NOT_SUPPORTED, "%.*s: %s needs compute capability 9.0",
+                                HD_STR_ARG(note.function), kind->source);
+            hd_buf_init(&words);
+            enum hd_status status = words_put(&note, kind, &words);
+            if (status == HD_OK)
+                status = insert(ptx, note.function, &words);
+            hd_buf_fini(&words);
+            HD_TRY(status);
+        }
     }
     return HD_OK;
 }

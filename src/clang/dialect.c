@@ -421,20 +421,6 @@ static bool dialect_is_plain_type(const char *at, const char *text)
     return dialect_is_one_of(at, clang_behind_token(at, text), words, HD_COUNT_OF(words));
 }
 
-/* The specifiers but for those that are the room's. */
-static void dialect_put_specifiers(const struct dialect *d, const char *type, struct hd_buf *out)
-{
-    for (const char *at = d->specifiers.at; at < type;) {
-        const char *behind = clang_behind_token(at, d->text);
-
-        if (!strncmp(at, SHARED, strlen(SHARED)))
-            behind = at + strlen(SHARED);
-        else if (!dialect_is_word(at, behind, "static"))
-            hd_buf_append(out, at, (size_t)(behind - at));
-        at = behind;
-    }
-}
-
 /* A declaration whose specifiers end at `type`; behind it, or NULL: it stays as it is. */
 static const char *dialect_read_shared(struct dialect *d, const char *type)
 {
@@ -452,7 +438,15 @@ static const char *dialect_read_shared(struct dialect *d, const char *type)
     unsigned n = d->count++;
     struct hd_buf *out = dialect_edit_add(d, d->specifiers.at, end + 1);
     hd_buf_printf(out, "union __heddle_room_%u { struct { ", n);
-    dialect_put_specifiers(d, type, out);
+    /* The specifiers but for those that are the room's. */
+    for (const char *at = d->specifiers.at; at < type;) {
+        const char *behind = clang_behind_token(at, d->text);
+        if (!strncmp(at, SHARED, strlen(SHARED)))
+            behind = at + strlen(SHARED);
+        else if (!dialect_is_word(at, behind, "static"))
+            hd_buf_append(out, at, (size_t)(behind - at));
+        at = behind;
+    }
     hd_buf_append(out, type, (size_t)(end - type));
     hd_buf_printf(out,
                   "; } held; __attribute__((host, device)) __heddle_room_%u() {} "
@@ -591,15 +585,6 @@ static void dialect_read_refusal(struct dialect *d, enum clang_refused what, con
     }
 }
 
-static void dialect_read_refusals(struct dialect *d, const char *at)
-{
-    const struct clang_refusal *all = d->refusals.at;
-
-    for (; d->refusal < d->refusals.len && all[d->refusal].at <= at; d->refusal++)
-        if (all[d->refusal].at == at)
-            dialect_read_refusal(d, all[d->refusal].what, at);
-}
-
 /* ---- pragmas */
 
 /* nvcc reads preprocessed text again, so a macro that stands for a pragma is one where it begins a
@@ -629,7 +614,10 @@ static void dialect_text_read(struct dialect *d)
             behind = dialect_read_pragma(d, at);
         if (isspace((unsigned char)*at) || *at == '#')
             continue;
-        dialect_read_refusals(d, at);
+        const struct clang_refusal *all = d->refusals.at;
+        for (; d->refusal < d->refusals.len && all[d->refusal].at <= at; d->refusal++)
+            if (all[d->refusal].at == at)
+                dialect_read_refusal(d, all[d->refusal].what, at);
         if (d->bare && dialect_is_constant_condition(at, behind, d->text))
             dialect_read_condition(d, behind);
         if (d->crashed && dialect_is_word(at, behind, "__builtin_assume_aligned"))

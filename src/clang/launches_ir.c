@@ -73,19 +73,6 @@ static bool ir_is_function(struct hd_str line)
     return hd_str_starts(line, "define ") || hd_str_starts(line, "declare ");
 }
 
-static void ir_function_see(struct launches *l, struct hd_str line)
-{
-    struct hd_str params, name = ir_function_of(line, &params);
-    struct kernel *kernel = ir_kernel_find(l, name);
-
-    if (hd_str_starts(name, SAMPLE))
-        l->ending = (struct hd_str){name.ptr + strlen(SAMPLE), name.len - strlen(SAMPLE)};
-    if (!kernel)
-        return;
-    kernel->params = params;
-    kernel->is_internal = hd_str_starts(line, "define internal ");
-}
-
 static enum hd_status ir_kernels_find(struct launches *l, const char *ir)
 {
     struct clang_notes notes = clang_notes_of(ir);
@@ -97,8 +84,16 @@ static enum hd_status ir_kernels_find(struct launches *l, const char *ir)
             return hd_error(HD_NO_MEMORY, "no memory for the kernels of a program");
     for (; *ir; ir = ir_next_line(ir)) {
         struct hd_str line = ir_line_at(ir);
-        if (ir_is_function(line))
-            ir_function_see(l, line);
+        if (ir_is_function(line)) {
+            struct hd_str params, name = ir_function_of(line, &params);
+            struct kernel *kernel = ir_kernel_find(l, name);
+            if (hd_str_starts(name, SAMPLE))
+                l->ending = (struct hd_str){name.ptr + strlen(SAMPLE), name.len - strlen(SAMPLE)};
+            if (kernel) {
+                kernel->params = params;
+                kernel->is_internal = hd_str_starts(line, "define internal ");
+            }
+        }
     }
     return HD_OK;
 }
@@ -152,19 +147,6 @@ static enum hd_status ir_unlaunched(const struct kernel *kernel)
 {
     return hd_error(HD_BAD_ARG, "%.*s is a kernel: a call of it must be configured with <<<...>>>",
                     HD_STR_ARG(kernel->name));
-}
-
-/* "  call void @child(...": the line from its arguments on. */
-static enum hd_status ir_put_call(struct launches *l, struct kernel *kernel, struct hd_str args)
-{
-    if (l->called)
-        return ir_unlaunched(l->called);
-    l->called = kernel;
-    kernel->is_launched = true;
-    hd_buf_printf(l->out, "  %%heddle.launch.%u = call ptr @\"%.*s.launch\"", l->count,
-                  HD_STR_ARG(kernel->name));
-    ir_put_line(l, args);
-    return HD_OK;
 }
 
 static enum hd_status ir_put_launched(struct launches *l, struct hd_str line)
@@ -228,8 +210,17 @@ static enum hd_status ir_line_put(struct launches *l, struct hd_str line)
         return HD_OK;
     if (hd_str_is(line, "}") && l->called)
         return ir_unlaunched(l->called);
-    if (kernel)
-        return ir_put_call(l, kernel, args);
+    if (kernel) {
+        /* "  call void @child(...": the line from its arguments on. */
+        if (l->called)
+            return ir_unlaunched(l->called);
+        l->called = kernel;
+        kernel->is_launched = true;
+        hd_buf_printf(l->out, "  %%heddle.launch.%u = call ptr @\"%.*s.launch\"", l->count,
+                      HD_STR_ARG(kernel->name));
+        ir_put_line(l, args);
+        return HD_OK;
+    }
     if (ir_find(line, LAUNCHED))
         return ir_put_launched(l, line);
     if (ir_is_function(line))
@@ -327,18 +318,6 @@ static enum hd_status ir_param_read(struct hd_str text, struct param *out)
     return HD_OK;
 }
 
-/* Its place, %at, from the end of what is in front of it; and its end. */
-static void ir_put_place(struct hd_buf *out, const struct param *p, unsigned i)
-{
-    hd_buf_printf(out, "  %%up.%u = add i64 %%end.%u, %u\n", i, i, p->align_B - 1);
-    hd_buf_printf(out, "  %%at.%u = and i64 %%up.%u, -%u\n", i, i, p->align_B);
-    hd_buf_printf(
-        out,
-        "  %%end.%u = add i64 %%at.%u, ptrtoint (ptr getelementptr (%.*s, ptr null, i64 1) "
-        "to i64)\n",
-        i + 1, i, HD_STR_ARG(p->type));
-}
-
 static void ir_put_store(struct hd_buf *out, const struct param *p, unsigned i)
 {
     bool is_bool = hd_str_is(p->type, "i1");
@@ -382,8 +361,16 @@ static void ir_put_packing(const struct kernel *kernel, const params_t *params, 
     for (unsigned i = 0; i < params->len; i++)
         hd_buf_printf(out, "%s%.*s %%arg.%u", i ? ", " : "", HD_STR_ARG(params->at[i].text), i);
     hd_buf_puts(out, ") alwaysinline {\n  %end.0 = add i64 0, 0\n");
-    for (unsigned i = 0; i < params->len; i++)
-        ir_put_place(out, &params->at[i], i);
+    for (unsigned i = 0; i < params->len; i++) {
+        /* Its place, %at, from the end of what is in front of it; and its end. */
+        hd_buf_printf(out, "  %%up.%u = add i64 %%end.%u, %u\n", i, i, params->at[i].align_B - 1);
+        hd_buf_printf(out, "  %%at.%u = and i64 %%up.%u, -%u\n", i, i, params->at[i].align_B);
+        hd_buf_printf(
+            out,
+            "  %%end.%u = add i64 %%at.%u, ptrtoint (ptr getelementptr (%.*s, ptr null, i64 1) "
+            "to i64)\n",
+            i + 1, i, HD_STR_ARG(params->at[i].type));
+    }
     hd_buf_printf(out, "  %%room = call ptr @__heddle_launch_parameters(i64 %%end.%zu)\n",
                   params->len);
     hd_buf_puts(
@@ -391,17 +378,6 @@ static void ir_put_packing(const struct kernel *kernel, const params_t *params, 
     for (unsigned i = 0; i < params->len; i++)
         ir_put_store(out, &params->at[i], i);
     hd_buf_puts(out, "  br label %done\ndone:\n  ret ptr %room\n}\n");
-}
-
-static enum hd_status ir_packing_put(const struct kernel *kernel, struct hd_buf *out)
-{
-    params_t params = {0};
-    enum hd_status status = ir_params_read(kernel->params, &params);
-
-    if (status == HD_OK)
-        ir_put_packing(kernel, &params, out);
-    hd_vec_fini(&params);
-    return status;
 }
 
 /* ---- all of it */
@@ -414,8 +390,14 @@ static enum hd_status ir_lines_put(struct launches *l, const char *ir)
     for (; *ir; ir = ir_next_line(ir))
         HD_TRY(ir_line_put(l, ir_line_at(ir)));
     for (size_t i = 0; i < l->kernels.len; i++)
-        if (l->kernels.at[i].is_launched)
-            HD_TRY(ir_packing_put(&l->kernels.at[i], l->out));
+        if (l->kernels.at[i].is_launched) {
+            params_t params = {0};
+            enum hd_status status = ir_params_read(l->kernels.at[i].params, &params);
+            if (status == HD_OK)
+                ir_put_packing(&l->kernels.at[i], &params, l->out);
+            hd_vec_fini(&params);
+            HD_TRY(status);
+        }
     if (!copies)
         hd_buf_printf(l->out, "%sptr, ptr, i64, i1 immarg)\n", copy);
     return l->out->failed ? hd_error(HD_NO_MEMORY, "no memory for a program's launches") : HD_OK;

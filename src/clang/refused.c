@@ -79,17 +79,6 @@ static bool place_read(const char *line, const char *behind, struct said *out)
     return true;
 }
 
-static bool said_add(said_t *all, struct said said)
-{
-    for (size_t i = 0; i < all->len; i++) {
-        const struct said *other = &all->at[i];
-        if (other->what == said.what && other->line == said.line &&
-            hd_str_eq(other->file, said.file) && hd_str_eq(other->name, said.name))
-            return true; /* of another instantiation */
-    }
-    return !said.name.len || hd_vec_push(all, said);
-}
-
 static bool line_read(const char *line, struct hd_str *declared, said_t *out)
 {
     static const char member[] = "explicit qualification required to use member '";
@@ -125,19 +114,13 @@ static bool line_read(const char *line, struct hd_str *declared, said_t *out)
         said.name = *declared;
         declared->len = 0;
     }
-    return said_add(out, said);
-}
-
-static bool log_read(const char *log, said_t *out)
-{
-    struct hd_str declared = {log, 0};
-    bool ok = true;
-
-    for (const char *line = log; *line && ok; line += line[0] == '\n') {
-        ok = line_read(line, &declared, out);
-        line += strcspn(line, "\n");
+    for (size_t i = 0; i < out->len; i++) {
+        const struct said *other = &out->at[i];
+        if (other->what == said.what && other->line == said.line &&
+            hd_str_eq(other->file, said.file) && hd_str_eq(other->name, said.name))
+            return true; /* of another instantiation */
     }
-    return ok;
+    return !said.name.len || hd_vec_push(out, said);
 }
 
 /* ---- the text */
@@ -255,24 +238,17 @@ static int refusal_compare(const void *a, const void *b)
                           : (x->what > y->what) - (x->what < y->what);
 }
 
-/* Each once: a qualified name may have the same part twice. */
-static void refusals_order(clang_refusals_t *all)
-{
-    size_t n = 1;
-
-    qsort(all->at, all->len, sizeof(*all->at), refusal_compare);
-    for (size_t i = 1; i < all->len; i++)
-        if (refusal_compare(&all->at[i], &all->at[n - 1]))
-            all->at[n++] = all->at[i];
-    all->len = n;
-}
-
 bool clang_refusals_read(const char *text, const char *log, clang_refusals_t *out, bool *out_lost)
 {
     said_t all = {0};
     struct hd_str file = {text, 0};
     unsigned long number = 1;
-    bool ok = log_read(log, &all);
+    struct hd_str declared = {log, 0};
+    bool ok = true;
+    for (const char *line = log; *line && ok; line += line[0] == '\n') {
+        ok = line_read(line, &declared, &all);
+        line += strcspn(line, "\n");
+    }
 
     for (const char *line = text; *line && ok && all.len; line += *line == '\n') {
         if (!marker_read(line, &file, &number)) {
@@ -287,7 +263,15 @@ bool clang_refusals_read(const char *text, const char *log, clang_refusals_t *ou
     for (size_t i = 0; i < all.len; i++)
         *out_lost |= !all.at[i].found;
     hd_vec_fini(&all);
-    if (out->len)
-        refusals_order(out);
+    if (out->len) {
+        /* Each once: a qualified name may have the same part twice. */
+        size_t n = 1;
+
+        qsort(out->at, out->len, sizeof(*out->at), refusal_compare);
+        for (size_t i = 1; i < out->len; i++)
+            if (refusal_compare(&out->at[i], &out->at[n - 1]))
+                out->at[n++] = out->at[i];
+        out->len = n;
+    }
     return ok;
 }

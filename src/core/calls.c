@@ -66,40 +66,31 @@ static void init(void)
     pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-static void make_known(struct core_caller *caller)
-{
-    pthread_once(&once, init);
-    pthread_mutex_lock(&callers.lock);
-    hd_list_push(&callers.first, caller);
-    pthread_mutex_unlock(&callers.lock);
-    caller->is_known = true;
-    if (pthread_setspecific(exit_key, caller))
-        abort(); /* the list would keep a thread that is gone */
-}
-
 /* ---- waiting */
-
-static void wait_until_resumed(void)
-{
-    pthread_mutex_lock(&callers.lock);
-    while (atomic_load(&stopped))
-        pthread_cond_wait(&callers.resumed, &callers.lock);
-    pthread_mutex_unlock(&callers.lock);
-}
 
 /* The thread is not known yet, or has to wait. */
 static HD_NOINLINE struct core_caller *enter_slow(struct core_caller *caller)
 {
     assert(caller == &self);
-    if (!caller->is_known)
-        make_known(caller);
+    if (!caller->is_known) {
+        pthread_once(&once, init);
+        pthread_mutex_lock(&callers.lock);
+        hd_list_push(&callers.first, caller);
+        pthread_mutex_unlock(&callers.lock);
+        caller->is_known = true;
+        if (pthread_setspecific(exit_key, caller))
+            abort(); /* the list would keep a thread that is gone */
+    }
     if (atomic_load_explicit(&caller->inside, memory_order_relaxed) > 1)
         return caller;
     /* It may have been made known after core_calls_stop() looked through the list: look again. */
     atomic_thread_fence(memory_order_seq_cst);
     while (atomic_load(&stopped)) {
         atomic_store(&caller->inside, 0);
-        wait_until_resumed();
+        pthread_mutex_lock(&callers.lock);
+        while (atomic_load(&stopped))
+            pthread_cond_wait(&callers.resumed, &callers.lock);
+        pthread_mutex_unlock(&callers.lock);
         atomic_store(&caller->inside, 1);
     }
     return caller;

@@ -90,19 +90,6 @@ static void context_clear(struct core_context *ctx)
 
 /* ---- other processes see it: registry/registry.h */
 
-/* From the device's first context on. No queue of it exists before, so nothing has been counted. */
-static void context_show_device(struct core_device *device)
-{
-    struct reg_use *use = reg_claim(device->uuid);
-
-    hd_lock_acquire(&core_memory_lock);
-    if (use && device->use != use) {
-        device->use = use;
-        atomic_store(&use->memory_B, core_pool_used_locked(device->pool));
-    }
-    hd_lock_release(&core_memory_lock);
-}
-
 static void count_context(struct core_context *ctx, int more)
 {
     reg_count(&ctx->device->use->contexts, (uint64_t)more);
@@ -117,7 +104,17 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     if (!ctx)
         return hd_error(HD_NO_MEMORY, "context");
     context_init(ctx, device, flags);
-    context_show_device(device);
+    /*
+     * From the device's first context on. No queue of it exists before, so nothing has been
+     * counted.
+     */
+    struct reg_use *use = reg_claim(device->uuid);
+    hd_lock_acquire(&core_memory_lock);
+    if (use && device->use != use) {
+        device->use = use;
+        atomic_store(&use->memory_B, core_pool_used_locked(device->pool));
+    }
+    hd_lock_release(&core_memory_lock);
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
     if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
@@ -155,9 +152,17 @@ bool core_context_destroy(struct core_context *ctx)
     return true;
 }
 
-/* A call that had a reference until now may have submitted after core_context_destroy() waited. */
-static void context_drain(struct core_context *ctx)
+/* Nobody has a reference, so no stream, event or module of it has one either. */
+void core_context_finalise(struct core_context *ctx)
 {
+    assert(!ctx->streams && !ctx->modules && !ctx->events && !ctx->arrays && !ctx->textures);
+    if (ctx->legacy) {
+        core_object_retire(&ctx->legacy->object);
+        core_stream_unref(ctx->legacy);
+    }
+    /*
+     * A call that had a reference until now may have submitted after core_context_destroy() waited.
+     */
     for (struct core_stream *s = ctx->draining_streams; s; s = s->next)
         (void)!core_queue_wait(s->queue);
     for (size_t i = 0; i < ctx->idle_queues.len; i++)
@@ -167,17 +172,6 @@ static void context_drain(struct core_context *ctx)
     core_events_reap_locked(ctx);
     hd_lock_release(&ctx->lock);
     assert(!ctx->draining_streams && !ctx->draining_events);
-}
-
-/* Nobody has a reference, so no stream, event or module of it has one either. */
-void core_context_finalise(struct core_context *ctx)
-{
-    assert(!ctx->streams && !ctx->modules && !ctx->events && !ctx->arrays && !ctx->textures);
-    if (ctx->legacy) {
-        core_object_retire(&ctx->legacy->object);
-        core_stream_unref(ctx->legacy);
-    }
-    context_drain(ctx);
     assert(ctx->idle_queues.len == ctx->nqueues);
     while (ctx->idle_queues.len) {
         struct hal_queue *queue = hd_vec_pop(&ctx->idle_queues);
@@ -225,16 +219,6 @@ static enum hd_status context_primary_create(struct core_device *device)
     return status;
 }
 
-static void context_primary_revive(struct core_context *ctx)
-{
-    ctx->flags = ctx->device->primary_flags;
-    context_close(ctx, false);
-    core_object_revive(&ctx->object);
-    count_context(ctx, 1);
-    if (tap_wants(HEDDLE_KIND(OBJECT)))
-        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
-}
-
 enum hd_status core_primary_retain(struct core_device *device, struct core_context **out_ctx)
 {
     enum hd_status status = HD_OK;
@@ -242,28 +226,21 @@ enum hd_status core_primary_retain(struct core_device *device, struct core_conte
     hd_lock_acquire(&device->lock);
     if (!device->primary)
         status = context_primary_create(device);
-    else if (!device->primary_refs)
-        context_primary_revive(device->primary);
+    else if (!device->primary_refs) {
+        struct core_context *ctx = device->primary;
+        ctx->flags = ctx->device->primary_flags;
+        context_close(ctx, false);
+        core_object_revive(&ctx->object);
+        count_context(ctx, 1);
+        if (tap_wants(HEDDLE_KIND(OBJECT)))
+            core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
+    }
     if (status == HD_OK) {
         device->primary_refs++;
         *out_ctx = core_context_ref(device->primary);
     }
     hd_lock_release(&device->lock);
     return status;
-}
-
-/* Like core_context_destroy(), but for the reference. */
-static void context_primary_retire(struct core_context *ctx)
-{
-    bool retired = core_object_retire(&ctx->object);
-
-    assert(retired);
-    (void)retired;
-    context_close(ctx, true);
-    context_primary_reset(ctx);
-    count_context(ctx, -1);
-    if (tap_wants(HEDDLE_KIND(OBJECT)))
-        core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
 }
 
 enum hd_status core_primary_release(struct core_device *device)
@@ -273,8 +250,19 @@ enum hd_status core_primary_release(struct core_device *device)
     hd_lock_acquire(&device->lock);
     if (!device->primary_refs)
         status = hd_error(HD_BAD_ARG, "the primary context is not retained");
-    else if (--device->primary_refs == 0)
-        context_primary_retire(device->primary);
+    else if (--device->primary_refs == 0) {
+        /* Like core_context_destroy(), but for the reference. */
+        struct core_context *ctx = device->primary;
+        bool retired = core_object_retire(&ctx->object);
+
+        assert(retired);
+        (void)retired;
+        context_close(ctx, true);
+        context_primary_reset(ctx);
+        count_context(ctx, -1);
+        if (tap_wants(HEDDLE_KIND(OBJECT)))
+            core_notify_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
+    }
     hd_lock_release(&device->lock);
     return status;
 }

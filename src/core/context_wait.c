@@ -16,22 +16,6 @@ static enum hd_status queue_note(struct queues *queues, struct hal_queue *queue)
     return hd_error(HD_NO_MEMORY, "list of busy streams");
 }
 
-/* Streams may be destroyed while we wait; queues stay, because the caller has the context. */
-static enum hd_status queues_note(struct core_context *ctx, struct queues *queues)
-{
-    enum hd_status status = HD_OK;
-
-    hd_lock_acquire(&ctx->lock);
-    for (struct core_stream *s = ctx->streams; s && status == HD_OK; s = s->next)
-        status = queue_note(queues, s->queue);
-    for (struct core_stream *s = ctx->draining_streams; s && status == HD_OK; s = s->next)
-        status = queue_note(queues, s->queue);
-    for (size_t i = 0; i < ctx->idle_queues.len && status == HD_OK; i++)
-        status = queue_note(queues, ctx->idle_queues.at[i]);
-    hd_lock_release(&ctx->lock);
-    return status;
-}
-
 bool core_context_is_idle(struct core_context *ctx)
 {
     bool idle = hal_queue_is_idle(ctx->legacy->queue);
@@ -53,8 +37,19 @@ enum hd_status core_context_synchronize(struct core_context *ctx)
     struct queues queues = {0};
     enum hd_status status = HD_OK;
 
-    if (atomic_load(&ctx->nqueues) > 1)
-        status = queues_note(ctx, &queues);
+    if (atomic_load(&ctx->nqueues) > 1) {
+        /*
+         * Streams may be destroyed while we wait; queues stay, because the caller has the context.
+         */
+        hd_lock_acquire(&ctx->lock);
+        for (struct core_stream *s = ctx->streams; s && status == HD_OK; s = s->next)
+            status = queue_note(&queues, s->queue);
+        for (struct core_stream *s = ctx->draining_streams; s && status == HD_OK; s = s->next)
+            status = queue_note(&queues, s->queue);
+        for (size_t i = 0; i < ctx->idle_queues.len && status == HD_OK; i++)
+            status = queue_note(&queues, ctx->idle_queues.at[i]);
+        hd_lock_release(&ctx->lock);
+    }
     if (status == HD_OK)
         status = core_queue_wait(ctx->legacy->queue);
     for (size_t i = 0; i < queues.vec.len && status == HD_OK; i++)

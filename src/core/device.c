@@ -79,44 +79,6 @@ void core_device_uuid_make(unsigned index, uint8_t out_uuid[16])
     out_uuid[0] = (uint8_t)(0x48 + index);
 }
 
-/* The device of an entry, for one more user. */
-static enum hd_status device_hal_take(unsigned e, const struct hal_client_ops *client,
-                                      struct hal_device **out_hal)
-{
-    char kind[32];
-
-    snprintf(kind, sizeof(kind), "%.*s", HD_STR_ARG(plan.entry[e].kind));
-    if (!plan.users[e])
-        HD_TRY(hal_device_create(kind, client, &plan.hal[e]));
-    plan.users[e]++;
-    *out_hal = plan.hal[e];
-    return HD_OK;
-}
-
-static void device_hal_give(struct hal_device *hal)
-{
-    for (unsigned e = 0; e < CORE_DEVICES_MAX; e++)
-        if (plan.users[e] && plan.hal[e] == hal && !--plan.users[e])
-            hal->ops->destroy(hal);
-}
-
-/* Which multiprocessors the device has of `all`. */
-static enum hd_status device_part_take(struct core_device *d, unsigned index, uint32_t all)
-{
-    unsigned part = plan.part[index];
-
-    d->parts = plan.entry[plan.of[index]].parts;
-    if (d->parts > all)
-        return hd_error(HD_BAD_ARG,
-                        "HEDDLE_DEVICES: %u devices share one of kind %s, which has %u "
-                        "multiprocessors",
-                        d->parts, d->hal->info.name, all);
-    d->sm_first = all * part / d->parts;
-    d->units = (int)(all * (part + 1) / d->parts - d->sm_first);
-    d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = d->units;
-    return HD_OK;
-}
-
 static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B,
                                   const struct hal_client_ops *client)
 {
@@ -126,7 +88,14 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
-    HD_TRY(device_hal_take(plan.of[index], client, &d->hal));
+    /* The device of an entry, for one more user. */
+    const unsigned e = plan.of[index];
+    char kind[32];
+    snprintf(kind, sizeof(kind), "%.*s", HD_STR_ARG(plan.entry[e].kind));
+    if (!plan.users[e])
+        HD_TRY(hal_device_create(kind, client, &plan.hal[e]));
+    plan.users[e]++;
+    d->hal = plan.hal[e];
     HD_TRY(opt_target_find(d->hal->info.target, &target));
     d->target = target;
     d->use = &d->hal->own_use;
@@ -144,7 +113,18 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
     d->hal->nsms = (uint32_t)d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
     assert(d->hal->nsms && d->hal->nsms <= HAL_SMS_MAX);
-    HD_TRY(device_part_take(d, index, d->hal->nsms));
+    /* Which multiprocessors of the hardware the device has. */
+    const uint32_t all = d->hal->nsms;
+    unsigned part = plan.part[index];
+    d->parts = plan.entry[plan.of[index]].parts;
+    if (d->parts > all)
+        return hd_error(HD_BAD_ARG,
+                        "HEDDLE_DEVICES: %u devices share one of kind %s, which has %u "
+                        "multiprocessors",
+                        d->parts, d->hal->info.name, all);
+    d->sm_first = all * part / d->parts;
+    d->units = (int)(all * (part + 1) / d->parts - d->sm_first);
+    d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = d->units;
     d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
@@ -156,7 +136,9 @@ static void device_close(struct core_device *d)
 {
     assert(!d->primary && !d->pool);
     if (d->hal)
-        device_hal_give(d->hal);
+        for (unsigned e = 0; e < CORE_DEVICES_MAX; e++)
+            if (plan.users[e] && plan.hal[e] == d->hal && !--plan.users[e])
+                d->hal->ops->destroy(d->hal);
     hd_lock_fini(&d->lock);
     memset(d, 0, sizeof(*d));
 }

@@ -41,17 +41,6 @@ __attribute__((constructor)) static void init_taps(void)
 
 static struct hd_lock init_lock = HD_LOCK_INIT(RUNTIME, "device init");
 
-/* Of each of `count` devices: what HEDDLE_MEMORY says, or a share of half of the host's memory. */
-static uint64_t memory_size_B(unsigned count)
-{
-    uint64_t size_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-
-    size_B = HD_MIN(size_B, core_space_limit_B() / 4);
-    size_B = size_B / count & ~(uint64_t)((2u << 20) - 1);
-    (void)hd_env_u64("HEDDLE_MEMORY", &size_B);
-    return size_B;
-}
-
 /* Which devices the program sees: their indices in its order. */
 static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsigned *out_count)
 {
@@ -124,7 +113,13 @@ static enum hd_status devices_open(unsigned *out_count)
     if (count_is_on() && san_probes())
         return hd_error(HD_BAD_ARG, "kernels are either checked or counted");
     unsigned total = core_devices_plan();
-    uint64_t memory_B = memory_size_B(total);
+    /*
+     * Of each of `total` devices: what HEDDLE_MEMORY says, or a share of half of the host's memory.
+     */
+    uint64_t memory_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+    memory_B = HD_MIN(memory_B, core_space_limit_B() / 4);
+    memory_B = memory_B / total & ~(uint64_t)((2u << 20) - 1);
+    (void)hd_env_u64("HEDDLE_MEMORY", &memory_B);
     HD_TRY(devices_choose(total, order, &count));
     HD_TRY(core_space_reserve(memory_B, count));
     HD_TRY(core_textures_reserve(core_devices_any_elsewhere()));

@@ -99,21 +99,15 @@ static uint64_t xid_of(enum hd_status status)
     }
 }
 
-static void registry_notify_fault(struct hal_domain *domain)
-{
-    const struct core_context *ctx = domain->owner;
-
-    if (hal_fault_status(domain->fault) != HD_CANCELLED)
-        reg_notify_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
-}
-
 /* Work that was cancelled has not failed. */
 void core_notify_fault(struct hal_domain *domain, const struct hal_fault_site *site)
 {
     const struct hal_fault *fault = domain->fault;
     struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
 
-    registry_notify_fault(domain);
+    const struct core_context *ctx = domain->owner;
+    if (hal_fault_status(domain->fault) != HD_CANCELLED)
+        reg_notify_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
     if (!tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
         return;
     assert(hal_fault_status(fault) != HD_OK);

@@ -158,14 +158,6 @@ static void sized(const struct access *by, enum ir_space space, uint32_t lanes,
     }
 }
 
-/* cp.async: what is written beyond what is read is zero. */
-static void copy(const struct access *by, const struct ir_instr *probe, uint32_t lanes,
-                 const uint64_t *const *operands)
-{
-    sized(by, IR_SPACE_GENERIC, lanes, operands[2], operands[1]);
-    sized(by, probe->mem.space, lanes, operands[3], operands[0]);
-}
-
 /* Of a matrix the lanes that have rows. */
 static uint32_t row_lanes(uint32_t registers)
 {
@@ -199,7 +191,9 @@ static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
     };
 
     if (op == IR_OP_COPY) {
-        copy(&by, probe, lanes, operands);
+        /* cp.async: what is written beyond what is read is zero. */
+        sized(&by, IR_SPACE_GENERIC, lanes, operands[2], operands[1]);
+        sized(&by, probe->mem.space, lanes, operands[3], operands[0]);
         return;
     }
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)
@@ -208,15 +202,6 @@ static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
 }
 
 /* ---- probes of lanes together */
-
-static uint32_t holding(uint32_t lanes, const uint64_t *p)
-{
-    uint32_t holds = 0;
-
-    for (uint32_t m = lanes; m; m &= m - 1)
-        holds |= (uint32_t)(p[__builtin_ctz(m)] & 1) << __builtin_ctz(m);
-    return holds;
-}
 
 void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
                     const struct ir_instr *probe, const uint64_t *const *operands)
@@ -236,7 +221,9 @@ void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
     } else {
         assert(number < m->counted.len);
         words += ir_count_instr_word(m, number);
-        taken = holding(lanes, operands[0]);
+        taken = 0;
+        for (uint32_t k = lanes; k; k &= k - 1)
+            taken |= (uint32_t)(operands[0][__builtin_ctz(k)] & 1) << __builtin_ctz(k);
         words[IR_COUNT_TAKEN] += (uint64_t)__builtin_popcount(taken);
         words[IR_COUNT_DIVERGENT] += taken && taken != lanes;
     }

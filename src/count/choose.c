@@ -185,23 +185,19 @@ static bool is_named(const char *kernel)
     return !strcmp(kernel, s->name) || !strcmp(text, s->name);
 }
 
-static bool is_chosen(const char *kernel)
-{
-    const struct count_settings *s = &all.settings;
-    uint64_t n;
-
-    assert(all.by_setting);
-    if (!is_named(kernel) || !count_ranges_take())
-        return false;
-    n = atomic_fetch_add(&all.taken, 1);
-    return n >= s->skip && (!s->count || n - s->skip < s->count);
-}
-
 bool count_takes(void *context, const char *kernel)
 {
     const struct heddle_count_listener *listener = count_listener();
 
-    if (all.by_setting)
-        return is_chosen(kernel);
+    if (all.by_setting) {
+        const struct count_settings *s = &all.settings;
+        uint64_t n;
+
+        assert(all.by_setting);
+        if (!is_named(kernel) || !count_ranges_take())
+            return false;
+        n = atomic_fetch_add(&all.taken, 1);
+        return n >= s->skip && (!s->count || n - s->skip < s->count);
+    }
     return listener && listener->takes(listener->user, context, kernel);
 }

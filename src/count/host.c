@@ -202,23 +202,6 @@ static void thread_note_locked(struct metered *m)
     m->threads++;
 }
 
-static void group_add(struct metered *m, int g, const struct host_thread *t,
-                      const struct sample *now)
-{
-    const struct count_perf_values *before = &t->entered.groups[g], *after = &now->groups[g];
-    struct count_perf_values *sum = &m->groups[g];
-    bool has = now->has[g] && t->entered.has[g];
-
-    assert(hd_lock_held(&m->lock));
-    m->have[g] = HD_MIN(m->have[g], has ? t->groups[g].n : 0);
-    if (!has)
-        return;
-    sum->enabled_ns += after->enabled_ns - before->enabled_ns;
-    sum->running_ns += after->running_ns - before->running_ns;
-    for (int e = 0; e < COUNT_PERF_EVENTS; e++)
-        sum->values[e] += after->values[e] - before->values[e];
-}
-
 static void meter_leave(void *launch)
 {
     struct metered *m = launch;
@@ -233,8 +216,18 @@ static void meter_leave(void *launch)
     m->clock_ns += now.clock_ns - t->entered.clock_ns;
     m->switches += now.switches - t->entered.switches;
     m->faults += now.faults - t->entered.faults;
-    for (int g = 0; g < GROUPS; g++)
-        group_add(m, g, t, &now);
+    for (int g = 0; g < GROUPS; g++) {
+        bool has = now.has[g] && t->entered.has[g];
+        m->have[g] = HD_MIN(m->have[g], has ? t->groups[g].n : 0);
+        if (has) {
+            const struct count_perf_values *before = &t->entered.groups[g], *after = &now.groups[g];
+            struct count_perf_values *sum = &m->groups[g];
+            sum->enabled_ns += after->enabled_ns - before->enabled_ns;
+            sum->running_ns += after->running_ns - before->running_ns;
+            for (int e = 0; e < COUNT_PERF_EVENTS; e++)
+                sum->values[e] += after->values[e] - before->values[e];
+        }
+    }
     hd_lock_release(&m->lock);
 }
 

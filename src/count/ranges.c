@@ -165,18 +165,6 @@ static void on_nvtx(void *user, const struct heddle_event *e)
 
 /* ---- filters */
 
-static bool is_in_stack(const struct count_filter *f)
-{
-    const struct open_ranges *own = pthread_getspecific(all.key);
-    const char *stack[DEPTH];
-    unsigned depth = 0;
-
-    for (size_t i = 0; own && i < own->list.len && depth < DEPTH; i++)
-        if (!strcmp(domain_of(&own->list.at[i]), f->domain[0]))
-            stack[depth++] = name_of(&own->list.at[i]);
-    return count_filter_fits(f, stack, depth);
-}
-
 static bool is_started_locked(const char *domain, const char *name)
 {
     for (size_t i = 0; i < all.started.list.len; i++)
@@ -190,8 +178,16 @@ static bool holds(const struct count_filter *f)
 {
     bool all_open = true;
 
-    if (f->is_nested)
-        return is_in_stack(f);
+    if (f->is_nested) {
+        const struct open_ranges *own = pthread_getspecific(all.key);
+        const char *stack[DEPTH];
+        unsigned depth = 0;
+
+        for (size_t i = 0; own && i < own->list.len && depth < DEPTH; i++)
+            if (!strcmp(domain_of(&own->list.at[i]), f->domain[0]))
+                stack[depth++] = name_of(&own->list.at[i]);
+        return count_filter_fits(f, stack, depth);
+    }
     pthread_mutex_lock(&all.lock);
     for (unsigned i = 0; i < f->n; i++)
         all_open = all_open && is_started_locked(f->domain[i], f->name[i]);

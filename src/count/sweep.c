@@ -211,11 +211,6 @@ static void step(struct count_cta *cta, uint32_t warp)
     run_rest(cta, warp, lanes);
 }
 
-static bool has_any(const struct count_trace *trace)
-{
-    return least(trace, 0) != UINT32_MAX;
-}
-
 /* ---- traces */
 
 /* Drops what is done. */
@@ -281,7 +276,7 @@ bool count_trace_add(struct count_cta *cta, uint32_t warp, uint32_t lane,
 void count_trace_finish(struct count_cta *cta)
 {
     for (uint32_t w = 0; cta->traces && w < warps_of(cta); w++) {
-        while (has_any(&cta->traces[w]))
+        while (least(&cta->traces[w], 0) != UINT32_MAX)
             step(cta, w);
         for (uint32_t l = 0; l < COUNT_WARP; l++)
             hd_vec_fini(&cta->traces[w].lanes[l].events);

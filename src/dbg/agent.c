@@ -217,11 +217,6 @@ static bool other(struct machine *m, enum op op, uint64_t operand)
     }
 }
 
-static bool is_binary(uint8_t op, unsigned depth)
-{
-    return depth == 2 && op != OP_SWAP;
-}
-
 /* One operation; false: the expression cannot be computed. */
 static bool step(struct machine *m)
 {
@@ -239,7 +234,7 @@ static bool step(struct machine *m)
             m->pc = operand;
         return true;
     }
-    if (!is_binary(op, depth))
+    if (depth != 2 || op == OP_SWAP)
         return other(m, (enum op)op, operand);
     m->depth--;
     return binary((enum op)op, m->stack[m->depth - 1], m->stack[m->depth], &m->stack[m->depth - 1]);

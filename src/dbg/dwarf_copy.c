@@ -43,24 +43,6 @@ static bool copy_padded(char *at, uint64_t value, unsigned size_B)
     return true;
 }
 
-static void copy_owner_set(struct copier *c, const struct dbg_func *func)
-{
-    if (!func || (c->owners.len && hd_vec_last(&c->owners).func == func))
-        return;
-    assert(!c->owners.len || hd_vec_last(&c->owners).at <= c->out->len);
-    if (!hd_vec_push(&c->owners, (struct owner){c->out->len, func}))
-        c->out->failed = true;
-}
-
-static const struct dbg_func *copy_owner_at(const struct copier *c, size_t at)
-{
-    const struct dbg_func *func = NULL;
-
-    for (size_t i = 0; i < c->owners.len && c->owners.at[i].at <= at; i++)
-        func = c->owners.at[i].func;
-    return func;
-}
-
 /* ---- names */
 
 /* A variable: on the stack its whole operation changes, behind DW_OP_addr. */
@@ -113,7 +95,11 @@ static void copy_name(struct copier *c, struct hd_str name, int64_t offset, unsi
     } else if ((var = copy_var_named(c, func, name))) {
         copy_var(c, var, offset, size_B);
     } else if (dbg_unit_label(c->unit, name, &pc, &func)) {
-        copy_owner_set(c, func);
+        if (func && !(c->owners.len && hd_vec_last(&c->owners).func == func)) {
+            assert(!c->owners.len || hd_vec_last(&c->owners).at <= c->out->len);
+            if (!hd_vec_push(&c->owners, (struct owner){c->out->len, func}))
+                c->out->failed = true;
+        }
         dbg_put(c->out, pc + (uint64_t)offset, size_B);
     } else { /* a section: each begins at 0 */
         dbg_put(c->out, (uint64_t)offset, size_B);
@@ -181,7 +167,9 @@ static unsigned copy_regx_name(const char *at, size_t left, char name[9])
 /* A register as the whole of an expression of that length, which stands in front of it. */
 static void copy_regx(struct copier *c, size_t at, unsigned length_B)
 {
-    const struct dbg_func *func = copy_owner_at(c, at);
+    const struct dbg_func *func = NULL;
+    for (size_t i = 0; i < c->owners.len && c->owners.at[i].at <= at; i++)
+        func = c->owners.at[i].func;
     const struct ptx_reg_decl *decl;
     const char *p = c->out->ptr;
     char name[9];
@@ -213,13 +201,6 @@ static unsigned copy_line_B(const struct ptx_dwarf_line *line)
     return ptx_type_bits((enum ptx_type)line->type) / 8;
 }
 
-static uint64_t copy_value_B(const struct ptx_dwarf_line *line, uint32_t i)
-{
-    const struct ptx_init *v = &line->values[i];
-
-    return v->kind == PTX_INIT_STRING ? v->count : copy_line_B(line);
-}
-
 /* Where the labels of a section are. */
 static bool copy_labels(const struct ptx_section *section, struct hd_map *labels)
 {
@@ -231,8 +212,10 @@ static bool copy_labels(const struct ptx_section *section, struct hd_map *labels
                 return false;
             continue;
         }
-        for (uint32_t i = 0; i < l->count; i++)
-            at += copy_value_B(l, i);
+        for (uint32_t i = 0; i < l->count; i++) {
+            const struct ptx_init *v = &l->values[i];
+            at += v->kind == PTX_INIT_STRING ? v->count : copy_line_B(l);
+        }
     }
     return true;
 }

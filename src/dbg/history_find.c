@@ -119,26 +119,6 @@ static bool is_worth_it(uint64_t from, uint64_t to)
     return false;
 }
 
-/* What registers hold where a scan begins: writing the same again is no change. */
-static void registers_note(void)
-{
-    for (size_t i = 0; i < dbg.watches.len; i++) {
-        struct dbg_watch *w = &dbg.watches.at[i];
-        struct interp_thread *t = is_register(w) ? dbg_thread(w->tid) : NULL;
-        w->is_known = t && w->size_B <= sizeof(w->value) &&
-                      dbg_read(t, w->address, &w->value, w->size_B) == w->size_B;
-    }
-}
-
-static bool scan(uint64_t end)
-{
-    history.is_found = false;
-    if (!history_go(HISTORY_SCANS, end, &(struct dbg_stop){0}))
-        return false;
-    registers_note();
-    return true;
-}
-
 /* Stretches before `end`, until one is to be scanned or what is known comes. */
 static bool find_from(uint64_t end)
 {
@@ -146,8 +126,19 @@ static bool find_from(uint64_t end)
 
     while (end > history.first) {
         uint64_t from = history.points.at[history_point_before(end - 1)].pass;
-        if (is_worth_it(from, end))
-            return scan(end);
+        if (is_worth_it(from, end)) {
+            history.is_found = false;
+            if (!history_go(HISTORY_SCANS, end, &(struct dbg_stop){0}))
+                return false;
+            /* What registers hold where a scan begins: writing the same again is no change. */
+            for (size_t i = 0; i < dbg.watches.len; i++) {
+                struct dbg_watch *w = &dbg.watches.at[i];
+                struct interp_thread *t = is_register(w) ? dbg_thread(w->tid) : NULL;
+                w->is_known = t && w->size_B <= sizeof(w->value) &&
+                              dbg_read(t, w->address, &w->value, w->size_B) == w->size_B;
+            }
+            return true;
+        }
         if (history.is_known && history.known >= from)
             break;
         end = from;

@@ -116,18 +116,6 @@ bool dbg_history_begin(struct dbg_cta *c)
 
 /* ---- going to a pass */
 
-/* Closer and closer before the end. */
-static void plan_make(uint64_t from, uint64_t end)
-{
-    uint64_t distance =
-        ROUND * (uint64_t)HD_MAX((interp_debug_nthreads(history.cta->cta) + 31) / 32, 1u);
-
-    assert(from <= end);
-    history.nplan = 0;
-    for (; history.nplan < HISTORY_PLAN && end - from > distance; distance *= 4)
-        history.plan[history.nplan++] = end - distance;
-}
-
 bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *stop)
 {
     const struct history_point *point = &history.points.at[history_point_before(end)];
@@ -153,7 +141,16 @@ bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *sto
     history.stop = *stop;
     history.keeps_ahead = false;
     history.nplan = 0;
-    if (mode == HISTORY_GOES)
-        plan_make(point->pass, end);
+    if (mode == HISTORY_GOES) {
+        /* Closer and closer before the end. */
+        const uint64_t from = point->pass;
+        uint64_t distance =
+            ROUND * (uint64_t)HD_MAX((interp_debug_nthreads(history.cta->cta) + 31) / 32, 1u);
+
+        assert(from <= end);
+        history.nplan = 0;
+        for (; history.nplan < HISTORY_PLAN && end - from > distance; distance *= 4)
+            history.plan[history.nplan++] = end - distance;
+    }
     return true;
 }

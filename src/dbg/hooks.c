@@ -172,30 +172,26 @@ static bool hook_may_run(const struct dbg_pass *p)
     return !t || interp_debug_state(t) != INTERP_DEBUG_RUNS;
 }
 
-/* The thread that steps has ended: another one of its block gets the focus, or nobody. */
-static bool hook_step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
-{
-    uint64_t serial = (dbg.step.tid - DBG_FIRST_TID) / DBG_CTA_THREADS;
-
-    if (dbg.step.is_lost) { /* so has its block */
-        dbg.step = (struct dbg_step){0};
-        return false;
-    }
-    if (serial != p->cta->serial)
-        return false;
-    assert(p->running && p->lanes[__builtin_ctz(p->running)].t);
-    *out = (struct dbg_stop){.kind = DBG_STOP_STEP,
-                             .tid = dbg_tid(p->lanes[__builtin_ctz(p->running)].t)};
-    return true;
-}
-
 static bool hook_step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
 {
     if (!dbg.step.tid || dbg.step.is_free)
         return false;
     const struct interp_thread *t = dbg_thread(dbg.step.tid);
-    if (!t)
-        return hook_step_is_lost(p, out);
+    if (!t) {
+        /* The thread that steps has ended: another one of its block gets the focus, or nobody. */
+        uint64_t serial = (dbg.step.tid - DBG_FIRST_TID) / DBG_CTA_THREADS;
+
+        if (dbg.step.is_lost) { /* so has its block */
+            dbg.step = (struct dbg_step){0};
+            return false;
+        }
+        if (serial != p->cta->serial)
+            return false;
+        assert(p->running && p->lanes[__builtin_ctz(p->running)].t);
+        *out = (struct dbg_stop){.kind = DBG_STOP_STEP,
+                                 .tid = dbg_tid(p->lanes[__builtin_ctz(p->running)].t)};
+        return true;
+    }
     if (!dbg.step.moved || !interp_debug_spot(t, 0).is_start)
         return false;
     *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = dbg.step.tid, .signal = 5};
@@ -252,16 +248,6 @@ static void hook_passed_set(const struct dbg_pass *p, uint32_t lanes)
             p->cta->passed[p->warp] |= m & -m;
 }
 
-static void hook_lanes_leave(const struct dbg_pass *p, uint32_t lanes)
-{
-    assert(lanes && !(lanes & ~p->running));
-    p->cta->passed[p->warp] &= ~lanes;
-    if (hook_is_step_of(p)) {
-        uint32_t lane = (uint32_t)((dbg.step.tid - DBG_FIRST_TID) % 32);
-        dbg.step.moved |= lanes >> lane & 1;
-    }
-}
-
 static uint32_t hook_pass(struct interp_warp *warp)
 {
     struct dbg_pass p = {.cta = *interp_debug_slot(interp_debug_warp_cta(warp))};
@@ -295,7 +281,12 @@ static uint32_t hook_pass(struct interp_warp *warp)
             dbg_stop_locked(&stop);
             continue;
         }
-        hook_lanes_leave(&p, lanes);
+        assert(lanes && !(lanes & ~p.running));
+        p.cta->passed[p.warp] &= ~lanes;
+        if (hook_is_step_of(&p)) {
+            uint32_t lane = (uint32_t)((dbg.step.tid - DBG_FIRST_TID) % 32);
+            dbg.step.moved |= lanes >> lane & 1;
+        }
         dbg_history_pass(&p, lanes);
         return lanes;
     }
@@ -365,14 +356,18 @@ static bool hook_is_there(const void *bytes, uint64_t size_B)
     return true;
 }
 
-/* While a history is kept, or the host is debugged, too, what would raise a signal is stopped
- * before it happens. */
-static bool hook_is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B,
-                               bool write)
+static bool hook_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
+    for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
+        struct dbg_watch *w = &dbg.watches.at[i];
+        uint64_t host = hook_is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
+        if (host && hook_overlap(host, w->size_B, (uintptr_t)bytes, size_B))
+            hook_watch_hit(w, t);
+    }
+    /* While a history is kept, or the host is debugged, too, what would raise a signal is stopped
+     * before it happens. */
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
     bool is_recorded = dbg_history_is_of(dbg_cta_of(t));
-
     assert(holds);
     if (!dbg_cta_of(t) || (!is_recorded && !dbg.non_stop))
         return true;
@@ -382,17 +377,6 @@ static bool hook_is_accessible(struct interp_thread *t, const void *bytes, uint6
     hook_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
     dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;
     return dbg.fault_shown;
-}
-
-static bool hook_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
-{
-    for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
-        struct dbg_watch *w = &dbg.watches.at[i];
-        uint64_t host = hook_is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
-        if (host && hook_overlap(host, w->size_B, (uintptr_t)bytes, size_B))
-            hook_watch_hit(w, t);
-    }
-    return hook_is_accessible(t, bytes, size_B, write);
 }
 
 static void hook_wrote(struct interp_thread *t, uint32_t reg)

@@ -37,17 +37,6 @@ static const struct ir_var *memory_var_named(const struct ir_var *list, const ch
     return list;
 }
 
-static void memory_param(const struct interp_launch *launch, const char *name, struct location *out)
-{
-    for (uint32_t i = 0; i < launch->kernel->nparams; i++) {
-        const struct ir_param *p = &launch->kernel->params[i];
-        if (strcmp(p->name, name) != 0)
-            continue;
-        out->at = (char *)(uintptr_t)launch->params + p->offset_B;
-        out->left_B = p->size_B;
-    }
-}
-
 static void memory_local(struct interp_thread *t, unsigned frame, uint64_t offset,
                          struct location *out)
 {
@@ -60,7 +49,14 @@ static void memory_local(struct interp_thread *t, unsigned frame, uint64_t offse
     if (!v)
         return;
     if (f->ptx->is_entry && v->ptx->is_param) {
-        memory_param(interp_debug_launch(interp_debug_cta(t)), v->name, out);
+        const struct interp_launch *launch = interp_debug_launch(interp_debug_cta(t));
+        for (uint32_t i = 0; i < launch->kernel->nparams; i++) {
+            const struct ir_param *p = &launch->kernel->params[i];
+            if (strcmp(p->name, v->name) != 0)
+                continue;
+            out->at = (char *)(uintptr_t)launch->params + p->offset_B;
+            out->left_B = p->size_B;
+        }
     } else {
         const struct ir_var *var = memory_var_named(spot.func->vars, v->name);
         if (!var)
@@ -162,15 +158,6 @@ static void memory_special(const struct interp_thread *t, uint64_t offset, struc
     out->is_constant = true;
 }
 
-static const struct ir_var *memory_shared_named(const struct ir_module *code, const char *name)
-{
-    const struct ir_var *found = memory_var_named(code->vars, name);
-
-    for (const struct ir_func *f = code->funcs; f && !found; f = f->next)
-        found = memory_var_named(f->vars, name);
-    return found && found->space == IR_SPACE_SHARED ? found : NULL;
-}
-
 static const struct dbg_program *memory_program_with(uint64_t address,
                                                      const struct dbg_var **out_var)
 {
@@ -193,8 +180,11 @@ static void memory_shared(const struct interp_thread *t, uint64_t address, struc
     if (address < DBG_SHARED_WINDOW) {
         if (!memory_program_with(address, &v))
             return;
-        const struct ir_var *var =
-            memory_shared_named(interp_debug_launch(cta)->kernel->module, v->name);
+        const struct ir_module *code = interp_debug_launch(cta)->kernel->module;
+        const struct ir_var *found = memory_var_named(code->vars, v->name);
+        for (const struct ir_func *f = code->funcs; f && !found; f = f->next)
+            found = memory_var_named(f->vars, v->name);
+        const struct ir_var *var = found && found->space == IR_SPACE_SHARED ? found : NULL;
         if (!var || var->window_offset > window_B)
             return;
         at = var->window_offset + (address - v->at);

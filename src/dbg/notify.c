@@ -31,21 +31,14 @@ static void pop(void)
     queue.texts.len--;
 }
 
-static bool was_notified(uint64_t tid)
-{
-    for (size_t i = 0; i < queue.notified.len; i++)
-        if (queue.notified.at[i] == tid)
-            return true;
-    return false;
-}
-
 /* The thread has stopped for GDB; what it stopped for comes first. */
 static void push_thread(uint64_t tid)
 {
     char text[48];
 
-    if (was_notified(tid))
-        return;
+    for (size_t i = 0; i < queue.notified.len; i++)
+        if (queue.notified.at[i] == tid)
+            return;
     if (!dbg.reported && tid == (dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID)) {
         dbg_notify_stop();
         return;

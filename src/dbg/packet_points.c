@@ -41,21 +41,6 @@ static bool scan_conditions(struct scan *s, struct dbg_breakpoint *b)
     return true;
 }
 
-static bool break_set(struct scan *s, uint64_t pc, struct hd_buf *out)
-{
-    struct dbg_breakpoint b = {.pc = pc};
-
-    if (!dbg_unit_of(pc) || !may_grow(dbg.breaks.len) || !scan_conditions(s, &b) ||
-        !hd_vec_reserve(&dbg.breaks, dbg.breaks.len + 1)) {
-        dbg_break_fini(&b);
-        return packet_refuse(out);
-    }
-    break_remove(pc); /* a new condition in place of the old one */
-    assert(!dbg_break_at(pc));
-    (void)!hd_vec_push(&dbg.breaks, b);
-    return packet_answer(out, "OK");
-}
-
 static bool watch_set(char kind, uint64_t address, uint64_t size_B, struct hd_buf *out)
 {
     uint64_t space = address >> DBG_SPACE_SHIFT << DBG_SPACE_SHIFT;
@@ -99,8 +84,19 @@ static bool point(struct scan *s, bool insert, struct hd_buf *out)
     if (type == '0' || type == '1') {
         if (insert && dbg.core)
             return packet_refuse(out);
-        if (insert)
-            return break_set(s, address, out);
+        if (insert) {
+            struct dbg_breakpoint b = {.pc = address};
+
+            if (!dbg_unit_of(address) || !may_grow(dbg.breaks.len) || !scan_conditions(s, &b) ||
+                !hd_vec_reserve(&dbg.breaks, dbg.breaks.len + 1)) {
+                dbg_break_fini(&b);
+                return packet_refuse(out);
+            }
+            break_remove(address); /* a new condition in place of the old one */
+            assert(!dbg_break_at(address));
+            (void)!hd_vec_push(&dbg.breaks, b);
+            return packet_answer(out, "OK");
+        }
         break_remove(address);
         return packet_answer(out, "OK");
     }

@@ -11,39 +11,26 @@
 #include "dbg/dwarf.h"
 #include "dbg/private.h"
 
-static uint32_t unit_number(void)
+static enum hd_status unit_add(struct dbg_program *program, const struct dbg_text *text)
 {
     dbg_lock();
     uint32_t number = dbg.nunits_ever++;
     dbg_unlock();
-    return number;
-}
-
-/* The text itself is the source of what names no other. */
-static enum hd_status source_write(struct dbg_unit *unit, const struct dbg_text *text,
-                                   uint32_t number)
-{
-    char path[sizeof(dbg.folder) + 32];
-    size_t len = text->len;
-
-    if (dbg_unit_has_lines(unit))
-        return HD_OK;
-    while (len && !text->ptx[len - 1])
-        len--;
-    snprintf(path, sizeof(path), "%s/unit-%u.ptx", dbg.folder, number);
-    HD_TRY(hd_file_write(path, text->ptx, len));
-    unit->source = hd_strdup(path);
-    return unit->source ? HD_OK : hd_error(HD_NO_MEMORY, "debugging %s", text->name);
-}
-
-static enum hd_status unit_add(struct dbg_program *program, const struct dbg_text *text)
-{
-    uint32_t number = unit_number();
     struct dbg_unit *unit;
 
     HD_TRY(dbg_unit_create(text, number, &unit));
     program->units[program->nunits++] = unit;
-    HD_TRY(source_write(unit, text, number));
+    /* The text itself is the source of what names no other. */
+    if (!dbg_unit_has_lines(unit)) {
+        char path[sizeof(dbg.folder) + 32];
+        size_t len = text->len;
+        while (len && !text->ptx[len - 1])
+            len--;
+        snprintf(path, sizeof(path), "%s/unit-%u.ptx", dbg.folder, number);
+        HD_TRY(hd_file_write(path, text->ptx, len));
+        unit->source = hd_strdup(path);
+        HD_TRY(unit->source ? HD_OK : hd_error(HD_NO_MEMORY, "debugging %s", text->name));
+    }
     return dbg_elf_write(unit, dbg.folder);
 }
 

@@ -69,20 +69,6 @@ static bool list_add(struct dbg_unit *unit, struct dbg_func *func, const struct 
     return good;
 }
 
-static bool vars_fill(struct dbg_unit *unit, uint32_t number)
-{
-    uint64_t unit_at = (uint64_t)number << DBG_UNIT_SHIFT;
-    struct cursors c = {DBG_SHARED + unit_at, DBG_GLOBAL + unit_at};
-    bool good = list_add(unit, NULL, unit->ptx->vars, &c);
-
-    for (uint32_t i = 0; i < unit->nfuncs && good; i++) {
-        struct dbg_func *f = &unit->funcs[i];
-        good = list_add(unit, f, f->ptx->params, &c) && list_add(unit, f, f->ptx->rets, &c) &&
-               list_add(unit, f, f->ptx->vars, &c);
-    }
-    return good;
-}
-
 /* ---- instructions */
 
 static uint64_t srcloc_key(uint32_t line, uint32_t col)
@@ -159,7 +145,15 @@ static enum hd_status unit_fill(struct dbg_unit *unit, const struct dbg_text *te
     unit->ptx = ptx;
     unit->base = DBG_TEXT + ((uint64_t)number << DBG_UNIT_SHIFT);
     HD_TRY(insns_fill(unit));
-    if (!vars_fill(unit, number))
+    uint64_t unit_at = (uint64_t)number << DBG_UNIT_SHIFT;
+    struct cursors c = {DBG_SHARED + unit_at, DBG_GLOBAL + unit_at};
+    bool good = list_add(unit, NULL, unit->ptx->vars, &c);
+    for (uint32_t i = 0; i < unit->nfuncs && good; i++) {
+        struct dbg_func *f = &unit->funcs[i];
+        good = list_add(unit, f, f->ptx->params, &c) && list_add(unit, f, f->ptx->rets, &c) &&
+               list_add(unit, f, f->ptx->vars, &c);
+    }
+    if (!good)
         return no_memory(unit);
     return hd_arena_status(&unit->arena);
 }

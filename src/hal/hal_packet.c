@@ -71,23 +71,6 @@ static enum hd_status op_check_plain(const struct hal_plain *p)
     return HD_OK;
 }
 
-/* All of its dimensions or none; they divide the grid. */
-static enum hd_status packet_check_cluster(const struct hal_dispatch *p)
-{
-    const uint8_t *n = p->cluster;
-    uint32_t ctas = (uint32_t)n[0] * n[1] * n[2];
-    bool fits = ctas && ctas <= HAL_CLUSTER_MAX;
-
-    if (!(n[0] | n[1] | n[2]))
-        return HD_OK;
-    for (int i = 0; i < 3 && fits; i++)
-        fits = p->grid[i] % n[i] == 0;
-    if (fits)
-        return HD_OK;
-    return hd_error(HD_BAD_ARG, "dispatch: clusters of %u x %u x %u in a grid of %u x %u x %u",
-                    n[0], n[1], n[2], p->grid[0], p->grid[1], p->grid[2]);
-}
-
 static enum hd_status op_check_dispatch(const struct hal_dispatch *p)
 {
     uint64_t need_B = p->params_B;
@@ -105,7 +88,18 @@ static enum hd_status op_check_dispatch(const struct hal_dispatch *p)
     if ((uint64_t)p->block[0] * p->block[1] * p->block[2] > UINT16_MAX)
         return hd_error(HD_BAD_ARG, "dispatch: a CTA of %u x %u x %u threads", p->block[0],
                         p->block[1], p->block[2]);
-    return packet_check_cluster(p);
+    /* All of its dimensions or none; they divide the grid. */
+    const uint8_t *n = p->cluster;
+    uint32_t ctas = (uint32_t)n[0] * n[1] * n[2];
+    bool fits = ctas && ctas <= HAL_CLUSTER_MAX;
+    if (!(n[0] | n[1] | n[2]))
+        return HD_OK;
+    for (int i = 0; i < 3 && fits; i++)
+        fits = p->grid[i] % n[i] == 0;
+    if (fits)
+        return HD_OK;
+    return hd_error(HD_BAD_ARG, "dispatch: clusters of %u x %u x %u in a grid of %u x %u x %u",
+                    n[0], n[1], n[2], p->grid[0], p->grid[1], p->grid[2]);
 }
 
 static enum hd_status op_check_copy(const struct hal_copy *p)
@@ -192,17 +186,6 @@ enum hd_status hal_ring_check(const struct hal_ring *ring, size_t ring_B)
 
 /* ---- indirect dispatches */
 
-static void packet_nop_make(struct hal_ring *ring, union hal_packet *packet)
-{
-    struct hal_head head = packet->head;
-
-    if (packet->dispatch.ring_B)
-        atomic_fetch_add(&ring->params_released, packet->dispatch.ring_B);
-    head.op = HAL_OP_NOP;
-    head.flags &= (uint16_t)~HAL_FLAG_COOPERATIVE;
-    *packet = (union hal_packet){.head = head};
-}
-
 void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
 {
     struct hal_dispatch *p = &packet->dispatch;
@@ -215,7 +198,13 @@ void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
     from = (const struct hal_indirect *)(uintptr_t)address;
     p->head.flags &= (uint16_t)~HAL_FLAG_INDIRECT;
     if (!from->enabled) {
-        packet_nop_make(ring, packet);
+        struct hal_head head = packet->head;
+
+        if (packet->dispatch.ring_B)
+            atomic_fetch_add(&ring->params_released, packet->dispatch.ring_B);
+        head.op = HAL_OP_NOP;
+        head.flags &= (uint16_t)~HAL_FLAG_COOPERATIVE;
+        *packet = (union hal_packet){.head = head};
         return;
     }
     memcpy(p->grid, from->grid, sizeof(p->grid));

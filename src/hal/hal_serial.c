@@ -62,16 +62,10 @@ void hal_serial_leave(void)
     pthread_mutex_unlock(&serial.lock);
 }
 
-static struct timespec deadline(uint64_t from_now_ns)
-{
-    uint64_t at_ns = hal_time_ns() + from_now_ns;
-
-    return (struct timespec){(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
-}
-
 bool hal_serial_enter_alone(uint64_t patience_ns)
 {
-    const struct timespec until = deadline(patience_ns);
+    uint64_t at_ns = hal_time_ns() + patience_ns;
+    const struct timespec until = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
     int late = 0;
 
     assert(hal_serial_is_on());

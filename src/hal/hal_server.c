@@ -140,15 +140,6 @@ static void server_forward(struct hal_server *server)
 
 /* ---- retirement */
 
-static void server_copy_stamp(struct hal_server *server, uint64_t position)
-{
-    const struct hal_stamp *from = hal_ring_stamp(server->queue->ring, position);
-    struct hal_stamp *to = hal_ring_stamp(server->ring, position);
-
-    atomic_store(&to->start_ticks, atomic_load(&from->start_ticks));
-    atomic_store(&to->end_ticks, atomic_load(&from->end_ticks));
-}
-
 /* Tells the submitter what has retired meanwhile; whether anything has. */
 static bool server_notify(struct hal_server *server)
 {
@@ -159,8 +150,13 @@ static bool server_notify(struct hal_server *server)
     for (uint64_t n = server->notified + 1; n <= retired; n++) {
         unsigned slot = (n - 1) & (HAL_RING_SLOTS - 1);
 
-        if (server->has_stamp[slot])
-            server_copy_stamp(server, n);
+        if (server->has_stamp[slot]) {
+            const struct hal_stamp *from = hal_ring_stamp(server->queue->ring, n);
+            struct hal_stamp *to = hal_ring_stamp(server->ring, n);
+
+            atomic_store(&to->start_ticks, atomic_load(&from->start_ticks));
+            atomic_store(&to->end_ticks, atomic_load(&from->end_ticks));
+        }
         atomic_fetch_add(&server->ring->params_released, server->ring_B[slot]);
     }
     server->notified = retired;

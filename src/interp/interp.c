@@ -60,15 +60,6 @@ static void residents_retire(struct residents *r)
     r->len = kept;
 }
 
-/* Those that are resident may wait for others. Twice as many each time: all are there soon. */
-static void residents_grow(struct residents *r)
-{
-    if (r->still < GROW_AFTER || r->cap == r->max)
-        return;
-    r->cap = HD_MIN(2 * r->cap, r->max);
-    r->still = 0;
-}
-
 /* Nobody goes on: the first that waits says where. */
 static void residents_deadlock(const struct residents *r)
 {
@@ -77,13 +68,6 @@ static void residents_deadlock(const struct residents *r)
         stuck++;
     if (stuck < r->len)
         interp_cta_deadlock(r->at[stuck]);
-}
-
-static void check_cancelled(struct interp_run *run)
-{
-    const struct interp_launch *l = run->launch;
-    if (l->ops && l->ops->cancelled && l->ops->cancelled(l->ctx))
-        run->status = hd_error(HD_TIMEOUT, "kernel %s: cancelled", l->kernel->name);
 }
 
 static void check_patience(struct interp_run *run, const struct residents *r)
@@ -105,13 +89,22 @@ static void run_grid(struct interp_run *run, struct residents *r)
             any |= interp_cta_round(r->at[i]);
         if (!any && run->status == HD_OK)
             residents_deadlock(r);
-        if (++round % CANCEL_EVERY == 0 && run->status == HD_OK)
-            check_cancelled(run);
+        if (++round % CANCEL_EVERY == 0 && run->status == HD_OK) {
+            const struct interp_launch *l = run->launch;
+            if (l->ops && l->ops->cancelled && l->ops->cancelled(l->ctx))
+                run->status = hd_error(HD_TIMEOUT, "kernel %s: cancelled", l->kernel->name);
+        }
         if (round % CANCEL_EVERY == 0 && run->status == HD_OK)
             check_patience(run, r);
         if (run->status == HD_OK)
             residents_retire(r);
-        residents_grow(r);
+        /*
+         * Those that are resident may wait for others. Twice as many each time: all are there soon.
+         */
+        if (r->still >= GROW_AFTER && r->cap != r->max) {
+            r->cap = HD_MIN(2 * r->cap, r->max);
+            r->still = 0;
+        }
     }
     for (uint32_t i = 0; i < r->len; i += r->unit)
         interp_cluster_end(&r->at[i]);

@@ -21,23 +21,18 @@ static bool read_unit(struct interp_thread *t, const struct copy *c, uint64_t at
     return from != NULL;
 }
 
-static bool copy_unit(struct interp_thread *t, const struct copy *c, uint64_t at)
-{
-    char unit[16] = {0};
-    if (at < c->size_B && !read_unit(t, c, at, unit))
-        return false;
-    char *to = interp_host_at(t, c->space, c->dst + at, c->unit_B, c->unit_B, true);
-    for (unsigned i = 0; to && i < c->unit_B; i++) {
-        if (c->bytes >> ((at + i) & 15) & 1)
-            to[i] = unit[i];
-    }
-    return to != NULL;
-}
-
 static bool copy_all(struct interp_thread *t, const struct copy *c)
 {
     for (uint64_t at = 0; at < c->total_B; at += c->unit_B) {
-        if (!copy_unit(t, c, at))
+        char unit[16] = {0};
+        if (at < c->size_B && !read_unit(t, c, at, unit))
+            return false;
+        char *to = interp_host_at(t, c->space, c->dst + at, c->unit_B, c->unit_B, true);
+        for (unsigned i = 0; to && i < c->unit_B; i++) {
+            if (c->bytes >> ((at + i) & 15) & 1)
+                to[i] = unit[i];
+        }
+        if (to == NULL)
             return false;
     }
     return true;

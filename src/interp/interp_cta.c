@@ -15,8 +15,20 @@ enum {
 
 /* ---- what all CTAs of a launch share */
 
-static enum hd_status cta_index_funcs(struct interp_run *run)
+enum hd_status interp_run_init(struct interp_run *run)
 {
+    assert(run->launch && run->module);
+    run->cluster_ctas = 1;
+    for (int i = 0; i < 3; i++) {
+        run->cluster[i] = HD_MAX(run->launch->cluster[i], 1u);
+        run->cluster_ctas *= run->cluster[i];
+    }
+    const struct interp_launch *l = run->launch;
+    HD_TRY(ir_kernel_window(l->kernel, &run->window));
+    run->shared_B = ir_window_shared_B(&run->window, l->dynamic_shared_B);
+    run->local_B = run->window.local_B;
+    if (run->window.recursive)
+        run->local_B = HD_MAX(run->local_B, l->stack_B ? l->stack_B : DEFAULT_STACK_B);
     run->nfuncs = run->module->nfuncs;
     run->funcs = hd_alloc_array(run->nfuncs, sizeof *run->funcs);
     if (!run->funcs)
@@ -26,29 +38,6 @@ static enum hd_status cta_index_funcs(struct interp_run *run)
         run->funcs[f->index] = f;
     }
     return HD_OK;
-}
-
-static enum hd_status cta_size_windows(struct interp_run *run)
-{
-    const struct interp_launch *l = run->launch;
-    HD_TRY(ir_kernel_window(l->kernel, &run->window));
-    run->shared_B = ir_window_shared_B(&run->window, l->dynamic_shared_B);
-    run->local_B = run->window.local_B;
-    if (run->window.recursive)
-        run->local_B = HD_MAX(run->local_B, l->stack_B ? l->stack_B : DEFAULT_STACK_B);
-    return HD_OK;
-}
-
-enum hd_status interp_run_init(struct interp_run *run)
-{
-    assert(run->launch && run->module);
-    run->cluster_ctas = 1;
-    for (int i = 0; i < 3; i++) {
-        run->cluster[i] = HD_MAX(run->launch->cluster[i], 1u);
-        run->cluster_ctas *= run->cluster[i];
-    }
-    HD_TRY(cta_size_windows(run));
-    return cta_index_funcs(run);
 }
 
 void interp_run_fini(struct interp_run *run)
@@ -109,21 +98,6 @@ static char *cta_window_alloc(uint64_t size_B)
     return window ? memset(window, 0, whole_B) : NULL;
 }
 
-static void cta_windows_set(struct interp_cta *cta, const struct interp_placement *placement)
-{
-    cta->owns_shared = !placement->shared;
-    cta->local = placement->local;
-    cta->local_step_B = placement->local_B;
-    if (!placement->local && cta->run->local_B)
-        cta->local = cta_local_alloc(cta);
-    assert(!placement->local || cta->run->local_B <= placement->local_B);
-    cta->shared = placement->shared ? placement->shared : cta_window_alloc(cta->run->shared_B + 1);
-    cta->rank = placement->rank;
-    cta->windows = placement->windows ? placement->windows : cta->shared;
-    cta->cluster = placement->cluster ? placement->cluster : &cta->alone;
-    interp_cluster_init(&cta->alone, cta->nthreads);
-}
-
 static void cta_schedule_set(struct interp_cta *cta)
 {
     const struct interp_launch *l = cta->run->launch;
@@ -149,7 +123,17 @@ struct interp_cta *interp_cta_start(struct interp_run *run,
     cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
     cta->smid = placement->smid;
     cta_schedule_set(cta);
-    cta_windows_set(cta, placement);
+    cta->owns_shared = !placement->shared;
+    cta->local = placement->local;
+    cta->local_step_B = placement->local_B;
+    if (!placement->local && cta->run->local_B)
+        cta->local = cta_local_alloc(cta);
+    assert(!placement->local || cta->run->local_B <= placement->local_B);
+    cta->shared = placement->shared ? placement->shared : cta_window_alloc(cta->run->shared_B + 1);
+    cta->rank = placement->rank;
+    cta->windows = placement->windows ? placement->windows : cta->shared;
+    cta->cluster = placement->cluster ? placement->cluster : &cta->alone;
+    interp_cluster_init(&cta->alone, cta->nthreads);
     bool ok = cta->threads && cta->warps && cta->shared && (cta->local || !run->local_B);
     for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
         uint32_t first = i * INTERP_WARP;

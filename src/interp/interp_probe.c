@@ -34,17 +34,6 @@ static bool is_notified_later(const struct ir_instr *probe)
     return !ir_probe_is_after(probe) && ir_op_is_matrix(ir_probe_op(probe));
 }
 
-static void operand_take(struct interp_warp *warp, uint32_t members, const struct ir_instr *in,
-                         uint32_t i, uint64_t *out)
-{
-    int64_t offset = i || in->op != IR_OP_PROBE_ACCESS ? 0 : in->mem.offset;
-
-    for (uint32_t m = members; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(m);
-        out[lane] = interp_reg(&warp->lanes[lane], in->src[i])->lo + (uint64_t)offset;
-    }
-}
-
 bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
 {
     struct interp_thread *t = &warp->lanes[__builtin_ctz(members)];
@@ -56,7 +45,12 @@ bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct 
     if (!observer || !in || !ir_is_probe(in) || !is_notified_later(in))
         return true;
     for (uint32_t i = 0; i < in->nsrc; i++) {
-        operand_take(warp, members, in, i, words[i]);
+        int64_t offset = i || in->op != IR_OP_PROBE_ACCESS ? 0 : in->mem.offset;
+
+        for (uint32_t m = members; m; m &= m - 1) {
+            uint32_t lane = (uint32_t)__builtin_ctz(m);
+            words[i][lane] = interp_reg(&warp->lanes[lane], in->src[i])->lo + (uint64_t)offset;
+        }
         operands[i] = words[i];
     }
     status = observer->probe(&t->cta->probe, warp->index, members, in, operands);

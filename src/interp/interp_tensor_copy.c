@@ -22,21 +22,6 @@ static bool read_map(struct interp_thread *t, struct ir_tensor_map *out)
     return map != NULL;
 }
 
-static const char *read_operands(struct interp_thread *t, const struct ir_tensor_map *map,
-                                 struct ir_tensor_copy *out)
-{
-    const struct ir_instr *in = t->frame->pc;
-    const struct ir_tensor_what what = ir_tensor_unpack(in->imm);
-    uint32_t n = ir_tensor_coordinates(&what), infos[IR_TENSOR_INFO_MAX];
-    int32_t coordinates[IR_TENSOR_RANK_MAX];
-
-    for (uint32_t i = 0; i < n; i++)
-        coordinates[i] = (int32_t)interp_src(t, IR_TENSOR_OPERAND_0 + i);
-    for (uint32_t i = 0; i < ir_tensor_infos(&what); i++)
-        infos[i] = (uint32_t)interp_src(t, IR_TENSOR_OPERAND_0 + n + i);
-    return ir_tensor_copy_init(out, map, in->imm, coordinates, infos);
-}
-
 /* The box at this address, which may name another CTA; true: done. */
 static bool copy_at(struct interp_thread *t, const struct ir_tensor_copy *c, uint64_t address)
 {
@@ -82,7 +67,14 @@ enum interp_step interp_tensor_copy(struct interp_thread *t)
 
     if (!read_map(t, &map))
         return INTERP_FAULTED;
-    const char *why = read_operands(t, &map, &c);
+    const struct ir_tensor_what what = ir_tensor_unpack(in->imm);
+    uint32_t n = ir_tensor_coordinates(&what), infos[IR_TENSOR_INFO_MAX];
+    int32_t coordinates[IR_TENSOR_RANK_MAX];
+    for (uint32_t i = 0; i < n; i++)
+        coordinates[i] = (int32_t)interp_src(t, IR_TENSOR_OPERAND_0 + i);
+    for (uint32_t i = 0; i < ir_tensor_infos(&what); i++)
+        infos[i] = (uint32_t)interp_src(t, IR_TENSOR_OPERAND_0 + n + i);
+    const char *why = ir_tensor_copy_init(&c, &map, in->imm, coordinates, infos);
     if (why)
         return interp_fail(t, HD_ILLEGAL_INSTRUCTION, "tensor copy: %s", why);
     uint64_t barrier = interp_from_generic(t, in->mem.space, interp_src(t, 2));

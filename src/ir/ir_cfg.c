@@ -322,19 +322,6 @@ static bool cfg_order_apply(struct ir_func *func, const struct ir_loops *loops,
     return !func->module->arena.failed; /* then the lists of predecessors may be old */
 }
 
-static void cfg_renumber_values(struct ir_func *func)
-{
-    uint32_t id = 0;
-
-    for (uint32_t i = 0; i < func->proto.nparams; i++)
-        func->args[i]->id = id++;
-    for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i])
-            for (uint32_t d = 0; d < instr->ndst; d++)
-                instr->dst[d]->id = id++;
-    func->nvalues = id;
-}
-
 static enum hd_status cfg_compact(struct ir_func *func, struct hd_arena *tmp)
 {
     struct ir_dom dom;
@@ -346,7 +333,14 @@ static enum hd_status cfg_compact(struct ir_func *func, struct hd_arena *tmp)
     HD_TRY(ir_loops_compute(func, &dom, tmp, &loops));
     if (!cfg_order_apply(func, &loops, tmp))
         return HD_NO_MEMORY;
-    cfg_renumber_values(func);
+    uint32_t id = 0;
+    for (uint32_t i = 0; i < func->proto.nparams; i++)
+        func->args[i]->id = id++;
+    for (uint32_t i = 0; i < func->nblocks; i++)
+        ir_foreach_instr(instr, func->blocks[i])
+            for (uint32_t d = 0; d < instr->ndst; d++)
+                instr->dst[d]->id = id++;
+    func->nvalues = id;
     return HD_OK;
 }
 

@@ -83,15 +83,6 @@ static bool count_is_branch(const struct counting *c, const struct ir_instr *in)
     return in->op == IR_OP_CBR && c->module->counted.at[c->instr].classes & IR_COUNT_BRANCH;
 }
 
-static void count_probe_branch(struct ir_instr *in, uint32_t instr)
-{
-    struct ir_builder b = {
-        .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
-
-    ir_build_instr(&b, IR_OP_PROBE, IR_VOID, 1, in->src, 0)->imm =
-        ir_probe_imm(IR_OP_CBR, false, instr);
-}
-
 static bool count_is_counted_access(const struct ir_instr *in)
 {
     switch (in->op) {
@@ -166,27 +157,25 @@ static void count_probe_payload(struct counting *c, struct ir_instr *in, uint32_
         ir_probe_imm(in->op, false, c->instr);
 }
 
-/* Of a warp: of wgmma its 16 rows, and a quarter of b, which four warps read together. */
-static void count_product(struct ir_counted *counted, const struct ir_mma *mma)
-{
-    enum { WARPS = 4 };
-    bool b_window = mma->flags >> IR_MMA_B_WINDOW & 1, a_window = mma->flags >> IR_MMA_A_WINDOW & 1;
-    bool is_sparse = mma->flags >> IR_MMA_SPARSE & 1, by_quads = mma->flags >> IR_MMA_QUADS & 1;
-    uint32_t line_B = mma->k * ir_type_bits(mma->b) / 8;
-
-    counted->ops += (by_quads ? 4u : 1u) * 2 * mma->m * mma->n * mma->k / IR_COUNT_WARP;
-    if (b_window)
-        counted->window_B += mma->n * line_B / WARPS / IR_COUNT_WARP;
-    if (a_window)
-        counted->window_B += mma->m * (line_B >> is_sparse) / IR_COUNT_WARP;
-}
-
 static void count_payload(struct counting *c, struct ir_instr *in)
 {
     struct ir_counted *counted = count_of_last(c);
 
-    if (in->op == IR_OP_MMA)
-        count_product(counted, ir_ext_mma(in));
+    if (in->op == IR_OP_MMA) {
+        /* Of a warp: of wgmma its 16 rows, and a quarter of b, which four warps read together. */
+        const struct ir_mma *mma = ir_ext_mma(in);
+        enum { WARPS = 4 };
+        bool b_window = mma->flags >> IR_MMA_B_WINDOW & 1,
+             a_window = mma->flags >> IR_MMA_A_WINDOW & 1;
+        bool is_sparse = mma->flags >> IR_MMA_SPARSE & 1, by_quads = mma->flags >> IR_MMA_QUADS & 1;
+        uint32_t line_B = mma->k * ir_type_bits(mma->b) / 8;
+
+        counted->ops += (by_quads ? 4u : 1u) * 2 * mma->m * mma->n * mma->k / IR_COUNT_WARP;
+        if (b_window)
+            counted->window_B += mma->n * line_B / WARPS / IR_COUNT_WARP;
+        if (a_window)
+            counted->window_B += mma->m * (line_B >> is_sparse) / IR_COUNT_WARP;
+    }
     if (in->op == IR_OP_TEX && ir_tex_has_texels(ir_ext_tex(in))) {
         counted->what.tex = *ir_ext_tex(in);
         count_probe_payload(c, in, in->nsrc - ir_tex_data_words(ir_ext_tex(in)));
@@ -224,8 +213,14 @@ static void count_instr(struct counting *c, struct ir_instr *in)
 {
     if (!c->has_instr)
         return;
-    if (count_is_branch(c, in))
-        count_probe_branch(in, c->instr);
+    if (count_is_branch(c, in)) {
+        const uint32_t instr = c->instr;
+        struct ir_builder b = {
+            .func = in->block->func, .block = in->block, .before = in, .srcloc = in->srcloc};
+
+        ir_build_instr(&b, IR_OP_PROBE, IR_VOID, 1, in->src, 0)->imm =
+            ir_probe_imm(IR_OP_CBR, false, instr);
+    }
     if (count_is_counted_access(in))
         count_probe_access(c, in);
     count_payload(c, in);
@@ -266,11 +261,6 @@ bool ir_count_insert(struct ir_module *module)
 }
 
 /* ---- counters */
-
-static enum ir_count_space space_of(const struct ir_counted *in)
-{
-    return in->is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
-}
 
 bool ir_count_is_settled(const struct ir_module *module, const struct ir_instr *probe)
 {
@@ -322,30 +312,29 @@ static void count_silent_add(const struct ir_module *m, uint64_t *words)
     }
 }
 
-static void count_settle(const struct ir_counted *in, uint64_t *of, uint64_t *access)
-{
-    uint64_t warps = of[IR_COUNT_SILENT_WARPS] - access[IR_COUNT_REQUESTS];
-    uint64_t lanes = of[IR_COUNT_SILENT_LANES] - access[IR_COUNT_LANES_IN];
-    uint64_t ideal = in->access_B <= 4 ? 1 : in->access_B <= 8 ? 2 : 4;
-    uint64_t sectors = in->access_B * IR_COUNT_WARP / SECTOR_B;
-
-    access[IR_COUNT_REQUESTS] += warps;
-    access[IR_COUNT_LANES_IN] += lanes;
-    access[IR_COUNT_BYTES] += lanes * in->access_B;
-    access[IR_COUNT_SECTORS] += in->is_shared ? 0 : warps * sectors;
-    access[IR_COUNT_IDEAL_SECTORS] += in->is_shared ? 0 : warps * sectors;
-    access[IR_COUNT_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
-    access[IR_COUNT_IDEAL_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
-}
-
 void ir_count_settle(const struct ir_module *m, uint64_t *words)
 {
     count_silent_add(m, words);
     for (uint32_t i = 0; i < m->counted.len; i++) {
         const struct ir_counted *in = &m->counted.at[i];
         uint64_t *of = words + ir_count_instr_word(m, i);
-        if (in->access_B)
-            count_settle(in, of, words + ir_count_access_word(m, i, space_of(in)));
+        if (in->access_B) {
+            uint64_t *access =
+                words +
+                ir_count_access_word(m, i, in->is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL);
+            uint64_t warps = of[IR_COUNT_SILENT_WARPS] - access[IR_COUNT_REQUESTS];
+            uint64_t lanes = of[IR_COUNT_SILENT_LANES] - access[IR_COUNT_LANES_IN];
+            uint64_t ideal = in->access_B <= 4 ? 1 : in->access_B <= 8 ? 2 : 4;
+            uint64_t sectors = in->access_B * IR_COUNT_WARP / SECTOR_B;
+
+            access[IR_COUNT_REQUESTS] += warps;
+            access[IR_COUNT_LANES_IN] += lanes;
+            access[IR_COUNT_BYTES] += lanes * in->access_B;
+            access[IR_COUNT_SECTORS] += in->is_shared ? 0 : warps * sectors;
+            access[IR_COUNT_IDEAL_SECTORS] += in->is_shared ? 0 : warps * sectors;
+            access[IR_COUNT_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
+            access[IR_COUNT_IDEAL_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
+        }
         of[IR_COUNT_SILENT_WARPS] = of[IR_COUNT_SILENT_LANES] = 0;
     }
 }

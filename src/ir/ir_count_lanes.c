@@ -82,12 +82,6 @@ static uint32_t different(struct numbers *all)
     return max - min < NEAR ? different_near(all, min, max) : different_far(all);
 }
 
-static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
-{
-    for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
-        all->at[all->n++] = x;
-}
-
 /* Of each lane those of `unit_B` bytes. */
 static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t unit_B,
                        struct numbers *out)
@@ -106,19 +100,14 @@ static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t
     out->n = 0;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint64_t at = a->address[__builtin_ctz(m)];
-        numbers_add(out, at / unit_B, (at + a->size_B - 1) / unit_B);
+        const uint64_t first = at / unit_B;
+        const uint64_t last = (at + a->size_B - 1) / unit_B;
+        for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
+            out->at[out->n++] = x;
     }
 }
 
 /* ---- sectors */
-
-static uint64_t sectors_global(const struct ir_count_access *a)
-{
-    struct numbers all;
-
-    numbers_of(a, a->lanes, SECTOR_B, &all);
-    return different(&all);
-}
 
 /* By words of 4 bytes, of which those of 8 lanes share a sector. */
 static uint64_t sectors_local(const struct ir_count_access *a)
@@ -211,8 +200,11 @@ void ir_count_access(const struct ir_count_access *a)
     words[IR_COUNT_REQUESTS]++;
     words[IR_COUNT_LANES_IN] += (uint64_t)__builtin_popcount(a->lanes);
     words[IR_COUNT_BYTES] += bytes;
-    if (a->space == IR_COUNT_IN_GLOBAL)
-        sectors = sectors_global(a);
+    if (a->space == IR_COUNT_IN_GLOBAL) {
+        struct numbers all;
+        numbers_of(a, a->lanes, SECTOR_B, &all);
+        sectors = different(&all);
+    }
     if (a->space == IR_COUNT_IN_LOCAL)
         sectors = sectors_local(a);
     words[IR_COUNT_SECTORS] += sectors;

@@ -239,16 +239,6 @@ static bool mma_fragment_is_whole(const struct ir_mma *mma, char operand, unsign
     return n <= max && bits && bits % (ir_mma_register_bits(mma) * IR_MMA_LANES) == 0;
 }
 
-/* Those of a warp that works on its rows of a larger product: any n, and b is whole. */
-static bool mma_window_shape_is_legal(const struct ir_mma *mma)
-{
-    return mma->m == 16 && !mma->scales && !ir_mma_has(mma, IR_MMA_QUADS) &&
-           mma_kind_of(mma->a) != DOUBLES && ir_mma_width(mma, 'a') >= 8 &&
-           (ir_mma_has(mma, IR_MMA_A_WINDOW) || !ir_mma_has(mma, IR_MMA_A_COLUMNS)) &&
-           mma->k * ir_mma_width(mma, 'b') / (mma->a == IR_B1 ? WORD : 1) <= 512 &&
-           ir_mma_registers(mma, 'd') && mma_fragment_bits(mma, 'a') % (32 * IR_MMA_LANES) == 0;
-}
-
 static bool mma_shape_is_legal(const struct ir_mma *mma)
 {
     bool quads = ir_mma_has(mma, IR_MMA_QUADS);
@@ -256,8 +246,14 @@ static bool mma_shape_is_legal(const struct ir_mma *mma)
     if ((mma->m != 8 && mma->m != 16 && mma->m != 32) || !mma->n || mma->n % 8 || mma->n > 256 ||
         mma->k < 4 || mma->k > 256 || !hd_is_pow2(mma->k))
         return false;
-    if (ir_mma_has(mma, IR_MMA_B_WINDOW))
-        return mma_window_shape_is_legal(mma);
+    if (ir_mma_has(mma, IR_MMA_B_WINDOW)) {
+        /* Those of a warp that works on its rows of a larger product: any n, and b is whole. */
+        return mma->m == 16 && !mma->scales && !ir_mma_has(mma, IR_MMA_QUADS) &&
+               mma_kind_of(mma->a) != DOUBLES && ir_mma_width(mma, 'a') >= 8 &&
+               (ir_mma_has(mma, IR_MMA_A_WINDOW) || !ir_mma_has(mma, IR_MMA_A_COLUMNS)) &&
+               mma->k * ir_mma_width(mma, 'b') / (mma->a == IR_B1 ? WORD : 1) <= 512 &&
+               ir_mma_registers(mma, 'd') && mma_fragment_bits(mma, 'a') % (32 * IR_MMA_LANES) == 0;
+    }
     if (ir_mma_has(mma, IR_MMA_A_WINDOW))
         return false;
     if (quads && (mma->m != 8 || mma->n != 8 || mma->k != 4 || mma->a != IR_F16))

@@ -142,15 +142,6 @@ static bool values_have(struct ir_value *const *values, uint32_t n, unsigned bit
     return true;
 }
 
-static const char *check_copy(const struct ir_instr *in, bool masks)
-{
-    if (in->nsrc != 3u + masks || in->ndst)
-        return "a multimem copy of that many operands";
-    if (!values_have(in->src + 1, 2, 64) || (masks && !values_have(in->src + 3, 1, 32)))
-        return "the operands of a multimem copy have other types";
-    return NULL;
-}
-
 const char *ir_multimem_check(const struct ir_instr *in)
 {
     const struct ir_multimem m = ir_multimem_of(in);
@@ -161,8 +152,14 @@ const char *ir_multimem_check(const struct ir_instr *in)
         return "no such multimem access";
     if (m.atom == IR_ATOM_CAS || m.atom == IR_ATOM_EXCH || ir_type_bits(in->type) < 8)
         return "no such multimem reduction";
-    if (ir_multimem_copies(&m))
-        return check_copy(in, m.verb == IR_MULTIMEM_COPY);
+    if (ir_multimem_copies(&m)) {
+        const bool masks = m.verb == IR_MULTIMEM_COPY;
+        if (in->nsrc != 3u + masks || in->ndst)
+            return "a multimem copy of that many operands";
+        if (!values_have(in->src + 1, 2, 64) || (masks && !values_have(in->src + 3, 1, 32)))
+            return "the operands of a multimem copy have other types";
+        return NULL;
+    }
     if (m.registers > IR_MULTIMEM_REGISTERS || !hd_is_pow2(total_B) || total_B < 4 ||
         total_B > 16 || bits < ir_type_bits(in->type))
         return "multimem registers of that size";

@@ -357,19 +357,6 @@ static void print_init(const struct ir_var *var, struct hd_buf *out)
         hd_buf_printf(out, "%02x", var->init[i]);
 }
 
-static void print_relocs(const struct ir_var *var, struct hd_buf *out)
-{
-    for (const struct ir_reloc *r = var->relocs; r; r = r->next) {
-        hd_buf_printf(out, " reloc %" PRIu64 " %" PRIu32 " %" PRIu32 "%s ", r->offset_B, r->size_B,
-                      r->shift, r->generic ? " generic" : "");
-        if (r->func)
-            print_symbol(r->func->name, out);
-        else
-            print_var_ref(r->var, out);
-        print_offset(r->addend, out);
-    }
-}
-
 static void print_var(const struct ir_var *var, uint32_t next_index, struct hd_buf *out)
 {
     hd_buf_puts(out, var->func ? "  var " : "var ");
@@ -389,7 +376,15 @@ static void print_var(const struct ir_var *var, uint32_t next_index, struct hd_b
     if (var->reference)
         hd_buf_printf(out, " reference %s", ir_reference_names[var->reference]);
     print_init(var, out);
-    print_relocs(var, out);
+    for (const struct ir_reloc *r = var->relocs; r; r = r->next) {
+        hd_buf_printf(out, " reloc %" PRIu64 " %" PRIu32 " %" PRIu32 "%s ", r->offset_B, r->size_B,
+                      r->shift, r->generic ? " generic" : "");
+        if (r->func)
+            print_symbol(r->func->name, out);
+        else
+            print_var_ref(r->var, out);
+        print_offset(r->addend, out);
+    }
     hd_buf_putc(out, '\n');
 }
 

@@ -219,16 +219,11 @@ enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2)
     }
 }
 
-/* The policy stands behind the operands of the row. */
-static char tables_src_role(const struct ir_instr *instr, uint32_t index)
-{
-    bool is_policy = ir_has(instr, IR_MOD_POLICY) && index + 1 == instr->nsrc;
-    return is_policy ? 'l' : ir_operand_role(ir_op_infos[instr->op].src, index);
-}
-
 enum ir_type ir_src_type(const struct ir_instr *instr, uint32_t index)
 {
-    char role = tables_src_role(instr, index);
+    /* The policy stands behind the operands of the row. */
+    bool is_policy = ir_has(instr, IR_MOD_POLICY) && index + 1 == instr->nsrc;
+    char role = is_policy ? 'l' : ir_operand_role(ir_op_infos[instr->op].src, index);
 
     assert(role && index < instr->nsrc);
     return ir_role_type(role, instr->type, instr->type2);

@@ -235,21 +235,6 @@ static enum hd_status validate_check_counts(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status validate_check_types(struct checker *c)
-{
-    const struct ir_instr *instr = c->instr;
-
-    REQUIRE(instr->type < IR_TYPE_COUNT && instr->type2 < IR_TYPE_COUNT, "unknown type");
-    REQUIRE(ir_op_takes(instr->op, instr->type), "type %s is not legal here",
-            ir_type_name(instr->type));
-    if (ir_op_has(instr->op, IR_F_TYPE2))
-        REQUIRE(ir_op_takes(instr->op, instr->type2), "second type %s is not legal here",
-                ir_type_name(instr->type2));
-    else
-        REQUIRE(instr->type2 == IR_VOID, "a second type is not legal here");
-    return HD_OK;
-}
-
 static bool validate_several(uint32_t bits)
 {
     return (bits & (bits - 1)) != 0;
@@ -742,29 +727,21 @@ static enum hd_status validate_check_instr(struct checker *c, const struct ir_do
     check_fn *special = specials[c->instr->op];
 
     HD_TRY(validate_check_counts(c));
-    HD_TRY(validate_check_types(c));
+    const struct ir_instr *instr = c->instr;
+    REQUIRE(instr->type < IR_TYPE_COUNT && instr->type2 < IR_TYPE_COUNT, "unknown type");
+    REQUIRE(ir_op_takes(instr->op, instr->type), "type %s is not legal here",
+            ir_type_name(instr->type));
+    if (ir_op_has(instr->op, IR_F_TYPE2))
+        REQUIRE(ir_op_takes(instr->op, instr->type2), "second type %s is not legal here",
+                ir_type_name(instr->type2));
+    else
+        REQUIRE(instr->type2 == IR_VOID, "a second type is not legal here");
     HD_TRY(validate_check_words(c));
     HD_TRY(validate_check_mem_words(c));
     HD_TRY(validate_check_references(c));
     HD_TRY(validate_check_uses(c, dom, position));
     HD_TRY(validate_check_widths(c));
     return special ? special(c) : HD_OK;
-}
-
-static enum hd_status validate_check_instrs(struct checker *c, const struct ir_dom *dom)
-{
-    uint32_t position = 1;
-
-    for (uint32_t i = 0; i < c->func->nblocks; i++) {
-        c->block = c->func->blocks[i];
-        ir_foreach_instr(instr, c->block) {
-            c->instr = instr;
-            HD_TRY(validate_check_instr(c, dom, position++));
-        }
-    }
-    c->instr = NULL;
-    c->block = NULL;
-    return HD_OK;
 }
 
 static enum hd_status validate_check_func(struct checker *c)
@@ -781,7 +758,17 @@ static enum hd_status validate_check_func(struct checker *c)
     HD_TRY(validate_check_preds(c));
     HD_TRY(validate_check_definitions(c));
     HD_TRY(ir_dom_compute(func, &c->arena, &dom));
-    return validate_check_instrs(c, &dom);
+    uint32_t position = 1;
+    for (uint32_t i = 0; i < c->func->nblocks; i++) {
+        c->block = c->func->blocks[i];
+        ir_foreach_instr(instr, c->block) {
+            c->instr = instr;
+            HD_TRY(validate_check_instr(c, &dom, position++));
+        }
+    }
+    c->instr = NULL;
+    c->block = NULL;
+    return HD_OK;
 }
 
 enum hd_status ir_validate_func(const struct ir_func *func)

@@ -217,14 +217,6 @@ static enum hd_status try_form(const struct jit_job *job, enum jit_form form,
 
 /* ---- the chain */
 
-static void form_reason_add(struct jit_build *build, enum jit_form form)
-{
-    size_t len = strlen(build->reason);
-
-    snprintf(build->reason + len, sizeof(build->reason) - len, "%s%s: %s", len ? "; " : "",
-             jit_form_name(form), hd_error_message());
-}
-
 static struct jit_build *form_build_create(const struct jit_job *job)
 {
     struct jit_build *build = hd_new(struct jit_build);
@@ -261,7 +253,9 @@ enum hd_status jit_build_make(const struct jit_job *job, struct jit_build **out_
         status = try_form(job, form, build);
         if (status == HD_OK || status == HD_NO_MEMORY || status == HD_CANCELLED)
             break;
-        form_reason_add(build, form);
+        size_t len = strlen(build->reason);
+        snprintf(build->reason + len, sizeof(build->reason) - len, "%s%s: %s", len ? "; " : "",
+                 jit_form_name(form), hd_error_message());
         if (hd_fault(HD_FAULT_JIT_NEXT))
             break;
     }

@@ -182,22 +182,6 @@ static enum hd_status link_relocate_one(struct linker *l, const Elf64_Rela *r, u
     return HD_OK;
 }
 
-static enum hd_status link_relocate(struct linker *l)
-{
-    for (unsigned s = 0; s < l->eh->e_shnum; s++) {
-        const Elf64_Shdr *sh = &l->sections[s];
-        if (sh->sh_type != SHT_RELA || sh->sh_info >= l->eh->e_shnum)
-            continue;
-        const Elf64_Shdr *target = &l->sections[sh->sh_info];
-        if (!(target->sh_flags & SHF_ALLOC))
-            continue;
-        const Elf64_Rela *r = (const Elf64_Rela *)(l->obj + sh->sh_offset);
-        for (size_t i = 0; i < sh->sh_size / sizeof(*r); i++)
-            HD_TRY(link_relocate_one(l, &r[i], sh->sh_info, target->sh_size));
-    }
-    return HD_OK;
-}
-
 static enum hd_status link_into(struct linker *l)
 {
     HD_TRY(link_open_object(l));
@@ -212,7 +196,17 @@ static enum hd_status link_into(struct linker *l)
         return hd_error(HD_NO_MEMORY, "mapping %zu bytes of code", l->image->size_B);
     l->image->base = map;
     HD_TRY(link_place(l));
-    HD_TRY(link_relocate(l));
+    for (unsigned s = 0; s < l->eh->e_shnum; s++) {
+        const Elf64_Shdr *sh = &l->sections[s];
+        if (sh->sh_type != SHT_RELA || sh->sh_info >= l->eh->e_shnum)
+            continue;
+        const Elf64_Shdr *target = &l->sections[sh->sh_info];
+        if (!(target->sh_flags & SHF_ALLOC))
+            continue;
+        const Elf64_Rela *r = (const Elf64_Rela *)(l->obj + sh->sh_offset);
+        for (size_t i = 0; i < sh->sh_size / sizeof(*r); i++)
+            HD_TRY(link_relocate_one(l, &r[i], sh->sh_info, target->sh_size));
+    }
     if (mprotect(map, l->image->size_B, PROT_READ | PROT_EXEC))
         return hd_error(HD_JIT, "the system refuses executable memory");
     return HD_OK;

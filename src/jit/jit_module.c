@@ -554,11 +554,6 @@ static bool module_codegen_open_locked(struct jit_module *jit)
     return open;
 }
 
-static uint32_t module_quick_launches(const struct jit_variant *v)
-{
-    return v->build->code.min_rounds ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
-}
-
 /*
  * With one CPU the best code takes twice as long to make while quick code runs, which is several
  * times slower. Once the program has run for a part of what it takes, more launches are likely, and
@@ -594,28 +589,13 @@ static enum hd_status module_variant_want_locked(struct jit_variant *v, struct j
         if (status != HD_OK && !module_variant_serves(v, size, has_slot))
             return status;
     }
-    if (v->build->code.quick && ++v->launches >= module_quick_launches(v) &&
+    if (v->build->code.quick &&
+        ++v->launches >= (v->build->code.min_rounds ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES) &&
         module_codegen_open_locked(jit))
         module_improve_locked(v);
     while (module_waits_for_best_locked(v))
         hd_lock_wait(&jit->lock, &jit->changed);
     return HD_OK;
-}
-
-/*
- * What whoever makes the variant better stores to as well. A slot stays once it is there, so the
- * maker may look at the first one without the lock.
- */
-static void module_slot_add_locked(struct jit_variant *v, jit_slot *slot)
-{
-    unsigned i = 0;
-
-    assert(hd_lock_held(&v->jit->lock));
-    while (i + 1 < VARIANT_SLOTS && v->slots[i] && v->slots[i] != slot)
-        i++;
-    assert(!v->slots[i] || v->slots[i] == slot);
-    if (!v->slots[i])
-        v->slots[i] = slot;
 }
 
 /* The class that code is made for: kernels whose warps must be run one by one have one for all. */
@@ -639,8 +619,20 @@ static enum hd_status module_variant_get(struct jit_module *jit, const struct ir
     hd_lock_acquire(&jit->lock);
     struct jit_variant *v =
         module_variant_find_locked(jit, kernel, module_class_for(jit, kernel, cls));
-    if (v && slot)
-        module_slot_add_locked(v, slot);
+    if (v && slot) {
+        /*
+         * What whoever makes the variant better stores to as well. A slot stays once it is there,
+         * so the maker may look at the first one without the lock.
+         */
+        unsigned i = 0;
+
+        assert(hd_lock_held(&v->jit->lock));
+        while (i + 1 < VARIANT_SLOTS && v->slots[i] && v->slots[i] != slot)
+            i++;
+        assert(!v->slots[i] || v->slots[i] == slot);
+        if (!v->slots[i])
+            v->slots[i] = slot;
+    }
     status = v ? module_variant_want_locked(v, size, slot != NULL)
                : hd_error(HD_NO_MEMORY, "%s", kernel->name);
     if (status == HD_OK) {

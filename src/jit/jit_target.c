@@ -128,19 +128,6 @@ static void feature_names(uint32_t set, char *text, size_t cap)
 
 /* ---- HEDDLE_CPU: LEVEL, then ,-FEATURE for each that is not to be used */
 
-static enum hd_status unknown_level(const char *text)
-{
-    char here[64] = "";
-    for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
-        if (jit_path_runs_here((enum jit_path)p))
-            words_add(here, sizeof(here), " ", jit_path_name((enum jit_path)p));
-    }
-    return hd_error(HD_BAD_ARG,
-                    "HEDDLE_CPU=%s: expected avx512, avx2 or generic, then ,-FEATURE for what is "
-                    "not to be used; this CPU runs %s",
-                    text, here);
-}
-
 static enum hd_status level_parse(const char *text, size_t len, struct jit_cpu *out)
 {
     for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
@@ -152,7 +139,15 @@ static enum hd_status level_parse(const char *text, size_t len, struct jit_cpu *
             return HD_OK;
         return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: this CPU lacks %s", text, name);
     }
-    return unknown_level(text);
+    char here[64] = "";
+    for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
+        if (jit_path_runs_here((enum jit_path)p))
+            words_add(here, sizeof(here), " ", jit_path_name((enum jit_path)p));
+    }
+    return hd_error(HD_BAD_ARG,
+                    "HEDDLE_CPU=%s: expected avx512, avx2 or generic, then ,-FEATURE for what is "
+                    "not to be used; this CPU runs %s",
+                    text, here);
 }
 
 static enum hd_status feature_remove(const char *text, const char *word, size_t len,

@@ -12,11 +12,6 @@
 
 /* ---- inputs */
 
-static struct obj_target target_of(unsigned cc)
-{
-    return (struct obj_target){.cc = cc, .accept_any_variant = true};
-}
-
 /* By enum linker_input. `image` UNKNOWN: not told by its first bytes. */
 static const struct input {
     const char *text;
@@ -63,16 +58,6 @@ static enum hd_status input_check(const struct input *input, const void *bytes, 
     return HD_OK;
 }
 
-/* Modules that do not know their source are called after the input. */
-static enum hd_status module_name(struct obj_ptx *ptx, const char *name)
-{
-    if (*ptx->source)
-        return HD_OK;
-    hd_free(ptx->source);
-    ptx->source = hd_strdup(name);
-    return ptx->source ? HD_OK : hd_error(HD_NO_MEMORY, "linking %s", name);
-}
-
 static struct compile_unit unit_of(const struct obj_ptx *ptx)
 {
     return (struct compile_unit){.name = ptx->source, .ptx = ptx->text, .len = ptx->len};
@@ -87,9 +72,16 @@ enum hd_status linker_read(enum linker_input kind, const void *bytes, size_t siz
 
     assert(kind < LINKER_INPUT_COUNT);
     HD_TRY(input_check(input, bytes, size_B, name));
-    HD_TRY(input->load(bytes, size_B, target_of(cc), list));
-    for (size_t i = first; i < list->len; i++)
-        HD_TRY(module_name(&list->at[i], name));
+    HD_TRY(input->load(bytes, size_B, (struct obj_target){.cc = cc, .accept_any_variant = true},
+                       list));
+    for (size_t i = first; i < list->len; i++) {
+        /* Modules that do not know their source are called after the input. */
+        if (!*list->at[i].source) {
+            hd_free(list->at[i].source);
+            list->at[i].source = hd_strdup(name);
+            HD_TRY(list->at[i].source ? HD_OK : hd_error(HD_NO_MEMORY, "linking %s", name));
+        }
+    }
     for (size_t i = first; i < list->len; i++) {
         struct compile_unit unit = unit_of(&list->at[i]);
 

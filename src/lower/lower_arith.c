@@ -26,16 +26,6 @@ static enum ir_type arith_double_width(enum ir_type t)
 
 /* ---- carry chains: the flag is one more register */
 
-static val arith_carry_read(struct lower_fn *f)
-{
-    return lower_reg_read(f, f->nregs - 1);
-}
-
-static void arith_carry_write(struct lower_fn *f, val v)
-{
-    lower_reg_write(f, f->nregs - 1, v);
-}
-
 /* Of 16 bits, which take a carry and leave none, there are no operations: those of 32 do it. */
 static void arith_add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
                                bool sub)
@@ -51,7 +41,7 @@ static void arith_add_carry(struct lower_fn *f, const struct ptx_insn *in, val a
                             bool sub, const struct ptx_operand *dst)
 {
     enum ir_type t = lower_form_type(in);
-    val c = with ? arith_carry_read(f) : lower_const(f, IR_PRED, 0);
+    val c = with ? lower_reg_read(f, f->nregs - 1) : lower_const(f, IR_PRED, 0);
     if (with && sub)
         c = lower_op1(f, IR_OP_NOT, IR_PRED, c);
     if (ir_type_bits(t) == 16) {
@@ -61,7 +51,8 @@ static void arith_add_carry(struct lower_fn *f, const struct ptx_insn *in, val a
     val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc) {
         val out = lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c);
-        arith_carry_write(f, sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out);
+        const val v = sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out;
+        lower_reg_write(f, f->nregs - 1, v);
     }
     lower_dst(f, dst, r, t);
 }

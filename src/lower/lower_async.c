@@ -72,20 +72,6 @@ static void copy_whole(struct lower_fn *f, const struct lower_memref *dst,
     lower_access_set(lower_emit(f, IR_OP_ST, t, 1 + n, to, 0), dst, n);
 }
 
-static void copy_part(struct lower_fn *f, const struct lower_memref *dst,
-                      const struct lower_memref *src, val size, uint64_t total_B,
-                      const struct hints *h)
-{
-    val ops[6] = {dst->address, lower_generic(f, src), size, lower_const(f, IR_B64, total_B),
-                  lower_const(f, IR_B32, 0xffff)};
-    uint32_t n = 5;
-    lower_policy_source(f, h->in, h->policy_at, ops, &n);
-    struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, n, ops, 0);
-    lower_access_set(r, dst, 1);
-    lower_access_hints(r, h->in->form);
-    r->imm = total_B;
-}
-
 /* ---- for checkers: what is on its way */
 
 void lower_report_async(struct lower_fn *f, enum ir_async what, uint64_t n)
@@ -158,9 +144,16 @@ bool lower_do_cp_async(struct lower_fn *f, const struct ptx_insn *in)
     struct lower_memref dst = lower_memref_of(f, &in->ops[0], PTX_SPACE_SHARED);
     struct lower_memref src = lower_memref_of(f, &in->ops[1], PTX_SPACE_GLOBAL);
     struct hints h = {in, has_size ? 4 : 3};
-    if (size)
-        copy_part(f, &dst, &src, size, size_B, &h);
-    else
+    if (size) {
+        val ops[6] = {dst.address, lower_generic(f, &src), size, lower_const(f, IR_B64, size_B),
+                      lower_const(f, IR_B32, 0xffff)};
+        uint32_t n = 5;
+        lower_policy_source(f, h.in, h.policy_at, ops, &n);
+        struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, n, ops, 0);
+        lower_access_set(r, &dst, 1);
+        lower_access_hints(r, h.in->form);
+        r->imm = size_B;
+    } else
         copy_whole(f, &dst, &src, size_B, &h);
     if (f->job->program->asyncs)
         report_copy(f, &dst, size_B);

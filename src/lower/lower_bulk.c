@@ -117,14 +117,6 @@ void lower_zeros_cast(struct lower_fn *f, const struct lower_memref *to, val cta
     r->imm = BLOCK_B | IR_COPY_CASTS;
 }
 
-/* To each block of the mask, whose barrier hears of it. */
-static void bulk_cast(struct lower_fn *f, const struct bulk *b, val size)
-{
-    val ranks = lower_cta_mask(f, &b->in->ops[b->other_at]);
-    bulk_emit(f, b, size, bulk_cast_bytes(f, ranks));
-    lower_cast(f, &b->in->ops[3], PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, ranks, size);
-}
-
 bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct bulk b;
@@ -135,7 +127,10 @@ bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
     if (!size)
         return true;
     if (b.casts) {
-        bulk_cast(f, &b, size);
+        /* To each block of the mask, whose barrier hears of it. */
+        val ranks = lower_cta_mask(f, &b.in->ops[b.other_at]);
+        bulk_emit(f, &b, size, bulk_cast_bytes(f, ranks));
+        lower_cast(f, &b.in->ops[3], PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, ranks, size);
         return true;
     }
     bulk_emit(f, &b, size,

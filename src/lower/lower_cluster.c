@@ -114,16 +114,6 @@ bool lower_do_setmaxnreg(struct lower_fn *f, const struct ptx_insn *in)
 
 enum { ANSWER_B = 16 };
 
-/* In every CTA of the cluster, at the same places. */
-static void give_to_all(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
-{
-    struct lower_memref at = lower_cluster_memref(f, &in->ops[0], space);
-    val one = lower_const(f, IR_B32, 1), n = ir_build_sreg(&f->b, IR_SREG_CLUSTER_NCTARANK);
-    val ctas = lower_op2(f, IR_OP_SUB, IR_B32, lower_op2(f, IR_OP_SHL, IR_U32, one, n), one);
-    lower_zeros_cast(f, &at, ctas);
-    lower_cast(f, &in->ops[1], space, IR_MBARRIER_CAST_TX, ctas, lower_const(f, IR_B64, ANSWER_B));
-}
-
 static void give_answer(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
 {
     struct lower_memref at = lower_memref_of(f, &in->ops[0], space);
@@ -144,9 +134,15 @@ bool lower_do_try_cancel(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, "it tells an mbarrier in shared memory, about 16 bytes there");
         return true;
     }
-    if (ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER_ALL))
-        give_to_all(f, in, space);
-    else
+    if (ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER_ALL)) {
+        /* In every CTA of the cluster, at the same places. */
+        struct lower_memref at = lower_cluster_memref(f, &in->ops[0], space);
+        val one = lower_const(f, IR_B32, 1), n = ir_build_sreg(&f->b, IR_SREG_CLUSTER_NCTARANK);
+        val ctas = lower_op2(f, IR_OP_SUB, IR_B32, lower_op2(f, IR_OP_SHL, IR_U32, one, n), one);
+        lower_zeros_cast(f, &at, ctas);
+        lower_cast(f, &in->ops[1], space, IR_MBARRIER_CAST_TX, ctas,
+                   lower_const(f, IR_B64, ANSWER_B));
+    } else
         give_answer(f, in, space);
     return true;
 }

@@ -208,11 +208,6 @@ static val widen_pair(struct lower_fn *f, const struct ptx_insn *in, enum ir_typ
     return r->dst[0];
 }
 
-static bool is_packed_half(enum ir_type t)
-{
-    return t == IR_F16X2 || t == IR_BF16X2;
-}
-
 static val packed(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
@@ -220,7 +215,7 @@ static val packed(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type from = small_type((enum ptx_type)form->types[1]);
     if (is_four((enum ptx_type)form->types[0]))
         return four(f, in);
-    if (is_packed_half(from)) {
+    if (from == IR_F16X2 || from == IR_BF16X2) {
         val a = lower_src(f, &in->ops[1], IR_B32);
         val lower = half_as_f32(f, a, from, 0), upper = half_as_f32(f, a, from, 1);
         return pair(f, form, upper, lower, NULL);
@@ -229,11 +224,6 @@ static val packed(struct lower_fn *f, const struct ptx_insn *in)
         return widen_pair(f, in, to, from);
     val high = lower_src(f, &in->ops[1], IR_F32), low = lower_src(f, &in->ops[2], IR_F32);
     return pair(f, form, high, low, in->nops > 3 ? lower_src(f, &in->ops[3], IR_B32) : NULL);
-}
-
-static bool takes_four(const struct ptx_insn *in)
-{
-    return in->ops[1].kind == PTX_OPND_VEC && in->ops[1].nitems == 4;
 }
 
 /* ---- one number */
@@ -256,7 +246,7 @@ bool lower_do_cvt(struct lower_fn *f, const struct ptx_insn *in)
     const struct ptx_form *form = in->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
     if (packed_find(form)) {
-        if (is_four(type) != takes_four(in)) {
+        if (is_four(type) != (in->ops[1].kind == PTX_OPND_VEC && in->ops[1].nitems == 4)) {
             lower_fail(f, HD_BAD_PTX, "four sources in braces go with a result of four");
             return true;
         }

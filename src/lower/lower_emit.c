@@ -86,14 +86,6 @@ struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bit
     return ir_build_const(&f->b, ir_type_value(type), bits);
 }
 
-static void report(const struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
-{
-    const struct lower_refusal refusal = {f->ptx, f->insn, is_form, status, why};
-
-    f->job->reported = true;
-    f->job->refused(f->job->user, &refusal);
-}
-
 static void fail(struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
 {
     struct hd_buf text;
@@ -105,8 +97,12 @@ static void fail(struct lower_fn *f, enum hd_status status, const char *why, boo
                          HD_STR_ARG(f->unit->name), f->insn->stmt.srcloc.line,
                          f->insn->stmt.srcloc.col, f->ir->name, text.ptr ? text.ptr : "?", why);
     hd_buf_fini(&text);
-    if (f->job->refused)
-        report(f, status, why, is_form);
+    if (f->job->refused) {
+        const struct lower_refusal refusal = {f->ptx, f->insn, is_form, status, why};
+
+        f->job->reported = true;
+        f->job->refused(f->job->user, &refusal);
+    }
 }
 
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)

@@ -30,19 +30,6 @@ struct ir_var *lower_find_var(struct lower_fn *f, const struct ptx_var *v)
     return decl && lower_var_defined(decl) ? lower_enter_var(f->job, decl) : NULL;
 }
 
-static void params_copy(struct ir_func *func, const struct ir_func *decl)
-{
-    struct hd_arena *a = &func->module->arena;
-    func->params = hd_arena_array(a, struct ir_param, decl->nparams + 1u);
-    for (uint32_t i = 0; func->params && i < decl->nparams; i++) {
-        func->params[i] = decl->params[i];
-        func->params[i].name =
-            hd_arena_strndup(a, decl->params[i].name, strlen(decl->params[i].name));
-        func->nparams++;
-    }
-    func->param_size_B = decl->param_size_B;
-}
-
 /* Known by name and number: enough for its address. */
 struct ir_func *lower_enter_func(struct lower_job *job, const struct ir_func *decl)
 {
@@ -66,9 +53,17 @@ struct ir_func *lower_enter_func(struct lower_job *job, const struct ir_func *de
     func->blocksareclusters = decl->blocksareclusters;
     func->is_declaration = true; /* until its body is made */
     assert(func->index == decl->index && decl->module == job->program->decls);
-    if (decl->is_kernel)
-        params_copy(func, decl);
-    else
+    if (decl->is_kernel) {
+        struct hd_arena *a = &func->module->arena;
+        func->params = hd_arena_array(a, struct ir_param, decl->nparams + 1u);
+        for (uint32_t i = 0; func->params && i < decl->nparams; i++) {
+            func->params[i] = decl->params[i];
+            func->params[i].name =
+                hd_arena_strndup(a, decl->params[i].name, strlen(decl->params[i].name));
+            func->nparams++;
+        }
+        func->param_size_B = decl->param_size_B;
+    } else
         ir_func_set_proto(func, decl->proto.nparams, decl->proto.params, decl->proto.nresults,
                           decl->proto.results);
     job->module->arena.failed |= !hd_map_put_u64(&job->funcs, (uintptr_t)decl, func);

@@ -69,14 +69,6 @@ static enum hd_status flow_find_blocks(struct lower_fn *f)
     return HD_OK;
 }
 
-static const struct ptx_insn *flow_last_insn(const struct lower_block *b)
-{
-    const struct ptx_insn *last = NULL;
-    for (const struct ptx_stmt *s = b->first; s && s != b->end; s = s->next)
-        last = flow_as_insn(s) ? flow_as_insn(s) : last;
-    return last;
-}
-
 static struct ir_block *flow_label_block(struct lower_fn *f, const struct ptx_operand *op)
 {
     if (op->kind != PTX_OPND_LABEL)
@@ -119,7 +111,9 @@ static enum hd_status flow_block_edges(struct lower_fn *f, size_t i)
 {
     struct lower_block *b = &f->blocks.at[i];
     struct ir_block *next = i + 1 < f->blocks.len ? f->blocks.at[i + 1].ir : NULL;
-    const struct ptx_insn *last = flow_last_insn(b);
+    const struct ptx_insn *last = NULL;
+    for (const struct ptx_stmt *s = b->first; s && s != b->end; s = s->next)
+        last = flow_as_insn(s) ? flow_as_insn(s) : last;
     if (last && flow_ends_block(last) && (!flow_has_guard(last) || b->guarded)) {
         if (last->form->op == PTX_OP_BRX_IDX)
             return flow_switch_edges(f, b->ir, last);
@@ -270,19 +264,6 @@ static void flow_place_set(struct lower_fn *f, const struct ptx_insn *in)
         f->b.srcloc = (struct ir_srcloc){.file = flow_unit_file(f), .line = in->stmt.srcloc.line};
 }
 
-/* A debugger's places are those of the text, which it parses itself. */
-static void flow_note_insn(struct lower_fn *f, const struct ptx_insn *in)
-{
-    const struct ptx_srcloc *srcloc = &in->stmt.srcloc;
-
-    if (!f->job->module->has_notes)
-        return;
-    f->insn = in;
-    flow_place_set(f, in);
-    lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm =
-        (uint64_t)srcloc->col << 32 | srcloc->line;
-}
-
 static void flow_count_note(struct lower_fn *f, uint32_t instr, enum ir_count_kind kind)
 {
     lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm = ir_count_item(instr, kind);
@@ -303,19 +284,6 @@ static uint32_t flow_count_add(struct lower_fn *f, const struct ptx_insn *in)
     counted.srcloc = f->b.srcloc;
     module->arena.failed |= !hd_vec_push(&module->counted, counted);
     return (uint32_t)module->counted.len - 1;
-}
-
-/* In front of an instruction, behind its guard; a branch's guard is in the branch. */
-static void flow_count_insn(struct lower_fn *f, const struct ptx_insn *in)
-{
-    if (!f->job->module->has_counts)
-        return;
-    if (!flow_has_guard(in))
-        flow_count_note(f, flow_count_add(f, in), IR_COUNT_WHOLE);
-    else if (f->cur->guarded)
-        flow_count_note(f, f->cur->counted, IR_COUNT_ON);
-    else
-        flow_count_note(f, flow_count_add(f, in), IR_COUNT_ISSUE);
 }
 
 /* In front of the guard of block number `next`, which holds one instruction. */
@@ -396,8 +364,23 @@ static void block_lower(struct lower_fn *f, size_t i)
         const struct ptx_insn *in = flow_as_insn(s);
         if (!in)
             continue;
-        flow_note_insn(f, in);
-        flow_count_insn(f, in);
+        /* A debugger's places are those of the text, which it parses itself. */
+        if (f->job->module->has_notes) {
+            const struct ptx_srcloc *srcloc = &in->stmt.srcloc;
+            f->insn = in;
+            flow_place_set(f, in);
+            lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm =
+                (uint64_t)srcloc->col << 32 | srcloc->line;
+        }
+        /* In front of an instruction, behind its guard; a branch's guard is in the branch. */
+        if (f->job->module->has_counts) {
+            if (!flow_has_guard(in))
+                flow_count_note(f, flow_count_add(f, in), IR_COUNT_WHOLE);
+            else if (f->cur->guarded)
+                flow_count_note(f, f->cur->counted, IR_COUNT_ON);
+            else
+                flow_count_note(f, flow_count_add(f, in), IR_COUNT_ISSUE);
+        }
         if (flow_ends_block(in)) {
             flow_place_set(f, in);
             (void)lower_do_end(f, in);

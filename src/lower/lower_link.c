@@ -261,23 +261,6 @@ struct ir_func *lower_func_decl(const struct lower_program *program, const struc
     return hd_map_get_u64(&program->funcs, (uintptr_t)(func->def ? func->def : func));
 }
 
-/* Decides whose body `ir` gets: the first strong one, else the first weak one. */
-static enum hd_status link_claim_body(struct linker *l, const struct ir_func *ir,
-                                      const struct ptx_func *p, bool *out_mine)
-{
-    struct lower_body *body = &l->program->bodies.at[ir->index];
-    const struct ptx_func *other = body->ptx;
-    *out_mine = !other || (other->linkage == PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK);
-    if (other && other->linkage != PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK)
-        return hd_error(
-            HD_BAD_PTX, "%.*s:%u:%u: second definition of function %.*s, the first is in %.*s:%u",
-            HD_STR_ARG(l->ptx->name), p->sym.srcloc.line, p->sym.srcloc.col,
-            HD_STR_ARG(p->sym.name), HD_STR_ARG(body->module->name), other->sym.srcloc.line);
-    if (*out_mine)
-        *body = (struct lower_body){.decl = body->decl, .ptx = p, .module = l->ptx};
-    return HD_OK;
-}
-
 /*
  * Attributes and signature come from the definition, or from the first declaration. A signature
  * that we do not support is left empty: calls of the function fail with the reason.
@@ -333,25 +316,23 @@ static enum hd_status link_func_declare(struct linker *l, const struct ptx_func 
         ir = link_func_create(l, name);
     if (!ir || !hd_map_put_u64(&l->program->funcs, (uintptr_t)p, ir))
         return hd_error(HD_NO_MEMORY, "linking %s", name);
-    if (p->has_body)
-        HD_TRY(link_claim_body(l, ir, p, &mine));
+    if (p->has_body) {
+        /* Decides whose body `ir` gets: the first strong one, else the first weak one. */
+        struct lower_body *body = &l->program->bodies.at[ir->index];
+        const struct ptx_func *other = body->ptx;
+        mine = !other || (other->linkage == PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK);
+        if (other && other->linkage != PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK)
+            return hd_error(
+                HD_BAD_PTX,
+                "%.*s:%u:%u: second definition of function %.*s, the first is in %.*s:%u",
+                HD_STR_ARG(l->ptx->name), p->sym.srcloc.line, p->sym.srcloc.col,
+                HD_STR_ARG(p->sym.name), HD_STR_ARG(body->module->name), other->sym.srcloc.line);
+        if (mine)
+            *body = (struct lower_body){.decl = body->decl, .ptx = p, .module = l->ptx};
+    }
     for (const struct ptx_var *v = p->vars; v; v = v->next)
         HD_TRY(link_var_declare(l, v, p));
     return mine ? link_func_describe(l, ir, p) : HD_OK;
-}
-
-static enum hd_status link_declare_aliases(struct linker *l)
-{
-    for (const struct ptx_item *i = l->ptx->items; i; i = i->next) {
-        if (i->kind != PTX_ITEM_ALIAS)
-            continue;
-        const struct ptx_alias *alias = i->u.alias;
-        struct ir_func *target = lower_func_decl(l->program, alias->target);
-        if (target && alias->decl &&
-            !hd_map_put_u64(&l->program->funcs, (uintptr_t)alias->decl, target))
-            return hd_error(HD_NO_MEMORY, "aliases");
-    }
-    return HD_OK;
 }
 
 /* Does what the file defines in constant memory fit there? One variable follows the other. */
@@ -370,33 +351,25 @@ static enum hd_status link_const_list_fits(const struct linker *l, const struct 
     return HD_OK;
 }
 
-static enum hd_status link_const_fits(const struct linker *l)
+static enum hd_status link_declare_all(struct linker *l)
 {
     uint64_t at = 0;
-
     HD_TRY(link_const_list_fits(l, l->ptx->vars, &at));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
         HD_TRY(link_const_list_fits(l, p->vars, &at));
-    return HD_OK;
-}
-
-static enum hd_status link_declare_all(struct linker *l)
-{
-    HD_TRY(link_const_fits(l));
     for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
         HD_TRY(link_var_declare(l, v, NULL));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
         HD_TRY(link_func_declare(l, p));
-    return link_declare_aliases(l);
-}
-
-static enum hd_status link_init_all(const struct linker *l)
-{
-    for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
-        HD_TRY(link_var_init(l, v));
-    for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
-        for (const struct ptx_var *v = p->vars; v; v = v->next)
-            HD_TRY(link_var_init(l, v));
+    for (const struct ptx_item *i = l->ptx->items; i; i = i->next) {
+        if (i->kind != PTX_ITEM_ALIAS)
+            continue;
+        const struct ptx_alias *alias = i->u.alias;
+        struct ir_func *target = lower_func_decl(l->program, alias->target);
+        if (target && alias->decl &&
+            !hd_map_put_u64(&l->program->funcs, (uintptr_t)alias->decl, target))
+            return hd_error(HD_NO_MEMORY, "aliases");
+    }
     return HD_OK;
 }
 
@@ -411,7 +384,11 @@ static enum hd_status link_all(struct lower_program *p, const struct ptx_module 
     }
     for (size_t i = 0; i < count; i++) {
         struct linker l = {p, modules[i]};
-        HD_TRY(link_init_all(&l));
+        for (const struct ptx_var *v = l.ptx->vars; v; v = v->next)
+            HD_TRY(link_var_init(&l, v));
+        for (const struct ptx_func *k = l.ptx->funcs; k; k = k->next_func)
+            for (const struct ptx_var *v = k->vars; v; v = v->next)
+                HD_TRY(link_var_init(&l, v));
     }
     return hd_arena_status(&p->decls->arena);
 }

@@ -309,17 +309,12 @@ bool lower_is_reg(const struct lower_fn *f, const struct ptx_operand *op, unsign
            ir_type_bits(f->reg_types[ptx_operand_reg_idx(op)]) == bits;
 }
 
-static struct ir_value *operand_guard_value(struct lower_fn *f)
-{
-    return lower_pred(f, &f->insn->guard);
-}
-
 static void operand_write_reg(struct lower_fn *f, uint32_t reg, struct ir_value *v,
                               enum ir_type type)
 {
     v = lower_fit(f, v, type, f->reg_types[reg]);
     if (f->insn->guard.kind != PTX_OPND_NONE && !f->cur->guarded) {
-        struct ir_value *pick[] = {operand_guard_value(f), v, lower_reg_read(f, reg)};
+        struct ir_value *pick[] = {lower_pred(f, &f->insn->guard), v, lower_reg_read(f, reg)};
         v = lower_op(f, IR_OP_SELECT, f->reg_types[reg], 3, pick);
     }
     lower_reg_write(f, reg, v);

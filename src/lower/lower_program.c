@@ -141,17 +141,11 @@ static void take_insn(struct lower_program *p, const struct ptx_insn *insn)
     }
 }
 
-static enum hd_status read_all(const struct lower_program *p)
+enum hd_status lower_find_taken(struct lower_program *p)
 {
     for (size_t i = 0; i < p->bodies.len; i++)
         if (p->bodies.at[i].ptx)
             HD_TRY(ptx_func_read(p->bodies.at[i].ptx));
-    return HD_OK;
-}
-
-enum hd_status lower_find_taken(struct lower_program *p)
-{
-    HD_TRY(read_all(p));
     hd_lock_acquire(&p->lock);
     for (size_t i = 0; i < p->bodies.len && !p->taken_known; i++) {
         const struct ptx_func *func = p->bodies.at[i].ptx;
@@ -175,19 +169,6 @@ static bool called_like(const struct lower_job *job, const struct ir_proto *prot
     return false;
 }
 
-/* Whatever may be behind the pointers: functions of a signature that is called. */
-static enum hd_status indirect_enter(struct lower_job *job)
-{
-    HD_TRY(lower_find_taken(job->program));
-    ir_foreach_func(decl, job->program->decls) {
-        if (!decl->address_taken || decl->is_kernel ||
-            !lower_program_has_body(job->program, decl->index) || !called_like(job, &decl->proto))
-            continue;
-        lower_want_func(job, decl)->address_taken = true;
-    }
-    return HD_OK;
-}
-
 /* A function that enters may bring signatures that nobody called before. */
 static enum hd_status reached_lower(struct lower_job *job)
 {
@@ -195,7 +176,15 @@ static enum hd_status reached_lower(struct lower_job *job)
     HD_TRY(waiting_lower(job));
     while (job->indirect.len > known) {
         known = job->indirect.len;
-        HD_TRY(indirect_enter(job));
+        /* Whatever may be behind the pointers: functions of a signature that is called. */
+        HD_TRY(lower_find_taken(job->program));
+        ir_foreach_func(decl, job->program->decls) {
+            if (!decl->address_taken || decl->is_kernel ||
+                !lower_program_has_body(job->program, decl->index) ||
+                !called_like(job, &decl->proto))
+                continue;
+            lower_want_func(job, decl)->address_taken = true;
+        }
         HD_TRY(waiting_lower(job));
     }
     return HD_OK;
@@ -220,8 +209,14 @@ enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
 
 /* ---- all of it */
 
-static void relocs_copy(struct lower_job *job, struct ir_var *var, const struct ir_var *decl)
+static void image_copy(struct lower_job *job, struct ir_var *var, const struct ir_var *decl)
 {
+    if (decl->init)
+        var->init = hd_arena_array(&job->module->arena, uint8_t, decl->init_B);
+    if (var->init) {
+        memcpy(var->init, decl->init, decl->init_B);
+        var->init_B = decl->init_B;
+    }
     struct ir_reloc **tail = &var->relocs;
     for (const struct ir_reloc *r = decl->relocs; r; r = r->next) {
         struct ir_reloc *copy = hd_arena_new(&job->module->arena, struct ir_reloc);
@@ -232,17 +227,6 @@ static void relocs_copy(struct lower_job *job, struct ir_var *var, const struct 
         *tail = copy;
         tail = &copy->next;
     }
-}
-
-static void image_copy(struct lower_job *job, struct ir_var *var, const struct ir_var *decl)
-{
-    if (decl->init)
-        var->init = hd_arena_array(&job->module->arena, uint8_t, decl->init_B);
-    if (var->init) {
-        memcpy(var->init, decl->init, decl->init_B);
-        var->init_B = decl->init_B;
-    }
-    relocs_copy(job, var, decl);
 }
 
 enum hd_status lower_all(struct lower_program *program, struct ir_module **out_module)

@@ -123,12 +123,6 @@ val lower_current_graph_exec(struct lower_fn *f)
     return builtin(f, IR_BUILTIN_RUNTIME, 2, src);
 }
 
-static val set_conditional(struct lower_fn *f, val *args)
-{
-    lower_emit(f, IR_OP_ST, IR_B32, 2, args, 0)->mem.space = IR_SPACE_GENERIC;
-    return NULL;
-}
-
 static bool is_setter(const struct ir_proto *proto)
 {
     return proto->nparams == 2 && !proto->nresults && ir_type_bits(proto->params[0]) == 64 &&
@@ -144,7 +138,9 @@ val lower_runtime_call(struct lower_fn *f, struct hd_str name, const struct ir_p
         lower_fail(f, HD_BAD_PTX, "the function of the device runtime has another signature");
         return NULL;
     }
-    if (!row)
-        return set_conditional(f, args);
+    if (!row) {
+        lower_emit(f, IR_OP_ST, IR_B32, 2, args, 0)->mem.space = IR_SPACE_GENERIC;
+        return NULL;
+    }
     return lower_fit(f, row_call(f, row, n, args), IR_U64, proto->results[0]);
 }

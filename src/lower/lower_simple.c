@@ -22,17 +22,6 @@ static bool is_read_elsewhere(const struct ptx_form *form, enum ptx_mod mod)
     return mod == form->mode;
 }
 
-static void set_modifiers(struct lower_fn *f, const struct ptx_insn *in, struct ir_instr *r)
-{
-    for (unsigned i = 0; i < in->form->nmods; i++) {
-        enum ptx_mod mod = (enum ptx_mod)in->form->mods[i].id;
-        uint32_t ir = lower_mods[mod].ir & ir_op_infos[r->op].mods;
-        if (!ir && !is_read_elsewhere(in->form, mod))
-            lower_fail_form(f, "a modifier is not supported");
-        r->mods |= ir;
-    }
-}
-
 enum ir_rnd lower_rounding(const struct ptx_form *form)
 {
     static const enum ir_rnd table[] = {
@@ -66,7 +55,13 @@ struct ir_instr *lower_simple_emit(struct lower_fn *f, const struct ptx_insn *in
     assert(ir_operands_fixed(ir_op_infos[op].dst) == 1);
     uint32_t n = read_sources(f, in, op, src);
     struct ir_instr *r = lower_emit(f, op, lower_form_type(in), n, src, 1);
-    set_modifiers(f, in, r);
+    for (unsigned i = 0; i < in->form->nmods; i++) {
+        enum ptx_mod mod = (enum ptx_mod)in->form->mods[i].id;
+        uint32_t ir = lower_mods[mod].ir & ir_op_infos[r->op].mods;
+        if (!ir && !is_read_elsewhere(in->form, mod))
+            lower_fail_form(f, "a modifier is not supported");
+        r->mods |= ir;
+    }
     if (!ir_op_has(op, IR_F_RND))
         return r;
     r->rnd = lower_rounding(in->form);

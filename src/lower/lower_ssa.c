@@ -223,18 +223,6 @@ static bool ssa_add_site(struct lower_ssa *s, site_list *list, uint32_t reg, uin
         list, (struct lower_site){.pre = s->dom.pre[block], .block = block, .joins = joins});
 }
 
-/* In the order of the walk a site's nearest site above is found on the path to the one before. */
-static void ssa_link_sites(const struct lower_ssa *s, struct lower_sites *sites)
-{
-    for (uint32_t i = 1; i < sites->n; i++) {
-        uint32_t above = i; /* index + 1 of the site before */
-        while (above && !ir_dominates(&s->dom, sites->at[above - 1].block, sites->at[i].block))
-            above = sites->at[above - 1].above;
-        assert(above <= i && sites->at[i - 1].pre < sites->at[i].pre);
-        sites->at[i].above = above;
-    }
-}
-
 /* Writers, and all joins that two values can reach: the list grows as it is worked off. */
 static enum hd_status ssa_find_sites(struct lower_fn *f, uint32_t reg)
 {
@@ -259,7 +247,16 @@ static enum hd_status ssa_find_sites(struct lower_fn *f, uint32_t reg)
         return ssa_no_memory(f);
     if (sites->n)
         qsort(sites->at, sites->n, sizeof(*sites->at), ssa_by_pre);
-    ssa_link_sites(s, sites);
+    /*
+     * In the order of the walk a site's nearest site above is found on the path to the one before.
+     */
+    for (uint32_t i = 1; i < sites->n; i++) {
+        uint32_t above = i; /* index + 1 of the site before */
+        while (above && !ir_dominates(&s->dom, sites->at[above - 1].block, sites->at[i].block))
+            above = sites->at[above - 1].above;
+        assert(above <= i && sites->at[i - 1].pre < sites->at[i].pre);
+        sites->at[i].above = above;
+    }
     assert(!sites->n || !sites->at[0].above);
     sites->known = true;
     return HD_OK;
@@ -397,18 +394,6 @@ void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v)
     ssa_define(f, f->b.block->id, reg, v);
 }
 
-/* From a join on the register is the phi. */
-static void ssa_note_phi(struct lower_fn *f, const struct lower_phi *p)
-{
-    struct ir_builder b = {.func = f->ir, .block = p->phi->block};
-    struct ir_instr *first = p->phi;
-
-    while (first->op == IR_OP_PHI || first->op == IR_OP_NOTE)
-        first = first->next;
-    b.before = first;
-    ir_build_instr(&b, IR_OP_NOTE, IR_VOID, 1, p->phi->dst, 0)->imm = IR_NOTE_JOIN | p->reg;
-}
-
 /* Reading may make more phis: the list grows while it is worked off. */
 enum hd_status lower_ssa_finish(struct lower_fn *f)
 {
@@ -419,7 +404,16 @@ enum hd_status lower_ssa_finish(struct lower_fn *f)
             p.phi->src[s] = ssa_read_at(f, p.phi->block->preds[s]->id, p.reg);
     }
     for (size_t i = 0; i < f->phis.len && f->job->module->has_notes; i++)
-        if (f->phis.at[i].reg < f->ptx->nregs)
-            ssa_note_phi(f, &f->phis.at[i]);
+        if (f->phis.at[i].reg < f->ptx->nregs) {
+            /* From a join on the register is the phi. */
+            struct ir_builder b = {.func = f->ir, .block = f->phis.at[i].phi->block};
+            struct ir_instr *first = f->phis.at[i].phi;
+
+            while (first->op == IR_OP_PHI || first->op == IR_OP_NOTE)
+                first = first->next;
+            b.before = first;
+            ir_build_instr(&b, IR_OP_NOTE, IR_VOID, 1, f->phis.at[i].phi->dst, 0)->imm =
+                IR_NOTE_JOIN | f->phis.at[i].reg;
+        }
     return f->status;
 }

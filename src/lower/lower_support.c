@@ -129,24 +129,17 @@ static bool support_types_in_slice(const struct ptx_form *form)
     }
 }
 
-/* Lowerings that look at both spaces of a copy themselves. */
-static bool support_looks_at_spaces(lower_run_fn *run)
-{
-    lower_run_fn *const all[] = {lower_do_cp_async, lower_do_bulk, lower_do_bulk_reduce,
-                                 lower_do_tensor_box, lower_do_tensormap_fenceproxy};
-    for (size_t i = 0; i < HD_COUNT_OF(all); i++) {
-        if (all[i] == run)
-            return true;
-    }
-    return false;
-}
-
 static bool support_space_in_slice(const struct ptx_form *form)
 {
     enum ptx_space space = ptx_form_space(form);
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
-    if (support_looks_at_spaces(lower_ops[form->op].run))
-        return true;
+    /* Lowerings that look at both spaces of a copy themselves. */
+    lower_run_fn *const all[] = {lower_do_cp_async, lower_do_bulk, lower_do_bulk_reduce,
+                                 lower_do_tensor_box, lower_do_tensormap_fenceproxy};
+    for (size_t i = 0; i < HD_COUNT_OF(all); i++) {
+        if (all[i] == lower_ops[form->op].run)
+            return true;
+    }
     if (form->nspaces > 1)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);

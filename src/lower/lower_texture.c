@@ -240,11 +240,6 @@ static bool texture_takes_compare(enum ir_tex_geometry g)
     return g != IR_TEX_3D && g != IR_TEX_2DMS && g != IR_TEX_A2DMS;
 }
 
-static bool texture_takes_offsets(enum ir_tex_geometry g)
-{
-    return g <= IR_TEX_A2D;
-}
-
 /* The operands behind level and gradients: offsets, a vector, or of one dimension a word that is no
  * float; then what is compared. */
 static bool texture_extras_read(struct lower_fn *f, const struct ptx_insn *in, unsigned at,
@@ -256,7 +251,7 @@ static bool texture_extras_read(struct lower_fn *f, const struct ptx_insn *in, u
     bool is_float = at < in->nops && op->kind == PTX_OPND_REG && op->u.reg->type == PTX_TYPE_F32;
     bool offsets = at < in->nops && (op->kind == PTX_OPND_VEC || (n == 1 && !is_float));
     if (offsets) {
-        if (!texture_takes_offsets(g))
+        if (g > IR_TEX_A2D)
             return texture_bad(f, "this geometry does not have offsets");
         if (!texture_vector_read(f, op, n, texture_length_of(n), true, m))
             return false;

@@ -8,12 +8,6 @@ struct search {
     void *user;
 };
 
-static bool func_is_defined(const struct lower_program *p, const struct ptx_func *func)
-{
-    const struct ir_func *decl = lower_func_decl(p, func);
-    return (decl && lower_program_has_body(p, decl->index)) || lower_is_builtin(func->sym.name);
-}
-
 /* Variables of functions and of state spaces that we lack are not the linker's. */
 static bool var_is_defined(const struct lower_program *p, const struct ptx_var *var)
 {
@@ -23,8 +17,11 @@ static bool var_is_defined(const struct lower_program *p, const struct ptx_var *
 
 static bool is_defined(const struct lower_program *p, const struct ptx_sym *sym)
 {
-    if (sym->kind == PTX_SYM_FUNC)
-        return func_is_defined(p, (const struct ptx_func *)sym);
+    if (sym->kind == PTX_SYM_FUNC) {
+        const struct ptx_func *func = (const struct ptx_func *)sym;
+        const struct ir_func *decl = lower_func_decl(p, func);
+        return (decl && lower_program_has_body(p, decl->index)) || lower_is_builtin(func->sym.name);
+    }
     return sym->kind != PTX_SYM_VAR || var_is_defined(p, (const struct ptx_var *)sym);
 }
 

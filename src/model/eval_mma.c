@@ -88,14 +88,6 @@ static void mma_unpack(const struct ir_mma *mma, char operand, const void *regs,
     }
 }
 
-static void mma_register_add(void *regs, unsigned bits, unsigned index, uint64_t more)
-{
-    if (bits == 64)
-        ((uint64_t *)regs)[index] |= more;
-    else
-        ((uint32_t *)regs)[index] |= (uint32_t)more;
-}
-
 static void mma_pack(const struct ir_mma *mma, const union element *from, void *regs)
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, 'd');
@@ -108,8 +100,12 @@ static void mma_pack(const struct ir_mma *mma, const union element *from, void *
         mma_coords_find(mma, 'd', reg, j, at);
         for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
             uint64_t element = from[at[lane].row * mma->n + at[lane].col].wide_bits;
-            mma_register_add(regs, bits, reg * IR_MMA_LANES + lane,
-                             mma_cut(element, width, 0) << (j * width));
+            const unsigned index = reg * IR_MMA_LANES + lane;
+            const uint64_t more = mma_cut(element, width, 0) << (j * width);
+            if (bits == 64)
+                ((uint64_t *)regs)[index] |= more;
+            else
+                ((uint32_t *)regs)[index] |= (uint32_t)more;
         }
     }
 }
@@ -335,13 +331,6 @@ static void mma_columns_find(struct product *p)
     }
 }
 
-/* That a product is subtracted is one factor's sign. */
-static void mma_factors_negate(struct product *p)
-{
-    for (unsigned i = 0; i < ir_mma_rows(p->mma) * p->k; i++)
-        p->a[i].single = -p->a[i].single;
-}
-
 static void mma_sums_make(struct product *p)
 {
     const struct ir_mma *mma = p->mma;
@@ -376,8 +365,11 @@ static void mma_multiply(const struct ir_mma *mma, const void *src, void *dst)
     p.metadata = (const uint32_t *)(const void *)at;
     p.scales = p.metadata + (ir_mma_has(mma, IR_MMA_SPARSE) ? IR_MMA_LANES : 0);
     mma_factors_convert(&p);
-    if (ir_mma_has(mma, IR_MMA_MINUS))
-        mma_factors_negate(&p);
+    if (ir_mma_has(mma, IR_MMA_MINUS)) {
+        /* That a product is subtracted is one factor's sign. */
+        for (unsigned i = 0; i < ir_mma_rows(p.mma) * p.k; i++)
+            p.a[i].single = -p.a[i].single;
+    }
     mma_columns_find(&p);
     for (unsigned i = 0; mma->c == IR_F16 && i < ir_mma_rows(mma) * mma->n; i++)
         p.sum[i].single = ir_mma_float(IR_F16, p.sum[i].bits);

@@ -129,24 +129,6 @@ static struct ir_mma tile_of(const struct ir_mma *mma)
     return tile;
 }
 
-static bool a_read(const struct ir_mma *mma, const struct ir_mma *tile,
-                   const struct ir_matrix_access *at, const void *src, uint32_t *out,
-                   uint64_t *out_bad_B)
-{
-    struct gather g = {.mma = tile, .at = at, .operand = 'a', .first = at->warp % 4 * 16};
-    unsigned n = ir_mma_registers(tile, 'a') * IR_MMA_LANES;
-    bool ok = true;
-
-    assert(n <= A_REGISTERS * IR_MMA_LANES);
-    if (ir_mma_has(mma, IR_MMA_A_WINDOW)) {
-        g.from = ir_mma_matrix(mma, 'a', at, src);
-        ok = gather(&g, out);
-        *out_bad_B = g.bad_B;
-    } else
-        memcpy(out, src, n * sizeof(*out));
-    return ok;
-}
-
 bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_access *at,
                         const void *src, void *dst, uint64_t *out_bad_B)
 {
@@ -163,7 +145,17 @@ bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_access 
     assert(mma->m == 16 && nb <= B_REGISTERS * IR_MMA_LANES && nc <= C_REGISTERS * IR_MMA_LANES);
     c += (ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b')) * IR_MMA_LANES;
     metadata = c + ir_mma_registers(mma, 'c') * IR_MMA_LANES;
-    if (!a_read(mma, &tile, at, src, in, out_bad_B))
+    struct gather g = {.mma = &tile, .at = at, .operand = 'a', .first = at->warp % 4 * 16};
+    unsigned n = ir_mma_registers(&tile, 'a') * IR_MMA_LANES;
+    bool ok = true;
+    assert(n <= A_REGISTERS * IR_MMA_LANES);
+    if (ir_mma_has(mma, IR_MMA_A_WINDOW)) {
+        g.from = ir_mma_matrix(mma, 'a', at, src);
+        ok = gather(&g, in);
+        *out_bad_B = g.bad_B;
+    } else
+        memcpy(in, src, n * sizeof(*in));
+    if (!ok)
         return false;
     if (ir_mma_has(mma, IR_MMA_SPARSE))
         memcpy(in + na + nb + nc, metadata, IR_MMA_LANES * sizeof(*metadata));

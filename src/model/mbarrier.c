@@ -46,16 +46,6 @@ static uint64_t next(enum ir_mbarrier op, uint64_t word, uint64_t n)
     return pack(&f);
 }
 
-static uint64_t change(enum ir_mbarrier op, uint64_t *at, uint64_t n)
-{
-    uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
-
-    while (!__atomic_compare_exchange_n(at, &old, next(op, old, n), false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST))
-        ;
-    return old;
-}
-
 uint64_t ir_mbarrier_do(enum ir_mbarrier op, void *at, uint64_t operand)
 {
     uint64_t *word = at;
@@ -81,5 +71,9 @@ uint64_t ir_mbarrier_do(enum ir_mbarrier op, void *at, uint64_t operand)
         assert(!"an operation on one barrier");
         return 0;
     }
-    return change(op, word, operand);
+    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(word, &old, next(op, old, operand), false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+        ;
+    return old;
 }

@@ -290,13 +290,6 @@ bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *ct
 
 /* ---- shifts: eight columns of each lane, in the quarters from the address on */
 
-static void tensor_shift_block(struct ir_tensor_memory *memory, struct ir_tensor_coord at)
-{
-    for (unsigned lane = at.lane; lane < IR_TENSOR_LANES; lane++)
-        memmove(&memory->cell[lane][at.column], &memory->cell[ir_tensor_shifted(lane)][at.column],
-                SHIFT_COLUMNS * sizeof(uint32_t));
-}
-
 static bool tensor_shift_check(uint32_t address, struct ir_tensor_error *error)
 {
     if ((address >> 16) % WARP)
@@ -313,7 +306,10 @@ static bool shift(const struct ir_tensor_cta *cta, uint32_t address, struct ir_t
         !ir_tensor_locate(cta, address, WARP, SHIFT_COLUMNS, &at, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
-        tensor_shift_block(cta->block[i].memory, at);
+        for (unsigned lane = at.lane; lane < IR_TENSOR_LANES; lane++)
+            memmove(&cta->block[i].memory->cell[lane][at.column],
+                    &cta->block[i].memory->cell[ir_tensor_shifted(lane)][at.column],
+                    SHIFT_COLUMNS * sizeof(uint32_t));
     return true;
 }
 

@@ -184,16 +184,6 @@ static bool copy_inside_move(const struct run *r, const int64_t *at, char *flat,
 
 /* ---- loads */
 
-static void copy_fill(const struct ir_tensor_copy *c, char *flat)
-{
-    const uint16_t nan = IR_TENSOR_OOB_NAN;
-
-    if (c->map.fill == IR_TENSOR_FILL_ZERO)
-        memset(flat, 0, c->row_B);
-    for (uint32_t i = 0; c->map.fill == IR_TENSOR_FILL_NAN && i < c->row_B; i += sizeof(nan))
-        memcpy(flat + i, &nan, sizeof(nan));
-}
-
 static bool copy_is_tf32(const struct ir_tensor_copy *c)
 {
     return c->map.type == IR_TENSOR_TF32 || c->map.type == IR_TENSOR_TF32_FTZ;
@@ -208,18 +198,6 @@ static uint32_t copy_round_tf32(uint32_t bits)
     return (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
 }
 
-/* What came from the tensor; the fill stays as it is. */
-static void copy_convert(const struct ir_tensor_copy *c, char *flat)
-{
-    uint32_t bits, B = c->element_bits / 8;
-
-    for (uint32_t i = c->first * B; copy_is_tf32(c) && i < c->end * B; i += sizeof(bits)) {
-        memcpy(&bits, flat + i, sizeof(bits));
-        bits = copy_round_tf32(bits);
-        memcpy(flat + i, &bits, sizeof(bits));
-    }
-}
-
 static bool copy_load(void *user, uint32_t row, const int64_t *at)
 {
     const struct run *r = user;
@@ -231,12 +209,26 @@ static bool copy_load(void *user, uint32_t row, const int64_t *at)
         copy_shared_put(r, row, (char *)(uintptr_t)copy_address_of(c, at, 0));
         return true;
     }
-    if (!inside || c->first > 0 || c->end < c->inner)
-        copy_fill(c, flat);
+    if (!inside || c->first > 0 || c->end < c->inner) {
+        const uint16_t nan = IR_TENSOR_OOB_NAN;
+
+        if (c->map.fill == IR_TENSOR_FILL_ZERO)
+            memset(flat, 0, c->row_B);
+        for (uint32_t i = 0; c->map.fill == IR_TENSOR_FILL_NAN && i < c->row_B; i += sizeof(nan))
+            memcpy(flat + i, &nan, sizeof(nan));
+    }
     if (inside && !copy_inside_move(r, at, flat, false))
         return false;
-    if (inside)
-        copy_convert(c, flat);
+    if (inside) {
+        /* What came from the tensor; the fill stays as it is. */
+        uint32_t bits, B = c->element_bits / 8;
+
+        for (uint32_t i = c->first * B; copy_is_tf32(c) && i < c->end * B; i += sizeof(bits)) {
+            memcpy(&bits, flat + i, sizeof(bits));
+            bits = copy_round_tf32(bits);
+            memcpy(flat + i, &bits, sizeof(bits));
+        }
+    }
     copy_shared_put(r, row, flat);
     return true;
 }

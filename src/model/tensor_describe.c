@@ -27,20 +27,16 @@ static enum ir_type type_of(const struct ir_tensor_kind_info *kind, unsigned num
 
 /* ---- the instruction descriptor */
 
-static bool pair_is_legal(const struct ir_tensor_mma *p)
-{
-    unsigned step = p->op->kind == IR_TENSOR_KIND_I8 ? 32 : 16;
-
-    return (p->m == 256 || (p->m == 128 && !(p->kind->scaled && p->sparse))) && p->n >= step &&
-           p->n <= 256 && p->n % step == 0;
-}
-
 static bool shape_is_legal(const struct ir_tensor_mma *p)
 {
     bool wide = p->op->kind == IR_TENSOR_KIND_I8 && p->n > 32;
 
-    if (ir_tensor_has(p->op, IR_TENSOR_PAIR))
-        return pair_is_legal(p);
+    if (ir_tensor_has(p->op, IR_TENSOR_PAIR)) {
+        unsigned step = p->op->kind == IR_TENSOR_KIND_I8 ? 32 : 16;
+
+        return (p->m == 256 || (p->m == 128 && !(p->kind->scaled && p->sparse))) && p->n >= step &&
+               p->n <= 256 && p->n % step == 0;
+    }
     if (ir_tensor_has(p->op, IR_TENSOR_WS))
         return (p->m == 32 || p->m == 64 || p->m == 128) &&
                (p->n == 64 || p->n == 128 || (p->n == 256 && !p->sparse));

@@ -104,18 +104,6 @@ static void model_product(const struct ir_tensor_mma *p)
 
 /* ---- sums of a device that does them faster */
 
-static void cells_prepare(const struct ir_tensor_mma *p, unsigned n, uint32_t *cells)
-{
-    bool has_c = ir_tensor_mma_source(p, IR_TENSOR_ENABLE_D) != 0;
-
-    if (!has_c)
-        memset(cells, 0, n * sizeof(*cells));
-    for (unsigned i = 0; has_c && p->op->scale_d && i < n; i++) {
-        float c = old_sum(p, cells[i]);
-        memcpy(&cells[i], &c, sizeof(c));
-    }
-}
-
 /* d is f32, and lies where its sums are made. */
 static void fast_product(const struct ir_tensor_mma *p)
 {
@@ -128,7 +116,14 @@ static void fast_product(const struct ir_tensor_mma *p)
             uint32_t *cells = row_cells(p, part, row);
             if (!cells)
                 continue;
-            cells_prepare(p, q.n, cells);
+            const unsigned n = q.n;
+            bool has_c = ir_tensor_mma_source(p, IR_TENSOR_ENABLE_D) != 0;
+            if (!has_c)
+                memset(cells, 0, n * sizeof(*cells));
+            for (unsigned i = 0; has_c && p->op->scale_d && i < n; i++) {
+                float c = old_sum(p, cells[i]);
+                memcpy(&cells[i], &c, sizeof(c));
+            }
             q.a[q.m] = ir_tensor_own(p->cta)->a + row * p->stored_k;
             q.d[q.m++] = (float *)(void *)cells;
         }

@@ -55,20 +55,6 @@ struct target {
     float *out;
 };
 
-static bool fast_read(const struct ir_tensor_mma *p, const struct ir_tensor_block *block,
-                      struct ir_matrix from, const struct target *t)
-{
-    const struct ir_matrix_panel panel = {.from = from,
-                                          .window = block->window,
-                                          .type = t->type,
-                                          .outer = t->outer,
-                                          .inner = t->inner,
-                                          .outer_stride = t->outer_stride,
-                                          .k_stride = t->k_stride,
-                                          .out = t->out};
-    return p->cta->fast && t->outer % 8 == 0 && p->cta->fast->read(&panel);
-}
-
 static bool window_read(const struct ir_tensor_mma *p, const struct ir_tensor_block *block,
                         struct ir_matrix from, const struct target *t)
 {
@@ -78,7 +64,15 @@ static bool window_read(const struct ir_tensor_mma *p, const struct ir_tensor_bl
     unsigned along_stride = from.trans ? t->outer_stride : t->k_stride;
     float elements[PIECE_MAX];
 
-    if (fast_read(p, block, from, t))
+    const struct ir_matrix_panel panel = {.from = from,
+                                          .window = block->window,
+                                          .type = t->type,
+                                          .outer = t->outer,
+                                          .inner = t->inner,
+                                          .outer_stride = t->outer_stride,
+                                          .k_stride = t->k_stride,
+                                          .out = t->out};
+    if (p->cta->fast && t->outer % 8 == 0 && p->cta->fast->read(&panel))
         return true;
     for (unsigned line = 0; line < lines; line++) {
         for (unsigned at = 0; at < along; at += per) {
@@ -364,17 +358,14 @@ static bool read_scales_fold(struct ir_tensor_mma *p)
     return true;
 }
 
-static bool scaling_read(struct ir_tensor_mma *p)
+bool ir_tensor_mma_read(struct ir_tensor_mma *p)
 {
+    if (!read_metadata_find(p) || !matrices_read(p))
+        return false;
     if (!p->kind->scaled)
         return true;
     if (!a_scales_read(p) || !b_scales_read(p))
         return false;
     p->folded_scales = read_scales_fold(p);
     return true;
-}
-
-bool ir_tensor_mma_read(struct ir_tensor_mma *p)
-{
-    return read_metadata_find(p) && matrices_read(p) && scaling_read(p);
 }

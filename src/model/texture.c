@@ -482,20 +482,6 @@ static void texture_gather(struct fetch *f, uint32_t *out, const uint32_t *refer
     }
 }
 
-static void texture_results_write(const struct ir_tex *op, const uint32_t texel[4], uint32_t *out)
-{
-    enum ir_type type = (enum ir_type)op->type;
-    for (unsigned i = 0; i < op->vec; i++) {
-        if (type == IR_F16)
-            out[i] = ir_texture_half(texel[i]);
-        else if (type == IR_F16X2)
-            out[i] = ir_texture_half(texel[2 * i]) | (uint32_t)ir_texture_half(texel[2 * i + 1])
-                                                         << 16;
-        else
-            out[i] = texel[i];
-    }
-}
-
 static void read_texture(struct fetch *f, const uint32_t *words, uint32_t *out)
 {
     const struct ir_tex *op = f->op;
@@ -527,7 +513,16 @@ static void read_texture(struct fetch *f, const uint32_t *words, uint32_t *out)
         texture_sample_lod(f, texture_as_float(lod[0]), reference, texel);
     else
         texture_sample_level(f, 0, reference, texel);
-    texture_results_write(op, texel, out);
+    enum ir_type type = (enum ir_type)op->type;
+    for (unsigned i = 0; i < op->vec; i++) {
+        if (type == IR_F16)
+            out[i] = ir_texture_half(texel[i]);
+        else if (type == IR_F16X2)
+            out[i] = ir_texture_half(texel[2 * i]) | (uint32_t)ir_texture_half(texel[2 * i + 1])
+                                                         << 16;
+        else
+            out[i] = texel[i];
+    }
 }
 
 /* ---- queries */
@@ -609,24 +604,19 @@ bool ir_texture_is(const struct ir_tex *op, const struct ir_texture *object)
     return object && object->is_surface == surface;
 }
 
-/* A sampler by itself wraps and mirrors when the texture's coordinates are normalised. */
-static void texture_sampling_set(struct fetch *f)
-{
-    const struct ir_texture *s = f->sampler;
-    f->normalized = s->is_sampler ? f->texture->normalized && !s->unnormalized : s->normalized;
-    for (unsigned d = 0; d < COORDINATES; d++) {
-        bool folds = s->address[d] == IR_ADDRESS_WRAP || s->address[d] == IR_ADDRESS_MIRROR;
-        f->address[d] = folds && !f->normalized ? IR_ADDRESS_CLAMP : s->address[d];
-    }
-}
-
 static void texture_fetch(struct fetch *f, const uint32_t *words, uint32_t *out)
 {
     const struct ir_tex *op = f->op;
     assert(op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER);
     f->dimensions = ir_tex_dimensions(op);
     f->linear = f->sampler->linear && !texture_is_integer(f->texture);
-    texture_sampling_set(f);
+    /* A sampler by itself wraps and mirrors when the texture's coordinates are normalised. */
+    const struct ir_texture *s = f->sampler;
+    f->normalized = s->is_sampler ? f->texture->normalized && !s->unnormalized : s->normalized;
+    for (unsigned d = 0; d < COORDINATES; d++) {
+        bool folds = s->address[d] == IR_ADDRESS_WRAP || s->address[d] == IR_ADDRESS_MIRROR;
+        f->address[d] = folds && !f->normalized ? IR_ADDRESS_CLAMP : s->address[d];
+    }
     if (ir_tex_leading_words(op) && op->geometry != IR_TEX_2DMS)
         f->layer = texture_layer_of(op, f->texture, words[ir_tex_leading_words(op) - 1]);
     read_texture(f, words, out);

@@ -64,14 +64,6 @@ struct obj_cache_key obj_cache_hash_final(const struct obj_cache_hash *hash)
     return (struct obj_cache_key){.low = digest.low64, .high = digest.high64};
 }
 
-static char *cache_join(const char *a, const char *b)
-{
-    struct hd_buf buf;
-    hd_buf_init(&buf);
-    hd_buf_printf(&buf, "%s%s", a, b);
-    return hd_buf_take(&buf);
-}
-
 static const char *cache_home_dir(void)
 {
     const char *home = hd_env_of_system("HOME");
@@ -101,7 +93,10 @@ static bool cache_choose_dir(const char *dir, char **out_dir)
     }
     if (!dir)
         return true;
-    *out_dir = cache_join(dir, tail);
+    struct hd_buf buf;
+    hd_buf_init(&buf);
+    hd_buf_printf(&buf, "%s%s", dir, tail);
+    *out_dir = hd_buf_take(&buf);
     return *out_dir != NULL;
 }
 
@@ -165,13 +160,6 @@ static bool cache_header_is_good(const struct obj_cache_header *head, size_t fil
     return XXH3_64bits(head + 1, (size_t)head->payload_B) == head->checksum;
 }
 
-/* Renews the time of use now and then; on a read-only file system nothing happens. */
-static void cache_touch(int fd, const struct stat *st)
-{
-    if (time(NULL) - st->st_mtime > TOUCH_AFTER_S)
-        (void)!futimens(fd, NULL);
-}
-
 static bool cache_map_entry(int fd, struct obj_cache_key key, struct obj_cache_entry *out_entry)
 {
     struct stat st;
@@ -188,7 +176,9 @@ static bool cache_map_entry(int fd, struct obj_cache_key key, struct obj_cache_e
         return false;
     }
     assert(head->payload_B == size_B - sizeof(*head));
-    cache_touch(fd, &st);
+    /* Renews the time of use now and then; on a read-only file system nothing happens. */
+    if (time(NULL) - st.st_mtime > TOUCH_AFTER_S)
+        (void)!futimens(fd, NULL);
     *out_entry = (struct obj_cache_entry){
         .bytes = head + 1, .size_B = (size_t)head->payload_B, .map = map, .map_B = size_B};
     return true;
@@ -261,20 +251,6 @@ static bool cache_write_all(int fd, const void *bytes, size_t len)
     return true;
 }
 
-static bool cache_write_entry(int fd, struct obj_cache_key key, const void *bytes, size_t size_B)
-{
-    assert(bytes || !size_B);
-    struct obj_cache_header head = {
-        .magic = OBJ_CACHE_MAGIC,
-        .version = OBJ_CACHE_VERSION,
-        .header_B = sizeof(head),
-        .key = key,
-        .payload_B = size_B,
-        .checksum = XXH3_64bits(bytes, size_B),
-    };
-    return cache_write_all(fd, &head, sizeof(head)) && cache_write_all(fd, bytes, size_B);
-}
-
 /* Says why the cache takes no entry, once per call; a cause that will last stops further tries. */
 static enum hd_status cache_put_failed(struct obj_cache *cache, const char *what, int error)
 {
@@ -314,7 +290,16 @@ enum hd_status obj_cache_put(struct obj_cache *cache, struct obj_cache_key key, 
         fd = cache_open_temporary(cache, temporary, sizeof(temporary));
     if (fd < 0)
         return cache_put_failed(cache, "cannot create a file", errno);
-    bool written = cache_write_entry(fd, key, bytes, size_B);
+    assert(bytes || !size_B);
+    struct obj_cache_header head = {
+        .magic = OBJ_CACHE_MAGIC,
+        .version = OBJ_CACHE_VERSION,
+        .header_B = sizeof(head),
+        .key = key,
+        .payload_B = size_B,
+        .checksum = XXH3_64bits(bytes, size_B),
+    };
+    bool written = cache_write_all(fd, &head, sizeof(head)) && cache_write_all(fd, bytes, size_B);
     int error = written ? 0 : errno;
     if (close(fd) != 0 && !error)
         error = errno;

@@ -48,25 +48,21 @@ static bool load_fit_is_better(int fit, unsigned arch, int best_fit, unsigned be
     return arch != best_arch ? arch > best_arch : fit > best_fit;
 }
 
-/* "ptx 90a, cubin sm_75, cubin sm_80" of all entries that can be read. */
-static void load_describe_entries(const struct obj_fatbin *fatbin, char *buf, size_t buf_B)
+static enum hd_status load_no_image_error(const struct obj_fatbin *fatbin, struct obj_target target)
 {
+    char found[512];
+    /* "ptx 90a, cubin sm_75, cubin sm_80" of all entries that can be read. */
+    const size_t buf_B = sizeof(found);
     size_t cursor_B = 0, len = 0;
     struct obj_entry entry;
-    buf[0] = '\0';
+    found[0] = '\0';
     while (obj_fatbin_next(fatbin, &cursor_B, &entry) == HD_OK && len + 32 < buf_B) {
         char kind[16], variant[2] = {entry.variant, '\0'};
-        int n = snprintf(buf + len, buf_B - len, "%s%s %s%u%s", len ? ", " : "",
+        int n = snprintf(found + len, buf_B - len, "%s%s %s%u%s", len ? ", " : "",
                          obj_entry_kind_text(entry.kind, kind, sizeof(kind)),
                          entry.kind == OBJ_ENTRY_CUBIN ? "sm_" : "compute_", entry.arch, variant);
         len += n > 0 ? (size_t)n : 0;
     }
-}
-
-static enum hd_status load_no_image_error(const struct obj_fatbin *fatbin, struct obj_target target)
-{
-    char found[512];
-    load_describe_entries(fatbin, found, sizeof(found));
     return hd_error(HD_NO_IMAGE,
                     "no PTX for compute capability %u.%u; the fat binary holds: %s; rebuild with "
                     "`nvcc -gencode arch=compute_%u,code=compute_%u` (or -arch=compute_%u)",
@@ -315,14 +311,6 @@ static enum hd_status load_container(const struct obj_fatbin *part, struct obj_t
     return HD_OK;
 }
 
-static enum hd_status load_part(const void *bytes, struct obj_target target,
-                                struct obj_ptx_list *list)
-{
-    struct obj_fatbin part;
-    HD_TRY(obj_fatbin_open(bytes, OBJ_SIZE_UNKNOWN, &part));
-    return load_container(&part, target, list);
-}
-
 enum hd_status obj_fatbins_load(const void *bytes, size_t size_B, struct obj_target target,
                                 struct obj_ptx_list *list)
 {
@@ -345,8 +333,11 @@ static enum hd_status load_fatbin(const struct obj_image *image, struct obj_targ
     HD_TRY(load_linked(&image->fatbin, target, list));
     if (list->len)
         return HD_OK;
-    for (size_t i = 0; i < image->part_count; i++)
-        HD_TRY(load_part(image->parts[i], target, list));
+    for (size_t i = 0; i < image->part_count; i++) {
+        struct obj_fatbin part;
+        HD_TRY(obj_fatbin_open(image->parts[i], OBJ_SIZE_UNKNOWN, &part));
+        HD_TRY(load_container(&part, target, list));
+    }
     return list->len ? HD_OK : load_no_image_error(&image->fatbin, target);
 }
 

@@ -12,16 +12,12 @@
 /* PTX compresses 5:1 at the default level in about 5 ms per megabyte. */
 #define ZSTD_LEVEL 9
 
-static size_t pack_bound(enum obj_codec codec, size_t len)
-{
-    return codec == OBJ_CODEC_LZ4 ? (size_t)LZ4_compressBound((int)len) : ZSTD_compressBound(len);
-}
-
 /* Compresses into a new buffer of *out_B bytes; NULL when memory is short. */
 static char *pack(enum obj_codec codec, const char *bytes, size_t len, size_t *out_B)
 {
     assert(codec == OBJ_CODEC_LZ4 || codec == OBJ_CODEC_ZSTD);
-    size_t bound_B = pack_bound(codec, len);
+    size_t bound_B =
+        codec == OBJ_CODEC_LZ4 ? (size_t)LZ4_compressBound((int)len) : ZSTD_compressBound(len);
     char *out = hd_alloc(bound_B);
     if (!out)
         return NULL;

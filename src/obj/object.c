@@ -48,11 +48,6 @@ static bool archive_next(const uint8_t *bytes, size_t size_B, size_t *at_B, stru
     return true;
 }
 
-static bool is_object(struct hd_str member)
-{
-    return obj_image_identify(member.ptr, member.len) == OBJ_IMAGE_HOST_ELF;
-}
-
 enum hd_status obj_archive_load(const void *bytes, size_t size_B, struct obj_target target,
                                 struct obj_ptx_list *list)
 {
@@ -63,7 +58,7 @@ enum hd_status obj_archive_load(const void *bytes, size_t size_B, struct obj_tar
         return hd_error(HD_BAD_IMAGE, "offset 0: not an archive of objects");
     while (archive_next(bytes, size_B, &at_B, &member)) {
         assert(at_B > SARMAG);
-        if (is_object(member))
+        if (obj_image_identify(member.ptr, member.len) == OBJ_IMAGE_HOST_ELF)
             HD_TRY(obj_object_load(member.ptr, member.len, target, list));
     }
     return at_B >= size_B

@@ -120,15 +120,6 @@ static void inline_copy_block(struct copier *c, const struct ir_block *from, str
         to->preds[i] = c->blocks[from->preds[i]->id];
 }
 
-/* Sources were copied as they are: point them at the copies. */
-static void inline_rename_sources(struct copier *c)
-{
-    for (uint32_t i = 0; i < c->callee->nblocks; i++)
-        ir_foreach_instr(instr, c->blocks[i])
-            for (uint32_t s = 0; s < instr->nsrc; s++)
-                instr->src[s] = c->values[instr->src[s]->id];
-}
-
 /* Results of the call: the returned values, merged where there are several returns. */
 static void inline_bind_results(struct copier *c, struct ir_instr *call, struct ir_block *after,
                                 struct opt_replace *replace)
@@ -214,7 +205,11 @@ static void inline_call(struct ir_instr *call, struct opt_replace *replace)
         c.blocks[i] = ir_block_create(c.caller);
     for (uint32_t i = 0; i < c.callee->nblocks; i++)
         inline_copy_block(&c, c.callee->blocks[i], after);
-    inline_rename_sources(&c);
+    /* Sources were copied as they are: point them at the copies. */
+    for (uint32_t i = 0; i < c.callee->nblocks; i++)
+        ir_foreach_instr(instr, c.blocks[i])
+            for (uint32_t s = 0; s < instr->nsrc; s++)
+                instr->src[s] = c.values[instr->src[s]->id];
     b.block = call->block;
     b.before = NULL;
     ir_build_br(&b, c.blocks[0]);

@@ -568,17 +568,6 @@ static void agree_phis_fill(struct agreer *a, struct ir_block *b, struct ir_bloc
     }
 }
 
-static void agree_sources_fill(struct agreer *a, struct ir_block *b)
-{
-    ir_foreach_instr(in, b) {
-        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
-            const struct ir_instr *def = in->src[s]->instr;
-            if (def && in->src[s]->id < a->nvalues && a->inside[def->block->id] && def->block != b)
-                in->src[s] = agree_value_at_start(a, b, in->src[s]);
-        }
-    }
-}
-
 static void agree_values_mend(struct agreer *a)
 {
     ir_func_link_cfg(a->func);
@@ -593,7 +582,14 @@ static void agree_values_mend(struct agreer *a)
         if (!a->inside[b] && block != a->join)
             continue;
         if (a->inside[b])
-            agree_sources_fill(a, block);
+            ir_foreach_instr(in, block) {
+                for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
+                    const struct ir_instr *def = in->src[s]->instr;
+                    if (def && in->src[s]->id < a->nvalues && a->inside[def->block->id] &&
+                        def->block != block)
+                        in->src[s] = agree_value_at_start(a, block, in->src[s]);
+                }
+            }
         agree_phis_fill(a, block, block);
     }
 }
@@ -611,20 +607,6 @@ static bool agree_region_init(struct agreer *a)
             agree_phis_save(a, a->func->blocks[b]);
     }
     return !a->tmp.failed;
-}
-
-static void agree_region_copy(struct agreer *a)
-{
-    hd_map_init(&a->incoming);
-    if (agree_region_init(a)) {
-        agree_copy_region(a);
-        agree_values_mend(a);
-    } else {
-        opt_failed(a->func);
-    }
-    hd_map_fini(&a->incoming);
-    if (!a->func->module->arena.failed)
-        ir_func_compact(a->func);
 }
 
 /* ---- */
@@ -659,8 +641,18 @@ static bool agree_step(struct agreer *a)
         for (uint32_t b = 0; b < a->nblocks && !found; b++)
             found = agree_region_find(a, a->func->blocks[b]);
     }
-    if (found)
-        agree_region_copy(a);
+    if (found) {
+        hd_map_init(&a->incoming);
+        if (agree_region_init(a)) {
+            agree_copy_region(a);
+            agree_values_mend(a);
+        } else {
+            opt_failed(a->func);
+        }
+        hd_map_fini(&a->incoming);
+        if (!a->func->module->arena.failed)
+            ir_func_compact(a->func);
+    }
     hd_arena_fini(&a->tmp);
     return found && !a->func->module->arena.failed;
 }

@@ -47,18 +47,6 @@ static bool mergeable(const struct ir_instr *instr)
     return ir_op_has(instr->op, IR_F_PURE);
 }
 
-/* Commuting sources in order of ids. */
-static void order_sources(struct ir_instr *instr)
-{
-    struct ir_value *first = instr->nsrc > 1 ? instr->src[0] : NULL;
-
-    if (!first || !opt_commutes(instr) || first->id <= instr->src[1]->id ||
-        (instr->src[1]->instr && instr->src[1]->instr->op == IR_OP_CONST))
-        return;
-    instr->src[0] = instr->src[1];
-    instr->src[1] = first;
-}
-
 static uint64_t hash_instr(const struct ir_instr *instr)
 {
     uint64_t hash = ir_instr_hash(instr);
@@ -99,7 +87,13 @@ static void visit(struct cse *c, struct ir_instr *instr)
     opt_replace_sources(&c->replace, instr);
     if (!mergeable(instr))
         return;
-    order_sources(instr);
+    /* Commuting sources in order of ids. */
+    struct ir_value *first = instr->nsrc > 1 ? instr->src[0] : NULL;
+    if (first && opt_commutes(instr) && first->id > instr->src[1]->id &&
+        !(instr->src[1]->instr && instr->src[1]->instr->op == IR_OP_CONST)) {
+        instr->src[0] = instr->src[1];
+        instr->src[1] = first;
+    }
     hash = hash_instr(instr);
     head = &c->heads[hash & c->mask];
     for (uint32_t e = *head; e != NONE; e = c->entries[e].next) {

@@ -289,18 +289,6 @@ static struct ir_value *reroll_are_aligned(struct roller *r, struct ir_value *ok
     return ok;
 }
 
-static void reroll_mask_aligned(struct roller *r)
-{
-    struct hd_map_iter it = {0};
-
-    while (hd_map_next(&r->aligned, &it)) {
-        const struct ir_value *v = (const struct ir_value *)(uintptr_t)it.key_u64;
-        struct ir_value *is = reroll_as_made(r, (struct ir_value *)v);
-        struct ir_value *mask = reroll_constant(r, IR_B64, ~(uint64_t)(uintptr_t)it.value);
-        reroll_make(r, v, ir_build2(&r->b, IR_OP_AND, IR_B64, is, mask));
-    }
-}
-
 /* Is what the count is made of there, in front of both? */
 static bool reroll_is_made(const struct roller *r, const struct ir_value *v)
 {
@@ -371,7 +359,13 @@ static void reroll_make_iteration(struct roller *r, struct ir_block *loop, struc
             return;
         reroll_make(r, of->dst[0], phis[i]->dst[0]);
     }
-    reroll_mask_aligned(r);
+    struct hd_map_iter it = {0};
+    while (hd_map_next(&r->aligned, &it)) {
+        const struct ir_value *v = (const struct ir_value *)(uintptr_t)it.key_u64;
+        struct ir_value *is = reroll_as_made(r, (struct ir_value *)v);
+        struct ir_value *mask = reroll_constant(r, IR_B64, ~(uint64_t)(uintptr_t)it.value);
+        reroll_make(r, v, ir_build2(&r->b, IR_OP_AND, IR_B64, is, mask));
+    }
     ir_foreach_instr(in, r->u.rest) {
         if (in->op == IR_OP_PHI && opt_step_of(in))
             reroll_make(r, in->dst[0],

@@ -470,14 +470,6 @@ struct frame {
     size_t undo;
 };
 
-static void slots_leave(struct rename *r, size_t undo)
-{
-    while (r->undo.len > undo) {
-        struct undo last = hd_vec_pop(&r->undo);
-        r->now[last.slot] = last.value;
-    }
-}
-
 static void slots_rename_walk(struct rename *r, struct frame *stack)
 {
     struct ir_func *func = r->s->func;
@@ -489,7 +481,11 @@ static void slots_rename_walk(struct rename *r, struct frame *stack)
         struct frame *top = &stack[depth - 1];
         uint32_t child = top->next_child;
         if (child == NONE) {
-            slots_leave(r, top->undo);
+            const size_t undo = top->undo;
+            while (r->undo.len > undo) {
+                struct undo last = hd_vec_pop(&r->undo);
+                r->now[last.slot] = last.value;
+            }
             depth--;
             continue;
         }

@@ -174,18 +174,6 @@ static void space_need(struct spaces *s, const struct ir_value *value)
     s->stack[s->depth++] = (struct ir_value *)value;
 }
 
-static void space_need_sources(struct spaces *s, const struct ir_instr *instr)
-{
-    if (instr->op == IR_OP_CVTA)
-        return;
-    if (instr->op == IR_OP_ADD || instr->op == IR_OP_SUB) {
-        space_need(s, instr->src[space_pointer_of(instr)]);
-        return;
-    }
-    for (uint32_t i = instr->op == IR_OP_SELECT; i < instr->nsrc; i++)
-        space_need(s, instr->src[i]);
-}
-
 static bool space_find_needed(struct spaces *s)
 {
     for (uint32_t b = 0; b < s->func->nblocks; b++)
@@ -194,8 +182,17 @@ static bool space_find_needed(struct spaces *s)
                 (space_is_access(s, instr) || space_is_back(s, instr)))
                 space_need(s, instr->src[0]);
     bool any = s->depth;
-    while (s->depth)
-        space_need_sources(s, s->stack[--s->depth]->instr);
+    while (s->depth) {
+        const struct ir_instr *instr = s->stack[--s->depth]->instr;
+        if (instr->op == IR_OP_CVTA)
+            continue;
+        if (instr->op == IR_OP_ADD || instr->op == IR_OP_SUB) {
+            space_need(s, instr->src[space_pointer_of(instr)]);
+            continue;
+        }
+        for (uint32_t i = instr->op == IR_OP_SELECT; i < instr->nsrc; i++)
+            space_need(s, instr->src[i]);
+    }
     return any;
 }
 
@@ -300,18 +297,6 @@ static void space_rewrite(struct spaces *s, struct opt_replace *r, struct ir_ins
     }
 }
 
-static void space_rewrite_all(struct spaces *s)
-{
-    struct opt_replace r;
-
-    if (!opt_replace_init(&r, s->func))
-        return;
-    for (uint32_t b = 0; b < s->func->nblocks; b++)
-        ir_foreach_instr(instr, s->func->blocks[b])
-            space_rewrite(s, &r, instr);
-    opt_replace_fini(&r);
-}
-
 static bool space_find(struct spaces *s)
 {
     uint32_t n = s->nvalues + 1;
@@ -339,7 +324,13 @@ bool ir_opt_space(struct ir_func *func)
     bool changed = space_find(&s) && space_answer_all(&s);
     if (!s.tmp.failed && space_find_needed(&s) && space_windows_make(&s)) {
         space_phis_fill(&s);
-        space_rewrite_all(&s);
+        struct opt_replace r;
+        if (opt_replace_init(&r, s.func)) {
+            for (uint32_t b = 0; b < s.func->nblocks; b++)
+                ir_foreach_instr(instr, s.func->blocks[b])
+                    space_rewrite(&s, &r, instr);
+            opt_replace_fini(&r);
+        }
         changed = true;
     }
     hd_arena_fini(&s.tmp);

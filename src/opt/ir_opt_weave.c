@@ -95,21 +95,6 @@ static enum memory weave_memory_of(const struct ir_instr *in)
     return ir_op_has(in->op, IR_F_PURE) && in->op != IR_OP_PHI ? NO_MEMORY : ORDERS;
 }
 
-/* Writes keep their order, and reads stay behind a write and in front of the next one. */
-static void weave_needs_memory(struct segment *s, struct op *op)
-{
-    enum memory m = weave_memory_of(op->in);
-    if ((m == READS || m == WRITES) && s->last_write != NONE)
-        need(s, op, s->last_write, false);
-    if (m != WRITES)
-        return;
-    for (uint32_t i = s->read_from; i < s->nops; i++) {
-        if (s->ops[i].in->op == IR_OP_LD)
-            need(s, op, i, false);
-    }
-    s->last_write = s->read_from = s->nops;
-}
-
 /* ---- operations */
 
 /* How many of the core one is, roughly: those of base/float/approx.h. */
@@ -152,16 +137,6 @@ static uint32_t weave_number_of(const struct segment *s, const struct ir_value *
     return n < s->nops && s->ops[n].in == v->instr ? n : NONE;
 }
 
-/* Constants may be operands in memory. */
-static void weave_note_outside(struct segment *s, const struct ir_value *v)
-{
-    bool constant = v->instr && v->instr->op == IR_OP_CONST;
-    if (constant || weave_number_of(s, v) != NONE || s->comes[v->id] == s->nsegments)
-        return;
-    s->comes[v->id] = s->nsegments;
-    s->outside++;
-}
-
 static void weave_op_add(struct segment *s, struct ir_instr *in)
 {
     struct op *op = &s->ops[s->nops];
@@ -173,11 +148,28 @@ static void weave_op_add(struct segment *s, struct ir_instr *in)
         need(s, op, n, true);
         s->ops[n].users++;
     }
-    weave_needs_memory(s, op);
+    /* Writes keep their order, and reads stay behind a write and in front of the next one. */
+    enum memory m = weave_memory_of(op->in);
+    if ((m == READS || m == WRITES) && s->last_write != NONE)
+        need(s, op, s->last_write, false);
+    if (m == WRITES) {
+        for (uint32_t i = s->read_from; i < s->nops; i++) {
+            if (s->ops[i].in->op == IR_OP_LD)
+                need(s, op, i, false);
+        }
+        s->last_write = s->read_from = s->nops;
+    }
     op->work = weave_computes(s, op) ? weave_work_of(in) : 0;
     op->is_held = in->ndst && (op->work || in->op == IR_OP_LD);
-    for (uint32_t i = 0; i < in->nsrc && op->work; i++)
-        weave_note_outside(s, in->src[i]);
+    for (uint32_t i = 0; i < in->nsrc && op->work; i++) {
+        /* Constants may be operands in memory. */
+        const struct ir_value *v = in->src[i];
+        bool constant = v->instr && v->instr->op == IR_OP_CONST;
+        if (!constant && weave_number_of(s, v) == NONE && s->comes[v->id] != s->nsegments) {
+            s->comes[v->id] = s->nsegments;
+            s->outside++;
+        }
+    }
     for (uint32_t i = 0; i < op->nneeds; i++) {
         const struct op *before = &s->ops[s->needs[op->first + i].op];
         op->level = HD_MAX(op->level, before->level + before->work * LATENCY);
@@ -294,20 +286,6 @@ static void weave_segment_begins(struct segment *s)
     s->last_write = NONE;
 }
 
-static bool weave_is_needed_behind(const struct segment *s, const struct op *op)
-{
-    uint32_t uses = 0;
-    for (uint32_t d = 0; d < op->in->ndst; d++)
-        uses += s->uses.first[op->in->dst[d]->id + 1] - s->uses.first[op->in->dst[d]->id];
-    return uses > op->users;
-}
-
-static bool weave_is_sooner(struct segment *s)
-{
-    uint32_t before = weave_cycles(s, s->order), after = weave_cycles(s, s->sorted);
-    return after * 100 < before * (100 - GAIN_PERCENT);
-}
-
 /* In front of the instruction behind it. */
 static bool weave_segment_ends(struct segment *s, struct ir_instr *end)
 {
@@ -315,13 +293,17 @@ static bool weave_segment_ends(struct segment *s, struct ir_instr *end)
     for (uint32_t i = 0; i < n; i++) {
         struct op *op = &s->ops[i];
         compute += op->work;
-        op->leaves = weave_is_needed_behind(s, op);
+        uint32_t uses = 0;
+        for (uint32_t d = 0; d < op->in->ndst; d++)
+            uses += s->uses.first[op->in->dst[d]->id + 1] - s->uses.first[op->in->dst[d]->id];
+        op->leaves = uses > op->users;
         s->order[i] = i;
     }
     bool better = false;
     if (compute >= OPS_MIN && !s->failed) {
         weave_sort(s);
-        better = weave_is_sooner(s);
+        uint32_t before = weave_cycles(s, s->order), after = weave_cycles(s, s->sorted);
+        better = after * 100 < before * (100 - GAIN_PERCENT);
     }
     for (uint32_t i = 0; better && i < n; i++)
         ir_instr_move_before(s->ops[s->sorted[i]].in, end);

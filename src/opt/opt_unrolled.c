@@ -405,10 +405,13 @@ static bool unrolled_is_loaded(const struct ir_value *v, const struct ir_block *
     return false;
 }
 
-/* Lanes leave it apart, and what they load is scattered: gen_lane_serial.c will run them one by
- * one. */
-static bool unrolled_gathers(const struct opt_unrolled *u)
+bool opt_unrolled_find(struct opt_unrolled *u, struct ir_block *main)
 {
+    /* Lanes leave it apart, and what they load is scattered: gen_lane_serial.c will run them one by
+     * one. */
+    if (!unrolled_is_loop(main) || !unrolled_has_form(u, main) || !unrolled_find_sums(u) ||
+        !unrolled_find_factor(u) || !unrolled_may_leave(u))
+        return false;
     uint32_t loop = u->shapes->loops.loop_of[u->rest->id];
 
     if (loop == NONE || !u->shapes->divergent_loop[loop] ||
@@ -419,10 +422,4 @@ static bool unrolled_gathers(const struct opt_unrolled *u)
             return true;
     }
     return false;
-}
-
-bool opt_unrolled_find(struct opt_unrolled *u, struct ir_block *main)
-{
-    return unrolled_is_loop(main) && unrolled_has_form(u, main) && unrolled_find_sums(u) &&
-           unrolled_find_factor(u) && unrolled_may_leave(u) && unrolled_gathers(u);
 }

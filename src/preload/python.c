@@ -267,19 +267,6 @@ static bool python_opens_libraries(const struct obj_elf *elf)
     return false;
 }
 
-/* dlsym() answers with our function from now on. */
-static enum hd_status python_point_to(Elf64_Sym *symbol, uintptr_t base, init_function *target)
-{
-    uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t)symbol & ~(page_B - 1);
-    size_t size_B = (uintptr_t)(symbol + 1) - first;
-    if (mprotect((void *)first, size_B, PROT_READ | PROT_WRITE) != 0)
-        return hd_error(HD_NOT_SUPPORTED, "the system lets no module be changed (mprotect)");
-    symbol->st_value = (uintptr_t)target - base;
-    (void)mprotect((void *)first, size_B, PROT_READ);
-    return HD_OK;
-}
-
 /* The variable is the package's own. */
 static bool python_is_per_thread(const char *name)
 {
@@ -301,7 +288,14 @@ static enum hd_status python_hook_module(const struct obj_elf *elf, uintptr_t ba
     hook->init = (init_function *)(base + (uintptr_t)symbol->st_value);
     if (!hook->library)
         return hd_error(HD_NOT_FOUND, "our libcudart.so.13 cannot be loaded");
-    HD_TRY(python_point_to(symbol, base, init_stubs[hook_count]));
+    /* dlsym() answers with our function from now on. */
+    uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = (uintptr_t)symbol & ~(page_B - 1);
+    size_t size_B = (uintptr_t)(symbol + 1) - first;
+    if (mprotect((void *)first, size_B, PROT_READ | PROT_WRITE) != 0)
+        return hd_error(HD_NOT_SUPPORTED, "the system lets no module be changed (mprotect)");
+    symbol->st_value = (uintptr_t)init_stubs[hook_count] - base;
+    (void)mprotect((void *)first, size_B, PROT_READ);
     hook_count++;
     return HD_OK;
 }

@@ -90,14 +90,6 @@ static enum hd_status collect(struct redirection *r)
     return HD_OK;
 }
 
-/* The clashing functions have one implementation per version; all others are the same in both. */
-static void *find_target(const struct redirection *r, const char *name)
-{
-    void *target =
-        dlvsym(r->library, name, r->cuda_version < 13 ? "libcudart.so.12" : "libcudart.so.13");
-    return target ? target : dlsym(r->library, name);
-}
-
 static int by_addr(const void *a, const void *b)
 {
     const struct entry_point *pa = a, *pb = b;
@@ -120,15 +112,6 @@ static void keep_one_per_address(struct redirection *r)
     for (size_t i = 1; i < kept; i++)
         assert(r->points.at[i - 1].addr < r->points.at[i].addr);
     r->points.len = kept;
-}
-
-static void resolve(struct redirection *r)
-{
-    for (size_t i = 0; i < r->points.len; i++)
-        r->points.at[i].target = find_target(r, r->points.at[i].name);
-    qsort(r->points.at, r->points.len, sizeof(r->points.at[0]), by_addr);
-    qsort(r->starts.at, r->starts.len, sizeof(r->starts.at[0]), by_value);
-    keep_one_per_address(r);
 }
 
 /* Up to the next function; what lies between is padding. */
@@ -164,23 +147,6 @@ static bool patch_point(const struct redirection *r, const struct entry_point *p
 }
 
 /*
- * A function without a target belongs to a runtime that our library is too old for, or the library
- * is damaged: it stays as it is and fails in the driver, which does not answer its private calls.
- */
-static void patch_all(const struct redirection *r, struct redirect_result *out_result)
-{
-    for (size_t i = 0; i < r->points.len; i++) {
-        const struct entry_point *p = &r->points.at[i];
-        if (p->target && patch_point(r, p)) {
-            out_result->redirected++;
-        } else {
-            hd_log("%s of the embedded CUDA runtime cannot be redirected", p->name);
-            out_result->failed++;
-        }
-    }
-}
-
-/*
  * Makes the executable segments that hold entry points writable, never both at once, unless what
  * writes needs them: a program with a sanitizer inside has functions of the C library there.
  */
@@ -212,12 +178,36 @@ static enum hd_status set_protection(const struct redirection *r, bool writable)
 
 static enum hd_status redirect_collected(struct redirection *r, struct redirect_result *out_result)
 {
-    resolve(r);
+    for (size_t i = 0; i < r->points.len; i++) {
+        /*
+         * The clashing functions have one implementation per version; all others are the same in
+         * both.
+         */
+        void *target = dlvsym(r->library, r->points.at[i].name,
+                              r->cuda_version < 13 ? "libcudart.so.12" : "libcudart.so.13");
+        r->points.at[i].target = target ? target : dlsym(r->library, r->points.at[i].name);
+    }
+    qsort(r->points.at, r->points.len, sizeof(r->points.at[0]), by_addr);
+    qsort(r->starts.at, r->starts.len, sizeof(r->starts.at[0]), by_value);
+    keep_one_per_address(r);
     if (!r->points.len)
         return HD_OK;
     out_result->cuda_version = r->cuda_version;
     HD_TRY(set_protection(r, true));
-    patch_all(r, out_result);
+    /*
+     * A function without a target belongs to a runtime that our library is too old for, or the
+     * library is damaged: it stays as it is and fails in the driver, which does not answer its
+     * private calls.
+     */
+    for (size_t i = 0; i < r->points.len; i++) {
+        const struct entry_point *p = &r->points.at[i];
+        if (p->target && patch_point(r, p)) {
+            out_result->redirected++;
+        } else {
+            hd_log("%s of the embedded CUDA runtime cannot be redirected", p->name);
+            out_result->failed++;
+        }
+    }
     near_seal();
     return set_protection(r, false);
 }

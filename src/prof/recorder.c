@@ -231,17 +231,6 @@ static void recorder_close_range(void)
     atomic_store(&rec.is_open, false);
 }
 
-/* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
-static void recorder_look_for_range(const char *name)
-{
-    bool starts = !strcmp(name, "cudaProfilerStart") || !strcmp(name, "cuProfilerStart");
-
-    if (starts)
-        recorder_open_range();
-    else if (!strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
-        recorder_close_range();
-}
-
 static void recorder_on_call(const struct heddle_event *e)
 {
     struct known_call scratch;
@@ -253,8 +242,17 @@ static void recorder_on_call(const struct heddle_event *e)
             recorder_write_sync(e, known);
     }
     own.launch = NULL;
-    if (rec.settings.capture == PROF_CAPTURE_API)
-        recorder_look_for_range(e->call.entry->name);
+    if (rec.settings.capture == PROF_CAPTURE_API) {
+        /* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
+        bool starts = !strcmp(e->call.entry->name, "cudaProfilerStart") ||
+                      !strcmp(e->call.entry->name, "cuProfilerStart");
+
+        if (starts)
+            recorder_open_range();
+        else if (!strcmp(e->call.entry->name, "cudaProfilerStop") ||
+                 !strcmp(e->call.entry->name, "cuProfilerStop"))
+            recorder_close_range();
+    }
 }
 
 /* ---- work */
@@ -303,21 +301,6 @@ static void recorder_notify_device(uint32_t ordinal)
     prof_done(&r->record);
 }
 
-/* What the numbers in records are; handles, which calls have, are given theirs. */
-static void recorder_notify_ids(const struct heddle_event *e)
-{
-    const struct heddle_work *w = e->packet.work;
-
-    if (own.context == e->context && own.stream == e->stream)
-        return;
-    own.context = e->context;
-    own.stream = e->stream;
-    recorder_notify_device(w->device);
-    recorder_notify_object(e, e->context, "context", w->context_id);
-    recorder_notify_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream,
-                           "stream", w->stream_id);
-}
-
 static void recorder_fill_work(struct prof_work *r, const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
@@ -328,14 +311,6 @@ static void recorder_fill_work(struct prof_work *r, const struct heddle_event *e
     r->device = w->device;
     r->context = w->context_id;
     r->times.stream = w->stream_id;
-}
-
-static void recorder_await(struct prof_times *times, uint64_t id)
-{
-    struct pending *slot = &rec.pending[id % PENDING];
-
-    slot->times = times;
-    atomic_store_explicit(&slot->id, id, memory_order_release);
 }
 
 /* ---- shapes of launches: a thread knows the last ones that it told */
@@ -466,14 +441,6 @@ static struct prof_times *recorder_write_fill(const struct heddle_event *e,
     return &r->work.times;
 }
 
-/* A call is recorded if its work is, though the range ends, or the last launch is counted, while it
- * is open. */
-static void recorder_judge(const struct heddle_event *e, bool wanted)
-{
-    own.is_taken = wanted || (own.judged == e->correlation && own.is_taken);
-    own.judged = e->correlation;
-}
-
 /* Waits, signals and host calls of a stream are no work of the device. */
 static void recorder_on_packet(const struct heddle_event *e)
 {
@@ -484,11 +451,25 @@ static void recorder_on_packet(const struct heddle_event *e)
 
     if (rec.is_counting && w && w->kernel)
         atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
-    if (w && e->correlation)
-        recorder_judge(e, wanted);
+    if (w && e->correlation) {
+        /*
+         * A call is recorded if its work is, though the range ends, or the last launch is counted,
+         * while it is open.
+         */
+        own.is_taken = wanted || (own.judged == e->correlation && own.is_taken);
+        own.judged = e->correlation;
+    }
     if (!wanted)
         return;
-    recorder_notify_ids(e);
+    /* What the numbers in records are; handles, which calls have, are given theirs. */
+    if (own.context != e->context || own.stream != e->stream) {
+        own.context = e->context;
+        own.stream = e->stream;
+        recorder_notify_device(w->device);
+        recorder_notify_object(e, e->context, "context", w->context_id);
+        recorder_notify_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream,
+                               "stream", w->stream_id);
+    }
     if (w->kernel)
         times = recorder_write_kernel(e, &record);
     else if (e->packet.op == HAL_OP_COPY)
@@ -498,7 +479,10 @@ static void recorder_on_packet(const struct heddle_event *e)
     if (!times)
         return;
     prof_done(record);
-    recorder_await(times, e->packet.id);
+    const uint64_t id = e->packet.id;
+    struct pending *slot = &rec.pending[id % PENDING];
+    slot->times = times;
+    atomic_store_explicit(&slot->id, id, memory_order_release);
 }
 
 static void recorder_on_done(const struct heddle_event *e)
@@ -679,39 +663,22 @@ static void recorder_on_event(void *user, const struct heddle_event *e)
 
 /* ---- waits of the operating system */
 
-static void recorder_write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns,
-                                int64_t result)
-{
-    uint32_t number = prof_name_fixed(name);
-    struct prof_osrt *r = prof_new(OSRT, osrt);
-
-    if (!r)
-        return;
-    r->record.number = number;
-    r->begin_ns = begin_ns;
-    r->end_ns = end_ns;
-    r->result = result;
-    prof_done(&r->record);
-}
-
 static void recorder_on_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
 {
     if (own.is_inside || !prof_spool_head() || begin_ns < rec.start_ns ||
         !recorder_is_wanted_at(end_ns))
         return;
     own.is_inside = true;
-    recorder_write_osrt(name, begin_ns, end_ns, result);
+    uint32_t number = prof_name_fixed(name); /* a record of its own, if it is new: before ours */
+    struct prof_osrt *r = prof_new(OSRT, osrt);
+    if (r) {
+        r->record.number = number;
+        r->begin_ns = begin_ns;
+        r->end_ns = end_ns;
+        r->result = result;
+        prof_done(&r->record);
+    }
     own.is_inside = false;
-}
-
-/* If `heddle prof` has put its library in front. */
-static void recorder_listen_to_waits(void)
-{
-    __typeof__(heddle_osrt_listen) *listen;
-
-    *(void **)&listen = dlsym(RTLD_DEFAULT, OSRT_LISTEN);
-    if (listen)
-        listen(recorder_on_osrt);
 }
 
 /* ---- the process */
@@ -760,7 +727,11 @@ enum hd_status prof_start(prof_device_fn *describe)
         (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_PLAIN;
     if (!heddle_tap_subscribe(kinds, recorder_on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
-    recorder_listen_to_waits();
+    /* If `heddle prof` has put its library in front. */
+    __typeof__(heddle_osrt_listen) *listen;
+    *(void **)&listen = dlsym(RTLD_DEFAULT, OSRT_LISTEN);
+    if (listen)
+        listen(recorder_on_osrt);
     if (rec.settings.sample_Hz)
         prof_sample_start(&rec.settings, recorder_is_wanted_at);
     return HD_OK;

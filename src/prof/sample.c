@@ -138,22 +138,6 @@ static void sample_file_open(void)
     all.head = head;
 }
 
-/* What a child has of its parent's. */
-static void sample_file_forget(void)
-{
-    for (size_t i = 0; i < EXTENTS_MAX && all.extents[i]; i++) {
-        (void)munmap(all.extents[i], EXTENT_B);
-        all.extents[i] = NULL;
-    }
-    if (all.head)
-        (void)munmap(all.head, PROF_HEAD_B);
-    all.head = NULL;
-    atomic_flag_clear(&all.making);
-    for (size_t i = 0; i < MODULES; i++)
-        atomic_store_explicit(&all.modules[i], 0, memory_order_relaxed);
-    atomic_store(&all.nstrings, 0);
-}
-
 /* ---- in the handler: writing */
 
 static uint8_t *sample_extent_make(uint64_t extent)
@@ -507,7 +491,18 @@ void prof_sample_in_child(void)
 
     if (!all.is_on)
         return;
-    sample_file_forget();
+    /* What a child has of its parent's. */
+    for (size_t i = 0; i < EXTENTS_MAX && all.extents[i]; i++) {
+        (void)munmap(all.extents[i], EXTENT_B);
+        all.extents[i] = NULL;
+    }
+    if (all.head)
+        (void)munmap(all.head, PROF_HEAD_B);
+    all.head = NULL;
+    atomic_flag_clear(&all.making);
+    for (size_t i = 0; i < MODULES; i++)
+        atomic_store_explicit(&all.modules[i], 0, memory_order_relaxed);
+    atomic_store(&all.nstrings, 0);
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &all.slots[i];
         s->block = NULL;

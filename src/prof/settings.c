@@ -7,12 +7,6 @@
 
 #define LIMIT_B (UINT64_C(64) << 30)
 
-static enum hd_status bad(struct hd_str word)
-{
-    return hd_error(HD_BAD_ARG, "HEDDLE_PROF: '%.*s' is not understood; `heddle prof` sets it",
-                    (int)word.len, word.ptr);
-}
-
 static bool take_number(struct hd_str word, const char *key, uint64_t *out)
 {
     size_t len = strlen(key);
@@ -71,7 +65,9 @@ enum hd_status prof_settings_read(const char *text, struct prof_settings *out)
         struct hd_str word = {text, strcspn(text, ";")};
 
         if (!word.len || !text[word.len] || !take(word, out))
-            return bad(word);
+            return hd_error(HD_BAD_ARG,
+                            "HEDDLE_PROF: '%.*s' is not understood; `heddle prof` sets it",
+                            (int)word.len, word.ptr);
         text += word.len + 1;
     }
     out->folder = text + 4;

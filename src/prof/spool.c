@@ -145,18 +145,6 @@ uint32_t prof_spool_generation(void)
 
 /* ---- blocks */
 
-static void spool_extent_make_locked(size_t number)
-{
-    uint64_t offset = PROF_HEAD_B + (uint64_t)number * EXTENT_B;
-    uint8_t *at = NULL;
-
-    if (number < EXTENTS_MAX && offset + EXTENT_B <= spool.max_B)
-        at = spool_map_room(spool.fd, offset, EXTENT_B);
-    spool.is_full = !at; /* what comes later would be found without what came before */
-    if (at)
-        atomic_store_explicit(&spool.extents[number], at, memory_order_release);
-}
-
 /*
  * Makes the pages of the next blocks. Written as a whole and then mapped at once they cost a third
  * of what they cost when a record first touches them, and the thread waits for a few only. Where
@@ -169,8 +157,16 @@ static void spool_piece_make_locked(void)
     size_t extent = (size_t)(ready / EXTENT_BLOCKS), in_extent = ready % EXTENT_BLOCKS;
 
     assert(hd_lock_held(&spool.lock) && ready % PIECE_BLOCKS == 0);
-    if (!in_extent)
-        spool_extent_make_locked(extent);
+    if (!in_extent) {
+        uint64_t offset = PROF_HEAD_B + (uint64_t)extent * EXTENT_B;
+        uint8_t *at = NULL;
+
+        if (extent < EXTENTS_MAX && offset + EXTENT_B <= spool.max_B)
+            at = spool_map_room(spool.fd, offset, EXTENT_B);
+        spool.is_full = !at; /* what comes later would be found without what came before */
+        if (at)
+            atomic_store_explicit(&spool.extents[extent], at, memory_order_release);
+    }
     if (spool.is_full)
         return;
     (void)!pwrite(spool.fd, zeros, sizeof(zeros), (off_t)(PROF_HEAD_B + ready * PROF_BLOCK_B));

@@ -3,9 +3,9 @@
 
 #include <assert.h>
 
-/* Parameters were dropped together with their scope; brings them back for the body. */
-static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *func)
+enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func)
 {
+    /* Parameters were dropped together with their scope; brings them back for the body. */
     assert(!p->depth && func->has_body);
     HD_TRY(ptx_scope_push(p));
     for (struct ptx_reg_decl *reg = func->regs; reg; reg = reg->next)
@@ -15,12 +15,6 @@ static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *fu
         for (struct ptx_var *var = lists[i]; var; var = var->next)
             if (var->space != PTX_SPACE_REG && !hd_str_is(var->sym.name, "_"))
                 HD_TRY(ptx_scope_declare(p, &var->sym));
-    return HD_OK;
-}
-
-enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func)
-{
-    HD_TRY(redeclare_params(p, func));
     HD_TRY(ptx_parse_body(p, func));
     return ptx_scope_pop(p);
 }

@@ -185,16 +185,6 @@ static enum hd_status check_vector(struct checker *c, const struct ptx_operand *
     return HD_OK;
 }
 
-/* A vector register stands for the list of its elements. */
-static enum hd_status check_vector_reg(struct checker *c, const struct ptx_operand *operand,
-                                       enum ptx_type type, unsigned bits, enum width width,
-                                       bool dest)
-{
-    struct ptx_operand items[PTX_MAX_VECTOR];
-    const struct ptx_operand list = ptx_operand_elements(operand, items);
-    return check_vector(c, &list, type, bits, width, dest);
-}
-
 /* Special registers are read by mov, and by conversions between integers. */
 static enum hd_status check_sreg(struct checker *c, const struct ptx_operand *operand)
 {
@@ -231,8 +221,12 @@ static enum hd_status check_value(struct checker *c, const struct ptx_operand *o
 {
     switch (operand->kind) {
     case PTX_OPND_REG:
-        if (ptx_operand_is_vector(operand))
-            return check_vector_reg(c, operand, type, bits, width, dest);
+        if (ptx_operand_is_vector(operand)) {
+            /* A vector register stands for the list of its elements. */
+            struct ptx_operand items[PTX_MAX_VECTOR];
+            const struct ptx_operand list = ptx_operand_elements(operand, items);
+            return check_vector(c, &list, type, bits, width, dest);
+        }
         return check_reg(c, operand, bits, type, width);
     case PTX_OPND_SINK:
         return dest ? HD_OK : check_bad_operand(c, operand, "a value");

@@ -176,22 +176,6 @@ static bool reference_set(enum ptx_type type, const struct ptx_init *init, uint8
     return false;
 }
 
-static enum hd_status reference_image(const struct ptx_var *var, uint8_t *dst)
-{
-    enum ptx_type type = (enum ptx_type)var->type;
-    const struct ptx_init *list = var->init;
-    bool good = list->kind == PTX_INIT_LIST && !var->is_array;
-    for (uint32_t i = 0; good && i < list->count; i++) {
-        const struct ptx_init *each = &list->u.list[i];
-        if (each->kind != PTX_INIT_FIELD || !reference_set(type, each, dst))
-            return hd_error(HD_BAD_PTX, "line %u: .%s '%.*s' has no such field, or no such value",
-                            each->srcloc.line, ptx_type_name(type), HD_STR_ARG(var->sym.name));
-    }
-    return good ? HD_OK
-                : hd_error(HD_NOT_SUPPORTED, "initialiser of .%s '%.*s' (line %u) is not supported",
-                           ptx_type_name(type), HD_STR_ARG(var->sym.name), var->sym.srcloc.line);
-}
-
 enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t size_B,
                              ptx_reloc_fn reloc, void *ctx)
 {
@@ -199,7 +183,22 @@ enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t s
                        reloc, ctx};
     if (!var->init)
         return HD_OK;
-    if (ptx_type_class((enum ptx_type)var->type) == PTX_CLASS_OPAQUE)
-        return reference_image(var, dst);
+    if (ptx_type_class((enum ptx_type)var->type) == PTX_CLASS_OPAQUE) {
+        enum ptx_type type = (enum ptx_type)var->type;
+        const struct ptx_init *list = var->init;
+        bool good = list->kind == PTX_INIT_LIST && !var->is_array;
+        for (uint32_t i = 0; good && i < list->count; i++) {
+            const struct ptx_init *each = &list->u.list[i];
+            if (each->kind != PTX_INIT_FIELD || !reference_set(type, each, dst))
+                return hd_error(HD_BAD_PTX,
+                                "line %u: .%s '%.*s' has no such field, or no such value",
+                                each->srcloc.line, ptx_type_name(type), HD_STR_ARG(var->sym.name));
+        }
+        return good
+                   ? HD_OK
+                   : hd_error(HD_NOT_SUPPORTED,
+                              "initialiser of .%s '%.*s' (line %u) is not supported",
+                              ptx_type_name(type), HD_STR_ARG(var->sym.name), var->sym.srcloc.line);
+    }
     return write_value(&w, var->init, 0, size_B, 0);
 }

@@ -148,18 +148,6 @@ static enum hd_status parse_decl_type(struct ptx_parser *p, struct decl_type *de
 
 /* ---- registers ---- */
 
-/* Special registers are predefined (PTX ISA 4.4): a register of that name would hide one. */
-static enum hd_status decl_check_predefined(struct ptx_parser *p, const struct ptx_reg_decl *reg)
-{
-    char first[64];
-    uint32_t number;
-    int len = snprintf(first, sizeof(first), "%.*s%s", HD_STR_ARG(reg->sym.name),
-                       reg->sym.is_range ? "0" : "");
-    if (len < 0 || len >= (int)sizeof(first) || !ptx_sreg_find(first, (size_t)len, &number))
-        return HD_OK;
-    return ptx_fail(p, reg->sym.srcloc, "'%s' is a special register", first);
-}
-
 static enum hd_status decl_check_reg_vector(struct ptx_parser *p, const struct decl_type *decl,
                                             const struct ptx_sym *name)
 {
@@ -190,7 +178,13 @@ static enum hd_status decl_parse_reg(struct ptx_parser *p, const struct decl_typ
         HD_TRY(ptx_eat(p, '>', "'>' behind the number of registers"));
         reg->sym.is_range = true;
     }
-    HD_TRY(decl_check_predefined(p, reg));
+    /* Special registers are predefined (PTX ISA 4.4): a register of that name would hide one. */
+    char first[64];
+    uint32_t number;
+    int len = snprintf(first, sizeof(first), "%.*s%s", HD_STR_ARG(reg->sym.name),
+                       reg->sym.is_range ? "0" : "");
+    if (len >= 0 && len < (int)sizeof(first) && ptx_sreg_find(first, (size_t)len, &number))
+        HD_TRY(ptx_fail(p, reg->sym.srcloc, "'%s' is a special register", first));
     uint32_t *total = p->func ? &p->func->nregs : &p->module->nregs;
     HD_TRY(decl_check_reg_vector(p, decl, &reg->sym));
     uint64_t numbers = count * decl->vec;
@@ -373,21 +367,6 @@ static enum hd_status decl_finish_var(struct ptx_parser *p, struct ptx_var *var)
     return decl_append_var(p, var);
 }
 
-/* Names may be longer than what hd_arena_printf() takes. */
-static enum hd_status decl_number_name(struct ptx_parser *p, struct ptx_sym *sym, unsigned number)
-{
-    char digits[12];
-    size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
-    char *name = ptx_new_bytes(p, sym->name.len + tail + 1);
-    if (!name)
-        return HD_NO_MEMORY;
-    memcpy(name, sym->name.ptr, sym->name.len);
-    memcpy(name + sym->name.len, digits, tail);
-    sym->name = (struct hd_str){name, sym->name.len + tail};
-    sym->hash = ptx_hash_bytes(PTX_HASH_SEED, name, sym->name.len);
-    return HD_OK;
-}
-
 /* `name<4>` outside .reg declares name0 .. name3. A short text must not become a huge module. */
 static enum hd_status decl_parse_var_range(struct ptx_parser *p, const struct ptx_var *var)
 {
@@ -403,7 +382,18 @@ static enum hd_status decl_parse_var_range(struct ptx_parser *p, const struct pt
         PTX_NEW(p, each);
         *each = *var;
         each->def = each;
-        HD_TRY(decl_number_name(p, &each->sym, (unsigned)i));
+        /* Names may be longer than what hd_arena_printf() takes. */
+        struct ptx_sym *sym = &each->sym;
+        const unsigned number = (unsigned)i;
+        char digits[12];
+        size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
+        char *name = ptx_new_bytes(p, sym->name.len + tail + 1);
+        if (!name)
+            return HD_NO_MEMORY;
+        memcpy(name, sym->name.ptr, sym->name.len);
+        memcpy(name + sym->name.len, digits, tail);
+        sym->name = (struct hd_str){name, sym->name.len + tail};
+        sym->hash = ptx_hash_bytes(PTX_HASH_SEED, name, sym->name.len);
         HD_TRY(decl_finish_var(p, each));
     }
     return HD_OK;

@@ -45,14 +45,6 @@ static bool parse_mod(const char *text, size_t len, struct ptx_mod_use *out_use)
     return true;
 }
 
-static void form_set_round(struct ptx_form *form, enum ptx_round round)
-{
-    if (form->round == PTX_ROUND_NONE)
-        form->round = (uint8_t)round;
-    else
-        form->round2 = (uint8_t)round;
-}
-
 static bool form_is_compare(enum ptx_op op)
 {
     return op == PTX_OP_SET || op == PTX_OP_SETP || op == PTX_OP_VSET || op == PTX_OP_VSET2 ||
@@ -182,8 +174,13 @@ static void apply_mod(struct ptx_form *form, const struct ptx_mod_use *use)
         mod_class == PTX_MC_TESTP)
         form->mode = use->id;
     for (unsigned i = 0; i < HD_COUNT_OF(rounds); i++)
-        if (rounds[i].mod == use->id)
-            form_set_round(form, (enum ptx_round)rounds[i].round);
+        if (rounds[i].mod == use->id) {
+            const enum ptx_round round = (enum ptx_round)rounds[i].round;
+            if (form->round == PTX_ROUND_NONE)
+                form->round = (uint8_t)round;
+            else
+                form->round2 = (uint8_t)round;
+        }
     if (form_apply_special(form, use->id))
         return;
     for (unsigned i = 0; i < HD_COUNT_OF(effects); i++) {

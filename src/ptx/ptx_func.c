@@ -15,27 +15,23 @@ static enum hd_status parse_dims3(struct ptx_parser *p, uint32_t dims[3])
     return ptx_expected(p, "at most three dimensions");
 }
 
-static enum hd_status add_pragma(struct ptx_parser *p, struct ptx_func *func)
-{
-    uint32_t count = func->npragmas;
-    if ((count & (count - 1)) == 0) { /* full at powers of two: the list doubles */
-        struct hd_str *list = ptx_new_bytes(p, (count ? 2 * (size_t)count : 1) * sizeof(*list));
-        if (!list)
-            return HD_NO_MEMORY;
-        if (count)
-            memcpy(list, func->pragmas, count * sizeof(*list));
-        func->pragmas = list;
-    }
-    HD_TRY(ptx_parse_pragma(p, &func->pragmas[count]));
-    func->npragmas++;
-    return HD_OK;
-}
-
 static enum hd_status parse_func_directive(struct ptx_parser *p, struct ptx_func *func,
                                            enum ptx_dir dir)
 {
-    if (dir == PTX_DIR_PRAGMA)
-        return add_pragma(p, func);
+    if (dir == PTX_DIR_PRAGMA) {
+        uint32_t count = func->npragmas;
+        if ((count & (count - 1)) == 0) { /* full at powers of two: the list doubles */
+            struct hd_str *list = ptx_new_bytes(p, (count ? 2 * (size_t)count : 1) * sizeof(*list));
+            if (!list)
+                return HD_NO_MEMORY;
+            if (count)
+                memcpy(list, func->pragmas, count * sizeof(*list));
+            func->pragmas = list;
+        }
+        HD_TRY(ptx_parse_pragma(p, &func->pragmas[count]));
+        func->npragmas++;
+        return HD_OK;
+    }
     HD_TRY(ptx_next(p));
     switch (dir) {
     case PTX_DIR_MAXNREG:

@@ -44,8 +44,11 @@ static bool extent_fits(const struct ptx_parser *p, const struct ptx_extent *ext
            extent->line >= lex->tok.line && extent->line_start < extent->end;
 }
 
-static enum hd_status remember(struct ptx_parser *p, struct ptx_func *func)
+enum hd_status ptx_skip_body(struct ptx_parser *p, struct ptx_func *func)
 {
+    if (p->extent == p->nextents || !extent_fits(p, &p->extents[p->extent]))
+        return not_this_text(p);
+    func->extent = p->extents[p->extent++];
     struct ptx_unread *unread;
     PTX_NEW(p, unread);
     unread->later = HD_CONTAINER_OF(p, struct ptx_later, parser);
@@ -53,15 +56,6 @@ static enum hd_status remember(struct ptx_parser *p, struct ptx_func *func)
     unread->line = p->lex.tok.line;
     unread->line_start = func->extent.begin - (p->lex.tok.col - 1);
     func->unread = unread;
-    return HD_OK;
-}
-
-enum hd_status ptx_skip_body(struct ptx_parser *p, struct ptx_func *func)
-{
-    if (p->extent == p->nextents || !extent_fits(p, &p->extents[p->extent]))
-        return not_this_text(p);
-    func->extent = p->extents[p->extent++];
-    HD_TRY(remember(p, func));
     p->lex.next = p->lex.text + func->extent.end;
     p->lex.line = func->extent.line;
     p->lex.line_start = p->lex.text + func->extent.line_start;
@@ -148,14 +142,6 @@ static enum hd_status read_body(struct ptx_parser *p, struct ptx_func *func)
     return hd_arena_status(p->arena);
 }
 
-/* What a body that could not be finished has left; its memory stays until the module goes. */
-static void forget(struct ptx_parser *p, struct ptx_func *func, const struct ptx_func *before)
-{
-    ptx_func_forget(func, before);
-    ptx_scope_clear(p);
-    p->arena->failed = false;
-}
-
 static enum hd_status read_locked(struct ptx_unread *unread)
 {
     struct ptx_parser *p = &unread->later->parser;
@@ -163,8 +149,14 @@ static enum hd_status read_locked(struct ptx_unread *unread)
     assert(hd_lock_held(&unread->later->lock) && !p->depth && !p->live.len);
     parser_rewind(p, unread);
     enum hd_status status = read_body(p, unread->func);
-    if (status != HD_OK)
-        forget(p, unread->func, &before);
+    if (status != HD_OK) {
+        /*
+         * What a body that could not be finished has left; its memory stays until the module goes.
+         */
+        ptx_func_forget(unread->func, &before);
+        ptx_scope_clear(p);
+        p->arena->failed = false;
+    }
     p->func = NULL;
     return status;
 }

@@ -150,13 +150,6 @@ static enum hd_status module_declare_func(struct ptx_parser *p, struct ptx_func 
     return HD_OK;
 }
 
-/* Declares the function's name outside the scope that its parameters have opened. */
-static enum hd_status module_declare_outside(struct ptx_parser *p, struct ptx_func *func)
-{
-    HD_TRY(ptx_scope_pop(p));
-    return module_declare_func(p, func);
-}
-
 static enum hd_status module_parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
                                         bool is_entry)
 {
@@ -173,7 +166,9 @@ static enum hd_status module_parse_func(struct ptx_parser *p, enum ptx_linkage l
     p->loc = NULL;
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_parse_func_head(p, func));
-    HD_TRY(module_declare_outside(p, func));
+    /* Declares the function's name outside the scope that its parameters have opened. */
+    HD_TRY(ptx_scope_pop(p));
+    HD_TRY(module_declare_func(p, func));
     if (p->last_func)
         p->last_func->next_func = func;
     else
@@ -365,19 +360,6 @@ static enum hd_status module_finish_symtab(struct ptx_parser *p)
     return HD_OK;
 }
 
-static enum hd_status module_finish_forms(struct ptx_parser *p)
-{
-    struct ptx_module *m = p->module;
-    m->nforms = (uint32_t)p->forms.len;
-    assert(m->nforms == p->forms.len && !m->forms);
-    m->forms = ptx_new_bytes(p, p->forms.len * sizeof(m->forms[0]) + 1);
-    if (!m->forms)
-        return HD_NO_MEMORY;
-    if (m->nforms)
-        memcpy(m->forms, p->forms.at, m->nforms * sizeof(m->forms[0]));
-    return HD_OK;
-}
-
 static enum hd_status parse_module(struct ptx_parser *p)
 {
     HD_TRY(ptx_scope_init(p));
@@ -387,7 +369,14 @@ static enum hd_status parse_module(struct ptx_parser *p)
     HD_TRY(ptx_scope_finish(p));
     module_finish_funcs(p->module);
     HD_TRY(module_finish_symtab(p));
-    HD_TRY(module_finish_forms(p));
+    struct ptx_module *m = p->module;
+    m->nforms = (uint32_t)p->forms.len;
+    assert(m->nforms == p->forms.len && !m->forms);
+    m->forms = ptx_new_bytes(p, p->forms.len * sizeof(m->forms[0]) + 1);
+    if (!m->forms)
+        return HD_NO_MEMORY;
+    if (m->nforms)
+        memcpy(m->forms, p->forms.at, m->nforms * sizeof(m->forms[0]));
     return hd_arena_status(p->arena);
 }
 

@@ -119,17 +119,6 @@ static void print_attributes(struct hd_buf *buf, bool managed, bool unified, con
     hd_buf_puts(buf, ")");
 }
 
-static void print_ptr(struct hd_buf *buf, const struct ptx_var *var)
-{
-    if (!var->is_ptr)
-        return;
-    hd_buf_puts(buf, " .ptr");
-    if (var->ptr_space)
-        hd_buf_printf(buf, " .%s", ptx_space_name((enum ptx_space)var->ptr_space));
-    if (var->ptr_align)
-        hd_buf_printf(buf, " .align %u", var->ptr_align);
-}
-
 /* Everything but the initialiser and what ends the declaration. */
 static void print_var_head(struct hd_buf *buf, const struct ptx_var *var)
 {
@@ -141,7 +130,13 @@ static void print_var_head(struct hd_buf *buf, const struct ptx_var *var)
     if (var->align_written)
         hd_buf_printf(buf, " .align %u", var->align);
     print_type(buf, var->vec, var->type);
-    print_ptr(buf, var);
+    if (var->is_ptr) {
+        hd_buf_puts(buf, " .ptr");
+        if (var->ptr_space)
+            hd_buf_printf(buf, " .%s", ptx_space_name((enum ptx_space)var->ptr_space));
+        if (var->ptr_align)
+            hd_buf_printf(buf, " .align %u", var->ptr_align);
+    }
     hd_buf_printf(buf, " %.*s", HD_STR_ARG(var->sym.name));
     for (unsigned i = 0; i < var->ndims; i++) {
         if (var->dims[i])

@@ -122,23 +122,6 @@ enum hd_status ptx_scope_push(struct ptx_parser *p)
     return HD_OK;
 }
 
-static enum hd_status bind_operand(struct ptx_parser *p, const struct ptx_pending *use,
-                                   struct ptx_sym *sym)
-{
-    struct ptx_operand *operand = use->u.operand;
-    assert(use->stack_idx == PTX_PLACED); /* its list is in the arena by now */
-    if (sym->kind == PTX_SYM_REG)
-        return ptx_fail(p, use->srcloc, "register '%.*s' is used before its declaration",
-                        HD_STR_ARG(use->name));
-    if (sym->kind == PTX_SYM_LABEL && operand->kind != PTX_OPND_ADDR) {
-        operand->kind = PTX_OPND_LABEL;
-        operand->u.label = (struct ptx_label *)sym;
-        return HD_OK;
-    }
-    operand->u.sym = sym;
-    return HD_OK;
-}
-
 static enum hd_status bind(struct ptx_parser *p, const struct ptx_pending *use, struct ptx_sym *sym)
 {
     if (use->kind == PTX_PENDING_INIT) {
@@ -146,8 +129,20 @@ static enum hd_status bind(struct ptx_parser *p, const struct ptx_pending *use, 
         use->u.init->u.sym = sym;
         return HD_OK;
     }
-    if (use->kind == PTX_PENDING_OPERAND)
-        return bind_operand(p, use, sym);
+    if (use->kind == PTX_PENDING_OPERAND) {
+        struct ptx_operand *operand = use->u.operand;
+        assert(use->stack_idx == PTX_PLACED); /* its list is in the arena by now */
+        if (sym->kind == PTX_SYM_REG)
+            return ptx_fail(p, use->srcloc, "register '%.*s' is used before its declaration",
+                            HD_STR_ARG(use->name));
+        if (sym->kind == PTX_SYM_LABEL && operand->kind != PTX_OPND_ADDR) {
+            operand->kind = PTX_OPND_LABEL;
+            operand->u.label = (struct ptx_label *)sym;
+            return HD_OK;
+        }
+        operand->u.sym = sym;
+        return HD_OK;
+    }
     if (sym->kind != PTX_SYM_FUNC)
         return ptx_fail(p, use->srcloc, "expected a function, found '%.*s'", HD_STR_ARG(use->name));
     assert(use->kind == PTX_PENDING_ALIAS);

@@ -266,19 +266,6 @@ static enum hd_status stmt_parse_operands(struct ptx_parser *p, size_t base)
     }
 }
 
-/* `array[2]` is an element's address where brackets are expected, too. */
-static void stmt_elements_to_addresses(struct ptx_insn *insn)
-{
-    const char *roles = ptx_op_info((enum ptx_op)insn->form->op)->sig;
-    for (uint32_t i = 0; i < insn->nops && roles[i] && roles[i] != '+'; i++) {
-        struct ptx_operand *operand = &insn->ops[i];
-        if (operand->kind == PTX_OPND_SYM && operand->is_element && roles[i] == 'A') {
-            operand->base = operand->kind;
-            operand->kind = PTX_OPND_ADDR;
-        }
-    }
-}
-
 /* Loads and stores of one element take it in braces, too, as ptxas does: `st.b32 [a], {%r1};`. */
 static void stmt_lists_of_one_to_elements(struct ptx_insn *insn)
 {
@@ -321,7 +308,15 @@ static enum hd_status stmt_parse_insn(struct ptx_parser *p)
     insn->guard = guard;
     insn->nops = (uint32_t)nops;
     ptx_operands_place(p, base, insn->ops);
-    stmt_elements_to_addresses(insn);
+    /* `array[2]` is an element's address where brackets are expected, too. */
+    const char *roles = ptx_op_info((enum ptx_op)insn->form->op)->sig;
+    for (uint32_t i = 0; i < insn->nops && roles[i] && roles[i] != '+'; i++) {
+        struct ptx_operand *operand = &insn->ops[i];
+        if (operand->kind == PTX_OPND_SYM && operand->is_element && roles[i] == 'A') {
+            operand->base = operand->kind;
+            operand->kind = PTX_OPND_ADDR;
+        }
+    }
     stmt_lists_of_one_to_elements(insn);
     ptx_stmt_append(p, &insn->stmt);
     p->func->ninsns++;

@@ -131,19 +131,6 @@ static enum hd_status assemble_input_read(struct ptxas *p, const struct ptxas_in
     return status;
 }
 
-/* The first error. */
-static enum hd_status assemble_inputs_read(struct ptxas *p, struct obj_ptx_list *list)
-{
-    enum hd_status first = HD_OK;
-
-    for (size_t i = 0; i < p->inputs.len && first != HD_NO_MEMORY; i++) {
-        enum hd_status status = assemble_input_read(p, &p->inputs.at[i], list);
-
-        first = first == HD_OK ? status : first;
-    }
-    return first;
-}
-
 static enum hd_status assemble_flow_check(struct ptxas *p)
 {
     if (!p->flow || !p->flow(p->flow_payload, NULL))
@@ -189,22 +176,6 @@ static void assemble_kernel_print(struct ptxas *p, const char *name, const struc
     hd_buf_fini(&used);
 }
 
-static void assemble_kernel_warn(struct ptxas *p, const char *name, const struct ptxas_estimate *e)
-{
-    if (p->options.warn_spills && e->spilled)
-        ptxas_say(p, PTXAS_WARNING,
-                  "Registers are spilled to local memory in function '%s', %u bytes spill stores, "
-                  "%u bytes spill loads (estimated)",
-                  name, 4 * e->spilled, 4 * e->spilled);
-    if (p->options.warn_local && e->stack_B)
-        ptxas_say(p, PTXAS_WARNING,
-                  "Local memory used for function '%s', size of stack frame: %llu bytes", name,
-                  (unsigned long long)e->stack_B);
-    if (p->options.warn_double && e->uses_doubles)
-        ptxas_say(p, PTXAS_WARNING, "Double precision instructions are used in function '%s'",
-                  name);
-}
-
 /* Functions that a linker brings are not there to be looked at. */
 static bool assemble_leaves_names(const struct ptxas *p)
 {
@@ -233,7 +204,19 @@ static enum hd_status assemble_kernel_look(struct ptxas *p, struct compile_progr
     }
     if (p->options.verbose)
         assemble_kernel_print(p, decl->name, &estimate, start_ms);
-    assemble_kernel_warn(p, decl->name, &estimate);
+    const struct ptxas_estimate *e = &estimate;
+    if (p->options.warn_spills && e->spilled)
+        ptxas_say(p, PTXAS_WARNING,
+                  "Registers are spilled to local memory in function '%s', %u bytes spill stores, "
+                  "%u bytes spill loads (estimated)",
+                  decl->name, 4 * e->spilled, 4 * e->spilled);
+    if (p->options.warn_local && e->stack_B)
+        ptxas_say(p, PTXAS_WARNING,
+                  "Local memory used for function '%s', size of stack frame: %llu bytes",
+                  decl->name, (unsigned long long)e->stack_B);
+    if (p->options.warn_double && e->uses_doubles)
+        ptxas_say(p, PTXAS_WARNING, "Double precision instructions are used in function '%s'",
+                  decl->name);
     return HD_OK;
 }
 
@@ -246,26 +229,23 @@ static uint64_t assemble_space_B(const struct ir_module *decls, enum ir_space sp
     return size_B;
 }
 
-static void assemble_module_print(struct ptxas *p, const struct ir_module *decls)
-{
-    uint64_t const_B = assemble_space_B(decls, IR_SPACE_CONST);
-
-    ptxas_say(p, PTXAS_INFO, "registers and spills are estimates of Heddle, which assigns none");
-    if (const_B)
-        ptxas_say(p, PTXAS_INFO, "%llu bytes gmem, %llu bytes cmem[3]",
-                  (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL),
-                  (unsigned long long)const_B);
-    else
-        ptxas_say(p, PTXAS_INFO, "%llu bytes gmem",
-                  (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL));
-}
-
 static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_program *program)
 {
     const struct ir_module *decls = compile_program_decls(program);
 
-    if (p->options.verbose)
-        assemble_module_print(p, decls);
+    if (p->options.verbose) {
+        uint64_t const_B = assemble_space_B(decls, IR_SPACE_CONST);
+
+        ptxas_say(p, PTXAS_INFO,
+                  "registers and spills are estimates of Heddle, which assigns none");
+        if (const_B)
+            ptxas_say(p, PTXAS_INFO, "%llu bytes gmem, %llu bytes cmem[3]",
+                      (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL),
+                      (unsigned long long)const_B);
+        else
+            ptxas_say(p, PTXAS_INFO, "%llu bytes gmem",
+                      (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL));
+    }
     ir_foreach_func(decl, decls) {
         if (!compile_program_is_kernel(program, decl->index) || !assemble_is_wanted(p, decl))
             continue;
@@ -277,7 +257,13 @@ static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_prog
 
 /* ---- the program */
 
-static void assemble_entries_check(struct ptxas *p, const struct compile_program *program)
+static void assemble_refused(void *user, enum hd_status status)
+{
+    if (status != HD_UNRESOLVED)
+        ptxas_say_status(user, status);
+}
+
+static enum hd_status assemble_program_check(struct ptxas *p, struct compile_program *program)
 {
     for (size_t i = 0; i < p->entries.len; i++) {
         bool found = false;
@@ -288,13 +274,8 @@ static void assemble_entries_check(struct ptxas *p, const struct compile_program
         if (!found)
             ptxas_say(p, PTXAS_FATAL, "Unknown function %s", p->entries.at[i]);
     }
-}
-
-/* A line of the linker's is "error   : text". */
-static void assemble_undefined_check(struct ptxas *p, struct compile_program *program)
-{
+    /* A line of the linker's is "error   : text". */
     struct hd_buf lines;
-
     hd_buf_init(&lines);
     if (!assemble_leaves_names(p) && compile_program_undefined(program, &lines)) {
         p->failed = true;
@@ -302,18 +283,6 @@ static void assemble_undefined_check(struct ptxas *p, struct compile_program *pr
             hd_buf_printf(&p->error, "ptxas %.*s\n", (int)strcspn(at, "\n"), at);
     }
     hd_buf_fini(&lines);
-}
-
-static void assemble_refused(void *user, enum hd_status status)
-{
-    if (status != HD_UNRESOLVED)
-        ptxas_say_status(user, status);
-}
-
-static enum hd_status assemble_program_check(struct ptxas *p, struct compile_program *program)
-{
-    assemble_entries_check(p, program);
-    assemble_undefined_check(p, program);
     if (!p->entries.len)
         HD_TRY(compile_program_survey(program, assemble_refused, p));
     return p->failed ? HD_OK : assemble_kernels_look(p, program);
@@ -343,7 +312,14 @@ static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_pt
 
 static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list)
 {
-    HD_TRY(assemble_inputs_read(p, list));
+    /* The first error. */
+    enum hd_status first = HD_OK;
+    for (size_t i = 0; i < p->inputs.len && first != HD_NO_MEMORY; i++) {
+        enum hd_status status = assemble_input_read(p, &p->inputs.at[i], list);
+
+        first = first == HD_OK ? status : first;
+    }
+    HD_TRY(first);
     if (p->failed)
         return HD_BAD_PTX;
     HD_TRY(assemble_flow_check(p));

@@ -57,19 +57,6 @@ static void value_dead(struct pressure *p, const struct ir_value *v)
     p->now -= weight(v);
 }
 
-/* Backwards: results end here, operands begin. */
-static void instr_step(struct pressure *p, const struct ir_instr *in)
-{
-    for (uint32_t i = 0; i < in->ndst; i++)
-        value_born(p, in->dst[i]);
-    p->most = HD_MAX(p->most, p->now);
-    for (uint32_t i = 0; i < in->ndst; i++)
-        value_dead(p, in->dst[i]);
-    for (uint32_t i = 0; i < in->nsrc && in->op != IR_OP_PHI; i++)
-        value_born(p, in->src[i]);
-    p->most = HD_MAX(p->most, p->now);
-}
-
 /* weights[id]: of every value that an instruction defines. */
 static void block_walk(struct pressure *p, const struct ir_block *block, const uint8_t *weights)
 {
@@ -79,8 +66,17 @@ static void block_walk(struct pressure *p, const struct ir_block *block, const u
     p->now = 0;
     for (uint32_t i = 0; i < out.n; i++)
         p->now += weights[out.ids[i]];
-    for (const struct ir_instr *in = block->last; in; in = in->prev)
-        instr_step(p, in);
+    for (const struct ir_instr *in = block->last; in; in = in->prev) {
+        /* Backwards: results end here, operands begin. */
+        for (uint32_t i = 0; i < in->ndst; i++)
+            value_born(p, in->dst[i]);
+        p->most = HD_MAX(p->most, p->now);
+        for (uint32_t i = 0; i < in->ndst; i++)
+            value_dead(p, in->dst[i]);
+        for (uint32_t i = 0; i < in->nsrc && in->op != IR_OP_PHI; i++)
+            value_born(p, in->src[i]);
+        p->most = HD_MAX(p->most, p->now);
+    }
 }
 
 static enum hd_status pressure_find(const struct ir_func *func, struct hd_arena *arena,
@@ -122,18 +118,6 @@ static bool is_double(const struct ir_instr *in)
     return in->type == IR_F64;
 }
 
-static void instrs_look(const struct ir_func *func, struct ptxas_estimate *out)
-{
-    uint32_t barriers = 0;
-
-    for (uint32_t b = 0; b < func->nblocks; b++)
-        ir_foreach_instr(in, func->blocks[b]) {
-            barriers |= barriers_of(in);
-            out->uses_doubles |= is_double(in);
-        }
-    out->barriers = barriers ? 32 - (unsigned)__builtin_clz(barriers) : 0;
-}
-
 /* .maxnreg, and what .maxntid and .minnctapersm leave of a multiprocessor's registers. */
 static unsigned limit_find(const struct ir_func *func, unsigned limit)
 {
@@ -158,7 +142,13 @@ enum hd_status ptxas_estimate(const struct ir_func *kernel, unsigned limit,
     HD_TRY(ir_kernel_window(kernel, &window));
     out->stack_B = window.local_B;
     out->shared_B = window.shared_B;
-    instrs_look(kernel, out);
+    uint32_t barriers = 0;
+    for (uint32_t b = 0; b < kernel->nblocks; b++)
+        ir_foreach_instr(in, kernel->blocks[b]) {
+            barriers |= barriers_of(in);
+            out->uses_doubles |= is_double(in);
+        }
+    out->barriers = barriers ? 32 - (unsigned)__builtin_clz(barriers) : 0;
     hd_arena_init(&arena);
     status = pressure_find(kernel, &arena, &out->registers);
     hd_arena_fini(&arena);

@@ -279,17 +279,6 @@ static const char *options_behind(const char *word, const char *name)
     return !strncmp(word, name, len) && (!word[len] || word[len] == '=') ? word + len : NULL;
 }
 
-/* -O3 */
-static const struct row *options_joined_find(const char *word, const char **out_rest)
-{
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (rows[i].form == JOINED && rows[i].brief[0] == word[0]) {
-            *out_rest = word + 1;
-            return &rows[i];
-        }
-    return NULL;
-}
-
 /* `word` without its first dash. */
 static const struct row *options_row_find(const char *word, const char **out_rest)
 {
@@ -301,19 +290,13 @@ static const struct row *options_row_find(const char *word, const char **out_res
         if (*out_rest)
             return &rows[i];
     }
-    return options_joined_find(word, out_rest);
-}
-
-static void options_seen_note(struct reader *r, const struct row *row)
-{
-    bool *seen = &r->seen[row - rows];
-
-    if (*seen && (row->form == VALUE || row->form == JOINED))
-        ptxas_say(r->p, PTXAS_WARNING,
-                  "incompatible redefinition for option '%s', the last value of this option was "
-                  "used",
-                  row->name);
-    *seen = true;
+    /* -O3 */
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (rows[i].form == JOINED && rows[i].brief[0] == word[0]) {
+            *out_rest = word + 1;
+            return &rows[i];
+        }
+    return NULL;
 }
 
 /* The option at words[*at], with its value; *at is moved to its last word. */
@@ -324,7 +307,13 @@ static bool option_read(struct reader *r, size_t count, const char *const *words
 
     if (!row || (r->caller == PTXAS_API && options_is_for_tools(row)))
         return options_refuse(r, "Unknown option '%s'", word + 1);
-    options_seen_note(r, row);
+    bool *seen = &r->seen[row - rows];
+    if (*seen && (row->form == VALUE || row->form == JOINED))
+        ptxas_say(r->p, PTXAS_WARNING,
+                  "incompatible redefinition for option '%s', the last value of this option was "
+                  "used",
+                  row->name);
+    *seen = true;
     if (row->form == FLAG)
         return *rest ? options_refuse(r, "no argument expected after '%.*s'", (int)(rest - word),
                                       word)

@@ -260,15 +260,6 @@ static uint64_t registry_get(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-static void registry_totals_now(const struct reg_use *use, struct reg_totals *out)
-{
-    out->time_ns = reg_now_ns();
-    out->kernel_ns = reg_busy_ns(registry_get(&use->kernel_busy), out->time_ns);
-    out->copy_ns = reg_busy_ns(registry_get(&use->copy_busy), out->time_ns);
-    out->to_device_B = registry_get(&use->to_device_B);
-    out->to_host_B = registry_get(&use->to_host_B);
-}
-
 bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t uuid[16],
                       uint64_t window_ns, struct reg_process *out_process)
 {
@@ -283,7 +274,12 @@ bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t 
     out_process->memory_B = registry_get(&use->memory_B);
     out_process->contexts = registry_get(&use->contexts);
     out_process->launches = registry_get(&use->launches);
-    registry_totals_now(use, &out_process->now);
+    struct reg_totals *out = &out_process->now;
+    out->time_ns = reg_now_ns();
+    out->kernel_ns = reg_busy_ns(registry_get(&use->kernel_busy), out->time_ns);
+    out->copy_ns = reg_busy_ns(registry_get(&use->copy_busy), out->time_ns);
+    out->to_device_B = registry_get(&use->to_device_B);
+    out->to_host_B = registry_get(&use->to_host_B);
     reg_totals_at(use, out_process->now.time_ns - HD_MIN(window_ns, out_process->now.time_ns),
                   &out_process->now, &out_process->before);
     return atomic_load(&file->owners[slot]) == owner;

@@ -146,18 +146,6 @@ static void write_sides(struct hd_json *j, const struct san_finding *f)
     hd_json_close(j, ']');
 }
 
-static void write_access(struct hd_json *j, const struct san_finding *f)
-{
-    if (f->has_address)
-        hd_json_hex(j, "address", f->address);
-    if (f->space)
-        hd_json_str(j, "space", f->space);
-    if (f->direction)
-        hd_json_str(j, "direction", f->direction);
-    if (f->size_B)
-        hd_json_u64(j, "size_B", f->size_B);
-}
-
 void san_finding_write(struct hd_json *j, const struct san_finding *f, const char *program,
                        bool stacks)
 {
@@ -168,7 +156,14 @@ void san_finding_write(struct hd_json *j, const struct san_finding *f, const cha
     hd_json_str(j, "severity", san_severity_words[f->severity]);
     hd_json_str(j, "title", f->title);
     hd_json_u64(j, "count", f->count ? f->count : 1);
-    write_access(j, f);
+    if (f->has_address)
+        hd_json_hex(j, "address", f->address);
+    if (f->space)
+        hd_json_str(j, "space", f->space);
+    if (f->direction)
+        hd_json_str(j, "direction", f->direction);
+    if (f->size_B)
+        hd_json_u64(j, "size_B", f->size_B);
     if (launch)
         write_launch(j, launch);
     if (f->call.name)

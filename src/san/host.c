@@ -22,17 +22,6 @@ static struct {
     struct call *calls;  /* by correlation modulo STACKS */
 } host = {.lock = HD_LOCK_INIT(LEAF, "launch stacks")};
 
-static void keep_stack(uint64_t correlation)
-{
-    struct call *call = &host.calls[correlation % STACKS];
-    struct san_stack stack;
-
-    san_stack_take(&stack);
-    hd_lock_acquire(&host.lock);
-    *call = (struct call){correlation, stack};
-    hd_lock_release(&host.lock);
-}
-
 bool san_host_stack(uint64_t correlation, struct san_stack *out)
 {
     const struct call *call = &host.calls[correlation % STACKS];
@@ -48,30 +37,34 @@ bool san_host_stack(uint64_t correlation, struct san_stack *out)
     return found;
 }
 
-/*
- * A context is over: nothing that is launched in it from now on runs, so no tool sees it. "ended: "
- * and the kernel's name when a finding tells why, else "fault: ".
- */
-static void report_fault(const struct heddle_event *event)
-{
-    bool is_ended = event->fault.message && strstr(event->fault.message, IR_PROBE_ENDED);
-    struct hd_buf name = {0};
-
-    hd_buf_printf(&name, "%s: %s", is_ended ? "ended" : "fault",
-                  event->fault.kernel ? event->fault.kernel : "");
-    if (!name.failed)
-        san_summary("", name.ptr, 1);
-    hd_buf_fini(&name);
-}
-
 static void on_event(void *user, const struct heddle_event *event)
 {
     (void)user;
     assert(host.set && host.calls);
-    if (event->kind == HEDDLE_EVENT_PACKET && event->correlation)
-        keep_stack(event->correlation);
-    if (event->kind == HEDDLE_EVENT_FAULT)
-        report_fault(event);
+    if (event->kind == HEDDLE_EVENT_PACKET && event->correlation) {
+        const uint64_t correlation = event->correlation;
+        struct call *call = &host.calls[correlation % STACKS];
+        struct san_stack stack;
+
+        san_stack_take(&stack);
+        hd_lock_acquire(&host.lock);
+        *call = (struct call){correlation, stack};
+        hd_lock_release(&host.lock);
+    }
+    if (event->kind == HEDDLE_EVENT_FAULT) {
+        /*
+         * A context is over: nothing that is launched in it from now on runs, so no tool sees it.
+         * "ended: " and the kernel's name when a finding tells why, else "fault: ".
+         */
+        bool is_ended = event->fault.message && strstr(event->fault.message, IR_PROBE_ENDED);
+        struct hd_buf name = {0};
+
+        hd_buf_printf(&name, "%s: %s", is_ended ? "ended" : "fault",
+                      event->fault.kernel ? event->fault.kernel : "");
+        if (!name.failed)
+            san_summary("", name.ptr, 1);
+        hd_buf_fini(&name);
+    }
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
         const struct san_tool *tool = host.tools[i];
 

@@ -61,20 +61,6 @@ static void report(struct telling *t, uint64_t offset, uint64_t size_B)
     t->status = t->status == HD_OK ? said : t->status;
 }
 
-static void report_window(struct telling *t, const struct window *w)
-{
-    for (uint32_t first = 0, end; first < w->end; first = end) {
-        end = first + 1;
-        if (!has(w, first))
-            continue;
-        while (end < w->end && has(w, end))
-            end++;
-        report(t, (uint64_t)first * IR_MATRIX_PIECE_B, (uint64_t)(end - first) * IR_MATRIX_PIECE_B);
-    }
-    if (w->beyond != UINT64_MAX)
-        report(t, w->beyond, IR_MATRIX_PIECE_B);
-}
-
 /* ---- what is read */
 
 static uint64_t descriptor(const struct san_access *a, unsigned operand)
@@ -82,23 +68,6 @@ static uint64_t descriptor(const struct san_access *a, unsigned operand)
     uint32_t lane = (uint32_t)__builtin_ctz(a->lanes);
 
     return (uint32_t)a->operands[operand][lane] | a->operands[operand + 1][lane] << 32;
-}
-
-static void product(const struct san_access *a, const struct ir_mma *mma, struct matrices *out)
-{
-    bool both = mma->flags >> IR_MMA_A_WINDOW & 1;
-
-    if (both)
-        ir_mma_pieces(mma, 'a', a->warp, descriptor(a, 0), take, out);
-    ir_mma_pieces(mma, 'b', a->warp, descriptor(a, both ? 2 : 0), take, out);
-}
-
-/* Of a pair of blocks both windows: the even one's first. */
-static unsigned blocks_of(const struct san_cta *cta, const struct ir_tensor *op)
-{
-    const uint32_t *c = cta->launch->about.cluster;
-
-    return op->flags >> IR_TENSOR_PAIR & 1 && (cta->rank | 1) < c[0] * c[1] * c[2] ? 2 : 1;
 }
 
 static void tensor(const struct san_access *a, const struct ir_tensor *op, unsigned nblocks,
@@ -125,7 +94,18 @@ static enum hd_status report_all(const struct san_cta *cta, const struct san_acc
     for (unsigned i = 0; i < nblocks; i++) {
         uint32_t rank = nblocks > 1 ? (cta->rank & ~1u) + i : cta->rank;
         t.part.peer = rank == cta->rank ? 0 : rank + 1;
-        report_window(&t, &m->window[i]);
+        const struct window *w = &m->window[i];
+        for (uint32_t first = 0, end; first < w->end; first = end) {
+            end = first + 1;
+            if (!has(w, first))
+                continue;
+            while (end < w->end && has(w, end))
+                end++;
+            report(&t, (uint64_t)first * IR_MATRIX_PIECE_B,
+                   (uint64_t)(end - first) * IR_MATRIX_PIECE_B);
+        }
+        if (w->beyond != UINT64_MAX)
+            report(&t, w->beyond, IR_MATRIX_PIECE_B);
     }
     return t.status;
 }
@@ -141,10 +121,18 @@ enum hd_status san_matrix_access(const struct san_cta *cta, const struct san_acc
 
     m.window[0].beyond = m.window[1].beyond = UINT64_MAX;
     if (in->op == IR_OP_MMA) {
-        product(access, ir_ext_mma(in), &m);
+        const struct ir_mma *mma = ir_ext_mma(in);
+        bool both = mma->flags >> IR_MMA_A_WINDOW & 1;
+
+        if (both)
+            ir_mma_pieces(mma, 'a', access->warp, descriptor(access, 0), take, &m);
+        ir_mma_pieces(mma, 'b', access->warp, descriptor(access, both ? 2 : 0), take, &m);
         return report_all(cta, access, to, &m, nblocks);
     }
-    nblocks = blocks_of(cta, ir_ext_tensor(in));
+    /* Of a pair of blocks both windows: the even one's first. */
+    const struct ir_tensor *op = ir_ext_tensor(in);
+    const uint32_t *c = cta->launch->about.cluster;
+    nblocks = op->flags >> IR_TENSOR_PAIR & 1 && (cta->rank | 1) < c[0] * c[1] * c[2] ? 2 : 1;
     san_foreach_lane(lane, access->lanes) {
         struct matrices own = m;
         enum hd_status said;

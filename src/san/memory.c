@@ -96,16 +96,6 @@ static void memory_changed_locked(void)
     }
 }
 
-/* The reference of `live` goes to the list of freed blocks. */
-static void memory_remember_locked(struct san_block *block)
-{
-    struct san_block **place = &map.freed[map.nfreed++ % FREED_MAX];
-
-    assert(hd_lock_held(&map.lock) && atomic_load(&block->is_freed));
-    san_block_unref(*place);
-    *place = block;
-}
-
 /* Takes out what lies in [va, end); the result has the references. */
 static size_t memory_cut_locked(uint64_t va, uint64_t end, struct san_block **out, size_t room)
 {
@@ -175,7 +165,11 @@ static void memory_block_end(struct san_block *block, const struct san_stack *st
     block->is_freed_in_stream = in_stream;
     atomic_store_explicit(&block->is_freed, true, memory_order_release);
     hd_lock_acquire(&map.lock);
-    memory_remember_locked(block);
+    /* The reference of `live` goes to the list of freed blocks. */
+    struct san_block **place = &map.freed[map.nfreed++ % FREED_MAX];
+    assert(atomic_load(&block->is_freed));
+    san_block_unref(*place);
+    *place = block;
     hd_lock_release(&map.lock);
     for (unsigned i = 0; i < SAN_MEMORY_USERS; i++)
         if (map.gone[i])

@@ -60,17 +60,6 @@ static enum san_what what_of(const struct ir_multimem *m)
 
 /* ---- refused */
 
-static void say_why(const struct ir_replicas *r, char *out, size_t size)
-{
-    if (r->lacks == IR_REPLICAS_NO_OBJECT)
-        snprintf(out, size, "no multicast object is mapped there");
-    else if (r->lacks == IR_REPLICAS_READ_ONLY)
-        snprintf(out, size, "the mapping of the multicast object allows no access");
-    else
-        snprintf(out, size, "device %d has no memory bound to the multicast object there",
-                 r->lacks);
-}
-
 static void refuse(struct access *x, uint64_t va, enum hd_status status, const char *why)
 {
     char where[64];
@@ -99,16 +88,6 @@ static void write_some(struct access *x, uint64_t va, uint64_t size_B)
     }
 }
 
-static void access_piece(struct access *x, const struct ir_replicas *r, uint64_t size_B)
-{
-    for (uint32_t i = 0; i < r->count; i++) {
-        if ((x->bytes & ALL_BYTES) == ALL_BYTES)
-            report(x, what_of(&x->m), IR_SPACE_GLOBAL, r->at[i], size_B);
-        else
-            write_some(x, r->at[i], size_B);
-    }
-}
-
 /* What another device lacks ends it; until there it is made. */
 static void access_replicas(struct access *x, uint64_t va)
 {
@@ -117,13 +96,25 @@ static void access_replicas(struct access *x, uint64_t va)
 
     for (uint64_t done_B = 0, n; done_B < x->size_B; done_B += n) {
         if (!x->cta->launch->about.replicas(va + done_B, &r)) {
-            say_why(&r, why, sizeof why);
+            const size_t size = sizeof why;
+            if (r.lacks == IR_REPLICAS_NO_OBJECT)
+                snprintf(why, size, "no multicast object is mapped there");
+            else if (r.lacks == IR_REPLICAS_READ_ONLY)
+                snprintf(why, size, "the mapping of the multicast object allows no access");
+            else
+                snprintf(why, size, "device %d has no memory bound to the multicast object there",
+                         r.lacks);
             refuse(x, va + done_B, HD_ILLEGAL_ADDRESS, why);
             return;
         }
         n = HD_MIN(x->size_B - done_B, r.size_B);
         assert(n && r.count);
-        access_piece(x, &r, n);
+        for (uint32_t i = 0; i < r.count; i++) {
+            if ((x->bytes & ALL_BYTES) == ALL_BYTES)
+                report(x, what_of(&x->m), IR_SPACE_GLOBAL, r.at[i], n);
+            else
+                write_some(x, r.at[i], n);
+        }
     }
 }
 

@@ -85,15 +85,6 @@ static void observe_give_up(void *own, bool waits)
     san_schedcheck.give_up(own, waits);
 }
 
-static void observe_runs(void)
-{
-    if (!observe_is_on(all.tools, SAN_SCHEDCHECK))
-        return;
-    observer.wants_runs = observe_wants_runs;
-    observer.next_run = observe_next_run;
-    observer.give_up = observe_give_up;
-}
-
 /* ---- the process */
 
 enum hd_status san_start(void)
@@ -112,7 +103,11 @@ enum hd_status san_start(void)
     }
     all.tools = set;
     observer.wants_conflicts = set == 1u << SAN_RACECHECK;
-    observe_runs();
+    if (observe_is_on(all.tools, SAN_SCHEDCHECK)) {
+        observer.wants_runs = observe_wants_runs;
+        observer.next_run = observe_next_run;
+        observer.give_up = observe_give_up;
+    }
     return san_host_start(tools, set);
 }
 
@@ -524,16 +519,6 @@ static enum hd_status observe_tensor_barrier(void *user, const struct san_sync *
     return observe_sync_probe(user, at);
 }
 
-static enum hd_status observe_tensor_access(struct san_cta *cta, const struct san_access *a)
-{
-    const struct san_tensor_to to = {observe_any_part, observe_tensor_barrier, cta};
-    enum hd_status status = HD_OK;
-
-    san_foreach_lane(lane, a->lanes)
-        status = observe_first_error(status, san_tensor_lane(cta, a, lane, &to));
-    return status;
-}
-
 /* ---- operations with a payload (payload.h) */
 
 static enum hd_status observe_payload_part(void *user, const struct san_access *part)
@@ -617,8 +602,14 @@ static enum hd_status observe_access_probe(struct san_cta *cta, uint32_t warp, u
     if (op == IR_OP_MULTIMEM)
         return observe_multimem_access(cta, &a);
     a.is_async = op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
-    if (op == IR_OP_TENSORCOPY)
-        return observe_tensor_access(cta, &a);
+    if (op == IR_OP_TENSORCOPY) {
+        const struct san_tensor_to to = {observe_any_part, observe_tensor_barrier, cta};
+        enum hd_status status = HD_OK;
+
+        san_foreach_lane(lane, a.lanes)
+            status = observe_first_error(status, san_tensor_lane(cta, &a, lane, &to));
+        return status;
+    }
     if (a.is_async)
         return observe_copy_access(cta, a, operands);
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)

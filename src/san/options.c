@@ -60,23 +60,20 @@ static void *options_member_of(struct san_options *options, const struct san_opt
 
 /* ---- life */
 
-static void options_set_default(struct san_options *options, const struct san_option *row)
-{
-    void *member = options_member_of(options, row);
-
-    if (row->kind == SAN_OPTION_YESNO)
-        *(bool *)member = row->fallback != 0;
-    else if (row->kind == SAN_OPTION_COUNT)
-        *(uint64_t *)member = row->fallback;
-    else if (row->kind == SAN_OPTION_CHOICE)
-        *(unsigned *)member = (unsigned)row->fallback;
-}
-
 void san_options_init(struct san_options *options)
 {
     *options = (struct san_options){0};
-    for (size_t i = 0; i < san_option_count; i++)
-        options_set_default(options, &san_option_rows[i]);
+    for (size_t i = 0; i < san_option_count; i++) {
+        const struct san_option *row = &san_option_rows[i];
+        void *member = options_member_of(options, row);
+
+        if (row->kind == SAN_OPTION_YESNO)
+            *(bool *)member = row->fallback != 0;
+        else if (row->kind == SAN_OPTION_COUNT)
+            *(uint64_t *)member = row->fallback;
+        else if (row->kind == SAN_OPTION_CHOICE)
+            *(unsigned *)member = (unsigned)row->fallback;
+    }
 }
 
 static void options_filter_fini(struct san_filter *filter)

@@ -403,38 +403,6 @@ static enum san_order_memory order_memory_at(uint64_t va)
     return memory;
 }
 
-static void order_note_copy(const struct heddle_event *e, uint32_t timeline)
-{
-    const union hal_packet *p = e->packet.packet;
-    bool is_copy = e->packet.op == HAL_OP_COPY;
-    struct san_order_copy copy = {.timeline = timeline};
-
-    if (e->packet.op == HAL_OP_DISPATCH)
-        return;
-    copy.dst = order_memory_at(is_copy ? p->copy.dst : p->fill.dst);
-    copy.src = is_copy ? order_memory_at(p->copy.src) : copy.dst;
-    if (here.copies.n < SAN_ORDER_COPIES)
-        here.copies.at[here.copies.n] = copy;
-    here.copies.n++;
-}
-
-/*
- * A copy in a default stream may be one between devices, where both go on after it (CUDA C++
- * Programming Guide, Peer-to-Peer Memory Copy): it is in the default streams of all.
- */
-static void order_meet_defaults_locked(uint32_t index)
-{
-    struct timeline *at = &order.timelines[index];
-
-    for (uint32_t i = 0; i < TIMELINE_SHARED && at->kind == KIND_DEFAULT; i++) {
-        struct timeline *other = &order.timelines[i];
-        if (other->kind != KIND_DEFAULT || other->context == at->context)
-            continue;
-        order_catch_up_locked(i);
-        san_order_join(&at->clock, &other->clock);
-    }
-}
-
 static void order_leave_defaults_locked(uint32_t index)
 {
     const struct timeline *at = &order.timelines[index];
@@ -450,8 +418,21 @@ static void order_work_locked(const struct heddle_event *e, struct san_order_pos
     uint32_t timeline = order_timeline_of_work_locked(e->context, e->stream);
 
     order_catch_up_locked(timeline);
-    if (e->packet.op == HAL_OP_COPY)
-        order_meet_defaults_locked(timeline);
+    if (e->packet.op == HAL_OP_COPY) {
+        /*
+         * A copy in a default stream may be one between devices, where both go on after it (CUDA
+         * C++ Programming Guide, Peer-to-Peer Memory Copy): it is in the default streams of all.
+         */
+        struct timeline *at = &order.timelines[timeline];
+
+        for (uint32_t i = 0; i < TIMELINE_SHARED && at->kind == KIND_DEFAULT; i++) {
+            struct timeline *other = &order.timelines[i];
+            if (other->kind != KIND_DEFAULT || other->context == at->context)
+                continue;
+            order_catch_up_locked(i);
+            san_order_join(&at->clock, &other->clock);
+        }
+    }
     out->stream = stream ? stream->name : 0;
     if (!e->packet.graph || !order_node_submit_locked(e, timeline, out)) {
         out->op = order_submit_locked(timeline);
@@ -459,7 +440,16 @@ static void order_work_locked(const struct heddle_event *e, struct san_order_pos
     }
     if (e->packet.op == HAL_OP_COPY)
         order_leave_defaults_locked(timeline);
-    order_note_copy(e, timeline);
+    const union hal_packet *p = e->packet.packet;
+    bool is_copy = e->packet.op == HAL_OP_COPY;
+    struct san_order_copy copy = {.timeline = timeline};
+    if (e->packet.op == HAL_OP_DISPATCH)
+        return;
+    copy.dst = order_memory_at(is_copy ? p->copy.dst : p->fill.dst);
+    copy.src = is_copy ? order_memory_at(p->copy.src) : copy.dst;
+    if (here.copies.n < SAN_ORDER_COPIES)
+        here.copies.at[here.copies.n] = copy;
+    here.copies.n++;
 }
 
 /* A host function of a graph: whatever else hears of it knows what was before. */

@@ -281,24 +281,18 @@ static void calls_apply_locked(const struct heddle_event *e, enum effect effect,
     }
 }
 
-/* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
-static void calls_graph_launch_locked(const struct heddle_event *e)
-{
-    const struct san_order_clock *before = san_order_event_locked(calls_arg(e, 0));
-    struct san_order_clock *stream;
-    uint32_t timeline;
-
-    if (before && (stream = san_order_stream_locked(e, calls_arg(e, 1), &timeline)))
-        san_order_join(stream, before);
-}
-
 static void calls_begin(const struct heddle_event *e)
 {
     san_order_call_begin();
     if (calls_effect_of(e->call.entry->name) != EFFECT_GRAPH)
         return;
     san_order_lock();
-    calls_graph_launch_locked(e);
+    /* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
+    const struct san_order_clock *before = san_order_event_locked(calls_arg(e, 0));
+    struct san_order_clock *stream;
+    uint32_t timeline;
+    if (before && (stream = san_order_stream_locked(e, calls_arg(e, 1), &timeline)))
+        san_order_join(stream, before);
     san_order_unlock();
 }
 

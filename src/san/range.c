@@ -29,30 +29,26 @@ static void range_store(struct ir_probe_range *range, uint64_t va, uint64_t size
     atomic_flag_clear_explicit(lock, memory_order_release);
 }
 
-/*
- * Only of what has one address, in whose terms the range is. Of windows: those that the instruction
- * names, because generic addresses of them differ between CTAs.
- */
-static bool has_range(const struct san_launch *launch, const struct san_access *a)
+bool san_range_is_open(const struct san_cta *cta, const struct san_access *a)
 {
+    const struct ir_probe_range *ranges = cta->launch->about.ranges;
+
+    /*
+     * Only of what has one address, in whose terms the range is. Of windows: those that the
+     * instruction names, because generic addresses of them differ between CTAs.
+     */
+    if (!ranges || atomic_load_explicit(&ranges[a->number].size_B, memory_order_relaxed) ||
+        !san_ranges_allowed())
+        return false;
     enum ir_op op = ir_probe_op(a->probe);
     enum ir_space space = a->probe->mem.space;
-    const uint32_t *cluster = launch->about.cluster;
-
+    const uint32_t *cluster = cta->launch->about.cluster;
     if (op != IR_OP_LD && op != IR_OP_ST && op != IR_OP_ATOM)
         return false;
     if (a->space == IR_SPACE_GLOBAL || a->space == IR_SPACE_CONST)
         return true;
     return space == a->space &&
            (space != IR_SPACE_SHARED || (!a->peer && cluster[0] * cluster[1] * cluster[2] <= 1));
-}
-
-bool san_range_is_open(const struct san_cta *cta, const struct san_access *a)
-{
-    const struct ir_probe_range *ranges = cta->launch->about.ranges;
-
-    return ranges && !atomic_load_explicit(&ranges[a->number].size_B, memory_order_relaxed) &&
-           san_ranges_allowed() && has_range(cta->launch, a);
 }
 
 void san_range_set(const struct san_cta *cta, const struct san_access *a, uint64_t base,

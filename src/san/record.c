@@ -152,26 +152,19 @@ static enum outcome record_end(struct hd_json *j)
     return outcome;
 }
 
-static void record_report_lost(void)
-{
-    struct hd_json j;
-
-    assert(hd_lock_held(&state.lock));
-    if (!state.lost)
-        return;
-    record_begin(&j, "lost");
-    hd_json_u64(&j, "count", state.lost);
-    if (record_end(&j) == SENT)
-        state.lost = 0;
-}
-
 static void record_count(enum outcome outcome)
 {
     assert(hd_lock_held(&state.lock));
     state.is_slow = outcome != SENT;
-    if (outcome == SENT)
-        record_report_lost();
-    else
+    if (outcome == SENT) {
+        if (state.lost) {
+            struct hd_json j;
+            record_begin(&j, "lost");
+            hd_json_u64(&j, "count", state.lost);
+            if (record_end(&j) == SENT)
+                state.lost = 0;
+        }
+    } else
         state.lost++;
 }
 

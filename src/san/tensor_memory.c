@@ -35,18 +35,12 @@ struct san_tensor_memories {
 
 /* ---- life */
 
-static bool tensor_is_wanted(const struct san_launch *launch)
-{
-    unsigned users = 1u << SAN_MEMCHECK;
-
-    if (san_options()->initcheck_space & SAN_INIT_SPACE_SHARED)
-        users |= 1u << SAN_INITCHECK;
-    return launch->tools & users;
-}
-
 bool san_tensor_memory_begin(struct san_launch *launch)
 {
-    if (!tensor_is_wanted(launch))
+    unsigned users = 1u << SAN_MEMCHECK;
+    if (san_options()->initcheck_space & SAN_INIT_SPACE_SHARED)
+        users |= 1u << SAN_INITCHECK;
+    if (!(launch->tools & users))
         return true;
     launch->tensor = hd_new(struct san_tensor_memories);
     if (!launch->tensor)
@@ -314,28 +308,25 @@ static void tensor_read_cells(void *user, const struct ir_tensor_cells *cells)
     }
 }
 
-static void tensor_write_lane(struct memory *m, const struct ir_tensor_cells *cells, unsigned lane)
-{
-    unsigned end = cells->column + cells->ncolumns, from = ir_tensor_shifted(lane), n;
-
-    assert(lane < IR_TENSOR_LANES && end <= IR_TENSOR_COLUMNS);
-    for (unsigned at = cells->column; at < end; at += n) {
-        uint64_t bits = tensor_bits_at(at, end, &n), *word = &m->written[lane][at / 64];
-        if (cells->use == IR_TENSOR_WRITES)
-            *word |= bits;
-        else
-            *word = (*word & ~bits) | (m->written[from][at / 64] & bits);
-    }
-}
-
 static void tensor_write_cells(void *user, const struct ir_tensor_cells *cells)
 {
     struct operation *x = user;
 
     if (cells->use == IR_TENSOR_READS)
         return;
-    for (unsigned lane = cells->lane; lane < cells->lane + cells->nlanes; lane++)
-        tensor_write_lane(x->memory[cells->block], cells, lane);
+    for (unsigned lane = cells->lane; lane < cells->lane + cells->nlanes; lane++) {
+        unsigned end = cells->column + cells->ncolumns, from = ir_tensor_shifted(lane), n;
+
+        assert(lane < IR_TENSOR_LANES && end <= IR_TENSOR_COLUMNS);
+        for (unsigned at = cells->column; at < end; at += n) {
+            uint64_t bits = tensor_bits_at(at, end, &n),
+                     *word = &x->memory[cells->block]->written[lane][at / 64];
+            if (cells->use == IR_TENSOR_WRITES)
+                *word |= bits;
+            else
+                *word = (*word & ~bits) | (x->memory[cells->block]->written[from][at / 64] & bits);
+        }
+    }
 }
 
 static bool tensor_walk(struct operation *x, ir_tensor_visit *visit)
@@ -422,17 +413,6 @@ static enum hd_status tensor_say_refused(const struct operation *x)
     return w->status;
 }
 
-static void tensor_say_unwritten(const struct operation *x)
-{
-    struct san_finding f = tensor_finding_of(x->cta, x->probe, x->warp, x->lane);
-
-    f.tool = "initcheck";
-    f.kind = "uninitialized-read";
-    tensor_name_access(&f, &x->unwritten, "Uninitialized");
-    tensor_say_where(&f, x, &x->unwritten);
-    san_report(&f);
-}
-
 /* ---- the whole */
 
 static void tensor_follow_locked(struct operation *x)
@@ -459,8 +439,15 @@ static enum hd_status tensor_do_operation(struct operation *x, const uint64_t *c
     if (tensor_blocks_find_locked(x))
         tensor_follow_locked(x);
     hd_lock_release(&all->lock);
-    if (x->unwritten.any && tensor_is_on(x->cta, SAN_INITCHECK))
-        tensor_say_unwritten(x);
+    if (x->unwritten.any && tensor_is_on(x->cta, SAN_INITCHECK)) {
+        struct san_finding f = tensor_finding_of(x->cta, x->probe, x->warp, x->lane);
+
+        f.tool = "initcheck";
+        f.kind = "uninitialized-read";
+        tensor_name_access(&f, &x->unwritten, "Uninitialized");
+        tensor_say_where(&f, x, &x->unwritten);
+        san_report(&f);
+    }
     return x->refused.any && tensor_is_on(x->cta, SAN_MEMCHECK) ? tensor_say_refused(x) : HD_OK;
 }
 

@@ -31,16 +31,6 @@ static bool has_sampler(const struct ir_tex *op)
     return op->flags >> IR_TEX_SAMPLER & 1;
 }
 
-static void words_of(const struct texels *t, uint32_t out[WORDS_MAX])
-{
-    const uint64_t *const *operands = t->issued->operands + 1 + has_sampler(t->op);
-
-    for (unsigned i = 0; operands[i]; i++) {
-        assert(i < WORDS_MAX);
-        out[i] = (uint32_t)operands[i][t->lane];
-    }
-}
-
 /* ---- telling */
 
 /* Lanes of one size together. */
@@ -59,12 +49,6 @@ static void report(struct texels *t, const uint64_t *address, uint32_t lanes)
         lanes &= ~part.lanes;
         note(t, t->to->access(t->to->user, &part));
     }
-}
-
-static void report_all(struct texels *t)
-{
-    for (uint32_t i = 0; i < TEXELS && t->lanes[i]; i++)
-        report(t, t->at[i], t->lanes[i]);
 }
 
 static void take(void *user, uint64_t address)
@@ -166,7 +150,11 @@ enum hd_status san_texture_access(const struct san_cta *cta, const struct san_ac
         const struct ir_texture *object = ir_probed_object(about, access->operands[0][lane]);
         t.lane = lane;
         t.n = 0;
-        words_of(&t, words);
+        const uint64_t *const *operands = t.issued->operands + 1 + has_sampler(t.op);
+        for (unsigned i = 0; operands[i]; i++) {
+            assert(i < WORDS_MAX);
+            words[i] = (uint32_t)operands[i][t.lane];
+        }
         if (!object || object->is_surface != ir_tex_is_surface(t.op))
             continue;
         if (object->is_surface)
@@ -174,6 +162,7 @@ enum hd_status san_texture_access(const struct san_cta *cta, const struct san_ac
         else
             texture_lane(&t, about, object, words);
     }
-    report_all(&t);
+    for (uint32_t i = 0; i < TEXELS && t.lanes[i]; i++)
+        report(&t, t.at[i], t.lanes[i]);
     return t.status;
 }

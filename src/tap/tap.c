@@ -158,20 +158,6 @@ HD_EXPORT void heddle_tap_unsubscribe(uint32_t id)
     pthread_mutex_unlock(&taps.lock);
 }
 
-/* The slot of a listener that removed itself is free when the last one has left. */
-static void tap_slot_leave(struct listener *slot)
-{
-    uint32_t before = atomic_fetch_sub(&slot->inside, 1);
-
-    assert(before > 0);
-    if (before > 1 || !atomic_load(&slot->removed_itself))
-        return;
-    pthread_mutex_lock(&taps.lock);
-    if (!atomic_load(&slot->inside) && atomic_exchange(&slot->removed_itself, false))
-        slot->id = 0;
-    pthread_mutex_unlock(&taps.lock);
-}
-
 static bool tap_is_left_out(const struct listener *slot, const struct heddle_event *event)
 {
     if (!(CALLS & 1u << event->kind))
@@ -207,7 +193,15 @@ static void tap_notify(struct listener *slot, const struct heddle_event *event)
         assert(tap_thread.frames == &frame);
         tap_thread.frames = frame.outer;
     }
-    tap_slot_leave(slot);
+    /* The slot of a listener that removed itself is free when the last one has left. */
+    uint32_t before = atomic_fetch_sub(&slot->inside, 1);
+    assert(before > 0);
+    if (before > 1 || !atomic_load(&slot->removed_itself))
+        return;
+    pthread_mutex_lock(&taps.lock);
+    if (!atomic_load(&slot->inside) && atomic_exchange(&slot->removed_itself, false))
+        slot->id = 0;
+    pthread_mutex_unlock(&taps.lock);
 }
 
 /* ---- events */

@@ -82,16 +82,6 @@ static void put_value(struct hd_buf *buf, enum heddle_arg_kind kind, size_t size
     }
 }
 
-static void put_args(struct hd_buf *buf, const struct heddle_entry *entry, const void *args)
-{
-    for (uint32_t i = 0; i < entry->nargs; i++) {
-        const struct heddle_arg *a = &entry->args[i];
-
-        hd_buf_printf(buf, "%s%s=", i ? ", " : "", a->name);
-        put_value(buf, (enum heddle_arg_kind)a->kind, a->size_B, (const char *)args + a->offset_B);
-    }
-}
-
 /* What a successful call wrote. */
 static void put_results(struct hd_buf *buf, const struct heddle_entry *entry, const void *args)
 {
@@ -118,7 +108,12 @@ static void log_call(void *user, const struct heddle_event *e)
     hd_buf_puts(&buf, e->call.entry->name);
     if (e->phase == HEDDLE_PHASE_BEGIN) {
         hd_buf_puts(&buf, "(");
-        put_args(&buf, e->call.entry, e->call.args);
+        for (uint32_t i = 0; i < e->call.entry->nargs; i++) {
+            const struct heddle_arg *a = &e->call.entry->args[i];
+            hd_buf_printf(&buf, "%s%s=", i ? ", " : "", a->name);
+            put_value(&buf, (enum heddle_arg_kind)a->kind, a->size_B,
+                      (const char *)e->call.args + a->offset_B);
+        }
         hd_buf_puts(&buf, ")");
     } else {
         hd_buf_printf(&buf, " = %lld %s", (long long)e->call.result,

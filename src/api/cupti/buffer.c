@@ -95,14 +95,6 @@ static void buffer_chunk_queue(struct chunk *chunk)
     pthread_mutex_unlock(&chunks.lock);
 }
 
-static void buffer_chunk_give(struct chunk *chunk)
-{
-    pthread_mutex_lock(&chunks.lock);
-    chunk->next = chunks.spare;
-    chunks.spare = chunk;
-    pthread_mutex_unlock(&chunks.lock);
-}
-
 static void buffer_lane_acquire(struct lane *lane)
 {
     while (atomic_flag_test_and_set_explicit(&lane->held, memory_order_acquire))
@@ -245,45 +237,6 @@ static void buffer_record_hand_locked(CUpti_Activity *record)
     lent.records++;
 }
 
-static void buffer_chunk_hand_locked(struct chunk *chunk)
-{
-    size_t at = 0;
-
-    while (at < chunk->used_B) {
-        CUpti_Activity *record = (CUpti_Activity *)(chunk->bytes + at);
-        at += cupti_record_size(record->kind);
-        buffer_record_hand_locked(record);
-    }
-    assert(at == chunk->used_B);
-    buffer_chunk_give(chunk);
-}
-
-static struct chunk *buffer_full_take(void)
-{
-    struct chunk *list;
-
-    pthread_mutex_lock(&chunks.lock);
-    list = chunks.full;
-    chunks.full = NULL;
-    chunks.full_end = &chunks.full;
-    pthread_mutex_unlock(&chunks.lock);
-    return list;
-}
-
-static void buffer_lanes_empty(void)
-{
-    for (size_t i = 0; i < LANES; i++) {
-        struct chunk *chunk;
-
-        buffer_lane_acquire(&lanes[i]);
-        chunk = lanes[i].chunk;
-        lanes[i].chunk = NULL;
-        buffer_lane_release(&lanes[i]);
-        if (chunk)
-            buffer_chunk_queue(chunk);
-    }
-}
-
 static void buffer_hand_out(bool all)
 {
     struct chunk *list, *next;
@@ -294,13 +247,35 @@ static void buffer_hand_out(bool all)
     pthread_mutex_lock(&lent.lock);
     is_handing = true;
     if (all)
-        buffer_lanes_empty();
-    list = buffer_full_take();
+        for (size_t i = 0; i < LANES; i++) {
+            struct chunk *chunk;
+            buffer_lane_acquire(&lanes[i]);
+            chunk = lanes[i].chunk;
+            lanes[i].chunk = NULL;
+            buffer_lane_release(&lanes[i]);
+            if (chunk)
+                buffer_chunk_queue(chunk);
+        }
+    pthread_mutex_lock(&chunks.lock);
+    list = chunks.full;
+    chunks.full = NULL;
+    chunks.full_end = &chunks.full;
+    pthread_mutex_unlock(&chunks.lock);
     if (list)
         cupti_clock_update();
     for (; list; list = next) {
         next = list->next;
-        buffer_chunk_hand_locked(list);
+        size_t at = 0;
+        while (at < list->used_B) {
+            CUpti_Activity *record = (CUpti_Activity *)(list->bytes + at);
+            at += cupti_record_size(record->kind);
+            buffer_record_hand_locked(record);
+        }
+        assert(at == list->used_B);
+        pthread_mutex_lock(&chunks.lock);
+        list->next = chunks.spare;
+        chunks.spare = list;
+        pthread_mutex_unlock(&chunks.lock);
     }
     if (all) {
         buffer_complete_locked();

@@ -183,21 +183,6 @@ static void callback_notify_resource(CUpti_CallbackId cbid, CUcontext context, v
     callback_notify(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
-/*
- * A context that was made is current in its callback, as clients expect who ask for its device;
- * afterwards what was current before.
- */
-static void callback_notify_context(CUcontext context)
-{
-    CUcontext current = NULL, popped;
-    bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
-                     cuCtxPushCurrent(context) == CUDA_SUCCESS;
-
-    callback_notify_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
-    if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
-        (void)cuCtxPopCurrent(&popped);
-}
-
 static void callback_pending_notify(void)
 {
     unsigned n = thread.npending;
@@ -209,9 +194,20 @@ static void callback_pending_notify(void)
     memcpy(pending, thread.pending, n * sizeof(pending[0]));
     thread.npending = 0;
     for (unsigned i = 0; i < n; i++)
-        if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
-            callback_notify_context(pending[i].handle);
-        else
+        if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+            /*
+             * A context that was made is current in its callback, as clients expect who ask for its
+             * device; afterwards what was current before.
+             */
+            const CUcontext context = pending[i].handle;
+            CUcontext current = NULL, popped;
+            bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
+                             cuCtxPushCurrent(context) == CUDA_SUCCESS;
+
+            callback_notify_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
+            if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
+                (void)cuCtxPopCurrent(&popped);
+        } else
             callback_notify_resource(pending[i].cbid, pending[i].context, pending[i].handle,
                                      pending[i].cubin);
 }
@@ -293,17 +289,12 @@ void cupti_callback_event(const struct heddle_event *event)
 
 /* ---- the interface */
 
-static void callback_disable_all(void)
-{
-    for (int domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
-        for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
-            atomic_store(&subscriber.enabled[domain][i], 0);
-}
-
 void cupti_callback_stop(void)
 {
     atomic_store(&subscriber.func, NULL);
-    callback_disable_all();
+    for (int domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
+        for (size_t i = 0; i < CUPTI_CBIDS / 64; i++)
+            atomic_store(&subscriber.enabled[domain][i], 0);
 }
 
 CUPTI_EXPORT(cuptiSupportedDomains)

@@ -58,28 +58,24 @@ void cupti_clock_update(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* On the line through both moments, whatever unit the client counts in. */
-static uint64_t by_client(uint64_t time_ns)
-{
-    struct moment a, b;
-    long double slope = 1;
-
-    pthread_mutex_lock(&lock);
-    a = first;
-    b = last;
-    pthread_mutex_unlock(&lock);
-    if (b.tap_ns > a.tap_ns)
-        slope = (long double)(b.client - a.client) / (long double)(b.tap_ns - a.tap_ns);
-    return (uint64_t)((long double)a.client +
-                      ((long double)time_ns - (long double)a.tap_ns) * slope);
-}
-
 uint64_t cupti_clock_convert(uint64_t time_ns)
 {
     if (!time_ns)
         return CUPTI_TIMESTAMP_UNKNOWN;
-    if (atomic_load_explicit(&client_clock, memory_order_relaxed))
-        return by_client(time_ns);
+    if (atomic_load_explicit(&client_clock, memory_order_relaxed)) {
+        /* On the line through both moments, whatever unit the client counts in. */
+        struct moment a, b;
+        long double slope = 1;
+
+        pthread_mutex_lock(&lock);
+        a = first;
+        b = last;
+        pthread_mutex_unlock(&lock);
+        if (b.tap_ns > a.tap_ns)
+            slope = (long double)(b.client - a.client) / (long double)(b.tap_ns - a.tap_ns);
+        return (uint64_t)((long double)a.client +
+                          ((long double)time_ns - (long double)a.tap_ns) * slope);
+    }
     pthread_once(&once, epoch_find);
     return time_ns + epoch_ns;
 }

@@ -131,16 +131,6 @@ static int argument_of_type(const struct heddle_entry *entry, const char *driver
     return -1;
 }
 
-/* Threads may do it at the same time: all write the same. */
-static void entry_fill(struct cupti_entry *e, const struct heddle_entry *entry, uint16_t cbid)
-{
-    assert(cbid < CUPTI_CBIDS && entry->nargs <= INT8_MAX);
-    e->stream = (int8_t)argument_of_type(entry, "CUstream", "cudaStream_t");
-    e->event = (int8_t)argument_of_type(entry, "CUevent", "cudaEvent_t");
-    e->cbid = cbid;
-    atomic_store_explicit(&e->action, (uint8_t)action_of(entry->title), memory_order_release);
-}
-
 const struct cupti_entry *cupti_entry_of(const struct heddle_event *event)
 {
     static const struct cupti_entry none = {.action = CUPTI_ACTION_NONE, .stream = -1, .event = -1};
@@ -153,8 +143,16 @@ const struct cupti_entry *cupti_entry_of(const struct heddle_event *event)
     if (id >= count)
         return &none;
     e = &entries[is_driver][id];
-    if (HD_UNLIKELY(!atomic_load_explicit(&e->action, memory_order_acquire)))
-        entry_fill(e, event->call.entry, (is_driver ? driver_numbers : runtime_numbers)[id]);
+    if (HD_UNLIKELY(!atomic_load_explicit(&e->action, memory_order_acquire))) {
+        /* Threads may do it at the same time: all write the same. */
+        const uint16_t cbid = (is_driver ? driver_numbers : runtime_numbers)[id];
+        assert(cbid < CUPTI_CBIDS && event->call.entry->nargs <= INT8_MAX);
+        e->stream = (int8_t)argument_of_type(event->call.entry, "CUstream", "cudaStream_t");
+        e->event = (int8_t)argument_of_type(event->call.entry, "CUevent", "cudaEvent_t");
+        e->cbid = cbid;
+        atomic_store_explicit(&e->action, (uint8_t)action_of(event->call.entry->title),
+                              memory_order_release);
+    }
     return e;
 }
 

@@ -126,27 +126,22 @@ static bool name_is_fine(const struct cupti_range_row *row)
     return row->name_B && row->name_B <= sizeof(row->name) && !row->name[row->name_B - 1];
 }
 
-static bool rows_are_fine(const void *image, const struct cupti_data_image *head)
-{
-    struct cupti_range_row row;
-
-    for (uint32_t i = 0; i < head->nranges; i++) {
-        memcpy(&row, (const char *)image + row_at(head->ncolumns, i), sizeof(row));
-        if (!name_is_fine(&row))
-            return false;
-    }
-    return true;
-}
-
 bool cupti_data_read(const void *image, size_t size_B, struct cupti_data_image *out_head,
                      struct cupti_columns *out_columns)
 {
     if (!image || size_B < sizeof(*out_head))
         return false;
     memcpy(out_head, image, sizeof(*out_head));
-    return head_is_fine(out_head, size_B) &&
-           columns_read((const char *)image + sizeof(*out_head), out_head->ncolumns, out_columns) &&
-           rows_are_fine(image, out_head);
+    if (!head_is_fine(out_head, size_B) ||
+        !columns_read((const char *)image + sizeof(*out_head), out_head->ncolumns, out_columns))
+        return false;
+    struct cupti_range_row row;
+    for (uint32_t i = 0; i < out_head->nranges; i++) {
+        memcpy(&row, (const char *)image + row_at(out_head->ncolumns, i), sizeof(row));
+        if (!name_is_fine(&row))
+            return false;
+    }
+    return true;
 }
 
 void cupti_data_range(const void *image, const struct cupti_columns *columns, uint32_t index,

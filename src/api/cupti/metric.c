@@ -70,27 +70,23 @@ static void sub_add(size_t first, const char *sub)
     all.subs[first][all.nsubs[first]++] = sub;
 }
 
-static void metric_add(size_t m)
-{
-    const struct metric *metric = &metrics[m];
-    const size_t len = base_length(metric->name), first = first_of(metric->name);
-    CUpti_MetricType type = cupti_metric_type(metric);
-
-    assert(first <= m && len < sizeof(all.names[m]));
-    if (first == m) {
-        (void)snprintf(all.names[m], sizeof(all.names[m]), "%.*s", (int)len, metric->name);
-        all.bases[type][all.nbases[type]++] = all.names[m];
-    }
-    sub_add(first, metric->name[len] ? metric->name + len : SUM);
-    if (is_counter(metric))
-        sub_add(first, SUM PER_SECOND);
-}
-
 static void lists_make(void)
 {
     for (size_t m = 0; m < metrics_count; m++)
-        if (is_offered(&metrics[m]))
-            metric_add(m);
+        if (is_offered(&metrics[m])) {
+            const struct metric *metric = &metrics[m];
+            const size_t len = base_length(metric->name), first = first_of(metric->name);
+            CUpti_MetricType type = cupti_metric_type(metric);
+
+            assert(first <= m && len < sizeof(all.names[m]));
+            if (first == m) {
+                (void)snprintf(all.names[m], sizeof(all.names[m]), "%.*s", (int)len, metric->name);
+                all.bases[type][all.nbases[type]++] = all.names[m];
+            }
+            sub_add(first, metric->name[len] ? metric->name + len : SUM);
+            if (is_counter(metric))
+                sub_add(first, SUM PER_SECOND);
+        }
 }
 
 const char **cupti_base_metrics(CUpti_MetricType type, size_t *out_count)

@@ -444,19 +444,6 @@ CUptiResult cuptiRangeProfilerCounterDataImageInitialize(
     return cupti_result(result);
 }
 
-static bool range_contains(const struct cupti_columns *all, const struct cupti_columns *some)
-{
-    uint32_t at = 0;
-
-    for (uint32_t i = 0; i < some->count; i++) {
-        while (at < all->count && all->metric[at] < some->metric[i])
-            at++;
-        if (at == all->count || all->metric[at] != some->metric[i])
-            return false;
-    }
-    return true;
-}
-
 static bool range_config_read(const CUpti_RangeProfiler_SetConfig_Params *p, struct config *out)
 {
     struct cupti_data_image head;
@@ -468,12 +455,20 @@ static bool range_config_read(const CUpti_RangeProfiler_SetConfig_Params *p, str
                            .max_ranges = p->maxRangesPerPass,
                            .first_level = p->minNestingLevel ? p->minNestingLevel : 1,
                            .levels = p->numNestingLevels ? p->numNestingLevels : 1};
-    return (p->range == CUPTI_AutoRange || p->range == CUPTI_UserRange) &&
-           (unsigned)p->replayMode < CUPTI_Replay_COUNT && p->replayMode != CUPTI_Replay_INVALID &&
-           !(p->range == CUPTI_UserRange && p->replayMode == CUPTI_KernelReplay) &&
-           p->maxRangesPerPass && cupti_config_read(p->pConfig, p->configSize, &wanted) &&
-           cupti_data_read(out->image, out->image_B, &head, &out->columns) &&
-           range_contains(&out->columns, &wanted);
+    if (!(p->range == CUPTI_AutoRange || p->range == CUPTI_UserRange) ||
+        (unsigned)p->replayMode >= CUPTI_Replay_COUNT || p->replayMode == CUPTI_Replay_INVALID ||
+        (p->range == CUPTI_UserRange && p->replayMode == CUPTI_KernelReplay) ||
+        !p->maxRangesPerPass || !cupti_config_read(p->pConfig, p->configSize, &wanted) ||
+        !cupti_data_read(out->image, out->image_B, &head, &out->columns))
+        return false;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < wanted.count; i++) {
+        while (at < out->columns.count && out->columns.metric[at] < wanted.metric[i])
+            at++;
+        if (at == out->columns.count || out->columns.metric[at] != wanted.metric[i])
+            return false;
+    }
+    return true;
 }
 
 static CUptiResult range_configure_locked(CUpti_RangeProfiler_Object *o,

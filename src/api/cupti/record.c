@@ -117,21 +117,6 @@ static bool record_graph_retire(const struct heddle_event *event)
     return launch != NULL;
 }
 
-static void record_graph_call_ends(uint64_t correlation)
-{
-    struct graph_launch *launch;
-
-    if (!correlation || !atomic_load_explicit(&ngraphs, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&graphs.lock);
-    launch = record_graph_find_locked(correlation);
-    if (launch) {
-        launch->is_whole = true;
-        record_graph_record_locked(launch);
-    }
-    pthread_mutex_unlock(&graphs.lock);
-}
-
 /* ---- work that is done */
 
 static uint64_t record_node_number(const struct heddle_work *work)
@@ -556,7 +541,17 @@ static void record_call(const struct heddle_event *event)
     record_action(event, entry);
     if (pending.n)
         record_pending((uint32_t)event->correlation);
-    record_graph_call_ends(event->correlation);
+    const uint64_t correlation = event->correlation;
+    if (correlation && atomic_load_explicit(&ngraphs, memory_order_relaxed)) {
+        struct graph_launch *launch;
+        pthread_mutex_lock(&graphs.lock);
+        launch = record_graph_find_locked(correlation);
+        if (launch) {
+            launch->is_whole = true;
+            record_graph_record_locked(launch);
+        }
+        pthread_mutex_unlock(&graphs.lock);
+    }
     if (cupti_records(CUPTI_ACTIVITY_KIND_MEMORY2) || cupti_records(CUPTI_ACTIVITY_KIND_MEMORY))
         (void)cupti_context_of(event->context); /* for memory, which is told with locks held */
 }
@@ -588,11 +583,11 @@ static CUpti_ActivityMemoryKind record_allocation_kind(const struct heddle_event
     return record_memory_kind(event->memory.memory);
 }
 
-/* When it was allocated; 0: not known. Notes it, or forgets it. */
-static uint64_t record_life_of(const struct heddle_event *event)
+static void record_life(const struct heddle_event *event)
 {
+    struct cupti_context context = cupti_context_known(event->context);
+    /* When it was allocated, which is noted or forgotten; 0 is not known. */
     uint64_t start;
-
     pthread_mutex_lock(&lives.lock);
     start = (uintptr_t)hd_map_get_u64(&lives.starts, event->memory.va);
     if (event->memory.is_freed)
@@ -600,13 +595,6 @@ static uint64_t record_life_of(const struct heddle_event *event)
     else if (!hd_map_put_u64(&lives.starts, event->memory.va, (void *)event->time_ns))
         start = 0; /* without memory its record will lack a start */
     pthread_mutex_unlock(&lives.lock);
-    return start;
-}
-
-static void record_life(const struct heddle_event *event)
-{
-    struct cupti_context context = cupti_context_known(event->context);
-    uint64_t start = record_life_of(event);
     CUpti_ActivityMemory *r;
 
     if (!event->memory.is_freed)

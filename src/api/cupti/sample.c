@@ -88,20 +88,6 @@ static struct pc *sample_pc_of_locked(struct sampler *s, const struct heddle_sam
     return &hd_vec_last(&s->pcs);
 }
 
-static void sample_add_locked(struct sampler *s, const struct heddle_sample *notified)
-{
-    const uint64_t n = (uint64_t)notified->in_code + notified->in_call;
-    struct pc *pc = n ? sample_pc_of_locked(s, notified) : NULL;
-
-    s->total += n + notified->lost;
-    s->dropped += notified->lost + (pc ? 0 : n);
-    assert(s->dropped <= s->total);
-    if (!pc)
-        return;
-    for (int r = 0; r < REASONS; r++)
-        pc->count[r] += r ? notified->in_call : notified->in_code;
-}
-
 static void sample_notified(void *user, const struct heddle_sample *sample)
 {
     struct sampler *s;
@@ -110,8 +96,17 @@ static void sample_notified(void *user, const struct heddle_sample *sample)
     cupti_line_note(sample);
     pthread_mutex_lock(&lock);
     s = sample_find_locked(sample->context);
-    if (s && (s->is_started || s->is_closing))
-        sample_add_locked(s, sample);
+    if (s && (s->is_started || s->is_closing)) {
+        const uint64_t n = (uint64_t)sample->in_code + sample->in_call;
+        struct pc *pc = n ? sample_pc_of_locked(s, sample) : NULL;
+        s->total += n + sample->lost;
+        s->dropped += sample->lost + (pc ? 0 : n);
+        assert(s->dropped <= s->total);
+        if (pc) {
+            for (int r = 0; r < REASONS; r++)
+                pc->count[r] += r ? sample->in_call : sample->in_code;
+        }
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -144,23 +139,16 @@ static void sample_period_set(struct sampler *s, uint32_t period, uint64_t khz)
 
 /* ---- starting and stopping devices */
 
-static uint64_t sample_wanted_period_locked(void)
-{
-    uint64_t ns = 0;
-
-    for (const struct sampler *s = samplers; s; s = s->next)
-        if (s->is_started && (!ns || s->period_ns < ns))
-            ns = s->period_ns;
-    return ns;
-}
-
 /* Makes it so that devices are sampled as is wanted now. False: they cannot be. */
 static bool sample_apply(void)
 {
     uint64_t ns;
 
     pthread_mutex_lock(&lock);
-    ns = sample_wanted_period_locked();
+    ns = 0;
+    for (const struct sampler *s = samplers; s; s = s->next)
+        if (s->is_started && (!ns || s->period_ns < ns))
+            ns = s->period_ns;
     pthread_mutex_unlock(&lock);
     if (is_sampling) /* tells what there is */
         heddle_sample_stop();
@@ -208,15 +196,6 @@ static void sample_stop(CUcontext ctx)
 
 /* ---- into the client's memory */
 
-/* Older structs end before the last member. */
-static size_t sample_stride_of(const CUpti_PCSamplingData *to)
-{
-    const size_t least_B = CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, stallReason);
-    const size_t size_B = to->collectNumPcs ? to->pPcData->size : 0;
-
-    return size_B >= least_B ? size_B : sizeof(CUpti_PCSamplingPCData);
-}
-
 static uint32_t sample_function_number_locked(const struct sampler *s, const struct pc *pc)
 {
     uint32_t n = 0;
@@ -225,25 +204,6 @@ static uint32_t sample_function_number_locked(const struct sampler *s, const str
         n++;
     assert(n < s->pcs.len);
     return n;
-}
-
-static void sample_reasons_fill(const struct sampler *s, const struct pc *pc,
-                                CUpti_PCSamplingPCData *to)
-{
-    to->stallReasonCount = 0;
-    for (int r = 0; r < REASONS; r++)
-        if (s->reasons >> r & 1 && pc->count[r])
-            to->stallReason[to->stallReasonCount++] = (CUpti_PCSamplingStallReason){
-                reasons[r].index, (uint32_t)HD_MIN(pc->count[r], (uint64_t)UINT32_MAX)};
-}
-
-static bool sample_is_wanted(const struct sampler *s, const struct pc *pc)
-{
-    uint64_t n = 0;
-
-    for (int r = 0; r < REASONS; r++)
-        n += s->reasons >> r & 1 ? pc->count[r] : 0;
-    return n > 0;
 }
 
 static bool sample_pc_fill_locked(const struct sampler *s, const struct pc *pc, size_t stride_B,
@@ -257,7 +217,11 @@ static bool sample_pc_fill_locked(const struct sampler *s, const struct pc *pc, 
     to->pcOffset = (uint64_t)pc->instr * CUPTI_INSTR_B;
     to->functionIndex = sample_function_number_locked(s, pc);
     to->functionName = name;
-    sample_reasons_fill(s, pc, to);
+    to->stallReasonCount = 0;
+    for (int r = 0; r < REASONS; r++)
+        if (s->reasons >> r & 1 && pc->count[r])
+            to->stallReason[to->stallReasonCount++] = (CUpti_PCSamplingStallReason){
+                reasons[r].index, (uint32_t)HD_MIN(pc->count[r], (uint64_t)UINT32_MAX)};
     if (stride_B >= CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, correlationId))
         to->correlationId = 0;
     return true;
@@ -265,14 +229,20 @@ static bool sample_pc_fill_locked(const struct sampler *s, const struct pc *pc, 
 
 static void sample_data_fill_locked(struct sampler *s, CUpti_PCSamplingData *to)
 {
-    const size_t stride_B = sample_stride_of(to);
+    /* Older structs end before the last member. */
+    const size_t least_B = CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingPCData, stallReason);
+    const size_t size_B = to->collectNumPcs ? to->pPcData->size : 0;
+    const size_t stride_B = size_B >= least_B ? size_B : sizeof(CUpti_PCSamplingPCData);
     size_t left = 0;
 
     to->totalNumPcs = 0;
     for (size_t i = 0; i < s->pcs.len; i++) {
         const struct pc *pc = &s->pcs.at[i];
         void *at = (char *)to->pPcData + to->totalNumPcs * stride_B;
-        if (!sample_is_wanted(s, pc))
+        uint64_t n = 0;
+        for (int r = 0; r < REASONS; r++)
+            n += s->reasons >> r & 1 ? pc->count[r] : 0;
+        if (n == 0)
             continue;
         if (to->totalNumPcs < to->collectNumPcs && sample_pc_fill_locked(s, pc, stride_B, at))
             to->totalNumPcs++;

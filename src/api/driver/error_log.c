@@ -93,20 +93,6 @@ static int log_file_locked(void)
     return error_log.fd;
 }
 
-/* With one write(), so that lines of several processes stay whole. */
-static void log_file_write_locked(const char *line, size_t len)
-{
-    char text[LINE_B + 1];
-    int fd = log_file_locked();
-
-    if (fd < 0)
-        return;
-    memcpy(text, line, len);
-    text[len] = '\n';
-    while (write(fd, text, len + 1) < 0 && errno == EINTR)
-        ;
-}
-
 uint32_t error_log_end(void)
 {
     uint32_t end;
@@ -233,7 +219,15 @@ void error_log_add(CUlogLevel level, const char *source, const char *symbol, con
     hd_lock_acquire(&error_log.lock);
     memcpy(error_log.lines[error_log.end % ERROR_LOG_LINES], line, len + 1);
     error_log.end++;
-    log_file_write_locked(line, len);
+    /* With one write(), so that lines of several processes stay whole. */
+    int fd = log_file_locked();
+    if (fd >= 0) {
+        char text[LINE_B + 1];
+        memcpy(text, line, len);
+        text[len] = '\n';
+        while (write(fd, text, len + 1) < 0 && errno == EINTR)
+            ;
+    }
     hd_lock_release(&error_log.lock);
     if (!calling)
         log_notify(level, line, len);

@@ -72,13 +72,6 @@ static CUresult green_resource_get(const CUdevResource *in, struct resource *out
     return CUDA_SUCCESS;
 }
 
-/* Least size of parts and what they are a multiple of, by compute capability, as documented. */
-static void green_granularity(const struct core_device *device, struct resource *r)
-{
-    r->multiple = device->cc_major >= 9 ? 8 : 2;
-    r->least = device->cc_major == 8 ? 4 : r->multiple;
-}
-
 static CUresult green_resource_of(const struct core_device *device, const struct core_green *green,
                                   CUdevResource *out, CUdevResourceType type)
 {
@@ -86,7 +79,9 @@ static CUresult green_resource_of(const struct core_device *device, const struct
 
     if (type != CU_DEV_RESOURCE_TYPE_SM)
         return drv_error(CUDA_ERROR_INVALID_RESOURCE_TYPE, "resource type %d", (int)type);
-    green_granularity(device, &r);
+    /* Least size of parts and what they are a multiple of, by compute capability, as documented. */
+    r.multiple = device->cc_major >= 9 ? 8 : 2;
+    r.least = device->cc_major == 8 ? 4 : r.multiple;
     for (int sm = 0; !green && sm < device->units; sm++)
         core_sms_add(&r.sms, (uint32_t)sm);
     if (green) {
@@ -262,22 +257,14 @@ static CUresult green_resource_merge(struct resource *all, const CUdevResource *
     return CUDA_SUCCESS;
 }
 
-static struct CUdevResourceDesc_st *green_desc_find_locked(const struct resource *r)
-{
-    struct CUdevResourceDesc_st *d = descs.first;
-
-    assert(hd_lock_held(&descs.lock));
-    while (d && memcmp(&d->resource, r, sizeof(*r)) != 0)
-        d = d->next;
-    return d;
-}
-
 static struct CUdevResourceDesc_st *green_desc_make(const struct resource *r)
 {
     struct CUdevResourceDesc_st *d;
 
     hd_lock_acquire(&descs.lock);
-    d = green_desc_find_locked(r);
+    d = descs.first;
+    while (d && memcmp(&d->resource, r, sizeof(*r)) != 0)
+        d = d->next;
     if (!d)
         d = hd_new(struct CUdevResourceDesc_st);
     if (d && !d->resource.kind) {

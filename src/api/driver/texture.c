@@ -33,20 +33,6 @@ static void pitch_read(const CUDA_RESOURCE_DESC *r, struct core_texture_desc *ou
     out->pitch_B = r->res.pitch2D.pitchInBytes;
 }
 
-static void sampler_read(const CUDA_TEXTURE_DESC *t, struct core_texture_desc *out)
-{
-    for (unsigned i = 0; i < 3; i++)
-        out->address[i] = (unsigned)t->addressMode[i];
-    out->filter = (unsigned)t->filterMode;
-    out->mip_filter = (unsigned)t->mipmapFilterMode;
-    out->flags = t->flags;
-    out->anisotropy = t->maxAnisotropy;
-    out->bias = t->mipmapLevelBias;
-    out->min_level = t->minMipmapLevelClamp;
-    out->max_level = t->maxMipmapLevelClamp;
-    memcpy(out->border, t->borderColor, sizeof(out->border));
-}
-
 static void view_read(const CUDA_RESOURCE_VIEW_DESC *v, struct core_texture_desc *out)
 {
     out->has_view = v != NULL;
@@ -105,7 +91,17 @@ CUresult drv_cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *re
         linear_read(resource, &desc);
     else if (resource->resType == CU_RESOURCE_TYPE_PITCH2D)
         pitch_read(resource, &desc);
-    sampler_read(texture, &desc);
+    struct core_texture_desc *out = &desc;
+    for (unsigned i = 0; i < 3; i++)
+        out->address[i] = (unsigned)texture->addressMode[i];
+    out->filter = (unsigned)texture->filterMode;
+    out->mip_filter = (unsigned)texture->mipmapFilterMode;
+    out->flags = texture->flags;
+    out->anisotropy = texture->maxAnisotropy;
+    out->bias = texture->mipmapLevelBias;
+    out->min_level = texture->minMipmapLevelClamp;
+    out->max_level = texture->maxMipmapLevelClamp;
+    memcpy(out->border, texture->borderColor, sizeof(out->border));
     view_read(view, &desc);
     given.resource = *resource;
     given.texture = *texture;

@@ -44,13 +44,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* below */
 static lib_callback *callback_fn;
 static void *callback_user;
 
-static FILE *open_destination(const char *name)
-{
-    if (!name || !strcmp(name, "stderr"))
-        return stderr;
-    return strcmp(name, "stdout") != 0 ? fopen(name, "ae") : stdout;
-}
-
 static void read_environment(void)
 {
     const char *level = logged->level_variable ? hd_env_of_system(logged->level_variable) : NULL;
@@ -58,8 +51,11 @@ static void read_environment(void)
 
     if (value <= LIB_LEVEL_OFF)
         return;
-    destination = open_destination(
-        logged->destination_variable ? hd_env_of_system(logged->destination_variable) : NULL);
+    const char *name =
+        logged->destination_variable ? hd_env_of_system(logged->destination_variable) : NULL;
+    destination = !name || !strcmp(name, "stderr") ? stderr
+                  : strcmp(name, "stdout") != 0    ? fopen(name, "ae")
+                                                   : stdout;
     if (destination)
         atomic_store(&env_level, (int)HD_MIN(value, (long)LIB_LEVEL_INFO));
     else

@@ -158,14 +158,6 @@ static nvJitLinkResult nvjitlink_input_read(struct nvJitLink *link, enum linker_
     return result;
 }
 
-static nvJitLinkResult nvjitlink_type_mismatch(struct nvJitLink *link, nvJitLinkInputType type,
-                                               const char *name)
-{
-    return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
-                   "%s: bad input: does not match type NVJITLINK_INPUT_%s", name,
-                   inputs[type].name);
-}
-
 static nvJitLinkResult nvjitlink_add(struct nvJitLink *link, nvJitLinkInputType type,
                                      const void *data, size_t size, const char *name)
 {
@@ -182,7 +174,9 @@ static nvJitLinkResult nvjitlink_add(struct nvJitLink *link, nvJitLinkInputType 
         return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_INPUT, "unrecognized input type: %s",
                        name);
     if (kind != LINKER_LTOIR && kind != is)
-        return nvjitlink_type_mismatch(link, type, name);
+        return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
+                       "%s: bad input: does not match type NVJITLINK_INPUT_%s", name,
+                       inputs[type].name);
     if (type == NVJITLINK_INPUT_LTOIR && !link->options.lto)
         return jl_fail(link, NVJITLINK_ERROR_LTO_NOT_ENABLED, "%s: LTO-IR needs the option -lto",
                        name);

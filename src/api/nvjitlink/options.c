@@ -74,21 +74,6 @@ static unsigned arch_read(const char *text)
     return 0;
 }
 
-static nvJitLinkResult arch_take(struct nvJitLink *link, const char *text)
-{
-    unsigned cc = arch_read(text);
-
-    if (!cc)
-        return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION, "unrecognized architecture: %s",
-                       text);
-    if (cc < ARCH_OLDEST || cc > ARCH_NEWEST)
-        return jl_fail(link, NVJITLINK_ERROR_UNSUPPORTED_ARCH,
-                       "unsupported architecture: %s (sm_%u to sm_%u)", text, (unsigned)ARCH_OLDEST,
-                       (unsigned)ARCH_NEWEST);
-    link->options.cc = cc;
-    return NVJITLINK_SUCCESS;
-}
-
 static bool number_fits(const char *text, unsigned max)
 {
     uint64_t number;
@@ -106,14 +91,6 @@ static bool is_truth(const char *text)
     return false;
 }
 
-static void effect_take(struct jl_options *options, enum effect effect)
-{
-    options->lto |= effect == LTO;
-    options->ptx |= effect == PTX;
-    options->time |= effect == TIME;
-    options->verbose |= effect == VERBOSE;
-}
-
 static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
@@ -122,12 +99,26 @@ static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
 
         if (strncmp(text, row->name, strlen(row->name)) != 0 || (row->form == PLAIN && *value))
             continue;
-        if (row->form == ARCH)
-            return arch_take(link, value);
+        if (row->form == ARCH) {
+            unsigned cc = arch_read(value);
+
+            if (!cc)
+                return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION,
+                               "unrecognized architecture: %s", value);
+            if (cc < ARCH_OLDEST || cc > ARCH_NEWEST)
+                return jl_fail(link, NVJITLINK_ERROR_UNSUPPORTED_ARCH,
+                               "unsupported architecture: %s (sm_%u to sm_%u)", value,
+                               (unsigned)ARCH_OLDEST, (unsigned)ARCH_NEWEST);
+            link->options.cc = cc;
+            return NVJITLINK_SUCCESS;
+        }
         if ((row->form == NUMBER && !number_fits(value, row->max)) ||
             (row->form == TRUTH && !is_truth(value)))
             continue;
-        effect_take(&link->options, row->effect);
+        link->options.lto |= row->effect == LTO;
+        link->options.ptx |= row->effect == PTX;
+        link->options.time |= row->effect == TIME;
+        link->options.verbose |= row->effect == VERBOSE;
         return NVJITLINK_SUCCESS;
     }
     return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION, "unrecognized option: %s", text);

@@ -20,16 +20,6 @@ static bool text_read(const char *path, char *text, int text_B)
     return done;
 }
 
-static bool number_read(const char *path, uint64_t *out)
-{
-    char text[64], *end;
-
-    if (!text_read(path, text, sizeof(text)))
-        return false;
-    *out = strtoull(text, &end, 10);
-    return end != text;
-}
-
 /* Beside a file that was found: the same folder, another name. */
 static void beside(char *out, size_t out_B, const char *path, const char *name)
 {
@@ -62,7 +52,11 @@ static void number_add(const char *path, void *arg)
     struct numbers *n = arg;
     uint64_t value;
 
-    if (!number_read(path, &value))
+    char text[64], *end;
+    if (!text_read(path, text, sizeof(text)))
+        return;
+    value = strtoull(text, &end, 10);
+    if (end == text)
         return;
     n->sum += value;
     n->max = HD_MAX(n->max, value);

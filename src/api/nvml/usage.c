@@ -342,31 +342,25 @@ static unsigned usage_sample_of(const struct reg_use *const *uses, const struct 
     return usage_percent(1 - none);
 }
 
-/* As usage_processes_read(), with where each counts. */
-static void usage_uses_read(unsigned index, struct processes *out,
-                            const struct reg_use *uses[PROCESSES_MAX])
-{
-    const struct reg_file *file = reg_open();
-    CUuuid uuid;
-
-    out->count = 0;
-    if (!file)
-        return;
-    ml_uuid(index, &uuid);
-    for (uint32_t slot = 0; slot < REG_SLOTS; slot++) {
-        uses[out->count] = &file->uses[slot];
-        out->count += reg_process_read(file, slot, (const uint8_t *)uuid.bytes, WINDOW_NS,
-                                       &out->at[out->count]);
-    }
-}
-
 static nvmlReturn_t usage_give_samples(unsigned index, bool copies, unsigned first,
                                        uint64_t time_us, nvmlSample_t *samples)
 {
     const struct reg_use *uses[PROCESSES_MAX];
     struct processes all;
 
-    usage_uses_read(index, &all, uses);
+    /* As usage_processes_read(), with where each counts. */
+    struct processes *out = &all;
+    const struct reg_file *file = reg_open();
+    out->count = 0;
+    if (file) {
+        CUuuid uuid;
+        ml_uuid(index, &uuid);
+        for (uint32_t slot = 0; slot < REG_SLOTS; slot++) {
+            uses[out->count] = &file->uses[slot];
+            out->count += reg_process_read(file, slot, (const uint8_t *)uuid.bytes, WINDOW_NS,
+                                           &out->at[out->count]);
+        }
+    }
     for (unsigned i = first; i < SAMPLES; i++) {
         samples[i - first].timeStamp = time_us - (SAMPLES - 1 - i) * (WINDOW_NS / SAMPLES / 1000u);
         samples[i - first].sampleValue =

@@ -110,21 +110,6 @@ static void build_put_line_marker(struct hd_buf *out, const char *file)
     hd_buf_puts(out, "\"\n");
 }
 
-/*
- * Taking an expression's address makes the compiler instantiate what it names and tells its name:
- * it is what the variable is initialised with.
- */
-static void build_put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
-{
-    if (p->expressions.len)
-        build_put_line_marker(out, "name expression");
-    for (size_t i = 0; i < p->expressions.len; i++)
-        hd_buf_printf(out,
-                      "extern \"C\" __device__ __attribute__((used)) const void *" NAME_PREFIX
-                      "%zu = (const void *)(%s);\n",
-                      i, p->expressions.at[i].text);
-}
-
 static bool build_text_make(struct build *b)
 {
     struct _nvrtcProgram *p = b->program;
@@ -141,22 +126,21 @@ static bool build_text_make(struct build *b)
     hd_buf_puts(text, p->source);
     if (b->options->default_device)
         hd_buf_puts(text, "\n#pragma clang force_cuda_host_device end\n");
-    build_put_expressions(text, p);
+    /*
+     * Taking an expression's address makes the compiler instantiate what it names and tells its
+     * name: it is what the variable is initialised with.
+     */
+    if (p->expressions.len)
+        build_put_line_marker(text, "name expression");
+    for (size_t i = 0; i < p->expressions.len; i++)
+        hd_buf_printf(text,
+                      "extern \"C\" __device__ __attribute__((used)) const void *" NAME_PREFIX
+                      "%zu = (const void *)(%s);\n",
+                      i, p->expressions.at[i].text);
     return !text->failed && !b->options->prologue.failed;
 }
 
 /* ---- the command */
-
-static void build_put_target(struct clang_args *args, const struct rtc_options *o)
-{
-    struct hd_buf words;
-
-    hd_buf_init(&words);
-    clang_target_words(o->cc, o->variant, &words);
-    clang_args_add_words(args, words.ptr ? words.ptr : "");
-    args->failed |= words.failed;
-    hd_buf_fini(&words);
-}
 
 /* Does it say where files are? Then it does not change what stands in front. */
 static bool build_is_of_files(const char *word)
@@ -181,7 +165,12 @@ static void build_put_front_words(const struct build *b, const char *clang, stru
     /* With modules, which C++20 has, clang takes the host's and the device's function of one name
      * out of a compiled header for the same. */
     clang_args_add_words(args, "-Xclang -fno-cxx-modules");
-    build_put_target(args, b->options);
+    struct hd_buf words;
+    hd_buf_init(&words);
+    clang_target_words(b->options->cc, b->options->variant, &words);
+    clang_args_add_words(args, words.ptr ? words.ptr : "");
+    args->failed |= words.failed;
+    hd_buf_fini(&words);
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!build_is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
@@ -193,21 +182,6 @@ static bool build_has_files(const struct build *b)
         if (build_is_of_files(b->options->clang.at[i]))
             return true;
     return b->program->headers.len != 0;
-}
-
-static void build_put_front(struct build *b, struct clang_args *args)
-{
-    size_t words = args->len;
-    char path[PATH_MAX];
-
-    (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
-    if (!b->options->syntax_only && rtc_front_get(args, build_has_files(b), path)) {
-        b->front_words = words;
-        clang_args_add(args, "-include-pch");
-        clang_args_add(args, "%s", path);
-    } else {
-        clang_args_add_words(args, "-include heddle/rtc.h");
-    }
 }
 
 /* Is there all that compiling needs? */
@@ -227,7 +201,17 @@ static nvrtcResult build_places_check(const struct build *b, const char **out_cl
 /* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
 static void build_put_rest(struct build *b, struct clang_args *args)
 {
-    build_put_front(b, args);
+    size_t words = args->len;
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
+    if (!b->options->syntax_only && rtc_front_get(args, build_has_files(b), path)) {
+        b->front_words = words;
+        clang_args_add(args, "-include-pch");
+        clang_args_add(args, "%s", path);
+    } else {
+        clang_args_add_words(args, "-include heddle/rtc.h");
+    }
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
     clang_args_add(args, "%s", rtc_libdevice());
     clang_args_add(args, "-I%s/heddle/first",
@@ -551,22 +535,6 @@ static nvrtcResult build_refuse(struct hd_buf *log, struct hd_buf *ptx)
     return NVRTC_SUCCESS;
 }
 
-/* Directives of clusters, if the program has any; what is wrong with them is an error of its. */
-static nvrtcResult build_clusters_add(const struct build *b, const char *ir_path,
-                                      struct hd_buf *log, struct hd_buf *ptx)
-{
-    struct hd_buf ir;
-
-    hd_buf_init(&ir);
-    enum hd_status status = hd_file_read(ir_path, OBJ_PAYLOAD_MAX_B, &ir);
-    if (status == HD_OK)
-        status = clang_clusters_add(&ir, b->options->cc, ptx);
-    hd_buf_fini(&ir);
-    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED)
-        return build_refuse(log, ptx);
-    return status == HD_OK ? NVRTC_SUCCESS : build_internal(b->program, "clusters");
-}
-
 /* Without PTX the program has errors. */
 static nvrtcResult build_clang_once(const struct build *b, const struct clang_args *words,
                                     struct hd_buf *log, struct hd_buf *ptx)
@@ -596,7 +564,18 @@ static nvrtcResult build_clang_once(const struct build *b, const struct clang_ar
         return result;
     if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
         return build_internal(b->program, "what the compiler wrote");
-    return build_clusters_add(b, ir_path, log, ptx);
+    /*
+     * Directives of clusters, if the program has any; what is wrong with them is an error of its.
+     */
+    struct hd_buf ir;
+    hd_buf_init(&ir);
+    enum hd_status status = hd_file_read(ir_path, OBJ_PAYLOAD_MAX_B, &ir);
+    if (status == HD_OK)
+        status = clang_clusters_add(&ir, b->options->cc, ptx);
+    hd_buf_fini(&ir);
+    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED)
+        return build_refuse(log, ptx);
+    return status == HD_OK ? NVRTC_SUCCESS : build_internal(b->program, "clusters");
 }
 
 /*

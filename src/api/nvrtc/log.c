@@ -33,19 +33,15 @@ static bool put_message(struct hd_buf *log, const char *line, size_t len, const 
     return true;
 }
 
-/* The length of a column behind a line's number, ",12" of "x.cu(3,12): "; 0: no such comma. */
-static size_t column_length(const char *comma)
-{
-    size_t digits = strspn(comma + 1, "0123456789");
-
-    return digits && !strncmp(comma + 1 + digits, "): ", 3) ? 1 + digits : 0;
-}
-
 /* NVRTC tells the line and no column. Returns what is behind. */
 static const char *put_place(struct hd_buf *log, const char *line, const char *end)
 {
     for (const char *at = line; (at = memchr(at, ',', (size_t)(end - at))); at++) {
-        size_t column = column_length(at);
+        /*
+         * The length of a column behind a line's number, ",12" of "x.cu(3,12): "; 0: no such comma.
+         */
+        size_t digits = strspn(at + 1, "0123456789");
+        size_t column = digits && !strncmp(at + 1 + digits, "): ", 3) ? 1 + digits : 0;
 
         if (column) {
             hd_buf_append(log, line, (size_t)(at - line));

@@ -175,15 +175,6 @@ static nvvmResult build_module_check(struct build *b, const char *clang, size_t 
     return build_bitcode_make(b, clang, i, m->name) ? NVVM_ERROR_INVALID_IR : NVVM_SUCCESS;
 }
 
-static nvvmResult build_modules_check(struct build *b, const char *clang)
-{
-    nvvmResult result = NVVM_SUCCESS;
-
-    for (size_t i = 0; i < b->program->modules.len && !result; i++)
-        result = build_module_check(b, clang, i);
-    return result;
-}
-
 /* The text of module i, from its bitcode, with its functions marked. */
 static bool build_marked_write(const struct build *b, size_t i)
 {
@@ -201,21 +192,6 @@ static bool build_marked_write(const struct build *b, size_t i)
     hd_buf_fini(&text);
     hd_buf_fini(&marked);
     return worked;
-}
-
-static nvvmResult build_modules_flush(const struct build *b, const char *clang)
-{
-    nvvmResult result = NVVM_SUCCESS;
-
-    for (size_t i = 0; i < b->program->modules.len && !result; i++) {
-        const char *name = b->program->modules.at[i].name;
-
-        result = build_convert(b, clang, i, name, "bc", "ll", "-S");
-        if (!result && !build_marked_write(b, i))
-            result = build_internal(b->program, name, NVVM_ERROR_COMPILATION);
-        result = result ? result : build_bitcode_make(b, clang, i, name);
-    }
-    return result;
 }
 
 /* ---- the program */
@@ -264,16 +240,6 @@ static void build_put_options(struct clang_args *args, const struct nv_options *
                                                      : "-mllvm -nvptx-fma-level=2");
 }
 
-/* The first module that is not lazy: the others are linked to it. */
-static size_t build_main_module(const struct _nvvmProgram *p)
-{
-    size_t i = 0;
-
-    while (i < p->modules.len && p->modules.at[i].lazy)
-        i++;
-    return i < p->modules.len ? i : 0;
-}
-
 static void build_link_file(struct clang_args *args, const struct build *b, size_t i, bool lazy)
 {
     char path[PATH_MAX];
@@ -284,29 +250,26 @@ static void build_link_file(struct clang_args *args, const struct build *b, size
     clang_args_add(args, "%s", path);
 }
 
-static void build_link_modules(struct clang_args *args, const struct build *b, size_t first)
-{
-    const struct _nvvmProgram *p = b->program;
-
-    for (size_t i = 0; i < p->modules.len; i++)
-        if (i != first)
-            build_link_file(args, b, i, p->modules.at[i].lazy);
-    build_link_file(args, b, p->modules.len + FILE_FLAGS, false);
-    if (b->needs_intrinsics)
-        build_link_file(args, b, p->modules.len + FILE_INTRINSICS, true);
-}
-
 static nvvmResult build_compile(const struct build *b, const char *clang,
                                 const struct nv_options *o, char out[PATH_MAX])
 {
     struct _nvvmProgram *p = b->program;
     struct clang_args args = {0};
-    size_t first = build_main_module(p);
+    /* The first module that is not lazy: the others are linked to it. */
+    size_t i = 0;
+    while (i < p->modules.len && p->modules.at[i].lazy)
+        i++;
+    size_t first = i < p->modules.len ? i : 0;
     char path[PATH_MAX];
 
     clang_args_add(&args, "%s", clang);
     build_put_options(&args, o);
-    build_link_modules(&args, b, first);
+    for (size_t k = 0; k < p->modules.len; k++)
+        if (k != first)
+            build_link_file(&args, b, k, p->modules.at[k].lazy);
+    build_link_file(&args, b, p->modules.len + FILE_FLAGS, false);
+    if (b->needs_intrinsics)
+        build_link_file(&args, b, p->modules.len + FILE_INTRINSICS, true);
     build_path_of(b, first, "bc", path);
     clang_args_add(&args, "%s", path);
     (void)snprintf(out, PATH_MAX, "%s/out.ptx", b->folder);
@@ -357,12 +320,23 @@ static nvvmResult build_run(struct build *b, const struct nv_options *o)
 
     if (clang_find(&clang) != HD_OK)
         return build_internal(b->program, "compiler", NVVM_ERROR_COMPILATION);
-    nvvmResult result = build_modules_check(b, clang);
+    nvvmResult result = NVVM_SUCCESS;
+    for (size_t i = 0; i < b->program->modules.len && !result; i++)
+        result = build_module_check(b, clang, i);
     if (result || !o)
         return result;
     result = build_own_modules_make(b, clang, o);
-    if (!result && o->ftz)
-        result = build_modules_flush(b, clang);
+    if (!result && o->ftz) {
+        result = NVVM_SUCCESS;
+        for (size_t i = 0; i < b->program->modules.len && !result; i++) {
+            const char *name = b->program->modules.at[i].name;
+
+            result = build_convert(b, clang, i, name, "bc", "ll", "-S");
+            if (!result && !build_marked_write(b, i))
+                result = build_internal(b->program, name, NVVM_ERROR_COMPILATION);
+            result = result ? result : build_bitcode_make(b, clang, i, name);
+        }
+    }
     result = result ? result : build_compile(b, clang, o, out);
     return result ? result : build_result_read(b->program, o, out);
 }

@@ -43,18 +43,6 @@ bool nv_arch_read(const char *text, unsigned *out_cc, char *out_variant)
     return true;
 }
 
-static bool arch(struct nv_options *o, const char *word, struct hd_buf *log)
-{
-    const char *value = word + strlen("-arch=");
-
-    if (!nv_arch_read(value, &o->cc, &o->variant)) {
-        hd_buf_printf(log, "libnvvm : error: '%s' is no architecture in %s\n", value, word);
-        return false;
-    }
-    (void)snprintf(o->target, sizeof(o->target), "sm_%s", value + strlen("compute_"));
-    return true;
-}
-
 static bool value(const struct option *option, struct nv_options *o, const char *word,
                   struct hd_buf *log)
 {
@@ -71,8 +59,16 @@ static bool value(const struct option *option, struct nv_options *o, const char 
 
 static bool word_read(struct nv_options *o, const char *word, struct hd_buf *log)
 {
-    if (!strncmp(word, "-arch=", strlen("-arch=")))
-        return arch(o, word, log);
+    if (!strncmp(word, "-arch=", strlen("-arch="))) {
+        const char *value = word + strlen("-arch=");
+
+        if (!nv_arch_read(value, &o->cc, &o->variant)) {
+            hd_buf_printf(log, "libnvvm : error: '%s' is no architecture in %s\n", value, word);
+            return false;
+        }
+        (void)snprintf(o->target, sizeof(o->target), "sm_%s", value + strlen("compute_"));
+        return true;
+    }
     for (size_t i = 0; i < HD_COUNT_OF(options); i++) {
         const struct option *option = &options[i];
         size_t len = strlen(option->name);

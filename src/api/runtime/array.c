@@ -49,27 +49,22 @@ static unsigned array_channels_of(const struct cudaChannelFormatDesc *d)
     return alike && d->x > 0 ? n : 0;
 }
 
-static cudaError_t array_format_of_fractions(const struct cudaChannelFormatDesc *d,
-                                             CUarray_format *out_format, unsigned *out_channels)
-{
-    for (size_t i = 0; i < HD_COUNT_OF(fractions); i++) {
-        if (fractions[i].kind != d->f)
-            continue;
-        *out_format = fractions[i].format;
-        *out_channels = fractions[i].channels;
-        return cudaSuccess;
-    }
-    return rt_fail(d->f <= cudaChannelFormatKindUnsignedNormalized1010102 &&
-                           d->f != cudaChannelFormatKindNone
-                       ? cudaErrorNotSupported
-                       : cudaErrorInvalidChannelDescriptor);
-}
-
 cudaError_t rt_channel_format(const struct cudaChannelFormatDesc *d, CUarray_format *out_format,
                               unsigned *out_channels)
 {
-    if (d->f > cudaChannelFormatKindFloat)
-        return array_format_of_fractions(d, out_format, out_channels);
+    if (d->f > cudaChannelFormatKindFloat) {
+        for (size_t i = 0; i < HD_COUNT_OF(fractions); i++) {
+            if (fractions[i].kind != d->f)
+                continue;
+            *out_format = fractions[i].format;
+            *out_channels = fractions[i].channels;
+            return cudaSuccess;
+        }
+        return rt_fail(d->f <= cudaChannelFormatKindUnsignedNormalized1010102 &&
+                               d->f != cudaChannelFormatKindNone
+                           ? cudaErrorNotSupported
+                           : cudaErrorInvalidChannelDescriptor);
+    }
     *out_channels = array_channels_of(d);
     for (size_t i = 0; *out_channels && i < HD_COUNT_OF(plain); i++) {
         if (plain[i].kind == d->f && plain[i].bits == d->x) {

@@ -93,19 +93,6 @@ static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, C
     return binding_add(&kernel->bindings, &(struct rt_binding){.func = *out_func}, ctx);
 }
 
-static cudaError_t kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
-{
-    struct rt_binding *have = binding_find(&kernel->bindings, ctx);
-    if (HD_LIKELY(have)) {
-        *out_func = have->func;
-        return cudaSuccess;
-    }
-    hd_lock_acquire(&rt.lock);
-    cudaError_t error = kernel_bind_locked(kernel, ctx, out_func);
-    hd_lock_release(&rt.lock);
-    return error;
-}
-
 static cudaError_t no_kernel(CUresult result)
 {
     return result == CUDA_ERROR_INVALID_HANDLE ? rt_fail(cudaErrorInvalidDeviceFunction)
@@ -131,8 +118,17 @@ cudaError_t rt_function(const void *func, CUfunction *out_func)
     CUcontext ctx;
     RT_TRY(rt_context(&ctx));
     struct rt_kernel *kernel = rt_map_get(&rt_registry.kernels, func);
-    if (HD_LIKELY(kernel))
-        return kernel_bind(kernel, ctx, out_func);
+    if (HD_LIKELY(kernel)) {
+        struct rt_binding *have = binding_find(&kernel->bindings, ctx);
+        if (HD_LIKELY(have)) {
+            *out_func = have->func;
+            return cudaSuccess;
+        }
+        hd_lock_acquire(&rt.lock);
+        cudaError_t error = kernel_bind_locked(kernel, ctx, out_func);
+        hd_lock_release(&rt.lock);
+        return error;
+    }
     return no_kernel(cuKernelGetFunction(out_func, (CUkernel)(uintptr_t)func));
 }
 
@@ -236,20 +232,16 @@ static void bindings_drop(_Atomic(struct rt_binding *) *list, CUcontext ctx)
             atomic_store(&b->ctx, NULL);
 }
 
-static void fatbin_drop(struct rt_fatbin *fatbin, CUcontext ctx)
-{
-    assert(hd_lock_held(&rt.lock) && ctx);
-    for (struct rt_kernel *k = fatbin->kernels; k; k = k->next)
-        bindings_drop(&k->bindings, ctx);
-    for (struct rt_var *v = fatbin->vars; v; v = v->next)
-        bindings_drop(&v->bindings, ctx);
-}
-
 void rt_bindings_drop(CUcontext ctx)
 {
     hd_lock_acquire(&rt.lock);
-    for (struct rt_fatbin *fatbin = rt_registry.fatbins; fatbin; fatbin = fatbin->next)
-        fatbin_drop(fatbin, ctx);
+    for (struct rt_fatbin *fatbin = rt_registry.fatbins; fatbin; fatbin = fatbin->next) {
+        assert(ctx);
+        for (struct rt_kernel *k = fatbin->kernels; k; k = k->next)
+            bindings_drop(&k->bindings, ctx);
+        for (struct rt_var *v = fatbin->vars; v; v = v->next)
+            bindings_drop(&v->bindings, ctx);
+    }
     hd_lock_release(&rt.lock);
 }
 

@@ -61,17 +61,6 @@ static struct weight either(struct weight a, struct weight b)
                            most(start, most(a.within, b.within))};
 }
 
-/*
- * The node of a "*" leads on, and into what it repeats, whose end leads back; behind an anchor it
- * leads on once more for each way back.
- */
-static struct weight star_of(struct weight a)
-{
-    const struct walk node = {a.start.visited + a.start.through + 1, a.start.through + 1};
-
-    return (struct weight){a.nodes + 1, a.anchors, node, most(node, on(a.within, node))};
-}
-
 static struct weight branches_of(const struct group *g)
 {
     return either(g->branches, after(g->before, g->last));
@@ -109,7 +98,12 @@ static uint32_t number_of(const char **at)
 /* w, repeated as the character at *at says; *at goes behind that. */
 static struct weight repeated(struct weight w, const char **at)
 {
-    const struct weight star = star_of(w);
+    /*
+     * The node of a "*" leads on, and into what it repeats, whose end leads back; behind an anchor
+     * it leads on once more for each way back.
+     */
+    const struct walk node = {w.start.visited + w.start.through + 1, w.start.through + 1};
+    const struct weight star = {w.nodes + 1, w.anchors, node, most(node, on(w.within, node))};
     struct weight all = nothing;
     bool endless = false;
     uint32_t from, to;

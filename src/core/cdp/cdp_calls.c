@@ -131,15 +131,6 @@ static uint64_t cdp_object_create(const struct core_cdp_call *call, uint64_t va,
     return number ? core_cdp_answer(call, va, &number, sizeof(number)) : cudaErrorMemoryAllocation;
 }
 
-static bool cdp_object_is_locked(const struct core_cdp *cdp, uint64_t number, uint8_t kind)
-{
-    uint64_t at = (number >> OBJECT_SHIFT) - 1;
-
-    assert(hd_lock_held(&cdp->lock));
-    return at < cdp->objects.len && number == ((at + 1) << OBJECT_SHIFT | kind) &&
-           cdp->objects.at[at] == kind;
-}
-
 static bool cdp_object_is(const struct core_cdp_call *call, uint64_t number, uint8_t kind,
                           bool destroy)
 {
@@ -149,7 +140,9 @@ static bool cdp_object_is(const struct core_cdp_call *call, uint64_t number, uin
     if (!cdp)
         return false;
     hd_lock_acquire(&cdp->lock);
-    found = cdp_object_is_locked(cdp, number, kind);
+    uint64_t at = (number >> OBJECT_SHIFT) - 1;
+    found = at < cdp->objects.len && number == ((at + 1) << OBJECT_SHIFT | kind) &&
+            cdp->objects.at[at] == kind;
     if (found && destroy)
         cdp->objects.at[(number >> OBJECT_SHIFT) - 1] = CORE_CDP_GONE;
     hd_lock_release(&cdp->lock);
@@ -230,16 +223,6 @@ static bool cdp_pending_take(struct core_context *ctx)
     return false;
 }
 
-static bool cdp_launch_keep(struct core_cdp *cdp, struct core_cdp_launch *launch)
-{
-    bool kept;
-
-    hd_lock_acquire(&cdp->lock);
-    kept = hd_map_put_u64(&cdp->launches, launch->buffer_va, launch);
-    hd_lock_release(&cdp->lock);
-    return kept;
-}
-
 /* A buffer for parameters and what is known of the launch. */
 static uint64_t cdp_buffer_create(const struct core_cdp_call *call,
                                   const struct core_cdp_launch *what, uint64_t *out_va)
@@ -259,7 +242,11 @@ static uint64_t cdp_buffer_create(const struct core_cdp_call *call,
         return cudaErrorMemoryAllocation;
     }
     *out_va = launch->buffer_va;
-    if (cdp_launch_keep(cdp, launch))
+    bool kept;
+    hd_lock_acquire(&cdp->lock);
+    kept = hd_map_put_u64(&cdp->launches, launch->buffer_va, launch);
+    hd_lock_release(&cdp->lock);
+    if (kept)
         return cudaSuccess;
     core_memory_free_own(launch->buffer_va);
     hd_free(launch);

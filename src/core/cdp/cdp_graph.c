@@ -13,8 +13,15 @@ uint64_t core_cdp_CurrentGraphExec(const struct core_cdp_call *call)
     return (uintptr_t)core_env_current(call->ctx, call->io->grid_id);
 }
 
-static uint64_t env_error(enum core_env_answer answer)
+uint64_t core_cdp_GraphLaunch(const struct core_cdp_call *call)
 {
+    uint64_t graph = call->io->args[0], stream = call->io->args[1];
+    uint64_t mode = stream >> STREAM_GRAPH_SHIFT;
+
+    if (!mode || mode >= HD_COUNT_OF(modes) || stream != mode << STREAM_GRAPH_SHIFT)
+        return cudaErrorInvalidValue;
+    const enum core_env_answer answer =
+        core_env_launch(call->ctx, call->io->grid_id, (const void *)(uintptr_t)graph, modes[mode]);
     switch (answer) {
     case CORE_ENV_OK:
         return cudaSuccess;
@@ -26,17 +33,6 @@ static uint64_t env_error(enum core_env_answer answer)
         break;
     }
     return cudaErrorInvalidValue;
-}
-
-uint64_t core_cdp_GraphLaunch(const struct core_cdp_call *call)
-{
-    uint64_t graph = call->io->args[0], stream = call->io->args[1];
-    uint64_t mode = stream >> STREAM_GRAPH_SHIFT;
-
-    if (!mode || mode >= HD_COUNT_OF(modes) || stream != mode << STREAM_GRAPH_SHIFT)
-        return cudaErrorInvalidValue;
-    return env_error(
-        core_env_launch(call->ctx, call->io->grid_id, (const void *)(uintptr_t)graph, modes[mode]));
 }
 
 /* ---- updates of nodes */

@@ -51,19 +51,6 @@ static struct {
 } own = {.fd = -1, .asking = PTHREAD_MUTEX_INITIALIZER};
 HD_FORK_MUTEX(own, own.asking);
 
-static void control_answer(struct control *file)
-{
-    struct core_control_request request = file->request;
-    struct hd_buf text;
-
-    hd_buf_init(&text);
-    hd_error_clear();
-    file->status = own.serve(&request, &text);
-    snprintf(file->text, sizeof(file->text), "%s", text.ptr ? text.ptr : "");
-    hd_buf_fini(&text);
-    snprintf(file->message, sizeof(file->message), "%s", hd_error_message());
-}
-
 static void *control_serve(void *unused)
 {
     struct control *file = own.file;
@@ -77,7 +64,14 @@ static void *control_serve(void *unused)
     for (;;) {
         while ((asked = atomic_load(&file->asked)) == done)
             hal_futex_wait(&file->asked, done, UINT64_MAX);
-        control_answer(file);
+        struct core_control_request request = file->request;
+        struct hd_buf text;
+        hd_buf_init(&text);
+        hd_error_clear();
+        file->status = own.serve(&request, &text);
+        snprintf(file->text, sizeof(file->text), "%s", text.ptr ? text.ptr : "");
+        hd_buf_fini(&text);
+        snprintf(file->message, sizeof(file->message), "%s", hd_error_message());
         done = asked;
         atomic_store(&file->answered, done);
         hal_futex_wake(&file->answered);
@@ -151,13 +145,6 @@ static void control_other_close(struct other *other)
         close(other->alive_fd);
 }
 
-static bool control_is_alive(const struct other *other)
-{
-    struct pollfd fd = {.fd = other->alive_fd, .events = POLLIN};
-
-    return poll(&fd, 1, 0) == 0;
-}
-
 static enum hd_status control_ended(int pid)
 {
     return hd_error(HD_BAD_ARG, "there is no process %d", pid);
@@ -226,18 +213,6 @@ static enum hd_status control_files_open(int pid, DIR **out_dir)
     return hd_error(HD_IO, "process %d may not be asked: %s", pid, strerror(errno));
 }
 
-/* A process that asks itself looks at the one place that its server looks at: ThreadSanitizer does
- * not know that two are the same memory. */
-static void control_own_use(struct other *other)
-{
-    assert(other->file && !other->is_own);
-    if (!own.file || other->pid != own.pid || own.pid != (int)getpid())
-        return;
-    munmap(other->file, FILE_B);
-    other->file = own.file;
-    other->is_own = true;
-}
-
 static enum hd_status control_other_open(struct other *other, int pid)
 {
     bool found;
@@ -256,7 +231,16 @@ static enum hd_status control_other_open(struct other *other, int pid)
     found = control_files_search(other, dir);
     closedir(dir);
     if (found) {
-        control_own_use(other);
+        /*
+         * A process that asks itself looks at the one place that its server looks at:
+         * ThreadSanitizer does not know that two are the same memory.
+         */
+        assert(other->file && !other->is_own);
+        if (own.file && other->pid == own.pid && own.pid == (int)getpid()) {
+            munmap(other->file, FILE_B);
+            other->file = own.file;
+            other->is_own = true;
+        }
         return HD_OK;
     }
     control_other_close(other);
@@ -274,14 +258,6 @@ enum hd_status core_control_look(int pid, struct core_control_view *out_view)
     return HD_OK;
 }
 
-static void control_text_read(const struct other *other, struct hd_buf *out)
-{
-    const char *text = other->file->text;
-
-    if (out)
-        hd_buf_append(out, text, strnlen(text, sizeof(other->file->text)));
-}
-
 /* What the process says; a status that it cannot have is none. */
 static enum hd_status control_answer_read(const struct other *other, struct hd_buf *out_text)
 {
@@ -291,7 +267,10 @@ static enum hd_status control_answer_read(const struct other *other, struct hd_b
     memcpy(message, other->file->message, sizeof(message));
     message[sizeof(message) - 1] = 0;
     if (status == HD_OK) {
-        control_text_read(other, out_text);
+        const char *text = other->file->text;
+
+        if (out_text)
+            hd_buf_append(out_text, text, strnlen(text, sizeof(other->file->text)));
         return HD_OK;
     }
     if (status != HD_BAD_ARG && status != HD_BAD_STATE && status != HD_BUSY &&
@@ -328,7 +307,8 @@ static enum hd_status control_exchange_locked(struct other *other,
     hal_futex_wake(&file->asked);
     while ((answered = atomic_load(&file->answered)) != number) {
         hal_futex_wait(&file->answered, answered, ALIVE_NS);
-        if (!control_is_alive(other))
+        struct pollfd fd = {.fd = other->alive_fd, .events = POLLIN};
+        if (poll(&fd, 1, 0) != 0)
             return control_ended(other->pid);
         if (control_is_late(request, since_ns))
             return control_late(other);
@@ -352,31 +332,26 @@ static enum hd_status control_file_lock(const struct other *other,
     return HD_OK;
 }
 
-/* Closing the file gives the lock back. A process that asks itself takes a lock of threads as well:
- * the file's lock orders processes, and says nothing of what its threads see of each other's. */
-static enum hd_status control_ask_and_close(struct other *other,
-                                            const struct core_control_request *request,
-                                            struct hd_buf *out_text)
-{
-    pthread_mutex_t *threads = other->is_own ? &own.asking : NULL;
-    enum hd_status status;
-
-    if (threads)
-        pthread_mutex_lock(threads);
-    status = control_file_lock(other, request);
-    if (status == HD_OK)
-        status = control_exchange_locked(other, request, out_text);
-    control_other_close(other);
-    if (threads)
-        pthread_mutex_unlock(threads);
-    return status;
-}
-
 enum hd_status core_control_ask(int pid, const struct core_control_request *request,
                                 struct hd_buf *out_text)
 {
     struct other other;
 
     HD_TRY(control_other_open(&other, pid));
-    return control_ask_and_close(&other, request, out_text);
+    /*
+     * Closing the file gives the lock back. A process that asks itself takes a lock of threads as
+     * well: the file's lock orders processes, and says nothing of what its threads see of each
+     * other's.
+     */
+    pthread_mutex_t *threads = other.is_own ? &own.asking : NULL;
+    enum hd_status status;
+    if (threads)
+        pthread_mutex_lock(threads);
+    status = control_file_lock(&other, request);
+    if (status == HD_OK)
+        status = control_exchange_locked(&other, request, out_text);
+    control_other_close(&other);
+    if (threads)
+        pthread_mutex_unlock(threads);
+    return status;
 }

@@ -52,15 +52,6 @@ static bool coredump_dump_is_on(const char *variable, bool otherwise)
 
 /* ---- the host of dbg/dump/dump.c */
 
-static void coredump_dump_put_host_name(struct hd_buf *out)
-{
-    char name[256] = "";
-
-    if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
-        snprintf(name, sizeof(name), "localhost");
-    hd_buf_puts(out, name);
-}
-
 /* %h the machine, %p the process, %t seconds since 1970, %% a %. */
 static void coredump_dump_name_make(const char *pattern, char *out, size_t out_B)
 {
@@ -70,9 +61,13 @@ static void coredump_dump_name_make(const char *pattern, char *out, size_t out_B
     for (; *pattern; pattern++) {
         char c = pattern[0] == '%' ? pattern[1] : '\0';
         pattern += c != '\0' && strchr("hpt%", c);
-        if (c == 'h')
-            coredump_dump_put_host_name(&text);
-        else if (c == 'p')
+        if (c == 'h') {
+            char name[256] = "";
+
+            if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
+                snprintf(name, sizeof(name), "localhost");
+            hd_buf_puts(&text, name);
+        } else if (c == 'p')
             hd_buf_printf(&text, "%d", (int)getpid());
         else if (c == 't')
             hd_buf_printf(&text, "%lld", (long long)time(NULL));
@@ -140,17 +135,6 @@ static char pipe_path[1100]; /* by which users trigger dumps */
 static pid_t pipe_owner;     /* a forked child has another one, or none */
 static void coredump_dump_pipe_remove(void);
 
-/* As CUDA does; what kernels printed is shown first. */
-static void coredump_dump_end_process(struct core_context *ctx)
-{
-    coredump_dump_pipe_remove();
-    if (ctx)
-        ctx->device->hal->ops->printf_flush(ctx->domain);
-    fprintf(stderr, "heddle: the program is aborted, as CUDA does after a core dump; "
-                    "CUDA_COREDUMP_GENERATION_FLAGS=skip_abort lets it go on\n");
-    abort();
-}
-
 static void coredump_dump_end(const void *owner, const struct dump_wish *wish,
                               enum hd_status status)
 {
@@ -166,8 +150,15 @@ static void coredump_dump_end(const void *owner, const struct dump_wish *wish,
     pthread_mutex_lock(&lock);
     goes_on = wish->flags & DUMP_SKIP_ABORT || !coredump_dump_settings_locked(ctx)->trigger_host;
     pthread_mutex_unlock(&lock);
-    if (!goes_on)
-        coredump_dump_end_process(ctx);
+    if (!goes_on) {
+        /* As CUDA does; what kernels printed is shown first. */
+        coredump_dump_pipe_remove();
+        if (ctx)
+            ctx->device->hal->ops->printf_flush(ctx->domain);
+        fprintf(stderr, "heddle: the program is aborted, as CUDA does after a core dump; "
+                        "CUDA_COREDUMP_GENERATION_FLAGS=skip_abort lets it go on\n");
+        abort();
+    }
 }
 
 static void coredump_dump_activate(void)
@@ -339,19 +330,6 @@ static bool coredump_dump_flag_of(const struct core_dump_settings *s, unsigned w
                                              : s->user_trigger;
 }
 
-static void coredump_dump_setting_copy(const struct core_dump_settings *s, unsigned which,
-                                       void *value, size_t need_B)
-{
-    bool flag = coredump_dump_flag_of(s, which);
-
-    if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE)
-        memcpy(value, which == CORE_DUMP_FILE ? s->file : s->pipe, need_B);
-    else if (which == CORE_DUMP_FLAGS)
-        memcpy(value, &s->flags, need_B);
-    else
-        memcpy(value, &flag, need_B);
-}
-
 static enum hd_status coredump_dump_get_locked(struct core_context *ctx, unsigned which,
                                                void *value, size_t *size_B)
 {
@@ -360,8 +338,16 @@ static enum hd_status coredump_dump_get_locked(struct core_context *ctx, unsigne
     size_t need_B = coredump_dump_setting_B(s, which);
     if (!need_B || (value && *size_B < need_B))
         return hd_error(HD_BAD_ARG, "core dump setting %u", which);
-    if (value)
-        coredump_dump_setting_copy(s, which, value, need_B);
+    if (value) {
+        bool flag = coredump_dump_flag_of(s, which);
+
+        if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE)
+            memcpy(value, which == CORE_DUMP_FILE ? s->file : s->pipe, need_B);
+        else if (which == CORE_DUMP_FLAGS)
+            memcpy(value, &s->flags, need_B);
+        else
+            memcpy(value, &flag, need_B);
+    }
     *size_B = need_B;
     return HD_OK;
 }
@@ -374,41 +360,34 @@ enum hd_status core_dump_get(struct core_context *ctx, unsigned which, void *val
     return status;
 }
 
-static enum hd_status coredump_dump_name_set(char *out, const char *value, size_t size_B)
-{
-    size_t len = strnlen(value, size_B);
-
-    if (!len || len >= CORE_DUMP_TEXT_B)
-        return hd_error(HD_BAD_ARG, "the name of a core dump has 1 to %d bytes",
-                        CORE_DUMP_TEXT_B - 1);
-    memcpy(out, value, len);
-    out[len] = '\0';
-    return HD_OK;
-}
-
-static enum hd_status coredump_dump_flags_set(struct core_dump_settings *s, const void *value)
-{
-    unsigned flags;
-
-    memcpy(&flags, value, sizeof(flags));
-    if (flags & ~FLAGS)
-        return hd_error(HD_BAD_ARG, "core dump flags 0x%x", flags);
-    s->flags = flags;
-    return HD_OK;
-}
-
 static enum hd_status coredump_dump_setting_change(struct core_dump_settings *s, unsigned which,
                                                    const void *value, size_t size_B)
 {
     bool on = *(const char *)value != 0;
 
-    if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE)
-        return coredump_dump_name_set(which == CORE_DUMP_FILE ? s->file : s->pipe, value, size_B);
+    if (which == CORE_DUMP_FILE || which == CORE_DUMP_PIPE) {
+        char *out = which == CORE_DUMP_FILE ? s->file : s->pipe;
+        size_t len = strnlen(value, size_B);
+
+        if (!len || len >= CORE_DUMP_TEXT_B)
+            return hd_error(HD_BAD_ARG, "the name of a core dump has 1 to %d bytes",
+                            CORE_DUMP_TEXT_B - 1);
+        memcpy(out, value, len);
+        out[len] = '\0';
+        return HD_OK;
+    }
     if (size_B < coredump_dump_setting_B(s, which))
         return hd_error(HD_BAD_ARG, "core dump setting %u has %zu bytes", which,
                         coredump_dump_setting_B(s, which));
-    if (which == CORE_DUMP_FLAGS)
-        return coredump_dump_flags_set(s, value);
+    if (which == CORE_DUMP_FLAGS) {
+        unsigned flags;
+
+        memcpy(&flags, value, sizeof(flags));
+        if (flags & ~FLAGS)
+            return hd_error(HD_BAD_ARG, "core dump flags 0x%x", flags);
+        s->flags = flags;
+        return HD_OK;
+    }
     if (which == CORE_DUMP_ON_EXCEPTION)
         s->on_exception = on;
     else if (which == CORE_DUMP_TRIGGER_HOST)
@@ -437,11 +416,6 @@ static enum hd_status coredump_dump_own_locked(struct core_context *ctx,
     return HD_OK;
 }
 
-static bool coredump_dump_is_about_pipe(unsigned which)
-{
-    return which == CORE_DUMP_PIPE || which == CORE_DUMP_USER_TRIGGER;
-}
-
 static enum hd_status coredump_dump_set_locked(struct core_context *ctx, unsigned which,
                                                const void *value, size_t size_B)
 {
@@ -450,7 +424,7 @@ static enum hd_status coredump_dump_set_locked(struct core_context *ctx, unsigne
     HD_TRY(coredump_dump_environment_read_locked());
     if (!coredump_dump_setting_B(&process, which) || !size_B)
         return hd_error(HD_BAD_ARG, "core dump setting %u", which);
-    if (coredump_dump_is_about_pipe(which) && (ctx || is_listening))
+    if ((which == CORE_DUMP_PIPE || which == CORE_DUMP_USER_TRIGGER) && (ctx || is_listening))
         return hd_error(HD_BAD_STATE, "the pipe that triggers core dumps is the process's, and "
                                       "stays once it is there");
     HD_TRY(coredump_dump_own_locked(ctx, &s));

@@ -107,13 +107,6 @@ static bool is_wanted(const struct core_module *module)
     return program ? dbg_wants(program) : core_dump_wants(module->ctx);
 }
 
-static void say_without(const struct core_function *f)
-{
-    dbg_say("heddle: kernel %s runs without the debugger: %s", f->entry->name, hd_error_message());
-    if (!dbg_is_active())
-        hd_log("kernel %s cannot be dumped: %s", f->entry->name, hd_error_message());
-}
-
 /*
  * A launch that is fast so far may begin when there is a breakpoint: the device chooses again then.
  * Kernels that cannot have the other form stay as they are.
@@ -139,36 +132,37 @@ static void instead_set(struct core_function *f, const struct hal_dispatch *p,
     hd_lock_release(&variants.lock);
 }
 
-/* Said once for each kernel. */
-static struct hal_kernel *native_chosen(struct core_function *f)
-{
-    bool is_checked = san_observer() != NULL;
-
-    if ((!is_checked && !dbg_is_active()) || atomic_exchange(&f->was_named, true))
-        return f->kernel;
-    if (is_checked)
-        hd_log("kernel %s is native, a function of the host: the checker does not look into it",
-               f->entry->name);
-    else
-        dbg_say("heddle: kernel %s is native, a function of the host: the debugger does not stop "
-                "in it",
-                f->entry->name);
-    return f->kernel;
-}
-
 struct hal_kernel *core_debug_choose(struct core_function *f, struct hal_dispatch *p)
 {
     struct dbg_program *program = core_image_debugged(f->module->image);
     bool wants = is_wanted(f->module);
     struct hal_kernel *variant;
 
-    if (HD_UNLIKELY(f->native != NULL))
-        return native_chosen(f);
+    if (HD_UNLIKELY(f->native != NULL)) {
+        /* Said once for each kernel. */
+        bool is_checked = san_observer() != NULL;
+
+        if ((!is_checked && !dbg_is_active()) || atomic_exchange(&f->was_named, true))
+            return f->kernel;
+        if (is_checked)
+            hd_log("kernel %s is native, a function of the host: the checker does not look into it",
+                   f->entry->name);
+        else
+            dbg_say(
+                "heddle: kernel %s is native, a function of the host: the debugger does not stop "
+                "in it",
+                f->entry->name);
+        return f->kernel;
+    }
     if (HD_LIKELY(!program && !wants) || !p->kernel)
         return f->kernel;
     if (kernel_make(f, &variant) != HD_OK) {
-        if (wants)
-            say_without(f);
+        if (wants) {
+            dbg_say("heddle: kernel %s runs without the debugger: %s", f->entry->name,
+                    hd_error_message());
+            if (!dbg_is_active())
+                hd_log("kernel %s cannot be dumped: %s", f->entry->name, hd_error_message());
+        }
         return f->kernel;
     }
     if (program)

@@ -22,15 +22,6 @@ HD_FORK_MUTEX(asking, asking);
 
 /* ---- JSON */
 
-static void write_waiting(struct hd_json *j, const struct hal_waiting *w)
-{
-    hd_json_open(j, NULL, '{');
-    hd_json_index(j, "index", w->index);
-    hd_json_u64(j, "blocks", w->blocks);
-    hd_json_str(j, "what", w->what);
-    hd_json_close(j, '}');
-}
-
 struct writer {
     struct hd_json *j;
     const struct core_device *device; /* whose kernels are written: others may share the HAL's */
@@ -54,8 +45,13 @@ static void write_running(void *arg, const struct hal_running *r)
     hd_json_u64(j, "threads", r->threads);
     hd_json_u64(j, "threads_of", r->of);
     hd_json_open(j, "waits", '[');
-    for (size_t i = 0; i < r->nwaits; i++)
-        write_waiting(j, &r->waits[i]);
+    for (size_t i = 0; i < r->nwaits; i++) {
+        hd_json_open(j, NULL, '{');
+        hd_json_index(j, "index", r->waits[i].index);
+        hd_json_u64(j, "blocks", r->waits[i].blocks);
+        hd_json_str(j, "what", r->waits[i].what);
+        hd_json_close(j, '}');
+    }
     hd_json_close(j, ']');
     hd_json_close(j, '}');
 }
@@ -170,17 +166,6 @@ void core_report_text(struct hd_buf *out)
 
 /* ---- at Ctrl-C */
 
-static void interrupt_notify(void)
-{
-    struct hd_buf text;
-
-    hd_buf_init(&text);
-    core_report_text(&text);
-    if (text.len)
-        fwrite(text.ptr, 1, text.len, stderr);
-    hd_buf_fini(&text);
-}
-
 enum { PATIENCE_S = 3 };
 static sem_t interrupted;
 static pid_t owner;
@@ -218,7 +203,12 @@ static void *interrupt_main(void *unused)
     (void)unused;
     while (sem_wait(&interrupted) < 0)
         ;
-    interrupt_notify();
+    struct hd_buf text;
+    hd_buf_init(&text);
+    core_report_text(&text);
+    if (text.len)
+        fwrite(text.ptr, 1, text.len, stderr);
+    hd_buf_fini(&text);
     die();
     return NULL;
 }

@@ -226,15 +226,6 @@ static bool capture_stream_is_joined(const struct core_stream *stream)
     return true;
 }
 
-static bool capture_is_joined(const struct core_capture *capture)
-{
-    capture_mark_joined(capture);
-    for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
-        if (!capture_stream_is_joined(s))
-            return false;
-    return true;
-}
-
 static enum hd_status capture_check_end(const struct core_stream *stream,
                                         const struct core_capture *capture)
 {
@@ -251,8 +242,10 @@ static enum hd_status capture_check_result(const struct core_capture *capture)
 {
     if (capture->is_invalid)
         return hd_error(HD_CAPTURE_INVALID, "an operation failed during the capture");
-    if (!capture_is_joined(capture))
-        return hd_error(HD_CAPTURE_UNJOINED, "a forked stream was not joined to the first one");
+    capture_mark_joined(capture);
+    for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
+        if (!capture_stream_is_joined(s))
+            return hd_error(HD_CAPTURE_UNJOINED, "a forked stream was not joined to the first one");
     return HD_OK;
 }
 
@@ -326,14 +319,6 @@ static enum hd_status capture_check_valid(const struct core_capture *capture)
                : HD_OK;
 }
 
-static enum hd_status capture_set_node(struct core_capture_end *end, struct core_node *node)
-{
-    const struct core_edge edge = {.node = node};
-
-    capture_set_clear(&end->set);
-    return capture_set_add(&end->set, &edge, 1);
-}
-
 static enum hd_status capture_connect(const struct core_capture_set *set, struct core_node *node)
 {
     for (size_t i = 0; i < set->len; i++)
@@ -357,8 +342,11 @@ static enum hd_status capture_add_locked(struct core_stream *stream, struct core
     status = core_node_add_locked(capture->graph, body, NULL, NULL, 0, &node);
     if (status == HD_OK)
         status = capture_connect(&stream->captured->set, node);
-    if (status == HD_OK)
-        status = capture_set_node(stream->captured, node);
+    if (status == HD_OK) {
+        const struct core_edge edge = {.node = node};
+        capture_set_clear(&stream->captured->set);
+        status = capture_set_add(&stream->captured->set, &edge, 1);
+    }
     capture->is_invalid = status != HD_OK;
     return status;
 }

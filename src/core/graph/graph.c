@@ -217,18 +217,14 @@ bool core_graph_has_memory_locked(const struct core_graph *graph)
 
 /* ---- edges */
 
-static bool graph_edge_data_is(const struct core_edge_data *a, const struct core_edge_data *b)
-{
-    return !memcmp(a, b, sizeof(*a));
-}
-
 /* Its place in a list of edges, or the list's length. */
 static size_t graph_edge_find(const struct core_edge *edges, size_t n, const struct core_node *node,
                               const struct core_edge_data *data)
 {
     size_t i = 0;
 
-    while (i < n && (edges[i].node != node || (data && !graph_edge_data_is(&edges[i].data, data))))
+    while (i < n &&
+           (edges[i].node != node || (data && memcmp(&edges[i].data, data, sizeof(*data)))))
         i++;
     return i;
 }
@@ -240,14 +236,17 @@ static void graph_edge_cut(struct core_edge *edges, size_t *len, size_t at)
     memmove(edges + at, edges + at + 1, (--*len - at) * sizeof(*edges));
 }
 
-/* The API's rules: plain edges have no ports, programmatic ones begin at a kernel's port. */
-static enum hd_status graph_edge_data_check(const struct core_node *from,
-                                            const struct core_node *to,
-                                            const struct core_edge_data *data)
+static enum hd_status graph_edge_check(const struct core_graph *graph, const struct core_node *from,
+                                       const struct core_node *to,
+                                       const struct core_edge_data *data)
 {
+    if (from->graph != graph || to->graph != graph)
+        return hd_error(HD_BAD_ARG, "a node of the edge belongs to another graph");
+    if (from == to)
+        return hd_error(HD_BAD_ARG, "an edge from a node to itself");
+    /* The API's rules: plain edges have no ports, programmatic ones begin at a kernel's port. */
     static const uint8_t zeros[sizeof(data->reserved)];
     bool kernels = from->body.type == CORE_NODE_KERNEL && to->body.type == CORE_NODE_KERNEL;
-
     if (data->to_port || memcmp(data->reserved, zeros, sizeof(zeros)) || data->type > 1)
         return hd_error(HD_BAD_ARG, "edge data: to_port and reserved bytes are 0, types 0 and 1");
     if (data->type && !kernels)
@@ -257,17 +256,6 @@ static enum hd_status graph_edge_data_check(const struct core_node *from,
     if (data->type && !data->from_port)
         return hd_error(HD_BAD_ARG, "edge data: a programmatic edge needs a port");
     return HD_OK;
-}
-
-static enum hd_status graph_edge_check(const struct core_graph *graph, const struct core_node *from,
-                                       const struct core_node *to,
-                                       const struct core_edge_data *data)
-{
-    if (from->graph != graph || to->graph != graph)
-        return hd_error(HD_BAD_ARG, "a node of the edge belongs to another graph");
-    if (from == to)
-        return hd_error(HD_BAD_ARG, "an edge from a node to itself");
-    return graph_edge_data_check(from, to, data);
 }
 
 static enum hd_status graph_edge_add(struct core_node *from, struct core_node *to,
@@ -365,17 +353,6 @@ struct core_node *core_node_make(struct core_body *body)
     return node;
 }
 
-/* The others keep their order, which programs see. */
-static void graph_node_unlist(struct core_node *node)
-{
-    struct core_graph *graph = node->graph;
-
-    memmove(graph->nodes.at + node->index, graph->nodes.at + node->index + 1,
-            (--graph->nodes.len - node->index) * sizeof(graph->nodes.at[0]));
-    for (size_t i = node->index; i < graph->nodes.len; i++)
-        graph->nodes.at[i]->index = i;
-}
-
 static void graphs_own(struct core_node *node)
 {
     size_t n;
@@ -405,18 +382,6 @@ static enum hd_status graph_node_connect(struct core_node *node, struct core_nod
     return status;
 }
 
-static bool graph_frees_again(const struct core_graph *graph, const struct core_body *body)
-{
-    bool again = false;
-
-    for (size_t i = 0; i < graph->nodes.len && body->type == CORE_NODE_FREE && !again; i++) {
-        const struct core_body *other = &graph->nodes.at[i]->body;
-
-        again = other->type == CORE_NODE_FREE && other->memory == body->memory;
-    }
-    return again;
-}
-
 static enum hd_status graph_node_memory_check(const struct core_graph *graph,
                                               const struct core_body *body)
 {
@@ -424,7 +389,12 @@ static enum hd_status graph_node_memory_check(const struct core_graph *graph,
 
     if (is_memory && graph->owner)
         return hd_error(HD_BAD_ARG, "a graph that is part of another gets no memory nodes");
-    if (graph_frees_again(graph, body))
+    bool again = false;
+    for (size_t i = 0; i < graph->nodes.len && body->type == CORE_NODE_FREE && !again; i++) {
+        const struct core_body *other = &graph->nodes.at[i]->body;
+        again = other->type == CORE_NODE_FREE && other->memory == body->memory;
+    }
+    if (again)
         return hd_error(HD_BAD_ARG, "the graph frees this memory already");
     return HD_OK;
 }
@@ -470,32 +440,13 @@ void core_node_remove_locked(struct core_node *node)
         graph_edge_remove(hd_vec_last(&node->from).node, node, &hd_vec_last(&node->from).data);
     while (node->to.len)
         graph_edge_remove(node, hd_vec_last(&node->to).node, &hd_vec_last(&node->to).data);
-    graph_node_unlist(node);
+    /* The others keep their order, which programs see. */
+    struct core_graph *graph = node->graph;
+    memmove(graph->nodes.at + node->index, graph->nodes.at + node->index + 1,
+            (--graph->nodes.len - node->index) * sizeof(graph->nodes.at[0]));
+    for (size_t i = node->index; i < graph->nodes.len; i++)
+        graph->nodes.at[i]->index = i;
     core_node_end_locked(node);
-}
-
-/* Parameters are new; what attributes say of the node stays, and must fit them. */
-static enum hd_status graph_node_kernel_check(const struct core_body_kernel *before,
-                                              struct core_body_kernel *kernel)
-{
-    const struct core_device_node *changed = before->device_node;
-
-    kernel->launch.cooperative = before->launch.cooperative;
-    memcpy(kernel->launch.cluster, before->launch.cluster, sizeof(kernel->launch.cluster));
-    if (changed && kernel->function->entry->params_B > changed->room_B)
-        return hd_error(HD_NOT_SUPPORTED, "%s: the parameters of a device-updatable node grow",
-                        kernel->function->entry->name);
-    return core_launch_check(kernel->function, &kernel->launch);
-}
-
-static void graph_node_attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
-{
-    assert(!to->attributes && !to->device_node);
-    to->attributes = from->attributes;
-    to->attribute_mask = from->attribute_mask;
-    to->device_node = from->device_node;
-    from->attributes = NULL;
-    from->device_node = NULL;
 }
 
 enum hd_status core_node_body_set_locked(struct core_node *node, struct core_body *body)
@@ -504,8 +455,24 @@ enum hd_status core_node_body_set_locked(struct core_node *node, struct core_bod
 
     assert(body->type == before.type);
     if (body->type == CORE_NODE_KERNEL) {
-        HD_TRY(graph_node_kernel_check(&before.kernel, &body->kernel));
-        graph_node_attributes_move(&before.kernel, &body->kernel);
+        /* Parameters are new; what attributes say of the node stays, and must fit them. */
+        struct core_body_kernel *kernel = &body->kernel;
+        const struct core_device_node *changed = before.kernel.device_node;
+        kernel->launch.cooperative = before.kernel.launch.cooperative;
+        memcpy(kernel->launch.cluster, before.kernel.launch.cluster,
+               sizeof(kernel->launch.cluster));
+        if (changed && kernel->function->entry->params_B > changed->room_B)
+            return hd_error(HD_NOT_SUPPORTED, "%s: the parameters of a device-updatable node grow",
+                            kernel->function->entry->name);
+        HD_TRY(core_launch_check(kernel->function, &kernel->launch));
+        struct core_body_kernel *from = &before.kernel;
+        struct core_body_kernel *to = &body->kernel;
+        assert(!to->attributes && !to->device_node);
+        to->attributes = from->attributes;
+        to->attribute_mask = from->attribute_mask;
+        to->device_node = from->device_node;
+        from->attributes = NULL;
+        from->device_node = NULL;
     }
     node->body = *body;
     graphs_own(node);

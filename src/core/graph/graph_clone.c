@@ -124,38 +124,26 @@ static void publish_locked(struct core_graph *graph)
     }
 }
 
-static enum hd_status conditions_clone_locked(const struct core_graph *from, struct core_graph *to)
+static enum hd_status fill_locked(const struct core_graph *from, struct core_graph *to)
 {
     if (!hd_vec_reserve(&to->conditions, from->conditions.len))
         return hd_error(HD_NO_MEMORY, "copy of a graph");
     for (size_t i = 0; i < from->conditions.len; i++)
         to->conditions.at[to->conditions.len++] = core_condition_ref_locked(from->conditions.at[i]);
-    return HD_OK;
-}
-
-static enum hd_status users_clone_locked(const struct core_graph *from, struct core_graph *to)
-{
-    if (!hd_vec_reserve(&to->users, from->users.len))
-        return hd_error(HD_NO_MEMORY, "copy of a graph");
-    for (size_t i = 0; i < from->users.len; i++) {
-        const struct core_graph_user *user = &from->users.at[i];
-
-        HD_TRY(core_user_object_retain(user->object, user->count));
-        core_user_object_ref(user->object);
-        to->users.at[to->users.len++] = *user;
-    }
-    return HD_OK;
-}
-
-static enum hd_status fill_locked(const struct core_graph *from, struct core_graph *to)
-{
-    HD_TRY(conditions_clone_locked(from, to));
     for (size_t i = 0; i < from->nodes.len; i++)
         HD_TRY(node_clone_locked(from->nodes.at[i], to));
     for (size_t i = 0; i < from->nodes.len; i++)
         if (!node_connect(from->nodes.at[i], to))
             return hd_error(HD_NO_MEMORY, "copy of a graph");
-    return users_clone_locked(from, to);
+    if (!hd_vec_reserve(&to->users, from->users.len))
+        return hd_error(HD_NO_MEMORY, "copy of a graph");
+    for (size_t i = 0; i < from->users.len; i++) {
+        const struct core_graph_user *user = &from->users.at[i];
+        HD_TRY(core_user_object_retain(user->object, user->count));
+        core_user_object_ref(user->object);
+        to->users.at[to->users.len++] = *user;
+    }
+    return HD_OK;
 }
 
 enum hd_status core_graph_clone_locked(const struct core_graph *graph, bool publish,

@@ -46,19 +46,6 @@ static bool wants(unsigned flags, unsigned bit)
     return flags & (DOT_VERBOSE | bit);
 }
 
-static void dot_kernel(FILE *f, const struct core_body_kernel *k, unsigned flags)
-{
-    const struct core_launch *l = &k->launch;
-
-    fprintf(f, "\\n%s", k->function->entry->name);
-    if (wants(flags, DOT_KERNELS))
-        fprintf(f, "\\ngrid (%u,%u,%u) block (%u,%u,%u) shared %u", l->grid[0], l->grid[1],
-                l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic_smem_B);
-    if (wants(flags, DOT_ATTRIBUTES))
-        fprintf(f, "\\ncooperative %d cluster (%u,%u,%u) device-updatable %d", l->cooperative,
-                l->cluster[0], l->cluster[1], l->cluster[2], k->device_node != NULL);
-}
-
 static void dot_copy(FILE *f, const struct core_copy *copy)
 {
     fprintf(f, "\\n0x%" PRIx64 " from 0x%" PRIx64 "\\n%" PRIu64 " x %" PRIu64 " x %" PRIu64,
@@ -153,14 +140,6 @@ static void dot_params(FILE *f, const struct core_body *body)
     }
 }
 
-static void dot_body(FILE *f, const struct core_body *body, unsigned flags)
-{
-    if (body->type == CORE_NODE_KERNEL)
-        dot_kernel(f, &body->kernel, flags);
-    else if (flag_of(body->type) && wants(flags, flag_of(body->type)))
-        dot_params(f, body);
-}
-
 static void dot_graph(FILE *f, const struct core_graph *graph, unsigned flags);
 
 static void dot_node(FILE *f, const struct core_node *node, unsigned flags)
@@ -170,7 +149,18 @@ static void dot_node(FILE *f, const struct core_node *node, unsigned flags)
 
     fprintf(f, "\"n%" PRIu64 "\" [shape=box label=\"%zu %s", node->id, node->index,
             type_text(node->body.type));
-    dot_body(f, &node->body, flags);
+    const struct core_body *body = &node->body;
+    if (body->type == CORE_NODE_KERNEL) {
+        const struct core_launch *l = &body->kernel.launch;
+        fprintf(f, "\\n%s", body->kernel.function->entry->name);
+        if (wants(flags, DOT_KERNELS))
+            fprintf(f, "\\ngrid (%u,%u,%u) block (%u,%u,%u) shared %u", l->grid[0], l->grid[1],
+                    l->grid[2], l->block[0], l->block[1], l->block[2], l->dynamic_smem_B);
+        if (wants(flags, DOT_ATTRIBUTES))
+            fprintf(f, "\\ncooperative %d cluster (%u,%u,%u) device-updatable %d", l->cooperative,
+                    l->cluster[0], l->cluster[1], l->cluster[2], body->kernel.device_node != NULL);
+    } else if (flag_of(body->type) && wants(flags, flag_of(body->type)))
+        dot_params(f, body);
     if (wants(flags, DOT_HANDLES))
         fprintf(f, "\\n%p", node->handle);
     fprintf(f, "\"];\n");

@@ -122,17 +122,6 @@ static enum hd_status env_run(struct core_env *env)
     return core_feed_run(&env->feed);
 }
 
-/* The graph that runs is over, with all inside. */
-static void env_run_end_locked(struct core_env *env)
-{
-    assert(hd_lock_held(&core_env_lock) && !env->open);
-    if (env->link)
-        hd_list_remove(env);
-    if (env->upload)
-        env->upload->running--;
-    env->fresh = 0;
-}
-
 /* The next of the tails, which takes the place of what ran; NULL: none is left. */
 static struct core_upload *env_tail_take_locked(struct core_env *env)
 {
@@ -157,7 +146,13 @@ static bool env_leave(struct core_env *env)
     hd_lock_acquire(&core_env_lock);
     is_over = --env->open == 0;
     if (is_over) {
-        env_run_end_locked(env);
+        /* The graph that runs is over, with all inside. */
+        assert(!env->open);
+        if (env->link)
+            hd_list_remove(env);
+        if (env->upload)
+            env->upload->running--;
+        env->fresh = 0;
         next = env_tail_take_locked(env);
     }
     hd_lock_release(&core_env_lock);
@@ -331,17 +326,6 @@ static enum core_env_answer env_launch_locked(struct core_env *env, struct core_
     return CORE_ENV_OK;
 }
 
-/* Its stream has room: it does one launch at a time. */
-static void env_start_soon(struct core_env *env)
-{
-    enum hd_status status = core_stream_call(env->upload->stream, env_start, env, true);
-
-    if (status == HD_OK)
-        return;
-    (void)hal_domain_fail(env->ctx->domain, status, 0, NULL, hd_error_message());
-    env_close(env);
-}
-
 enum core_env_answer core_env_launch(struct core_context *ctx, uint32_t grid_id, const void *exec,
                                      enum core_env_mode mode)
 {
@@ -355,7 +339,13 @@ enum core_env_answer core_env_launch(struct core_context *ctx, uint32_t grid_id,
     if (env && upload)
         answer = env_launch_locked(env, upload, mode, &child);
     hd_lock_release(&core_env_lock);
-    if (child)
-        env_start_soon(child);
+    if (child) {
+        /* Its stream has room: it does one launch at a time. */
+        enum hd_status status = core_stream_call(child->upload->stream, env_start, child, true);
+        if (status != HD_OK) {
+            (void)hal_domain_fail(child->ctx->domain, status, 0, NULL, hd_error_message());
+            env_close(child);
+        }
+    }
     return answer;
 }

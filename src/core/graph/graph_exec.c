@@ -69,9 +69,17 @@ static bool exec_is_conditional(const struct core_graph *graph)
     return graph->owner != NULL;
 }
 
-static enum hd_status exec_check_conditions(struct core_graph *graph,
-                                            struct core_exec_failure *out_why)
+static enum hd_status exec_check_structure(struct core_graph *graph,
+                                           struct core_exec_failure *out_why)
 {
+    HD_TRY(exec_check_order(graph, out_why));
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&graph->nodes.at[i]->body, &n);
+
+        for (size_t k = 0; k < n; k++)
+            HD_TRY(exec_check_structure(inner[k], out_why));
+    }
     for (size_t i = 0; i < graph->nodes.len && exec_is_conditional(graph); i++)
         if (!exec_is_conditional_work(graph->nodes.at[i]->body.type)) {
             out_why->result = CORE_INSTANTIATE_UNSUPPORTED;
@@ -84,20 +92,6 @@ static enum hd_status exec_check_conditions(struct core_graph *graph,
             return hd_error(HD_BAD_ARG, "a conditional handle of the graph has no node");
         }
     return HD_OK;
-}
-
-static enum hd_status exec_check_structure(struct core_graph *graph,
-                                           struct core_exec_failure *out_why)
-{
-    HD_TRY(exec_check_order(graph, out_why));
-    for (size_t i = 0; i < graph->nodes.len; i++) {
-        size_t n;
-        struct core_graph *const *inner = core_body_graphs(&graph->nodes.at[i]->body, &n);
-
-        for (size_t k = 0; k < n; k++)
-            HD_TRY(exec_check_structure(inner[k], out_why));
-    }
-    return exec_check_conditions(graph, out_why);
 }
 
 static enum hd_status exec_check(struct core_graph *graph, const struct core_context *ctx,

@@ -40,20 +40,6 @@ static bool is_row(const struct core_copy *copy)
     return copy->height == 1 && copy->depth == 1;
 }
 
-/* cuGraphExecMemcpyNodeSetParams(): in one dimension; cuGraphExecMemsetNodeSetParams(). */
-static enum hd_status check_memory(const struct core_body *from, const struct core_body *to)
-{
-    const struct core_copy *have = &from->copy.copy, *want = &to->copy.copy;
-
-    if (to->type == CORE_NODE_FILL && !core_fill_may_become(&from->fill, &to->fill))
-        return hd_error(HD_BAD_ARG, "a fill in two dimensions does not change its size");
-    if (to->type == CORE_NODE_COPY && (!is_row(have) || !is_row(want)))
-        return hd_error(HD_BAD_ARG, "a copy in several dimensions does not change");
-    if (to->type == CORE_NODE_COPY && !core_copy_may_become(have, want))
-        return hd_error(HD_BAD_ARG, "a copy stays between the kinds of memory it has");
-    return HD_OK;
-}
-
 /* What an update may not change. */
 static enum hd_status check_change(const struct core_exec *exec, const struct core_body *from,
                                    const struct core_body *to)
@@ -69,7 +55,14 @@ static enum hd_status check_change(const struct core_exec *exec, const struct co
         return hd_error(HD_BAD_ARG, "the number of the node's semaphores cannot change");
     if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
         return hd_error(HD_BAD_ARG, "the node's context cannot change");
-    HD_TRY(check_memory(from, to));
+    /* cuGraphExecMemcpyNodeSetParams(): in one dimension; cuGraphExecMemsetNodeSetParams(). */
+    const struct core_copy *have = &from->copy.copy, *want = &to->copy.copy;
+    if (to->type == CORE_NODE_FILL && !core_fill_may_become(&from->fill, &to->fill))
+        return hd_error(HD_BAD_ARG, "a fill in two dimensions does not change its size");
+    if (to->type == CORE_NODE_COPY && (!is_row(have) || !is_row(want)))
+        return hd_error(HD_BAD_ARG, "a copy in several dimensions does not change");
+    if (to->type == CORE_NODE_COPY && !core_copy_may_become(have, want))
+        return hd_error(HD_BAD_ARG, "a copy stays between the kinds of memory it has");
     if (to->type == CORE_NODE_KERNEL &&
         !core_kernel_may_become(&from->kernel, &to->kernel, exec_asks(exec)))
         return hd_error(HD_BAD_ARG, "the kernel calls the runtime in other ways than the first");

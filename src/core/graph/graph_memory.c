@@ -94,18 +94,6 @@ static enum hd_status memory_page_create_locked(struct core_device *device, uint
     return HD_OK;
 }
 
-static void memory_page_destroy_locked(struct core_graph_page *page)
-{
-    assert(hd_lock_held(&lock) && !page->uses);
-    memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
-    if (page->is_used)
-        memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
-    hd_list_remove(page);
-    (void)core_allocation_release(page->allocation);
-    core_allocation_unref(page->allocation);
-    hd_free(page);
-}
-
 /* One of the right size that nobody uses, or a new one. */
 static enum hd_status memory_page_find_locked(struct core_device *device, uint64_t size_B,
                                               struct core_graph_page **out_page)
@@ -158,7 +146,14 @@ void core_graph_memory_trim(const struct core_device *device)
         for (struct core_graph_memory *m = memories; m; m = m->next)
             if (m->page == page)
                 memory_unmap_locked(m);
-        memory_page_destroy_locked(page);
+        assert(!page->uses);
+        memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
+        if (page->is_used)
+            memory_stat_sub_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
+        hd_list_remove(page);
+        (void)core_allocation_release(page->allocation);
+        core_allocation_unref(page->allocation);
+        hd_free(page);
     }
     hd_lock_release(&lock);
 }
@@ -233,9 +228,11 @@ struct core_graph_memory *core_graph_memory_ref(struct core_graph_memory *m)
     return m;
 }
 
-/* It stays while it is live, whoever has forgotten it. */
-static void memory_reap_locked(struct core_graph_memory *m)
+static void memory_unref_locked(struct core_graph_memory *m)
 {
+    assert(m->refs > 0);
+    m->refs--;
+    /* It stays while it is live, whoever has forgotten it. */
     assert(hd_lock_held(&lock));
     if (m->refs || m->is_live)
         return;
@@ -247,13 +244,6 @@ static void memory_reap_locked(struct core_graph_memory *m)
         assert(!"it was reserved");
     hd_free(m->said);
     hd_free(m);
-}
-
-static void memory_unref_locked(struct core_graph_memory *m)
-{
-    assert(m->refs > 0);
-    m->refs--;
-    memory_reap_locked(m);
 }
 
 void core_graph_memory_unref(struct core_graph_memory *m)
@@ -331,14 +321,6 @@ static void memory_use_add_locked(struct core_graph_use *use, struct core_graph_
     use->at[use->n++].was_live = m->is_live;
 }
 
-static void memory_page_take_locked(struct core_graph_page *page, struct core_graph_memory *user)
-{
-    if (!page->is_used)
-        memory_stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
-    page->is_used = true;
-    page->user = user;
-}
-
 static enum hd_status memory_alloc_locked(struct core_graph_memory *m, bool auto_free,
                                           struct core_graph_use *use)
 {
@@ -351,7 +333,11 @@ static enum hd_status memory_alloc_locked(struct core_graph_memory *m, bool auto
                         (unsigned long long)m->va);
     if (!m->is_live && !mine && !(m->page && memory_is_available(m->page)))
         HD_TRY(memory_map_locked(m));
-    memory_page_take_locked(m->page, m);
+    struct core_graph_page *page = m->page;
+    if (!page->is_used)
+        memory_stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
+    page->is_used = true;
+    page->user = m;
     memory_use_add_locked(use, m);
     m->is_live = true;
     return HD_OK;

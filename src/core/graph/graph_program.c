@@ -59,15 +59,6 @@ static bool program_need_add(struct core_program *program, struct hal_kernel *ke
     return hd_vec_push(&program->needs, need);
 }
 
-/* The dispatch reads what it runs from the device node's block. */
-static void program_indirect_make(struct hal_dispatch *p, const struct core_device_node *node)
-{
-    uint64_t address = (uintptr_t)node->block;
-
-    p->head.flags |= HAL_FLAG_INDIRECT;
-    memcpy(p->params, &address, sizeof(address));
-}
-
 static bool program_kernel_add(struct core_program *program, const struct core_node *owner)
 {
     const struct core_body_kernel *node = &owner->body.kernel;
@@ -86,8 +77,13 @@ static bool program_kernel_add(struct core_program *program, const struct core_n
     if (!program_need_add(program, kernel, &p.dispatch))
         return false;
     memcpy(p.dispatch.params, node->block, HD_MIN(params_B, HAL_INLINE_PARAMS_B));
-    if (node->device_node)
-        program_indirect_make(&p.dispatch, node->device_node);
+    if (node->device_node) {
+        /* The dispatch reads what it runs from the device node's block. */
+        uint64_t address = (uintptr_t)node->device_node->block;
+
+        p.dispatch.head.flags |= HAL_FLAG_INDIRECT;
+        memcpy(p.dispatch.params, &address, sizeof(address));
+    }
     if (params_B > HAL_INLINE_PARAMS_B)
         return program_packet_add(program, &p,
                                   (struct core_step){.kind = CORE_STEP_DISPATCH,

@@ -25,16 +25,6 @@ static const struct core_step *run_step(const struct core_run *run)
     return &run->program->steps.at[run->step];
 }
 
-/* Packets of the current step have been submitted. */
-static void run_advance(struct core_run *run, uint32_t n)
-{
-    run->done += n;
-    if (run->done < run_step(run)->count)
-        return;
-    run->done = 0;
-    run->step++;
-}
-
 static void packets_number(union hal_packet *packets, uint32_t n, uint32_t *grid_id)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -158,7 +148,12 @@ static enum hd_status part_run(struct core_stream *stream, struct core_run *run,
         HD_TRY(submit(stream, run, step, n));
         part.packets -= HD_MAX(n, 1);
         part.params_B -= step->params_B;
-        run_advance(run, n);
+        /* Packets of the current step have been submitted. */
+        run->done += n;
+        if (run->done >= run_step(run)->count) {
+            run->done = 0;
+            run->step++;
+        }
     }
     return HD_OK;
 }

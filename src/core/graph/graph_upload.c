@@ -133,21 +133,16 @@ static struct core_upload *upload_take(struct core_exec *exec)
     return upload;
 }
 
-static void upload_put(struct core_exec *exec, struct core_upload *upload)
-{
-    hd_lock_acquire(&core_env_lock);
-    assert(!exec->upload);
-    exec->upload = upload;
-    hd_list_push(&uploads, upload);
-    hd_lock_release(&core_env_lock);
-}
-
 /* The one that is there no more, which cannot be freed under the locks. */
 static struct core_upload *upload_replace(struct core_exec *exec, struct core_upload *made)
 {
     struct core_upload *before = upload_take(exec);
 
-    upload_put(exec, made);
+    hd_lock_acquire(&core_env_lock);
+    assert(!exec->upload);
+    exec->upload = made;
+    hd_list_push(&uploads, made);
+    hd_lock_release(&core_env_lock);
     exec->is_uploaded = true;
     return before;
 }

@@ -42,13 +42,6 @@ static bool segment_insert(size_t i, struct segment segment)
     return true;
 }
 
-static void segments_remove(size_t first, size_t n)
-{
-    memmove(&segments.at[first], &segments.at[first + n],
-            (segments.len - first - n) * sizeof(segments.at[0]));
-    segments.len -= n;
-}
-
 /* No segment reaches across va afterwards. */
 static bool segment_split(uint64_t va)
 {
@@ -175,5 +168,7 @@ void core_advice_forget_locked(uint64_t va, uint64_t size_B)
     first = segment_find(base);
     while (first + n < segments.len && segments.at[first + n].base < end)
         n++;
-    segments_remove(first, n);
+    memmove(&segments.at[first], &segments.at[first + n],
+            (segments.len - first - n) * sizeof(segments.at[0]));
+    segments.len -= n;
 }

@@ -125,24 +125,6 @@ static enum hd_status file_map(struct core_context *ctx, struct core_device *dev
                                       (unsigned long long)handle->size_B);
 }
 
-/* Opened before: once more. */
-static bool opened_again(const struct core_context *ctx, const struct core_ipc_handle *handle,
-                         uint64_t *out_va)
-{
-    struct core_mapped *m;
-
-    hd_lock_acquire(&core_memory_lock);
-    for (m = opened; m; m = m->next)
-        if (m->block->ctx == ctx && !memcmp(&m->handle, handle, sizeof(*handle)))
-            break;
-    if (m) {
-        m->count++;
-        *out_va = m->block->base;
-    }
-    hd_lock_release(&core_memory_lock);
-    return m != NULL;
-}
-
 static void notify_map(struct core_context *ctx, uint64_t va, uint64_t size_B)
 {
     struct core_block block = {.base = va,
@@ -162,7 +144,18 @@ enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_
 
     if (handle->magic == CORE_IPC_MEMORY && handle->pid == (int32_t)getpid())
         return HD_BUSY;
-    if (opened_again(ctx, handle, out_va))
+    /* Opened before: once more. */
+    struct core_mapped *m;
+    hd_lock_acquire(&core_memory_lock);
+    for (m = opened; m; m = m->next)
+        if (m->block->ctx == ctx && !memcmp(&m->handle, handle, sizeof(*handle)))
+            break;
+    if (m) {
+        m->count++;
+        *out_va = m->block->base;
+    }
+    hd_lock_release(&core_memory_lock);
+    if (m != NULL)
         return HD_OK;
     HD_TRY(core_ipc_handle_open(CORE_IPC_MEMORY, handle, &fd));
     status = file_map(ctx, ctx->device, fd, handle, true, out_va);

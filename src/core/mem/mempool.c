@@ -70,25 +70,21 @@ static uint64_t threshold(const struct core_mempool *pool)
     return keeps ? pool->policies[CORE_POLICY_THRESHOLD] : 0;
 }
 
-/*
- * What others waited for is free for everybody from here on, also where streams may not have what
- * happens to be free.
- */
-static void settle_locked(struct core_mempool *pool)
-{
-    for (struct core_pooled *p = pool->cached; p; p = p->next)
-        if (p->queue && core_pooled_is_free(p))
-            p->queue = NULL;
-    (void)core_mempool_trim_locked(pool, threshold(pool));
-}
-
 void core_mempools_settle(void)
 {
     if (HD_LIKELY(!core_pooled_any_cached()))
         return;
     hd_lock_acquire(&core_memory_lock);
-    for (struct core_mempool *pool = core_mempools; pool; pool = pool->next)
-        settle_locked(pool);
+    for (struct core_mempool *pool = core_mempools; pool; pool = pool->next) {
+        /*
+         * What others waited for is free for everybody from here on, also where streams may not
+         * have what happens to be free.
+         */
+        for (struct core_pooled *p = pool->cached; p; p = p->next)
+            if (p->queue && core_pooled_is_free(p))
+                p->queue = NULL;
+        (void)core_mempool_trim_locked(pool, threshold(pool));
+    }
     hd_lock_release(&core_memory_lock);
     core_mempool_drop();
 }

@@ -309,17 +309,6 @@ enum hd_status core_mempool_pointer_export(uint64_t va, struct core_mempool_poin
                            (unsigned long long)va);
 }
 
-static enum hd_status mempool_pointer_check(const struct core_mempool *pool,
-                                            const struct core_mempool_pointer *p)
-{
-    if (!pool->imported)
-        return hd_error(HD_BAD_ARG, "pointers are imported into an imported memory pool");
-    if (p->magic != POINTER_MAGIC || p->file != pool->file || !p->size_B ||
-        p->offset_B + p->size_B < p->offset_B)
-        return hd_error(HD_BAD_ARG, "this is no pointer that the pool's process exported");
-    return HD_OK;
-}
-
 enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core_mempool *pool,
                                            const struct core_mempool_pointer *pointer,
                                            uint64_t *out_va)
@@ -333,7 +322,11 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
     struct core_pooled *p;
     bool done;
 
-    HD_TRY(mempool_pointer_check(pool, pointer));
+    if (!pool->imported)
+        return hd_error(HD_BAD_ARG, "pointers are imported into an imported memory pool");
+    if (pointer->magic != POINTER_MAGIC || pointer->file != pool->file || !pointer->size_B ||
+        pointer->offset_B + pointer->size_B < pointer->offset_B)
+        return hd_error(HD_BAD_ARG, "this is no pointer that the pool's process exported");
     p = hd_new(struct core_pooled);
     if (!p)
         return hd_error(HD_NO_MEMORY, "pointer of a memory pool");

@@ -135,20 +135,6 @@ static enum hd_status alloc_fresh(struct core_mempool *pool, struct core_stream 
                     (unsigned long long)size_B);
 }
 
-/* What a graph allocates is not the pool's, only like it. */
-static enum hd_status alloc_captured(const struct core_mempool *pool, struct core_stream *stream,
-                                     uint64_t size_B, uint64_t *out_va)
-{
-    struct core_graph_memory *memory;
-    struct core_body body;
-
-    HD_TRY(core_graph_memory_create(&pool->props, size_B, NULL, &memory));
-    *out_va = memory->va;
-    body = core_body_memory(CORE_NODE_ALLOC, memory);
-    core_graph_memory_unref(memory);
-    return core_capture_add(stream, &body);
-}
-
 enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
                                   uint64_t size_B, uint64_t *out_va)
 {
@@ -159,8 +145,17 @@ enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream 
         return hd_error(HD_BAD_ARG, "allocation of 0 bytes");
     if (pool->imported)
         return hd_error(HD_BAD_ARG, "an imported memory pool cannot be allocated from");
-    if (core_stream_is_capturing(stream))
-        return alloc_captured(pool, stream, size_B, out_va);
+    if (core_stream_is_capturing(stream)) {
+        /* What a graph allocates is not the pool's, only like it. */
+        struct core_graph_memory *memory;
+        struct core_body body;
+
+        HD_TRY(core_graph_memory_create(&pool->props, size_B, NULL, &memory));
+        *out_va = memory->va;
+        body = core_body_memory(CORE_NODE_ALLOC, memory);
+        core_graph_memory_unref(memory);
+        return core_capture_add(stream, &body);
+    }
     if (core_capture_any())
         HD_TRY(core_capture_refuse_stream(stream));
     hd_lock_acquire(&stream->lock); /* awaited */
@@ -190,14 +185,6 @@ static void free_later(void *arg)
     (void)!core_memory_free((uintptr_t)arg, CORE_MEM_DEVICE | CORE_MEM_MANAGED | CORE_MEM_HOST);
 }
 
-/* Of no pool, or of another context, whose blocks know only queues of their own. */
-static enum hd_status free_by_call(struct core_stream *stream, uint64_t va)
-{
-    if (core_stream_query(stream) == HD_OK)
-        return core_memory_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED | CORE_MEM_HOST);
-    return core_stream_call(stream, free_later, (void *)(uintptr_t)va, true);
-}
-
 /* False: the block is none that a pool can have back in the stream. */
 static bool free_locked(struct core_stream *stream, uint64_t va, uint64_t position,
                         struct core_block *out_freed)
@@ -212,27 +199,23 @@ static bool free_locked(struct core_stream *stream, uint64_t va, uint64_t positi
     return true;
 }
 
-static enum hd_status free_captured(struct core_stream *stream, uint64_t va)
-{
-    struct core_graph_memory *memory = core_graph_memory_find(va);
-    struct core_body body;
-
-    if (!memory)
-        return hd_error(HD_BAD_ARG, "free of 0x%llx in a capture: no graph allocated it",
-                        (unsigned long long)va);
-    body = core_body_memory(CORE_NODE_FREE, memory);
-    core_graph_memory_unref(memory);
-    return core_capture_add(stream, &body);
-}
-
 enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
 {
     struct core_block block, freed = {0};
     uint64_t position;
     bool done;
 
-    if (core_stream_is_capturing(stream))
-        return free_captured(stream, va);
+    if (core_stream_is_capturing(stream)) {
+        struct core_graph_memory *memory = core_graph_memory_find(va);
+        struct core_body body;
+
+        if (!memory)
+            return hd_error(HD_BAD_ARG, "free of 0x%llx in a capture: no graph allocated it",
+                            (unsigned long long)va);
+        body = core_body_memory(CORE_NODE_FREE, memory);
+        core_graph_memory_unref(memory);
+        return core_capture_add(stream, &body);
+    }
     HD_TRY(core_graph_memory_free(stream, va, &done));
     if (done)
         return HD_OK;
@@ -244,8 +227,12 @@ enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
     hd_lock_acquire(&core_memory_lock);
     done = free_locked(stream, va, position, &freed);
     hd_lock_release(&core_memory_lock);
-    if (!done)
-        return free_by_call(stream, va);
+    if (!done) {
+        /* Of no pool, or of another context, whose blocks know only queues of their own. */
+        if (core_stream_query(stream) == HD_OK)
+            return core_memory_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED | CORE_MEM_HOST);
+        return core_stream_call(stream, free_later, (void *)(uintptr_t)va, true);
+    }
     if (tap_wants(HEDDLE_KIND(MEMORY)))
         core_notify_memory(&freed, stream, true);
     return HD_OK;

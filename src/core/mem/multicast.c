@@ -81,15 +81,6 @@ static enum hd_status multicast_object_create(struct core_multicast *m, uint64_t
     return HD_OK;
 }
 
-static struct core_multicast *multicast_new(const struct core_multicast_what *what)
-{
-    struct core_multicast *m = hd_new(struct core_multicast);
-
-    if (m)
-        *m = (struct core_multicast){.team = what->devices, .fd = -1};
-    return m;
-}
-
 enum hd_status core_multicast_create(const struct core_multicast_what *what,
                                      struct core_allocation **out_object)
 {
@@ -100,7 +91,9 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
         what->devices > core_device_count())
         return hd_error(HD_BAD_ARG, "a multicast object of %llu bytes for %u devices",
                         (unsigned long long)what->size_B, what->devices);
-    m = multicast_new(what);
+    m = hd_new(struct core_multicast);
+    if (m)
+        *m = (struct core_multicast){.team = what->devices, .fd = -1};
     if (!m)
         return hd_error(HD_NO_MEMORY, "multicast object");
     if (what->shareable)
@@ -113,16 +106,6 @@ enum hd_status core_multicast_create(const struct core_multicast_what *what,
     }
     *out_object = m->object;
     return HD_OK;
-}
-
-static void multicast_list_remove_locked(struct core_multicast *m)
-{
-    struct core_multicast **link = &shareable;
-
-    while (*link && *link != m)
-        link = &(*link)->next;
-    if (*link)
-        *link = m->next;
 }
 
 /* The allocation when this was the last of it; the caller drops its reference without the lock. */
@@ -156,7 +139,11 @@ void core_multicast_destroy(struct core_multicast *m)
     }
     hd_vec_fini(&m->bindings);
     hd_lock_acquire(&core_memory_lock);
-    multicast_list_remove_locked(m);
+    struct core_multicast **link = &shareable;
+    while (*link && *link != m)
+        link = &(*link)->next;
+    if (*link)
+        *link = m->next;
     hd_lock_release(&core_memory_lock);
     hal_shared_destroy(m->fd, NULL, 0);
     hd_free(m);
@@ -204,14 +191,6 @@ static bool multicast_overlap(const struct binding *b, unsigned device, uint64_t
            offset_B < b->offset_B + b->size_B;
 }
 
-static bool multicast_is_free_locked(const struct core_multicast *m, const struct binding *want)
-{
-    for (size_t i = 0; i < m->bindings.len; i++)
-        if (multicast_overlap(&m->bindings.at[i], want->device, want->offset_B, want->size_B))
-            return false;
-    return true;
-}
-
 static enum hd_status multicast_check_part(const struct core_allocation *object, uint64_t offset_B,
                                            uint64_t size_B)
 {
@@ -223,31 +202,26 @@ static enum hd_status multicast_check_part(const struct core_allocation *object,
     return HD_OK;
 }
 
-static enum hd_status multicast_replica_map_locked(struct binding *b)
-{
-    enum hd_status status;
-
-    if (!core_space_take_locked(b->size_B / CORE_GRANULE_B, &b->va))
-        return hd_error(HD_NO_DEVICE_MEMORY, "there are no %llu bytes of addresses",
-                        (unsigned long long)b->size_B);
-    status = core_backing_map(b->memory->backing, b->va, b->memory_offset_B, b->size_B,
-                              HAL_PROT_READ_WRITE);
-    if (status != HD_OK)
-        core_space_give_locked(b->va, b->size_B / CORE_GRANULE_B);
-    return status;
-}
-
 /* Room in the list is made first, so that nothing has to be undone. */
 static enum hd_status multicast_bind_locked(struct core_multicast *m, struct binding *b)
 {
     if (!(m->devices >> b->device & 1))
         return hd_error(HD_BAD_ARG, "device %u, whose memory it is, was not added", b->device);
-    if (!multicast_is_free_locked(m, b))
-        return hd_error(HD_BAD_ARG, "device %u has memory bound there already", b->device);
+    for (size_t i = 0; i < m->bindings.len; i++)
+        if (multicast_overlap(&m->bindings.at[i], b->device, b->offset_B, b->size_B))
+            return hd_error(HD_BAD_ARG, "device %u has memory bound there already", b->device);
     if (!hd_vec_reserve(&m->bindings, m->bindings.len + 1))
         return hd_error(HD_NO_MEMORY, "binding");
     if (b->memory) {
-        HD_TRY(multicast_replica_map_locked(b));
+        enum hd_status status;
+        if (!core_space_take_locked(b->size_B / CORE_GRANULE_B, &b->va))
+            return hd_error(HD_NO_DEVICE_MEMORY, "there are no %llu bytes of addresses",
+                            (unsigned long long)b->size_B);
+        status = core_backing_map(b->memory->backing, b->va, b->memory_offset_B, b->size_B,
+                                  HAL_PROT_READ_WRITE);
+        if (status != HD_OK)
+            core_space_give_locked(b->va, b->size_B / CORE_GRANULE_B);
+        HD_TRY(status);
         core_allocation_use_locked(b->memory);
     }
     if (!hd_vec_push(&m->bindings, *b))

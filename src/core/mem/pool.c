@@ -232,16 +232,6 @@ static bool pool_alloc_large(struct core_pool *pool, const struct core_block *wh
     return true;
 }
 
-static unsigned pool_class_of(uint64_t size_B)
-{
-    unsigned cls = 0;
-
-    assert(size_B <= SMALL_MAX_B);
-    while (((uint64_t)1 << (cls + CLASS_MIN_LOG)) < size_B)
-        cls++;
-    return cls;
-}
-
 static struct core_owner *pool_slab_create(struct core_pool *pool, unsigned cls)
 {
     uint64_t slot_B = (uint64_t)1 << (cls + CLASS_MIN_LOG);
@@ -261,7 +251,11 @@ static struct core_owner *pool_slab_create(struct core_pool *pool, unsigned cls)
 static bool pool_alloc_small(struct core_pool *pool, const struct core_block *what,
                              uint64_t *out_va)
 {
-    unsigned cls = pool_class_of(what->size_B);
+    const uint64_t size_B = what->size_B;
+    unsigned cls = 0;
+    assert(size_B <= SMALL_MAX_B);
+    while (((uint64_t)1 << (cls + CLASS_MIN_LOG)) < size_B)
+        cls++;
     struct core_owner *slab = pool->partial[cls];
     uint32_t slot;
 
@@ -421,15 +415,6 @@ enum hd_status core_pool_share_locked(const struct core_block *block, int *out_f
     return HD_OK;
 }
 
-/* Other processes keep what they mapped. */
-static void pool_owner_unshare(struct core_owner *owner)
-{
-    core_backing_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
-    core_backing_destroy(owner->shared);
-    close(owner->shared_fd);
-    owner->shared = NULL;
-}
-
 /* ---- freeing */
 
 static void pool_free_large(struct core_pool *pool, struct core_owner *owner)
@@ -437,8 +422,13 @@ static void pool_free_large(struct core_pool *pool, struct core_owner *owner)
     uint64_t size_B = owner->granules * CORE_GRANULE_B;
     bool keep = pool->kept_B + size_B <= pool->keep_max_B && !owner->shared;
 
-    if (owner->shared)
-        pool_owner_unshare(owner);
+    if (owner->shared) {
+        /* Other processes keep what they mapped. */
+        core_backing_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
+        core_backing_destroy(owner->shared);
+        close(owner->shared_fd);
+        owner->shared = NULL;
+    }
     core_space_owner_set_locked(owner->base, owner->granules, NULL);
     pool_kept_set(pool, owner->base, owner->granules, keep);
     if (!keep && pool->budget) /* what was imported is others' as well */

@@ -300,22 +300,16 @@ static void vmm_mapping_hide(const struct core_mapping *m)
         core_backing_unmap(m->allocation->backing, m->owner.base, m->block.size_B);
 }
 
-static void vmm_list_remove_locked(struct core_allocation *a, const struct core_mapping *m)
-{
-    struct core_mapping **link = &a->first;
-
-    while (*link != m)
-        link = &(*link)->next;
-    *link = m->next;
-}
-
 /* Returns the allocation if this was the last of it. */
 static struct core_allocation *vmm_unmap_locked(struct core_mapping *m)
 {
     struct core_allocation *a = m->allocation;
 
     vmm_mapping_hide(m);
-    vmm_list_remove_locked(a, m);
+    struct core_mapping **link = &a->first;
+    while (*link != m)
+        link = &(*link)->next;
+    *link = m->next;
     core_space_owner_set_locked(m->owner.base, m->owner.granules, NULL);
     hd_free(m);
     return core_allocation_unuse_locked(a) ? a : NULL;

@@ -133,14 +133,6 @@ static enum hd_status function_load_as(struct core_function *function, const str
     return status;
 }
 
-static enum hd_status function_refuse_native(const struct core_function *f)
-{
-    return hd_error(HD_NOT_SUPPORTED,
-                    "kernel %s is a function of the host with no PTX in its place: the device "
-                    "\"%s\" cannot run it",
-                    f->entry->name, f->module->ctx->device->hal->info.name);
-}
-
 static enum hd_status function_sizes_get(const struct core_function *function,
                                          struct core_function_info *out_info, bool *out_doubtful)
 {
@@ -171,7 +163,11 @@ enum hd_status core_function_load(struct core_function *function)
         if (status != HD_NOT_SUPPORTED)
             return status;
         if (entry->is_only_native)
-            return function_refuse_native(function);
+            return hd_error(
+                HD_NOT_SUPPORTED,
+                "kernel %s is a function of the host with no PTX in its place: the device "
+                "\"%s\" cannot run it",
+                function->entry->name, function->module->ctx->device->hal->info.name);
     }
     HD_TRY(core_image_code(function->module->image, entry, function->module->ctx->device, &code));
     if (!core_function_is_described(function))

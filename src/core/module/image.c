@@ -383,25 +383,6 @@ enum hd_status core_image_sizes(const struct core_image *image, const struct cor
     return compile_kernel_sizes(image->program, entry->index, out_sizes);
 }
 
-/* The first error stays, but for lack of memory, which may pass. */
-static void image_code_settle_locked(struct core_image *image, const struct core_entry *entry,
-                                     struct entry_code *code, struct ir_module *ir,
-                                     enum hd_status status)
-{
-    const char *why = hd_error_message();
-
-    assert(hd_lock_held(&image->lock) && code->state == CODE_BUSY);
-    code->status = status;
-    code->ir = status == HD_OK ? ir : NULL;
-    code->state = status == HD_OK ? CODE_READY : CODE_NONE;
-    if (status != HD_OK && status != HD_NO_MEMORY && (code->why = hd_alloc(strlen(why) + 1))) {
-        memcpy(code->why, why, strlen(why) + 1);
-        code->state = CODE_FAILED;
-        hd_log("kernel %s cannot be loaded, its launches fail: %s", entry->name, why);
-    }
-    pthread_cond_broadcast(&image->changed);
-}
-
 static struct entry_code *image_code_of(const struct core_image *image,
                                         const struct core_entry *entry,
                                         const struct core_device *device)
@@ -441,7 +422,18 @@ enum hd_status core_image_code(struct core_image *image, const struct core_entry
         status = compile_kernel(image->program, entry->index, device->target, &ir);
         hd_compile_end(&note, false, status);
         hd_lock_acquire(&image->lock);
-        image_code_settle_locked(image, entry, code, ir, status);
+        /* The first error stays, but for lack of memory, which may pass. */
+        const char *why = hd_error_message();
+        assert(code->state == CODE_BUSY);
+        code->status = status;
+        code->ir = status == HD_OK ? ir : NULL;
+        code->state = status == HD_OK ? CODE_READY : CODE_NONE;
+        if (status != HD_OK && status != HD_NO_MEMORY && (code->why = hd_alloc(strlen(why) + 1))) {
+            memcpy(code->why, why, strlen(why) + 1);
+            code->state = CODE_FAILED;
+            hd_log("kernel %s cannot be loaded, its launches fail: %s", entry->name, why);
+        }
+        pthread_cond_broadcast(&image->changed);
     } else {
         status = code->state == CODE_READY ? HD_OK : hd_error(code->status, "%s", code->why);
     }

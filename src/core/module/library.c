@@ -153,22 +153,6 @@ enum hd_status core_library_image(struct core_library *library, struct core_imag
     return status;
 }
 
-static enum hd_status kernel_create_locked(struct core_library *library, uint32_t position)
-{
-    struct core_kernel *kernel = core_handle_alloc(CORE_KERNEL);
-
-    assert(hd_lock_held(&library->lock) && !library->kernels[position]);
-    if (!kernel)
-        return hd_error(HD_NO_MEMORY, "kernel");
-    kernel->library = core_library_ref(library);
-    kernel->entry = core_image_entry(library->image, position);
-    kernel->max_dynamic_B = -1;
-    kernel->carveout = -1;
-    library->kernels[position] = kernel;
-    core_object_publish(&kernel->object);
-    return HD_OK;
-}
-
 static enum hd_status kernel_find_locked(struct core_library *library, uint32_t position,
                                          struct core_kernel **out_kernel)
 {
@@ -180,8 +164,18 @@ static enum hd_status kernel_find_locked(struct core_library *library, uint32_t 
             hd_alloc_array(core_image_count(library->image) + 1u, sizeof(struct core_kernel *));
     if (!library->kernels)
         return hd_error(HD_NO_MEMORY, "kernel");
-    if (!library->kernels[position])
-        HD_TRY(kernel_create_locked(library, position));
+    if (!library->kernels[position]) {
+        struct core_kernel *kernel = core_handle_alloc(CORE_KERNEL);
+        assert(!library->kernels[position]);
+        if (!kernel)
+            return hd_error(HD_NO_MEMORY, "kernel");
+        kernel->library = core_library_ref(library);
+        kernel->entry = core_image_entry(library->image, position);
+        kernel->max_dynamic_B = -1;
+        kernel->carveout = -1;
+        library->kernels[position] = kernel;
+        core_object_publish(&kernel->object);
+    }
     *out_kernel = core_kernel_ref(library->kernels[position]);
     return HD_OK;
 }

@@ -114,15 +114,6 @@ enum hd_status core_module_create(struct core_context *ctx, struct core_image *i
     return HD_OK;
 }
 
-static void module_unlink(struct core_module *module)
-{
-    struct core_context *ctx = module->ctx;
-
-    hd_lock_acquire(&ctx->lock);
-    hd_list_remove(module);
-    hd_lock_release(&ctx->lock);
-}
-
 /* The functions' references to the module go with them. */
 static void functions_destroy(struct core_module *module)
 {
@@ -161,7 +152,10 @@ bool core_module_destroy(struct core_module *module)
     core_module_unlist(module);
     core_module_vars_leave(module);
     (void)!core_context_synchronize(module->ctx);
-    module_unlink(module);
+    struct core_context *ctx = module->ctx;
+    hd_lock_acquire(&ctx->lock);
+    hd_list_remove(module);
+    hd_lock_release(&ctx->lock);
     functions_destroy(module);
     core_module_references_destroy(module); /* `closing` keeps new ones away */
     core_module_unref(module);

@@ -85,16 +85,6 @@ static void vars_place(struct core_module *module, bool managed, uint64_t va, ui
     }
 }
 
-static void reloc_apply(const struct core_module *module, char *at, const struct ir_reloc *reloc)
-{
-    uint64_t value = reloc->func ? HAL_FUNC_HANDLE(reloc->func->index)
-                                 : var_address(module, reloc->var) + (uint64_t)reloc->addend;
-
-    if (reloc->size_B == 1)
-        value = value >> reloc->shift & 0xff;
-    memcpy(at + reloc->offset_B, &value, HD_MIN(reloc->size_B, 8u));
-}
-
 static void var_initialise(struct core_module *module, const struct ir_var *var)
 {
     char *at = (char *)(uintptr_t)module->var_va[var->index];
@@ -102,8 +92,14 @@ static void var_initialise(struct core_module *module, const struct ir_var *var)
     if (var->init && !var->reference)
         memcpy(at, var->init, HD_MIN(var->init_B, var->size_B));
     for (const struct ir_reloc *r = var->relocs; r; r = r->next)
-        if (r->offset_B + r->size_B <= var->size_B)
-            reloc_apply(module, at, r);
+        if (r->offset_B + r->size_B <= var->size_B) {
+            uint64_t value = r->func ? HAL_FUNC_HANDLE(r->func->index)
+                                     : var_address(module, r->var) + (uint64_t)r->addend;
+
+            if (r->size_B == 1)
+                value = value >> r->shift & 0xff;
+            memcpy(at + r->offset_B, &value, HD_MIN(r->size_B, 8u));
+        }
 }
 
 static void vars_initialise(struct core_module *module, bool managed)
@@ -111,16 +107,6 @@ static void vars_initialise(struct core_module *module, bool managed)
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next)
         if (var_is_of(module, v, managed))
             var_initialise(module, v);
-}
-
-/* The program's own memory is managed memory of a context that uses it, of one at a time. */
-static enum hd_status placed_register(struct core_module *module, const struct core_placed *placed)
-{
-    struct core_block block;
-
-    if (core_memory_find(placed->va, &block))
-        return HD_OK;
-    return core_memory_register(module->ctx, placed->va, placed->size_B, CORE_MEM_MANAGED, 0);
 }
 
 static enum hd_status vars_put_locked(struct core_module *module)
@@ -135,26 +121,19 @@ static enum hd_status vars_put_locked(struct core_module *module)
             return hd_error(HD_BAD_ARG, "variable %s has %llu bytes in the program and %llu in PTX",
                             v->name, (unsigned long long)placed->size_B,
                             (unsigned long long)v->size_B);
-        HD_TRY(placed_register(module, placed));
+        /*
+         * The program's own memory is managed memory of a context that uses it, of one at a time.
+         */
+        struct core_block block;
+        if (!core_memory_find(placed->va, &block))
+            HD_TRY(
+                core_memory_register(module->ctx, placed->va, placed->size_B, CORE_MEM_MANAGED, 0));
         module->var_va[v->index] = placed->va;
         if (!placed->has_value)
             var_initialise(module, v);
         placed->has_value = true;
     }
     return HD_OK;
-}
-
-/* Variables that are where the program has them (core_library_place()). */
-static enum hd_status vars_put(struct core_module *module)
-{
-    enum hd_status status;
-
-    if (!module->library || !module->library->placed.len)
-        return HD_OK;
-    hd_lock_acquire(&module->library->lock);
-    status = vars_put_locked(module);
-    hd_lock_release(&module->library->lock);
-    return status;
 }
 
 static enum hd_status vars_own(struct core_module *module, bool managed)
@@ -219,7 +198,14 @@ enum hd_status core_module_vars_create(struct core_module *module)
         return hd_error(HD_NO_MEMORY, "module variables");
     HD_TRY(vars_own(module, false));
     HD_TRY(module->library ? vars_share(module) : vars_own(module, true));
-    HD_TRY(vars_put(module));
+    /* Variables that are where the program has them (core_library_place()). */
+    if (module->library && module->library->placed.len) {
+        enum hd_status status;
+        hd_lock_acquire(&module->library->lock);
+        status = vars_put_locked(module);
+        hd_lock_release(&module->library->lock);
+        HD_TRY(status);
+    }
     vars_initialise(module, false);
     if (!module->library)
         vars_initialise(module, true);

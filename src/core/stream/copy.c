@@ -29,16 +29,6 @@ static bool is_synchronous(const struct core_stream *stream, uint64_t va)
            (core_memory_find(va, &block) && block.is_synchronous);
 }
 
-static enum hd_status copy_capture(struct core_stream *stream, const struct core_copy *c)
-{
-    struct core_body body;
-
-    if (!c->async)
-        return core_capture_refuse_stream(stream);
-    HD_TRY(core_body_copy(stream->ctx, c, NULL, &body));
-    return core_capture_add(stream, &body);
-}
-
 /* The stream goes on after all that a legacy stream, of another context, was given so far. */
 static enum hd_status follow(struct core_stream *stream, struct core_stream *legacy)
 {
@@ -86,8 +76,14 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     enum core_mem_kind dst, src;
     union hal_packet p;
 
-    if (core_stream_is_capturing(stream))
-        return copy_capture(stream, c);
+    if (core_stream_is_capturing(stream)) {
+        struct core_body body;
+
+        if (!c->async)
+            return core_capture_refuse_stream(stream);
+        HD_TRY(core_body_copy(stream->ctx, c, NULL, &body));
+        return core_capture_add(stream, &body);
+    }
     HD_TRY(core_capture_check_stream(stream)); /* also for nothing to copy */
     HD_TRY(core_copy_classify(c, &dst, &src));
     if (!c->width_B || !c->height || !c->depth)
@@ -105,27 +101,22 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     return HD_OK;
 }
 
-static enum hd_status fill_capture(struct core_stream *stream, const struct core_body_fill *fill,
-                                   bool async)
-{
-    struct core_body body;
-
-    if (!async)
-        return core_capture_refuse_stream(stream);
-    HD_TRY(core_body_fill(stream->ctx, fill, &body));
-    return core_capture_add(stream, &body);
-}
-
 enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
                          uint32_t elem_B, uint64_t width, uint64_t height, bool async)
 {
     enum core_mem_kind kind;
     union hal_packet p;
 
-    if (core_stream_is_capturing(stream))
-        return fill_capture(
-            stream, &(struct core_body_fill){NULL, dst, pitch_B, value, elem_B, width, height},
-            async);
+    if (core_stream_is_capturing(stream)) {
+        const struct core_body_fill *fill =
+            &(struct core_body_fill){NULL, dst, pitch_B, value, elem_B, width, height};
+        struct core_body body;
+
+        if (!async)
+            return core_capture_refuse_stream(stream);
+        HD_TRY(core_body_fill(stream->ctx, fill, &body));
+        return core_capture_add(stream, &body);
+    }
     HD_TRY(core_capture_check_stream(stream));
     HD_TRY(core_fill_classify(dst, pitch_B, elem_B, width, height, &kind));
     if (!width || !height)

@@ -356,16 +356,6 @@ static unsigned event_wait_packets(struct core_event *event, bool foreign, union
     return 2;
 }
 
-/* Before the wait, which may be for a later recording. */
-static void event_awaited_note(struct core_stream *stream, struct core_event *event)
-{
-    uint64_t value;
-    const struct core_event_cell *cell = event_get(event, &value);
-
-    if (cell)
-        core_stream_awaited(stream, cell->semaphore, value);
-}
-
 enum hd_status core_event_wait(struct core_stream *stream, struct core_event *event, bool external)
 {
     bool foreign = stream->ctx != event->ctx, done = false;
@@ -380,8 +370,14 @@ enum hd_status core_event_wait(struct core_stream *stream, struct core_event *ev
     HD_TRY(core_capture_check_stream(stream)); /* also when there is nothing to wait for */
     if (event->shared)
         return core_ipc_event_wait(stream, event, false);
-    if (!foreign)
-        event_awaited_note(stream, event);
+    if (!foreign) {
+        /* Before the wait, which may be for a later recording. */
+        uint64_t value;
+        const struct core_event_cell *cell = event_get(event, &value);
+
+        if (cell)
+            core_stream_awaited(stream, cell->semaphore, value);
+    }
     n = event_wait_packets(event, foreign, p);
     status = n ? core_stream_submit(stream, p, n, NULL, 0, NULL) : HD_OK;
     if (status != HD_OK && foreign)

@@ -54,23 +54,6 @@ static void signal_call(void *arg)
     core_extsem_unref(sem);
 }
 
-/* Also after a fault, as what streams write to memory: others shall not wait for ever. */
-static enum hd_status signal_run(struct core_stream *stream, const struct core_extsem_op *op,
-                                 bool locked)
-{
-    union hal_packet p[2];
-    unsigned n = 0;
-    enum hd_status status;
-
-    if (op->sem->timeline)
-        p[n++] = sem_packet(HAL_OP_SIGNAL, &op->sem->timeline->value, op->value);
-    p[n++] = host_call(signal_call, core_extsem_ref(op->sem), HAL_FLAG_ALWAYS);
-    status = submit(stream, p, n, locked);
-    if (status != HD_OK)
-        core_extsem_unref(op->sem);
-    return status;
-}
-
 static void release_call(void *sem)
 {
     core_extsem_unref(sem);
@@ -111,8 +94,20 @@ static enum hd_status binary_wait_run(struct core_stream *stream, const struct c
 static enum hd_status op_run(struct core_stream *stream, bool signals,
                              const struct core_extsem_op *op, bool locked)
 {
-    if (signals)
-        return signal_run(stream, op, locked);
+    if (signals) {
+        /* Also after a fault, as what streams write to memory: others shall not wait for ever. */
+        union hal_packet p[2];
+        unsigned n = 0;
+        enum hd_status status;
+
+        if (op->sem->timeline)
+            p[n++] = sem_packet(HAL_OP_SIGNAL, &op->sem->timeline->value, op->value);
+        p[n++] = host_call(signal_call, core_extsem_ref(op->sem), HAL_FLAG_ALWAYS);
+        status = submit(stream, p, n, locked);
+        if (status != HD_OK)
+            core_extsem_unref(op->sem);
+        return status;
+    }
     return op->sem->timeline ? timeline_wait_run(stream, op, locked)
                              : binary_wait_run(stream, op, locked);
 }

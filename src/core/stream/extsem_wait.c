@@ -48,15 +48,6 @@ static bool take(int fd)
     return n == (ssize_t)sizeof(count);
 }
 
-static void wait_try_locked(struct core_extsem_wait *wait)
-{
-    assert(hd_lock_held(&watch_lock));
-    if (!take(wait->sem->fd))
-        return;
-    hd_list_remove(wait);
-    atomic_store(&wait->word, 1);
-}
-
 /* Who came first takes first. */
 static void waits_try_locked(void)
 {
@@ -64,7 +55,11 @@ static void waits_try_locked(void)
 
     for (struct core_extsem_wait *wait = waits; wait; wait = next) {
         next = wait->next;
-        wait_try_locked(wait);
+        assert(hd_lock_held(&watch_lock));
+        if (take(wait->sem->fd)) {
+            hd_list_remove(wait);
+            atomic_store(&wait->word, 1);
+        }
     }
 }
 

@@ -91,18 +91,6 @@ static enum hd_status submit(struct core_stream *stream, union hal_packet *p, un
                   : core_stream_submit(stream, p, n, NULL, 0, NULL);
 }
 
-/*
- * Only what its queue has may be waited for: the default stream orders itself behind a stream that
- * waits already, and its recording would stand behind the wait for it.
- */
-static void recorded_publish(struct core_ipc_event *shared, uint64_t n)
-{
-    uint64_t last = atomic_load(&shared->recorded);
-
-    while (last < n && !atomic_compare_exchange_weak(&shared->recorded, &last, n))
-        ;
-}
-
 enum hd_status core_ipc_event_record(struct core_event *event, struct core_stream *stream,
                                      bool locked)
 {
@@ -122,7 +110,13 @@ enum hd_status core_ipc_event_record(struct core_event *event, struct core_strea
         core_event_unref(event);
         return status;
     }
-    recorded_publish(event->shared, n);
+    /*
+     * Only what its queue has may be waited for: the default stream orders itself behind a stream
+     * that waits already, and its recording would stand behind the wait for it.
+     */
+    uint64_t last = atomic_load(&event->shared->recorded);
+    while (last < n && !atomic_compare_exchange_weak(&event->shared->recorded, &last, n))
+        ;
     return HD_OK;
 }
 

@@ -13,15 +13,6 @@
 #define SETTLE_NS      UINT64_C(3000000000)
 #define SETTLE_STEP_NS UINT64_C(20000000)
 
-static enum hd_status launch_capture(struct core_function *f, struct core_stream *stream,
-                                     const struct core_launch *l)
-{
-    struct core_body body;
-
-    HD_TRY(core_body_kernel(f, core_function_handle(f), l, &body));
-    return core_capture_add(stream, &body);
-}
-
 /*
  * A launch that is run again and again changes memory that the host may look at. So nobody goes on
  * before it is over, but for a stream that does not get on: what it waits for may come later.
@@ -63,8 +54,12 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
     union hal_packet p;
     uint8_t params[CORE_PARAMS_MAX_B + 4];
 
-    if (core_stream_is_capturing(stream))
-        return launch_capture(f, stream, l);
+    if (core_stream_is_capturing(stream)) {
+        struct core_body body;
+
+        HD_TRY(core_body_kernel(f, core_function_handle(f), l, &body));
+        return core_capture_add(stream, &body);
+    }
     if (HD_UNLIKELY(l->for_graphs))
         return hd_error(HD_BAD_ARG, "%s: an attribute of graph nodes, outside of a capture",
                         f->entry->name);

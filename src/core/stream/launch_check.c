@@ -19,21 +19,6 @@ static bool dimensions_fit(const uint32_t n[3], const int32_t max[3])
            n[2] - 1 < (uint32_t)max[2];
 }
 
-static enum hd_status refuse_dimensions(const struct core_launch *l, const int32_t grid_max[3],
-                                        const int32_t block_max[3])
-{
-    static const char *const grid_names[3] = {"grid.x", "grid.y", "grid.z"};
-    static const char *const block_names[3] = {"block.x", "block.y", "block.z"};
-
-    for (int i = 0; i < 3; i++) {
-        if (l->grid[i] - 1 >= (uint32_t)grid_max[i])
-            return limit(grid_names[i], l->grid[i], (uint64_t)grid_max[i]);
-        if (l->block[i] - 1 >= (uint32_t)block_max[i])
-            return limit(block_names[i], l->block[i], (uint64_t)block_max[i]);
-    }
-    return hd_error(HD_INTERNAL, "launch of a size that fits");
-}
-
 static enum hd_status check_dimensions(const struct core_device *d, const struct core_launch *l)
 {
     const int32_t *grid_max = &d->attributes[CORE_ATTRIBUTE_MAX_GRID_DIM_X]; /* x, y, z */
@@ -41,7 +26,15 @@ static enum hd_status check_dimensions(const struct core_device *d, const struct
 
     if (HD_LIKELY(dimensions_fit(l->grid, grid_max) && dimensions_fit(l->block, block_max)))
         return HD_OK;
-    return refuse_dimensions(l, grid_max, block_max);
+    static const char *const grid_names[3] = {"grid.x", "grid.y", "grid.z"};
+    static const char *const block_names[3] = {"block.x", "block.y", "block.z"};
+    for (int i = 0; i < 3; i++) {
+        if (l->grid[i] - 1 >= (uint32_t)grid_max[i])
+            return limit(grid_names[i], l->grid[i], (uint64_t)grid_max[i]);
+        if (l->block[i] - 1 >= (uint32_t)block_max[i])
+            return limit(block_names[i], l->block[i], (uint64_t)block_max[i]);
+    }
+    return hd_error(HD_INTERNAL, "launch of a size that fits");
 }
 
 static uint64_t block_threads(const uint32_t block[3])
@@ -155,21 +148,6 @@ enum hd_status core_launch_check(struct core_function *f, const struct core_laun
     return check_resolved(f, &resolved);
 }
 
-static void packet_set_cluster(const struct core_function *f, const struct core_launch *l,
-                               struct hal_dispatch *p)
-{
-    struct core_launch resolved = *l;
-
-    /* A program that has changed what it requires since the check: the device refuses that. */
-    if (core_cluster_resolve(f, &resolved) != HD_OK)
-        p->kernel = 0;
-    for (int i = 0; i < 3; i++) {
-        p->grid[i] = resolved.grid[i];
-        p->block[i] = (uint16_t)resolved.block[i];
-        p->cluster[i] = (uint8_t)resolved.cluster[i];
-    }
-}
-
 void core_launch_packet(const struct core_function *f, const struct core_launch *l,
                         union hal_packet *out_packet)
 {
@@ -183,8 +161,18 @@ void core_launch_packet(const struct core_function *f, const struct core_launch 
         p->grid[i] = l->grid[i];
         p->block[i] = (uint16_t)l->block[i];
     }
-    if (HD_UNLIKELY(core_cluster_is_named(f, l)))
-        packet_set_cluster(f, l, p);
+    if (HD_UNLIKELY(core_cluster_is_named(f, l))) {
+        struct core_launch resolved = *l;
+
+        /* A program that has changed what it requires since the check: the device refuses that. */
+        if (core_cluster_resolve(f, &resolved) != HD_OK)
+            p->kernel = 0;
+        for (int i = 0; i < 3; i++) {
+            p->grid[i] = resolved.grid[i];
+            p->block[i] = (uint16_t)resolved.block[i];
+            p->cluster[i] = (uint8_t)resolved.cluster[i];
+        }
+    }
     p->dynamic_smem_B = l->dynamic_smem_B;
     p->mdc = l->mdc;
 }

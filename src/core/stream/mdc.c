@@ -74,18 +74,6 @@ static bool mdc_enter(struct mdc *mdc)
     return mdc->number;
 }
 
-static void mdc_leave(struct mdc *mdc)
-{
-    struct mdc **link = &all;
-
-    hd_lock_acquire(&lock);
-    while (*link && *link != mdc)
-        link = &(*link)->next;
-    if (*link)
-        *link = mdc->next;
-    hd_lock_release(&lock);
-}
-
 /* Memory of a context that is gone went with it. */
 static void mdc_drop(void *arg)
 {
@@ -93,7 +81,13 @@ static void mdc_drop(void *arg)
 
     if (atomic_fetch_sub(&mdc->left, 1) > 1)
         return;
-    mdc_leave(mdc);
+    struct mdc **link = &all;
+    hd_lock_acquire(&lock);
+    while (*link && *link != mdc)
+        link = &(*link)->next;
+    if (*link)
+        *link = mdc->next;
+    hd_lock_release(&lock);
     if (mdc->va && core_context_is_live(mdc->ctx))
         core_memory_free_own(mdc->va);
     core_context_unref(mdc->ctx);
@@ -184,28 +178,24 @@ static bool is_same_shape(const struct core_launch *a, const struct core_launch 
            !memcmp(a->block, b->block, sizeof(a->block)) && a->dynamic_smem_B == b->dynamic_smem_B;
 }
 
-static enum hd_status check_against(const struct core_mdc_grid *first,
-                                    const struct core_mdc_grid *other)
-{
-    if (first->stream->ctx->device == other->stream->ctx->device)
-        return hd_error(HD_BAD_ARG, "two grids of one launch on device %d",
-                        other->stream->ctx->device->ordinal);
-    if (!is_same_kernel(first->function, other->function))
-        return hd_error(HD_BAD_ARG, "%s and %s: all devices launch the same kernel",
-                        first->function->entry->name, other->function->entry->name);
-    if (!is_same_shape(&first->launch, &other->launch))
-        return hd_error(HD_BAD_ARG, "%s: all devices launch the same grid",
-                        first->function->entry->name);
-    return HD_OK;
-}
-
 /* Once one grid is launched, the others must be. */
 static enum hd_status check_grid(const struct core_mdc_grid *grids, unsigned i)
 {
     uint8_t params[CORE_PARAMS_MAX_B];
 
-    for (unsigned j = 0; j < i; j++)
-        HD_TRY(check_against(&grids[j], &grids[i]));
+    for (unsigned j = 0; j < i; j++) {
+        const struct core_mdc_grid *first = &grids[j];
+        const struct core_mdc_grid *other = &grids[i];
+        if (first->stream->ctx->device == other->stream->ctx->device)
+            return hd_error(HD_BAD_ARG, "two grids of one launch on device %d",
+                            other->stream->ctx->device->ordinal);
+        if (!is_same_kernel(first->function, other->function))
+            return hd_error(HD_BAD_ARG, "%s and %s: all devices launch the same kernel",
+                            first->function->entry->name, other->function->entry->name);
+        if (!is_same_shape(&first->launch, &other->launch))
+            return hd_error(HD_BAD_ARG, "%s: all devices launch the same grid",
+                            first->function->entry->name);
+    }
     if (core_stream_is_capturing(grids[i].stream))
         return core_capture_refuse_stream(grids[i].stream);
     HD_TRY(core_context_status(grids[i].stream->ctx));

@@ -5,22 +5,17 @@
 
 #define BATCH 64u /* packets submitted at a time */
 
-static enum hd_status mem_ops_captured(struct core_stream *stream, const struct core_mem_op *ops,
-                                       unsigned n)
-{
-    struct core_body body;
-
-    HD_TRY(core_body_batch(stream->ctx, ops, n, &body));
-    return core_capture_add(stream, &body);
-}
-
 enum hd_status core_stream_mem_ops(struct core_stream *stream, const struct core_mem_op *ops,
                                    unsigned n)
 {
     union hal_packet packets[BATCH];
 
-    if (core_stream_is_capturing(stream))
-        return mem_ops_captured(stream, ops, n);
+    if (core_stream_is_capturing(stream)) {
+        struct core_body body;
+
+        HD_TRY(core_body_batch(stream->ctx, ops, n, &body));
+        return core_capture_add(stream, &body);
+    }
     for (unsigned i = 0; i < n; i++) /* all are right, or none is submitted */
         HD_TRY(core_mem_op_packet(&ops[i], &packets[i % BATCH]));
     for (unsigned i = 0; i < n; i++) {

@@ -295,18 +295,6 @@ enum hd_status core_retire_room(struct hal_queue *queue, unsigned n)
     return HD_OK;
 }
 
-/* What a ring that goes away did not get to is told to nobody. */
-static void retire_ring_drop_locked(struct retiring_ring *list)
-{
-    struct core_retirement *r;
-
-    while ((r = list->first)) {
-        list->first = r->next;
-        hd_free(r);
-        retire_waiting_add_locked((uint32_t)-1);
-    }
-}
-
 void core_retire_forget(const struct hal_ring *ring)
 {
     struct retiring_ring **link = &retiring.rings, *list;
@@ -317,7 +305,13 @@ void core_retire_forget(const struct hal_ring *ring)
     list = *link;
     if (list) {
         retire_ring_settle_locked(list);
-        retire_ring_drop_locked(list);
+        /* What a ring that goes away did not get to is told to nobody. */
+        struct core_retirement *r;
+        while ((r = list->first)) {
+            list->first = r->next;
+            hd_free(r);
+            retire_waiting_add_locked((uint32_t)-1);
+        }
         *link = list->next;
         hd_free(list);
     }

@@ -15,14 +15,6 @@
 
 /* ---- life */
 
-static void stream_link_locked(struct core_context *ctx, struct core_stream *stream)
-{
-    assert(hd_lock_held(&ctx->lock));
-    hd_list_push(&ctx->streams, stream);
-    if (core_stream_is_blocking(stream))
-        atomic_fetch_add(&ctx->nblocking, 1);
-}
-
 static enum hd_status gate_pass_locked(struct core_stream *stream, const struct core_gate *gate)
 {
     union hal_packet wait;
@@ -31,20 +23,6 @@ static enum hd_status gate_pass_locked(struct core_stream *stream, const struct 
         return HD_OK;
     wait = core_wait_packet(gate->queue, gate->position);
     return core_stream_submit_locked(stream, &wait, 1);
-}
-
-/* A new stream waits for what all streams were made to wait for. Never blocks: it is empty. */
-static enum hd_status gates_pass_locked(struct core_context *ctx, struct core_stream *stream)
-{
-    enum hd_status status;
-
-    assert(hd_lock_held(&ctx->lock));
-    hd_lock_acquire(&stream->lock);
-    status = gate_pass_locked(stream, &ctx->gate);
-    if (status == HD_OK && stream->green)
-        status = gate_pass_locked(stream, &stream->green->gate);
-    hd_lock_release(&stream->lock);
-    return status;
 }
 
 /* A context's first stream is its legacy stream, which is in no list. */
@@ -62,9 +40,18 @@ static enum hd_status stream_open_locked(struct core_context *ctx, struct core_s
     stream->queue->ordinal = (uint32_t)ctx->device->ordinal;
     if (ctx->legacy) {
         core_context_ref(ctx);
-        stream_link_locked(ctx, stream);
+        hd_list_push(&ctx->streams, stream);
+        if (core_stream_is_blocking(stream))
+            atomic_fetch_add(&ctx->nblocking, 1);
     }
-    return gates_pass_locked(ctx, stream);
+    /* A new stream waits for what all streams were made to wait for. Never blocks: it is empty. */
+    enum hd_status status;
+    hd_lock_acquire(&stream->lock);
+    status = gate_pass_locked(stream, &ctx->gate);
+    if (status == HD_OK && stream->green)
+        status = gate_pass_locked(stream, &stream->green->gate);
+    hd_lock_release(&stream->lock);
+    return status;
 }
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
@@ -86,16 +73,6 @@ static uint32_t tap_flags(const struct core_stream *stream)
            (stream->is_default ? HEDDLE_STREAM_DEFAULT : 0);
 }
 
-/* Of a green context the first stream is its default stream. */
-static void stream_join_green(struct core_stream *stream, struct core_green *green)
-{
-    struct core_stream *home = core_stream_lookup(green->default_stream);
-
-    stream->green = core_green_ref(green);
-    stream->home = home;
-    stream->is_default = !green->default_stream;
-}
-
 enum hd_status core_stream_create_green(struct core_context *ctx, struct core_green *green,
                                         unsigned flags, int priority,
                                         struct core_stream **out_stream)
@@ -109,8 +86,14 @@ enum hd_status core_stream_create_green(struct core_context *ctx, struct core_gr
     stream->ctx = ctx;
     stream->flags = flags;
     stream->priority = priority;
-    if (green)
-        stream_join_green(stream, green);
+    if (green) {
+        /* Of a green context the first stream is its default stream. */
+        struct core_stream *home = core_stream_lookup(green->default_stream);
+
+        stream->green = core_green_ref(green);
+        stream->home = home;
+        stream->is_default = !green->default_stream;
+    }
     hd_lock_acquire(&ctx->lock);
     status = stream_open_locked(ctx, stream);
     if (status == HD_OK)
@@ -167,15 +150,6 @@ void core_stream_finalise(struct core_stream *stream)
 
 /* ---- attributes */
 
-static bool attributes_make_locked(struct core_stream *stream)
-{
-    assert(hd_lock_held(&stream->lock));
-    if (!stream->attributes)
-        stream->attributes =
-            hd_alloc_array(CORE_STREAM_ATTRIBUTE_MAX, sizeof(stream->attributes[0]));
-    return stream->attributes != NULL;
-}
-
 enum hd_status core_stream_attribute_set(struct core_stream *stream, unsigned number,
                                          const void *value)
 {
@@ -183,7 +157,10 @@ enum hd_status core_stream_attribute_set(struct core_stream *stream, unsigned nu
 
     assert(number < CORE_STREAM_ATTRIBUTE_MAX);
     hd_lock_acquire(&stream->lock);
-    made = attributes_make_locked(stream);
+    if (!stream->attributes)
+        stream->attributes =
+            hd_alloc_array(CORE_STREAM_ATTRIBUTE_MAX, sizeof(stream->attributes[0]));
+    made = stream->attributes != NULL;
     if (made)
         memcpy(stream->attributes[number], value, CORE_STREAM_ATTRIBUTE_B);
     hd_lock_release(&stream->lock);

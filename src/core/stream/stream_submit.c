@@ -80,16 +80,6 @@ static void submit_number_locked(struct core_stream *stream, union hal_packet *p
         p->dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
 }
 
-/* Listeners know a grid by its number, so it has one before they are told. */
-static struct core_retirement *submit_notify(struct core_stream *stream, union hal_packet *packets,
-                                             unsigned n)
-{
-    hd_lock_acquire(&stream->lock);
-    submit_number_locked(stream, &packets[0]);
-    hd_lock_release(&stream->lock);
-    return core_notify_packets(stream, packets, n);
-}
-
 static inline enum hd_status submit_in_order(struct core_stream *stream, union hal_packet *packets,
                                              unsigned n, bool if_idle, const void *params,
                                              uint32_t params_B, uint64_t *out_position)
@@ -98,8 +88,13 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
     enum hd_status status;
 
     HD_TRY(core_capture_check_stream(stream));
-    if (tap_wants(HEDDLE_KIND_ALL))
-        notified = submit_notify(stream, packets, n);
+    if (tap_wants(HEDDLE_KIND_ALL)) {
+        /* Listeners know a grid by its number, so it has one before they are told. */
+        hd_lock_acquire(&stream->lock);
+        submit_number_locked(stream, &packets[0]);
+        hd_lock_release(&stream->lock);
+        notified = core_notify_packets(stream, packets, n);
+    }
     status = core_order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
         submit_number_locked(stream, &packets[0]);

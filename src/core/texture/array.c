@@ -49,21 +49,17 @@ static const struct limits mipmap_limits[NO_SHAPE] = {
 };
 #undef AT
 
-static enum shape array_cube_shape(const struct core_array_desc *d)
-{
-    bool layered = (d->flags & CORE_ARRAY_LAYERED) != 0;
-
-    if (d->width != d->height || !d->depth || d->depth % 6)
-        return NO_SHAPE;
-    return layered ? CUBE_LAYERED : d->depth == 6 ? CUBE : NO_SHAPE;
-}
-
 static enum shape array_shape_of(const struct core_array_desc *d)
 {
     if (!d->width)
         return NO_SHAPE;
-    if (d->flags & CORE_ARRAY_CUBEMAP)
-        return array_cube_shape(d);
+    if (d->flags & CORE_ARRAY_CUBEMAP) {
+        bool layered = (d->flags & CORE_ARRAY_LAYERED) != 0;
+
+        if (d->width != d->height || !d->depth || d->depth % 6)
+            return NO_SHAPE;
+        return layered ? CUBE_LAYERED : d->depth == 6 ? CUBE : NO_SHAPE;
+    }
     if (d->flags & CORE_ARRAY_LAYERED)
         return !d->depth ? NO_SHAPE : d->height ? TWO_LAYERED : ONE_LAYERED;
     if (!d->height)
@@ -95,21 +91,6 @@ static enum hd_status array_too_large(const struct core_array_desc *d, const cha
                     (unsigned long long)d->depth, what);
 }
 
-static enum hd_status array_check_extents(const struct core_device *device,
-                                          const struct core_array_desc *d, enum shape shape,
-                                          bool is_mipmapped)
-{
-    if (!array_fits(device, d, &texture_limits[shape]))
-        return array_too_large(d, "a texture of its kind");
-    if (d->flags & CORE_ARRAY_SURFACE_LDST && !array_fits(device, d, &surface_limits[shape]))
-        return array_too_large(d, "a surface of its kind");
-    if (d->flags & CORE_ARRAY_TEXTURE_GATHER && !array_fits(device, d, &gather_limits))
-        return array_too_large(d, "texture gather");
-    if (is_mipmapped && !array_fits(device, d, &mipmap_limits[shape]))
-        return array_too_large(d, "mipmap levels");
-    return HD_OK;
-}
-
 /* CUDA maps memory later into these only. */
 static enum hd_status array_check_later(const struct core_array_desc *d, enum shape shape)
 {
@@ -139,7 +120,15 @@ static enum hd_status array_check_desc(const struct core_device *device,
     if (d->flags & CORE_ARRAY_TEXTURE_GATHER && shape != TWO)
         return hd_error(HD_BAD_ARG, "texture gather is for arrays of two dimensions");
     HD_TRY(array_check_later(d, shape));
-    return array_check_extents(device, d, shape, is_mipmapped);
+    if (!array_fits(device, d, &texture_limits[shape]))
+        return array_too_large(d, "a texture of its kind");
+    if (d->flags & CORE_ARRAY_SURFACE_LDST && !array_fits(device, d, &surface_limits[shape]))
+        return array_too_large(d, "a surface of its kind");
+    if (d->flags & CORE_ARRAY_TEXTURE_GATHER && !array_fits(device, d, &gather_limits))
+        return array_too_large(d, "texture gather");
+    if (is_mipmapped && !array_fits(device, d, &mipmap_limits[shape]))
+        return array_too_large(d, "mipmap levels");
+    return HD_OK;
 }
 
 /* ---- layout */
@@ -166,19 +155,6 @@ static unsigned array_levels_most(const struct core_array_desc *d)
     return HD_MIN(n, (unsigned)CORE_ARRAY_LEVELS);
 }
 
-static void array_extents_set(struct core_array *array)
-{
-    const struct core_array_desc *d = &array->desc;
-
-    for (unsigned i = 0; i < array->nlevels; i++) {
-        struct core_array_level *l = &array->level[i];
-
-        l->width = array_halved(d->width, i);
-        l->height = array_halved(d->height, i);
-        l->depth = array_halved(d->depth, array_depth_is_halved(d) ? i : 0);
-    }
-}
-
 /* Whole tiles in levels that have them. */
 static void array_level_place(struct core_array *array, unsigned level)
 {
@@ -195,7 +171,15 @@ static void array_level_place(struct core_array *array, unsigned level)
 /* Places relative to the array's memory, and how much of it there is. */
 static void array_layout(struct core_array *array)
 {
-    array_extents_set(array);
+    const struct core_array_desc *d = &array->desc;
+
+    for (unsigned i = 0; i < array->nlevels; i++) {
+        struct core_array_level *l = &array->level[i];
+
+        l->width = array_halved(d->width, i);
+        l->height = array_halved(d->height, i);
+        l->depth = array_halved(d->depth, array_depth_is_halved(d) ? i : 0);
+    }
     if (array->desc.flags & CORE_ARRAY_SPARSE)
         core_array_tiles_choose(array);
     for (unsigned i = 0; i < array->nlevels; i++) {

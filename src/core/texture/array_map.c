@@ -21,19 +21,15 @@ struct core_array_map {
 
 /* ---- tiles */
 
-static uint64_t map_pow2_below(uint64_t value)
-{
-    assert(value);
-    return (uint64_t)1 << (63 - __builtin_clzll(value));
-}
-
 /*
  * Wide rows, because each row of a tile may be a mapping of the process, which has not many. But
  * levels that are narrower than a tile are not sparse: of mipmapped arrays three shall be.
  */
 static uint64_t map_tile_row_B(const struct core_array *array)
 {
-    uint64_t row_B = map_pow2_below((uint64_t)array->level[0].width * array->texel_B);
+    const uint64_t value = (uint64_t)array->level[0].width * array->texel_B;
+    assert(value);
+    uint64_t row_B = (uint64_t)1 << (63 - __builtin_clzll(value));
 
     if (array->is_mipmapped)
         row_B >>= 2;
@@ -71,40 +67,31 @@ struct rows {
     uint64_t va, rows, row_B, pitch_B;
 };
 
-/* The level that a unit is of; nlevels: the tail, or an array without tiles. */
-static unsigned map_level_of(const struct core_array *array, uint64_t at_B)
+static struct rows map_rows_of(const struct core_array *array, uint64_t unit)
 {
+    /* The level that a unit is of; nlevels: the tail, or an array without tiles. */
+    const uint64_t at_B = unit * CORE_TILE_B;
     unsigned i = 0;
-
     while (i < array->tiles.tail_first &&
            at_B >=
                array->level[i].base - array->va + array->level[i].slice_B * array->level[i].depth)
         i++;
-    return i < array->tiles.tail_first ? i : array->nlevels;
-}
+    unsigned level = i < array->tiles.tail_first ? i : array->nlevels;
 
-/* A tile of a level that is wider than one. */
-static struct rows map_tile_coord(const struct core_array *array, unsigned level, uint64_t unit)
-{
-    const struct core_array_level *l = &array->level[level];
-    uint64_t tile = unit - (l->base - array->va) / CORE_TILE_B;
-    uint64_t across = map_tiles_across(array, level), down = map_tiles_down(array, level);
-    uint64_t row_B = (uint64_t)array->tiles.width * array->texel_B;
-    uint64_t top = tile / across % down * array->tiles.height;
+    if (level < array->nlevels && map_tiles_across(array, level) > 1) {
+        /* A tile of a level that is wider than one. */
+        const struct core_array_level *l = &array->level[level];
+        uint64_t tile = unit - (l->base - array->va) / CORE_TILE_B;
+        uint64_t across = map_tiles_across(array, level), down = map_tiles_down(array, level);
+        uint64_t row_B = (uint64_t)array->tiles.width * array->texel_B;
+        uint64_t top = tile / across % down * array->tiles.height;
 
-    return (struct rows){.va = l->base + tile / (across * down) * l->slice_B + top * l->pitch_B +
-                               tile % across * row_B,
-                         .rows = array->tiles.height,
-                         .row_B = row_B,
-                         .pitch_B = l->pitch_B};
-}
-
-static struct rows map_rows_of(const struct core_array *array, uint64_t unit)
-{
-    unsigned level = map_level_of(array, unit * CORE_TILE_B);
-
-    if (level < array->nlevels && map_tiles_across(array, level) > 1)
-        return map_tile_coord(array, level, unit);
+        return (struct rows){.va = l->base + tile / (across * down) * l->slice_B +
+                                   top * l->pitch_B + tile % across * row_B,
+                             .rows = array->tiles.height,
+                             .row_B = row_B,
+                             .pitch_B = l->pitch_B};
+    }
     return (struct rows){array->va + unit * CORE_TILE_B, 1, CORE_TILE_B, CORE_TILE_B};
 }
 
@@ -185,22 +172,6 @@ static struct core_array_map *map_new(const struct core_array *array)
     return map;
 }
 
-static void map_owner_fill(const struct core_array *array, struct core_array_map *map, uint64_t va,
-                           uint64_t granules)
-{
-    map->owner = (struct core_owner){.base = va,
-                                     .granules = granules,
-                                     .slot_B = granules * CORE_GRANULE_B,
-                                     .slots = 1,
-                                     .is_array = true,
-                                     .blocks = &map->block};
-    map->block = (struct core_block){.base = va,
-                                     .size_B = array->size_B,
-                                     .kind = CORE_MEM_DEVICE,
-                                     .device = array->ctx->device,
-                                     .id = core_memory_next_id()};
-}
-
 /* Pages of what was there before may have been kept: they must read as zeroes. */
 static enum hd_status map_zeroes_make(struct core_array *array, struct core_array_map *map)
 {
@@ -226,7 +197,17 @@ static enum hd_status map_rows(struct core_array *array, struct core_array_map *
 
     hd_lock_acquire(&core_memory_lock);
     if (core_space_take_locked(granules, &va)) {
-        map_owner_fill(array, map, va, granules);
+        map->owner = (struct core_owner){.base = va,
+                                         .granules = granules,
+                                         .slot_B = granules * CORE_GRANULE_B,
+                                         .slots = 1,
+                                         .is_array = true,
+                                         .blocks = &map->block};
+        map->block = (struct core_block){.base = va,
+                                         .size_B = array->size_B,
+                                         .kind = CORE_MEM_DEVICE,
+                                         .device = array->ctx->device,
+                                         .id = core_memory_next_id()};
         core_space_owner_set_locked(va, granules, &map->owner);
         status = map_zeroes_make(array, map);
         if (status != HD_OK)
@@ -409,36 +390,22 @@ struct changes {
     struct core_array_change at[]; /* references, and a use of each memory */
 };
 
-static void map_change_hold(const struct core_array_change *c)
-{
-    core_array_ref(c->array);
-    if (!c->memory)
-        return;
-    core_allocation_ref(c->memory);
-    hd_lock_acquire(&core_memory_lock);
-    core_allocation_use_locked(c->memory);
-    hd_lock_release(&core_memory_lock);
-}
-
-static void map_change_release(const struct core_array_change *c)
-{
-    bool over = false;
-
-    if (c->memory) {
-        hd_lock_acquire(&core_memory_lock);
-        over = core_allocation_unuse_locked(c->memory);
-        hd_lock_release(&core_memory_lock);
-    }
-    if (over)
-        core_allocation_unref(c->memory);
-    core_allocation_unref(c->memory);
-    core_array_unref(c->array);
-}
-
 static void map_changes_free(struct changes *changes)
 {
-    for (unsigned i = 0; i < changes->n; i++)
-        map_change_release(&changes->at[i]);
+    for (unsigned i = 0; i < changes->n; i++) {
+        const struct core_array_change *c = &changes->at[i];
+        bool over = false;
+
+        if (c->memory) {
+            hd_lock_acquire(&core_memory_lock);
+            over = core_allocation_unuse_locked(c->memory);
+            hd_lock_release(&core_memory_lock);
+        }
+        if (over)
+            core_allocation_unref(c->memory);
+        core_allocation_unref(c->memory);
+        core_array_unref(c->array);
+    }
     core_context_unref(changes->ctx);
     hd_free(changes);
 }
@@ -469,7 +436,13 @@ enum hd_status core_array_changes_submit(struct core_stream *stream,
     copy->n = n;
     for (unsigned i = 0; i < n; i++) {
         copy->at[i] = changes[i];
-        map_change_hold(&copy->at[i]);
+        core_array_ref(copy->at[i].array);
+        if (copy->at[i].memory) {
+            core_allocation_ref(copy->at[i].memory);
+            hd_lock_acquire(&core_memory_lock);
+            core_allocation_use_locked(copy->at[i].memory);
+            hd_lock_release(&core_memory_lock);
+        }
     }
     status = core_stream_call(stream, map_changes_call, copy, true);
     if (status != HD_OK)

@@ -67,18 +67,6 @@ static bool fits_signed(int x)
     return x == narrow_signed(x);
 }
 
-static void encode_dims(const struct core_tensor_spec *s, struct ir_tensor_map *m)
-{
-    for (uint32_t d = 0; d < s->rank; d++) {
-        m->dim[d] = s->dim[d];
-        m->step[d] = (uint8_t)HD_MIN(s->step[d], 0xffu);
-        if (d > 0)
-            m->stride_B[d - 1] = s->stride_B[d - 1];
-        if (s->kind == CORE_TENSOR_TILED)
-            m->box[d] = narrow(s->box[d]);
-    }
-}
-
 static const char *encode_pixels(const struct core_tensor_spec *s, struct ir_tensor_map *m)
 {
     uint32_t n = s->kind == CORE_TENSOR_IM2COL_W ? 1 : s->rank - 2;
@@ -107,7 +95,14 @@ const char *core_tensor_map_encode(const struct core_tensor_spec *spec, void *ou
         return "a type, layout or fill that does not exist";
     if (m.type == IR_TENSOR_B4X16_P64 && m.swizzle && m.atom == IR_TENSOR_ATOM_64B)
         return "this swizzle does not go with the type";
-    encode_dims(spec, &m);
+    for (uint32_t d = 0; d < spec->rank; d++) {
+        m.dim[d] = spec->dim[d];
+        m.step[d] = (uint8_t)HD_MIN(spec->step[d], 0xffu);
+        if (d > 0)
+            m.stride_B[d - 1] = spec->stride_B[d - 1];
+        if (spec->kind == CORE_TENSOR_TILED)
+            m.box[d] = narrow(spec->box[d]);
+    }
     if (images)
         why = encode_pixels(spec, &m);
     if (!why)

@@ -106,17 +106,6 @@ static enum hd_status object_make(struct core_texref *ref, const struct core_tex
     return core_texture_create(ref->ctx, &state->desc, "", 0, out_texture);
 }
 
-/* What was submitted before reads what it read. */
-static void variable_set(struct core_texref *ref, const struct core_texture *texture)
-{
-    uint64_t handle = texture ? (uintptr_t)core_texture_handle(texture) : 0;
-
-    if (!ref->va)
-        return;
-    (void)!core_context_synchronize(ref->ctx);
-    memcpy((void *)(uintptr_t)ref->va, &handle, sizeof(handle));
-}
-
 enum hd_status core_texref_set(struct core_texref *ref, const struct core_texref_state *state)
 {
     struct core_array *array = state->array ? core_array_ref(state->array) : NULL, *old_array;
@@ -128,7 +117,12 @@ enum hd_status core_texref_set(struct core_texref *ref, const struct core_texref
     old = status == HD_OK ? ref->texture : NULL;
     old_array = status == HD_OK ? ref->state.array : array;
     if (status == HD_OK) {
-        variable_set(ref, texture);
+        /* What was submitted before reads what it read. */
+        if (ref->va) {
+            uint64_t handle = texture ? (uintptr_t)core_texture_handle(texture) : 0;
+            (void)!core_context_synchronize(ref->ctx);
+            memcpy((void *)(uintptr_t)ref->va, &handle, sizeof(handle));
+        }
         ref->state = *state;
         ref->texture = texture;
     }
@@ -139,16 +133,6 @@ enum hd_status core_texref_set(struct core_texref *ref, const struct core_texref
 }
 
 /* ---- of modules */
-
-static struct core_texref *find_locked(struct core_module *module, uint64_t va)
-{
-    struct core_texref *ref = module->texrefs;
-
-    assert(hd_lock_held(&module->lock));
-    while (ref && ref->va != va)
-        ref = ref->next;
-    return ref;
-}
 
 static struct core_texref *make_locked(struct core_module *module, const struct ir_var *var)
 {
@@ -178,8 +162,12 @@ enum hd_status core_module_texref(struct core_module *module, const char *name, 
                         is_surface ? "surface" : "texture", name);
     hd_lock_acquire(&module->lock);
     closing = module->closing;
-    if (!closing)
-        ref = find_locked(module, module->var_va[var->index]);
+    if (!closing) {
+        const uint64_t va = module->var_va[var->index];
+        ref = module->texrefs;
+        while (ref && ref->va != va)
+            ref = ref->next;
+    }
     if (!closing && !ref)
         ref = make_locked(module, var);
     if (ref)
@@ -221,14 +209,6 @@ enum hd_status core_module_samplers_create(struct core_module *module)
     return HD_OK;
 }
 
-/* A call that has the reference may go on: it finds no variable. */
-static void variable_forget(struct core_texref *ref)
-{
-    hd_lock_acquire(&ref->lock);
-    ref->va = 0;
-    hd_lock_release(&ref->lock);
-}
-
 void core_module_references_destroy(struct core_module *module)
 {
     struct core_texref *ref;
@@ -236,7 +216,10 @@ void core_module_references_destroy(struct core_module *module)
     while ((ref = module->texrefs)) {
         module->texrefs = ref->next;
         core_object_retire(&ref->object);
-        variable_forget(ref);
+        /* A call that has the reference may go on: it finds no variable. */
+        hd_lock_acquire(&ref->lock);
+        ref->va = 0;
+        hd_lock_release(&ref->lock);
         core_texref_unref(ref);
     }
     for (size_t i = 0; i < module->samplers.len; i++)

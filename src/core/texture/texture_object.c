@@ -303,19 +303,6 @@ static struct ir_texture_slot *texture_slot_of(const struct core_texture *textur
     return &seen.table->slots[IR_TEXTURE_SLOT(handle)];
 }
 
-/* Nobody but who makes the texture, or who destroys it, writes its slot. */
-static void texture_show(const struct core_texture *texture, const struct ir_texture *view)
-{
-    uint64_t handle = (uintptr_t)core_texture_handle(texture);
-    uint32_t slot = IR_TEXTURE_SLOT(handle), used = atomic_load(&seen.table->used);
-
-    assert(slot < IR_TEXTURE_SLOTS && !atomic_load(&texture_slot_of(texture)->handle));
-    texture_slot_of(texture)->texture = *view;
-    atomic_store_explicit(&texture_slot_of(texture)->handle, handle, memory_order_release);
-    while (used <= slot && !atomic_compare_exchange_weak(&seen.table->used, &used, slot + 1))
-        ;
-}
-
 /* ---- life */
 
 static enum hd_status texture_publish(struct core_texture *texture, const struct ir_texture *view,
@@ -329,7 +316,14 @@ static enum hd_status texture_publish(struct core_texture *texture, const struct
     if (!closing) {
         hd_list_push(&ctx->textures, texture);
         core_object_publish(&texture->object);
-        texture_show(texture, view);
+        /* Nobody but who makes the texture, or who destroys it, writes its slot. */
+        uint64_t handle = (uintptr_t)core_texture_handle(texture);
+        uint32_t slot = IR_TEXTURE_SLOT(handle), used = atomic_load(&seen.table->used);
+        assert(slot < IR_TEXTURE_SLOTS && !atomic_load(&texture_slot_of(texture)->handle));
+        texture_slot_of(texture)->texture = *view;
+        atomic_store_explicit(&texture_slot_of(texture)->handle, handle, memory_order_release);
+        while (used <= slot && !atomic_compare_exchange_weak(&seen.table->used, &used, slot + 1))
+            ;
         *out_texture = core_texture_ref(texture);
     }
     hd_lock_release(&ctx->lock);

@@ -171,19 +171,6 @@ void dump_now(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void fault_describe(struct dump_fault *f, enum hd_status status, const char *why)
-{
-    const struct dbg_exception *exception = dbg_exception_of(status);
-
-    f->signal = 5;
-    snprintf(f->text, sizeof(f->text), "%s", why);
-    if (exception) {
-        f->exception = exception->number;
-        f->signal = exception->signal;
-        snprintf(f->text, sizeof(f->text), "%s: %s", exception->name, why);
-    }
-}
-
 /*
  * The block stands where it failed, as this thread does: so its turn is given back, and whoever
  * else writes a file meanwhile has it in.
@@ -194,7 +181,15 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
     struct dump_cta *had = held;
     struct dump_fault fault = {.t = t};
 
-    fault_describe(&fault, status, why);
+    struct dump_fault *f = &fault;
+    const struct dbg_exception *exception = dbg_exception_of(status);
+    f->signal = 5;
+    snprintf(f->text, sizeof(f->text), "%s", why);
+    if (exception) {
+        f->exception = exception->number;
+        f->signal = exception->signal;
+        snprintf(f->text, sizeof(f->text), "%s: %s", exception->name, why);
+    }
     on_leave(cta);
     pthread_mutex_lock(&lock);
     const struct dump_program *program = program_of_locked(cta);

@@ -113,16 +113,6 @@ static enum hd_status open_texts(struct dump_in *in, struct opened_program *p)
     return in->failed ? open_damaged("a program") : HD_OK;
 }
 
-static enum hd_status open_variables(struct dump_in *in, const struct opened_program *p)
-{
-    for (uint32_t n = dump_get_u32(in); n && !in->failed; n--) {
-        const char *name = open_text(dump_get_text(in));
-        uint64_t va = dump_get_u64(in);
-        dbg_program_global(p->debugged, name, va, dump_get_u32(in) != 0);
-    }
-    return in->failed ? open_damaged("variables") : hd_arena_status(&core.arena);
-}
-
 static enum hd_status open_program(struct dump_in *in)
 {
     const struct compile_options options = {.debug = true};
@@ -135,7 +125,12 @@ static enum hd_status open_program(struct dump_in *in)
     p->debugged = dbg_program_create(p->texts, p->count);
     if (!p->debugged)
         return hd_error(HD_CORRUPT, "a program of the core dump: %s", hd_error_message());
-    return open_variables(in, p);
+    for (uint32_t n = dump_get_u32(in); n && !in->failed; n--) {
+        const char *name = open_text(dump_get_text(in));
+        uint64_t va = dump_get_u64(in);
+        dbg_program_global(p->debugged, name, va, dump_get_u32(in) != 0);
+    }
+    return in->failed ? open_damaged("variables") : hd_arena_status(&core.arena);
 }
 
 /* ---- LAUNCH */

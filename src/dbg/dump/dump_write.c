@@ -222,15 +222,6 @@ static void write_block(struct writer *w, const struct interp_cta *cta, uint32_t
     write_note_end(w, begin);
 }
 
-static void write_blocks(struct writer *w)
-{
-    for (size_t i = 0; i < w->state->ctas.len; i++) {
-        const struct dump_cta *c = w->state->ctas.at[i];
-        if (c->stands)
-            write_block(w, c->cta, write_launch_number(w, c->cta, c->program));
-    }
-}
-
 /* ---- memory */
 
 static int write_by_address(const void *a, const void *b)
@@ -256,19 +247,6 @@ static void write_ranges_merge(struct dump_ranges *r)
             r->list.at[++n] = *next;
     }
     r->list.len = n + 1;
-}
-
-static void write_memory_collect(struct writer *w)
-{
-    if (!(w->wish->flags & DUMP_SKIP_GLOBAL))
-        w->failed |= !w->state->host->memory(&w->ranges);
-    for (size_t i = 0; !(w->wish->flags & DUMP_SKIP_CONST) && i < w->programs.len; i++) {
-        const struct dump_program *p = w->programs.at[i];
-        for (size_t k = 0; k < p->variables.len; k++)
-            if (p->variables.at[k].is_constant)
-                write_range(w, p->variables.at[k].va, p->variables.at[k].size_B);
-    }
-    write_ranges_merge(&w->ranges);
 }
 
 /* ---- the file */
@@ -398,8 +376,20 @@ static enum hd_status write_all(struct writer *w, const struct dump_fault *fault
     uint64_t at;
 
     write_process(w, fault);
-    write_blocks(w);
-    write_memory_collect(w);
+    for (size_t i = 0; i < w->state->ctas.len; i++) {
+        const struct dump_cta *c = w->state->ctas.at[i];
+        if (c->stands)
+            write_block(w, c->cta, write_launch_number(w, c->cta, c->program));
+    }
+    if (!(w->wish->flags & DUMP_SKIP_GLOBAL))
+        w->failed |= !w->state->host->memory(&w->ranges);
+    for (size_t i = 0; !(w->wish->flags & DUMP_SKIP_CONST) && i < w->programs.len; i++) {
+        const struct dump_program *p = w->programs.at[i];
+        for (size_t k = 0; k < p->variables.len; k++)
+            if (p->variables.at[k].is_constant)
+                write_range(w, p->variables.at[k].va, p->variables.at[k].size_B);
+    }
+    write_ranges_merge(&w->ranges);
     hd_buf_init(&head);
     write_head(w, &head, &at);
     enum hd_status status = w->failed || head.failed

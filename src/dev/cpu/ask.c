@@ -64,36 +64,21 @@ static void ask_answer_add_locked(struct cpu_answers *a, const struct cpu_cta *c
                             .what = copy};
 }
 
-/* Nothing: it has ended, or cannot stop in the middle. */
-static void ask_cta_print(const struct cpu_cta *cta, struct hd_buf *out)
-{
-    if (!cta->remaining || cta->code->run_cta)
-        return;
-    if (cta->code->form == JIT_INTERP)
-        cpu_inplace_print_waiters(cta, out);
-    else
-        cpu_print_waiters(cta, out);
-}
-
 static void ask_cta_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
 {
     struct hd_buf text;
 
     hd_buf_init(&text);
-    ask_cta_print(cta, &text);
+    /* Nothing: it has ended, or cannot stop in the middle. */
+    if (cta->remaining && !cta->code->run_cta) {
+        if (cta->code->form == JIT_INTERP)
+            cpu_inplace_print_waiters(cta, &text);
+        else
+            cpu_print_waiters(cta, &text);
+    }
     if (text.len)
         ask_answer_add_locked(a, cta, text.ptr + (text.ptr[0] == ':' ? 2 : 0));
     hd_buf_fini(&text);
-}
-
-static void ask_resident_answer_locked(struct cpu_answers *a, const struct cpu_cta *cta)
-{
-    if (!cpu_cta_has_peers(cta)) {
-        ask_cta_answer_locked(a, cta);
-        return;
-    }
-    for (uint32_t r = 0; r < cta->cluster->nctas; r++)
-        ask_cta_answer_locked(a, cta->cluster->ctas[r]);
 }
 
 void cpu_ask_answer(struct cpu_slot *slot)
@@ -102,8 +87,14 @@ void cpu_ask_answer(struct cpu_slot *slot)
 
     hd_lock_acquire(&dev->answers_lock);
     uint32_t asked = atomic_load(&dev->asked);
-    for (struct cpu_cta *cta = slot->residents; dev->answers && cta; cta = cta->next)
-        ask_resident_answer_locked(dev->answers, cta);
+    for (struct cpu_cta *cta = slot->residents; dev->answers && cta; cta = cta->next) {
+        if (!cpu_cta_has_peers(cta)) {
+            ask_cta_answer_locked(dev->answers, cta);
+            continue;
+        }
+        for (uint32_t r = 0; r < cta->cluster->nctas; r++)
+            ask_cta_answer_locked(dev->answers, cta->cluster->ctas[r]);
+    }
     atomic_store(&slot->answered, asked);
     hd_lock_release(&dev->answers_lock);
 }
@@ -118,22 +109,6 @@ static bool ask_all_answered(struct cpu_device *dev)
         if (atomic_load(&dev->slots[i].busy) && atomic_load(&dev->slots[i].answered) != asked)
             return false;
     return true;
-}
-
-static void ask_answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
-{
-    const struct timespec nap = {.tv_nsec = NAP_NS};
-    uint64_t end_ns = hal_time_ns() + PATIENCE_NS;
-
-    hd_lock_acquire(&dev->answers_lock);
-    dev->answers = answers;
-    atomic_fetch_add(&dev->asked, 1);
-    hd_lock_release(&dev->answers_lock);
-    while (!ask_all_answered(dev) && hal_time_ns() < end_ns)
-        nanosleep(&nap, NULL);
-    hd_lock_acquire(&dev->answers_lock);
-    dev->answers = NULL;
-    hd_lock_release(&dev->answers_lock);
 }
 
 /* ---- what runs */
@@ -182,20 +157,6 @@ static void ask_looks_add(struct looks *looks, struct look *look)
         return;
     }
     looks->spins |= look->spins;
-}
-
-/* Published, and the caller is a user of it; it is none of the threads that execute it. */
-static void ask_look_held(const struct cpu_device *dev, const struct cpu_queue *queue,
-                          struct looks *looks)
-{
-    uint32_t users = (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed);
-    struct look look = {.running.of = dev->nslots};
-
-    ask_look_read(queue, &look);
-    look.running.running_ns = hal_time_ns() - queue->job.published_ns;
-    look.running.begun = cpu_job_begun(&queue->job) * queue->job.launch.cluster_ctas;
-    look.running.threads = HD_MIN(users - 1, dev->nslots);
-    ask_looks_add(looks, &look);
 }
 
 /*
@@ -249,8 +210,19 @@ static void ask_looks_take(struct cpu_device *dev, struct looks *looks)
             ask_look_here(dev, queue, looks);
             continue;
         }
-        if (queue->job.form.code)
-            ask_look_held(dev, queue, looks);
+        if (queue->job.form.code) {
+            /*
+             * Published, and the caller is a user of it; it is none of the threads that execute it.
+             */
+            uint32_t users = (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed);
+            struct look look = {.running.of = dev->nslots};
+
+            ask_look_read(queue, &look);
+            look.running.running_ns = hal_time_ns() - queue->job.published_ns;
+            look.running.begun = cpu_job_begun(&queue->job) * queue->job.launch.cluster_ctas;
+            look.running.threads = HD_MIN(users - 1, dev->nslots);
+            ask_looks_add(looks, &look);
+        }
         /* We were the last one: what follows in the queue is begun for others to go on. */
         if (cpu_queue_leave(queue))
             (void)cpu_queue_advance(queue, NULL);
@@ -289,8 +261,20 @@ void cpu_device_report(struct hal_device *device, hal_notify_running *notify, vo
 
     cpu_fault_thread_init(); /* a copy may follow in a queue */
     ask_looks_take(dev, &looks);
-    if (looks.spins)
-        ask_answers_collect(dev, &answers);
+    if (looks.spins) {
+        const struct timespec nap = {.tv_nsec = NAP_NS};
+        uint64_t end_ns = hal_time_ns() + PATIENCE_NS;
+
+        hd_lock_acquire(&dev->answers_lock);
+        dev->answers = &answers;
+        atomic_fetch_add(&dev->asked, 1);
+        hd_lock_release(&dev->answers_lock);
+        while (!ask_all_answered(dev) && hal_time_ns() < end_ns)
+            nanosleep(&nap, NULL);
+        hd_lock_acquire(&dev->answers_lock);
+        dev->answers = NULL;
+        hd_lock_release(&dev->answers_lock);
+    }
     hd_lock_acquire(&device->domains_lock);
     for (size_t i = 0; i < looks.all.len; i++) {
         struct look *look = &looks.all.at[i];

@@ -38,17 +38,6 @@ static bool wait_for_call(struct cpu_device *dev)
     return callers->first || atomic_load(&dev->stopping);
 }
 
-static struct cpu_queue *take_call(struct cpu_callers *callers)
-{
-    struct cpu_queue *queue = callers->first;
-
-    callers->first = queue->next_call;
-    if (!callers->first)
-        callers->last = &callers->first;
-    callers->nwaiting--;
-    return queue;
-}
-
 static void *caller_main(void *arg)
 {
     struct cpu_caller *self = arg;
@@ -67,7 +56,11 @@ static void *caller_main(void *arg)
                 break;
             continue;
         }
-        queue = take_call(callers);
+        queue = callers->first;
+        callers->first = queue->next_call;
+        if (!callers->first)
+            callers->last = &callers->first;
+        callers->nwaiting--;
         hd_lock_release(&dev->lock);
         callers->run(queue);
         free_for = NULL;

@@ -93,23 +93,6 @@ static unsigned thread_count(unsigned ncpus)
     return (unsigned)value;
 }
 
-/*
- * Worker i on a CPU of its own. Worker 0, which spins, is put away from the CPU of the thread that
- * creates the device: that one is likely to go on submitting from there.
- */
-static void place_workers(struct cpu_device *dev, const cpu_set_t *mask)
-{
-    int cpus[CPU_SETSIZE], count = 0, here = sched_getcpu();
-
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, mask) && cpu != here)
-            cpus[count++] = cpu;
-    if (here >= 0 && CPU_ISSET(here, mask))
-        cpus[count++] = here;
-    for (unsigned i = 0; i < dev->nslots; i++)
-        dev->workers[i].cpu = dev->nslots <= (unsigned)count ? cpus[i] : -1;
-}
-
 static enum hd_status device_init(struct cpu_device *dev)
 {
     enum jit_path path; /* known here, so that no program begins which then cannot load a module */
@@ -133,7 +116,18 @@ static enum hd_status device_init(struct cpu_device *dev)
         dev->workers[i].index = i;
         dev->workers[i].device = dev;
     }
-    place_workers(dev, &mask);
+    /*
+     * Worker i on a CPU of its own. Worker 0, which spins, is put away from the CPU of the thread
+     * that creates the device: that one is likely to go on submitting from there.
+     */
+    int cpus[CPU_SETSIZE], count = 0, here = sched_getcpu();
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &mask) && cpu != here)
+            cpus[count++] = cpu;
+    if (here >= 0 && CPU_ISSET(here, &mask))
+        cpus[count++] = here;
+    for (unsigned i = 0; i < dev->nslots; i++)
+        dev->workers[i].cpu = dev->nslots <= (unsigned)count ? cpus[i] : -1;
     cpu_services_init(&dev->services);
     dev->run_again = cpu_schedule_run;
     dev->base.info = (struct hal_device_info){

@@ -282,15 +282,6 @@ static void grid_clusters_run(struct cpu_job *job, struct cpu_slot *slot)
 
 /* ---- setting a job up */
 
-static enum hd_status grid_refuse(const struct cpu_grid *grid, const struct hal_dispatch *p)
-{
-    if (!grid->kernel)
-        return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
-                        (unsigned long long)p->kernel);
-    return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size",
-                    grid->kernel->name);
-}
-
 /* Only grids of many threads store so much that they are asked to go past the caches. */
 static uint64_t grid_caches_of(const struct cpu_job *job, const struct cpu_grid *grid)
 {
@@ -298,26 +289,6 @@ static uint64_t grid_caches_of(const struct cpu_job *job, const struct cpu_grid 
     if (HD_UNLIKELY(hd_fault(HD_FAULT_CPU_CACHES)) && !waits)
         return 1;
     return !waits && grid->ctas * grid->nwarps >= STREAM_WARPS ? cpu_caches_B() : 0;
-}
-
-/* Nobody joins before the job is published, which orders all of this. */
-static void grid_progress_setup(struct cpu_job *job, uint64_t ctas)
-{
-    atomic_store_explicit(&job->spins, job->form.code->may_spin || job->cooperative,
-                          memory_order_relaxed);
-    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&job->total, ctas, memory_order_relaxed);
-}
-
-/* The units of the job are clusters. */
-static void grid_clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
-{
-    assert(grid->ctas % grid->cluster_ctas == 0);
-    job->run = grid_clusters_run;
-    job->in_order = true;
-    job->chunk = 1;
-    job->tiled = false;
-    atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
 }
 
 static void grid_job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
@@ -348,10 +319,22 @@ static void grid_job_setup(struct cpu_queue *queue, const struct hal_dispatch *p
     job->in_order = job->form.code->may_spin || job->form.code->in_order || job->cooperative;
     atomic_store_explicit(&job->npartitions, 0, memory_order_relaxed);
     job->start_ns = 0;
-    grid_progress_setup(job, grid->ctas);
+    /* Nobody joins before the job is published, which orders all of this. */
+    const uint64_t ctas = grid->ctas;
+    atomic_store_explicit(&job->spins, job->form.code->may_spin || job->cooperative,
+                          memory_order_relaxed);
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->total, ctas, memory_order_relaxed);
     job->launch.caches_B = grid_caches_of(job, grid);
-    if (HD_UNLIKELY(grid->cluster_ctas > 1))
-        grid_clusters_setup(job, grid);
+    if (HD_UNLIKELY(grid->cluster_ctas > 1)) {
+        /* The units of the job are clusters. */
+        assert(grid->ctas % grid->cluster_ctas == 0);
+        job->run = grid_clusters_run;
+        job->in_order = true;
+        job->chunk = 1;
+        job->tiled = false;
+        atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
+    }
     if (HD_UNLIKELY(job->native != NULL))
         cpu_native_setup(job, dev, grid->ctas);
 }
@@ -361,8 +344,13 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
 {
     struct cpu_job *job = &queue->job;
 
-    if (HD_UNLIKELY(!grid->kernel || !grid->code))
-        return grid_refuse(grid, p);
+    if (HD_UNLIKELY(!grid->kernel || !grid->code)) {
+        if (!grid->kernel)
+            return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
+                            (unsigned long long)p->kernel);
+        return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size",
+                        grid->kernel->name);
+    }
     if (HD_UNLIKELY(grid->kernel->native != NULL))
         HD_TRY(cpu_native_check(grid->kernel));
     grid_job_setup(queue, p, grid);
@@ -410,20 +398,6 @@ static bool grid_is_alike(const struct hal_dispatch *a, const struct hal_dispatc
            !memcmp(a->cluster, b->cluster, sizeof(a->cluster));
 }
 
-/* The job becomes another kernel's, if that can run where the guard and the slot are. */
-static bool grid_row_turn(struct row *row, const struct hal_dispatch *p)
-{
-    struct cpu_job *job = &row->queue->job;
-    uint64_t mxcsr = job->form.code->mxcsr;
-    struct cpu_grid grid;
-
-    if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
-        grid.code->mxcsr != mxcsr)
-        return false;
-    grid_job_setup(row->queue, p, &grid);
-    return row->slot->cta->block_B >= job->form.layout.end;
-}
-
 /* Is the next packet part of the row? Then the job is set up for it. */
 static bool grid_row_goes_on(struct row *row)
 {
@@ -438,7 +412,14 @@ static bool grid_row_goes_on(struct row *row)
         job->launch.grid_id = p->grid_id;
         return true;
     }
-    return grid_row_turn(row, p);
+    /* The job becomes another kernel's, if that can run where the guard and the slot are. */
+    uint64_t mxcsr = job->form.code->mxcsr;
+    struct cpu_grid grid;
+    if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
+        grid.code->mxcsr != mxcsr)
+        return false;
+    grid_job_setup(row->queue, p, &grid);
+    return row->slot->cta->block_B >= job->form.layout.end;
 }
 
 /* The guard costs as much as a short grid: it is set up once for all of them. */

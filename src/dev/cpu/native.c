@@ -99,31 +99,6 @@ static enum hd_status signal_status(const struct cpu_fault *fault)
                                      : fault->status;
 }
 
-static void print_signal(struct hd_buf *text, const struct cpu_fault *fault)
-{
-    Dl_info info;
-
-    hd_buf_printf(text, "%s: %s", signal_name(fault->signal), hd_status_text(signal_status(fault)));
-    if (fault->signal == SIGSEGV || fault->signal == SIGBUS)
-        hd_buf_printf(text, " 0x%llx", (unsigned long long)fault->address);
-    if (!fault->pc || !dladdr((const void *)fault->pc, &info) || !info.dli_fname)
-        return;
-    if (info.dli_sname)
-        hd_buf_printf(text, ", in %s of %s", info.dli_sname, info.dli_fname);
-    else
-        hd_buf_printf(text, ", at %s+0x%llx", info.dli_fname,
-                      (unsigned long long)(fault->pc - (uintptr_t)info.dli_fbase));
-}
-
-static void print_tiles(struct hd_buf *text, const struct heddle_native_call *call)
-{
-    if (call->last - call->first == 1)
-        hd_buf_printf(text, ", tile %llu: ", (unsigned long long)call->first);
-    else
-        hd_buf_printf(text, ", tiles %llu to %llu: ", (unsigned long long)call->first,
-                      (unsigned long long)call->last - 1);
-}
-
 static int reported_code(const struct run *run)
 {
     return run->call.code ? run->call.code : run->result;
@@ -136,9 +111,24 @@ static enum hd_status print_failure(struct hd_buf *text, const struct run *run,
     const struct heddle_native_call *call = &run->call;
 
     hd_buf_printf(text, "native kernel %s", run->job->name);
-    print_tiles(text, call);
+    if (call->last - call->first == 1)
+        hd_buf_printf(text, ", tile %llu: ", (unsigned long long)call->first);
+    else
+        hd_buf_printf(text, ", tiles %llu to %llu: ", (unsigned long long)call->first,
+                      (unsigned long long)call->last - 1);
     if (fault && fault->signal) {
-        print_signal(text, fault);
+        Dl_info info;
+        hd_buf_printf(text, "%s: %s", signal_name(fault->signal),
+                      hd_status_text(signal_status(fault)));
+        if (fault->signal == SIGSEGV || fault->signal == SIGBUS)
+            hd_buf_printf(text, " 0x%llx", (unsigned long long)fault->address);
+        if (fault->pc && dladdr((const void *)fault->pc, &info) && info.dli_fname) {
+            if (info.dli_sname)
+                hd_buf_printf(text, ", in %s of %s", info.dli_sname, info.dli_fname);
+            else
+                hd_buf_printf(text, ", at %s+0x%llx", info.dli_fname,
+                              (unsigned long long)(fault->pc - (uintptr_t)info.dli_fbase));
+        }
         return signal_status(fault);
     }
     if (fault || run->thrown.exception) {

@@ -60,17 +60,6 @@ static uint64_t chunk_size(const struct cpu_job *job, const struct cpu_chunk *ch
     return HD_MAX(job->chunk, HD_MIN(chunk->wanted, left / CLAIM_OF_REST));
 }
 
-static bool take_in_order(struct cpu_job *job, struct cpu_chunk *chunk)
-{
-    uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
-    uint64_t next = atomic_load_explicit(&job->next, memory_order_relaxed);
-    uint64_t size = chunk_size(job, chunk, total - HD_MIN(next, total));
-
-    chunk->first = atomic_fetch_add(&job->next, size);
-    chunk->end = HD_MIN(chunk->first + size, total);
-    return chunk->first < total;
-}
-
 static bool take_of(struct cpu_job *job, struct cpu_partition *partition, struct cpu_chunk *chunk)
 {
     uint64_t next = atomic_load_explicit(&partition->next, memory_order_relaxed), size;
@@ -91,8 +80,15 @@ bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_c
 {
     uint32_t npartitions = job_partitions(job), at;
 
-    if (!npartitions)
-        return take_in_order(job, chunk);
+    if (!npartitions) {
+        uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
+        uint64_t next = atomic_load_explicit(&job->next, memory_order_relaxed);
+        uint64_t size = chunk_size(job, chunk, total - HD_MIN(next, total));
+
+        chunk->first = atomic_fetch_add(&job->next, size);
+        chunk->end = HD_MIN(chunk->first + size, total);
+        return chunk->first < total;
+    }
     for (; chunk->passed < npartitions; chunk->passed++) { /* a share once empty stays so */
         at = slot->index + chunk->passed;
         if (at >= npartitions)

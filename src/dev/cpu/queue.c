@@ -54,13 +54,6 @@ static void queue_release_params(struct hal_ring *ring, const union hal_packet *
         atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
 }
 
-static void queue_log(struct cpu_queue *queue, const union hal_packet *p)
-{
-    hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
-                 (unsigned long long)(hal_queue_retired(&queue->base) + 1),
-                 hal_op_name(p->head.op));
-}
-
 /*
  * Whoever waits for the first n packets finds them retired. The caller is the only one who writes
  * these. Several at once have no stamps.
@@ -72,7 +65,9 @@ static inline void queue_retire_heads(struct cpu_queue *queue, unsigned n)
     const union hal_packet *p = hal_ring_packet(ring, before + 1);
 
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_QUEUE)))
-        queue_log(queue, p);
+        hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
+                     (unsigned long long)(hal_queue_retired(&queue->base) + 1),
+                     hal_op_name(p->head.op));
     for (unsigned i = 0; i < n; i++)
         queue_release_params(ring, hal_ring_packet(ring, before + 1 + i));
     queue->begun = false;
@@ -135,14 +130,6 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
 static bool queue_sem_holds(const struct cpu_queue *queue, const union hal_packet *p)
 {
     return cpu_sem_holds(queue->base.domain, &p->sem);
-}
-
-/* Gives up an empty queue. True: it got something meanwhile and the caller owns it again. */
-static bool queue_release(struct cpu_queue *queue)
-{
-    queue_set_blocked(queue, false);
-    atomic_store(&queue->state, CPU_QUEUE_IDLE);
-    return atomic_load(&queue->pending) && cpu_queue_own(queue);
 }
 
 /*
@@ -229,20 +216,6 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
 
 enum advance { ADVANCE_NEXT, ADVANCE_JOB, ADVANCE_GONE };
 
-/* The head of a domain that has faulted: only what must happen anyway does. */
-static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
-{
-    queue_begin(queue, p);
-    if (p->head.op == HAL_OP_HOST_CALL && p->head.flags & HAL_FLAG_ALWAYS) {
-        cpu_call_push(queue);
-        return ADVANCE_GONE;
-    }
-    if (p->head.op == HAL_OP_TIMESTAMP || p->head.op == HAL_OP_SIGNAL)
-        queue_execute_simple(queue, p);
-    queue_retire(queue, 1);
-    return ADVANCE_NEXT;
-}
-
 /* ---- what others see of it: registry/use.h */
 
 /* Of work of known length so much may be untold: that of a row of short grids. */
@@ -317,22 +290,6 @@ static void queue_count_begin(struct cpu_queue *queue)
     queue_count_launches(queue);
 }
 
-/* What the job took stands for the small ones before it. */
-static void queue_count_small(struct cpu_queue *queue, uint64_t end_ns)
-{
-    struct cpu_unnotified *small = &queue->small;
-    uint64_t took_ns = end_ns - queue->job.published_ns;
-
-    if (small->ops)
-        reg_sampled(
-            queue->base.domain->use,
-            HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
-                   queue->job.published_ns - small->notified_ns),
-            end_ns);
-    queue->nlaunches += small->n;
-    *small = (struct cpu_unnotified){.notified_ns = end_ns};
-}
-
 /* The job has ended, and is not retired yet. Behind one of unknown length the next may follow. */
 static void queue_count_end(struct cpu_queue *queue)
 {
@@ -346,8 +303,20 @@ static void queue_count_end(struct cpu_queue *queue)
         return;
     end_ns = hal_time_ns();
     queue_count_pause(queue, end_ns);
-    if (queue->job_ops != UINT64_MAX)
-        queue_count_small(queue, end_ns);
+    if (queue->job_ops != UINT64_MAX) {
+        /* What the job took stands for the small ones before it. */
+        struct cpu_unnotified *small = &queue->small;
+        uint64_t took_ns = end_ns - queue->job.published_ns;
+
+        if (small->ops)
+            reg_sampled(
+                queue->base.domain->use,
+                HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
+                       queue->job.published_ns - small->notified_ns),
+                end_ns);
+        queue->nlaunches += small->n;
+        *small = (struct cpu_unnotified){.notified_ns = end_ns};
+    }
     if (queue->nlaunches)
         queue_count_launches(queue);
 }
@@ -399,14 +368,6 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     return joins ? ADVANCE_JOB : ADVANCE_GONE;
 }
 
-/* The owner leaves the queue to the thread that waits to run its head. */
-static void queue_turn_give(struct cpu_queue *queue, const union hal_packet *p)
-{
-    assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id);
-    atomic_store(&queue->turn, p->dispatch.grid_id);
-    cpu_futex_wake(&queue->turn, INT32_MAX);
-}
-
 static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     union hal_packet *p = queue_head(queue);
@@ -421,12 +382,24 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_CALLER)) { /* also after a fault: it is waited for */
         queue_count_no_more(queue);
         queue_set_blocked(queue, false);
-        queue_turn_give(queue, p);
+        /* The owner leaves the queue to the thread that waits to run its head. */
+        assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id);
+        atomic_store(&queue->turn, p->dispatch.grid_id);
+        cpu_futex_wake(&queue->turn, INT32_MAX);
         return ADVANCE_GONE;
     }
     if (hal_domain_status(queue->base.domain) != HD_OK) {
         queue_count_no_more(queue);
-        return queue_skip(queue, p);
+        /* The head of a domain that has faulted: only what must happen anyway does. */
+        queue_begin(queue, p);
+        if (p->head.op == HAL_OP_HOST_CALL && p->head.flags & HAL_FLAG_ALWAYS) {
+            cpu_call_push(queue);
+            return ADVANCE_GONE;
+        }
+        if (p->head.op == HAL_OP_TIMESTAMP || p->head.op == HAL_OP_SIGNAL)
+            queue_execute_simple(queue, p);
+        queue_retire(queue, 1);
+        return ADVANCE_NEXT;
     }
     if (p->head.op == HAL_OP_WAIT && !queue_sem_holds(queue, p))
         return queue_release_blocked(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
@@ -456,7 +429,10 @@ bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
         atomic_store(&queue->pending, false);
         if (!queue_has_packets(queue)) {
             queue_count_no_more(queue);
-            if (!queue_release(queue))
+            /* Gives up the empty queue, unless it got something meanwhile and is ours again. */
+            queue_set_blocked(queue, false);
+            atomic_store(&queue->state, CPU_QUEUE_IDLE);
+            if (!atomic_load(&queue->pending) || !cpu_queue_own(queue))
                 return false;
             continue;
         }
@@ -517,29 +493,24 @@ bool cpu_queue_leave(struct cpu_queue *queue)
 
 /* ---- host calls */
 
-/* Submits what the grid at the head has asked for, and makes the head wait for it. */
-static void queue_submit_children(struct cpu_queue *queue)
-{
-    union hal_packet *head = queue_head(queue), wait;
-    void *children = queue->children;
-
-    queue->children = NULL;
-    queue->base.device->client.runtime->submit(&queue->base, children, &wait);
-    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
-    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
-    wait.head.correlation = head->head.correlation;
-    queue_release_params(queue->base.ring, head);
-    *head = wait;
-    queue->begun = true;
-}
-
 void cpu_queue_call(struct cpu_queue *queue)
 {
     const union hal_packet *p = queue_head(queue);
 
     assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED);
     if (queue->children) {
-        queue_submit_children(queue);
+        /* Submits what the grid at the head has asked for, and makes the head wait for it. */
+        union hal_packet *head = queue_head(queue), wait;
+        void *children = queue->children;
+
+        queue->children = NULL;
+        queue->base.device->client.runtime->submit(&queue->base, children, &wait);
+        assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
+        wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
+        wait.head.correlation = head->head.correlation;
+        queue_release_params(queue->base.ring, head);
+        *head = wait;
+        queue->begun = true;
     } else {
         assert(p->head.op == HAL_OP_HOST_CALL);
         void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
@@ -703,38 +674,6 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
 #define TURN_SPINS    2000
 #define TURN_SLEEP_NS 2000000u
 
-static void queue_turn_await(struct cpu_queue *queue, uint32_t grid_id)
-{
-    for (int i = 0; i < TURN_SPINS && atomic_load(&queue->turn) != grid_id; i++)
-        cpu_relax();
-    for (;;) {
-        uint32_t seen = atomic_load(&queue->turn);
-
-        if (seen == grid_id)
-            break;
-        cpu_futex_wait(&queue->turn, seen, TURN_SLEEP_NS);
-    }
-    atomic_store_explicit(&queue->turn, 0, memory_order_relaxed);
-    assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
-}
-
-/* The job is set up, and its tiles are all this thread's. It is published for who looks at it. */
-static void queue_run_published(struct cpu_queue *queue, struct hal_native_end *out_end)
-{
-    struct hal_inside inside;
-
-    cpu_job_end(&queue->job);
-    queue->job.published_ns = hal_time_ns();
-    queue_count_begin(queue);
-    queue->generation = (queue->generation + 1) & 0x7fffffffu;
-    atomic_store(&queue->state, CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | 1u);
-    hal_inside_enter(&inside, &queue->base);
-    cpu_native_run_all(&queue->job, out_end);
-    hal_inside_leave(&inside);
-    if (cpu_queue_leave(queue))
-        (void)cpu_queue_advance(queue, NULL);
-}
-
 /* The HAL's op. */
 static void queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_native_end *out_end)
 {
@@ -743,7 +682,16 @@ static void queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_nativ
     struct cpu_grid grid;
 
     cpu_fault_thread_init();
-    queue_turn_await(queue, grid_id);
+    for (int i = 0; i < TURN_SPINS && atomic_load(&queue->turn) != grid_id; i++)
+        cpu_relax();
+    for (;;) {
+        uint32_t seen = atomic_load(&queue->turn);
+        if (seen == grid_id)
+            break;
+        cpu_futex_wait(&queue->turn, seen, TURN_SLEEP_NS);
+    }
+    atomic_store_explicit(&queue->turn, 0, memory_order_relaxed);
+    assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
     p = queue_head(queue);
     assert(p->head.op == HAL_OP_DISPATCH && p->dispatch.grid_id == grid_id);
     out_end->status = hal_domain_status(base->domain);
@@ -751,7 +699,22 @@ static void queue_run(struct hal_queue *base, uint32_t grid_id, struct hal_nativ
     if (out_end->status == HD_OK) {
         (void)cpu_grid_find(cpu_device_of(base->device), &p->dispatch, &grid);
         if (queue_setup_grid(queue, p, &grid)) {
-            queue_run_published(queue, out_end);
+            /*
+             * The job is set up, and its tiles are all this thread's. It is published for who looks
+             * at it.
+             */
+            struct hal_inside inside;
+
+            cpu_job_end(&queue->job);
+            queue->job.published_ns = hal_time_ns();
+            queue_count_begin(queue);
+            queue->generation = (queue->generation + 1) & 0x7fffffffu;
+            atomic_store(&queue->state, CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | 1u);
+            hal_inside_enter(&inside, &queue->base);
+            cpu_native_run_all(&queue->job, out_end);
+            hal_inside_leave(&inside);
+            if (cpu_queue_leave(queue))
+                (void)cpu_queue_advance(queue, NULL);
             return;
         }
         out_end->status = hal_domain_status(base->domain);

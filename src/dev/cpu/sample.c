@@ -120,20 +120,6 @@ static void sample_codes_look_locked(struct cpu_samples *s)
         sample_code_add_locked(s, atomic_load(&s->kernel->codes[c]));
 }
 
-static void sample_clear_locked(struct cpu_samples *s)
-{
-    atomic_store(&s->ncodes, 0);
-    atomic_store(&s->elsewhere, 0);
-    for (unsigned i = 0; i < HITS; i++) {
-        struct hit *p = &s->hits[i];
-        atomic_store(&p->pc, 0);
-        for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
-            atomic_store(&p->count[w], 0);
-        p->instr = 0;
-        p->is_asked = false;
-    }
-}
-
 static struct cpu_samples *sample_take_over_locked(void)
 {
     struct cpu_samples *s = all;
@@ -141,7 +127,16 @@ static struct cpu_samples *sample_take_over_locked(void)
     while (s && s->kernel)
         s = s->next;
     if (s) {
-        sample_clear_locked(s);
+        atomic_store(&s->ncodes, 0);
+        atomic_store(&s->elsewhere, 0);
+        for (unsigned i = 0; i < HITS; i++) {
+            struct hit *p = &s->hits[i];
+            atomic_store(&p->pc, 0);
+            for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
+                atomic_store(&p->count[w], 0);
+            p->instr = 0;
+            p->is_asked = false;
+        }
         return s;
     }
     s = hd_new(struct cpu_samples);
@@ -212,22 +207,6 @@ static void sample_ask_locked(struct cpu_samples *s, const struct code *code)
     hd_free(numbers);
 }
 
-static void sample_hit_notify(const struct cpu_samples *s, struct hit *p)
-{
-    const struct ir_module *module = s->kernel->func->module;
-    const struct ir_instr *in = p->instr ? ir_module_instr_at(module, p->instr) : NULL;
-    struct hal_sample sample = {.instr = p->instr};
-
-    for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
-        sample.count[w] = atomic_exchange(&p->count[w], 0);
-    if (in && in->srcloc.line) {
-        sample.line = in->srcloc.line;
-        sample.file = ir_source_file(module, &in->srcloc);
-    }
-    if (sample.count[HAL_SAMPLE_IN_CODE] || sample.count[HAL_SAMPLE_IN_CALL])
-        s->device->base.client.sampled(&s->kernel->base, &sample);
-}
-
 static void sample_notify_locked(struct cpu_samples *s)
 {
     struct hal_sample rest = {.lost = atomic_exchange(&s->lost, 0)};
@@ -235,8 +214,21 @@ static void sample_notify_locked(struct cpu_samples *s)
     for (uint32_t i = 0; i < atomic_load(&s->ncodes); i++)
         sample_ask_locked(s, &s->codes[i]);
     for (unsigned i = 0; i < HITS; i++)
-        if (s->hits[i].is_asked)
-            sample_hit_notify(s, &s->hits[i]);
+        if (s->hits[i].is_asked) {
+            const struct ir_module *module = s->kernel->func->module;
+            const struct ir_instr *in =
+                s->hits[i].instr ? ir_module_instr_at(module, s->hits[i].instr) : NULL;
+            struct hal_sample sample = {.instr = s->hits[i].instr};
+
+            for (int w = 0; w < HAL_SAMPLE_WHERE; w++)
+                sample.count[w] = atomic_exchange(&s->hits[i].count[w], 0);
+            if (in && in->srcloc.line) {
+                sample.line = in->srcloc.line;
+                sample.file = ir_source_file(module, &in->srcloc);
+            }
+            if (sample.count[HAL_SAMPLE_IN_CODE] || sample.count[HAL_SAMPLE_IN_CALL])
+                s->device->base.client.sampled(&s->kernel->base, &sample);
+        }
     rest.count[HAL_SAMPLE_IN_CALL] = atomic_exchange(&s->elsewhere, 0);
     if (rest.count[HAL_SAMPLE_IN_CALL] || rest.lost)
         s->device->base.client.sampled(&s->kernel->base, &rest);
@@ -267,34 +259,27 @@ void cpu_samples_leave(const struct cpu_kernel *kernel)
 
 /* ---- the thread */
 
-static void sample_look(struct cpu_device *dev)
-{
-    pthread_mutex_lock(&lock);
-    for (struct cpu_samples *s = all; s; s = s->next)
-        sample_codes_look_locked(s);
-    pthread_mutex_unlock(&lock);
-    for (unsigned i = 0; i < dev->nslots; i++)
-        if (atomic_load_explicit(&dev->slots[i].busy, memory_order_relaxed))
-            cpu_signals_sample(atomic_load(&dev->slots[i].tid));
-}
-
-/* Three quarters to five of the period, so that no loop of the program's keeps step with it. */
-static uint64_t sample_pause_ns(uint64_t period_ns, uint64_t *random)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return period_ns - period_ns / 4 + (*random >> 33) % (period_ns / 2 + 1);
-}
-
 static void *sample_main(void *arg)
 {
     struct cpu_device *dev = arg;
     uint64_t random = 1, period_ns;
 
     while ((period_ns = atomic_load(&dev->sample_period_ns))) {
-        const uint64_t ns = sample_pause_ns(period_ns, &random);
+        /*
+         * Three quarters to five of the period, so that no loop of the program's keeps step with
+         * it.
+         */
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t ns = period_ns - period_ns / 4 + (random >> 33) % (period_ns / 2 + 1);
         const struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
         nanosleep(&pause, NULL);
-        sample_look(dev);
+        pthread_mutex_lock(&lock);
+        for (struct cpu_samples *s = all; s; s = s->next)
+            sample_codes_look_locked(s);
+        pthread_mutex_unlock(&lock);
+        for (unsigned i = 0; i < dev->nslots; i++)
+            if (atomic_load_explicit(&dev->slots[i].busy, memory_order_relaxed))
+                cpu_signals_sample(atomic_load(&dev->slots[i].tid));
     }
     return NULL;
 }

@@ -231,16 +231,6 @@ static enum hd_status run_once(struct run *run)
     return job->launch.cluster_ctas > 1 ? run_clusters(run) : run_plain(run);
 }
 
-static void run_again(struct run *run, const struct ir_observer *observer, void *launch)
-{
-    enum hd_status ended = HD_OK;
-
-    run->is_first = false;
-    while ((run->schedule = observer->next_run(launch, ended)) &&
-           hal_domain_status(&run->job->domain->base) == HD_OK)
-        ended = run_once(run);
-}
-
 static bool enter(const struct ir_observer *observer, void *launch)
 {
     if (!observer->wants_runs(launch)) {
@@ -268,8 +258,14 @@ void cpu_schedule_run(struct cpu_job *job, struct cpu_slot *slot)
     if (atomic_exchange(&job->next, run.total) >= run.total)
         return; /* another thread has it */
     run.is_alone = enter(observer, launch);
-    if (run_once(&run) == HD_OK && run.is_alone && cpu_watch_is_fine(job))
-        run_again(&run, observer, launch);
+    if (run_once(&run) == HD_OK && run.is_alone && cpu_watch_is_fine(job)) {
+        enum hd_status ended = HD_OK;
+
+        run.is_first = false;
+        while ((run.schedule = observer->next_run(launch, ended)) &&
+               hal_domain_status(&run.job->domain->base) == HD_OK)
+            ended = run_once(&run);
+    }
     job->schedule = NULL;
     job->is_rerun = false;
     if (run.is_alone)

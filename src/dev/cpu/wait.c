@@ -27,18 +27,6 @@ static void help(struct cpu_device *dev, const _Atomic uint64_t *semaphore, uint
         cpu_ring(dev);
 }
 
-static void sleep_until_progress(struct cpu_device *dev, const _Atomic uint64_t *semaphore,
-                                 uint64_t value, uint64_t timeout_ns)
-{
-    uint32_t seen;
-
-    atomic_fetch_add(&dev->waiters, 1);
-    seen = atomic_load(&dev->progress);
-    if (!(atomic_load(semaphore) >= value))
-        cpu_futex_wait(&dev->progress, seen, timeout_ns);
-    atomic_fetch_sub(&dev->waiters, 1);
-}
-
 enum hd_status cpu_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
                         uint64_t value, uint64_t timeout_ns)
 {
@@ -66,6 +54,11 @@ enum hd_status cpu_wait(struct hal_device *device, const _Atomic uint64_t *semap
             continue;
         }
         /* Bounded: work that this thread could help with may arrive without a retirement. */
-        sleep_until_progress(dev, semaphore, value, 2000000u);
+        uint32_t seen;
+        atomic_fetch_add(&dev->waiters, 1);
+        seen = atomic_load(&dev->progress);
+        if (!(atomic_load(semaphore) >= value))
+            cpu_futex_wait(&dev->progress, seen, 2000000u);
+        atomic_fetch_sub(&dev->waiters, 1);
     }
 }

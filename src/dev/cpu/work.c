@@ -1,16 +1,6 @@
 /* One job: running it, leaving it, and what follows in its queue. */
 #include "dev/cpu/worker.h"
 
-static void run_metered(struct cpu_queue *queue, struct cpu_slot *slot)
-{
-    const struct hal_meter *meter = queue->base.device->client.meter;
-    void *launch = queue->job.metered;
-
-    meter->enter(launch);
-    queue->job.run(&queue->job, slot);
-    meter->leave(launch);
-}
-
 void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     do {
@@ -18,9 +8,14 @@ void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
 
         if (is_copy)
             hal_serial_enter();
-        if (HD_UNLIKELY(queue->job.metered != NULL))
-            run_metered(queue, slot);
-        else
+        if (HD_UNLIKELY(queue->job.metered != NULL)) {
+            const struct hal_meter *meter = queue->base.device->client.meter;
+            void *launch = queue->job.metered;
+
+            meter->enter(launch);
+            queue->job.run(&queue->job, slot);
+            meter->leave(launch);
+        } else
             queue->job.run(&queue->job, slot);
         if (is_copy)
             hal_serial_leave();

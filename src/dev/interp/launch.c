@@ -249,12 +249,6 @@ static void *launch_notify_begin(const struct interp_launch *l, const struct hal
 
 /* ---- runs: ir_observer.next_run */
 
-static void launch_workspace_set(struct launch_ctx *ctx)
-{
-    memset(ctx->workspace, 0, sizeof(ctx->workspace));
-    ctx->workspace[0] = sizeof(ctx->workspace);
-}
-
 /* One CTA after the other, or all that may wait for each other, or a few. */
 static uint32_t launch_resident_ctas(const struct interp_launch *launch)
 {
@@ -275,13 +269,9 @@ static enum hd_status launch_run_once(struct interp_launch *launch,
     ctx->schedule = launch->schedule = schedule;
     ctx->idle = (struct hal_watchdog){0};
     launch->resident_ctas = launch_resident_ctas(launch);
-    launch_workspace_set(ctx);
+    memset(ctx->workspace, 0, sizeof(ctx->workspace));
+    ctx->workspace[0] = sizeof(ctx->workspace);
     return interp_launch(launch, out_fault);
-}
-
-static bool launch_is_fine(const struct launch_ctx *ctx)
-{
-    return hal_domain_status(&ctx->domain->base) == HD_OK;
 }
 
 static enum hd_status launch_run_all(struct interp_launch *launch, struct interp_fault *out_fault)
@@ -293,7 +283,7 @@ static enum hd_status launch_run_all(struct interp_launch *launch, struct interp
     struct interp_fault unused;
 
     ctx->is_rerun = true;
-    while (status == HD_OK && ctx->is_alone && launch_is_fine(ctx) &&
+    while (status == HD_OK && ctx->is_alone && hal_domain_status(&ctx->domain->base) == HD_OK &&
            (next = observer->next_run(launch->observed, ended))) {
         ctx->refusal = NULL;
         ended = launch_run_once(launch, next, &unused);

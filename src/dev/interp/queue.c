@@ -10,27 +10,16 @@
 
 enum { POLL_NS = 200000 /* how often a semaphore that others may set is looked at */ };
 
-static struct timespec queue_deadline(uint64_t from_now_ns)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t ns = (uint64_t)t.tv_nsec + from_now_ns % 1000000000u;
-    t.tv_sec += (time_t)(from_now_ns / 1000000000u + ns / 1000000000u);
-    t.tv_nsec = (long)(ns % 1000000000u);
-    return t;
-}
-
 /* Sleeps until something retires or time_ns have passed. The caller holds dev->lock. */
 static void queue_doze_locked(struct refdev *dev, uint64_t time_ns)
 {
-    struct timespec until = queue_deadline(time_ns);
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + time_ns % 1000000000u;
+    until.tv_sec += (time_t)(time_ns / 1000000000u + ns / 1000000000u);
+    until.tv_nsec = (long)(ns % 1000000000u);
     assert(hd_lock_held(&dev->lock));
     hd_lock_wait_until(&dev->lock, &dev->changed, &until);
-}
-
-static bool queue_sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
-{
-    return atomic_load_explicit(semaphore, memory_order_acquire) >= value;
 }
 
 enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
@@ -40,7 +29,7 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
     uint64_t start_ns = hal_time_ns();
     enum hd_status status = HD_OK;
     hd_lock_acquire(&dev->lock);
-    while (!queue_sem_reached(semaphore, value) && status == HD_OK) {
+    while (atomic_load_explicit(semaphore, memory_order_acquire) < value && status == HD_OK) {
         uint64_t spent_ns = hal_time_ns() - start_ns;
         if (timeout_ns != UINT64_MAX && spent_ns >= timeout_ns)
             status = HD_TIMEOUT;

@@ -18,17 +18,11 @@
 #define POLL_NS 200000u    /* how often a semaphore that others may set is looked at */
 #define LOOK_NS 100000000u /* how often a thread looks whether the other process is there */
 
-static struct timespec queue_deadline(uint64_t from_now_ns)
-{
-    uint64_t at_ns = hal_time_ns() + from_now_ns;
-
-    return (struct timespec){(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
-}
-
 static void queue_doze(struct remote_device *dev, const _Atomic uint64_t *semaphore, uint64_t value,
                        uint64_t time_ns)
 {
-    struct timespec until = queue_deadline(time_ns);
+    uint64_t at_ns = hal_time_ns() + time_ns;
+    struct timespec until = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
 
     hd_lock_acquire(&dev->retire_lock);
     if (!semaphore || atomic_load(semaphore) < value)
@@ -150,22 +144,6 @@ static void queue_run_signal(struct remote_queue *queue, const struct hal_sem *s
 
 /* ---- grids */
 
-/*
- * A grid does not get to the other side: its process is gone, or it refuses what the grid needs,
- * and the error says what. Whatever comes is skipped, and nobody waits.
- */
-static void queue_fail_dispatch(struct remote_queue *queue, enum hd_status status)
-{
-    char why[1024]; /* to tell the domain makes calls of its own */
-
-    snprintf(why, sizeof(why), "%s", hd_error_message());
-    if (remote_is_gone(remote_of(queue->base.device)))
-        hal_domain_fail(queue->base.domain, HD_INTERNAL, 0, NULL,
-                        "the process of the device is gone: its contexts are lost");
-    else
-        hal_domain_fail(queue->base.domain, status, 0, NULL, why);
-}
-
 /* Until the other side has retired what was submitted. */
 static enum hd_status queue_far_wait(struct remote_queue *queue)
 {
@@ -252,9 +230,20 @@ static void queue_run_dispatch(struct remote_queue *queue, const struct hal_disp
         assert(status == HD_OK); /* one at a time */
         status = queue_far_wait(queue);
     }
-    if (status != HD_OK)
-        queue_fail_dispatch(queue, status);
-    else
+    if (status != HD_OK) {
+        /*
+         * A grid does not get to the other side: its process is gone, or it refuses what the grid
+         * needs, and the error says what. Whatever comes is skipped, and nobody waits.
+         */
+        char why[1024]; /* to tell the domain makes calls of its own */
+
+        snprintf(why, sizeof(why), "%s", hd_error_message());
+        if (remote_is_gone(remote_of(queue->base.device)))
+            hal_domain_fail(queue->base.domain, HD_INTERNAL, 0, NULL,
+                            "the process of the device is gone: its contexts are lost");
+        else
+            hal_domain_fail(queue->base.domain, status, 0, NULL, why);
+    } else
         queue_notify_failed(queue);
 }
 
@@ -302,22 +291,6 @@ static void queue_execute(struct remote_queue *queue, union hal_packet *p)
     }
 }
 
-static void queue_retire(struct remote_queue *queue, const union hal_packet *p)
-{
-    struct remote_device *dev = remote_of(queue->base.device);
-    struct hal_ring *ring = queue->base.ring;
-
-    if (p->head.flags & HAL_FLAG_STAMP)
-        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ticks,
-                     hal_device_now(&dev->base));
-    if (p->head.op == HAL_OP_DISPATCH) /* what is NOP now has given them back */
-        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
-    hd_lock_acquire(&dev->retire_lock);
-    atomic_fetch_add(&ring->retired, 1);
-    pthread_cond_broadcast(&dev->retired);
-    hd_lock_release(&dev->retire_lock);
-}
-
 static void *queue_main(void *arg)
 {
     struct remote_queue *queue = arg;
@@ -339,7 +312,16 @@ static void *queue_main(void *arg)
             atomic_store(&hal_ring_stamp(ring, position)->start_ticks,
                          hal_device_now(queue->base.device));
         queue_execute(queue, p);
-        queue_retire(queue, p);
+        struct remote_device *dev = remote_of(queue->base.device);
+        if (p->head.flags & HAL_FLAG_STAMP)
+            atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ticks,
+                         hal_device_now(&dev->base));
+        if (p->head.op == HAL_OP_DISPATCH) /* what is NOP now has given them back */
+            atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
+        hd_lock_acquire(&dev->retire_lock);
+        atomic_fetch_add(&ring->retired, 1);
+        pthread_cond_broadcast(&dev->retired);
+        hd_lock_release(&dev->retire_lock);
     }
 }
 

@@ -58,19 +58,14 @@ static void check(const struct here *h, uint32_t how, const uint64_t *dst, const
         check_strict(h, src, size_B);
 }
 
-static void copy_some(char *dst, const char *src, uint64_t size_B, uint64_t total_B, uint32_t bytes)
-{
-    for (uint64_t i = 0; i < total_B; i++) {
-        if (bytes >> (i & 15) & 1)
-            dst[i] = i < size_B ? src[i] : 0;
-    }
-}
-
 /* src and dst may overlap, although nothing is promised then. */
 static void copy(char *dst, const char *src, uint64_t size_B, uint64_t total_B, uint32_t bytes)
 {
     if ((bytes & 0xffff) != 0xffff) {
-        copy_some(dst, src, size_B, total_B, bytes);
+        for (uint64_t i = 0; i < total_B; i++) {
+            if (bytes >> (i & 15) & 1)
+                dst[i] = i < size_B ? src[i] : 0;
+        }
         return;
     }
     if (size_B)

@@ -82,18 +82,13 @@ AVX2 static void multiply(const struct ir_mma *mma, const lanes *src, lanes *dst
     }
 }
 
-static unsigned rounding_of(enum ir_rnd rnd)
-{
-    assert(rnd <= IR_RP);
-    return rnd == IR_RZ   ? _MM_ROUND_TOWARD_ZERO
-           : rnd == IR_RM ? _MM_ROUND_DOWN
-           : rnd == IR_RP ? _MM_ROUND_UP
-                          : _MM_ROUND_NEAREST;
-}
-
 void jit_mma_doubles(const struct ir_mma *mma, const void *src, void *dst)
 {
-    const unsigned rounding = rounding_of(mma->rnd);
+    assert(mma->rnd <= IR_RP);
+    const unsigned rounding = mma->rnd == IR_RZ   ? _MM_ROUND_TOWARD_ZERO
+                              : mma->rnd == IR_RM ? _MM_ROUND_DOWN
+                              : mma->rnd == IR_RP ? _MM_ROUND_UP
+                                                  : _MM_ROUND_NEAREST;
     if (rounding != _MM_ROUND_NEAREST)
         _MM_SET_ROUNDING_MODE(rounding);
     multiply(mma, src, dst);

@@ -52,24 +52,6 @@ INLINE void n_store(unsigned n, uint32_t mask, const uint64_t *address, void *re
     }
 }
 
-static void lanes_load(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
-{
-    assert(n == 2 || n == 4);
-    if (n == 4)
-        n_load(4, mask, address, regs);
-    else
-        n_load(2, mask, address, regs);
-}
-
-static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
-{
-    assert(n == 2 || n == 4);
-    if (n == 4)
-        n_store(4, mask, address, regs);
-    else
-        n_store(2, mask, address, regs);
-}
-
 /* ---- all lanes */
 
 #if defined(__x86_64__)
@@ -213,8 +195,13 @@ void jit_rt_pieces_load(uint32_t path, uint32_t n, uint32_t mask, const uint64_t
 void jit_rt_pieces_load(uint32_t path, uint32_t n, uint32_t mask, const uint64_t *address,
                         void *regs)
 {
-    if (mask != UINT32_MAX || !all_load(path, n, address, regs))
-        lanes_load(n, mask, address, regs);
+    if (mask != UINT32_MAX || !all_load(path, n, address, regs)) {
+        assert(n == 2 || n == 4);
+        if (n == 4)
+            n_load(4, mask, address, regs);
+        else
+            n_load(2, mask, address, regs);
+    }
 }
 
 void jit_rt_pieces_store(uint32_t path, uint32_t n, uint32_t mask, const uint64_t *address,
@@ -222,8 +209,13 @@ void jit_rt_pieces_store(uint32_t path, uint32_t n, uint32_t mask, const uint64_
 void jit_rt_pieces_store(uint32_t path, uint32_t n, uint32_t mask, const uint64_t *address,
                          void *regs)
 {
-    if (mask != UINT32_MAX || !all_store(path, n, address, regs))
-        lanes_store(n, mask, address, regs);
+    if (mask != UINT32_MAX || !all_store(path, n, address, regs)) {
+        assert(n == 2 || n == 4);
+        if (n == 4)
+            n_store(4, mask, address, regs);
+        else
+            n_store(2, mask, address, regs);
+    }
 }
 
 /*

@@ -140,19 +140,6 @@ struct row_of_tiles {
                  [2 + JIT_PRODUCTS_TILES + 1 + JIT_PRODUCTS_TILES];
 };
 
-static void row_of_tiles_fill(struct row_of_tiles *row, uint16_t ntiles)
-{
-    row->head.na = 1, row->head.nb = row->head.ntiles = ntiles;
-    row->head.nunits = (uint16_t)((ntiles + 1) / 2);
-    for (uint16_t i = 0; i < row->head.nunits; i++) {
-        uint16_t first = 2 * i, second = first + 1 < ntiles ? first + 1 : first,
-                 n = second - first + 1;
-        const uint16_t unit[] = {n, 1, first, second, 0, first, second};
-        _Static_assert(sizeof(unit) == sizeof(row->unit[0]), "a unit of one step");
-        memcpy(row->unit[i], unit, sizeof(unit));
-    }
-}
-
 bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir_matrix_access *at,
                          const void *src, void *dst)
 {
@@ -179,6 +166,15 @@ bool jit_products_window(const struct ir_mma *mma, uint32_t how, const struct ir
     }
     list.head.a_registers = A_REGISTERS, list.head.b_registers = B_REGISTERS;
     list.head.sum_registers = sum_registers;
-    row_of_tiles_fill(&list, ntiles);
+    struct row_of_tiles *row = &list;
+    row->head.na = 1, row->head.nb = row->head.ntiles = ntiles;
+    row->head.nunits = (uint16_t)((ntiles + 1) / 2);
+    for (uint16_t i = 0; i < row->head.nunits; i++) {
+        uint16_t first = 2 * i, second = first + 1 < ntiles ? first + 1 : first,
+                 n = second - first + 1;
+        const uint16_t unit[] = {n, 1, first, second, 0, first, second};
+        _Static_assert(sizeof(unit) == sizeof(row->unit[0]), "a unit of one step");
+        memcpy(row->unit[i], unit, sizeof(unit));
+    }
     return jit_products_vectors(&t, how);
 }

@@ -741,17 +741,6 @@ static bool products_vec_halves_make(struct pass *p, const struct some *a, const
     return true;
 }
 
-static void products_vec_smalls_make(struct pass *p, const struct some *a, const struct some *b)
-{
-    bool left[JIT_PRODUCTS_MAX];
-    p->r->ngroups = a->nregs / 2;
-    p->r->nparts = 2;
-    a_prepare_smalls(a, p->r);
-    b_prepare_smalls(b, p->r);
-    if (halves_add(SMALLS, 2, p, left))
-        products_vec_fused_make(p, a, b, left);
-}
-
 /* False: they are added in another way. */
 static bool products_vec_dots_make(struct pass *p, const struct some *a, const struct some *b)
 {
@@ -759,7 +748,13 @@ static bool products_vec_dots_make(struct pass *p, const struct some *a, const s
         return false;
     if (a->type == IR_BF16)
         return products_vec_halves_make(p, a, b);
-    products_vec_smalls_make(p, a, b);
+    bool left[JIT_PRODUCTS_MAX];
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = 2;
+    a_prepare_smalls(a, p->r);
+    b_prepare_smalls(b, p->r);
+    if (halves_add(SMALLS, 2, p, left))
+        products_vec_fused_make(p, a, b, left);
     return true;
 }
 

@@ -112,23 +112,22 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-/* The instruction gets a block of its own, which is its own successor while it has to wait. */
-static void tensor_wait_loop(struct lower_fn *f, struct ir_instr *alloc)
-{
-    struct ir_builder b = {.func = f->ir, .block = alloc->block, .srcloc = alloc->srcloc};
-    struct ir_block *loop = ir_block_split_before(alloc);
-    struct ir_block *after = ir_block_split_before(alloc->next);
-    ir_build_br(&b, loop);
-    b.block = loop;
-    val wait = ir_build_const(&b, IR_B32, (uint32_t)IR_TENSOR_WAIT);
-    ir_build_cbr(&b, ir_build_setp(&b, IR_OP_SETP, IR_U32, IR_EQ, alloc->dst[0], wait), loop,
-                 after);
-}
-
 void lower_tensor_waits(struct lower_fn *f)
 {
-    for (size_t i = 0; i < f->waits.len; i++)
-        tensor_wait_loop(f, f->waits.at[i]);
+    for (size_t i = 0; i < f->waits.len; i++) {
+        /*
+         * The instruction gets a block of its own, which is its own successor while it has to wait.
+         */
+        struct ir_instr *alloc = f->waits.at[i];
+        struct ir_builder b = {.func = f->ir, .block = alloc->block, .srcloc = alloc->srcloc};
+        struct ir_block *loop = ir_block_split_before(alloc);
+        struct ir_block *after = ir_block_split_before(alloc->next);
+        ir_build_br(&b, loop);
+        b.block = loop;
+        val wait = ir_build_const(&b, IR_B32, (uint32_t)IR_TENSOR_WAIT);
+        ir_build_cbr(&b, ir_build_setp(&b, IR_OP_SETP, IR_U32, IR_EQ, alloc->dst[0], wait), loop,
+                     after);
+    }
 }
 
 bool lower_do_tensor_dealloc(struct lower_fn *f, const struct ptx_insn *in)

@@ -320,14 +320,6 @@ bool lower_do_wmma_store(struct lower_fn *f, const struct ptx_insn *in)
 
 /* ---- the product */
 
-static bool wmma_is_two_layouts(const struct ptx_form *form)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < form->nmods; i++)
-        n += form->mods[i].id == PTX_MOD_ROW || form->mods[i].id == PTX_MOD_COL;
-    return n == 2;
-}
-
 /* f16 factors are not written: .f32.f16 are d and c. */
 static const char *wmma_mma_read(const struct ptx_form *form, const struct shape *s,
                                  struct ir_mma *mma)
@@ -344,7 +336,10 @@ static const char *wmma_mma_read(const struct ptx_form *form, const struct shape
         return "this shape does not have these element types";
     if (!wmma_sums_to(type[1], type[0]) || !wmma_sums_to(type[1], type[3]))
         return "the types of c and d do not go with those of a and b";
-    if (!wmma_is_two_layouts(form))
+    unsigned n = 0;
+    for (unsigned i = 0; i < form->nmods; i++)
+        n += form->mods[i].id == PTX_MOD_ROW || form->mods[i].id == PTX_MOD_COL;
+    if (n != 2)
         return "the layouts of a and b are missing";
     *mma = wmma_product_of(s, type[1], type[2], type[3], type[0]);
     return lower_mma_modifiers(form, mma);

@@ -79,18 +79,6 @@ static void host_on_packet(const struct heddle_event *e)
     host_lose_track();
 }
 
-static struct pending *host_pending_take(uint64_t id)
-{
-    struct pending *p;
-
-    pthread_mutex_lock(&pending.lock);
-    p = hd_map_get_u64(&pending.packets, id);
-    if (p)
-        (void)hd_map_remove_u64(&pending.packets, id);
-    pthread_mutex_unlock(&pending.lock);
-    return p;
-}
-
 /* ---- ranges of memory */
 
 enum {
@@ -133,21 +121,6 @@ static void host_range_set(const struct san_memory *memory, uint64_t va, uint64_
 }
 
 /*
- * Padding: a struct's members are written one by one, and a copy of the struct has what is between
- * them, too. It is shorter than the alignment of the member behind it, which is there.
- */
-static bool host_is_padding(const struct san_shadow *shadow, uint64_t gap, uint64_t gap_end,
-                            uint64_t end, uint64_t begin)
-{
-    unsigned align_B = 2;
-
-    while (align_B <= gap_end - gap)
-        align_B *= 2;
-    return gap > begin && align_B <= MEMBER_MAX_B && gap_end % align_B == 0 &&
-           end - gap_end >= align_B && !san_shadow_missing(shadow, gap_end, align_B);
-}
-
-/*
  * The first byte of a range that is not initialised; its end: there is none. Where all gaps are
  * like padding they are, if there are as many of them as structs would have: one element that is
  * missing in an array looks the same.
@@ -158,7 +131,16 @@ static uint64_t host_first_wild(const struct san_shadow *shadow, uint64_t at, ui
 
     for (uint64_t gap = first; gap < end; gaps++) {
         uint64_t gap_end = san_shadow_first_set(shadow, gap, end - gap);
-        if (!host_is_padding(shadow, gap, gap_end, end, at))
+        /*
+         * Padding: a struct's members are written one by one, and a copy of the struct has what is
+         * between them, too. It is shorter than the alignment of the member behind it, which is
+         * there.
+         */
+        unsigned align_B = 2;
+        while (align_B <= gap_end - gap)
+            align_B *= 2;
+        if (gap <= at || align_B > MEMBER_MAX_B || gap_end % align_B != 0 ||
+            end - gap_end < align_B || san_shadow_missing(shadow, gap_end, align_B))
             return first;
         gap = san_shadow_first_clear(shadow, gap_end, end - gap_end);
     }
@@ -257,7 +239,12 @@ static void host_on_retired(const struct heddle_event *e)
 
     if (!host_changes_memory(e->packet.op))
         return;
-    p = host_pending_take(e->packet.id);
+    const uint64_t id = e->packet.id;
+    pthread_mutex_lock(&pending.lock);
+    p = hd_map_get_u64(&pending.packets, id);
+    if (p)
+        (void)hd_map_remove_u64(&pending.packets, id);
+    pthread_mutex_unlock(&pending.lock);
     if (!p)
         return;
     if (e->packet.status == HD_OK && e->packet.op == HAL_OP_COPY)

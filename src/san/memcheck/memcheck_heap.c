@@ -69,23 +69,19 @@ static struct heap_block *find_locked(uint64_t va)
     return NULL;
 }
 
-static void page_remove_locked(uint64_t number, const struct heap_block *block)
-{
-    struct heap_page **link = bucket_of(number), *page;
-
-    while (*link && ((*link)->number != number || (*link)->block != block))
-        link = &(*link)->next;
-    page = *link;
-    if (page) {
-        *link = page->next;
-        hd_free(page);
-    }
-}
-
 static void block_remove_locked(struct heap_block *block)
 {
-    for (uint64_t n = first_page(block); n <= last_page(block); n++)
-        page_remove_locked(n, block);
+    for (uint64_t n = first_page(block); n <= last_page(block); n++) {
+        struct heap_page **link = bucket_of(n), *page;
+
+        while (*link && ((*link)->number != n || (*link)->block != block))
+            link = &(*link)->next;
+        page = *link;
+        if (page) {
+            *link = page->next;
+            hd_free(page);
+        }
+    }
     assert(*block->link == block);
     *block->link = block->next;
     if (block->next)

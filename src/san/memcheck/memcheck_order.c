@@ -83,16 +83,6 @@ static bool is_after_free(const struct memcheck_order *o, const struct san_order
            !san_order_is_before(position->op, &o->gone_after);
 }
 
-static void note_use(struct memcheck_order *o, const struct san_order_op *op)
-{
-    uint64_t seen = atomic_load_explicit(&o->used[op->stream], memory_order_relaxed);
-
-    assert(op->stream < SAN_ORDER_STREAMS && op->number);
-    while (seen < op->number &&
-           !atomic_compare_exchange_weak(&o->used[op->stream], &seen, op->number))
-        ;
-}
-
 enum memcheck_why memcheck_order_use(const struct san_block *block,
                                      const struct san_order_position *position)
 {
@@ -100,7 +90,12 @@ enum memcheck_why memcheck_order_use(const struct san_block *block,
 
     if (!o || !position->op.number)
         return MEMCHECK_FINE;
-    note_use(o, &position->op);
+    const struct san_order_op *op = &position->op;
+    uint64_t seen = atomic_load_explicit(&o->used[op->stream], memory_order_relaxed);
+    assert(op->stream < SAN_ORDER_STREAMS && op->number);
+    while (seen < op->number &&
+           !atomic_compare_exchange_weak(&o->used[op->stream], &seen, op->number))
+        ;
     if (is_tracked(SAN_STREAM_RACES_BEFORE) && !san_order_is_before(o->made, &position->after))
         return MEMCHECK_EARLY;
     if (is_tracked(SAN_STREAM_RACES_AFTER) && is_after_free(o, position) &&

@@ -77,17 +77,6 @@ static void launch_end(struct san_launch *san)
     san->own[SAN_RACECHECK] = NULL;
 }
 
-/* Serials are 32 bits: after so many CTAs, launches are not looked at. */
-static void take_serials(struct race_launch *launch, uint64_t n)
-{
-    uint64_t first = atomic_fetch_add(&all.serials, n) + 1;
-
-    launch->blind = first + n > UINT32_MAX;
-    launch->base = launch->low = (uint32_t)first;
-    launch->ncta = (uint32_t)n;
-    launch->reach = n;
-}
-
 static bool launch_begin(struct san_launch *san)
 {
     const struct ir_probe_launch *about = &san->about;
@@ -101,7 +90,13 @@ static bool launch_begin(struct san_launch *san)
     launch->san = san;
     launch->cluster = HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
     launch->sees_cluster = launch->cluster > 1 && sees_cluster(about->kernel);
-    take_serials(launch, (uint64_t)about->grid[0] * about->grid[1] * about->grid[2]);
+    /* Serials are 32 bits: after so many CTAs, launches are not looked at. */
+    const uint64_t n = (uint64_t)about->grid[0] * about->grid[1] * about->grid[2];
+    uint64_t first = atomic_fetch_add(&all.serials, n) + 1;
+    launch->blind = first + n > UINT32_MAX;
+    launch->base = launch->low = (uint32_t)first;
+    launch->ncta = (uint32_t)n;
+    launch->reach = n;
     hd_lock_init(&launch->syncvars_lock, HD_RANK_LEAF, "racecheck's places");
     hd_lock_init(&launch->found_lock, HD_RANK_LEAF, "racecheck's hazards");
     race_syncvars_init(&launch->syncvars);

@@ -279,18 +279,6 @@ static void access_flow(struct race_cta *cta, const struct san_access *x, unsign
 
 /* ---- all */
 
-static bool access_is_looked_at(const struct race_cta *cta, const struct san_access *x)
-{
-    if (!cta || cta->blind || !x->lanes || !x->size_B)
-        return false;
-    if (ir_probe_op(x->probe) == IR_OP_MBARRIER)
-        return false; /* synchronisation */
-    if (x->is_async && !san_options()->racecheck_memcpy_async)
-        return false;
-    return x->space == IR_SPACE_SHARED ||
-           (x->space == IR_SPACE_GLOBAL && san_options()->racecheck_global);
-}
-
 static struct race_simple access_simple_of(const struct race_cta *cta, const struct san_access *x)
 {
     /* Shadow of the window was that of other CTAs before. */
@@ -325,7 +313,14 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
 {
     struct race_cta *cta = san->own[SAN_RACECHECK];
 
-    if (!access_is_looked_at(cta, x))
+    if (!cta || cta->blind || !x->lanes || !x->size_B)
+        return HD_OK;
+    if (ir_probe_op(x->probe) == IR_OP_MBARRIER)
+        return HD_OK; /* synchronisation */
+    if (x->is_async && !san_options()->racecheck_memcpy_async)
+        return HD_OK;
+    if (x->space != IR_SPACE_SHARED &&
+        !(x->space == IR_SPACE_GLOBAL && san_options()->racecheck_global))
         return HD_OK;
     assert(x->warp < cta->nwarps);
     race_go_on(cta, x->warp, x->lanes);

@@ -317,21 +317,6 @@ static void check_against(struct race_access *a, unsigned slot, uint64_t before,
     race_note(a->cta, &hazard);
 }
 
-static void check_write_unit(struct race_access *a, struct race_page *page, uint32_t unit,
-                             uint64_t mine, uint64_t address)
-{
-    const struct race_simple *s = &a->simple;
-
-    if (!check_is_simple(s, page->writer[unit], mine))
-        check_against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
-    if (!check_is_simple(s, page->reader[unit], mine))
-        check_against(a, 1, page->reader[unit], page->reader_is[unit], mine, address);
-    if (page->second && !check_is_simple(s, page->second[unit], mine))
-        check_against(a, 2, page->second[unit], page->second_is[unit], mine, address);
-    page->writer[unit] = mine;
-    page->writer_is[unit] = a->info;
-}
-
 /* As check_run_readers(). */
 static void check_read_unit(struct race_access *a, struct race_page *page, uint32_t unit,
                             uint64_t mine, uint64_t address)
@@ -355,9 +340,18 @@ static void check_read_unit(struct race_access *a, struct race_page *page, uint3
 void race_check_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
                      uint64_t address)
 {
-    if (a->writes)
-        check_write_unit(a, page, unit, mine, address);
-    else
+    if (a->writes) {
+        const struct race_simple *s = &a->simple;
+
+        if (!check_is_simple(s, page->writer[unit], mine))
+            check_against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
+        if (!check_is_simple(s, page->reader[unit], mine))
+            check_against(a, 1, page->reader[unit], page->reader_is[unit], mine, address);
+        if (page->second && !check_is_simple(s, page->second[unit], mine))
+            check_against(a, 2, page->second[unit], page->second_is[unit], mine, address);
+        page->writer[unit] = mine;
+        page->writer_is[unit] = a->info;
+    } else
         check_read_unit(a, page, unit, mine, address);
 }
 

@@ -116,26 +116,23 @@ static void acquire(struct race_cta *cta, uint32_t thread, const struct race_pen
     cta->warps[thread / SAN_LANES].knowing |= 1u << thread % SAN_LANES;
 }
 
-static void settle(struct race_cta *cta, uint32_t thread)
-{
-    struct race_pending *p = &cta->threads[thread].pending;
-    struct race_syncvars *syncvars = race_syncvars_of(cta, p->local);
-
-    assert(p->how != RACE_PEND_NONE);
-    if (atomic_load_explicit(&syncvars->n, memory_order_relaxed)) {
-        hd_lock_acquire(&cta->launch->syncvars_lock);
-        struct race_syncvar *syncvar = race_syncvar_get(syncvars, p->key);
-        if (syncvar)
-            acquire(cta, thread, p, syncvar);
-        hd_lock_release(&cta->launch->syncvars_lock);
-    }
-    p->how = RACE_PEND_NONE;
-}
-
 void race_settle(struct race_cta *cta, uint32_t warp, uint32_t lanes)
 {
     lanes &= cta->warps[warp].pending;
-    for (uint32_t m = lanes; m; m &= m - 1)
-        settle(cta, warp * SAN_LANES + (uint32_t)__builtin_ctz(m));
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        const uint32_t thread = warp * SAN_LANES + (uint32_t)__builtin_ctz(m);
+        struct race_pending *p = &cta->threads[thread].pending;
+        struct race_syncvars *syncvars = race_syncvars_of(cta, p->local);
+
+        assert(p->how != RACE_PEND_NONE);
+        if (atomic_load_explicit(&syncvars->n, memory_order_relaxed)) {
+            hd_lock_acquire(&cta->launch->syncvars_lock);
+            struct race_syncvar *syncvar = race_syncvar_get(syncvars, p->key);
+            if (syncvar)
+                acquire(cta, thread, p, syncvar);
+            hd_lock_release(&cta->launch->syncvars_lock);
+        }
+        p->how = RACE_PEND_NONE;
+    }
     cta->warps[warp].pending &= ~lanes;
 }

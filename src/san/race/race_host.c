@@ -202,16 +202,6 @@ static void host_look_for_signal(struct look *look, uint64_t epoch, uint32_t inf
         past->reports_host = look->has_signals = true;
 }
 
-static void host_note_past(struct use *use, const struct race_past *past)
-{
-    struct san_order_op op = past->position.op;
-
-    if (!use->until[0].number || op.number < use->until[0].number)
-        use->until[0] = op;
-    if (op.number > use->until[1].number)
-        use->until[1] = op;
-}
-
 /* Is all of the part accessed by launches that the host does not know of? And all of it written? */
 static bool host_is_used(struct look *look, const struct race_page *page, struct part part,
                          struct use *use)
@@ -231,8 +221,14 @@ static bool host_is_used(struct look *look, const struct race_page *page, struct
             past = host_plain_of(look, page->second[u], page->second_is[u]);
         host_look_for_signal(look, page->writer[u], page->writer_is[u]);
         all &= past != NULL;
-        if (past)
-            host_note_past(use, past);
+        if (past) {
+            struct san_order_op op = past->position.op;
+
+            if (!use->until[0].number || op.number < use->until[0].number)
+                use->until[0] = op;
+            if (op.number > use->until[1].number)
+                use->until[1] = op;
+        }
     }
     return all;
 }
@@ -286,18 +282,6 @@ static void host_look_at_page_locked(struct look *look, uint64_t va)
         host_use_add_locked(&use);
 }
 
-static void host_look_at_launches_locked(struct look *look)
-{
-    for (uint32_t i = 0; i < look->memory->n; i++) {
-        const struct san_block *block = look->memory->block[i];
-        uint64_t end = block->base + block->size_B;
-        if (!is_of_host(block))
-            continue;
-        for (uint64_t va = block->base & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B)
-            host_look_at_page_locked(look, va);
-    }
-}
-
 /* Of rows without gaps: others leave something of each page. */
 static void host_look_at_span_locked(const struct san_memory *memory, const struct race_span *span,
                                      struct san_order_op op)
@@ -340,19 +324,6 @@ static bool reports_host(const struct look *look, const struct use *use)
     return false;
 }
 
-static void host_forget_reported_locked(const struct look *look)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; look->has_signals && i < host.uses.len; i++) {
-        struct use use = host.uses.at[i];
-        if (!reports_host(look, &use))
-            host.uses.at[kept++] = use;
-    }
-    if (look->has_signals)
-        host.uses.len = kept;
-}
-
 static void host_look_locked(const struct san_order_clock *clock, const struct san_memory *memory)
 {
     struct look look = {.memory = memory};
@@ -360,8 +331,22 @@ static void host_look_locked(const struct san_order_clock *clock, const struct s
 
     assert(hd_lock_held(&host.lock) && !host.is_closed);
     if (host_take_fresh(&look, clock)) {
-        host_look_at_launches_locked(&look);
-        host_forget_reported_locked(&look);
+        for (uint32_t i = 0; i < look.memory->n; i++) {
+            const struct san_block *block = look.memory->block[i];
+            uint64_t end = block->base + block->size_B;
+            if (!is_of_host(block))
+                continue;
+            for (uint64_t va = block->base & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B)
+                host_look_at_page_locked(&look, va);
+        }
+        size_t kept = 0;
+        for (size_t i = 0; look.has_signals && i < host.uses.len; i++) {
+            struct use use = host.uses.at[i];
+            if (!reports_host(&look, &use))
+                host.uses.at[kept++] = use;
+        }
+        if (look.has_signals)
+            host.uses.len = kept;
     }
     race_ops_fresh(clock, &ops);
     for (size_t i = 0; i < ops.len; i++)
@@ -369,22 +354,6 @@ static void host_look_locked(const struct san_order_clock *clock, const struct s
             host_look_at_span_locked(memory, &ops.at[i]->span[k], ops.at[i]->position.op);
     race_ops_fini(&ops);
     race_pasts_fini(&look.pasts);
-}
-
-/* Also what is no memory of the program's any more. */
-static void host_forget_known_locked(const struct san_order_clock *clock,
-                                     const struct san_memory *memory)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < host.uses.len; i++) {
-        struct use use = host.uses.at[i];
-        int64_t unused;
-        if (host_first_in_page(memory, use.va, &unused) &&
-            !san_order_is_before(use.until[0], clock) && !san_order_is_before(use.until[1], clock))
-            host.uses.at[kept++] = use;
-    }
-    host.uses.len = kept;
 }
 
 static bool host_on_fault(int sig, siginfo_t *info, void *context);
@@ -399,7 +368,17 @@ static void host_close_locked(void)
         return;
     san_order_host_clock(&clock);
     host_look_locked(&clock, memory);
-    host_forget_known_locked(&clock, memory);
+    /* Also what is no memory of the program's any more. */
+    size_t kept = 0;
+    for (size_t i = 0; i < host.uses.len; i++) {
+        struct use use = host.uses.at[i];
+        int64_t unused;
+        if (host_first_in_page(memory, use.va, &unused) &&
+            !san_order_is_before(use.until[0], &clock) &&
+            !san_order_is_before(use.until[1], &clock))
+            host.uses.at[kept++] = use;
+    }
+    host.uses.len = kept;
     san_memory_unref(memory);
     if (host.uses.len && !hd_fault_hook_set(host_on_fault))
         host.is_off = true;
@@ -526,19 +505,6 @@ static void host_report_ops(uint64_t va, struct race_op *op, const struct san_or
     race_ops_fini(&ops);
 }
 
-static void host_report_access(uint64_t va, bool write, const void *context)
-{
-    struct race_op *op = host_access_create(va, write, context);
-    struct san_order_clock clock;
-
-    if (!op)
-        return;
-    san_order_host_clock(&clock);
-    if (!host_report_launches(va, op, &clock))
-        host_report_ops(va, op, &clock);
-    race_op_unref(op);
-}
-
 /* The page of an access that faults is open from now on, until a call returns. */
 static bool host_take_use(uint64_t va, struct use *out)
 {
@@ -556,14 +522,6 @@ static bool host_take_use(uint64_t va, struct use *out)
     return found;
 }
 
-/* Another thread may have opened it meanwhile; what goes on faulting is the program's own. */
-static bool host_is_new(uint64_t va)
-{
-    here.faults = here.fault == va ? here.faults + 1 : 0;
-    here.fault = va;
-    return here.faults < 3;
-}
-
 static bool host_on_fault(int sig, siginfo_t *info, void *context)
 {
     uint64_t va = (uintptr_t)info->si_addr;
@@ -574,11 +532,23 @@ static bool host_on_fault(int sig, siginfo_t *info, void *context)
     struct san_block *block = san_memory_live(va);
     bool is_known = block && is_of_host(block), is_closed;
     san_block_unref(block);
-    if (!host_is_new(va))
+    /* Another thread may have opened it meanwhile; what goes on faulting is the program's own. */
+    here.faults = here.fault == va ? here.faults + 1 : 0;
+    here.fault = va;
+    if (here.faults >= 3)
         return false;
     is_closed = host_take_use(va, &use); /* maybe beside the variables of the page */
-    if (is_closed)
-        host_report_access(va, host_is_write(context, &use), context);
+    if (is_closed) {
+        const bool write = host_is_write(context, &use);
+        struct race_op *op = host_access_create(va, write, context);
+        if (op) {
+            struct san_order_clock clock;
+            san_order_host_clock(&clock);
+            if (!host_report_launches(va, op, &clock))
+                host_report_ops(va, op, &clock);
+            race_op_unref(op);
+        }
+    }
     return is_known || is_closed;
 }
 
@@ -610,28 +580,25 @@ static bool host_is_done_locked(uint64_t packet)
     return true;
 }
 
-static void host_wait_locked(uint64_t packet)
-{
-    uint64_t wait_s = san_options()->racecheck_host_wait_s;
-    uint64_t end_ns = hd_clock_ns(CLOCK_MONOTONIC) + wait_s * 1000000000u;
-    struct timespec until = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
-
-    while (!host.is_off && !host_is_done_locked(packet)) {
-        if (hd_clock_ns(CLOCK_MONOTONIC) >= end_ns)
-            host.is_off = true;
-        else
-            hd_lock_wait_until(&host.lock, &host.done, &until);
-    }
-}
-
 void race_host_call_end(void)
 {
     if (!host_is_on())
         return;
     hd_lock_acquire(&host.lock);
     assert(host.calls > 0);
-    if (here.submitted)
-        host_wait_locked(here.submitted);
+    if (here.submitted) {
+        const uint64_t packet = here.submitted;
+        uint64_t wait_s = san_options()->racecheck_host_wait_s;
+        uint64_t end_ns = hd_clock_ns(CLOCK_MONOTONIC) + wait_s * 1000000000u;
+        struct timespec until = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
+
+        while (!host.is_off && !host_is_done_locked(packet)) {
+            if (hd_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+                host.is_off = true;
+            else
+                hd_lock_wait_until(&host.lock, &host.done, &until);
+        }
+    }
     if (!--host.calls && !host.work.len && !host.is_off)
         host_close_locked();
     hd_lock_release(&host.lock);

@@ -328,15 +328,6 @@ static bool ops_is_pageable(uint64_t va)
     return !block;
 }
 
-static void ops_copy_spans(struct race_op *op, const struct hal_copy *c)
-{
-    op->span[0] = ops_tighten((struct race_span){c->dst, c->width_B, c->height, c->dst_pitch_B,
-                                                 c->depth, c->dst_slice_B, true});
-    if (!ops_is_pageable(c->src))
-        op->span[1] = ops_tighten((struct race_span){c->src, c->width_B, c->height, c->src_pitch_B,
-                                                     c->depth, c->src_slice_B, false});
-}
-
 void race_ops_submit(const struct heddle_event *e, const char *call)
 {
     const union hal_packet *p = e->packet.packet;
@@ -349,9 +340,14 @@ void race_ops_submit(const struct heddle_event *e, const char *call)
     (void)san_order_packet(e, &op->position);
     san_call_name(call, op->name, sizeof(op->name));
     san_stack_take(&op->stack);
-    if (e->packet.op == HAL_OP_COPY)
-        ops_copy_spans(op, &p->copy);
-    else
+    if (e->packet.op == HAL_OP_COPY) {
+        const struct hal_copy *c = &p->copy;
+        op->span[0] = ops_tighten((struct race_span){c->dst, c->width_B, c->height, c->dst_pitch_B,
+                                                     c->depth, c->dst_slice_B, true});
+        if (!ops_is_pageable(c->src))
+            op->span[1] = ops_tighten((struct race_span){
+                c->src, c->width_B, c->height, c->src_pitch_B, c->depth, c->src_slice_B, false});
+    } else
         op->span[0] = ops_tighten(
             (struct race_span){f->dst, f->width * f->elem_B, f->height, f->pitch_B, 1, 0, true});
     ops_enter(op);

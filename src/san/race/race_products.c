@@ -39,18 +39,20 @@ static uint64_t in_flight(const struct race_cta *cta, uint32_t warp, uint32_t nu
     return race_in_flight(cta->serial, first + number % NUMBERS);
 }
 
-/* The group's number of the epoch, of those that are remembered. */
-static uint32_t number_of(const struct race_group *group, uint64_t epoch)
+bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key)
 {
+    uint32_t first = race_thread_of(epoch) / GROUP_THREADS * GROUP_THREADS;
+    const struct race_group *group =
+        cta->groups ? &cta->groups[race_thread_of(epoch) / GROUP_THREADS] : NULL;
+
+    if (race_serial(epoch) != cta->serial || !group)
+        return true; /* another CTA's: not known */
+    /* The group's number of the epoch, of those that are remembered. */
     uint32_t low = race_thread_of(epoch) % NUMBERS;
-
     assert(race_is_in_flight(epoch));
-    return group->newest - (group->newest - low) % NUMBERS;
-}
-
-static bool knows_any(struct race_cta *cta, const struct race_group *group, uint32_t first,
-                      uint32_t thread, uint32_t number, uint64_t key)
-{
+    uint32_t number = group->newest - (group->newest - low) % NUMBERS;
+    if (thread - first < GROUP_THREADS)
+        return group->done[thread - first] > number;
     for (uint32_t i = 0; i < GROUP_THREADS && first + i < cta->nthreads; i++) {
         uint32_t clock = group->clock[number % NUMBERS][i];
         if (group->done[i] > number &&
@@ -61,37 +63,7 @@ static bool knows_any(struct race_cta *cta, const struct race_group *group, uint
     return false;
 }
 
-bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key)
-{
-    uint32_t first = race_thread_of(epoch) / GROUP_THREADS * GROUP_THREADS;
-    const struct race_group *group =
-        cta->groups ? &cta->groups[race_thread_of(epoch) / GROUP_THREADS] : NULL;
-
-    if (race_serial(epoch) != cta->serial || !group)
-        return true; /* another CTA's: not known */
-    uint32_t number = number_of(group, epoch);
-    if (thread - first < GROUP_THREADS)
-        return group->done[thread - first] > number;
-    return knows_any(cta, group, first, thread, number, key);
-}
-
 /* ---- shadow */
-
-/* The newest product of the warps stays as the reader. */
-static void rename_unit(struct race_page *page, uint64_t unit, uint64_t from, uint64_t to)
-{
-    if (page->reader[unit] == from)
-        page->reader[unit] = to;
-    if (!page->second || page->second[unit] != from)
-        return;
-    page->second[unit] = to;
-    if (!to || !race_is_in_flight(page->reader[unit]) ||
-        (page->reader[unit] ^ to) >> RACE_CLOCK_BITS >= GROUP_THREADS)
-        return;
-    page->reader[unit] = to;
-    page->reader_is[unit] = page->second_is[unit];
-    page->second[unit] = 0;
-}
 
 static void rename_readers(struct race_cta *cta, const struct race_copy *read, uint64_t from,
                            uint64_t to)
@@ -105,8 +77,21 @@ static void rename_readers(struct race_cta *cta, const struct race_copy *read, u
             continue;
         if (locks)
             race_page_lock(page);
-        for (uint64_t i = 0; i < part_B >> page->shift; i++)
-            rename_unit(page, (at % RACE_PAGE_B >> page->shift) + i, from, to);
+        for (uint64_t i = 0; i < part_B >> page->shift; i++) {
+            /* The newest product of the warps stays as the reader. */
+            const uint64_t unit = (at % RACE_PAGE_B >> page->shift) + i;
+            if (page->reader[unit] == from)
+                page->reader[unit] = to;
+            if (!page->second || page->second[unit] != from)
+                continue;
+            page->second[unit] = to;
+            if (!to || !race_is_in_flight(page->reader[unit]) ||
+                (page->reader[unit] ^ to) >> RACE_CLOCK_BITS >= GROUP_THREADS)
+                continue;
+            page->reader[unit] = to;
+            page->reader_is[unit] = page->second_is[unit];
+            page->second[unit] = 0;
+        }
         if (locks)
             race_page_unlock(page);
     }
@@ -129,11 +114,16 @@ void race_product_read(struct race_cta *cta, const struct san_access *x)
     rename_readers(cta, &read, cta->epoch[thread], to);
 }
 
-/* Before its number comes again. */
-static void forget(struct race_cta *cta, uint32_t warp, struct race_group *group)
+static void commit(struct race_cta *cta, uint32_t thread, struct race_group *group)
 {
-    size_t n = 0;
+    uint32_t number = ++group->closed[in_group(thread)];
 
+    if (number <= group->newest)
+        return;
+    group->newest = number;
+    /* Before its number comes again. */
+    const uint32_t warp = thread / SAN_LANES;
+    size_t n = 0;
     for (size_t i = 0; i < group->reads.len; i++) {
         const struct race_copy *read = &group->reads.at[i];
         assert(read->group <= group->newest);
@@ -145,26 +135,6 @@ static void forget(struct race_cta *cta, uint32_t warp, struct race_group *group
     group->reads.len = n;
 }
 
-static void commit(struct race_cta *cta, uint32_t thread, struct race_group *group)
-{
-    uint32_t number = ++group->closed[in_group(thread)];
-
-    if (number <= group->newest)
-        return;
-    group->newest = number;
-    forget(cta, thread / SAN_LANES, group);
-}
-
-static void wait(struct race_cta *cta, uint32_t thread, struct race_group *group, uint32_t left)
-{
-    uint32_t i = in_group(thread), closed = group->closed[i];
-    uint32_t done = closed > left ? closed - left : 0;
-
-    assert(group->done[i] <= closed);
-    for (; group->done[i] < done; group->done[i]++)
-        group->clock[group->done[i] % NUMBERS][i] = race_clock(cta->epoch[thread]);
-}
-
 void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool waits,
                         uint32_t left)
 {
@@ -174,9 +144,14 @@ void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool 
         race_step(cta, sync->warp, sync->lanes);
     san_foreach_lane(lane, group ? sync->lanes : 0) {
         uint32_t thread = sync->warp * SAN_LANES + lane;
-        if (waits)
-            wait(cta, thread, group, left);
-        else
+        if (waits) {
+            uint32_t i = in_group(thread), closed = group->closed[i];
+            uint32_t done = closed > left ? closed - left : 0;
+
+            assert(group->done[i] <= closed);
+            for (; group->done[i] < done; group->done[i]++)
+                group->clock[group->done[i] % NUMBERS][i] = race_clock(cta->epoch[thread]);
+        } else
             commit(cta, thread, group);
     }
 }

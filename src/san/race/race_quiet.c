@@ -38,17 +38,6 @@ static uint64_t value_of(const struct ir_probe_launch *about, const struct ir_ro
     return value;
 }
 
-static void take_writes(struct race_quiet *quiet, const struct ir_probe_launch *about)
-{
-    for (uint32_t i = 0; i < about->conflicts->nwritten; i++) {
-        uint64_t va = value_of(about, &about->conflicts->written[i]);
-        struct san_block *block = san_memory_find(quiet->memory, va);
-        assert(quiet->nwritten < IR_ROOTS_MAX);
-        if (block)
-            quiet->written[quiet->nwritten++] = block->id;
-    }
-}
-
 void race_quiet_begin(struct race_launch *launch)
 {
     const struct ir_probe_launch *about = &launch->san->about;
@@ -68,7 +57,13 @@ void race_quiet_begin(struct race_launch *launch)
     if (about->conflicts->knows_writes && !san_memory_is_incomplete() && !san_order_has_several())
         quiet->memory = san_memory_of_launch(about->correlation).memory;
     if (quiet->memory)
-        take_writes(quiet, about);
+        for (uint32_t i = 0; i < about->conflicts->nwritten; i++) {
+            uint64_t va = value_of(about, &about->conflicts->written[i]);
+            struct san_block *block = san_memory_find(quiet->memory, va);
+            assert(quiet->nwritten < IR_ROOTS_MAX);
+            if (block)
+                quiet->written[quiet->nwritten++] = block->id;
+        }
     launch->quiet = quiet;
 }
 

@@ -31,15 +31,6 @@ static struct {
 
 /* ---- launches that were submitted */
 
-static void streams_call_clear(struct call *call)
-{
-    for (struct submitted *s = call->first, *next; s; s = next) {
-        next = s->next;
-        hd_free(s);
-    }
-    call->first = call->last = NULL;
-}
-
 static void streams_launch_submit(const struct heddle_event *e,
                                   const struct san_order_position *position)
 {
@@ -53,8 +44,13 @@ static void streams_launch_submit(const struct heddle_event *e,
     memcpy(s->block, p->block, sizeof(s->block));
     s->position = *position;
     race_streams_lock();
-    if (call->correlation != (uint32_t)e->correlation)
-        streams_call_clear(call);
+    if (call->correlation != (uint32_t)e->correlation) {
+        for (struct submitted *k = call->first, *next; k; k = next) {
+            next = k->next;
+            hd_free(k);
+        }
+        call->first = call->last = NULL;
+    }
     call->correlation = (uint32_t)e->correlation;
     assert(!call->first == !call->last);
     if (call->last)
@@ -142,20 +138,6 @@ static int streams_by_address(const void *a, const void *b)
 
 typedef HD_VEC(struct race_between *) between_list;
 
-/* What was found between launches that have ended. */
-static void streams_take_found_locked(between_list *out)
-{
-    size_t kept = 0;
-
-    assert(race_streams_are_locked());
-    for (size_t i = 0; i < streams.found.len; i++) {
-        struct race_between *b = streams.found.at[i];
-        if (b->past[0]->live || b->past[1]->live || !hd_vec_push(out, b))
-            streams.found.at[kept++] = b;
-    }
-    streams.found.len = kept;
-}
-
 static void streams_report_found(between_list *list)
 {
     if (list->len)
@@ -181,7 +163,15 @@ void race_streams_end(struct race_launch *launch)
     assert(past->live == launch);
     streams_keep_met(past, launch);
     past->live = NULL;
-    streams_take_found_locked(&list);
+    /* What was found between launches that have ended. */
+    size_t kept = 0;
+    assert(race_streams_are_locked());
+    for (size_t i = 0; i < streams.found.len; i++) {
+        struct race_between *b = streams.found.at[i];
+        if (b->past[0]->live || b->past[1]->live || !hd_vec_push(&list, b))
+            streams.found.at[kept++] = b;
+    }
+    streams.found.len = kept;
     race_streams_unlock();
     race_past_forget_unordered(past);
     streams_report_found(&list);
@@ -204,17 +194,6 @@ static bool streams_is_same(const struct race_between *a, const struct race_betw
     return true;
 }
 
-/* The same of a pair, whichever came first in this run: a lower address, then a lower thread. */
-static void streams_merge(struct race_between *have, const struct race_between *more)
-{
-    uint64_t count = have->count + more->count;
-
-    if (more->address < have->address ||
-        (more->address == have->address && more->epoch[0] < have->epoch[0]))
-        *have = *more;
-    have->count = count;
-}
-
 static void streams_note_locked(const struct race_between *what)
 {
     struct race_between *have = NULL;
@@ -224,7 +203,16 @@ static void streams_note_locked(const struct race_between *what)
         if (streams_is_same(streams.found.at[i], what))
             have = streams.found.at[i];
     if (have) {
-        streams_merge(have, what);
+        /*
+         * The same of a pair, whichever came first in this run: a lower address, then a lower
+         * thread.
+         */
+        uint64_t count = have->count + what->count;
+
+        if (what->address < have->address ||
+            (what->address == have->address && what->epoch[0] < have->epoch[0]))
+            *have = *what;
+        have->count = count;
         return;
     }
     have = hd_new(struct race_between);
@@ -235,24 +223,6 @@ static void streams_note_locked(const struct race_between *what)
     *have = *what;
     race_past_ref(have->past[0]);
     race_past_ref(have->past[1]);
-}
-
-/* The first one is what was submitted first. */
-static void streams_between_locked(struct race_past *past, struct race_past *other, uint64_t now,
-                                   const struct race_hazard *h)
-{
-    unsigned mine = other->position.op.number < past->position.op.number;
-    assert(past != other && race_serial(h->before) - other->base < other->n);
-    struct race_between b = {.address = h->address,
-                             .count = HD_MIN(h->access->size_B, (uint64_t)16)};
-
-    b.past[mine] = past;
-    b.past[!mine] = other;
-    b.epoch[mine] = now;
-    b.epoch[!mine] = h->before;
-    b.info[mine] = h->now_is;
-    b.info[!mine] = h->before_is;
-    streams_note_locked(&b);
 }
 
 void race_streams_against(struct race_cta *cta, const struct race_hazard *h)
@@ -270,7 +240,20 @@ void race_streams_against(struct race_cta *cta, const struct race_hazard *h)
             (void)!hd_vec_push(&past->awaited, other->base);
     } else if (other &&
                !race_is_renewed_locked(h->address, other->position.op, past->position.op)) {
-        streams_between_locked(past, other, cta->epoch[h->thread], h);
+        /* The first one is what was submitted first. */
+        const uint64_t now = cta->epoch[h->thread];
+        unsigned mine = other->position.op.number < past->position.op.number;
+        assert(past != other && race_serial(h->before) - other->base < other->n);
+        struct race_between b = {.address = h->address,
+                                 .count = HD_MIN(h->access->size_B, (uint64_t)16)};
+
+        b.past[mine] = past;
+        b.past[!mine] = other;
+        b.epoch[mine] = now;
+        b.epoch[!mine] = h->before;
+        b.info[mine] = h->now_is;
+        b.info[!mine] = h->before_is;
+        streams_note_locked(&b);
     }
     race_streams_unlock();
 }

@@ -55,18 +55,6 @@ static uint32_t stream_of(const struct race_between *b, unsigned side)
     return b->past[side] ? b->past[side]->position.stream : b->op[side]->position.stream;
 }
 
-static void say_stream(const struct race_between *b, unsigned side, char *out, size_t cap)
-{
-    uint32_t stream = stream_of(b, side);
-
-    if (side && b->is_host)
-        snprintf(out, cap, "the host");
-    else if (stream)
-        snprintf(out, cap, "stream %" PRIu32, stream);
-    else
-        snprintf(out, cap, "a default stream");
-}
-
 static void say_where(struct san_finding *f, const struct race_between *b)
 {
     char streams[2][32];
@@ -75,8 +63,17 @@ static void say_where(struct san_finding *f, const struct race_between *b)
         san_detail(f, "Address 0x%" PRIx64 ", in parts of a graph that no edge orders", b->address);
         return;
     }
-    for (unsigned i = 0; i < 2; i++)
-        say_stream(b, i, streams[i], sizeof(streams[i]));
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t cap = sizeof(streams[i]);
+        uint32_t stream = stream_of(b, i);
+
+        if (i && b->is_host)
+            snprintf(streams[i], cap, "the host");
+        else if (stream)
+            snprintf(streams[i], cap, "stream %" PRIu32, stream);
+        else
+            snprintf(streams[i], cap, "a default stream");
+    }
     san_detail(f, "Address 0x%" PRIx64 ", in %s and %s, which nothing orders", b->address,
                streams[0], streams[1]);
 }

@@ -56,22 +56,19 @@ static struct race_tensor *tensor_get(struct race_cta *cta)
     return cta->tensor;
 }
 
-static void tensor_forget(struct race_tensor *t)
-{
-    memset(t->cell, 0, sizeof t->cell);
-    t->ops.len = t->waits.len = 0;
-    for (unsigned w = 0; w < SAN_WARPS; w++)
-        t->pending[w].len = 0;
-    memset(t->nops, 0, sizeof t->nops);
-    memset(t->last_wait, 0, sizeof t->last_wait);
-    memset(t->commits, 0, sizeof t->commits);
-    memset(t->committing, 0, sizeof t->committing);
-}
-
 void race_tensor_end(struct race_cta *cta)
 {
-    if (cta->tensor)
-        tensor_forget(cta->tensor);
+    if (cta->tensor) {
+        struct race_tensor *t = cta->tensor;
+        memset(t->cell, 0, sizeof t->cell);
+        t->ops.len = t->waits.len = 0;
+        for (unsigned w = 0; w < SAN_WARPS; w++)
+            t->pending[w].len = 0;
+        memset(t->nops, 0, sizeof t->nops);
+        memset(t->last_wait, 0, sizeof t->last_wait);
+        memset(t->commits, 0, sizeof t->commits);
+        memset(t->committing, 0, sizeof t->committing);
+    }
 }
 
 void race_tensor_free(struct race_cta *cta)
@@ -339,19 +336,6 @@ static void tensor_access_threads(struct race_cta *cta, const struct san_sync *a
     }
 }
 
-/* Nobody has used what is allocated now. */
-static void tensor_allocated(struct race_cta *cta, const struct san_sync *at)
-{
-    uint32_t lane = (uint32_t)__builtin_ctz(at->lanes);
-    uint32_t columns = (uint32_t)at->operands[0][lane], first = (uint32_t)at->operands[1][lane];
-
-    if (first == (uint32_t)IR_TENSOR_WAIT || !(at->lanes & 1))
-        return;
-    assert(first < IR_TENSOR_COLUMNS && columns <= IR_TENSOR_COLUMNS - first);
-    for (unsigned i = 0; i < IR_TENSOR_LANES; i++)
-        memset(&cta->tensor->cell[i][first], 0, columns * sizeof(struct cell));
-}
-
 enum hd_status race_tensor(struct san_cta *san, const struct san_sync *at)
 {
     struct race_cta *cta = san->own[SAN_RACECHECK];
@@ -361,7 +345,14 @@ enum hd_status race_tensor(struct san_cta *san, const struct san_sync *at)
     race_go_on(cta, at->warp, at->lanes);
     race_remember(cta->launch, at->probe, at->number);
     if (ir_probe_is_after(at->probe)) {
-        tensor_allocated(cta, at);
+        /* Nobody has used what is allocated now. */
+        uint32_t lane = (uint32_t)__builtin_ctz(at->lanes);
+        uint32_t columns = (uint32_t)at->operands[0][lane], first = (uint32_t)at->operands[1][lane];
+        if (first != (uint32_t)IR_TENSOR_WAIT && at->lanes & 1) {
+            assert(first < IR_TENSOR_COLUMNS && columns <= IR_TENSOR_COLUMNS - first);
+            for (unsigned i = 0; i < IR_TENSOR_LANES; i++)
+                memset(&cta->tensor->cell[i][first], 0, columns * sizeof(struct cell));
+        }
         return HD_OK;
     }
     const struct ir_instr *in = ir_probed(at->probe);

@@ -64,19 +64,6 @@ static void plan_name(const struct sched_plan *p, char out[NAME_B])
         snprintf(out, NAME_B, "%s backwards", what);
 }
 
-/* Of warps: in which blocks. */
-static void where_name(const struct san_launch *launch, char out[NAME_B])
-{
-    const struct sched_search *s = &sched_launch_of(launch)->search;
-    const uint32_t *g = launch->about.grid;
-
-    out[0] = '\0';
-    if (plan_of(s)->kind != SCHED_KIND_WARPS || s->end - s->first != 1)
-        return;
-    snprintf(out, NAME_B, " of block (%u,%u,%u)", (uint32_t)(s->first % g[0]),
-             (uint32_t)(s->first / g[0] % g[1]), (uint32_t)(s->first / g[0] / g[1]));
-}
-
 /* The two orders. */
 static void order_names(const struct san_launch *launch, char usual[2 * NAME_B],
                         char other[2 * NAME_B])
@@ -108,7 +95,13 @@ static void title(const struct san_launch *launch, char out[SAN_DETAIL_B])
     const struct sched_search *s = &sched_launch_of(launch)->search;
     char a[NAME_B], b[NAME_B], where[NAME_B];
 
-    where_name(launch, where);
+    /* Of warps: in which blocks. */
+    where[0] = '\0';
+    if (plan_of(s)->kind == SCHED_KIND_WARPS && s->end - s->first == 1) {
+        const uint32_t *g = launch->about.grid;
+        snprintf(where, NAME_B, " of block (%u,%u,%u)", (uint32_t)(s->first % g[0]),
+                 (uint32_t)(s->first / g[0] % g[1]), (uint32_t)(s->first / g[0] / g[1]));
+    }
     if (!s->has_pair) {
         snprintf(out, SAN_DETAIL_B, "Result depends on %s%s", kind_texts[plan_of(s)->kind], where);
         return;
@@ -221,20 +214,6 @@ static void say_result(struct san_finding *f, const struct san_launch *launch)
                    s->runs);
 }
 
-static void say_writers(struct san_finding *f, struct sched_search *s)
-{
-    static const char *const verbs[] = {"In the first order last written by thread",
-                                        "In the second order last written by thread"};
-
-    for (int i = 0; i < 2; i++) {
-        const struct sched_writer *w = &s->writers[i];
-
-        if (w->at)
-            f->actors[f->nactors++] = (struct san_actor){
-                .cta = &w->cta, .at = w->at, .warp = w->warp, .lane = w->lane, .verb = verbs[i]};
-    }
-}
-
 void sched_report(const struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
@@ -255,6 +234,13 @@ void sched_report(const struct san_launch *launch)
         f.allocated = d->part->block ? &d->part->block->allocated : NULL;
     }
     say_result(&f, launch);
-    say_writers(&f, s);
+    static const char *const verbs[] = {"In the first order last written by thread",
+                                        "In the second order last written by thread"};
+    for (int i = 0; i < 2; i++) {
+        const struct sched_writer *w = &s->writers[i];
+        if (w->at)
+            f.actors[f.nactors++] = (struct san_actor){
+                .cta = &w->cta, .at = w->at, .warp = w->warp, .lane = w->lane, .verb = verbs[i]};
+    }
     san_report(&f);
 }

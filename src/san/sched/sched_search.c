@@ -155,16 +155,6 @@ static bool search_try_step(struct sched_search *s, enum sched_phase phase, uint
     return true;
 }
 
-static bool search_leave_far(struct san_launch *launch)
-{
-    struct sched_search *s = &sched_launch_of(launch)->search;
-
-    s->is_simple = false;
-    s->low = s->far[0];
-    s->high = s->far[1];
-    return search_narrow(launch);
-}
-
 /* `low` and `high` are neighbours: unit `stage` passes the one in front of it. */
 static bool search_pair_found(struct san_launch *launch)
 {
@@ -364,8 +354,12 @@ static bool search_after_front(struct san_launch *launch, bool shows, const stru
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
-    if (!shows)
-        return search_leave_far(launch);
+    if (!shows) {
+        s->is_simple = false;
+        s->low = s->far[0];
+        s->high = s->far[1];
+        return search_narrow(launch);
+    }
     s->diff = *diff;
     s->low = (struct sched_step){s->pair[1], 0};
     s->high = s->trial;

@@ -60,18 +60,6 @@ static void note_instr(struct traits *t, const struct ir_instr *in)
     }
 }
 
-static struct traits traits_of(const struct ir_module *module)
-{
-    struct traits t = {0};
-
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                note_instr(&t, in);
-    }
-    return t;
-}
-
 /* ---- launches */
 
 static void skip(struct sched_launch *own, enum sched_skip why)
@@ -82,7 +70,12 @@ static void skip(struct sched_launch *own, enum sched_skip why)
 
 static enum sched_skip prepare(struct sched_launch *own, struct san_launch *launch)
 {
-    const struct traits t = traits_of(launch->about.kernel->module);
+    struct traits t = {0};
+    ir_foreach_func(func, launch->about.kernel->module) {
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                note_instr(&t, in);
+    }
 
     own->memory.floats = t.floats;
     if (t.uses_heap)
@@ -145,20 +138,14 @@ static const struct ir_schedule *next_run(struct san_launch *launch, enum hd_sta
 
 /* ---- accesses */
 
-static bool is_in_workspace(const struct san_cta *cta, uint64_t va)
-{
-    const struct ir_probe_launch *about = &cta->launch->about;
-
-    return about->workspace && va - (uintptr_t)about->workspace < about->workspace_B;
-}
-
 static void touch(struct san_cta *cta, const struct san_access *a, uint64_t va)
 {
     struct sched_launch *own = sched_launch_of(cta->launch);
     struct sched_part *part = NULL;
     enum sched_skip why;
 
-    if (is_in_workspace(cta, va))
+    const struct ir_probe_launch *about = &cta->launch->about;
+    if (about->workspace && va - (uintptr_t)about->workspace < about->workspace_B)
         return;
     why = sched_memory_touch(&own->memory, va, &part);
     skip(own, why);

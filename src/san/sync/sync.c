@@ -126,19 +126,6 @@ static bool is_stuck(const struct sync_cta *cta)
     return !others;
 }
 
-/* Threads that are still at a barrier when the CTA is over: others never came. */
-static void bars_finish(struct sync_cta *cta)
-{
-    for (uint32_t id = 0; id < SAN_BARS; id++) {
-        const struct san_bar *bar = &cta->bars.bar[id];
-        uint32_t w = first_waiting(cta, id);
-        if (w < cta->bars.nwarps)
-            sync_report(cta, SYNC_BLOCK, cta->bar_at[id][w], w, bar->waiting[w],
-                        "%u of %u threads have come to barrier %u", bar->n,
-                        bar->count ? bar->count : cta->san->launch->nthreads, id);
-    }
-}
-
 /* ---- that of the cluster */
 
 static void cluster_bar(struct sync_cta *cta, const struct san_sync *sync, enum ir_bar kind)
@@ -206,7 +193,15 @@ static void cta_end(struct san_cta *san)
     if (!cta)
         return;
     if (is_stuck(cta)) {
-        bars_finish(cta);
+        /* Threads that are still at a barrier when the CTA is over: others never came. */
+        for (uint32_t id = 0; id < SAN_BARS; id++) {
+            const struct san_bar *bar = &cta->bars.bar[id];
+            uint32_t w = first_waiting(cta, id);
+            if (w < cta->bars.nwarps)
+                sync_report(cta, SYNC_BLOCK, cta->bar_at[id][w], w, bar->waiting[w],
+                            "%u of %u threads have come to barrier %u", bar->n,
+                            bar->count ? bar->count : cta->san->launch->nthreads, id);
+        }
         sync_warp_finish(cta);
     }
     sync_mbars_fini(&cta->mbars);

@@ -145,19 +145,6 @@ static void inval(const struct location *p, struct hd_map *map)
     hd_free(mbar);
 }
 
-/* A phase that ended is followed by another end, and nobody asked in between. */
-static void follow(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
-                   const struct location *p, struct sync_mbar *mbar)
-{
-    if (parity_of(word_of(p)) == mbar->parity)
-        return;
-    mbar->parity = !mbar->parity;
-    if (mbar->phased && !mbar->waited)
-        report_at(cta, sync, lane, SYNC_WAIT, p, ": two phases have ended without one");
-    mbar->phased = true;
-    mbar->waited = false;
-}
-
 static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
                           const struct location *p, struct hd_map *map, enum ir_mbarrier op)
 {
@@ -169,7 +156,14 @@ static enum hd_status use(struct sync_cta *cta, const struct san_sync *sync, uin
         report_at(cta, sync, lane, SYNC_INIT, p, "");
         return san_options()->missing_init_is_fatal ? HD_TRAP : HD_OK;
     }
-    follow(cta, sync, lane, p, mbar);
+    /* A phase that ended is followed by another end, and nobody asked in between. */
+    if (parity_of(word_of(p)) != mbar->parity) {
+        mbar->parity = !mbar->parity;
+        if (mbar->phased && !mbar->waited)
+            report_at(cta, sync, lane, SYNC_WAIT, p, ": two phases have ended without one");
+        mbar->phased = true;
+        mbar->waited = false;
+    }
     if (ir_mbarrier_tests(op))
         mbar->waited = true;
     if (ir_mbarrier_arrives(op) && (!n || n > needs_yet(word_of(p))))

@@ -389,22 +389,6 @@ CUresult drv_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID 
     return CUDA_SUCCESS;
 }
 
-/* The handle goes to where the program asked for it, as to any other output. */
-static CUresult params_device_node_make(struct core_body_kernel *kernel,
-                                        const CUkernelNodeAttrValue *value)
-{
-    int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
-
-    if ((wanted != 0 && wanted != 1) || (!wanted && kernel->device_node))
-        return drv_error(CUDA_ERROR_INVALID_VALUE,
-                         "deviceUpdatable is 0 or 1, and a node that is updatable stays so");
-    if (!wanted)
-        return CUDA_SUCCESS;
-    API_TRY(drv_result(core_body_make_updatable(kernel)));
-    params_device_node_get(kernel, (CUkernelNodeAttrValue *)(uintptr_t)value);
-    return CUDA_SUCCESS;
-}
-
 /* Changes the launch only when the kernel can be launched so. */
 static CUresult params_attribute_apply(struct core_body_kernel *kernel, CUkernelNodeAttrID attr,
                                        const CUkernelNodeAttrValue *value)
@@ -413,8 +397,19 @@ static CUresult params_attribute_apply(struct core_body_kernel *kernel, CUkernel
     struct core_launch launch = kernel->launch;
 
     API_TRY(params_attribute_check(attr));
-    if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
-        return params_device_node_make(kernel, value);
+    if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+        /* The handle goes to where the program asked for it, as to any other output. */
+        int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
+
+        if ((wanted != 0 && wanted != 1) || (!wanted && kernel->device_node))
+            return drv_error(CUDA_ERROR_INVALID_VALUE,
+                             "deviceUpdatable is 0 or 1, and a node that is updatable stays so");
+        if (!wanted)
+            return CUDA_SUCCESS;
+        API_TRY(drv_result(core_body_make_updatable(kernel)));
+        params_device_node_get(kernel, (CUkernelNodeAttrValue *)(uintptr_t)value);
+        return CUDA_SUCCESS;
+    }
     API_TRY(drv_launch_attribute(&attribute, &launch));
     API_TRY(drv_result(core_launch_check(kernel->function, &launch)));
     API_TRY(drv_result(core_body_attribute_set(kernel, (unsigned)attr, value)));

@@ -67,23 +67,19 @@ CUresult drv_cuArrayDestroy(CUarray handle)
     return destroy(array->ctx, array);
 }
 
-static void desc_get(const struct core_array_desc *d, CUDA_ARRAY3D_DESCRIPTOR *out)
-{
-    *out = (CUDA_ARRAY3D_DESCRIPTOR){.Width = d->width,
-                                     .Height = d->height,
-                                     .Depth = d->depth,
-                                     .Format = (CUarray_format)d->format,
-                                     .NumChannels = d->channels,
-                                     .Flags = d->flags};
-}
-
 CUresult drv_cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray handle)
 {
     API_CALL(cuArray3DGetDescriptor_v2);
     API_CHECK(desc);
     API_CONTEXT(ctx);
     API_ARRAY(array, handle, false);
-    desc_get(&array->desc, desc);
+    const struct core_array_desc *d = &array->desc;
+    *desc = (CUDA_ARRAY3D_DESCRIPTOR){.Width = d->width,
+                                      .Height = d->height,
+                                      .Depth = d->depth,
+                                      .Format = (CUarray_format)d->format,
+                                      .NumChannels = d->channels,
+                                      .Flags = d->flags};
     return CUDA_SUCCESS;
 }
 

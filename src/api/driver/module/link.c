@@ -40,14 +40,6 @@ CUresult drv_cuLinkCreate(unsigned count, CUjit_option *options, void **values, 
     return link_create("cuLinkCreate", count, options, values, out);
 }
 
-/* What a call adds to the options of the link: hints for this input. Answers are the link's. */
-static CUresult input_options(unsigned count, CUjit_option *options, void **values)
-{
-    struct drv_jit unused;
-
-    return drv_jit_begin(&unused, count, options, values);
-}
-
 /* Calls of one link measure their time one after the other. */
 static struct drv_jit *jit_of(struct core_link *link)
 {
@@ -68,7 +60,9 @@ static CUresult add_data(const char *name, CUlinkState state, CUjitInputType typ
     API_CHECK(data && size);
     API_CHECK((unsigned)type < CU_JIT_NUM_INPUT_TYPES);
     API_HANDLE(link, link, state);
-    result = input_options(count, options, values);
+    /* What a call adds to the options of the link: hints for this input. Answers are the link's. */
+    struct drv_jit unused;
+    result = drv_jit_begin(&unused, count, options, values);
     if (result != CUDA_SUCCESS)
         return result;
     jit = jit_of(link);

@@ -21,17 +21,11 @@
 
 /* ---- memory */
 
-static void *reserve(size_t size_B)
-{
-    void *at = mmap(NULL, size_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    return at == MAP_FAILED ? NULL : at;
-}
-
 static bool windows_create(struct cpu_cluster *cluster)
 {
     assert(cluster->window_B <= IR_CLUSTER_STRIDE_B && cluster->window_B % PAGE_B == 0);
-    cluster->windows = reserve(WINDOWS_B);
+    void *at = mmap(NULL, WINDOWS_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cluster->windows = at == MAP_FAILED ? NULL : at;
     for (uint32_t r = 0; cluster->windows && r < cluster->nctas; r++) {
         if (mprotect(cluster->windows + r * IR_CLUSTER_STRIDE_B, cluster->window_B,
                      PROT_READ | PROT_WRITE))

@@ -95,22 +95,6 @@ static void cta_start_warps(struct cpu_cta *cta)
     cta->cta.live_threads = threads;
 }
 
-/* What the last CTA left that was given up half way. */
-static void cta_release(struct cpu_cta *cta)
-{
-    if (cta->fibers)
-        cpu_fibers_release(cta);
-    cpu_inplace_release(cta);
-}
-
-static void cta_reset_counts(struct cpu_cta *cta)
-{
-    memset(cta->arrived, 0, sizeof(cta->arrived));
-    memset(cta->at_cluster, 0, sizeof(cta->at_cluster));
-    cta->cluster = &cta->alone;
-    cta->alone = (struct cpu_cluster){.ctas = {cta}, .nctas = 1, .live = cta->cta.live_threads};
-}
-
 /* The state of warps and barriers at the start. */
 static void cta_reset(struct cpu_cta *cta)
 {
@@ -119,8 +103,12 @@ static void cta_reset(struct cpu_cta *cta)
     cta->cta.opened = 0;
     cta->dog = (struct hal_watchdog){0};
     cta->running = NULL;
-    if (HD_UNLIKELY(cta->fibers || cta->inplace))
-        cta_release(cta);
+    if (HD_UNLIKELY(cta->fibers || cta->inplace)) {
+        /* What the last CTA left that was given up half way. */
+        if (cta->fibers)
+            cpu_fibers_release(cta);
+        cpu_inplace_release(cta);
+    }
     if (code->form == JIT_INTERP)
         cta->remaining = 1; /* the CTA as a whole */
     else if (!code->run_cta)
@@ -128,8 +116,13 @@ static void cta_reset(struct cpu_cta *cta)
     if (code->has_barrier) {
         memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
         memset(cta->expected, 0, sizeof(cta->expected));
-        if (!code->simple_barriers)
-            cta_reset_counts(cta);
+        if (!code->simple_barriers) {
+            memset(cta->arrived, 0, sizeof(cta->arrived));
+            memset(cta->at_cluster, 0, sizeof(cta->at_cluster));
+            cta->cluster = &cta->alone;
+            cta->alone =
+                (struct cpu_cluster){.ctas = {cta}, .nctas = 1, .live = cta->cta.live_threads};
+        }
     }
 }
 
@@ -441,16 +434,6 @@ void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)
     }
 }
 
-/* A warp that polls may always run; one at a barrier when some barrier has opened since. */
-static bool cta_warp_can_run(const struct cpu_cta *cta, uint32_t w)
-{
-    uint32_t state = cta->cta.warps[w].state;
-
-    if (cta_warp_is_done(cta, w))
-        return false;
-    return JIT_STOP(state) != JIT_BARRIER || cta->opened_seen[w] != cta->cta.opened;
-}
-
 /* With simple barriers: is every warp that is not done at the barrier, waiting? */
 static bool cta_all_at_barrier(const struct cpu_cta *cta)
 {
@@ -469,7 +452,11 @@ bool cpu_cta_step(struct cpu_cta *cta)
         uint32_t w = cta->order ? cta->order[i] : i;
         uint32_t before = cta->cta.warps[w].state;
 
-        if (!cta_warp_can_run(cta, w))
+        /* A warp that polls may always run; one at a barrier when some barrier has opened since. */
+        uint32_t state = cta->cta.warps[w].state;
+        if (cta_warp_is_done(cta, w))
+            continue;
+        if (JIT_STOP(state) == JIT_BARRIER && cta->opened_seen[w] == cta->cta.opened)
             continue;
         /* Polling again in the same place is no progress. */
         if (cta_warp_run(cta, w) != JIT_YIELD || cta->cta.warps[w].state != before)

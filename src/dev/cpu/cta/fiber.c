@@ -65,26 +65,20 @@ static struct cpu_fiber *fiber_create(struct cpu_cta *cta, uint32_t w)
     return f;
 }
 
-static struct cpu_fiber *fiber_of(struct cpu_cta *cta, uint32_t w)
-{
-    uint32_t nwarps = cta->cta.launch->nwarps;
-
-    if (!cta->fibers) {
-        cta->fibers = hd_alloc_array(nwarps, sizeof(*cta->fibers));
-        cta->nfibers = cta->fibers ? nwarps : 0;
-    }
-    if (cta->fibers && !cta->fibers[w])
-        cta->fibers[w] = fiber_create(cta, w);
-    return cta->fibers ? cta->fibers[w] : NULL;
-}
-
 uint32_t cpu_fiber_run(struct cpu_cta *cta, uint32_t w)
 {
     struct cpu_fiber *f;
 
     cpu_guard_hold();
     assert(w < cta->cta.launch->nwarps && cta->code->waits_in_calls);
-    f = fiber_of(cta, w);
+    uint32_t nwarps = cta->cta.launch->nwarps;
+    if (!cta->fibers) {
+        cta->fibers = hd_alloc_array(nwarps, sizeof(*cta->fibers));
+        cta->nfibers = cta->fibers ? nwarps : 0;
+    }
+    if (cta->fibers && !cta->fibers[w])
+        cta->fibers[w] = fiber_create(cta, w);
+    f = cta->fibers ? cta->fibers[w] : NULL;
     assert(cta->nfibers == (cta->fibers ? cta->cta.launch->nwarps : 0));
     cpu_guard_release();
     if (!f)

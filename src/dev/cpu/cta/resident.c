@@ -70,17 +70,6 @@ void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, u
         cpu_watch_cta_begin(cta);
 }
 
-/* All that fit on the reported multiprocessors may wait for each other, so no slot stops before it
- * has its share of them. */
-static bool has_room(const struct cpu_slot *slot, const struct cpu_job *job)
-{
-    const struct jit_launch *launch = &job->launch;
-    uint64_t max = hal_sms_hold(cpu_slot_nsms(slot), 32 * launch->nwarps, launch->shared_B);
-
-    max = job->form.code->may_wait ? HD_MAX(max, CPU_MAX_RESIDENT) : CPU_MAX_INPLACE;
-    return job->cooperative || slot->nresidents < HD_MAX(max / launch->cluster_ctas, 1u);
-}
-
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct cpu_job *job = &queue->job;
@@ -89,7 +78,14 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     uint32_t sm;
 
     assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
-    if (!has_room(slot, job))
+    /*
+     * All that fit on the reported multiprocessors may wait for each other, so no slot stops before
+     * it has its share of them.
+     */
+    const struct jit_launch *launch = &job->launch;
+    uint64_t max = hal_sms_hold(cpu_slot_nsms(slot), 32 * launch->nwarps, launch->shared_B);
+    max = job->form.code->may_wait ? HD_MAX(max, CPU_MAX_RESIDENT) : CPU_MAX_INPLACE;
+    if (!job->cooperative && slot->nresidents >= HD_MAX(max / launch->cluster_ctas, 1u))
         return false;
     cta = cpu_resident_create(slot, job);
     if (!cta) {

@@ -117,17 +117,6 @@ static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t l
     }
 }
 
-/* The thread index of a lane. */
-static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, unsigned lane,
-                      uint32_t out[3])
-{
-    const uint32_t *block = cta->launch->block;
-    uint32_t linear = warp->index * 32 + lane;
-
-    assert(lane < 32 && warp->index < cta->launch->nwarps);
-    ir_thread_index(block, linear, out);
-}
-
 static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                                uint32_t instr_idx, const uint64_t *message, const uint64_t *file,
                                const uint32_t *line, const uint64_t *function,
@@ -143,7 +132,11 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
 
         if (!(lanes >> lane & 1) || cta_of(cta)->job->is_rerun)
             continue;
-        thread_of(cta, warp, lane, t);
+        /* The thread index of a lane. */
+        const uint32_t *block = cta->launch->block;
+        uint32_t linear = warp->index * 32 + lane;
+        assert(lane < 32 && warp->index < cta->launch->nwarps);
+        ir_thread_index(block, linear, t);
         fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                 (const char *)(uintptr_t)file[lane], line[lane],
                 (const char *)(uintptr_t)function[lane], cta->ctaid[0], cta->ctaid[1],

@@ -12,15 +12,6 @@ struct step_body {
     bool progress;
 };
 
-/* Whatever allocates tensor memory may wait for some, so its CTAs are residents or in clusters. */
-static void check_left(const struct cpu_cta *cta)
-{
-    const struct ir_tensor_memory *memory = cta->cta.tensor;
-
-    if (memory && ir_tensor_columns_left(memory))
-        cpu_guard_blame(HD_TRAP, 0, &(struct cpu_blame){.reason = IR_TENSOR_LEFT});
-}
-
 static void step_body(void *arg)
 {
     struct step_body *body = arg;
@@ -35,8 +26,16 @@ static void step_body(void *arg)
     } else {
         body->progress = cpu_cta_step(cta);
     }
-    if (!cta->remaining)
-        check_left(cta);
+    if (!cta->remaining) {
+        /*
+         * Whatever allocates tensor memory may wait for some, so its CTAs are residents or in
+         * clusters.
+         */
+        const struct ir_tensor_memory *memory = cta->cta.tensor;
+
+        if (memory && ir_tensor_columns_left(memory))
+            cpu_guard_blame(HD_TRAP, 0, &(struct cpu_blame){.reason = IR_TENSOR_LEFT});
+    }
 }
 
 /* The first of those that wait, for a message. */

@@ -26,15 +26,6 @@ static uint32_t warps_at(const struct cpu_cta *cta, unsigned id)
     return warps;
 }
 
-static void print_barrier(const struct cpu_cta *cta, unsigned id, struct hd_buf *out)
-{
-    uint32_t expected = cta->expected[id] ? cta->expected[id] : cta->cta.live_threads;
-
-    print_warps(out, warps_at(cta, id));
-    hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", id,
-                  cta->cta.bars[id].arrived, expected);
-}
-
 /* Simple barriers: a warp that is there has stopped, with all of its threads. */
 static void print_simple_barrier(const struct cpu_cta *cta, struct hd_buf *out)
 {
@@ -53,19 +44,6 @@ static void print_simple_barrier(const struct cpu_cta *cta, struct hd_buf *out)
                   cta->cta.live_threads);
 }
 
-static void print_cluster_barrier(const struct cpu_cta *cta, struct hd_buf *out)
-{
-    uint32_t warps = 0;
-
-    for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
-        warps |= (uint32_t)(cta->at_cluster[w] != 0) << w;
-    if (!warps)
-        return;
-    print_warps(out, warps);
-    hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived",
-                  cta->cluster->arrived, cta->cluster->live);
-}
-
 static void print_barriers(const struct cpu_cta *cta, struct hd_buf *out)
 {
     if (cta->code->simple_barriers) {
@@ -73,10 +51,24 @@ static void print_barriers(const struct cpu_cta *cta, struct hd_buf *out)
         return;
     }
     for (unsigned id = 0; id < JIT_NBARRIERS && cta->code->has_barrier; id++)
-        if (cta->cta.bars[id].arrived)
-            print_barrier(cta, id, out);
-    if (cta->code->has_barrier)
-        print_cluster_barrier(cta, out);
+        if (cta->cta.bars[id].arrived) {
+            uint32_t expected = cta->expected[id] ? cta->expected[id] : cta->cta.live_threads;
+
+            print_warps(out, warps_at(cta, id));
+            hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", id,
+                          cta->cta.bars[id].arrived, expected);
+        }
+    if (cta->code->has_barrier) {
+        uint32_t warps = 0;
+
+        for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
+            warps |= (uint32_t)(cta->at_cluster[w] != 0) << w;
+        if (!warps)
+            return;
+        print_warps(out, warps);
+        hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived",
+                      cta->cluster->arrived, cta->cluster->live);
+    }
 }
 
 /* ---- in loops */

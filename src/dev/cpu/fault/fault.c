@@ -225,18 +225,6 @@ static bool fault_is_cancelled(const struct cpu_guard *g)
     return atomic_load_explicit(&g->domain->base.fault->cancelled, memory_order_relaxed) != 0;
 }
 
-/* A sample was asked for. A pending cancellation that it took the place of goes on here. */
-static void fault_take_sample(struct cpu_guard *g, ucontext_t *context)
-{
-    struct cpu_samples *samples = g->cta ? atomic_load(&g->job->samples) : NULL;
-
-    if (samples)
-        cpu_samples_note(samples, fault_program_counter(context), fault_stack_pointer(context),
-                         g->frame);
-    if (!g->held && fault_is_cancelled(g))
-        fault_leave_from_handler(g, HD_CANCELLED, 0, context);
-}
-
 /* In the signal handler. What comes while the guard holds something waits for its release. */
 static bool fault_take_signal(int sig, siginfo_t *info, void *context)
 {
@@ -249,8 +237,19 @@ static bool fault_take_signal(int sig, siginfo_t *info, void *context)
         return true;
     }
     if (cpu_signals_is_sample(sig, info)) {
-        if (active)
-            fault_take_sample(g, context);
+        if (active) {
+            /*
+             * A sample was asked for. A pending cancellation that it took the place of goes on
+             * here.
+             */
+            struct cpu_samples *samples = g->cta ? atomic_load(&g->job->samples) : NULL;
+
+            if (samples)
+                cpu_samples_note(samples, fault_program_counter(context),
+                                 fault_stack_pointer(context), g->frame);
+            if (!g->held && fault_is_cancelled(g))
+                fault_leave_from_handler(g, HD_CANCELLED, 0, context);
+        }
         return true;
     }
     if (sig == CPU_SIGNAL_CANCEL || jit_crash_take(sig) || !active || info->si_code <= 0)

@@ -124,40 +124,12 @@ static bool report_same_fault(const struct report *r, const struct interp_fault 
            !strcmp(fault->file, ir_source_file(report_module_of(r), srcloc));
 }
 
-/*
- * A signal says nothing of threads; its address is that of the first byte that is not there. LLVM
- * merges and reorders sums of what was loaded, so that their instructions have another's place or
- * none.
- */
-static void report_run_again(struct report *r)
-{
-    struct interp_fault fault;
-
-    if (r->has_thread || !r->cta || !r->guard->pc || r->guard->status != HD_ILLEGAL_ADDRESS ||
-        !cpu_replay(r->cta, &fault) || !report_same_fault(r, &fault))
-        return;
-    r->has_thread = true;
-    memcpy(r->thread, fault.tid, sizeof(r->thread));
-    r->address = fault.address;
-    if (!r->is_certain && fault.instr)
-        r->instr = fault.instr;
-}
-
 static bool report_is_multimem(const struct report *r)
 {
     const struct hal_device *device = r->cta->job->domain->base.device;
     struct ir_replicas replicas;
 
     return device->client.replicas && device->client.replicas(r->guard->address, &replicas);
-}
-
-static void report_find_reason(struct report *r)
-{
-    r->reason = r->guard->blame.reason;
-    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && r->guard->pc)
-        r->reason = cpu_strict_reason(r->cta, r->guard->address);
-    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && report_is_multimem(r))
-        r->reason = ir_multimem_only;
 }
 
 /* ---- telling */
@@ -292,7 +264,11 @@ static void report_make(struct report *r)
     struct hd_buf text;
     const char *said;
 
-    report_find_reason(r);
+    r->reason = r->guard->blame.reason;
+    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && r->guard->pc)
+        r->reason = cpu_strict_reason(r->cta, r->guard->address);
+    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && report_is_multimem(r))
+        r->reason = ir_multimem_only;
     said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
     hd_buf_init(&text);
     if (said) {
@@ -304,7 +280,20 @@ static void report_make(struct report *r)
     }
     report_find_thread(r);
     report_find_instr(r);
-    report_run_again(r);
+    /*
+     * A signal says nothing of threads; its address is that of the first byte that is not there.
+     * LLVM merges and reorders sums of what was loaded, so that their instructions have another's
+     * place or none.
+     */
+    struct interp_fault fault;
+    if (!r->has_thread && r->cta && r->guard->pc && r->guard->status == HD_ILLEGAL_ADDRESS &&
+        cpu_replay(r->cta, &fault) && report_same_fault(r, &fault)) {
+        r->has_thread = true;
+        memcpy(r->thread, fault.tid, sizeof(r->thread));
+        r->address = fault.address;
+        if (!r->is_certain && fault.instr)
+            r->instr = fault.instr;
+    }
     report_print(&text, r);
     report_raise(r, text.ptr ? text.ptr : r->job->name, false);
     hd_buf_fini(&text);

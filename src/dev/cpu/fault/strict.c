@@ -30,29 +30,6 @@ static bool in_window(const struct cpu_cta *cta, uint64_t address, uint64_t size
             inside(address, size_B, va_of(&job->workspace), sizeof(job->workspace)));
 }
 
-static bool in_heap(struct cpu_heap *heap, uint64_t address, uint64_t size_B)
-{
-    bool found;
-
-    cpu_guard_hold();
-    found = cpu_heap_contains(heap, address, size_B);
-    cpu_guard_release();
-    return found;
-}
-
-/* Core has locks. */
-static const char *refusal_of_core(const struct cpu_cta *cta, uint64_t address, uint64_t size_B)
-{
-    struct hal_device *device = cta->job->domain->base.device;
-    const char *reason;
-
-    assert(device->client.refusal);
-    cpu_guard_hold();
-    reason = device->client.refusal(address, size_B);
-    cpu_guard_release();
-    return reason;
-}
-
 const char *cpu_strict_refusal(struct cpu_cta *cta, uint64_t address, uint64_t size_B)
 {
     const struct jit_launch *launch = &cta->job->launch;
@@ -63,9 +40,20 @@ const char *cpu_strict_refusal(struct cpu_cta *cta, uint64_t address, uint64_t s
         return NULL;
     if (inside(address, size_B, va_of(cta->cta.local), all_local_B))
         return "local memory of another thread";
-    if (in_heap(&cta->job->domain->heap, address, size_B))
+    bool found;
+    cpu_guard_hold();
+    found = cpu_heap_contains(&cta->job->domain->heap, address, size_B);
+    cpu_guard_release();
+    if (found)
         return NULL;
-    return refusal_of_core(cta, address, size_B);
+    /* Core has locks. */
+    struct hal_device *device = cta->job->domain->base.device;
+    const char *reason;
+    assert(device->client.refusal);
+    cpu_guard_hold();
+    reason = device->client.refusal(address, size_B);
+    cpu_guard_release();
+    return reason;
 }
 
 const char *cpu_strict_thread_refusal(struct cpu_cta *cta, uint32_t thread, uint64_t address,

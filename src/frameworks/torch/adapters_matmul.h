@@ -376,7 +376,7 @@ inline Tensor scaled_grouped_mm(const Tensor &a, const Tensor &b, const Tensor &
     }
     std::vector<Tensor> parts;
     int64_t first = 0, group = 0, m = a.size(-2), n = b.size(-1);
-    for (int64_t end : numbers(*offs)) {
+    for (int64_t end : on_host(*offs)) {
         int64_t size = end - first;
         if (sums)
             parts.push_back(at::mm(x.narrow(1, first, size), y.narrow(0, first, size)) *

@@ -49,8 +49,8 @@ class Adapters {
 
     template <class F> static void add(torch::Library &to, const char *name, F *function)
     {
-        auto h = c10::Dispatcher::singleton().findSchema(
-            operator_name_of(std::string("aten::") + name));
+        auto h =
+            c10::Dispatcher::singleton().findSchema(operator_name_of(std::string("aten::") + name));
         constexpr size_t nargs = c10::guts::infer_function_traits_t<F>::number_of_parameters;
         if (!h || h->schema().arguments().size() != nargs)
             return;

@@ -76,7 +76,10 @@ struct Form {
     {
         return causal && left < 0 && right < 0 && !slopes && (nq == nk || !from_end);
     }
-    bool has_mask() const { return causal || left >= 0 || right >= 0 || slopes; }
+    bool has_mask() const
+    {
+        return causal || left >= 0 || right >= 0 || slopes;
+    }
 };
 
 inline double scale_of(std::optional<double> scale, const Tensor &q)
@@ -137,8 +140,8 @@ class Attention {
     std::tuple<Tensor, Tensor> forward() const
     {
         if (is_flash) {
-            auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(
-                q, k, v, 0, is_causal, mask(), form.scale);
+            auto [out, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, is_causal,
+                                                                              mask(), form.scale);
             return {out, lse};
         }
         auto s = scores();
@@ -152,8 +155,7 @@ class Attention {
     struct Gradients {
         Tensor q, k, v, bias;
     };
-    Gradients backward(const Tensor &grad, const Tensor &out, const Tensor &lse,
-                       bool of_bias) const
+    Gradients backward(const Tensor &grad, const Tensor &out, const Tensor &lse, bool of_bias) const
     {
         if (is_flash && !of_bias) {
             auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
@@ -229,8 +231,8 @@ class Attention {
             c10::Dispatcher::singleton()
                 .findSchemaOrThrow("heddle::uniform", "")
                 .typed<Tensor(const Tensor &, const Tensor &, at::IntArrayRef, int64_t)>();
-        auto u = uniform.call(form.seed, form.offset,
-                              {q.size(0), q.size(1), q.size(2), k.size(2)}, form.first);
+        auto u = uniform.call(form.seed, form.offset, {q.size(0), q.size(1), q.size(2), k.size(2)},
+                              form.first);
         return (u >= form.dropout).to(sum_type(q)) / (1 - form.dropout);
     }
 };
@@ -279,8 +281,14 @@ class Sequences {
             s = s.narrow(0, 0, std::min(length[i], s.size(0)));
         return s.transpose(0, 1).unsqueeze(0);
     }
-    Tensor at(int64_t i) const { return at(t, i); }
-    void put(const Tensor &to, int64_t i, const Tensor &what) const { at(to, i).copy_(what); }
+    Tensor at(int64_t i) const
+    {
+        return at(t, i);
+    }
+    void put(const Tensor &to, int64_t i, const Tensor &what) const
+    {
+        at(to, i).copy_(what);
+    }
 
   private:
     Tensor t;
@@ -344,12 +352,13 @@ struct Flash {
     }
 };
 
-inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> flash_forward(
-    const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &offsets_q,
-    const std::optional<Tensor> &offsets_k, int64_t, int64_t, double dropout, bool causal,
-    bool wants_mask, std::optional<double> scale, std::optional<int64_t> left,
-    std::optional<int64_t> right, const std::optional<Tensor> &used_k,
-    const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>
+flash_forward(const Tensor &q, const Tensor &k, const Tensor &v,
+              const std::optional<Tensor> &offsets_q, const std::optional<Tensor> &offsets_k,
+              int64_t, int64_t, double dropout, bool causal, bool wants_mask,
+              std::optional<double> scale, std::optional<int64_t> left,
+              std::optional<int64_t> right, const std::optional<Tensor> &used_k,
+              const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages)
 {
     Composition composition;
     Flash flash(q, defined(offsets_q), dropout, causal, scale, left, right);
@@ -388,11 +397,12 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> flash_forward(
     return {out, lse, state, unused, debug};
 }
 
-inline std::tuple<Tensor, Tensor, Tensor> flash_backward(
-    const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &out,
-    const Tensor &lse, const Tensor &offsets_q, const Tensor &offsets_k, int64_t, int64_t,
-    double dropout, bool causal, const Tensor &state, const Tensor &, std::optional<double> scale,
-    std::optional<int64_t> left, std::optional<int64_t> right)
+inline std::tuple<Tensor, Tensor, Tensor>
+flash_backward(const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v,
+               const Tensor &out, const Tensor &lse, const Tensor &offsets_q,
+               const Tensor &offsets_k, int64_t, int64_t, double dropout, bool causal,
+               const Tensor &state, const Tensor &, std::optional<double> scale,
+               std::optional<int64_t> left, std::optional<int64_t> right)
 {
     Composition composition;
     auto oq = defined(offsets_q), ok = defined(offsets_k);
@@ -431,18 +441,18 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> flash_forward_splits(
     const std::optional<Tensor> &offsets_k, int64_t max_q, int64_t max_k, double dropout,
     bool causal, bool wants_mask, std::optional<double> scale, std::optional<int64_t> left,
     std::optional<int64_t> right, const std::optional<Tensor> &used_k,
-    const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages,
-    std::optional<int64_t>)
+    const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages, std::optional<int64_t>)
 {
     return flash_forward(q, k, v, offsets_q, offsets_k, max_q, max_k, dropout, causal, wants_mask,
                          scale, left, right, used_k, slopes, pages);
 }
-inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> flash_forward_no_pages(
-    const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &offsets_q,
-    const std::optional<Tensor> &offsets_k, int64_t max_q, int64_t max_k, double dropout,
-    bool causal, bool wants_mask, std::optional<double> scale, std::optional<int64_t> left,
-    std::optional<int64_t> right, const std::optional<Tensor> &used_k,
-    const std::optional<Tensor> &slopes)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>
+flash_forward_no_pages(const Tensor &q, const Tensor &k, const Tensor &v,
+                       const std::optional<Tensor> &offsets_q,
+                       const std::optional<Tensor> &offsets_k, int64_t max_q, int64_t max_k,
+                       double dropout, bool causal, bool wants_mask, std::optional<double> scale,
+                       std::optional<int64_t> left, std::optional<int64_t> right,
+                       const std::optional<Tensor> &used_k, const std::optional<Tensor> &slopes)
 {
     return flash_forward(q, k, v, offsets_q, offsets_k, max_q, max_k, dropout, causal, wants_mask,
                          scale, left, right, used_k, slopes, std::nullopt);
@@ -452,8 +462,7 @@ inline Tensor flash_forward_inplace(
     const std::optional<Tensor> &offsets_q, const std::optional<Tensor> &offsets_k, int64_t max_q,
     int64_t max_k, double dropout, bool causal, bool wants_mask, std::optional<double> scale,
     std::optional<int64_t> left, std::optional<int64_t> right, const std::optional<Tensor> &used_k,
-    const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages,
-    std::optional<int64_t>)
+    const std::optional<Tensor> &slopes, const std::optional<Tensor> &pages, std::optional<int64_t>)
 {
     auto r = flash_forward(q, k, v, offsets_q, offsets_k, max_q, max_k, dropout, causal, wants_mask,
                            scale, left, right, used_k, slopes, pages);
@@ -482,7 +491,10 @@ struct Efficient {
         if (window && *window > 0)
             form.left = *window - 1;
     }
-    bool is_dense() const { return !offsets_q && !used_k; }
+    bool is_dense() const
+    {
+        return !offsets_q && !used_k;
+    }
     Form of(int64_t i) const
     {
         Form f = form;
@@ -505,12 +517,13 @@ inline Tensor padded(const Tensor &lse, int64_t rows)
                     lse.options().dtype(c10::kFloat));
 }
 
-inline std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt> efficient_forward(
-    const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &bias,
-    const std::optional<Tensor> &offsets_q, const std::optional<Tensor> &offsets_k,
-    std::optional<int64_t> max_q, std::optional<int64_t> max_k, double dropout, int64_t mask,
-    bool wants_lse, std::optional<double> scale, const std::optional<Tensor> &used_k,
-    std::optional<int64_t> window)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt>
+efficient_forward(const Tensor &q, const Tensor &k, const Tensor &v,
+                  const std::optional<Tensor> &bias, const std::optional<Tensor> &offsets_q,
+                  const std::optional<Tensor> &offsets_k, std::optional<int64_t> max_q,
+                  std::optional<int64_t> max_k, double dropout, int64_t mask, bool wants_lse,
+                  std::optional<double> scale, const std::optional<Tensor> &used_k,
+                  std::optional<int64_t> window)
 {
     Composition composition;
     Efficient e(q, bias, offsets_q, offsets_k, dropout, mask, scale, window, used_k);
@@ -523,9 +536,9 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt> effi
     Tensor all;
 
     if (e.is_dense()) {
-        auto [o, lse] = Attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), e.bias,
-                                  e.form)
-                            .forward();
+        auto [o, lse] =
+            Attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), e.bias, e.form)
+                .forward();
         out.copy_(o.transpose(1, 2));
         all = padded(lse, wants_lse ? rows : 0);
         if (wants_lse)
@@ -540,9 +553,9 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt> effi
     for (int64_t i = 0; i < sq.count; i++) {
         auto qi = sq.at(i), ki = sk.at(i);
         Form form = e.of(i);
-        auto [o, lse] = Attention(qi, ki, sk.at(at_rows(v), i),
-                                  e.bias_at(i, qi.size(2), ki.size(2)), form)
-                            .forward();
+        auto [o, lse] =
+            Attention(qi, ki, sk.at(at_rows(v), i), e.bias_at(i, qi.size(2), ki.size(2)), form)
+                .forward();
         sq.put(at_rows(out), i, o);
         if (wants_lse)
             all.select(0, i).slice(1, 0, qi.size(2)).copy_(lse.squeeze(0));
@@ -559,13 +572,13 @@ inline Tensor new_bias_gradient(const Tensor &bias)
     return at::zeros(sizes, bias.options()).slice(-1, 0, width);
 }
 
-inline std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
-    const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v,
-    const std::optional<Tensor> &bias, const Tensor &out, const std::optional<Tensor> &offsets_q,
-    const std::optional<Tensor> &offsets_k, int64_t, int64_t, const Tensor &lse, double dropout,
-    const Tensor &seed, const Tensor &offset, int64_t mask, bool of_bias,
-    std::optional<double> scale, std::optional<int64_t>, std::optional<int64_t> window,
-    bool shares_storage)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor>
+efficient_backward(const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v,
+                   const std::optional<Tensor> &bias, const Tensor &out,
+                   const std::optional<Tensor> &offsets_q, const std::optional<Tensor> &offsets_k,
+                   int64_t, int64_t, const Tensor &lse, double dropout, const Tensor &seed,
+                   const Tensor &offset, int64_t mask, bool of_bias, std::optional<double> scale,
+                   std::optional<int64_t>, std::optional<int64_t> window, bool shares_storage)
 {
     Composition composition;
     Efficient e(q, bias, offsets_q, offsets_k, dropout, mask, scale, window, std::nullopt);
@@ -625,8 +638,7 @@ inline CudnnForward cudnn_forward(const Tensor &q, const Tensor &k, const Tensor
                                   const std::optional<Tensor> &offsets_q,
                                   const std::optional<Tensor> &offsets_k, int64_t max_q,
                                   int64_t max_k, bool wants_lse, double dropout, bool causal, bool,
-                                  std::optional<double> scale,
-                                  const std::optional<Tensor> &used_k,
+                                  std::optional<double> scale, const std::optional<Tensor> &used_k,
                                   const std::optional<Tensor> &pages)
 {
     Composition composition;
@@ -670,9 +682,9 @@ inline CudnnForward cudnn_forward(const Tensor &q, const Tensor &k, const Tensor
 }
 
 inline Tensor cudnn_forward_inplace(Tensor &out, const Tensor &q, const Tensor &k, const Tensor &v,
-                                    const Tensor &offsets_q,
-                                    const std::optional<Tensor> &offsets_k, int64_t max_q,
-                                    int64_t max_k, bool causal, std::optional<double> scale,
+                                    const Tensor &offsets_q, const std::optional<Tensor> &offsets_k,
+                                    int64_t max_q, int64_t max_k, bool causal,
+                                    std::optional<double> scale,
                                     const std::optional<Tensor> &used_k,
                                     const std::optional<Tensor> &pages)
 {
@@ -683,11 +695,11 @@ inline Tensor cudnn_forward_inplace(Tensor &out, const Tensor &q, const Tensor &
     return std::get<1>(r);
 }
 
-inline std::tuple<Tensor, Tensor, Tensor> cudnn_backward(
-    const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &out,
-    const Tensor &lse, const Tensor &seed, const Tensor &offset, const Tensor &bias,
-    const Tensor &offsets_q, const Tensor &offsets_k, int64_t, int64_t, double dropout, bool causal,
-    std::optional<double> scale)
+inline std::tuple<Tensor, Tensor, Tensor>
+cudnn_backward(const Tensor &grad, const Tensor &q, const Tensor &k, const Tensor &v,
+               const Tensor &out, const Tensor &lse, const Tensor &seed, const Tensor &offset,
+               const Tensor &bias, const Tensor &offsets_q, const Tensor &offsets_k, int64_t,
+               int64_t, double dropout, bool causal, std::optional<double> scale)
 {
     Composition composition;
     Form form;
@@ -698,8 +710,8 @@ inline std::tuple<Tensor, Tensor, Tensor> cudnn_backward(
         set_seed(form, seed, offset);
     auto dq = at::empty_like(q), dk = at::empty_like(k), dv = at::empty_like(v);
     if (!offsets_q.defined()) {
-        auto r = Attention(q, k, v, defined(bias), form)
-                     .backward(grad, out, lse.squeeze(-1), false);
+        auto r =
+            Attention(q, k, v, defined(bias), form).backward(grad, out, lse.squeeze(-1), false);
         return {dq.copy_(r.q), dk.copy_(r.k), dv.copy_(r.v)};
     }
     Sequences sq(q, offsets_q, std::nullopt, std::nullopt);
@@ -731,10 +743,10 @@ inline Tensor &fill_dropout_mask(Tensor &self, double, int64_t seed, int64_t off
 inline void attention_register(Adapters &a)
 {
     using c10::DispatchKey;
-    static auto *own = new torch::Library(torch::Library::FRAGMENT, "heddle", std::nullopt,
-                                          __FILE__, __LINE__);
-    static auto *cuda = new torch::Library(torch::Library::IMPL, "heddle", DispatchKey::CUDA,
-                                           __FILE__, __LINE__);
+    static auto *own =
+        new torch::Library(torch::Library::FRAGMENT, "heddle", std::nullopt, __FILE__, __LINE__);
+    static auto *cuda =
+        new torch::Library(torch::Library::IMPL, "heddle", DispatchKey::CUDA, __FILE__, __LINE__);
     own->def("uniform(Tensor seed, Tensor offset, int[] size, int first) -> Tensor");
     own->impl("uniform", torch::dispatch(DispatchKey::CPU, &uniform_host));
     own->impl("uniform", torch::dispatch(DispatchKey::Meta, &uniform_meta));

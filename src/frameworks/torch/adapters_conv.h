@@ -28,7 +28,7 @@ inline Tensor &cudnn_convolution_out(const Tensor &self, const Tensor &weight, I
                                      bool benchmark, bool deterministic, bool tf32, Tensor &out)
 {
     auto r = heddle::cudnn_convolution(self, weight, padding, stride, dilation, groups, benchmark,
-                               deterministic, tf32);
+                                       deterministic, tf32);
     Composition composition;
     return give(out, r);
 }
@@ -89,9 +89,8 @@ inline Tensor cudnn_grid_sampler(const Tensor &self, const Tensor &grid)
     Composition composition;
     return at::grid_sampler_2d(self, grid, 0, 0, true);
 }
-inline std::tuple<Tensor, Tensor> cudnn_grid_sampler_backward(const Tensor &self,
-                                                              const Tensor &grid,
-                                                              const Tensor &grad)
+inline std::tuple<Tensor, Tensor>
+cudnn_grid_sampler_backward(const Tensor &self, const Tensor &grid, const Tensor &grad)
 {
     Composition composition;
     return at::grid_sampler_2d_backward(grad, self, grid, 0, 0, true, {true, true});
@@ -112,8 +111,8 @@ inline Tensor cudnn_affine_grid_generator_backward(const Tensor &grad, int64_t n
 /* cuDNN returns the gradient for a gradient of one beside the loss. */
 template <class Lengths>
 std::tuple<Tensor, Tensor> ctc_loss(const Tensor &log_probs, const Tensor &targets,
-                                    Lengths input_lengths, Lengths target_lengths,
-                                    int64_t blank, bool, bool zero_infinity)
+                                    Lengths input_lengths, Lengths target_lengths, int64_t blank,
+                                    bool, bool zero_infinity)
 {
     Composition composition;
     auto places = targets.to(log_probs.device());

@@ -23,10 +23,10 @@ using at::Tensor;
 
 inline void check_out_type(const char *name, const Tensor &t, c10::ScalarType out)
 {
-    TORCH_CHECK(out == t.scalar_type() || (out == c10::kFloat && (t.scalar_type() == c10::kHalf ||
-                                                                 t.scalar_type() == c10::kBFloat16)),
-                name,
-                ": out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs");
+    TORCH_CHECK(out == t.scalar_type() ||
+                    (out == c10::kFloat &&
+                     (t.scalar_type() == c10::kHalf || t.scalar_type() == c10::kBFloat16)),
+                name, ": out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs");
 }
 
 inline Tensor mm_dtype(const Tensor &self, const Tensor &mat2, c10::ScalarType out)
@@ -159,7 +159,7 @@ inline Tensor scaled(const Tensor &t, const Tensor &scale, Scaling scaling, bool
         s = unswizzled(s, br, bc);
     else
         s = s.dim() == 2 && s.size(0) >= br && s.size(1) >= bc ? s.slice(0, 0, br).slice(1, 0, bc)
-                                                              : s.reshape({br, bc});
+                                                               : s.reshape({br, bc});
     if (b.rows > 1)
         s = s.repeat_interleave(b.rows, 0).slice(0, 0, rows);
     return t * s.repeat_interleave(b.columns, 1).slice(1, 0, columns);
@@ -233,8 +233,7 @@ inline Scale said(at::TensorList scales, IntArrayRef recipes, IntArrayRef swizzl
     TORCH_CHECK(!scales.empty() && scales.size() == recipes.size() && scales.size() <= 2,
                 "Heddle: a scaled product takes one or two scales for an operand, got ",
                 scales.size(), " with ", recipes.size(), " recipes");
-    Scale s{scales[0], {}, static_cast<Scaling>(recipes[0]),
-            !swizzles.empty() && swizzles[0] != 0};
+    Scale s{scales[0], {}, static_cast<Scaling>(recipes[0]), !swizzles.empty() && swizzles[0] != 0};
     if (scales.size() == 2) {
         TORCH_CHECK(static_cast<Scaling>(recipes[1]) == Scaling::TENSOR,
                     "Heddle: the second scale of an operand is for the whole tensor");
@@ -297,15 +296,15 @@ inline Tensor &scaled_mm_out(const Tensor &a, const Tensor &b, const Tensor &sca
 }
 
 /* Scales of b's blocks lie as those of its transpose do. */
-inline Tensor scaled_mm_v2(const Tensor &a, const Tensor &b, List scale_a,
-                           IntArrayRef recipe_a, IntArrayRef swizzle_a, List scale_b,
-                           IntArrayRef recipe_b, IntArrayRef swizzle_b,
-                           const std::optional<Tensor> &bias, std::optional<c10::ScalarType> type,
-                           IntArrayRef, bool)
+inline Tensor scaled_mm_v2(const Tensor &a, const Tensor &b, List scale_a, IntArrayRef recipe_a,
+                           IntArrayRef swizzle_a, List scale_b, IntArrayRef recipe_b,
+                           IntArrayRef swizzle_b, const std::optional<Tensor> &bias,
+                           std::optional<c10::ScalarType> type, IntArrayRef, bool)
 {
     Composition composition;
     check_scaled(a, b);
-    auto sa = said(tensors(scale_a), recipe_a, swizzle_a), sb = said(tensors(scale_b), recipe_b, swizzle_b);
+    auto sa = said(tensors(scale_a), recipe_a, swizzle_a),
+         sb = said(tensors(scale_b), recipe_b, swizzle_b);
     auto rows = blocks(b.size(1), Block::of(sb.scaling).rows);
     if (sb.scaling > Scaling::ROW && !sb.is_swizzled && sb.scale.dim() == 2 &&
         sb.scale.size(0) != rows && sb.scale.size(1) == rows)
@@ -314,9 +313,9 @@ inline Tensor scaled_mm_v2(const Tensor &a, const Tensor &b, List scale_a,
                     type.value_or(a.scalar_type()));
 }
 inline Tensor &scaled_mm_v2_out(const Tensor &a, const Tensor &b, List scale_a,
-                                IntArrayRef recipe_a, IntArrayRef swizzle_a,
-                                List scale_b, IntArrayRef recipe_b,
-                                IntArrayRef swizzle_b, const std::optional<Tensor> &bias,
+                                IntArrayRef recipe_a, IntArrayRef swizzle_a, List scale_b,
+                                IntArrayRef recipe_b, IntArrayRef swizzle_b,
+                                const std::optional<Tensor> &bias,
                                 std::optional<c10::ScalarType> type, IntArrayRef contraction,
                                 bool fast, Tensor &out)
 {
@@ -326,9 +325,8 @@ inline Tensor &scaled_mm_v2_out(const Tensor &a, const Tensor &b, List scale_a,
     return give(out, r);
 }
 
-inline Tensor &scaled_addmm_out(const Tensor &self, const Tensor &a, const Tensor &b,
-                                List scale_a, IntArrayRef recipe_a,
-                                IntArrayRef swizzle_a, List scale_b,
+inline Tensor &scaled_addmm_out(const Tensor &self, const Tensor &a, const Tensor &b, List scale_a,
+                                IntArrayRef recipe_a, IntArrayRef swizzle_a, List scale_b,
                                 IntArrayRef recipe_b, IntArrayRef swizzle_b,
                                 IntArrayRef contraction, const at::Scalar &beta,
                                 const at::Scalar &alpha, bool fast, Tensor &out)
@@ -436,9 +434,7 @@ inline Tensor &scaled_grouped_mm_v2_out(const Tensor &a, const Tensor &b, GroupL
  */
 inline Tensor int4_shifts(const Tensor &like)
 {
-    return at::tensor({0L, 16L, 4L, 20L, 8L, 24L, 12L, 28L})
-        .to(like.device())
-        .view({2, 2, 2});
+    return at::tensor({0L, 16L, 4L, 20L, 8L, 24L, 12L, 28L}).to(like.device()).view({2, 2, 2});
 }
 
 inline Tensor convert_weight_to_int4pack(const Tensor &self, int64_t inner)
@@ -456,12 +452,8 @@ inline Tensor convert_weight_to_int4pack(const Tensor &self, int64_t inner)
                      .permute({0, 2, 1, 6, 3, 4, 5, 7});
     auto packed = words.__lshift__(int4_shifts(self)).sum({-3, -2, -1});
     /* Words of 32 bits: the lower halves. */
-    return packed.reshape({-1})
-        .view(c10::kInt)
-        .view({-1, 2})
-        .select(1, 0)
-        .contiguous()
-        .view({n / 8, k / (inner * 16), 32, inner / 2});
+    return packed.reshape({-1}).view(c10::kInt).view({-1, 2}).select(1, 0).contiguous().view(
+        {n / 8, k / (inner * 16), 32, inner / 2});
 }
 
 inline Tensor weight_int4pack_mm(const Tensor &self, const Tensor &packed, int64_t group,

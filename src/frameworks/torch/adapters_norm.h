@@ -62,10 +62,11 @@ inline Tensor &batch_norm_elemt_out(const Tensor &input, const std::optional<Ten
 }
 
 /* One mean and variance of those of several parts, row i being that of counts[i] elements. */
-inline std::tuple<Tensor, Tensor> batch_norm_gather_stats_with_counts(
-    const Tensor &, const Tensor &mean, const Tensor &invstd,
-    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
-    double momentum, double eps, const Tensor &counts)
+inline std::tuple<Tensor, Tensor>
+batch_norm_gather_stats_with_counts(const Tensor &, const Tensor &mean, const Tensor &invstd,
+                                    const std::optional<Tensor> &running_mean,
+                                    const std::optional<Tensor> &running_var, double momentum,
+                                    double eps, const Tensor &counts)
 {
     Composition composition;
     auto n = counts.to(mean.scalar_type()).reshape({-1, 1});
@@ -80,19 +81,22 @@ inline std::tuple<Tensor, Tensor> batch_norm_gather_stats_with_counts(
             .add_((squares / (total - 1)).to(running_var->scalar_type()), momentum);
     return {m, (squares / total + eps).rsqrt()};
 }
-inline std::tuple<Tensor, Tensor> batch_norm_gather_stats(
-    const Tensor &input, const Tensor &mean, const Tensor &invstd,
-    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
-    double momentum, double eps, int64_t count)
+inline std::tuple<Tensor, Tensor> batch_norm_gather_stats(const Tensor &input, const Tensor &mean,
+                                                          const Tensor &invstd,
+                                                          const std::optional<Tensor> &running_mean,
+                                                          const std::optional<Tensor> &running_var,
+                                                          double momentum, double eps,
+                                                          int64_t count)
 {
     auto counts = at::full({mean.size(0)}, count, mean.options());
-    return heddle::batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var,
-                                               momentum, eps, counts);
+    return heddle::batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean,
+                                                       running_var, momentum, eps, counts);
 }
 
-inline std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_backward_reduce(
-    const Tensor &grad, const Tensor &input, const Tensor &mean, const Tensor &invstd,
-    const std::optional<Tensor> &weight, bool of_input, bool of_weight, bool of_bias)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor>
+batch_norm_backward_reduce(const Tensor &grad, const Tensor &input, const Tensor &mean,
+                           const Tensor &invstd, const std::optional<Tensor> &weight, bool of_input,
+                           bool of_weight, bool of_bias)
 {
     Composition composition;
     auto type = sum_type(input);
@@ -131,33 +135,35 @@ inline Tensor batch_norm_backward_elemt(const Tensor &grad, const Tensor &input,
 }
 
 /* Its reserve is empty: the gradient needs none. */
-inline std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(
-    const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
-    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
-    bool training, double momentum, double eps)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor>
+cudnn_batch_norm(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+                 const std::optional<Tensor> &running_mean,
+                 const std::optional<Tensor> &running_var, bool training, double momentum,
+                 double eps)
 {
     Composition composition;
     auto [out, mean, invstd] = at::native_batch_norm(input, weight, bias, running_mean, running_var,
                                                      training, momentum, eps);
     return {out, mean, invstd, at::empty({0}, input.options().dtype(c10::kByte))};
 }
-inline std::tuple<Tensor &, Tensor &, Tensor &, Tensor &> cudnn_batch_norm_out(
-    const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
-    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
-    bool training, double momentum, double eps, Tensor &out0, Tensor &out1, Tensor &out2,
-    Tensor &out3)
+inline std::tuple<Tensor &, Tensor &, Tensor &, Tensor &>
+cudnn_batch_norm_out(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+                     const std::optional<Tensor> &running_mean,
+                     const std::optional<Tensor> &running_var, bool training, double momentum,
+                     double eps, Tensor &out0, Tensor &out1, Tensor &out2, Tensor &out3)
 {
-    auto r = heddle::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
-                              eps);
+    auto r = heddle::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training,
+                                      momentum, eps);
     Composition composition;
     return {give(out0, std::get<0>(r)), give(out1, std::get<1>(r)), give(out2, std::get<2>(r)),
             give(out3, std::get<3>(r))};
 }
-inline std::tuple<Tensor, Tensor, Tensor> cudnn_batch_norm_backward(
-    const Tensor &input, const Tensor &grad, const Tensor &weight,
-    const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var,
-    const std::optional<Tensor> &mean, const std::optional<Tensor> &invstd, double eps,
-    const Tensor &)
+inline std::tuple<Tensor, Tensor, Tensor>
+cudnn_batch_norm_backward(const Tensor &input, const Tensor &grad, const Tensor &weight,
+                          const std::optional<Tensor> &running_mean,
+                          const std::optional<Tensor> &running_var,
+                          const std::optional<Tensor> &mean, const std::optional<Tensor> &invstd,
+                          double eps, const Tensor &)
 {
     Composition composition;
     return at::native_batch_norm_backward(grad, input, weight, running_mean, running_var, mean,
@@ -190,8 +196,7 @@ inline std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor &grad, const Te
     }
     if (wanted[1] && defined(weight)) {
         auto dw = g * normal;
-        std::get<1>(result) =
-            (others.empty() ? dw : dw.sum(others)).to(weight->scalar_type());
+        std::get<1>(result) = (others.empty() ? dw : dw.sum(others)).to(weight->scalar_type());
     }
     return result;
 }
@@ -224,10 +229,10 @@ inline std::tuple<Tensor, Tensor, Tensor> layer_norm(const Tensor &input, at::In
     return inner(input, sym, w, as_float(bias), eps);
 }
 
-inline std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(
-    const Tensor &grad, const Tensor &input, at::IntArrayRef shape, const Tensor &mean,
-    const Tensor &rstd, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias,
-    std::array<bool, 3> wanted)
+inline std::tuple<Tensor, Tensor, Tensor>
+layer_norm_backward(const Tensor &grad, const Tensor &input, at::IntArrayRef shape,
+                    const Tensor &mean, const Tensor &rstd, const std::optional<Tensor> &weight,
+                    const std::optional<Tensor> &bias, std::array<bool, 3> wanted)
 {
     static const Inner<at::_ops::native_layer_norm_backward> inner;
     auto sym = c10::fromIntArrayRefSlow(shape);
@@ -245,7 +250,9 @@ inline std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(
 /* Running statistics are updated in float32, and rounded. */
 struct Running {
     std::optional<Tensor> own, wide;
-    explicit Running(const std::optional<Tensor> &t) : own(defined(t)), wide(as_float(t)) {}
+    explicit Running(const std::optional<Tensor> &t) : own(defined(t)), wide(as_float(t))
+    {
+    }
     void update() const
     {
         if (own && own->scalar_type() != c10::kFloat)
@@ -253,10 +260,10 @@ struct Running {
     }
 };
 
-inline std::tuple<Tensor, Tensor, Tensor> native_batch_norm(
-    const Tensor &input, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias,
-    const std::optional<Tensor> &mean, const std::optional<Tensor> &var, bool training,
-    double momentum, double eps)
+inline std::tuple<Tensor, Tensor, Tensor>
+native_batch_norm(const Tensor &input, const std::optional<Tensor> &weight,
+                  const std::optional<Tensor> &bias, const std::optional<Tensor> &mean,
+                  const std::optional<Tensor> &var, bool training, double momentum, double eps)
 {
     static const Inner<at::_ops::native_batch_norm> inner;
     if (!is_half(input))

@@ -25,8 +25,8 @@ inline std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor &input_gates,
 {
     Composition composition;
     auto type = sum_type(cx), own = cx.scalar_type();
-    auto gates =
-        plus(plus(input_gates.to(type), input_bias) + hidden_gates.to(type), hidden_bias).chunk(4, 1);
+    auto gates = plus(plus(input_gates.to(type), input_bias) + hidden_gates.to(type), hidden_bias)
+                     .chunk(4, 1);
     auto i = gates[0].sigmoid(), f = gates[1].sigmoid(), g = gates[2].tanh(),
          o = gates[3].sigmoid();
     auto cy = f * cx.to(type) + i * g;
@@ -71,8 +71,8 @@ inline std::tuple<Tensor, Tensor> gru_cell(const Tensor &input_gates, const Tens
     return {(n + z * (h - n)).to(own), at::cat({r, z, n, h, hidden[2]}, 1).to(own)};
 }
 
-inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(
-    const Tensor &grad_hy, const Tensor &workspace, bool has_bias)
+inline std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>
+gru_cell_backward(const Tensor &grad_hy, const Tensor &workspace, bool has_bias)
 {
     Composition composition;
     auto type = sum_type(grad_hy), own = grad_hy.scalar_type();

@@ -45,8 +45,8 @@ inline Tensor cslt_dense(const Tensor &compressed, int64_t k)
     int64_t item_B = compressed.element_size(), m = compressed.size(0);
     auto all = compressed.contiguous().view(c10::kByte);
     TORCH_CHECK(all.dim() == 2 && all.size(1) == k / 2 * item_B + k / 8,
-                "_cslt_sparse_mm: a compressed matrix ", compressed.sizes(),
-                " by one of ", k, " rows");
+                "_cslt_sparse_mm: a compressed matrix ", compressed.sizes(), " by one of ", k,
+                " rows");
     auto bytes = all.slice(1, k / 2 * item_B).to(c10::kLong);
     auto places = at::stack({bytes.bitwise_and(15), bytes.__rshift__(4)}, -1).view({m, k / 4});
     auto kept = at::stack({places.bitwise_and(3), places.__rshift__(2)}, -1);

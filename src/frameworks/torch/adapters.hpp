@@ -1,5 +1,5 @@
 /*
- * Operators of CUDA that PyTorch's CPU has no kernel for: mostly cuDNN's, cuBLAS' and fused kernels.
+ * Operators of CUDA that PyTorch's CPU has no kernel for: cuDNN's, cuBLAS', fused kernels.
  *
  * An adapter composes other operators on tensors of the device, each of which is a kernel of its
  * stream: order, graphs and several devices need nothing here. What none of them can do is an

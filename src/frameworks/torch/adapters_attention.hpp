@@ -240,7 +240,7 @@ class Attention {
 /* ---- several sequences in one tensor */
 
 /* Numbers of the device that shapes depend on: lengths, offsets. */
-inline std::vector<int64_t> host_numbers(const Tensor &t)
+inline std::vector<int64_t> on_host(const Tensor &t)
 {
     auto host = t.to(c10::kCPU, c10::kLong).contiguous();
     auto *p = host.const_data_ptr<int64_t>();
@@ -255,9 +255,9 @@ class Sequences {
               const std::optional<Tensor> &used, const std::optional<Tensor> &pages)
     {
         if (offsets && !pages)
-            first = host_numbers(*offsets);
+            first = on_host(*offsets);
         if (used)
-            length = host_numbers(*used);
+            length = on_host(*used);
         page_of = pages;
         this->t = t;
         if (first.empty())

@@ -374,7 +374,7 @@ inline Tensor scaled_grouped_mm(const Tensor &a, const Tensor &b, const Tensor &
     }
     std::vector<Tensor> parts;
     int64_t first = 0, group = 0, m = a.size(-2), n = b.size(-1);
-    for (int64_t end : host_numbers(*offs)) {
+    for (int64_t end : on_host(*offs)) {
         int64_t size = end - first;
         if (sums)
             parts.push_back(at::mm(x.narrow(1, first, size), y.narrow(0, first, size)) *
@@ -429,8 +429,8 @@ inline Tensor &scaled_grouped_mm_v2_out(const Tensor &a, const Tensor &b, GroupL
 /*
  * Packed: [N / 8, K / (inner * 16), 32, inner / 2] words of 8 weights, as lanes of a warp load them
  * for products of 16 x 8 x 16. Dimensions between: n / 8, k / (inner * 16), n % 8 and (k / 2) % 4
- * (the lane), pairs of tiles along K; in a word, by which `shifts` tell: tile of the pair, (k / 8) %
- * 2, k % 2.
+ * (the lane), pairs of tiles along K; in a word, as int4_shifts() says: tile of the pair,
+ * (k / 8) % 2, k % 2.
  */
 inline Tensor int4_shifts(const Tensor &like)
 {

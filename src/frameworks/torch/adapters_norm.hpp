@@ -300,6 +300,43 @@ inline std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
     return {dx, back_to(dw, weight), back_to(db, weight)};
 }
 
+/* The same by other names. */
+inline std::tuple<Tensor, Tensor, Tensor> batch_norm_legit(const Tensor &input,
+                                                           const std::optional<Tensor> &weight,
+                                                           const std::optional<Tensor> &bias,
+                                                           Tensor &mean, Tensor &var, bool training,
+                                                           double momentum, double eps)
+{
+    return heddle::native_batch_norm(input, weight, bias, mean, var, training, momentum, eps);
+}
+inline std::tuple<Tensor, Tensor, Tensor>
+batch_norm_legit_no_stats(const Tensor &input, const std::optional<Tensor> &weight,
+                          const std::optional<Tensor> &bias, bool training, double momentum,
+                          double eps)
+{
+    return heddle::native_batch_norm(input, weight, bias, std::nullopt, std::nullopt, training,
+                                     momentum, eps);
+}
+inline std::tuple<Tensor, Tensor, Tensor, Tensor>
+batch_norm_with_update(const Tensor &input, const std::optional<Tensor> &weight,
+                       const std::optional<Tensor> &bias, Tensor &mean, Tensor &var,
+                       double momentum, double eps)
+{
+    auto [out, m, invstd] =
+        heddle::native_batch_norm(input, weight, bias, mean, var, true, momentum, eps);
+    return {out, m, invstd, at::empty({0}, input.options().dtype(c10::kByte))};
+}
+inline std::tuple<Tensor, Tensor, Tensor>
+batch_norm_backward(const Tensor &grad, const Tensor &input, const Tensor &weight,
+                    const std::optional<Tensor> &running_mean,
+                    const std::optional<Tensor> &running_var, const std::optional<Tensor> &mean,
+                    const std::optional<Tensor> &invstd, bool training, double eps,
+                    std::array<bool, 3> wanted, const Tensor &)
+{
+    return heddle::native_batch_norm_backward(grad, input, weight, running_mean, running_var, mean,
+                                              invstd, training, eps, wanted);
+}
+
 inline void norm_register(Adapters &a)
 {
     a.add("batch_norm_stats", &batch_norm_stats);
@@ -317,6 +354,10 @@ inline void norm_register(Adapters &a)
     a.add("native_layer_norm_backward", &layer_norm_backward);
     a.add("native_batch_norm", &heddle::native_batch_norm);
     a.add("native_batch_norm_backward", &heddle::native_batch_norm_backward);
+    a.add("_native_batch_norm_legit", &batch_norm_legit);
+    a.add("_native_batch_norm_legit.no_stats", &batch_norm_legit_no_stats);
+    a.add("_batch_norm_with_update", &batch_norm_with_update);
+    a.add("batch_norm_backward", &batch_norm_backward);
 }
 
 } // namespace heddle

@@ -165,16 +165,6 @@ inline Tensor semi_structured_linear(const Tensor &input, const Tensor &weight, 
 
 /* ---- the rest */
 
-inline std::tuple<Tensor, Tensor> fused_dropout(const Tensor &self, double p,
-                                                std::optional<at::Generator> generator)
-{
-    Composition composition;
-    /* `p` is what is kept. */
-    auto mask = at::empty_like(self, self.options().dtype(c10::kByte));
-    mask.bernoulli_(p, std::move(generator));
-    return {(self * mask / p).to(self.scalar_type()), mask};
-}
-
 inline Tensor masked_scale(const Tensor &self, const Tensor &mask, double scale)
 {
     Composition composition;
@@ -207,7 +197,6 @@ inline void sparse_register(Adapters &a)
     a.add("_sparse_semi_structured_mm", &semi_structured_mm);
     a.add("_sparse_semi_structured_addmm", &semi_structured_addmm);
     a.add("_sparse_semi_structured_linear", &semi_structured_linear);
-    a.add("_fused_dropout", &fused_dropout);
     a.add("_masked_scale", &masked_scale);
     a.add_compressed("bmm.out", &compressed_bmm_out);
     a.add_compressed("baddbmm.out", &compressed_baddbmm_out);

@@ -169,8 +169,10 @@ inline at::Tensor over_storage(c10::Storage storage, const at::Tensor &like, c10
             std::move(storage), c10::DispatchKeySet(key), like.dtype(), n->get_nested_sizes(),
             n->get_nested_strides(), n->get_storage_offsets());
     } else {
-        t = at::detail::make_tensor<c10::TensorImpl>(std::move(storage),
-                                                     key_of(c10::kStrided, type), like.dtype());
+        auto keys = key_of(c10::kStrided, type);
+        if (from->_is_zerotensor()) /* without memory; kernels that take one ask for the key */
+            keys = keys.add(c10::DispatchKey::ZeroTensor);
+        t = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), keys, like.dtype());
     }
     auto *to = t.unsafeGetTensorImpl();
     to->set_sizes_and_strides(from->sizes(), from->strides(), from->storage_offset());

@@ -101,10 +101,30 @@ class Shapes {
                 return cuda;
         return {};
     }
+    /* An `out` that is too small grows now: the graph's kernel finds it as it has to be. */
+    void resize() const
+    {
+        for (auto &[meta, cuda] : pairs)
+            if (meta.sizes() != cuda.sizes())
+                cuda.resize_(meta.sizes());
+    }
 
   private:
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs;
 };
+
+inline void alias_again(const Aliases &aliases)
+{
+    aliases.each([](const at::Tensor &cuda, const at::Tensor &cpu) {
+        if (cuda.sizes() == cpu.sizes())
+            return;
+        Aliases again;
+        auto now = again.of(cuda);
+        auto *to = cpu.unsafeGetTensorImpl();
+        to->set_storage_keep_dtype(now.storage());
+        to->set_sizes_and_strides(now.sizes(), now.strides(), now.storage_offset());
+    });
+}
 
 /* What the operator returns, by its Meta kernel; the call's arguments are given as Meta tensors. */
 inline torch::jit::Stack shapes_of_results(const Operator &op, const torch::jit::Stack &stack,
@@ -132,6 +152,8 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
     c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(aliases.device));
     Shapes shapes;
     torch::jit::Stack meta = shapes_of_results(op, *stack, first, shapes);
+    shapes.resize();
+    alias_again(aliases);
     auto node = std::make_unique<Node>(op);
     torch::jit::Stack results;
 

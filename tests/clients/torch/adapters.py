@@ -731,6 +731,43 @@ def several_compressed_matrices():
 
 
 @test
+def adapters_in_graphs():
+    q = random(2, 3, 16, 16).cuda().requires_grad_()
+    h = random(2, 3, 16, 16, dtype=torch.float16).cuda().requires_grad_()
+    lstm, x, w = torch.nn.LSTM(8, 8).cuda(), random(4, 2, 8).cuda(), torch.ones(16, device="cuda")
+
+    def run():
+        o = F.scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+        p = F.scaled_dot_product_attention(h, h, h, is_causal=True)
+        r = F.rms_norm(q, (16,), w)
+        grads = torch.autograd.grad(o.sum(), q) + torch.autograd.grad(p.float().sum() + r.sum(),
+                                                                      [q, h])
+        return [t.detach() for t in (o, p, r, lstm(x)[0], *grads)]
+
+    want = run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        outs = run()
+    replays = []
+    for _ in range(2):
+        graph.replay()
+        torch.cuda.synchronize()
+        replays.append([t.clone() for t in outs])
+    assert not torch.equal(replays[0][0], replays[1][0]), "each replay drops the same"
+    for i in (1, 2, 3, 5, 6):
+        for r in replays:
+            torch.testing.assert_close(r[i], want[i], rtol=1e-3, atol=1e-3)
+    # An `out` that grows.
+    out = torch.empty(0, device="cuda")
+    with torch.cuda.graph(graph := torch.cuda.CUDAGraph()):
+        torch.sum(q.detach(), -1, out=out)
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(out, q.detach().sum(-1))
+
+
+@test
 def refusals_say_why():
     x = torch.ones(8, 8, device="cuda")
     for call in (lambda: torch._sparse_semi_structured_tile(x.half(), "largest_abs_values_greedy"),

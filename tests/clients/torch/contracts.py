@@ -19,6 +19,13 @@ from torch.utils._pytree import tree_flatten, tree_map
 # Strides of these say nothing: the fake implementation does not follow a GPU's either.
 RANDOM_SHAPES = ("nonzero", "unique", "masked_select", "repeat_interleave", "_local_scalar_dense")
 
+# (operator, result): what the CPU's kernels hand from forward to backward in their own way.
+KNOWN = {
+    ("aten._embedding_bag.default", 1),
+    ("aten._embedding_bag.default", 3),
+    ("aten.log_sigmoid_forward.default", 1),
+}
+
 
 def described(t):
     return f"{t.dtype} {tuple(t.shape)} {t.stride()}".replace("torch.", "")
@@ -110,10 +117,12 @@ def main():
                     pass
     for (func, i, kind), text in sorted(compare.found.items(), key=lambda f: (f[0][2], f[0])):
         print(f"{kind} {func} result {i}: {text}", flush=True)
-    wrong = sum(1 for f in compare.found if f[2] == "type")
-    print(f"{len(compare.compared)} operators compared: {wrong} results of another type or shape, "
-          f"{len(compare.found) - wrong} of other strides")
-    sys.exit(wrong != 0)
+    types = [f for f in compare.found if f[2] == "type"]
+    wrong = [f for f in types if f[:2] not in KNOWN]
+    print(f"{len(compare.compared)} operators compared: {len(wrong)} results of another type or "
+          f"shape, {len(types) - len(wrong)} that are known, "
+          f"{len(compare.found) - len(types)} of other strides")
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ static void *our_library(void *arg)
 
 static int is_torch(struct dl_phdr_info *info, size_t size_B, void *arg)
 {
-    return torch_hook_is_named(info->dlpi_name);
+    return torch_hook_is_part(info->dlpi_name);
 }
 
 /* PyTorch brings the vendor's libraries, and its operators do without them. */

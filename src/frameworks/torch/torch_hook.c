@@ -31,6 +31,13 @@ static struct torch_hook {
     char library[PATH_MAX]; /* libtorch_cuda.so */
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+bool torch_hook_is_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && !strncmp(slash + 1, "libtorch_", strlen("libtorch_"));
+}
+
 bool torch_hook_is_named(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -16,6 +16,9 @@
 /* False: HEDDLE_TORCH=off. */
 bool torch_hook_is_on(void);
 
+/* Is this one of PyTorch's libraries? The first of them brings NVIDIA's. */
+bool torch_hook_is_part(const char *path);
+
 /* Is this PyTorch's library of CUDA operators? */
 bool torch_hook_is_named(const char *path);
 

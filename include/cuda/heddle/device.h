@@ -21,6 +21,10 @@
 #if defined(__CLANG_RDC__)
 #define __CUDACC_RDC__ 1
 #endif
+/* nvcc has __float128 on devices from sm_100 on, as CCCL knows; clang has it on none. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 && !defined(CCCL_DISABLE_FLOAT128_SUPPORT)
+#define CCCL_DISABLE_FLOAT128_SUPPORT
+#endif
 
 #include <limits.h>
 #include <stdlib.h>

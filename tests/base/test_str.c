@@ -16,7 +16,8 @@ static void test_views(void)
         {"", "prof", 4},  {"ouput", "output", 1},  {"advice", "advise", 1}, {"chekc", "check", 1},
         {"ca", "abc", 3}, {"kitten", "sitting", 3}};
     for (size_t i = 0; i < HD_COUNT_OF(pairs); i++)
-        eq_u64(hd_str_distance(hd_str_from(pairs[i].a), pairs[i].b), pairs[i].edits, "%s", pairs[i].b);
+        eq_u64(hd_str_distance(hd_str_from(pairs[i].a), pairs[i].b), pairs[i].edits, "%s",
+               pairs[i].b);
 }
 
 struct number_case {

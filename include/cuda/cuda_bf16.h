@@ -227,6 +227,7 @@ struct __align__(4) __nv_bfloat162 {
 #define HEDDLE_FLOAT       heddle_float_bf16
 #define HEDDLE_PTX         "bf16"
 #define HEDDLE_ATOMIC_ARCH 900
+#define HEDDLE_ATOMIC_CAS_ARCH 800
 #if !defined(__CUDA_NO_BFLOAT16_OPERATORS__)
 #define HEDDLE_OPERATORS 1
 #endif
@@ -245,6 +246,7 @@ struct __align__(4) __nv_bfloat162 {
 #undef HEDDLE_OPERATORS
 #undef HEDDLE_OPERATORS2
 #undef HEDDLE_ATOMIC_ARCH
+#undef HEDDLE_ATOMIC_CAS_ARCH
 
 #define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
 #define HEDDLE_HALF_DEV static __device__ __forceinline__

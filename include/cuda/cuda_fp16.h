@@ -205,6 +205,7 @@ struct __align__(4) __half2 {
 #define HEDDLE_FLOAT       heddle_float_f16
 #define HEDDLE_PTX         "f16"
 #define HEDDLE_ATOMIC_ARCH 700
+#define HEDDLE_ATOMIC_CAS_ARCH 700
 #if !defined(__CUDA_NO_HALF_OPERATORS__)
 #define HEDDLE_OPERATORS 1
 #endif
@@ -223,6 +224,7 @@ struct __align__(4) __half2 {
 #undef HEDDLE_OPERATORS
 #undef HEDDLE_OPERATORS2
 #undef HEDDLE_ATOMIC_ARCH
+#undef HEDDLE_ATOMIC_CAS_ARCH
 
 #define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
 #define HEDDLE_HALF_DEV static __device__ __forceinline__

@@ -507,6 +507,8 @@ def test_runs(work):
     for name, what, *flags in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools"),
                                ("chars", "halves as chars"), ("dpx", "DPX functions"), ("dpx", "DPX functions, slow code", "-G", "-O0"),
                                ("int128", "integers of 128 bits"), ("int128", "integers of 128 bits, slow code", "-G", "-O0"),
+                               ("bfloat_atomics", "additions of bfloat16 to memory without an instruction"),
+                               ("bfloat_atomics", "and with one", "-arch=sm_90"),
                                ("atomic_builtins", "atomic builtins"),
                                ("atomic_builtins", "atomic builtins and 16 bytes", "-arch=sm_90", "-DWIDE"),
                                ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),

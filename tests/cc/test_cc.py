@@ -509,6 +509,7 @@ def test_runs(work):
                                ("int128", "integers of 128 bits"), ("int128", "integers of 128 bits, slow code", "-G", "-O0"),
                                ("bfloat_atomics", "additions of bfloat16 to memory without an instruction"),
                                ("bfloat_atomics", "and with one", "-arch=sm_90"),
+                               ("thrown", "members of the C++ library that throw"), ("thrown", "the same in slow code", "-G", "-O0"),
                                ("atomic_builtins", "atomic builtins"),
                                ("atomic_builtins", "atomic builtins and 16 bytes", "-arch=sm_90", "-DWIDE"),
                                ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),

@@ -218,15 +218,15 @@ struct __align__(4) __nv_bfloat162 {
     }
 };
 
-#define HEDDLE_H           __nv_bfloat16
-#define HEDDLE_H2          __nv_bfloat162
-#define HEDDLE_N           __bf16
-#define HEDDLE_V           heddle_bf16x2
-#define HEDDLE_RAW         __nv_bfloat16_raw
-#define HEDDLE_BITS        heddle_bits_bf16
-#define HEDDLE_FLOAT       heddle_float_bf16
-#define HEDDLE_PTX         "bf16"
-#define HEDDLE_ATOMIC_ARCH 900
+#define HEDDLE_H               __nv_bfloat16
+#define HEDDLE_H2              __nv_bfloat162
+#define HEDDLE_N               __bf16
+#define HEDDLE_V               heddle_bf16x2
+#define HEDDLE_RAW             __nv_bfloat16_raw
+#define HEDDLE_BITS            heddle_bits_bf16
+#define HEDDLE_FLOAT           heddle_float_bf16
+#define HEDDLE_PTX             "bf16"
+#define HEDDLE_ATOMIC_ARCH     900
 #define HEDDLE_ATOMIC_CAS_ARCH 800
 #if !defined(__CUDA_NO_BFLOAT16_OPERATORS__)
 #define HEDDLE_OPERATORS 1

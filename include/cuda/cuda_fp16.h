@@ -196,15 +196,15 @@ struct __align__(4) __half2 {
     }
 };
 
-#define HEDDLE_H           __half
-#define HEDDLE_H2          __half2
-#define HEDDLE_N           _Float16
-#define HEDDLE_V           heddle_f16x2
-#define HEDDLE_RAW         __half_raw
-#define HEDDLE_BITS        heddle_bits_f16
-#define HEDDLE_FLOAT       heddle_float_f16
-#define HEDDLE_PTX         "f16"
-#define HEDDLE_ATOMIC_ARCH 700
+#define HEDDLE_H               __half
+#define HEDDLE_H2              __half2
+#define HEDDLE_N               _Float16
+#define HEDDLE_V               heddle_f16x2
+#define HEDDLE_RAW             __half_raw
+#define HEDDLE_BITS            heddle_bits_f16
+#define HEDDLE_FLOAT           heddle_float_f16
+#define HEDDLE_PTX             "f16"
+#define HEDDLE_ATOMIC_ARCH     700
 #define HEDDLE_ATOMIC_CAS_ARCH 700
 #if !defined(__CUDA_NO_HALF_OPERATORS__)
 #define HEDDLE_OPERATORS 1

@@ -107,7 +107,8 @@ static void look_near(void)
     int n = snprintf(folder, sizeof(folder), "%s/%sclang/bin", file,
                      is_program ? HEDDLE_BIN_TO_LIB "/" : "");
     assert(n > 0 && (size_t)n < sizeof(folder));
-    (void)try_file(folder, (size_t)n, "clang++");
+    if (realpath(folder, file))
+        (void)try_file(file, strlen(file), "clang++");
 }
 
 static void look(void)

@@ -206,6 +206,34 @@ def test_pip():
     tap.ok(not os.path.exists(prefix) and not os.path.exists(heddle), "leaves nothing")
 
 
+def test_action(wheel):
+    """What the GitHub action runs, as GitHub runs it, and that its file and the container's can be read."""
+    temp, told = os.path.join(folder, "runner"), {name: os.path.join(folder, name) for name in ("GITHUB_PATH", "GITHUB_OUTPUT")}
+    os.makedirs(temp)
+    env = dict(os.environ, RUNNER_TEMP=temp, HEDDLE_WHEEL=wheel, HEDDLE_VERSION="", HEDDLE_REPOSITORY="", **told)
+    done = subprocess.run(["bash", os.path.join(root, "packaging/github-action/install.sh")], env=env, capture_output=True, text=True, check=False)
+    if not good(done, "the action installs the wheel", "device 0"):
+        return
+    with open(told["GITHUB_PATH"], encoding="utf-8") as file:
+        path = file.read().strip()
+    tap.eq(sorted(os.listdir(path)), ["heddle", "heddle-nvcc"], "the two commands are on the path")
+    result = user("env", f"PATH={path}:/usr/bin:/bin", "heddle", "run", "sh", "-c", "echo $CUDA_PATH")
+    with open(told["GITHUB_OUTPUT"], encoding="utf-8") as file:
+        outputs = dict(line.strip().split("=", 1) for line in file)
+    good(result, "they are found there", outputs.get("prefix", "no output prefix") + "/lib/heddle/cuda\n")
+    with open(os.path.join(root, "packaging/devcontainer/devcontainer.json"), encoding="utf-8") as file:
+        tap.ok(json.load(file)["build"]["dockerfile"] == "Dockerfile", "devcontainer.json is JSON")
+    try:
+        import yaml
+    except ImportError:
+        tap.skip("no PyYAML")
+        return
+    with open(os.path.join(root, "packaging/github-action/action.yml"), encoding="utf-8") as file:
+        action = yaml.safe_load(file)
+    used = set(re.findall(r"inputs\.([\w-]+)", json.dumps(action["runs"])))
+    tap.eq(used, set(action["inputs"]), "action.yml uses the inputs that it has")
+
+
 if len(sys.argv) < 4 and subprocess.run([os.path.join(root, "scripts/setup"), "--wheel", "--check"], capture_output=True, check=False).returncode:
     tap.skip("scripts/setup --wheel has not run: clang's archives are missing")
     tap.done()
@@ -229,5 +257,6 @@ with tempfile.TemporaryDirectory() as folder:
             test_ctypes()
             test_old_names()
             test_cc()
+            test_action(the_wheel)
             test_pip()
 tap.done()

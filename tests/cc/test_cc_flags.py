@@ -250,5 +250,19 @@ with tempfile.TemporaryDirectory() as folder:
     done = host_check(lone)
     tap.ok(done.returncode != 0 and "Heddle has no cuSPARSE; name the folder of the vendor's header (-I)" in done.stderr,
            "without one the message says what is missing", done.stderr)
+# A system without a compiler of its own, as clang sees it.
+with tempfile.TemporaryDirectory() as folder:
+    bare, source, wrong = (os.path.join(folder, name) for name in ("clang", "k.cu", "wrong.cu"))
+    with open(bare, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nexec clang++-19 -nostdinc++ --sysroot=/nonexistent "$@"\n')
+    os.chmod(bare, 0o755)
+    for path, text in ((source, "__global__ void k() {}\n"), (wrong, "__global__ void k() { x; }\n")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for clang, path, noted in ((bare, source, True), ("clang++-19", wrong, False)):
+        done = subprocess.run([HEDDLE, "cc", "-x", "cu", "-c", path, "-o", os.path.join(folder, "k.o")], capture_output=True, text=True,
+                              timeout=60, env=dict(os.environ, HEDDLE_CLANG=clang))
+        tap.ok(done.returncode != 0 and ("install g++" in done.stderr) == noted,
+               "without headers of C++ it says what to install" if noted else "and not where something else is wrong", done.stderr)
 
 tap.done()

@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 MESON_FLAGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test test-all bench lint golden docs install deb clean help test-asan test-tsan fuzz fuzz-api
+.PHONY: all setup demo test test-all bench lint golden docs install deb wheel clean help test-asan test-tsan fuzz fuzz-api
 
 all: $(BUILD)/build.ninja ## build libraries and tools
 	@scripts/build $(BUILD)
@@ -46,8 +46,15 @@ install: all ## install libraries, headers and the heddle tool (DESTDIR is honou
 deb: all ## make a Debian package in $(BUILD)
 	@scripts/deb $(BUILD)
 
+# A build of its own: it needs nothing of a system but the C library, and has a clang in it.
+wheel: ## make a Python wheel in $(BUILD)-wheel: pip install it, then `heddle run python x.py`
+	@scripts/setup --wheel
+	@[ -e $(BUILD)-wheel/build.ninja ] || meson setup $(BUILD)-wheel -Dself_contained=true --prefix=/usr --libdir=lib $(MESON_FLAGS)
+	@scripts/build $(BUILD)-wheel
+	@scripts/wheel $(BUILD)-wheel
+
 clean: ## remove all build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-wheel
 
 test-asan: setup ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/sanitize $(BUILD)-asan address,undefined

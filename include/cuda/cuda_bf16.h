@@ -67,6 +67,21 @@ HEDDLE_INTEGER(int)
 HEDDLE_INTEGER(unsigned int)
 #undef HEDDLE_INTEGER
 
+/* The value of such bits. */
+static __inline__ __host__ __device__ float heddle_float_bf16(unsigned short bits)
+{
+#if defined(__CUDA_ARCH__)
+    __bf16 n;
+    __builtin_memcpy(&n, &bits, 2);
+    return (float)n;
+#else /* clang makes -(float)n a call of a library that programs do not have */
+    unsigned int wide = (unsigned int)bits << 16;
+    float f;
+    __builtin_memcpy(&f, &wide, 4);
+    return f;
+#endif
+}
+
 /* The bits alone, for unions and shared memory. */
 struct __align__(2) __nv_bfloat16_raw {
     unsigned short x;
@@ -80,12 +95,39 @@ struct __align__(2) __nv_bfloat16 {
     unsigned short __x;
 
     __nv_bfloat16() = default;
-    __host__ __device__ explicit __nv_bfloat16(__half h)
-    {
-        __x = heddle_bits_bf16((float)h);
-    }
     __host__ __device__ constexpr __nv_bfloat16(const __nv_bfloat16_raw &raw) : __x(raw.x)
     {
+    }
+    __host__ __device__ operator __nv_bfloat16_raw() const
+    {
+        __nv_bfloat16_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ operator __nv_bfloat16_raw() const volatile
+    {
+        __nv_bfloat16_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __nv_bfloat16 &
+    operator=(const volatile __nv_bfloat16_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+#if !defined(__CUDA_NO_BFLOAT16_CONVERSIONS__)
+    __host__ __device__ explicit __nv_bfloat16(__half h)
+    {
+        __x = heddle_bits_bf16(heddle_float_f16(h.__x));
     }
     __host__ __device__ __nv_bfloat16(float f)
     {
@@ -119,26 +161,7 @@ struct __align__(2) __nv_bfloat16 {
 #undef HEDDLE_INTEGER
     __host__ __device__ operator float() const
     {
-#if defined(__CUDA_ARCH__)
-        __bf16 n;
-        __builtin_memcpy(&n, &__x, 2);
-        return (float)n;
-#else /* clang makes -(float)n a call of a library that programs do not have */
-        unsigned int bits = (unsigned int)__x << 16;
-        float f;
-        __builtin_memcpy(&f, &bits, 4);
-        return f;
-#endif
-    }
-    __host__ __device__ operator __nv_bfloat16_raw() const
-    {
-        __nv_bfloat16_raw raw = {__x};
-        return raw;
-    }
-    __host__ __device__ operator __nv_bfloat16_raw() const volatile
-    {
-        __nv_bfloat16_raw raw = {__x};
-        return raw;
+        return heddle_float_bf16(__x);
     }
     __host__ __device__ operator char() const
     {
@@ -156,22 +179,6 @@ struct __align__(2) __nv_bfloat16 {
     {
         return (__x & 0x7fff) != 0;
     }
-    __host__ __device__ __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw)
-    {
-        __x = raw.x;
-        return *this;
-    }
-    __host__ __device__ volatile __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) volatile
-    {
-        __x = raw.x;
-        return *this;
-    }
-    __host__ __device__ volatile __nv_bfloat16 &
-    operator=(const volatile __nv_bfloat16_raw &raw) volatile
-    {
-        __x = raw.x;
-        return *this;
-    }
     __host__ __device__ __nv_bfloat16 &operator=(float f)
     {
         return *this = __nv_bfloat16(f);
@@ -180,12 +187,15 @@ struct __align__(2) __nv_bfloat16 {
     {
         return *this = __nv_bfloat16(f);
     }
+#endif
 };
 
+#if !defined(__CUDA_NO_HALF_CONVERSIONS__)
 inline __host__ __device__ __half::__half(__nv_bfloat16 f)
 {
-    __x = heddle_bits_f16((float)f);
+    __x = heddle_bits_f16(heddle_float_bf16(f.__x));
 }
+#endif
 
 struct __align__(4) __nv_bfloat162 {
     __nv_bfloat16 x;
@@ -208,14 +218,22 @@ struct __align__(4) __nv_bfloat162 {
     }
 };
 
-#define HEDDLE_H           __nv_bfloat16
-#define HEDDLE_H2          __nv_bfloat162
-#define HEDDLE_N           __bf16
-#define HEDDLE_V           heddle_bf16x2
-#define HEDDLE_RAW         __nv_bfloat16_raw
-#define HEDDLE_BITS        heddle_bits_bf16
-#define HEDDLE_PTX         "bf16"
-#define HEDDLE_ATOMIC_ARCH 900
+#define HEDDLE_H               __nv_bfloat16
+#define HEDDLE_H2              __nv_bfloat162
+#define HEDDLE_N               __bf16
+#define HEDDLE_V               heddle_bf16x2
+#define HEDDLE_RAW             __nv_bfloat16_raw
+#define HEDDLE_BITS            heddle_bits_bf16
+#define HEDDLE_FLOAT           heddle_float_bf16
+#define HEDDLE_PTX             "bf16"
+#define HEDDLE_ATOMIC_ARCH     900
+#define HEDDLE_ATOMIC_CAS_ARCH 800
+#if !defined(__CUDA_NO_BFLOAT16_OPERATORS__)
+#define HEDDLE_OPERATORS 1
+#endif
+#if !defined(__CUDA_NO_BFLOAT162_OPERATORS__)
+#define HEDDLE_OPERATORS2 1
+#endif
 #include "heddle/half_ops.inc"
 #undef HEDDLE_H
 #undef HEDDLE_H2
@@ -224,51 +242,60 @@ struct __align__(4) __nv_bfloat162 {
 #undef HEDDLE_RAW
 #undef HEDDLE_PTX
 #undef HEDDLE_BITS
+#undef HEDDLE_FLOAT
+#undef HEDDLE_OPERATORS
+#undef HEDDLE_OPERATORS2
 #undef HEDDLE_ATOMIC_ARCH
+#undef HEDDLE_ATOMIC_CAS_ARCH
 
 #define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
 #define HEDDLE_HALF_DEV static __device__ __forceinline__
 
-/* Conversions. */
+/* Conversions, which the classes may be without. */
+template <typename _Number> HEDDLE_HALF_HD __nv_bfloat16 heddle_bf16(_Number v)
+{
+    __nv_bfloat16_raw raw = {heddle_bits_bf16(v)};
+    return __nv_bfloat16(raw);
+}
 HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16(float f)
 {
-    return __nv_bfloat16(f);
+    return heddle_bf16(f);
 }
 HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rn(float f)
 {
-    return __nv_bfloat16(f);
+    return heddle_bf16(f);
 }
 HEDDLE_HALF_HD __nv_bfloat16 __double2bfloat16(double f)
 {
-    return __nv_bfloat16(f);
+    return heddle_bf16(f);
 }
 HEDDLE_HALF_HD float __bfloat162float(__nv_bfloat16 a)
 {
-    return (float)a;
+    return heddle_to_float(a);
 }
 HEDDLE_HALF_HD __nv_bfloat162 __float2bfloat162_rn(float f)
 {
-    return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(f));
+    return __nv_bfloat162(heddle_bf16(f), heddle_bf16(f));
 }
 HEDDLE_HALF_HD __nv_bfloat162 __floats2bfloat162_rn(float f, float g)
 {
-    return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(g));
+    return __nv_bfloat162(heddle_bf16(f), heddle_bf16(g));
 }
 HEDDLE_HALF_HD __nv_bfloat162 __float22bfloat162_rn(float2 v)
 {
-    return __nv_bfloat162(__nv_bfloat16(v.x), __nv_bfloat16(v.y));
+    return __nv_bfloat162(heddle_bf16(v.x), heddle_bf16(v.y));
 }
 HEDDLE_HALF_HD float2 __bfloat1622float2(__nv_bfloat162 a)
 {
-    return make_float2((float)a.x, (float)a.y);
+    return make_float2(heddle_to_float(a.x), heddle_to_float(a.y));
 }
 HEDDLE_HALF_HD float __low2float(__nv_bfloat162 a)
 {
-    return (float)a.x;
+    return heddle_to_float(a.x);
 }
 HEDDLE_HALF_HD float __high2float(__nv_bfloat162 a)
 {
-    return (float)a.y;
+    return heddle_to_float(a.y);
 }
 HEDDLE_HALF_HD __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a)
 {
@@ -340,13 +367,13 @@ HEDDLE_HALF_HD __nv_bfloat16 heddle_bf16_step(__nv_bfloat16 a, int up)
 }
 HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_ru(float f)
 {
-    __nv_bfloat16 a(f);
-    return (float)a < f ? heddle_bf16_step(a, 1) : a;
+    __nv_bfloat16 a = heddle_bf16(f);
+    return heddle_to_float(a) < f ? heddle_bf16_step(a, 1) : a;
 }
 HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rd(float f)
 {
-    __nv_bfloat16 a(f);
-    return (float)a > f ? heddle_bf16_step(a, 0) : a;
+    __nv_bfloat16 a = heddle_bf16(f);
+    return heddle_to_float(a) > f ? heddle_bf16_step(a, 0) : a;
 }
 HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
 {
@@ -367,34 +394,34 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_rintf((float)a));                                       \
+        return heddle_cvt_##name(__builtin_rintf(heddle_to_float(a)));                             \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_rz(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_truncf((float)a));                                      \
+        return heddle_cvt_##name(__builtin_truncf(heddle_to_float(a)));                            \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_rd(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_floorf((float)a));                                      \
+        return heddle_cvt_##name(__builtin_floorf(heddle_to_float(a)));                            \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_ru(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_ceilf((float)a));                                       \
+        return heddle_cvt_##name(__builtin_ceilf(heddle_to_float(a)));                             \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                    \
     {                                                                                              \
-        return __nv_bfloat16(v);                                                                   \
+        return heddle_bf16(v);                                                                     \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rd(type v)                                    \
     {                                                                                              \
-        __nv_bfloat16 a(v);                                                                        \
-        bool is_above = heddle_bf16_compare((float)a, v < 1, (unsigned long long)v) > 0;           \
+        __nv_bfloat16 a = heddle_bf16(v);                                                          \
+        bool is_above = heddle_bf16_compare(heddle_to_float(a), v < 1, (unsigned long long)v) > 0; \
         return is_above ? heddle_bf16_step(a, 0) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_ru(type v)                                    \
     {                                                                                              \
-        __nv_bfloat16 a(v);                                                                        \
-        bool is_below = heddle_bf16_compare((float)a, v < 1, (unsigned long long)v) < 0;           \
+        __nv_bfloat16 a = heddle_bf16(v);                                                          \
+        bool is_below = heddle_bf16_compare(heddle_to_float(a), v < 1, (unsigned long long)v) < 0; \
         return is_below ? heddle_bf16_step(a, 1) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rz(type v)                                    \
@@ -410,11 +437,11 @@ HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
 HEDDLE_HALF_HD signed char __bfloat162char_rz(__nv_bfloat16 a)
 {
-    return heddle_cvt_char(__builtin_truncf((float)a));
+    return heddle_cvt_char(__builtin_truncf(heddle_to_float(a)));
 }
 HEDDLE_HALF_HD unsigned char __bfloat162uchar_rz(__nv_bfloat16 a)
 {
-    return heddle_cvt_uchar(__builtin_truncf((float)a));
+    return heddle_cvt_uchar(__builtin_truncf(heddle_to_float(a)));
 }
 
 #undef HEDDLE_HALF_DEV

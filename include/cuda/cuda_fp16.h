@@ -58,6 +58,18 @@ HEDDLE_INTEGER(long long)
 HEDDLE_INTEGER(unsigned long long)
 #undef HEDDLE_INTEGER
 
+/* The value of such bits. */
+static __inline__ __host__ __device__ float heddle_float_f16(unsigned short bits)
+{
+#if HEDDLE_IS_CLANG
+    _Float16 n;
+    __builtin_memcpy(&n, &bits, 2);
+    return (float)n;
+#else
+    return heddle_f16_value(bits);
+#endif
+}
+
 /* The bits alone, for unions and shared memory. */
 struct __align__(2) __half_raw {
     unsigned short x;
@@ -73,10 +85,36 @@ struct __align__(2) __half {
     unsigned short __x;
 
     __half() = default;
-    __host__ __device__ explicit __half(__nv_bfloat16 f); /* in cuda_bf16.h */
     __host__ __device__ constexpr __half(const __half_raw &raw) : __x(raw.x)
     {
     }
+    __host__ __device__ operator __half_raw() const
+    {
+        __half_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ operator __half_raw() const volatile
+    {
+        __half_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ __half &operator=(const __half_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __half &operator=(const __half_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __half &operator=(const volatile __half_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+#if !defined(__CUDA_NO_HALF_CONVERSIONS__)
+    __host__ __device__ explicit __half(__nv_bfloat16 f); /* in cuda_bf16.h */
     __host__ __device__ __half(float f)
     {
         __x = heddle_bits_f16(f);
@@ -109,23 +147,7 @@ struct __align__(2) __half {
 #undef HEDDLE_INTEGER
     __host__ __device__ operator float() const
     {
-#if HEDDLE_IS_CLANG
-        _Float16 n;
-        __builtin_memcpy(&n, &__x, 2);
-        return (float)n;
-#else
-        return heddle_f16_value(__x);
-#endif
-    }
-    __host__ __device__ operator __half_raw() const
-    {
-        __half_raw raw = {__x};
-        return raw;
-    }
-    __host__ __device__ operator __half_raw() const volatile
-    {
-        __half_raw raw = {__x};
-        return raw;
+        return heddle_float_f16(__x);
     }
     __host__ __device__ operator char() const
     {
@@ -143,21 +165,6 @@ struct __align__(2) __half {
     {
         return (__x & 0x7fff) != 0;
     }
-    __host__ __device__ __half &operator=(const __half_raw &raw)
-    {
-        __x = raw.x;
-        return *this;
-    }
-    __host__ __device__ volatile __half &operator=(const __half_raw &raw) volatile
-    {
-        __x = raw.x;
-        return *this;
-    }
-    __host__ __device__ volatile __half &operator=(const volatile __half_raw &raw) volatile
-    {
-        __x = raw.x;
-        return *this;
-    }
     __host__ __device__ __half &operator=(float f)
     {
         return *this = __half(f);
@@ -166,6 +173,7 @@ struct __align__(2) __half {
     {
         return *this = __half(f);
     }
+#endif
 };
 
 struct __align__(4) __half2 {
@@ -188,14 +196,22 @@ struct __align__(4) __half2 {
     }
 };
 
-#define HEDDLE_H           __half
-#define HEDDLE_H2          __half2
-#define HEDDLE_N           _Float16
-#define HEDDLE_V           heddle_f16x2
-#define HEDDLE_RAW         __half_raw
-#define HEDDLE_BITS        heddle_bits_f16
-#define HEDDLE_PTX         "f16"
-#define HEDDLE_ATOMIC_ARCH 700
+#define HEDDLE_H               __half
+#define HEDDLE_H2              __half2
+#define HEDDLE_N               _Float16
+#define HEDDLE_V               heddle_f16x2
+#define HEDDLE_RAW             __half_raw
+#define HEDDLE_BITS            heddle_bits_f16
+#define HEDDLE_FLOAT           heddle_float_f16
+#define HEDDLE_PTX             "f16"
+#define HEDDLE_ATOMIC_ARCH     700
+#define HEDDLE_ATOMIC_CAS_ARCH 700
+#if !defined(__CUDA_NO_HALF_OPERATORS__)
+#define HEDDLE_OPERATORS 1
+#endif
+#if !defined(__CUDA_NO_HALF2_OPERATORS__)
+#define HEDDLE_OPERATORS2 1
+#endif
 #include "heddle/half_ops.inc"
 #undef HEDDLE_H
 #undef HEDDLE_H2
@@ -204,51 +220,60 @@ struct __align__(4) __half2 {
 #undef HEDDLE_RAW
 #undef HEDDLE_PTX
 #undef HEDDLE_BITS
+#undef HEDDLE_FLOAT
+#undef HEDDLE_OPERATORS
+#undef HEDDLE_OPERATORS2
 #undef HEDDLE_ATOMIC_ARCH
+#undef HEDDLE_ATOMIC_CAS_ARCH
 
 #define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
 #define HEDDLE_HALF_DEV static __device__ __forceinline__
 
-/* Conversions. */
+/* Conversions, which the classes may be without. */
+template <typename _Number> HEDDLE_HALF_HD __half heddle_f16(_Number v)
+{
+    __half_raw raw = {heddle_bits_f16(v)};
+    return __half(raw);
+}
 HEDDLE_HALF_HD __half __float2half(float f)
 {
-    return __half(f);
+    return heddle_f16(f);
 }
 HEDDLE_HALF_HD __half __float2half_rn(float f)
 {
-    return __half(f);
+    return heddle_f16(f);
 }
 HEDDLE_HALF_HD __half __double2half(double f)
 {
-    return __half(f);
+    return heddle_f16(f);
 }
 HEDDLE_HALF_HD float __half2float(__half a)
 {
-    return (float)a;
+    return heddle_to_float(a);
 }
 HEDDLE_HALF_HD __half2 __float2half2_rn(float f)
 {
-    return __half2(__half(f), __half(f));
+    return __half2(heddle_f16(f), heddle_f16(f));
 }
 HEDDLE_HALF_HD __half2 __floats2half2_rn(float f, float g)
 {
-    return __half2(__half(f), __half(g));
+    return __half2(heddle_f16(f), heddle_f16(g));
 }
 HEDDLE_HALF_HD __half2 __float22half2_rn(float2 v)
 {
-    return __half2(__half(v.x), __half(v.y));
+    return __half2(heddle_f16(v.x), heddle_f16(v.y));
 }
 HEDDLE_HALF_HD float2 __half22float2(__half2 a)
 {
-    return make_float2((float)a.x, (float)a.y);
+    return make_float2(heddle_to_float(a.x), heddle_to_float(a.y));
 }
 HEDDLE_HALF_HD float __low2float(__half2 a)
 {
-    return (float)a.x;
+    return heddle_to_float(a.x);
 }
 HEDDLE_HALF_HD float __high2float(__half2 a)
 {
-    return (float)a.y;
+    return heddle_to_float(a.y);
 }
 HEDDLE_HALF_HD __half __low2half(__half2 a)
 {
@@ -320,13 +345,13 @@ HEDDLE_HALF_HD __half heddle_f16_step(__half a, int up)
 }
 HEDDLE_HALF_HD __half __float2half_ru(float f)
 {
-    __half a(f);
-    return (float)a < f ? heddle_f16_step(a, 1) : a;
+    __half a = heddle_f16(f);
+    return heddle_to_float(a) < f ? heddle_f16_step(a, 1) : a;
 }
 HEDDLE_HALF_HD __half __float2half_rd(float f)
 {
-    __half a(f);
-    return (float)a > f ? heddle_f16_step(a, 0) : a;
+    __half a = heddle_f16(f);
+    return heddle_to_float(a) > f ? heddle_f16_step(a, 0) : a;
 }
 HEDDLE_HALF_HD __half __float2half_rz(float f)
 {
@@ -347,33 +372,33 @@ HEDDLE_HALF_HD bool heddle_f16_below(float rounded, long long v)
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __half2##name##_rn(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_rintf((float)a));                                       \
+        return heddle_cvt_##name(__builtin_rintf(heddle_to_float(a)));                             \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_rz(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_truncf((float)a));                                      \
+        return heddle_cvt_##name(__builtin_truncf(heddle_to_float(a)));                            \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_rd(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_floorf((float)a));                                      \
+        return heddle_cvt_##name(__builtin_floorf(heddle_to_float(a)));                            \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_ru(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(__builtin_ceilf((float)a));                                       \
+        return heddle_cvt_##name(__builtin_ceilf(heddle_to_float(a)));                             \
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_rn(type v)                                               \
     {                                                                                              \
-        return __half(v);                                                                          \
+        return heddle_f16(v);                                                                      \
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_rd(type v)                                               \
     {                                                                                              \
-        __half a(v);                                                                               \
-        return heddle_f16_above((float)a, (long long)v) ? heddle_f16_step(a, 0) : a;               \
+        __half a = heddle_f16(v);                                                                  \
+        return heddle_f16_above(heddle_to_float(a), (long long)v) ? heddle_f16_step(a, 0) : a;     \
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_ru(type v)                                               \
     {                                                                                              \
-        __half a(v);                                                                               \
-        return heddle_f16_below((float)a, (long long)v) ? heddle_f16_step(a, 1) : a;               \
+        __half a = heddle_f16(v);                                                                  \
+        return heddle_f16_below(heddle_to_float(a), (long long)v) ? heddle_f16_step(a, 1) : a;     \
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_rz(type v)                                               \
     {                                                                                              \
@@ -388,11 +413,11 @@ HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
 HEDDLE_HALF_HD signed char __half2char_rz(__half a)
 {
-    return heddle_cvt_char(__builtin_truncf((float)a));
+    return heddle_cvt_char(__builtin_truncf(heddle_to_float(a)));
 }
 HEDDLE_HALF_HD unsigned char __half2uchar_rz(__half a)
 {
-    return heddle_cvt_uchar(__builtin_truncf((float)a));
+    return heddle_cvt_uchar(__builtin_truncf(heddle_to_float(a)));
 }
 
 #undef HEDDLE_HALF_DEV

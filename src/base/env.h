@@ -60,7 +60,7 @@ enum hd_env_kind {
     X("HEDDLE_GDB_LOST", CHOICE, "go-on, end", "what a program does when its debugger goes without a word, or does not come within a minute; default: go-on, and wait for it; set by `heddle gdb`") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
-    X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: clang++-19 of the path") \
+    X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: the installation's own, else clang++-19 of the path") \
     X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc` and libnvrtc") \
     X("HEDDLE_PTXAS", TEXT, "", "assembler that runs in place of the vendor's ptxas where a client starts that; set by `heddle run`") \
     X("HEDDLE_TOOL", TEXT, "", "the `heddle` that compiles what a program needs, such as the layer for PyTorch; set by `heddle run`") \

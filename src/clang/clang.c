@@ -1,9 +1,12 @@
 /* See clang.h. */
 #include "clang/clang.h"
 
+#include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -88,10 +91,34 @@ static void look_along(const char *folders, const char *name)
     }
 }
 
+/* The installation's own (self_contained): below the folder of the libraries. */
+static void look_near(void)
+{
+    Dl_info info;
+    struct link_map *map;
+    char file[PATH_MAX], folder[PATH_MAX + sizeof(HEDDLE_BIN_TO_LIB) + sizeof("/clang/bin") + 1];
+
+    if (!dladdr1((void *)(uintptr_t)look_near, &info, (void **)&map, RTLD_DL_LINKMAP))
+        return;
+    bool is_program = !map->l_name[0]; /* whose name, as it was called by, says no folder */
+    if (!realpath(is_program ? "/proc/self/exe" : map->l_name, file))
+        return;
+    *strrchr(file, '/') = '\0';
+    int n = snprintf(folder, sizeof(folder), "%s/%sclang/bin", file,
+                     is_program ? HEDDLE_BIN_TO_LIB "/" : "");
+    assert(n > 0 && (size_t)n < sizeof(folder));
+    if (realpath(folder, file))
+        (void)try_file(file, strlen(file), "clang++");
+}
+
 static void look(void)
 {
     const char *own = hd_env("HEDDLE_CLANG");
 
+    if (!own)
+        look_near();
+    if (found[0])
+        return;
     if (own && strchr(own, '/'))
         (void)snprintf(found, sizeof(found), "%s", own);
     else

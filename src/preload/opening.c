@@ -81,13 +81,21 @@ static bool is_or_begins(const char *name, const char *file)
     return !strncmp(name, file, n) && (!name[n] || name[n] == '.');
 }
 
+/* "libnvrtc.so", which is no link to a version where a toolkit's folder cannot have links. */
+static bool is_without_version(const char *name, const char *file)
+{
+    size_t n = strlen(name);
+
+    return n > 3 && !strcmp(name + n - 3, ".so") && is_or_begins(file, name);
+}
+
 /*
  * "libnvrtc.so.13" and what says more: "libnvrtc.so.13.0.88". Of the driver any version, and of
  * CUPTI, which is one library here: wheels have copies of it without one.
  */
 static bool is_named(const char *name, const char *file)
 {
-    return is_or_begins(name, file) ||
+    return is_or_begins(name, file) || is_without_version(name, file) ||
            (!strcmp(file, "libcuda.so.1") && !strncmp(name, "libcuda.so.", 11)) ||
            (!strcmp(file, "libcupti.so.13") && is_or_begins(name, "libcupti.so"));
 }

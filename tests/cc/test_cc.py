@@ -498,9 +498,18 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
+    without = [f"-D__CUDA_NO_{name}__" for name in ("HALF_OPERATORS", "HALF2_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_OPERATORS", "BFLOAT162_OPERATORS", "BFLOAT16_CONVERSIONS")]
+    program = os.path.join(work, "half_without")
+    done = cc("-std=c++17", "-arch=sm_80", *without, os.path.join(HERE, "run/half_without.cu"), "-o", program)
+    if done.returncode == 0:
+        done = run(program)
+    ok(done.returncode == 0 and done.stdout == "device 0, host 0\n", "halves without conversions and operators", done.stdout + done.stderr)
     for name, what, *flags in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools"),
                                ("chars", "halves as chars"), ("dpx", "DPX functions"), ("dpx", "DPX functions, slow code", "-G", "-O0"),
                                ("int128", "integers of 128 bits"), ("int128", "integers of 128 bits, slow code", "-G", "-O0"),
+                               ("bfloat_atomics", "additions of bfloat16 to memory without an instruction"),
+                               ("bfloat_atomics", "and with one", "-arch=sm_90"),
+                               ("thrown", "members of the C++ library that throw"), ("thrown", "the same in slow code", "-G", "-O0"),
                                ("atomic_builtins", "atomic builtins"),
                                ("atomic_builtins", "atomic builtins and 16 bytes", "-arch=sm_90", "-DWIDE"),
                                ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),

@@ -186,6 +186,13 @@ with tempfile.TemporaryDirectory() as folder:
     macros = [f"-D{name}=7" for name in "A B C D E H K M N P R S T U W X Y Z HD DEV Group Op Args Size SIZE WIDTH HEIGHT BLOCK_SIZE MAX MIN".split()]
     done = subprocess.run([HEDDLE, "cc", *macros, "-c", source, "-o", source + ".o"], capture_output=True, text=True, timeout=60)
     tap.ok(done.returncode == 0, "macros of the command line do not reach into headers", done.stderr)
+# CCCL 3.3 takes a device of sm_100 to have __float128, unless this macro says no.
+with tempfile.TemporaryDirectory() as folder:
+    source = os.path.join(folder, "quad.cu")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("#if !defined(CCCL_DISABLE_FLOAT128_SUPPORT) && __CUDA_ARCH__ >= 1000\n#error a __float128 is expected\n#endif\n")
+    done = subprocess.run([NVCC, "-arch=sm_120", "-c", source, "-o", source + ".o"], capture_output=True, text=True, timeout=60)
+    tap.ok(done.returncode == 0, "CCCL is told that devices have no __float128", done.stderr)
 # Folders of toolkits lie behind Heddle's headers, whatever their place on the command line; Thrust is found in them.
 with tempfile.TemporaryDirectory() as folder:
     for path in ("own", "tk/include/crt", "tk/include/cccl/thrust"):
@@ -203,5 +210,59 @@ with tempfile.TemporaryDirectory() as folder:
     tap.ok(not has(commands()[0], f"-isystem {toolkit}"), "and nothing else of it", str(commands()[0]))
     done = subprocess.run([NVCC, "--dryrun", "k.cu"], capture_output=True, text=True, timeout=60)
     tap.ok(f"#$ SYSTEM_INCLUDES=-isystem {toolkit}/cccl\n" in done.stderr, "and nvcc -v says where, for build systems", done.stderr)
+# Wheels: PyTorch's headers lie beside the folders of NVIDIA's, which nobody names.
+with tempfile.TemporaryDirectory() as folder:
+    def host_check(file, *words):
+        """Without the system's folders, where the vendor's headers may lie; `folder` is an empty one behind."""
+        return subprocess.run(["c++", "-nostdinc", *words, "-isystem", os.path.join(TOP, "include"), "-isystem", folder, "-fsyntax-only", file],
+                              capture_output=True, text=True, timeout=60)
+
+    for layout, runtime, sparse in (("13", "cu13", "cu13"), ("12", "cuda_runtime", "cusparse")):
+        site = os.path.join(folder, layout)
+        headers = os.path.join(site, "torch/include")
+        wheels = [os.path.join(site, "nvidia", name, "include") for name in sorted({runtime, sparse})]
+        for path in (headers, os.path.join(wheels[0], "cccl/thrust"), *wheels):
+            os.makedirs(path, exist_ok=True)
+        for path, text in ((f"nvidia/{sparse}/include/cusparse.h", "#define WHEEL 1\n"), (f"nvidia/{runtime}/include/cuda_runtime.h", "#error the wheel's\n"),
+                           (f"nvidia/{runtime}/include/cuda_runtime_api.h", ""),
+                           ("k.cu", "#include <cusparse.h>\n#if WHEEL != 1\n#error not the wheel's\n#endif\n__global__ void k() {}\n")):
+            with open(os.path.join(site, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        with open(os.path.join(wheels[0], "cccl/thrust/version.h"), "w", encoding="utf-8"):
+            pass
+        beside = " ".join("-isystem " + os.path.join(headers, "../../nvidia", os.path.relpath(w, os.path.join(site, "nvidia"))) for w in wheels)
+        device = commands("-isystem", headers)[0]
+        tap.ok(has(device, beside.split(" -isystem ")[0]) and sum("/nvidia/" in word and word.endswith("/include") for word in device) == len(wheels),
+               f"wheels of CUDA {layout} beside PyTorch's headers are found", str(device))
+        tap.ok(any(word.endswith("/cccl") and "/nvidia/" in word for word in device) and not any("/usr/local" in word for word in device),
+               "and their Thrust, not an installed toolkit's", str(device))
+        source = os.path.join(site, "k.cu")
+        done = subprocess.run([NVCC, "-isystem", headers, "-c", source, "-o", source + ".o"], capture_output=True, text=True, timeout=60)
+        tap.ok(done.returncode == 0, "a library's header is the wheel's, the runtime's is Heddle's", done.stderr)
+        # PyTorch gives host sources to the host's compiler, with the toolkit's headers behind its own.
+        with open(source.replace(".cu", ".cpp"), "w", encoding="utf-8") as file:
+            file.write("#include <cusparse.h>\nint wheel = WHEEL;\n")
+        done = host_check(source.replace(".cu", ".cpp"), "-isystem", headers)
+        tap.ok(done.returncode == 0, "so it is for host sources", done.stderr)
+    lone = os.path.join(folder, "lone.cpp")
+    with open(lone, "w", encoding="utf-8") as file:
+        file.write("#include <cusparse.h>\n")
+    done = host_check(lone)
+    tap.ok(done.returncode != 0 and "Heddle has no cuSPARSE; name the folder of the vendor's header (-I)" in done.stderr,
+           "without one the message says what is missing", done.stderr)
+# A system without a compiler of its own, as clang sees it.
+with tempfile.TemporaryDirectory() as folder:
+    bare, source, wrong = (os.path.join(folder, name) for name in ("clang", "k.cu", "wrong.cu"))
+    with open(bare, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nexec clang++-19 -nostdinc++ --sysroot=/nonexistent "$@"\n')
+    os.chmod(bare, 0o755)
+    for path, text in ((source, "__global__ void k() {}\n"), (wrong, "__global__ void k() { x; }\n")):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    for clang, path, noted in ((bare, source, True), ("clang++-19", wrong, False)):
+        done = subprocess.run([HEDDLE, "cc", "-x", "cu", "-c", path, "-o", os.path.join(folder, "k.o")], capture_output=True, text=True,
+                              timeout=60, env=dict(os.environ, HEDDLE_CLANG=clang))
+        tap.ok(done.returncode != 0 and ("install g++" in done.stderr) == noted,
+               "without headers of C++ it says what to install" if noted else "and not where something else is wrong", done.stderr)
 
 tap.done()

@@ -105,6 +105,15 @@ def check_opening():
         ok(not errors and have == ["libcupti.so.13"], f"{asked}, a copy without a version, is ours", (errors, have))
     errors, have = opened("libnvrtc.so.13")
     ok(not errors and have == ["libnvrtc.so.13"], "by its name, too", (errors, have))
+    script = os.path.join(wheel, "lib64", "libnvrtc.so")
+    os.makedirs(os.path.dirname(script))
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("INPUT(libnvrtc.so.13)\n")
+    for asked in ("libnvrtc.so", script):
+        errors, have = opened(asked)
+        ok(not errors and have == ["libnvrtc.so.13"], f"{asked.removeprefix(folder + os.sep)} without a version, a linker script, is ours", (errors, have))
+    errors, have = opened("libnvrt.so")
+    ok(len(errors) == 1 and not have, "the beginning of a name is none of ours", (errors, have))
     errors, have = opened(os.path.join(wheel, "libcudart.so.13.0.88"))
     ok(not errors and have == ["libcudart.so.13"], "a file with the whole version", (errors, have))
     for asked in names[2:]:

@@ -8,6 +8,7 @@
 #include "heddle/cg_tile.h"
 
 namespace cooperative_groups {
+namespace __v1 {
 
 template <class _Group, class _Tp>
 HEDDLE_CG void memcpy_async(const _Group &group, _Tp *dst, const _Tp *src, size_t size_B)
@@ -32,6 +33,8 @@ template <unsigned int _Stages, class _Group> HEDDLE_CG void wait_prior(const _G
     group.sync();
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

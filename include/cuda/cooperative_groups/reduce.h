@@ -5,6 +5,7 @@
 #include "heddle/cg_tile.h"
 
 namespace cooperative_groups {
+namespace __v1 {
 
 #define HEDDLE_OPERATOR(name, expr)                                                                \
     template <class _Tp> struct name {                                                             \
@@ -91,6 +92,8 @@ HEDDLE_CG void reduce_store_async(const _Group &group, _Value *out, _Tp value, _
         *out = value;
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

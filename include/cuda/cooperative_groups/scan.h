@@ -5,6 +5,7 @@
 #include "cooperative_groups/reduce.h"
 
 namespace cooperative_groups {
+namespace __v1 {
 
 template <class _Group, class _Tp, class _Op>
 HEDDLE_CG _Tp inclusive_scan(const _Group &group, _Tp value, _Op op)
@@ -34,6 +35,8 @@ template <class _Group, class _Tp> HEDDLE_CG _Tp exclusive_scan(const _Group &gr
     return exclusive_scan(group, value, plus<_Tp>());
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

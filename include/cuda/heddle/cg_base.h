@@ -13,7 +13,9 @@
 #define HEDDLE_CG     static __device__ __forceinline__
 #define HEDDLE_MEMBER __device__ __forceinline__
 
+/* CCCL declares thread_block and thread_block_tile in a namespace of this name. */
 namespace cooperative_groups {
+namespace __v1 {
 
 namespace heddle {
 
@@ -331,6 +333,8 @@ template <class _Group> HEDDLE_CG unsigned long long group_size(const _Group &gr
     return group.size();
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

@@ -8,6 +8,7 @@
 #include "heddle/cg_base.h"
 
 namespace cooperative_groups {
+namespace __v1 {
 
 namespace heddle {
 
@@ -126,6 +127,8 @@ HEDDLE_BLOCK_TILE(512)
 HEDDLE_BLOCK_TILE(1024)
 #undef HEDDLE_BLOCK_TILE
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

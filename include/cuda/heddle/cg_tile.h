@@ -9,6 +9,7 @@
 #include "heddle/cg_block_tile.h"
 
 namespace cooperative_groups {
+namespace __v1 {
 
 namespace heddle {
 
@@ -318,6 +319,8 @@ HEDDLE_CG auto invoke_one_broadcast(const _Group &group, _Fn fn) -> decltype(fn(
     return group.shfl(result, 0);
 }
 
+} // namespace __v1
+using namespace __v1;
 } // namespace cooperative_groups
 
 #endif

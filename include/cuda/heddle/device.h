@@ -21,6 +21,10 @@
 #if defined(__CLANG_RDC__)
 #define __CUDACC_RDC__ 1
 #endif
+/* nvcc has __float128 on devices from sm_100 on, as CCCL knows; clang has it on none. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000 && !defined(CCCL_DISABLE_FLOAT128_SUPPORT)
+#define CCCL_DISABLE_FLOAT128_SUPPORT
+#endif
 
 #include <limits.h>
 #include <stdlib.h>
@@ -53,6 +57,37 @@ __device__ static inline void __assert_fail(const char *message, const char *fil
 }
 #endif
 }
+
+/*
+ * What constexpr members of the C++ library call when they fail: std::array::at(),
+ * std::optional::value(). nvcc takes such calls of the host's functions and leaves them out.
+ */
+namespace std {
+#define HEDDLE_THROW(name, parameters)                                                             \
+    [[noreturn]] __device__ static inline void __throw_##name parameters                           \
+    {                                                                                              \
+        __builtin_trap();                                                                          \
+    }
+HEDDLE_THROW(bad_alloc, ())
+HEDDLE_THROW(bad_array_new_length, ())
+HEDDLE_THROW(bad_cast, ())
+HEDDLE_THROW(bad_optional_access, ())
+HEDDLE_THROW(bad_function_call, ())
+HEDDLE_THROW(bad_variant_access, (const char *))
+HEDDLE_THROW(bad_variant_access, (bool))
+HEDDLE_THROW(domain_error, (const char *))
+HEDDLE_THROW(invalid_argument, (const char *))
+HEDDLE_THROW(length_error, (const char *))
+HEDDLE_THROW(logic_error, (const char *))
+HEDDLE_THROW(out_of_range, (const char *))
+HEDDLE_THROW(overflow_error, (const char *))
+HEDDLE_THROW(range_error, (const char *))
+HEDDLE_THROW(runtime_error, (const char *))
+HEDDLE_THROW(underflow_error, (const char *))
+/* Not variadic: the device has no such functions. */
+template <typename... _Args> HEDDLE_THROW(out_of_range_fmt, (const char *, _Args...))
+#undef HEDDLE_THROW
+} // namespace std
 
 namespace std {
 __device__ static inline void free(void *ptr)

@@ -175,11 +175,11 @@ HEDDLE_SF __nv_bfloat16_raw heddle_raw_bf16(double x)
 }
 HEDDLE_SF float heddle_raw_value(__half_raw x)
 {
-    return (float)__half(x);
+    return heddle_float_f16(x.x);
 }
 HEDDLE_SF float heddle_raw_value(__nv_bfloat16_raw x)
 {
-    return (float)__nv_bfloat16(x);
+    return heddle_float_bf16(x.x);
 }
 
 /* A number to an integer: towards zero, to the nearest that there is, NaN to 0 (the sign bit alone for 64 bits). */

@@ -53,6 +53,13 @@ enum hd_status core_ipc_handle_open(uint64_t magic, const struct core_ipc_handle
 
 /* ---- memory that is exported */
 
+/* What is mapped into a reservation has no context; its memory has handles of its own. */
+bool core_ipc_memory_can(const struct core_block *block)
+{
+    return block->ctx && block->kind == CORE_MEM_DEVICE && !block->is_own && !block->pooled &&
+           !block->mapped;
+}
+
 enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_handle)
 {
     enum hd_status status = HD_BAD_ARG;
@@ -62,9 +69,7 @@ enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_h
 
     hd_lock_acquire(&core_memory_lock);
     block = core_block_at_locked(va);
-    /* What is mapped into a reservation has no context; its memory has handles of its own. */
-    if (block && block->ctx && block->kind == CORE_MEM_DEVICE && !block->is_own && !block->pooled &&
-        !block->mapped) {
+    if (block && core_ipc_memory_can(block)) {
         status = core_pool_share_locked(block, &fd, &offset_B);
         if (status == HD_OK) /* the file goes with the block */
             status = core_ipc_handle_make(CORE_IPC_MEMORY, fd, out_handle);

@@ -20,6 +20,7 @@
 
 #include "core/handle.h"
 
+struct core_block;
 struct core_device;
 
 /* What the API hands to other processes, as bytes. */
@@ -32,6 +33,8 @@ struct core_ipc_handle {
 
 /* ---- memory */
 
+/* Whether the memory has a handle for other processes: what was allocated in the usual way. */
+bool core_ipc_memory_can(const struct core_block *block);
 /* The caller waited for work on it. HD_BAD_ARG: no allocation of device memory begins there. */
 enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_handle)
     HD_MUST_CHECK;

@@ -72,16 +72,29 @@ enum hd_status core_launch_check_cooperative(const struct core_function *f,
     return HD_OK;
 }
 
+/*
+ * A buffer may end within the last parameter: NCCL's kernels take 4 KB, of which a launch gives
+ * what it uses. The rest is 0.
+ */
+static enum hd_status launch_pack_buffer(const struct core_entry *entry,
+                                         const struct core_launch *l, uint8_t *block)
+{
+    size_t last_B = entry->nparams ? entry->params[entry->nparams - 1].offset_B : 0;
+    size_t given_B = HD_MIN(l->buffer_B, (size_t)entry->params_B);
+
+    if (entry->nparams && l->buffer_B <= last_B)
+        return hd_error(HD_BAD_ARG, "%s: parameter buffer of %zu bytes, needs %u", entry->name,
+                        l->buffer_B, entry->params_B);
+    memcpy(block, l->buffer, given_B);
+    memset(block + given_B, 0, entry->params_B - given_B);
+    return HD_OK;
+}
+
 enum hd_status core_launch_pack(const struct core_entry *entry, const struct core_launch *l,
                                 uint8_t *block)
 {
-    if (l->buffer) {
-        if (l->buffer_B < entry->params_B)
-            return hd_error(HD_BAD_ARG, "%s: parameter buffer of %zu bytes, needs %u", entry->name,
-                            l->buffer_B, entry->params_B);
-        memcpy(block, l->buffer, entry->params_B);
-        return HD_OK;
-    }
+    if (l->buffer)
+        return launch_pack_buffer(entry, l, block);
     if (entry->nparams && !l->params)
         return hd_error(HD_BAD_ARG, "%s: no parameters given, needs %u", entry->name,
                         entry->nparams);

@@ -112,6 +112,30 @@ static void wrong(void)
     cudaGetLastError();
 }
 
+/* Clients ask before they decide how memory is to be shared. */
+static unsigned int is_capable(void *memory)
+{
+    unsigned int capable = 7;
+
+    OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                             (CUdeviceptr)memory));
+    return capable;
+}
+
+static void capable(int *words)
+{
+    void *managed = NULL, *pooled = NULL;
+
+    OK(cudaMallocManaged(&managed, 64));
+    OK(cudaMallocAsync(&pooled, 64, NULL));
+    EQ(is_capable(words), 1u);
+    EQ(is_capable(words + 5), 1u);
+    EQ(is_capable(managed), 0u);
+    EQ(is_capable(pooled), 0u);
+    OK(cudaFree(managed));
+    OK(cudaFreeAsync(pooled, NULL));
+}
+
 int main(int argc, char **argv)
 {
     int host[N], *words = NULL, *other = NULL, value = 77;
@@ -124,6 +148,7 @@ int main(int argc, char **argv)
     OK(cudaMalloc(&other, 256));
     OK(cudaMemcpy(words, host, sizeof(host), cudaMemcpyHostToDevice));
     OK(cudaMemcpy(other, &value, 4, cudaMemcpyHostToDevice));
+    capable(words);
     first_process("/proc/self/exe", words, other);
     wrong();
     OK(cudaFree(words));

@@ -103,6 +103,13 @@ static void extra(CUmodule module)
     EQ(check_wrong(words, N, 50, -3), 0); /* the step that functions() left */
     void *both[] = {&out};
     FAILS(cuLaunchKernel(fill, 4, 1, 1, 32, 1, 1, 0, NULL, both, list), CUDA_ERROR_INVALID_VALUE);
+    size_B = 12; /* a parameter is missing */
+    FAILS(cuLaunchKernel(fill, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, list), CUDA_ERROR_INVALID_VALUE);
+    buffer.value = 51;
+    size_B = 13; /* the end of one, which is 0 */
+    OK(cuLaunchKernel(fill, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, list));
+    OK(cuMemcpyDtoH(words, out, sizeof(words)));
+    EQ(check_wrong(words, N, 51, -3), 0);
     OK(cuMemFree(out));
 }
 

@@ -5,6 +5,15 @@
  * expect: barrier\.cluster
  * expect: bar(rier)?\.sync
  */
+/* As CCCL declares them, before it is known whether there are groups. */
+namespace cooperative_groups {
+namespace __v1 {
+class thread_block;
+template <unsigned int Size, typename Parent> class thread_block_tile;
+} // namespace __v1
+using namespace __v1;
+} // namespace cooperative_groups
+
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>

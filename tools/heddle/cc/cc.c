@@ -294,6 +294,8 @@ int cmd_cc(int argc, char **argv)
         cc_nvcc_print_places(&job);
     cc_drop_foreign(&job);
     rc = run_job(&job);
+    if (rc && !job.dryrun)
+        cc_note_bare_host(&job);
     cc_temp_cleanup(&job);
     return rc;
 }

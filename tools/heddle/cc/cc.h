@@ -193,6 +193,8 @@ int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const
 
 /* Leaves out of job->host what clang does not know. */
 void cc_drop_foreign(struct cc_job *job);
+/* Behind a failure: says so where the system has no headers of C++ or no linker. */
+void cc_note_bare_host(struct cc_job *job);
 
 /* What a module of PTX defines, and what it leaves to the link. */
 typedef void cc_name_fn(void *user, struct hd_str name, bool is_defined);

@@ -1,7 +1,8 @@
 /*
- * heddle cc: options for host passes that only GCC knows. Build systems ask the system's compiler
- * what it takes and hand that on behind -Xcompiler (Bazel -fno-canonical-system-headers); clang
- * makes an error of what it does not know. Such options are left out, with a note.
+ * heddle cc: what the system has, and options for host passes that only GCC knows. Build systems
+ * ask the system's compiler what it takes and hand that on behind -Xcompiler (Bazel
+ * -fno-canonical-system-headers); clang makes an error of what it does not know. Such options are
+ * left out, with a note.
  */
 #include "cc/cc.h"
 #include "common/cli.h"
@@ -55,13 +56,13 @@ static void drop_unknown(struct cc_job *job, const char *said)
     }
 }
 
-/* What clang's driver says of the words, without compiling anything. */
-static enum hd_status ask(const char *clang, const struct cc_list *words, const char *log,
-                          struct hd_buf *said)
+/* What clang says of a command of these words, and of those that it may not know. */
+static enum hd_status ask(const char *clang, const char *command, const struct cc_list *words,
+                          const char *log, struct hd_buf *said)
 {
     struct clang_args args = {0};
     clang_args_add(&args, "%s", clang);
-    clang_args_add_words(&args, "-### -w -x c++ -c /dev/null");
+    clang_args_add_words(&args, command);
     for (size_t i = 0; i < words->len; i++)
         if (may_be_unknown(words->at[i]))
             clang_args_add(&args, "%s", words->at[i]);
@@ -81,8 +82,23 @@ void cc_drop_foreign(struct cc_job *job)
     if (!any || job->dryrun)
         return;
     hd_buf_init(&said);
-    if (ask(job->paths.clang, &job->host, cc_temp_path(job, "host", ".log"), &said) == HD_OK &&
+    /* the driver's part, without compiling anything */
+    if (ask(job->paths.clang, "-### -w -x c++ -c /dev/null", &job->host,
+            cc_temp_path(job, "host", ".log"), &said) == HD_OK &&
         said.len)
         drop_unknown(job, said.ptr);
+    hd_buf_fini(&said);
+}
+
+void cc_note_bare_host(struct cc_job *job)
+{
+    static const struct cc_list none;
+    struct hd_buf said;
+    hd_buf_init(&said);
+    if (ask(job->paths.clang, "-w -x c++ -E -o /dev/null -include cstdlib /dev/null", &none,
+            cc_temp_path(job, "host", ".log"), &said) == HD_OK &&
+        said.len && strstr(said.ptr, "file not found"))
+        cli_error("the system has no headers of C++, which host code needs, and the linker that "
+                  "comes with them: install g++ (Debian, Ubuntu: apt-get install g++)");
     hd_buf_fini(&said);
 }

@@ -2,13 +2,15 @@
  * heddle cc: where headers are looked for. The user's folders come first, as with nvcc (but for
  * what stands in for single headers of libraries, heddle/first), then Heddle's. A folder that
  * holds a toolkit's CUDA headers (build systems name it with -I) comes behind Heddle's: those
- * headers are written for nvcc's own front end. Last are Thrust, CUB and libcu++ of an installed
- * toolkit, which nvcc finds without being told.
+ * headers are written for nvcc's own front end. So do the folders of wheels that lie beside a
+ * package with headers: PyTorch's extensions need no toolkit then. Last are Thrust, CUB and libcu++
+ * of an installed toolkit, which nvcc finds without being told.
  */
 #include "cc/cc.h"
 
 #include "base/env.h"
 
+#include <glob.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,9 +37,27 @@ static const char *folder_at(const struct cc_list *words, size_t *at)
     return NULL;
 }
 
-/* The words but for folders of toolkits, which go to `out_toolkits`. */
+/* <site-packages>/torch/include has <site-packages>/nvidia/cu13/include beside it. */
+static void find_wheels(const char *folder, struct cc_list *out_wheels)
+{
+    glob_t found;
+    bool has_runtime = false;
+    if (out_wheels->len ||
+        glob(cc_format("%s/../../nvidia/*/include", folder), 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        has_runtime |= is_toolkits(found.gl_pathv[i]);
+    for (size_t i = 0; has_runtime && i < found.gl_pathc; i++)
+        cc_list_add(out_wheels, cc_format("%s", found.gl_pathv[i]));
+    globfree(&found);
+}
+
+/*
+ * The words but for folders of toolkits, which go to `out_toolkits`; those of wheels, which no word
+ * names, go to `out_wheels`.
+ */
 static void add_but_toolkits(const struct cc_job *job, struct cc_list *cmd,
-                             struct cc_list *out_toolkits)
+                             struct cc_list *out_toolkits, struct cc_list *out_wheels)
 {
     for (size_t i = 0; i < job->compile.len; i++) {
         size_t first = i;
@@ -46,6 +66,8 @@ static void add_but_toolkits(const struct cc_job *job, struct cc_list *cmd,
             cc_list_add(out_toolkits, folder);
             continue;
         }
+        if (folder)
+            find_wheels(folder, out_wheels);
         for (; first <= i; first++)
             cc_list_add(cmd, job->compile.at[first]);
     }
@@ -75,17 +97,19 @@ void cc_add_installed_cccl(struct cc_list *cmd)
 
 void cc_add_includes(const struct cc_job *job, struct cc_list *cmd)
 {
-    struct cc_list toolkits = {0};
+    struct cc_list toolkits = {0}, wheels = {0};
     bool found = false;
     /* Headers of Heddle's that stand before a library's of the same name, and include it. */
     cc_list_addf(cmd, "-I%s/heddle/first", job->paths.include_dir);
-    add_but_toolkits(job, cmd, &toolkits);
+    add_but_toolkits(job, cmd, &toolkits, &wheels);
+    for (size_t i = 0; i < wheels.len; i++)
+        cc_list_add(&toolkits, wheels.at[i]);
     cc_list_add(cmd, "-isystem");
     cc_list_add(cmd, job->paths.include_dir);
     for (size_t i = 0; i < toolkits.len; i++) {
         cc_list_add(cmd, "-isystem");
         cc_list_add(cmd, toolkits.at[i]);
-        found = add_cccl(toolkits.at[i], cmd) || found;
+        found = found || add_cccl(toolkits.at[i], cmd);
     }
     if (!found)
         cc_add_installed_cccl(cmd);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "core/graph/graph_memory.h"
+#include "core/mem/ipc.h"
 
 #define PITCH_ALIGN_B 512u
 
@@ -299,6 +300,8 @@ static bool memory_pointer_attribute(const struct core_block *b, CUpointer_attri
         *(unsigned *)value = b->is_synchronous;
         return true;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *(unsigned *)value = core_ipc_memory_can(b);
+        return true;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         *(unsigned *)value = 0;
         return true;

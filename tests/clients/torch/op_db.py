@@ -25,6 +25,8 @@ from torch.testing._internal.common_methods_invocations import op_db
 # Their results depend on a generator or on memory that nobody has written: the shape is compared.
 RANDOM = ("rand", "bernoulli", "multinomial", "normal", "dropout", "uniform", "exponential", "geometric", "cauchy",
           "empty", "rrelu", "svd_lowrank", "pca_lowrank", "log_normal", "fractional_max_pool", "new_empty", "randperm")
+# Where to split is a tensor of the host, on a GPU as well.
+HOST_ARGUMENTS = ("tensor_split",)
 # What one operator may take.
 SECONDS = 60
 
@@ -126,10 +128,18 @@ def differs(op, got, want, dtype):
     return None
 
 
+def is_random(op, arguments, run, want, dtype):
+    """Does the CPU itself give something else for another seed? Dropout in attention, say."""
+    torch.manual_seed(1)
+    return differs(op, run(op, moved(arguments, "cpu")), want, dtype) is not None
+
+
 def try_sample(op, sample, mode, dtype, row):
     run = MODES[mode]
     arguments = (sample.input, sample.args, sample.kwargs)
     host, device = moved(arguments, "cpu"), moved(arguments, "cuda")
+    if op.name in HOST_ARGUMENTS:
+        device = (device[0], host[1], host[2])
     try:
         torch.manual_seed(0)
         want = run(op, host)
@@ -145,6 +155,8 @@ def try_sample(op, sample, mode, dtype, row):
         row["why"] = f"{type(e).__name__}: {e}"[:600]
         return
     why = differs(op, got, want, dtype)
+    if why and is_random(op, arguments, run, want, dtype):
+        why = None
     row["differ" if why else "right"] += 1
     if why:
         row["why"] = why[:600]

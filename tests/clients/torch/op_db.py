@@ -27,6 +27,8 @@ RANDOM = ("rand", "bernoulli", "multinomial", "normal", "dropout", "uniform", "e
           "empty", "rrelu", "svd_lowrank", "pca_lowrank", "log_normal", "fractional_max_pool", "new_empty", "randperm")
 # Where to split is a tensor of the host, on a GPU as well.
 HOST_ARGUMENTS = ("tensor_split",)
+# Their statistics of 16-bit tensors are float32 on a GPU.
+STATISTICS = ("native_layer_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update")
 # What one operator may take.
 SECONDS = 60
 
@@ -115,6 +117,8 @@ def differs(op, got, want, dtype):
     for a, b in zip(g, w):
         if not isinstance(b, torch.Tensor):
             continue
+        if b.dtype in (torch.float16, torch.bfloat16) and op.name in STATISTICS:
+            b = b.to(a.dtype)
         if a.shape != b.shape or a.dtype != b.dtype or a.layout != b.layout:
             return f"{a.dtype}{list(a.shape)} {a.layout}, wanted {b.dtype}{list(b.shape)} {b.layout}"
         if any(word in op.name for word in RANDOM):
@@ -128,10 +132,12 @@ def differs(op, got, want, dtype):
     return None
 
 
-def is_random(op, arguments, run, want, dtype):
-    """Does the CPU itself give something else for another seed? Dropout in attention, say."""
-    torch.manual_seed(1)
-    return differs(op, run(op, moved(arguments, "cpu")), want, dtype) is not None
+def is_random(op, sample):
+    """Attention with dropout: its seed is set by op_db itself, and the generators differ."""
+    probability = sample.kwargs.get("dropout_p", 0)
+    if op.name == "nn.functional.multi_head_attention_forward" and len(sample.args) > 9:
+        probability = sample.args[9]
+    return probability != 0
 
 
 def try_sample(op, sample, mode, dtype, row):
@@ -155,7 +161,7 @@ def try_sample(op, sample, mode, dtype, row):
         row["why"] = f"{type(e).__name__}: {e}"[:600]
         return
     why = differs(op, got, want, dtype)
-    if why and is_random(op, arguments, run, want, dtype):
+    if why and is_random(op, sample):
         why = None
     row["differ" if why else "right"] += 1
     if why:

@@ -143,12 +143,12 @@ static int print_one(const char *path, void *arg)
     return 1;
 }
 
-static int list(void)
+static int list(bool as_json)
 {
     struct hd_json json;
     int n;
 
-    if (!cli_json())
+    if (!as_json)
         return (n = list_builds(print_one, NULL)) < 0 ? CLI_FAILED : CLI_OK;
     hd_json_init(&json);
     hd_json_open(&json, NULL, '{');
@@ -182,11 +182,14 @@ int cmd_torch(int argc, char **argv)
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     const char *library = NULL;
+    bool as_json = cli_json();
     int option;
 
     while ((option = cli_getopt(argc, argv, "h", options)) != -1)
         if (option == 'l')
             library = optarg;
+        else if (option == 'j')
+            as_json = true;
         else if (option == 'h')
             return cli_help(help);
         else if (option == '?')
@@ -198,7 +201,7 @@ int cmd_torch(int argc, char **argv)
     if (!strcmp(command, "build") && argc - optind <= 2 && !(library && folder))
         return build(library, folder);
     if (!strcmp(command, "list") && !folder && !library)
-        return list();
+        return list(as_json);
     if (!strcmp(command, "clear") && !folder && !library)
         return clear();
     return cli_usage("no such command: '%s'", command);

@@ -85,8 +85,9 @@ static int wait_with_progress(pid_t pid, const struct torch_build *b)
     return status;
 }
 
-/* The compiler's messages go to `log`, a file. */
-static int run_compiler(const struct clang_args *args, const char *log, const struct torch_build *b)
+/* The compiler's messages go to `log`, a file. *out_compiled: it found nothing wrong. */
+static int run_compiler(const struct clang_args *args, const char *log, const struct torch_build *b,
+                        bool *out_compiled)
 {
     posix_spawn_file_actions_t files;
     char **own = hd_env_of_child();
@@ -109,7 +110,8 @@ static int run_compiler(const struct clang_args *args, const char *log, const st
     if (error)
         return cli_error("cannot run %s: %s", args->at[0], strerror(error));
     int status = wait_with_progress(pid, b);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : CLI_FAILED;
+    *out_compiled = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return 0;
 }
 
 /* The first lines that say "error". */
@@ -146,12 +148,14 @@ static int compile(const struct torch_build *b)
     (void)snprintf(part, sizeof(part), "%s.%ld", b->file, (long)getpid());
     (void)snprintf(log, sizeof(log), "%s.log", b->file);
     add_words(&args, b, part);
-    int code = run_compiler(&args, log, b);
+    bool compiled = false;
+    int code = run_compiler(&args, log, b, &compiled);
     clang_args_fini(&args);
-    if (!code && rename(part, b->file) != 0)
+    if (compiled && rename(part, b->file) != 0)
         code = cli_error("%s: %s", b->file, strerror(errno));
-    else if (code) {
-        cli_error("the layer for PyTorch %s does not compile; %s has everything:", b->version, log);
+    else if (!code && !compiled) {
+        code = cli_error(
+            "the layer for PyTorch %s does not compile; %s has everything:", b->version, log);
         print_errors(log);
     }
     (void)unlink(part);

@@ -54,7 +54,8 @@ MODULES = {
     "api/lib_base": ("what libraries have in common: handles, statuses, errors, logs", set()),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
-    "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
+    "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),
+    "preload": ("redirects runtimes that programs and libraries embed", {"obj", "frameworks/torch"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
 ARROWS = {module: uses for module, (_, uses) in MODULES.items()}

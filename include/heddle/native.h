@@ -40,7 +40,8 @@
  *               else to do: one call for all tiles. Thread-local state is the caller's, and the
  *               launch returns what went wrong. A busy stream has it done by the device's threads.
  *   WAIT        with INLINE: always on the thread that launches, which waits for the stream first.
- *   RECOVERS    an error that the function reports inline is the launch's alone.
+ *   RECOVERS    an error that the function reports inline is the launch's alone, unless it is an
+ *               assertion.
  * Launches of graphs always use the device's threads. While a function runs inline it may call
  * CUDA: a wait for its own stream (or device) is for what was before it. A wait for what it put
  * behind itself into its own stream fails with CUDA_ERROR_NOT_SUPPORTED. On the device's threads it
@@ -108,6 +109,12 @@ struct heddle_native_call {
     int32_t code;
     char text[252];
 };
+
+/*
+ * The code of an assertion of the kernel's: as assert() in device code, it is CUDA_ERROR_ASSERT, and
+ * sticky also where the flags have RECOVERS.
+ */
+#define HEDDLE_NATIVE_ASSERTION INT32_MIN
 
 /* 0, or a code of its own: it has failed. */
 typedef int heddle_native_fn(struct heddle_native_call *call);

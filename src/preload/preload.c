@@ -9,9 +9,10 @@
  *     exported functions replaced (python.h).
  * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h), its
  * assembler when it is started (assembler.h), and its device files seem to be there (devices.h).
- * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
- * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
- * alike.
+ * When PyTorch is loaded, and asks for devices, its operators get kernels that run here
+ * (frameworks/torch). Everything else is left alone: a program without an embedded runtime, such as
+ * a shell or Python, costs a look at its section headers. Children of the program inherit
+ * LD_PRELOAD and are treated alike.
  *
  * Threads: constructors and _init functions run one at a time, under the loader's recursive lock.
  */
@@ -28,6 +29,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "frameworks/torch/torch_hook.h"
 #include "obj/program.h"
 #include "preload/assembler.h"
 #include "preload/devices.h"
@@ -43,6 +45,7 @@ static struct preload {
 } preload;
 
 void __gmon_start__(void);
+void heddle_preload_devices(void);
 
 static void *our_library(void *arg)
 {
@@ -58,10 +61,23 @@ static void *our_library(void *arg)
     return p->library;
 }
 
+static int is_torch(struct dl_phdr_info *info, size_t size_B, void *arg)
+{
+    return torch_hook_is_part(info->dlpi_name);
+}
+
+/* PyTorch brings the vendor's libraries, and its operators do without them. */
+static bool is_torch_there(void)
+{
+    return torch_hook_is_on() && dl_iterate_phdr(is_torch, NULL);
+}
+
 static void report(const char *path, const struct redirect_result *result)
 {
     const struct obj_vendor_library *vendor = obj_vendor_library(hd_str_from(path));
-    if (result->stripped && vendor)
+    if (result->stripped && is_torch_there())
+        hd_log_debug(HD_DEBUG_LOAD, "%s: its machine code does not run here", path);
+    else if (result->stripped && vendor)
         hd_log("%s: NVIDIA's %s brings a runtime and machine code of its own, which do not run "
                "here, and Heddle has no %s yet: calls of it will fail",
                path, vendor->what, vendor->what);
@@ -83,6 +99,8 @@ static void look_at(struct preload *p, const char *path, uintptr_t base)
 {
     struct redirect_result result;
     enum hd_status status = redirect_object(path, base, our_library, p, &result);
+    if (torch_hook_is_named(path))
+        torch_hook_found(path);
     if (status == HD_OK && !result.cuda_version && python_may_embed(path))
         status = python_hook(path, base, our_library, p);
     if (status == HD_OK)
@@ -205,6 +223,12 @@ HD_EXPORT void __gmon_start__(void)
         return;
     if (!was_loaded_at_start(&preload, object->l_addr) && may_embed(&preload, object->l_name))
         look_at(&preload, object->l_name, object->l_addr);
+}
+
+/* libcuda calls this whenever the program asks for devices. */
+HD_EXPORT void heddle_preload_devices(void)
+{
+    torch_hook_start();
 }
 
 /*

@@ -105,6 +105,7 @@ enum failure {
     FAIL_NOT,
     FAIL_CODE,
     FAIL_TEXT,
+    FAIL_ASSERTION,
     FAIL_SEGV,
     FAIL_FPE,
     FAIL_ILL,
@@ -130,6 +131,8 @@ __attribute__((no_sanitize("undefined"))) static int fail(struct heddle_native_c
         return 42;
     case FAIL_TEXT:
         return heddle_native_fail(call, 7, "no such shape");
+    case FAIL_ASSERTION:
+        return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, "i < n");
     case FAIL_SEGV:
         *wild = 1;
         break;
@@ -618,6 +621,7 @@ static const struct {
 } failures[] = {
     {FAIL_CODE, CUDA_ERROR_LAUNCH_FAILED, "error 42"},
     {FAIL_TEXT, CUDA_ERROR_LAUNCH_FAILED, "error 7: no such shape"},
+    {FAIL_ASSERTION, CUDA_ERROR_ASSERT, "assertion failed: i < n"},
     {FAIL_SEGV, CUDA_ERROR_ILLEGAL_ADDRESS, "SIGSEGV: illegal device address 0x10"},
     {FAIL_FPE, CUDA_ERROR_LAUNCH_FAILED, "SIGFPE"},
     {FAIL_ILL, CUDA_ERROR_ILLEGAL_INSTRUCTION, "SIGILL"},

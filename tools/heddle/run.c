@@ -307,6 +307,10 @@ static int run_set_tools(void)
     for (size_t i = 0; ptxas && i < HD_COUNT_OF(ptxas_variables); i++)
         worked = setenv(ptxas_variables[i], ptxas, 0) == 0 && worked;
     hd_free(ptxas);
+    char *self = where_tool("heddle"); /* for what the preload has it do */
+    if (self)
+        worked = setenv("HEDDLE_TOOL", self, 1) == 0 && worked;
+    hd_free(self);
     return worked ? 0 : cli_error("out of memory");
 }
 

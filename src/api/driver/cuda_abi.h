@@ -107,6 +107,11 @@ void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MA
  * use CUDA, and what it needs to know of device 0 without having initialised CUDA.
  */
 CUresult heddle_devices_open(void);
+/*
+ * The program asks the runtime for devices. Frameworks whose kernels do not run here are given
+ * others at that moment, by what `heddle run` has preloaded (src/preload). Without locks held.
+ */
+void heddle_devices_asked(void);
 const char *heddle_device_name(void);
 CUresult heddle_device_memory(size_t *out_total_B);
 CUresult heddle_device_attribute(int *out_value, CUdevice_attribute what);

@@ -7,6 +7,7 @@ cudaError_t rt_cudaGetDeviceCount(int *count)
         return rt_fail(cudaErrorInvalidValue);
     *count = 0;
     RT_TRY(rt_init());
+    heddle_devices_asked();
     *count = rt.device_count;
     return cudaSuccess;
 }

@@ -99,6 +99,11 @@ static enum hd_status signal_status(const struct cpu_fault *fault)
                                      : fault->status;
 }
 
+static int reported_code(const struct run *run)
+{
+    return run->call.code ? run->call.code : run->result;
+}
+
 /* Something did go wrong: which status it is, and a line about it. `fault`: NULL, none. */
 static enum hd_status print_failure(struct hd_buf *text, const struct run *run,
                                     const struct cpu_fault *fault)
@@ -130,8 +135,12 @@ static enum hd_status print_failure(struct hd_buf *text, const struct run *run,
         hd_buf_puts(text, fault ? fault->reason : call->text);
         return HD_NATIVE;
     }
-    hd_buf_printf(text, "error %d%s%s", call->code ? call->code : run->result,
-                  call->code && *call->text ? ": " : "", call->code ? call->text : "");
+    if (reported_code(run) == HEDDLE_NATIVE_ASSERTION) {
+        hd_buf_printf(text, "assertion failed%s%s", *call->text ? ": " : "", call->text);
+        return HD_ASSERT;
+    }
+    hd_buf_printf(text, "error %d%s%s", reported_code(run), call->code && *call->text ? ": " : "",
+                  call->code ? call->text : "");
     return HD_NATIVE;
 }
 
@@ -140,7 +149,8 @@ static void raise_failure(const struct run *run, const struct cpu_fault *fault,
 {
     struct cpu_job *job = run->job;
     bool is_reported = !fault && !run->thrown.exception;
-    bool recovers = out_end && is_reported && job->native->flags & HEDDLE_NATIVE_RECOVERS;
+    bool recovers = out_end && is_reported && job->native->flags & HEDDLE_NATIVE_RECOVERS &&
+                    reported_code(run) != HEDDLE_NATIVE_ASSERTION;
     struct hal_fault_site site = {.kernel = job->name};
     enum hd_status status;
     struct hd_buf text;

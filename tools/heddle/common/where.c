@@ -141,6 +141,12 @@ char *where_script(const char *name)
     return found ? found : file_near(HEDDLE_BIN_TO_LIB, name);
 }
 
+char *where_torch(void)
+{
+    char *found = file_near(".", "torch-layer/layer.cpp");
+    return found ? found : file_near(HEDDLE_BIN_TO_LIB, "torch-layer/layer.cpp");
+}
+
 #define A_HEADER "cuda_runtime.h"
 
 char *where_toolkit(void)

@@ -45,6 +45,9 @@ char *where_tool(const char *name);
 /* A script of ours, kept by the caller's hd_free(); NULL: there is none. */
 char *where_script(const char *name);
 
+/* The source of the layer for PyTorch, kept by the caller's hd_free(); NULL: there is none. */
+char *where_torch(void);
+
 /*
  * A folder that looks like a CUDA toolkit to those who only want its headers: `include` is
  * Heddle's. Kept by the caller's hd_free(); NULL: there is none.

@@ -1,0 +1,181 @@
+/*
+ * Work of a stream that is a function of the host: kernels that libcuda launches, orders, captures
+ * and shows to tools as any others (heddle/native.h).
+ *
+ * A kernel runs on the thread that calls the operator, after the work that its stream has: a
+ * framework's kernels need that thread's state, and throw. In a graph it runs on threads of the
+ * device at each launch of the graph.
+ */
+#pragma once
+
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda.h>
+#include <dlfcn.h>
+#include <exception>
+#include <heddle/native.h>
+#include <string>
+
+namespace heddle {
+
+/* What is called of libcuda; the process has Heddle's. */
+struct Driver {
+    decltype(&heddle_native_register) native_register;
+    decltype(&heddle_native_get_kernel) native_get_kernel;
+    decltype(&cuStreamGetCaptureInfo_v3) capture_info;
+    decltype(&cuUserObjectCreate) user_object_create;
+    decltype(&cuGraphRetainUserObject) graph_retain;
+
+    static const Driver &get()
+    {
+        static const Driver driver;
+        return driver;
+    }
+
+  private:
+    void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+    Driver()
+    {
+        TORCH_CHECK(libcuda, "Heddle: libcuda.so.1 is not loaded");
+        find(native_register, "heddle_native_register");
+        find(native_get_kernel, "heddle_native_get_kernel");
+        find(capture_info, "cuStreamGetCaptureInfo_v3");
+        find(user_object_create, "cuUserObjectCreate");
+        find(graph_retain, "cuGraphRetainUserObject");
+    }
+    template <class F> void find(F &function, const char *name)
+    {
+        *reinterpret_cast<void **>(&function) = dlsym(libcuda, name);
+        TORCH_CHECK(function, "Heddle: libcuda.so.1 is not Heddle's, or an older one: it has no ",
+                    name);
+    }
+};
+
+/* What a launch has for its one parameter. */
+class Task {
+  public:
+    virtual int run(heddle_native_call *call) = 0;
+
+  protected:
+    ~Task() = default;
+};
+
+/* A kernel by the name that tools and messages say. Registered at its first launch. */
+class Kernel {
+  public:
+    explicit Kernel(std::string name) : name(std::move(name))
+    {
+    }
+
+    void launch(cudaStream_t stream, Task *task)
+    {
+        void *params[] = {&task};
+        C10_CUDA_CHECK(cudaLaunchKernel(function(), dim3(1), dim3(1), params, 0, stream));
+    }
+    const std::string name;
+
+  private:
+    std::once_flag once;
+    CUkern_st *kernel = nullptr;
+
+    static int enter(heddle_native_call *call)
+    {
+        return (*static_cast<Task *const *>(call->params))->run(call);
+    }
+    const void *function()
+    {
+        std::call_once(once, [this] {
+            heddle_native desc{};
+            heddle_native_kernel *native;
+            desc.size_B = sizeof(desc);
+            desc.flags = HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_WAIT | HEDDLE_NATIVE_RECOVERS;
+            desc.name = name.c_str();
+            desc.function = enter;
+            desc.params_B = sizeof(Task *);
+            int error = Driver::get().native_register(&desc, &native);
+            if (!error)
+                error = Driver::get().native_get_kernel(native, &kernel);
+            TORCH_CHECK(!error, "Heddle: no kernel for ", name, ": CUDA error ", error);
+        });
+        return kernel;
+    }
+};
+
+/*
+ * `task` belongs to the graph that `stream` is captured into, and to what is instantiated from it.
+ * By the driver's interface: the runtime's differs between CUDA 12 and 13.
+ */
+template <class T> void give_to_graph(cudaStream_t stream, T *task)
+{
+    const Driver &driver = Driver::get();
+    CUstreamCaptureStatus status;
+    CUgraph graph = nullptr;
+    CUuserObject object;
+    CUresult result =
+        driver.capture_info(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr);
+
+    if (!result)
+        result = driver.user_object_create(
+            &object, task, [](void *t) { delete static_cast<T *>(t); }, 1,
+            CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (!result)
+        result = driver.graph_retain(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    TORCH_CHECK(!result, "Heddle: the graph takes no kernel: CUDA error ",
+                static_cast<int>(result));
+}
+
+/*
+ * Indices in tensors that are too large: a GPU's kernels trap, and the context is lost; the CPU's
+ * throw. "Dimension out of range" and the like are said before any kernel runs, on GPUs as well.
+ */
+inline bool is_assertion(const c10::Error &e)
+{
+    static const char *const words[] = {"is out of bounds", "index out of range",
+                                        "index out of bounds"};
+    std::string_view text = e.what_without_backtrace();
+    for (auto word : words)
+        if (text.find(word) != text.npos)
+            return true;
+    return false;
+}
+
+/* What a GPU's kernel prints; PyTorch itself says no more than that there was an assertion. */
+inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
+{
+    std::string text = e.what_without_backtrace();
+    text = text.substr(0, text.find('\n'));
+    fprintf(stderr, "block: [0,0,0], thread: [0,0,0] Assertion `%s` failed.\n", text.c_str());
+    return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, text.c_str());
+}
+
+/* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
+template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
+{
+    struct Eager final : Task {
+        explicit Eager(Body &body) : body(body)
+        {
+        }
+        Body &body;
+        std::exception_ptr thrown;
+
+        int run(heddle_native_call *call) override
+        {
+            try {
+                body();
+            } catch (const c10::Error &e) {
+                if (is_assertion(e))
+                    return fail_assertion(call, e);
+                thrown = std::current_exception();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            return 0;
+        }
+    } task(body);
+    kernel.launch(stream, &task);
+    if (C10_UNLIKELY(task.thrown))
+        std::rethrow_exception(task.thrown);
+}
+
+} // namespace heddle

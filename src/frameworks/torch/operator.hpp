@@ -1,0 +1,185 @@
+/* An operator that PyTorch's CPU kernel computes. */
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include "random_state.hpp"
+
+namespace heddle {
+
+/* "aten::add.Tensor" */
+inline c10::OperatorName operator_name_of(const std::string &full)
+{
+    auto dot = full.find('.', full.find("::"));
+    return dot == std::string::npos ? c10::OperatorName(full, "")
+                                    : c10::OperatorName(full.substr(0, dot), full.substr(dot + 1));
+}
+
+/* How an argument list is passed on: each CUDA tensor in it replaced by f(it). */
+template <class F> c10::IValue map_tensors(const c10::IValue &v, F &&f)
+{
+    if (v.isTensor())
+        return f(v.toTensor());
+    if (v.isTensorList()) {
+        c10::List<at::Tensor> out;
+        auto in = v.toTensorList();
+        out.reserve(in.size());
+        for (const at::Tensor &t : in)
+            out.push_back(f(t));
+        return out;
+    }
+    if (v.isOptionalTensorList()) {
+        c10::List<std::optional<at::Tensor>> out;
+        for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
+            out.push_back(t ? std::optional<at::Tensor>(f(*t)) : std::nullopt);
+        return out;
+    }
+    return v;
+}
+
+struct Operator {
+    Operator(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host)
+        : handle(handle), host(host), kernel(name)
+    {
+        const auto &args = handle.schema().arguments();
+        for (size_t i = 0; i < args.size(); i++)
+            if (args[i].alias_info() && args[i].alias_info()->isWrite())
+                writes = true;
+        const auto &returns = handle.schema().returns();
+        bool has_result =
+            !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
+        for (size_t i = 0; i < args.size(); i++) {
+            if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
+                generator = static_cast<int>(i);
+            if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
+                dropout = static_cast<int>(i);
+        }
+        draws = generator >= 0 || (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
+    }
+
+    /*
+     * What a call draws from, and moves on; its arguments begin at `first`. Attention without dropout
+     * draws nothing, as on a GPU.
+     */
+    std::optional<at::PhiloxCudaState> take(const torch::jit::Stack &stack, size_t first) const
+    {
+        if (C10_LIKELY(!draws))
+            return {};
+        if (dropout >= 0 && stack[first + static_cast<size_t>(dropout)].toDouble() == 0)
+            return {};
+        std::optional<at::Generator> g;
+        if (generator >= 0)
+            g = stack[first + static_cast<size_t>(generator)].toOptional<at::Generator>();
+        return take_numbers(g, HOST_INCREMENT);
+    }
+
+    /* The CPU's kernel on aliases that are on the stack; its results replace them. */
+    void call_host(torch::jit::Stack *stack,
+                   const std::optional<at::PhiloxCudaState> &numbers) const
+    {
+        at::AutoDispatchBelowADInplaceOrView below;
+        std::optional<DefaultSeeded> seeded;
+        if (C10_UNLIKELY(numbers.has_value())) {
+            uint64_t seed = host_seed(Seed::of(*numbers));
+            if (generator >= 0)
+                (*stack)[stack->size() - handle.schema().arguments().size() +
+                         static_cast<size_t>(generator)] = at::detail::createCPUGenerator(seed);
+            else
+                seeded.emplace(seed);
+        }
+        handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
+    }
+
+    c10::OperatorHandle handle;
+    c10::DispatchKey host;
+    Kernel kernel;
+    bool writes = false; /* to arguments */
+    bool draws = false;  /* random numbers */
+    int generator = -1;  /* the argument, if there is one */
+    int dropout = -1;    /* the argument that says how likely, likewise */
+};
+
+void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
+                      torch::jit::Stack &args, c10::cuda::CUDAStream stream);
+
+class Bridge final : public c10::OperatorKernel {
+  public:
+    Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
+           bool is_mixed)
+        : op(handle, name, host), is_mixed(is_mixed)
+    {
+    }
+
+    void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
+    {
+        size_t nargs = op.handle.schema().arguments().size(), first = stack->size() - nargs;
+        Aliases aliases;
+        torch::jit::Stack args;
+        args.reserve(nargs);
+        for (size_t i = first; i < stack->size(); i++)
+            args.push_back(alias_of((*stack)[i], aliases));
+        if (!is_mixed && !aliases.empty())
+            check_devices(*stack, first, aliases.device);
+        if (aliases.device < 0)
+            aliases.device = c10::cuda::current_device();
+        auto device = static_cast<c10::DeviceIndex>(aliases.device);
+        c10::cuda::OptionalCUDAGuard guard(c10::Device(c10::kCUDA, device));
+        auto stream = c10::cuda::getCurrentCUDAStream(device);
+        if (C10_UNLIKELY(c10::cuda::currentStreamCaptureStatusMayInitCtx() !=
+                         c10::cuda::CaptureStatus::None)) {
+            capture_operator(op, stack, aliases, args, stream);
+            return;
+        }
+        auto numbers = op.take(*stack, first);
+        Results r;
+        r.device = aliases.device;
+        run_in_stream(op.kernel, stream.stream(), [&] {
+            Inside inside(&r);
+            op.call_host(&args, numbers);
+        });
+        if (op.writes)
+            aliases.written();
+        stack->resize(first);
+        for (auto &v : args)
+            stack->push_back(map_tensors(v, [&](const at::Tensor &t) { return aliases.back(t); }));
+    }
+
+  private:
+    Operator op;
+    bool is_mixed;
+
+    static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)
+    {
+        if (v.isDevice() && v.toDevice().is_cuda()) {
+            auto d = v.toDevice();
+            aliases.device = d.has_index() ? d.index() : c10::cuda::current_device();
+            return c10::Device(c10::kCPU);
+        }
+        return map_tensors(v, [&](const at::Tensor &t) { return aliases.of(t); });
+    }
+
+    /* What PyTorch's CUDA kernels say of tensors in other places. Numbers of the host are fine. */
+    static void check_device(const at::Tensor &t, int device)
+    {
+        if (!t.defined() || (t.is_cuda() && t.device().index() == device) ||
+            (t.is_cpu() && t.dim() == 0))
+            return;
+        TORCH_CHECK(false,
+                    "Expected all tensors to be on the same device, but found at least two "
+                    "devices, cuda:",
+                    device, " and ", t.device().is_cpu() ? "cpu" : t.device().str(), "!");
+    }
+    static void check_devices(const torch::jit::Stack &stack, size_t first, int device)
+    {
+        for (size_t i = first; i < stack.size(); i++) {
+            if (stack[i].isTensor())
+                check_device(stack[i].toTensor(), device);
+            else if (stack[i].isTensorList())
+                for (const at::Tensor &t : stack[i].toTensorList())
+                    check_device(t, device);
+        }
+    }
+};
+
+} // namespace heddle

@@ -51,7 +51,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed;
+    std::unordered_set<std::string> keep, also, mixed, widened;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -62,11 +62,13 @@ const Rows &rows()
 #define KEEP(name)        r.keep.insert(name);
 #define ALSO(name)        r.also.insert(name);
 #define MIXED(name)       r.mixed.insert(name);
+#define WIDEN(name)       r.widened.insert(name);
 #define REFUSE(name, why) r.refused.emplace(name, why);
 #include "torch.def"
 #undef KEEP
 #undef ALSO
 #undef MIXED
+#undef WIDEN
 #undef REFUSE
         return r;
     }();
@@ -177,7 +179,8 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
         return;
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
-            h, name, host_key(key), rows().mixed.count(h.operator_name().name)));
+            h, name, host_key(key), rows().mixed.count(h.operator_name().name),
+            rows().widened.count(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));

@@ -7,7 +7,6 @@
  * uses a device (torch_hook.h). Which operators are treated in which way: spec/torch.def; those that
  * the CPU has no kernel for: adapters.hpp; random numbers: random.hpp; graphs: capture.hpp.
  */
-#include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/copy_native.h>
@@ -225,7 +224,6 @@ void start()
     device_memory.host = c10::GetCPUAllocator();
     c10::SetCPUAllocator(&device_memory, /* priority */ 255);
     register_all();
-    at::globalContext().setUserEnabledCuDNN(false);
 }
 
 } // namespace

@@ -48,9 +48,15 @@ class Programs(Bench):
     def left(self):
         return [name for name in os.listdir(self.folder) if ".session-" in name or name.startswith("heddle-")]
 
+def default_signals():
+    """Whoever runs the tests may have them ignored, as nohup does."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
     def start(self, *args, **more):
         return subprocess.Popen([heddle, *args], text=True, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                start_new_session=True, **more)
+                                start_new_session=True, preexec_fn=default_signals, **more)
 
 
 def test_groups(bench):

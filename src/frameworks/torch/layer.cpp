@@ -7,7 +7,6 @@
  * uses a device (torch_hook.h). Which operators are treated in which way: spec/torch.def; those that
  * the CPU has no kernel for: adapters.hpp; random numbers: random.hpp; graphs: capture.hpp.
  */
-#include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/copy_native.h>
@@ -51,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed;
+    std::unordered_set<std::string> keep, also, mixed, widened;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -62,11 +61,13 @@ const Rows &rows()
 #define KEEP(name)        r.keep.insert(name);
 #define ALSO(name)        r.also.insert(name);
 #define MIXED(name)       r.mixed.insert(name);
+#define WIDEN(name)       r.widened.insert(name);
 #define REFUSE(name, why) r.refused.emplace(name, why);
 #include "torch.def"
 #undef KEEP
 #undef ALSO
 #undef MIXED
+#undef WIDEN
 #undef REFUSE
         return r;
     }();
@@ -177,7 +178,8 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
         return;
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
-            h, name, host_key(key), rows().mixed.count(h.operator_name().name)));
+            h, name, host_key(key), rows().mixed.count(h.operator_name().name),
+            rows().widened.count(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));
@@ -222,7 +224,6 @@ void start()
     device_memory.host = c10::GetCPUAllocator();
     c10::SetCPUAllocator(&device_memory, /* priority */ 255);
     register_all();
-    at::globalContext().setUserEnabledCuDNN(false);
 }
 
 } // namespace

@@ -5,38 +5,10 @@
 #include <ATen/core/stack.h>
 
 #include "random_state.hpp"
+#include "tensors.hpp"
+#include "widen.hpp"
 
 namespace heddle {
-
-/* "aten::add.Tensor" */
-inline c10::OperatorName operator_name_of(const std::string &full)
-{
-    auto dot = full.find('.', full.find("::"));
-    return dot == std::string::npos ? c10::OperatorName(full, "")
-                                    : c10::OperatorName(full.substr(0, dot), full.substr(dot + 1));
-}
-
-/* How an argument list is passed on: each CUDA tensor in it replaced by f(it). */
-template <class F> c10::IValue map_tensors(const c10::IValue &v, F &&f)
-{
-    if (v.isTensor())
-        return f(v.toTensor());
-    if (v.isTensorList()) {
-        c10::List<at::Tensor> out;
-        auto in = v.toTensorList();
-        out.reserve(in.size());
-        for (const at::Tensor &t : in)
-            out.push_back(f(t));
-        return out;
-    }
-    if (v.isOptionalTensorList()) {
-        c10::List<std::optional<at::Tensor>> out;
-        for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
-            out.push_back(t ? std::optional<at::Tensor>(f(*t)) : std::nullopt);
-        return out;
-    }
-    return v;
-}
 
 struct Operator {
     Operator(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host)
@@ -106,8 +78,8 @@ void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
 class Bridge final : public c10::OperatorKernel {
   public:
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           bool is_mixed)
-        : op(handle, name, host), is_mixed(is_mixed)
+           bool is_mixed, bool widens = false)
+        : op(handle, name, host), is_mixed(is_mixed), widens(widens)
     {
     }
 
@@ -134,10 +106,18 @@ class Bridge final : public c10::OperatorKernel {
         auto numbers = op.take(*stack, first);
         Results r;
         r.device = aliases.device;
-        run_in_stream(op.kernel, stream.stream(), [&] {
-            Inside inside(&r);
-            op.call_host(&args, numbers);
-        });
+        try {
+            run_in_stream(op.kernel, stream.stream(), [&] {
+                Inside inside(&r);
+                op.call_host(&args, numbers);
+            });
+        } catch (const c10::Error &e) {
+            Widening widening(op.handle, *stack, first);
+            if (!can_widen(widening))
+                throw_as_on_gpu(e);
+            widening.call(stack, first);
+            return;
+        }
         if (op.writes)
             aliases.written();
         stack->resize(first);
@@ -147,7 +127,13 @@ class Bridge final : public c10::OperatorKernel {
 
   private:
     Operator op;
-    bool is_mixed;
+    bool is_mixed, widens;
+
+    /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
+    bool can_widen(const Widening &w) const
+    {
+        return w.is_possible() && (widens || w.narrow_type() == c10::kComplexHalf);
+    }
 
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)
     {

@@ -28,6 +28,12 @@ with open(SOURCE) as file:
 HEAD = re.compile(r"^  (\w+)\([^)]*\) \((\d+), 1, 1\)x\((\d+), 1, 1\), (?:(\d+) launches, )?(.*), Device 0, CC ", re.M)
 
 
+def default_signals():
+    """Whoever runs the tests may have them ignored, as nohup does."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Programs(Bench):
     def __init__(self, folder):
         super().__init__(heddle, tap, folder, TMPDIR=folder)
@@ -47,12 +53,6 @@ class Programs(Bench):
 
     def left(self):
         return [name for name in os.listdir(self.folder) if ".session-" in name or name.startswith("heddle-")]
-
-def default_signals():
-    """Whoever runs the tests may have them ignored, as nohup does."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
 
     def start(self, *args, **more):
         return subprocess.Popen([heddle, *args], text=True, env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -45,6 +45,27 @@ typedef uint32_t u32x16 __attribute__((vector_size(64)));
 typedef int32_t i32x16 __attribute__((vector_size(64)));
 typedef float f32x16 __attribute__((vector_size(64)));
 
+/* GCC makes the same of loops. */
+#if __has_builtin(__builtin_elementwise_fma)
+#define HEDDLE_FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
+#define HEDDLE_SQRT(a)      __builtin_elementwise_sqrt(a)
+#else
+#define HEDDLE_FMA(a, b, c)                                                                        \
+    ({                                                                                             \
+        f32x16 a_ = (a), b_ = (b), c_ = (c), r_;                                                   \
+        for (int i_ = 0; i_ < 16; i_++)                                                            \
+            r_[i_] = __builtin_fmaf(a_[i_], b_[i_], c_[i_]);                                       \
+        r_;                                                                                        \
+    })
+#define HEDDLE_SQRT(a)                                                                             \
+    ({                                                                                             \
+        f32x16 a_ = (a), r_;                                                                       \
+        for (int i_ = 0; i_ < 16; i_++)                                                            \
+            r_[i_] = __builtin_sqrtf(a_[i_]);                                                      \
+        r_;                                                                                        \
+    })
+#endif
+
 constexpr uint32_t PHILOX_M0 = 0xd2511f53, PHILOX_M1 = 0xcd9e8d57;
 constexpr uint32_t PHILOX_W0 = 0x9e3779b9, PHILOX_W1 = 0xbb67ae85;
 
@@ -137,9 +158,9 @@ HEDDLE_LANE void log_of(const f32x16 &x, f32x16 &out)
 
     for (float c : {0.1400476247f, -0.1216715276f, 0.1400115937f, -0.1668230593f, 0.2001074702f,
                     -0.2499971688f, 0.3333320916f, -0.5f})
-        p = __builtin_elementwise_fma(p, f, f32x16{} + c);
-    f = __builtin_elementwise_fma(p, f * f, f);
-    out = __builtin_elementwise_fma(exponent, f32x16{} + 0.693147182f, f);
+        p = HEDDLE_FMA(p, f, f32x16{} + c);
+    f = HEDDLE_FMA(p, f * f, f);
+    out = HEDDLE_FMA(exponent, f32x16{} + 0.693147182f, f);
 }
 
 /*
@@ -150,16 +171,16 @@ HEDDLE_LANE void sincos_of(const f32x16 &angle, f32x16 &sine, f32x16 &cosine)
 {
     const f32x16 factor = f32x16{} + 0.15915493667125702f;
     f32x16 turns = angle * factor;
-    i32x16 above = __builtin_elementwise_fma(angle, factor, -turns) < 0.0f; /* rounded up */
+    i32x16 above = HEDDLE_FMA(angle, factor, -turns) < 0.0f; /* rounded up */
 
     turns = reinterpret_cast<f32x16>(reinterpret_cast<i32x16>(turns) + above);
     i32x16 quarter = __builtin_convertvector(turns * 4.0f + 0.5f, i32x16);
     f32x16 r = turns - __builtin_convertvector(quarter, f32x16) * 0.25f, z = r * r;
     f32x16 s = f32x16{} + 41.48467636f, c = f32x16{} + 59.36256027f;
     for (float k : {-76.69829559f, 81.60520935f, -41.34170151f, 6.283185307f})
-        s = __builtin_elementwise_fma(s, z, f32x16{} + k);
+        s = HEDDLE_FMA(s, z, f32x16{} + k);
     for (float k : {-85.44745636f, 64.93936157f, -19.73920880f, 1.0f})
-        c = __builtin_elementwise_fma(c, z, f32x16{} + k);
+        c = HEDDLE_FMA(c, z, f32x16{} + k);
     s *= r;
     i32x16 odd = -(quarter & 1), S = reinterpret_cast<i32x16>(s), C = reinterpret_cast<i32x16>(c);
     i32x16 changed = (S ^ C) & odd;
@@ -175,10 +196,10 @@ HEDDLE_LANE void normal_of(const u32x16 &x, const u32x16 &y, f32x16 &first, f32x
 
     uniform_of(x, u);
     log_of(u, u);
-    f32x16 radius = __builtin_elementwise_sqrt(-2.0f * u);
-    sincos_of(__builtin_elementwise_fma(__builtin_convertvector(y, f32x16), f32x16{} + scale,
-                                        f32x16{} + scale / 2),
-              s, c);
+    f32x16 radius = HEDDLE_SQRT(-2.0f * u);
+    sincos_of(
+        HEDDLE_FMA(__builtin_convertvector(y, f32x16), f32x16{} + scale, f32x16{} + scale / 2), s,
+        c);
     first = s * radius;
     second = c * radius;
 }
@@ -195,7 +216,7 @@ HEDDLE_CLONES static void fused_block(float *x, int count, float by, float add)
 {
     for (int j = 0; j < count; j += LANES) {
         auto &v = *reinterpret_cast<f32x16 *>(&x[j]);
-        v = __builtin_elementwise_fma(v, f32x16{} + by, f32x16{} + add);
+        v = HEDDLE_FMA(v, f32x16{} + by, f32x16{} + add);
     }
 }
 

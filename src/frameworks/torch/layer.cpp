@@ -103,10 +103,18 @@ c10::DispatchKey host_key(c10::DispatchKey key)
     }
 }
 
+/*
+ * Whose CUDA kernels are machine code. Others' call into these (c10d's process groups, Triton's
+ * kernels), or come as PTX.
+ */
+const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",      "heddle",
+                                                    "quantization", "quantized", "symm_mem"};
+
 Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c10::DispatchKey key)
 {
     const auto &ns = h.operator_name().getNamespace();
-    if (rows().keep.count(name) || is_view(h.schema()) || !ns || *ns == "_native")
+    if (rows().keep.count(name) || is_view(h.schema()) || !ns ||
+        !namespaces.count(std::string(*ns)))
         return Treatment::KEEP;
     if (h.hasComputedKernelForDispatchKey(host_key(key)))
         return Treatment::BRIDGE;

@@ -170,11 +170,10 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words)
 
 /* ---- running it */
 
-enum hd_status clang_run(const struct clang_args *args, const char *log_path)
+enum hd_status clang_start(const struct clang_args *args, const char *log_path, pid_t *out_pid)
 {
     posix_spawn_file_actions_t files;
     char **own = args->failed ? NULL : hd_env_of_child();
-    pid_t pid;
 
     if (!own || posix_spawn_file_actions_init(&files)) {
         hd_free(own);
@@ -187,12 +186,20 @@ enum hd_status clang_run(const struct clang_args *args, const char *log_path)
     if (!error)
         error = posix_spawn_file_actions_adddup2(&files, 1, 2);
     if (!error)
-        error = posix_spawn(&pid, args->at[0], &files, NULL, args->at, own);
+        error = posix_spawn(out_pid, args->at[0], &files, NULL, args->at, own);
     (void)posix_spawn_file_actions_destroy(&files);
     hd_free(own);
     if (error)
         return hd_error(HD_IO, "cannot run %s: %s", args->at[0], strerror(error));
+    return HD_OK;
+}
+
+enum hd_status clang_run(const struct clang_args *args, const char *log_path)
+{
+    pid_t pid;
     int status;
+
+    HD_TRY(clang_start(args, log_path, &pid));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return HD_OK;

@@ -8,6 +8,8 @@
 #ifndef HD_CLANG_CLANG_H
 #define HD_CLANG_CLANG_H
 
+#include <sys/types.h>
+
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -104,6 +106,9 @@ enum hd_status clang_dialect_put(const char *text, const char *log, struct hd_bu
  * is seen by its output file, as programs may take the exit status of all their children.
  */
 enum hd_status clang_run(const struct clang_args *args, const char *log_path) HD_MUST_CHECK;
+/* Likewise, without waiting: the caller's waitpid() for *out_pid. */
+enum hd_status clang_start(const struct clang_args *args, const char *log_path, pid_t *out_pid)
+    HD_MUST_CHECK;
 
 /*
  * Directives of kernels with __cluster_dims__ or __block_size__, of which clang 19 writes no PTX:

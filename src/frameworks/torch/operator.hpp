@@ -15,13 +15,12 @@ struct Operator {
         : handle(handle), host(host), kernel(name)
     {
         const auto &args = handle.schema().arguments();
-        for (size_t i = 0; i < args.size(); i++)
-            if (args[i].alias_info() && args[i].alias_info()->isWrite())
-                writes = true;
         const auto &returns = handle.schema().returns();
         bool has_result =
             !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
+            if (args[i].alias_info() && args[i].alias_info()->isWrite())
+                writes = true;
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
             if (args[i].name() == "dropout_p" || args[i].name() == "dropout")

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -13,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/env.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "clang/clang.h"
@@ -57,28 +57,19 @@ static void add_words(struct clang_args *args, const struct torch_build *b, cons
                                "-Wl,--unresolved-symbols=ignore-all");
 }
 
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
-}
-
 /* What runs as `pid` ends, with an account of it; the status of waitpid(). */
 static int wait_with_progress(pid_t pid, const struct torch_build *b)
 {
-    struct timespec start;
+    uint64_t start_ns = hd_clock_ns(CLOCK_MONOTONIC);
     int status = 0;
     assert(pid > 0);
 
-    clock_gettime(CLOCK_MONOTONIC, &start);
     for (;;) {
         pid_t ended = waitpid(pid, &status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             break;
         cli_progress("compiling Heddle's layer for PyTorch %s, once: %.0f s", b->version,
-                     seconds_since(&start));
+                     1e-9 * (double)(hd_clock_ns(CLOCK_MONOTONIC) - start_ns));
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }
     cli_progress_end();
@@ -89,26 +80,10 @@ static int wait_with_progress(pid_t pid, const struct torch_build *b)
 static int run_compiler(const struct clang_args *args, const char *log, const struct torch_build *b,
                         bool *out_compiled)
 {
-    posix_spawn_file_actions_t files;
-    char **own = hd_env_of_child();
     pid_t pid;
 
-    if (!own || args->failed || posix_spawn_file_actions_init(&files)) {
-        hd_free(own);
-        return cli_error("out of memory");
-    }
-    int error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    if (!error)
-        error =
-            posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(&files, 1, 2);
-    if (!error)
-        error = posix_spawn(&pid, args->at[0], &files, NULL, args->at, own);
-    (void)posix_spawn_file_actions_destroy(&files);
-    hd_free(own);
-    if (error)
-        return cli_error("cannot run %s: %s", args->at[0], strerror(error));
+    if (clang_start(args, log, &pid) != HD_OK)
+        return cli_error("%s", hd_error_message());
     int status = wait_with_progress(pid, b);
     *out_compiled = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     return 0;

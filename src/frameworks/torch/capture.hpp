@@ -30,15 +30,7 @@ class Node final : public Task {
 
     int run(heddle_native_call *call) override
     {
-        try {
-            replay();
-            return 0;
-        } catch (const c10::Error &e) {
-            return is_assertion(e) ? fail_assertion(call, e)
-                                   : heddle_native_fail(call, 1, e.what_without_backtrace());
-        } catch (const std::exception &e) {
-            return heddle_native_fail(call, 1, e.what());
-        }
+        return run_reported(call, [this] { replay(); });
     }
 
   private:

@@ -149,6 +149,20 @@ inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
     return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, text.c_str());
 }
 
+/* What a task of a graph does: nobody is there to catch what `body` throws, the launch fails. */
+template <class Body> int run_reported(heddle_native_call *call, Body &&body)
+{
+    try {
+        body();
+        return 0;
+    } catch (const c10::Error &e) {
+        return is_assertion(e) ? fail_assertion(call, e)
+                               : heddle_native_fail(call, 1, e.what_without_backtrace());
+    } catch (const std::exception &e) {
+        return heddle_native_fail(call, 1, e.what());
+    }
+}
+
 /* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
 template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
 {

@@ -46,12 +46,7 @@ class Drawing final : public Task {
     }
     int run(heddle_native_call *call) override
     {
-        try {
-            body(Seed::of(state));
-            return 0;
-        } catch (const std::exception &e) {
-            return heddle_native_fail(call, 1, e.what());
-        }
+        return run_reported(call, [this] { body(Seed::of(state)); });
     }
 
   private:

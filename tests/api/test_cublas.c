@@ -27,6 +27,11 @@ static bool is_complex(enum letter t)
     return t >= C;
 }
 
+static num complex_of(double re, double im)
+{
+    return re + im * I;
+}
+
 static num get(enum letter t, const void *p, int i)
 {
     switch (t) {
@@ -73,7 +78,7 @@ static void *array(enum letter t, int n)
 
     used += ((size_t)n * sizes[t] + 255) & ~(size_t)255;
     for (int i = 0; i < n; i++)
-        put(t, p, i, is_complex(t) ? CMPLX(small(), small()) : small());
+        put(t, p, i, is_complex(t) ? complex_of(small(), small()) : small());
     return p;
 }
 
@@ -149,7 +154,7 @@ static const cublasDiagType_t diags[] = {CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT}
 
 static num some(enum letter t)
 {
-    return is_complex(t) ? CMPLX(2, -1) : 2;
+    return is_complex(t) ? complex_of(2, -1) : 2;
 }
 
 /* ---- vectors */
@@ -328,7 +333,8 @@ static void add_product(num *y, const num *a, const num *x, int m, int n, num al
 
 static void test_matrix_vector(enum letter t)
 {
-    num a[CELLS], w[CELLS], x[N], y[N], alpha = some(t), beta = is_complex(t) ? CMPLX(0, 1) : -1;
+    num a[CELLS], w[CELLS], x[N], y[N], alpha = some(t),
+                                        beta = is_complex(t) ? complex_of(0, 1) : -1;
     bool pass = true;
 
     for (int o = 0; o < 3; o++) {
@@ -410,7 +416,7 @@ static void test_symmetric(enum letter t)
             add_product(v, w, x, N, N, alpha, beta);
             cublasStatus_t (*mv)(cublasHandle_t, FI, int, VP, VP, int, VP, int, VP, VP, int) =
                 h ? (t == C ? (VP)cublasChemv : (VP)cublasZhemv)
-                  : OF4(symv, FI, int, VP, VP, int, VP, int, VP, VP, int)[t];
+                  : (VP)OF4(symv, FI, int, VP, VP, int, VP, int, VP, VP, int)[t];
             pass &= !mv(handle, fills[f], N, factor(t, alpha, false), pa, LD, px, 1,
                         factor(t, beta, false), py, 1);
             pass &= same("symv", t, py, v, N, 0);
@@ -458,7 +464,7 @@ static void test_symmetric(enum letter t)
             void *one = h ? factor(t, real, true) : factor(t, alpha, false);
             cublasStatus_t (*r)(cublasHandle_t, FI, int, VP, VP, int, VP, int) =
                 h ? (t == C ? (VP)cublasCher : (VP)cublasZher)
-                  : OF4(syr, FI, int, VP, VP, int, VP, int)[t];
+                  : (VP)OF4(syr, FI, int, VP, VP, int, VP, int)[t];
             pass &= !r(handle, fills[f], N, one, px, 1, pa, LD);
             pass &= same("syr", t, pa, sum, CELLS, 0);
             cublasStatus_t (*pr[])(cublasHandle_t, FI, int, VP, VP, int, VP) = {
@@ -477,7 +483,7 @@ static void test_symmetric(enum letter t)
                     }
             cublasStatus_t (*r2)(cublasHandle_t, FI, int, VP, VP, int, VP, int, VP, int) =
                 h ? (t == C ? (VP)cublasCher2 : (VP)cublasZher2)
-                  : OF4(syr2, FI, int, VP, VP, int, VP, int, VP, int)[t];
+                  : (VP)OF4(syr2, FI, int, VP, VP, int, VP, int, VP, int)[t];
             pass &= !r2(handle, fills[f], N, factor(t, alpha, false), px, 1, py, 1, pa, LD);
             pass &= same("syr2", t, pa, sum, CELLS, 0);
             cublasStatus_t (*pr2[])(cublasHandle_t, FI, int, VP, VP, int, VP, int, VP) = {
@@ -603,7 +609,7 @@ static void test_triangles_of_matrices(enum letter t)
 
 static void test_gemm(enum letter t)
 {
-    num alpha = some(t), beta = is_complex(t) ? CMPLX(1, 1) : 3;
+    num alpha = some(t), beta = is_complex(t) ? complex_of(1, 1) : 3;
     bool pass = true;
 
     for (int oa = 0; oa < 3; oa++)
@@ -631,7 +637,7 @@ static void test_gemm(enum letter t)
 /* symm, hemm; syrk, herk, syr2k, her2k, syrkx, herkx */
 static void test_symmetric_products(enum letter t)
 {
-    num alpha = some(t), beta = is_complex(t) ? CMPLX(0, 2) : -2;
+    num alpha = some(t), beta = is_complex(t) ? complex_of(0, 2) : -2;
     double ra = 3, rb = -1;
     bool pass = true;
 
@@ -655,7 +661,7 @@ static void test_symmetric_products(enum letter t)
                 cublasStatus_t (*mm)(cublasHandle_t, SI, FI, int, int, VP, VP, int, VP, int, VP, VP,
                                      int) =
                     h ? (t == C ? (VP)cublasChemm : (VP)cublasZhemm)
-                      : OF4(symm, SI, FI, int, int, VP, VP, int, VP, int, VP, VP, int)[t];
+                      : (VP)OF4(symm, SI, FI, int, int, VP, VP, int, VP, int, VP, VP, int)[t];
                 pass &= !mm(handle, sides[s], fills[f], M, N, factor(t, alpha, false), pa, LD, pb,
                             LD, factor(t, beta, false), pc, LD);
                 pass &= same("symm", t, pc, want, CELLS, 0);
@@ -706,17 +712,17 @@ static void test_symmetric_products(enum letter t)
                         cublasStatus_t (*rk)(cublasHandle_t, FI, OP, int, int, VP, VP, int, VP, VP,
                                              int) =
                             h ? (t == C ? (VP)cublasCherk : (VP)cublasZherk)
-                              : OF4(syrk, FI, OP, int, int, VP, VP, int, VP, VP, int)[t];
+                              : (VP)OF4(syrk, FI, OP, int, int, VP, VP, int, VP, VP, int)[t];
                         status = rk(handle, fills[f], op, N, K, pfa, pa, LD, pfb, pc, LD);
                     } else {
                         cublasStatus_t (*r2k)(cublasHandle_t, FI, OP, int, int, VP, VP, int, VP,
                                               int, VP, VP, int) =
                             kind == 1 ? (h ? (t == C ? (VP)cublasCher2k : (VP)cublasZher2k)
-                                           : OF4(syr2k, FI, OP, int, int, VP, VP, int, VP, int, VP,
-                                                 VP, int)[t])
+                                           : (VP)OF4(syr2k, FI, OP, int, int, VP, VP, int, VP, int,
+                                                     VP, VP, int)[t])
                                       : (h ? (t == C ? (VP)cublasCherkx : (VP)cublasZherkx)
-                                           : OF4(syrkx, FI, OP, int, int, VP, VP, int, VP, int, VP,
-                                                 VP, int)[t]);
+                                           : (VP)OF4(syrkx, FI, OP, int, int, VP, VP, int, VP, int,
+                                                     VP, VP, int)[t]);
                         status = r2k(handle, fills[f], op, N, K, pfa, pa, LD, pb, LD, pfb, pc, LD);
                     }
                     pass &= !status && same(kind == 0   ? "syrk"

@@ -89,7 +89,7 @@ class Routine:
     def body(self, size):
         """Checks that need no memory, then the packed arguments: what the engine's routine is called with."""
         checks, packs, last, batch, info, results, place = [], [], "", "", "", False, 0
-        of_vectors = ("copy", "swap", "axpy", "scal", "dot", "dotu", "dotc", "rot", "rotm")  # an increment may be 0
+        of_vectors = ("copy", "swap", "axpy", "scal", "dot", "dotu", "dotc", "rot", "rotm", "dgmm")  # an increment may be 0
         for kind, which, words in self.args():
             type_, a, low = self.type_of(which, size), words[0], kind.lower()
             place += 1

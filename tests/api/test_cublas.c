@@ -764,6 +764,12 @@ static void test_plain(enum letter t)
         pass &= !OF4(dgmm, SI, int, int, VP, int, VP, int, VP, int)[t](handle, sides[s], M, N, pa,
                                                                        LD, px, 1, pc, LD);
         pass &= same("dgmm", t, pc, c, CELLS, 0);
+        for (int i = 0; i < M; i++) /* an increment of 0: a factor for all */
+            for (int j = 0; j < N; j++)
+                c[i + j * LD] = a[i + j * LD] * x[0];
+        pass &= !OF4(dgmm, SI, int, int, VP, int, VP, int, VP, int)[t](handle, sides[s], M, N, pa,
+                                                                       LD, px, 0, pc, LD);
+        pass &= same("dgmm", t, pc, c, CELLS, 0);
     }
     for (int f = 0; f < 2; f++) {
         void *pp = array(t, CELLS), *back = array(t, CELLS);

@@ -317,7 +317,8 @@ class Aliases {
                 return p.cpu.storage();
             }
         auto *storage = t.storage().unsafeGetStorageImpl();
-        void *data = storage->mutable_data();
+        /* A lazy clone stays one: what the operator writes to has memory of its own by now. */
+        void *data = const_cast<void *>(storage->data());
         /* An address is what tells an alias from what replaces it, so it has one if it is empty. */
         *out_data = data ? data : static_cast<const void *>(this);
         return {c10::Storage::use_byte_size_t(), storage->nbytes(),

@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed, widened;
+    std::unordered_set<std::string> keep, also, mixed, widened, precise;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -62,13 +62,23 @@ const Rows &rows()
 #define ALSO(name)        r.also.insert(name);
 #define MIXED(name)       r.mixed.insert(name);
 #define WIDEN(name)       r.widened.insert(name);
+#define PRECISE(name)     r.precise.insert(name);
 #define REFUSE(name, why) r.refused.emplace(name, why);
+#define NONDETERMINISTIC(...)
+#define WAITS(...)
+#define REJECTS(...)
+#define UNTYPED(...)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
 #undef MIXED
 #undef WIDEN
+#undef PRECISE
 #undef REFUSE
+#undef NONDETERMINISTIC
+#undef WAITS
+#undef REJECTS
+#undef UNTYPED
         return r;
     }();
     return r;
@@ -109,6 +119,13 @@ c10::DispatchKey host_key(c10::DispatchKey key)
  */
 const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",      "heddle",
                                                     "quantization", "quantized", "symm_mem"};
+
+When widening_of(const std::string &name)
+{
+    return rows().precise.count(name)   ? When::ALWAYS
+           : rows().widened.count(name) ? When::IF_NEEDED
+                                        : When::NEVER;
+}
 
 Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c10::DispatchKey key)
 {
@@ -187,7 +204,7 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
             h, name, host_key(key), rows().mixed.count(h.operator_name().name),
-            rows().widened.count(h.operator_name().name)));
+            widening_of(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "checks.hpp"
 #include "random_state.hpp"
 #include "tensors.hpp"
 #include "widen.hpp"
@@ -19,8 +20,11 @@ struct Operator {
         bool has_result =
             !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
-            if (args[i].alias_info() && args[i].alias_info()->isWrite())
-                writes = true;
+            bool is_written = args[i].alias_info() && args[i].alias_info()->isWrite();
+            writes |= is_written;
+            /* Schemas of norms do not say that they write to these. */
+            if (is_written || args[i].name() == "running_mean" || args[i].name() == "running_var")
+                written.push_back(i);
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
             if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
@@ -62,29 +66,53 @@ struct Operator {
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
+    /* Lazy clones get memory of their own when they are written to, and not when they are read. */
+    void own_what_is_written(const torch::jit::Stack &stack, size_t first) const
+    {
+        for (size_t i : written)
+            map_tensors(stack[first + i], [](const at::Tensor &t) {
+                if (t.defined() && t.has_storage())
+                    t.storage().mutable_data();
+                return t;
+            });
+    }
+
     c10::OperatorHandle handle;
     c10::DispatchKey host;
     Kernel kernel;
-    bool writes = false; /* to arguments */
-    bool draws = false;  /* random numbers */
-    int generator = -1;  /* the argument, if there is one */
-    int dropout = -1;    /* the argument that says how likely, likewise */
+    c10::SmallVector<size_t, 2> written; /* arguments */
+    bool writes = false;                 /* to arguments */
+    bool draws = false;                  /* random numbers */
+    int generator = -1;                  /* the argument, if there is one */
+    int dropout = -1;                    /* the argument that says how likely, likewise */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
                       torch::jit::Stack &args, c10::cuda::CUDAStream stream);
 
+/* When an operator is computed with wider types (widen.hpp). */
+enum class When { NEVER, IF_NEEDED, ALWAYS };
+
 class Bridge final : public c10::OperatorKernel {
   public:
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           bool is_mixed, bool widens = false)
-        : op(handle, name, host), is_mixed(is_mixed), widens(widens)
+           bool is_mixed, When widens = When::NEVER)
+        : op(handle, name, host), checks(Checks::find(handle.operator_name())), is_mixed(is_mixed),
+          widens(widens)
     {
     }
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
     {
         size_t nargs = op.handle.schema().arguments().size(), first = stack->size() - nargs;
+        if (C10_UNLIKELY(widens == When::ALWAYS)) {
+            Widening widening(op.handle, *stack, first);
+            if (widening.is_of_halves()) {
+                widening.call(stack, first);
+                return;
+            }
+        }
+        op.own_what_is_written(*stack, first);
         Aliases aliases;
         torch::jit::Stack args;
         args.reserve(nargs);
@@ -92,6 +120,8 @@ class Bridge final : public c10::OperatorKernel {
             args.push_back(alias_of((*stack)[i], aliases));
         if (!is_mixed && !aliases.empty())
             check_devices(*stack, first, aliases.device);
+        if (C10_UNLIKELY(checks != nullptr))
+            checks->run(Call(op.handle.schema(), *stack, first));
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
@@ -126,12 +156,14 @@ class Bridge final : public c10::OperatorKernel {
 
   private:
     Operator op;
-    bool is_mixed, widens;
+    const Checks *checks; /* NULL: none */
+    bool is_mixed;
+    When widens;
 
     /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
     bool can_widen(const Widening &w) const
     {
-        return w.is_possible() && (widens || w.narrow_type() == c10::kComplexHalf);
+        return w.is_possible() && (widens != When::NEVER || w.narrow_type() == c10::kComplexHalf);
     }
 
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)

@@ -49,6 +49,10 @@ class Widening {
     {
         return type != c10::ScalarType::Undefined && wider(type) != type;
     }
+    bool is_of_halves() const
+    {
+        return type == c10::kHalf || type == c10::kBFloat16;
+    }
     c10::ScalarType narrow_type() const
     {
         return type;

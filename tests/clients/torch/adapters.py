@@ -64,6 +64,15 @@ def both(function, tensors, what, bound=None, gradients=True):
     same(sides[0][1], sides[1][1], what + " gradient", bound)
 
 
+def raises(kind, text, call):
+    try:
+        call()
+    except kind as e:
+        assert text in str(e), f"{e}, not {text}"
+    else:
+        raise AssertionError(f"nobody says: {text}")
+
+
 # ---- attention
 
 
@@ -765,6 +774,116 @@ def adapters_in_graphs():
     graph.replay()
     torch.cuda.synchronize()
     torch.testing.assert_close(out, q.detach().sum(-1))
+
+
+# ---- what CUDA's kernels do, look at, or leave alone, and the CPU's do not
+
+
+@test
+def softmax_of_halves_into_floats():
+    x = random(5, 7, dtype=torch.float16)
+    for f in (F.softmax, F.log_softmax):
+        for dim in (0, 1):
+            both(lambda t: f(t, dim, dtype=torch.float32), [x], f"{f.__name__} {dim}", 2e-3)
+
+
+@test
+def svd_takes_the_drivers_of_cusolver():
+    a = random(4, 3)
+    for driver in ("gesvd", "gesvdj", "gesvda"):
+        same(torch.linalg.svd(a.cuda(), driver=driver).S, torch.linalg.svdvals(a), driver)
+    raises(RuntimeError, "unknown svd driver", lambda: torch.linalg.svd(a.cuda(), driver="none"))
+
+
+@test
+def samples_of_halves_are_computed_in_floats():
+    for dtype in (torch.float16, torch.bfloat16):
+        image, grid = random(2, 3, 16, 16, dtype=dtype).cuda(), random(2, 8, 8, 2, dtype=dtype).cuda()
+        for mode in ("bilinear", "bicubic"):
+            got = F.grid_sample(image, grid, mode=mode, align_corners=False)
+            want = F.grid_sample(image.double(), grid.double(), mode=mode, align_corners=False)
+            torch.testing.assert_close(got, want.to(dtype))
+
+
+@test
+def lazy_clones_stay_lazy_until_they_are_written():
+    t = torch.arange(4.0, device="cuda")
+    clone = t._lazy_clone()
+    assert torch.equal(t + clone, 2 * torch.arange(4.0, device="cuda"))
+    assert torch._C._is_cow_tensor(t) and torch._C._is_cow_tensor(clone), "reading made a copy"
+    clone.add_(1)
+    torch.add(t, 5, out=(out := t._lazy_clone()))
+    assert t.tolist() == [0, 1, 2, 3] and clone.tolist() == [1, 2, 3, 4] and out[0] == 5
+    mean, var = (torch.ones(2, device="cuda") for _ in range(2))
+    F.batch_norm(torch.randn(8, 2, device="cuda"), mean._lazy_clone(), var._lazy_clone(), training=True)
+    assert mean.tolist() == [1, 1] and var.tolist() == [1, 1], "a clone wrote into what it is of"
+
+
+@test
+def operators_that_are_not_deterministic_on_a_gpu():
+    x = torch.rand(2, 3, 8, 8, device="cuda", requires_grad=True)
+    i = torch.zeros(4, dtype=torch.long, device="cuda")
+    v = torch.rand(4, device="cuda")
+    alerts = (
+        ("adaptive_avg_pool2d_backward_cuda", lambda: F.adaptive_avg_pool2d(x, 3).sum().backward()),
+        ("upsample_bicubic2d_backward_out_cuda",
+         lambda: F.interpolate(x, scale_factor=2, mode="bicubic").sum().backward()),
+        ("_histc_cuda with floating point input", lambda: torch.histc(v)),
+        ("_bincount_cuda", lambda: torch.bincount(i, v)),
+        ("median CUDA with indices output", lambda: v.median(0)),
+        ("put_", lambda: v.clone().put_(i, v, accumulate=True)),
+        ("scatter_reduce_cuda_prod_", lambda: v.scatter_reduce(0, i, v, "prod")),
+        ("nll_loss2d_forward_out_cuda_template",
+         lambda: F.nll_loss(x, torch.zeros(2, 8, 8, dtype=torch.long, device="cuda"))),
+    )
+    quiet = (lambda: torch.histc(i), lambda: torch.bincount(i), lambda: v.median(),
+             lambda: v.scatter_reduce(0, i, v, "amax"), lambda: v.scatter_add(0, i, v),
+             lambda: F.nll_loss(x, torch.zeros(2, 8, 8, dtype=torch.long, device="cuda"),
+                                reduction="none"))
+    torch.use_deterministic_algorithms(True)
+    try:
+        for name, call in alerts:
+            raises(RuntimeError, f"{name} does not have a deterministic implementation", call)
+        for call in quiet:
+            call()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    for _, call in alerts:
+        call()
+
+
+@test
+def operators_that_wait_for_a_gpu():
+    x, mask = torch.rand(4, device="cuda"), torch.tensor([True, False, True, True], device="cuda")
+    i = torch.tensor([1, 0], device="cuda")
+    waiting = (lambda: x.nonzero(), lambda: x[mask], lambda: x[i.cpu()], lambda: x.masked_select(mask),
+               lambda: torch.unique(i), lambda: torch.bincount(i), lambda: torch.equal(x, x),
+               lambda: torch.repeat_interleave(x, torch.ones_like(x, dtype=torch.long)),
+               lambda: x.clone().__setitem__(mask, x[0]))
+    running = (lambda: x + x, lambda: x[i], lambda: x.clone().__setitem__(mask, 1.0),
+               lambda: x.clone().index_put_((i,), x[:2], accumulate=True))
+    host = i.cpu()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for call in waiting:
+            raises(RuntimeError, "called a synchronizing CUDA operation", call)
+        for call in running:
+            call()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert x[host].shape == (2,)
+
+
+@test
+def arguments_that_only_cpus_take():
+    x, n = torch.rand(2, 2, device="cuda"), torch.rand(())
+    raises(RuntimeError, "CPU Scalar support for self argument", lambda: torch.addcmul(n, x, x))
+    raises(RuntimeError, "CPU Scalar support for tensor1 argument", lambda: torch.addcmul(x, n, x))
+    assert torch.addcmul(x, x, n).shape == (2, 2)
+    i = torch.zeros(2, 2, dtype=torch.long, device="cuda")
+    c = x.to(torch.complex64)
+    raises(NotImplementedError, "\"scatter_gather_base_kernel_func\" not implemented for 'ComplexFloat'",
+           lambda: c.scatter_(0, i, c, reduce="multiply"))
 
 
 @test

@@ -279,7 +279,7 @@ def main():
         results[r["test"]] = r
         if out:
             out.write(json.dumps(r) + "\n")
-        if r["result"] == "failed":
+        if r["result"] == "failed" and "on_cpu" not in r:
             print(f"# {r['test']}: {kind(r['why'])}", flush=True)
 
     part, parts = map(int, o.part.split("/"))

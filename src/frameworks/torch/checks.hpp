@@ -32,13 +32,30 @@ class Call {
     {
         return !(*this)[name].isNone();
     }
-    bool is_integral(const char *name) const
+    /* Of the first argument. */
+    c10::ScalarType type() const
     {
-        return c10::isIntegralType(tensor(name).scalar_type(), /* includeBool */ true);
+        return stack[first].toTensor().scalar_type();
     }
-    bool is_complex(const char *name) const
+    bool is_integral() const
     {
-        return c10::isComplexType(tensor(name).scalar_type());
+        return c10::isIntegralType(type(), /* includeBool */ true);
+    }
+    bool is_half() const
+    {
+        return type() == c10::kHalf || type() == c10::kBFloat16;
+    }
+    bool is_complex() const
+    {
+        return c10::isComplexType(type());
+    }
+    bool is_without_elements() const
+    {
+        for (size_t i = first; i < stack.size(); i++)
+            if (stack[i].isTensor() && stack[i].toTensor().defined() &&
+                stack[i].toTensor().numel() == 0)
+                return true;
+        return false;
     }
     bool is(const char *name, std::string_view text) const
     {
@@ -124,9 +141,8 @@ struct Checks {
             TORCH_CHECK(!row.applies(call), row.text);
             break;
         case Row::UNTYPED:
-            TORCH_CHECK_NOT_IMPLEMENTED(!row.applies(call), '"', row.text,
-                                        "\" not implemented for '",
-                                        call.tensor("self").scalar_type(), "'");
+            TORCH_CHECK_NOT_IMPLEMENTED(!row.applies(call) || call.is_without_elements(), '"',
+                                        row.text, "\" not implemented for '", call.type(), "'");
             break;
         }
     }
@@ -141,6 +157,7 @@ struct Checks {
 #define ALSO(name)
 #define MIXED(name)
 #define WIDEN(name)
+#define WIDEN_INTEGERS(name)
 #define PRECISE(name)
 #define REFUSE(name, why)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
@@ -152,6 +169,7 @@ struct Checks {
 #undef ALSO
 #undef MIXED
 #undef WIDEN
+#undef WIDEN_INTEGERS
 #undef PRECISE
 #undef REFUSE
 #undef NONDETERMINISTIC

@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed, widened, precise;
+    std::unordered_set<std::string> keep, also, mixed, widened, integers, precise;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -58,12 +58,13 @@ const Rows &rows()
 {
     static const Rows r = [] {
         Rows r;
-#define KEEP(name)        r.keep.insert(name);
-#define ALSO(name)        r.also.insert(name);
-#define MIXED(name)       r.mixed.insert(name);
-#define WIDEN(name)       r.widened.insert(name);
-#define PRECISE(name)     r.precise.insert(name);
-#define REFUSE(name, why) r.refused.emplace(name, why);
+#define KEEP(name)           r.keep.insert(name);
+#define ALSO(name)           r.also.insert(name);
+#define MIXED(name)          r.mixed.insert(name);
+#define WIDEN(name)          r.widened.insert(name);
+#define WIDEN_INTEGERS(name) r.integers.insert(name);
+#define PRECISE(name)        r.precise.insert(name);
+#define REFUSE(name, why)    r.refused.emplace(name, why);
 #define NONDETERMINISTIC(...)
 #define WAITS(...)
 #define REJECTS(...)
@@ -73,6 +74,7 @@ const Rows &rows()
 #undef ALSO
 #undef MIXED
 #undef WIDEN
+#undef WIDEN_INTEGERS
 #undef PRECISE
 #undef REFUSE
 #undef NONDETERMINISTIC
@@ -122,9 +124,10 @@ const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",     
 
 When widening_of(const std::string &name)
 {
-    return rows().precise.count(name)   ? When::ALWAYS
-           : rows().widened.count(name) ? When::IF_NEEDED
-                                        : When::NEVER;
+    return rows().precise.count(name)    ? When::ALWAYS
+           : rows().widened.count(name)  ? When::HALVES
+           : rows().integers.count(name) ? When::INTEGERS
+                                         : When::NEVER;
 }
 
 Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c10::DispatchKey key)

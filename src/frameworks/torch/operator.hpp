@@ -90,8 +90,11 @@ struct Operator {
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
                       torch::jit::Stack &args, c10::cuda::CUDAStream stream);
 
-/* When an operator is computed with wider types (widen.hpp). */
-enum class When { NEVER, IF_NEEDED, ALWAYS };
+/*
+ * When an operator is computed with wider types (widen.hpp): if the CPU's kernel does not take 16-bit
+ * types, or integers; or always if they are of 16 bits.
+ */
+enum class When { NEVER, HALVES, INTEGERS, ALWAYS };
 
 class Bridge final : public c10::OperatorKernel {
   public:
@@ -104,24 +107,40 @@ class Bridge final : public c10::OperatorKernel {
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
     {
-        size_t nargs = op.handle.schema().arguments().size(), first = stack->size() - nargs;
+        if (C10_UNLIKELY(checks != nullptr))
+            checks->run(Call(op.handle.schema(), *stack, first_of(*stack)));
+        compute(stack);
+    }
+
+  private:
+    Operator op;
+    const Checks *checks; /* NULL: none */
+    bool is_mixed;
+    When widens;
+
+    size_t first_of(const torch::jit::Stack &stack) const
+    {
+        return stack.size() - op.handle.schema().arguments().size();
+    }
+
+    void compute(torch::jit::Stack *stack)
+    {
+        size_t first = first_of(*stack);
         if (C10_UNLIKELY(widens == When::ALWAYS)) {
             Widening widening(op.handle, *stack, first);
             if (widening.is_of_halves()) {
-                widening.call(stack, first);
+                widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
                 return;
             }
         }
         op.own_what_is_written(*stack, first);
         Aliases aliases;
         torch::jit::Stack args;
-        args.reserve(nargs);
+        args.reserve(stack->size() - first);
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(alias_of((*stack)[i], aliases));
         if (!is_mixed && !aliases.empty())
             check_devices(*stack, first, aliases.device);
-        if (C10_UNLIKELY(checks != nullptr))
-            checks->run(Call(op.handle.schema(), *stack, first));
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
@@ -144,7 +163,7 @@ class Bridge final : public c10::OperatorKernel {
             Widening widening(op.handle, *stack, first);
             if (!can_widen(widening))
                 throw_as_on_gpu(e);
-            widening.call(stack, first);
+            widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
             return;
         }
         if (op.writes)
@@ -154,16 +173,13 @@ class Bridge final : public c10::OperatorKernel {
             stack->push_back(map_tensors(v, [&](const at::Tensor &t) { return aliases.back(t); }));
     }
 
-  private:
-    Operator op;
-    const Checks *checks; /* NULL: none */
-    bool is_mixed;
-    When widens;
-
     /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
     bool can_widen(const Widening &w) const
     {
-        return w.is_possible() && (widens != When::NEVER || w.narrow_type() == c10::kComplexHalf);
+        return w.narrow_type() == c10::kComplexHalf ||
+               (widens == When::INTEGERS
+                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
+                    : widens != When::NEVER && w.is_of_halves());
     }
 
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)

@@ -820,6 +820,28 @@ def lazy_clones_stay_lazy_until_they_are_written():
 
 
 @test
+def sizes_of_nested_tensors_are_on_the_host():
+    nt = torch.nested.as_nested_tensor([torch.rand(2, 3, device="cuda"), torch.rand(1, 3, device="cuda")])
+    for t in (nt, nt.clone(), nt * 2):
+        for _ in range(2):
+            sizes = t._nested_tensor_size()
+            assert sizes.is_cpu and sizes.tolist() == [[2, 3], [1, 3]], sizes
+        assert torch.is_same_size(t, nt) and t.unbind()[0].shape == (2, 3)
+
+
+@test
+def results_are_moved_and_not_copied():
+    x = torch.rand(1 << 20, device="cuda")
+    size_B = x.nbytes
+    for results, call in ((1, lambda: x + x), (2, lambda: x.frexp()), (2, lambda: torch._foreach_add([x, x], 1))):
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        kept = call()
+        peak_B = torch.cuda.max_memory_allocated() - before
+        assert results * size_B <= peak_B < (results + 1) * size_B, (peak_B, results, kept)
+
+
+@test
 def operators_that_are_not_deterministic_on_a_gpu():
     x = torch.rand(2, 3, 8, 8, device="cuda", requires_grad=True)
     i = torch.zeros(4, dtype=torch.long, device="cuda")
@@ -880,10 +902,25 @@ def arguments_that_only_cpus_take():
     raises(RuntimeError, "CPU Scalar support for self argument", lambda: torch.addcmul(n, x, x))
     raises(RuntimeError, "CPU Scalar support for tensor1 argument", lambda: torch.addcmul(x, n, x))
     assert torch.addcmul(x, x, n).shape == (2, 2)
-    i = torch.zeros(2, 2, dtype=torch.long, device="cuda")
-    c = x.to(torch.complex64)
-    raises(NotImplementedError, "\"scatter_gather_base_kernel_func\" not implemented for 'ComplexFloat'",
-           lambda: c.scatter_(0, i, c, reduce="multiply"))
+    i, c, h = torch.ones(2, 2, dtype=torch.long, device="cuda"), x.to(torch.complex64), x.half()
+    image, kernel = i[None, None], i[None, None]
+    for name, kind, call in (
+            ("cuda_scatter_gather_base_kernel_func", "ComplexFloat",
+             lambda: c.scatter_(0, i, c, reduce="multiply")),
+            ("addmm_cuda", "Long", lambda: i @ i),
+            ("addmm_cuda", "Long", lambda: F.linear(i, i, i[0])),
+            ("addmv_impl_cuda", "Long", lambda: i.mv(i[0])),
+            ("baddbmm_cuda", "Int", lambda: torch.bmm(image[0].int(), image[0].int())),
+            ("dot", "Long", lambda: i[0].dot(i[0])),
+            ("slow_conv2d_cuda", "Long", lambda: F.conv2d(image, kernel)),
+            ("max_pool2d_with_indices_out_cuda_frame", "Long", lambda: F.max_pool2d(image, 2)),
+            ("avg_pool3d_out_cuda", "Long", lambda: F.avg_pool3d(image[None], 1)),
+            ("upsample_bilinear2d_out_frame", "Byte",
+             lambda: F.interpolate(image.byte(), 4, mode="bilinear", antialias=True)),
+            ("angle_cuda", "Half", lambda: h.angle()),
+            ("histc", "Half", lambda: h.histc())):
+        raises(NotImplementedError, f"\"{name}\" not implemented for '{kind}'", call)
+    assert (i[:0] @ i).shape == (0, 2) and torch.histc(i, 2).tolist() == [0, 4]
 
 
 @test

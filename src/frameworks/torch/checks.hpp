@@ -101,7 +101,7 @@ class Call {
 /* The rows of one operator. */
 struct Checks {
     struct Row {
-        enum Kind { NONDETERMINISTIC, WAITS, REJECTS, UNTYPED } kind;
+        enum Kind { NONDETERMINISTIC, WAITS, REJECTS, UNTYPED, PRECISE } kind;
         std::string text;
         bool (*applies)(const Call &);
     };
@@ -124,6 +124,15 @@ struct Checks {
             run(row, call);
     }
 
+    /* Whether 16-bit numbers are to be computed in float. */
+    bool wants_floats(const Call &call) const
+    {
+        for (const auto &row : rows)
+            if (row.kind == Row::PRECISE && row.applies(call))
+                return true;
+        return false;
+    }
+
   private:
     static void run(const Row &row, const Call &call)
     {
@@ -144,6 +153,8 @@ struct Checks {
             TORCH_CHECK_NOT_IMPLEMENTED(!row.applies(call) || call.is_without_elements(), '"',
                                         row.text, "\" not implemented for '", call.type(), "'");
             break;
+        case Row::PRECISE:
+            break;
         }
     }
 
@@ -158,12 +169,12 @@ struct Checks {
 #define MIXED(name)
 #define WIDEN(name)
 #define WIDEN_INTEGERS(name)
-#define PRECISE(name)
 #define REFUSE(name, why)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
 #define WAITS(name, when)                  ADD(name, WAITS, "", when)
 #define REJECTS(name, text, when)          ADD(name, REJECTS, text, when)
 #define UNTYPED(name, kernel, when)        ADD(name, UNTYPED, kernel, when)
+#define PRECISE(name, when)                ADD(name, PRECISE, "", when)
 #include "torch.def"
 #undef KEEP
 #undef ALSO

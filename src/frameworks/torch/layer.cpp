@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed, widened, integers, precise;
+    std::unordered_set<std::string> keep, also, mixed, widened, integers;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -63,12 +63,12 @@ const Rows &rows()
 #define MIXED(name)          r.mixed.insert(name);
 #define WIDEN(name)          r.widened.insert(name);
 #define WIDEN_INTEGERS(name) r.integers.insert(name);
-#define PRECISE(name)        r.precise.insert(name);
 #define REFUSE(name, why)    r.refused.emplace(name, why);
 #define NONDETERMINISTIC(...)
 #define WAITS(...)
 #define REJECTS(...)
 #define UNTYPED(...)
+#define PRECISE(...)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
@@ -124,8 +124,7 @@ const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",     
 
 When widening_of(const std::string &name)
 {
-    return rows().precise.count(name)    ? When::ALWAYS
-           : rows().widened.count(name)  ? When::HALVES
+    return rows().widened.count(name)    ? When::HALVES
            : rows().integers.count(name) ? When::INTEGERS
                                          : When::NEVER;
 }

@@ -90,11 +90,8 @@ struct Operator {
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
                       torch::jit::Stack &args, c10::cuda::CUDAStream stream);
 
-/*
- * When an operator is computed with wider types (widen.hpp): if the CPU's kernel does not take 16-bit
- * types, or integers; or always if they are of 16 bits.
- */
-enum class When { NEVER, HALVES, INTEGERS, ALWAYS };
+/* Types that the CPU's kernel does not take, and CUDA's does: computed with wider ones (widen.hpp). */
+enum class When { NEVER, HALVES, INTEGERS };
 
 class Bridge final : public c10::OperatorKernel {
   public:
@@ -126,7 +123,7 @@ class Bridge final : public c10::OperatorKernel {
     void compute(torch::jit::Stack *stack)
     {
         size_t first = first_of(*stack);
-        if (C10_UNLIKELY(widens == When::ALWAYS)) {
+        if (C10_UNLIKELY(checks && checks->wants_floats(Call(op.handle.schema(), *stack, first)))) {
             Widening widening(op.handle, *stack, first);
             if (widening.is_of_halves()) {
                 widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
@@ -179,7 +176,7 @@ class Bridge final : public c10::OperatorKernel {
         return w.narrow_type() == c10::kComplexHalf ||
                (widens == When::INTEGERS
                     ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
-                    : widens != When::NEVER && w.is_of_halves());
+                    : widens == When::HALVES && w.is_of_halves());
     }
 
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)

@@ -796,13 +796,23 @@ def svd_takes_the_drivers_of_cusolver():
 
 
 @test
-def samples_of_halves_are_computed_in_floats():
+def halves_are_computed_in_floats():
+    grid, kernel = (t.mul(16).round().div(16) for t in (random(2, 8, 8, 2), random(3, 4, 5, 5)))
+    calls = (
+        lambda x: F.grid_sample(x, grid.to(x), mode="bilinear", align_corners=False),
+        lambda x: F.grid_sample(x, grid.to(x), mode="bicubic", align_corners=False),
+        lambda x: F.log_softmax(8 * x, 1), lambda x: torch.logit(x.clamp(1 / 64, 63 / 64)),
+        lambda x: F.interpolate(x, scale_factor=1.7, mode="bicubic"),
+        lambda x: F.interpolate(x[0], scale_factor=1.7, mode="linear"),
+        lambda x: F.interpolate(x[None], scale_factor=1.7, mode="trilinear"),
+        lambda x: F.adaptive_avg_pool3d(x[None], 3), lambda x: F.conv_transpose2d(x, kernel.to(x)),
+        lambda x: torch.trace(x[0, 0]),
+        lambda x: torch.ops.aten.avg_pool2d_backward(x, x, 5, 1, 2, False, True, None))
     for dtype in (torch.float16, torch.bfloat16):
-        image, grid = random(2, 3, 16, 16, dtype=dtype).cuda(), random(2, 8, 8, 2, dtype=dtype).cuda()
-        for mode in ("bilinear", "bicubic"):
-            got = F.grid_sample(image, grid, mode=mode, align_corners=False)
-            want = F.grid_sample(image.double(), grid.double(), mode=mode, align_corners=False)
-            torch.testing.assert_close(got, want.to(dtype))
+        x = random(2, 3, 16, 16, dtype=dtype).cuda()
+        for i, call in enumerate(calls):
+            got, want = call(x), call(x.float()).to(dtype)
+            torch.testing.assert_close(got, want, msg=lambda m, i=i: f"{i} {dtype}: {m}")
 
 
 @test

@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed, widened;
+    std::unordered_set<std::string> keep, also, mixed, widened, integers;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -58,17 +58,29 @@ const Rows &rows()
 {
     static const Rows r = [] {
         Rows r;
-#define KEEP(name)        r.keep.insert(name);
-#define ALSO(name)        r.also.insert(name);
-#define MIXED(name)       r.mixed.insert(name);
-#define WIDEN(name)       r.widened.insert(name);
-#define REFUSE(name, why) r.refused.emplace(name, why);
+#define KEEP(name)           r.keep.insert(name);
+#define ALSO(name)           r.also.insert(name);
+#define MIXED(name)          r.mixed.insert(name);
+#define WIDEN(name)          r.widened.insert(name);
+#define WIDEN_INTEGERS(name) r.integers.insert(name);
+#define REFUSE(name, why)    r.refused.emplace(name, why);
+#define NONDETERMINISTIC(...)
+#define WAITS(...)
+#define REJECTS(...)
+#define UNTYPED(...)
+#define PRECISE(...)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
 #undef MIXED
 #undef WIDEN
+#undef WIDEN_INTEGERS
+#undef PRECISE
 #undef REFUSE
+#undef NONDETERMINISTIC
+#undef WAITS
+#undef REJECTS
+#undef UNTYPED
         return r;
     }();
     return r;
@@ -109,6 +121,13 @@ c10::DispatchKey host_key(c10::DispatchKey key)
  */
 const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",      "heddle",
                                                     "quantization", "quantized", "symm_mem"};
+
+When widening_of(const std::string &name)
+{
+    return rows().widened.count(name)    ? When::HALVES
+           : rows().integers.count(name) ? When::INTEGERS
+                                         : When::NEVER;
+}
 
 Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c10::DispatchKey key)
 {
@@ -187,7 +206,7 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
             h, name, host_key(key), rows().mixed.count(h.operator_name().name),
-            rows().widened.count(h.operator_name().name)));
+            widening_of(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));

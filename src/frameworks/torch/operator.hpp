@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "checks.hpp"
 #include "random_state.hpp"
 #include "tensors.hpp"
 #include "widen.hpp"
@@ -19,8 +20,11 @@ struct Operator {
         bool has_result =
             !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
-            if (args[i].alias_info() && args[i].alias_info()->isWrite())
-                writes = true;
+            bool is_written = args[i].alias_info() && args[i].alias_info()->isWrite();
+            writes |= is_written;
+            /* Schemas of norms do not say that they write to these. */
+            if (is_written || args[i].name() == "running_mean" || args[i].name() == "running_var")
+                written.push_back(i);
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
             if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
@@ -62,32 +66,74 @@ struct Operator {
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
+    /* Lazy clones get memory of their own when they are written to, and not when they are read. */
+    void own_what_is_written(const torch::jit::Stack &stack, size_t first) const
+    {
+        for (size_t i : written)
+            map_tensors(stack[first + i], [](const at::Tensor &t) {
+                if (t.defined() && t.has_storage())
+                    t.storage().mutable_data();
+                return t;
+            });
+    }
+
     c10::OperatorHandle handle;
     c10::DispatchKey host;
     Kernel kernel;
-    bool writes = false; /* to arguments */
-    bool draws = false;  /* random numbers */
-    int generator = -1;  /* the argument, if there is one */
-    int dropout = -1;    /* the argument that says how likely, likewise */
+    c10::SmallVector<size_t, 2> written; /* arguments */
+    bool writes = false;                 /* to arguments */
+    bool draws = false;                  /* random numbers */
+    int generator = -1;                  /* the argument, if there is one */
+    int dropout = -1;                    /* the argument that says how likely, likewise */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
                       torch::jit::Stack &args, c10::cuda::CUDAStream stream);
 
+/* Types that the CPU's kernel does not take, and CUDA's does: computed with wider ones (widen.hpp). */
+enum class When { NEVER, HALVES, INTEGERS };
+
 class Bridge final : public c10::OperatorKernel {
   public:
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           bool is_mixed, bool widens = false)
-        : op(handle, name, host), is_mixed(is_mixed), widens(widens)
+           bool is_mixed, When widens = When::NEVER)
+        : op(handle, name, host), checks(Checks::find(handle.operator_name())), is_mixed(is_mixed),
+          widens(widens)
     {
     }
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
     {
-        size_t nargs = op.handle.schema().arguments().size(), first = stack->size() - nargs;
+        if (C10_UNLIKELY(checks != nullptr))
+            checks->run(Call(op.handle.schema(), *stack, first_of(*stack)));
+        compute(stack);
+    }
+
+  private:
+    Operator op;
+    const Checks *checks; /* NULL: none */
+    bool is_mixed;
+    When widens;
+
+    size_t first_of(const torch::jit::Stack &stack) const
+    {
+        return stack.size() - op.handle.schema().arguments().size();
+    }
+
+    void compute(torch::jit::Stack *stack)
+    {
+        size_t first = first_of(*stack);
+        if (C10_UNLIKELY(checks && checks->wants_floats(Call(op.handle.schema(), *stack, first)))) {
+            Widening widening(op.handle, *stack, first);
+            if (widening.is_of_halves()) {
+                widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
+                return;
+            }
+        }
+        op.own_what_is_written(*stack, first);
         Aliases aliases;
         torch::jit::Stack args;
-        args.reserve(nargs);
+        args.reserve(stack->size() - first);
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(alias_of((*stack)[i], aliases));
         if (!is_mixed && !aliases.empty())
@@ -114,7 +160,7 @@ class Bridge final : public c10::OperatorKernel {
             Widening widening(op.handle, *stack, first);
             if (!can_widen(widening))
                 throw_as_on_gpu(e);
-            widening.call(stack, first);
+            widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
             return;
         }
         if (op.writes)
@@ -124,14 +170,13 @@ class Bridge final : public c10::OperatorKernel {
             stack->push_back(map_tensors(v, [&](const at::Tensor &t) { return aliases.back(t); }));
     }
 
-  private:
-    Operator op;
-    bool is_mixed, widens;
-
     /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
     bool can_widen(const Widening &w) const
     {
-        return w.is_possible() && (widens || w.narrow_type() == c10::kComplexHalf);
+        return w.narrow_type() == c10::kComplexHalf ||
+               (widens == When::INTEGERS
+                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
+                    : widens == When::HALVES && w.is_of_halves());
     }
 
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)

@@ -57,12 +57,12 @@ inline Tensor cslt_dense(const Tensor &compressed, int64_t k)
         .view(compressed.scalar_type());
 }
 
-/* Exact for 8-bit integers as long as sums stay below 2^24. */
+/* Exact for 8-bit integers. */
 inline Tensor product_of(const Tensor &a, const Tensor &b)
 {
-    bool is_integer = c10::isIntegralType(a.scalar_type(), false);
-    auto type = is_integer ? c10::kInt : c10::kFloat;
-    return at::mm(a.to(type), b.to(type));
+    if (c10::isIntegralType(a.scalar_type(), false))
+        return at::mm(a.to(c10::kDouble), b.to(c10::kDouble)).to(c10::kInt);
+    return at::mm(a.to(c10::kFloat), b.to(c10::kFloat));
 }
 
 inline Tensor cslt_sparse_mm(const Tensor &compressed, const Tensor &b,

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "errors.hpp"
 #include "random_state.hpp"
 #include "tensors.hpp"
 #include "widen.hpp"
@@ -15,34 +16,21 @@ struct Operator {
         : handle(handle), host(host), kernel(name)
     {
         const auto &args = handle.schema().arguments();
-        const auto &returns = handle.schema().returns();
-        bool has_result =
-            !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
             if (args[i].alias_info() && args[i].alias_info()->isWrite())
                 writes = true;
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
-            if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
-                dropout = static_cast<int>(i);
         }
-        draws = generator >= 0 || (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
     }
 
-    /*
-     * What a call draws from, and moves on; its arguments begin at `first`. Attention without dropout
-     * draws nothing, as on a GPU.
-     */
+    /* What a call draws from, and moves on; its arguments begin at `first`. */
     std::optional<at::PhiloxCudaState> take(const torch::jit::Stack &stack, size_t first) const
     {
-        if (C10_LIKELY(!draws))
+        if (C10_LIKELY(generator < 0))
             return {};
-        if (dropout >= 0 && stack[first + static_cast<size_t>(dropout)].toDouble() == 0)
-            return {};
-        std::optional<at::Generator> g;
-        if (generator >= 0)
-            g = stack[first + static_cast<size_t>(generator)].toOptional<at::Generator>();
-        return take_numbers(g, HOST_INCREMENT);
+        auto &g = stack[first + static_cast<size_t>(generator)];
+        return take_numbers(g.toOptional<at::Generator>(), HOST_INCREMENT);
     }
 
     /* The CPU's kernel on aliases that are on the stack; its results replace them. */
@@ -50,15 +38,10 @@ struct Operator {
                    const std::optional<at::PhiloxCudaState> &numbers) const
     {
         at::AutoDispatchBelowADInplaceOrView below;
-        std::optional<DefaultSeeded> seeded;
-        if (C10_UNLIKELY(numbers.has_value())) {
-            uint64_t seed = host_seed(Seed::of(*numbers));
-            if (generator >= 0)
-                (*stack)[stack->size() - handle.schema().arguments().size() +
-                         static_cast<size_t>(generator)] = at::detail::createCPUGenerator(seed);
-            else
-                seeded.emplace(seed);
-        }
+        if (C10_UNLIKELY(numbers.has_value()))
+            (*stack)[stack->size() - handle.schema().arguments().size() +
+                     static_cast<size_t>(generator)] =
+                at::detail::createCPUGenerator(host_seed(Seed::of(*numbers)));
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
@@ -66,9 +49,7 @@ struct Operator {
     c10::DispatchKey host;
     Kernel kernel;
     bool writes = false; /* to arguments */
-    bool draws = false;  /* random numbers */
-    int generator = -1;  /* the argument, if there is one */
-    int dropout = -1;    /* the argument that says how likely, likewise */
+    int generator = -1;  /* the argument, of an operator that draws random numbers */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
@@ -76,9 +57,14 @@ void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
 
 class Bridge final : public c10::OperatorKernel {
   public:
+    struct Ways {
+        bool widens = false;        /* WIDEN of spec/torch.def */
+        bool takes_integers = true; /* it has no NO_INTEGERS */
+    };
+    /* `original`: PyTorch's kernel; without one nobody looks after what goes wrong. */
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           bool is_mixed, bool widens = false)
-        : op(handle, name, host), is_mixed(is_mixed), widens(widens)
+           Original *original, Ways ways)
+        : op(handle, name, host), original(original), ways(ways)
     {
     }
 
@@ -90,8 +76,15 @@ class Bridge final : public c10::OperatorKernel {
         args.reserve(nargs);
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(alias_of((*stack)[i], aliases));
-        if (!is_mixed && !aliases.empty())
-            check_devices(*stack, first, aliases.device);
+        if (original && !aliases.empty() &&
+            C10_UNLIKELY(!original->has_places_right(*stack, first, aliases.device))) {
+            if (!original->call(stack, first))
+                refuse_places(*stack, first, aliases.device);
+            return;
+        }
+        if (C10_UNLIKELY(!ways.takes_integers) && original && has_integers(*stack, first) &&
+            original->call(stack, first))
+            return;
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
@@ -112,9 +105,12 @@ class Bridge final : public c10::OperatorKernel {
             });
         } catch (const c10::Error &e) {
             Widening widening(op.handle, *stack, first);
-            if (!can_widen(widening))
-                throw_as_on_gpu(e);
-            widening.call(stack, first);
+            if (can_widen(widening))
+                widening.call(stack, first);
+            else if (original)
+                original->call_after(e, stack, first);
+            else
+                throw;
             return;
         }
         if (op.writes)
@@ -126,14 +122,34 @@ class Bridge final : public c10::OperatorKernel {
 
   private:
     Operator op;
-    bool is_mixed, widens;
+    Original *original;
+    Ways ways;
 
     /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
     bool can_widen(const Widening &w) const
     {
-        return w.is_possible() && (widens || w.narrow_type() == c10::kComplexHalf);
+        return w.is_possible() && (ways.widens || w.narrow_type() == c10::kComplexHalf);
     }
 
+    static bool has_integers(const torch::jit::Stack &stack, size_t first)
+    {
+        return stack[first].isTensor() && stack[first].toTensor().defined() &&
+               c10::isIntegralType(stack[first].toTensor().scalar_type(), /* includeBool */ true);
+    }
+
+    [[noreturn]] static void refuse_places(const torch::jit::Stack &stack, size_t first, int device)
+    {
+        c10::Device own(c10::kCUDA, static_cast<c10::DeviceIndex>(device)), other(c10::kCPU);
+        for (size_t i = first; i < stack.size(); i++)
+            each_tensor(stack[i], [&](const at::Tensor &t) {
+                if (t.defined() && t.device() != own)
+                    other = t.device();
+            });
+        TORCH_CHECK(false,
+                    "Expected all tensors to be on the same device, but found at least two "
+                    "devices, ",
+                    own, " and ", other, "!");
+    }
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)
     {
         if (v.isDevice() && v.toDevice().is_cuda()) {
@@ -142,28 +158,6 @@ class Bridge final : public c10::OperatorKernel {
             return c10::Device(c10::kCPU);
         }
         return map_tensors(v, [&](const at::Tensor &t) { return aliases.of(t); });
-    }
-
-    /* What PyTorch's CUDA kernels say of tensors in other places. Numbers of the host are fine. */
-    static void check_device(const at::Tensor &t, int device)
-    {
-        if (!t.defined() || (t.is_cuda() && t.device().index() == device) ||
-            (t.is_cpu() && t.dim() == 0))
-            return;
-        TORCH_CHECK(false,
-                    "Expected all tensors to be on the same device, but found at least two "
-                    "devices, cuda:",
-                    device, " and ", t.device().is_cpu() ? "cpu" : t.device().str(), "!");
-    }
-    static void check_devices(const torch::jit::Stack &stack, size_t first, int device)
-    {
-        for (size_t i = first; i < stack.size(); i++) {
-            if (stack[i].isTensor())
-                check_device(stack[i].toTensor(), device);
-            else if (stack[i].isTensorList())
-                for (const at::Tensor &t : stack[i].toTensorList())
-                    check_device(t, device);
-        }
     }
 };
 

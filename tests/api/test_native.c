@@ -238,7 +238,7 @@ static void test_register(void)
     ok(!kernel, "nothing was registered");
 }
 
-/* How much is written to stderr when PTX that nobody has seen before is refused. */
+/* How much is written to stderr when text that nobody has seen before is refused. */
 static ssize_t said_of(const char *bad_ptx)
 {
     const struct heddle_native desc = {
@@ -255,7 +255,7 @@ static ssize_t said_of(const char *bad_ptx)
     close(ends[1]);
     n = read(ends[0], text, sizeof(text));
     close(ends[0]);
-    eq_u64(result, CUDA_ERROR_INVALID_PTX, "refused");
+    eq_u64(result, CUDA_ERROR_INVALID_IMAGE, "refused");
     return n;
 }
 

@@ -425,7 +425,7 @@ def cholesky_of_halves():
 # ---- shapes
 
 
-@row(RuntimeError, r"^mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)$")
+@row(RuntimeError, r"^(mm: )?mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)$")
 def mm_of_wrong_shapes():
     x(2, 3) @ x(2, 3)
 
@@ -493,10 +493,8 @@ def error_number_two():
 
 
 # c10/cuda/CUDAException.cpp, CUDAMiscFunctions.cpp
-@row(torch.AcceleratorError, r"(?s)^CUDA error: invalid device ordinal\n.*CUDA kernel errors might be "
-     "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\n"
-     "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.")
+@row(torch.AcceleratorError, "^CUDA error: invalid device ordinal\n"
+     r"GPU device may be out of range, do you have enough GPUs\?\n")
 def device_that_is_not_there():
     torch.empty(1, device="cuda:7")
 
@@ -534,7 +532,8 @@ def operator_that_cuda_lacks():
 
 
 # aten/src/ATen/cuda/CUDAGraph.cpp
-@row(RuntimeError, "^Called CUDAGraph::replay without a preceding successful capture.$")
+@row(RuntimeError, "^Called CUDAGraph::replay without a preceding successful capture.$|"
+     r"^capture_end\(\) must have been called before calling instantiate$")
 def replay_without_capture():
     torch.cuda.CUDAGraph().replay()
 
@@ -547,7 +546,8 @@ ASSERTION = (r"(?s)\w: block: \[0,0,0\], thread: \[0,0,0\] Assertion `[^\n]*` fa
              r"CUDA kernel errors might be asynchronously reported at some other API call, so the "
              r"stacktrace below might be incorrect\.\n"
              r"For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-             r"Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions\.")
+             r"(Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions\."
+             r"|The CUDA driver logged these messages, which may provide useful details:)")
 SYNCHRONIZES = r"(?s)torch\.AcceleratorError: CUDA error: operation not permitted when stream is capturing\n"
 
 # Name, what stderr has, the program. Reports of the first kind: index_select of ids beyond the

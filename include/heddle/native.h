@@ -155,6 +155,13 @@ int heddle_native_get_kernel(struct heddle_native_kernel *kernel, struct CUkern_
 int heddle_native_unregister(struct heddle_native_kernel *kernel);
 
 /*
+ * For a library that tries what may fail: while it is on, nothing is written to stderr about what
+ * this thread's calls fail with. Results, CUDA's log of errors and tools are as ever. Returns what
+ * was set before.
+ */
+int heddle_native_quiet(int is_on);
+
+/*
  * Inside the function: notes code (not 0) and text, and returns the code. The first one counts.
  * Text is cut at the field's size.
  */

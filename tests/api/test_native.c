@@ -238,6 +238,36 @@ static void test_register(void)
     ok(!kernel, "nothing was registered");
 }
 
+/* How much is written to stderr when text that nobody has seen before is refused. */
+static ssize_t said_of(const char *bad_ptx)
+{
+    const struct heddle_native desc = {
+        .size_B = sizeof(desc), .name = "n", .function = add_by, .ptx = bad_ptx};
+    struct heddle_native_kernel *kernel;
+    int ends[2], was = dup(STDERR_FILENO);
+    char text[512];
+    ssize_t n;
+
+    ok(was >= 0 && !pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0, "stderr is a pipe");
+    int result = heddle_native_register(&desc, &kernel);
+    ok(dup2(was, STDERR_FILENO) >= 0, "stderr is back");
+    close(was);
+    close(ends[1]);
+    n = read(ends[0], text, sizeof(text));
+    close(ends[0]);
+    eq_u64(result, CUDA_ERROR_INVALID_IMAGE, "refused");
+    return n;
+}
+
+static void test_quiet(void)
+{
+    ok(said_of("this is no PTX") > 0, "what fails is said");
+    eq_u64(heddle_native_quiet(1), 0, "not quiet at first");
+    eq_u64(said_of("nor is this") > 0, 0, "and is not when that is asked for");
+    eq_u64(heddle_native_quiet(0), 1, "it was quiet");
+    ok(said_of("nor that") > 0, "what fails is said again");
+}
+
 static void test_order(uint32_t flags, uint64_t tile_ns)
 {
     struct heddle_native_kernel *kernel = kernel_make("lib::add_by", add_by, flags, tile_ns);
@@ -703,6 +733,7 @@ int main(void)
     success(cuInit(0), "init");
     context_make();
     test_register();
+    test_quiet();
     for (unsigned flags = 0; flags < 4; flags++) {
         test_order(flags, 0);
         test_order(flags, 20);

@@ -38,6 +38,8 @@ CUresult drv_result(enum hd_status status);
  * kernels, so the reason goes to the log, each text once; `name` is the entry point.
  */
 CUresult drv_code_failure(const char *name, enum hd_status status);
+/* Has this thread asked not to be told what fails (heddle_native_quiet)? */
+bool drv_is_quiet(void);
 static inline CUresult drv_code_result(const char *name, enum hd_status status)
 {
     return HD_LIKELY(status == HD_OK) ? CUDA_SUCCESS : drv_code_failure(name, status);

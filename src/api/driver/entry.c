@@ -95,7 +95,7 @@ CUresult drv_cuGetExportTable(const void **table, const CUuuid *id)
     API_CALL_ANY(cuGetExportTable);
     API_CHECK(table && id);
     *table = NULL;
-    if (!atomic_exchange(&logged, true))
+    if (!drv_is_quiet() && !atomic_exchange(&logged, true))
         hd_log("cuGetExportTable: the private tables of the vendor's runtime are not public; a "
                "program that embeds that runtime works under `heddle run`");
     return drv_error(CUDA_ERROR_NOT_SUPPORTED, "cuGetExportTable: private tables are not public");

@@ -5,6 +5,7 @@
 #include "api/driver/driver.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "heddle/native.h"
 
 /*
  * hd_status, CUresult, and whether drv_code_result() says it: not what a program asks for, nor a
@@ -95,10 +96,27 @@ static bool is_news(const char *text)
     return false;
 }
 
+static HD_THREAD_LOCAL bool is_quiet;
+
+/* For whom: heddle/native.h. */
+HD_EXPORT int heddle_native_quiet(int is_on)
+{
+    bool was = is_quiet;
+
+    is_quiet = is_on != 0;
+    return was;
+}
+
+bool drv_is_quiet(void)
+{
+    return is_quiet;
+}
+
 CUresult drv_code_failure(const char *name, enum hd_status status)
 {
     assert(name && status != HD_OK);
-    if (HD_UNLIKELY(is_said(status)) && !hd_debug(HD_DEBUG_ERROR) && is_news(hd_error_message()))
+    if (HD_UNLIKELY(is_said(status)) && !is_quiet && !hd_debug(HD_DEBUG_ERROR) &&
+        is_news(hd_error_message()))
         hd_log("%s: %s", name, hd_error_message());
     return drv_result(status);
 }

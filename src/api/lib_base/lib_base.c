@@ -1,6 +1,7 @@
 /* Handles, statuses, errors and logs of libraries. */
 #include "api/lib_base/lib_base.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,9 +155,27 @@ void lib_error_take(char *text, size_t size_B)
     last_error[0] = '\0';
 }
 
+/* Does this thread try what may fail (heddle_native_quiet())? libcuda knows, where it is loaded. */
+static bool is_quiet(void)
+{
+    void *libcuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    int (*quiet)(int) = NULL;
+    int was = 0;
+
+    if (!libcuda)
+        return false;
+    *(void **)&quiet = dlsym(libcuda, "heddle_native_quiet");
+    if (quiet) {
+        was = quiet(1);
+        (void)quiet(was);
+    }
+    (void)dlclose(libcuda);
+    return was != 0;
+}
+
 void lib_refuse(const struct lib_info *info, const char *function, _Atomic bool *said)
 {
     lib_error(info, "%s: Heddle's %s does not have it", function, info->name);
-    if (!atomic_exchange(said, true))
+    if (!is_quiet() && !atomic_exchange(said, true))
         hd_log("%s", last_error);
 }

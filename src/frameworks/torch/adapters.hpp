@@ -34,12 +34,12 @@ class Adapters {
      */
     template <class F> void add(const char *name, F *function)
     {
-        add(cuda, name, function);
+        add(cuda, c10::DispatchKey::CUDA, name, function);
     }
     /* For matrices that are compressed along a dimension. */
     template <class F> void add_compressed(const char *name, F *function)
     {
-        add(compressed, name, function);
+        add(compressed, c10::DispatchKey::SparseCsrCUDA, name, function);
     }
 
   private:
@@ -47,7 +47,8 @@ class Adapters {
     torch::Library compressed{torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCUDA,
                               __FILE__, __LINE__};
 
-    template <class F> static void add(torch::Library &to, const char *name, F *function)
+    template <class F>
+    static void add(torch::Library &to, c10::DispatchKey key, const char *name, F *function)
     {
         auto h =
             c10::Dispatcher::singleton().findSchema(operator_name_of(std::string("aten::") + name));
@@ -55,7 +56,7 @@ class Adapters {
         if (!h || h->schema().arguments().size() != nargs)
             return;
         try {
-            to.impl(name, torch::CppFunction(function));
+            adapt(to, *h, key, function);
         } catch (const c10::Error &e) {
             TORCH_WARN("Heddle: no adapter for aten::", name, ": ", e.what_without_backtrace());
         }
@@ -68,7 +69,7 @@ template <class Op> class Inner {
     Inner()
         : handle(c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name)),
           kernel(c10::KernelFunction::makeFromBoxedFunctor(
-              std::make_unique<Bridge>(handle, Op::name, c10::DispatchKey::CPU, false)))
+              std::make_unique<Bridge>(handle, Op::name, c10::DispatchKey::CPU, nullptr)))
     {
     }
     template <class... A> auto operator()(A &&...args) const
@@ -117,6 +118,7 @@ inline std::optional<at::Tensor> defined(const std::optional<at::Tensor> &t)
 #include "adapters_matmul.hpp"
 #include "adapters_norm.hpp"
 #include "adapters_rnn.hpp"
+#include "adapters_saved.hpp"
 #include "adapters_sparse.hpp"
 
 namespace heddle {
@@ -126,6 +128,7 @@ inline void adapters_register()
     static auto *adapters = new Adapters;
     attention_register(*adapters);
     rnn_register(*adapters);
+    saved_register(*adapters);
     norm_register(*adapters);
     conv_register(*adapters);
     matmul_register(*adapters);

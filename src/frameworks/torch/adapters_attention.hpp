@@ -764,9 +764,9 @@ inline void attention_register(Adapters &a)
     own->impl("uniform", torch::dispatch(DispatchKey::CPU, &uniform_host));
     own->impl("uniform", torch::dispatch(DispatchKey::Meta, &uniform_meta));
     auto handle = c10::Dispatcher::singleton().findSchemaOrThrow("heddle::uniform", "");
-    cuda->impl("uniform",
-               torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
-                   std::make_unique<Bridge>(handle, "heddle::uniform", DispatchKey::CPU, false))));
+    cuda->impl("uniform", torch::CppFunction::makeFromBoxedKernel(
+                              c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
+                                  handle, "heddle::uniform", DispatchKey::CPU, nullptr))));
 
     a.add("_flash_attention_forward", &flash_forward_no_pages);
     a.add("_flash_attention_forward", &flash_forward_splits);

@@ -141,42 +141,6 @@ inline Tensor batch_norm_backward_elemt(const Tensor &grad, const Tensor &input,
     return r.to(input.scalar_type());
 }
 
-/* Its reserve is empty: the gradient needs none. */
-inline std::tuple<Tensor, Tensor, Tensor, Tensor>
-cudnn_batch_norm(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
-                 const std::optional<Tensor> &running_mean,
-                 const std::optional<Tensor> &running_var, bool training, double momentum,
-                 double eps)
-{
-    Composition composition;
-    auto [out, mean, invstd] = at::native_batch_norm(input, weight, bias, running_mean, running_var,
-                                                     training, momentum, eps);
-    return {out, mean, invstd, at::empty({0}, input.options().dtype(c10::kByte))};
-}
-inline std::tuple<Tensor &, Tensor &, Tensor &, Tensor &>
-cudnn_batch_norm_out(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
-                     const std::optional<Tensor> &running_mean,
-                     const std::optional<Tensor> &running_var, bool training, double momentum,
-                     double eps, Tensor &out0, Tensor &out1, Tensor &out2, Tensor &out3)
-{
-    auto r = heddle::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training,
-                                      momentum, eps);
-    Composition composition;
-    return {give(out0, std::get<0>(r)), give(out1, std::get<1>(r)), give(out2, std::get<2>(r)),
-            give(out3, std::get<3>(r))};
-}
-inline std::tuple<Tensor, Tensor, Tensor>
-cudnn_batch_norm_backward(const Tensor &input, const Tensor &grad, const Tensor &weight,
-                          const std::optional<Tensor> &running_mean,
-                          const std::optional<Tensor> &running_var,
-                          const std::optional<Tensor> &mean, const std::optional<Tensor> &invstd,
-                          double eps, const Tensor &)
-{
-    Composition composition;
-    return at::native_batch_norm_backward(grad, input, weight, running_mean, running_var, mean,
-                                          invstd, true, eps, {true, true, true});
-}
-
 inline std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor &grad, const Tensor &input,
                                                     at::IntArrayRef shape, const Tensor &rstd,
                                                     const std::optional<Tensor> &weight,
@@ -268,9 +232,9 @@ struct Running {
 };
 
 inline std::tuple<Tensor, Tensor, Tensor>
-native_batch_norm(const Tensor &input, const std::optional<Tensor> &weight,
-                  const std::optional<Tensor> &bias, const std::optional<Tensor> &mean,
-                  const std::optional<Tensor> &var, bool training, double momentum, double eps)
+batch_norm(const Tensor &input, const std::optional<Tensor> &weight,
+           const std::optional<Tensor> &bias, const std::optional<Tensor> &mean,
+           const std::optional<Tensor> &var, bool training, double momentum, double eps)
 {
     static const Inner<at::_ops::native_batch_norm> inner;
     if (!is_half(input))
@@ -284,6 +248,21 @@ native_batch_norm(const Tensor &input, const std::optional<Tensor> &weight,
     if (training) {
         m.update();
         v.update();
+    }
+    return r;
+}
+
+/* What is saved without training: a GPU's kernels give the running statistics, the CPU's nothing. */
+inline std::tuple<Tensor, Tensor, Tensor>
+native_batch_norm(const Tensor &input, const std::optional<Tensor> &weight,
+                  const std::optional<Tensor> &bias, const std::optional<Tensor> &mean,
+                  const std::optional<Tensor> &var, bool training, double momentum, double eps)
+{
+    auto r = batch_norm(input, weight, bias, mean, var, training, momentum, eps);
+    if (!training && defined(mean) && defined(var)) {
+        Composition composition;
+        std::get<1>(r) = mean->to(sum_type(input), /* non_blocking */ false, /* copy */ true);
+        std::get<2>(r) = (var->to(sum_type(input)) + eps).rsqrt();
     }
     return r;
 }
@@ -305,6 +284,42 @@ inline std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(
     auto [dx, dw, db] = inner(grad, input, w, as_float(running_mean), as_float(running_var),
                               as_float(mean), as_float(invstd), training, eps, wanted);
     return {dx, back_to(dw, weight), back_to(db, weight)};
+}
+
+/* Its reserve is empty: the gradient needs none. */
+inline std::tuple<Tensor, Tensor, Tensor, Tensor>
+cudnn_batch_norm(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+                 const std::optional<Tensor> &running_mean,
+                 const std::optional<Tensor> &running_var, bool training, double momentum,
+                 double eps)
+{
+    Composition composition;
+    auto [out, mean, invstd] =
+        batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps);
+    return {out, mean, invstd, at::empty({0}, input.options().dtype(c10::kByte))};
+}
+inline std::tuple<Tensor &, Tensor &, Tensor &, Tensor &>
+cudnn_batch_norm_out(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+                     const std::optional<Tensor> &running_mean,
+                     const std::optional<Tensor> &running_var, bool training, double momentum,
+                     double eps, Tensor &out0, Tensor &out1, Tensor &out2, Tensor &out3)
+{
+    auto r = heddle::cudnn_batch_norm(input, weight, bias, running_mean, running_var, training,
+                                      momentum, eps);
+    Composition composition;
+    return {give(out0, std::get<0>(r)), give(out1, std::get<1>(r)), give(out2, std::get<2>(r)),
+            give(out3, std::get<3>(r))};
+}
+inline std::tuple<Tensor, Tensor, Tensor>
+cudnn_batch_norm_backward(const Tensor &input, const Tensor &grad, const Tensor &weight,
+                          const std::optional<Tensor> &running_mean,
+                          const std::optional<Tensor> &running_var,
+                          const std::optional<Tensor> &mean, const std::optional<Tensor> &invstd,
+                          double eps, const Tensor &)
+{
+    Composition composition;
+    return at::native_batch_norm_backward(grad, input, weight, running_mean, running_var, mean,
+                                          invstd, true, eps, {true, true, true});
 }
 
 /* The same by other names. */

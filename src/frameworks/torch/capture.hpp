@@ -30,7 +30,7 @@ class Node final : public Task {
 
     int run(heddle_native_call *call) override
     {
-        return run_reported(call, [this] { replay(); });
+        return run_reported(call, op.kernel, [this] { replay(); });
     }
 
   private:
@@ -143,7 +143,15 @@ inline void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &al
     size_t first = stack->size() - op.handle.schema().arguments().size();
     c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(aliases.device));
     Shapes shapes;
-    torch::jit::Stack meta = shapes_of_results(op, *stack, first, shapes);
+    torch::jit::Stack meta;
+    try {
+        meta = shapes_of_results(op, *stack, first, shapes);
+    } catch (...) {
+        /* A result whose shape depends on numbers: for these a GPU waits, which a capture forbids. */
+        if (op.handle.hasTag(at::Tag::dynamic_output_shape))
+            C10_CUDA_CHECK(cudaStreamSynchronize(stream.stream()));
+        throw;
+    }
     shapes.resize();
     alias_again(aliases);
     auto node = std::make_unique<Node>(op);

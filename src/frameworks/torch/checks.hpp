@@ -1,7 +1,7 @@
 /*
  * What PyTorch's CUDA kernels look at before they compute, and its CPU kernels do not: whether a
  * program may use an operator that is not deterministic, or one that waits for the device, and types
- * and places that they do not take. The rows are in spec/torch.def.
+ * that they do not take. The rows are in spec/torch.def.
  */
 #pragma once
 
@@ -49,21 +49,9 @@ class Call {
     {
         return c10::isComplexType(type());
     }
-    bool is_without_elements() const
-    {
-        for (size_t i = first; i < stack.size(); i++)
-            if (stack[i].isTensor() && stack[i].toTensor().defined() &&
-                stack[i].toTensor().numel() == 0)
-                return true;
-        return false;
-    }
     bool is(const char *name, std::string_view text) const
     {
         return (*this)[name].toStringRef() == text;
-    }
-    bool is_host_number(const char *name) const
-    {
-        return tensor(name).is_cpu() && tensor(name).dim() == 0;
     }
 
     /* Whether tensors that index have to be looked at, or copied, before their shape is known. */
@@ -101,7 +89,7 @@ class Call {
 /* The rows of one operator. */
 struct Checks {
     struct Row {
-        enum Kind { NONDETERMINISTIC, WAITS, REJECTS, UNTYPED, PRECISE } kind;
+        enum Kind { NONDETERMINISTIC, WAITS, PRECISE, ASKS } kind;
         std::string text;
         bool (*applies)(const Call &);
     };
@@ -127,13 +115,23 @@ struct Checks {
     /* Whether 16-bit numbers are to be computed in float. */
     bool wants_floats(const Call &call) const
     {
+        return any(Row::PRECISE, call);
+    }
+    /* Whether PyTorch's own kernel is to be called first. */
+    bool asks(const Call &call) const
+    {
+        return any(Row::ASKS, call);
+    }
+
+  private:
+    bool any(Row::Kind kind, const Call &call) const
+    {
         for (const auto &row : rows)
-            if (row.kind == Row::PRECISE && row.applies(call))
+            if (row.kind == kind && row.applies(call))
                 return true;
         return false;
     }
 
-  private:
     static void run(const Row &row, const Call &call)
     {
         switch (row.kind) {
@@ -146,14 +144,8 @@ struct Checks {
             if (row.applies(call))
                 c10::cuda::warn_or_error_on_sync();
             break;
-        case Row::REJECTS:
-            TORCH_CHECK(!row.applies(call), row.text);
-            break;
-        case Row::UNTYPED:
-            TORCH_CHECK_NOT_IMPLEMENTED(!row.applies(call) || call.is_without_elements(), '"',
-                                        row.text, "\" not implemented for '", call.type(), "'");
-            break;
         case Row::PRECISE:
+        case Row::ASKS:
             break;
         }
     }
@@ -166,27 +158,23 @@ struct Checks {
         {Row::kind, text, []([[maybe_unused]] const Call &call) -> bool { return when; }});
 #define KEEP(name)
 #define ALSO(name)
-#define MIXED(name)
 #define WIDEN(name)
 #define WIDEN_INTEGERS(name)
 #define REFUSE(name, why)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
 #define WAITS(name, when)                  ADD(name, WAITS, "", when)
-#define REJECTS(name, text, when)          ADD(name, REJECTS, text, when)
-#define UNTYPED(name, kernel, when)        ADD(name, UNTYPED, kernel, when)
+#define ASKS(name, when)                   ADD(name, ASKS, "", when)
 #define PRECISE(name, when)                ADD(name, PRECISE, "", when)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
-#undef MIXED
 #undef WIDEN
 #undef WIDEN_INTEGERS
 #undef PRECISE
 #undef REFUSE
 #undef NONDETERMINISTIC
 #undef WAITS
-#undef REJECTS
-#undef UNTYPED
+#undef ASKS
 #undef ADD
         return all;
     }

@@ -22,6 +22,7 @@ namespace heddle {
 struct Driver {
     decltype(&heddle_native_register) native_register;
     decltype(&heddle_native_get_kernel) native_get_kernel;
+    decltype(&heddle_native_quiet) native_quiet;
     decltype(&cuStreamGetCaptureInfo_v3) capture_info;
     decltype(&cuUserObjectCreate) user_object_create;
     decltype(&cuGraphRetainUserObject) graph_retain;
@@ -40,6 +41,7 @@ struct Driver {
         TORCH_CHECK(libcuda, "Heddle: libcuda.so.1 is not loaded");
         find(native_register, "heddle_native_register");
         find(native_get_kernel, "heddle_native_get_kernel");
+        find(native_quiet, "heddle_native_quiet");
         find(capture_info, "cuStreamGetCaptureInfo_v3");
         find(user_object_create, "cuUserObjectCreate");
         find(graph_retain, "cuGraphRetainUserObject");
@@ -141,22 +143,23 @@ inline bool is_assertion(const c10::Error &e)
 }
 
 /* What a GPU's kernel prints; PyTorch itself says no more than that there was an assertion. */
-inline int fail_assertion(heddle_native_call *call, const c10::Error &e)
+inline int fail_assertion(heddle_native_call *call, const Kernel &kernel, const c10::Error &e)
 {
     std::string text = e.what_without_backtrace();
     text = text.substr(0, text.find('\n'));
-    fprintf(stderr, "block: [0,0,0], thread: [0,0,0] Assertion `%s` failed.\n", text.c_str());
+    fprintf(stderr, "%s: block: [0,0,0], thread: [0,0,0] Assertion `%s` failed.\n",
+            kernel.name.c_str(), text.c_str());
     return heddle_native_fail(call, HEDDLE_NATIVE_ASSERTION, text.c_str());
 }
 
 /* What a task of a graph does: nobody is there to catch what `body` throws, the launch fails. */
-template <class Body> int run_reported(heddle_native_call *call, Body &&body)
+template <class Body> int run_reported(heddle_native_call *call, const Kernel &kernel, Body &&body)
 {
     try {
         body();
         return 0;
     } catch (const c10::Error &e) {
-        return is_assertion(e) ? fail_assertion(call, e)
+        return is_assertion(e) ? fail_assertion(call, kernel, e)
                                : heddle_native_fail(call, 1, e.what_without_backtrace());
     } catch (const std::exception &e) {
         return heddle_native_fail(call, 1, e.what());
@@ -167,9 +170,10 @@ template <class Body> int run_reported(heddle_native_call *call, Body &&body)
 template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
 {
     struct Eager final : Task {
-        explicit Eager(Body &body) : body(body)
+        Eager(const Kernel &kernel, Body &body) : kernel(kernel), body(body)
         {
         }
+        const Kernel &kernel;
         Body &body;
         std::exception_ptr thrown;
 
@@ -179,14 +183,14 @@ template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Bo
                 body();
             } catch (const c10::Error &e) {
                 if (is_assertion(e))
-                    return fail_assertion(call, e);
+                    return fail_assertion(call, kernel, e);
                 thrown = std::current_exception();
             } catch (...) {
                 thrown = std::current_exception();
             }
             return 0;
         }
-    } task(body);
+    } task(kernel, body);
     kernel.launch(stream, &task);
     if (C10_UNLIKELY(task.thrown))
         std::rethrow_exception(task.thrown);

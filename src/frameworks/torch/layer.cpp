@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, mixed, widened, integers;
+    std::unordered_set<std::string> keep, also, widened, integers;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -60,27 +60,23 @@ const Rows &rows()
         Rows r;
 #define KEEP(name)           r.keep.insert(name);
 #define ALSO(name)           r.also.insert(name);
-#define MIXED(name)          r.mixed.insert(name);
 #define WIDEN(name)          r.widened.insert(name);
 #define WIDEN_INTEGERS(name) r.integers.insert(name);
 #define REFUSE(name, why)    r.refused.emplace(name, why);
 #define NONDETERMINISTIC(...)
 #define WAITS(...)
-#define REJECTS(...)
-#define UNTYPED(...)
+#define ASKS(...)
 #define PRECISE(...)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
-#undef MIXED
 #undef WIDEN
 #undef WIDEN_INTEGERS
 #undef PRECISE
 #undef REFUSE
 #undef NONDETERMINISTIC
 #undef WAITS
-#undef REJECTS
-#undef UNTYPED
+#undef ASKS
         return r;
     }();
     return r;
@@ -149,7 +145,8 @@ Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c1
 class Copy final : public c10::OperatorKernel {
   public:
     explicit Copy(const c10::OperatorHandle &h)
-        : bridge(h, "aten::copy_", c10::DispatchKey::CPU, true)
+        : bridge(h, "aten::copy_", c10::DispatchKey::CPU,
+                 Originals::get().of(h.operator_name(), c10::DispatchKey::CUDA))
     {
     }
 
@@ -163,13 +160,31 @@ class Copy final : public c10::OperatorKernel {
             return;
         }
         bool non_blocking = torch::jit::peek(stack, 2, 3).toBool();
-        at::native::copy_(to, from, non_blocking);
+        at::AutoDispatchBelowADInplaceOrView below;
+        if (to.is_cuda() && from.is_cuda() && !is_one_block(to, from)) {
+            /* There a kernel of the source's device would write into the other's memory. */
+            auto block = at::empty(to.sizes(), to.options());
+            at::native::copy_(
+                block,
+                from.expand(to.sizes()).to(to.scalar_type()).clone(at::MemoryFormat::Contiguous),
+                non_blocking);
+            to.copy_(block);
+        } else {
+            at::native::copy_(to, from, non_blocking);
+        }
         torch::jit::drop(stack, 3);
         torch::jit::push(stack, std::move(to));
     }
 
   private:
     Bridge bridge;
+
+    static bool is_one_block(const at::Tensor &to, const at::Tensor &from)
+    {
+        return to.scalar_type() == from.scalar_type() && to.is_contiguous() &&
+               from.is_contiguous() && to.sizes() == from.sizes() &&
+               to.is_conj() == from.is_conj() && to.is_neg() == from.is_neg();
+    }
 };
 
 /* An operator that nobody can run here says so by its name. */
@@ -205,7 +220,7 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
         return;
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
-            h, name, host_key(key), rows().mixed.count(h.operator_name().name),
+            h, name, host_key(key), Originals::get().of(h.operator_name(), key),
             widening_of(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
@@ -217,27 +232,25 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
                           torch::CppFunction::makeFromBoxedKernel(std::move(boxed)));
 }
 
-/* That kernels are replaced is what this is for: PyTorch's warning about it says nothing new. */
-class Silence final : public c10::WarningHandler {
-    void process(const c10::Warning &) override
-    {
-    }
-};
-
 void register_all()
 {
     using c10::DispatchKey;
+    /* That kernels are replaced is what this is for: PyTorch's warning about it says nothing new. */
     Silence silence;
-    c10::WarningUtils::WarningHandlerGuard guard(&silence);
     auto &dispatcher = c10::Dispatcher::singleton();
+    std::vector<std::pair<c10::OperatorHandle, DispatchKey>> all;
     for (auto key : {DispatchKey::CUDA, DispatchKey::SparseCUDA, DispatchKey::SparseCsrCUDA,
                      DispatchKey::NestedTensorCUDA, DispatchKey::QuantizedCUDA})
         for (const auto &n : dispatcher.getRegistrationsForDispatchKey(key))
             if (auto h = dispatcher.findSchema(n))
-                register_operator(*h, key);
+                all.emplace_back(*h, key);
     for (const auto &name : rows().also)
         if (auto h = dispatcher.findSchema(operator_name_of(name)))
-            register_operator(*h, DispatchKey::CUDA);
+            all.emplace_back(*h, DispatchKey::CUDA);
+    for (const auto &[h, key] : all)
+        Originals::get().keep(h, key);
+    for (const auto &[h, key] : all)
+        register_operator(h, key);
     library("aten", DispatchKey::CUDA)
         .impl("copy_",
               torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(

@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 
 #include "checks.hpp"
+#include "errors.hpp"
 #include "random_state.hpp"
 #include "tensors.hpp"
 #include "widen.hpp"
@@ -16,9 +17,6 @@ struct Operator {
         : handle(handle), host(host), kernel(name)
     {
         const auto &args = handle.schema().arguments();
-        const auto &returns = handle.schema().returns();
-        bool has_result =
-            !returns.empty() && returns[0].type()->kind() == c10::TypeKind::TensorType;
         for (size_t i = 0; i < args.size(); i++) {
             bool is_written = args[i].alias_info() && args[i].alias_info()->isWrite();
             writes |= is_written;
@@ -27,26 +25,16 @@ struct Operator {
                 written.push_back(i);
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
-            if (args[i].name() == "dropout_p" || args[i].name() == "dropout")
-                dropout = static_cast<int>(i);
         }
-        draws = generator >= 0 || (has_result && handle.hasTag(at::Tag::nondeterministic_seeded));
     }
 
-    /*
-     * What a call draws from, and moves on; its arguments begin at `first`. Attention without dropout
-     * draws nothing, as on a GPU.
-     */
+    /* What a call draws from, and moves on; its arguments begin at `first`. */
     std::optional<at::PhiloxCudaState> take(const torch::jit::Stack &stack, size_t first) const
     {
-        if (C10_LIKELY(!draws))
+        if (C10_LIKELY(generator < 0))
             return {};
-        if (dropout >= 0 && stack[first + static_cast<size_t>(dropout)].toDouble() == 0)
-            return {};
-        std::optional<at::Generator> g;
-        if (generator >= 0)
-            g = stack[first + static_cast<size_t>(generator)].toOptional<at::Generator>();
-        return take_numbers(g, HOST_INCREMENT);
+        auto &g = stack[first + static_cast<size_t>(generator)];
+        return take_numbers(g.toOptional<at::Generator>(), HOST_INCREMENT);
     }
 
     /* The CPU's kernel on aliases that are on the stack; its results replace them. */
@@ -54,15 +42,10 @@ struct Operator {
                    const std::optional<at::PhiloxCudaState> &numbers) const
     {
         at::AutoDispatchBelowADInplaceOrView below;
-        std::optional<DefaultSeeded> seeded;
-        if (C10_UNLIKELY(numbers.has_value())) {
-            uint64_t seed = host_seed(Seed::of(*numbers));
-            if (generator >= 0)
-                (*stack)[stack->size() - handle.schema().arguments().size() +
-                         static_cast<size_t>(generator)] = at::detail::createCPUGenerator(seed);
-            else
-                seeded.emplace(seed);
-        }
+        if (C10_UNLIKELY(numbers.has_value()))
+            (*stack)[stack->size() - handle.schema().arguments().size() +
+                     static_cast<size_t>(generator)] =
+                at::detail::createCPUGenerator(host_seed(Seed::of(*numbers)));
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
@@ -82,9 +65,7 @@ struct Operator {
     Kernel kernel;
     c10::SmallVector<size_t, 2> written; /* arguments */
     bool writes = false;                 /* to arguments */
-    bool draws = false;                  /* random numbers */
-    int generator = -1;                  /* the argument, if there is one */
-    int dropout = -1;                    /* the argument that says how likely, likewise */
+    int generator = -1; /* the argument, of an operator that draws random numbers */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
@@ -95,24 +76,29 @@ enum class When { NEVER, HALVES, INTEGERS };
 
 class Bridge final : public c10::OperatorKernel {
   public:
+    /* `original`: PyTorch's kernel; without one nobody looks after what goes wrong. */
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           bool is_mixed, When widens = When::NEVER)
-        : op(handle, name, host), checks(Checks::find(handle.operator_name())), is_mixed(is_mixed),
+           Original *original, When widens = When::NEVER)
+        : op(handle, name, host), checks(Checks::find(handle.operator_name())), original(original),
           widens(widens)
     {
     }
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
     {
-        if (C10_UNLIKELY(checks != nullptr))
-            checks->run(Call(op.handle.schema(), *stack, first_of(*stack)));
+        if (C10_UNLIKELY(checks != nullptr)) {
+            Call call(op.handle.schema(), *stack, first_of(*stack));
+            checks->run(call);
+            if (checks->asks(call) && original && original->call(stack, first_of(*stack)))
+                return;
+        }
         compute(stack);
     }
 
   private:
     Operator op;
     const Checks *checks; /* NULL: none */
-    bool is_mixed;
+    Original *original;
     When widens;
 
     size_t first_of(const torch::jit::Stack &stack) const
@@ -136,8 +122,12 @@ class Bridge final : public c10::OperatorKernel {
         args.reserve(stack->size() - first);
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(alias_of((*stack)[i], aliases));
-        if (!is_mixed && !aliases.empty())
-            check_devices(*stack, first, aliases.device);
+        if (original && !aliases.empty() &&
+            C10_UNLIKELY(!original->has_places_right(*stack, first, aliases.device))) {
+            if (!original->call(stack, first))
+                refuse_places(*stack, first, aliases.device);
+            return;
+        }
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
@@ -158,9 +148,12 @@ class Bridge final : public c10::OperatorKernel {
             });
         } catch (const c10::Error &e) {
             Widening widening(op.handle, *stack, first);
-            if (!can_widen(widening))
-                throw_as_on_gpu(e);
-            widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
+            if (can_widen(widening))
+                widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
+            else if (original)
+                original->call_after(e, stack, first);
+            else
+                throw;
             return;
         }
         if (op.writes)
@@ -175,10 +168,23 @@ class Bridge final : public c10::OperatorKernel {
     {
         return w.narrow_type() == c10::kComplexHalf ||
                (widens == When::INTEGERS
-                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
+                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ true)
                     : widens == When::HALVES && w.is_of_halves());
     }
 
+    [[noreturn]] static void refuse_places(const torch::jit::Stack &stack, size_t first, int device)
+    {
+        c10::Device own(c10::kCUDA, static_cast<c10::DeviceIndex>(device)), other(c10::kCPU);
+        for (size_t i = first; i < stack.size(); i++)
+            each_tensor(stack[i], [&](const at::Tensor &t) {
+                if (t.defined() && t.device() != own)
+                    other = t.device();
+            });
+        TORCH_CHECK(false,
+                    "Expected all tensors to be on the same device, but found at least two "
+                    "devices, ",
+                    own, " and ", other, "!");
+    }
     static c10::IValue alias_of(const c10::IValue &v, Aliases &aliases)
     {
         if (v.isDevice() && v.toDevice().is_cuda()) {
@@ -187,28 +193,6 @@ class Bridge final : public c10::OperatorKernel {
             return c10::Device(c10::kCPU);
         }
         return map_tensors(v, [&](const at::Tensor &t) { return aliases.of(t); });
-    }
-
-    /* What PyTorch's CUDA kernels say of tensors in other places. Numbers of the host are fine. */
-    static void check_device(const at::Tensor &t, int device)
-    {
-        if (!t.defined() || (t.is_cuda() && t.device().index() == device) ||
-            (t.is_cpu() && t.dim() == 0))
-            return;
-        TORCH_CHECK(false,
-                    "Expected all tensors to be on the same device, but found at least two "
-                    "devices, cuda:",
-                    device, " and ", t.device().is_cpu() ? "cpu" : t.device().str(), "!");
-    }
-    static void check_devices(const torch::jit::Stack &stack, size_t first, int device)
-    {
-        for (size_t i = first; i < stack.size(); i++) {
-            if (stack[i].isTensor())
-                check_device(stack[i].toTensor(), device);
-            else if (stack[i].isTensorList())
-                for (const at::Tensor &t : stack[i].toTensorList())
-                    check_device(t, device);
-        }
     }
 };
 

@@ -25,6 +25,12 @@ namespace heddle {
 inline void random_register(torch::Library &cuda)
 {
     using namespace at::native;
+    auto add = [&](const char *name, auto *function) {
+        auto h =
+            c10::Dispatcher::singleton().findSchema(operator_name_of(std::string("aten::") + name));
+        TORCH_CHECK(h, "PyTorch has no aten::", name);
+        adapt(cuda, *h, c10::DispatchKey::CUDA, function);
+    };
 
     uniform_stub.set_cuda_dispatch_ptr(rng::uniform);
     normal_stub.set_cuda_dispatch_ptr(rng::normal);
@@ -39,16 +45,16 @@ inline void random_register(torch::Library &cuda)
     random_stub.set_cuda_dispatch_ptr(rng::random);
     multinomial_with_replacement_stub.set_cuda_dispatch_ptr(rng::multinomial_with_replacement);
 
-    cuda.impl("native_dropout", TORCH_FN(rng::native_dropout));
-    cuda.impl("_fused_dropout", TORCH_FN(rng::fused_dropout));
-    cuda.impl("poisson", TORCH_FN(rng::poisson));
-    cuda.impl("binomial", TORCH_FN(rng::binomial));
-    cuda.impl("_standard_gamma", TORCH_FN(rng::standard_gamma));
-    cuda.impl("_sample_dirichlet", TORCH_FN(rng::sample_dirichlet));
-    cuda.impl("rrelu_with_noise", TORCH_FN(rng::rrelu_with_noise));
-    cuda.impl("rrelu_with_noise.out", TORCH_FN(rng::rrelu_with_noise_out));
-    cuda.impl("rrelu_with_noise_", TORCH_FN(rng::rrelu_with_noise_));
-    cuda.impl("randperm.generator_out", TORCH_FN(rng::randperm_out));
+    add("native_dropout", rng::native_dropout);
+    add("_fused_dropout", rng::fused_dropout);
+    add("poisson", rng::poisson);
+    add("binomial", rng::binomial);
+    add("_standard_gamma", rng::standard_gamma);
+    add("_sample_dirichlet", rng::sample_dirichlet);
+    add("rrelu_with_noise", rng::rrelu_with_noise);
+    add("rrelu_with_noise.out", rng::rrelu_with_noise_out);
+    add("rrelu_with_noise_", rng::rrelu_with_noise_);
+    add("randperm.generator_out", rng::randperm_out);
 }
 
 } // namespace heddle

@@ -40,16 +40,17 @@ struct Seed {
 
 class Drawing final : public Task {
   public:
-    Drawing(const at::PhiloxCudaState &state, std::function<void(Seed)> body)
-        : state(state), body(std::move(body))
+    Drawing(const Kernel &kernel, const at::PhiloxCudaState &state, std::function<void(Seed)> body)
+        : kernel(kernel), state(state), body(std::move(body))
     {
     }
     int run(heddle_native_call *call) override
     {
-        return run_reported(call, [this] { body(Seed::of(state)); });
+        return run_reported(call, kernel, [this] { body(Seed::of(state)); });
     }
 
   private:
+    const Kernel &kernel;
     at::PhiloxCudaState state;
     std::function<void(Seed)> body;
 };
@@ -70,7 +71,7 @@ template <class Body> void draw(Kernel &kernel, const at::PhiloxCudaState &state
         return;
     }
     auto stream = c10::cuda::getCurrentCUDAStream().stream();
-    auto *task = new Drawing(state, body);
+    auto *task = new Drawing(kernel, state, body);
     give_to_graph(stream, task);
     kernel.launch(stream, task);
 }
@@ -88,29 +89,5 @@ inline uint64_t host_seed(const Seed &s)
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return x ^ x >> 31;
 }
-
-/* While it lives, the default CPU generator draws from `seed`: for kernels that are given none. */
-class DefaultSeeded {
-  public:
-    explicit DefaultSeeded(uint64_t seed)
-        : cpu(at::get_generator_or_default<at::CPUGeneratorImpl>(
-              std::nullopt, at::detail::getDefaultCPUGenerator()))
-    {
-        std::lock_guard<std::mutex> lock(cpu->mutex_);
-        was = cpu->get_state();
-        cpu->set_current_seed(seed);
-    }
-    ~DefaultSeeded()
-    {
-        std::lock_guard<std::mutex> lock(cpu->mutex_);
-        cpu->set_state(*was);
-    }
-    DefaultSeeded(const DefaultSeeded &) = delete;
-    DefaultSeeded &operator=(const DefaultSeeded &) = delete;
-
-  private:
-    at::CPUGeneratorImpl *cpu;
-    c10::intrusive_ptr<c10::TensorImpl> was;
-};
 
 } // namespace heddle

@@ -15,6 +15,20 @@ inline c10::OperatorName operator_name_of(const std::string &full)
                                     : c10::OperatorName(full.substr(0, dot), full.substr(dot + 1));
 }
 
+/* f(tensor) for each tensor of an argument. */
+template <class F> void each_tensor(const c10::IValue &v, F &&f)
+{
+    if (v.isTensor())
+        f(v.toTensor());
+    else if (v.isTensorList())
+        for (const at::Tensor &t : v.toTensorList())
+            f(t);
+    else if (v.isOptionalTensorList())
+        for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
+            if (t)
+                f(*t);
+}
+
 /* How an argument list is passed on: each CUDA tensor in it replaced by f(it). */
 template <class F> c10::IValue map_tensors(const c10::IValue &v, F &&f)
 {

@@ -20,6 +20,8 @@ inline c10::ScalarType wider(c10::ScalarType type)
         return c10::kFloat;
     if (type == c10::kComplexHalf)
         return c10::kComplexFloat;
+    if (type == c10::kBool)
+        return c10::kByte;
     return c10::isIntegralType(type, /* includeBool */ false) ? c10::kDouble : type;
 }
 
@@ -109,18 +111,5 @@ class Widening {
         }
     }
 };
-
-/*
- * "addmm_cpu" not implemented for 'Bool': a GPU's kernels say the same of themselves.
- */
-[[noreturn]] inline void throw_as_on_gpu(const c10::Error &e)
-{
-    static const std::string host = "_cpu\" not implemented for ";
-    std::string text = e.what_without_backtrace();
-    auto at = text.find(host);
-    if (at == text.npos)
-        throw;
-    TORCH_CHECK_NOT_IMPLEMENTED(false, text.replace(at, strlen("_cpu"), "_cuda"));
-}
 
 } // namespace heddle

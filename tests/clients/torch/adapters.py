@@ -858,8 +858,8 @@ def operators_that_are_not_deterministic_on_a_gpu():
     v = torch.rand(4, device="cuda")
     alerts = (
         ("adaptive_avg_pool2d_backward_cuda", lambda: F.adaptive_avg_pool2d(x, 3).sum().backward()),
-        ("upsample_bicubic2d_backward_out_cuda",
-         lambda: F.interpolate(x, scale_factor=2, mode="bicubic").sum().backward()),
+        ("grid_sampler_2d_backward_cuda",
+         lambda: F.grid_sample(x, torch.zeros(2, 2, 2, 2, device="cuda"), align_corners=True).sum().backward()),
         ("_histc_cuda with floating point input", lambda: torch.histc(v)),
         ("_bincount_cuda", lambda: torch.bincount(i, v)),
         ("median CUDA with indices output", lambda: v.median(0)),
@@ -916,7 +916,7 @@ def arguments_that_only_cpus_take():
     image, kernel = i[None, None], i[None, None]
     for name, kind, call in (
             ("cuda_scatter_gather_base_kernel_func", "ComplexFloat",
-             lambda: c.scatter_(0, i, c, reduce="multiply")),
+             lambda: c.scatter_(0, i, c.clone(), reduce="multiply")),
             ("addmm_cuda", "Long", lambda: i @ i),
             ("addmm_cuda", "Long", lambda: F.linear(i, i, i[0])),
             ("addmv_impl_cuda", "Long", lambda: i.mv(i[0])),
@@ -931,6 +931,57 @@ def arguments_that_only_cpus_take():
             ("histc", "Half", lambda: h.histc())):
         raises(NotImplementedError, f"\"{name}\" not implemented for '{kind}'", call)
     assert (i[:0] @ i).shape == (0, 2) and torch.histc(i, 2).tolist() == [0, 4]
+
+
+@test
+def what_is_saved_has_cudas_form():
+    c, y = torch.randn(3).abs() + 1, random(4, 3, 5)
+    for dtype in (torch.float32, torch.half):
+        a = y.to("cuda", dtype)
+        mean, var = (t.to("cuda", dtype) for t in (c * 2, c))
+        _, m, r = torch.native_batch_norm(a, None, None, mean, var, False, 0.1, 1e-5)
+        assert m.dtype == r.dtype == torch.float32, f"statistics of {dtype}: {m.dtype}, {r.dtype}"
+        assert m.data_ptr() != mean.data_ptr(), "the mean is a copy"
+        same(m, mean.cpu().float(), "mean without training")
+        same(r, (var.cpu().float() + 1e-5).rsqrt(), "deviation without training")
+        out, m, r, _ = torch.cudnn_batch_norm(a, mean, mean, mean, var, False, 0.1, 1e-5)
+        assert m.shape == r.shape == (0,), "cuDNN saves nothing without training"
+    assert torch.ops.aten.log_sigmoid_forward(y.cuda())[1].shape == (0,)
+    for dtype in (torch.float32, torch.bfloat16):
+        both(F.logsigmoid, (y.to(dtype),), f"logsigmoid {dtype}")
+    weight, ids = random(10, 4), torch.tensor([1, 2, 4, 5, 4, 3])
+    offsets = torch.tensor([0, 2, 2, 6])
+    for mode, name in enumerate(("sum", "mean", "max")):
+        for last in (False, True):
+            for forward in (torch.ops.aten._embedding_bag, torch.ops.aten._embedding_bag_forward_only):
+                out, bag_of, sizes, maxima = forward(
+                    weight.cuda(), ids.cuda(), offsets.cuda(), False, mode, False, None, last, -1)
+                assert bag_of.tolist() == [0, 0, 2, 2, 2, 2], f"{name}: bags {bag_of.tolist()}"
+                assert sizes.shape == offsets.shape, f"{name}: sizes {sizes}"
+                assert maxima.shape == (out.shape if name == "max" else (0,)), f"{name}: {maxima}"
+            both(lambda w: F.embedding_bag(
+                ids.to(w.device), w, offsets.to(w.device), mode=name, include_last_offset=last),
+                (weight,), f"embedding_bag {name} {last}")
+
+
+@test
+def types_that_cudas_kernels_compose():
+    flags = torch.eye(3) > 0
+    assert torch.equal(flags.cuda().abs().cpu(), flags)
+    assert flags.cuda().trace().item() == 3
+    assert torch.nansum(torch.tensor([1, torch.nan], dtype=torch.complex64, device="cuda")).item() == 1
+
+
+@test
+def dropout_of_nested_tensors():
+    parts = [torch.ones(3, 4, device="cuda"), torch.ones(2, 4, device="cuda")]
+    before = torch.get_rng_state()
+    torch.cuda.manual_seed(3)
+    got = F.dropout(torch.nested.nested_tensor(parts), 0.5).unbind()
+    torch.cuda.manual_seed(3)
+    want = F.dropout(torch.cat(parts).reshape(-1), 0.5)
+    assert torch.equal(torch.cat(got).reshape(-1), want), "the numbers are those of its elements"
+    assert torch.equal(torch.get_rng_state(), before), "the host's generator is nobody's"
 
 
 @test

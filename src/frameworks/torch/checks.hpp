@@ -9,6 +9,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <torch/version.h>
 #include <unordered_map>
 
 namespace heddle {

@@ -9,6 +9,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <torch/version.h>
 #include <unordered_map>
 
 namespace heddle {
@@ -122,6 +123,14 @@ struct Checks {
     {
         return any(Row::ASKS, call);
     }
+    /* After it did not object: it may have launched something before it looked at types. */
+    void refuse(const Call &call) const
+    {
+        for (const auto &row : rows)
+            TORCH_CHECK_NOT_IMPLEMENTED(
+                row.kind != Row::ASKS || row.text.empty() || !row.applies(call), '"', row.text,
+                "\" not implemented for '", call.type(), "'");
+    }
 
   private:
     bool any(Row::Kind kind, const Call &call) const
@@ -163,7 +172,7 @@ struct Checks {
 #define REFUSE(name, why)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
 #define WAITS(name, when)                  ADD(name, WAITS, "", when)
-#define ASKS(name, when)                   ADD(name, ASKS, "", when)
+#define ASKS(name, kernel, when)           ADD(name, ASKS, kernel, when)
 #define PRECISE(name, when)                ADD(name, PRECISE, "", when)
 #include "torch.def"
 #undef KEEP

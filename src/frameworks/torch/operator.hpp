@@ -89,8 +89,11 @@ class Bridge final : public c10::OperatorKernel {
         if (C10_UNLIKELY(checks != nullptr)) {
             Call call(op.handle.schema(), *stack, first_of(*stack));
             checks->run(call);
-            if (checks->asks(call) && original && original->call(stack, first_of(*stack)))
-                return;
+            if (C10_UNLIKELY(checks->asks(call)) && original) {
+                if (original->call(stack, first_of(*stack)))
+                    return;
+                checks->refuse(call);
+            }
         }
         compute(stack);
     }

@@ -860,11 +860,11 @@ def operators_that_are_not_deterministic_on_a_gpu():
         ("adaptive_avg_pool2d_backward_cuda", lambda: F.adaptive_avg_pool2d(x, 3).sum().backward()),
         ("grid_sampler_2d_backward_cuda",
          lambda: F.grid_sample(x, torch.zeros(2, 2, 2, 2, device="cuda"), align_corners=True).sum().backward()),
+        ("adaptive_max_pool2d_backward_cuda", lambda: F.adaptive_max_pool2d(x, 3).sum().backward()),
         ("_histc_cuda with floating point input", lambda: torch.histc(v)),
         ("_bincount_cuda", lambda: torch.bincount(i, v)),
         ("median CUDA with indices output", lambda: v.median(0)),
         ("put_", lambda: v.clone().put_(i, v, accumulate=True)),
-        ("scatter_reduce_cuda_prod_", lambda: v.scatter_reduce(0, i, v, "prod")),
         ("nll_loss2d_forward_out_cuda_template",
          lambda: F.nll_loss(x, torch.zeros(2, 8, 8, dtype=torch.long, device="cuda"))),
     )

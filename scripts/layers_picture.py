@@ -4,7 +4,7 @@ from xml.sax.saxutils import escape
 BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 136, 44, 12, 58, 24
 # What a module is about, by its colour.
 GROUPS = {
-    "libraries": ("api/", "preload", "frameworks/"),
+    "libraries": ("api/", "klib", "preload", "frameworks/"),
     "devices": ("dev", "hal"),
     "compiler": ("ptx", "ir", "model", "analysis", "interp", "lower", "opt", "compile", "jit", "linker", "ptxas", "obj", "clang", "libdevice"),
     "watching": ("san", "prof", "report", "advise", "count", "dbg", "tap", "registry", "requests"),

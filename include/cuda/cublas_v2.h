@@ -1,13 +1,20 @@
-/*
- * Heddle has no cuBLAS: this is the vendor's header, of a folder behind this one or of the wheels
- * that PyTorch came with, whose headers' folder is theirs to be found from.
- */
-#if __has_include_next(<cublas_v2.h>)
-#include_next <cublas_v2.h>
-#elif __has_include(<../../nvidia/cu13/include/cublas_v2.h>)
-#include <../../nvidia/cu13/include/cublas_v2.h>
-#elif __has_include(<../../nvidia/cublas/include/cublas_v2.h>)
-#include <../../nvidia/cublas/include/cublas_v2.h>
-#else
-#error "cublas_v2.h: Heddle has no cuBLAS; name the folder of the vendor's header (-I)"
+/* cuBLAS by the names that programs write: those of the second version of its interface. */
+#if !defined(HEDDLE_CUDA_CUBLAS_V2_H) && !defined(CUBLAS_V2_H_)
+#define HEDDLE_CUDA_CUBLAS_V2_H
+
+/* By this name a toolkit's headers beside the program and these know of each other. */
+#define CUBLAS_V2_H_
+
+#include "cublas_api.h"
+#include "heddle/cublas_names.h"
+
+#define cublasCreate         cublasCreate_v2
+#define cublasDestroy        cublasDestroy_v2
+#define cublasGetVersion     cublasGetVersion_v2
+#define cublasSetWorkspace   cublasSetWorkspace_v2
+#define cublasSetStream      cublasSetStream_v2
+#define cublasGetStream      cublasGetStream_v2
+#define cublasGetPointerMode cublasGetPointerMode_v2
+#define cublasSetPointerMode cublasSetPointerMode_v2
+
 #endif

@@ -46,6 +46,7 @@ enum cudaDataType_t {
     CUDA_R_4F_E2M1 = 33,
 };
 typedef enum cudaDataType_t cudaDataType;
+typedef enum cudaDataType_t cudaDataType_t; /* tags are no types in C */
 
 /* How a library may emulate a type. */
 enum cudaEmulationStrategy_t {
@@ -54,12 +55,14 @@ enum cudaEmulationStrategy_t {
     CUDA_EMULATION_STRATEGY_EAGER = 2,
 };
 typedef enum cudaEmulationStrategy_t cudaEmulationStrategy;
+typedef enum cudaEmulationStrategy_t cudaEmulationStrategy_t;
 
 enum cudaEmulationMantissaControl_t {
     CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC = 0,
     CUDA_EMULATION_MANTISSA_CONTROL_FIXED = 1,
 };
 typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl;
+typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl_t;
 /* Bits; the default is all of them. */
 enum cudaEmulationSpecialValuesSupport_t {
     CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT = 0xffff,
@@ -68,6 +71,7 @@ enum cudaEmulationSpecialValuesSupport_t {
     CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN = 2,
 };
 typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport;
+typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport_t;
 
 /* Version components, for the libraries' GetProperty() functions. */
 enum libraryPropertyType_t {
@@ -76,5 +80,6 @@ enum libraryPropertyType_t {
     PATCH_LEVEL = 2,
 };
 typedef enum libraryPropertyType_t libraryPropertyType;
+typedef enum libraryPropertyType_t libraryPropertyType_t;
 
 #endif

@@ -130,11 +130,12 @@ static bool is_our_own(const struct preload *p, const char *path)
     return in_folder(path, p->self, (size_t)(slash - p->self));
 }
 
-/* It does not lie beside us in a build folder, and LLVM's names are many. */
-static bool is_code_generator(const char *path)
+/* They do not lie beside us in a build folder, and the names of LLVM and BLAS are many. */
+static bool is_large_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash && !strcmp(slash + 1, "libheddle-codegen.so");
+    return slash &&
+           (!strcmp(slash + 1, "libheddle-codegen.so") || !strcmp(slash + 1, "libheddle-klib.so"));
 }
 
 /* Libraries of the system come stripped and without CUDA: at start they are not worth opening.
@@ -161,7 +162,7 @@ static bool is_of_the_system(const char *path)
 static bool may_embed(const struct preload *p, const char *path)
 {
     return strchr(path, '/') && !is_shared_runtime(path) && !is_our_own(p, path) &&
-           !is_code_generator(path);
+           !is_large_part(path);
 }
 
 static void look_at_program(struct preload *p, uintptr_t base)

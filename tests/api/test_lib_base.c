@@ -83,7 +83,7 @@ int main(void)
     lib_refuse(&info, "libDoIt", &said);
     ok(atomic_load(&said), "what there is not is said");
     lib_error_take(text, sizeof(text));
-    eq_str(text, "libDoIt: Heddle has no libtest yet", "and named");
+    eq_str(text, "libDoIt: Heddle's libtest does not have it", "and named");
     unlink(path);
     return done();
 }

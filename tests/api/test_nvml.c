@@ -256,7 +256,7 @@ static void test_cudnn_descriptors(void)
                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, 2, &n, configs));
     eq_u64((uint64_t)n, 0, "no configuration of an engine");
     cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "engines for a graph: Heddle has no cuDNN yet", "which is told");
+    eq_str(text, "engines for a graph: Heddle's cuDNN does not have it", "which is told");
     fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine), NOT_SUPPORTED);
     fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &engine),
           NOT_SUPPORTED);
@@ -294,7 +294,7 @@ static void test_cudnn(void)
            CUDNN_STATUS_SUCCESS, "all parts have one version");
     eq_u64(cudnnConvolutionForward(), CUDNN_STATUS_NOT_SUPPORTED, "what computes is refused");
     cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "cudnnConvolutionForward: Heddle has no cuDNN yet", "by its name");
+    eq_str(text, "cudnnConvolutionForward: Heddle's cuDNN does not have it", "by its name");
     cudnnGetLastErrorString(text, sizeof(text));
     eq_str(text, "", "which is told once");
     eq_str(cudnnGetErrorString(CUDNN_STATUS_NOT_SUPPORTED), "CUDNN_STATUS_NOT_SUPPORTED", "text");

@@ -39,7 +39,7 @@ const char *lib_status_name(const struct lib_info *info, int status)
 /* One library has one copy of this file, so these are the library's. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct lib_info *logged; /* whose variables are read */
-static FILE *destination;             /* NULL: the environment asks for none */
+static FILE *_Atomic destination;     /* NULL: none was asked for */
 static _Atomic int env_level, callback_level;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* below */
 static lib_callback *callback_fn;
@@ -73,6 +73,26 @@ bool lib_log_wants(const struct lib_info *info, enum lib_level level)
            atomic_load_explicit(&callback_level, memory_order_relaxed) >= (int)level;
 }
 
+bool lib_log_configure(const struct lib_info *info, enum lib_level level, const char *to)
+{
+    FILE *file = NULL;
+
+    (void)lib_log_wants(info, LIB_LEVELS); /* what the environment says comes first */
+    if (level > LIB_LEVEL_OFF) {
+        file = !strcmp(to, "stderr") ? stderr : !strcmp(to, "stdout") ? stdout : fopen(to, "ae");
+        if (!file)
+            return false;
+    }
+    /* Another thread may write to the file there was: it stays open. */
+    pthread_mutex_lock(&lock);
+    atomic_store(&env_level, LIB_LEVEL_OFF);
+    if (file)
+        atomic_store(&destination, file);
+    atomic_store(&env_level, (int)level);
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
 static void report(const struct lib_info *info, enum lib_level level, const char *message)
 {
     static const char letters[LIB_LEVELS] = {'-', 'E', 'W', 'I'};
@@ -80,8 +100,9 @@ static void report(const struct lib_info *info, enum lib_level level, const char
     void *user;
 
     if (atomic_load(&env_level) >= (int)level) {
-        fprintf(destination, "%c! %s: %s\n", letters[level], info->name, message);
-        fflush(destination);
+        FILE *file = atomic_load(&destination);
+        fprintf(file, "%c! %s: %s\n", letters[level], info->name, message);
+        fflush(file);
     }
     pthread_mutex_lock(&lock);
     if (atomic_load(&callback_level) >= (int)level)
@@ -154,7 +175,7 @@ static bool is_quiet(void)
 
 void lib_refuse(const struct lib_info *info, const char *function, _Atomic bool *said)
 {
-    lib_error(info, "%s: Heddle has no %s yet", function, info->name);
+    lib_error(info, "%s: Heddle's %s does not have it", function, info->name);
     if (!is_quiet() && !atomic_exchange(said, true))
         hd_log("%s", last_error);
 }

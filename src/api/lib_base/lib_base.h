@@ -73,6 +73,8 @@ void lib_error_take(char *text, size_t size_B);
 void lib_log(const struct lib_info *info, enum lib_level level, const char *fmt, ...)
     HD_PRINTF(3, 4);
 bool lib_log_wants(const struct lib_info *info, enum lib_level level);
+/* What the environment would say: up to `level`, to "stdout", "stderr" or a file. False: none such. */
+bool lib_log_configure(const struct lib_info *info, enum lib_level level, const char *to);
 /* One callback for the process's library, told of all up to `level`; NULL: none. */
 void lib_callback_set(lib_callback *callback, void *user, enum lib_level level);
 /*

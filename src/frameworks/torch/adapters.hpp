@@ -68,8 +68,8 @@ template <class Op> class Inner {
   public:
     Inner()
         : handle(c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name)),
-          kernel(c10::KernelFunction::makeFromBoxedFunctor(std::make_unique<Bridge>(
-              handle, Op::name, c10::DispatchKey::CPU, nullptr, Bridge::Ways{})))
+          kernel(c10::KernelFunction::makeFromBoxedFunctor(
+              std::make_unique<Bridge>(handle, Op::name, c10::DispatchKey::CPU, nullptr)))
     {
     }
     template <class... A> auto operator()(A &&...args) const

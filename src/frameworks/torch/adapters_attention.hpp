@@ -681,16 +681,17 @@ inline CudnnForward cudnn_forward(const Tensor &q, const Tensor &k, const Tensor
             Tensor()};
 }
 
-/* As PyTorch 2.12 has it. */
-inline auto cudnn_forward_no_pages(const Tensor &q, const Tensor &k, const Tensor &v,
-                                   const std::optional<Tensor> &bias,
-                                   const std::optional<Tensor> &offsets_q,
-                                   const std::optional<Tensor> &offsets_k, int64_t max_q,
-                                   int64_t max_k, bool wants_lse, double dropout, bool causal,
-                                   bool wants_mask, std::optional<double> scale)
+/* Without the last two arguments, as PyTorch 2.12 has it. */
+inline CudnnForward cudnn_forward_without_pages(const Tensor &q, const Tensor &k, const Tensor &v,
+                                                const std::optional<Tensor> &bias,
+                                                const std::optional<Tensor> &offsets_q,
+                                                const std::optional<Tensor> &offsets_k,
+                                                int64_t max_q, int64_t max_k, bool wants_lse,
+                                                double dropout, bool causal, bool debug,
+                                                std::optional<double> scale)
 {
     return cudnn_forward(q, k, v, bias, offsets_q, offsets_k, max_q, max_k, wants_lse, dropout,
-                         causal, wants_mask, scale, std::nullopt, std::nullopt);
+                         causal, debug, scale, std::nullopt, std::nullopt);
 }
 
 inline Tensor cudnn_forward_inplace(Tensor &out, const Tensor &q, const Tensor &k, const Tensor &v,
@@ -763,9 +764,9 @@ inline void attention_register(Adapters &a)
     own->impl("uniform", torch::dispatch(DispatchKey::CPU, &uniform_host));
     own->impl("uniform", torch::dispatch(DispatchKey::Meta, &uniform_meta));
     auto handle = c10::Dispatcher::singleton().findSchemaOrThrow("heddle::uniform", "");
-    cuda->impl("uniform", torch::CppFunction::makeFromBoxedKernel(c10::BoxedKernel::makeFromFunctor(
-                              std::make_unique<Bridge>(handle, "heddle::uniform", DispatchKey::CPU,
-                                                       nullptr, Bridge::Ways{}))));
+    cuda->impl("uniform", torch::CppFunction::makeFromBoxedKernel(
+                              c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
+                                  handle, "heddle::uniform", DispatchKey::CPU, nullptr))));
 
     a.add("_flash_attention_forward", &flash_forward_no_pages);
     a.add("_flash_attention_forward", &flash_forward_splits);
@@ -773,8 +774,8 @@ inline void attention_register(Adapters &a)
     a.add("_flash_attention_backward", &flash_backward);
     a.add("_efficient_attention_forward", &efficient_forward);
     a.add("_efficient_attention_backward", &efficient_backward);
-    a.add("_cudnn_attention_forward", &cudnn_forward_no_pages);
     a.add("_cudnn_attention_forward", &cudnn_forward);
+    a.add("_cudnn_attention_forward", &cudnn_forward_without_pages);
     a.add("_cudnn_attention_forward_no_dropout_inplace", &cudnn_forward_inplace);
     a.add("_cudnn_attention_backward", &cudnn_backward);
     a.add("_fill_mem_eff_dropout_mask_", &fill_dropout_mask);

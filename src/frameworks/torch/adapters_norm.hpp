@@ -1,6 +1,13 @@
-/* Normalisation: the parts of SyncBatchNorm, cuDNN's batch normalisation, gradients of RMSNorm. */
+/*
+ * Normalisation: the parts of SyncBatchNorm, cuDNN's batch normalisation, gradients of RMSNorm, and
+ * softmax of halves into floats.
+ */
 #pragma once
 
+#include <ATen/ops/_log_softmax.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/native_batch_norm.h>
@@ -352,6 +359,31 @@ batch_norm_backward(const Tensor &grad, const Tensor &input, const Tensor &weigh
                                               invstd, training, eps, wanted);
 }
 
+/* ---- softmax(half, dtype=float), which CUDA's kernels do in one step */
+
+template <class Op> Tensor softmax(const Tensor &input, int64_t dim, bool half_to_float)
+{
+    static const Inner<Op> inner;
+    if (!half_to_float)
+        return inner(input, dim, false);
+    TORCH_CHECK(input.scalar_type() == c10::kHalf, "conversion is supported for Half type only");
+    Composition composition;
+    return inner(input.to(c10::kFloat), dim, false);
+}
+
+template <class Op>
+Tensor softmax_backward(const Tensor &grad, const Tensor &output, int64_t dim, c10::ScalarType type)
+{
+    static const Inner<Op> inner;
+    if (grad.scalar_type() == type)
+        return inner(grad, output, dim, type);
+    TORCH_CHECK(grad.scalar_type() == c10::kFloat && type == c10::kHalf,
+                "expected input and grad types to match, or input to be at::Half and grad to be "
+                "at::Float");
+    Composition composition;
+    return inner(grad, output, dim, c10::kFloat).to(type);
+}
+
 inline void norm_register(Adapters &a)
 {
     a.add("batch_norm_stats", &batch_norm_stats);
@@ -373,6 +405,10 @@ inline void norm_register(Adapters &a)
     a.add("_native_batch_norm_legit.no_stats", &batch_norm_legit_no_stats);
     a.add("_batch_norm_with_update", &batch_norm_with_update);
     a.add("batch_norm_backward", &batch_norm_backward);
+    a.add("_softmax", &softmax<at::_ops::_softmax>);
+    a.add("_log_softmax", &softmax<at::_ops::_log_softmax>);
+    a.add("_softmax_backward_data", &softmax_backward<at::_ops::_softmax_backward_data>);
+    a.add("_log_softmax_backward_data", &softmax_backward<at::_ops::_log_softmax_backward_data>);
 }
 
 } // namespace heddle

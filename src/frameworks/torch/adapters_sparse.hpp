@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <ATen/ops/_linalg_svd.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
@@ -57,12 +58,12 @@ inline Tensor cslt_dense(const Tensor &compressed, int64_t k)
         .view(compressed.scalar_type());
 }
 
-/* Exact for 8-bit integers. */
+/* Exact for 8-bit integers: their sums are below 2^53. */
 inline Tensor product_of(const Tensor &a, const Tensor &b)
 {
-    if (c10::isIntegralType(a.scalar_type(), false))
-        return at::mm(a.to(c10::kDouble), b.to(c10::kDouble)).to(c10::kInt);
-    return at::mm(a.to(c10::kFloat), b.to(c10::kFloat));
+    if (!c10::isIntegralType(a.scalar_type(), false))
+        return at::mm(a.to(c10::kFloat), b.to(c10::kFloat));
+    return at::mm(a.to(c10::kDouble), b.to(c10::kDouble)).to(c10::kInt);
 }
 
 inline Tensor cslt_sparse_mm(const Tensor &compressed, const Tensor &b,
@@ -189,6 +190,30 @@ inline Tensor &compressed_baddbmm_out(const Tensor &self, const Tensor &batch1,
     return give(out, at::baddbmm(self, dense(batch1), dense(batch2), beta, alpha));
 }
 
+/* ---- which of cuSOLVER's algorithms is to be used: there is one */
+
+inline void check_svd_driver(std::optional<std::string_view> driver)
+{
+    TORCH_CHECK(!driver || *driver == "gesvd" || *driver == "gesvdj" || *driver == "gesvda",
+                "torch.linalg.svd: unknown svd driver ", driver.value_or(""),
+                " in svd_cusolver computation. ");
+}
+inline std::tuple<Tensor, Tensor, Tensor> svd(const Tensor &a, bool full, bool vectors,
+                                              std::optional<std::string_view> driver)
+{
+    static const Inner<at::_ops::_linalg_svd> inner;
+    check_svd_driver(driver);
+    return inner(a, full, vectors, std::nullopt);
+}
+inline std::tuple<Tensor &, Tensor &, Tensor &> svd_out(const Tensor &a, bool full, bool vectors,
+                                                        std::optional<std::string_view> driver,
+                                                        Tensor &u, Tensor &s, Tensor &vh)
+{
+    static const Inner<at::_ops::_linalg_svd_U> inner;
+    check_svd_driver(driver);
+    return inner(a, full, vectors, std::nullopt, u, s, vh);
+}
+
 inline void sparse_register(Adapters &a)
 {
     a.add("_cslt_compress", &cslt_compress);
@@ -198,6 +223,8 @@ inline void sparse_register(Adapters &a)
     a.add("_sparse_semi_structured_addmm", &semi_structured_addmm);
     a.add("_sparse_semi_structured_linear", &semi_structured_linear);
     a.add("_masked_scale", &masked_scale);
+    a.add("_linalg_svd", &svd);
+    a.add("_linalg_svd.U", &svd_out);
     a.add_compressed("bmm.out", &compressed_bmm_out);
     a.add_compressed("baddbmm.out", &compressed_baddbmm_out);
 }

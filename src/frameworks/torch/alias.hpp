@@ -270,7 +270,7 @@ class Aliases {
         for (auto &p : pairs)
             if (p.data && shares_storage(p.cpu, t))
                 return over_storage(p.cuda.storage(), t, c10::kCUDA);
-        return over_storage(moved(t.storage()), t, c10::kCUDA);
+        return over_storage(moved(t), t, c10::kCUDA);
     }
 
     /* Gives what an operator has done to arguments that it may change to the CUDA tensors. */
@@ -317,20 +317,25 @@ class Aliases {
                 return p.cpu.storage();
             }
         auto *storage = t.storage().unsafeGetStorageImpl();
-        void *data = storage->mutable_data();
+        /* A lazy clone stays one: what the operator writes to has memory of its own by now. */
+        void *data = const_cast<void *>(storage->data());
         /* An address is what tells an alias from what replaces it, so it has one if it is empty. */
         *out_data = data ? data : static_cast<const void *>(this);
         return {c10::Storage::use_byte_size_t(), storage->nbytes(),
                 c10::DataPtr(data, c10::Device(c10::kCPU)), &device_memory, true};
     }
 
-    /* A storage of the device with the memory of one of the host; copies what is not ours. */
-    c10::Storage moved(const c10::Storage &from)
+    /*
+     * A storage of the device with the memory of a result. Copies what is not ours, and what somebody
+     * else has, too: `t` is held by the list of results and by the caller, so twice.
+     */
+    c10::Storage moved(const at::Tensor &t)
     {
-        auto *cuda = c10::cuda::CUDACachingAllocator::get();
-        size_t size_B = from.nbytes();
-        return {c10::Storage::use_byte_size_t(), size_B,
-                take(from.unsafeGetStorageImpl(), from.use_count() == 1), cuda, true};
+        const c10::Storage &from = t.storage();
+        bool is_only = t.use_count() <= 2 && from.use_count() == 1;
+        return {c10::Storage::use_byte_size_t(), from.nbytes(),
+                take(from.unsafeGetStorageImpl(), is_only), c10::cuda::CUDACachingAllocator::get(),
+                true};
     }
 
     c10::DataPtr take(c10::StorageImpl *from, bool may_move)

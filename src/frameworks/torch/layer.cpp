@@ -50,7 +50,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 
 /* Rows of spec/torch.def. */
 struct Rows {
-    std::unordered_set<std::string> keep, also, widened, no_integers;
+    std::unordered_set<std::string> keep, also, widened, integers;
     std::unordered_map<std::string, std::string> refused;
 };
 
@@ -58,17 +58,27 @@ const Rows &rows()
 {
     static const Rows r = [] {
         Rows r;
-#define KEEP(name)        r.keep.insert(name);
-#define ALSO(name)        r.also.insert(name);
-#define WIDEN(name)       r.widened.insert(name);
-#define NO_INTEGERS(name) r.no_integers.insert(name);
-#define REFUSE(name, why) r.refused.emplace(name, why);
+#define KEEP(name)           r.keep.insert(name);
+#define ALSO(name)           r.also.insert(name);
+#define WIDEN(name)          r.widened.insert(name);
+#define WIDEN_INTEGERS(name) r.integers.insert(name);
+#define REFUSE(name, why)    r.refused.emplace(name, why);
+#define NONDETERMINISTIC(...)
+#define WAITS(...)
+#define REJECTS(...)
+#define UNTYPED(...)
+#define PRECISE(...)
 #include "torch.def"
 #undef KEEP
 #undef ALSO
 #undef WIDEN
-#undef NO_INTEGERS
+#undef WIDEN_INTEGERS
+#undef PRECISE
 #undef REFUSE
+#undef NONDETERMINISTIC
+#undef WAITS
+#undef REJECTS
+#undef UNTYPED
         return r;
     }();
     return r;
@@ -110,6 +120,13 @@ c10::DispatchKey host_key(c10::DispatchKey key)
 const std::unordered_set<std::string> namespaces = {"aten",         "fsdp",      "heddle",
                                                     "quantization", "quantized", "symm_mem"};
 
+When widening_of(const std::string &name)
+{
+    return rows().widened.count(name)    ? When::HALVES
+           : rows().integers.count(name) ? When::INTEGERS
+                                         : When::NEVER;
+}
+
 Treatment treatment_of(const c10::OperatorHandle &h, const std::string &name, c10::DispatchKey key)
 {
     const auto &ns = h.operator_name().getNamespace();
@@ -131,7 +148,7 @@ class Copy final : public c10::OperatorKernel {
   public:
     explicit Copy(const c10::OperatorHandle &h)
         : bridge(h, "aten::copy_", c10::DispatchKey::CPU,
-                 Originals::get().of(h.operator_name(), c10::DispatchKey::CUDA), Bridge::Ways{})
+                 Originals::get().of(h.operator_name(), c10::DispatchKey::CUDA))
     {
     }
 
@@ -206,8 +223,7 @@ void register_operator(const c10::OperatorHandle &h, c10::DispatchKey key)
     case Treatment::BRIDGE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Bridge>(
             h, name, host_key(key), Originals::get().of(h.operator_name(), key),
-            Bridge::Ways{.widens = rows().widened.count(h.operator_name().name) != 0,
-                         .takes_integers = !rows().no_integers.count(h.operator_name().name)}));
+            widening_of(h.operator_name().name)));
         break;
     case Treatment::REFUSE:
         boxed = c10::BoxedKernel::makeFromFunctor(std::make_unique<Refusal>(refusal_of(name)));

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
+#include "checks.hpp"
 #include "errors.hpp"
 #include "random_state.hpp"
 #include "tensors.hpp"
@@ -17,8 +18,11 @@ struct Operator {
     {
         const auto &args = handle.schema().arguments();
         for (size_t i = 0; i < args.size(); i++) {
-            if (args[i].alias_info() && args[i].alias_info()->isWrite())
-                writes = true;
+            bool is_written = args[i].alias_info() && args[i].alias_info()->isWrite();
+            writes |= is_written;
+            /* Schemas of norms do not say that they write to these. */
+            if (is_written || args[i].name() == "running_mean" || args[i].name() == "running_var")
+                written.push_back(i);
             if (args[i].type()->str() == "Generator?" || args[i].type()->str() == "Generator")
                 generator = static_cast<int>(i);
         }
@@ -45,35 +49,73 @@ struct Operator {
         handle.redispatchBoxed(c10::DispatchKeySet(host), stack);
     }
 
+    /* Lazy clones get memory of their own when they are written to, and not when they are read. */
+    void own_what_is_written(const torch::jit::Stack &stack, size_t first) const
+    {
+        for (size_t i : written)
+            map_tensors(stack[first + i], [](const at::Tensor &t) {
+                if (t.defined() && t.has_storage())
+                    t.storage().mutable_data();
+                return t;
+            });
+    }
+
     c10::OperatorHandle handle;
     c10::DispatchKey host;
     Kernel kernel;
-    bool writes = false; /* to arguments */
-    int generator = -1;  /* the argument, of an operator that draws random numbers */
+    c10::SmallVector<size_t, 2> written; /* arguments */
+    bool writes = false;                 /* to arguments */
+    int generator = -1; /* the argument, of an operator that draws random numbers */
 };
 
 void capture_operator(Operator &op, torch::jit::Stack *stack, Aliases &aliases,
                       torch::jit::Stack &args, c10::cuda::CUDAStream stream);
 
+/* Types that the CPU's kernel does not take, and CUDA's does: computed with wider ones (widen.hpp). */
+enum class When { NEVER, HALVES, INTEGERS };
+
 class Bridge final : public c10::OperatorKernel {
   public:
-    struct Ways {
-        bool widens = false;        /* WIDEN of spec/torch.def */
-        bool takes_integers = true; /* it has no NO_INTEGERS */
-    };
     /* `original`: PyTorch's kernel; without one nobody looks after what goes wrong. */
     Bridge(const c10::OperatorHandle &handle, const std::string &name, c10::DispatchKey host,
-           Original *original, Ways ways)
-        : op(handle, name, host), original(original), ways(ways)
+           Original *original, When widens = When::NEVER)
+        : op(handle, name, host), checks(Checks::find(handle.operator_name())), original(original),
+          widens(widens)
     {
     }
 
     void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, torch::jit::Stack *stack)
     {
-        size_t nargs = op.handle.schema().arguments().size(), first = stack->size() - nargs;
+        if (C10_UNLIKELY(checks != nullptr))
+            checks->run(Call(op.handle.schema(), *stack, first_of(*stack)));
+        compute(stack);
+    }
+
+  private:
+    Operator op;
+    const Checks *checks; /* NULL: none */
+    Original *original;
+    When widens;
+
+    size_t first_of(const torch::jit::Stack &stack) const
+    {
+        return stack.size() - op.handle.schema().arguments().size();
+    }
+
+    void compute(torch::jit::Stack *stack)
+    {
+        size_t first = first_of(*stack);
+        if (C10_UNLIKELY(checks && checks->wants_floats(Call(op.handle.schema(), *stack, first)))) {
+            Widening widening(op.handle, *stack, first);
+            if (widening.is_of_halves()) {
+                widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
+                return;
+            }
+        }
+        op.own_what_is_written(*stack, first);
         Aliases aliases;
         torch::jit::Stack args;
-        args.reserve(nargs);
+        args.reserve(stack->size() - first);
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(alias_of((*stack)[i], aliases));
         if (original && !aliases.empty() &&
@@ -82,9 +124,6 @@ class Bridge final : public c10::OperatorKernel {
                 refuse_places(*stack, first, aliases.device);
             return;
         }
-        if (C10_UNLIKELY(!ways.takes_integers) && original && has_integers(*stack, first) &&
-            original->call(stack, first))
-            return;
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
@@ -106,7 +145,7 @@ class Bridge final : public c10::OperatorKernel {
         } catch (const c10::Error &e) {
             Widening widening(op.handle, *stack, first);
             if (can_widen(widening))
-                widening.call(stack, first);
+                widening.call(stack, first, [this](torch::jit::Stack *wide) { compute(wide); });
             else if (original)
                 original->call_after(e, stack, first);
             else
@@ -120,21 +159,14 @@ class Bridge final : public c10::OperatorKernel {
             stack->push_back(map_tensors(v, [&](const at::Tensor &t) { return aliases.back(t); }));
     }
 
-  private:
-    Operator op;
-    Original *original;
-    Ways ways;
-
     /* CUDA's kernels take complex numbers of halves in general, the CPU's hardly any. */
     bool can_widen(const Widening &w) const
     {
-        return w.is_possible() && (ways.widens || w.narrow_type() == c10::kComplexHalf);
-    }
-
-    static bool has_integers(const torch::jit::Stack &stack, size_t first)
-    {
-        return stack[first].isTensor() && stack[first].toTensor().defined() &&
-               c10::isIntegralType(stack[first].toTensor().scalar_type(), /* includeBool */ true);
+        return w.narrow_type() == c10::kComplexHalf ||
+               (widens == When::INTEGERS
+                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
+                    : widens == When::HALVES &&
+                          (w.is_of_halves() || w.narrow_type() == c10::kBool));
     }
 
     [[noreturn]] static void refuse_places(const torch::jit::Stack &stack, size_t first, int device)

@@ -47,21 +47,22 @@ class Widening {
                 type = stack[i].toTensor().scalar_type();
     }
 
-    bool is_possible() const
+    bool is_of_halves() const
     {
-        return type != c10::ScalarType::Undefined && wider(type) != type;
+        return type == c10::kHalf || type == c10::kBFloat16;
     }
     c10::ScalarType narrow_type() const
     {
         return type;
     }
 
-    void call(torch::jit::Stack *stack, size_t first)
+    /* compute(stack) is called with wider arguments, and leaves results. */
+    template <class F> void call(torch::jit::Stack *stack, size_t first, F &&compute)
     {
         torch::jit::Stack args;
         for (size_t i = first; i < stack->size(); i++)
             args.push_back(map_tensors((*stack)[i], [&](const at::Tensor &t) { return widen(t); }));
-        handle.callBoxed(&args);
+        compute(&args);
         give_back(*stack, first);
         stack->resize(first);
         for (auto &v : args)

@@ -64,6 +64,15 @@ def both(function, tensors, what, bound=None, gradients=True):
     same(sides[0][1], sides[1][1], what + " gradient", bound)
 
 
+def raises(kind, text, call):
+    try:
+        call()
+    except kind as e:
+        assert text in str(e), f"{e}, not {text}"
+    else:
+        raise AssertionError(f"nobody says: {text}")
+
+
 # ---- attention
 
 
@@ -765,6 +774,163 @@ def adapters_in_graphs():
     graph.replay()
     torch.cuda.synchronize()
     torch.testing.assert_close(out, q.detach().sum(-1))
+
+
+# ---- what CUDA's kernels do, look at, or leave alone, and the CPU's do not
+
+
+@test
+def softmax_of_halves_into_floats():
+    x = random(5, 7, dtype=torch.float16)
+    for f in (F.softmax, F.log_softmax):
+        for dim in (0, 1):
+            both(lambda t: f(t, dim, dtype=torch.float32), [x], f"{f.__name__} {dim}", 2e-3)
+
+
+@test
+def svd_takes_the_drivers_of_cusolver():
+    a = random(4, 3)
+    for driver in ("gesvd", "gesvdj", "gesvda"):
+        same(torch.linalg.svd(a.cuda(), driver=driver).S, torch.linalg.svdvals(a), driver)
+    raises(RuntimeError, "unknown svd driver", lambda: torch.linalg.svd(a.cuda(), driver="none"))
+
+
+@test
+def halves_are_computed_in_floats():
+    grid, kernel = (t.mul(16).round().div(16) for t in (random(2, 8, 8, 2), random(3, 4, 5, 5)))
+    calls = (
+        lambda x: F.grid_sample(x, grid.to(x), mode="bilinear", align_corners=False),
+        lambda x: F.grid_sample(x, grid.to(x), mode="bicubic", align_corners=False),
+        lambda x: F.log_softmax(8 * x, 1), lambda x: torch.logit(x.clamp(1 / 64, 63 / 64)),
+        lambda x: F.interpolate(x, scale_factor=1.7, mode="bicubic"),
+        lambda x: F.interpolate(x[0], scale_factor=1.7, mode="linear"),
+        lambda x: F.interpolate(x[None], scale_factor=1.7, mode="trilinear"),
+        lambda x: F.adaptive_avg_pool3d(x[None], 3), lambda x: F.conv_transpose2d(x, kernel.to(x)),
+        lambda x: torch.trace(x[0, 0]),
+        lambda x: torch.ops.aten.avg_pool2d_backward(x, x, 5, 1, 2, False, True, None))
+    for dtype in (torch.float16, torch.bfloat16):
+        x = random(2, 3, 16, 16, dtype=dtype).cuda()
+        for i, call in enumerate(calls):
+            got, want = call(x), call(x.float()).to(dtype)
+            torch.testing.assert_close(got, want, msg=lambda m, i=i: f"{i} {dtype}: {m}")
+
+
+@test
+def lazy_clones_stay_lazy_until_they_are_written():
+    t = torch.arange(4.0, device="cuda")
+    clone = t._lazy_clone()
+    assert torch.equal(t + clone, 2 * torch.arange(4.0, device="cuda"))
+    assert torch._C._is_cow_tensor(t) and torch._C._is_cow_tensor(clone), "reading made a copy"
+    clone.add_(1)
+    torch.add(t, 5, out=(out := t._lazy_clone()))
+    assert t.tolist() == [0, 1, 2, 3] and clone.tolist() == [1, 2, 3, 4] and out[0] == 5
+    mean, var = (torch.ones(2, device="cuda") for _ in range(2))
+    F.batch_norm(torch.randn(8, 2, device="cuda"), mean._lazy_clone(), var._lazy_clone(), training=True)
+    assert mean.tolist() == [1, 1] and var.tolist() == [1, 1], "a clone wrote into what it is of"
+
+
+@test
+def sizes_of_nested_tensors_are_on_the_host():
+    nt = torch.nested.as_nested_tensor([torch.rand(2, 3, device="cuda"), torch.rand(1, 3, device="cuda")])
+    for t in (nt, nt.clone(), nt * 2):
+        for _ in range(2):
+            sizes = t._nested_tensor_size()
+            assert sizes.is_cpu and sizes.tolist() == [[2, 3], [1, 3]], sizes
+        assert torch.is_same_size(t, nt) and t.unbind()[0].shape == (2, 3)
+
+
+@test
+def results_are_moved_and_not_copied():
+    x = torch.rand(1 << 20, device="cuda")
+    size_B = x.nbytes
+    for results, call in ((1, lambda: x + x), (2, lambda: x.frexp()), (2, lambda: torch._foreach_add([x, x], 1))):
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        kept = call()
+        peak_B = torch.cuda.max_memory_allocated() - before
+        assert results * size_B <= peak_B < (results + 1) * size_B, (peak_B, results, kept)
+
+
+@test
+def operators_that_are_not_deterministic_on_a_gpu():
+    x = torch.rand(2, 3, 8, 8, device="cuda", requires_grad=True)
+    i = torch.zeros(4, dtype=torch.long, device="cuda")
+    v = torch.rand(4, device="cuda")
+    alerts = (
+        ("adaptive_avg_pool2d_backward_cuda", lambda: F.adaptive_avg_pool2d(x, 3).sum().backward()),
+        ("upsample_bicubic2d_backward_out_cuda",
+         lambda: F.interpolate(x, scale_factor=2, mode="bicubic").sum().backward()),
+        ("_histc_cuda with floating point input", lambda: torch.histc(v)),
+        ("_bincount_cuda", lambda: torch.bincount(i, v)),
+        ("median CUDA with indices output", lambda: v.median(0)),
+        ("put_", lambda: v.clone().put_(i, v, accumulate=True)),
+        ("scatter_reduce_cuda_prod_", lambda: v.scatter_reduce(0, i, v, "prod")),
+        ("nll_loss2d_forward_out_cuda_template",
+         lambda: F.nll_loss(x, torch.zeros(2, 8, 8, dtype=torch.long, device="cuda"))),
+    )
+    quiet = (lambda: torch.histc(i), lambda: torch.bincount(i), lambda: v.median(),
+             lambda: v.scatter_reduce(0, i, v, "amax"), lambda: v.scatter_add(0, i, v),
+             lambda: F.nll_loss(x, torch.zeros(2, 8, 8, dtype=torch.long, device="cuda"),
+                                reduction="none"))
+    torch.use_deterministic_algorithms(True)
+    try:
+        for name, call in alerts:
+            raises(RuntimeError, f"{name} does not have a deterministic implementation", call)
+        for call in quiet:
+            call()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    for _, call in alerts:
+        call()
+
+
+@test
+def operators_that_wait_for_a_gpu():
+    x, mask = torch.rand(4, device="cuda"), torch.tensor([True, False, True, True], device="cuda")
+    i = torch.tensor([1, 0], device="cuda")
+    waiting = (lambda: x.nonzero(), lambda: x[mask], lambda: x[i.cpu()], lambda: x.masked_select(mask),
+               lambda: torch.unique(i), lambda: torch.bincount(i), lambda: torch.equal(x, x),
+               lambda: torch.repeat_interleave(x, torch.ones_like(x, dtype=torch.long)),
+               lambda: x.clone().__setitem__(mask, x[0]))
+    running = (lambda: x + x, lambda: x[i], lambda: x.clone().__setitem__(mask, 1.0),
+               lambda: x.clone().index_put_((i,), x[:2], accumulate=True))
+    host = i.cpu()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for call in waiting:
+            raises(RuntimeError, "called a synchronizing CUDA operation", call)
+        for call in running:
+            call()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert x[host].shape == (2,)
+
+
+@test
+def arguments_that_only_cpus_take():
+    x, n = torch.rand(2, 2, device="cuda"), torch.rand(())
+    raises(RuntimeError, "CPU Scalar support for self argument", lambda: torch.addcmul(n, x, x))
+    raises(RuntimeError, "CPU Scalar support for tensor1 argument", lambda: torch.addcmul(x, n, x))
+    assert torch.addcmul(x, x, n).shape == (2, 2)
+    i, c, h = torch.ones(2, 2, dtype=torch.long, device="cuda"), x.to(torch.complex64), x.half()
+    image, kernel = i[None, None], i[None, None]
+    for name, kind, call in (
+            ("cuda_scatter_gather_base_kernel_func", "ComplexFloat",
+             lambda: c.scatter_(0, i, c, reduce="multiply")),
+            ("addmm_cuda", "Long", lambda: i @ i),
+            ("addmm_cuda", "Long", lambda: F.linear(i, i, i[0])),
+            ("addmv_impl_cuda", "Long", lambda: i.mv(i[0])),
+            ("baddbmm_cuda", "Int", lambda: torch.bmm(image[0].int(), image[0].int())),
+            ("dot", "Long", lambda: i[0].dot(i[0])),
+            ("slow_conv2d_cuda", "Long", lambda: F.conv2d(image, kernel)),
+            ("max_pool2d_with_indices_out_cuda_frame", "Long", lambda: F.max_pool2d(image, 2)),
+            ("avg_pool3d_out_cuda", "Long", lambda: F.avg_pool3d(image[None], 1)),
+            ("upsample_bilinear2d_out_frame", "Byte",
+             lambda: F.interpolate(image.byte(), 4, mode="bilinear", antialias=True)),
+            ("angle_cuda", "Half", lambda: h.angle()),
+            ("histc", "Half", lambda: h.histc())):
+        raises(NotImplementedError, f"\"{name}\" not implemented for '{kind}'", call)
+    assert (i[:0] @ i).shape == (0, 2) and torch.histc(i, 2).tolist() == [0, 4]
 
 
 @test

@@ -9,6 +9,7 @@ refused, which do not count; the last line sums up. With --out, a run that was e
 when at least 98 % of the samples are right.
 """
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -49,6 +50,15 @@ def moved(tree, device):
         if isinstance(x, torch.device):
             return torch.device(device)
         return device if isinstance(x, str) and x == "cpu" else x
+    return pytree.tree_map(one, tree)
+
+
+def retyped(tree, was, to):
+    """Tensors and arguments of one type in another."""
+    def one(x):
+        if isinstance(x, torch.Tensor):
+            return x.detach().to(to).requires_grad_(x.requires_grad) if x.dtype == was else x
+        return to if x is was else x
     return pytree.tree_map(one, tree)
 
 
@@ -165,6 +175,10 @@ def try_sample(op, sample, mode, dtype, row):
     why = differs(op, got, want, dtype)
     if why and is_random(op, sample):
         why = None
+    if why and dtype in (torch.float16, torch.bfloat16):
+        # As a GPU does it: in float32, and rounded at the end.
+        with contextlib.suppress(Exception):
+            why = differs(op, got, retyped(run(op, retyped(host, dtype, torch.float32)), torch.float32, dtype), dtype)
     row["differ" if why else "right"] += 1
     if why:
         row["why"] = why[:600]

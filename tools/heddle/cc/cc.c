@@ -31,7 +31,8 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 {
     const char *libs[] = {job->no_cudart ? NULL : job->paths.libcudart,
                           job->want_libcuda ? job->paths.libcuda : NULL,
-                          job->want_libnvml ? job->paths.libnvml : NULL};
+                          job->want_libnvml ? job->paths.libnvml : NULL,
+                          job->want_libcublas ? job->paths.libcublas : NULL};
     bool by_name = job->as_nvcc && job->paths.toolkit;
     if (by_name)
         cc_nvcc_add_runtime(job, cmd);

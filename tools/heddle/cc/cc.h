@@ -80,6 +80,7 @@ struct cc_paths {
     const char *libcudart;   /* libcudart.so.13, or NULL */
     const char *libcuda;     /* libcuda.so.1, or NULL */
     const char *libnvml;     /* libnvidia-ml.so.1, or NULL */
+    const char *libcublas;   /* likewise */
     const char *toolkit;     /* the folder that looks like a CUDA toolkit, or NULL */
 };
 
@@ -96,7 +97,7 @@ struct cc_job {
     struct cc_list link;     /* in order, with the objects put in front */
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
-        verbose, no_cudart, names_cudart, want_libcuda, want_libnvml;
+        verbose, no_cudart, names_cudart, want_libcuda, want_libnvml, want_libcublas;
     bool help, version, run, list_virtual, list_real, cubin;
     bool extended_lambda, relaxed_constexpr, extensible; /* they define macros */
     bool as_nvcc;          /* called by that name: build systems look for its output */

@@ -240,6 +240,8 @@ static void option_add_library(struct cc_job *job, const char *name)
         job->want_libcuda = true;
     else if (strcmp(name, "nvidia-ml") == 0 && where_library(WHERE_NVML))
         job->want_libnvml = true; /* of the driver, as libcuda is: stubs of it work nowhere */
+    else if (strcmp(name, "cublas") == 0 && where_library(WHERE_CUBLAS))
+        job->want_libcublas = true;
     else
         cc_list_addf(&job->link, "-l%s", name);
 }

@@ -1,0 +1,98 @@
+/* What the files of libcublas share. */
+#ifndef HD_API_CUBLAS_CUBLAS_H
+#define HD_API_CUBLAS_CUBLAS_H
+
+/* Elements of two bytes, which C has no type for. */
+#include <stdint.h>
+#define __half             uint16_t
+#define HEDDLE_HALF_IS_RAW 1
+#pragma GCC visibility push(default) /* what the header declares is what the library exports */
+#include <cublas_api.h>
+#pragma GCC visibility pop
+
+#include <stdbool.h>
+
+#include "api/lib_base/lib_compute.h"
+#include "base/compiler.h"
+#include "klib/klib.h"
+
+struct cublasContext {
+    struct lib_handle base;
+    int atomics, sm_count;
+    int emulation, mantissa_control, mantissa_max, mantissa_offset;
+    unsigned special_values;
+    int *mantissa_count;
+};
+
+extern const struct lib_info blas_info;
+
+/* The status of a driver's CUresult. */
+cublasStatus_t blas_status(int cuda_result);
+/* INVALID_VALUE, and the log says of which function. */
+cublasStatus_t blas_invalid(const char *function);
+
+/* At the begin of a function: a handle, and arguments that are in order. */
+#define BLAS_CHECK(handle, cond)                                                                   \
+    do {                                                                                           \
+        if (!(handle))                                                                             \
+            return CUBLAS_STATUS_NOT_INITIALIZED;                                                  \
+        if (!(cond))                                                                               \
+            return blas_invalid(__func__);                                                         \
+        lib_log(&blas_info, LIB_LEVEL_INFO, "%s", __func__);                                       \
+    } while (0)
+
+/* ---- letters of BLAS; 0: no such one */
+
+static inline char blas_op(cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_T ? 'T' : op == CUBLAS_OP_C ? 'C' : 0;
+}
+/* Of complex numbers there is no conjugate transpose here. */
+static inline char blas_op_t(cublasOperation_t op, bool is_complex)
+{
+    return op == CUBLAS_OP_N                                         ? 'N'
+           : op == CUBLAS_OP_T || (op == CUBLAS_OP_C && !is_complex) ? 'T'
+                                                                     : 0;
+}
+static inline char blas_op_c(cublasOperation_t op)
+{
+    return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_C ? 'C' : 0;
+}
+static inline char blas_side(cublasSideMode_t side)
+{
+    return side == CUBLAS_SIDE_LEFT ? 'L' : side == CUBLAS_SIDE_RIGHT ? 'R' : 0;
+}
+static inline char blas_fill(cublasFillMode_t fill)
+{
+    return fill == CUBLAS_FILL_MODE_LOWER ? 'L' : fill == CUBLAS_FILL_MODE_UPPER ? 'U' : 0;
+}
+static inline char blas_diag(cublasDiagType_t diag)
+{
+    return diag == CUBLAS_DIAG_NON_UNIT ? 'N' : diag == CUBLAS_DIAG_UNIT ? 'U' : 0;
+}
+
+/* ---- a call of the engine's: arguments in BLAS's order */
+
+struct blas_call {
+    struct klib_call packed;
+    double work; /* the product of its sizes, less 1 */
+};
+
+void blas_int(struct blas_call *call, int64_t value);
+void blas_size(struct blas_call *call, int64_t value);
+void blas_char(struct blas_call *call, char letter);
+void blas_pointer(struct blas_call *call, const void *address);
+/* An array with an address for each problem of a batch; or `step` bytes from one to the next. */
+void blas_listed(struct blas_call *call, const void *addresses);
+void blas_stepped(struct blas_call *call, const void *address, int64_t step_B);
+/* `n` ints for each problem; NULL: none. */
+void blas_ints(struct blas_call *call, const int *ints, int64_t n);
+/* Read now or, in the pointer mode of the device, when the call runs. At most 40 bytes. */
+void blas_factor(struct blas_call *call, cublasHandle_t handle, const void *factor, size_t size_B);
+
+/* Launches; with a result for the host it waits for it. */
+cublasStatus_t blas_run(cublasHandle_t handle, const struct blas_call *call, bool has_result);
+cublasStatus_t blas_run_batch(cublasHandle_t handle, const struct blas_call *call,
+                              int64_t problems);
+
+#endif

@@ -1,0 +1,157 @@
+/* Launches of the kernel library's kernels. */
+#include "api/lib_base/lib_compute.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "klib/klib.h"
+
+/* Work that is over before another thread has begun with it. */
+#define SMALL_NS 20000
+
+/* ---- the kernel library */
+
+static struct {
+    pthread_once_t once;
+    const struct klib *klib;
+    char why[PATH_MAX + 128];
+} engine = {.once = PTHREAD_ONCE_INIT};
+
+static bool try_open(const char *folder, int folder_B, const char *below)
+{
+    char path[PATH_MAX];
+    const struct klib *(*entry)(void) = NULL;
+    int n = snprintf(path, sizeof(path), "%.*s%s/libheddle-klib.so", folder_B, folder, below);
+
+    if (n < 0 || (size_t)n >= sizeof(path) || access(path, R_OK))
+        return false;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle)
+        *(void **)&entry = dlsym(handle, KLIB_ENTRY);
+    if (!entry) {
+        (void)snprintf(engine.why, sizeof(engine.why), "%s", dlerror());
+        return false;
+    }
+    engine.klib = entry();
+    return true;
+}
+
+/* Beside this library, or where a build tree has it. */
+static void open_engine(void)
+{
+    Dl_info info;
+    const char *folder = hd_env("HEDDLE_LIBDIR");
+
+    (void)snprintf(engine.why, sizeof(engine.why), "libheddle-klib.so is not beside this library");
+    if (folder && try_open(folder, INT_MAX, ""))
+        return;
+    if (!dladdr((void *)&engine, &info) || !info.dli_fname)
+        return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    folder = slash ? info.dli_fname : ".";
+    int folder_B = slash ? (int)(slash - info.dli_fname) : 1;
+    (void)(try_open(folder, folder_B, "") || try_open(folder, folder_B, "/../../klib") ||
+           try_open(folder, folder_B, "/../../../klib"));
+}
+
+const struct klib *lib_klib(const struct lib_info *info)
+{
+    pthread_once(&engine.once, open_engine);
+    if (!engine.klib)
+        lib_error(info, "nothing can be computed: %s", engine.why);
+    return engine.klib;
+}
+
+unsigned lib_threads(void)
+{
+    static _Atomic unsigned known;
+    unsigned n = atomic_load_explicit(&known, memory_order_relaxed);
+    uint64_t value;
+    cpu_set_t mask;
+
+    if (n)
+        return n;
+    CPU_ZERO(&mask);
+    value = sched_getaffinity(0, sizeof(mask), &mask) ? 1 : (uint64_t)CPU_COUNT(&mask);
+    (void)hd_env_u64("HEDDLE_THREADS", &value);
+    n = (unsigned)HD_MAX(value, 1);
+    atomic_store_explicit(&known, n, memory_order_relaxed);
+    return n;
+}
+
+/* ---- launches */
+
+int lib_context(void)
+{
+    CUcontext context = NULL;
+    CUdevice device;
+    CUresult result = cuInit(0);
+
+    if (!result)
+        result = cuCtxGetCurrent(&context);
+    if (result || context)
+        return result;
+    result = cuDeviceGet(&device, 0);
+    if (!result)
+        result = cuDevicePrimaryCtxRetain(&context, device);
+    if (!result)
+        result = cuCtxSetCurrent(context);
+    return result;
+}
+
+/*
+ * Two threads may register one kernel at once, which are then two of the same: the second is kept
+ * registered, and not used.
+ */
+static int kernel_of(struct lib_kernel *kernel, bool is_small, const char *name,
+                     heddle_native_fn *function, uint32_t params_B, CUkernel *out)
+{
+    struct heddle_native desc = {.size_B = sizeof(desc),
+                                 .flags = HEDDLE_NATIVE_ANY_THREAD |
+                                          (is_small ? HEDDLE_NATIVE_INLINE : 0),
+                                 .name = name,
+                                 .function = function,
+                                 .params_B = params_B};
+    struct heddle_native_kernel *native;
+    CUkernel none = NULL;
+
+    *out = atomic_load_explicit(&kernel->kernels[is_small], memory_order_acquire);
+    if (*out)
+        return CUDA_SUCCESS;
+    int result = heddle_native_register(&desc, &native);
+    if (!result)
+        result = heddle_native_get_kernel(native, out);
+    if (!result && !atomic_compare_exchange_strong(&kernel->kernels[is_small], &none, *out))
+        *out = none;
+    return result;
+}
+
+int lib_launch(const struct lib_handle *handle, struct lib_kernel *kernel, const char *name,
+               heddle_native_fn *function, const void *params, uint32_t params_B, uint64_t tiles,
+               uint64_t work_ns)
+{
+    void *args[] = {(void *)params};
+    CUkernel cuda;
+    int result = lib_context();
+
+    if (!result)
+        result = kernel_of(kernel, work_ns < SMALL_NS, name, function, params_B, &cuda);
+    if (result)
+        return result;
+    if (tiles > INT_MAX) /* a grid's edge */
+        return CUDA_ERROR_INVALID_VALUE;
+    return cuLaunchKernel((CUfunction)cuda, (uint32_t)tiles, 1, 1, 1, 1, 1, 0, handle->stream, args,
+                          NULL);
+}
+
+int lib_wait(const struct lib_handle *handle)
+{
+    return cuStreamSynchronize(handle->stream);
+}

@@ -171,8 +171,9 @@ class Bridge final : public c10::OperatorKernel {
     {
         return w.narrow_type() == c10::kComplexHalf ||
                (widens == When::INTEGERS
-                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ true)
-                    : widens == When::HALVES && w.is_of_halves());
+                    ? c10::isIntegralType(w.narrow_type(), /* includeBool */ false)
+                    : widens == When::HALVES &&
+                          (w.is_of_halves() || w.narrow_type() == c10::kBool));
     }
 
     [[noreturn]] static void refuse_places(const torch::jit::Stack &stack, size_t first, int device)

@@ -545,9 +545,7 @@ ASSERTION = (r"(?s)\w: block: \[0,0,0\], thread: \[0,0,0\] Assertion `[^\n]*` fa
              r"Search for `cudaErrorAssert' in https://docs\.nvidia\.com/cuda/[^\n]*\n"
              r"CUDA kernel errors might be asynchronously reported at some other API call, so the "
              r"stacktrace below might be incorrect\.\n"
-             r"For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
-             r"(Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions\."
-             r"|The CUDA driver logged these messages, which may provide useful details:)")
+             r"For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n")
 SYNCHRONIZES = r"(?s)torch\.AcceleratorError: CUDA error: operation not permitted when stream is capturing\n"
 
 # Name, what stderr has, the program. Reports of the first kind: index_select of ids beyond the

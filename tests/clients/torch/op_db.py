@@ -28,7 +28,7 @@ RANDOM = ("rand", "bernoulli", "multinomial", "normal", "dropout", "uniform", "e
           "empty", "rrelu", "svd_lowrank", "pca_lowrank", "log_normal", "fractional_max_pool", "new_empty", "randperm")
 # Where to split is a tensor of the host, on a GPU as well.
 HOST_ARGUMENTS = ("tensor_split",)
-# Their statistics of 16-bit tensors are float32 on a GPU.
+# Their statistics of 16-bit tensors are float32 on a GPU, and without training those that were given; the CPU has none.
 STATISTICS = ("native_layer_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update")
 # What one operator may take.
 SECONDS = 60
@@ -129,6 +129,8 @@ def differs(op, got, want, dtype):
             continue
         if b.dtype in (torch.float16, torch.bfloat16) and op.name in STATISTICS:
             b = b.to(a.dtype)
+        if op.name in STATISTICS and b.numel() == 0 and a.dtype == b.dtype:
+            continue
         if a.shape != b.shape or a.dtype != b.dtype or a.layout != b.layout:
             return f"{a.dtype}{list(a.shape)} {a.layout}, wanted {b.dtype}{list(b.shape)} {b.layout}"
         if any(word in op.name for word in RANDOM):

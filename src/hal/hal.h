@@ -333,6 +333,7 @@ struct hal_native {
     const char *name;
     int (*function)(struct heddle_native_call *call);
     void *user;
+    void (*describe)(const void *params, void *user, char *text, size_t size_B); /* or NULL */
     uint64_t tile_ns; /* 0: not known */
     uint32_t flags;   /* enum heddle_native_flag */
     /* The function may be gone: dispatches that begin from now on fail. */

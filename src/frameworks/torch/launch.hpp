@@ -16,6 +16,8 @@
 #include <heddle/native.h>
 #include <string>
 
+#include "tensors.hpp"
+
 namespace heddle {
 
 /* What is called of libcuda; the process has Heddle's. */
@@ -56,6 +58,10 @@ struct Driver {
 class Task {
   public:
     virtual int run(heddle_native_call *call) = 0;
+    /* For tools, in a line of at most size_B bytes with its end. */
+    virtual void describe(char *text, size_t size_B) const
+    {
+    }
 
   protected:
     ~Task() = default;
@@ -83,6 +89,10 @@ class Kernel {
     {
         return (*static_cast<Task *const *>(call->params))->run(call);
     }
+    static void describe(const void *params, void *, char *text, size_t size_B)
+    {
+        (*static_cast<Task *const *>(params))->describe(text, size_B);
+    }
     const void *function()
     {
         std::call_once(once, [this] {
@@ -93,6 +103,7 @@ class Kernel {
             desc.name = name.c_str();
             desc.function = enter;
             desc.params_B = sizeof(Task *);
+            desc.describe = describe;
             int error = Driver::get().native_register(&desc, &native);
             if (!error)
                 error = Driver::get().native_get_kernel(native, &kernel);
@@ -163,14 +174,20 @@ template <class Body> int run_reported(heddle_native_call *call, Body &&body)
     }
 }
 
-/* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
-template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
+/*
+ * Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws.
+ * `args`: the operator's, for tools.
+ */
+template <class Body>
+void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body,
+                   c10::ArrayRef<c10::IValue> args = {})
 {
     struct Eager final : Task {
-        explicit Eager(Body &body) : body(body)
+        Eager(Body &body, c10::ArrayRef<c10::IValue> args) : body(body), args(args)
         {
         }
         Body &body;
+        const c10::ArrayRef<c10::IValue> args;
         std::exception_ptr thrown;
 
         int run(heddle_native_call *call) override
@@ -186,7 +203,11 @@ template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Bo
             }
             return 0;
         }
-    } task(body);
+        void describe(char *text, size_t size_B) const override
+        {
+            describe_values(args, text, size_B);
+        }
+    } task(body, args);
     kernel.launch(stream, &task);
     if (C10_UNLIKELY(task.thrown))
         std::rethrow_exception(task.thrown);

@@ -334,8 +334,8 @@ struct hal_native {
     int (*function)(struct heddle_native_call *call);
     void *user;
     void (*describe)(const void *params, void *user, char *text, size_t size_B); /* or NULL */
-    uint64_t tile_ns; /* 0: not known */
-    uint32_t flags;   /* enum heddle_native_flag */
+    uint64_t tile_ns;                                                            /* 0: not known */
+    uint32_t flags; /* enum heddle_native_flag */
     /* The function may be gone: dispatches that begin from now on fail. */
     _Atomic bool withdrawn;
 };

@@ -8,8 +8,8 @@
 struct core_stream;
 
 /*
- * Of a packet that is about to go into the stream's queue; params: of a dispatch. The graph's members
- * are left alone.
+ * Of a packet that is about to go into the stream's queue; params: of a dispatch. The graph's
+ * members are left alone.
  */
 void core_work_describe(const struct core_stream *stream, const union hal_packet *packet,
                         const void *params, struct heddle_work *out_work);

@@ -119,6 +119,13 @@ struct heddle_native_call {
 /* 0, or a code of its own: it has failed. */
 typedef int heddle_native_fn(struct heddle_native_call *call);
 
+/*
+ * Says in a line what a launch's parameters are (shapes of tensors, say), for tools that show it
+ * beside the kernel's name: while one records, on the thread that launches, also a graph. Writes no
+ * more than size_B, with the 0 at the end. It calls no CUDA.
+ */
+typedef void heddle_native_describe_fn(const void *params, void *user, char *text, size_t size_B);
+
 struct heddle_native {
     uint32_t size_B; /* sizeof(struct heddle_native) */
     uint32_t flags;
@@ -130,12 +137,14 @@ struct heddle_native {
     uint64_t tile_ns;  /* about what a tile costs; 0: not known, tiles are taken one by one */
     uint32_t params_B; /* of the one parameter, when there is no PTX: 0 to 4096 */
     uint32_t reserved; /* 0 */
+    /* Since then a caller's size_B may be less, and the rest is 0. */
+    heddle_native_describe_fn *describe; /* or NULL */
 };
 
 struct heddle_native_kernel;
 
 /*
- * Everything is copied but function and user. CUDA_ERROR_INVALID_VALUE: flags that there are not,
+ * Everything is copied but functions and user. CUDA_ERROR_INVALID_VALUE: flags that there are not,
  * no such entry; CUDA_ERROR_INVALID_PTX. The driver is initialised by it if need be.
  */
 int heddle_native_register(const struct heddle_native *desc,

@@ -91,6 +91,8 @@ enum heddle_event_kind {
 #define HEDDLE_PLAIN (1u << 28)
 /* With kinds: each record of an event is a packet, though the event keeps no time. */
 #define HEDDLE_EVENT_TIMES (1u << 29)
+/* With kinds: the arguments of native kernels in words, in PACKET. */
+#define HEDDLE_ARGUMENTS (1u << 27)
 
 enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
 
@@ -195,6 +197,7 @@ struct heddle_work {
     uint64_t graph;                  /* a number of the executable graph; 0: of none */
     uint32_t node;                   /* which of its nodes */
     uint32_t is_default_stream;      /* the stream is its context's default one */
+    const char *arguments; /* in PACKET, with HEDDLE_ARGUMENTS: what the kernel says; or NULL */
 };
 
 /* name, bit, what an OBJECT event of a stream says */

@@ -333,8 +333,9 @@ struct hal_native {
     const char *name;
     int (*function)(struct heddle_native_call *call);
     void *user;
-    uint64_t tile_ns; /* 0: not known */
-    uint32_t flags;   /* enum heddle_native_flag */
+    void (*describe)(const void *params, void *user, char *text, size_t size_B); /* or NULL */
+    uint64_t tile_ns;                                                            /* 0: not known */
+    uint32_t flags; /* enum heddle_native_flag */
     /* The function may be gone: dispatches that begin from now on fail. */
     _Atomic bool withdrawn;
 };

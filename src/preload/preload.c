@@ -229,7 +229,7 @@ HD_EXPORT void __gmon_start__(void)
 /* libcuda calls this whenever the program asks for devices. */
 HD_EXPORT void heddle_preload_devices(void)
 {
-    torch_hook_start();
+    torch_hook_start(redirect_function);
 }
 
 /*

@@ -240,3 +240,18 @@ enum hd_status redirect_object(const char *path, uintptr_t base, redirect_librar
     obj_elf_close(&r.elf);
     return status;
 }
+
+bool redirect_function(void *from, void *to)
+{
+    uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE), low = (uintptr_t)from & ~(page_B - 1);
+    size_t size_B = (uintptr_t)from + PATCH_JUMP_MAX_B - low;
+    assert(from != to); /* or it would jump to itself for ever */
+
+    /* Threads may run in these pages. */
+    if (mprotect((void *)low, size_B, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        return false;
+    size_t len = patch_write_jump(from, PATCH_JUMP_MAX_B, (uintptr_t)to);
+    __builtin___clear_cache(from, (char *)from + len);
+    (void)mprotect((void *)low, size_B, PROT_READ | PROT_EXEC);
+    return len != 0;
+}

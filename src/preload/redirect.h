@@ -32,4 +32,10 @@ typedef void *(*redirect_library)(void *arg);
 enum hd_status redirect_object(const char *path, uintptr_t base, redirect_library library,
                                void *arg, struct redirect_result *out_result) HD_MUST_CHECK;
 
+/*
+ * Lets calls of a function that has PATCH_JUMP_MAX_B or more, and that nobody is in, go to another;
+ * false when the system keeps its code as it is.
+ */
+bool redirect_function(void *from, void *to);
+
 #endif

@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define PROF_MAGIC        UINT64_C(0x336c6f6f70736468) /* "hdspool3" */
+#define PROF_MAGIC        UINT64_C(0x346c6f6f70736468) /* "hdspool4" */
 #define PROF_HEAD_B       4096u
 #define PROF_BLOCK_B      32768u
 #define PROF_SUFFIX       ".spool"
@@ -110,6 +110,8 @@ struct prof_shape {
     uint32_t dynamic_shared_B, static_shared_B, local_B;
     uint32_t device, context;
     uint32_t is_cooperative;
+    uint32_t arguments; /* a name: what a native kernel says of its parameters */
+    uint32_t reserved;
 };
 
 struct prof_kernel {

@@ -67,6 +67,7 @@ static HD_THREAD_LOCAL struct {
 
 struct shape {
     struct heddle_work work;
+    uint32_t arguments;          /* their name */
     uint32_t number, generation; /* of the spool; 0: of none */
 };
 
@@ -325,7 +326,7 @@ static bool recorder_is_shape_of(const struct heddle_work *a, const struct heddl
 }
 
 /* Its number; 0: no room. */
-static uint32_t recorder_write_shape(const struct heddle_work *w)
+static uint32_t recorder_write_shape(const struct heddle_work *w, uint32_t arguments)
 {
     uint32_t name = prof_name_fixed(w->kernel->name);
     struct prof_shape *r = prof_new(SHAPE, shape);
@@ -344,6 +345,7 @@ static uint32_t recorder_write_shape(const struct heddle_work *w)
     r->device = w->device;
     r->context = w->context_id;
     r->is_cooperative = w->is_cooperative;
+    r->arguments = arguments;
     uint32_t number = r->record.number;
     prof_done(&r->record);
     return number;
@@ -353,13 +355,14 @@ static uint32_t recorder_shape_of(const struct heddle_work *w)
 {
     struct shape *shapes = hd_thread_block(&own.shapes, SHAPES * sizeof(*shapes));
     struct shape *s = shapes ? &shapes[((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES] : NULL;
-    uint32_t generation = prof_spool_generation();
+    uint32_t generation = prof_spool_generation(), arguments = prof_name(w->arguments);
 
-    if (HD_LIKELY(s && s->generation == generation && recorder_is_shape_of(&s->work, w)))
+    if (HD_LIKELY(s && s->generation == generation && s->arguments == arguments &&
+                  recorder_is_shape_of(&s->work, w)))
         return s->number;
-    uint32_t number = recorder_write_shape(w);
+    uint32_t number = recorder_write_shape(w, arguments);
     if (number && s)
-        *s = (struct shape){*w, number, generation};
+        *s = (struct shape){*w, arguments, number, generation};
     return number;
 }
 
@@ -723,8 +726,8 @@ enum hd_status prof_start(prof_device_fn *describe)
     recorder_open_spool();
     (void)pthread_atfork(NULL, NULL, recorder_in_child);
     (void)atexit(heddle_tap_settle); /* what is complete by then is told */
-    const uint32_t kinds =
-        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_PLAIN;
+    const uint32_t kinds = (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST |
+                           HEDDLE_ENDS | HEDDLE_PLAIN | HEDDLE_ARGUMENTS;
     if (!heddle_tap_subscribe(kinds, recorder_on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     /* If `heddle prof` has put its library in front. */

@@ -74,7 +74,8 @@ static void tap_kinds_update_locked(void)
 
     for (size_t i = 0; i < LISTENERS; i++)
         if (atomic_load(&taps.slots[i].func)) {
-            kinds |= taps.slots[i].kinds & (HEDDLE_KIND_ALL | HEDDLE_EVENT_TIMES);
+            kinds |=
+                taps.slots[i].kinds & (HEDDLE_KIND_ALL | HEDDLE_EVENT_TIMES | HEDDLE_ARGUMENTS);
             plumbing = plumbing || !(taps.slots[i].kinds & HEDDLE_PLAIN);
             inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
             begins =
@@ -108,7 +109,7 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
         slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS |
-                               HEDDLE_EVENT_TIMES | HEDDLE_PLAIN);
+                               HEDDLE_EVENT_TIMES | HEDDLE_PLAIN | HEDDLE_ARGUMENTS);
         slot->since_ns = tap_now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);

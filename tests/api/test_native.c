@@ -11,6 +11,7 @@
 
 #include "api/driver/cuda_abi.h"
 #include "heddle/native.h"
+#include "heddle/tap.h"
 #include "tap.h"
 
 #define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
@@ -347,6 +348,84 @@ static void test_only_native(void)
            is_native ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, "launched, where it can be");
     eq_u64(wrong(is_native ? 3 : 0), 0, "and run");
     success(heddle_native_unregister(kernel), "unregistered");
+}
+
+/* ---- what tools are told of a launch's parameters */
+
+static char told[4][64]; /* by PACKET events of kernels, in order */
+static unsigned ntold;
+
+static void describe(const void *params, void *user, char *text, size_t size_B)
+{
+    const struct params *p = params;
+
+    (void)snprintf(text, size_B, "%s %u", (const char *)user, p->by);
+}
+
+static void on_packet(void *user, const struct heddle_event *e)
+{
+    if (e->packet.work->kernel && ntold < HD_COUNT_OF(told))
+        (void)snprintf(told[ntold++], sizeof(told[0]), "%s",
+                       e->packet.work->arguments ? e->packet.work->arguments : "nothing");
+}
+
+static void on_done(void *user, const struct heddle_event *e)
+{
+    if (e->packet.work->arguments)
+        atomic_fetch_add((_Atomic unsigned *)user, 1);
+}
+
+static void test_describe(void)
+{
+    char by[] = "by";
+    struct heddle_native desc = {.size_B = sizeof(desc),
+                                 .name = "described",
+                                 .function = add_by,
+                                 .user = by,
+                                 .ptx = ptx,
+                                 .entry = "add_by",
+                                 .describe = describe};
+    struct heddle_native_kernel *kernel, *older;
+    _Atomic unsigned late = 0;
+    uint32_t first, second;
+    CUgraphExec exec;
+    CUgraph graph;
+    CUstream stream;
+
+    success(heddle_native_register(&desc, &kernel), "a kernel that says what its parameters are");
+    desc.size_B = offsetof(struct heddle_native, describe);
+    success(heddle_native_register(&desc, &older), "one of a library built with an older header");
+    success(cuStreamCreate(&stream, 1), "stream");
+    clear();
+    first = heddle_tap_subscribe(HEDDLE_KIND(PACKET), on_packet, NULL);
+    success(launch(function_of(kernel), 1, stream, 1, 0), "launched");
+    ok(ntold == 1 && !strcmp(told[0], "nothing"), "a listener that does not ask is not told: %s",
+       told[0]);
+    heddle_tap_unsubscribe(first);
+    ntold = 0;
+    first = heddle_tap_subscribe(HEDDLE_KIND(PACKET) | HEDDLE_ARGUMENTS, on_packet, NULL);
+    second = heddle_tap_subscribe(HEDDLE_KIND(DONE), on_done, &late);
+    success(launch(function_of(kernel), 1, stream, 5, 0), "launched");
+    success(launch(function_of(older), 1, stream, 6, 0), "launched");
+    success(cuStreamBeginCapture_v2(stream, 0), "capture");
+    success(launch(function_of(kernel), 1, stream, 7, 0), "captured");
+    success(cuStreamEndCapture(stream, &graph), "captured");
+    success(cuGraphInstantiateWithFlags(&exec, graph, 0), "instantiated");
+    success(cuGraphLaunch(exec, stream), "launched");
+    success(cuStreamSynchronize(stream), "all of it");
+    heddle_tap_settle();
+    heddle_tap_unsubscribe(first);
+    heddle_tap_unsubscribe(second);
+    eq_u64(ntold, 3, "three kernels");
+    eq_str(told[0], is_native ? "by 5" : "nothing", "of a launch");
+    eq_str(told[1], "nothing", "of one that says nothing");
+    eq_str(told[2], is_native ? "by 7" : "nothing", "of a node of a graph");
+    eq_u64(late, 0, "not when the work is done");
+    success(cuGraphExecDestroy(exec), "destroyed");
+    success(cuGraphDestroy(graph), "destroyed");
+    success(cuStreamDestroy_v2(stream), "stream destroyed");
+    success(heddle_native_unregister(kernel), "unregistered");
+    success(heddle_native_unregister(older), "unregistered");
 }
 
 /* ---- inline */
@@ -742,6 +821,7 @@ int main(void)
     test_kernel_handle();
     test_refused();
     test_only_native();
+    test_describe();
     test_graph(0);
     test_graph(HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_WAIT);
     test_conditional();

@@ -100,6 +100,10 @@ def check_races_that_gpus_win(folder):
         for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
             result = run(program, **env)
             ok("PASS" in result.stdout, f"block_sum {flags}, {env or 'cpu'}", result.stdout + result.stderr)
+    program = build(folder, "in_place")
+    for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}) if program else ():
+        result = run(program, **env)
+        ok("PASS" in result.stdout, f"in_place, {env or 'cpu'}", result.stdout + result.stderr)
 
 
 def check_clusters(folder):

@@ -86,6 +86,9 @@ static void *make(const char *name, unsigned flags)
     desc.name = name;
     desc.function = scale;
     desc.params_B = sizeof(args);
+    desc.describe = [](const void *params, void *, char *text, size_t size_B) {
+        snprintf(text, size_B, "by=%g", static_cast<const args *>(params)->by);
+    };
     desc.tile_ns = 50;
     if (find<decltype(heddle_native_register)>("heddle_native_register")(&desc, &kernel) ||
         find<decltype(heddle_native_get_kernel)>("heddle_native_get_kernel")(kernel, &handle)) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Native kernels of C++ programs, by each compiler, and what tools say of them: test_native.py HEDDLE INCLUDE"""
+import json
 import os
 import shutil
 import sqlite3
@@ -49,6 +50,16 @@ def test_prof(bench, program):
     rows = db.execute("SELECT value, count(*), min(end - start) >= 0, min(gridX), max(blockX) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName "
                       "WHERE value LIKE 'lib::%' GROUP BY value ORDER BY value").fetchall()
     tap.eq(rows, [("lib::scale", 3, 1, 64, 1), ("lib::scale_here", 3, 1, 64, 1)], "rows as of any kernel")
+    rows = db.execute("SELECT n.value, a.value, count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds n ON n.id = demangledName LEFT JOIN StringIds a ON a.id = argumentsId "
+                      "GROUP BY 1, 2 ORDER BY 1").fetchall()
+    tap.ok(("lib::scale", "by=2", 2) in rows and any(not argument for _, argument, _ in rows), "what native kernels say of their parameters, and compiled ones do not", str(rows))
+    got = bench.run("prof", "stats", "-r", "heddle_kern_args_sum", "--format", "json", "report.sqlite")
+    rows = [(r["Name"], r["Arguments"], r["Instances"]) for r in json.loads(got.stdout)["heddle_kern_args_sum"]]
+    tap.eq(sorted(rows), [("lib::scale", "by=2", 2), ("lib::scale", "by=3", 1), ("lib::scale_here", "by=0", 1), ("lib::scale_here", "by=2", 2)], "a report by kernel and arguments")
+    bench.run("prof", "export", "--type", "chrome", "-o", "trace.json", "report.sqlite")
+    with open(os.path.join(bench.folder, "trace.json"), encoding="utf-8") as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("cat") == "kernel"]
+    tap.eq({e["args"].get("arguments") for e in events}, {"by=0", "by=2", "by=3", None}, "in traces")
     got = bench.run("prof", "stats", "report.sqlite")
     tap.ok("lib::scale_here" in got.stdout, "in the statistics", got.stdout + got.stderr)
     got = bench.run("advise", "report.sqlite")

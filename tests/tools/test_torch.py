@@ -34,14 +34,26 @@ int main(int argc, char **argv)
         if (cudaGetDeviceCount(&n) || n < 1)
             return 1;
     puts("asked");
+    fflush(stdout);
+    int (*shim)(int, double) = (int (*)(int, double))dlsym(dlopen(argv[1], RTLD_NOW), "torch_cuda_shim");
+    if (argc > 2)
+        printf("%d\n", shim(3, 0.5));
     return 0;
 }
 """
-# A layer, compiled in place of the real one.
+# A layer, compiled in place of the real one. It redirects a function of PyTorch's that is there.
 LAYER = r"""
+#include <dlfcn.h>
 #include <stdio.h>
-extern "C" __attribute__((visibility("default"))) const char *heddle_torch_start(void)
+static int own(int x, double y)
 {
+    return x * 100 + (int)(y * 10);
+}
+extern "C" __attribute__((visibility("default"))) const char *heddle_torch_start(bool (*redirect)(void *, void *))
+{
+    void *shim = dlsym(dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD), "torch_cuda_shim");
+    if (shim && !redirect(shim, (void *)own))
+        return "not redirected";
     puts("started");
     fflush(stdout);
     return %s;
@@ -62,7 +74,7 @@ class Fake:
             os.makedirs(os.path.join(self.root, below))
         write(os.path.join(self.root, "version.py"), "from typing import Optional\n__version__ = '9.8.7+cu132'\n")
         for name in ("torch_cuda", "torch_cpu", "c10_cuda", "c10"):
-            self.compile(f"int {name}_;", os.path.join(self.root, f"lib/lib{name}.so"), "c", "-shared", "-fPIC")
+            self.compile(f"int {name}_; int {name}_shim(int x, double y) {{ if (x > 1) __builtin_printf(\"machine code\\n\"); return (int)(x / y); }}", os.path.join(self.root, f"lib/lib{name}.so"), "c", "-shared", "-fPIC", f"-Wl,-soname,lib{name}.so")
         self.program = os.path.join(folder, "program")
         source = os.path.join(folder, "program.cu")
         write(source, PROGRAM)
@@ -150,7 +162,9 @@ def test_hook(fake):
     done = fake.run(good)
     tap.ok(done.stdout == "opened\nstarted\nasked\n" and not done.stderr, "the layer is started once, at the first question", done.stdout + done.stderr)
     done = fake.run(good, "before")
-    tap.eq(done.stdout, "opened\nstarted\nasked\n", "also when CUDA was used before PyTorch came")
+    tap.eq(done.stdout, "opened\nstarted\nasked\n305\n", "also when CUDA was used before PyTorch came; a function of PyTorch's is redirected")
+    done = fake.run(good, "before", HEDDLE_TORCH="off")
+    tap.eq(done.stdout, "opened\nasked\nmachine code\n6\n", "not with HEDDLE_TORCH=off")
     done = fake.run(good, HEDDLE_TORCH="off")
     tap.eq(done.stdout, "opened\nasked\n", "not with HEDDLE_TORCH=off")
     done = fake.run(fake.tool("exit 1\n"))

@@ -48,7 +48,7 @@ HD_EXPORT int heddle_native_register(const struct heddle_native *desc,
 
     API_CALL_ANY(heddle_native_register);
     API_CHECK(desc && out_kernel);
-    API_CHECK(desc->size_B >= sizeof(*desc) && !desc->reserved);
+    API_CHECK(desc->size_B >= offsetof(struct heddle_native, describe) && !desc->reserved);
     API_CHECK(desc->name && *desc->name && desc->function);
     API_CHECK(desc->flags < HEDDLE_NATIVE_FLAGS_END);
     API_CHECK(!(desc->flags & (HEDDLE_NATIVE_WAIT | HEDDLE_NATIVE_RECOVERS)) ||

@@ -213,6 +213,8 @@ static enum hd_status image_native_fill(struct core_image *image, const struct h
     image->native.name = entry->name = own_name;
     image->native.function = desc->function;
     image->native.user = desc->user;
+    if (desc->size_B >= sizeof(*desc)) /* else it is of an older version */
+        image->native.describe = desc->describe;
     image->native.tile_ns = desc->tile_ns;
     image->native.flags = desc->flags;
     entry->native = &image->native;

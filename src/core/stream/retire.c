@@ -71,7 +71,7 @@ static struct core_retirement *retire_retirement_create(struct core_stream *stre
 }
 
 struct core_retirement *core_notify_packets(struct core_stream *stream, union hal_packet *packets,
-                                            unsigned n)
+                                            unsigned n, const void *params)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_PACKET, .phase = HEDDLE_PHASE_POINT};
     struct core_retirement *r = NULL;
@@ -99,12 +99,13 @@ struct core_retirement *core_notify_packets(struct core_stream *stream, union ha
             r->packets[i].op = event.packet.op;
             work = &r->packets[i].work;
         }
-        core_work_describe(stream, &packets[i], work);
+        core_work_describe(stream, &packets[i], params, work);
         work->graph = (uintptr_t)node.graph;
         work->node = node.number;
         event.packet.work = work;
         if (tap_wants(HEDDLE_KIND(PACKET)))
             tap_emit(&event);
+        work->arguments = NULL; /* the thread's, not the work's */
     }
     return r;
 }

@@ -10,13 +10,14 @@
 struct core_stream;
 
 /*
- * Packets that are about to be submitted: gives them the correlation, tells PACKET, and asks for
- * their stamps if somebody wants RETIRED. The result, NULL when nobody does, is what has to be
- * submitted behind them: _call(), which then owns it. hd_free() it when that is not submitted.
+ * Packets that are about to be submitted, `params` being those of a dispatch: gives them the
+ * correlation, tells PACKET, and asks for their stamps if somebody wants RETIRED. The result, NULL
+ * when nobody does, is what has to be submitted behind them: _call(), which then owns it. hd_free()
+ * it when that is not submitted.
  */
 struct core_retirement;
 struct core_retirement *core_notify_packets(struct core_stream *stream, union hal_packet *packets,
-                                            unsigned n);
+                                            unsigned n, const void *params);
 /*
  * What this thread submits next is of that node of the graph, which lives until the submission is
  * over; NULL: of none any more.

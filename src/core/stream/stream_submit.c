@@ -93,7 +93,7 @@ static inline enum hd_status submit_in_order(struct core_stream *stream, union h
         hd_lock_acquire(&stream->lock);
         submit_number_locked(stream, &packets[0]);
         hd_lock_release(&stream->lock);
-        notified = core_notify_packets(stream, packets, n);
+        notified = core_notify_packets(stream, packets, n, params);
     }
     status = core_order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {

@@ -13,6 +13,7 @@
 #include "core/module/module.h"
 #include "core/stream/stream.h"
 #include "hal/hal.h"
+#include "tap/tap.h"
 
 #include <stdatomic.h>
 
@@ -85,8 +86,27 @@ static const struct heddle_kernel *kernel_note(struct hal_device *device, uint64
     return &own->kernel;
 }
 
+/* What a native kernel says of its parameters; valid until the thread's next packet. */
+static const char *describe_arguments(const struct core_stream *stream,
+                                      const struct hal_dispatch *p, const void *params)
+{
+    static HD_THREAD_LOCAL char text[512];
+    struct hal_kernel *kernel = hal_kernel_find(stream->ctx->device->hal, p->kernel);
+    struct core_module *module = kernel ? kernel->module->owner : NULL;
+    const struct core_entry *entry =
+        module ? core_image_find_index(module->image, kernel->index) : NULL;
+    const struct hal_native *native = entry ? entry->native : NULL;
+
+    if (!native || !native->describe || atomic_load(&native->withdrawn) ||
+        p->head.flags & HAL_FLAG_INDIRECT)
+        return NULL;
+    text[0] = '\0';
+    native->describe(params, native->user, text, sizeof(text));
+    return text[0] ? text : NULL;
+}
+
 static void describe_grid(const struct core_stream *stream, const struct hal_dispatch *p,
-                          struct heddle_work *work)
+                          const void *params, struct heddle_work *work)
 {
     work->kernel = kernel_note(stream->ctx->device->hal, p->kernel);
     for (int i = 0; i < 3; i++) {
@@ -97,6 +117,8 @@ static void describe_grid(const struct core_stream *stream, const struct hal_dis
     work->dynamic_shared_B = p->dynamic_smem_B;
     work->is_cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
     work->grid_id = p->grid_id;
+    if (work->kernel && work->kernel->is_native && tap_wants(HEDDLE_ARGUMENTS))
+        work->arguments = describe_arguments(stream, p, params);
 }
 
 static void describe_memory(uint64_t va, uint32_t *out_memory, uint32_t *out_device)
@@ -130,14 +152,14 @@ static void describe_fill(const struct hal_fill *p, struct heddle_work *work)
 }
 
 void core_work_describe(const struct core_stream *stream, const union hal_packet *packet,
-                        struct heddle_work *work)
+                        const void *params, struct heddle_work *work)
 {
     *work = (struct heddle_work){.device = (uint32_t)stream->ctx->device->ordinal,
                                  .context_id = (uint32_t)stream->ctx->id,
                                  .stream_id = (uint32_t)stream->id,
                                  .is_default_stream = stream == stream->ctx->legacy};
     if (packet->head.op == HAL_OP_DISPATCH)
-        describe_grid(stream, &packet->dispatch, work);
+        describe_grid(stream, &packet->dispatch, params, work);
     else if (packet->head.op == HAL_OP_COPY)
         describe_copy(&packet->copy, work);
     else if (packet->head.op == HAL_OP_FILL)

@@ -7,8 +7,11 @@
 
 struct core_stream;
 
-/* Of a packet that is about to go into the stream's queue; the graph's members are left alone. */
+/*
+ * Of a packet that is about to go into the stream's queue; params: of a dispatch. The graph's
+ * members are left alone.
+ */
 void core_work_describe(const struct core_stream *stream, const union hal_packet *packet,
-                        struct heddle_work *out_work);
+                        const void *params, struct heddle_work *out_work);
 
 #endif

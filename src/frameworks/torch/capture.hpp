@@ -32,6 +32,10 @@ class Node final : public Task {
     {
         return run_reported(call, op.kernel, [this] { replay(); });
     }
+    void describe(char *text, size_t size_B) const override
+    {
+        describe_values(args, text, size_B);
+    }
 
   private:
     void replay()

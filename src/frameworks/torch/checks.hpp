@@ -170,6 +170,7 @@ struct Checks {
 #define WIDEN(name)
 #define WIDEN_INTEGERS(name)
 #define REFUSE(name, why)
+#define SHIM(name, less)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
 #define WAITS(name, when)                  ADD(name, WAITS, "", when)
 #define ASKS(name, kernel, when)           ADD(name, ASKS, kernel, when)
@@ -181,6 +182,7 @@ struct Checks {
 #undef WIDEN_INTEGERS
 #undef PRECISE
 #undef REFUSE
+#undef SHIM
 #undef NONDETERMINISTIC
 #undef WAITS
 #undef ASKS

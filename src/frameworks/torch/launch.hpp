@@ -16,6 +16,8 @@
 #include <heddle/native.h>
 #include <string>
 
+#include "tensors.hpp"
+
 namespace heddle {
 
 /* What is called of libcuda; the process has Heddle's. */
@@ -58,6 +60,10 @@ struct Driver {
 class Task {
   public:
     virtual int run(heddle_native_call *call) = 0;
+    /* For tools, in a line of at most size_B bytes with its end. */
+    virtual void describe(char *text, size_t size_B) const
+    {
+    }
 
   protected:
     ~Task() = default;
@@ -85,6 +91,10 @@ class Kernel {
     {
         return (*static_cast<Task *const *>(call->params))->run(call);
     }
+    static void describe(const void *params, void *, char *text, size_t size_B)
+    {
+        (*static_cast<Task *const *>(params))->describe(text, size_B);
+    }
     const void *function()
     {
         std::call_once(once, [this] {
@@ -95,6 +105,7 @@ class Kernel {
             desc.name = name.c_str();
             desc.function = enter;
             desc.params_B = sizeof(Task *);
+            desc.describe = describe;
             int error = Driver::get().native_register(&desc, &native);
             if (!error)
                 error = Driver::get().native_get_kernel(native, &kernel);
@@ -166,15 +177,22 @@ template <class Body> int run_reported(heddle_native_call *call, const Kernel &k
     }
 }
 
-/* Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws. */
-template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body)
+/*
+ * Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws.
+ * `args`: the operator's, for tools.
+ */
+template <class Body>
+void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body,
+                   c10::ArrayRef<c10::IValue> args = {})
 {
     struct Eager final : Task {
-        Eager(const Kernel &kernel, Body &body) : kernel(kernel), body(body)
+        Eager(const Kernel &kernel, Body &body, c10::ArrayRef<c10::IValue> args)
+            : kernel(kernel), body(body), args(args)
         {
         }
         const Kernel &kernel;
         Body &body;
+        const c10::ArrayRef<c10::IValue> args;
         std::exception_ptr thrown;
 
         int run(heddle_native_call *call) override
@@ -190,7 +208,11 @@ template <class Body> void run_in_stream(Kernel &kernel, cudaStream_t stream, Bo
             }
             return 0;
         }
-    } task(kernel, body);
+        void describe(char *text, size_t size_B) const override
+        {
+            describe_values(args, text, size_B);
+        }
+    } task(kernel, body, args);
     kernel.launch(stream, &task);
     if (C10_UNLIKELY(task.thrown))
         std::rethrow_exception(task.thrown);

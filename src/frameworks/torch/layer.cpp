@@ -5,7 +5,8 @@
  * The wheels of PyTorch hold machine code of NVIDIA's GPUs, and no PTX. This file is compiled on
  * the user's machine against the headers of the wheel that is there, and loaded when PyTorch first
  * uses a device (torch_hook.h). Which operators are treated in which way: spec/torch.def; those that
- * the CPU has no kernel for: adapters.hpp; random numbers: random.hpp; graphs: capture.hpp.
+ * the CPU has no kernel for: adapters.hpp; random numbers: random.hpp; graphs: capture.hpp; what
+ * compiled models call: shims.hpp.
  */
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -23,6 +24,7 @@
 #include "operator.hpp"
 #include "capture.hpp"
 #include "random.hpp"
+#include "shims.hpp"
 #include "adapters.hpp"
 
 namespace heddle {
@@ -52,6 +54,7 @@ enum class Treatment { KEEP, BRIDGE, REFUSE };
 struct Rows {
     std::unordered_set<std::string> keep, also, widened, integers;
     std::unordered_map<std::string, std::string> refused;
+    Shims::Older shims;
 };
 
 const Rows &rows()
@@ -63,6 +66,7 @@ const Rows &rows()
 #define WIDEN(name)          r.widened.insert(name);
 #define WIDEN_INTEGERS(name) r.integers.insert(name);
 #define REFUSE(name, why)    r.refused.emplace(name, why);
+#define SHIM(name, less)     r.shims.emplace(name, less);
 #define NONDETERMINISTIC(...)
 #define WAITS(...)
 #define ASKS(...)
@@ -77,6 +81,7 @@ const Rows &rows()
 #undef NONDETERMINISTIC
 #undef WAITS
 #undef ASKS
+#undef SHIM
         return r;
     }();
     return r;
@@ -259,22 +264,24 @@ void register_all()
     random_register(library("aten", DispatchKey::CUDA));
 }
 
-void start()
+void start(Shims::Redirect redirect)
 {
     device_memory.host = c10::GetCPUAllocator();
     c10::SetCPUAllocator(&device_memory, /* priority */ 255);
     register_all();
+    Shims::redirect(redirect, rows().shims);
 }
 
 } // namespace
 } // namespace heddle
 
 /* Called once, by torch_hook.c. NULL, or what went wrong. */
-extern "C" __attribute__((visibility("default"))) const char *heddle_torch_start(void)
+extern "C" __attribute__((visibility("default"))) const char *
+heddle_torch_start(heddle::Shims::Redirect redirect)
 {
     static std::string why;
     try {
-        heddle::start();
+        heddle::start(redirect);
         return nullptr;
     } catch (const std::exception &e) {
         why = e.what();

@@ -145,10 +145,13 @@ class Bridge final : public c10::OperatorKernel {
         Results r;
         r.device = aliases.device;
         try {
-            run_in_stream(op.kernel, stream.stream(), [&] {
-                Inside inside(&r);
-                op.call_host(&args, numbers);
-            });
+            run_in_stream(
+                op.kernel, stream.stream(),
+                [&] {
+                    Inside inside(&r);
+                    op.call_host(&args, numbers);
+                },
+                c10::ArrayRef(*stack).slice(first));
         } catch (const c10::Error &e) {
             Widening widening(op.handle, *stack, first);
             if (can_widen(widening))

@@ -1,9 +1,10 @@
-/* Names of operators, and tensors among their arguments. */
+/* Names of operators, and their arguments. */
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/operator_name.h>
+#include <sstream>
 
 namespace heddle {
 
@@ -49,6 +50,49 @@ template <class F> c10::IValue map_tensors(const c10::IValue &v, F &&f)
         return out;
     }
     return v;
+}
+
+/* "float32[64, 8]", "[1, 2]", "0.5" */
+inline void describe_value(std::ostream &out, const c10::IValue &v)
+{
+    auto list = [&out](const auto &elements) {
+        const char *between = "[";
+        for (const auto &e : elements) {
+            out << between;
+            describe_value(out, e);
+            between = ", ";
+        }
+        out << (elements.empty() ? "[]" : "]");
+    };
+    if (v.isTensor() && v.toTensor().defined())
+        out << c10::getDtypeNames(v.toTensor().scalar_type()).first << v.toTensor().sizes();
+    else if (v.isList())
+        list(v.toListRef());
+    else if (v.isBool())
+        out << (v.toBool() ? "True" : "False");
+    else if (v.isNone() || v.isTensor())
+        out << "None";
+    else if (v.isInt())
+        out << v.toInt();
+    else if (v.isDouble())
+        out << v.toDouble();
+    else if (v.isString())
+        out << v.toStringRef();
+    else
+        out << v.tagKind();
+}
+
+/* What tools show of an operator's arguments; those at the end that are None say nothing. */
+inline void describe_values(c10::ArrayRef<c10::IValue> values, char *text, size_t size_B)
+{
+    std::ostringstream out;
+    while (!values.empty() && values.back().isNone())
+        values = values.slice(0, values.size() - 1);
+    for (size_t i = 0; i < values.size(); i++) {
+        out << (i ? ", " : "");
+        describe_value(out, values[i]);
+    }
+    snprintf(text, size_B, "%s", out.str().c_str());
 }
 
 } // namespace heddle

@@ -114,18 +114,18 @@ static bool find_layer(const char *tool, char out_path[PATH_MAX])
 }
 
 /* NULL, or what went wrong. */
-static const char *load_layer(const char *path)
+static const char *load_layer(const char *path, torch_hook_redirect *redirect)
 {
-    const char *(*start)(void);
+    const char *(*start)(torch_hook_redirect *);
     void *layer = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (!layer)
         return dlerror();
     *(void **)&start = dlsym(layer, "heddle_torch_start");
-    return start ? start() : "it has no heddle_torch_start()";
+    return start ? start(redirect) : "it has no heddle_torch_start()";
 }
 
-static void start_locked(void)
+static void start_locked(torch_hook_redirect *redirect)
 {
     const char *tool = hd_env("HEDDLE_TOOL"), *why;
     char path[PATH_MAX];
@@ -139,20 +139,20 @@ static void start_locked(void)
         hd_log("PyTorch's operators on cuda will fail, as there are no kernels for them");
         return;
     }
-    why = load_layer(path);
+    why = load_layer(path, redirect);
     if (why)
         hd_log("PyTorch's operators on cuda will fail: %s: %s", path, why);
     else
         hd_log_debug(HD_DEBUG_LOAD, "PyTorch's operators run by %s", path);
 }
 
-void torch_hook_start(void)
+void torch_hook_start(torch_hook_redirect *redirect)
 {
     if (HD_LIKELY(atomic_load_explicit(&hook.state, memory_order_acquire) != FOUND))
         return;
     pthread_mutex_lock(&hook.lock);
     if (atomic_load(&hook.state) == FOUND) {
-        start_locked();
+        start_locked(redirect);
         atomic_store_explicit(&hook.state, DONE, memory_order_release);
     }
     pthread_mutex_unlock(&hook.lock);

@@ -25,7 +25,10 @@ bool torch_hook_is_named(const char *path);
 /* It is being loaded from `path`. */
 void torch_hook_found(const char *path);
 
+/* Lets calls of one function go to another from now on; false if that cannot be. */
+typedef bool torch_hook_redirect(void *from, void *to);
+
 /* The process asks for devices: loads the layer, if PyTorch is there and has none. */
-void torch_hook_start(void);
+void torch_hook_start(torch_hook_redirect *redirect);
 
 #endif

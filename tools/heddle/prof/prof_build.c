@@ -278,7 +278,7 @@ static void build_put_kernel(struct build *b, struct source *s, const struct pro
     int64_t threads = (int64_t)r->grid[0] * r->grid[1] * r->grid[2] *
                       ((int64_t)r->block[0] * r->block[1] * r->block[2]);
     prof_db_row(
-        &b->db, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, "iiii n iiiiiiin i iiiiii iiii i n i n i iii",
+        &b->db, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, "iiii n iiiiiiin i iiiiii iiii i n i n i iii o",
         times[0], times[1], (int64_t)r->device, (int64_t)r->context, (int64_t)k->times.stream,
         (int64_t)k->times.correlation, build_global_pid(s), shape->demangled, shape->brief,
         shape->mangled, (int64_t)(r->is_cooperative ? 2 : 1), (int64_t)r->regs, (int64_t)r->grid[0],
@@ -286,7 +286,8 @@ static void build_put_kernel(struct build *b, struct source *s, const struct pro
         (int64_t)r->block[2], (int64_t)r->static_shared_B, (int64_t)r->dynamic_shared_B,
         (int64_t)r->local_B, (int64_t)r->local_B * threads, (int64_t)k->times.grid_id,
         graph ? (int64_t)(graph << 32 | node->node) : (int64_t)0, (int64_t)graph,
-        (int64_t)r->cluster[0], (int64_t)r->cluster[1], (int64_t)r->cluster[2]);
+        (int64_t)r->cluster[0], (int64_t)r->cluster[1], (int64_t)r->cluster[2], r->arguments != 0,
+        r->arguments ? build_string_of(b, s, r->arguments) : (int64_t)0);
 }
 
 /* ENUM_CUDA_MEM_KIND of an enum core_mem_kind. */

@@ -6,6 +6,10 @@
  * before the next barrier has a race that GPUs win. Here the warps run one after the other: from
  * the first to the last, the second would read what the first has just written. From the last to
  * the first it does not, and costs nothing; a right program cannot tell (docs/decisions/0081).
+ *
+ * The same helps where warps have nothing of their own to do: Triton lets those beyond a small tile
+ * compute what the first ones compute, loads included, and only the first ones store. When that
+ * changes a tensor in place, the others have to load before it.
  */
 #include "jit/gen/flow/gen_flow.h"
 #include "jit/gen/find/gen_walk.h"
@@ -190,24 +194,54 @@ static bool is_first(const struct order *o, const struct ir_instr *in)
     return in->op == IR_OP_LD && o->first[in->dst[0]->id];
 }
 
-static bool descends(struct order *o, const struct ir_instr *stop)
+static bool is_global(const struct ir_instr *in)
+{
+    return in->mem.space == IR_SPACE_GLOBAL && in->nsrc && in->mem.sem == IR_SEM_WEAK;
+}
+
+/* Does the region that begins with `start` load what it stores, by the same address? */
+static bool changes_in_place(struct order *o, const struct ir_instr *start)
 {
     const struct ir_instr *in;
 
-    assert(stop->op == IR_OP_BAR && stop->next);
+    o->nwrites = 0;
+    gen_walk_from(&o->walk, start);
+    while ((in = gen_walk_next(&o->walk))) {
+        if (ir_op_has(in->op, IR_F_STORE) && is_global(in) && o->nwrites < MAX_WRITES)
+            o->writes[o->nwrites++] = in;
+    }
+    if (!o->nwrites)
+        return false;
+    gen_walk_from(&o->walk, start);
+    while ((in = gen_walk_next(&o->walk))) {
+        if (in->op != IR_OP_LD || !is_global(in))
+            continue;
+        for (uint32_t i = 0; i < o->nwrites; i++) {
+            int64_t distance = in->mem.offset - o->writes[i]->mem.offset;
+            if (add_difference(in->src[0], o->writes[i]->src[0], 1, 0, &distance) && !distance)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool descends(struct order *o, const struct ir_instr *start)
+{
+    const struct ir_instr *in;
+
     o->to_lower = o->to_higher = false;
     o->nwrites = 0;
-    gen_walk_from(&o->walk, stop->next);
+    gen_walk_from(&o->walk, start);
     while ((in = gen_walk_next(&o->walk))) {
         if (writes(in) && o->nwrites < MAX_WRITES)
             o->writes[o->nwrites++] = in;
     }
-    gen_walk_from(&o->walk, stop->next);
+    gen_walk_from(&o->walk, start);
     while ((in = gen_walk_next(&o->walk))) {
         if (is_first(o, in))
             note_read(o, in);
     }
-    return o->to_lower && !o->to_higher;
+    return !o->to_higher && (o->to_lower || changes_in_place(o, start));
 }
 
 static void regions_order(struct order *o, bool *out)
@@ -215,12 +249,13 @@ static void regions_order(struct order *o, bool *out)
     const struct ir_func *f = o->g->func;
     uint32_t region = 0;
 
+    out[0] = changes_in_place(o, f->blocks[0]->first);
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
             if (in->op != IR_OP_BAR)
                 continue;
-            region++;
-            out[region] = descends(o, in);
+            assert(in->next);
+            out[++region] = descends(o, in->next);
         }
     }
 }

@@ -41,16 +41,17 @@ static const struct query {
          "nameId") ", 'overhead', 0, NULL FROM CUPTI_ACTIVITY_KIND_OVERHEAD ORDER BY start",
      false},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
-     "SELECT " DEVICE_TRACK
-     ", start, end, " STRING("demangledName") ", 'kernel', correlationId, json_object('device', "
-                                              "deviceId, 'context', contextId, 'stream', "
-                                              "streamId, 'correlation', correlationId, 'registers "
-                                              "per thread', registersPerThread, 'shared "
-                                              "memory', staticSharedMemory + dynamicSharedMemory, "
-                                              "'grid', json_array(gridX, gridY, gridZ), "
-                                              "'block', json_array(blockX, blockY, blockZ), 'graph "
-                                              "node id', graphNodeId), " WORK_PROCESS " "
-                                              "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
+     "SELECT " DEVICE_TRACK ", start, end, " STRING(
+         "demangledName") ", 'kernel', correlationId, json_object('device', "
+                          "deviceId, 'context', contextId, 'stream', "
+                          "streamId, 'correlation', correlationId, 'registers "
+                          "per thread', registersPerThread, 'shared "
+                          "memory', staticSharedMemory + dynamicSharedMemory, "
+                          "'grid', json_array(gridX, gridY, gridZ), "
+                          "'block', json_array(blockX, blockY, blockZ), 'graph "
+                          "node id', graphNodeId, 'arguments', " STRING(
+                              "argumentsId") "), " WORK_PROCESS " "
+                                             "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
      true},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
      "SELECT " DEVICE_TRACK ", start, end, 'Memcpy ' || coalesce((SELECT label FROM "

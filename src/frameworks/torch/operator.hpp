@@ -52,12 +52,18 @@ struct Operator {
     /* Lazy clones get memory of their own when they are written to, and not when they are read. */
     void own_what_is_written(const torch::jit::Stack &stack, size_t first) const
     {
-        for (size_t i : written)
-            map_tensors(stack[first + i], [](const at::Tensor &t) {
-                if (t.defined() && t.has_storage())
-                    t.storage().mutable_data();
-                return t;
-            });
+        auto own = [](const at::Tensor &t) {
+            if (t.defined() && t.has_storage())
+                t.storage().mutable_data();
+        };
+        for (size_t i : written) {
+            const c10::IValue &v = stack[first + i];
+            if (v.isTensor())
+                own(v.toTensor());
+            else if (v.isTensorList())
+                for (const at::Tensor &t : v.toTensorList())
+                    own(t);
+        }
     }
 
     c10::OperatorHandle handle;

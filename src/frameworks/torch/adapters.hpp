@@ -116,6 +116,7 @@ inline std::optional<at::Tensor> defined(const std::optional<at::Tensor> &t)
 #include "adapters_conv.hpp"
 #include "adapters_matmul.hpp"
 #include "adapters_norm.hpp"
+#include "adapters_optim.hpp"
 #include "adapters_rnn.hpp"
 #include "adapters_sparse.hpp"
 
@@ -129,6 +130,7 @@ inline void adapters_register()
     norm_register(*adapters);
     conv_register(*adapters);
     matmul_register(*adapters);
+    optim_register(*adapters);
     sparse_register(*adapters);
 }
 

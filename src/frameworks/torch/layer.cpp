@@ -24,6 +24,7 @@
 #include "capture.hpp"
 #include "random.hpp"
 #include "adapters.hpp"
+#include "kernels.hpp"
 
 namespace heddle {
 namespace {
@@ -225,6 +226,7 @@ void register_all()
                   std::make_unique<Copy>(dispatcher.findSchemaOrThrow("aten::copy_", "")))));
     adapters_register();
     random_register(library("aten", DispatchKey::CUDA));
+    kernels_register();
 }
 
 void start()

@@ -4,6 +4,8 @@
     heddle run python runtime.py [NAME...]     tests whose names contain one of these; all
 """
 
+import os
+import subprocess
 import sys
 import traceback
 
@@ -65,6 +67,58 @@ def sleep_has_its_name_in_profiles():
         torch.cuda.synchronize()
     names = [e.key for e in p.key_averages()]
     assert any("spin_kernel(long)" in n for n in names), names
+
+
+@test
+def graphs_of_operators_without_a_meta_kernel():
+    """Fused optimizers return nothing, and PyTorch does not say what they do to shapes."""
+    def state():
+        g = torch.Generator().manual_seed(5)
+        return [[torch.rand(7, generator=g).cuda() for _ in range(2)] for _ in range(4)] + \
+            [[torch.ones((), device="cuda") for _ in range(2)]]
+
+    def adagrad(p, grad, total, _, steps):
+        torch._fused_adagrad_(p, grad, total, steps, lr=0.1, lr_decay=0.0, weight_decay=0.0,
+                              eps=1e-8, maximize=False)
+
+    lr = torch.tensor(0.1, device="cuda")
+
+    def adamw(p, grad, avgs, sqs, steps):
+        torch._fused_adamw_(p, grad, avgs, sqs, [], steps, lr=lr, beta1=0.9, beta2=0.99,
+                            weight_decay=0.01, eps=1e-8, amsgrad=False, maximize=False)
+
+    def sgd(p, grad, momenta, _, steps):
+        torch._fused_sgd_(p, grad, momenta, weight_decay=0.0, momentum=0.9, lr=0.1, dampening=0.0,
+                          nesterov=False, maximize=False, is_first_step=False)
+
+    for step in (adagrad, adamw, sgd):
+        eager, graphed = state(), state()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step(*graphed)
+        for _ in range(3):
+            step(*eager)
+            graph.replay()
+        for a, b in zip(sum(eager, []), sum(graphed, [])):
+            assert torch.equal(a, b), f"{step.__name__}: {a}, {b}"
+        assert not torch.equal(eager[0][0], state()[0][0]), f"{step.__name__} did nothing"
+
+
+@test
+def segments_that_expand_in_many_streams():
+    """Each reserves addresses for more than all memory."""
+    program = """
+import torch
+kept = []
+for _ in range(20):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        kept += [stream, torch.ones(10, device="cuda"), torch.ones(3 << 20, device="cuda")]
+torch.cuda.synchronize()
+assert all(t.sum() == t.numel() for t in kept if isinstance(t, torch.Tensor))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True,
+                   env={**os.environ, "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
 
 
 def main():

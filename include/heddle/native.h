@@ -56,6 +56,9 @@
  * the program has for these signals do not see those from inside. exit(), abort() and what else
  * ends the process end it.
  *
+ * Standing in. A program may have kernels as machine code of GPUs only, which does not run here.
+ * heddle_native_stand_in() gives a kernel, native or of a library, to be launched in their place.
+ *
  * Nobody can stop a function midway: cancelling work (cuCtxDestroy, a reset) waits for it, the end
  * of the process does so for a while; tiles that have not begun are left out.
  *
@@ -169,6 +172,15 @@ int heddle_native_unregister(struct heddle_native_kernel *kernel);
  * was set before.
  */
 int heddle_native_quiet(int is_on);
+
+/*
+ * Whenever CUDA's runtime has to find the device function `symbol` (a mangled name) for a program's
+ * launch, it takes `kernel` instead of what the program brought; those that it has found stay as
+ * they are. A `*` in `symbol` is any text, such as the number of an anonymous namespace. The
+ * parameters are those of the program's kernel: a native one needs PTX that says what they are.
+ * It is for the rest of the process, as `kernel` has to be; of two that match, the later one.
+ */
+int heddle_native_stand_in(const char *symbol, struct CUkern_st *kernel);
 
 /*
  * Inside the function: notes code (not 0) and text, and returns the code. The first one counts.

@@ -3,6 +3,7 @@
  * places, neighbours as one range, access rights, lifetimes, sharing by descriptor, wrong calls.
  */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
@@ -92,6 +93,25 @@ static void test_maps(void)
     eq_u64(before, free_B(), "all is given back");
     eq_u64(cuMemRelease(h), CUDA_ERROR_INVALID_HANDLE, "the handle is stale");
     success(cuMemAddressFree(va, 4 * G), "free the addresses");
+}
+
+/* Addresses are no memory: there are many more of them, for programs that reserve ahead. */
+static void test_many_addresses(void)
+{
+    const size_t size_B = (size_t)8 << 30;
+    CUdeviceptr va[100];
+    struct rlimit limit;
+    unsigned n = 0;
+
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur != RLIM_INFINITY) {
+        skip("the process may not have so many");
+        return;
+    }
+    while (n < HD_COUNT_OF(va) && !cuMemAddressReserve(&va[n], size_B, 0, 0, 0))
+        n++;
+    eq_u64(n, HD_COUNT_OF(va), "800 GiB of addresses");
+    while (n--)
+        success(cuMemAddressFree(va[n], size_B), "free");
 }
 
 static void test_queries(void)
@@ -254,6 +274,7 @@ int main(void)
             "attribute");
     eq_u64((unsigned)supported, 1, "is supported");
     test_maps();
+    test_many_addresses();
     test_queries();
     test_sharing();
     test_wrong();

@@ -25,6 +25,21 @@ static CUgreenCtx green_make(void)
     return green;
 }
 
+/* Parts of GPUs of this kind are 8 multiprocessors at least, and the device has 4. */
+static void test_whole(void)
+{
+    CUdevResource all, part;
+    unsigned n = 2;
+
+    eq_u64(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM), CUDA_SUCCESS, "resource");
+    eq_u64(all.sm.minSmPartitionSize, 4, "parts of all that there is");
+    eq_u64(all.sm.smCoscheduledAlignment, 4, "and no others");
+    eq_u64(cuDevSmResourceSplitByCount(NULL, &n, &all, NULL, 0, 1), CUDA_SUCCESS, "how many");
+    eq_u64(n, 1, "one");
+    eq_u64(cuDevSmResourceSplitByCount(&part, &n, &all, NULL, 0, 1), CUDA_SUCCESS, "a part");
+    eq_u64(part.sm.smCount, 4, "of all of them");
+}
+
 static uint32_t counter(void)
 {
     uint32_t value = 77;
@@ -54,6 +69,7 @@ int main(void)
     __cudaRegisterFatBinaryEnd(handle);
     launch();
     eq_error(cudaGetSymbolAddress(&address, shadow), cudaSuccess, "where the variable is");
+    test_whole();
     green = green_make();
     eq_u64(cuCtxFromGreenCtx(&ctx, green), CUDA_SUCCESS, "as a context");
     eq_u64(cuCtxSetCurrent(ctx), CUDA_SUCCESS, "current");

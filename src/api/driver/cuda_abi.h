@@ -123,4 +123,7 @@ unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci_bus);
  */
 CUresult heddle_library_place(CUlibrary library, const char *name, void *memory, size_t size_B);
 
+/* What heddle_native_stand_in() (heddle/native.h) gave for a device function, or NULL. */
+CUkernel heddle_native_standing_in(const char *symbol);
+
 #endif

@@ -82,6 +82,9 @@ static CUresult green_resource_of(const struct core_device *device, const struct
     /* Least size of parts and what they are a multiple of, by compute capability, as documented. */
     r.multiple = device->cc_major >= 9 ? 8 : 2;
     r.least = device->cc_major == 8 ? 4 : r.multiple;
+    /* No GPU has fewer than that; a device that has is one part. */
+    r.multiple = HD_MIN(r.multiple, (uint32_t)device->units);
+    r.least = HD_MIN(r.least, (uint32_t)device->units);
     for (int sm = 0; !green && sm < device->units; sm++)
         core_sms_add(&r.sms, (uint32_t)sm);
     if (green) {
@@ -135,7 +138,7 @@ static CUresult green_split_flags(const struct core_device *device, unsigned fla
     if (flags & clusters && device->cc_major < 9)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "clusters need compute capability 9.0");
     if (flags & ignore)
-        split->least = split->multiple = 2;
+        split->least = split->multiple = HD_MIN(2u, (uint32_t)device->units);
     if (flags & clusters)
         split->least = HD_MAX(split->least, CLUSTER_SMS);
     return CUDA_SUCCESS;

@@ -1,6 +1,8 @@
 /* Native kernels: kernels whose code is a function of the host (heddle/native.h). */
 #include "heddle/native.h"
 
+#include <fnmatch.h>
+
 #include "api/driver/driver.h"
 #include "base/mem.h"
 
@@ -97,4 +99,43 @@ HD_EXPORT int heddle_native_unregister(struct heddle_native_kernel *native)
     core_image_withdraw_native(native->image);
     kernel_free(native);
     return CUDA_SUCCESS;
+}
+
+/* ---- kernels that stand in for those of programs */
+
+/* Never freed, nor changed once it is in the list. */
+struct stand_in {
+    struct stand_in *next;
+    CUkernel kernel;
+    char symbol[];
+};
+
+static _Atomic(struct stand_in *) stand_ins; /* the latest first */
+
+HD_EXPORT int heddle_native_stand_in(const char *symbol, CUkernel kernel)
+{
+    struct stand_in *s;
+    size_t size_B;
+
+    API_CALL(heddle_native_stand_in);
+    API_CHECK(symbol && *symbol);
+    API_HANDLE(kernel, held, kernel);
+    size_B = strlen(symbol) + 1;
+    s = hd_alloc(sizeof(*s) + size_B);
+    if (!s)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    s->kernel = kernel;
+    memcpy(s->symbol, symbol, size_B);
+    s->next = atomic_load(&stand_ins);
+    while (!atomic_compare_exchange_weak(&stand_ins, &s->next, s))
+        ;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUkernel heddle_native_standing_in(const char *symbol)
+{
+    for (struct stand_in *s = atomic_load(&stand_ins); s; s = s->next)
+        if (!fnmatch(s->symbol, symbol, FNM_NOESCAPE))
+            return s->kernel;
+    return NULL;
 }

@@ -51,18 +51,25 @@ static cudaError_t library_get(struct rt_fatbin *fatbin, CUlibrary *out_library)
     return fatbin->error ? rt_fail(fatbin->error) : cudaSuccess;
 }
 
-static cudaError_t handle_get(struct rt_kernel *kernel, CUkernel *out_handle)
+static cudaError_t handle_find(const struct rt_kernel *kernel, CUkernel *out_handle)
 {
     CUlibrary library;
 
-    assert(hd_lock_held(&rt.lock));
+    *out_handle = heddle_native_standing_in(kernel->name);
+    if (*out_handle)
+        return cudaSuccess;
     RT_TRY(library_get(kernel->fatbin, &library));
+    CUresult result = cuLibraryGetKernel(out_handle, library, kernel->name);
+    return result == CUDA_ERROR_NOT_FOUND ? rt_fail(cudaErrorInvalidDeviceFunction)
+                                          : rt_result(result);
+}
+
+static cudaError_t handle_get(struct rt_kernel *kernel, CUkernel *out_handle)
+{
+    assert(hd_lock_held(&rt.lock));
     if (!kernel->handle) {
         CUkernel found;
-        CUresult result = cuLibraryGetKernel(&found, library, kernel->name);
-        if (result == CUDA_ERROR_NOT_FOUND)
-            return rt_fail(cudaErrorInvalidDeviceFunction);
-        RT_TRY(rt_result(result));
+        RT_TRY(handle_find(kernel, &found));
         /* Two host functions may stand for one kernel: the first stays. */
         if (!rt_map_get(&rt_registry.kernels, found) &&
             !rt_map_set(&rt_registry.kernels, found, kernel))
@@ -73,23 +80,18 @@ static cudaError_t handle_get(struct rt_kernel *kernel, CUkernel *out_handle)
     return cudaSuccess;
 }
 
-static cudaError_t kernel_load(struct rt_kernel *kernel, CUfunction *out_func)
+static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
 {
     CUkernel handle;
 
-    RT_TRY(handle_get(kernel, &handle));
-    return rt_result(cuKernelGetFunction(out_func, handle));
-}
-
-static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
-{
     assert(hd_lock_held(&rt.lock));
     struct rt_binding *have = binding_find(&kernel->bindings, ctx);
     if (have) {
         *out_func = have->func;
         return cudaSuccess;
     }
-    RT_TRY(kernel_load(kernel, out_func));
+    RT_TRY(handle_get(kernel, &handle));
+    RT_TRY(rt_result(cuKernelGetFunction(out_func, handle)));
     return binding_add(&kernel->bindings, &(struct rt_binding){.func = *out_func}, ctx);
 }
 

@@ -16,8 +16,13 @@
 #include "base/vec.h"
 #include "core/mem/memory_parts.h"
 
-#define GUARD_B        ((uint64_t)8 << 30)
-#define STRICT_SPACE_B ((uint64_t)1 << 40) /* room for half a million blocks with own granules */
+#define GUARD_B ((uint64_t)8 << 30)
+#define SPACE_B ((uint64_t)1 << 40) /* strict: room for half a million blocks with own granules */
+/*
+ * How often all memory has addresses: programs reserve for what might be. PyTorch's segments that
+ * expand take 9/8 of the memory each, two for a stream. ThreadSanitizer has few addresses.
+ */
+#define SPACE_TIMES (HD_SANITIZES_THREADS ? 4u : 64u)
 
 struct extent {
     uint64_t first, count;
@@ -68,7 +73,7 @@ uint64_t core_space_limit_B(void)
 static void *reserve(uint64_t need_B, uint64_t guard_B, uint64_t *out_size_B)
 {
     void *base = MAP_FAILED;
-    uint64_t size_B = HD_MAX(need_B * 4, core_strict() ? STRICT_SPACE_B : (uint64_t)64 << 30);
+    uint64_t size_B = HD_MAX(need_B * SPACE_TIMES, SPACE_B);
 
     /* Where addresses are limited: half of them; code, stacks and the program need some, too. */
     size_B = HD_MIN(size_B, HD_MAX(core_space_limit_B() / 2, need_B));

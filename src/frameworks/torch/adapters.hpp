@@ -117,6 +117,7 @@ inline std::optional<at::Tensor> defined(const std::optional<at::Tensor> &t)
 #include "adapters_conv.hpp"
 #include "adapters_matmul.hpp"
 #include "adapters_norm.hpp"
+#include "adapters_optim.hpp"
 #include "adapters_rnn.hpp"
 #include "adapters_saved.hpp"
 #include "adapters_sparse.hpp"
@@ -132,6 +133,7 @@ inline void adapters_register()
     norm_register(*adapters);
     conv_register(*adapters);
     matmul_register(*adapters);
+    optim_register(*adapters);
     sparse_register(*adapters);
 }
 

@@ -122,6 +122,38 @@ inline void alias_again(const Aliases &aliases)
     });
 }
 
+/*
+ * For an operator that PyTorch has no Meta kernel for: its results, if they are all arguments that it
+ * writes. Fused optimizers are such.
+ */
+inline bool are_arguments(const c10::FunctionSchema &schema, const torch::jit::Stack &args,
+                          torch::jit::Stack &out_results)
+{
+    for (const auto &r : schema.returns()) {
+        size_t i = 0;
+        while (i < args.size() && !(r.alias_info() && r.alias_info()->isWrite() &&
+                                    schema.arguments()[i].alias_info() &&
+                                    *schema.arguments()[i].alias_info() == *r.alias_info()))
+            i++;
+        if (i == args.size())
+            return false;
+        out_results.push_back(args[i]);
+    }
+    return true;
+}
+
+/* Not only PyTorch's fallback, which throws. */
+inline bool has_meta_kernel(const c10::OperatorHandle &handle)
+{
+    using c10::DispatchKey;
+    for (auto key : {DispatchKey::Meta, DispatchKey::CompositeExplicitAutograd,
+                     DispatchKey::CompositeExplicitAutogradNonFunctional,
+                     DispatchKey::CompositeImplicitAutograd})
+        if (handle.hasKernelForDispatchKey(key))
+            return true;
+    return false;
+}
+
 /* What the operator returns, by its Meta kernel; the call's arguments are given as Meta tensors. */
 inline torch::jit::Stack shapes_of_results(const Operator &op, const torch::jit::Stack &stack,
                                            size_t first, Shapes &shapes)
@@ -135,6 +167,11 @@ inline torch::jit::Stack shapes_of_results(const Operator &op, const torch::jit:
             meta.emplace_back();
         else
             meta.push_back(map_tensors(v, [&](const at::Tensor &t) { return shapes.of(t); }));
+    }
+    if (C10_UNLIKELY(!has_meta_kernel(op.handle))) {
+        torch::jit::Stack results;
+        if (are_arguments(op.handle.schema(), meta, results))
+            return results;
     }
     at::AutoDispatchBelowADInplaceOrView below;
     op.handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &meta);

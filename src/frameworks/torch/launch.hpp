@@ -25,9 +25,13 @@ struct Driver {
     decltype(&heddle_native_register) native_register;
     decltype(&heddle_native_get_kernel) native_get_kernel;
     decltype(&heddle_native_quiet) native_quiet;
+    decltype(&heddle_native_stand_in) native_stand_in;
     decltype(&cuStreamGetCaptureInfo_v3) capture_info;
     decltype(&cuUserObjectCreate) user_object_create;
     decltype(&cuGraphRetainUserObject) graph_retain;
+    decltype(&cuDeviceGetAttribute) device_attribute;
+    decltype(&cuLibraryLoadData) library_load;
+    decltype(&cuLibraryGetKernel) library_get_kernel;
 
     static const Driver &get()
     {
@@ -44,9 +48,13 @@ struct Driver {
         find(native_register, "heddle_native_register");
         find(native_get_kernel, "heddle_native_get_kernel");
         find(native_quiet, "heddle_native_quiet");
+        find(native_stand_in, "heddle_native_stand_in");
         find(capture_info, "cuStreamGetCaptureInfo_v3");
         find(user_object_create, "cuUserObjectCreate");
         find(graph_retain, "cuGraphRetainUserObject");
+        find(device_attribute, "cuDeviceGetAttribute");
+        find(library_load, "cuLibraryLoadData");
+        find(library_get_kernel, "cuLibraryGetKernel");
     }
     template <class F> void find(F &function, const char *name)
     {

@@ -26,6 +26,7 @@
 #include "random.hpp"
 #include "shims.hpp"
 #include "adapters.hpp"
+#include "kernels.hpp"
 
 namespace heddle {
 namespace {
@@ -262,6 +263,7 @@ void register_all()
                   std::make_unique<Copy>(dispatcher.findSchemaOrThrow("aten::copy_", "")))));
     adapters_register();
     random_register(library("aten", DispatchKey::CUDA));
+    kernels_register();
 }
 
 void start(Shims::Redirect redirect)

@@ -985,6 +985,33 @@ def dropout_of_nested_tensors():
 
 
 @test
+def fused_adam_with_states_of_bfloat16():
+    """Parameters of float with such a state, as torch.optim's fused Adam has them on a GPU."""
+    for name in ("_fused_adam_", "_fused_adamw_"):
+        for amsgrad in (False, True):
+            def state(dtype):
+                return [[random(9, 5, seed=[i]).abs().to("cuda").to(torch.bfloat16).to(dtype)
+                         for i in (n, n + 1)] for n in (10, 20, 30)]
+
+            def step(dtype, lr):
+                params = [random(9, 5, seed=[i]).to("cuda") for i in (1, 2)]
+                grads = [random(9, 5, seed=[i]).to("cuda") for i in (3, 4)]
+                avgs, sqs, maxima = state(dtype)
+                steps = [torch.tensor(3.0, device="cuda") for _ in params]
+                getattr(torch, name)(params, grads, avgs, sqs, maxima if amsgrad else [], steps,
+                                     lr=lr, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8,
+                                     amsgrad=amsgrad, maximize=False)
+                return params, avgs + sqs + maxima
+
+            for lr in (0.01, torch.tensor(0.01, device="cuda")):
+                params, states = step(torch.bfloat16, lr)
+                want, wide = step(torch.float32, lr)
+                same(params, [w.cpu() for w in want], f"{name} parameters")
+                assert all(s.dtype == torch.bfloat16 for s in states), states
+                same(states, [w.to(torch.bfloat16).cpu() for w in wide], f"{name} state", 1e-9)
+
+
+@test
 def refusals_say_why():
     x = torch.ones(8, 8, device="cuda")
     for call in (lambda: torch._sparse_semi_structured_tile(x.half(), "largest_abs_values_greedy"),

@@ -359,6 +359,15 @@ def test_doctor_programs():
     result = tool("doctor", needs)
     tap.ok(result.returncode == 1 and "cuSOLVER" in result.stdout, "a missing library is a problem",
            result.stdout)
+    site = os.path.join(folder, "venv/lib/site-packages")
+    os.makedirs(os.path.join(site, "package"))
+    os.makedirs(os.path.join(site, "nvidia/cu13/lib"))
+    needs = shutil.copy(needs, os.path.join(site, "package/needs.so"))
+    tap.eq(tool("doctor", needs).returncode, 1, "a wheel's, where none has the library")
+    shutil.copy(solver, os.path.join(site, "nvidia/cu13/lib"))
+    result = tool("doctor", needs)
+    tap.ok(result.returncode == 0 and "a wheel beside has NVIDIA's" in result.stdout and
+           "but for what needs cuSOLVER" in result.stdout, "a wheel's, where a wheel beside has it", result.stdout)
     linked = build("linked", "-Wl,--no-as-needed", solver)
     result = tool("doctor", linked)
     tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,

@@ -152,8 +152,6 @@ ABSENT = [
     "runs (1.17.0.dev4, 68 s): `python build_lib.py --cuda-path $CUDA_PATH --no-use-libmathdx --no-standalone --quick` in a `heddle shell`, first result after 1.4 s. Of 938 of its tests (33 files) 915 passed: 11 failed for shared variables with a constructor, which clang refuses under NVRTC (`tile_sum()` of matrices), 8 for Warp's own CPU "
     "compiler, which was not built, 2 for streams that are destroyed in a capture, 1 for text printed before a trap (mended since), 1 for its own path.",
     "",
-    "**bitsandbytes** (0.50.2) is linked with cuBLAS and cuBLASLt and does not load without them; `heddle doctor` says so of its wheel. Its PTX was not reached.",
-    "",
 ]
 
 

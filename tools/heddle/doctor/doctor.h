@@ -31,6 +31,7 @@ struct doctor_library {
     const char *what; /* "cuBLAS" */
     bool called;      /* the program imports functions of it */
     bool opened;      /* it is not linked, the program's text has its name */
+    bool beside;      /* a wheel in the same site-packages has it, so that the program loads */
 };
 
 /* A PTX module that would be loaded. */

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <elf.h>
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -147,10 +149,41 @@ static void check_own_library(struct doctor_report *r, const struct obj_vendor_l
     exports_free(&exports);
 }
 
+/*
+ * Wheels of NVIDIA's have the library, in the site-packages that the program lies in: PyTorch loads
+ * them before the packages that need them, as bitsandbytes does.
+ */
+static bool wheel_has(const char *program, const char *library)
+{
+    static const char folder[] = "/site-packages/";
+    char *path = realpath(program, NULL), *end = NULL;
+    bool found = false;
+    struct hd_buf pattern;
+    glob_t wheels;
+
+    for (char *at = path; at && (at = strstr(at, folder)); at++)
+        end = at;
+    hd_buf_init(&pattern);
+    if (end)
+        hd_buf_printf(&pattern, "%.*s%snvidia/*/lib/%s", (int)(end - path), path, folder, library);
+    if (end && !pattern.failed) {
+        found = glob(pattern.ptr, 0, NULL, &wheels) == 0;
+        globfree(&wheels);
+    }
+    hd_buf_fini(&pattern);
+    free(path);
+    return found;
+}
+
 static void judge_library(struct doctor_report *r, const struct doctor_library *library)
 {
     assert(library->name && library->what);
-    if (library->called)
+    if (library->called && library->beside)
+        doctor_note(r,
+                    "%s is needed, and a wheel beside has NVIDIA's: it loads, Heddle has no %s "
+                    "yet, and what calls it fails",
+                    library->name, library->what);
+    else if (library->called)
         doctor_problem(r, "%s is needed: Heddle has no %s yet", library->name, library->what);
     else
         doctor_note(r, "%s is linked, but the program imports nothing of it", library->name);
@@ -173,6 +206,7 @@ static void check_libraries(struct doctor_report *r)
             .what = vendor->what,
             .called = imports(&r->program, vendor->functions),
         };
+        library.beside = library.name && wheel_has(r->program.path, library.name);
         if (hd_vec_push(&r->libraries, library))
             judge_library(r, &library);
     }

@@ -70,7 +70,7 @@ static void print_should_run(const struct doctor_report *r)
     bool any = false;
     fputs("  should run", stdout);
     for (size_t i = 0; i < r->libraries.len; i++)
-        if (r->libraries.at[i].opened) {
+        if (r->libraries.at[i].opened || (r->libraries.at[i].called && r->libraries.at[i].beside)) {
             printf("%s%s", any ? ", " : ", but for what needs ", r->libraries.at[i].what);
             any = true;
         }

@@ -228,14 +228,20 @@ static bool begins(const char *word, const char *with)
     return !strncmp(word, with, strlen(with));
 }
 
-/* Where ".ftz" stands in an opcode that must not or need not have it; NULL for all other words. */
-static const char *wrong_ftz(const char *word, size_t len)
+/*
+ * Where ".ftz" stands in an opcode that must not or need not have it; NULL for all other words.
+ * LLVM flushes halves where it flushes floats; nvcc does not, nor do its halves' intrinsics. What
+ * the program writes itself (`is_inline`) stays.
+ */
+static const char *wrong_ftz(const char *word, size_t len, bool is_inline)
 {
     static const char to_integer[] = "cvt.rzi.ftz."; /* 0 either way: see conversions.c */
 
     if (begins(word, to_integer) &&
         (word[strlen(to_integer)] == 's' || word[strlen(to_integer)] == 'u'))
         return word + strlen("cvt.rzi");
+    if (!is_inline && memmem(word, len, ".f16", 4) && !begins(word, "ex2."))
+        return memmem(word, len, ".ftz", 4);
     static const char bf16[] = ".bf16", bf16x2[] = ".bf16x2";
     bool is_bf16 = (len > strlen(bf16) && begins(word + len - strlen(bf16), bf16)) ||
                    (len > strlen(bf16x2) && begins(word + len - strlen(bf16x2), bf16x2));
@@ -249,10 +255,13 @@ static void drop_wrong_ftz(struct hd_buf *ptx)
 {
     static const char between[] = " \t\n;{}";
     char *to = ptx->ptr;
+    bool is_inline = false; /* between LLVM's comments about assembly */
 
     for (const char *at = ptx->ptr; *at;) {
         size_t blank = strspn(at, between), len = strcspn(at + blank, between);
-        const char *word = at + blank, *ftz = wrong_ftz(word, len);
+        const char *word = at + blank, *ftz = wrong_ftz(word, len, is_inline);
+        if (begins(word, "inline asm\n") && word - ptx->ptr > 6)
+            is_inline = begins(word - strlen("begin "), "begin ");
         size_t before = (ftz ? (size_t)(ftz - word) : len) + blank;
         size_t after = ftz ? len + blank - before - 4 : 0;
 

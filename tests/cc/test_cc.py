@@ -245,6 +245,19 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
     done = cc("-arch=sm_120a", "-ftz=true", "-ptx", arch, "-o", "-")
     ok(".target sm_120a" in done.stdout and "1200" not in done.stderr, "an architecture that clang does not know", done.stderr)
     ok(".ftz" not in done.stdout and ".bf16" in done.stdout, "bf16 has no .ftz", done.stdout)
+    halves = write(work, "halves.cu", """#include <cuda_fp16.h>
+__global__ void f(__half *p, __half2 *q, float *o, float s)
+{
+    o[0] = s * (float)p[0];
+    p[1] = p[0] * p[2] + p[3];
+    q[0] = __hadd2(q[1], q[2]);
+    asm volatile("add.ftz.f16 %0, %1, %1;" : "=h"(*(short *)&p[4]) : "h"(*(short *)&p[5]));
+}
+""")
+    done = cc("-use_fast_math", "-ptx", halves, "-o", "-")
+    flushed = [line.strip() for line in done.stdout.split("\n") if ".ftz" in line and ".f16" in line]
+    ok(len(flushed) == 1 and "add.ftz.f16" in flushed[0] and ".f16x2" in done.stdout and "mul.ftz.f32" in done.stdout,
+       "halves have no .ftz where floats have, but for the program's own", done.stdout)
     statics = write(work, "statics.cu", "static __device__ int count = 1; static __global__ void k(int *p) { *p = count; }\n"
                     "int f(int *p) { k<<<1, 1>>>(p); return cudaMemcpyToSymbol(count, p, 4); }\n")
     text = cc("-rdc=true", "-ptx", statics, "-o", "-").stdout

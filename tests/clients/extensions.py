@@ -10,7 +10,7 @@ TRIED = [
     ("fused-ssim", "0ac916a", "2.15", "all, by `pip`", "both of its tests pass, with smaller images and fewer rounds",
      "at full size the reference of `test_3D.py`, a convolution of doubles, takes 17.6 GB in PyTorch's CPU kernel"),
     ("gsplat", "1.5.3", "2.15", "device code of all 20 `.cu` files, as C++20", "not run", "with its own `-std=c++17` PyTorch 2.15 refuses it, with any compiler: PyTorch 2.12 takes C++17"),
-    ("nerfacc", "0.5.3", "2.12", "all but `scan_cub.cu`, with `NVCC_FLAGS=-std=c++17`", "not run", "as C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
+    ("nerfacc", "0.5.3", "2.12", "all, with `NVCC_FLAGS=-std=c++17`", "not run", "as C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
     ("nvdiffrast", "253ac4f", "none", "device code of all five `.cu` files", "not run", ""),
     ("causal-conv1d", "0d2252d", "2.15", "device code of two of three `.cu` files", "not run", ""),
     ("pytorch3d", "9381c40", "2.12", "device code of six of 31 `.cu` files, all that were tried", "not run", "its `-std=c++17` needs PyTorch 2.12"),

@@ -106,10 +106,7 @@ int lib_context(void)
     return result;
 }
 
-/*
- * Two threads may register one kernel at once, which are then two of the same: the second is kept
- * registered, and not used.
- */
+/* Two threads may register one kernel at once: the second takes the first one's. */
 static int kernel_of(struct lib_kernel *kernel, bool is_small, const char *name,
                      heddle_native_fn *function, uint32_t params_B, CUkernel *out)
 {
@@ -119,18 +116,19 @@ static int kernel_of(struct lib_kernel *kernel, bool is_small, const char *name,
                                  .name = name,
                                  .function = function,
                                  .params_B = params_B};
-    struct heddle_native_kernel *native;
-    CUkernel none = NULL;
+    struct heddle_native_kernel *native, *first = NULL;
 
-    *out = atomic_load_explicit(&kernel->kernels[is_small], memory_order_acquire);
-    if (*out)
-        return CUDA_SUCCESS;
-    int result = heddle_native_register(&desc, &native);
-    if (!result)
-        result = heddle_native_get_kernel(native, out);
-    if (!result && !atomic_compare_exchange_strong(&kernel->kernels[is_small], &none, *out))
-        *out = none;
-    return result;
+    native = atomic_load_explicit(&kernel->kernels[is_small], memory_order_acquire);
+    if (HD_UNLIKELY(!native)) {
+        int result = heddle_native_register(&desc, &native);
+        if (result)
+            return result;
+        if (!atomic_compare_exchange_strong(&kernel->kernels[is_small], &first, native)) {
+            (void)heddle_native_unregister(native);
+            native = first;
+        }
+    }
+    return heddle_native_get_kernel(native, out);
 }
 
 int lib_launch(const struct lib_handle *handle, struct lib_kernel *kernel, const char *name,

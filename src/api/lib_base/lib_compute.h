@@ -19,7 +19,7 @@ unsigned lib_threads(void);
 
 /* A kernel, registered at its first launch: static data of who launches. */
 struct lib_kernel {
-    struct CUkern_st *_Atomic kernels[2]; /* for small work, for the rest */
+    struct heddle_native_kernel *_Atomic kernels[2]; /* for the rest, for small work */
 };
 
 /*

@@ -821,7 +821,6 @@ int main(void)
     test_kernel_handle();
     test_refused();
     test_only_native();
-    test_describe();
     test_graph(0);
     test_graph(HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_WAIT);
     test_conditional();
@@ -844,6 +843,7 @@ int main(void)
         }
     }
     test_fork();
+    test_describe(); /* a child forgets what it listens with */
     (void)cuCtxDestroy_v2(ctx);
     return done();
 }

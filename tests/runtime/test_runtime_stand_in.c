@@ -4,6 +4,7 @@
  */
 #include "runtime_fixture.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "api/driver/cuda_abi.h"
@@ -70,15 +71,21 @@ static cudaError_t launch(void (*stub)(void), uint32_t *to, uint32_t by)
     return error ? error : cudaDeviceSynchronize();
 }
 
+/* A kernel that stands in for others is one for the rest of the process: nobody unregisters it. */
+static struct heddle_native_kernel *kept[4];
+
 static CUkernel native_kernel(void)
 {
+    static size_t n;
+
     const struct heddle_native desc = {
         .size_B = sizeof(desc), .name = "add to", .function = add, .ptx = ptx, .entry = "add"};
-    struct heddle_native_kernel *native;
     CUkernel kernel;
 
-    if (heddle_native_register(&desc, &native) || heddle_native_get_kernel(native, &kernel))
+    assert(n < HD_COUNT_OF(kept));
+    if (heddle_native_register(&desc, &kept[n]) || heddle_native_get_kernel(kept[n], &kernel))
         abort();
+    n++;
     return kernel;
 }
 

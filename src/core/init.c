@@ -121,7 +121,7 @@ static enum hd_status devices_open(unsigned *out_count)
     memory_B = memory_B / total & ~(uint64_t)((2u << 20) - 1);
     (void)hd_env_u64("HEDDLE_MEMORY", &memory_B);
     HD_TRY(devices_choose(total, order, &count));
-    HD_TRY(core_space_reserve(memory_B, count));
+    HD_TRY(core_space_reserve(memory_B, count, core_devices_any_elsewhere()));
     HD_TRY(core_textures_reserve(core_devices_any_elsewhere()));
     const struct hal_client_ops client = client_ops();
     HD_TRY(core_devices_open(order, count, memory_B, &client));

@@ -59,10 +59,13 @@ void core_memory_answer(struct hal_client_ops *client);
 
 /* ---- space.c */
 
-/* Reserves addresses for `count` devices with `memory_B` each. HD_NO_MEMORY. Once. */
 /* Addresses that the process may still map: RLIMIT_AS; UINT64_MAX: as many as there are. */
 uint64_t core_space_limit_B(void);
-enum hd_status core_space_reserve(uint64_t memory_B, unsigned count) HD_MUST_CHECK;
+/*
+ * Reserves addresses for `count` devices with `memory_B` each; is_shared: devices of other processes
+ * are to have the same. HD_NO_MEMORY. Once.
+ */
+enum hd_status core_space_reserve(uint64_t memory_B, unsigned count, bool is_shared) HD_MUST_CHECK;
 uint64_t core_space_base(void);
 uint64_t core_space_size(void);
 /* Does any byte of the range lie in the reserved one? */

@@ -20,9 +20,12 @@
 #define SPACE_B ((uint64_t)1 << 40) /* strict: room for half a million blocks with own granules */
 /*
  * How often all memory has addresses: programs reserve for what might be. PyTorch's segments that
- * expand take 9/8 of the memory each, two for a stream. ThreadSanitizer has few addresses.
+ * expand take 9/8 of the memory each, two for a stream. ThreadSanitizer has few addresses, and a
+ * device in another process wants the same ones there, of which the more are taken the more it wants.
  */
-#define SPACE_TIMES (HD_SANITIZES_THREADS ? 4u : 64u)
+#define SPACE_TIMES        64
+#define NARROW_SPACE_TIMES 4
+#define NARROW_SPACE_B     ((uint64_t)64 << 30)
 
 struct extent {
     uint64_t first, count;
@@ -70,10 +73,12 @@ uint64_t core_space_limit_B(void)
 }
 
 /* Much more than there is memory: blocks are never moved, so free addresses come in pieces. */
-static void *reserve(uint64_t need_B, uint64_t guard_B, uint64_t *out_size_B)
+static void *reserve(uint64_t need_B, uint64_t guard_B, bool is_shared, uint64_t *out_size_B)
 {
     void *base = MAP_FAILED;
-    uint64_t size_B = HD_MAX(need_B * SPACE_TIMES, SPACE_B);
+    bool is_narrow = is_shared || HD_SANITIZES_THREADS;
+    uint64_t size_B = HD_MAX(need_B * (is_narrow ? NARROW_SPACE_TIMES : SPACE_TIMES),
+                             is_narrow && !core_strict() ? NARROW_SPACE_B : SPACE_B);
 
     /* Where addresses are limited: half of them; code, stacks and the program need some, too. */
     size_B = HD_MIN(size_B, HD_MAX(core_space_limit_B() / 2, need_B));
@@ -87,7 +92,7 @@ static void *reserve(uint64_t need_B, uint64_t guard_B, uint64_t *out_size_B)
     return base;
 }
 
-enum hd_status core_space_reserve(uint64_t memory_B, unsigned count)
+enum hd_status core_space_reserve(uint64_t memory_B, unsigned count, bool is_shared)
 {
     const uint64_t guard_B =
                        HD_MIN(GUARD_B, hd_align_up(core_space_limit_B() / 16, CORE_GRANULE_B)),
@@ -100,7 +105,7 @@ enum hd_status core_space_reserve(uint64_t memory_B, unsigned count)
     if (memory_B > ((uint64_t)1 << 46) / count)
         return hd_error(HD_NO_MEMORY, "%u devices with %llu bytes do not fit the address space",
                         count, (unsigned long long)memory_B);
-    base = reserve(memory_B * count, guard_B, &size_B);
+    base = reserve(memory_B * count, guard_B, is_shared, &size_B);
     if (base == MAP_FAILED)
         return hd_error(HD_NO_MEMORY, "cannot reserve address space for %llu bytes: %s",
                         (unsigned long long)(memory_B * count), strerror(errno));

@@ -62,8 +62,8 @@ void core_memory_answer(struct hal_client_ops *client);
 /* Addresses that the process may still map: RLIMIT_AS; UINT64_MAX: as many as there are. */
 uint64_t core_space_limit_B(void);
 /*
- * Reserves addresses for `count` devices with `memory_B` each; is_shared: devices of other processes
- * are to have the same. HD_NO_MEMORY. Once.
+ * Reserves addresses for `count` devices with `memory_B` each; is_shared: devices of other
+ * processes are to have the same. HD_NO_MEMORY. Once.
  */
 enum hd_status core_space_reserve(uint64_t memory_B, unsigned count, bool is_shared) HD_MUST_CHECK;
 uint64_t core_space_base(void);

@@ -21,7 +21,7 @@
 /*
  * How often all memory has addresses: programs reserve for what might be. PyTorch's segments that
  * expand take 9/8 of the memory each, two for a stream. ThreadSanitizer has few addresses, and a
- * device in another process wants the same ones there, of which the more are taken the more it wants.
+ * device in another process wants the same ones there: the more, the likelier some are taken.
  */
 #define SPACE_TIMES        64
 #define NARROW_SPACE_TIMES 4

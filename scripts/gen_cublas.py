@@ -31,7 +31,7 @@ class Routine:
     def __init__(self, kind, prefix, name, suffix, text, routine):
         self.kind, self.prefix, self.name, self.suffix = kind, prefix, name, suffix
         letter = LETTER.get(prefix, prefix)
-        self.is_complex = letter in "CZ" and letter
+        self.is_complex = letter in ("C", "Z")
         self.T, self.R = TYPES[letter], REAL[letter]
         self.symbol = f"cublas{prefix}{name}{suffix}"
         self.fortran = prefix.lower() + routine
@@ -97,7 +97,7 @@ class Routine:
                 checks.append((place, f"{a} >= 0"))
                 packs.append(f"blas_size(&call, {a});")
             elif low in CHARS:
-                arg = f"{CHARS[low][1]}({a}{', ' + str(int(bool(self.is_complex))) if low == 'op_t' else ''})"
+                arg = f"{CHARS[low][1]}({a}{', ' + str(int(self.is_complex)) if low == 'op_t' else ''})"
                 checks.append((place, arg))
                 packs.append(f"blas_char(&call, {arg});")
             elif low in ("in", "in5"):

@@ -174,9 +174,8 @@ static float float_at(const void *p, enum klib_type type, int64_t i)
         return klib_f32_of_f16(((const uint16_t *)p)[i]);
     case KLIB_BF16:
         return klib_f32_of_bf16(((const uint16_t *)p)[i]);
-    case KLIB_I8:
-        return ((const int8_t *)p)[i];
     default:
+        assert(type == KLIB_F32);
         return ((const float *)p)[i];
     }
 }

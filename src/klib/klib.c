@@ -13,8 +13,6 @@
 #include "base/log.h"
 #include "klib/blas.h"
 
-char *openblas_get_config(void);
-
 /*
  * What OpenBLAS asks of the environment, before it chooses among its kernels. It takes a processor
  * that is newer than itself for one of 2004, so it is told; OPENBLAS_CORETYPE of the user's counts
@@ -43,12 +41,10 @@ void xerbla_(const char *name, const int64_t *info, size_t name_B)
 HD_EXPORT const struct klib *heddle_klib(void);
 HD_EXPORT const struct klib *heddle_klib(void)
 {
-    static struct klib klib = {.size_B = sizeof(klib),
-                               .blas = klib_blas,
-                               .gemm = klib_gemm_run,
-                               .gemm_blocks = klib_gemm_blocks,
-                               .gemm_ns = klib_gemm_ns,
-                               .routines = klib_routines};
-    klib.engine = openblas_get_config();
+    static const struct klib klib = {.blas = klib_blas,
+                                     .gemm = klib_gemm_run,
+                                     .gemm_blocks = klib_gemm_blocks,
+                                     .gemm_ns = klib_gemm_ns,
+                                     .routines = klib_routines};
     return &klib;
 }

@@ -90,8 +90,6 @@ struct klib_gemm {
 
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
 struct klib {
-    uint32_t size_B;
-    const char *engine;     /* what computes: "OpenBLAS 0.3.21 SkylakeX" */
     heddle_native_fn *blas; /* of a struct klib_call */
     heddle_native_fn *gemm; /* of a struct klib_gemm */
     /* Sets how many blocks of rows and columns the product of each problem is best cut into. */

@@ -329,6 +329,13 @@ static void test_errors(void)
                         CUDA_R_32F, 2, &one, a, CUDA_R_32F, 2, CUBLAS_COMPUTE_32F,
                         CUBLAS_GEMM_DEFAULT),
            CUBLAS_STATUS_NOT_SUPPORTED, "types that do not go together");
+    eq_u64(cublasSgemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_C_32F, 1, a,
+                         CUDA_C_32F, 1, &one, a, CUDA_C_32F, 1),
+           CUBLAS_STATUS_NOT_SUPPORTED, "complex elements with real factors");
+    cuComplex z = {1, 0};
+    eq_u64(cublasCgemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &z, a, CUDA_R_32F, 1, a,
+                         CUDA_R_32F, 1, &z, a, CUDA_R_32F, 1),
+           CUBLAS_STATUS_NOT_SUPPORTED, "and real ones with complex factors");
     eq_u64(cublasSgetrsBatched(handle, CUBLAS_OP_N, 2, 2, NULL, 1, NULL, NULL, 2, &info, 0),
            CUBLAS_STATUS_INVALID_VALUE, "a wrong argument");
     eq_u64((uint64_t)-info, 5, "whose number is told");

@@ -1,6 +1,5 @@
 /* Copies of vectors and matrices between host and device. */
 #include <cuda.h>
-#include <limits.h>
 
 #include "api/cublas/cublas.h"
 

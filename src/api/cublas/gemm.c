@@ -69,6 +69,13 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
 #define SHAPE                                                                                      \
     .transa = transa, .transb = transb, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb,            \
     .ldc = ldc, .alpha = alpha, .beta = beta
+/* Where they are: one problem, arrays of addresses, steps from one problem to the next. */
+#define SINGLE .a = A, .b = B, .c = C, .problems = 1
+#define LISTED                                                                                     \
+    .a = Aarray, .b = Barray, .c = (void *)Carray, .problems = batchCount, .is_listed = true
+#define STEPPED                                                                                    \
+    .a = A, .b = B, .c = C, .problems = batchCount, .step_a = strideA, .step_b = strideB,          \
+    .step_c = strideC
 #define ONE_TYPE(type, sum)                                                                        \
     .a_type = (type), .b_type = (type), .c_type = (type), .sums = (sum), .factors = (type)
 
@@ -77,7 +84,7 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
                         I m, I n, I k, const T *alpha, const T *A, I lda, const T *B, I ldb,       \
                         const T *beta, T *C, I ldc)                                                \
     {                                                                                              \
-        struct product p = {SHAPE, .a = A, .b = B, .c = C, .problems = 1, ONE_TYPE(type, sum)};    \
+        struct product p = {SHAPE, SINGLE, ONE_TYPE(type, sum)};                                   \
         return multiply(handle, &p, #name);                                                        \
     }
 #define BATCHED(name, T, I, type, sum)                                                             \
@@ -86,13 +93,7 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
                         const T *const Barray[], I ldb, const T *beta, T *const Carray[], I ldc,   \
                         I batchCount)                                                              \
     {                                                                                              \
-        struct product p = {SHAPE,                                                                 \
-                            .a = Aarray,                                                           \
-                            .b = Barray,                                                           \
-                            .c = (void *)Carray,                                                   \
-                            .problems = batchCount,                                                \
-                            .is_listed = true,                                                     \
-                            ONE_TYPE(type, sum)};                                                  \
+        struct product p = {SHAPE, LISTED, ONE_TYPE(type, sum)};                                   \
         return multiply(handle, &p, #name);                                                        \
     }
 #define STRIDED(name, T, I, type, sum)                                                             \
@@ -101,15 +102,7 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
                         const T *B, I ldb, long long int strideB, const T *beta, T *C, I ldc,      \
                         long long int strideC, I batchCount)                                       \
     {                                                                                              \
-        struct product p = {SHAPE,                                                                 \
-                            .a = A,                                                                \
-                            .b = B,                                                                \
-                            .c = C,                                                                \
-                            .problems = batchCount,                                                \
-                            .step_a = strideA,                                                     \
-                            .step_b = strideB,                                                     \
-                            .step_c = strideC,                                                     \
-                            ONE_TYPE(type, sum)};                                                  \
+        struct product p = {SHAPE, STEPPED, ONE_TYPE(type, sum)};                                  \
         return multiply(handle, &p, #name);                                                        \
     }
 #define ALL(P, v2, T, type, sum)                                                                   \
@@ -137,12 +130,15 @@ STRIDED(cublasCgemm3mStridedBatched_64, cuComplex, int64_t, KLIB_C32, KLIB_C32)
 
 /* ---- fronts whose types are arguments */
 
+#define ANY_SUMS (~0u)
+
 /*
  * What a compute type and types of elements go together as; the documentation's table of
- * cublasGemmEx() and what it allows of A with C. False: no such combination.
+ * cublasGemmEx() and what it allows of A with C. `sums`: bits of the types of sums a function may
+ * have. False: no such combination, which the log says.
  */
 static bool set_types(struct product *p, cudaDataType a, cudaDataType b, cudaDataType c,
-                      cublasComputeType_t compute)
+                      cublasComputeType_t compute, unsigned sums, const char *function)
 {
     static const struct {
         cudaDataType ab, c;
@@ -169,28 +165,25 @@ static bool set_types(struct product *p, cudaDataType a, cudaDataType b, cudaDat
             continue;
         if (whole != (rows[i].sums == KLIB_I32) ||
             doubles != (rows[i].sums == KLIB_F64 || rows[i].sums == KLIB_C64) ||
-            (halves && rows[i].c_type != KLIB_F16))
-            return false;
+            (halves && rows[i].c_type != KLIB_F16) || !(sums >> rows[i].sums & 1))
+            break;
         p->a_type = p->b_type = rows[i].ab_type;
         p->c_type = rows[i].c_type;
         p->sums = rows[i].sums;
         p->factors = halves ? KLIB_F16 : rows[i].sums;
         return true;
     }
+    lib_error(&blas_info, "%s: no product of types %d and %d to %d in compute type %d", function,
+              (int)a, (int)b, (int)c, (int)compute);
     return false;
 }
 
 static cublasStatus_t multiply_types(cublasHandle_t handle, struct product *p, cudaDataType a,
                                      cudaDataType b, cudaDataType c, cublasComputeType_t compute,
-                                     const char *function)
+                                     unsigned sums, const char *function)
 {
-    if (!handle)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (!set_types(p, a, b, c, compute)) {
-        lib_error(&blas_info, "%s: no product of types %d and %d to %d in compute type %d",
-                  function, (int)a, (int)b, (int)c, (int)compute);
+    if (handle && !set_types(p, a, b, c, compute, sums, function))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    }
     return multiply(handle, p, function);
 }
 
@@ -201,9 +194,9 @@ static cublasStatus_t multiply_types(cublasHandle_t handle, struct product *p, c
         cudaDataType Btype, I ldb, const void *beta, void *C, cudaDataType Ctype, I ldc,           \
         cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
     {                                                                                              \
-        struct product p = {SHAPE, .a = A, .b = B, .c = C, .problems = 1};                         \
+        struct product p = {SHAPE, SINGLE};                                                        \
         (void)algo;                                                                                \
-        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, __func__);             \
+        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, ANY_SUMS, __func__);   \
     }                                                                                              \
     cublasStatus_t cublasGemmBatchedEx##name(                                                      \
         cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, I m, I n, I k,  \
@@ -212,14 +205,9 @@ static cublasStatus_t multiply_types(cublasHandle_t handle, struct product *p, c
         void *const Carray[], cudaDataType Ctype, I ldc, I batchCount,                             \
         cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
     {                                                                                              \
-        struct product p = {SHAPE,                                                                 \
-                            .a = Aarray,                                                           \
-                            .b = Barray,                                                           \
-                            .c = (void *)Carray,                                                   \
-                            .problems = batchCount,                                                \
-                            .is_listed = true};                                                    \
+        struct product p = {SHAPE, LISTED};                                                        \
         (void)algo;                                                                                \
-        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, __func__);             \
+        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, ANY_SUMS, __func__);   \
     }                                                                                              \
     cublasStatus_t cublasGemmStridedBatchedEx##name(                                               \
         cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, I m, I n, I k,  \
@@ -228,36 +216,30 @@ static cublasStatus_t multiply_types(cublasHandle_t handle, struct product *p, c
         void *C, cudaDataType Ctype, I ldc, long long int strideC, I batchCount,                   \
         cublasComputeType_t computeType, cublasGemmAlgo_t algo)                                    \
     {                                                                                              \
-        struct product p = {SHAPE,                                                                 \
-                            .a = A,                                                                \
-                            .b = B,                                                                \
-                            .c = C,                                                                \
-                            .problems = batchCount,                                                \
-                            .step_a = strideA,                                                     \
-                            .step_b = strideB,                                                     \
-                            .step_c = strideC};                                                    \
+        struct product p = {SHAPE, STEPPED};                                                       \
         (void)algo;                                                                                \
-        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, __func__);             \
+        return multiply_types(handle, &p, Atype, Btype, Ctype, computeType, ANY_SUMS, __func__);   \
     }
 EX(, int)
 EX(_64, int64_t)
 
 /* Sums of floats, and of complex ones: of any types of elements that go with these. */
-#define EX_OF(name, T, I, compute)                                                                 \
+#define EX_OF(name, T, I, sum)                                                                     \
     cublasStatus_t name(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
                         I m, I n, I k, const T *alpha, const void *A, cudaDataType Atype, I lda,   \
                         const void *B, cudaDataType Btype, I ldb, const T *beta, void *C,          \
                         cudaDataType Ctype, I ldc)                                                 \
     {                                                                                              \
-        struct product p = {SHAPE, .a = A, .b = B, .c = C, .problems = 1};                         \
-        return multiply_types(handle, &p, Atype, Btype, Ctype, CUBLAS_COMPUTE_32F, #name);         \
+        struct product p = {SHAPE, SINGLE};                                                        \
+        return multiply_types(handle, &p, Atype, Btype, Ctype, CUBLAS_COMPUTE_32F, 1u << (sum),    \
+                              #name);                                                              \
     }
-EX_OF(cublasSgemmEx, float, int, CUBLAS_COMPUTE_32F)
-EX_OF(cublasSgemmEx_64, float, int64_t, CUBLAS_COMPUTE_32F)
-EX_OF(cublasCgemmEx, cuComplex, int, CUBLAS_COMPUTE_32F)
-EX_OF(cublasCgemmEx_64, cuComplex, int64_t, CUBLAS_COMPUTE_32F)
-EX_OF(cublasCgemm3mEx, cuComplex, int, CUBLAS_COMPUTE_32F)
-EX_OF(cublasCgemm3mEx_64, cuComplex, int64_t, CUBLAS_COMPUTE_32F)
+EX_OF(cublasSgemmEx, float, int, KLIB_F32)
+EX_OF(cublasSgemmEx_64, float, int64_t, KLIB_F32)
+EX_OF(cublasCgemmEx, cuComplex, int, KLIB_C32)
+EX_OF(cublasCgemmEx_64, cuComplex, int64_t, KLIB_C32)
+EX_OF(cublasCgemm3mEx, cuComplex, int, KLIB_C32)
+EX_OF(cublasCgemm3mEx_64, cuComplex, int64_t, KLIB_C32)
 
 /*
  * Groups: each of one shape, with factors of the host's; the arrays of addresses of all groups are
@@ -310,7 +292,7 @@ GROUPED_OF(cublasDgemmGroupedBatched_64, double, int64_t, KLIB_F64)
         GROUPED(I, group_count, group_size)                                                        \
         {                                                                                          \
             struct product p = {GROUP(i)};                                                         \
-            if (!set_types(&p, Atype, Btype, Ctype, computeType))                                  \
+            if (!set_types(&p, Atype, Btype, Ctype, computeType, ANY_SUMS, #name))                 \
                 return CUBLAS_STATUS_NOT_SUPPORTED;                                                \
             p.alpha = (const char *)alpha_array + (size_t)i * factor_B(p.factors);                 \
             p.beta = (const char *)beta_array + (size_t)i * factor_B(p.factors);                   \

@@ -165,27 +165,11 @@ struct Checks {
 #define ADD(name, kind, text, when)                                                                \
     (*all)[name].rows.push_back(                                                                   \
         {Row::kind, text, []([[maybe_unused]] const Call &call) -> bool { return when; }});
-#define KEEP(name)
-#define ALSO(name)
-#define WIDEN(name)
-#define WIDEN_INTEGERS(name)
-#define REFUSE(name, why)
-#define SHIM(name, less)
 #define NONDETERMINISTIC(name, text, when) ADD(name, NONDETERMINISTIC, text, when)
 #define WAITS(name, when)                  ADD(name, WAITS, "", when)
 #define ASKS(name, kernel, when)           ADD(name, ASKS, kernel, when)
 #define PRECISE(name, when)                ADD(name, PRECISE, "", when)
 #include "torch.def"
-#undef KEEP
-#undef ALSO
-#undef WIDEN
-#undef WIDEN_INTEGERS
-#undef PRECISE
-#undef REFUSE
-#undef SHIM
-#undef NONDETERMINISTIC
-#undef WAITS
-#undef ASKS
 #undef ADD
         return all;
     }

@@ -34,22 +34,9 @@ class Silence {
 /* Does it come from the device, or from a library of NVIDIA's? */
 inline bool is_of_device(const c10::Error &e)
 {
-    static const char *const words[] = {"CUDA error: ",
-                                        "CUDA driver error: ",
-                                        "CUDA NVRTC error: ",
-                                        "cuDNN",
-                                        "cuFFT error: ",
-                                        "cusolver error: ",
-                                        "CUSPARSE_",
-                                        "cuSPARSELt",
-                                        "cudss error: ",
-                                        "cutlass",
-                                        "CUTLASS"};
-    std::string_view text = e.what_without_backtrace();
-    for (auto word : words)
-        if (text.find(word) != text.npos)
-            return true;
-    return false;
+    return says(e, {"CUDA error: ", "CUDA driver error: ", "CUDA NVRTC error: ", "cuDNN",
+                    "cuFFT error: ", "cusolver error: ", "CUSPARSE_", "cuSPARSELt",
+                    "cudss error: ", "cutlass", "CUTLASS"});
 }
 
 /* The kernel that PyTorch has for an operator and a CUDA key. */
@@ -128,9 +115,7 @@ class Original {
         if (call(stack, first))
             return;
         TORCH_CHECK_NOT_IMPLEMENTED(
-            std::string_view(e.what_without_backtrace()).find("\" not implemented for '") ==
-                std::string_view::npos,
-            "Heddle: ", handle.operator_name(),
+            !says(e, {"\" not implemented for '"}), "Heddle: ", handle.operator_name(),
             " runs on a GPU, and not here, where PyTorch's CPU kernel says: ",
             e.what_without_backtrace());
         throw;
@@ -166,9 +151,7 @@ class Original {
         try {
             call(&args, 0);
         } catch (const c10::Error &e) {
-            std::string_view text = e.what_without_backtrace();
-            if (text.find("(when checking argument in method wrapper_") != text.npos ||
-                text.find("CPU Scalar support") != text.npos)
+            if (says(e, {"(when checking argument in method wrapper_", "CPU Scalar support"}))
                 return false;
         }
         scalars_taken.fetch_or(scalars, std::memory_order_relaxed);

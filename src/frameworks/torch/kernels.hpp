@@ -145,18 +145,11 @@ inline void stand_in_native(const char *symbol, const char *name, heddle_native_
                             const char *ptx, const char *entry)
 {
     heddle_native desc{};
-    heddle_native_kernel *native;
-    CUkern_st *kernel;
-    desc.size_B = sizeof(desc);
     desc.name = name;
     desc.function = function;
     desc.ptx = ptx;
     desc.entry = entry;
-    int error = Driver::get().native_register(&desc, &native);
-    if (!error)
-        error = Driver::get().native_get_kernel(native, &kernel);
-    TORCH_CHECK(!error, "Heddle: no kernel for ", name, ": CUDA error ", error);
-    stand_in(symbol, kernel);
+    stand_in(symbol, register_native(desc));
 }
 
 inline void stand_in_compiled(const char *symbol, const char *ptx, const char *entry)

@@ -77,6 +77,20 @@ class Task {
     ~Task() = default;
 };
 
+/* A native kernel, for the rest of the process. */
+inline CUkern_st *register_native(heddle_native desc)
+{
+    heddle_native_kernel *native;
+    CUkern_st *kernel = nullptr;
+
+    desc.size_B = sizeof(desc);
+    int error = Driver::get().native_register(&desc, &native);
+    if (!error)
+        error = Driver::get().native_get_kernel(native, &kernel);
+    TORCH_CHECK(!error, "Heddle: no kernel for ", desc.name, ": CUDA error ", error);
+    return kernel;
+}
+
 /* A kernel by the name that tools and messages say. Registered at its first launch. */
 class Kernel {
   public:
@@ -107,17 +121,12 @@ class Kernel {
     {
         std::call_once(once, [this] {
             heddle_native desc{};
-            heddle_native_kernel *native;
-            desc.size_B = sizeof(desc);
             desc.flags = HEDDLE_NATIVE_INLINE | HEDDLE_NATIVE_WAIT | HEDDLE_NATIVE_RECOVERS;
             desc.name = name.c_str();
             desc.function = enter;
             desc.params_B = sizeof(Task *);
             desc.describe = describe;
-            int error = Driver::get().native_register(&desc, &native);
-            if (!error)
-                error = Driver::get().native_get_kernel(native, &kernel);
-            TORCH_CHECK(!error, "Heddle: no kernel for ", name, ": CUDA error ", error);
+            kernel = register_native(desc);
         });
         return kernel;
     }
@@ -146,19 +155,23 @@ template <class T> void give_to_graph(cudaStream_t stream, T *task)
                 static_cast<int>(result));
 }
 
+/* Does an error say one of these? */
+inline bool says(const c10::Error &e, std::initializer_list<const char *> words)
+{
+    std::string_view text = e.what_without_backtrace();
+    for (auto word : words)
+        if (text.find(word) != text.npos)
+            return true;
+    return false;
+}
+
 /*
  * Indices in tensors that are too large: a GPU's kernels trap, and the context is lost; the CPU's
  * throw. "Dimension out of range" and the like are said before any kernel runs, on GPUs as well.
  */
 inline bool is_assertion(const c10::Error &e)
 {
-    static const char *const words[] = {"is out of bounds", "index out of range",
-                                        "index out of bounds"};
-    std::string_view text = e.what_without_backtrace();
-    for (auto word : words)
-        if (text.find(word) != text.npos)
-            return true;
-    return false;
+    return says(e, {"is out of bounds", "index out of range", "index out of bounds"});
 }
 
 /* What a GPU's kernel prints; PyTorch itself says no more than that there was an assertion. */

@@ -68,21 +68,7 @@ const Rows &rows()
 #define WIDEN_INTEGERS(name) r.integers.insert(name);
 #define REFUSE(name, why)    r.refused.emplace(name, why);
 #define SHIM(name, less)     r.shims.emplace(name, less);
-#define NONDETERMINISTIC(...)
-#define WAITS(...)
-#define ASKS(...)
-#define PRECISE(...)
 #include "torch.def"
-#undef KEEP
-#undef ALSO
-#undef WIDEN
-#undef WIDEN_INTEGERS
-#undef PRECISE
-#undef REFUSE
-#undef NONDETERMINISTIC
-#undef WAITS
-#undef ASKS
-#undef SHIM
         return r;
     }();
     return r;

@@ -25,7 +25,7 @@
  */
 #define SPACE_TIMES        64
 #define NARROW_SPACE_TIMES 4
-#define NARROW_SPACE_B     ((uint64_t)64 << 30)
+#define SHARED_SPACE_B     ((uint64_t)64 << 30)
 
 struct extent {
     uint64_t first, count;
@@ -78,7 +78,7 @@ static void *reserve(uint64_t need_B, uint64_t guard_B, bool is_shared, uint64_t
     void *base = MAP_FAILED;
     bool is_narrow = is_shared || HD_SANITIZES_THREADS;
     uint64_t size_B = HD_MAX(need_B * (is_narrow ? NARROW_SPACE_TIMES : SPACE_TIMES),
-                             is_narrow && !core_strict() ? NARROW_SPACE_B : SPACE_B);
+                             is_shared && !core_strict() ? SHARED_SPACE_B : SPACE_B);
 
     /* Where addresses are limited: half of them; code, stacks and the program need some, too. */
     size_B = HD_MIN(size_B, HD_MAX(core_space_limit_B() / 2, need_B));

@@ -205,17 +205,21 @@ def test_languages(work):
     ok(done.returncode != 0, "which holds", done.stderr)
 
 
-def test_nvml(work):
-    """libnvidia-ml is the driver's, as libcuda is: Heddle's, by path, from any folder."""
-    source = write(work, "nvml.cu", """#include <nvml.h>
-int main() { unsigned n = 0; return nvmlInit() != NVML_SUCCESS || nvmlDeviceGetCount(&n) != NVML_SUCCESS || n == 0; }
-""")
-    for flags in (["-lnvidia-ml"], ["-l", "nvidia-ml,m", "-L/nonexistent"], ["-lnvidia-ml", "-lcuda"]):
-        program = os.path.join(work, "nvml")
+def test_own_libraries(work):
+    """Libraries that Heddle has are Heddle's, by path, from any folder; the libraries of others keep their names."""
+    nvml = "nvmlInit() == NVML_SUCCESS && nvmlDeviceGetCount(&n) == NVML_SUCCESS && n > 0"
+    nvrtc = "nvrtcVersion(&n, &m) == NVRTC_SUCCESS && n >= 12"
+    for header, call, flags in (("nvml.h", nvml, ["-lnvidia-ml"]), ("nvml.h", nvml, ["-l", "nvidia-ml,m", "-L/nonexistent"]),
+                                ("nvml.h", nvml, ["-lnvidia-ml", "-lcuda"]), ("nvrtc.h", nvrtc, ["-lnvrtc"])):
+        number = "unsigned" if header == "nvml.h" else "int"
+        source = write(work, "own.cu", f"#include <{header}>\nint main() {{ {number} n = 0, m = 0; return !({call}) || m == 77; }}\n")
+        program = os.path.join(work, "of_own")
         done = cc(source, *flags, "-o", program)
         if done.returncode == 0:
             done = run(program, cwd="/")
-        ok(done.returncode == 0, "libnvidia-ml: " + " ".join(flags), done.stderr)
+        ok(done.returncode == 0, "a library of Heddle's: " + " ".join(flags), done.stderr)
+    done = cc("--dryrun", source, "-lcud", "-lheddle", "-lnvrtc12", "-o", program)
+    ok(all(name in done.stderr for name in ("-lcud ", "-lheddle ", "-lnvrtc12")), "names that begin or end otherwise", done.stderr)
 
 
 def test_driver(work):
@@ -590,7 +594,7 @@ def main():
             test_driver(work)
             test_include(work)
             test_languages(work)
-            test_nvml(work)
+            test_own_libraries(work)
             test_launches(work)
             test_executables(work)
             test_link(work)

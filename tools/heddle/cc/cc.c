@@ -27,25 +27,27 @@ static int object_of(struct cc_job *job, const struct cc_input *input, struct cc
  * Libraries in directories that the loader does not search are found through an rpath. It is
  * DT_RPATH, not DT_RUNPATH, which an LD_LIBRARY_PATH with the vendor's libcudart would beat.
  */
+static void add_rpath(const char *library, struct cc_list *cmd)
+{
+    const char *slash = strrchr(library, '/');
+    assert(slash); /* where_library() gives whole paths */
+    if (strncmp(library, "/usr/lib/", 9) != 0)
+        cc_list_addf(cmd, "-Wl,--disable-new-dtags,-rpath,%.*s", (int)(slash - library), library);
+}
+
 static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 {
-    const char *libs[] = {job->no_cudart ? NULL : job->paths.libcudart,
-                          job->want_libcuda ? job->paths.libcuda : NULL,
-                          job->want_libnvml ? job->paths.libnvml : NULL,
-                          job->want_libcublas ? job->paths.libcublas : NULL};
     bool by_name = job->as_nvcc && job->paths.toolkit;
     if (by_name)
         cc_nvcc_add_runtime(job, cmd);
-    for (size_t i = 0; i < HD_COUNT_OF(libs); i++) {
-        if (!libs[i])
-            continue;
-        if (!by_name || libs[i] != job->paths.libcudart)
-            cc_list_add(cmd, libs[i]);
-        const char *slash = strrchr(libs[i], '/');
-        assert(slash); /* cc_paths_find() gives whole paths */
-        int n = (int)(slash - libs[i]);
-        if (strncmp(libs[i], "/usr/lib/", 9) != 0)
-            cc_list_addf(cmd, "-Wl,--disable-new-dtags,-rpath,%.*s", n, libs[i]);
+    if (!job->no_cudart && job->paths.libcudart) {
+        if (!by_name)
+            cc_list_add(cmd, job->paths.libcudart);
+        add_rpath(job->paths.libcudart, cmd);
+    }
+    for (size_t i = 0; i < job->own.len; i++) {
+        cc_list_add(cmd, job->own.at[i]);
+        add_rpath(job->own.at[i], cmd);
     }
     if (!job->no_cudart && job->paths.libcuda) {
         const char *slash = strrchr(job->paths.libcuda, '/');

@@ -79,8 +79,6 @@ struct cc_paths {
     const char *libdevice;   /* heddle-libdevice.bc, or NULL */
     const char *libcudart;   /* libcudart.so.13, or NULL */
     const char *libcuda;     /* libcuda.so.1, or NULL */
-    const char *libnvml;     /* libnvidia-ml.so.1, or NULL */
-    const char *libcublas;   /* likewise */
     const char *toolkit;     /* the folder that looks like a CUDA toolkit, or NULL */
 };
 
@@ -95,9 +93,10 @@ struct cc_job {
     struct cc_list device;   /* for device passes */
     struct cc_list host;     /* for host passes, from -Xcompiler */
     struct cc_list link;     /* in order, with the objects put in front */
+    struct cc_list own;      /* Heddle's libraries that are asked for, by path */
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
-        verbose, no_cudart, names_cudart, want_libcuda, want_libnvml, want_libcublas;
+        verbose, no_cudart, names_cudart;
     bool help, version, run, list_virtual, list_real, cubin;
     bool extended_lambda, relaxed_constexpr, extensible; /* they define macros */
     bool as_nvcc;          /* called by that name: build systems look for its output */

@@ -228,20 +228,17 @@ HANDLER(run_words)
     return CLI_OK;
 }
 
-/* Heddle's own libraries are linked by path, so that no other libcudart can be picked up. */
+/* Heddle's own libraries are linked by path, so that no other libcublas can be picked up. */
 static void option_add_library(struct cc_job *job, const char *name)
 {
-    static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
-    if (cc_is_one_of(name, own, HD_COUNT_OF(own))) {
+    static const char *const runtime[] = {"cudart", "cudart_static", "cudadevrt"};
+    const char *own = where_linked(name);
+    if (cc_is_one_of(name, runtime, HD_COUNT_OF(runtime))) {
         job->names_cudart |= !strncmp(name, "cudart", strlen("cudart")); /* behind -cudart none */
         return;
     }
-    if (strcmp(name, "cuda") == 0)
-        job->want_libcuda = true;
-    else if (strcmp(name, "nvidia-ml") == 0 && where_library(WHERE_NVML))
-        job->want_libnvml = true; /* of the driver, as libcuda is: stubs of it work nowhere */
-    else if (strcmp(name, "cublas") == 0 && where_library(WHERE_CUBLAS))
-        job->want_libcublas = true;
+    if (own)
+        cc_list_add(&job->own, own);
     else
         cc_list_addf(&job->link, "-l%s", name);
 }

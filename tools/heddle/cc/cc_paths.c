@@ -14,8 +14,6 @@ enum hd_status cc_paths_find(struct cc_paths *out_paths, bool need_cudart)
     out_paths->libdevice = where_library(WHERE_LIBDEVICE);
     out_paths->libcudart = where_library(WHERE_CUDART);
     out_paths->libcuda = where_library(WHERE_CUDA);
-    out_paths->libnvml = where_library(WHERE_NVML);
-    out_paths->libcublas = where_library(WHERE_CUBLAS);
     out_paths->toolkit = where_toolkit();
     if (need_cudart && !out_paths->libcudart)
         return hd_error(HD_NOT_FOUND,

@@ -53,6 +53,18 @@ bool where_replaces(struct hd_str file_name, enum where_library *out_library)
     return false;
 }
 
+const char *where_linked(const char *name)
+{
+    size_t len = strlen(name);
+    for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++) {
+        const char *file = where_library_file(i); /* the newest version's row comes first */
+        if (where_library_how(i) != WHERE_NOT && !strncmp(file, "lib", 3) &&
+            !strncmp(file + 3, name, len) && !strncmp(file + 3 + len, ".so.", 4))
+            return where_library(i);
+    }
+    return NULL;
+}
+
 /* The folder of this executable, without a slash at the end. */
 static bool own_folder(char *buf, size_t buf_B)
 {

@@ -31,6 +31,9 @@ bool where_replaces(struct hd_str file_name, enum where_library *out_library);
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */
 const char *where_library(enum where_library library);
 
+/* The path of the library that -lNAME means, as where_library(): "cublas"; NULL: it is not ours. */
+const char *where_linked(const char *name);
+
 /* A function of a library, and the pointer that gets its address. */
 struct where_symbol {
     const char *name;

@@ -21,6 +21,7 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/util/SmallVector.h>
+#include <c10/util/flat_hash_map.h>
 
 namespace heddle {
 
@@ -231,9 +232,8 @@ class Aliases {
             return t;
         if (device < 0)
             device = t.device().index();
-        for (auto &p : pairs)
-            if (p.cuda.unsafeGetTensorImpl() == t.unsafeGetTensorImpl())
-                return p.cpu;
+        if (const Pair *p = find(t.unsafeGetTensorImpl()))
+            return p->cpu;
         Pair pair{t, {}, nullptr};
         if (t.layout() == c10::kSparse)
             pair.cpu = make_coo(of(coo_of(t)->indices()), of(coo_of(t)->values()), t, c10::kCPU);
@@ -246,7 +246,7 @@ class Aliases {
         else
             TORCH_CHECK_NOT_IMPLEMENTED(false, "Heddle: tensors of layout ", t.layout(),
                                         " on cuda are not supported");
-        pairs.push_back(pair);
+        add(pair);
         return pair.cpu;
     }
 
@@ -255,9 +255,8 @@ class Aliases {
     {
         if (!t.defined() || !t.is_cpu())
             return t;
-        for (auto &p : pairs)
-            if (p.cpu.unsafeGetTensorImpl() == t.unsafeGetTensorImpl())
-                return p.cuda;
+        if (const Pair *p = find(t.unsafeGetTensorImpl()))
+            return p->cuda;
         c10::Device cuda(c10::kCUDA, static_cast<c10::DeviceIndex>(device));
         if (t.layout() == c10::kSparse)
             return make_coo(back(coo_of(t)->indices()), back(coo_of(t)->values()), t, c10::kCUDA);
@@ -267,9 +266,9 @@ class Aliases {
                                    back(compressed_of(t)->values()), t, cuda);
         if (!t.has_storage())
             return t;
-        for (auto &p : pairs)
-            if (p.data && shares_storage(p.cpu, t))
-                return over_storage(p.cuda.storage(), t, c10::kCUDA);
+        const Pair *p = find(t.storage().unsafeGetStorageImpl());
+        if (p && shares_storage(p->cpu, t)) /* the kernel may have replaced the alias' */
+            return over_storage(p->cuda.storage(), t, c10::kCUDA);
         return over_storage(moved(t), t, c10::kCUDA);
     }
 
@@ -303,6 +302,44 @@ class Aliases {
         const void *data; /* of the alias' storage at first; NULL: it has none */
     };
     c10::SmallVector<Pair, 6> pairs;
+    /* The pair of each tensor, and the first of each storage, by their addresses. */
+    struct Place {
+        const void *of;
+        size_t pair;
+    };
+    c10::SmallVector<Place, 24> few; /* of the first pairs; behind them operators have lists */
+    ska::flat_hash_map<const void *, size_t> many;
+
+    const Pair *find(const void *of) const
+    {
+        for (auto &place : few)
+            if (place.of == of)
+                return &pairs[place.pair];
+        if (C10_LIKELY(many.empty()))
+            return nullptr;
+        auto found = many.find(of);
+        return found == many.end() ? nullptr : &pairs[found->second];
+    }
+
+    void add_place(const void *of)
+    {
+        size_t pair = pairs.size() - 1;
+        if (few.size() < 24)
+            few.push_back({of, pair});
+        else
+            many.emplace(of, pair);
+    }
+
+    void add(const Pair &pair)
+    {
+        pairs.push_back(pair);
+        add_place(pair.cuda.unsafeGetTensorImpl());
+        add_place(pair.cpu.unsafeGetTensorImpl());
+        if (!pair.data || find(pair.cuda.storage().unsafeGetStorageImpl()))
+            return;
+        add_place(pair.cuda.storage().unsafeGetStorageImpl());
+        add_place(pair.cpu.storage().unsafeGetStorageImpl());
+    }
 
     static bool shares_storage(const at::Tensor &a, const at::Tensor &b)
     {
@@ -311,12 +348,11 @@ class Aliases {
 
     c10::Storage storage_of(const at::Tensor &t, const void **out_data)
     {
-        for (auto &p : pairs)
-            if (p.data && shares_storage(p.cuda, t)) {
-                *out_data = p.data;
-                return p.cpu.storage();
-            }
         auto *storage = t.storage().unsafeGetStorageImpl();
+        if (const Pair *p = find(storage)) {
+            *out_data = p->data;
+            return p->cpu.storage();
+        }
         /* A lazy clone stays one: what the operator writes to has memory of its own by now. */
         void *data = const_cast<void *>(storage->data());
         /* An address is what tells an alias from what replaces it, so it has one if it is empty. */

@@ -852,6 +852,23 @@ def results_are_moved_and_not_copied():
 
 
 @test
+def lists_of_many_tensors():
+    base = torch.arange(400.0).view(100, 4)
+    for device in ("cpu", "cuda"):
+        rows = base.to(device).unbind()  # views of one storage
+        parts = [torch.full((3,), float(i), device=device) for i in range(300)]
+        torch._foreach_add_(rows[50:] + rows[:50], 1.0)
+        torch._foreach_add_(parts, parts)
+        torch._foreach_mul_(parts[:100], parts[200:])
+        results = [rows[0]._base, *parts, *torch._foreach_norm(parts), *torch._foreach_sub(parts, parts[::-1])]
+        heads = torch.split(results[0], 1)  # results that are views of an argument, too
+        torch._foreach_zero_(list(heads[10:90]))
+        if device == "cpu":
+            want = results
+    same(results, want, "lists")
+
+
+@test
 def operators_that_are_not_deterministic_on_a_gpu():
     x = torch.rand(2, 3, 8, 8, device="cuda", requires_grad=True)
     i = torch.zeros(4, dtype=torch.long, device="cuda")

@@ -9,14 +9,16 @@
  * with scales is scaled exactly, then rounded to f32, which matters beyond f32's range only.
  * Sparse matrices: what is not stored is not multiplied, not even with infinity.
  */
+#include <assert.h>
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
 
 #include "model/eval_private.h"
 #include "model/mma.h"
+#include "model/tensor_core.h"
 
-enum { SCALES_MAX = 4, ROWS_MAX = 32, ROW_B = 16 };
+enum { SCALES_MAX = 4, ROWS_MAX = 32, ROW_B = 16, K_MAX = 128 };
 
 /* Elements of 8 bytes are f64, others 32 bits: as stored, then as f32 or integers. */
 union element {
@@ -29,6 +31,8 @@ union element {
 
 struct product {
     const struct ir_mma *mma;
+    struct ir_core_rule rule; /* what a GPU's bits are made by */
+    bool has_rule;
     const uint32_t *metadata;
     const uint32_t *scales; /* six registers */
     unsigned k;             /* stored columns of a */
@@ -262,13 +266,49 @@ uint32_t ir_mma_narrow(enum ir_type type, float sum)
     return mma_as_bits(sum);
 }
 
+/* As a GPU's tensor cores do. */
+static float mma_sum_as_core(const struct product *p, unsigned row, unsigned col, float c)
+{
+    const struct ir_mma *mma = p->mma;
+    const unsigned *at = &p->column[row * p->k];
+    float a[K_MAX], b[K_MAX], scale_a[K_MAX], scale_b[K_MAX], sa[SCALES_MAX], sb[SCALES_MAX];
+    struct ir_core_products products = {.a_type = mma->a,
+                                        .b_type = mma->b,
+                                        .scale_type = mma->scale,
+                                        .c_type = mma->c,
+                                        .d_type = mma->d,
+                                        .n = p->k,
+                                        .a = a,
+                                        .b = b};
+
+    assert(p->k <= K_MAX);
+    for (unsigned j = 0; j < p->k; j++) {
+        a[j] = p->a[row * p->k + j].single;
+        b[j] = p->b[at[j] * p->columns + col].single;
+    }
+    if (mma->scales) {
+        unsigned block = ir_mma_full_k(mma) / mma->scales;
+        mma_scales_read(p, row, false, sa);
+        mma_scales_read(p, col, true, sb);
+        for (unsigned j = 0; j < p->k; j++)
+            scale_a[j] = sa[at[j] / block], scale_b[j] = sb[at[j] / block];
+        products.scale_a = scale_a, products.scale_b = scale_b;
+    }
+    return ir_core_sum(&p->rule, &products, c);
+}
+
 static void mma_sum_floats(struct product *p, unsigned row, unsigned col)
 {
     union element *out = &p->sum[row * p->mma->n + col];
     unsigned b_col = ir_mma_has(p->mma, IR_MMA_QUADS) ? row / 8 * 8 + col : col;
     float sum = out->single;
 
-    sum = p->mma->scales ? mma_sum_scaled(p, row, b_col, sum) : mma_sum_plain(p, row, b_col, sum);
+    if (p->has_rule)
+        sum = mma_sum_as_core(p, row, b_col, sum);
+    else if (p->mma->scales)
+        sum = mma_sum_scaled(p, row, b_col, sum);
+    else
+        sum = mma_sum_plain(p, row, b_col, sum);
     out->wide_bits = ir_mma_narrow(p->mma->d, sum);
 }
 
@@ -347,13 +387,16 @@ static void mma_sums_make(struct product *p)
     }
 }
 
-static void mma_multiply(const struct ir_mma *mma, const void *src, void *dst)
+static void mma_multiply(const struct ir_mma *mma, enum ir_core_unit unit, const void *src,
+                         void *dst)
 {
     struct product p; /* large: what is used is written first */
     unsigned reg_B = ir_mma_register_bits(mma) / 8 * IR_MMA_LANES;
     const char *at = src;
 
     p.mma = mma;
+    p.has_rule =
+        ir_core_rule_find(unit, mma->a, mma->b, mma->scales != 0, ir_mma_full_k(mma), &p.rule);
     p.k = ir_mma_stored_k(mma);
     p.columns = ir_mma_b_columns(mma);
     mma_unpack(mma, 'a', at, p.k, p.a);
@@ -378,16 +421,21 @@ static void mma_multiply(const struct ir_mma *mma, const void *src, void *dst)
 }
 
 /* Called through memory: the arithmetic must stay between the two changes of environment. */
-static void (*volatile const multiply_call)(const struct ir_mma *, const void *,
+static void (*volatile const multiply_call)(const struct ir_mma *, enum ir_core_unit, const void *,
                                             void *) = mma_multiply;
 
-void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst)
+void ir_eval_mma_of(const struct ir_mma *mma, enum ir_core_unit unit, const void *src, void *dst)
 {
     fenv_t env;
     fegetenv(&env);
     fesetenv(FE_DFL_ENV);
-    multiply_call(mma, src, dst);
+    multiply_call(mma, unit, src, dst);
     fesetenv(&env);
+}
+
+void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst)
+{
+    ir_eval_mma_of(mma, IR_CORE_MMA, src, dst);
 }
 
 /* ---- rows and registers */

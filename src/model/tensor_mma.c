@@ -47,6 +47,35 @@ static uint32_t sum_integer(const struct ir_tensor_mma *p, const struct row *r, 
     return (uint32_t)sum;
 }
 
+/* As a GPU's tensor cores do. */
+static float sum_as_core(const struct ir_tensor_mma *p, const struct ir_core_rule *rule,
+                         const struct row *r, unsigned col, float c)
+{
+    const float *b = ir_tensor_own(p->cta)->b + col;
+    float y[IR_TENSOR_K_MAX], scale_a[IR_TENSOR_K_MAX], scale_b[IR_TENSOR_K_MAX];
+    struct ir_core_products products = {.a_type = p->a,
+                                        .b_type = p->b,
+                                        .scale_type = p->scale,
+                                        .c_type = p->d,
+                                        .d_type = p->d,
+                                        .n = p->stored_k,
+                                        .a = r->a,
+                                        .b = y};
+
+    for (unsigned j = 0; j < p->stored_k; j++)
+        y[j] = b[r->column[j] * p->n];
+    if (p->kind->scaled) {
+        unsigned block = p->k / p->op->scales;
+        for (unsigned j = 0; j < p->stored_k; j++) {
+            unsigned s = r->column[j] / block;
+            scale_a[j] = p->scale_a[r->number][s];
+            scale_b[j] = p->scale_b[r->number / p->rows][col][s];
+        }
+        products.scale_a = scale_a, products.scale_b = scale_b;
+    }
+    return ir_core_sum(rule, &products, c);
+}
+
 static float old_sum(const struct ir_tensor_mma *p, uint32_t cell)
 {
     float c = ir_mma_float(p->d, cell);
@@ -57,13 +86,17 @@ static void row_sum(const struct ir_tensor_mma *p, const struct row *r, unsigned
                     uint32_t *cells)
 {
     bool has_c = ir_tensor_mma_source(p, IR_TENSOR_ENABLE_D) != 0;
+    struct ir_core_rule rule;
+    bool has_rule = ir_core_rule_find(IR_CORE_TCGEN05, p->a, p->b, p->kind->scaled, p->k, &rule);
 
     for (unsigned i = 0; i < n; i++) {
-        if (p->d == IR_S32)
+        if (p->d == IR_S32) {
             cells[i] = sum_integer(p, r, first + i, has_c ? cells[i] : 0);
-        else
-            cells[i] = ir_mma_narrow(
-                p->d, sum_float(p, r, first + i, has_c ? old_sum(p, cells[i]) : 0.0f));
+            continue;
+        }
+        float c = has_c ? old_sum(p, cells[i]) : 0.0f;
+        cells[i] = ir_mma_narrow(p->d, has_rule ? sum_as_core(p, &rule, r, first + i, c)
+                                                : sum_float(p, r, first + i, c));
     }
 }
 
@@ -133,12 +166,6 @@ static void fast_product(const struct ir_tensor_mma *p)
 
 /* ---- the whole */
 
-static bool d_find(struct ir_tensor_mma *p)
-{
-    return ir_tensor_locate(p->cta, ir_tensor_mma_source(p, IR_TENSOR_D),
-                            ir_tensor_mma_lanes(p, true), p->n / p->parts, &p->at, p->error);
-}
-
 static bool multiply(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                      const uint32_t *src, struct ir_tensor_error *error)
 {
@@ -149,9 +176,13 @@ static bool multiply(const struct ir_tensor *op, const struct ir_tensor_cta *cta
     p.src = src;
     p.error = error;
     p.folded_scales = false;
-    if (!ir_tensor_mma_describe(&p) || !d_find(&p) || !ir_tensor_mma_read(&p))
+    if (!ir_tensor_mma_describe(&p) ||
+        !ir_tensor_locate(cta, ir_tensor_mma_source(&p, IR_TENSOR_D), ir_tensor_mma_lanes(&p, true),
+                          p.n / p.parts, &p.at, error) ||
+        !ir_tensor_mma_read(&p))
         return false;
-    if (cta->fast && !p.sparse && p.d == IR_F32 && (!p.kind->scaled || p.folded_scales))
+    if (cta->fast && !ir_core_is_set() && !p.sparse && p.d == IR_F32 &&
+        (!p.kind->scaled || p.folded_scales))
         fast_product(&p);
     else
         model_product(&p);

@@ -38,5 +38,16 @@ bool jit_mma_window_avx2(const struct ir_mma *mma, const struct ir_matrix_access
                          const void *src, void *dst);
 bool jit_mma_window_avx512(const struct ir_mma *mma, const struct ir_matrix_access *at,
                            const void *src, void *dst);
+/* The same as a GPU's tensor cores add; false also where exponents are out of the ordinary. In a
+ * mode that rounds towards zero. What is at `dst` is then anything. */
+struct ir_core_rule;
+bool jit_core_multiply_avx2(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                            const void *src, void *dst);
+bool jit_core_multiply_avx512(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                              const void *src, void *dst);
+bool jit_core_window_avx2(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                          const struct ir_matrix_access *at, const void *src, void *dst);
+bool jit_core_window_avx512(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                            const struct ir_matrix_access *at, const void *src, void *dst);
 
 #endif

@@ -1,5 +1,5 @@
 /* Matrix products of registers with vectors, compiled for each level: see jit_rt_mma_vec.h. */
-#include "jit/rt/jit_rt_mma_vec.h"
+#include "jit/rt/jit_rt_core_vec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -114,4 +114,70 @@ void LEVEL(jit_mma_multiply)(const struct ir_mma *mma, const void *src, void *ds
         t.c += sum_registers(mma->c, rows);
         t.d += sum_registers(mma->d, rows);
     }
+}
+
+/* ---- as a GPU's tensor cores add */
+
+#define CASE_A(type)                                                                               \
+    case IR_##type: {                                                                              \
+        const struct element e = element_of(IR_##type);                                            \
+        a_widen(&e, regs, rows, k, out);                                                           \
+        return;                                                                                    \
+    }
+
+static HD_NOINLINE void a_widen_any(enum ir_type type, const lanes *regs, unsigned rows, unsigned k,
+                                    float (*out)[ROWS])
+{
+    switch (type) {
+        ELEMENT_TYPES(CASE_A)
+    default:
+        assert(!"a type that is multiplied with vectors");
+    }
+}
+
+/* b of a column tile, in the order of k. */
+static void b_order(const float (*b)[LANES], unsigned k, unsigned per, float (*out)[COLUMNS])
+{
+    for (unsigned i = 0; i < k; i++) {
+        const float *from = b[i / (4 * per) * per + i % per] + i / per % 4;
+        for (unsigned col = 0; col < COLUMNS; col++)
+            out[i][col] = from[4 * col];
+    }
+}
+
+bool LEVEL(jit_core_multiply)(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                              const void *src, void *dst)
+{
+    const unsigned per = 32 / element_of(mma->a).box, groups = mma->k / (4 * per);
+    const unsigned rows = mma->m < ROWS ? mma->m : ROWS, row_tiles = mma->m / rows;
+    const unsigned column_tiles = mma->n / COLUMNS, a_step = groups * (rows / 8);
+    const lanes *a = src, *b_regs = a + row_tiles * a_step;
+    const int a_least = ir_core_least(mma->a), b_least = ir_core_least(mma->b);
+    const struct core c = {*rule, mma->c, mma->d, mma->k};
+    struct core_panels p; /* what is used is written first */
+    columns b;
+    struct tile t = {
+        .c = b_regs + column_tiles * groups, .d = dst, .c_type = mma->c, .d_type = mma->d};
+    assert(rows % WIDTH == 0 && mma->k <= CORE_K_MAX);
+    for (unsigned i = 0; i < row_tiles; i++, a += a_step) {
+        a_widen_any(mma->a, a, rows, mma->k, p.a);
+        if (!core_align(p.a[0], mma->k * ROWS, a_least, p.a_exponent[0]))
+            return false;
+        for (unsigned j = 0; j < column_tiles; j++) {
+            b_widen_any(mma->b, b_regs + j * groups, groups, b);
+            b_order((const float(*)[LANES])b, mma->k, per, p.b);
+            if (!core_align(p.b[0], mma->k * COLUMNS, b_least, p.b_exponent[0]))
+                return false;
+            for (unsigned row = 0; row < rows; row += WIDTH) {
+                floats sum[COLUMNS];
+                sums_load(&t, row, sum);
+                if (!core_sums(&c, &p, row, sum))
+                    return false;
+                sums_store(&t, row, sum);
+            }
+            t.c += sum_registers(mma->c, rows);
+            t.d += sum_registers(mma->d, rows);
+        }
+    }
+    return true;
 }

@@ -263,6 +263,22 @@ INLINE void widen_store(const struct element *e, words x, float *to, unsigned st
 #define ELEMENT_TYPES(X)                                                                           \
     X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1) X(S8) X(U8) X(S4) X(U4)
 
+/* Rows of a from registers: by k, in the order of rows_load(). */
+INLINE void a_widen(const struct element *e, const lanes *regs, unsigned rows, unsigned k,
+                    float (*out)[ROWS])
+{
+    const unsigned per = 32 / e->box;
+    for (unsigned i = 0; i < k; i += 4 * per, regs += rows / 8, out += 4 * per) {
+        for (unsigned row = 0; row < rows; row += WIDTH) {
+            floats x[4];
+            rows_load(regs, 1, row, x);
+#define WIDEN(t) widen_store(e, TO_WORDS(x[t]), out[(t) * per] + row, ROWS);
+            EACH_4(WIDEN)
+#undef WIDEN
+        }
+    }
+}
+
 /* ---- sums: vectors of the columns of a tile */
 
 struct tile {

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "model/matrix.h"
-#include "jit/rt/jit_rt_mma_vec.h"
+#include "jit/rt/jit_rt_core_vec.h"
 
 enum { N_MAX = 256, K_MAX = 32 };
 
@@ -14,24 +14,10 @@ struct factors {
     float b[N_MAX * K_MAX] __attribute__((aligned(64))); /* by columns, or transposed by k */
 };
 
-INLINE void a_widen(const struct element *e, const lanes *regs, unsigned k, float (*out)[ROWS])
-{
-    const unsigned per = 32 / e->box;
-    for (unsigned i = 0; i < k; i += 4 * per, regs += ROWS / 8, out += 4 * per) {
-        for (unsigned row = 0; row < ROWS; row += WIDTH) {
-            floats x[4];
-            rows_load(regs, 1, row, x);
-#define WIDEN(t) widen_store(e, TO_WORDS(x[t]), out[(t) * per] + row, ROWS);
-            EACH_4(WIDEN)
-#undef WIDEN
-        }
-    }
-}
-
 #define CASE_A(type)                                                                               \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
-        a_widen(&e, src, mma->k, out);                                                             \
+        a_widen(&e, src, ROWS, mma->k, out);                                                       \
         return;                                                                                    \
     }
 
@@ -151,6 +137,49 @@ bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_acce
     t.c += ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b');
     for (unsigned i = 0; i < mma->n / COLUMNS; i++, b += trans ? COLUMNS : COLUMNS * mma->k) {
         tile_multiply(&t, f.a[0], b, mma->k, trans ? mma->n : 1);
+        t.c += sum_registers(mma->c, ROWS);
+        t.d += sum_registers(mma->d, ROWS);
+    }
+    return true;
+}
+
+/* ---- as a GPU's tensor cores add */
+
+static void b_order(const float *b, unsigned k, unsigned column_stride, unsigned k_stride,
+                    float (*out)[COLUMNS])
+{
+    for (unsigned i = 0; i < k; i++) {
+        for (unsigned col = 0; col < COLUMNS; col++)
+            out[i][col] = b[i * k_stride + col * column_stride];
+    }
+}
+
+bool LEVEL(jit_core_window)(const struct ir_core_rule *rule, const struct ir_mma *mma,
+                            const struct ir_matrix_access *at, const void *src, void *dst)
+{
+    const bool trans = (mma->flags >> IR_MMA_B_ROWS & 1) != 0;
+    const struct core c = {*rule, mma->c, mma->d, mma->k};
+    const int b_least = ir_core_least(mma->b);
+    struct factors f; /* what is used is written first, of the panels, too */
+    struct core_panels p;
+    const float *b = f.b;
+    struct tile t = {.c = src, .d = dst, .c_type = mma->c, .d_type = mma->d};
+    assert(mma->m == ROWS && mma->n <= N_MAX && mma->k <= K_MAX);
+    if (!a_make(mma, at, src, p.a) || !b_make(mma, at, src, f.b) ||
+        !core_align(p.a[0], mma->k * ROWS, ir_core_least(mma->a), p.a_exponent[0]))
+        return false;
+    t.c += ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b');
+    for (unsigned i = 0; i < mma->n / COLUMNS; i++, b += trans ? COLUMNS : COLUMNS * mma->k) {
+        b_order(b, mma->k, trans ? 1 : mma->k, trans ? mma->n : 1, p.b);
+        if (!core_align(p.b[0], mma->k * COLUMNS, b_least, p.b_exponent[0]))
+            return false;
+        for (unsigned row = 0; row < ROWS; row += WIDTH) {
+            floats sum[COLUMNS];
+            sums_load(&t, row, sum);
+            if (!core_sums(&c, &p, row, sum))
+                return false;
+            sums_store(&t, row, sum);
+        }
         t.c += sum_registers(mma->c, ROWS);
         t.d += sum_registers(mma->d, ROWS);
     }

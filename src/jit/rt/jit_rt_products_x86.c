@@ -1,6 +1,8 @@
 /* Which products that stand together are made with vectors (jit_rt_products_vec.c). */
 #include "jit/rt/jit_rt_products.h"
 
+#include "model/tensor_core.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
@@ -56,7 +58,7 @@ static make *best(enum jit_path path)
 
 bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how)
 {
-    if ((how & ~(uint32_t)JIT_FLUSHES) != JIT_AVX512)
+    if ((how & ~(uint32_t)JIT_FLUSHES) != JIT_AVX512 || ir_core_makes(mma->a))
         return false;
     make *here = best(JIT_AVX512);
     if (!ir_type_is_float(mma->a))
@@ -68,7 +70,7 @@ bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how)
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
 {
     enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_FLUSHES);
-    if (path == JIT_GENERIC)
+    if (path == JIT_GENERIC || ir_core_makes(t->mma->a))
         return false;
     if (!(how & JIT_FLUSHES)) {
         best(path)(t);

@@ -2,6 +2,7 @@
 import struct
 
 import blocks
+import cores
 import numbers_exact as num
 from blocks import IMAGE_B, THREADS
 from products import Product, Shape
@@ -132,6 +133,8 @@ class Wgmma:
         if self.d == "s32":
             total += sum(a[row, j] & b[k, col] if self.a == "b1" else a[row, j] * b[k, col] for j, k in columns)
             return min(max(total, -2 ** 31), 2 ** 31 - 1) if p.sat else total
+        if cores.arch:
+            return cores.total([(a[row, j], b[k, col], 1.0, 1.0) for j, k in columns], total, (self.a, self.b, self.d, self.d, None), "wgmma")
         for j, k in columns:
             total = num.add_f32(a[row, j] * b[k, col], total)
         return total

@@ -6,6 +6,7 @@ import functools
 import struct
 
 import blocks
+import cores
 import numbers_exact as num
 from blocks import IMAGE_B, THREADS
 from products import Product, Shape
@@ -471,6 +472,10 @@ class Mma(Test):
             total += sum(a[row, j] * b[col, k] for j, k in columns)
             return min(max(total, -2 ** 31), 2 ** 31 - 1) if self.sat else total
         block, span = row // self.rows, self.scale and self.k // self.scale[1]
+        if cores.arch:
+            scales = [[scale(block, line, k // span, which) if self.scale else 1.0 for which, line in enumerate((row, col))] for _, k in columns]
+            factors = [(a[row, j], b[col, k], *both) for (j, k), both in zip(columns, scales)]
+            return cores.total(factors, total, (self.a, self.b, self.d, self.d, self.scale and self.scale[0]), "tcgen05", self.k, bool(self.scale))
         for j, k in columns:
             product = a[row, j] * b[col, k]
             if self.scale:

@@ -2,7 +2,7 @@
 """Matrix instructions against a model of their own, bit for bit, on every device (TAP).
 
     test_matrix.py --interp RUN_INTERP --driver RUN_DRIVER [--devices "opt cpu"] [--turns "cpu/avx2 cpu/generic"]
-                   [--vectors N] [--seed N] [--forms TEXT] [--every] [--ptxas]
+                   [--vectors N] [--seed N] [--forms TEXT] [--every] [--mma ARCH] [--ptxas]
 
 --turns: further devices, of which each form runs on one. --forms: only those whose text has TEXT. --every: all pairs
 of types and all selectors. --ptxas: asks the vendor's assembler instead whether it takes what is tested and refuses
@@ -22,6 +22,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "differential")]
 import engine  # noqa: E402
 import blocks  # noqa: E402
 import chains  # noqa: E402
+import cores  # noqa: E402
 import fragments  # noqa: E402
 import groups  # noqa: E402
 import products  # noqa: E402
@@ -206,8 +207,12 @@ def main():
     p.add_argument("--forms", default="")
     p.add_argument("--every", action="store_true")
     p.add_argument("--part", default="1/1", help="of the forms: 2/3 is the second third")
+    p.add_argument("--mma", choices=[*cores.KEPT], help="sums as this architecture's tensor cores make them")
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
+    os.environ.pop("HEDDLE_MMA", None)
+    if args.mma:
+        cores.arch = os.environ["HEDDLE_MMA"] = args.mma
     forms = [f for f in products.forms(args.every) + chains.forms() + tiles.forms() + fragments.forms(args.every) + groups.forms(args.every) +
              tensors.forms(args.every) if args.forms in f.name]
     part, parts = map(int, args.part.split("/"))

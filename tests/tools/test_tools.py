@@ -219,7 +219,7 @@ def test_run():
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
     want = ":".join(os.path.join(libs, n) for n in
                     ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12",
-                     "libheddle_preload.so"))
+                     "libcufft.so.12", "libcufft.so.11", "libheddle_preload.so"))
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     # the folders of what a build tree has besides may follow
     paths = next((line for line in got if line.startswith("LD_LIBRARY_PATH=")), "=").split("=", 1)[1]
@@ -372,11 +372,11 @@ def test_doctor_programs():
     result = tool("doctor", linked)
     tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,
            "a library of which nothing is called is a note", result.stdout)
-    opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libcufft.so.12", "cusolverDnCreate", "cusolverDnDestroy", '
+    opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libnvjpeg.so.13", "cusolverDnCreate", "cusolverDnDestroy", '
                                   '"cusolverDnSetStream", "cusolverDnSgetrf", "cusparseCreate", "libcurand.so: not a name"};'
                                   ' for (int i = 0; i < 7; i++) puts(n[i]); return 0; }\n')
     result = tool("doctor", opens)
-    tap.ok(result.returncode == 0 and "opens libcufft.so by name" in result.stdout and "opens libcusolver.so by name" in result.stdout
+    tap.ok(result.returncode == 0 and "opens libnvjpeg.so by name" in result.stdout and "opens libcusolver.so by name" in result.stdout
            and "cuSPARSE" not in result.stdout and "cuRAND" not in result.stdout and "but for what needs " in result.stdout,
            "libraries that are opened by name", result.stdout)
     tap.eq([lib["opened"] for lib in tool.json("doctor", "--json", opens)["libraries"]], [True, True], "in JSON")
@@ -397,7 +397,7 @@ def python_environment():
     sass = build("sass3", image=image("sass3.fatbin", "raw", f"cubin:90:{cubin90}"),
                  source="int cudaGetDevice(int *d) { return 0; } int main(void) { return 7; }\n")
     shutil.copy(sass, os.path.join(site, "torch/lib/libtorch.so"))
-    for name in ("libcufft.so.12", "libnvrtc.so.13.0.88"):
+    for name in ("libnvjpeg.so.13", "libnvrtc.so.13.0.88"):
         shutil.copy(os.path.join(folder, "libcusolver.so.12"), os.path.join(site, "nvidia/lib", name))
     shutil.copy(embedded, os.path.join(site, "own/embedded"))
     shutil.copy(build("plain_program"), os.path.join(site, "own/plain"))
@@ -406,7 +406,7 @@ def python_environment():
     os.symlink("libtorch.so", os.path.join(site, "torch/lib/again.so"))
     write(os.path.join(site, "torch-2.0.dist-info/RECORD"), "torch/lib/libtorch.so,sha256=x,1\ntorch/__init__.py,,\n")
     write(os.path.join(site, "nvidia_parts-1.0.dist-info/RECORD"),
-          "nvidia/lib/libcufft.so.12,,\nnvidia/lib/libnvrtc.so.13.0.88,,\n")
+          "nvidia/lib/libnvjpeg.so.13,,\nnvidia/lib/libnvrtc.so.13.0.88,,\n")
     return env
 
 
@@ -415,7 +415,7 @@ def check_environment(name, *args):
     text = result.stdout
     tap.ok(result.returncode == 1 and "torch 2.0: 0 of 1" in text and "libtorch.so" in text and "no PTX" in text and
            "the CPU build" in text, f"{name}: a distribution without PTX, and what to use instead", text + result.stderr)
-    tap.ok("nvidia_parts 1.0\n" in text and "libcufft.so.12: Heddle has no cuFFT yet" in text and
+    tap.ok("nvidia_parts 1.0\n" in text and "libnvjpeg.so.13: Heddle has no nvJPEG yet" in text and
            "libnvrtc.so.13.0.88: Heddle's is used instead" in text, f"{name}: libraries of NVIDIA's", text)
     tap.ok(": 1 of 1 files that use CUDA should run" in text and "plain" not in text and "again.so" not in text,
            f"{name}: what belongs to no distribution", text)
@@ -424,7 +424,7 @@ def check_environment(name, *args):
     tap.eq(({n: (f["package"], f["should_run"]) for n, f in files.items()}, got.get("should_run")),
            ({"libtorch.so": ("torch", False), "embedded": (None, True)}, False), f"{name}: as JSON")
     tap.eq(([e["what"] for e in got.get("missing_libraries", [])], [e["package"] for e in got.get("replaced", [])]),
-           (["cuFFT"], ["nvidia_parts"]), f"{name}: its libraries")
+           (["nvJPEG"], ["nvidia_parts"]), f"{name}: its libraries")
 
 
 def test_doctor_folders():
@@ -573,7 +573,7 @@ with tempfile.TemporaryDirectory() as folder:
                          (preload, "libheddle_preload.so")):
         shutil.copy(source, os.path.join(libs, name))
     os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
-    for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12"):  # something that can be loaded
+    for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcufft.so.12", "libcufft.so.11"):  # something that can be loaded
         os.symlink("libcuda.so.1", os.path.join(libs, name))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)

@@ -59,6 +59,13 @@ typedef enum {
     CUBLASLT_ORDER_COL32_2R_4R4 = 4
 } cublasLtOrder_t;
 
+/* Where a batch's matrices are: at a stride, or an array of the device has the address of each. */
+typedef enum {
+    CUBLASLT_BATCH_MODE_STRIDED = 0,
+    CUBLASLT_BATCH_MODE_POINTER_ARRAY = 1,
+    CUBLASLT_BATCH_MODE_GROUPED = 2
+} cublasLtBatchMode_t;
+
 typedef enum {
     CUBLASLT_MATRIX_LAYOUT_TYPE = 0,                 /* uint32_t */
     CUBLASLT_MATRIX_LAYOUT_ORDER = 1,                /* int32_t */
@@ -67,7 +74,8 @@ typedef enum {
     CUBLASLT_MATRIX_LAYOUT_LD = 4,                   /* int64_t, elements */
     CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,          /* int32_t, 1 */
     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6, /* int64_t, elements */
-    CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET = 7          /* int64_t */
+    CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET = 7,         /* int64_t */
+    CUBLASLT_MATRIX_LAYOUT_BATCH_MODE = 8            /* uint32_t, STRIDED */
 } cublasLtMatrixLayoutAttribute_t;
 
 /* ---- products */
@@ -117,7 +125,8 @@ typedef enum {
     CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F = 3,
     CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F = 4,
     CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F = 5,
-    CUBLASLT_MATMUL_MATRIX_SCALE_END = 6
+    CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F = 6,
+    CUBLASLT_MATMUL_MATRIX_SCALE_END = 7
 } cublasLtMatmulMatrixScale_t;
 
 typedef enum {

@@ -22,6 +22,9 @@ uint64_t klib_gemm_ns(const struct klib_gemm *g, uint64_t problems);
 /* Of `elements`, which are whole bytes together. */
 int64_t klib_bytes(enum klib_type type, int64_t elements);
 
+/* Where a problem's matrix is. */
+const char *klib_base_of(const struct klib_matrix *x, uint64_t problem);
+
 /* Is the matrix stored as the product has it, not transposed? */
 static inline bool klib_lies(const struct klib_matrix *x)
 {

@@ -55,7 +55,7 @@ void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
 
 /* ---- one block */
 
-static const char *base_of(const struct klib_matrix *x, uint64_t problem)
+const char *klib_base_of(const struct klib_matrix *x, uint64_t problem)
 {
     if (x->is_listed)
         return ((char *const *)x->address)[problem];
@@ -68,9 +68,9 @@ struct klib_block klib_block_at(const struct klib_gemm *g, uint64_t problem, int
     const struct klib_matrix *a = &g->a, *b = &g->b, *c = &g->c;
 
     return (struct klib_block){
-        .a = base_of(a, problem) + klib_bytes(a->type, row * (klib_lies(a) ? 1 : a->ld)),
-        .b = base_of(b, problem) + klib_bytes(b->type, column * (klib_lies(b) ? b->ld : 1)),
-        .c = (char *)base_of(c, problem) + klib_bytes(c->type, row + column * c->ld),
+        .a = klib_base_of(a, problem) + klib_bytes(a->type, row * (klib_lies(a) ? 1 : a->ld)),
+        .b = klib_base_of(b, problem) + klib_bytes(b->type, column * (klib_lies(b) ? b->ld : 1)),
+        .c = (char *)klib_base_of(c, problem) + klib_bytes(c->type, row + column * c->ld),
         .m = m,
         .n = n};
 }

@@ -6,6 +6,7 @@
 #include "klib/lt.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,13 +230,13 @@ static void scale_out(const struct view *view, int64_t column, float *v)
         uint8_t *factor = &out[tiled(column, (view->row + i) / edge, blocks)];
         if (p->d_out_mode == KLIB_LT_VEC32) {
             *factor = ue8m0_of(wanted);
-            by = klib_f32_of_ue8m0(*factor);
+            by = 1 / klib_f32_of_ue8m0(*factor);
         } else {
             *factor = klib_e4m3_of_f32(wanted);
-            by = e4m3_factor(*factor);
+            by = 1 / e4m3_factor(*factor);
         }
         for (int64_t q = i; q < i + n; q++)
-            v[q] = by != 0 ? v[q] / by : 0;
+            v[q] = by <= FLT_MAX ? v[q] * by : 0; /* a factor of 0: all is */
     }
 }
 
@@ -323,8 +324,7 @@ static void copy_c(const struct view *v)
     const struct klib_lt_matmul *p = v->p;
     const struct klib_matrix *c = &p->c, *d = &p->g.c;
     const char *from =
-        (const char *)c->address +
-        klib_bytes(c->type, (int64_t)v->problem * c->step + v->row + v->column * c->ld);
+        klib_base_of(c, v->problem) + klib_bytes(c->type, v->row + v->column * c->ld);
 
     if (from == v->at.c && c->ld == d->ld)
         return;

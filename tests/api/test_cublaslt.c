@@ -388,6 +388,99 @@ static void test_streams(void)
     end(&p);
 }
 
+/* Matrices whose addresses an array has, and C and D at a stride. */
+static void test_listed(void)
+{
+    struct product p = product();
+    float **lists, one = 1, sum[8];
+    uint32_t mode = CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+    int batch = 2, bias = CUBLASLT_EPILOGUE_RELU;
+    int64_t step = 0;
+    cublasLtMatrixLayout_t out;
+
+    cudaMalloc((void **)&lists, 4 * sizeof(*lists));
+    lists[0] = p.a, lists[1] = p.b, lists[2] = p.b, lists[3] = p.a;
+    cublasLtMatrixLayoutSetAttribute(p.layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &mode, 4);
+    cublasLtMatrixLayoutSetAttribute(p.layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, 4);
+    cublasLtMatrixLayoutCreate(&out, CUDA_R_32F, 2, 2, 2);
+    cublasLtMatrixLayoutSetAttribute(out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, 4);
+    cublasLtMatrixLayoutSetAttribute(out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, 8);
+    /* Both problems add to one C; their results are four floats apart. */
+    cublasLtMatrixLayout_t d;
+    cublasLtMatrixLayoutCreate(&d, CUDA_R_32F, 2, 2, 2);
+    step = 4;
+    cublasLtMatrixLayoutSetAttribute(d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, 4);
+    cublasLtMatrixLayoutSetAttribute(d, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, 8);
+    float *results;
+    cudaMalloc((void **)&results, sizeof(sum));
+    OK(cublasLtMatmul(handle, p.desc, &one, lists, p.layout, lists + 2, p.layout, &one, p.c, out,
+                      results, d, NULL, NULL, 0, NULL),
+       "matrices that an array has addresses of");
+    cudaMemcpy(sum, results, sizeof(sum), cudaMemcpyDefault);
+    ok(sum[0] == 24 && sum[3] == 47 && sum[4] == 20 && sum[7] == 51, "%g %g %g %g", sum[0], sum[3],
+       sum[4], sum[7]);
+    cublasLtMatmulDescSetAttribute(p.desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias, 4);
+    FAILS(cublasLtMatmul(handle, p.desc, &one, lists, p.layout, lists + 2, p.layout, &one, p.c, out,
+                         results, d, NULL, NULL, 0, NULL),
+          NOT_SUPPORTED, "with an epilogue there are none");
+    mode = CUBLASLT_BATCH_MODE_GROUPED;
+    cublasLtMatrixLayoutSetAttribute(p.layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &mode, 4);
+    FAILS(cublasLtMatmul(handle, p.desc, &one, lists, p.layout, lists + 2, p.layout, &one, p.c, out,
+                         results, d, NULL, NULL, 0, NULL),
+          NOT_SUPPORTED, "nor groups");
+    cublasLtMatrixLayoutDestroy(out);
+    cublasLtMatrixLayoutDestroy(d);
+    cudaFree(lists);
+    cudaFree(results);
+    end(&p);
+}
+
+/* Modes of factors that do not go together. */
+static void test_modes(void)
+{
+    static const struct {
+        int a, b, d_out;
+        bool fine;
+    } rows[] = {{0, 0, -1, true},  {3, 3, -1, false}, {3, 0, -1, false}, {2, 2, 2, true},
+                {2, 2, -1, false}, {5, 5, -1, false}, {1, 1, -1, false}, {0, 0, 2, false}};
+    cublasLtMatmulPreference_t pref;
+    cublasLtMatrixLayout_t in, c, d;
+    float *factors;
+
+    cudaMalloc((void **)&factors, 4096);
+    cublasLtMatmulPreferenceCreate(&pref);
+    cublasLtMatrixLayoutCreate(&in, CUDA_R_8F_E4M3, 128, 128, 128);
+    cublasLtMatrixLayoutCreate(&c, CUDA_R_16BF, 128, 128, 128);
+    cublasLtMatrixLayoutCreate(&d, CUDA_R_8F_E4M3, 128, 128, 128);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        cublasLtMatmulDesc_t desc;
+        cublasLtMatmulHeuristicResult_t found;
+        int count = 0, op = CUBLAS_OP_T;
+        cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &op, 4);
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &factors, 8);
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &factors, 8);
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &rows[i].a, 4);
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &rows[i].b, 4);
+        if (rows[i].d_out >= 0) {
+            cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER, &factors,
+                                           8);
+            cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE,
+                                           &rows[i].d_out, 4);
+        }
+        cublasStatus_t status =
+            cublasLtMatmulAlgoGetHeuristic(handle, desc, in, in, c, d, pref, 1, &found, &count);
+        ok(rows[i].fine ? !status && count == 1 : status == CUBLAS_STATUS_NOT_SUPPORTED && !count,
+           "modes %d, %d to fp8 with %d: %d", rows[i].a, rows[i].b, rows[i].d_out, status);
+        cublasLtMatmulDescDestroy(desc);
+    }
+    cublasLtMatmulPreferenceDestroy(pref);
+    cublasLtMatrixLayoutDestroy(in);
+    cublasLtMatrixLayoutDestroy(c);
+    cublasLtMatrixLayoutDestroy(d);
+    cudaFree(factors);
+}
+
 static void test_errors(void)
 {
     struct product p = product();
@@ -600,6 +693,8 @@ int main(void)
     test_others();
     test_algorithms();
     test_streams();
+    test_listed();
+    test_modes();
     test_errors();
     test_transform();
     test_refused();

@@ -26,6 +26,7 @@ struct lt_layout {
     int64_t ld;
     int64_t stride, plane;
     int32_t batch;
+    uint32_t batch_mode;
 };
 
 struct lt_desc {

@@ -31,6 +31,7 @@ static const struct attribute layout_rows[] = {
     L(BATCH_COUNT, int32_t, batch),
     L(STRIDED_BATCH_OFFSET, int64_t, stride),
     L(PLANE_OFFSET, int64_t, plane),
+    L(BATCH_MODE, uint32_t, batch_mode),
 };
 
 #define M(attr, T, member) ROW(CUBLASLT_MATMUL_DESC_##attr, struct lt_desc, T, member)
@@ -189,12 +190,13 @@ static cublasStatus_t init(void *object, size_t size, const void *value, size_t 
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Into a new one. */
+/* Into a new one, which has room for what later versions' structures are copied as. */
+#define CREATED_B 256
 #define CREATE(out, Name, ...)                                                                     \
     do {                                                                                           \
         if (!(out))                                                                                \
             return CUBLAS_STATUS_INVALID_VALUE;                                                    \
-        *(out) = hd_new(cublasLt##Name##Opaque_t);                                                 \
+        *(out) = hd_alloc(CREATED_B);                                                              \
         if (!*(out))                                                                               \
             return CUBLAS_STATUS_ALLOC_FAILED;                                                     \
         return cublasLt##Name##Init_internal(*(out), sizeof(**(out)) __VA_ARGS__);                 \

@@ -147,7 +147,8 @@ static struct klib_matrix matrix_of(const struct lt_layout *x, int trans, bool t
     return (struct klib_matrix){.ld = x->ld,
                                 .step = x->stride,
                                 .type = (uint8_t)lt_type(x->type),
-                                .op = (uint8_t)(conjugated ? "RC" : "NT")[transposed]};
+                                .op = (uint8_t)(conjugated ? "RC" : "NT")[transposed],
+                                .is_listed = x->batch_mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY};
 }
 
 /* ---- factors */
@@ -208,9 +209,20 @@ static cublasStatus_t plan_factors(const struct lt_desc *desc, const struct lt_l
                                  turned ? &p->a_factors : &p->b_factors);
     if (status)
         return status;
-    if (desc->c_scale)
+    /* Modes that go together: alike, but for the two of 128 of k. */
+    int ka = p->a_factors.mode, kb = p->b_factors.mode;
+    bool wide = ka >= KLIB_LT_VEC128 && kb >= KLIB_LT_VEC128;
+    if (wide ? ka == KLIB_LT_BLOCK128 && kb == ka
+             : ka != kb && (ka > KLIB_LT_SCALAR || kb > KLIB_LT_SCALAR))
+        return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function, "scale modes %d of A and %d of B",
+                        desc->a_mode, desc->b_mode);
+    if (narrow && (ka == KLIB_LT_OUTER || wide || (ka == KLIB_LT_VEC32) != !!desc->d_out) && !fp4)
+        return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function,
+                        "D of 8 bits with scale mode %d of A and %d of D's output", desc->a_mode,
+                        desc->d_out_mode);
+    if (desc->c_scale && ((!is_fp8((int)a->type) && a->type != CUDA_R_4F_E2M1) || desc->c_mode))
         return lt_error(CUBLAS_STATUS_INVALID_VALUE, function,
-                        "a scale pointer of C, which has more than 8 bits");
+                        "a scale pointer of C beside factors of more than 8 bits");
     if (!narrow && (desc->d_scale || desc->amax_d || desc->d_out))
         return lt_error(CUBLAS_STATUS_INVALID_VALUE, function,
                         "factors or the largest value of D, which has more than 8 bits");
@@ -225,6 +237,7 @@ static cublasStatus_t plan_factors(const struct lt_desc *desc, const struct lt_l
     if (desc->d_out && (turned || d->batch > 1))
         return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function,
                         "output factors of a D by rows or in a batch");
+    p->c_factor = desc->c_scale;
     p->d_factor = desc->d_scale;
     p->d_amax = desc->amax_d;
     p->d_out = desc->d_out;
@@ -315,6 +328,7 @@ cublasStatus_t lt_plan(const struct lt_desc *desc, const struct lt_layout *a,
 {
     const struct lt_layout *all[] = {a, b, c, d};
     bool turned = d->order == CUBLASLT_ORDER_ROW, vectors = desc->pointer_mode > 1;
+    bool listed = false;
 
     for (int i = 0; i < 4; i++) {
         if (all[i]->order != CUBLASLT_ORDER_COL && all[i]->order != CUBLASLT_ORDER_ROW)
@@ -326,6 +340,10 @@ cublasStatus_t lt_plan(const struct lt_desc *desc, const struct lt_layout *a,
                             "ABCD"[i], (unsigned long long)all[i] -> rows,
                             (unsigned long long)all[i] -> cols, (long long)all[i] -> ld,
                             all[i] -> batch);
+        if (all[i]->batch_mode > CUBLASLT_BATCH_MODE_POINTER_ARRAY)
+            return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function, "%c's batch mode %u: groups",
+                            "ABCD"[i], all[i] -> batch_mode);
+        listed = listed || all[i]->batch_mode;
         if (all[i]->plane)
             return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function, "planes of complex numbers");
     }
@@ -358,6 +376,10 @@ cublasStatus_t lt_plan(const struct lt_desc *desc, const struct lt_layout *a,
         (row->scale == CUDA_R_32I || row->scale == CUDA_C_32F || row->scale == CUDA_C_64F))
         return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function,
                         "vectors of factors that are whole or complex");
+
+    if (listed && desc->epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+        return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function,
+                        "epilogue %u of matrices that an array has addresses of", desc->epilogue);
 
     struct klib_matrix ma = matrix_of(a, desc->transa, turned);
     struct klib_matrix mb = matrix_of(b, desc->transb, turned);

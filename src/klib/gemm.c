@@ -133,8 +133,12 @@ void klib_widen(float *to, const char *from, enum klib_type type, int64_t ld, in
         case KLIB_E5M2:
             COLUMN(klib_f32_of_e5m2, uint8_t);
         case KLIB_E2M1:
-            for (int64_t i = 0; i < rows; i++)
-                to[i] = klib_f32_of_e2m1((uint8_t)column[i / 2] >> i % 2 * 4 & 15);
+            for (int64_t i = 0; i + 1 < rows; i += 2) {
+                to[i] = klib_f32_of_e2m1((uint8_t)column[i / 2]);
+                to[i + 1] = klib_f32_of_e2m1((uint8_t)column[i / 2] >> 4);
+            }
+            if (rows % 2)
+                to[rows - 1] = klib_f32_of_e2m1((uint8_t)column[rows / 2]);
             break;
         default:
             assert(type == KLIB_F32);

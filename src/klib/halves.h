@@ -112,9 +112,10 @@ static inline uint8_t klib_e5m2_of_f32(float f)
 /* 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign: no NaN, which becomes 6. */
 static inline float klib_f32_of_e2m1(uint8_t b)
 {
-    uint32_t sign = (uint32_t)(b & 8) << 28, rest = (uint32_t)(b & 7) << 22;
+    static const float values[] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                   -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
-    return klib_float_of(klib_bits_of(klib_float_of(rest) * 0x1p126f) | sign);
+    return values[b & 15];
 }
 
 static inline uint8_t klib_e2m1_of_f32(float f)

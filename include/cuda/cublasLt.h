@@ -32,10 +32,14 @@ typedef struct {
 typedef struct {
     uint64_t data[8];
 } cublasLtMatmulPreferenceOpaque_t;
+typedef struct {
+    uint64_t data[8];
+} cublasLtEmulationDescOpaque_t;
 typedef cublasLtMatrixLayoutOpaque_t *cublasLtMatrixLayout_t;
 typedef cublasLtMatrixTransformDescOpaque_t *cublasLtMatrixTransformDesc_t;
 typedef cublasLtMatmulDescOpaque_t *cublasLtMatmulDesc_t;
 typedef cublasLtMatmulPreferenceOpaque_t *cublasLtMatmulPreference_t;
+typedef cublasLtEmulationDescOpaque_t *cublasLtEmulationDesc_t;
 
 typedef struct {
     uint64_t data[8];
@@ -161,7 +165,8 @@ typedef enum {
     CUBLASLT_MATMUL_DESC_D_SCALE_MODE = 34,               /* int32_t */
     CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_MODE = 35,    /* int32_t */
     CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER = 36,        /* void * */
-    CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE = 37            /* int32_t */
+    CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE = 37,           /* int32_t */
+    CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR = 38        /* cublasLtEmulationDesc_t */
 } cublasLtMatmulDescAttributes_t;
 
 typedef enum {
@@ -170,6 +175,16 @@ typedef enum {
     CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA = 2,       /* int32_t */
     CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB = 3        /* int32_t */
 } cublasLtMatrixTransformDescAttributes_t;
+
+/* How products of a type are emulated: kept, for no type is. */
+typedef enum {
+    CUBLASLT_EMULATION_DESC_STRATEGY = 0,                             /* int32_t */
+    CUBLASLT_EMULATION_DESC_SPECIAL_VALUES_SUPPORT = 1,               /* int32_t, DEFAULT */
+    CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_CONTROL = 2,          /* int32_t */
+    CUBLASLT_EMULATION_DESC_FIXEDPOINT_MAX_MANTISSA_BIT_COUNT = 3,    /* int32_t */
+    CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_OFFSET = 4,       /* int32_t */
+    CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER = 5 /* int32_t *: gets -1 */
+} cublasLtEmulationDescAttributes_t;
 
 /* ---- algorithms: here there is one, number 0, that needs no workspace */
 
@@ -232,10 +247,50 @@ typedef enum {
 } cublasLtMatmulAlgoConfigAttributes_t;
 
 /* Of tiles, stages and shapes of a GPU's kernels: kept, and of no consequence. */
-typedef enum { CUBLASLT_MATMUL_TILE_UNDEFINED = 0 } cublasLtMatmulTile_t;
+typedef enum {
+    CUBLASLT_MATMUL_TILE_UNDEFINED = 0,
+    CUBLASLT_MATMUL_TILE_8x8 = 1,
+    CUBLASLT_MATMUL_TILE_8x16 = 2,
+    CUBLASLT_MATMUL_TILE_16x8 = 3,
+    CUBLASLT_MATMUL_TILE_8x32 = 4,
+    CUBLASLT_MATMUL_TILE_16x16 = 5,
+    CUBLASLT_MATMUL_TILE_32x8 = 6,
+    CUBLASLT_MATMUL_TILE_8x64 = 7,
+    CUBLASLT_MATMUL_TILE_16x32 = 8,
+    CUBLASLT_MATMUL_TILE_32x16 = 9,
+    CUBLASLT_MATMUL_TILE_64x8 = 10,
+    CUBLASLT_MATMUL_TILE_32x32 = 11,
+    CUBLASLT_MATMUL_TILE_32x64 = 12,
+    CUBLASLT_MATMUL_TILE_64x32 = 13,
+    CUBLASLT_MATMUL_TILE_32x128 = 14,
+    CUBLASLT_MATMUL_TILE_64x64 = 15,
+    CUBLASLT_MATMUL_TILE_128x32 = 16,
+    CUBLASLT_MATMUL_TILE_64x128 = 17,
+    CUBLASLT_MATMUL_TILE_128x64 = 18,
+    CUBLASLT_MATMUL_TILE_64x256 = 19,
+    CUBLASLT_MATMUL_TILE_128x128 = 20,
+    CUBLASLT_MATMUL_TILE_256x64 = 21,
+    CUBLASLT_MATMUL_TILE_64x512 = 22,
+    CUBLASLT_MATMUL_TILE_128x256 = 23,
+    CUBLASLT_MATMUL_TILE_256x128 = 24,
+    CUBLASLT_MATMUL_TILE_512x64 = 25,
+    CUBLASLT_MATMUL_TILE_64x96 = 26,
+    CUBLASLT_MATMUL_TILE_96x64 = 27,
+    CUBLASLT_MATMUL_TILE_96x128 = 28,
+    CUBLASLT_MATMUL_TILE_128x160 = 29,
+    CUBLASLT_MATMUL_TILE_160x128 = 30,
+    CUBLASLT_MATMUL_TILE_192x128 = 31,
+    CUBLASLT_MATMUL_TILE_128x192 = 32,
+    CUBLASLT_MATMUL_TILE_128x96 = 33,
+    CUBLASLT_MATMUL_TILE_32x256 = 34,
+    CUBLASLT_MATMUL_TILE_256x32 = 35
+} cublasLtMatmulTile_t;
 typedef enum { CUBLASLT_MATMUL_STAGES_UNDEFINED = 0 } cublasLtMatmulStages_t;
 typedef enum { CUBLASLT_MATMUL_INNER_SHAPE_UNDEFINED = 0 } cublasLtMatmulInnerShape_t;
-typedef enum { CUBLASLT_CLUSTER_SHAPE_AUTO = 0 } cublasLtClusterShape_t;
+typedef enum {
+    CUBLASLT_CLUSTER_SHAPE_AUTO = 0,
+    CUBLASLT_CLUSTER_SHAPE_END = 52
+} cublasLtClusterShape_t;
 
 /* What an algorithm multiplies with: operation, type of sums, type of elements. */
 typedef uint64_t cublasLtNumericalImplFlags_t;
@@ -302,6 +357,7 @@ HEDDLE_LT_ATTRIBUTES(MatrixLayout, cublasLtMatrixLayoutAttribute_t)
 HEDDLE_LT_ATTRIBUTES(MatmulDesc, cublasLtMatmulDescAttributes_t)
 HEDDLE_LT_ATTRIBUTES(MatrixTransformDesc, cublasLtMatrixTransformDescAttributes_t)
 HEDDLE_LT_ATTRIBUTES(MatmulPreference, cublasLtMatmulPreferenceAttributes_t)
+HEDDLE_LT_ATTRIBUTES(EmulationDesc, cublasLtEmulationDescAttributes_t)
 #undef HEDDLE_LT_ATTRIBUTES
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *matLayout, cudaDataType type,
@@ -318,6 +374,9 @@ cublasStatus_t cublasLtMatrixTransformDescCreate(cublasLtMatrixTransformDesc_t *
                                                  cudaDataType scaleType);
 cublasStatus_t cublasLtMatrixTransformDescInit_internal(cublasLtMatrixTransformDesc_t transformDesc,
                                                         size_t size, cudaDataType scaleType);
+cublasStatus_t cublasLtEmulationDescCreate(cublasLtEmulationDesc_t *emulationDesc);
+cublasStatus_t cublasLtEmulationDescInit_internal(cublasLtEmulationDesc_t emulationDesc,
+                                                  size_t size);
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *pref);
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t pref, size_t size);
 
@@ -338,6 +397,10 @@ cublasLtMatrixTransformDescInit(cublasLtMatrixTransformDesc_t transformDesc, cud
 {
     return cublasLtMatrixTransformDescInit_internal(transformDesc, sizeof(*transformDesc),
                                                     scaleType);
+}
+static inline cublasStatus_t cublasLtEmulationDescInit(cublasLtEmulationDesc_t emulationDesc)
+{
+    return cublasLtEmulationDescInit_internal(emulationDesc, sizeof(*emulationDesc));
 }
 static inline cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t pref)
 {

@@ -90,6 +90,7 @@ static void test_desc(void)
         {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_MODE, 4, 0, 5},
         {CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER, 8, 0, 0x80},
         {CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE, 4, 0, 2},
+        {CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR, 8, 0, 0x90},
     };
     cublasLtMatmulDesc_t desc;
     cublasLtMatmulDescOpaque_t here;
@@ -230,6 +231,26 @@ static void test_others(void)
            number == CUBLAS_OP_N,
        "its operations");
     OK(cublasLtMatrixTransformDescDestroy(transform), "it ends");
+
+    cublasLtEmulationDesc_t emulation;
+    cublasLtEmulationDescOpaque_t emulation_here;
+    OK(cublasLtEmulationDescCreate(&emulation), "a description of an emulation");
+    OK(cublasLtEmulationDescInit(&emulation_here), "in the program's memory");
+    ok(!cublasLtEmulationDescGetAttribute(emulation, CUBLASLT_EMULATION_DESC_SPECIAL_VALUES_SUPPORT,
+                                          &number, 4, NULL) &&
+           number == CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT,
+       "its special values");
+    number = 11;
+    OK(cublasLtEmulationDescSetAttribute(
+           &emulation_here, CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_OFFSET, &number, 4),
+       "an offset");
+    number = 0;
+    ok(!cublasLtEmulationDescGetAttribute(&emulation_here,
+                                          CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_OFFSET,
+                                          &number, 4, NULL) &&
+           number == 11,
+       "is kept");
+    OK(cublasLtEmulationDescDestroy(emulation), "it ends");
 }
 
 /* ---- a small product: 2 x 2 floats */
@@ -383,6 +404,19 @@ static void test_streams(void)
     cudaMemcpyAsync(sum, p.d, 16, cudaMemcpyDefault, stream);
     cudaStreamSynchronize(stream);
     ok(sum[0] == 46 && sum[3] == 92, "are read when it runs");
+
+    cublasLtEmulationDescOpaque_t emulation;
+    cublasLtEmulationDesc_t at = &emulation;
+    int32_t *bits = (int32_t *)factors;
+    cublasLtEmulationDescInit(at);
+    cublasLtEmulationDescSetAttribute(
+        at, CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, &bits, sizeof(bits));
+    cublasLtMatmulDescSetAttribute(p.desc, CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR, &at, 8);
+    mode = CUBLASLT_POINTER_MODE_HOST;
+    cublasLtMatmulDescSetAttribute(p.desc, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode, 4);
+    OK(multiply(&p, two, two + 1, stream), "a product that asks how many bits were kept");
+    cudaStreamSynchronize(stream);
+    ok(*bits == -1 && p.d[0] == 46, "nothing is emulated");
     cudaFree(factors);
     cudaStreamDestroy(stream);
     end(&p);

@@ -31,7 +31,7 @@ struct lt_layout {
 
 struct lt_desc {
     void *bias, *aux, *a_scale, *b_scale, *c_scale, *d_scale, *amax_d, *aux_scale, *aux_amax;
-    void *d_out;
+    void *d_out, *emulation;
     int64_t bias_stride, aux_ld, aux_stride, alpha_stride;
     int32_t sm_count;
     uint16_t epilogue;
@@ -49,6 +49,11 @@ struct lt_preference {
 
 struct lt_transform_desc {
     int32_t scale, pointer_mode, transa, transb;
+};
+
+struct lt_emulation {
+    int32_t strategy, special_values, control, bits, offset;
+    int32_t *bits_used;
 };
 
 struct lt_algo {

@@ -69,6 +69,7 @@ static const struct attribute desc_rows[] = {
     M(EPILOGUE_AUX_SCALE_MODE, int32_t, aux_mode),
     P(D_OUT_SCALE_POINTER, d_out),
     M(D_OUT_SCALE_MODE, int32_t, d_out_mode),
+    P(EMULATION_DESCRIPTOR, emulation),
 };
 
 #define S(attr, member)                                                                            \
@@ -87,6 +88,17 @@ static const struct attribute preference_rows[] = {
     R(MIN_ALIGNMENT_D_BYTES, uint32_t, align_d),
     ROW_FLOAT(CUBLASLT_MATMUL_PREF_MAX_WAVES_COUNT, struct lt_preference, waves),
     R(IMPL_MASK, uint64_t, implementations),
+};
+
+#define E(attr, member) ROW(CUBLASLT_EMULATION_DESC_##attr, struct lt_emulation, int32_t, member)
+static const struct attribute emulation_rows[] = {
+    E(STRATEGY, strategy),
+    E(SPECIAL_VALUES_SUPPORT, special_values),
+    E(FIXEDPOINT_MANTISSA_CONTROL, control),
+    E(FIXEDPOINT_MAX_MANTISSA_BIT_COUNT, bits),
+    E(FIXEDPOINT_MANTISSA_BIT_OFFSET, offset),
+    ROW_POINTER(CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER, struct lt_emulation,
+                bits_used),
 };
 
 #define A(attr, T, member) ROW(CUBLASLT_ALGO_CONFIG_##attr, struct lt_algo, T, member)
@@ -176,6 +188,7 @@ CLASS(MatmulDesc, struct lt_desc, desc_rows, cublasLtMatmulDescAttributes_t)
 CLASS(MatrixTransformDesc, struct lt_transform_desc, transform_rows,
       cublasLtMatrixTransformDescAttributes_t)
 CLASS(MatmulPreference, struct lt_preference, preference_rows, cublasLtMatmulPreferenceAttributes_t)
+CLASS(EmulationDesc, struct lt_emulation, emulation_rows, cublasLtEmulationDescAttributes_t)
 /* A program that was built with CUDA 12.0 has the smallest one. */
 _Static_assert(sizeof(struct lt_desc) <= 23 * sizeof(uint64_t), "of CUDA 12.0");
 _Static_assert(sizeof(struct lt_algo) <= sizeof(cublasLtMatmulAlgo_t), "an opaque structure");
@@ -252,6 +265,20 @@ cublasStatus_t cublasLtMatrixTransformDescCreate(cublasLtMatrixTransformDesc_t *
                                                  cudaDataType scaleType)
 {
     CREATE(transformDesc, MatrixTransformDesc, , scaleType);
+}
+
+cublasStatus_t cublasLtEmulationDescInit_internal(cublasLtEmulationDesc_t emulationDesc,
+                                                  size_t size)
+{
+    struct lt_emulation emulation = {.special_values =
+                                         CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT};
+
+    return init(emulationDesc, size, &emulation, sizeof(emulation));
+}
+
+cublasStatus_t cublasLtEmulationDescCreate(cublasLtEmulationDesc_t *emulationDesc)
+{
+    CREATE(emulationDesc, EmulationDesc, );
 }
 
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t pref, size_t size)

@@ -85,6 +85,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     struct lib_handle base = lt_handle(lightHandle)->base;
     base.stream = stream;
     int result = lib_context();
+    /* How many bits an emulation kept: there is none. */
+    const struct lt_emulation *emulation = desc->emulation;
+    if (!result && emulation && emulation->bits_used)
+        result = cuMemsetD32Async((CUdeviceptr)emulation->bits_used, UINT32_MAX, 1, stream);
     /* Blocks raise it. */
     if (!result && p.d_amax)
         result = cuMemsetD32Async((CUdeviceptr)p.d_amax, 0, 1, stream);

@@ -13,18 +13,16 @@
 /* Of C: smaller blocks spend more on packing their panels than threads gain. */
 #define BLOCK_MIN 96
 #define BLOCK_MAX 1024
-/* Elements of k that are made floats at once: a slice of both panels stays in the L2. */
-#define SLICE 512
-/* Sums of that many products of bytes are whole numbers below 2^24, which floats hold. */
-#define SLICE_I8 1024
-#define GFLOPS   30.0 /* of a thread, about */
+#define GFLOPS    30.0 /* of a thread, about */
 
-static size_t size_of(enum klib_type type)
+int64_t klib_bytes(enum klib_type type, int64_t elements)
 {
-    static const uint8_t sizes[] = {
-        [KLIB_F32] = 4, [KLIB_F64] = 8,  [KLIB_C32] = 8, [KLIB_C64] = 16,
-        [KLIB_F16] = 2, [KLIB_BF16] = 2, [KLIB_I8] = 1,  [KLIB_I32] = 4};
-    return sizes[type];
+    static const uint8_t bits[] = {
+        [KLIB_F32] = 32, [KLIB_F64] = 64,  [KLIB_C32] = 64, [KLIB_C64] = 128,
+        [KLIB_F16] = 16, [KLIB_BF16] = 16, [KLIB_I8] = 8,   [KLIB_I32] = 32,
+        [KLIB_E4M3] = 8, [KLIB_E5M2] = 8,  [KLIB_E2M1] = 4};
+
+    return elements * bits[type] / 8;
 }
 
 uint64_t klib_gemm_ns(const struct klib_gemm *g, uint64_t problems)
@@ -57,34 +55,35 @@ void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
 
 /* ---- one block */
 
-struct block {
-    const char *a, *b; /* of its rows, of its columns */
-    char *c;
-    int64_t m, n;
-};
-
-static const char *base_of(const struct klib_matrix *x, uint64_t problem)
+const char *klib_base_of(const struct klib_matrix *x, uint64_t problem)
 {
     if (x->is_listed)
         return ((char *const *)x->address)[problem];
-    return (const char *)x->address + (int64_t)problem * x->step * (int64_t)size_of(x->type);
+    return (const char *)x->address + klib_bytes(x->type, (int64_t)problem * x->step);
 }
 
-static struct block block_of(const struct klib_gemm *g, uint64_t tile)
+struct klib_block klib_block_at(const struct klib_gemm *g, uint64_t problem, int64_t row,
+                                int64_t column, int64_t m, int64_t n)
+{
+    const struct klib_matrix *a = &g->a, *b = &g->b, *c = &g->c;
+
+    return (struct klib_block){
+        .a = klib_base_of(a, problem) + klib_bytes(a->type, row * (klib_lies(a) ? 1 : a->ld)),
+        .b = klib_base_of(b, problem) + klib_bytes(b->type, column * (klib_lies(b) ? b->ld : 1)),
+        .c = (char *)klib_base_of(c, problem) + klib_bytes(c->type, row + column * c->ld),
+        .m = m,
+        .n = n};
+}
+
+static struct klib_block block_of(const struct klib_gemm *g, uint64_t tile)
 {
     uint64_t i = tile % g->row_blocks, j = tile / g->row_blocks % g->column_blocks;
-    uint64_t problem = tile / g->row_blocks / g->column_blocks;
     int64_t rows = (g->m + g->row_blocks - 1) / g->row_blocks;
     int64_t columns = (g->n + g->column_blocks - 1) / g->column_blocks;
     int64_t r = (int64_t)i * rows, c = (int64_t)j * columns;
-    const struct klib_matrix *ma = &g->a, *mb = &g->b, *mc = &g->c;
 
-    return (struct block){
-        .a = base_of(ma, problem) + r * (ma->op == 'N' ? 1 : ma->ld) * (int64_t)size_of(ma->type),
-        .b = base_of(mb, problem) + c * (mb->op == 'N' ? mb->ld : 1) * (int64_t)size_of(mb->type),
-        .c = (char *)base_of(mc, problem) + (r + c * mc->ld) * (int64_t)size_of(mc->type),
-        .m = HD_MIN(rows, g->m - r),
-        .n = HD_MIN(columns, g->n - c)};
+    return klib_block_at(g, tile / g->row_blocks / g->column_blocks, r, c, HD_MIN(rows, g->m - r),
+                         HD_MIN(columns, g->n - c));
 }
 
 #define GEMM(name)                                                                                 \
@@ -97,8 +96,8 @@ GEMM(cgemm_)
 GEMM(zgemm_)
 #undef GEMM
 
-static void as_it_lies(const struct klib_gemm *g, const struct block *at, const void *alpha,
-                       const void *beta)
+void klib_gemm_direct(const struct klib_gemm *g, const struct klib_block *at, const void *alpha,
+                      const void *beta, void *c, int64_t ldc)
 {
     static void (*const gemm[])(const char *, const char *, const int64_t *, const int64_t *,
                                 const int64_t *, const void *, const void *, const int64_t *,
@@ -108,29 +107,38 @@ static void as_it_lies(const struct klib_gemm *g, const struct block *at, const 
     char op[2] = {(char)g->a.op, (char)g->b.op};
 
     gemm[g->sums](&op[0], &op[1], &at->m, &at->n, &g->k, alpha, at->a, &g->a.ld, at->b, &g->b.ld,
-                  beta, at->c, &g->c.ld);
+                  beta, c, &ldc);
 }
 
-/* `rows` x `columns` floats of what is at `from`, whose columns are `ld` apart. */
-static void widen(float *to, const char *from, enum klib_type type, int64_t ld, int64_t rows,
-                  int64_t columns)
+#define COLUMN(name, T)                                                                            \
+    for (int64_t i = 0; i < rows; i++)                                                             \
+        to[i] = name(((const T *)column)[i]);                                                      \
+    break
+#define AS_IT_IS(x) (x)
+
+void klib_widen(float *to, const char *from, enum klib_type type, int64_t ld, int64_t rows,
+                int64_t columns)
 {
     for (int64_t j = 0; j < columns; j++, to += rows) {
-        const char *column = from + j * ld * (int64_t)size_of(type);
-        const uint16_t *h = (const uint16_t *)column;
-        const int8_t *b = (const int8_t *)column;
+        const char *column = from + klib_bytes(type, j * ld);
         switch (type) {
         case KLIB_F16:
-            for (int64_t i = 0; i < rows; i++)
-                to[i] = klib_f32_of_f16(h[i]);
-            break;
+            COLUMN(klib_f32_of_f16, uint16_t);
         case KLIB_BF16:
-            for (int64_t i = 0; i < rows; i++)
-                to[i] = klib_f32_of_bf16(h[i]);
-            break;
+            COLUMN(klib_f32_of_bf16, uint16_t);
         case KLIB_I8:
-            for (int64_t i = 0; i < rows; i++)
-                to[i] = b[i];
+            COLUMN(AS_IT_IS, int8_t);
+        case KLIB_E4M3:
+            COLUMN(klib_f32_of_e4m3, uint8_t);
+        case KLIB_E5M2:
+            COLUMN(klib_f32_of_e5m2, uint8_t);
+        case KLIB_E2M1:
+            for (int64_t i = 0; i + 1 < rows; i += 2) {
+                to[i] = klib_f32_of_e2m1((uint8_t)column[i / 2]);
+                to[i + 1] = klib_f32_of_e2m1((uint8_t)column[i / 2] >> 4);
+            }
+            if (rows % 2)
+                to[rows - 1] = klib_f32_of_e2m1((uint8_t)column[rows / 2]);
             break;
         default:
             assert(type == KLIB_F32);
@@ -138,33 +146,53 @@ static void widen(float *to, const char *from, enum klib_type type, int64_t ld, 
         }
     }
 }
+#undef COLUMN
 
-/* Sums of one block: floats, and of products of bytes whole numbers beside them. */
-struct sums {
-    float *f;
-    int32_t *i; /* or NULL */
-    float *a, *b;
-};
-
-static void sum_up(const struct klib_gemm *g, const struct block *at, struct sums *s)
+void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
+                    klib_panels_fn *scale, const void *user)
 {
     const float one = 1;
-    int64_t slice = s->i ? SLICE_I8 : SLICE;
-    bool an = g->a.op == 'N', bn = g->b.op == 'N';
+    int64_t slice = s->i ? KLIB_SLICE_I8 : KLIB_SLICE;
+    bool an = klib_lies(&g->a), bn = klib_lies(&g->b);
     char ta = an ? 'N' : 'T', tb = bn ? 'N' : 'T';
 
     for (int64_t k = 0; k < g->k; k += slice) {
         int64_t w = HD_MIN(slice, g->k - k);
         float beta = k && !s->i ? 1 : 0;
         int64_t lda = an ? at->m : w, ldb = bn ? w : at->n;
-        widen(s->a, at->a + k * (an ? g->a.ld : 1) * (int64_t)size_of(g->a.type), g->a.type,
-              g->a.ld, lda, an ? w : at->m);
-        widen(s->b, at->b + k * (bn ? 1 : g->b.ld) * (int64_t)size_of(g->b.type), g->b.type,
-              g->b.ld, ldb, bn ? at->n : w);
+        klib_widen(s->a, at->a + klib_bytes(g->a.type, k * (an ? g->a.ld : 1)), g->a.type, g->a.ld,
+                   lda, an ? w : at->m);
+        klib_widen(s->b, at->b + klib_bytes(g->b.type, k * (bn ? 1 : g->b.ld)), g->b.type, g->b.ld,
+                   ldb, bn ? at->n : w);
+        if (scale)
+            scale(user, s, k, w);
         sgemm_(&ta, &tb, &at->m, &at->n, &w, &one, s->a, &lda, s->b, &ldb, &beta, s->f, &at->m);
         for (int64_t i = 0; s->i && i < at->m * at->n; i++)
             s->i[i] = (int32_t)((uint32_t)s->i[i] + (uint32_t)(int32_t)s->f[i]);
     }
+}
+
+bool klib_sums_init(struct klib_sums *s, const struct klib_gemm *g, int64_t m, int64_t n)
+{
+    bool whole = g->sums == KLIB_I32;
+    int64_t slice = HD_MIN(whole ? KLIB_SLICE_I8 : KLIB_SLICE, HD_MAX(g->k, 1));
+    size_t block = (size_t)(m * n), panels = (size_t)(slice * (m + n));
+
+    *s = (struct klib_sums){.f = malloc((block * (whole ? 2 : 1) + panels) * sizeof(float))};
+    if (!s->f)
+        return false;
+    s->a = s->f + block;
+    s->b = s->a + slice * m;
+    if (whole) {
+        s->i = (int32_t *)(s->b + slice * n);
+        memset(s->i, 0, block * sizeof(*s->i));
+    }
+    return true;
+}
+
+void klib_sums_fini(struct klib_sums *s)
+{
+    free(s->f);
 }
 
 static float float_at(const void *p, enum klib_type type, int64_t i)
@@ -195,11 +223,11 @@ static void put_float(void *p, enum klib_type type, int64_t i, float f)
     }
 }
 
-static void finish(const struct klib_gemm *g, const struct block *at, const struct sums *s,
-                   const void *alpha, const void *beta)
+static void finish(const struct klib_gemm *g, const struct klib_block *at,
+                   const struct klib_sums *s, const void *alpha, const void *beta)
 {
     for (int64_t j = 0; j < at->n; j++) {
-        char *c = at->c + j * g->c.ld * (int64_t)size_of(g->c.type);
+        char *c = at->c + klib_bytes(g->c.type, j * g->c.ld);
         for (int64_t i = 0; i < at->m; i++) {
             int64_t from = i + j * at->m;
             if (s->i) {
@@ -218,25 +246,15 @@ static void finish(const struct klib_gemm *g, const struct block *at, const stru
 }
 
 static int widened(struct heddle_native_call *call, const struct klib_gemm *g,
-                   const struct block *at, const void *alpha, const void *beta)
+                   const struct klib_block *at, const void *alpha, const void *beta)
 {
-    bool whole = g->sums == KLIB_I32;
-    int64_t slice = HD_MIN(whole ? SLICE_I8 : SLICE, HD_MAX(g->k, 1));
-    size_t block = (size_t)(at->m * at->n), panels = (size_t)(slice * (at->m + at->n));
-    float *memory = malloc((block * (whole ? 2 : 1) + panels) * sizeof(float));
-    struct sums s = {.f = memory};
+    struct klib_sums s;
 
-    if (!memory)
+    if (!klib_sums_init(&s, g, at->m, at->n))
         return heddle_native_fail(call, 1, "no memory for a block of a product");
-    s.a = s.f + block;
-    s.b = s.a + slice * at->m;
-    if (whole) {
-        s.i = (int32_t *)(s.b + slice * at->n);
-        memset(s.i, 0, block * sizeof(*s.i));
-    }
-    sum_up(g, at, &s);
+    klib_gemm_sums(g, at, &s, NULL, NULL);
     finish(g, at, &s, alpha, beta);
-    free(memory);
+    klib_sums_fini(&s);
     return 0;
 }
 
@@ -255,11 +273,11 @@ int klib_gemm_run(struct heddle_native_call *call)
         beta = &halves[1];
     }
     for (uint64_t tile = call->first; tile < call->last; tile++) {
-        struct block at = block_of(g, tile);
+        struct klib_block at = block_of(g, tile);
         if (at.m <= 0 || at.n <= 0)
             continue;
         if (lies)
-            as_it_lies(g, &at, alpha, beta);
+            klib_gemm_direct(g, &at, alpha, beta, at.c, g->c.ld);
         else if (widened(call, g, &at, alpha, beta))
             return call->code;
     }

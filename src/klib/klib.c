@@ -5,6 +5,7 @@
  */
 #include "klib/klib.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "klib/blas.h"
 #include "klib/fft.h"
+#include "klib/lt.h"
 
 /*
  * What OpenBLAS asks of the environment, before it chooses among its kernels. It takes a processor
@@ -32,6 +34,31 @@ char *__wrap_getenv(const char *name)
     return hd_host_has(HD_HOST_AVX2) ? "Haswell" : NULL;
 }
 
+/*
+ * Its memory for panels, of which it keeps a table. Built without threads it has no lock for that,
+ * and two threads that multiply at once would get the same memory.
+ */
+void *__wrap_blas_memory_alloc(int procpos);
+void *__real_blas_memory_alloc(int procpos);
+void __wrap_blas_memory_free(void *buffer);
+void __real_blas_memory_free(void *buffer);
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void *__wrap_blas_memory_alloc(int procpos)
+{
+    pthread_mutex_lock(&buffers_lock);
+    void *buffer = __real_blas_memory_alloc(procpos);
+    pthread_mutex_unlock(&buffers_lock);
+    return buffer;
+}
+
+void __wrap_blas_memory_free(void *buffer)
+{
+    pthread_mutex_lock(&buffers_lock);
+    __real_blas_memory_free(buffer);
+    pthread_mutex_unlock(&buffers_lock);
+}
+
 /* Arguments are checked before; what comes here is a fault of ours, and says which. */
 void xerbla_(const char *name, const int64_t *info, size_t name_B);
 void xerbla_(const char *name, const int64_t *info, size_t name_B)
@@ -47,6 +74,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm_blocks = klib_gemm_blocks,
                                      .gemm_ns = klib_gemm_ns,
                                      .routines = klib_routines,
-                                     .fft = &klib_fft_api};
+                                     .fft = &klib_fft_api,
+                                     .lt = &klib_lt};
     return &klib;
 }

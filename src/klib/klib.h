@@ -58,13 +58,25 @@ struct klib_call {
 /* ---- products of matrices */
 
 /* Types of elements. */
-enum klib_type { KLIB_F32, KLIB_F64, KLIB_C32, KLIB_C64, KLIB_F16, KLIB_BF16, KLIB_I8, KLIB_I32 };
+enum klib_type {
+    KLIB_F32,
+    KLIB_F64,
+    KLIB_C32,
+    KLIB_C64,
+    KLIB_F16,
+    KLIB_BF16,
+    KLIB_I8,
+    KLIB_I32,
+    KLIB_E4M3,
+    KLIB_E5M2,
+    KLIB_E2M1, /* two in a byte, the first in its low half */
+};
 
 struct klib_matrix {
     void *address;    /* or an array of them */
     int64_t ld, step; /* step: elements from problem to problem */
     uint8_t type;     /* enum klib_type */
-    uint8_t op;       /* 'N', 'T', 'C' */
+    uint8_t op;       /* 'N', 'T', 'C'; 'R': conjugated, not transposed */
     uint8_t is_listed;
 };
 
@@ -100,6 +112,7 @@ struct klib {
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
     const struct klib_fft_api *fft; /* klib/fft.h */
+    const struct klib_lt *lt;       /* klib/lt.h */
 };
 
 #define KLIB_ENTRY "heddle_klib"

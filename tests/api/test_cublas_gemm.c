@@ -4,8 +4,13 @@
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
 
 #include "klib/halves.h"
+#include "klib/klib.h"
 #include "support/tap.h"
 
 static cublasHandle_t handle;
@@ -303,6 +308,77 @@ static void test_groups(void)
     ok(same, "each with its shape and factors");
 }
 
+/* The kernel itself, by several threads at once: as the device's threads call it for tiles. */
+enum { THREADS = 4, CALLS = 8000, EDGE = 104 }; /* of 100 it takes no such memory */
+static const struct klib *klib;
+
+static void *multiply_often(void *arg)
+{
+    float *p = malloc(3 * EDGE * EDGE * sizeof(*p)), v = (float)(1 + (intptr_t)arg);
+    struct klib_matrix a = {p, EDGE, 0, KLIB_F32, 'N', false}, b = a, c = a;
+    uintptr_t wrong = 0;
+
+    b.address = p + EDGE * EDGE;
+    c.address = p + 2 * EDGE * EDGE;
+    for (int i = 0; i < 2 * EDGE * EDGE; i++)
+        p[i] = i < EDGE * EDGE ? v : 1;
+    struct klib_gemm g = {.a = a,
+                          .b = b,
+                          .c = c,
+                          .m = EDGE,
+                          .n = EDGE,
+                          .k = EDGE,
+                          .row_blocks = 1,
+                          .column_blocks = 1};
+    memcpy(g.alpha.value, &(float){1}, sizeof(float));
+    for (int q = 0; q < CALLS; q++) {
+        struct heddle_native_call call = {.size_B = sizeof(call), .last = 1, .params = &g};
+        wrong += klib->gemm(&call) != 0;
+        for (int i = 2 * EDGE * EDGE; i < 3 * EDGE * EDGE; i += 7)
+            if (p[i] != v * EDGE) {
+                wrong++;
+                break;
+            }
+    }
+    free(p);
+    return (void *)wrong;
+}
+
+/* The first product has opened it, by a path of its own. */
+static int find_klib(struct dl_phdr_info *info, size_t size, void *out_path)
+{
+    if (!strstr(info->dlpi_name, "libheddle-klib.so"))
+        return 0;
+    *(const char **)out_path = info->dlpi_name;
+    return 1;
+}
+
+static void test_threads(void)
+{
+    pthread_t threads[THREADS];
+    uintptr_t wrong = 0;
+    const struct klib *(*entry)(void) = NULL;
+    const char *path = NULL;
+
+    (void)dl_iterate_phdr(find_klib, (void *)&path);
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    if (library)
+        *(void **)&entry = dlsym(library, KLIB_ENTRY);
+    ok(entry, "the kernel library is there");
+    if (!entry)
+        return;
+    klib = entry();
+    for (intptr_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, multiply_often, (void *)i))
+            exit(1);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        wrong += (uintptr_t)result;
+    }
+    eq_u64(wrong, 0, "%d products of %d threads at once", THREADS * CALLS, THREADS);
+}
+
 static void test_errors(void)
 {
     float one = 1, *a = matrix(CUDA_R_32F, 16), result;
@@ -358,6 +434,7 @@ int main(void)
     test_zero_beta();
     test_order();
     test_groups();
+    test_threads();
     test_errors();
     cublasDestroy(handle);
     return done();

@@ -26,8 +26,19 @@ struct cublasContext {
 
 extern const struct lib_info blas_info;
 
+/* ---- of both libraries, cuBLAS and cuBLASLt: context.c */
+
+#define BLAS_CUDART_VERSION 13000
+enum { BLAS_STATUSES = 10 };
+extern const struct lib_status blas_statuses[BLAS_STATUSES];
+const char *blas_status_text(cublasStatus_t status);
 /* The status of a driver's CUresult. */
 cublasStatus_t blas_status(int cuda_result);
+cublasStatus_t blas_context_create(cublasHandle_t *handle, const struct lib_info *info);
+cublasStatus_t blas_context_destroy(cublasHandle_t handle);
+
+/* ---- of cuBLAS */
+
 /* INVALID_VALUE, and the log says of which function. */
 cublasStatus_t blas_invalid(const char *function);
 

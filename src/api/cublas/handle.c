@@ -1,51 +1,19 @@
 /* Handles of cuBLAS: versions, modes, the log. */
-#include <cuda.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/cublas/cublas.h"
 #include "base/log.h"
-#include "base/mem.h"
-
-#define CUDART_VERSION_OF_US 13000
-#define ALL_SPECIAL_VALUES   0xffff
-
-static const struct lib_status statuses[] = {
-#define ROW(name) {name, #name},
-    ROW(CUBLAS_STATUS_SUCCESS) ROW(CUBLAS_STATUS_NOT_INITIALIZED) ROW(CUBLAS_STATUS_ALLOC_FAILED)
-        ROW(CUBLAS_STATUS_INVALID_VALUE) ROW(CUBLAS_STATUS_ARCH_MISMATCH)
-            ROW(CUBLAS_STATUS_MAPPING_ERROR) ROW(CUBLAS_STATUS_EXECUTION_FAILED)
-                ROW(CUBLAS_STATUS_INTERNAL_ERROR) ROW(CUBLAS_STATUS_NOT_SUPPORTED)
-                    ROW(CUBLAS_STATUS_LICENSE_ERROR)
-#undef ROW
-};
 
 const struct lib_info blas_info = {
     .name = "cuBLAS",
     .version = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH},
-    .cudart = CUDART_VERSION_OF_US,
-    .statuses = statuses,
-    .nstatuses = HD_COUNT_OF(statuses),
+    .cudart = BLAS_CUDART_VERSION,
+    .statuses = blas_statuses,
+    .nstatuses = BLAS_STATUSES,
     .unknown = "unknown",
     .level_variable = "CUBLAS_LOGINFO_DBG",
     .destination_variable = "CUBLAS_LOGDEST_DBG"};
-
-cublasStatus_t blas_status(int cuda_result)
-{
-    switch (cuda_result) {
-    case CUDA_SUCCESS:
-        return CUBLAS_STATUS_SUCCESS;
-    case CUDA_ERROR_OUT_OF_MEMORY:
-        return CUBLAS_STATUS_ALLOC_FAILED;
-    case CUDA_ERROR_NOT_SUPPORTED:
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    case CUDA_ERROR_NOT_INITIALIZED:
-    case CUDA_ERROR_NO_DEVICE:
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    default:
-        return CUBLAS_STATUS_EXECUTION_FAILED;
-    }
-}
 
 cublasStatus_t blas_invalid(const char *function)
 {
@@ -55,27 +23,12 @@ cublasStatus_t blas_invalid(const char *function)
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-    if (!handle)
-        return CUBLAS_STATUS_INVALID_VALUE;
-    *handle = NULL;
-    int result = lib_context();
-    if (result)
-        return blas_status(result);
-    *handle = hd_new(struct cublasContext);
-    if (!*handle)
-        return CUBLAS_STATUS_ALLOC_FAILED;
-    lib_handle_init(&(*handle)->base, &blas_info);
-    (*handle)->special_values = ALL_SPECIAL_VALUES;
-    return CUBLAS_STATUS_SUCCESS;
+    return blas_context_create(handle, &blas_info);
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
-    if (!handle)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    (void)lib_wait(&handle->base); /* as documented: it waits for the work of the handle */
-    hd_free(handle);
-    return CUBLAS_STATUS_SUCCESS;
+    return blas_context_destroy(handle);
 }
 
 /* Programs ask for the version with a handle, and without one. */
@@ -96,7 +49,7 @@ cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
 
 size_t cublasGetCudartVersion(void)
 {
-    return CUDART_VERSION_OF_US;
+    return BLAS_CUDART_VERSION;
 }
 
 const char *cublasGetStatusName(cublasStatus_t status)
@@ -106,29 +59,7 @@ const char *cublasGetStatusName(cublasStatus_t status)
 
 const char *cublasGetStatusString(cublasStatus_t status)
 {
-    switch (status) {
-    case CUBLAS_STATUS_SUCCESS:
-        return "success";
-    case CUBLAS_STATUS_NOT_INITIALIZED:
-        return "the library was not initialized";
-    case CUBLAS_STATUS_ALLOC_FAILED:
-        return "the resource allocation failed";
-    case CUBLAS_STATUS_INVALID_VALUE:
-        return "an unsupported value or parameter was passed to the function";
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-        return "the function requires an architectural feature absent from the device";
-    case CUBLAS_STATUS_MAPPING_ERROR:
-        return "an access to GPU memory space failed";
-    case CUBLAS_STATUS_EXECUTION_FAILED:
-        return "the function failed to launch on the device";
-    case CUBLAS_STATUS_INTERNAL_ERROR:
-        return "an internal operation failed";
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-        return "the functionality requested is not supported";
-    case CUBLAS_STATUS_LICENSE_ERROR:
-        return "the functionality requested requires some license and an error was detected";
-    }
-    return "unknown";
+    return blas_status_text(status);
 }
 
 /* ---- what a handle keeps */

@@ -962,7 +962,7 @@ static void test_spgemm(void)
             cusparseSpMatDescr_t c;
             cusparseSpGEMMDescr_t descr;
             union factor alpha, beta;
-            int64_t rows, cols, nnz, products;
+            int64_t rows, cols, nnz = 0, products;
             put(type, &alpha, 0, 2);
             put(type, &beta, 0, 0);
             (void)cusparseCreateCsr(&c, m, n, 0, offsets, NULL, NULL, index, index,

@@ -15,6 +15,7 @@
 #include "klib/blas.h"
 #include "klib/fft.h"
 #include "klib/lt.h"
+#include "klib/sparse.h"
 
 /*
  * What OpenBLAS asks of the environment, before it chooses among its kernels. It takes a processor
@@ -75,6 +76,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm_ns = klib_gemm_ns,
                                      .routines = klib_routines,
                                      .fft = &klib_fft_api,
-                                     .lt = &klib_lt};
+                                     .lt = &klib_lt,
+                                     .sparse = &klib_sparse_library};
     return &klib;
 }

@@ -100,7 +100,8 @@ struct klib_gemm {
 
 /* ---- the library */
 
-struct klib_fft_api;
+struct klib_fft_api;        /* klib/fft.h */
+struct klib_sparse_library; /* klib/sparse.h */
 
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
 struct klib {
@@ -111,8 +112,9 @@ struct klib {
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
-    const struct klib_fft_api *fft; /* klib/fft.h */
-    const struct klib_lt *lt;       /* klib/lt.h */
+    const struct klib_fft_api *fft;
+    const struct klib_lt *lt;
+    const struct klib_sparse_library *sparse;
 };
 
 #define KLIB_ENTRY "heddle_klib"

@@ -217,15 +217,15 @@ with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(["c++", "-nostdinc", *words, "-isystem", os.path.join(TOP, "include"), "-isystem", folder, "-fsyntax-only", file],
                               capture_output=True, text=True, timeout=60)
 
-    for layout, runtime, sparse in (("13", "cu13", "cu13"), ("12", "cuda_runtime", "cusparse")):
+    for layout, runtime, blas in (("13", "cu13", "cu13"), ("12", "cuda_runtime", "cublas")):
         site = os.path.join(folder, layout)
         headers = os.path.join(site, "torch/include")
-        wheels = [os.path.join(site, "nvidia", name, "include") for name in sorted({runtime, sparse})]
+        wheels = [os.path.join(site, "nvidia", name, "include") for name in sorted({runtime, blas})]
         for path in (headers, os.path.join(wheels[0], "cccl/thrust"), *wheels):
             os.makedirs(path, exist_ok=True)
-        for path, text in ((f"nvidia/{sparse}/include/cusparse.h", "#define WHEEL 1\n"), (f"nvidia/{runtime}/include/cuda_runtime.h", "#error the wheel's\n"),
+        for path, text in ((f"nvidia/{blas}/include/cublasLt.h", "#define WHEEL 1\n"), (f"nvidia/{runtime}/include/cuda_runtime.h", "#error the wheel's\n"),
                            (f"nvidia/{runtime}/include/cuda_runtime_api.h", ""),
-                           ("k.cu", "#include <cusparse.h>\n#if WHEEL != 1\n#error not the wheel's\n#endif\n__global__ void k() {}\n")):
+                           ("k.cu", "#include <cublasLt.h>\n#if WHEEL != 1\n#error not the wheel's\n#endif\n__global__ void k() {}\n")):
             with open(os.path.join(site, path), "w", encoding="utf-8") as file:
                 file.write(text)
         with open(os.path.join(wheels[0], "cccl/thrust/version.h"), "w", encoding="utf-8"):
@@ -241,14 +241,14 @@ with tempfile.TemporaryDirectory() as folder:
         tap.ok(done.returncode == 0, "a library's header is the wheel's, the runtime's is Heddle's", done.stderr)
         # PyTorch gives host sources to the host's compiler, with the toolkit's headers behind its own.
         with open(source.replace(".cu", ".cpp"), "w", encoding="utf-8") as file:
-            file.write("#include <cusparse.h>\nint wheel = WHEEL;\n")
+            file.write("#include <cublasLt.h>\nint wheel = WHEEL;\n")
         done = host_check(source.replace(".cu", ".cpp"), "-isystem", headers)
         tap.ok(done.returncode == 0, "so it is for host sources", done.stderr)
     lone = os.path.join(folder, "lone.cpp")
     with open(lone, "w", encoding="utf-8") as file:
-        file.write("#include <cusparse.h>\n")
+        file.write("#include <cublasLt.h>\n")
     done = host_check(lone)
-    tap.ok(done.returncode != 0 and "Heddle has no cuSPARSE; name the folder of the vendor's header (-I)" in done.stderr,
+    tap.ok(done.returncode != 0 and "Heddle has no cuBLASLt; name the folder of the vendor's header (-I)" in done.stderr,
            "without one the message says what is missing", done.stderr)
 # A system without a compiler of its own, as clang sees it.
 with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ struct klib_routine {
     void (*run)(void *const *args);
 };
 
-enum { KLIB_ARGS = 14 };
+enum { KLIB_ARGS = 20 };
 
 /* Where an argument is. */
 enum klib_where {
@@ -88,6 +88,8 @@ struct klib_gemm {
 
 /* ---- the library */
 
+struct klib_solver;
+
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
 struct klib {
     heddle_native_fn *blas; /* of a struct klib_call */
@@ -97,6 +99,7 @@ struct klib {
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
+    const struct klib_solver *solver; /* klib/solver.h */
 };
 
 #define KLIB_ENTRY "heddle_klib"

@@ -5,6 +5,8 @@
  */
 #include "klib/klib.h"
 
+#include <complex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,38 @@ char *__wrap_getenv(const char *name)
         return "SkylakeX";
     return hd_host_has(HD_HOST_AVX2) ? "Haswell" : NULL;
 }
+
+/*
+ * OpenBLAS's products of a complex matrix (not transposed) and a vector read one element more than
+ * the vector has, where may be no memory. Calls of these, LAPACK's among them, are linked to this:
+ * they get a copy of the vector, with an element more.
+ */
+#define GEMV(gemv, T)                                                                              \
+    void __real_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
+                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
+                       const T *beta, T *y, const int64_t *incy);                                  \
+    void __wrap_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
+                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
+                       const T *beta, T *y, const int64_t *incy);                                  \
+    void __wrap_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
+                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
+                       const T *beta, T *y, const int64_t *incy)                                   \
+    {                                                                                              \
+        T few[128], *copy = *n < 128 ? few : malloc(((size_t)*n + 1) * sizeof(T));                 \
+        bool is_copied = copy && (*trans == 'N' || *trans == 'n') && *n > 0;                       \
+        const int64_t one = 1;                                                                     \
+                                                                                                   \
+        for (int64_t i = 0; is_copied && i < *n; i++)                                              \
+            copy[i] = x[*incx < 0 ? (i - *n + 1) * *incx : i * *incx];                             \
+        if (is_copied)                                                                             \
+            copy[*n] = 0;                                                                          \
+        __real_##gemv(trans, m, n, alpha, a, lda, is_copied ? copy : x, is_copied ? &one : incx,   \
+                      beta, y, incy);                                                              \
+        if (copy != few)                                                                           \
+            free(copy);                                                                            \
+    }
+GEMV(cgemv_, float complex)
+GEMV(zgemv_, double complex)
 
 /* Arguments are checked before; what comes here is a fault of ours, and says which. */
 void xerbla_(const char *name, const int64_t *info, size_t name_B);

@@ -17,6 +17,8 @@ extern "C" {
 typedef struct cusolverSpContext *cusolverSpHandle_t;
 typedef struct cusparseMatDescr *cusparseMatDescr_t; /* cuSPARSE's */
 
+typedef struct csrqrInfo *csrqrInfo_t;
+
 cusolverStatus_t cusolverSpCreate(cusolverSpHandle_t *handle);
 cusolverStatus_t cusolverSpDestroy(cusolverSpHandle_t handle);
 cusolverStatus_t cusolverSpSetStream(cusolverSpHandle_t handle, cudaStream_t streamId);
@@ -34,12 +36,29 @@ cusolverStatus_t cusolverSpGetStream(cusolverSpHandle_t handle, cudaStream_t *st
         cusolverSpHandle_t handle, int m, int nnz, const cusparseMatDescr_t descrA,                \
         const T *csrValA, const int *csrRowPtrA, const int *csrColIndA, T mu0, const T *x0,        \
         int maxite, R eps, T *mu, T *x);
+/* A x = b of matrices that have elements in the same places. */
+#define HEDDLE_CUSOLVERSP_QR(P, T)                                                                 \
+    cusolverStatus_t cusolverSp##P##csrqrBufferInfoBatched(                                        \
+        cusolverSpHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descrA,         \
+        const T *csrVal, const int *csrRowPtr, const int *csrColInd, int batchSize,                \
+        csrqrInfo_t info, size_t *internalDataInBytes, size_t *workspaceInBytes);                  \
+    cusolverStatus_t cusolverSp##P##csrqrsvBatched(                                                \
+        cusolverSpHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descrA,         \
+        const T *csrValA, const int *csrRowPtrA, const int *csrColIndA, const T *b, T *x,          \
+        int batchSize, csrqrInfo_t info, void *pBuffer);
+cusolverStatus_t cusolverSpCreateCsrqrInfo(csrqrInfo_t *info);
+cusolverStatus_t cusolverSpDestroyCsrqrInfo(csrqrInfo_t info);
+cusolverStatus_t cusolverSpXcsrqrAnalysisBatched(cusolverSpHandle_t handle, int m, int n, int nnz,
+                                                 const cusparseMatDescr_t descrA,
+                                                 const int *csrRowPtrA, const int *csrColIndA,
+                                                 csrqrInfo_t info);
 #define HEDDLE_CUSOLVERSP(P, T, R)                                                                 \
     HEDDLE_CUSOLVERSP_LSV(P, T, R, qr)                                                             \
     HEDDLE_CUSOLVERSP_LSV(P, T, R, qrHost)                                                         \
     HEDDLE_CUSOLVERSP_LSV(P, T, R, chol)                                                           \
     HEDDLE_CUSOLVERSP_LSV(P, T, R, cholHost)                                                       \
     HEDDLE_CUSOLVERSP_LSV(P, T, R, luHost)                                                         \
+    HEDDLE_CUSOLVERSP_QR(P, T)                                                                     \
     HEDDLE_CUSOLVERSP_EIG(P, T, R, )                                                               \
     HEDDLE_CUSOLVERSP_EIG(P, T, R, Host)
 HEDDLE_CUSOLVERSP(S, float, float)
@@ -48,6 +67,7 @@ HEDDLE_CUSOLVERSP(C, cuComplex, float)
 HEDDLE_CUSOLVERSP(Z, cuDoubleComplex, double)
 #undef HEDDLE_CUSOLVERSP
 #undef HEDDLE_CUSOLVERSP_LSV
+#undef HEDDLE_CUSOLVERSP_QR
 #undef HEDDLE_CUSOLVERSP_EIG
 
 #if defined(__cplusplus)

@@ -220,6 +220,45 @@ static void test_eigenvalue(enum letter t)
        letters[t], creal(get(t, mu, 0)), least);
 }
 
+static void test_batch(enum letter t)
+{
+    struct csr a = random_csr(t, 40), one = a;
+    enum { MANY = 3 };
+    size_t each = (size_t)a.nnz * sizes[t], row = (size_t)a.n * sizes[t], internal = 0, size = 0;
+    char *values = room(MANY * each), *b = array(t, MANY * a.n), *x = array(t, MANY * a.n);
+    csrqrInfo_t qr = NULL;
+
+    for (int i = 0; i < MANY; i++)
+        for (int p = 0; p < a.nnz; p++)
+            put(t, values + (size_t)i * each, p, get(t, a.values, p) * (i + 1));
+    ok(!cusolverSpCreateCsrqrInfo(&qr), "what is known of a batch");
+#define SP(function, ...)                                                                          \
+    ((cusolverStatus_t(*)(cusolverSpHandle_t, int, int, int, cusparseMatDescr_t, void *, int *,    \
+                          int *, __VA_ARGS__))SP4(function))
+    ok(SP(csrqrsvBatched, void *, void *, int, csrqrInfo_t,
+          void *)(sparse, a.n, a.n, a.nnz, &descr, values, a.rows, a.columns, b, x, MANY, qr,
+                  NULL) == CUSOLVER_STATUS_INVALID_VALUE,
+       "%c: it is not analysed", letters[t]);
+    ok(!cusolverSpXcsrqrAnalysisBatched(sparse, a.n, a.n, a.nnz, &descr, a.rows, a.columns, qr) &&
+           !SP(csrqrBufferInfoBatched, int, csrqrInfo_t, size_t *,
+               size_t *)(sparse, a.n, a.n, a.nnz, &descr, values, a.rows, a.columns, MANY, qr,
+                         &internal, &size),
+       "%c: analysed", letters[t]);
+    ok(!SP(csrqrsvBatched, void *, void *, int, csrqrInfo_t, void *)(
+           sparse, a.n, a.n, a.nnz, &descr, values, a.rows, a.columns, b, x, MANY, qr, room(size)),
+       "%c: csrqrsvBatched", letters[t]);
+    for (int i = 0; i < MANY; i++) {
+        one.values = values + (size_t)i * each;
+        ok(left(t, &one, x + (size_t)i * row, 0, b + (size_t)i * row) < close_to[t],
+           "%c: csrqrsvBatched: A x = b of problem %d", letters[t], i);
+    }
+    ok(SP(csrqrsvBatched, void *, void *, int, csrqrInfo_t,
+          void *)(sparse, a.n + 1, a.n, a.nnz, &descr, values, a.rows, a.columns, b, x, MANY, qr,
+                  NULL) == CUSOLVER_STATUS_NOT_SUPPORTED,
+       "%c: least squares", letters[t]);
+    ok(!cusolverSpDestroyCsrqrInfo(qr), "destroyed");
+}
+
 static void test_errors(void)
 {
     struct csr a = begin_csr(D, 1, 1);
@@ -261,6 +300,7 @@ int main(void)
             used = 0;
             test_systems(t);
             test_singular(t);
+            test_batch(t);
             test_eigenvalue(t);
         }
     descr.base = 0;

@@ -84,6 +84,40 @@ static cusolverStatus_t check(cusolverSpHandle_t handle, const char *function, i
     return CUSOLVER_STATUS_SUCCESS;
 }
 
+/* ---- what is known of the matrices of a batch: nothing is kept but that somebody looked */
+
+struct csrqrInfo {
+    bool is_analysed;
+};
+
+cusolverStatus_t cusolverSpCreateCsrqrInfo(csrqrInfo_t *info)
+{
+    if (!info)
+        return CUSOLVER_STATUS_INVALID_VALUE;
+    *info = hd_new(struct csrqrInfo);
+    return *info ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
+}
+
+cusolverStatus_t cusolverSpDestroyCsrqrInfo(csrqrInfo_t info)
+{
+    hd_free(info);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverSpXcsrqrAnalysisBatched(cusolverSpHandle_t handle, int m, int n, int nnz,
+                                                 const cusparseMatDescr_t descrA,
+                                                 const int *csrRowPtrA, const int *csrColIndA,
+                                                 csrqrInfo_t info)
+{
+    int64_t base;
+    cusolverStatus_t status =
+        check(handle, __func__, m, nnz, descrA, csrRowPtrA && csrColIndA && info && n >= 0, &base);
+
+    if (!status)
+        info->is_analysed = true;
+    return status;
+}
+
 /* ---- routines */
 
 /* `singularity` is at the host, so that all of these wait. */
@@ -106,6 +140,28 @@ static cusolverStatus_t solve(cusolverSpHandle_t handle, uint32_t routine, int m
     lib_call_pointer(&call.packed, singularity);
     lib_call_int(&call.packed, is_cholesky);
     return solver_run(&handle->dense, &call, 1);
+}
+
+/* Problems of a batch have their values, b and x one behind the other. */
+static cusolverStatus_t solve_batch(cusolverSpHandle_t handle, uint32_t routine, int n, int nnz,
+                                    int64_t base, const void *values, const int *rows,
+                                    const int *columns, const void *b, void *x, int64_t size_B,
+                                    int problems)
+{
+    struct solver_call call = {.packed.routine = routine};
+
+    solver_size_arg(&call, n);
+    lib_call_stepped(&call.packed, values, nnz * size_B);
+    lib_call_pointer(&call.packed, rows);
+    lib_call_pointer(&call.packed, columns);
+    lib_call_int(&call.packed, base);
+    lib_call_stepped(&call.packed, b, n * size_B);
+    lib_call_real(&call.packed, 0);
+    lib_call_int(&call.packed, true);
+    lib_call_stepped(&call.packed, x, n * size_B);
+    lib_call_pointer(&call.packed, NULL);
+    lib_call_int(&call.packed, false);
+    return solver_run(&handle->dense, &call, problems);
 }
 
 static cusolverStatus_t eigenvalue(cusolverSpHandle_t handle, uint32_t routine, int m, int64_t base,
@@ -145,6 +201,38 @@ static cusolverStatus_t eigenvalue(cusolverSpHandle_t handle, uint32_t routine, 
                       : solve(handle, KLIB_SOLVE_##p##csrlsv, m, base, csrVal, csrRowPtr,          \
                               csrColInd, b, (double)tol, reorder, x, singularity, is_cholesky);    \
     }
+/* Systems of as many rows as columns. */
+#define QR(P, p, T)                                                                                \
+    cusolverStatus_t cusolverSp##P##csrqrBufferInfoBatched(                                        \
+        cusolverSpHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descrA,         \
+        const T *csrVal, const int *csrRowPtr, const int *csrColInd, int batchSize,                \
+        csrqrInfo_t info, size_t *internalDataInBytes, size_t *workspaceInBytes)                   \
+    {                                                                                              \
+        SOLVER_CHECK(handle, m >= 0 && n >= 0 && batchSize >= 0 && info && info->is_analysed &&    \
+                                 internalDataInBytes && workspaceInBytes);                         \
+        *internalDataInBytes = *workspaceInBytes = SOLVER_WORKSPACE;                               \
+        return CUSOLVER_STATUS_SUCCESS;                                                            \
+    }                                                                                              \
+    cusolverStatus_t cusolverSp##P##csrqrsvBatched(                                                \
+        cusolverSpHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descrA,         \
+        const T *csrValA, const int *csrRowPtrA, const int *csrColIndA, const T *b, T *x,          \
+        int batchSize, csrqrInfo_t info, void *pBuffer)                                            \
+    {                                                                                              \
+        static _Atomic bool said;                                                                  \
+        int64_t base;                                                                              \
+        cusolverStatus_t status = check(handle, __func__, m, nnz, descrA,                          \
+                                        csrValA && csrRowPtrA && csrColIndA && b && x &&           \
+                                            batchSize >= 0 && info && info->is_analysed,           \
+                                        &base);                                                    \
+                                                                                                   \
+        if (!status && m != n) {                                                                   \
+            lib_refuse(&solver_info, __func__, &said);                                             \
+            return CUSOLVER_STATUS_NOT_SUPPORTED;                                                  \
+        }                                                                                          \
+        return status ? status                                                                     \
+                      : solve_batch(handle, KLIB_SOLVE_##p##csrlsv, n, nnz, base, csrValA,         \
+                                    csrRowPtrA, csrColIndA, b, x, sizeof(T), batchSize);           \
+    }
 #define EIG(P, p, T, R, Host, waits)                                                               \
     cusolverStatus_t cusolverSp##P##csreigvsi##Host(                                               \
         cusolverSpHandle_t handle, int m, int nnz, const cusparseMatDescr_t descrA,                \
@@ -167,6 +255,7 @@ static cusolverStatus_t eigenvalue(cusolverSpHandle_t handle, uint32_t routine, 
     LSV(P, p, T, R, chol, true)                                                                    \
     LSV(P, p, T, R, cholHost, true)                                                                \
     LSV(P, p, T, R, luHost, false)                                                                 \
+    QR(P, p, T)                                                                                    \
     EIG(P, p, T, R, , false)                                                                       \
     EIG(P, p, T, R, Host, true)
 ALL(S, s, float, float)

@@ -21,8 +21,8 @@ TYPES = {"S": "float", "D": "double", "C": "cuComplex", "Z": "cuDoubleComplex", 
 REAL = {"S": "float", "D": "double", "C": "float", "Z": "double", "H": "__half", "": "void"}
 # The letter of the elements: of "Sc" and "Is" it is the second, of "Cs" the first.
 LETTER = {"Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z", "Is": "S", "Id": "D", "Ic": "C", "Iz": "Z"}
-CHARS = {"op": ("cublasOperation_t", "blas_op"), "op_t": ("cublasOperation_t", "blas_op_t"), "op_c": ("cublasOperation_t", "blas_op_c"),
-         "side": ("cublasSideMode_t", "blas_side"), "fill": ("cublasFillMode_t", "blas_fill"), "diag": ("cublasDiagType_t", "blas_diag")}
+CHARS = {"op": ("cublasOperation_t", "lib_op"), "op_t": ("cublasOperation_t", "lib_op_t"), "op_c": ("cublasOperation_t", "lib_op_c"),
+         "side": ("cublasSideMode_t", "lib_side"), "fill": ("cublasFillMode_t", "lib_fill"), "diag": ("cublasDiagType_t", "lib_diag")}
 
 
 class Routine:
@@ -99,18 +99,18 @@ class Routine:
             elif low in CHARS:
                 arg = f"{CHARS[low][1]}({a}{', ' + str(int(self.is_complex)) if low == 'op_t' else ''})"
                 checks.append((place, arg))
-                packs.append(f"blas_char(&call, {arg});")
+                packs.append(f"lib_call_char(&call.packed, {arg});")
             elif low in ("in", "in5"):
                 checks.append((place, a))
                 packs.append(f"blas_factor(&call, handle, {a}, {5 if low == 'in5' else 1} * sizeof({type_}));")
             elif low in ("out", "io"):
                 checks.append((place, a))
-                packs.append(f"blas_pointer(&call, {a});")
+                packs.append(f"lib_call_pointer(&call.packed, {a});")
                 if which == "I":
-                    packs.append(f"blas_int(&call, sizeof({size}));")
+                    packs.append(f"lib_call_int(&call.packed, sizeof({size}));")
                 results = True
             elif low == "pack":
-                packs.append(f"blas_pointer(&call, {a});")
+                packs.append(f"lib_call_pointer(&call.packed, {a});")
             elif low == "pivots":
                 packs.append(f"blas_ints(&call, {a}, n);")
             elif low == "infos":
@@ -125,11 +125,11 @@ class Routine:
             elif low == "only":
                 last += f"    if (!({a}))\n        return CUBLAS_STATUS_NOT_SUPPORTED;\n"
             elif low == "list":
-                packs.append(f"blas_listed(&call, {a});")
+                packs.append(f"lib_call_listed(&call.packed, {a});")
             else:
                 function = "listed" if low in ("vecs", "mats") else "stepped" if low in ("steps", "stepv") else "pointer"
                 step = f", {words[2]} * (int64_t)sizeof({type_})" if function == "stepped" else ""
-                packs += [f"blas_{function}(&call, {a}{step});", f"blas_int(&call, {words[1]});"]
+                packs += [f"lib_call_{function}(&call.packed, {a}{step});", f"lib_call_int(&call.packed, {words[1]});"]
                 place += 1
                 if low in ("mat", "mats", "steps"):
                     checks.append((place, f"{words[1]} >= HD_MAX(1, {words[-1]})"))

@@ -1,13 +1,131 @@
 /*
- * Heddle has no cuSOLVER: this is the vendor's header, of a folder behind this one or of the wheels
- * that PyTorch came with, whose headers' folder is theirs to be found from.
+ * cuSOLVER: what its parts have in common. Names and values as in NVIDIA's cuSOLVER documentation;
+ * docs/cusolver.md says what differs from a GPU.
  */
-#if __has_include_next(<cusolver_common.h>)
-#include_next <cusolver_common.h>
-#elif __has_include(<../../nvidia/cu13/include/cusolver_common.h>)
-#include <../../nvidia/cu13/include/cusolver_common.h>
-#elif __has_include(<../../nvidia/cusolver/include/cusolver_common.h>)
-#include <../../nvidia/cusolver/include/cusolver_common.h>
-#else
-#error "cusolver_common.h: Heddle has no cuSOLVER; name the folder of the vendor's header (-I)"
+#if !defined(HEDDLE_CUDA_CUSOLVER_COMMON_H) && !defined(CUSOLVER_COMMON_H_)
+#define HEDDLE_CUDA_CUSOLVER_COMMON_H
+
+/* By this name a toolkit's headers beside the program and these know of each other. */
+#define CUSOLVER_COMMON_H_
+
+#ifndef CUSOLVERAPI
+#define CUSOLVERAPI
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuComplex.h"
+#include "driver_types.h"
+#include "library_types.h"
+
+#define CUSOLVER_VER_MAJOR 12
+#define CUSOLVER_VER_MINOR 0
+#define CUSOLVER_VER_PATCH 4
+#define CUSOLVER_VER_BUILD 0
+#define CUSOLVER_VERSION   (CUSOLVER_VER_MAJOR * 1000 + CUSOLVER_VER_MINOR * 100 + CUSOLVER_VER_PATCH)
+
+typedef int cusolver_int_t;
+
+typedef enum {
+    CUSOLVER_STATUS_SUCCESS = 0,
+    CUSOLVER_STATUS_NOT_INITIALIZED = 1,
+    CUSOLVER_STATUS_ALLOC_FAILED = 2,
+    CUSOLVER_STATUS_INVALID_VALUE = 3,
+    CUSOLVER_STATUS_ARCH_MISMATCH = 4,
+    CUSOLVER_STATUS_MAPPING_ERROR = 5,
+    CUSOLVER_STATUS_EXECUTION_FAILED = 6,
+    CUSOLVER_STATUS_INTERNAL_ERROR = 7,
+    CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8,
+    CUSOLVER_STATUS_NOT_SUPPORTED = 9,
+    CUSOLVER_STATUS_ZERO_PIVOT = 10,
+    CUSOLVER_STATUS_INVALID_LICENSE = 11,
+    CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED = 12,
+    CUSOLVER_STATUS_IRS_PARAMS_INVALID = 13,
+    CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC = 14,
+    CUSOLVER_STATUS_IRS_PARAMS_INVALID_REFINE = 15,
+    CUSOLVER_STATUS_IRS_PARAMS_INVALID_MAXITER = 16,
+    CUSOLVER_STATUS_IRS_INTERNAL_ERROR = 20,
+    CUSOLVER_STATUS_IRS_NOT_SUPPORTED = 21,
+    CUSOLVER_STATUS_IRS_OUT_OF_RANGE = 22,
+    CUSOLVER_STATUS_IRS_NRHS_NOT_SUPPORTED_FOR_REFINE_GMRES = 23,
+    CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED = 25,
+    CUSOLVER_STATUS_IRS_INFOS_NOT_DESTROYED = 26,
+    CUSOLVER_STATUS_IRS_MATRIX_SINGULAR = 30,
+    CUSOLVER_STATUS_INVALID_WORKSPACE = 31
+} cusolverStatus_t;
+
+typedef enum {
+    CUSOLVER_EIG_TYPE_1 = 1,
+    CUSOLVER_EIG_TYPE_2 = 2,
+    CUSOLVER_EIG_TYPE_3 = 3
+} cusolverEigType_t;
+typedef enum { CUSOLVER_EIG_MODE_NOVECTOR = 0, CUSOLVER_EIG_MODE_VECTOR = 1 } cusolverEigMode_t;
+typedef enum {
+    CUSOLVER_EIG_RANGE_ALL = 1001,
+    CUSOLVER_EIG_RANGE_I = 1002,
+    CUSOLVER_EIG_RANGE_V = 1003
+} cusolverEigRange_t;
+typedef enum {
+    CUSOLVER_INF_NORM = 104,
+    CUSOLVER_MAX_NORM = 105,
+    CUSOLVER_ONE_NORM = 106,
+    CUSOLVER_FRO_NORM = 107
+} cusolverNorm_t;
+typedef enum { CUBLAS_STOREV_COLUMNWISE = 0, CUBLAS_STOREV_ROWWISE = 1 } cusolverStorevMode_t;
+typedef enum { CUBLAS_DIRECT_FORWARD = 0, CUBLAS_DIRECT_BACKWARD = 1 } cusolverDirectMode_t;
+typedef enum {
+    CUSOLVER_DETERMINISTIC_RESULTS = 1,
+    CUSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS = 2
+} cusolverDeterministicMode_t;
+typedef enum { CUSOLVER_ALG_0 = 0, CUSOLVER_ALG_1 = 1, CUSOLVER_ALG_2 = 2 } cusolverAlgMode_t;
+typedef enum {
+    CUSOLVER_DEFAULT_MATH = 1,
+    CUSOLVER_FP32_EMULATED_BF16X9_MATH = 2,
+    CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH = 4
+} cusolverMathMode_t;
+
+/* How a system is refined, and the types to do it in. */
+typedef enum {
+    CUSOLVER_IRS_REFINE_NOT_SET = 1100,
+    CUSOLVER_IRS_REFINE_NONE = 1101,
+    CUSOLVER_IRS_REFINE_CLASSICAL = 1102,
+    CUSOLVER_IRS_REFINE_CLASSICAL_GMRES = 1103,
+    CUSOLVER_IRS_REFINE_GMRES = 1104,
+    CUSOLVER_IRS_REFINE_GMRES_GMRES = 1105,
+    CUSOLVER_IRS_REFINE_GMRES_NOPCOND = 1106,
+    CUSOLVER_PREC_DD = 1150,
+    CUSOLVER_PREC_SS = 1151,
+    CUSOLVER_PREC_SHT = 1152
+} cusolverIRSRefinement_t;
+typedef enum {
+    CUSOLVER_R_8I = 1201,
+    CUSOLVER_R_8U = 1202,
+    CUSOLVER_R_64F = 1203,
+    CUSOLVER_R_32F = 1204,
+    CUSOLVER_R_16F = 1205,
+    CUSOLVER_R_16BF = 1206,
+    CUSOLVER_R_TF32 = 1207,
+    CUSOLVER_R_AP = 1208,
+    CUSOLVER_C_8I = 1211,
+    CUSOLVER_C_8U = 1212,
+    CUSOLVER_C_64F = 1213,
+    CUSOLVER_C_32F = 1214,
+    CUSOLVER_C_16F = 1215,
+    CUSOLVER_C_16BF = 1216,
+    CUSOLVER_C_TF32 = 1217,
+    CUSOLVER_C_AP = 1218
+} cusolverPrecType_t;
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+cusolverStatus_t cusolverGetProperty(libraryPropertyType type, int *value);
+cusolverStatus_t cusolverGetVersion(int *version);
+
+#if defined(__cplusplus)
+}
+#endif
+
 #endif

@@ -5,7 +5,7 @@
 
 #include <klib_routines.c.inc>
 
-static void *argument(const struct klib_call *call, uint32_t i, uint64_t problem)
+void *klib_argument(const struct klib_call *call, uint32_t i, uint64_t problem)
 {
     const struct klib_arg *arg = &call->args[i];
 
@@ -32,7 +32,7 @@ int klib_blas(struct heddle_native_call *native)
     assert(call->routine < KLIB_ROUTINES && call->nargs <= KLIB_ARGS);
     for (uint64_t problem = native->first; problem < native->last; problem++) {
         for (uint32_t i = 0; i < call->nargs; i++)
-            args[i] = argument(call, i, problem);
+            args[i] = klib_argument(call, i, problem);
         klib_routines[call->routine].run(args);
     }
     return 0;

@@ -7,6 +7,9 @@
 
 extern const struct klib_routine klib_routines[KLIB_ROUTINES];
 
+/* The address of a call's argument, for one problem. */
+void *klib_argument(const struct klib_call *call, uint32_t i, uint64_t problem);
+
 int klib_blas(struct heddle_native_call *native);
 int klib_gemm_run(struct heddle_native_call *native);
 void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads);

@@ -25,7 +25,7 @@ struct klib_routine {
     void (*run)(void *const *args);
 };
 
-enum { KLIB_ARGS = 14 };
+enum { KLIB_ARGS = 20 };
 
 /* Where an argument is. */
 enum klib_where {
@@ -101,6 +101,7 @@ struct klib_gemm {
 /* ---- the library */
 
 struct klib_fft_api;        /* klib/fft.h */
+struct klib_solver;         /* klib/solver.h */
 struct klib_sparse_library; /* klib/sparse.h */
 
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
@@ -113,7 +114,8 @@ struct klib {
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
     const struct klib_fft_api *fft;
-    const struct klib_lt *lt;
+    const struct klib_lt *lt; /* klib/lt.h */
+    const struct klib_solver *solver;
     const struct klib_sparse_library *sparse;
 };
 

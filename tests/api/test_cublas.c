@@ -935,12 +935,31 @@ static void test_factorisations(enum letter t)
     ok(pass, "least squares in batches, %c", letters[t]);
 }
 
+/* A vector with gaps that ends where memory does: nothing behind it is read. */
+static void test_end_of_memory(void)
+{
+    enum { PAGE = 8 << 20 };
+    static const double complex one = 1;
+    char *page = NULL;
+    num *a = array(Z, M * N), *y = array(Z, M);
+
+    ok(!cudaMalloc((void **)&page, PAGE), "memory of its own");
+    num *x = (num *)(page + PAGE) - (2 * 2 + 1);
+    memset(page, 0, PAGE);
+    ok(!cublasZgemv(handle, CUBLAS_OP_N, 2, 3, (const void *)&one, (const void *)a, M,
+                    (const void *)x, 2, (const void *)&one, (void *)y, 1) &&
+           !cudaDeviceSynchronize(),
+       "zgemv of a vector at the end of memory");
+    ok(!cudaFree(page), "freed");
+}
+
 int main(void)
 {
     const size_t size_B = 32 << 20;
 
     if (cudaMalloc((void **)&memory, size_B) || cublasCreate(&handle))
         return 1;
+    test_end_of_memory();
     for (int device = 0; device < 2; device++) {
         at_device = device;
         cublasSetPointerMode(handle,

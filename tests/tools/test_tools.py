@@ -219,7 +219,7 @@ def test_run():
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
     want = ":".join(os.path.join(libs, n) for n in
                     ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12",
-                     "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12", "libcufft.so.11", "libcusparse.so.12",
+                     "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12", "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11",
                      "libheddle_preload.so"))
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     # the folders of what a build tree has besides may follow
@@ -351,34 +351,34 @@ def test_doctor_programs():
     tap.eq(tool("run", shared).returncode, 0, "which runs")
     both = tool.json("doctor", "--json", shared, embedded)
     tap.eq(len(both), 2, "two programs give an array")
-    write(os.path.join(folder, "solver.c"), "int cusolverDnCreate(void *h) { return 0; }\n")
-    solver = os.path.join(folder, "libcusolver.so.12")
-    subprocess.run([cc, "-w", "-shared", "-fPIC", os.path.join(folder, "solver.c"), "-o", solver,
-                    "-Wl,-soname,libcusolver.so.12"], check=True)
-    needs = build("needs", solver, source="int cusolverDnCreate(void *); int main(void)"
-                                        "{ return cusolverDnCreate(0); }\n")
+    write(os.path.join(folder, "jpeg.c"), "int nvjpegCreateSimple(void *h) { return 0; }\n")
+    jpeg = os.path.join(folder, "libnvjpeg.so.13")
+    subprocess.run([cc, "-w", "-shared", "-fPIC", os.path.join(folder, "jpeg.c"), "-o", jpeg,
+                    "-Wl,-soname,libnvjpeg.so.13"], check=True)
+    needs = build("needs", jpeg, source="int nvjpegCreateSimple(void *); int main(void)"
+                                        "{ return nvjpegCreateSimple(0); }\n")
     result = tool("doctor", needs)
-    tap.ok(result.returncode == 1 and "cuSOLVER" in result.stdout, "a missing library is a problem",
+    tap.ok(result.returncode == 1 and "nvJPEG" in result.stdout, "a missing library is a problem",
            result.stdout)
     site = os.path.join(folder, "venv/lib/site-packages")
     os.makedirs(os.path.join(site, "package"))
     os.makedirs(os.path.join(site, "nvidia/cu13/lib"))
     needs = shutil.copy(needs, os.path.join(site, "package/needs.so"))
     tap.eq(tool("doctor", needs).returncode, 1, "a wheel's, where none has the library")
-    shutil.copy(solver, os.path.join(site, "nvidia/cu13/lib"))
+    shutil.copy(jpeg, os.path.join(site, "nvidia/cu13/lib"))
     result = tool("doctor", needs)
     tap.ok(result.returncode == 0 and "a wheel beside has NVIDIA's" in result.stdout and
-           "but for what needs cuSOLVER" in result.stdout, "a wheel's, where a wheel beside has it", result.stdout)
-    linked = build("linked", "-Wl,--no-as-needed", solver)
+           "but for what needs nvJPEG" in result.stdout, "a wheel's, where a wheel beside has it", result.stdout)
+    linked = build("linked", "-Wl,--no-as-needed", jpeg)
     result = tool("doctor", linked)
     tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,
            "a library of which nothing is called is a note", result.stdout)
-    opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libnvjpeg.so.13", "cusolverDnCreate", "cusolverDnDestroy", '
-                                  '"cusolverDnSetStream", "cusolverDnSgetrf", "cusparseCreate", "libcurand.so: not a name"};'
+    opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libnvjpeg.so.13", "ncclCommInitRank", "ncclCommDestroy", '
+                                  '"ncclAllReduce", "ncclBroadcast", "cuFileRead", "libnppc.so: not a name"};'
                                   ' for (int i = 0; i < 7; i++) puts(n[i]); return 0; }\n')
     result = tool("doctor", opens)
-    tap.ok(result.returncode == 0 and "opens libnvjpeg.so by name" in result.stdout and "opens libcusolver.so by name" in result.stdout
-           and "cuSPARSE" not in result.stdout and "cuRAND" not in result.stdout and "but for what needs " in result.stdout,
+    tap.ok(result.returncode == 0 and "opens libnvjpeg.so by name" in result.stdout and "opens libnccl.so by name" in result.stdout
+           and "cuFile" not in result.stdout and "NPP" not in result.stdout and "but for what needs " in result.stdout,
            "libraries that are opened by name", result.stdout)
     tap.eq([lib["opened"] for lib in tool.json("doctor", "--json", opens)["libraries"]], [True, True], "in JSON")
     result = tool("doctor", "-v", build("nothing"))
@@ -399,7 +399,7 @@ def python_environment():
                  source="int cudaGetDevice(int *d) { return 0; } int main(void) { return 7; }\n")
     shutil.copy(sass, os.path.join(site, "torch/lib/libtorch.so"))
     for name in ("libnvjpeg.so.13", "libnvrtc.so.13.0.88"):
-        shutil.copy(os.path.join(folder, "libcusolver.so.12"), os.path.join(site, "nvidia/lib", name))
+        shutil.copy(os.path.join(folder, "libnvjpeg.so.13"), os.path.join(site, "nvidia/lib", name))
     shutil.copy(embedded, os.path.join(site, "own/embedded"))
     shutil.copy(build("plain_program"), os.path.join(site, "own/plain"))
     write(os.path.join(site, "own/notes.so"), "no library\n")
@@ -575,7 +575,7 @@ with tempfile.TemporaryDirectory() as folder:
         shutil.copy(source, os.path.join(libs, name))
     os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
     for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12",
-                 "libcufft.so.11", "libcusparse.so.12"):  # something that can be loaded
+                 "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11"):  # something that can be loaded
         os.symlink("libcuda.so.1", os.path.join(libs, name))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "api/lib_base/lib_call.h"
 #include "api/lib_base/lib_compute.h"
 #include "base/compiler.h"
 #include "klib/klib.h"
@@ -52,36 +53,6 @@ cublasStatus_t blas_invalid(const char *function);
         lib_log(&blas_info, LIB_LEVEL_INFO, "%s", __func__);                                       \
     } while (0)
 
-/* ---- letters of BLAS; 0: no such one */
-
-static inline char blas_op(cublasOperation_t op)
-{
-    return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_T ? 'T' : op == CUBLAS_OP_C ? 'C' : 0;
-}
-/* Of complex numbers there is no conjugate transpose here. */
-static inline char blas_op_t(cublasOperation_t op, bool is_complex)
-{
-    return op == CUBLAS_OP_N                                         ? 'N'
-           : op == CUBLAS_OP_T || (op == CUBLAS_OP_C && !is_complex) ? 'T'
-                                                                     : 0;
-}
-static inline char blas_op_c(cublasOperation_t op)
-{
-    return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_C ? 'C' : 0;
-}
-static inline char blas_side(cublasSideMode_t side)
-{
-    return side == CUBLAS_SIDE_LEFT ? 'L' : side == CUBLAS_SIDE_RIGHT ? 'R' : 0;
-}
-static inline char blas_fill(cublasFillMode_t fill)
-{
-    return fill == CUBLAS_FILL_MODE_LOWER ? 'L' : fill == CUBLAS_FILL_MODE_UPPER ? 'U' : 0;
-}
-static inline char blas_diag(cublasDiagType_t diag)
-{
-    return diag == CUBLAS_DIAG_NON_UNIT ? 'N' : diag == CUBLAS_DIAG_UNIT ? 'U' : 0;
-}
-
 /* ---- a call of the engine's: arguments in BLAS's order */
 
 struct blas_call {
@@ -89,13 +60,7 @@ struct blas_call {
     double work; /* the product of its sizes, less 1 */
 };
 
-void blas_int(struct blas_call *call, int64_t value);
 void blas_size(struct blas_call *call, int64_t value);
-void blas_char(struct blas_call *call, char letter);
-void blas_pointer(struct blas_call *call, const void *address);
-/* An array with an address for each problem of a batch; or `step` bytes from one to the next. */
-void blas_listed(struct blas_call *call, const void *addresses);
-void blas_stepped(struct blas_call *call, const void *address, int64_t step_B);
 /* `n` ints for each problem; NULL: none. */
 void blas_ints(struct blas_call *call, const int *ints, int64_t n);
 /* Read now or, in the pointer mode of the device, when the call runs. At most 40 bytes. */

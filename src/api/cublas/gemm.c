@@ -27,7 +27,7 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
     static struct lib_kernel kernels[KLIB_I32 + 1];
     static const char *const names[] = {"sgemm", "dgemm", "cgemm", "zgemm",
                                         "hgemm", "bgemm", "igemm", "igemm"};
-    char ta = blas_op(p->transa), tb = blas_op(p->transb);
+    char ta = lib_op(p->transa), tb = lib_op(p->transb);
 
     if (!handle)
         return CUBLAS_STATUS_NOT_INITIALIZED;

@@ -54,6 +54,7 @@ MODULES = {
     "klib": ("the kernel library: native kernels over OpenBLAS, in a library of their own", set()),
     "api/lib_base": ("what libraries have in common: handles, statuses, errors, logs, launches of klib's kernels", {"klib"}),
     "api/cublas": ("libcublas, on klib's kernels", {"api/lib_base", "klib"}),
+    "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),
@@ -72,7 +73,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cudnn", "klib", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
+               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/curand", "api/cudnn", "klib", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
 OF_TOOLS = {"report", "advise"}
 # Folders where everything may be included.

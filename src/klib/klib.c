@@ -12,6 +12,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "klib/blas.h"
+#include "klib/curand.h"
 
 /*
  * What OpenBLAS asks of the environment, before it chooses among its kernels. It takes a processor
@@ -45,6 +46,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm = klib_gemm_run,
                                      .gemm_blocks = klib_gemm_blocks,
                                      .gemm_ns = klib_gemm_ns,
-                                     .routines = klib_routines};
+                                     .routines = klib_routines,
+                                     .curand = &klib_curand};
     return &klib;
 }

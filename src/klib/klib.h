@@ -88,6 +88,8 @@ struct klib_gemm {
 
 /* ---- the library */
 
+struct klib_curand;
+
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
 struct klib {
     heddle_native_fn *blas; /* of a struct klib_call */
@@ -97,6 +99,7 @@ struct klib {
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
+    const struct klib_curand *curand; /* klib/curand.h */
 };
 
 #define KLIB_ENTRY "heddle_klib"

@@ -218,7 +218,7 @@ def test_run():
     tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=default",
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
     want = ":".join(os.path.join(libs, n) for n in
-                    ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12",
+                    ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcurand.so.10",
                      "libheddle_preload.so"))
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     # the folders of what a build tree has besides may follow
@@ -573,7 +573,7 @@ with tempfile.TemporaryDirectory() as folder:
                          (preload, "libheddle_preload.so")):
         shutil.copy(source, os.path.join(libs, name))
     os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
-    for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12"):  # something that can be loaded
+    for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcurand.so.10"):  # something that can be loaded
         os.symlink("libcuda.so.1", os.path.join(libs, name))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)

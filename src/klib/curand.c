@@ -84,7 +84,7 @@ static struct item item_of(uint32_t type, uint32_t as)
         item = (struct item){is_mrg ? 2 : 4, 2, 8};
         break;
     }
-    if (is_sobol(type))
+    if (is_sobol(type) || type == KLIB_RAND_MTGP32)
         item.draws = item.numbers = 1;
     return item;
 }
@@ -300,7 +300,10 @@ static void emit(const struct klib_rand *call, struct item item, const uint32_t 
 
     assert(first % item.draws == 0 && count % item.draws == 0);
     if (item.draws == 1) {
-        loops()->convert(call, false, words, (uint32_t)count, to);
+        if (call->state->setup.type == KLIB_RAND_MTGP32)
+            loops()->convert_single(call, words, (uint32_t)count, to);
+        else
+            loops()->convert(call, false, words, (uint32_t)count, to);
         return;
     }
     for (uint64_t items = count / item.draws, n; items; items -= n) {
@@ -463,9 +466,10 @@ static void mt_tile(struct klib_rand_state *s, const struct klib_rand *call, str
 /* ---- MTGP32 */
 
 struct mtgp32_set {
-    uint32_t position, recursion[4], tempering[4];
+    uint32_t position, shift_1, shift_2, recursion[4], tempering[4];
 };
-#define HEDDLE_MTGP32(position, a, b, c, d, e, f, g, h) {position, {a, b, c, d}, {e, f, g, h}},
+#define HEDDLE_MTGP32(position, shift_1, shift_2, a, b, c, d, e, f, g, h)                          \
+    {position, shift_1, shift_2, {a, b, c, d}, {e, f, g, h}},
 static const struct mtgp32_set mtgp32_sets[] = {HEDDLE_MTGP32_SETS};
 #undef HEDDLE_MTGP32
 
@@ -497,8 +501,8 @@ static void mtgp32_next(struct mtgp32 *g, const struct mtgp32_set *set)
 
     for (uint32_t i = 0; i < MTGP_BLOCK; i++) {
         uint32_t x = (state[i] & 0xfff80000u) ^ state[i + 1];
-        x ^= x << 13;
-        uint32_t y = x ^ state[i + set->position] >> 4;
+        x ^= x << set->shift_1;
+        uint32_t y = x ^ state[i + set->position] >> set->shift_2;
         uint32_t next = y ^ sum_of(set->recursion, y);
         state[MTGP_STATE + i] = next;
         uint32_t t = state[i + set->position - 1];
@@ -564,7 +568,7 @@ static void mtgp32_tile(struct klib_rand_state *s, const struct klib_rand *call,
                          (char *)call->to + (dimension * points + i) * item.size_B);               \
         }                                                                                          \
     }
-SOBOL(sobol32_tile, uint32_t, 32, convert_quasi)
+SOBOL(sobol32_tile, uint32_t, 32, convert_single)
 SOBOL(sobol64_tile, uint64_t, 64, convert64)
 #undef SOBOL
 

@@ -477,8 +477,8 @@ static void convert(const struct klib_rand *call, bool is_mrg, const uint32_t *r
     }
 }
 
-/* The quasi-random sequences: one number of each word, by the inverse of its distribution. */
-#define QUASI(name, word, to_uniform, to_uniform_f64, to_normal, to_normal_f64)                    \
+/* Sobol's sequences and MTGP32: a number of each word, by the inverse of the distribution. */
+#define SINGLE(name, word, to_uniform, to_uniform_f64, to_normal, to_normal_f64)                   \
     static void name(const struct klib_rand *call, const word *restrict x, uint32_t n, void *to)   \
     {                                                                                              \
         float *restrict f = to, mean = (float)call->mean, deviation = (float)call->deviation;      \
@@ -533,9 +533,9 @@ static double normal_of_high(uint64_t x)
 {
     return normal_of_32((uint32_t)(x >> 32));
 }
-QUASI(convert_quasi, uint32_t, uniform, uniform_32, normal_of_32, normal_of_32)
-QUASI(convert64, uint64_t, uniform_of_64, uniform_64, normal_of_high, normal_of_64)
-#undef QUASI
+SINGLE(convert_single, uint32_t, uniform, uniform_32, normal_of_32, normal_of_32)
+SINGLE(convert64, uint64_t, uniform_of_64, uniform_64, normal_of_high, normal_of_64)
+#undef SINGLE
 
 const struct curand_loops CURAND_LOOPS = {.xorwow = xorwow,
                                           .mrg32k3a = mrg32k3a,
@@ -545,4 +545,4 @@ const struct curand_loops CURAND_LOOPS = {.xorwow = xorwow,
                                           .mt19937_sum = mt19937_sum,
                                           .convert = convert,
                                           .convert64 = convert64,
-                                          .convert_quasi = convert_quasi};
+                                          .convert_single = convert_single};

@@ -30,7 +30,8 @@ struct curand_loops {
     void (*convert)(const struct klib_rand *call, bool is_mrg, const uint32_t *x, uint32_t n,
                     void *to);
     void (*convert64)(const struct klib_rand *call, const uint64_t *x, uint32_t n, void *to);
-    void (*convert_quasi)(const struct klib_rand *call, const uint32_t *x, uint32_t n, void *to);
+    /* A number of each word, by the inverse of its distribution. */
+    void (*convert_single)(const struct klib_rand *call, const uint32_t *x, uint32_t n, void *to);
 };
 
 extern const struct curand_loops curand_loops_generic, curand_loops_avx2, curand_loops_avx512;

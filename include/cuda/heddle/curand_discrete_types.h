@@ -6,7 +6,7 @@
 #ifndef HEDDLE_CUDA_CURAND_DISCRETE_TYPES_H
 #define HEDDLE_CUDA_CURAND_DISCRETE_TYPES_H
 
-#include "../curand.h"
+#include "curand.h"
 
 /* u is number j = length u if u < V[j], else K[j]. */
 struct curandHistogramM2_st {

@@ -538,8 +538,8 @@ static void check_discrete(void)
     cudaMemcpy(&histogram, shift.histogram, sizeof(histogram), cudaMemcpyDeviceToHost);
     ok(all.method == CURAND_M2 && all.mean == 7 && shift.shift == 0 && shift.length < 200,
        "its method, mean and size");
-    cudaMemcpy(v, histogram.V, shift.length * sizeof(*v), cudaMemcpyDeviceToHost);
-    cudaMemcpy(k, histogram.K, shift.length * sizeof(*k), cudaMemcpyDeviceToHost);
+    cudaMemcpy(v, histogram.limits, shift.length * sizeof(*v), cudaMemcpyDeviceToHost);
+    cudaMemcpy(k, histogram.others, shift.length * sizeof(*k), cudaMemcpyDeviceToHost);
     for (unsigned i = 0; i < shift.length; i++) {
         double low = i / (double)shift.length, high = (i + 1.0) / shift.length;
         double limit = fmin(v[i], high);

@@ -145,7 +145,7 @@ for word, guess in (("-linenfo", "-lineinfo"), ("--lineinf", "-lineinfo"), ("-ar
     done = cc(word, "k.cu")
     tap.ok(done.returncode == 2 and f"unknown option: '{word}'" in done.stderr and (f"did you mean {guess}?" in done.stderr if guess else "did you mean" not in done.stderr),
            f"{word}: unknown, {'with a guess' if guess else 'without one'}", done.stderr)
-for word in ("-lm", "-lcurand", "-lineno", "-lineage", "-lstdc++", "-llib"):
+for word in ("-lm", "-lcurandom", "-lineno", "-lineage", "-lstdc++", "-llib"):
     done = cc("--dryrun", word, "k.cu")
     tap.ok(done.returncode == 0 and f" {word}" in done.stderr, f"{word} is a library", done.stderr)
 done = cc("nosuch.cu")

@@ -1,6 +1,6 @@
 /*
  * cuRAND: a distribution over whole numbers, as kernels see it. curandCreatePoissonDistribution()
- * makes one in memory of the device. Members are NVIDIA's, as programs compiled with its headers
+ * makes one in memory of the device. The layout is NVIDIA's, as programs compiled with its headers
  * have them in their kernels.
  */
 #ifndef HEDDLE_CUDA_CURAND_DISCRETE_TYPES_H
@@ -8,10 +8,10 @@
 
 #include "curand.h"
 
-/* u is number j = length u if u < V[j], else K[j]. */
+/* u is number j = length u if u < limits[j], else others[j]; NVIDIA's headers call them V and K. */
 struct curandHistogramM2_st {
-    curandHistogramM2V_t V, host_V;
-    curandHistogramM2K_t K, host_K;
+    curandHistogramM2V_t limits, host_limits;
+    curandHistogramM2K_t others, host_others;
     unsigned int host_gen;
 };
 struct curandDistributionM2Shift_st {

@@ -386,7 +386,7 @@ HEDDLE_RAND unsigned int heddle_discrete(unsigned int x, curandDiscreteDistribut
     const struct curandDistributionM2Shift_st *columns = distribution->M2;
     double u = heddle_uniform_double(x);
     unsigned int i = (unsigned int)(u * columns->length);
-    return columns->shift + (u < columns->histogram->V[i] ? i : columns->histogram->K[i]);
+    return columns->shift + (u < columns->histogram->limits[i] ? i : columns->histogram->others[i]);
 }
 #define HEDDLE_DISCRETE(State)                                                                     \
     HEDDLE_RAND unsigned int curand_discrete(State *state,                                         \

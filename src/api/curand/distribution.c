@@ -39,8 +39,8 @@ curandStatus_t curandCreatePoissonDistribution(double lambda,
             block->limits[i] = i < count ? made.limit[i] : 0;
             others[i] = i < count ? made.other[i] : count - 1;
         }
-        block->histogram.V = there->limits;
-        block->histogram.K = (uint32_t *)(there->limits + limits);
+        block->histogram.limits = there->limits;
+        block->histogram.others = (uint32_t *)(there->limits + limits);
         block->shift.histogram = &there->histogram;
         block->shift.shift = made.shift;
         block->shift.length = count;

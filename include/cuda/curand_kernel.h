@@ -1,8 +1,7 @@
 /*
- * cuRAND in kernels: random numbers where they are used. XORWOW (curandState), Philox4x32-10, MRG32k3a and Sobol's
- * sequences, with their distributions, as in the cuRAND library manual, "Device API". Sequences are those of cuRAND;
- * Poisson numbers have the distribution only. Not there: MTGP32, whose parameters come from the library on the host,
- * and curand_discrete(), whose tables do.
+ * cuRAND in kernels: random numbers where they are used. XORWOW (curandState), Philox4x32-10, MRG32k3a, MTGP32 and
+ * Sobol's sequences, with their distributions, as in the cuRAND library manual, "Device API". Sequences are those of
+ * cuRAND; Poisson numbers have the distribution only.
  */
 #ifndef HEDDLE_CUDA_CURAND_KERNEL_H
 #define HEDDLE_CUDA_CURAND_KERNEL_H

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "klib/blas.h"
+#include "klib/curand.h"
 #include "klib/fft.h"
 #include "klib/lt.h"
 #include "klib/solver.h"
@@ -20,6 +21,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm_blocks = klib_gemm_blocks,
                                      .gemm_ns = klib_gemm_ns,
                                      .routines = klib_routines,
+                                     .curand = &klib_curand,
                                      .fft = &klib_fft_api,
                                      .lt = &klib_lt,
                                      .solver = &klib_solver,

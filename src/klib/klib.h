@@ -100,9 +100,12 @@ struct klib_gemm {
 
 /* ---- the library */
 
-struct klib_fft_api;        /* klib/fft.h */
-struct klib_solver;         /* klib/solver.h */
-struct klib_sparse_library; /* klib/sparse.h */
+/* Of further libraries: klib/curand.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
+struct klib_curand;
+struct klib_fft_api;
+struct klib_lt;
+struct klib_solver;
+struct klib_sparse_library;
 
 /* What libheddle-klib.so exports as KLIB_ENTRY. */
 struct klib {
@@ -113,8 +116,9 @@ struct klib {
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
+    const struct klib_curand *curand;
     const struct klib_fft_api *fft;
-    const struct klib_lt *lt; /* klib/lt.h */
+    const struct klib_lt *lt;
     const struct klib_solver *solver;
     const struct klib_sparse_library *sparse;
 };

@@ -55,7 +55,8 @@ def output_of(compiler, source, arch, work):
     """What the program prints, or None when it does not build or is not right."""
     name = os.path.splitext(os.path.basename(source))[0]
     program = os.path.join(work, f"{name}-{arch}-{compiler}")
-    done = compiled(compiler, arch, "-o", program, source)
+    libraries = [f"-l{library}" for library in first_line_words(source, "libraries") or []]
+    done = compiled(compiler, arch, "-o", program, source, *libraries)
     env = {variable: program + ".so" for variable in first_line_words(source, "tool") or []}
     if env and done.returncode == 0:
         done = compiled(compiler, arch, "-o", program + ".so", source, "-DLIBRARY", "-shared", "-Xcompiler", "-fPIC")

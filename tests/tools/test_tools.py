@@ -220,6 +220,7 @@ def test_run():
     want = ":".join(os.path.join(libs, n) for n in
                     ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12",
                      "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12", "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11",
+                     "libcurand.so.10",
                      "libheddle_preload.so"))
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     # the folders of what a build tree has besides may follow
@@ -575,7 +576,7 @@ with tempfile.TemporaryDirectory() as folder:
         shutil.copy(source, os.path.join(libs, name))
     os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
     for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12",
-                 "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11"):  # something that can be loaded
+                 "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11", "libcurand.so.10"):  # something that can be loaded
         os.symlink("libcuda.so.1", os.path.join(libs, name))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)

@@ -1,12 +1,15 @@
 /*
- * cuRAND in kernels: uniform, normal, log-normal and Poisson distributions. Part of curand_kernel.h.
+ * cuRAND in kernels: uniform, normal, log-normal, Poisson and discrete distributions. Part of curand_kernel.h.
  *
  * Uniform numbers are in (0, 1]. Normal ones come in pairs by Box and Muller's method, except from Sobol's sequences,
- * whose structure only the inverse of the distribution keeps. How many draws each number takes is cuRAND's.
+ * whose structure only the inverse of the distribution keeps, and from MTGP32, whose threads draw together: each one
+ * word. How many draws each number takes is cuRAND's.
  */
 #ifndef HEDDLE_CUDA_CURAND_DISTRIBUTIONS_H
 #define HEDDLE_CUDA_CURAND_DISTRIBUTIONS_H
 
+#include "heddle/curand_discrete_types.h"
+#include "heddle/curand_mtgp32.h"
 #include "heddle/curand_sobol.h"
 
 #define HEDDLE_2POW_M32  2.3283064365386963e-10
@@ -221,7 +224,6 @@ HEDDLE_QUASI(curandStateSobol32_t)
 HEDDLE_QUASI(curandStateScrambledSobol32_t)
 HEDDLE_QUASI(curandStateSobol64_t)
 HEDDLE_QUASI(curandStateScrambledSobol64_t)
-#undef HEDDLE_QUASI
 
 /* ---- Philox gives four words at a time */
 
@@ -367,7 +369,56 @@ HEDDLE_QUASI_OTHERS(curandStateSobol32_t)
 HEDDLE_QUASI_OTHERS(curandStateScrambledSobol32_t)
 HEDDLE_QUASI_OTHERS(curandStateSobol64_t)
 HEDDLE_QUASI_OTHERS(curandStateScrambledSobol64_t)
+
+/* ---- MTGP32: all threads of a block call these together */
+
+#undef HEDDLE_RAND
+#define HEDDLE_RAND static __inline__ __device__ __attribute__((unused))
+HEDDLE_QUASI(curandStateMtgp32_t)
+HEDDLE_QUASI_OTHERS(curandStateMtgp32_t)
 #undef HEDDLE_QUASI_OTHERS
+#undef HEDDLE_QUASI
+
+/* ---- distributions that the host made: curandCreatePoissonDistribution() */
+
+HEDDLE_RAND unsigned int heddle_discrete(unsigned int x, curandDiscreteDistribution_t distribution)
+{
+    const struct curandDistributionM2Shift_st *columns = distribution->M2;
+    double u = heddle_uniform_double(x);
+    unsigned int i = (unsigned int)(u * columns->length);
+    return columns->shift + (u < columns->histogram->limits[i] ? i : columns->histogram->others[i]);
+}
+#define HEDDLE_DISCRETE(State)                                                                     \
+    HEDDLE_RAND unsigned int curand_discrete(State *state,                                         \
+                                             curandDiscreteDistribution_t discrete_distribution)   \
+    {                                                                                              \
+        return heddle_discrete(curand(state), discrete_distribution);                              \
+    }
+HEDDLE_DISCRETE(curandStateXORWOW_t)
+HEDDLE_DISCRETE(curandStatePhilox4_32_10_t)
+HEDDLE_DISCRETE(curandStateMRG32k3a_t)
+HEDDLE_DISCRETE(curandStateMtgp32_t)
+#undef HEDDLE_DISCRETE
+HEDDLE_RAND uint4 curand_discrete4(curandStatePhilox4_32_10_t *state,
+                                   curandDiscreteDistribution_t discrete_distribution)
+{
+    uint4 w = curand4(state);
+    return make_uint4(
+        heddle_discrete(w.x, discrete_distribution), heddle_discrete(w.y, discrete_distribution),
+        heddle_discrete(w.z, discrete_distribution), heddle_discrete(w.w, discrete_distribution));
+}
+/* The inverse of the distribution, which keeps the sequence's structure. */
+#define HEDDLE_DISCRETE(State)                                                                     \
+    HEDDLE_RAND unsigned int curand_discrete(State *state,                                         \
+                                             curandDiscreteDistribution_t discrete_distribution)   \
+    {                                                                                              \
+        return heddle_poisson_inverse(state, discrete_distribution->mean);                         \
+    }
+HEDDLE_DISCRETE(curandStateSobol32_t)
+HEDDLE_DISCRETE(curandStateScrambledSobol32_t)
+HEDDLE_DISCRETE(curandStateSobol64_t)
+HEDDLE_DISCRETE(curandStateScrambledSobol64_t)
+#undef HEDDLE_DISCRETE
 
 #undef HEDDLE_PI
 #undef HEDDLE_MRG_SCALE

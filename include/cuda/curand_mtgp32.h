@@ -1,0 +1,7 @@
+/* Part of cuRAND in kernels: what the host prepares for MTGP32. */
+#ifndef HEDDLE_CUDA_CURAND_MTGP32_NAME_H
+#define HEDDLE_CUDA_CURAND_MTGP32_NAME_H
+
+#include "heddle/curand_mtgp32.h"
+
+#endif

@@ -528,7 +528,7 @@ def test_runs(work):
                                ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),
                                ("flushed", "maths that flushes subnormals", "-ftz=true", "-DFLUSHED=1"), ("flushed", "maths that does not", "-DFLUSHED=0"),
                                ("flushed", "by -use_fast_math", "-use_fast_math", "-DFLUSHED=1"),
-                               ("builtins", "builtins of the C library's maths"), ("unset_lanes", "lanes that pass on what they have not set"), ("host_maths", "device maths on the host")):
+                               ("builtins", "builtins of the C library's maths"), ("cublas_overloads", "products that name the sums' type", "-lcublas"), ("unset_lanes", "lanes that pass on what they have not set"), ("host_maths", "device maths on the host")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *([] if any("-arch" in f for f in flags) else ["-arch=sm_80"]), *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:

@@ -548,6 +548,16 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "0 wrong, no error\n", f"{what} {' '.join(flags)}", done.stdout + done.stderr)
+    for flags in ([], ["-rdc=true"], ["-G", "-g", "-O0"], ["-Xcompiler", "-ffunction-sections"]):
+        parts, program = [os.path.join(work, f"stub_names_{part}.o") for part in ("kernels", "main")], os.path.join(work, "stub_names")
+        done = cc("-std=c++17", *flags, "-c", os.path.join(HERE, "run/stub_names.cu"), "-o", parts[0])
+        if done.returncode == 0:
+            done = run("g++", "-c", f"-I{INCLUDE}", os.path.join(HERE, "run/stub_names.cpp"), "-o", parts[1])
+        if done.returncode == 0:
+            done = cc(*flags, *parts, "-o", program)
+        if done.returncode == 0:
+            done = run(program)
+        ok(done.returncode == 0 and done.stdout == "all right\n", f"kernels launched by their names, {' '.join(flags)}", done.stdout + done.stderr)
     test_refused(work)
     test_terminal(work)
     test_host_half(work)

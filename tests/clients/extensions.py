@@ -160,7 +160,7 @@ def report():
     results = read_results()
     known = [e for e in EXTENSIONS if e["name"] in results]
     out = ["## Extensions of PyTorch, from source", "",
-           "Unedited sources, compiled for one architecture (sm_120) by `heddle-nvcc`, and their own tests, by `tests/clients/extensions.py`, one command for each. "
+           "Unedited sources, compiled for one architecture by `heddle-nvcc`, and their own tests, by `tests/clients/extensions.py`, one command for each. "
            "`CUDA_HOME` is the folder `cuda` beside the tools, which `heddle run` names. PyTorch 2.15 refuses `-std=c++17`, with any compiler: projects that ask for it take 2.12.", "",
            "| project | version | PyTorch | built | tests | right | failed | skipped | causes of failures; remarks |", "|---|---|---|---|---|---|---|---|---|"]
     out += [row(e, results[e["name"]]) for e in known] + [""]

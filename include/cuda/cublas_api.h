@@ -202,6 +202,7 @@ HEDDLE_CUBLAS_COPIES(int64_t, _64)
 
 #if defined(__cplusplus)
 }
+#include "heddle/cublas_overloads.h"
 #endif
 
 #endif

@@ -17,7 +17,12 @@
 
 #define BACK_WORDS                                                                                 \
     "--target=nvptx64-nvidia-cuda -nogpulib -x ir -S -Wno-override-module "                        \
-    "-Wno-unused-command-line-argument -mllvm -expand-fp-convert-bits=64"
+    "-Wno-unused-command-line-argument -mllvm -expand-fp-convert-bits=64 "                         \
+    "-mllvm " WHOLE_WARPS
+/* Between two branches on one condition stands what all lanes do together: `if (leader) sum = 0;
+ * atomicAdd(&sum, x); if (leader) use(sum);`. It is not copied to either side of the first branch,
+ * where the leader would go ahead; nvcc does not do that either. */
+#define WHOLE_WARPS "-simplifycfg-max-small-block-size=0"
 /* No vectors of straight-line code: LLVM 19 reads 16 bytes at any address as if it were aligned
  * (`load <16 x i8>, align 1` becomes ld.v4.u32). Behind -O, which would allow them again. */
 #define END_WORDS "-fno-slp-vectorize"

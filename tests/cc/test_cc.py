@@ -532,7 +532,7 @@ def test_runs(work):
                                ("atomic_builtins", "the same in slow code", "-arch=sm_120", "-DWIDE", "-G", "-O0"),
                                ("flushed", "maths that flushes subnormals", "-ftz=true", "-DFLUSHED=1"), ("flushed", "maths that does not", "-DFLUSHED=0"),
                                ("flushed", "by -use_fast_math", "-use_fast_math", "-DFLUSHED=1"),
-                               ("builtins", "builtins of the C library's maths"), ("unset_lanes", "lanes that pass on what they have not set"), ("host_maths", "device maths on the host")):
+                               ("builtins", "builtins of the C library's maths"), ("cublas_overloads", "products that name the sums' type", "-lcublas"), ("unset_lanes", "lanes that pass on what they have not set"), ("host_maths", "device maths on the host")):
         program = os.path.join(work, name)
         done = cc("-std=c++17", *([] if any("-arch" in f for f in flags) else ["-arch=sm_80"]), *flags, os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:
@@ -552,6 +552,16 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "0 wrong, no error\n", f"{what} {' '.join(flags)}", done.stdout + done.stderr)
+    for flags in ([], ["-rdc=true"], ["-G", "-g", "-O0"], ["-Xcompiler", "-ffunction-sections"]):
+        parts, program = [os.path.join(work, f"stub_names_{part}.o") for part in ("kernels", "main")], os.path.join(work, "stub_names")
+        done = cc("-std=c++17", *flags, "-c", os.path.join(HERE, "run/stub_names.cu"), "-o", parts[0])
+        if done.returncode == 0:
+            done = run("g++", "-c", f"-I{INCLUDE}", os.path.join(HERE, "run/stub_names.cpp"), "-o", parts[1])
+        if done.returncode == 0:
+            done = cc(*flags, *parts, "-o", program)
+        if done.returncode == 0:
+            done = run(program)
+        ok(done.returncode == 0 and done.stdout == "all right\n", f"kernels launched by their names, {' '.join(flags)}", done.stdout + done.stderr)
     test_refused(work)
     test_terminal(work)
     test_host_half(work)

@@ -96,10 +96,11 @@ def check_last_words(folder):
 
 def check_races_that_gpus_win(folder):
     for flags in ((), ("-O0", "-G")) if COMPILER == "nvcc" else ((), ("-O0",)):
-        program = build(folder, "block_sum", flags=flags)
-        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
-            result = run(program, **env)
-            ok("PASS" in result.stdout, f"block_sum {flags}, {env or 'cpu'}", result.stdout + result.stderr)
+        for name in ("block_sum", "leaders"):
+            program = build(folder, name, flags=flags)
+            for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+                result = run(program, **env)
+                ok("PASS" in result.stdout, f"{name} {flags}, {env or 'cpu'}", result.stdout + result.stderr)
     program = build(folder, "in_place")
     for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}) if program else ():
         result = run(program, **env)

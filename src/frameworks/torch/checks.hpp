@@ -12,6 +12,8 @@
 #include <torch/version.h>
 #include <unordered_map>
 
+#include "tensors.hpp"
+
 namespace heddle {
 
 /* The arguments of a call by their names. */
@@ -58,10 +60,11 @@ class Call {
     /* Whether tensors that index have to be looked at, or copied, before their shape is known. */
     bool waits_for_indices() const
     {
-        for (const std::optional<at::Tensor> &i : (*this)["indices"].toOptionalTensorList())
-            if (i && i->defined() && is_mask(*i) == i->is_cuda())
-                return true;
-        return false;
+        bool waits = false;
+        each_tensor((*this)["indices"], [&waits](const at::Tensor &i) {
+            waits |= i.defined() && is_mask(i) == i.is_cuda();
+        });
+        return waits;
     }
     /* Numbers of the host where one mask is set: it is not looked at. */
     bool fills_mask() const
@@ -70,10 +73,11 @@ class Call {
         if ((*this)["accumulate"].toBool() || !tensor("values").is_cpu() ||
             tensor("values").numel() != 1)
             return false;
-        for (const std::optional<at::Tensor> &i : (*this)["indices"].toOptionalTensorList())
-            if (i && i->defined() && (++masks > 1 || !is_mask(*i) || !i->is_cuda()))
-                return false;
-        return true;
+        bool others = false;
+        each_tensor((*this)["indices"], [&masks, &others](const at::Tensor &i) {
+            others |= i.defined() && (++masks > 1 || !is_mask(i) || !i.is_cuda());
+        });
+        return !others;
     }
 
   private:

@@ -70,10 +70,14 @@ class Original {
                 for (const at::Tensor &t : v.toTensorList())
                     if (!is_right(t))
                         return false;
-            } else if (v.isOptionalTensorList()) { /* indices, which may be of the host */
-                for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
-                    if (t && !(t->defined() && t->is_cpu()) && !is_right(*t))
+            } else if (is_optional_tensors(v)) { /* indices, which may be of the host */
+                for (const c10::IValue &i : v.toListRef()) {
+                    if (!i.isTensor())
+                        continue;
+                    const at::Tensor &t = i.toTensor();
+                    if (!(t.defined() && t.is_cpu()) && !is_right(t))
                         return false;
+                }
             }
         }
         return C10_LIKELY((scalars & ~scalars_taken.load(std::memory_order_relaxed)) == 0) ||

@@ -17,6 +17,16 @@ inline c10::OperatorName operator_name_of(const std::string &full)
 }
 
 /* f(tensor) for each tensor of an argument. */
+/*
+ * Is it a list of tensors that may be absent? IValue's own question compares types by address, and
+ * TorchScript makes those of its lists anew. The elements are None or tensors.
+ */
+inline bool is_optional_tensors(const c10::IValue &v)
+{
+    return v.isOptionalTensorList() ||
+           (v.isList() && v.toList().elementType()->isSubtypeOf(*c10::OptionalType::ofTensor()));
+}
+
 template <class F> void each_tensor(const c10::IValue &v, F &&f)
 {
     if (v.isTensor())
@@ -24,10 +34,10 @@ template <class F> void each_tensor(const c10::IValue &v, F &&f)
     else if (v.isTensorList())
         for (const at::Tensor &t : v.toTensorList())
             f(t);
-    else if (v.isOptionalTensorList())
-        for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
-            if (t)
-                f(*t);
+    else if (is_optional_tensors(v))
+        for (const c10::IValue &t : v.toListRef())
+            if (t.isTensor())
+                f(t.toTensor());
 }
 
 /* How an argument list is passed on: each CUDA tensor in it replaced by f(it). */
@@ -43,10 +53,10 @@ template <class F> c10::IValue map_tensors(const c10::IValue &v, F &&f)
             out.push_back(f(t));
         return out;
     }
-    if (v.isOptionalTensorList()) {
+    if (is_optional_tensors(v)) {
         c10::List<std::optional<at::Tensor>> out;
-        for (const std::optional<at::Tensor> &t : v.toOptionalTensorList())
-            out.push_back(t ? std::optional<at::Tensor>(f(*t)) : std::nullopt);
+        for (const c10::IValue &t : v.toListRef())
+            out.push_back(t.isTensor() ? std::optional<at::Tensor>(f(t.toTensor())) : std::nullopt);
         return out;
     }
     return v;

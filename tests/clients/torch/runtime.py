@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What of torch.cuda is no operator: kernels that PyTorch launches itself, streams, events. TAP.
+"""What of PyTorch is no operator: kernels that it launches itself, streams, events, TorchScript. TAP.
 
     heddle run python runtime.py [NAME...]     tests whose names contain one of these; all
 """
@@ -119,6 +119,22 @@ assert all(t.sum() == t.numel() for t in kept if isinstance(t, torch.Tensor))
 """
     subprocess.run([sys.executable, "-c", program], check=True,
                    env={**os.environ, "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+
+
+@test
+def lists_of_indices_from_torchscript():
+    """TorchScript makes the types of lists itself: they equal those of eager calls, elsewhere."""
+    class Indexing(torch.nn.Module):
+        def forward(self, x: torch.Tensor, i: torch.Tensor):
+            x[x < 1] = 1.0
+            x[i] = 7.0
+            return x, x[x > 2], x[i]
+
+    compiled = torch.jit.script(Indexing())
+    on = {device: compiled(torch.tensor([0., 3., -1., 5.], device=device),
+                           torch.tensor([3], device=device)) for device in ("cpu", "cuda")}
+    for got, want in zip(on["cuda"], on["cpu"]):
+        assert got.is_cuda and torch.equal(got.cpu(), want), f"{got}, not {want}"
 
 
 def main():

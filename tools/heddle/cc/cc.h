@@ -203,4 +203,7 @@ void cc_ptx_names(const char *text, size_t len, cc_name_fn *report, void *user);
 /* In relocatable PTX of clang: static variables have one name; see cc_statics.c. */
 enum hd_status cc_statics_mend(struct hd_buf *ptx) HD_MUST_CHECK;
 
+/* In an object of host code: what stands for kernels has their names; see cc_stubs.c. */
+enum hd_status cc_stubs_rename(const char *path) HD_MUST_CHECK;
+
 #endif

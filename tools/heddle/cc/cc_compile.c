@@ -295,6 +295,9 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     job->doing = cc_format("%s, host code", source);
     rc = cc_pass(job, &cmd, &tail, input, object);
     job->doing = NULL;
+    bool in_file = object && strcmp(object, "-") != 0;
+    if (!rc && !job->dryrun && in_file && cc_stubs_rename(object) != HD_OK)
+        return cli_error("%s", hd_error_message());
     return rc;
 }
 

@@ -263,9 +263,13 @@ def tell_stop(event):
         print("CUDA thread hit %s %d, %s" % (kind, point.number, launch))
 
 
-def is_stub(place):
-    """clang's has a name of its own, nvcc's names its parameters so."""
-    if "__device_stub__" in (place.function or ""):
+def name_of(place):
+    return (place.function or "").split("(")[0]
+
+
+def is_stub(place, kernels):
+    """It has a kernel's name: clang's own name for it is in the debug information. nvcc's names its parameters so."""
+    if "__device_stub__" in (place.function or "") or place.address >> 60 != TEXT and name_of(place) in kernels:
         return True
     block = gdb.block_for_pc(place.address) if place.address >> 60 != TEXT else None
     while block is not None and block.function is None:
@@ -277,8 +281,9 @@ def on_breakpoint(point):
     """The host has a function in place of each kernel, with the kernel's lines: nobody means that."""
     if session.device is None or point.type != gdb.BP_BREAKPOINT or not hasattr(point, "locations"):
         return
+    kernels = {name_of(place) for place in point.locations if place.function and place.address >> 60 == TEXT}
     for place in point.locations:
-        if place.enabled and is_stub(place):
+        if place.enabled and is_stub(place, kernels):
             place.enabled = False
 
 

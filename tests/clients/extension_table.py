@@ -1,0 +1,85 @@
+"""Extensions of PyTorch: where they are from, how they are built, which of their tests run, and why single tests fail.
+
+An extension is a name, the GitHub project, its version, the PyTorch that it was tried with, what is built; then, where
+they differ from the usual, `folder` (what pip installs), `env` (variables of building and testing), `build` (a command
+instead of pip), `tests_in` (where the tests run), `tests` (a file of tests, and arguments of pytest), `scripts` (programs
+that are right when they end with status 0), `requires` (what the tests import), `selection` (what of its tests that is),
+`causes` (a cause and a pattern of the test's name and message: what no pattern fits counts as Heddle's) and a remark.
+`typed` are the two commands of a user.
+"""
+GITHUB = "heddle run pip install --no-build-isolation git+https://github.com/"
+CUBLASLT = "needs cuBLASLt"
+TORCH = "PyTorch's"
+OWN = "the project's own"
+
+EXTENSIONS = [
+    {"name": "diff-gaussian-rasterization", "project": "graphdeco-inria/diff-gaussian-rasterization", "version": "59f5f77", "torch": "2.15", "built": "all",
+     "selection": "it has none: `extension_checks.py`", "scripts": [{"name": "diff_gaussian", "arguments": ["{here}/extension_checks.py", "diff_gaussian"]}],
+     "typed": (GITHUB + "graphdeco-inria/diff-gaussian-rasterization", "heddle run python -c 'import diff_gaussian_rasterization'")},
+    {"name": "fused-ssim", "project": "rahul-goel/fused-ssim", "version": "0ac916a", "torch": "2.15", "built": "all", "requires": ["pytorch-msssim"],
+     "selection": "both, smaller images and fewer rounds", "scripts": [{"name": name, "arguments": ["{here}/extension_checks.py", "fused_ssim", f"tests/{name}"]}
+                                                              for name in ("test.py", "test_3D.py")],
+     "remark": "at full size the reference of `test_3D.py`, a convolution of doubles, takes 17.6 GB in PyTorch's CPU kernel",
+     "typed": (GITHUB + "rahul-goel/fused-ssim", "heddle run python -c 'import fused_ssim'")},
+    {"name": "bitsandbytes", "project": "bitsandbytes-foundation/bitsandbytes", "version": "95f9af3", "torch": "2.15", "built": "all, by CMake", "tests_in": "tests",
+     "build": "cmake -G Ninja -S . -B build -DCOMPUTE_BACKEND=cuda -DCOMPUTE_CAPABILITY=120 -DCMAKE_CUDA_COMPILER={tools}/heddle-nvcc && ninja -C build",
+     "env": {"BNB_TEST_DEVICE": "cuda", "PYTHONPATH": ".."}, "requires": ["einops", "lion-pytorch", "scipy"],
+     "selection": "32-bit optimizers of test_optim.py, the first 62 of 144", "tests": [["test_optim.py", "-k", "optimizer32bit"]],
+     "causes": [(CUBLASLT, r"cublasLt|cuBLASLt")],
+     "remark": "with `-use_fast_math` halves keep subnormal numbers, since which float16 is right; `test_ops.py` and `Linear8bitLt` need cuBLASLt",
+     "typed": ("pip install bitsandbytes", "heddle run python program.py")},
+    {"name": "gsplat", "project": "nerfstudio-project/gsplat", "version": "1.5.3", "torch": "2.12", "built": "all", "selection": "test_basic.py, test_2dgs.py", "requires": ["pytest<9", "nerfacc", "jaxtyping", "rich", "typing_extensions"],
+     "tests_in": "tests", "tests": [[f"test_{name}.py"] for name in ("basic", "2dgs")],
+     "causes": [("where the reference needs nerfacc, see below", r"install nerfacc|No module named .nerfacc"), ("a mark of a fixture, which pytest 9 refuses", r"Marks cannot be applied to fixtures")],
+     "remark": "in a run of all of `test_basic.py` 105 are right, and nine need nerfacc; the files that were not run need it throughout", "typed": (GITHUB + "nerfstudio-project/gsplat@v1.5.3", "heddle run python -c 'import gsplat'")},
+    {"name": "nvdiffrast", "project": "NVlabs/nvdiffrast", "version": "253ac4f", "torch": "2.15", "built": "all",
+     "selection": "it has none: `extension_checks.py`", "scripts": [{"name": "nvdiffrast", "arguments": ["{here}/extension_checks.py", "nvdiffrast"]}],
+     "typed": (GITHUB + "NVlabs/nvdiffrast", "heddle run python samples/torch/triangle.py")},
+    {"name": "pytorch3d", "project": "facebookresearch/pytorch3d", "version": "9381c40", "torch": "2.12", "built": "all", "env": {"FORCE_CUDA": "1"}, "requires": ["iopath", "pillow"],
+     "selection": "19 files with tests on cuda",
+     "tests_in": "tests", "tests": [[f"test_{name}.py"] for name in (
+         "ball_query", "knn", "face_areas_normals", "interpolate_face_attributes", "iou_box3d", "marching_cubes", "packed_to_padded", "point_mesh_distance", "points_to_volumes",
+         "rasterize_meshes", "rasterize_points", "compositing", "blending", "sample_farthest_points", "chamfer", "graph_conv", "mesh_filtering", "sample_pdf", "points_normals")],
+     "causes": [],
+     "typed": ("FORCE_CUDA=1 " + GITHUB + "facebookresearch/pytorch3d", "heddle run python -c 'import pytorch3d._C'")},
+    {"name": "nerfacc", "project": "nerfstudio-project/nerfacc", "version": "0.5.3", "torch": "2.12", "built": "all", "env": {"NVCC_FLAGS": "-std=c++17"}, "requires": ["tqdm", "rich"],
+     "tests_in": "tests", "tests": [[f"test_{name}.py"] for name in ("camera", "grid", "pack", "pdf", "rendering", "scan", "vdb")],
+     "causes": [], "remark": "as C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too",
+     "typed": ("NVCC_FLAGS=-std=c++17 " + GITHUB + "nerfstudio-project/nerfacc", "heddle run python -c 'import nerfacc'")},
+    {"name": "causal-conv1d", "project": "Dao-AILab/causal-conv1d", "version": "0d2252d", "torch": "2.12", "built": "all", "env": {"CAUSAL_CONV1D_FORCE_BUILD": "TRUE"},
+     "requires": ["einops"], "tests_in": "tests", "tests": [["test_causal_conv1d.py"]], "causes": [],
+     "typed": ("CAUSAL_CONV1D_FORCE_BUILD=TRUE " + GITHUB + "Dao-AILab/causal-conv1d", "heddle run python -c 'import causal_conv1d'")},
+    {"name": "torch_scatter", "project": "rusty1s/pytorch_scatter", "version": "648dda3", "torch": "2.15", "built": "all", "env": {"FORCE_CUDA": "1"},
+     "tests_in": "test", "tests": [[f"test_{name}.py"] for name in ("broadcasting", "gather", "multi_gpu", "scatter", "segment", "zero_tensors")], "causes": [],
+     "typed": ("FORCE_CUDA=1 " + GITHUB + "rusty1s/pytorch_scatter", "heddle run python -c 'import torch_scatter'")},
+    {"name": "torch_cluster", "project": "rusty1s/pytorch_cluster", "version": "3d1d9e3", "torch": "2.15", "built": "all", "env": {"FORCE_CUDA": "1"}, "requires": ["scipy"],
+     "tests_in": "test", "tests": [[f"test_{name}.py"] for name in ("fps", "graclus", "grid", "knn", "nearest", "radius", "rw", "sampler")], "causes": [],
+     "typed": ("FORCE_CUDA=1 " + GITHUB + "rusty1s/pytorch_cluster", "heddle run python -c 'import torch_cluster'")},
+    {"name": "torch_sparse", "project": "rusty1s/pytorch_sparse", "version": "91feaa5", "torch": "2.15", "built": "all", "env": {"FORCE_CUDA": "1"}, "requires": ["scipy"],
+     "tests_in": "test", "tests": [[f"test_{name}.py"] for name in ("add", "cat", "coalesce", "convert", "diag", "ego_sample", "eye", "matmul", "metis", "mul", "neighbor_sample", "overload", "permute",
+                                                     "saint", "sample", "spmm", "spspmm", "storage", "tensor", "transpose")], "causes": [],
+     "typed": ("FORCE_CUDA=1 " + GITHUB + "rusty1s/pytorch_sparse", "heddle run python -c 'import torch_sparse'")},
+    {"name": "pointnet2_ops", "project": "erikwijmans/Pointnet2_PyTorch", "version": "b5ceb6d", "torch": "2.15", "built": "all", "folder": "pointnet2_ops_lib",
+     "selection": "they need hydra 0.11 and pytorch-lightning 0.7: `extension_checks.py`", "scripts": [{"name": "pointnet2", "arguments": ["{here}/extension_checks.py", "pointnet2"]}],
+     "typed": (GITHUB + "erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib", "heddle run python -c 'import pointnet2_ops'")},
+    {"name": "mamba", "project": "state-spaces/mamba", "version": "e9594ce", "torch": "2.12", "built": "`selective_scan_cuda`", "env": {"MAMBA_FORCE_BUILD": "TRUE"}, "requires": ["einops"],
+     "selection": "test_selective_scan.py", "tests_in": "tests/ops", "tests": [["test_selective_scan.py"]], "causes": [],
+     "typed": ("MAMBA_FORCE_BUILD=TRUE " + GITHUB + "state-spaces/mamba", "heddle run python -c 'import selective_scan_cuda'")},
+    {"name": "apex", "project": "NVIDIA/apex", "version": "6424da3", "torch": "2.15", "built": "the extensions of `--cuda_ext`", "env": {"APEX_CPP_EXT": "1", "APEX_CUDA_EXT": "1"},
+     "selection": "tests/L0", "tests_in": "tests/L0",
+     "tests": [["run_optimizers/test_adam.py"], ["run_optimizers/test_fused_novograd.py"], ["run_optimizers/test_fused_optimizer.py"], ["run_optimizers/test_lamb.py"],
+               ["run_fused_layer_norm/test_fused_layer_norm.py"], ["run_mlp/test_mlp.py"]], "causes": [(CUBLASLT, r"cublasLt")],
+     "typed": ("APEX_CPP_EXT=1 APEX_CUDA_EXT=1 " + GITHUB + "NVIDIA/apex", "heddle run python -c 'import amp_C'")},
+]
+
+# What was not built to the end, or whose tests did not run: project, version, PyTorch, what was tried, what is missing.
+UNBUILT = [
+    ("bitsandbytes", "0.50.2 from PyPI", "2.15", "the wheel's `libbitsandbytes_cuda130.so`, which has PTX (202 kernels): 4-bit and blockwise quantisation, `Linear4bit`, `Adam8bit` run",
+     "`Linear8bitLt` needs cuBLASLt"),
+    ("nerfacc", "0.5.3", "2.12", "four of five `.cu` files, with `NVCC_FLAGS=-std=c++17`",
+     "the project's: `scan_cub.cu` names `cub::Equality`, which CUB 3 (CUDA 13) does not have. As C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
+    ("causal-conv1d", "0d2252d", "2.15", "device code of two of three `.cu` files", "the rest was not tried"),
+    ("pytorch3d", "9381c40", "2.12", "device code of six of 31 `.cu` files, all that were tried", "the rest was not tried; its `-std=c++17` needs PyTorch 2.12"),
+    ("torch_cluster, torch_sparse, pointnet2_ops, mamba, apex", "as `extensions.py --list` says", "", "nothing yet", "the commands are there: `extensions.py`"),
+    ("flash-attention", "2.8.3.post2", "2.15", "clang's front end takes `flash_fwd_hdim64_fp16_sm80.cu`", "clang's back end needs more than 3.7 GB for the 18 kernels of one such file"),
+]

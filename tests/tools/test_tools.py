@@ -13,6 +13,9 @@ import zipfile
 from support import PTX, Tap, Tool, cubin, write
 
 root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+with open(os.path.join(root, "spec/libraries.def"), encoding="utf-8") as rows:
+    # in their order: the runtime's two, the driver, those of NVIDIA's toolkit, the preload
+    preloaded = re.findall(r'^X\(\w+, "[^"]*", "([^"]*)", "[^"]*", PRELOADED\)', rows.read(), re.M)
 heddle, mkimage, cc, preload, cudart, cuda, embedded, docs = sys.argv[1:9]
 tap = Tap()
 
@@ -217,11 +220,7 @@ def test_run():
     got = set(result.stdout.split("\n"))
     tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=default",
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
-    want = ":".join(os.path.join(libs, n) for n in
-                    ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12",
-                     "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12", "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11",
-                     "libcurand.so.10",
-                     "libheddle_preload.so"))
+    want = ":".join(os.path.join(libs, n) for n in preloaded)
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     # the folders of what a build tree has besides may follow
     paths = next((line for line in got if line.startswith("LD_LIBRARY_PATH=")), "=").split("=", 1)[1]
@@ -575,8 +574,7 @@ with tempfile.TemporaryDirectory() as folder:
                          (preload, "libheddle_preload.so")):
         shutil.copy(source, os.path.join(libs, name))
     os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
-    for name in ("libcupti.so.13", "libcupti.so.12", "libcublas.so.13", "libcublas.so.12", "libcublasLt.so.13", "libcublasLt.so.12", "libcufft.so.12",
-                 "libcufft.so.11", "libcusparse.so.12", "libcusolver.so.12", "libcusolver.so.11", "libcurand.so.10"):  # something that can be loaded
+    for name in preloaded[3:-1]:  # something that can be loaded
         os.symlink("libcuda.so.1", os.path.join(libs, name))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)

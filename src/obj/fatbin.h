@@ -208,6 +208,8 @@ enum hd_status obj_fatbin_choose(const struct obj_fatbin *fatbin, struct obj_tar
 
 /* Is it an image of obj/linked.h, kept as machine code is? */
 bool obj_entry_is_linked(const struct obj_entry *entry);
+/* Machine code of no function: what nvcc's device linker puts into programs without kernels. */
+bool obj_entry_is_empty(const struct obj_entry *entry);
 /* Appends the decompressed payload to an empty buffer; PTX is cut at its NUL. */
 enum hd_status obj_entry_read(const struct obj_entry *entry, struct hd_buf *out_buf) HD_MUST_CHECK;
 

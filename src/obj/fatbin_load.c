@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "obj/bytes.h"
+#include "obj/elf.h"
 #include "obj/fatbin_layout.h"
 #include "obj/linked.h"
 
@@ -216,6 +217,25 @@ bool obj_entry_is_linked(const struct obj_entry *entry)
     is_linked = obj_entry_read(entry, &image) == HD_OK && obj_linked_is(image.ptr, image.len);
     hd_buf_fini(&image);
     return is_linked;
+}
+
+bool obj_entry_is_empty(const struct obj_entry *entry)
+{
+    struct hd_buf image;
+    struct obj_elf elf;
+    struct obj_elf_section section;
+    bool is_empty;
+
+    if (entry->kind != OBJ_ENTRY_CUBIN || entry->codec == OBJ_CODEC_OPAQUE)
+        return false;
+    hd_buf_init(&image);
+    is_empty = obj_entry_read(entry, &image) == HD_OK &&
+               obj_elf_open(image.ptr, image.len, &elf) == HD_OK && elf.section_count > 0;
+    for (size_t i = 0; is_empty && i < elf.section_count; i++)
+        is_empty = obj_elf_section(&elf, i, &section) &&
+                   (section.name.len < 5 || memcmp(section.name.ptr, ".text", 5) != 0);
+    hd_buf_fini(&image);
+    return is_empty;
 }
 
 /* Everything in a linked image is wanted. */

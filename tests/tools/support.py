@@ -135,10 +135,18 @@ def write(path, text):
     return path
 
 
-def cubin(arch):
-    """The header of a cubin of ABI version 8; no tool looks further."""
+def cubin(arch, *sections):
+    """The header of a cubin of ABI version 8, and sections of these names without contents: tools look at no more."""
     ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
-    return ident + struct.pack("<HHIQQQI", 2, 190, 1, 0, 0, 0, arch << 8) + bytes(12)
+    if not sections:
+        return ident + struct.pack("<HHIQQQI", 2, 190, 1, 0, 0, 0, arch << 8) + bytes(12)
+    names = b"\0" + b"".join(s.encode() + b"\0" for s in (".shstrtab", *sections))
+    at = 64 + 64 * (2 + len(sections))
+    head = ident + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64, arch << 8, 64, 0, 0, 64, 2 + len(sections), 1)
+    rows = bytes(64) + struct.pack("<IIQQQQIIQQ", 1, 3, 0, 0, at, len(names), 0, 0, 1, 0)
+    for s in sections:
+        rows += struct.pack("<IIQQQQIIQQ", names.index(b"\0" + s.encode() + b"\0") + 1, 1, 0, 0, at, 0, 0, 0, 1, 0)
+    return head + rows + names
 
 
 def has_gdb():

@@ -287,6 +287,11 @@ def test_run_check():
            "code=compute_80" in result.stderr, "machine code alone is refused with the remedy",
            result.stderr)
     tap.eq(tool("run", "--no-check", sass).returncode, 7, "--no-check runs it")
+    for name, refused in ((".note.nv.tkinfo", False), (".text.k", True)):  # nvcc's linker leaves a cubin without functions in programs without kernels
+        code = write(os.path.join(folder, "sections.cubin"), cubin(75, ".symtab", name))
+        program = build("sections", image=image("sections.fatbin", "raw", f"cubin:75:{code}"),
+                        source="int __cudaRegisterFatBinary(void *); int cudaRuntimeGetVersion(int *v) { return 0; } int main(void) { return 7; }\n")
+        tap.eq((tool("run", program).returncode, "no PTX for" in tool("doctor", program).stdout), (1 if refused else 7, refused), f"a cubin with {name}")
     stripped = build("stripped", "-s", image=good_fatbin)
     result = tool("run", stripped)
     tap.ok(result.returncode == 1 and "stripped" in result.stderr and

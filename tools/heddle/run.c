@@ -220,7 +220,7 @@ int run_check_program(const char *path)
         code = cli_error("%s is linked statically, with the C library: nothing can be redirected\n"
                          "  link it without -static; --no-check runs it all the same",
                          path);
-    else if (p.kind == OBJ_IMAGE_HOST_ELF && p.images.len && !program_count_usable(&p, 0))
+    else if (p.kind == OBJ_IMAGE_HOST_ELF && program_has_code(&p) && !program_count_usable(&p, 0))
         code = run_refuse_sass(&p);
     program_close(&p);
     return code;

@@ -117,6 +117,14 @@ bool program_is_static(const struct program *program)
     return !obj_elf_needed(&program->elf, 0, &library); /* libraries have no interpreter either */
 }
 
+bool program_has_code(const struct program *program)
+{
+    for (size_t i = 0; i < program->images.len; i++)
+        if (!obj_entry_is_empty(&program->images.at[i].entry))
+            return true;
+    return false;
+}
+
 size_t program_count_usable(const struct program *program, unsigned cc)
 {
     size_t count = 0;

@@ -39,6 +39,8 @@ void program_close(struct program *program);
 
 /* A program that no loader puts together: there is no way to put libraries of ours into it. */
 bool program_is_static(const struct program *program);
+/* Is there device code of any kind? An entry without a function is none. */
+bool program_has_code(const struct program *program);
 /* PTX entries that a device of this compute capability * 10 takes; all PTX when cc is 0. */
 size_t program_count_usable(const struct program *program, unsigned cc);
 /* "cubin sm_75, cubin sm_90" of the distinct entries, for messages. */

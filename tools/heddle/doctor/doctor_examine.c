@@ -244,7 +244,7 @@ static void check_images(struct doctor_report *r)
 {
     if (r->program.damaged)
         doctor_problem(r, "damaged device code: %s", hd_error_message());
-    if (!r->program.images.len || program_count_usable(&r->program, r->cc))
+    if (!program_has_code(&r->program) || program_count_usable(&r->program, r->cc))
         return;
     struct hd_buf found;
     hd_buf_init(&found);

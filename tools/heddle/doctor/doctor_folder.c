@@ -173,7 +173,7 @@ static void folder_take_report(struct folder *f, struct file *file, const struct
     if (!uses)
         return;
     file->role = r->problems.len ? ROLE_LACKS : ROLE_RUNS;
-    file->no_ptx = r->program.images.len && !program_count_usable(&r->program, r->cc);
+    file->no_ptx = program_has_code(&r->program) && !program_count_usable(&r->program, r->cc);
     for (size_t i = 0; i < r->problems.len; i++) {
         const char *text = r->problems.at[i];
 

@@ -26,9 +26,13 @@ static const struct row *row_get(void)
 {
     static const struct row *_Atomic found;
     static _Atomic bool is_known;
-    const char *name = hd_env("HEDDLE_MMA"), *machine = hd_env("HEDDLE_MACHINE");
+    const char *name, *machine;
 
-    for (const struct row *row = rows; !is_known && row < rows + HD_COUNT_OF(rows); row++)
+    if (is_known)
+        return found;
+    name = hd_env("HEDDLE_MMA");
+    machine = hd_env("HEDDLE_MACHINE");
+    for (const struct row *row = rows; row < rows + HD_COUNT_OF(rows); row++)
         if (name ? !strcmp(row->name, name)
                  : machine && (!strcmp(row->machine, machine) || !strcmp(row->another, machine)))
             found = row;

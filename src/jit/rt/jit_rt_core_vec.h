@@ -15,8 +15,7 @@
 
 enum {
     CORE_K_MAX = 64,
-    CORE_EIGHT = 8, /* products that fit 32 bits */
-    CORE_STEP_MAX = 32,
+    CORE_EIGHT = 8,    /* products that fit 32 bits */
     CORE_LEAST = -100, /* exponents whose units fit f32 */
     CORE_MOST = 120,
     CORE_F32_LEAST = -126,
@@ -27,14 +26,26 @@ enum {
 struct core_panels {
     float a[CORE_K_MAX][ROWS] __attribute__((aligned(64)));
     int32_t a_exponent[CORE_K_MAX][ROWS] __attribute__((aligned(64)));
-    float b[CORE_K_MAX][COLUMNS];
-    int32_t b_exponent[CORE_K_MAX][COLUMNS];
+    float b[CORE_K_MAX * COLUMNS] __attribute__((aligned(64)));
+    int32_t b_exponent[CORE_K_MAX * COLUMNS] __attribute__((aligned(64)));
 };
+
+/*
+ * Where an element of b is: by k, or as fragments have it, whose words have elements of `per` k. A
+ * word of four lanes has a column, lane by lane the next k.
+ */
+INLINE unsigned core_b_at(unsigned per, unsigned k, unsigned col)
+{
+    if (!per)
+        return k * COLUMNS + col;
+    return (k / (4 * per) * per + k % per) * LANES + k / per % 4 + 4 * col;
+}
 
 struct core {
     struct ir_core_rule rule;
     enum ir_type c_type, d_type;
     unsigned k;
+    unsigned per; /* of b: core_b_at() */
 };
 
 #if defined(__AVX512F__)
@@ -82,7 +93,6 @@ INLINE words equal(words x, words y)
     return _mm512_movm_epi32(_mm512_cmpeq_epi32_mask(x, y));
 }
 
-#define ADD_DOUBLES _mm512_add_pd
 #else
 typedef __m256d doubles;
 
@@ -128,7 +138,6 @@ INLINE words equal(words x, words y)
     return _mm256_cmpeq_epi32(x, y);
 }
 
-#define ADD_DOUBLES _mm256_add_pd
 #endif
 
 /* ir_core_exponent(): only denormals of f32 have no exponent here, and count as zeros do. */
@@ -160,14 +169,16 @@ static inline bool core_align(const float *x, unsigned n, int least, int32_t *ou
 }
 
 /* Is there a term but zeros, in lanes of small exponents? Then their units do not fit. */
-static HD_NOINLINE bool core_has_small(const struct core_panels *p, unsigned first, unsigned n,
-                                       unsigned row, unsigned col, floats sum, words small)
+static HD_NOINLINE bool core_has_small(const struct core_panels *p, unsigned per, unsigned first,
+                                       unsigned n, unsigned row, unsigned col, floats sum,
+                                       words small)
 {
     const words magnitude = all(0x7fffffff);
     words is = greater(AND(TO_WORDS(sum), magnitude), all(0));
     for (unsigned k = first; k < first + n; k++) {
         words a = greater(AND(TO_WORDS(V(load_ps)(p->a[k] + row)), magnitude), all(0));
-        words b = greater(AND(TO_WORDS(V(set1_ps)(p->b[k][col])), magnitude), all(0));
+        words b =
+            greater(AND(TO_WORDS(V(set1_ps)(p->b[core_b_at(per, k, col)])), magnitude), all(0));
         is = OR(is, AND(a, b));
     }
     return some(AND(is, small));
@@ -180,36 +191,38 @@ INLINE floats core_power(words e)
 }
 
 /* One step for a column. False: the model is to be asked. */
-INLINE bool core_step(const struct core *c, const struct core_panels *p, unsigned first, unsigned n,
-                      unsigned row, unsigned col, int least, floats *sum)
+INLINE bool core_step(const struct core *c, const struct core_panels *p, unsigned per,
+                      unsigned first, unsigned n, unsigned row, unsigned col, int least,
+                      floats *sum)
 {
-    words most = core_exponents(*sum, least), part[CORE_STEP_MAX / CORE_EIGHT];
+    words most = core_exponents(*sum, least);
 #pragma GCC unroll 16
     for (unsigned k = first; k < first + n; k++) {
         words a = TO_WORDS(V(load_ps)((const float *)(const void *)(p->a_exponent[k] + row)));
-        most = V(max_epi32)(most, V(add_epi32)(a, all((uint32_t)p->b_exponent[k][col])));
+        most = V(max_epi32)(most,
+                            V(add_epi32)(a, all((uint32_t)p->b_exponent[core_b_at(per, k, col)])));
     }
     words small = greater(all((uint32_t)CORE_LEAST), most);
     if (some(greater(most, all(CORE_MOST))) ||
-        (some(small) && core_has_small(p, first, n, row, col, *sum, small)))
+        (some(small) && core_has_small(p, per, first, n, row, col, *sum, small)))
         return false;
     most = V(max_epi32)(most, all((uint32_t)CORE_LEAST));
     const words fraction = all(c->rule.fraction);
     const floats unit = core_power(V(sub_epi32)(fraction, most));
-    words total = V(cvttps_epi32)(V(mul_ps)(*sum, unit));
-    doubles low = low_doubles(total), high = high_doubles(total);
+    words eight = V(cvttps_epi32)(V(mul_ps)(*sum, unit)); /* c, which is added to the first ones */
+    doubles low = V(setzero_pd)(), high = low;
 #pragma GCC unroll 4
     for (unsigned k = first; k < first + n; k += CORE_EIGHT) {
-        const unsigned eight = first + n - k < CORE_EIGHT ? first + n - k : CORE_EIGHT;
-        words *sums = &part[(k - first) / CORE_EIGHT];
-        *sums = all(0);
+        const unsigned last = k + CORE_EIGHT < first + n ? k + CORE_EIGHT : first + n;
 #pragma GCC unroll 8
-        for (unsigned i = k; i < k + eight; i++) {
-            floats product = V(mul_ps)(V(load_ps)(p->a[i] + row), V(set1_ps)(p->b[i][col]));
-            *sums = V(add_epi32)(*sums, V(cvttps_epi32)(V(mul_ps)(product, unit)));
+        for (unsigned i = k; i < last; i++) {
+            floats b = V(set1_ps)(p->b[core_b_at(per, i, col)]);
+            floats product = V(mul_ps)(V(load_ps)(p->a[i] + row), b);
+            eight = V(add_epi32)(eight, V(cvttps_epi32)(V(mul_ps)(product, unit)));
         }
-        low = ADD_DOUBLES(low, low_doubles(*sums));
-        high = ADD_DOUBLES(high, high_doubles(*sums));
+        low = V(add_pd)(low, low_doubles(eight));
+        high = V(add_pd)(high, high_doubles(eight));
+        eight = all(0);
     }
     floats x = singles_of(low, high);
     if (c->d_type == IR_F16)
@@ -224,33 +237,41 @@ INLINE bool core_step(const struct core *c, const struct core_panels *p, unsigne
     return true;
 }
 
-/* A column; steps of the usual sizes become code without loops. */
-INLINE bool core_column(const struct core *c, const struct core_panels *p, unsigned row,
-                        unsigned col, floats *sum)
+/* Columns, one after the other; steps of the usual sizes become code without loops. */
+INLINE bool core_columns(const struct core *c, const struct core_panels *p, unsigned per,
+                         unsigned row, floats sum[COLUMNS])
 {
-    int least = c->c_type == IR_F16 ? CORE_F16_LEAST : CORE_F32_LEAST;
+    const int least = c->d_type == IR_F16 ? CORE_F16_LEAST : CORE_F32_LEAST;
+    const int c_least = c->c_type == IR_F16 ? CORE_F16_LEAST : CORE_F32_LEAST;
     for (unsigned first = 0; first < c->k; first += c->rule.step) {
-        unsigned n = c->k - first < c->rule.step ? c->k - first : c->rule.step;
-        bool ok = n == 32   ? core_step(c, p, first, 32, row, col, least, sum)
-                  : n == 16 ? core_step(c, p, first, 16, row, col, least, sum)
-                  : n == 8  ? core_step(c, p, first, 8, row, col, least, sum)
-                            : core_step(c, p, first, n, row, col, least, sum);
-        if (!ok)
-            return false;
-        least = c->d_type == IR_F16 ? CORE_F16_LEAST : CORE_F32_LEAST;
+        const unsigned n = c->k - first < c->rule.step ? c->k - first : c->rule.step;
+        const int low = first ? least : c_least;
+        for (unsigned col = 0; col < COLUMNS; col++) {
+            floats *s = &sum[col];
+            if (!(n == 32   ? core_step(c, p, per, first, 32, row, col, low, s)
+                  : n == 16 ? core_step(c, p, per, first, 16, row, col, low, s)
+                  : n == 8  ? core_step(c, p, per, first, 8, row, col, low, s)
+                            : core_step(c, p, per, first, n, row, col, low, s)))
+                return false;
+        }
     }
     return true;
 }
 
 /* The sums of a tile's rows from `row` on. */
-static inline bool core_sums(const struct core *c, const struct core_panels *p, unsigned row,
-                             floats sum[COLUMNS])
+static bool core_sums(const struct core *c, const struct core_panels *p, unsigned row,
+                      floats sum[COLUMNS])
 {
-    for (unsigned col = 0; col < COLUMNS; col++) {
-        if (!core_column(c, p, row, col, &sum[col]))
-            return false;
+    switch (c->per) {
+    case 0:
+        return core_columns(c, p, 0, row, sum);
+    case 1:
+        return core_columns(c, p, 1, row, sum);
+    case 2:
+        return core_columns(c, p, 2, row, sum);
+    default:
+        return core_columns(c, p, 4, row, sum);
     }
-    return true;
 }
 
 #endif

@@ -135,16 +135,6 @@ static HD_NOINLINE void a_widen_any(enum ir_type type, const lanes *regs, unsign
     }
 }
 
-/* b of a column tile, in the order of k. */
-static void b_order(const float (*b)[LANES], unsigned k, unsigned per, float (*out)[COLUMNS])
-{
-    for (unsigned i = 0; i < k; i++) {
-        const float *from = b[i / (4 * per) * per + i % per] + i / per % 4;
-        for (unsigned col = 0; col < COLUMNS; col++)
-            out[i][col] = from[4 * col];
-    }
-}
-
 bool LEVEL(jit_core_multiply)(const struct ir_core_rule *rule, const struct ir_mma *mma,
                               const void *src, void *dst)
 {
@@ -153,9 +143,8 @@ bool LEVEL(jit_core_multiply)(const struct ir_core_rule *rule, const struct ir_m
     const unsigned column_tiles = mma->n / COLUMNS, a_step = groups * (rows / 8);
     const lanes *a = src, *b_regs = a + row_tiles * a_step;
     const int a_least = ir_core_least(mma->a), b_least = ir_core_least(mma->b);
-    const struct core c = {*rule, mma->c, mma->d, mma->k};
+    const struct core c = {*rule, mma->c, mma->d, mma->k, per};
     struct core_panels p; /* what is used is written first */
-    columns b;
     struct tile t = {
         .c = b_regs + column_tiles * groups, .d = dst, .c_type = mma->c, .d_type = mma->d};
     assert(rows % WIDTH == 0 && mma->k <= CORE_K_MAX);
@@ -164,9 +153,8 @@ bool LEVEL(jit_core_multiply)(const struct ir_core_rule *rule, const struct ir_m
         if (!core_align(p.a[0], mma->k * ROWS, a_least, p.a_exponent[0]))
             return false;
         for (unsigned j = 0; j < column_tiles; j++) {
-            b_widen_any(mma->b, b_regs + j * groups, groups, b);
-            b_order((const float(*)[LANES])b, mma->k, per, p.b);
-            if (!core_align(p.b[0], mma->k * COLUMNS, b_least, p.b_exponent[0]))
+            b_widen_any(mma->b, b_regs + j * groups, groups, (float(*)[LANES])p.b);
+            if (!core_align(p.b, mma->k * COLUMNS, b_least, p.b_exponent))
                 return false;
             for (unsigned row = 0; row < rows; row += WIDTH) {
                 floats sum[COLUMNS];

@@ -146,11 +146,11 @@ bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_acce
 /* ---- as a GPU's tensor cores add */
 
 static void b_order(const float *b, unsigned k, unsigned column_stride, unsigned k_stride,
-                    float (*out)[COLUMNS])
+                    float *out)
 {
     for (unsigned i = 0; i < k; i++) {
         for (unsigned col = 0; col < COLUMNS; col++)
-            out[i][col] = b[i * k_stride + col * column_stride];
+            out[core_b_at(0, i, col)] = b[i * k_stride + col * column_stride];
     }
 }
 
@@ -158,7 +158,7 @@ bool LEVEL(jit_core_window)(const struct ir_core_rule *rule, const struct ir_mma
                             const struct ir_matrix_access *at, const void *src, void *dst)
 {
     const bool trans = (mma->flags >> IR_MMA_B_ROWS & 1) != 0;
-    const struct core c = {*rule, mma->c, mma->d, mma->k};
+    const struct core c = {*rule, mma->c, mma->d, mma->k, 0};
     const int b_least = ir_core_least(mma->b);
     struct factors f; /* what is used is written first, of the panels, too */
     struct core_panels p;
@@ -171,7 +171,7 @@ bool LEVEL(jit_core_window)(const struct ir_core_rule *rule, const struct ir_mma
     t.c += ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b');
     for (unsigned i = 0; i < mma->n / COLUMNS; i++, b += trans ? COLUMNS : COLUMNS * mma->k) {
         b_order(b, mma->k, trans ? 1 : mma->k, trans ? mma->n : 1, p.b);
-        if (!core_align(p.b[0], mma->k * COLUMNS, b_least, p.b_exponent[0]))
+        if (!core_align(p.b, mma->k * COLUMNS, b_least, p.b_exponent))
             return false;
         for (unsigned row = 0; row < ROWS; row += WIDTH) {
             floats sum[COLUMNS];

@@ -103,24 +103,30 @@ static double complex get(cudaDataType type, const void *p, int64_t i)
     }
 }
 
-/* A number of the type, of about [-4, 4]. */
-static void put_any(cudaDataType type, void *p, int64_t i)
+/* A number of about [-4, 4] in a format of up to 16 bits. */
+static unsigned any_code(cudaDataType type)
 {
     struct format f = format_of(type);
-    double real = (below(4097) - 2048) / 512.0, imaginary = (below(4097) - 2048) / 512.0;
     unsigned sign = (unsigned)below(2) << (f.exponent + f.mantissa);
     unsigned bias = (1u << (f.exponent - 1)) - 1;
-    unsigned code = sign | ((bias - 1 + (unsigned)below(f.exponent > 2 ? 3 : 2)) << f.mantissa) |
-                    (unsigned)below(1 << f.mantissa);
+
+    return sign | ((bias - 1 + (unsigned)below(f.exponent > 2 ? 3 : 2)) << f.mantissa) |
+           (unsigned)below(1 << f.mantissa);
+}
+
+/* A number of the type, likewise. */
+static void put_any(cudaDataType type, void *p, int64_t i)
+{
+    double real = (below(4097) - 2048) / 512.0, imaginary = (below(4097) - 2048) / 512.0;
 
     switch (type) {
     case CUDA_R_16F:
     case CUDA_R_16BF:
-        ((uint16_t *)p)[i] = (uint16_t)code;
+        ((uint16_t *)p)[i] = (uint16_t)any_code(type);
         break;
     case E4M3:
     case E5M2:
-        ((uint8_t *)p)[i] = (uint8_t)code;
+        ((uint8_t *)p)[i] = (uint8_t)any_code(type);
         break;
     case E2M1:
         ((uint8_t *)p)[i / 2] =

@@ -84,10 +84,11 @@ class Bench:
                 return file.read()
 
         def press():
-            """Once more if nothing comes of it: GDB forgets Ctrl-C between its announcement that the program goes on and when it does."""
+            """Once more if nothing comes of it: GDB forgets Ctrl-C between its announcement that the program goes on and when it does. Not soon:
+            of a second one before the program has answered the first, on a busy machine, GDB makes that it is to give up."""
             before = shown()
-            for tick in range(200):
-                if tick % 50 == 0:
+            for tick in range(600):
+                if tick % 200 == 0:
                     process.send_signal(signal.SIGINT)
                 time.sleep(0.1)
                 if shown() != before or process.poll() is not None:

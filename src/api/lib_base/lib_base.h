@@ -82,5 +82,14 @@ void lib_callback_set(lib_callback *callback, void *user, enum lib_level level);
  * belongs to the function, false to begin with.
  */
 void lib_refuse(const struct lib_info *info, const char *function, _Atomic bool *said);
+/* Such a function, whatever its arguments are: they are not looked at. */
+#define LIB_REFUSED(type, name, info, status)                                                      \
+    HD_EXPORT type name(void);                                                                     \
+    type name(void)                                                                                \
+    {                                                                                              \
+        static _Atomic bool said;                                                                  \
+        lib_refuse(info, #name, &said);                                                            \
+        return status;                                                                             \
+    }
 
 #endif

@@ -90,7 +90,5 @@ cublasStatus_t lt_plan(const struct lt_desc *desc, const struct lt_layout *a,
                        struct klib_lt_matmul *out_plan, uint64_t *out_problems);
 /* Is there such a product at all? */
 bool lt_has_types(int compute, int scale, int a, int b, int c, int d);
-/* The kernel library's type of elements; -1: none. */
-int lt_type(uint32_t type);
 
 #endif

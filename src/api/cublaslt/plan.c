@@ -6,41 +6,12 @@
 #include <limits.h>
 
 #include "api/cublaslt/cublaslt.h"
+#include "api/lib_base/lib_compute.h"
 
 #define F16  CUDA_R_16F
 #define BF16 CUDA_R_16BF
 #define F32  CUDA_R_32F
 #define NONE (-1)
-
-int lt_type(uint32_t type)
-{
-    switch (type) {
-    case CUDA_R_32F:
-        return KLIB_F32;
-    case CUDA_R_64F:
-        return KLIB_F64;
-    case CUDA_C_32F:
-        return KLIB_C32;
-    case CUDA_C_64F:
-        return KLIB_C64;
-    case CUDA_R_16F:
-        return KLIB_F16;
-    case CUDA_R_16BF:
-        return KLIB_BF16;
-    case CUDA_R_8I:
-        return KLIB_I8;
-    case CUDA_R_32I:
-        return KLIB_I32;
-    case CUDA_R_8F_E4M3:
-        return KLIB_E4M3;
-    case CUDA_R_8F_E5M2:
-        return KLIB_E5M2;
-    case CUDA_R_4F_E2M1:
-        return KLIB_E2M1;
-    default:
-        return NONE;
-    }
-}
 
 static bool is_fp8(int type)
 {
@@ -146,7 +117,7 @@ static struct klib_matrix matrix_of(const struct lt_layout *x, int trans, bool t
 
     return (struct klib_matrix){.ld = x->ld,
                                 .step = x->stride,
-                                .type = (uint8_t)lt_type(x->type),
+                                .type = (uint8_t)lib_type(x->type),
                                 .op = (uint8_t)(conjugated ? "RC" : "NT")[transposed],
                                 .is_listed = x->batch_mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY};
 }
@@ -267,7 +238,7 @@ static cublasStatus_t plan_aux(const struct lt_desc *desc, const struct lt_layou
                                const char *function, struct klib_lt_matmul *p)
 {
     bool bits = desc->epilogue & (KLIB_LT_RELU | KLIB_LT_DRELU);
-    int type = lt_type((uint32_t)(desc->aux_type >= 0 ? desc->aux_type : (int32_t)d->type));
+    int type = lib_type((uint32_t)(desc->aux_type >= 0 ? desc->aux_type : (int32_t)d->type));
 
     if (!desc->aux)
         return lt_error(CUBLAS_STATUS_INVALID_VALUE, function,
@@ -313,7 +284,7 @@ static cublasStatus_t plan_epilogue(const struct lt_desc *desc, const struct row
             return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, function,
                             "a bias of type %d, which has to be %d", desc->bias_type, row->bias);
         p->bias = (struct klib_lt_beside){desc->bias, 0, desc->bias_stride,
-                                          (uint8_t)lt_type((uint32_t)row->bias)};
+                                          (uint8_t)lib_type((uint32_t)row->bias)};
     }
     return epilogue & KLIB_LT_AUX ? plan_aux(desc, d, row->sums, function, p)
                                   : CUBLAS_STATUS_SUCCESS;
@@ -400,7 +371,7 @@ cublasStatus_t lt_plan(const struct lt_desc *desc, const struct lt_layout *a,
               .n = (int64_t)(turned ? m : n),
               .k = (int64_t)k,
               .sums = (uint8_t)sums,
-              .factors = (uint8_t)lt_type((uint32_t)row->scale)},
+              .factors = (uint8_t)lib_type((uint32_t)row->scale)},
         .c = matrix_of(c, CUBLAS_OP_N, turned),
         .is_turned = turned,
         .vector_step = desc->alpha_stride,

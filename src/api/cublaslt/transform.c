@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/cublaslt/cublaslt.h"
+#include "api/lib_base/lib_compute.h"
 
 /* Steps of op(X), m x n. False: other sizes. */
 static bool place(const struct lt_layout *x, int trans, int64_t m, int64_t n, int64_t *row,
@@ -40,7 +41,7 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t lightHandle,
     static struct lib_kernel kernel;
     const struct lt_transform_desc *desc = (const struct lt_transform_desc *)transformDesc;
     const struct lt_layout *a = lt_layout(Adesc), *b = lt_layout(Bdesc), *c = lt_layout(Cdesc);
-    int scale = desc ? lt_type((uint32_t)desc->scale) : -1;
+    int scale = desc ? lib_type((uint32_t)desc->scale) : -1;
 
     if (!lightHandle)
         return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -55,8 +56,8 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t lightHandle,
         return lt_error(CUBLAS_STATUS_NOT_SUPPORTED, __func__,
                         "orders other than COL and ROW, or a type of elements");
     struct klib_lt_transform p = {
-        .a = {.address = (void *)A, .step = a->stride, .type = (uint8_t)lt_type(a->type)},
-        .c = {.address = C, .step = c->stride, .type = (uint8_t)lt_type(c->type)},
+        .a = {.address = (void *)A, .step = a->stride, .type = (uint8_t)lib_type(a->type)},
+        .c = {.address = C, .step = c->stride, .type = (uint8_t)lib_type(c->type)},
         .m = (int64_t)c->rows,
         .n = (int64_t)c->cols,
         .factors = (uint8_t)scale,
@@ -66,7 +67,7 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t lightHandle,
     if (B) {
         p.b.address = (void *)B;
         p.b.step = b->stride;
-        p.b.type = (uint8_t)lt_type(b->type);
+        p.b.type = (uint8_t)lib_type(b->type);
         fits =
             fits && place(b, desc->transb, p.m, p.n, &p.b.row, &p.b.column) && b->batch == c->batch;
     }

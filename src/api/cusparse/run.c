@@ -9,26 +9,9 @@
 
 int sparse_type(cudaDataType type)
 {
-    switch (type) {
-    case CUDA_R_32F:
-        return KLIB_F32;
-    case CUDA_R_64F:
-        return KLIB_F64;
-    case CUDA_C_32F:
-        return KLIB_C32;
-    case CUDA_C_64F:
-        return KLIB_C64;
-    case CUDA_R_16F:
-        return KLIB_F16;
-    case CUDA_R_16BF:
-        return KLIB_BF16;
-    case CUDA_R_8I:
-        return KLIB_I8;
-    case CUDA_R_32I:
-        return KLIB_I32;
-    default:
-        return -1;
-    }
+    int own = lib_type(type);
+
+    return own <= KLIB_I32 ? own : -1; /* none of 8 bits or less but integers */
 }
 
 size_t sparse_size_B(int klib_type)

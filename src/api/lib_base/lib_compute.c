@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <library_types.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,38 @@
 
 /* Work that is over before another thread has begun with it. */
 #define SMALL_NS 20000
+
+/* ---- types of elements */
+
+int lib_type(uint32_t type)
+{
+    switch (type) {
+    case CUDA_R_32F:
+        return KLIB_F32;
+    case CUDA_R_64F:
+        return KLIB_F64;
+    case CUDA_C_32F:
+        return KLIB_C32;
+    case CUDA_C_64F:
+        return KLIB_C64;
+    case CUDA_R_16F:
+        return KLIB_F16;
+    case CUDA_R_16BF:
+        return KLIB_BF16;
+    case CUDA_R_8I:
+        return KLIB_I8;
+    case CUDA_R_32I:
+        return KLIB_I32;
+    case CUDA_R_8F_E4M3:
+        return KLIB_E4M3;
+    case CUDA_R_8F_E5M2:
+        return KLIB_E5M2;
+    case CUDA_R_4F_E2M1:
+        return KLIB_E2M1;
+    default:
+        return -1;
+    }
+}
 
 /* ---- the kernel library */
 

@@ -30,6 +30,9 @@ int lib_launch(const struct lib_handle *handle, struct lib_kernel *kernel, const
                heddle_native_fn *function, const void *params, uint32_t params_B, uint64_t tiles,
                uint64_t work_ns);
 
+/* The enum klib_type of a cudaDataType; -1: there is none. */
+int lib_type(uint32_t type);
+
 /* CUresult: the calling thread has a context, the first device's if nothing else. */
 int lib_context(void);
 /* Waits for the handle's stream. CUresult. */

@@ -231,6 +231,7 @@ def c_insn(insn, isa):
     return "\n".join([
         f"    [ISA_{identifier(insn.name)}] = {{", f"        .name = {c_string(insn.name)}, .opcode = {insn.opcode:#x},",
         f"        .pipe = ISA_PIPE_{insn.pipe}, .feature = ISA_FEATURE_{insn.feature}, .immediate = ISA_IMMEDIATE_{insn.immediate},",
+        f"        .doc = {c_string(insn.doc)},",
         f"        .noperands = {len(insn.uses)}, .nmods = {len(insn.mods)}, .nall_mods = {len(all_mods(insn))},",
         f"        .operands = {{{', '.join(c_use(u, isa) for u in insn.uses) or '{0}'}}},",
         f"        .mods = {{{', '.join('ISA_MOD_' + identifier(m.name) for m in all_mods(insn)) or 0}}},",

@@ -26,7 +26,7 @@ MODULES = {
     "dbg": ("the debugger's half in the process: a server for GDB; core dumps", {"ptx", "ir", "interp", "compile"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir", "analysis"}),
-    "isa": ("words of the ISA: encoder, decoder, text", set()),
+    "isa": ("the ISA: words, text, images; assembler and disassembler", {"obj"}),
     "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj"}),
     "count": ("kernel counters: what launches executed", {"hal", "ir", "model", "analysis"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),

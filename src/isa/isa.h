@@ -107,7 +107,7 @@ struct isa_use {
 };
 
 struct isa_row {
-    const char *name;
+    const char *name, *doc;
     uint16_t opcode;
     uint8_t pipe, feature, immediate;
     uint8_t noperands, nmods,

@@ -125,6 +125,8 @@ static bool parse_immediate(struct parser *p, int64_t *out)
 
     skip_spaces(p);
     digits = p->at + (*p->at == '-');
+    if (!isdigit((unsigned char)*digits) && *digits != '.')
+        return parse_fail(p, "a register, a constant or a number is expected here");
     if (!strncmp(digits, "0x", 2) || p->row->immediate == ISA_IMMEDIATE_INT ||
         p->row->immediate == ISA_IMMEDIATE_F16X2) {
         if (!parse_integer(p, INT32_MIN, UINT32_MAX, out))
@@ -132,8 +134,6 @@ static bool parse_immediate(struct parser *p, int64_t *out)
         *out &= UINT32_MAX;
         return true;
     }
-    if (!isdigit((unsigned char)*digits) && *digits != '.')
-        return parse_fail(p, "a register, a constant or a number is expected here");
     if (p->row->immediate == ISA_IMMEDIATE_F32) {
         single = strtof(p->at, &end);
         memcpy(&bits, &single, sizeof(bits));

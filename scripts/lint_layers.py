@@ -62,6 +62,7 @@ MODULES = {
     "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
+    "frameworks/onnx": ("ONNX Runtime: its execution provider for CUDA, a plug-in", set()),
     "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj", "frameworks/torch"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
@@ -79,7 +80,7 @@ HIDDEN = {
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
                "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "klib",
-               "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
+               "frameworks/onnx", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
 OF_TOOLS = {"report", "advise"}
 # Folders where everything may be included.

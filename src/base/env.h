@@ -66,6 +66,7 @@ enum hd_env_kind {
     X("HEDDLE_PTXAS", TEXT, "", "assembler that runs in place of the vendor's ptxas where a client starts that; set by `heddle run`") \
     X("HEDDLE_TOOL", TEXT, "", "the `heddle` that compiles what a program needs, such as the layer for PyTorch; set by `heddle run`") \
     X("HEDDLE_TORCH", CHOICE, "off, cpu", "off: PyTorch is left as it is, and its operators on cuda fail; default: cpu, they run PyTorch's CPU kernels") \
+    X("HEDDLE_ONNX", CHOICE, "off, cpu", "off: ONNX Runtime is left as it is, and its CUDAExecutionProvider fails; default: cpu, it runs ONNX Runtime's CPU kernels") \
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of passes to leave out: ir_opt_* (HEDDLE_DEBUG=opt names them), gen_* (spec/gen_passes.def)")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \

@@ -111,31 +111,47 @@ bool lower_do_load(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+/* One access of n elements. */
+static void store_elements(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t,
+                           enum ir_space space, val address, int64_t offset, unsigned n,
+                           const struct ptx_operand *elements)
+{
+    val src[10] = {address};
+    uint32_t nsrc = 1 + n;
+    for (unsigned i = 0; i < n; i++)
+        src[1 + i] = lower_src(f, &elements[i], t);
+    lower_policy_source(f, in, 2, src, &nsrc);
+    struct ir_instr *r = lower_emit(f, IR_OP_ST, t, nsrc, src, 0);
+    mem_fields(r, in->form, space, offset, n);
+    lower_access_hints(r, in->form);
+}
+
 bool lower_do_store(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
     enum ir_space space = lower_space(ptx_form_space(in->form));
     unsigned n = in->form->vec ? in->form->vec : 1;
     int64_t offset;
-    val src[10];
-    uint32_t nsrc = 1 + n;
     if (t == IR_VOID)
         return false;
-    src[0] = lower_address(f, &in->ops[0], &space, &offset);
+    val address = lower_address(f, &in->ops[0], &space, &offset);
+    const struct ptx_operand *list = &in->ops[1];
+    bool leaves_out = false;
+    for (uint32_t i = 0; n > 1 && i < list->nitems; i++)
+        leaves_out |= list->items[i].kind == PTX_OPND_SINK;
     if (n == 1) {
-        src[1] = lower_src(f, &in->ops[1], t);
+        store_elements(f, in, t, space, address, offset, 1, list);
+    } else if (list->kind != PTX_OPND_VEC || list->nitems != n) {
+        lower_fail(f, HD_BAD_PTX, "vector store needs a vector of operands");
+    } else if (!leaves_out) {
+        store_elements(f, in, t, space, address, offset, n, list->items);
     } else {
-        if (in->ops[1].kind != PTX_OPND_VEC || in->ops[1].nitems != n) {
-            lower_fail(f, HD_BAD_PTX, "vector store needs a vector of operands");
-            return true;
-        }
+        /* elements of a vector are accesses of their own, in no order */
         for (unsigned i = 0; i < n; i++)
-            src[1 + i] = lower_src(f, &in->ops[1].items[i], t);
+            if (list->items[i].kind != PTX_OPND_SINK)
+                store_elements(f, in, t, space, address,
+                               offset + (int64_t)(i * ir_type_bits(t) / 8), 1, &list->items[i]);
     }
-    lower_policy_source(f, in, 2, src, &nsrc);
-    struct ir_instr *r = lower_emit(f, IR_OP_ST, t, nsrc, src, 0);
-    mem_fields(r, in->form, space, offset, n);
-    lower_access_hints(r, in->form);
     return true;
 }
 

@@ -67,6 +67,14 @@ void opening_start(const char *self)
     own = self;
 }
 
+bool opening_find(const char *file, char out_path[PATH_MAX])
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (own && !strcmp(rows[i].file, file))
+            return find(own, &rows[i], out_path);
+    return false;
+}
+
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -7,9 +7,14 @@
 #ifndef HD_PRELOAD_OPENING_H
 #define HD_PRELOAD_OPENING_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 /* Our library `file` in an installation or a build tree; `self` is the preload's own path. */
 void *opening_own(const char *self, const char *file);
 /* From now on files are looked for beside `self`, which stays. */
 void opening_start(const char *self);
+/* After that: the path of our file of that name. False: this build has none. */
+bool opening_find(const char *file, char out_path[PATH_MAX]);
 
 #endif

@@ -101,7 +101,7 @@ static void look_at(struct preload *p, const char *path, uintptr_t base)
     enum hd_status status = redirect_object(path, base, our_library, p, &result);
     if (torch_hook_is_named(path))
         torch_hook_found(path);
-    if (status == HD_OK && !result.cuda_version && python_may_embed(path))
+    if (status == HD_OK && !result.cuda_version && python_is_hooked(path))
         status = python_hook(path, base, our_library, p);
     if (status == HD_OK)
         report(path, &result);

@@ -4,14 +4,17 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/log.h"
 #include "obj/elf.h"
+#include "preload/opening.h"
 
 struct object; /* Python's */
 
@@ -23,6 +26,7 @@ struct object; /* Python's */
     X(struct object *, PyUnicode_AsUTF8String, (struct object *))                                  \
     X(char *, PyBytes_AsString, (struct object *))                                                 \
     X(int, PyCapsule_SetPointer, (struct object *, void *))                                        \
+    X(struct object *, PyObject_CallMethod, (struct object *, const char *, const char *, ...))    \
     X(void, PyErr_Clear, (void))                                                                   \
     X(void, Py_DecRef, (struct object *))
 
@@ -44,32 +48,48 @@ struct slot {
 typedef struct object *init_function(void);
 typedef int exec_function(struct object *module);
 
+enum purpose {
+    CAPSULES, /* an embedded runtime's functions are replaced */
+    PROVIDER, /* ONNX Runtime gets our execution provider */
+};
+
 /* The modules by the name that Python gives them; outer ones are called alike and embed nothing. */
-static const char *const names[] = {"cyruntime", "cyruntime_ptds", "runtime", "runtime_ptds"};
+static const struct name {
+    const char *text;
+    enum purpose purpose;
+} names[] = {
+    {"cyruntime", CAPSULES},
+    {"cyruntime_ptds", CAPSULES},
+    {"runtime", CAPSULES},
+    {"runtime_ptds", CAPSULES},
+    {"onnxruntime_pybind11_state", PROVIDER},
+};
 
 /* One for each module of a process. */
 #define HOOKS(X) X(0) X(1) X(2) X(3) X(4) X(5)
 static struct hook {
     init_function *init; /* the module's own */
     exec_function *exec;
-    void *library; /* our libcudart */
+    enum purpose purpose;
+    void *library; /* CAPSULES: our libcudart */
     bool per_thread;
+    char provider[PATH_MAX]; /* PROVIDER: its file */
 } hooks[6];
 static unsigned hook_count;
 
-static const char *python_name_of(const char *path)
+static const struct name *python_name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
     for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
-        size_t len = strlen(names[i]);
-        if (!strncmp(file, names[i], len) && file[len] == '.' && strstr(file, ".so"))
-            return names[i];
+        size_t len = strlen(names[i].text);
+        if (!strncmp(file, names[i].text, len) && file[len] == '.' && strstr(file, ".so"))
+            return &names[i];
     }
     return NULL;
 }
 
-bool python_may_embed(const char *path)
+bool python_is_hooked(const char *path)
 {
     return python_name_of(path) != NULL;
 }
@@ -164,18 +184,34 @@ static void python_replace_all(const struct hook *hook, struct object *functions
                  n.replaced, n.missing);
 }
 
-static int exec_hooked(const struct hook *hook, struct object *module)
+static void python_finish(const struct hook *hook, struct object *module)
 {
-    int result = hook->exec(module);
-    if (result != 0)
-        return result;
+    if (hook->purpose == PROVIDER) {
+        /* as a program does for a provider of its own; without it the program runs as it would */
+        struct object *done = py.PyObject_CallMethod(module, "register_execution_provider_library",
+                                                     "ss", "CUDAExecutionProvider", hook->provider);
+        if (done)
+            py.Py_DecRef(done);
+        else
+            py.PyErr_Clear(); /* older than 1.23, or there is one of that name */
+        hd_log_debug(HD_DEBUG_LOAD, "ONNX Runtime: its CUDAExecutionProvider is %s",
+                     done ? hook->provider : "its own");
+        return;
+    }
     struct object *functions = py.PyObject_GetAttrString(module, "__pyx_capi__");
     if (functions)
         python_replace_all(hook, functions);
     else
         py.PyErr_Clear();
     py.Py_DecRef(functions);
-    return 0;
+}
+
+static int exec_hooked(const struct hook *hook, struct object *module)
+{
+    int result = hook->exec(module);
+    if (result == 0)
+        python_finish(hook, module);
+    return result;
 }
 
 #define X(i)                                                                                       \
@@ -200,12 +236,18 @@ static bool python_is_definition(struct object *object)
     return yes;
 }
 
-/* Modules are made in two steps (PEP 489): init gives a definition, whose exec fills the module. */
+/*
+ * Modules are made in two steps (PEP 489): init gives a definition, whose exec fills the module.
+ * Older ones are made in one, and init gives the module.
+ */
 static struct object *init_hooked(struct hook *hook)
 {
     struct object *definition = hook->init();
-    if (!python_is_definition(definition))
+    if (!python_is_definition(definition)) {
+        if (definition && hook->purpose == PROVIDER)
+            python_finish(hook, definition);
         return definition;
+    }
     struct slot *slots;
     memcpy(&slots, (const char *)definition + py.slots_at_B, sizeof(slots));
     exec_function *stub = exec_stubs[hook - hooks];
@@ -275,19 +317,25 @@ static bool python_is_per_thread(const char *name)
 }
 
 static enum hd_status python_hook_module(const struct obj_elf *elf, uintptr_t base,
-                                         const char *name, redirect_library library, void *arg)
+                                         const struct name *name, redirect_library library,
+                                         void *arg)
 {
-    Elf64_Sym *symbol = python_find_init(elf, base, name);
-    if (!symbol || !python_opens_libraries(elf) || !find_python())
+    Elf64_Sym *symbol = python_find_init(elf, base, name->text);
+    if (!symbol || !find_python() || (name->purpose == CAPSULES && !python_opens_libraries(elf)))
         return HD_OK;
     if (hook_count == HD_COUNT_OF(hooks))
-        return hd_error(HD_NOT_SUPPORTED, "more Python modules embed a runtime than are known");
+        return hd_error(HD_NOT_SUPPORTED, "more Python modules are hooked than are known");
     struct hook *hook = &hooks[hook_count];
-    hook->library = library(arg);
-    hook->per_thread = python_is_per_thread(name);
+    hook->purpose = name->purpose;
+    if (name->purpose == CAPSULES) {
+        hook->library = library(arg);
+        hook->per_thread = python_is_per_thread(name->text);
+        if (!hook->library)
+            return hd_error(HD_NOT_FOUND, "our libcudart.so.13 cannot be loaded");
+    } else if (!opening_find("libheddle_onnx.so", hook->provider)) {
+        return hd_error(HD_NOT_FOUND, "our libheddle_onnx.so is not there");
+    }
     hook->init = (init_function *)(base + (uintptr_t)symbol->st_value);
-    if (!hook->library)
-        return hd_error(HD_NOT_FOUND, "our libcudart.so.13 cannot be loaded");
     /* dlsym() answers with our function from now on. */
     uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)symbol & ~(page_B - 1);
@@ -303,8 +351,11 @@ static enum hd_status python_hook_module(const struct obj_elf *elf, uintptr_t ba
 enum hd_status python_hook(const char *path, uintptr_t base, redirect_library library, void *arg)
 {
     struct obj_elf elf;
-    const char *name = python_name_of(path);
+    const struct name *name = python_name_of(path);
+    const char *wanted = hd_env("HEDDLE_ONNX");
     assert(name);
+    if (name->purpose == PROVIDER && wanted && !strcmp(wanted, "off"))
+        return HD_OK;
     HD_TRY(obj_elf_open_file(path, &elf));
     enum hd_status status = python_hook_module(&elf, base, name, library, arg);
     obj_elf_close(&elf);

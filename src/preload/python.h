@@ -1,5 +1,7 @@
 /*
- * Python modules that embed a stripped runtime and hand its functions out.
+ * Python modules that are changed when Python has made them.
+ *
+ * Some embed a stripped runtime and hand its functions out.
  *
  * cuda.bindings.runtime calls the CUDA runtime through a module of its own (`_bindings.cyruntime`,
  * since 13.4 `_internal.runtime`), a shared object that embeds NVIDIA's static runtime without a
@@ -9,6 +11,9 @@
  * there. So these capsules are pointed to ours, right after the module was executed and before
  * anybody can have imported from it. See docs/decisions/0104.
  *
+ * ONNX Runtime's module is told of our execution provider, frameworks/onnx, in place of its own for
+ * CUDA, whose kernels are machine code. See docs/decisions/0158.
+ *
  * Only Python's stable ABI is used, and only functions: CPython 3.8 and later.
  */
 #ifndef HD_PRELOAD_PYTHON_H
@@ -17,12 +22,13 @@
 #include "preload/redirect.h"
 
 /* Whether a file's name is that of such a module: to be asked before the file is opened. */
-bool python_may_embed(const char *path);
+bool python_is_hooked(const char *path);
 
 /*
- * Lets the module's capsules be replaced when Python has executed it. Called while the object is
- * being loaded, before its initialisation; it stays loaded, as Python never unloads modules.
- * Nothing happens to an object that embeds no runtime. HD_NOT_SUPPORTED, HD_BAD_IMAGE.
+ * Lets the module be changed when Python has executed it. Called while the object is being loaded,
+ * before its initialisation; it stays loaded, as Python never unloads modules.
+ * Nothing happens to an object of such a name that is no such module.
+ * HD_NOT_SUPPORTED, HD_BAD_IMAGE.
  */
 enum hd_status python_hook(const char *path, uintptr_t base, redirect_library library, void *arg)
     HD_MUST_CHECK;

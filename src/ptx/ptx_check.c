@@ -171,8 +171,11 @@ static enum hd_status check_vector(struct checker *c, const struct ptx_operand *
             snprintf(what, sizeof(what), "a vector of %u elements", c->form->vec);
             return check_bad_operand(c, operand, what);
         }
+        /* stores of 32 bytes leave out the elements for which there is a '_' */
+        bool may_skip = c->form->op == PTX_OP_ST && c->form->vec * bits == 256;
         for (uint32_t i = 0; i < operand->nitems; i++)
-            HD_TRY(check_value(c, &operand->items[i], type, bits, width, dest));
+            if (!may_skip || operand->items[i].kind != PTX_OPND_SINK)
+                HD_TRY(check_value(c, &operand->items[i], type, bits, width, dest));
         return HD_OK;
     }
     if (c->form->op != PTX_OP_MOV && c->form->op != PTX_OP_CVT)

@@ -70,7 +70,7 @@ def calls(module, *names, env=None, with_preload=True):
 
 
 def check_python_modules():
-    plain, per_thread, old = modules
+    plain, per_thread, old, _ = modules
     names = ("_cudaSetDevice", "_cudaDeviceSynchronize", "_cudaGetLastError", "helper")
     out = calls(plain, *names, with_preload=False)
     ok(out[0] == "101 101 101 101", "a Python module calls the runtime it embeds", out)
@@ -84,6 +84,34 @@ def check_python_modules():
     ok(out == ("8 55", ""), "a module for per-thread streams gets those functions", out)
     out = calls(plain, "_cudaDeviceSynchronize", env={"CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM": "1"})
     ok(out == ("55", ""), "so does any where the package's variable asks for it", out)
+
+
+PROVIDERS = """
+import onnxruntime_pybind11_state as module
+print(*module.registered)
+"""
+
+
+def check_provider():
+    """ONNX Runtime's module is told of our provider once, when it has been made."""
+    library = os.path.join(folder, "libheddle_onnx.so")
+    path = {"PYTHONPATH": os.path.dirname(modules[3])}
+
+    def registered(with_preload=True, **env):
+        done = run([sys.executable, "-c", PROVIDERS], {**path, **env}, with_preload)
+        return done.stdout + done.stderr
+    ok(registered(with_preload=False) == "\n", "ONNX Runtime's module registers nothing by itself")
+    out = registered()
+    ok(out.startswith("\n") and "libheddle_onnx.so is not there" in registered(HEDDLE_DEBUG="load"), "nothing without the library, which is said", out)
+    shutil.copy(fake, library)
+    for env in ({}, {"STEPS": "1"}):
+        out = registered(**env)
+        ok(out == f"CUDAExecutionProvider {library}\n", f"the provider is registered once, {env}", out)
+        out = registered(REFUSES="1", **env)
+        ok(out == "\n", f"a refusal leaves the module as it is, {env}", out)
+    out = registered(HEDDLE_ONNX="off")
+    ok(out == "\n", "nothing with HEDDLE_ONNX=off", out)
+    os.remove(library)
 
 
 def check_opening():
@@ -225,6 +253,7 @@ with tempfile.TemporaryDirectory() as folder:
         ok("constructor: 103 -1" in result.stdout, "a stripped program is left alone",
            result.stdout)
     check_python_modules()
+    check_provider()
     check_opening()
     check_devices()
     check_assembler()

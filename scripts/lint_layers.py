@@ -59,6 +59,7 @@ MODULES = {
     "api/cusparse": ("libcusparse, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cusolver": ("libcusolver, on klib's kernels", {"api/lib_base", "klib"}),
     "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
+    "api/absent": ("libraries that refuse every function by name", {"api/lib_base"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),
@@ -77,7 +78,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "klib",
+               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "api/absent", "klib",
                "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
 OF_TOOLS = {"report", "advise"}

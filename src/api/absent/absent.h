@@ -1,8 +1,8 @@
 /*
  * Libraries of NVIDIA's that Heddle does not have, so that programs which are linked with them
  * load: every function fails, and says its name once. Names are tables, spec/absent; a library's
- * source is made of one (scripts/absent_library.py) and consists of the macros below. What a library
- * can answer truly, its version and the names of statuses, is written beside this file.
+ * source is made of one by scripts/absent_library.py and consists of the macros below. What a
+ * library can answer truly, its version and the names of statuses, is written beside this file.
  */
 #ifndef HD_API_ABSENT_ABSENT_H
 #define HD_API_ABSENT_ABSENT_H

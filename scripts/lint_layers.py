@@ -59,7 +59,7 @@ MODULES = {
     "api/cusparse": ("libcusparse, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cusolver": ("libcusolver, on klib's kernels", {"api/lib_base", "klib"}),
     "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
-    "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
+    "api/cudnn": ("libcudnn, on klib's kernels", {"api/lib_base", "klib"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj", "frameworks/torch"}),

@@ -2,5 +2,17 @@
 #include "klib/dnn.h"
 
 #include "klib/dnn_conv.h"
+#include "klib/dnn_op.h"
 
-const struct klib_dnn klib_dnn = {.conv = klib_conv_run, .conv_plan = klib_conv_plan};
+const struct klib_dnn klib_dnn = {
+    .conv = klib_conv_run,
+    .conv_plan = klib_conv_plan,
+    .op = klib_dnn_op_run,
+    .op_plan = klib_dnn_op_plan,
+    .names =
+        {
+#define X(name, what) "cudnn_" #name,
+            KLIB_DNN_LIST(X)
+#undef X
+        },
+};

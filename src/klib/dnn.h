@@ -84,11 +84,103 @@ struct klib_conv {
     int64_t pixel_blocks, channel_blocks, slices, phases;
 };
 
+/* ---- everything else that is done to tensors */
+
+/*
+ * Kernels of a struct klib_dnn_op: name; what it computes of tensors t, factors alpha and beta,
+ * numbers f and n, addresses p, in a `mode`. A result y is alpha[0] * (...) + beta[0] * y.
+ * Statistics (p) have the type of the scale.
+ */
+/* clang-format off */
+#define KLIB_DNN_LIST(X)                                                                           \
+    X(pointwise, "t[0] of t[1], t[2], t[3], which repeat along dimensions of 1: enum klib_pointwise")  \
+    X(reduce, "t[0] of t[1], over dimensions that are 1 in t[0]: enum klib_reduce; p[0]: indices of n[0] bytes") \
+    X(softmax_forward, "t[0] of t[1], along dimensions n[0] (bits); mode 1: less the largest, 2: its logarithm") \
+    X(softmax_backward, "gradient t[0] of the result t[1] and its gradient t[2]")                  \
+    X(pool_forward, "t[0] of t[1]: enum klib_pool; n: windows, pads, strides, 3 each")             \
+    X(pool_backward, "gradient t[0] of t[1] (x), t[2] (y's gradient)")                             \
+    X(norm_train, "t[0] of t[1], scale t[2], bias t[3], added t[4]; n[0]: dimensions of a channel; " \
+      "p: running mean, variance, saved mean, 1/deviation; f: epsilon, weight of the new")         \
+    X(norm_infer, "t[0] of t[1], scale t[2], bias t[3], added t[4], mean t[5], variance t[6]; f[0]: epsilon") \
+    X(norm_backward, "t[0] of x t[1], y's gradient t[2], scale t[3], y t[4]; gradient t[5] of what was added; " \
+      "p: gradients of scale, bias, saved mean, 1/deviation; n[0], f[0] as before")                \
+    X(lrn_forward, "t[0] of t[1] across n[0] channels; f: alpha, beta, k")                         \
+    X(lrn_backward, "gradient t[0] of x t[1], y t[2], y's gradient t[3]")                          \
+    X(dropout_forward, "t[0] of t[1]; p: state, mask; f[0]: probability")                          \
+    X(dropout_backward, "t[0] of t[1], p[1]: mask")                                                \
+    X(dropout_seed, "p[0]: a state of seed n[0]")                                                  \
+    X(grid_forward, "p[0]: grid N H W 2 of p[1], N 2 3, in t[0]'s dimensions and type")            \
+    X(grid_backward, "p[1] of p[0]")                                                               \
+    X(sampler_forward, "t[0] of t[1] at grid p[0]")                                                \
+    X(sampler_data, "gradient t[0] of x, of y's gradient t[1], at grid p[0]")                      \
+    X(sampler_grid, "gradient p[1] = alpha[0] (...) + beta[0] p[1] of x t[1], y's gradient t[0], grid p[0]") \
+    X(ctc, "costs p[0] and gradient t[0] of t[1]; p: labels, their lengths, inputs' lengths; " \
+      "mode 1: inputs are activations; n[0]: gradients of what cannot be are kept")                \
+    X(copy, "n[0] bytes to p[0] from p[1]")
+/* clang-format on */
+enum klib_dnn_kernel {
+#define X(name, what) KLIB_DNN_##name,
+    KLIB_DNN_LIST(X)
+#undef X
+        KLIB_DNN_KERNELS
+};
+
+/* a, b: alpha[0] * t[1], alpha[1] * t[2]; beta[0] * t[0] is added to all. */
+enum klib_pointwise {
+    KLIB_PW_COPY, /* a */
+    KLIB_PW_FILL, /* f[0] */
+    KLIB_PW_ADD,  /* a + b */
+    KLIB_PW_MUL,  /* a b */
+    KLIB_PW_MIN,  /* of a, b */
+    KLIB_PW_MAX,
+    KLIB_PW_SQRT,         /* of a */
+    KLIB_PW_NOT,          /* 1 - a */
+    KLIB_PW_ACT,          /* alpha[0] * act(t[1]) */
+    KLIB_PW_ACT_BACKWARD, /* alpha[0] * its derivative by y t[1], x t[3], times t[2] */
+};
+
+enum klib_reduce {
+    KLIB_REDUCE_ADD,
+    KLIB_REDUCE_MUL,
+    KLIB_REDUCE_MIN,
+    KLIB_REDUCE_MAX,
+    KLIB_REDUCE_AMAX,
+    KLIB_REDUCE_AVG,
+    KLIB_REDUCE_NORM1,
+    KLIB_REDUCE_NORM2,
+    KLIB_REDUCE_MUL_NO_ZEROS,
+};
+
+enum klib_pool { KLIB_POOL_MAX, KLIB_POOL_AVERAGE, KLIB_POOL_AVERAGE_INSIDE };
+
+/* What a dropout's states begin with: the rest is not used. */
+struct klib_dropout_state {
+    uint64_t seed, offset;
+    _Atomic uint64_t done; /* tiles of the kernel that runs */
+};
+
+struct klib_dnn_op {
+    uint32_t kernel; /* enum klib_dnn_kernel */
+    uint32_t mode;
+    bool is_double, no_nan;
+    struct klib_act act;
+    double alpha[2], beta[2], f[4];
+    int64_t n[9];
+    void *p[5];
+    struct klib_tensor t[7];
+    /* Of `plan`. */
+    int64_t block, tile; /* vectors that are loaded together, and of a tile */
+    uint64_t tiles;
+};
+
 /* ---- the member of struct klib */
 
 struct klib_dnn {
     heddle_native_fn *conv; /* of a struct klib_conv */
     uint64_t (*conv_plan)(struct klib_conv *conv, unsigned threads, uint64_t *out_tiles);
+    heddle_native_fn *op; /* of a struct klib_dnn_op */
+    uint64_t (*op_plan)(struct klib_dnn_op *op, unsigned threads, uint64_t *out_tiles);
+    const char *names[KLIB_DNN_KERNELS];
 };
 
 extern const struct klib_dnn klib_dnn;

@@ -80,3 +80,53 @@ cudnnStatus_t cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t 
     *swish_beta = activationDesc->swish_beta;
     return CUDNN_STATUS_SUCCESS;
 }
+
+static cudnnStatus_t activation_of(const char *function, cudnnActivationDescriptor_t act,
+                                   cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y)
+{
+    if (!act->is_set)
+        return dnn_fail(CUDNN_STATUS_BAD_PARAM, function, "the descriptor is not set");
+    if (!dnn_same_dims(x, y) || x->type != y->type)
+        return dnn_fail(CUDNN_STATUS_BAD_PARAM, function,
+                        "tensors differ in their dimensions or types");
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
+                                     cudnnActivationDescriptor_t activationDesc, const void *alpha,
+                                     cudnnTensorDescriptor_t xDesc, const void *x, const void *beta,
+                                     cudnnTensorDescriptor_t yDesc, void *y)
+{
+    DNN_NEEDS(handle, activationDesc, alpha, xDesc, x, beta, yDesc, y);
+    cudnnStatus_t status = activation_of(__func__, activationDesc, xDesc, yDesc);
+    struct klib_dnn_op op = {.kernel = KLIB_DNN_pointwise,
+                             .mode = KLIB_PW_ACT,
+                             .act = dnn_act(activationDesc),
+                             .alpha = {dnn_factor(alpha, yDesc)},
+                             .beta = {dnn_factor(beta, yDesc)},
+                             .t = {dnn_tensor(yDesc, y), dnn_tensor(xDesc, x)}};
+    return status ? status : dnn_op(handle, &op);
+}
+
+cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle,
+                                      cudnnActivationDescriptor_t activationDesc, const void *alpha,
+                                      cudnnTensorDescriptor_t yDesc, const void *y,
+                                      cudnnTensorDescriptor_t dyDesc, const void *dy,
+                                      cudnnTensorDescriptor_t xDesc, const void *x,
+                                      const void *beta, cudnnTensorDescriptor_t dxDesc, void *dx)
+{
+    DNN_NEEDS(handle, activationDesc, alpha, yDesc, y, dyDesc, dy, xDesc, x, beta, dxDesc, dx);
+    cudnnStatus_t status = activation_of(__func__, activationDesc, yDesc, dyDesc);
+    if (!status)
+        status = activation_of(__func__, activationDesc, xDesc, yDesc);
+    if (!status)
+        status = activation_of(__func__, activationDesc, dxDesc, yDesc);
+    struct klib_dnn_op op = {.kernel = KLIB_DNN_pointwise,
+                             .mode = KLIB_PW_ACT_BACKWARD,
+                             .act = dnn_act(activationDesc),
+                             .alpha = {dnn_factor(alpha, dxDesc)},
+                             .beta = {dnn_factor(beta, dxDesc)},
+                             .t = {dnn_tensor(dxDesc, dx), dnn_tensor(yDesc, y),
+                                   dnn_tensor(dyDesc, dy), dnn_tensor(xDesc, x)}};
+    return status ? status : dnn_op(handle, &op);
+}

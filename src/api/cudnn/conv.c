@@ -585,3 +585,29 @@ QUERIES(BackwardFilter, BwdFilterAlgoPerf, BwdFilterAlgo, KLIB_CONV_FILTER, filt
         dyDesc, ARGS, DATA_ARGS, x, dw, y)
 #undef ARGS
 #undef DATA_ARGS
+
+/* ---- filters of bytes: the order that tensor cores want is not needed, so it is the same */
+
+cudnnStatus_t cudnnReorderFilterAndBias(cudnnHandle_t handle, cudnnFilterDescriptor_t filterDesc,
+                                        cudnnReorderType_t reorderType, const void *filterData,
+                                        void *reorderedFilterData, int reorderBias,
+                                        const void *biasData, void *reorderedBiasData)
+{
+    size_t size_B;
+
+    DNN_NEEDS(handle, filterDesc, filterData, reorderedFilterData);
+    DNN_CHECK(reorderType <= CUDNN_NO_REORDER, "type %d", (int)reorderType);
+    DNN_SUPPORTS(filterDesc->t.type == CUDNN_DATA_INT8x32, "a filter of type %d",
+                 (int)filterDesc->t.type);
+    if (reorderBias)
+        DNN_NEEDS(biasData, reorderedBiasData);
+    (void)cudnnGetFilterSizeInBytes(filterDesc, &size_B);
+    struct klib_dnn_op op = {.kernel = KLIB_DNN_copy,
+                             .n = {(int64_t)size_B},
+                             .p = {reorderedFilterData, (void *)filterData}};
+    cudnnStatus_t status = dnn_op(handle, &op);
+    op = (struct klib_dnn_op){.kernel = KLIB_DNN_copy,
+                              .n = {(int64_t)filterDesc->t.dims[0] * (int64_t)sizeof(float)},
+                              .p = {reorderedBiasData, (void *)biasData}};
+    return status || !reorderBias ? status : dnn_op(handle, &op);
+}

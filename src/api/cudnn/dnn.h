@@ -37,6 +37,55 @@ struct cudnnActivationStruct {
     double coef, swish_beta;
 };
 
+struct cudnnOpTensorStruct {
+    bool is_set;
+    cudnnOpTensorOp_t op;
+    cudnnDataType_t type;
+    cudnnNanPropagation_t nan;
+};
+
+struct cudnnReduceTensorStruct {
+    bool is_set;
+    cudnnReduceTensorOp_t op;
+    cudnnDataType_t type;
+    cudnnNanPropagation_t nan;
+    cudnnReduceTensorIndices_t indices;
+    cudnnIndicesType_t indices_type;
+};
+
+struct cudnnPoolingStruct {
+    int rank; /* of space; 0: not set */
+    cudnnPoolingMode_t mode;
+    cudnnNanPropagation_t nan;
+    int window[CUDNN_DIM_MAX], pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
+};
+
+struct cudnnLRNStruct {
+    unsigned n;
+    double alpha, beta, k;
+};
+
+struct cudnnDropoutStruct {
+    float dropout;
+    void *states; /* of the caller's, in memory of the device */
+    unsigned long long seed;
+};
+
+struct cudnnSpatialTransformerStruct {
+    bool is_set;
+    cudnnDataType_t type;
+    int dims[4];
+};
+
+struct cudnnCTCLossStruct {
+    bool is_set;
+    cudnnDataType_t type;
+    cudnnLossNormalizationMode_t norm;
+    cudnnNanPropagation_t nan;
+    cudnnCTCGradMode_t grad;
+    int max_label;
+};
+
 struct cudnnConvolutionStruct {
     int rank; /* of space; 0: not set */
     int pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX];
@@ -93,6 +142,16 @@ bool dnn_same_dims(const struct cudnnTensorStruct *a, const struct cudnnTensorSt
 /* A factor of the host's: of doubles a double, else a float. */
 double dnn_factor(const void *factor, const struct cudnnTensorStruct *t);
 
+/* A number of any type. */
+double dnn_value(cudnnDataType_t type, const void *value);
+
+/* Bytes of dropout's states, and of a mask of so many elements. */
+enum { DNN_DROPOUT_STATES_B = 256 };
+static inline size_t dnn_mask_B(int64_t elements)
+{
+    return (size_t)(elements + 63) / 64 * 8;
+}
+
 struct klib_act dnn_act(const struct cudnnActivationStruct *act);
 
 /* ---- launches */
@@ -103,6 +162,8 @@ void dnn_free(void *address); /* or NULL */
 
 /* NULL: the kernel library is not there, which the last error says. */
 const struct klib_dnn *dnn_klib(void);
+/* Launches a kernel on tensors. */
+cudnnStatus_t dnn_op(cudnnHandle_t handle, struct klib_dnn_op *op);
 cudnnStatus_t dnn_launch(cudnnHandle_t handle, struct lib_kernel *kernel, const char *name,
                          heddle_native_fn *function, const void *params, size_t params_B,
                          uint64_t tiles, uint64_t ns);

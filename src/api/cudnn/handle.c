@@ -292,6 +292,19 @@ const struct klib_dnn *dnn_klib(void)
     return klib ? klib->dnn : NULL;
 }
 
+cudnnStatus_t dnn_op(cudnnHandle_t handle, struct klib_dnn_op *op)
+{
+    static struct lib_kernel kernels[KLIB_DNN_KERNELS];
+    const struct klib_dnn *klib = dnn_klib();
+    uint64_t tiles;
+
+    if (!klib)
+        return CUDNN_STATUS_INTERNAL_ERROR;
+    uint64_t ns = klib->op_plan(op, lib_threads(), &tiles);
+    return dnn_launch(handle, &kernels[op->kernel], klib->names[op->kernel], klib->op, op,
+                      sizeof(*op), tiles, ns);
+}
+
 cudnnStatus_t dnn_launch(cudnnHandle_t handle, struct lib_kernel *kernel, const char *name,
                          heddle_native_fn *function, const void *params, size_t params_B,
                          uint64_t tiles, uint64_t ns)

@@ -4,6 +4,7 @@
 
 #include "api/cudnn/dnn.h"
 #include "base/mem.h"
+#include "klib/halves.h"
 
 /* ---- types */
 
@@ -45,6 +46,29 @@ int dnn_vector(cudnnDataType_t type)
 double dnn_factor(const void *factor, const struct cudnnTensorStruct *t)
 {
     return t->type == CUDNN_DATA_DOUBLE ? *(const double *)factor : (double)*(const float *)factor;
+}
+
+double dnn_value(cudnnDataType_t type, const void *value)
+{
+    switch (dnn_type(type)) {
+    case KLIB_F64:
+        return *(const double *)value;
+    case KLIB_F16:
+        return (double)klib_f32_of_f16(*(const uint16_t *)value);
+    case KLIB_BF16:
+        return (double)klib_f32_of_bf16(*(const uint16_t *)value);
+    case KLIB_I8:
+        return *(const int8_t *)value;
+    case KLIB_U8:
+    case KLIB_BOOL:
+        return *(const uint8_t *)value;
+    case KLIB_I32:
+        return *(const int32_t *)value;
+    case KLIB_I64:
+        return (double)*(const int64_t *)value;
+    default:
+        return (double)*(const float *)value;
+    }
 }
 
 /* ---- layouts */

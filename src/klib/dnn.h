@@ -173,6 +173,44 @@ struct klib_dnn_op {
     uint64_t tiles;
 };
 
+/* ---- recurrent networks */
+
+enum klib_rnn_cell { KLIB_RNN_RELU, KLIB_RNN_TANH, KLIB_RNN_LSTM, KLIB_RNN_GRU };
+enum klib_rnn_pass { KLIB_RNN_INFER, KLIB_RNN_TRAIN, KLIB_RNN_DATA, KLIB_RNN_WEIGHTS };
+enum klib_rnn_layout { KLIB_RNN_BY_TIME, KLIB_RNN_PACKED, KLIB_RNN_BY_SAMPLE };
+enum { KLIB_RNN_NO_BIAS = 0, KLIB_RNN_BIAS_IN = 1, KLIB_RNN_BIAS_RECURRENT = 2 }; /* bits */
+enum { KLIB_RNN_LENGTHS = 768 };
+
+/*
+ * Layers of a cell, in one direction or both. Weights, for each layer and direction: the gates'
+ * matrices for the input, those for the state, the projection; behind all of them likewise biases,
+ * for the input and for the state. Rows are a gate's numbers, columns the input's. Gates of LSTM:
+ * input, forget, cell, output; of GRU: reset, update, new.
+ *
+ * TRAIN leaves in the reserve what DATA needs, which leaves what WEIGHTS needs.
+ */
+struct klib_rnn {
+    uint8_t pass, cell, biases; /* enums */
+    uint8_t type;               /* of all elements */
+    bool is_double, both_ways, skips_input, clips, adds;
+    uint8_t x_layout, y_layout;
+    int32_t layers, input, hidden, output; /* output: with a projection less than hidden */
+    int32_t time, samples;
+    double clip[2], fill; /* fill: what y has behind the end of a sample */
+    float dropout;        /* between layers */
+    struct klib_dropout_state *states;
+    /* States are layers and directions x samples x output, or hidden. NULL: zeros, or not wanted. */
+    const void *x, *hx, *cx, *dy, *dhy, *dcy;
+    void *y, *hy, *cy, *dx, *dhx, *dcx;
+    const void *weights;
+    void *dweights, *reserve;
+    /* Of each sample; NULL: `few` of them, or if they are 0 all have `time`. */
+    const int32_t *lengths;
+    int32_t has_few;
+    int32_t few[KLIB_RNN_LENGTHS];
+    uint64_t tiles; /* of `plan` */
+};
+
 /* ---- the member of struct klib */
 
 struct klib_dnn {
@@ -180,9 +218,60 @@ struct klib_dnn {
     uint64_t (*conv_plan)(struct klib_conv *conv, unsigned threads, uint64_t *out_tiles);
     heddle_native_fn *op; /* of a struct klib_dnn_op */
     uint64_t (*op_plan)(struct klib_dnn_op *op, unsigned threads, uint64_t *out_tiles);
+    heddle_native_fn *rnn; /* of a struct klib_rnn */
+    uint64_t (*rnn_plan)(struct klib_rnn *rnn, uint64_t *out_tiles);
+    uint64_t (*rnn_reserve_B)(const struct klib_rnn *rnn);
     const char *names[KLIB_DNN_KERNELS];
 };
 
 extern const struct klib_dnn klib_dnn;
+
+/* Elements of a matrix, or of a bias, and where they begin; false: it is not there. */
+struct klib_rnn_part {
+    int64_t offset, rows, columns;
+};
+
+static inline int klib_rnn_gates(uint8_t cell)
+{
+    return cell == KLIB_RNN_LSTM ? 4 : cell == KLIB_RNN_GRU ? 3 : 1;
+}
+
+static inline int64_t klib_rnn_inputs(const struct klib_rnn *r, int layer)
+{
+    return layer ? (int64_t)r->output * (r->both_ways ? 2 : 1) : r->input;
+}
+
+/* Where the parameters of a layer and direction are: 0: input, 1: state, 2: projection. */
+static inline struct klib_rnn_part klib_rnn_matrix(const struct klib_rnn *r, int pseudo, int which)
+{
+    int ways = r->both_ways ? 2 : 1, gates = klib_rnn_gates(r->cell);
+    struct klib_rnn_part part = {0};
+
+    for (int p = 0; p <= pseudo; p++)
+        for (int w = 0; w < 3 && (p < pseudo || w <= which); w++) {
+            bool is_skipped = w == 0 && p / ways == 0 && r->skips_input;
+            part.offset += part.rows * part.columns;
+            part.rows = w == 2 ? r->output : (int64_t)gates * r->hidden;
+            part.columns = w == 0 ? klib_rnn_inputs(r, p / ways) : w == 1 ? r->output : r->hidden;
+            if (is_skipped || (w == 2 && r->output == r->hidden))
+                part.rows = part.columns = 0;
+        }
+    return part;
+}
+
+/* Likewise biases, of the input and the state; pseudo: as many as there are: the end. */
+static inline struct klib_rnn_part klib_rnn_bias(const struct klib_rnn *r, int pseudo, int which)
+{
+    int ways = r->both_ways ? 2 : 1, last = r->layers * ways - 1;
+    int64_t each = (int64_t)klib_rnn_gates(r->cell) * r->hidden;
+    struct klib_rnn_part end = klib_rnn_matrix(r, last, 2);
+    int64_t kinds = (r->biases & 1) + (r->biases >> 1 & 1);
+    bool is_there = which == 0 ? r->biases & KLIB_RNN_BIAS_IN : r->biases & KLIB_RNN_BIAS_RECURRENT;
+
+    return (struct klib_rnn_part){.offset = end.offset + end.rows * end.columns +
+                                            (pseudo * kinds + (which == 1 && kinds == 2)) * each,
+                                  .rows = is_there ? each : 0,
+                                  .columns = is_there};
+}
 
 #endif

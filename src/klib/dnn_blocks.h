@@ -1,8 +1,8 @@
 /*
  * Walking through tensors of any layout. The dimensions of a kernel's tensors are of two kinds:
  * `outer` ones, along which it does the same again and again, and `inner` ones, whose elements it
- * sees together, as a vector. A block has some vectors, or pieces of them, as floats or doubles, one
- * behind the other; it is loaded along whatever lies together in memory.
+ * sees together, as a vector. A block has some vectors, or pieces of them, as floats or doubles,
+ * one behind the other; it is loaded along whatever lies together in memory.
  *
  * Vectors of channels (NC/32HW32) become dimensions of their own, dimensions of 1 go, and those
  * that lie in all tensors as one dimension would, become one.
@@ -26,8 +26,8 @@ struct dnn_axes {
 };
 
 /*
- * The axes of the dimensions that `mask` has a bit for. Tensor number `leader`'s dimensions are gone
- * through, in its order in memory unless `is_ordered`; where another one has 1, or fewer
+ * The axes of the dimensions that `mask` has a bit for. Tensor number `leader`'s dimensions are
+ * gone through, in its order in memory unless `is_ordered`; where another one has 1, or fewer
  * dimensions, its element is taken again and again.
  */
 static inline void dnn_axes_make(struct dnn_axes *a, const struct klib_tensor *const *tensors,

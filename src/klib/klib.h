@@ -104,7 +104,7 @@ struct klib_gemm {
 
 /* ---- the library */
 
-/* Of further libraries: klib/curand.h, klib/dnn.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
+/* Of further libraries: klib/NAME.h. */
 struct klib_curand;
 struct klib_dnn;
 struct klib_fft_api;

@@ -1,6 +1,7 @@
 /*
- * cuDNN's recurrent networks against plain loops: cells, directions, layers, biases, layouts, lengths,
- * projections, clips, skipped inputs, dropout; gradients against differences of the plain loops.
+ * cuDNN's recurrent networks against plain loops: cells, directions, layers, biases, layouts,
+ * lengths, projections, clips, skipped inputs, dropout; gradients against differences of the plain
+ * loops.
  */
 #include "cudnn_fixture.h"
 

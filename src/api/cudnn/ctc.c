@@ -1,6 +1,6 @@
 /*
- * CTC. Costs of samples whose labels do not fit into their time are 0, as their gradients are, unless
- * those are to stay as they were.
+ * CTC. Costs of samples whose labels do not fit into their time are 0, as their gradients are,
+ * unless those are to stay as they were.
  */
 #include <cuda.h>
 

@@ -62,7 +62,7 @@ MODULES = {
     "api/cusolver": ("libcusolver, on klib's kernels", {"api/lib_base", "klib"}),
     "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
     "api/absent": ("libraries that refuse every function by name", {"api/lib_base"}),
-    "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
+    "api/cudnn": ("libcudnn, on klib's kernels", {"api/lib_base", "klib"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "frameworks/onnx": ("ONNX Runtime: its execution provider for CUDA, a plug-in", set()),
     "frameworks/torch": ("PyTorch: its operators as native kernels; loaded by the preload", set()),

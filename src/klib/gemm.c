@@ -18,9 +18,9 @@
 int64_t klib_bytes(enum klib_type type, int64_t elements)
 {
     static const uint8_t bits[] = {
-        [KLIB_F32] = 32, [KLIB_F64] = 64,  [KLIB_C32] = 64, [KLIB_C64] = 128,
-        [KLIB_F16] = 16, [KLIB_BF16] = 16, [KLIB_I8] = 8,   [KLIB_I32] = 32,
-        [KLIB_E4M3] = 8, [KLIB_E5M2] = 8,  [KLIB_E2M1] = 4};
+        [KLIB_F32] = 32,  [KLIB_F64] = 64, [KLIB_C32] = 64, [KLIB_C64] = 128, [KLIB_F16] = 16,
+        [KLIB_BF16] = 16, [KLIB_I8] = 8,   [KLIB_I32] = 32, [KLIB_E4M3] = 8,  [KLIB_E5M2] = 8,
+        [KLIB_E2M1] = 4,  [KLIB_U8] = 8,   [KLIB_I64] = 64, [KLIB_BOOL] = 8,  [KLIB_UE8M0] = 8};
 
     return elements * bits[type] / 8;
 }

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "klib/blas.h"
 #include "klib/curand.h"
+#include "klib/dnn.h"
 #include "klib/fft.h"
 #include "klib/lt.h"
 #include "klib/solver.h"
@@ -22,6 +23,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm_ns = klib_gemm_ns,
                                      .routines = klib_routines,
                                      .curand = &klib_curand,
+                                     .dnn = &klib_dnn,
                                      .fft = &klib_fft_api,
                                      .lt = &klib_lt,
                                      .solver = &klib_solver,

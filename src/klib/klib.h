@@ -70,6 +70,10 @@ enum klib_type {
     KLIB_E4M3,
     KLIB_E5M2,
     KLIB_E2M1, /* two in a byte, the first in its low half */
+    KLIB_U8,
+    KLIB_I64,
+    KLIB_BOOL,  /* a byte: 0 or 1 */
+    KLIB_UE8M0, /* a power of two */
 };
 
 struct klib_matrix {
@@ -100,8 +104,9 @@ struct klib_gemm {
 
 /* ---- the library */
 
-/* Of further libraries: klib/curand.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
+/* Of further libraries: klib/NAME.h. */
 struct klib_curand;
+struct klib_dnn;
 struct klib_fft_api;
 struct klib_lt;
 struct klib_solver;
@@ -117,6 +122,7 @@ struct klib {
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
     const struct klib_routine *routines;
     const struct klib_curand *curand;
+    const struct klib_dnn *dnn;
     const struct klib_fft_api *fft;
     const struct klib_lt *lt;
     const struct klib_solver *solver;

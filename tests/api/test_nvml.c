@@ -1,6 +1,6 @@
 /*
- * libnvidia-ml: every function, its results, and that it says what the driver says. And what there
- * is of libcudnn. Two devices.
+ * libnvidia-ml: every function, its results, and that it says what the driver says. Two
+ * devices.
  */
 #include <stddef.h>
 #include <strings.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
-#include "cudnn_handle.h"
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include "nvml.h"
 #include "tap.h"
@@ -20,7 +19,6 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *device);
 nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci);
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci);
-cudnnStatus_t cudnnConvolutionForward(void);
 
 #define good(expr)        eq_u64((expr), NVML_SUCCESS, "%s", #expr)
 #define bad(result, expr) eq_u64((expr), NVML_ERROR_##result, "%s: %s", #expr, #result)
@@ -206,103 +204,6 @@ static void test_memory(nvmlDevice_t device)
 }
 
 /* Graphs are described; of what would run them there is nothing, and that is no error. */
-static void test_cudnn_descriptors(void)
-{
-    cudnnBackendDescriptor_t tensor = NULL, graph = NULL, heuristic = NULL, engine = NULL;
-    int64_t dims[3] = {2, 3, 5}, got[4] = {7, 7, 7, 7}, n = -1;
-    cudnnBackendDescriptor_t configs[2];
-    char text[80];
-
-#define works(expr)         eq_u64((expr), CUDNN_STATUS_SUCCESS, "%s", #expr)
-#define fails(expr, status) eq_u64((expr), CUDNN_STATUS_##status, "%s: %s", #expr, #status)
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, &tensor));
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, NULL),
-          BAD_PARAM_NULL_POINTER);
-    fails(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, &n,
-                                   got),
-          BAD_PARAM);
-    works(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims));
-    dims[1] = 4;
-    works(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims));
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, NULL),
-          BAD_PARAM_NULL_POINTER);
-    fails(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, -1, dims),
-        BAD_PARAM);
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS,
-                                   (cudnnBackendAttributeType_t)77, 1, dims),
-          BAD_PARAM);
-    works(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 2, &n,
-                                   got));
-    ok(n == 3 && got[0] == 2 && got[1] == 4 && got[2] == 7, "two of three dimensions");
-    fails(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT32, 4, &n,
-                                   got),
-          BAD_PARAM);
-    works(cudnnBackendFinalize(tensor));
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims),
-          BAD_PARAM);
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &graph));
-    works(cudnnBackendFinalize(graph));
-    works(cudnnBackendGetAttribute(graph, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT,
-                                   CUDNN_TYPE_INT64, 1, &n, got));
-    ok(n == 1 && got[0] == 0, "0 engines");
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristic));
-    works(cudnnBackendSetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph));
-    works(cudnnBackendFinalize(heuristic));
-    works(cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 2, &n, configs));
-    eq_u64((uint64_t)n, 0, "no configuration of an engine");
-    cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "engines for a graph: Heddle's cuDNN does not have it", "which is told");
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine), NOT_SUPPORTED);
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &engine),
-          NOT_SUPPORTED);
-    works(cudnnBackendDestroyDescriptor(heuristic));
-    works(cudnnBackendDestroyDescriptor(graph));
-    works(cudnnBackendDestroyDescriptor(tensor));
-    works(cudnnBackendDestroyDescriptor(NULL));
-}
-
-static void test_cudnn(void)
-{
-    cudnnHandle_t handle = NULL;
-    cudaStream_t stream = (cudaStream_t)8, got;
-    int major = 0, minor = 0, patch = 1;
-    char text[128] = "";
-
-    eq_u64(cudnnCreate(&handle), CUDNN_STATUS_SUCCESS, "cudnnCreate");
-    eq_u64(cudnnCreate(NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere to put it");
-    eq_u64(cudnnGetStream(handle, &got), CUDNN_STATUS_SUCCESS, "cudnnGetStream");
-    ok(!got, "the default stream");
-    eq_u64(cudnnSetStream(handle, stream), CUDNN_STATUS_SUCCESS, "cudnnSetStream");
-    eq_u64(cudnnGetStream(handle, &got), CUDNN_STATUS_SUCCESS, "cudnnGetStream");
-    ok(got == stream, "the stream that was set");
-    eq_u64(cudnnSetStream(NULL, stream), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
-    eq_u64(cudnnGetStream(handle, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere to put it");
-    eq_u64(cudnnGetProperty(MAJOR_VERSION, &major), CUDNN_STATUS_SUCCESS, "major");
-    eq_u64(cudnnGetProperty(MINOR_VERSION, &minor), CUDNN_STATUS_SUCCESS, "minor");
-    eq_u64(cudnnGetProperty(PATCH_LEVEL, &patch), CUDNN_STATUS_SUCCESS, "patch");
-    eq_u64(cudnnGetVersion(), (size_t)(major * 10000 + minor * 100 + patch), "the same version");
-    eq_u64(cudnnGetProperty((libraryPropertyType)7, &major), CUDNN_STATUS_BAD_PARAM, "no property");
-    eq_u64(cudnnGetProperty(MAJOR_VERSION, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere");
-    eq_u64(cudnnGetCudartVersion(), 13000, "of CUDA 13.0");
-    eq_u64(cudnnGraphVersionCheck() | cudnnOpsVersionCheck() | cudnnCnnVersionCheck() |
-               cudnnAdvVersionCheck(),
-           CUDNN_STATUS_SUCCESS, "all parts have one version");
-    eq_u64(cudnnConvolutionForward(), CUDNN_STATUS_NOT_SUPPORTED, "what computes is refused");
-    cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "cudnnConvolutionForward: Heddle's cuDNN does not have it", "by its name");
-    cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "", "which is told once");
-    eq_str(cudnnGetErrorString(CUDNN_STATUS_NOT_SUPPORTED), "CUDNN_STATUS_NOT_SUPPORTED", "text");
-    eq_str(cudnnGetErrorString((cudnnStatus_t)7), "CUDNN_UNKNOWN_STATUS", "text of none");
-    eq_u64(cudnnDestroy(handle), CUDNN_STATUS_SUCCESS, "cudnnDestroy");
-    eq_u64(cudnnDestroy(NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
-}
-
 /* Nothing but NVML was used so far: a child may use both. */
 static void test_children(void)
 {
@@ -350,7 +251,5 @@ int main(void)
     test_handles(devices);
     test_facts(devices[1]);
     test_memory(devices[1]);
-    test_cudnn();
-    test_cudnn_descriptors();
     return done();
 }

@@ -11,8 +11,8 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "cudnn_handle.h"
-#include "refuse.h"
+#include "api/cudnn/dnn.h"
+#include "api/cudnn/refuse.h"
 
 struct attribute {
     cudnnBackendAttributeName_t name;
@@ -53,8 +53,8 @@ static bool needs_engine(cudnnBackendDescriptorType_t type)
            type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
 }
 
-HD_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t descriptorType,
-                                                     cudnnBackendDescriptor_t *descriptor)
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t descriptorType,
+                                           cudnnBackendDescriptor_t *descriptor)
 {
     static _Atomic bool said;
 
@@ -69,7 +69,7 @@ HD_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_
     return CUDNN_STATUS_SUCCESS;
 }
 
-HD_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 {
     if (!descriptor)
         return CUDNN_STATUS_SUCCESS;
@@ -88,10 +88,10 @@ static struct attribute *find(cudnnBackendDescriptor_t descriptor, cudnnBackendA
     return NULL;
 }
 
-HD_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
-                                                 cudnnBackendAttributeName_t attributeName,
-                                                 cudnnBackendAttributeType_t attributeType,
-                                                 int64_t elementCount, const void *arrayOfElements)
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t attributeName,
+                                       cudnnBackendAttributeType_t attributeType,
+                                       int64_t elementCount, const void *arrayOfElements)
 {
     size_t size_B = value_size_B(attributeType);
 
@@ -114,7 +114,7 @@ HD_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
     return CUDNN_STATUS_SUCCESS;
 }
 
-HD_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
 {
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -135,11 +135,11 @@ static bool is_engines(cudnnBackendDescriptor_t descriptor, cudnnBackendAttribut
            descriptor->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR;
 }
 
-HD_EXPORT cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
-                                                 cudnnBackendAttributeName_t attributeName,
-                                                 cudnnBackendAttributeType_t attributeType,
-                                                 int64_t requestedElementCount,
-                                                 int64_t *elementCount, void *arrayOfElements)
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t attributeName,
+                                       cudnnBackendAttributeType_t attributeType,
+                                       int64_t requestedElementCount, int64_t *elementCount,
+                                       void *arrayOfElements)
 {
     static _Atomic bool said;
     static int64_t none = 0;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cudnn_handle.h"
+#include "api/cudnn/dnn.h"
 
 /* CUDNN_STATUS_NOT_SUPPORTED. `said` is the caller's, for this name. */
 cudnnStatus_t cudnn_refuse(const char *name, _Atomic bool *said);

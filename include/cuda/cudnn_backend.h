@@ -1,56 +1,16 @@
 /*
- * cuDNN: its handle, version and errors. Names and values as in NVIDIA's cuDNN API reference;
- * docs/clients.md says what works with it.
+ * Backend descriptors of cuDNN: attributes that describe tensors, operations and graphs. What is
+ * named here is what the library itself looks at; a value of any type of the API's may be set.
  */
-#ifndef HEDDLE_CUDA_CUDNN_HANDLE_H
-#define HEDDLE_CUDA_CUDNN_HANDLE_H
+#ifndef HEDDLE_CUDA_CUDNN_BACKEND_H
+#define HEDDLE_CUDA_CUDNN_BACKEND_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "driver_types.h"
-#include "library_types.h"
+#include "cudnn_graph.h"
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-#define CUDNN_MAJOR      9
-#define CUDNN_MINOR      28
-#define CUDNN_PATCHLEVEL 0
-#define CUDNN_VERSION    (CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCHLEVEL)
-
-typedef enum {
-    CUDNN_STATUS_SUCCESS = 0,
-    CUDNN_STATUS_NOT_INITIALIZED = 1001,
-    CUDNN_STATUS_BAD_PARAM = 2000,
-    CUDNN_STATUS_BAD_PARAM_NULL_POINTER = 2002,
-    CUDNN_STATUS_NOT_SUPPORTED = 3000,
-    CUDNN_STATUS_INTERNAL_ERROR = 4000,
-    CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED = 4002
-} cudnnStatus_t;
-
-typedef struct cudnnContext *cudnnHandle_t;
-
-cudnnStatus_t cudnnCreate(cudnnHandle_t *handle);
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle);
-cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t streamId);
-cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *streamId);
-size_t cudnnGetVersion(void);
-size_t cudnnGetCudartVersion(void);
-cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value);
-const char *cudnnGetErrorString(cudnnStatus_t status);
-void cudnnGetLastErrorString(char *message, size_t max_size);
-/* Whether the parts of cuDNN are of one version: here they are one library. */
-cudnnStatus_t cudnnGraphVersionCheck(void);
-cudnnStatus_t cudnnOpsVersionCheck(void);
-cudnnStatus_t cudnnCnnVersionCheck(void);
-cudnnStatus_t cudnnAdvVersionCheck(void);
-
-/*
- * Backend descriptors: attributes that describe tensors, operations and graphs. What is named here
- * is what the library itself looks at; a value of any type of the API's may be set.
- */
 typedef enum {
     CUDNN_BACKEND_ENGINE_DESCRIPTOR = 2,
     CUDNN_BACKEND_ENGINECFG_DESCRIPTOR = 3,

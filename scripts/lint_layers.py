@@ -26,6 +26,7 @@ MODULES = {
     "dbg": ("the debugger's half in the process: a server for GDB; core dumps", {"ptx", "ir", "interp", "compile"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir", "analysis"}),
+    "isa": ("the ISA: words, text, images; assembler and disassembler", {"obj"}),
     "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj"}),
     "count": ("kernel counters: what launches executed", {"hal", "ir", "model", "analysis"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),
@@ -55,10 +56,12 @@ MODULES = {
     "api/lib_base": ("what libraries have in common: handles, statuses, errors, logs, launches of klib's kernels", {"klib"}),
     "api/cublas": ("libcublas, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cufft": ("libcufft, on klib's kernels", {"api/lib_base", "klib"}),
+    "api/cufftw": ("libcufftw: FFTW's interface, on libcufft's", set()),
     "api/cublaslt": ("libcublasLt, on klib's kernels; its handles are cuBLAS's", {"api/lib_base", "api/cublas", "klib"}),
     "api/cusparse": ("libcusparse, on klib's kernels", {"api/lib_base", "klib"}),
     "api/cusolver": ("libcusolver, on klib's kernels", {"api/lib_base", "klib"}),
     "api/curand": ("libcurand, on klib's kernels", {"api/lib_base", "klib"}),
+    "api/absent": ("libraries that refuse every function by name", {"api/lib_base"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", {"api/lib_base"}),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "frameworks/onnx": ("ONNX Runtime: its execution provider for CUDA, a plug-in", set()),
@@ -78,7 +81,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "klib",
+               "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cufftw", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "api/absent", "klib",
                "frameworks/onnx", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
 OF_TOOLS = {"report", "advise"}

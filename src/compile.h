@@ -32,6 +32,7 @@ struct compile_unit {
     X(bool, counts,                                                                                \
       "kernels count what they execute, by the instructions of the PTX (ir/count.h)")              \
     X(unsigned, probes, "what kernels are to tell: a set of IR_PROBE_* (ir/probe.h)")              \
+    X(bool, relocatable, "names may be defined elsewhere, as for linkers: no whole program")       \
     X(bool, on_demand,                                                                             \
       "read bodies when kernels need them, of texts that were checked before; a NUL"               \
       " follows each text")

@@ -201,6 +201,8 @@ static enum hd_status compile_program_link(struct compile_program *program,
     }
     HD_TRY(lower_program_create((const struct ptx_module *const *)program->modules, count, name,
                                 &program->lower));
+    if (!program->options.relocatable)
+        lower_program_is_whole(program->lower);
     lower_program_keep_ptx_lines(program->lower);
     if (program->options.debug)
         lower_program_keep_notes(program->lower);

@@ -58,36 +58,122 @@ void __wrap_blas_memory_free(void *buffer)
 }
 
 /*
- * OpenBLAS's products of a complex matrix (not transposed) and a vector read one element more than
- * the vector has, where may be no memory. Calls of these, LAPACK's among them, are linked to this:
- * they get a copy of the vector, with an element more.
+ * Some of OpenBLAS's products and solvers read one element more than a vector has, where may be no
+ * memory (tests/api/test_blas_bounds.c finds them). Calls of these, LAPACK's among them, are linked
+ * to what follows: they get a copy of the vector, with an element more.
  */
+/* A vector with an element more. */
+struct longer {
+    void *copy; /* in `few`, of the heap, or the vector itself */
+    int64_t step;
+    double complex few[128];
+};
+
+/* Element i of a vector, in its own order: a negative step begins at the end. */
+static char *element(const void *x, int64_t n, int64_t step, size_t element_B, int64_t i)
+{
+    return (char *)x + (step < 0 ? (i - n + 1) * step : i * step) * (int64_t)element_B;
+}
+
+static void longer_init(struct longer *v, const void *x, int64_t n, int64_t step, size_t element_B)
+{
+    size_t size_B = n > 0 ? (size_t)n * element_B : 0;
+
+    v->step = 1;
+    v->copy = size_B + element_B <= sizeof(v->few) ? v->few : malloc(size_B + element_B);
+    if (!v->copy) { /* as OpenBLAS has it */
+        *v = (struct longer){.copy = (void *)x, .step = step};
+        return;
+    }
+    if (step == 1)
+        memcpy(v->copy, x, size_B);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)v->copy + (size_t)i * element_B, element(x, n, step, element_B, i),
+                   element_B);
+    memset((char *)v->copy + size_B, 0, element_B);
+}
+
+/* `written`: what was made goes back to `x`. */
+static void longer_fini(struct longer *v, void *x, int64_t n, int64_t step, size_t element_B,
+                        bool written)
+{
+    if (v->copy == x)
+        return;
+    for (int64_t i = 0; written && i < n; i++)
+        memcpy(element(x, n, step, element_B, i), (char *)v->copy + (size_t)i * element_B,
+               element_B);
+    if (v->copy != v->few)
+        free(v->copy);
+}
+
+/* A function that calls of `name` are linked to, and the one that they mean. */
+#define WRAPPED(name, ...)                                                                         \
+    void __real_##name(__VA_ARGS__);                                                               \
+    void __wrap_##name(__VA_ARGS__);                                                               \
+    void __wrap_##name(__VA_ARGS__)
+
 #define GEMV(gemv, T)                                                                              \
-    void __real_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
-                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
-                       const T *beta, T *y, const int64_t *incy);                                  \
-    void __wrap_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
-                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
-                       const T *beta, T *y, const int64_t *incy);                                  \
-    void __wrap_##gemv(const char *trans, const int64_t *m, const int64_t *n, const T *alpha,      \
-                       const T *a, const int64_t *lda, const T *x, const int64_t *incx,            \
-                       const T *beta, T *y, const int64_t *incy)                                   \
+    WRAPPED(gemv, const char *trans, const int64_t *m, const int64_t *n, const T *alpha,           \
+            const T *a, const int64_t *lda, const T *x, const int64_t *incx, const T *beta, T *y,  \
+            const int64_t *incy)                                                                   \
     {                                                                                              \
-        T few[128], *copy = *n < 128 ? few : malloc(((size_t)*n + 1) * sizeof(T));                 \
-        bool is_copied = copy && (*trans == 'N' || *trans == 'n') && *n > 0;                       \
-        const int64_t one = 1;                                                                     \
+        struct longer v;                                                                           \
+        int64_t length = *trans == 'N' || *trans == 'n' ? *n : *m;                                 \
                                                                                                    \
-        for (int64_t i = 0; is_copied && i < *n; i++)                                              \
-            copy[i] = x[*incx < 0 ? (i - *n + 1) * *incx : i * *incx];                             \
-        if (is_copied)                                                                             \
-            copy[*n] = 0;                                                                          \
-        __real_##gemv(trans, m, n, alpha, a, lda, is_copied ? copy : x, is_copied ? &one : incx,   \
-                      beta, y, incy);                                                              \
-        if (copy != few)                                                                           \
-            free(copy);                                                                            \
+        longer_init(&v, x, length, *incx, sizeof(T));                                              \
+        __real_##gemv(trans, m, n, alpha, a, lda, v.copy, &v.step, beta, y, incy);                 \
+        longer_fini(&v, (void *)x, length, *incx, sizeof(T), false);                               \
     }
 GEMV(cgemv_, float complex)
 GEMV(zgemv_, double complex)
+
+#define SYMV(symv, T)                                                                              \
+    WRAPPED(symv, const char *uplo, const int64_t *n, const T *alpha, const T *a,                  \
+            const int64_t *lda, const T *x, const int64_t *incx, const T *beta, T *y,              \
+            const int64_t *incy)                                                                   \
+    {                                                                                              \
+        struct longer v, w;                                                                        \
+                                                                                                   \
+        longer_init(&v, x, *n, *incx, sizeof(T));                                                  \
+        longer_init(&w, y, *n, *incy, sizeof(T));                                                  \
+        __real_##symv(uplo, n, alpha, a, lda, v.copy, &v.step, beta, w.copy, &w.step);             \
+        longer_fini(&w, y, *n, *incy, sizeof(T), true);                                            \
+        longer_fini(&v, (void *)x, *n, *incx, sizeof(T), false);                                   \
+    }
+SYMV(dsymv_, double)
+SYMV(chemv_, float complex)
+SYMV(zhemv_, double complex)
+
+#define TRSV(trsv, T)                                                                              \
+    WRAPPED(trsv, const char *uplo, const char *trans, const char *diag, const int64_t *n,         \
+            const T *a, const int64_t *lda, T *x, const int64_t *incx)                             \
+    {                                                                                              \
+        struct longer v;                                                                           \
+                                                                                                   \
+        longer_init(&v, x, *n, *incx, sizeof(T));                                                  \
+        __real_##trsv(uplo, trans, diag, n, a, lda, v.copy, &v.step);                              \
+        longer_fini(&v, x, *n, *incx, sizeof(T), true);                                            \
+    }
+TRSV(ctrsv_, float complex)
+TRSV(ztrsv_, double complex)
+
+/* A system of triangles with one right side, likewise. */
+#define TRTRS(trtrs, T)                                                                            \
+    WRAPPED(trtrs, const char *uplo, const char *trans, const char *diag, const int64_t *n,        \
+            const int64_t *nrhs, const T *a, const int64_t *lda, T *b, const int64_t *ldb,         \
+            int64_t *info)                                                                         \
+    {                                                                                              \
+        struct longer v = {.copy = b};                                                             \
+                                                                                                   \
+        if (*nrhs == 1)                                                                            \
+            longer_init(&v, b, *n, 1, sizeof(T));                                                  \
+        __real_##trtrs(uplo, trans, diag, n, nrhs, a, lda, v.copy, ldb, info);                     \
+        longer_fini(&v, b, *n, 1, sizeof(T), true);                                                \
+    }
+TRTRS(ctrtrs_, float complex)
+TRTRS(ztrtrs_, double complex)
+
 /* Arguments are checked before; what comes here is a fault of ours, and says which. */
 void xerbla_(const char *name, const int64_t *info, size_t name_B);
 void xerbla_(const char *name, const int64_t *info, size_t name_B)

@@ -66,7 +66,7 @@ static struct compile_unit unit_of(const struct obj_ptx *ptx)
 enum hd_status linker_read(enum linker_input kind, const void *bytes, size_t size_B,
                            const char *name, unsigned cc, struct obj_ptx_list *list)
 {
-    const struct compile_options options = {.max_arch = cc};
+    const struct compile_options options = {.max_arch = cc, .relocatable = true};
     const struct input *input = &inputs[kind];
     size_t first = list->len;
 

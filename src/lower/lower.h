@@ -35,6 +35,9 @@ struct lower_program;
 enum hd_status lower_program_create(const struct ptx_module *const *modules, size_t count,
                                     const char *name, struct lower_program **out_program)
     HD_MUST_CHECK;
+/* Nothing is linked to it any more: shared memory of a known size that is said to be elsewhere is
+ * here, as PTX assemblers have it ("ignoring extern qualifier"). Before the first kernel. */
+void lower_program_is_whole(struct lower_program *program);
 /* Instructions that no .loc speaks of come from a line of the PTX. Before the first kernel. */
 void lower_program_keep_ptx_lines(struct lower_program *program);
 /* Functions tell debuggers of their PTX (IR_OP_NOTE). Before the first kernel. */

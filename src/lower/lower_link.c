@@ -417,6 +417,13 @@ enum hd_status lower_program_create(const struct ptx_module *const *modules, siz
     return HD_OK;
 }
 
+void lower_program_is_whole(struct lower_program *program)
+{
+    for (struct ir_var *v = program->decls->vars; v; v = v->next)
+        if (v->space == IR_SPACE_SHARED && v->linkage == IR_LINK_EXTERN && v->size_B)
+            v->linkage = IR_LINK_VISIBLE;
+}
+
 void lower_program_keep_ptx_lines(struct lower_program *program)
 {
     program->ptx_lines = true;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #define LATE      true
+#define REFUSED   true
 #define PRELOADED true
 #define NOT       false
 
@@ -23,6 +24,7 @@ static const struct row {
 };
 
 #undef LATE
+#undef REFUSED
 #undef PRELOADED
 #undef NOT
 

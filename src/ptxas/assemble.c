@@ -290,7 +290,8 @@ static enum hd_status assemble_program_check(struct ptxas *p, struct compile_pro
 
 static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_ptx_list *list)
 {
-    const struct compile_options options = {.no_opt = true};
+    const struct compile_options options = {.no_opt = true,
+                                            .relocatable = assemble_leaves_names(p)};
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     struct compile_program *program;
     enum hd_status status;

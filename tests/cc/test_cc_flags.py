@@ -92,6 +92,7 @@ check("-noeh", ["-noeh"], host=["-fno-exceptions"])
 check("lists", ["-I", "a,b", "-DX=f(1\\,2),Y", "-lm,dl", "-Lp,q", "-include", "one.h,two.h"], device=["-Ia -Ib", "-DY", "-include one.h -include two.h"],
       last=["-lm -ldl", "-Lp", "-Lq"])
 check("a comma behind a backslash", ["-DX=1\\,2"], device=["-DX=1,2"])
+check("commas in double quotes", ['-DX="a,b",Y="c', '-DZ=\\"d'], device=["'-DX=\"a,b\"'", "'-DY=\"c'", "'-DZ=\"d'"])
 check("-G --dopt on", ["-G", "--dopt", "on"], device=["-gline-tables-only", "-O3"], absent=["-O0"])
 check("-dw", ["-rdc=true", "-dw"], host=["-c"], absent=["-fgpu-rdc"])
 check("-pg", ["-pg"], host=["-pg"], last=["-pg"])

@@ -170,6 +170,31 @@ static enum hd_status compile_one(const char *ptx, struct ir_module **out_module
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 
+/* What Taichi writes. */
+static void test_extern_shared(void)
+{
+    static const char ptx[] =
+        HEAD ".extern .shared .align 8 .b8 a[512];\n.visible .entry k() { .reg .u32 %r;\n"
+             "ld.shared.u32 %r, [a+508]; st.shared.u32 [a], %r; ret; }\n";
+    const struct compile_unit unit = {"t.ptx", ptx, sizeof(ptx) - 1};
+    const struct compile_options relocatable = {.relocatable = true};
+    struct compile_program *p = NULL;
+    struct ir_kernel_sizes sizes = {0};
+    struct ir_module *module;
+    struct hd_buf missing = {0};
+
+    eq_u64(compile_program_create(&unit, 1, NULL, &p), HD_OK, "shared memory of somewhere else");
+    ok(!compile_program_undefined(p, &missing), "is here in a whole program");
+    eq_u64(compile_kernel_sizes(p, 0, &sizes), HD_OK, "which says what it needs:");
+    eq_u64(sizes.shared_B, 512, "all of it");
+    compile_program_destroy(p);
+    eq_u64(compile_program_create(&unit, 1, &relocatable, &p), HD_OK, "a linker's program");
+    ok(compile_program_undefined(p, &missing) && strstr(missing.ptr, "'a'"), "lacks it");
+    eq_u64(compile_kernel(p, 0, OPT_TARGET_CPU, &module), HD_UNRESOLVED, "and has no kernel");
+    compile_program_destroy(p);
+    hd_buf_fini(&missing);
+}
+
 static void test_shared_limit(void)
 {
     static const char *const bad[] = {
@@ -360,6 +385,7 @@ int main(void)
     test_text();
     test_targets();
     test_shared_limit();
+    test_extern_shared();
     test_clusters();
     test_skipped_passes();
     test_phis();

@@ -224,8 +224,9 @@ static void print_text(const struct info_host *host, const struct driver_info *d
     printf("code path   %s%s\n", host->level, host->path_forced ? " (HEDDLE_CPU)" : "");
     printf("threads     %u\n", host->threads);
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++)
-        printf("%-11s %s\n", where_library_text(i),
-               where_library(i) ? where_library(i) : "not found");
+        if (where_library_how(i) != WHERE_REFUSED)
+            printf("%-11s %s\n", where_library_text(i),
+                   where_library(i) ? where_library(i) : "not found");
     printf("backends    cpu (default), interp (reference, slow)\n");
     if (cache)
         printf("cache       %s, %llu entries, %.1f MB of %.0f MB\n", obj_cache_dir(cache),
@@ -253,7 +254,8 @@ static void print_json(const struct info_host *host, const struct driver_info *d
     hd_json_close(&j, '}');
     hd_json_open(&j, "libraries", '{');
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++)
-        hd_json_str(&j, where_library_text(i), where_library(i));
+        if (where_library_how(i) != WHERE_REFUSED)
+            hd_json_str(&j, where_library_text(i), where_library(i));
     hd_json_close(&j, '}');
     hd_json_open(&j, "backends", '[');
     hd_json_str(&j, NULL, "cpu");

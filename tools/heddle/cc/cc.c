@@ -295,6 +295,8 @@ int cmd_cc(int argc, char **argv)
         return cli_error("%s", hd_error_message());
     if (job.as_nvcc && job.verbose)
         cc_nvcc_print_places(&job);
+    if (cc_host_is_asked(&job))
+        return cc_host_answer(&job);
     cc_drop_foreign(&job);
     rc = run_job(&job);
     if (rc && !job.dryrun)

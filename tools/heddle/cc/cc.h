@@ -191,6 +191,9 @@ void cc_drop_preprocessing(struct cc_list *words);
 /* -dlink -cubin: the image of these objects' device code, to `output`. Returns an exit code. */
 int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const char *output);
 
+/* Whether -Xcompiler asks the host compiler what it is, and its answer, on stdout. */
+bool cc_host_is_asked(const struct cc_job *job);
+int cc_host_answer(struct cc_job *job);
 /* Leaves out of job->host what clang does not know. */
 void cc_drop_foreign(struct cc_job *job);
 /* Behind a failure: says so where the system has no headers of C++ or no linker. */

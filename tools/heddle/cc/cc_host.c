@@ -2,7 +2,7 @@
  * heddle cc: what the system has, and options for host passes that only GCC knows. Build systems
  * ask the system's compiler what it takes and hand that on behind -Xcompiler (Bazel
  * -fno-canonical-system-headers); clang makes an error of what it does not know. Such options are
- * left out, with a note.
+ * left out, with a note. Or they ask the host compiler behind -Xcompiler what it is.
  */
 #include "cc/cc.h"
 #include "common/cli.h"
@@ -71,6 +71,25 @@ static enum hd_status ask(const char *clang, const char *command, const struct c
         status = hd_file_read(log, LOG_MAX_B, said);
     clang_args_fini(&args);
     return status;
+}
+
+/* Scripts (ggml's CMakeLists.txt) learn the host compiler's name by `nvcc .c -Xcompiler --version`,
+ * whether there is such a file or not: what it is asked about itself it answers alone. */
+bool cc_host_is_asked(const struct cc_job *job)
+{
+    static const char *const questions[] = {"--version", "-dumpversion", "-dumpmachine"};
+    for (size_t i = 0; i < job->host.len; i++)
+        if (cc_is_one_of(job->host.at[i], questions, HD_COUNT_OF(questions)))
+            return true;
+    return false;
+}
+
+int cc_host_answer(struct cc_job *job)
+{
+    struct cc_list cmd = {0};
+    cc_list_add(&cmd, job->paths.clang);
+    cc_list_add_all(&cmd, &job->host);
+    return cc_exec(job, &cmd);
 }
 
 void cc_drop_foreign(struct cc_job *job)

@@ -127,15 +127,18 @@ HANDLER(level)
     return CLI_OK;
 }
 
-/* nvcc's lists: "a,b"; a comma behind a backslash is one. */
+/* nvcc's lists: "a,b". A comma is one in double quotes, which stay, and behind a backslash; each
+ * backslash goes and protects what is behind it. */
 static void option_add_list(struct cc_list *list, const char *value)
 {
     struct hd_buf part;
+    bool quoted = false;
     hd_buf_init(&part);
     for (const char *at = value;; at++) {
-        if (*at == '\\' && at[1] == ',') {
+        if (*at == '\\' && at[1]) {
             hd_buf_putc(&part, *++at);
-        } else if (*at && *at != ',') {
+        } else if (*at && (*at != ',' || quoted)) {
+            quoted ^= *at == '"';
             hd_buf_putc(&part, *at);
         } else {
             if (part.len)

@@ -44,7 +44,7 @@ bool where_replaces(struct hd_str file_name, enum where_library *out_library)
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++) {
         const char *file = where_library_file(i), *end = strstr(file, ".so");
         struct hd_str name = {file, end ? (size_t)(end - file) + strlen(".so") : 0};
-        if (!end || where_library_how(i) == WHERE_NOT || file_name.len < name.len ||
+        if (!end || where_library_how(i) <= WHERE_REFUSED || file_name.len < name.len ||
             memcmp(file_name.ptr, name.ptr, name.len) != 0)
             continue;
         *out_library = i;

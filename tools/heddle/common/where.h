@@ -22,10 +22,13 @@ enum where_library {
 const char *where_library_text(enum where_library library);
 const char *where_library_file(enum where_library library);
 /* How programs under `heddle run` get it; spec/libraries.def. */
-enum where_how { WHERE_NOT, WHERE_LATE, WHERE_PRELOADED };
+enum where_how { WHERE_NOT, WHERE_REFUSED, WHERE_LATE, WHERE_PRELOADED };
 enum where_how where_library_how(enum where_library library);
 
-/* The library that takes the place of a file of NVIDIA's, whichever its version: "libnvrtc.so.12". */
+/*
+ * The library that does the work of a file of NVIDIA's, whichever its version: "libnvrtc.so.12". Those
+ * that refuse it do not count.
+ */
 bool where_replaces(struct hd_str file_name, enum where_library *out_library);
 
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */

@@ -1,0 +1,69 @@
+/* Words, images, text of the ISA: the first byte says which. What is taken comes back as it is. */
+#include "fuzz/fuzz.h"
+#include "isa/image.h"
+
+#include <string.h>
+
+static void fuzz_words(const uint8_t *bytes, size_t size_B)
+{
+    for (; size_B >= ISA_WORD_BYTES; bytes += ISA_WORD_BYTES, size_B -= ISA_WORD_BYTES) {
+        struct isa_insn insn;
+        struct isa_word word, back;
+
+        memcpy(&word, bytes, sizeof(word));
+        if (isa_decode(word, &insn))
+            continue;
+        if (isa_encode(&insn, &back) || back.lo != word.lo || back.hi != word.hi)
+            __builtin_trap();
+    }
+}
+
+/* Written and read again, an image is what it was; so is its listing. */
+static void fuzz_image(const struct isa_image *image)
+{
+    struct hd_buf file, text, messages;
+    struct isa_image read;
+
+    hd_buf_init(&file);
+    hd_buf_init(&text);
+    hd_buf_init(&messages);
+    if (isa_image_write(image, &file) != HD_OK ||
+        isa_image_read(file.ptr, file.len, &read) != HD_OK ||
+        read.kernels.len != image->kernels.len)
+        __builtin_trap();
+    for (size_t i = 0; i < read.kernels.len; i++) {
+        const struct isa_kernel *a = &image->kernels.at[i], *b = &read.kernels.at[i];
+
+        if (a->words.len != b->words.len ||
+            memcmp(a->words.at, b->words.at, a->words.len * sizeof(*a->words.at)))
+            __builtin_trap();
+        isa_disassemble(a, ISA_LISTING_CONTROL | ISA_LISTING_WORDS, &text);
+    }
+    isa_image_fini(&read);
+    hd_buf_fini(&file);
+    hd_buf_fini(&text);
+    hd_buf_fini(&messages);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
+{
+    struct hd_buf text, messages;
+    struct isa_image image;
+
+    if (!size_B)
+        return 0;
+    hd_buf_init(&text);
+    hd_buf_init(&messages);
+    hd_buf_append(&text, bytes + 1, size_B - 1);
+    hd_buf_putc(&text, '\0');
+    if (bytes[0] % 3 == 0)
+        fuzz_words(bytes + 1, size_B - 1);
+    if ((bytes[0] % 3 == 1 && isa_image_read(bytes + 1, size_B - 1, &image) == HD_OK) ||
+        (bytes[0] % 3 == 2 && isa_assemble(text.ptr, "f", &image, &messages) == HD_OK)) {
+        fuzz_image(&image);
+        isa_image_fini(&image);
+    }
+    hd_buf_fini(&text);
+    hd_buf_fini(&messages);
+    return 0;
+}

@@ -96,13 +96,14 @@ unsigned obj_program_cuda_version(const struct obj_elf *elf)
     return obj_program_runtime(elf) == OBJ_RUNTIME_EMBEDDED ? embedded_version(elf) : 0;
 }
 
+/* Prefixes that begin with another one come before that. */
 static const struct obj_vendor_library vendors[] = {
     {"libcublasLt.so", "cuBLASLt", "cublasLt"},
     {"libcublas.so", "cuBLAS", "cublas"},
     {"libnvblas.so", "NVBLAS", "nvblas"},
     {"libcusparse.so", "cuSPARSE", "cusparse"},
-    {"libcusolver.so", "cuSOLVER", "cusolver"},
     {"libcusolverMg.so", "cuSOLVER for several GPUs", "cusolverMg"},
+    {"libcusolver.so", "cuSOLVER", "cusolver"},
     {"libcufft.so", "cuFFT", "cufft"},
     {"libcufftw.so", "cuFFTW", "fftw"},
     {"libcurand.so", "cuRAND", "curand"},

@@ -378,6 +378,15 @@ def test_doctor_programs():
     result = tool("doctor", linked)
     tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,
            "a library of which nothing is called is a note", result.stdout)
+    for library, function in (("cublas", "cublasCreate_v2"), ("cublasLt", "cublasLtCreate")):
+        source = os.path.join(folder, library + ".c")
+        write(source, f"int {function}(void) {{ return 0; }}\n")
+        subprocess.run([cc, "-shared", "-fPIC", "-w", source, "-o", os.path.join(folder, f"lib{library}.so.13"), f"-Wl,-soname,lib{library}.so.13"], check=True)
+    both = build("both.so", "-shared", "-fPIC", *(os.path.join(folder, f"lib{library}.so.13") for library in ("cublas", "cublasLt")),
+                 source="int call(void) { return cublasCreate_v2() + cublasLtCreate(); }\n")
+    text = tool("doctor", both).stdout  # the libraries here have none of these
+    tap.ok("cublasCreate_v2: Heddle's libcublas.so.13" in text and "cublasLtCreate: Heddle's libcublasLt.so.13" in text and text.count("does not have it") == 2,
+           "functions are looked for in the library of their prefix", text)
     opens = build("opens", source='#include <stdio.h>\nint main(void) { const char *n[] = {"libnvjpeg.so.13", "ncclCommInitRank", "ncclCommDestroy", '
                                   '"ncclAllReduce", "ncclBroadcast", "cuFileRead", "libnppc.so: not a name"};'
                                   ' for (int i = 0; i < 7; i++) puts(n[i]); return 0; }\n')

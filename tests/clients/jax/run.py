@@ -61,6 +61,65 @@ def perceptron():
         return got, train(), 2e-2
 
 
+WIDTH, HEADS, WORDS = 32, 4, 29
+
+
+def normed(x):
+    x = x - x.mean(-1, keepdims=True)
+    return x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+def block(p, x):
+    """A layer of a transformer: causal attention, and two products with a GELU between them."""
+    steps = x.shape[1]
+    q, k, v = (t.reshape(x.shape[0], steps, HEADS, -1).swapaxes(1, 2) for t in jnp.split(normed(x) @ p["qkv"], 3, -1))
+    scores = jnp.where(jnp.tril(jnp.ones((steps, steps), bool)), q @ k.swapaxes(2, 3) / jnp.sqrt(q.shape[-1]), -1e9)
+    x = x + (jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(x.shape) @ p["out"]
+    return x + jax.nn.gelu(normed(x) @ p["up"]) @ p["down"]
+
+
+def train_transformer():
+    """Forty steps of Adam on texts whose next word follows from the last two: the first and the last loss."""
+    keys = iter(jax.random.split(jax.random.key(7), 20))
+
+    def weight(*shape):
+        return jax.random.normal(next(keys), shape) * shape[0] ** -0.5
+    p = {"words": weight(WORDS, WIDTH), "places": weight(16, WIDTH) * 0.1, "head": weight(WIDTH, WORDS),
+         "blocks": [{"qkv": weight(WIDTH, 3 * WIDTH), "out": weight(WIDTH, WIDTH), "up": weight(WIDTH, 4 * WIDTH), "down": weight(4 * WIDTH, WIDTH)} for _ in range(2)]}
+    text = np.zeros((16, 17), np.int32)
+    text[:, :2] = np.random.default_rng(1).integers(0, WORDS, (16, 2))
+    for i in range(2, 17):
+        text[:, i] = (text[:, i - 1] + 2 * text[:, i - 2] + 1) % WORDS
+
+    def loss(p):
+        x = p["words"][text[:, :-1]] + p["places"]
+        for b in p["blocks"]:
+            x = block(b, x)
+        return -jnp.take_along_axis(jax.nn.log_softmax(normed(x) @ p["head"]), text[:, 1:, None], -1).mean()
+
+    @jax.jit
+    def step(p, m, v, t):
+        value, g = jax.value_and_grad(loss)(p)
+        m = jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, m, g)
+        v = jax.tree.map(lambda a, b: 0.99 * a + 0.01 * b * b, v, g)
+        p = jax.tree.map(lambda w, a, b: w - 0.01 * (a / (1 - 0.9 ** t)) / (jnp.sqrt(b / (1 - 0.99 ** t)) + 1e-8), p, m, v)
+        return value, p, m, v
+    m = v = jax.tree.map(jnp.zeros_like, p)
+    losses = []
+    for t in range(1, 41):
+        value, p, m, v = step(p, m, v, float(t))
+        losses.append(float(value))
+    if losses[-1] > 0.7 * losses[0]:
+        raise RuntimeError(f"it does not learn: {losses[0]}, {losses[-1]}")
+    return losses[0], losses[-1]
+
+
+def transformer():
+    got = train_transformer()
+    with jax.default_device(CPU):
+        return got, train_transformer(), 2e-2
+
+
 def scan(a):
     return jax.lax.scan(lambda c, t: (c * 0.5 + t, c.sum()), jnp.zeros(33), a)
 
@@ -94,6 +153,7 @@ CHECKS = [
     ("matmul", same(lambda a, b: a @ b.T, X, Y, tolerance=5e-2)),
     ("matmul_bf16", same(lambda a, b: (a.astype(jnp.bfloat16) @ b.astype(jnp.bfloat16).T).astype(jnp.float32), X, Y, tolerance=0.3)),
     ("perceptron", perceptron),
+    ("transformer", transformer),
     ("convolution", same(lambda a: jax.lax.conv(a[None, None], jnp.ones((1, 1, 3, 3)), (1, 1), "SAME"), X, tolerance=1e-3)),
     ("fft", same(lambda a: jnp.abs(jnp.fft.fft(a)), X, tolerance=1e-3)),
 ]

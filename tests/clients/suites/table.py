@@ -59,4 +59,15 @@ SUITES = [
          # Jitify compiles hundreds of times until it knows every header
          ("too slow for the limit of the test", r"Timeout \(>|no end after"),
      ] + CODE_PATTERNS},
+    # docs/clients.md has one test of 20, of fft_test.py all, of linalg_test.py one of 8, of lax_test.py and lax_numpy_test.py one of 25: XLA compiles for seconds each time.
+    {"name": "jax", "title": "JAX", "packages": ["jax[cuda13]==0.10.2", "absl-py", "hypothesis", "cloudpickle"],
+     "source": ("jax-ml/jax", "jax-v0.10.2"), "folder": ".",
+     "files": [f"tests/{name}_test.py" for name in ("fft", "linalg", "lax", "lax_numpy", "random_lax", "random", "lax_scipy", "lax_numpy_einsum", "lax_numpy_indexing",
+                                                    "lax_control_flow", "lax_numpy_reducers", "lax_numpy_operators")],
+     "env": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+     "causes": [
+         (LIBRARY, r"cudnn|Failed to get configs"),
+         # its optimiser, for a kernel with hundreds of loads in a row
+         ("XLA compiles for minutes", r"test_ragged_dot_general_vmap27"),
+     ]},
 ]

@@ -142,7 +142,7 @@ static void check_own_library(struct doctor_report *r, const struct obj_vendor_l
     else if (obj_elf_symbols(&r->program.elf, OBJ_ELF_DYNSYM, &table))
         for (size_t i = 0; i < table.len; i++)
             if (obj_elf_symbol(&table, i, &symbol) && symbol.section == SHN_UNDEF &&
-                hd_str_starts(symbol.name, vendor->functions) &&
+                obj_vendor_function(symbol.name) == vendor && /* not cublasLt's of cublas */
                 !hd_map_get(&exports.names, symbol.name))
                 doctor_problem(r, "%.*s: Heddle's %s does not have it", (int)symbol.name.len,
                                symbol.name.ptr, where_library_file(own));

@@ -225,7 +225,7 @@ static const struct {
     {"torchvision", "the CPU build, as of torch"},
     {"torchaudio", "the CPU build, as of torch"},
     {"onnxruntime_gpu",
-     "onnxruntime, which runs on the CPU; or build it with CMAKE_CUDA_ARCHITECTURES=80-virtual"},
+     "nothing, in Python: under `heddle run` Heddle's execution provider takes its place"},
     {"tensorflow", "tensorflow-cpu"},
 };
 

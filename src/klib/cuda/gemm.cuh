@@ -42,11 +42,11 @@ using tile_mma = tile<128, 64, 32, 4, 2>;
 
 /* By fused multiply-adds: a lane has rows 32 apart, so that B's elements are the warp's. */
 template <class Tile, class T, class S> struct plain_product {
-    static constexpr int ROWS = Tile::ROWS / WARP, COLUMNS = Tile::COLUMNS, PAD = 16 / sizeof(S);
+    static constexpr int ROWS = Tile::ROWS / WARP, COLUMNS = Tile::COLUMNS, PAD = 16 / sizeof(T);
     static_assert(Tile::ROWS % WARP == 0, "a lane has whole rows");
 
     struct memory {
-        S a[Tile::K][Tile::M + PAD], b[Tile::K][Tile::N + PAD];
+        T a[Tile::K][Tile::M + PAD], b[Tile::K][Tile::N + PAD];
     };
     S sums[COLUMNS][ROWS];
 
@@ -58,13 +58,13 @@ template <class Tile, class T, class S> struct plain_product {
     {
         return threadIdx.x / WARP / Tile::WARPS_M * Tile::COLUMNS;
     }
-    static KLIB_DEVICE void put_a(memory &m, int row, int k, T x)
+    static KLIB_DEVICE void put_a(decltype(memory::a) &a, int row, int k, T x)
     {
-        m.a[k][row] = S(widen(x));
+        a[k][row] = x;
     }
-    static KLIB_DEVICE void put_b(memory &m, int column, int k, T x)
+    static KLIB_DEVICE void put_b(decltype(memory::b) &b, int column, int k, T x)
     {
-        m.b[k][column] = S(widen(x));
+        b[k][column] = x;
     }
     KLIB_DEVICE void clear()
     {
@@ -72,24 +72,25 @@ template <class Tile, class T, class S> struct plain_product {
             for (int i = 0; i < ROWS; i++)
                 sums[j][i] = S(0);
     }
-    KLIB_DEVICE void multiply(const memory &m)
+    KLIB_DEVICE void multiply(const decltype(memory::a) &in_a, const decltype(memory::b) &in_b)
     {
 #pragma unroll 4
         for (int k = 0; k < Tile::K; k++) {
             S a[ROWS];
 #pragma unroll
             for (int i = 0; i < ROWS; i++)
-                a[i] = m.a[k][row() + WARP * i];
+                a[i] = S(widen(in_a[k][row() + WARP * i]));
 #pragma unroll
             for (int j = 0; j < COLUMNS; j++) {
-                S b = m.b[k][column() + j];
+                S b = S(widen(in_b[k][column() + j]));
 #pragma unroll
                 for (int i = 0; i < ROWS; i++)
                     sums[j][i] = multiply_add(a[i], b, sums[j][i]);
             }
         }
     }
-    template <class Use> KLIB_DEVICE void each(const Use &use) const
+    /* use(row, column, sum) of each sum that the thread has; it may change it. */
+    template <class Use> KLIB_DEVICE void each(const Use &use)
     {
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
@@ -153,13 +154,13 @@ template <class Tile, class T, class S> struct mma_product {
     {
         return threadIdx.x / WARP / Tile::WARPS_M * Tile::COLUMNS;
     }
-    static KLIB_DEVICE void put_a(memory &m, int row, int k, T x)
+    static KLIB_DEVICE void put_a(decltype(memory::a) &a, int row, int k, T x)
     {
-        reinterpret_cast<T *>(m.a[row])[k] = x;
+        reinterpret_cast<T *>(a[row])[k] = x;
     }
-    static KLIB_DEVICE void put_b(memory &m, int column, int k, T x)
+    static KLIB_DEVICE void put_b(decltype(memory::b) &b, int column, int k, T x)
     {
-        reinterpret_cast<T *>(m.b[column])[k] = x;
+        reinterpret_cast<T *>(b[column])[k] = x;
     }
     KLIB_DEVICE void clear()
     {
@@ -168,7 +169,7 @@ template <class Tile, class T, class S> struct mma_product {
                 for (int e = 0; e < 4; e++)
                     sums[i][j][e] = S(0);
     }
-    KLIB_DEVICE void multiply(const memory &m)
+    KLIB_DEVICE void multiply(const decltype(memory::a) &in_a, const decltype(memory::b) &in_b)
     {
 #pragma unroll
         for (int step = 0; step < STEPS; step++) {
@@ -178,12 +179,12 @@ template <class Tile, class T, class S> struct mma_product {
             for (int i = 0; i < ROWS; i++)
 #pragma unroll
                 for (int e = 0; e < 4; e++)
-                    a[i][e] = m.a[row() + 16 * i + e % 2 * 8][word + e / 2 * 4];
+                    a[i][e] = in_a[row() + 16 * i + e % 2 * 8][word + e / 2 * 4];
 #pragma unroll
             for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
                 for (int e = 0; e < 2; e++)
-                    b[j][e] = m.b[column() + 8 * j + threadIdx.x % WARP / 4][word + e * 4];
+                    b[j][e] = in_b[column() + 8 * j + threadIdx.x % WARP / 4][word + e * 4];
 #pragma unroll
             for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -191,7 +192,7 @@ template <class Tile, class T, class S> struct mma_product {
                     mma_kind<T>::mma(sums[i][j], a[i], b[j]);
         }
     }
-    template <class Use> KLIB_DEVICE void each(const Use &use) const
+    template <class Use> KLIB_DEVICE void each(const Use &use)
     {
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
@@ -213,6 +214,11 @@ constexpr bool ARCH_HAS_MMA = false;
 /* The tile that is best for elements T where nothing else is known. */
 template <class T>
 using tile_for = typename choice<mma_kind<T>::is_there, tile_mma, tile_plain>::type;
+
+/* How a block with this tile multiplies elements T on the architecture that is compiled for. */
+template <class Tile, class T, class S>
+using product_of = typename choice<ARCH_HAS_MMA && mma_kind<T>::is_there, mma_product<Tile, T, S>,
+                                   plain_product<Tile, T, S>>::type;
 
 /* ---- a block of C */
 
@@ -247,8 +253,7 @@ template <class Tile, class T, class S, class LoadA, class LoadB, class Store>
 KLIB_DEVICE void gemm_block(int row0, int column0, int k, const LoadA &a, const LoadB &b,
                             const Store &store)
 {
-    using product = typename choice<ARCH_HAS_MMA && mma_kind<T>::is_there, mma_product<Tile, T, S>,
-                                    plain_product<Tile, T, S>>::type;
+    using product = product_of<Tile, T, S>;
     __shared__ __align__(16) typename product::memory memory;
     slice<Tile, Tile::M, T> next_a;
     slice<Tile, Tile::N, T> next_b;
@@ -263,21 +268,21 @@ KLIB_DEVICE void gemm_block(int row0, int column0, int k, const LoadA &a, const 
 #pragma unroll
         for (int i = 0; i < next_a.ELEMENTS; i++) {
             next_a.template place<LoadA::ALONG_K>(i, &line, &at);
-            product::put_a(memory, line, at, next_a.x[i]);
+            product::put_a(memory.a, line, at, next_a.x[i]);
         }
 #pragma unroll
         for (int i = 0; i < next_b.ELEMENTS; i++) {
             next_b.template place<LoadB::ALONG_K>(i, &line, &at);
-            product::put_b(memory, line, at, next_b.x[i]);
+            product::put_b(memory.b, line, at, next_b.x[i]);
         }
         __syncthreads();
         if (k0 + Tile::K < k) {
             next_a.load(a, row0, k0 + Tile::K);
             next_b.load(b, column0, k0 + Tile::K);
         }
-        p.multiply(memory);
+        p.multiply(memory.a, memory.b);
     }
-    p.each([&](int row, int column, S sum) { store(row0 + row, column0 + column, sum); });
+    p.each([&](int row, int column, S &sum) { store(row0 + row, column0 + column, sum); });
 }
 
 /* ---- matrices */

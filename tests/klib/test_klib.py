@@ -53,7 +53,7 @@ def main():
                 check_program(folder, source, ["-O2", "-arch=sm_80"], ("cpu", "interp"))
             elif MODE == "debug":
                 check_program(folder, source, ["-O0", "-G", "-arch=sm_80"], ("cpu",))
-                check_program(folder, source, ["-O2", "-arch=sm_60"], ("cpu",))
+                check_program(folder, source, ["-O2", "-arch=sm_70"], ("cpu",))
             elif os.path.exists(NVCC):
                 targets = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in NVCC_ARCHS]
                 done = run(NVCC, "-std=c++17", "-Werror", "all-warnings", *targets, f"-I{HEADERS}", "-c", source, "-o", os.path.join(folder, "nvcc.o"))

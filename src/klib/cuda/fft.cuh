@@ -12,30 +12,10 @@
 #ifndef KLIB_FFT_CUH
 #define KLIB_FFT_CUH
 
-#include "base.cuh"
+#include "complex.cuh"
 
 namespace klib {
 
-/* As the toolkit's float2 and double2 lie. */
-template <class R> struct complex {
-    R x, y;
-};
-template <class R> KLIB_DEVICE complex<R> operator+(complex<R> a, complex<R> b)
-{
-    return {a.x + b.x, a.y + b.y};
-}
-template <class R> KLIB_DEVICE complex<R> operator-(complex<R> a, complex<R> b)
-{
-    return {a.x - b.x, a.y - b.y};
-}
-template <class R> KLIB_DEVICE complex<R> operator*(complex<R> a, complex<R> b)
-{
-    return {multiply_add(a.x, b.x, -(a.y * b.y)), multiply_add(a.x, b.y, a.y * b.x)};
-}
-template <class R> KLIB_DEVICE complex<R> conjugate(complex<R> a)
-{
-    return {a.x, -a.y};
-}
 /* e^(pi i t). */
 KLIB_DEVICE complex<float> turn(float t)
 {
@@ -190,11 +170,11 @@ KLIB_DEVICE void fft_write(const fft_lines &s, void *y, i64 line, int i, int n, 
 }
 
 /* Lines of a block of a kernel, so that warps are full, and its threads. */
-template <int N> constexpr int fft_block_lines()
+template <int N> __host__ __device__ constexpr int fft_block_lines()
 {
     return N >= 1024 ? 1 : 1024 / N > 64 ? 64 : 1024 / N;
 }
-template <int N> constexpr int fft_threads()
+template <int N> __host__ __device__ constexpr int fft_threads()
 {
     return fft_line<N, float>::THREADS * fft_block_lines<N>();
 }

@@ -3,6 +3,7 @@
  * order of streams, graphs, groups, and what is refused.
  */
 #include <cublas_v2.h>
+#include <complex.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -14,6 +15,7 @@
 #include "support/tap.h"
 
 static cublasHandle_t handle;
+static bool is_interp; /* a device that has products alone, and is slow */
 
 static int small(void)
 {
@@ -165,10 +167,73 @@ static void test_types(void)
         {17, 33, 1100, CUBLAS_OP_T, CUBLAS_OP_N}, {33, 17, 1030, CUBLAS_OP_N, CUBLAS_OP_T},
         {260, 301, 40, CUBLAS_OP_N, CUBLAS_OP_N}, {301, 260, 7, CUBLAS_OP_T, CUBLAS_OP_T},
         {6, 5, 0, CUBLAS_OP_N, CUBLAS_OP_N}};
+    static const struct shape small_shapes[] = {{3, 4, 5, CUBLAS_OP_N, CUBLAS_OP_N},
+                                                {17, 33, 20, CUBLAS_OP_T, CUBLAS_OP_N},
+                                                {70, 5, 17, CUBLAS_OP_T, CUBLAS_OP_T},
+                                                {6, 5, 0, CUBLAS_OP_N, CUBLAS_OP_N}};
+    size_t n = is_interp ? HD_COUNT_OF(small_shapes) : HD_COUNT_OF(shapes);
 
     for (size_t t = 0; t < HD_COUNT_OF(types); t++)
-        for (size_t s = 0; s < HD_COUNT_OF(shapes); s++)
-            check(types[t].name, types[t].ab, types[t].c, types[t].compute, shapes[s]);
+        for (size_t s = 0; s < n; s++)
+            check(types[t].name, types[t].ab, types[t].c, types[t].compute,
+                  is_interp ? small_shapes[s] : shapes[s]);
+}
+
+/* C = i A^H B + C for two problems, 3 x 2 x 4, by steps and by lists; small whole numbers. */
+static void test_complex(void)
+{
+    enum { M = 3, N = 2, K = 4, PROBLEMS = 2 };
+    double complex *a, *b, *c, **lists, want[PROBLEMS * M * N];
+    const double complex alpha = I, one = 1;
+    bool same = true;
+
+    if (cudaMalloc((void **)&a, sizeof(*a) * PROBLEMS * K * M) ||
+        cudaMalloc((void **)&b, sizeof(*b) * PROBLEMS * K * N) ||
+        cudaMalloc((void **)&c, sizeof(*c) * PROBLEMS * M * N) ||
+        cudaMalloc((void **)&lists, sizeof(*lists) * 3 * PROBLEMS))
+        exit(1);
+    for (int i = 0; i < PROBLEMS * K * M; i++)
+        a[i] = small() + small() * I;
+    for (int i = 0; i < PROBLEMS * K * N; i++)
+        b[i] = small() + small() * I;
+    for (int i = 0; i < PROBLEMS * M * N; i++)
+        want[i] = c[i] = small() + small() * I;
+    for (int p = 0; p < PROBLEMS; p++) {
+        lists[p] = a + p * K * M;
+        lists[PROBLEMS + p] = b + p * K * N;
+        lists[2 * PROBLEMS + p] = c + p * M * N;
+        for (int i = 0; i < M * N * K; i++) /* twice */
+            want[p * M * N + i / K] += 2 * I * conj(a[p * K * M + i / K % M * K + i % K]) *
+                                       b[p * K * N + i / K / M * K + i % K];
+    }
+    ok(!cublasZgemmStridedBatched(handle, CUBLAS_OP_C, CUBLAS_OP_N, M, N, K,
+                                  (const cuDoubleComplex *)&alpha, (cuDoubleComplex *)a, K, K * M,
+                                  (cuDoubleComplex *)b, K, K * N, (const cuDoubleComplex *)&one,
+                                  (cuDoubleComplex *)c, M, M * N, PROBLEMS) &&
+           !cublasZgemmBatched(
+               handle, CUBLAS_OP_C, CUBLAS_OP_N, M, N, K, (const cuDoubleComplex *)&alpha,
+               (const cuDoubleComplex *const *)lists, K,
+               (const cuDoubleComplex *const *)(lists + PROBLEMS), K, (const cuDoubleComplex *)&one,
+               (cuDoubleComplex *const *)(lists + 2 * PROBLEMS), M, PROBLEMS) &&
+           !cudaDeviceSynchronize(),
+       "complex products by steps and by lists");
+    for (int i = 0; i < PROBLEMS * M * N; i++)
+        same &= c[i] == want[i];
+    ok(same, "are right");
+    cudaFree(a);
+    cudaFree(b);
+    cudaFree(c);
+    cudaFree(lists);
+}
+
+/* What has no kernel there says so. */
+static void test_refused_there(void)
+{
+    float x[1] = {1}, *y = matrix(CUDA_R_32F, 1);
+
+    eq_u64(cublasSaxpy(handle, 1, x, y, 1, y, 1), CUBLAS_STATUS_NOT_SUPPORTED,
+           "other routines are refused on this device");
+    cudaFree(y);
 }
 
 /* Bytes at their ends: sums that floats do not hold. */
@@ -427,11 +492,20 @@ static void test_errors(void)
 
 int main(void)
 {
+    const char *device = getenv("HEDDLE_DEVICE");
+
+    is_interp = device && !strcmp(device, "interp");
     if (cublasCreate(&handle))
         return 1;
     test_types();
+    test_complex();
     test_large_sums();
     test_zero_beta();
+    if (is_interp) {
+        test_refused_there();
+        cublasDestroy(handle);
+        return done();
+    }
     test_order();
     test_groups();
     test_threads();

@@ -186,16 +186,19 @@ __global__ void pre(float4 *x) { *x = make_float4(1, 2, 3, __cosf(threadIdx.x));
 def test_languages(work):
     """-x is of all sources, the last one counts; a standard of the other language is left out, as GCC leaves it out."""
     cuda = write(work, "lang.cc", "#ifndef __CUDACC__\n#error C++\n#endif\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n")
+    header = write(work, "lang.cuh", "#ifndef __CUDACC__\n#error C++\n#endif\n__global__ void k() {}\n")
     plain_c = write(work, "lang.c", "#ifdef __cplusplus\n#error C++\n#endif\nint class;\n")
     cxx = write(work, "lang.cpp", "#if __cplusplus != STANDARD\n#error standard\n#endif\nint main() { return 0; }\n")
     for name, flags, source in (
-            ("-x behind the source", ["-x", "cu"], cuda), ("the last -x", ["-x", "c++", "--x", "cu"], cuda), ("-x=cu", ["-x=cu"], cuda),
+            ("-x behind the source", ["-x", "cu"], cuda), ("a header with -x", ["-x", "cu"], header), ("the last -x", ["-x", "c++", "--x", "cu"], cuda), ("-x=cu", ["-x=cu"], cuda),
             ("C with a standard of C++", ["-std=c++14"], plain_c), ("C with GNU's", ["-Xcompiler", "-std=gnu++17,-std=c11"], plain_c),
             ("CUDA with a standard of C", ["-x", "cu", "-Xcompiler", "-std=gnu99"], cuda),
             ("C++ with a standard of C", ["-std=c++14", "-DSTANDARD=201402L", "-Xcompiler", "-std=gnu99"], cxx),
             ("C++ with its own", ["-std=c++20", "-DSTANDARD=202002L"], cxx)):
         done = cc("-c", source, *flags, "-o", os.path.join(work, "lang.o"))
-        ok(done.returncode == 0, name, done.stderr)
+        ok(done.returncode == 0 and os.path.exists(os.path.join(work, "lang.o")), name, done.stderr)
+        if done.returncode == 0:
+            os.replace(os.path.join(work, "lang.o"), os.path.join(work, "lang.was.o"))
     for wrong in ("WRONG_KERNEL", "WRONG_HOST"):
         done = cc("-c", f"-D{wrong}", os.path.join(HERE, "run/sides.cu"), "-o", os.path.join(work, "lang.o"))
         ok(done.returncode != 0 and "error" in done.stderr, f"a call of the other side: {wrong}", done.stderr)

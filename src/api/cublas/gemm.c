@@ -24,7 +24,8 @@ static size_t factor_B(enum klib_type type)
 
 static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, const char *function)
 {
-    static struct lib_kernel kernels[KLIB_I32 + 1];
+    static struct lib_kernel kernels[] = {
+        [KLIB_F32... KLIB_I32] = {.ptx = KLIB_PTX_GEMM, .threads = KLIB_PTX_GEMM_THREADS}};
     static const char *const names[] = {"sgemm", "dgemm", "cgemm", "zgemm",
                                         "hgemm", "bgemm", "igemm", "igemm"};
     char ta = lib_op(p->transa), tb = lib_op(p->transb);

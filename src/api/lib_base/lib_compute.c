@@ -1,6 +1,7 @@
 /* Launches of the kernel library's kernels. */
 #include "api/lib_base/lib_compute.h"
 
+#include <assert.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <library_types.h>
@@ -12,10 +13,12 @@
 #include <unistd.h>
 
 #include "base/env.h"
+#include "base/str.h"
 #include "klib/klib.h"
 
 /* Work that is over before another thread has begun with it. */
-#define SMALL_NS 20000
+#define SMALL_NS  20000
+#define PTX_MAX_B (16u << 20)
 
 /* ---- types of elements */
 
@@ -54,6 +57,7 @@ int lib_type(uint32_t type)
 static struct {
     pthread_once_t once;
     const struct klib *klib;
+    char folder[PATH_MAX]; /* where it is */
     char why[PATH_MAX + 128];
 } engine = {.once = PTHREAD_ONCE_INIT};
 
@@ -73,6 +77,7 @@ static bool try_open(const char *folder, int folder_B, const char *below)
         return false;
     }
     engine.klib = entry();
+    (void)snprintf(engine.folder, sizeof(engine.folder), "%.*s%s", folder_B, folder, below);
     return true;
 }
 
@@ -139,24 +144,89 @@ int lib_context(void)
     return result;
 }
 
+static int probe(struct heddle_native_call *call)
+{
+    (void)call;
+    return 0;
+}
+
+/* Do devices call functions of the host? Those of a process are of one kind. CUresult. */
+static int device_calls(bool *out)
+{
+    static const struct heddle_native desc = {
+        .size_B = sizeof(desc), .name = "probe", .function = probe};
+    enum { UNKNOWN, YES, NO };
+    static _Atomic int known;
+    struct heddle_native_kernel *native;
+    CUfunction function;
+    int state = atomic_load_explicit(&known, memory_order_relaxed), result;
+
+    if (HD_UNLIKELY(state == UNKNOWN)) {
+        int was_quiet = heddle_native_quiet(1);
+        result = heddle_native_register(&desc, &native);
+        if (!result) {
+            result = heddle_native_get_function(native, &function);
+            if (!result)
+                result = cuFuncLoad(function);
+            (void)heddle_native_unregister(native);
+        }
+        (void)heddle_native_quiet(was_quiet);
+        if (result && result != CUDA_ERROR_NOT_SUPPORTED)
+            return result;
+        state = result ? NO : YES;
+        atomic_store_explicit(&known, state, memory_order_relaxed);
+    }
+    *out = state == YES;
+    return CUDA_SUCCESS;
+}
+
+/* The kernel library's PTX, read once: beside it, or where a build tree has it. */
+static struct {
+    pthread_once_t once;
+    struct hd_buf text;
+    bool is_there;
+} ptx = {.once = PTHREAD_ONCE_INIT};
+
+static void read_ptx(void)
+{
+    static const char *const names[] = {"/heddle-klib.ptx", "/cuda/heddle-klib.ptx"};
+    char path[PATH_MAX];
+
+    assert(engine.klib); /* who launches has its functions */
+    for (size_t i = 0; !ptx.is_there && i < HD_COUNT_OF(names); i++) {
+        int n = snprintf(path, sizeof(path), "%s%s", engine.folder, names[i]);
+        ptx.is_there = n > 0 && (size_t)n < sizeof(path) && !access(path, R_OK) &&
+                       hd_file_read(path, PTX_MAX_B, &ptx.text) == HD_OK;
+    }
+}
+
+enum { FOR_REST, FOR_SMALL, AS_PTX };
+
 /* Two threads may register one kernel at once: the second takes the first one's. */
-static int kernel_of(struct lib_kernel *kernel, bool is_small, const char *name,
+static int kernel_of(struct lib_kernel *kernel, int kind, const char *name,
                      heddle_native_fn *function, uint32_t params_B, CUkernel *out)
 {
     struct heddle_native desc = {.size_B = sizeof(desc),
                                  .flags = HEDDLE_NATIVE_ANY_THREAD |
-                                          (is_small ? HEDDLE_NATIVE_INLINE : 0),
+                                          (kind == FOR_SMALL ? HEDDLE_NATIVE_INLINE : 0),
                                  .name = name,
                                  .function = function,
-                                 .params_B = params_B};
+                                 .params_B = kind == AS_PTX ? 0 : params_B};
     struct heddle_native_kernel *native, *first = NULL;
 
-    native = atomic_load_explicit(&kernel->kernels[is_small], memory_order_acquire);
+    native = atomic_load_explicit(&kernel->kernels[kind], memory_order_acquire);
+    if (!native && kind == AS_PTX) {
+        pthread_once(&ptx.once, read_ptx);
+        if (!ptx.is_there)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        desc.ptx = ptx.text.ptr;
+        desc.entry = kernel->ptx;
+    }
     if (HD_UNLIKELY(!native)) {
         int result = heddle_native_register(&desc, &native);
         if (result)
             return result;
-        if (!atomic_compare_exchange_strong(&kernel->kernels[is_small], &first, native)) {
+        if (!atomic_compare_exchange_strong(&kernel->kernels[kind], &first, native)) {
             (void)heddle_native_unregister(native);
             native = first;
         }
@@ -170,15 +240,21 @@ int lib_launch(const struct lib_handle *handle, struct lib_kernel *kernel, const
 {
     void *args[] = {(void *)params};
     CUkernel cuda;
-    int result = lib_context();
+    int kind = work_ns < SMALL_NS ? FOR_SMALL : FOR_REST, result = lib_context();
+    bool calls = true;
 
+    if (!result && kernel->ptx)
+        result = device_calls(&calls);
+    if (!calls)
+        kind = AS_PTX;
     if (!result)
-        result = kernel_of(kernel, work_ns < SMALL_NS, name, function, params_B, &cuda);
+        result = kernel_of(kernel, kind, name, function, params_B, &cuda);
     if (result)
         return result;
     if (tiles > INT_MAX) /* a grid's edge */
         return CUDA_ERROR_INVALID_VALUE;
-    return cuLaunchKernel((CUfunction)cuda, (uint32_t)tiles, 1, 1, 1, 1, 1, 0, handle->stream, args,
+    return cuLaunchKernel((CUfunction)cuda, (uint32_t)tiles, 1, 1,
+                          kind == AS_PTX ? kernel->threads : 1, 1, 1, 0, handle->stream, args,
                           NULL);
 }
 

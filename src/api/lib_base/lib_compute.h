@@ -17,9 +17,15 @@ const struct klib *lib_klib(const struct lib_info *info);
 /* Threads of the device, at most. */
 unsigned lib_threads(void);
 
-/* A kernel, registered at its first launch: static data of who launches. */
+/*
+ * A kernel, registered at its first launch: static data of who launches. Devices that do not call
+ * functions of the host run `ptx`, a kernel of heddle-klib.ptx with the same parameters, by blocks
+ * of `threads`, one for each tile; without one the launch is CUDA_ERROR_NOT_SUPPORTED there.
+ */
 struct lib_kernel {
-    struct heddle_native_kernel *_Atomic kernels[2]; /* for the rest, for small work */
+    const char *ptx;
+    uint32_t threads;
+    struct heddle_native_kernel *_Atomic kernels[3]; /* for the rest, for small work, as PTX */
 };
 
 /*

@@ -64,6 +64,18 @@ static enum cc_lang lang_of_name(const char *path)
     return CC_LANG_LINK;
 }
 
+/* With -x every other name is a source's, as with nvcc, which takes even these for sources. */
+static bool is_for_linker(const char *path)
+{
+    static const char *const suffixes[] = {".o", ".lo", ".obj", ".a", ".so"};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < HD_COUNT_OF(suffixes); i++)
+        if (strcmp(dot, suffixes[i]) == 0)
+            return true;
+    return strstr(path, ".so.");
+}
+
 /* nvcc hands names to a shell; Meson puts them in quotes for that. */
 static const char *unquoted(const char *path)
 {
@@ -237,7 +249,7 @@ int cc_parse(int argc, char **argv, struct cc_job *out_job)
     if (rc != CLI_OK)
         return rc;
     for (size_t i = 0; i < out_job->inputs.len; i++) /* -x, too, and the last one counts */
-        if (p.lang != CC_LANG_BY_NAME && out_job->inputs.at[i].lang != CC_LANG_LINK)
+        if (p.lang != CC_LANG_BY_NAME && !is_for_linker(out_job->inputs.at[i].path))
             out_job->inputs.at[i].lang = p.lang;
     if (out_job->archs.len == 0 && cc_arch_add(out_job, "sm_90") != CLI_OK)
         return CLI_USAGE;

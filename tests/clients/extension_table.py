@@ -8,7 +8,6 @@ that are right when they end with status 0), `requires` (what the tests import),
 `typed` are the two commands of a user.
 """
 GITHUB = "heddle run pip install --no-build-isolation git+https://github.com/"
-CUBLASLT = "needs cuBLASLt"
 TORCH = "PyTorch's"
 OWN = "the project's own"
 
@@ -24,9 +23,11 @@ EXTENSIONS = [
     {"name": "bitsandbytes", "project": "bitsandbytes-foundation/bitsandbytes", "version": "95f9af3", "torch": "2.15", "built": "all, by CMake", "tests_in": "tests",
      "build": "cmake -G Ninja -S . -B build -DCOMPUTE_BACKEND=cuda -DCOMPUTE_CAPABILITY=120 -DCMAKE_CUDA_COMPILER={tools}/heddle-nvcc && ninja -C build",
      "env": {"BNB_TEST_DEVICE": "cuda", "PYTHONPATH": ".."}, "requires": ["einops", "lion-pytorch", "scipy"],
-     "selection": "32-bit optimizers of test_optim.py, the first 62 of 144", "tests": [["test_optim.py", "-k", "optimizer32bit"]],
-     "causes": [(CUBLASLT, r"cublasLt|cuBLASLt")],
-     "remark": "with `-use_fast_math` halves keep subnormal numbers, since which float16 is right; `test_ops.py` and `Linear8bitLt` need cuBLASLt",
+     "selection": "32-bit optimizers of test_optim.py, the first 62 of 144; of test_ops.py those with int8 in their names; test_linear8bitlt.py",
+     "tests": [["test_optim.py", "-k", "optimizer32bit"], ["test_ops.py", "-k", "int8"], ["test_linear8bitlt.py"]],
+     "causes": [],
+     "remark": "with `-use_fast_math` halves keep subnormal numbers, since which float16 is right; of test_functional.py eight tests ended: six are right, two failed, "
+               "`test_dynamic_blockwise_quantization` of bfloat16 in blocks of 4096, likely for the limit of 600 s on a busy machine: single quantisations are as exact as on the host, but take 162 ms of processor time, those of float16 6 ms",
      "typed": ("pip install bitsandbytes", "heddle run python program.py")},
     {"name": "gsplat", "project": "nerfstudio-project/gsplat", "version": "1.5.3", "torch": "2.12", "built": "all", "selection": "test_basic.py, test_2dgs.py", "requires": ["pytest<9", "nerfacc", "jaxtyping", "rich", "typing_extensions"],
      "tests_in": "tests", "tests": [[f"test_{name}.py"] for name in ("basic", "2dgs")],
@@ -42,10 +43,10 @@ EXTENSIONS = [
          "rasterize_meshes", "rasterize_points", "compositing", "blending", "sample_farthest_points", "chamfer", "graph_conv", "mesh_filtering", "sample_pdf", "points_normals")],
      "causes": [],
      "typed": ("FORCE_CUDA=1 " + GITHUB + "facebookresearch/pytorch3d", "heddle run python -c 'import pytorch3d._C'")},
-    {"name": "nerfacc", "project": "nerfstudio-project/nerfacc", "version": "0.5.3", "torch": "2.12", "built": "all", "env": {"NVCC_FLAGS": "-std=c++17"}, "requires": ["tqdm", "rich"],
+    {"name": "nerfacc", "project": "nerfstudio-project/nerfacc", "version": "0.5.3", "torch": "2.12", "built": "all", "env": {"NVCC_FLAGS": "-std=c++17 -include {here}/cub_equality.cuh"}, "requires": ["tqdm", "rich"],
      "tests_in": "tests", "tests": [[f"test_{name}.py"] for name in ("camera", "grid", "pack", "pdf", "rendering", "scan", "vdb")],
-     "causes": [], "remark": "as C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too",
-     "typed": ("NVCC_FLAGS=-std=c++17 " + GITHUB + "nerfstudio-project/nerfacc", "heddle run python -c 'import nerfacc'")},
+     "causes": [], "remark": "with a header that says what `cub::Equality` is",
+     "typed": ("NVCC_FLAGS=\"-std=c++17 -include $PWD/tests/clients/cub_equality.cuh\" " + GITHUB + "nerfstudio-project/nerfacc", "heddle run python -c 'import nerfacc'")},
     {"name": "causal-conv1d", "project": "Dao-AILab/causal-conv1d", "version": "0d2252d", "torch": "2.12", "built": "all", "env": {"CAUSAL_CONV1D_FORCE_BUILD": "TRUE"},
      "requires": ["einops"], "tests_in": "tests", "tests": [["test_causal_conv1d.py"]], "causes": [],
      "typed": ("CAUSAL_CONV1D_FORCE_BUILD=TRUE " + GITHUB + "Dao-AILab/causal-conv1d", "heddle run python -c 'import causal_conv1d'")},
@@ -62,24 +63,24 @@ EXTENSIONS = [
     {"name": "pointnet2_ops", "project": "erikwijmans/Pointnet2_PyTorch", "version": "b5ceb6d", "torch": "2.15", "built": "all", "folder": "pointnet2_ops_lib",
      "selection": "they need hydra 0.11 and pytorch-lightning 0.7: `extension_checks.py`", "scripts": [{"name": "pointnet2", "arguments": ["{here}/extension_checks.py", "pointnet2"]}],
      "typed": (GITHUB + "erikwijmans/Pointnet2_PyTorch#subdirectory=pointnet2_ops_lib", "heddle run python -c 'import pointnet2_ops'")},
-    {"name": "mamba", "project": "state-spaces/mamba", "version": "e9594ce", "torch": "2.12", "built": "`selective_scan_cuda`", "env": {"MAMBA_FORCE_BUILD": "TRUE"}, "requires": ["einops"],
+    {"name": "mamba", "project": "state-spaces/mamba", "version": "e9594ce", "torch": "2.12", "built": "`selective_scan_cuda`", "env": {"MAMBA_FORCE_BUILD": "TRUE", "MAMBA_KEEP_CUDA_BUILD": "TRUE"}, "requires": ["einops"],
      "selection": "test_selective_scan.py", "tests_in": "tests/ops", "tests": [["test_selective_scan.py"]], "causes": [],
-     "typed": ("MAMBA_FORCE_BUILD=TRUE " + GITHUB + "state-spaces/mamba", "heddle run python -c 'import selective_scan_cuda'")},
+     "typed": ("MAMBA_FORCE_BUILD=TRUE MAMBA_KEEP_CUDA_BUILD=TRUE " + GITHUB + "state-spaces/mamba", "heddle run python -c 'import selective_scan_cuda'")},
     {"name": "apex", "project": "NVIDIA/apex", "version": "6424da3", "torch": "2.15", "built": "the extensions of `--cuda_ext`", "env": {"APEX_CPP_EXT": "1", "APEX_CUDA_EXT": "1"},
      "selection": "tests/L0", "tests_in": "tests/L0",
      "tests": [["run_optimizers/test_adam.py"], ["run_optimizers/test_fused_novograd.py"], ["run_optimizers/test_fused_optimizer.py"], ["run_optimizers/test_lamb.py"],
-               ["run_fused_layer_norm/test_fused_layer_norm.py"], ["run_mlp/test_mlp.py"]], "causes": [(CUBLASLT, r"cublasLt")],
+               ["run_fused_layer_norm/test_fused_layer_norm.py"], ["run_mlp/test_mlp.py"]], "causes": [],
      "typed": ("APEX_CPP_EXT=1 APEX_CUDA_EXT=1 " + GITHUB + "NVIDIA/apex", "heddle run python -c 'import amp_C'")},
 ]
 
 # What was not built to the end, or whose tests did not run: project, version, PyTorch, what was tried, what is missing.
 UNBUILT = [
-    ("bitsandbytes", "0.50.2 from PyPI", "2.15", "the wheel's `libbitsandbytes_cuda130.so`, which has PTX (202 kernels): 4-bit and blockwise quantisation, `Linear4bit`, `Adam8bit` run",
-     "`Linear8bitLt` needs cuBLASLt"),
-    ("nerfacc", "0.5.3", "2.12", "four of five `.cu` files, with `NVCC_FLAGS=-std=c++17`",
-     "the project's: `scan_cub.cu` names `cub::Equality`, which CUB 3 (CUDA 13) does not have. As C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
+    ("bitsandbytes", "0.50.2 from PyPI", "2.15", "the wheel's `libbitsandbytes_cuda130.so`, which has PTX (202 kernels): 4-bit and blockwise quantisation, `Linear4bit`, `Linear8bitLt`, `Adam8bit` run",
+     "its own tests, which were run with the library from source"),
+    ("nerfacc", "0.5.3", "2.12", "four of its six sources, with `NVCC_FLAGS` as in `extension_table.py`: `camera.cu`, `grid.cu`, `scan_cub.cu`, `nerfacc.cpp`",
+     "`pdf.cu` and `scan.cu` were not compiled to the end; so no test ran, of gsplat's nine that need it neither. The header `cub_equality.cuh` says what `cub::Equality` is, which CUB 3 (CUDA 13) does not have. As C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
     ("causal-conv1d", "0d2252d", "2.15", "device code of two of three `.cu` files", "the rest was not tried"),
     ("pytorch3d", "9381c40", "2.12", "device code of six of 31 `.cu` files, all that were tried", "the rest was not tried; its `-std=c++17` needs PyTorch 2.12"),
-    ("torch_cluster, torch_sparse, pointnet2_ops, mamba, apex", "as `extensions.py --list` says", "", "nothing yet", "the commands are there: `extensions.py`"),
+    ("torch_cluster, torch_sparse, pointnet2_ops, mamba, apex", "as `extensions.py --list` says", "", "two of torch_cluster's sources", "the commands are there: `extensions.py`"),
     ("flash-attention", "2.8.3.post2", "2.15", "clang's front end takes `flash_fwd_hdim64_fp16_sm80.cu`", "clang's back end needs more than 3.7 GB for the 18 kernels of one such file"),
 ]

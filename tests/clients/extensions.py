@@ -59,7 +59,8 @@ exec {nvcc} -arch=sm_120 "${{args[@]}}"
 
 
 def environment(extension, tools, python, folder):
-    env = dict(os.environ, CUDA_HOME=os.path.join(tools, "cuda"), TORCH_CUDA_ARCH_LIST="12.0", **extension.get("env", {}))
+    env = dict(os.environ, CUDA_HOME=os.path.join(tools, "cuda"), TORCH_CUDA_ARCH_LIST="12.0")
+    env.update((name, value.format(here=HERE)) for name, value in extension.get("env", {}).items())
     env["PATH"] = os.path.dirname(os.path.abspath(python)) + os.pathsep + env["PATH"]  # ninja and cmake of pip
     env["PYTORCH_NVCC"] = one_architecture(folder, os.path.join(tools, "heddle-nvcc"))
     env.setdefault("MAX_JOBS", "1")

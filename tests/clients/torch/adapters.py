@@ -855,7 +855,7 @@ def results_are_moved_and_not_copied():
 def lists_of_many_tensors():
     base = torch.arange(400.0).view(100, 4)
     for device in ("cpu", "cuda"):
-        rows = base.to(device).unbind()  # views of one storage
+        rows = base.clone().to(device).unbind()  # views of one storage, which is not base's
         parts = [torch.full((3,), float(i), device=device) for i in range(300)]
         torch._foreach_add_(rows[50:] + rows[:50], 1.0)
         torch._foreach_add_(parts, parts)

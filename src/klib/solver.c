@@ -35,7 +35,10 @@ static int run(struct heddle_native_call *native)
     return 0;
 }
 
-const struct klib_solver klib_solver = {.run = run, .routines = klib_solver_routines};
+const struct klib_solver klib_solver = {.run = run,
+                                        .step = klib_solver_step,
+                                        .next = klib_solver_next,
+                                        .routines = klib_solver_routines};
 
 /* ---- what routines have in common */
 

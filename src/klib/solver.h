@@ -6,6 +6,8 @@
 #ifndef HD_KLIB_SOLVER_H
 #define HD_KLIB_SOLVER_H
 
+#include <stdbool.h>
+
 #include "klib/klib.h"
 
 /* The types of one routine follow each other: float, double, and complex numbers of these. */
@@ -28,9 +30,30 @@ struct klib_solver_routine {
 
 enum { KLIB_NO_MEMORY = 1 };
 
+/* One kernel of a chain that solves one large problem on several threads. */
+enum klib_step_phase {
+    KLIB_STEP_NONE,  /* before the first */
+    KLIB_STEP_PANEL, /* a tile */
+    KLIB_STEP_SOLVE, /* Cholesky's rows below (or columns beside) the panel's diagonal */
+    KLIB_STEP_REST,  /* everything else gets what the panel says */
+};
+struct klib_solver_step {
+    struct klib_call call;
+    enum klib_step_phase phase;
+    int64_t m, n;         /* of the matrix */
+    int64_t first, width; /* columns of the panel */
+    int64_t block;        /* edge of a tile */
+    uint64_t tiles;
+};
+/* The chain's next kernel; false: there is no further one, or, at the beginning, no chain. */
+bool klib_solver_next(struct klib_solver_step *step, unsigned threads);
+int klib_solver_step(struct heddle_native_call *native);
+
 /* A routine on each problem: `call`'s routine is an enum klib_solver_id. */
 struct klib_solver {
-    heddle_native_fn *run; /* of a struct klib_call */
+    heddle_native_fn *run;  /* of a struct klib_call */
+    heddle_native_fn *step; /* of a struct klib_solver_step */
+    bool (*next)(struct klib_solver_step *step, unsigned threads);
     const struct klib_solver_routine *routines;
 };
 

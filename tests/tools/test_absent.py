@@ -19,7 +19,8 @@ ANSWERS = [("libnvjpeg.so.13", "nvjpegCreateSimple", 9), ("libnvjpeg.so.12", "nv
            ("libnppial.so.12", "nppiAdd_8u_C1RSfs", -9999), ("libnppial.so.13", "nppiAdd_8u_C1RSfs_Ctx", -9999), ("libnppisu.so.13", "nppiMalloc_8u_C1", 0),
            ("libcutensor.so.2", "cutensorCreate", 15), ("libcutensorMg.so.2", "cutensorMgCreate", 15), ("libcutensorMp.so.2", "cutensorMpCreate", 15),
            ("libcufile.so.0", "cuFileDriverOpen", 5007), ("libcufile.so.0", "cuFileRead", -5007), ("libcusparseLt.so.0", "cusparseLtInit", 10),
-           ("libcudss.so.1", "cudssCreate", 4), ("libnvshmem_host.so.3", "nvshmemx_hostlib_init_attr", 3), ("libnvshmem_host.so.3", "nvshmem_malloc", 0),
+           ("libcudss.so.1", "cudssCreate", 4), ("libcusolverMg.so.11", "cusolverMgCreate", 9), ("libcusolverMg.so.12", "cusolverMgPotrf", 9),
+           ("libnvshmem_host.so.3", "nvshmemx_hostlib_init_attr", 3), ("libnvshmem_host.so.3", "nvshmem_malloc", 0),
            ("libnvshmem_host.so.3", "nvshmem_my_pe", -1)]
 
 

@@ -1,4 +1,6 @@
 /* Generic functions: sparse vectors, products with dense operands, triangles, dense matrices. */
+#include <assert.h>
+
 #include "api/cusparse/sparse.h"
 #include "base/mem.h"
 
@@ -128,6 +130,13 @@ static bool is_product(int sums, int a, int x, int y)
     }
 }
 
+/* What has to be there for SpMM and SDDMM, whose arguments have the same names. */
+#define IS_PRODUCT (sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta && matC)
+/* One matrix for all problems, or one for each. */
+#define ARE_BATCHES                                                                                \
+    ((matA->batches == 1 || matA->batches == matC->batches) &&                                     \
+     (matB->batches == 1 || matB->batches == matC->batches))
+
 /* y = alpha op(a) x + beta y, of `problems`. */
 static cusparseStatus_t multiply(cusparseHandle_t handle, const char *function,
                                  cusparseOperation_t op, const void *alpha,
@@ -146,6 +155,7 @@ static cusparseStatus_t multiply(cusparseHandle_t handle, const char *function,
         return sparse_unsupported(function, "products of these types");
     if (!y->rows || !y->cols)
         return CUSPARSE_STATUS_SUCCESS;
+    assert(problems >= 1);
     struct klib_sparse p = {.sums = (uint8_t)sums,
                             .is_conjugate = op == CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE,
                             .x = *x,
@@ -198,8 +208,7 @@ cusparseStatus_t cusparseSpMM_bufferSize(HEDDLE_CUSPARSE_SPMM, size_t *bufferSiz
 {
     (void)computeType;
     (void)alg;
-    SPARSE_CHECK(handle, sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta &&
-                             matC && bufferSize);
+    SPARSE_CHECK(handle, IS_PRODUCT && bufferSize);
     *bufferSize = SOME_B;
     return CUSPARSE_STATUS_SUCCESS;
 }
@@ -209,22 +218,18 @@ cusparseStatus_t cusparseSpMM_preprocess(HEDDLE_CUSPARSE_SPMM, void *externalBuf
     (void)computeType;
     (void)alg;
     (void)externalBuffer;
-    SPARSE_CHECK(handle,
-                 sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta && matC);
+    SPARSE_CHECK(handle, IS_PRODUCT);
     return CUSPARSE_STATUS_SUCCESS;
 }
 
 cusparseStatus_t cusparseSpMM(HEDDLE_CUSPARSE_SPMM, void *externalBuffer)
 {
     (void)externalBuffer;
-    SPARSE_CHECK(handle, sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta &&
-                             matC && (unsigned)alg <= CUSPARSE_SPMM_BSR_ALG1);
+    SPARSE_CHECK(handle, IS_PRODUCT && (unsigned)alg <= CUSPARSE_SPMM_BSR_ALG1);
     struct klib_dense_matrix x = sparse_dense(matB, opB);
     struct klib_dense_matrix y = sparse_dense(matC, CUSPARSE_OPERATION_NON_TRANSPOSE);
     int problems = matC->batches;
-    /* One matrix for all problems, or one for each. */
-    if ((matA->batches != 1 && matA->batches != problems) ||
-        (matB->batches != 1 && matB->batches != problems))
+    if (!ARE_BATCHES)
         return sparse_invalid(__func__);
     return multiply(handle, __func__, opA, alpha, matA, &x, beta, &y, problems, computeType);
 }
@@ -409,8 +414,7 @@ cusparseStatus_t cusparseSDDMM_bufferSize(HEDDLE_CUSPARSE_SDDMM, size_t *bufferS
 {
     (void)computeType;
     (void)alg;
-    SPARSE_CHECK(handle, sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta &&
-                             matC && bufferSize);
+    SPARSE_CHECK(handle, IS_PRODUCT && bufferSize);
     *bufferSize = SOME_B;
     return CUSPARSE_STATUS_SUCCESS;
 }
@@ -420,8 +424,7 @@ cusparseStatus_t cusparseSDDMM_preprocess(HEDDLE_CUSPARSE_SDDMM, void *externalB
     (void)computeType;
     (void)alg;
     (void)externalBuffer;
-    SPARSE_CHECK(handle,
-                 sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta && matC);
+    SPARSE_CHECK(handle, IS_PRODUCT);
     return CUSPARSE_STATUS_SUCCESS;
 }
 
@@ -430,15 +433,12 @@ cusparseStatus_t cusparseSDDMM(HEDDLE_CUSPARSE_SDDMM, void *externalBuffer)
     bool is_csc;
 
     (void)externalBuffer;
-    SPARSE_CHECK(handle, sparse_op_ok(opA) && sparse_op_ok(opB) && alpha && matA && matB && beta &&
-                             matC && alg == CUSPARSE_SDDMM_ALG_DEFAULT);
+    SPARSE_CHECK(handle, IS_PRODUCT && alg == CUSPARSE_SDDMM_ALG_DEFAULT);
     int sums = sparse_type(computeType), problems = matC->batches;
     struct klib_sparse p = {.sums = (uint8_t)HD_MAX(sums, 0),
                             .x = sparse_dense(matA, opA),
                             .y = sparse_dense(matB, opB)};
-    if (p.x.cols != p.y.rows || p.x.rows != matC->rows || p.y.cols != matC->cols ||
-        (matA->batches != 1 && matA->batches != problems) ||
-        (matB->batches != 1 && matB->batches != problems))
+    if (p.x.cols != p.y.rows || p.x.rows != matC->rows || p.y.cols != matC->cols || !ARE_BATCHES)
         return sparse_invalid(__func__);
     if (matC->format == CUSPARSE_FORMAT_BLOCKED_ELL ||
         matC->format == CUSPARSE_FORMAT_SLICED_ELLPACK || sums == KLIB_I32 ||

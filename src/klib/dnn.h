@@ -80,6 +80,7 @@ struct klib_conv {
     int64_t stride[KLIB_DNN_SPATIAL], dilation[KLIB_DNN_SPATIAL]; /* 1 or more */
     int64_t groups;
     /* Of `plan`: elements of a tile, and how many there are of each. */
+    bool is_depthwise;
     int64_t pixels, channels, slice;
     int64_t pixel_blocks, channel_blocks, slices, phases;
 };

@@ -196,6 +196,8 @@ GEMM(dgemm_)
 
 /* Names of functions that are there for floats and for doubles. */
 #define act_row          DNN_NAME(dnn_act)
+#define channels_at      DNN_NAME(channels_at)
+#define depthwise_tile   DNN_NAME(depthwise_tile)
 #define conv_tiles       DNN_NAME(conv)
 #define filter_tile      DNN_NAME(filter_tile)
 #define finish           DNN_NAME(finish)
@@ -251,6 +253,21 @@ static int64_t parts(int64_t n, int64_t of)
     return (n + of - 1) / of;
 }
 
+/* A filter for each channel, and the channels of all pixels lie together. */
+static bool is_depthwise(const struct klib_conv *c)
+{
+    const struct klib_tensor *const tensors[] = {&c->x, &c->y};
+    bool is_same = c->kind != KLIB_CONV_FILTER || !c->z.address || c->beta == 0;
+
+    for (int i = 0; i < 2; i++)
+        if (tensors[i]->vector > 1 || tensors[i]->strides[1] != 1 ||
+            tensors[i]->dims[1] != c->groups)
+            return false;
+    if (!is_same)
+        is_same = !memcmp(c->z.strides, c->w.strides, c->w.rank * sizeof(c->w.strides[0]));
+    return is_same && c->groups >= 4 && c->w.vector <= 1;
+}
+
 uint64_t klib_conv_plan(struct klib_conv *c, unsigned threads, uint64_t *out_tiles)
 {
     const struct klib_tensor *out = c->kind == KLIB_CONV_DATA ? &c->x : &c->y;
@@ -277,7 +294,17 @@ uint64_t klib_conv_plan(struct klib_conv *c, unsigned threads, uint64_t *out_til
 
     c->pixels = HD_MAX(HD_MIN(lattice, PIXELS), 1);
     c->channels = HD_MAX(out_channels, 1);
-    if (c->kind == KLIB_CONV_FILTER) {
+    c->slice = c->slices = 1;
+    c->is_depthwise = is_depthwise(c);
+    if (c->is_depthwise) {
+        int64_t tiles = c->kind == KLIB_CONV_FILTER ? 1 : c->phases * parts(lattice, c->pixels);
+        c->channels = c->groups;
+        while (c->channels > CHANNELS_MIN && tiles * parts(c->groups, c->channels) < wanted)
+            c->channels = (c->channels + 1) / 2;
+        c->pixel_blocks = parts(lattice, c->pixels);
+        c->channel_blocks = parts(c->groups, c->channels);
+        *out_tiles = (uint64_t)(tiles * c->channel_blocks);
+    } else if (c->kind == KLIB_CONV_FILTER) {
         struct view x = view_of(&c->x);
         bool by_pixels = x.by_pixels && (in_channels >= 8 || c->x.vector > 1);
         int64_t rows = by_pixels ? taps : in_channels, row = by_pixels ? in_channels : taps;

@@ -188,8 +188,24 @@ static void test_tensors(void)
     fails(cudnnCreateTensorDescriptor(NULL), BAD_PARAM_NULL_POINTER);
 }
 
+/* A device that cannot call functions of this process refuses kernels, by a status. */
+static void test_other_device(void)
+{
+    struct tensor t = tensor_of(CUDNN_DATA_FLOAT, NCHW, 4, (int[]){1, 2, 3, 4});
+    float two = 2;
+
+    need(cudnnCreate(&handle));
+    fails(cudnnSetTensor(handle, t.desc, t.at, &two), NOT_SUPPORTED);
+    need(cudnnDestroy(handle));
+    tensor_free(&t);
+}
+
 int main(void)
 {
+    const char *device = getenv("HEDDLE_DEVICE");
+
+    if (device && !strcmp(device, "interp"))
+        test_other_device();
     test_cudnn();
     test_callback();
     test_tensors();

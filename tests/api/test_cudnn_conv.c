@@ -173,6 +173,7 @@ static void test_shapes(void)
         {3, 1, 2, 3, 1, {5, 6, 7}, {3, 2, 3}, {1, 0, 2}, {2, 1, 2}, {1, 2, 1}},
         {2, 2, 70, 40, 1, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},   /* more than a slice */
         {2, 2, 20, 33, 1, {40, 30}, {3, 3}, {1, 1}, {2, 2}, {1, 1}}, /* more than a block */
+        {2, 2, 40, 40, 40, {11, 8}, {3, 3}, {1, 0}, {2, 1}, {1, 2}}, /* depthwise */
         {2, 2, 1100, 3, 1, {3, 3}, {1, 1}, {0, 0}, {1, 1}, {1, 1}},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
@@ -196,9 +197,11 @@ static void test_types(void)
     static const cudnnDataType_t types[] = {CUDNN_DATA_FLOAT, CUDNN_DATA_DOUBLE, CUDNN_DATA_HALF,
                                             CUDNN_DATA_BFLOAT16};
     static const struct shape shape = {2, 2, 8, 12, 2, {9, 7}, {3, 3}, {1, 1}, {2, 1}, {1, 1}};
+    static const struct shape depthwise = {2, 2, 8, 8, 8, {9, 7}, {3, 3}, {1, 1}, {2, 1}, {1, 1}};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         for (int result = 0; result < 3; result++) {
-            bool is_fine = true;
+            bool is_fine =
+                is_right(&depthwise, types[i], NHWC, NHWC, NHWC, false, result, 2, result ? 1 : 0);
             for (int l = 0; l < 3; l++)
                 is_fine &= is_right(&shape, types[i],
                                     l == 0   ? ODD

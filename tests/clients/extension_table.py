@@ -74,8 +74,6 @@ EXTENSIONS = [
 
 # What was not built to the end, or whose tests did not run: project, version, PyTorch, what was tried, what is missing.
 UNBUILT = [
-    ("bitsandbytes", "0.50.2 from PyPI", "2.15", "the wheel's `libbitsandbytes_cuda130.so`, which has PTX (202 kernels): 4-bit and blockwise quantisation, `Linear4bit`, `Adam8bit` run",
-     "`Linear8bitLt` needs cuBLASLt"),
     ("nerfacc", "0.5.3", "2.12", "four of five `.cu` files, with `NVCC_FLAGS=-std=c++17`",
      "the project's: `scan_cub.cu` names `cub::Equality`, which CUB 3 (CUDA 13) does not have. As C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
     ("causal-conv1d", "0d2252d", "2.15", "device code of two of three `.cu` files", "the rest was not tried"),

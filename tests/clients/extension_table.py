@@ -75,8 +75,6 @@ EXTENSIONS = [
 
 # What was not built to the end, or whose tests did not run: project, version, PyTorch, what was tried, what is missing.
 UNBUILT = [
-    ("bitsandbytes", "0.50.2 from PyPI", "2.15", "the wheel's `libbitsandbytes_cuda130.so`, which has PTX (202 kernels): 4-bit and blockwise quantisation, `Linear4bit`, `Linear8bitLt`, `Adam8bit` run",
-     "its own tests, which were run with the library from source"),
     ("nerfacc", "0.5.3", "2.12", "four of its six sources, with `NVCC_FLAGS` as in `extension_table.py`: `camera.cu`, `grid.cu`, `scan_cub.cu`, `nerfacc.cpp`",
      "`pdf.cu` and `scan.cu` were not compiled to the end; so no test ran, of gsplat's nine that need it neither. The header `cub_equality.cuh` says what `cub::Equality` is, which CUB 3 (CUDA 13) does not have. As C++20 its `lerp` clashes with the C library's `<math.h>`, with g++, too"),
     ("causal-conv1d", "0d2252d", "2.15", "device code of two of three `.cu` files", "the rest was not tried"),

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "random.cuh"
-#include "reduce.cuh"
-#include "sort.cuh"
-#include "sparse.cuh"
+#include <random.cuh>
+#include <reduce.cuh>
+#include <sort.cuh>
+#include <sparse.cuh>
 
 #include "check.h"
 

@@ -1,10 +1,10 @@
 /*
  * Products of a sparse matrix in compressed rows (CSR) with vectors and matrices.
  *
- * Algorithm: a warp has a row, Bell and Garland, Implementing sparse matrix-vector multiplication on
- * throughput-oriented processors, 2009. Rows without elements give 0, or beta y.
- * Error: g(n / 32 + 6) |A| |x| + v, where n are the elements of the row; of matrices g(n + 1).
- * Limits: rows and columns are ints; indices are not checked.
+ * Algorithm: a warp has a row, Bell and Garland, Implementing sparse matrix-vector multiplication
+ * on throughput-oriented processors, 2009. Rows without elements give 0, or beta y. Error: g(n / 32
+ * + 6) |A| |x| + v, where n are the elements of the row; of matrices g(n + 1). Limits: rows and
+ * columns are ints; indices are not checked.
  */
 #ifndef KLIB_SPARSE_CUH
 #define KLIB_SPARSE_CUH
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(SPARSE_THREADS)
 }
 
 /*
- * C = alpha A B + beta C, of matrices by rows: B has n columns, its rows are ldb apart. A lane has a
- * column. Grid: ceil_div(n_rows, SPARSE_ROWS) x ceil_div(n, 32).
+ * C = alpha A B + beta C, of matrices by rows: B has n columns, its rows are ldb apart. A lane has
+ * a column. Grid: ceil_div(n_rows, SPARSE_ROWS) x ceil_div(n, 32).
  */
 template <class T, class I>
 __global__ void __launch_bounds__(SPARSE_THREADS)

@@ -1,6 +1,6 @@
 /*
- * What a product of matrices is told: the parameters of the kernel library's GEMM, native (gemm.c) and
- * as PTX (kernels.cu). C and CUDA C++.
+ * What a product of matrices is told: the parameters of the kernel library's GEMM, native (gemm.c)
+ * and as PTX (kernels.cu). C and CUDA C++.
  */
 #ifndef HD_KLIB_GEMM_H
 #define HD_KLIB_GEMM_H

@@ -3,8 +3,8 @@
  * parameters as the native ones, on the templates of cuda/. One kernel has all types; the build makes
  * heddle-klib.ptx of it (cuda/meson.build).
  */
-#include "complex.cuh"
-#include "gemm.cuh"
+#include <complex.cuh>
+#include <gemm.cuh>
 #include "klib/gemm.h"
 
 namespace {

@@ -1,6 +1,6 @@
 /* Attention, forward, backward and decoding, against its definition. */
-#include "attention.cuh"
-#include "attention_decode.cuh"
+#include <attention.cuh>
+#include <attention_decode.cuh>
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* Functions of elements, quantisers, gathers and scatters, rope, against plain loops. */
-#include "elementwise.cuh"
-#include "gather.cuh"
-#include "rope.cuh"
+#include <elementwise.cuh>
+#include <gather.cuh>
+#include <rope.cuh>
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* Fourier transforms against their definition. */
 #include <complex>
 
-#include "fft.cuh"
+#include <fft.cuh>
 
 #include "check.h"
 

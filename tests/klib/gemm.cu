@@ -1,5 +1,5 @@
 /* Products of matrices: types, transposes, epilogues, batches, groups, against plain loops. */
-#include "gemm.cuh"
+#include <gemm.cuh>
 
 #include "check.h"
 

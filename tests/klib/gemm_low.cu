@@ -1,5 +1,5 @@
 /* Products of elements of 8 and 4 bits with their scales, against plain loops. */
-#include "gemm_low.cuh"
+#include <gemm_low.cuh>
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* Convolutions, pooling and resizing against plain loops. */
-#include "conv.cuh"
-#include "image.cuh"
+#include <conv.cuh>
+#include <image.cuh>
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* Reductions, scans, softmax, cross-entropy and normalisation against plain loops. */
-#include "norm.cuh"
-#include "reduce.cuh"
-#include "softmax.cuh"
+#include <norm.cuh>
+#include <reduce.cuh>
+#include <softmax.cuh>
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* Factors and eigenvalues: what they are multiplied together is the matrix. */
-#include "gemm.cuh"
-#include "solve.cuh"
+#include <gemm.cuh>
+#include <solve.cuh>
 
 #include "check.h"
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "random.cuh"
-#include "reduce.cuh"
-#include "sort.cuh"
-#include "sparse.cuh"
+#include <random.cuh>
+#include <reduce.cuh>
+#include <sort.cuh>
+#include <sparse.cuh>
 
 #include "check.h"
 
@@ -175,7 +175,7 @@ template <class T> static void sparse(const char *name, double u)
     fill(f);
     csr_matrix<T, int> a = {n_rows, rows, columns, values};
     std::vector<T> old_y(y.at, y.at + y.n), old_c(c.at, c.at + c.n);
-    unsigned blocks = (unsigned)ceil_div(n_rows, SPARSE_ROWS);
+    unsigned blocks = sparse_blocks(n_rows);
     spmv<<<blocks, SPARSE_THREADS>>>(a, x.at, y.at, (T)2, (T)0.5);
     check(y, [&](size_t r) {
         double sum = 0.5 * old_y[r];

@@ -2,14 +2,13 @@
  * Attention: softmax(scale Q K^T + masks) V for each head, forward and backward; with grouped heads
  * of keys (GQA), causal and sliding-window masks, lengths, and a bias.
  *
- * Algorithm: Dao, FlashAttention-2, 2023. A block has a tile of queries, goes through tiles of keys,
- * and keeps maximum and sum of each row; both products are gemm.cuh's, by mma.sync for halves, and P
- * is rounded to their type. Backward, scores are computed anew from the logarithms of sums that
- * forward leaves; a block has a tile of keys, or of queries, so that nothing is added atomically and
- * results are the same in each run.
- * Error: of floats (4 n + 2 size + |score|max + 40) u max|V|; halves add 2 v max|V|.
- * Limits: size (of a head) a multiple of 16 for floats, of 32 for halves, up to 128; backward up to
- * 64 for floats. Decoding: attention_decode.cuh.
+ * Algorithm: Dao, FlashAttention-2, 2023. A block has a tile of queries, goes through tiles of
+ * keys, and keeps maximum and sum of each row; both products are gemm.cuh's, by mma.sync for
+ * halves, and P is rounded to their type. Backward, scores are computed anew from the logarithms of
+ * sums that forward leaves; a block has a tile of keys, or of queries, so that nothing is added
+ * atomically and results are the same in each run. Error: of floats (4 n + 2 size + |score|max +
+ * 40) u max|V|; halves add 2 v max|V|. Limits: size (of a head) a multiple of 16 for floats, of 32
+ * for halves, up to 128; backward up to 64 for floats. Decoding: attention_decode.cuh.
  */
 #ifndef KLIB_ATTENTION_CUH
 #define KLIB_ATTENTION_CUH
@@ -18,7 +17,8 @@
 
 namespace klib {
 
-/* Rows of a tensor, in any order of dimensions: steps count elements, those of a row are neighbours. */
+/* Rows of a tensor, in any order of dimensions: steps count elements, those of a row are
+ * neighbours. */
 template <class T> struct head_view {
     T *at;
     i64 batch, head, token;
@@ -186,8 +186,8 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
 }
 
 /*
- * What both halves of the backward pass do: of `rows` of one side and a tile of the other, weights P
- * and their gradients dS, rows x tile. Of keys, rows are keys and tiles queries.
+ * What both halves of the backward pass do: of `rows` of one side and a tile of the other, weights
+ * P and their gradients dS, rows x tile. Of keys, rows are keys and tiles queries.
  */
 template <int SIZE, bool OF_KEYS, class T> struct attention_gradient {
     static constexpr int ROWS = 32, TILE = ATTENTION_KEYS;

@@ -17,9 +17,9 @@ namespace klib {
 constexpr int DECODE_THREADS = 128;
 
 /*
- * Keys or values of sequences. Without pages token t of sequence b is at b * batch + t * token; with
- * pages at pages[b * pages_each + t / page_tokens] * batch + t % page_tokens * token, where `batch`
- * is the step of pages. Each head has its step. Steps count elements.
+ * Keys or values of sequences. Without pages token t of sequence b is at b * batch + t * token;
+ * with pages at pages[b * pages_each + t / page_tokens] * batch + t % page_tokens * token, where
+ * `batch` is the step of pages. Each head has its step. Steps count elements.
  */
 template <class T> struct kv_cache {
     const T *at;

@@ -5,8 +5,8 @@
  * Algorithm: implicit products of matrices, Chetlur et al., cuDNN: Efficient primitives for deep
  * learning, 2014. Images and weights are loads of gemm_block(): nothing is copied. Backward, each
  * result is one sum, in an order that is the same in each run.
- * Error: g(k) |A| |B| + v as of products, k is channels / groups * filter, filters / groups * filter,
- * or batch * pixels. Limits: k and the pixels of a batch are ints.
+ * Error: g(k) |A| |B| + v as of products, k is channels / groups * filter, filters / groups *
+ * filter, or batch * pixels. Limits: k and the pixels of a batch are ints.
  */
 #ifndef KLIB_CONV_CUH
 #define KLIB_CONV_CUH
@@ -20,7 +20,8 @@ template <int DIMS> struct image_steps {
     i64 image, channel, pixel[DIMS];
 };
 
-/* Steps of images as they lie in [batch][channels][...], or, CHANNELS_LAST, [batch][...][channels]. */
+/* Steps of images as they lie in [batch][channels][...], or, CHANNELS_LAST, [batch][...][channels].
+ */
 template <int DIMS>
 inline image_steps<DIMS> packed_images(int channels, const int (&size)[DIMS],
                                        bool channels_last = false)

@@ -2,7 +2,8 @@
  * One result for each element: any function, casts, and quantisers.
  *
  * Errors: what the function has, and v for the result. Quantised to integers, an element is off by
- * at most half a step, scale / 2 (1 + 2 u); to fp8 e4m3 by 2^-4 of itself, or scale 2^-10 near zero.
+ * at most half a step, scale / 2 (1 + 2 u); to fp8 e4m3 by 2^-4 of itself, or scale 2^-10 near
+ * zero.
  */
 #ifndef KLIB_ELEMENTWISE_CUH
 #define KLIB_ELEMENTWISE_CUH

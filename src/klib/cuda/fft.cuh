@@ -1,13 +1,15 @@
 /*
- * Fourier transforms: y[k] = sum x[j] e^(-+2 pi i j k / n); INVERSE has the other sign and no factor.
+ * Fourier transforms: y[k] = sum x[j] e^(-+2 pi i j k / n); INVERSE has the other sign and no
+ * factor.
  *
  * Algorithm: Stockham's, which needs no reversal of bits, with radices 8, 4 and 2, a line in shared
  * memory: Govindaraju et al., High performance discrete Fourier transforms on graphics processors,
- * 2008. Lengths that are not powers of two: Bluestein, A linear filtering approach to the computation
- * of the discrete Fourier transform, 1970. Longer lines: two passes over lines of n1 and n2, with
- * twiddles between (fft_lines::period), Bailey, FFTs in external or hierarchical memory, 1990.
- * Error, in the 2-norm: 7 u log2(n) |y| (Higham, chapter 24); Bluestein's 30 u log2(n) |y|.
- * Limits: n = 2 to 4096 in one pass (2048 of doubles), up to half of that by Bluestein.
+ * 2008. Lengths that are not powers of two: Bluestein, A linear filtering approach to the
+ * computation of the discrete Fourier transform, 1970. Longer lines: two passes over lines of n1
+ * and n2, with twiddles between (fft_lines::period), Bailey, FFTs in external or hierarchical
+ * memory, 1990. Error, in the 2-norm: 7 u log2(n) |y| (Higham, chapter 24); Bluestein's 30 u
+ * log2(n) |y|. Limits: n = 2 to 4096 in one pass (2048 of doubles), up to half of that by
+ * Bluestein.
  */
 #ifndef KLIB_FFT_CUH
 #define KLIB_FFT_CUH
@@ -127,8 +129,8 @@ template <int N, class R> struct fft_line {
 enum class fft_kind { COMPLEX, FROM_REAL, TO_REAL };
 
 /*
- * Lines: line l is at (l / inner) outer_step + (l % inner) inner_step, its elements `step` apart, on
- * each side. From real numbers, the result's n / 2 + 1 first elements are written; to real ones,
+ * Lines: line l is at (l / inner) outer_step + (l % inner) inner_step, its elements `step` apart,
+ * on each side. From real numbers, the result's n / 2 + 1 first elements are written; to real ones,
  * those are read. period, if not 0: the result's element k of line l is multiplied by
  * e^(-+2 pi i (l % inner) k / period), which is what goes between the passes of a long line.
  */
@@ -179,8 +181,8 @@ template <int N> __host__ __device__ constexpr int fft_threads()
     return fft_line<N, float>::THREADS * fft_block_lines<N>();
 }
 
-/* x and y may be the same, if sides are alike. Grid: ceil_div(lines, fft_block_lines<N>()), blocks of
- * fft_threads<N>(). */
+/* x and y may be the same, if sides are alike. Grid: ceil_div(lines, fft_block_lines<N>()), blocks
+ * of fft_threads<N>(). */
 template <int N, bool INVERSE, fft_kind KIND = fft_kind::COMPLEX, class R>
 __global__ void __launch_bounds__(fft_threads<N>()) fft(fft_lines s, const void *x, void *y, R)
 {

@@ -2,10 +2,10 @@
  * Products of matrices.
  *
  * One algorithm, gemm_block(), makes a block of C: slices of A and B go through shared memory, and
- * each warp sums a part of the block in registers. What is multiplied comes from functions, "loads":
- * a load gives element (row, k) of its operand, 0 outside. Matrices are loads, and so are images in
- * convolutions (conv.cuh) and packed weights (gemm_low.cuh). What becomes of a sum is a function,
- * too.
+ * each warp sums a part of the block in registers. What is multiplied comes from functions,
+ * "loads": a load gives element (row, k) of its operand, 0 outside. Matrices are loads, and so are
+ * images in convolutions (conv.cuh) and packed weights (gemm_low.cuh). What becomes of a sum is a
+ * function, too.
  *
  * Algorithm: blocks in shared memory and registers, as in Volkov and Demmel, Benchmarking GPUs to
  * tune dense linear algebra, 2008; the next slice is loaded while one is multiplied. Elements of 8
@@ -287,7 +287,8 @@ KLIB_DEVICE void gemm_block(int row0, int column0, int k, const LoadA &a, const 
 
 /* ---- matrices */
 
-/* A matrix as an operand, lines x k: element (line, k) at line + k ld, or ALONG_K at line ld + k. */
+/* A matrix as an operand, lines x k: element (line, k) at line + k ld, or ALONG_K at line ld + k.
+ */
 template <class T, bool ALONG_K_> struct matrix_load {
     static constexpr bool ALONG_K = ALONG_K_;
     const T *at;

@@ -3,8 +3,9 @@
  * half. Of fp8, MXFP8 and NVFP4 every element times its scale is a bfloat16 exactly, where it is in
  * range, so that the products are exact, and the error is that of sums, g(2 k) |A| |B| + v. An int4
  * times its scale is rounded to a half: 2^-11 of each weight more.
- * Formats: OCP, Microscaling formats specification 1.0, 2023; NVFP4 has blocks of 16 with e4m3 scales
- * and a factor for all. Lines of both operands lie along k (op T and N of BLAS); scales by lines, too.
+ * Formats: OCP, Microscaling formats specification 1.0, 2023; NVFP4 has blocks of 16 with e4m3
+ * scales and a factor for all. Lines of both operands lie along k (op T and N of BLAS); scales by
+ * lines, too.
  */
 #ifndef KLIB_GEMM_LOW_CUH
 #define KLIB_GEMM_LOW_CUH

@@ -3,8 +3,8 @@
  *
  * Algorithm: mean first, then the mean of squared differences, two passes over what caches hold:
  * Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983.
- * Error of y: (g(n / THREADS + 10) (1 + |x|max r) + 6 u) |gamma x'| + v |y|, where r is 1 / standard
- * deviation and x' the normalised element.
+ * Error of y: (g(n / THREADS + 10) (1 + |x|max r) + 6 u) |gamma x'| + v |y|, where r is 1 /
+ * standard deviation and x' the normalised element.
  */
 #ifndef KLIB_NORM_CUH
 #define KLIB_NORM_CUH
@@ -17,8 +17,8 @@ constexpr int NORM_THREADS = 256;
 
 /*
  * Rows of n elements each. Row r is of group r % groups, and has n / inner channels of `inner`
- * neighbours: gamma and beta have groups * n / inner elements. Layers: groups = inner = 1; groups of
- * channels of images: n = channels / groups * pixels, inner = pixels.
+ * neighbours: gamma and beta have groups * n / inner elements. Layers: groups = inner = 1; groups
+ * of channels of images: n = channels / groups * pixels, inner = pixels.
  */
 struct norm_shape {
     i64 rows, n, groups, inner;

@@ -1,9 +1,9 @@
 /*
- * Random numbers: Philox 4x32-10, Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as
- * 1, 2, 3, 2011. Number i of a sequence is word i % 4 of the block whose counter is offset + i / 4,
- * so that it depends on seed, offset and i, and not on how many threads there are.
- * Uniform numbers are in (0, 1], with 32 bits before they are rounded; normal ones are Box and
- * Muller's, within 16 u (1 + |x|) of what the uniform ones give. All kernels: blocks_for(ceil_div(n, 4),
+ * Random numbers: Philox 4x32-10, Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy
+ * as 1, 2, 3, 2011. Number i of a sequence is word i % 4 of the block whose counter is offset + i /
+ * 4, so that it depends on seed, offset and i, and not on how many threads there are. Uniform
+ * numbers are in (0, 1], with 32 bits before they are rounded; normal ones are Box and Muller's,
+ * within 16 u (1 + |x|) of what the uniform ones give. All kernels: blocks_for(ceil_div(n, 4),
  * RANDOM_THREADS) blocks.
  */
 #ifndef KLIB_RANDOM_CUH

@@ -4,9 +4,9 @@
  * Algorithm: a thread takes every THREADS-th element, then warps combine by shuffles, as in Harris,
  * Optimizing parallel reduction in CUDA, 2007. The order is the same in each run.
  * Long arrays are done by rows: reduce_rows() of chunks and then of their results; a scan is
- * reduce-then-scan, as in Sengupta, Harris, Zhang and Owens, Scan primitives for GPU computing, 2007:
- * chunks' sums, an exclusive scan of those, and scan_rows() with these as starts.
- * Error of a sum: g(n / THREADS + 10) sum |x|; of a scan g(n / THREADS + 15) sum |x|.
+ * reduce-then-scan, as in Sengupta, Harris, Zhang and Owens, Scan primitives for GPU computing,
+ * 2007: chunks' sums, an exclusive scan of those, and scan_rows() with these as starts. Error of a
+ * sum: g(n / THREADS + 10) sum |x|; of a scan g(n / THREADS + 15) sum |x|.
  */
 #ifndef KLIB_REDUCE_CUH
 #define KLIB_REDUCE_CUH

@@ -13,9 +13,9 @@ namespace klib {
 constexpr int ROPE_THREADS = 256;
 
 /*
- * x is [tokens][heads][size], `turned` elements of each head (an even number) are turned, the others
- * copied; in place if wanted. Pairs are (i, i + turned / 2), or if NEIGHBOURS (2 i, 2 i + 1).
- * direction -1 turns back, which is the gradient. blocks_for(tokens * heads * size / 2).
+ * x is [tokens][heads][size], `turned` elements of each head (an even number) are turned, the
+ * others copied; in place if wanted. Pairs are (i, i + turned / 2), or if NEIGHBOURS (2 i, 2 i +
+ * 1). direction -1 turns back, which is the gradient. blocks_for(tokens * heads * size / 2).
  */
 template <bool NEIGHBOURS, class T, class I>
 __global__ void __launch_bounds__(ROPE_THREADS)

@@ -6,10 +6,10 @@
  * Matrices lie by columns, element (i, j) at i + j ld, `step` elements from one to the next; R is
  * float or double. Algorithms and backward errors (Higham): LU with partial pivoting, |A - LU| <=
  * g(n) |L| |U|; Cholesky, g(n + 1) |L| |L^T|; Householder QR, |A - QR|_F <= 20 n g(m) |A|_F;
- * eigenvalues by Jacobi's rotations in parallel order, Brent and Luk, The solution of singular-value
- * and symmetric eigenvalue problems on multiprocessor arrays, 1985; singular values by one-sided
- * rotations, Hestenes, 1958: both within 20 n u |A|_F.
- * Grid: batch; blocks of SOLVE_THREADS. Limits: sizes are ints; time grows with n^3 of one block.
+ * eigenvalues by Jacobi's rotations in parallel order, Brent and Luk, The solution of
+ * singular-value and symmetric eigenvalue problems on multiprocessor arrays, 1985; singular values
+ * by one-sided rotations, Hestenes, 1958: both within 20 n u |A|_F. Grid: batch; blocks of
+ * SOLVE_THREADS. Limits: sizes are ints; time grows with n^3 of one block.
  */
 #ifndef KLIB_SOLVE_CUH
 #define KLIB_SOLVE_CUH
@@ -32,8 +32,8 @@ template <class R> struct matrix_batch {
 };
 
 /*
- * P A = L U in place, A is m x n. pivots[j], from 0, is the row that row j was swapped with. *failed
- * is 0, or 1 + the first column without a pivot, which stays as it is.
+ * P A = L U in place, A is m x n. pivots[j], from 0, is the row that row j was swapped with.
+ * *failed is 0, or 1 + the first column without a pivot, which stays as it is.
  */
 template <class R>
 __global__ void __launch_bounds__(SOLVE_THREADS)
@@ -150,8 +150,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS)
 }
 
 /*
- * A = Q R in place, A is m x n: R in the upper half, reflectors v below it (v[j] = 1 is not stored),
- * Q = H(0) H(1) ..., H = I - tau v v^T, as LAPACK has them.
+ * A = Q R in place, A is m x n: R in the upper half, reflectors v below it (v[j] = 1 is not
+ * stored), Q = H(0) H(1) ..., H = I - tau v v^T, as LAPACK has them.
  */
 template <class R>
 __global__ void __launch_bounds__(SOLVE_THREADS)
@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS)
     }
 }
 
-/* B = Q B, or Q^T B, of the reflectors that qr_block() leaves; B has m rows. A warp has a column. */
+/* B = Q B, or Q^T B, of the reflectors that qr_block() leaves; B has m rows. A warp has a column.
+ */
 template <bool TRANSPOSED, class R>
 __global__ void __launch_bounds__(SOLVE_THREADS)
     qr_apply(int m, int reflectors, int count, matrix_batch<const R> batch, const R *taus,
@@ -221,7 +222,8 @@ __global__ void __launch_bounds__(SOLVE_THREADS)
 
 /* ---- Jacobi's rotations */
 
-/* Pair `i` of round `round` among n players, an even number: each meets each once in n - 1 rounds. */
+/* Pair `i` of round `round` among n players, an even number: each meets each once in n - 1 rounds.
+ */
 KLIB_DEVICE void round_robin(int n, int round, int i, int *p, int *q)
 {
     int a = i ? (round + i) % (n - 1) : n - 1, b = (round + n - 1 - i) % (n - 1);

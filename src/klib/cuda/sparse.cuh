@@ -1,10 +1,10 @@
 /*
  * Products of a sparse matrix in compressed rows (CSR) with vectors and matrices.
  *
- * Algorithm: a warp has a row, Bell and Garland, Implementing sparse matrix-vector multiplication on
- * throughput-oriented processors, 2009. Rows without elements give 0, or beta y.
- * Error: g(n / 32 + 6) |A| |x| + v, where n are the elements of the row; of matrices g(n + 1).
- * Limits: rows and columns are ints; indices are not checked.
+ * Algorithm: a warp has a row, Bell and Garland, Implementing sparse matrix-vector multiplication
+ * on throughput-oriented processors, 2009. Rows without elements give 0, or beta y. Error: g(n / 32
+ * + 6) |A| |x| + v, where n are the elements of the row; of matrices g(n + 1). Limits: rows and
+ * columns are ints; indices are not checked.
  */
 #ifndef KLIB_SPARSE_CUH
 #define KLIB_SPARSE_CUH
@@ -13,7 +13,13 @@
 
 namespace klib {
 
-constexpr int SPARSE_THREADS = 256, SPARSE_ROWS = SPARSE_THREADS / WARP;
+constexpr int SPARSE_THREADS = 256;
+
+/* A warp has a row. */
+inline unsigned sparse_blocks(int n_rows)
+{
+    return (unsigned)ceil_div(n_rows, SPARSE_THREADS / WARP);
+}
 
 /* Elements of row r are [rows[r], rows[r + 1]). */
 template <class T, class I> struct csr_matrix {
@@ -22,7 +28,7 @@ template <class T, class I> struct csr_matrix {
     const T *values;
 };
 
-/* y = alpha A x + beta y. ceil_div(n_rows, SPARSE_ROWS) blocks. */
+/* y = alpha A x + beta y. sparse_blocks(n_rows) blocks. */
 template <class T, class I>
 __global__ void __launch_bounds__(SPARSE_THREADS)
     spmv(csr_matrix<T, I> a, const T *x, T *y, sum_of<T> alpha, sum_of<T> beta)
@@ -41,8 +47,8 @@ __global__ void __launch_bounds__(SPARSE_THREADS)
 }
 
 /*
- * C = alpha A B + beta C, of matrices by rows: B has n columns, its rows are ldb apart. A lane has a
- * column. Grid: ceil_div(n_rows, SPARSE_ROWS) x ceil_div(n, 32).
+ * C = alpha A B + beta C, of matrices by rows: B has n columns, its rows are ldb apart. A lane has
+ * a column. Grid: sparse_blocks(n_rows) x ceil_div(n, 32).
  */
 template <class T, class I>
 __global__ void __launch_bounds__(SPARSE_THREADS)

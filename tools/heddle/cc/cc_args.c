@@ -48,32 +48,24 @@ static const struct cc_option *find_option(const char *arg, const char **out_val
     return joined;
 }
 
-static enum cc_lang lang_of_name(const char *path)
+/* `given` by -x: it is of all that is not for the linker, whatever its name is. */
+static enum cc_lang lang_of_name(const char *path, enum cc_lang given)
 {
     static const struct {
         const char *suffix;
         enum cc_lang lang;
     } suffixes[] = {
-        {".cu", CC_LANG_CUDA}, {".cpp", CC_LANG_CXX}, {".cc", CC_LANG_CXX}, {".cxx", CC_LANG_CXX},
-        {".C", CC_LANG_CXX},   {".c", CC_LANG_C},     {".s", CC_LANG_ASM},  {".S", CC_LANG_ASM},
+        {".cu", CC_LANG_CUDA}, {".cpp", CC_LANG_CXX}, {".cc", CC_LANG_CXX},   {".cxx", CC_LANG_CXX},
+        {".C", CC_LANG_CXX},   {".c", CC_LANG_C},     {".s", CC_LANG_ASM},    {".S", CC_LANG_ASM},
+        {".o", CC_LANG_LINK},  {".lo", CC_LANG_LINK}, {".obj", CC_LANG_LINK}, {".a", CC_LANG_LINK},
+        {".so", CC_LANG_LINK},
     };
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < HD_COUNT_OF(suffixes); i++)
         if (strcmp(dot, suffixes[i].suffix) == 0)
-            return suffixes[i].lang;
-    return CC_LANG_LINK;
-}
-
-/* With -x every other name is a source's, as with nvcc, which takes even these for sources. */
-static bool is_for_linker(const char *path)
-{
-    static const char *const suffixes[] = {".o", ".lo", ".obj", ".a", ".so"};
-    const char *dot = strrchr(path, '.');
-
-    for (size_t i = 0; dot && i < HD_COUNT_OF(suffixes); i++)
-        if (strcmp(dot, suffixes[i]) == 0)
-            return true;
-    return strstr(path, ".so.");
+            return given == CC_LANG_BY_NAME || suffixes[i].lang == CC_LANG_LINK ? suffixes[i].lang
+                                                                                : given;
+    return given == CC_LANG_BY_NAME || strstr(path, ".so.") ? CC_LANG_LINK : given;
 }
 
 /* nvcc hands names to a shell; Meson puts them in quotes for that. */
@@ -87,7 +79,7 @@ static const char *unquoted(const char *path)
 static void add_input(struct cc_parse *p, const char *word)
 {
     const char *path = unquoted(word);
-    struct cc_input input = {path, lang_of_name(path)};
+    struct cc_input input = {path, lang_of_name(path, CC_LANG_BY_NAME)};
     if (!hd_vec_push(&p->job->inputs, input))
         abort();
 }
@@ -248,9 +240,10 @@ int cc_parse(int argc, char **argv, struct cc_job *out_job)
     int rc = cc_parse_words(&p, argc - 1, argv + 1);
     if (rc != CLI_OK)
         return rc;
-    for (size_t i = 0; i < out_job->inputs.len; i++) /* -x, too, and the last one counts */
-        if (p.lang != CC_LANG_BY_NAME && !is_for_linker(out_job->inputs.at[i].path))
-            out_job->inputs.at[i].lang = p.lang;
+    for (size_t i = 0; i < out_job->inputs.len; i++) { /* -x, too, and the last one counts */
+        struct cc_input *input = &out_job->inputs.at[i];
+        input->lang = lang_of_name(input->path, p.lang);
+    }
     if (out_job->archs.len == 0 && cc_arch_add(out_job, "sm_90") != CLI_OK)
         return CLI_USAGE;
     return check(out_job);

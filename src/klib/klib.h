@@ -80,6 +80,13 @@ struct klib_matrix {
     uint8_t is_listed;
 };
 
+/* Elements that are not the engine's become floats. */
+enum klib_engine {
+    KLIB_OPENBLAS,
+    KLIB_ONEDNN,        /* elements as they are */
+    KLIB_ONEDNN_FLOATS, /* floats that elements have become */
+};
+
 /*
  * C = alpha op(A) op(B) + beta C, for each problem of a batch; C is m x n. Sums have the type
  * `sums`: F32 for halves and bytes, I32 for bytes with an I32 result, else that of the elements.
@@ -92,10 +99,19 @@ struct klib_gemm {
     uint8_t sums;          /* enum klib_type */
     uint8_t factors;       /* likewise: as `sums`, or F16 */
     uint8_t factors_there; /* in memory of the device */
+    uint8_t is_pedantic;   /* elements of 16 bits are multiplied as floats, subnormal ones too */
+    uint8_t engine;        /* enum klib_engine; gemm_blocks() sets it */
     union {
         const void *address;
         double value[2]; /* or floats, a half, an int32_t */
     } alpha, beta;
+};
+
+/* oneDNN, where it was found. */
+struct klib_onednn {
+    const char *path;
+    unsigned major, minor, patch;
+    uint32_t isa; /* as its dnnl_get_effective_cpu_isa() says */
 };
 
 /* ---- the library */
@@ -111,10 +127,12 @@ struct klib_sparse_library;
 struct klib {
     heddle_native_fn *blas; /* of a struct klib_call */
     heddle_native_fn *gemm; /* of a struct klib_gemm */
-    /* Sets how many blocks of rows and columns the product of each problem is best cut into. */
+    /* Chooses the engine, and how many blocks of rows and columns the product of each problem is
+     * best cut into. */
     void (*gemm_blocks)(struct klib_gemm *g, uint64_t problems, unsigned threads);
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
+    const struct klib_onednn *(*onednn)(void); /* NULL: not found */
     const struct klib_routine *routines;
     const struct klib_curand *curand;
     const struct klib_fft_api *fft;

@@ -61,6 +61,7 @@ enum hd_env_kind {
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_MMA", CHOICE, "chain, sm_70, sm_75, sm_80, sm_89, sm_90, sm_100, sm_120", "whose tensor cores' sums matrix instructions have, to the bit, see docs/decisions/0157; default: HEDDLE_MACHINE's, else chain, fused multiply-adds in the order of k") \
+    X("HEDDLE_ONEDNN", TEXT, "", "oneDNN's library, for products of matrices of 8 and 16 bits, or `off`; default: libdnnl.so.3 beside libheddle-klib.so, of the Python environment, or where the loader looks; see docs/cublas.md") \
     X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: the installation's own, else clang++-19 of the path") \
     X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc` and libnvrtc") \
     X("HEDDLE_PTXAS", TEXT, "", "assembler that runs in place of the vendor's ptxas where a client starts that; set by `heddle run`") \

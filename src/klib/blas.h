@@ -47,6 +47,13 @@ struct klib_block klib_block_at(const struct klib_gemm *g, uint64_t problem, int
 void klib_gemm_direct(const struct klib_gemm *g, const struct klib_block *at, const void *alpha,
                       const void *beta, void *c, int64_t ldc);
 
+/* Has the engine one call for a block and all: C = op(A) op(B), of floats with an alpha, or C +=
+ * that? BLAS's own types are OpenBLAS's otherwise. */
+bool klib_gemm_may_end(const struct klib_gemm *g, const void *alpha, const void *beta);
+/* Makes that call. False: there is no such product, and C is as it was. */
+bool klib_gemm_ends(const struct klib_gemm *g, const struct klib_block *at, const void *alpha,
+                    const void *beta) HD_MUST_CHECK;
+
 /* Sums of a block's products: floats, and of products of bytes whole numbers beside them. */
 struct klib_sums {
     float *f;

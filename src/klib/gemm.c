@@ -1,6 +1,7 @@
 /*
  * Products of matrices: a tile is a block of C. Elements of BLAS's types go to its gemm as they
- * lie; halves and bytes are made floats, a slice of k at a time, and summed as floats.
+ * lie; halves and bytes are made floats, a slice of k at a time, and summed as floats, where oneDNN
+ * doesn't multiply them as they are.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -9,11 +10,18 @@
 #include "base/mem.h"
 #include "klib/blas.h"
 #include "klib/halves.h"
+#include "klib/onednn.h"
 
 /* Of C: smaller blocks spend more on packing their panels than threads gain. */
 #define BLOCK_MIN 96
 #define BLOCK_MAX 1024
 #define GFLOPS    30.0 /* of a thread, about */
+/* Of oneDNN's, which copies both operands of a block and needs no panels of ours. */
+#define ONEDNN_MIN 128
+#define ONEDNN_MAX 2048
+/* Blocks of its products of halves, whatever the threads: its order of a sum follows the block. */
+#define HALVES_BLOCKS 32
+#define HALVES_MIN    256
 
 int64_t klib_bytes(enum klib_type type, int64_t elements)
 {
@@ -37,13 +45,14 @@ static uint32_t blocks_of(int64_t size, int64_t edge)
     return (uint32_t)HD_MAX((size + edge - 1) / edge, 1);
 }
 
-void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
+/* Halves of the longer edge, until there are `wanted` blocks in all. */
+static void cut(struct klib_gemm *g, uint64_t problems, uint64_t wanted, int64_t smallest,
+                int64_t largest)
 {
-    int64_t rows = HD_MIN(g->m, BLOCK_MAX), columns = HD_MIN(g->n, BLOCK_MAX);
+    int64_t rows = HD_MIN(g->m, largest), columns = HD_MIN(g->n, largest);
 
-    /* Halves of the longer edge, until every thread has two: threads are not alike in speed. */
-    while (problems * blocks_of(g->m, rows) * blocks_of(g->n, columns) < 2 * (uint64_t)threads &&
-           HD_MAX(rows, columns) >= 2 * BLOCK_MIN) {
+    while (problems * blocks_of(g->m, rows) * blocks_of(g->n, columns) < wanted &&
+           HD_MAX(rows, columns) >= 2 * smallest) {
         if (columns >= rows)
             columns = (columns + 1) / 2;
         else
@@ -51,6 +60,22 @@ void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
     }
     g->row_blocks = blocks_of(g->m, rows);
     g->column_blocks = blocks_of(g->n, columns);
+}
+
+void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
+{
+    /* Every thread has two: threads are not alike in speed. */
+    uint64_t wanted = threads > 1 ? 2 * (uint64_t)threads : 1;
+
+    g->engine = klib_onednn_has(g)          ? KLIB_ONEDNN
+                : klib_onednn_has_floats(g) ? KLIB_ONEDNN_FLOATS
+                                            : KLIB_OPENBLAS;
+    if (g->engine != KLIB_ONEDNN)
+        cut(g, problems, wanted, BLOCK_MIN, BLOCK_MAX);
+    else if (g->a.type == KLIB_F32 || g->a.type == KLIB_I8)
+        cut(g, problems, wanted, ONEDNN_MIN, ONEDNN_MAX);
+    else
+        cut(g, 1, HALVES_BLOCKS, HALVES_MIN, ONEDNN_MAX);
 }
 
 /* ---- one block */
@@ -151,6 +176,17 @@ void klib_widen(float *to, const char *from, enum klib_type type, int64_t ld, in
 void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
                     klib_panels_fn *scale, const void *user)
 {
+    if (g->engine == KLIB_ONEDNN && !scale) {
+        /* Sums of bytes that are wanted as floats are whole numbers until their end. */
+        bool is_whole = g->a.type == KLIB_I8;
+        int32_t *whole = s->i ? s->i : (int32_t *)s->f;
+        bool done = klib_onednn_multiply(g, at, is_whole ? (void *)whole : s->f,
+                                         is_whole ? KLIB_I32 : KLIB_F32, at->m, false);
+        for (int64_t i = 0; done && is_whole && !s->i && i < at->m * at->n; i++)
+            s->f[i] = (float)whole[i];
+        if (done)
+            return;
+    }
     const float one = 1;
     int64_t slice = s->i ? KLIB_SLICE_I8 : KLIB_SLICE;
     bool an = klib_lies(&g->a), bn = klib_lies(&g->b);
@@ -166,7 +202,9 @@ void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, stru
                    ldb, bn ? at->n : w);
         if (scale)
             scale(user, s, k, w);
-        sgemm_(&ta, &tb, &at->m, &at->n, &w, &one, s->a, &lda, s->b, &ldb, &beta, s->f, &at->m);
+        if (g->engine == KLIB_OPENBLAS || !klib_onednn_floats(!an, !bn, at->m, at->n, w, s->a, lda,
+                                                              s->b, ldb, beta != 0, s->f, at->m))
+            sgemm_(&ta, &tb, &at->m, &at->n, &w, &one, s->a, &lda, s->b, &ldb, &beta, s->f, &at->m);
         for (int64_t i = 0; s->i && i < at->m * at->n; i++)
             s->i[i] = (int32_t)((uint32_t)s->i[i] + (uint32_t)(int32_t)s->f[i]);
     }
@@ -245,17 +283,37 @@ static void finish(const struct klib_gemm *g, const struct klib_block *at,
     }
 }
 
-static int widened(struct heddle_native_call *call, const struct klib_gemm *g,
-                   const struct klib_block *at, const void *alpha, const void *beta)
+bool klib_gemm_may_end(const struct klib_gemm *g, const void *alpha, const void *beta)
 {
-    struct klib_sums s;
+    if (g->engine != KLIB_ONEDNN)
+        return false;
+    if (g->sums == KLIB_I32) {
+        int32_t old = *(const int32_t *)beta;
+        return *(const int32_t *)alpha == 1 && (old == 0 || old == 1);
+    }
+    float by = *(const float *)alpha, old = *(const float *)beta;
+    if (g->a.type == KLIB_F32)
+        return old == 0 ? by != 0 : by == 1 && old == 1;
+    return g->a.type != KLIB_I8 && by == 1 && old == 0;
+}
 
-    if (!klib_sums_init(&s, g, at->m, at->n))
-        return heddle_native_fail(call, 1, "no memory for a block of a product");
-    klib_gemm_sums(g, at, &s, NULL, NULL);
-    finish(g, at, &s, alpha, beta);
-    klib_sums_fini(&s);
-    return 0;
+bool klib_gemm_ends(const struct klib_gemm *g, const struct klib_block *at, const void *alpha,
+                    const void *beta)
+{
+    bool is_whole = g->sums == KLIB_I32;
+    bool is_added = is_whole ? *(const int32_t *)beta != 0 : *(const float *)beta != 0;
+    float by = is_whole ? 1 : *(const float *)alpha;
+
+    assert(klib_gemm_may_end(g, alpha, beta));
+    if (!klib_onednn_multiply(g, at, at->c, g->c.type, g->c.ld, is_added))
+        return false;
+    /* Its own alpha would be multiplied in other places for other sizes. */
+    for (int64_t j = 0; by != 1 && j < at->n; j++) {
+        float *c = (float *)at->c + j * g->c.ld;
+        for (int64_t i = 0; i < at->m; i++)
+            c[i] *= by;
+    }
+    return true;
 }
 
 int klib_gemm_run(struct heddle_native_call *call)
@@ -276,10 +334,18 @@ int klib_gemm_run(struct heddle_native_call *call)
         struct klib_block at = block_of(g, tile);
         if (at.m <= 0 || at.n <= 0)
             continue;
-        if (lies)
+        if (klib_gemm_may_end(g, alpha, beta) && klib_gemm_ends(g, &at, alpha, beta))
+            continue;
+        if (lies) {
             klib_gemm_direct(g, &at, alpha, beta, at.c, g->c.ld);
-        else if (widened(call, g, &at, alpha, beta))
-            return call->code;
+            continue;
+        }
+        struct klib_sums s;
+        if (!klib_sums_init(&s, g, at.m, at.n))
+            return heddle_native_fail(call, 1, "no memory for a block of a product");
+        klib_gemm_sums(g, &at, &s, NULL, NULL);
+        finish(g, &at, &s, alpha, beta);
+        klib_sums_fini(&s);
     }
     return 0;
 }

@@ -34,6 +34,13 @@ struct klib_matrix {
     uint8_t is_listed;
 };
 
+/* Elements that are not the engine's become floats. */
+enum klib_engine {
+    KLIB_OPENBLAS,
+    KLIB_ONEDNN,        /* elements as they are */
+    KLIB_ONEDNN_FLOATS, /* floats that elements have become */
+};
+
 /*
  * C = alpha op(A) op(B) + beta C, for each problem of a batch; C is m x n. Sums have the type
  * `sums`: F32 for halves and bytes, I32 for bytes with an I32 result, else that of the elements.
@@ -46,6 +53,8 @@ struct klib_gemm {
     uint8_t sums;          /* enum klib_type */
     uint8_t factors;       /* likewise: as `sums`, or F16 */
     uint8_t factors_there; /* in memory of the device */
+    uint8_t is_pedantic;   /* elements of 16 bits are multiplied as floats, subnormal ones too */
+    uint8_t engine;        /* enum klib_engine; gemm_blocks() sets it */
     union {
         const void *address;
         double value[2]; /* or floats, a half, an int32_t */

@@ -11,6 +11,7 @@
 #include "klib/dnn.h"
 #include "klib/fft.h"
 #include "klib/lt.h"
+#include "klib/onednn.h"
 #include "klib/solver.h"
 #include "klib/sparse.h"
 
@@ -21,6 +22,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .gemm = klib_gemm_run,
                                      .gemm_blocks = klib_gemm_blocks,
                                      .gemm_ns = klib_gemm_ns,
+                                     .onednn = klib_onednn_info,
                                      .routines = klib_routines,
                                      .curand = &klib_curand,
                                      .dnn = &klib_dnn,

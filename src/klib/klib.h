@@ -57,6 +57,13 @@ struct klib_call {
     double more[5]; /* five factors of the host's: rotm's */
 };
 
+/* oneDNN, where it was found. */
+struct klib_onednn {
+    const char *path;
+    unsigned major, minor, patch;
+    uint32_t isa; /* as its dnnl_get_effective_cpu_isa() says */
+};
+
 /* ---- the library */
 
 /*
@@ -78,10 +85,12 @@ struct klib_sparse_library;
 struct klib {
     heddle_native_fn *blas; /* of a struct klib_call */
     heddle_native_fn *gemm; /* of a struct klib_gemm */
-    /* Sets how many blocks of rows and columns the product of each problem is best cut into. */
+    /* Chooses the engine, and how many blocks of rows and columns the product of each problem is
+     * best cut into. */
     void (*gemm_blocks)(struct klib_gemm *g, uint64_t problems, unsigned threads);
     /* About: whether it is worth the device's threads. */
     uint64_t (*gemm_ns)(const struct klib_gemm *g, uint64_t problems);
+    const struct klib_onednn *(*onednn)(void); /* NULL: not found */
     const struct klib_routine *routines;
     const struct klib_curand *curand;
     const struct klib_dnn *dnn;

@@ -356,7 +356,8 @@ static void direct(const struct view *v)
 
     if (!is_zero(beta, g->factors))
         copy_c(v);
-    klib_gemm_direct(g, &v->at, alpha, beta, v->at.c, g->c.ld);
+    if (!klib_gemm_may_end(g, alpha, beta) || !klib_gemm_ends(g, &v->at, alpha, beta))
+        klib_gemm_direct(g, &v->at, alpha, beta, v->at.c, g->c.ld);
 }
 
 /* alpha and beta are whole, and so is D. */
@@ -364,19 +365,22 @@ static int whole(struct heddle_native_call *call, const struct view *v)
 {
     const struct klib_lt_matmul *p = v->p;
     const struct klib_gemm *g = &p->g;
-    uint32_t alpha = *(const uint32_t *)(p->alpha_there ? g->alpha.address : g->alpha.value);
-    uint32_t beta = *(const uint32_t *)(p->beta_there ? g->beta.address : g->beta.value);
+    const void *alpha = p->alpha_there ? g->alpha.address : g->alpha.value;
+    const void *beta = p->beta_there ? g->beta.address : g->beta.value;
+    uint32_t by = *(const uint32_t *)alpha, old = *(const uint32_t *)beta;
     struct klib_sums s;
 
+    if (old)
+        copy_c(v);
+    if (klib_gemm_may_end(g, alpha, beta) && klib_gemm_ends(g, &v->at, alpha, beta))
+        return 0;
     if (!klib_sums_init(&s, g, v->m, v->n))
         return heddle_native_fail(call, 1, "no memory for a block of a product");
     klib_gemm_sums(g, &v->at, &s, NULL, NULL);
-    if (beta)
-        copy_c(v);
     for (int64_t j = 0; j < v->n; j++) {
         uint32_t *d = (uint32_t *)v->at.c + j * g->c.ld;
         for (int64_t i = 0; i < v->m; i++)
-            d[i] = alpha * (uint32_t)s.i[i + j * v->m] + (beta ? beta * d[i] : 0);
+            d[i] = by * (uint32_t)s.i[i + j * v->m] + (old ? old * d[i] : 0);
     }
     klib_sums_fini(&s);
     return 0;

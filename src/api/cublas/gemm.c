@@ -11,8 +11,11 @@ struct product {
     void *c;
     long long step_a, step_b, step_c;
     enum klib_type a_type, b_type, c_type, sums, factors;
-    bool is_listed;
+    bool is_listed, is_pedantic;
 };
+
+/* Of a math mode; above are flags. */
+#define MODE_MASK 7
 
 static size_t factor_B(enum klib_type type)
 {
@@ -51,7 +54,9 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct product *p, c
         .k = p->k,
         .sums = (uint8_t)p->sums,
         .factors = (uint8_t)p->factors,
-        .factors_there = handle->base.pointer_mode == CUBLAS_POINTER_MODE_DEVICE};
+        .factors_there = handle->base.pointer_mode == CUBLAS_POINTER_MODE_DEVICE,
+        .is_pedantic =
+            p->is_pedantic || (handle->base.math_mode & MODE_MASK) == CUBLAS_PEDANTIC_MATH};
     if (g.factors_there) {
         g.alpha.address = p->alpha;
         g.beta.address = p->beta;
@@ -172,6 +177,8 @@ static bool set_types(struct product *p, cudaDataType a, cudaDataType b, cudaDat
         p->c_type = rows[i].c_type;
         p->sums = rows[i].sums;
         p->factors = halves ? KLIB_F16 : rows[i].sums;
+        p->is_pedantic =
+            compute == CUBLAS_COMPUTE_16F_PEDANTIC || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
         return true;
     }
     lib_error(&blas_info, "%s: no product of types %d and %d to %d in compute type %d", function,

@@ -104,9 +104,10 @@ struct klib_gemm {
 
 /* ---- the library */
 
-/* Of further libraries: klib/curand.h, klib/dnn.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
+/* Of further libraries: klib/curand.h, klib/dnn.h, klib/dnn_graph.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
 struct klib_curand;
 struct klib_dnn;
+struct klib_dnn_graph;
 struct klib_fft_api;
 struct klib_lt;
 struct klib_solver;
@@ -123,6 +124,7 @@ struct klib {
     const struct klib_routine *routines;
     const struct klib_curand *curand;
     const struct klib_dnn *dnn;
+    const struct klib_dnn_graph *dnn_graph;
     const struct klib_fft_api *fft;
     const struct klib_lt *lt;
     const struct klib_solver *solver;

@@ -300,6 +300,8 @@ struct builder {
     const int64_t *dims;
     graph_v producer; /* what is in register 0, or NONE */
     graph_v root;     /* what is computed here in any case */
+    bool *depends;    /* for each value: on the producer; NULL: none does */
+    size_t ndepends;
     HD_VEC(struct dnn_code) code;
     struct {
         graph_v v;
@@ -356,11 +358,11 @@ static uint8_t build(struct builder *b, graph_v v)
     const struct graph_node *node = lower_node(l, v);
     bool fits =
         node->state == VALUE_CODE && (same_dims(node->dims, b->dims) || node->code.op == DNN_CONST);
-    bool is_root = v == b->root;
-    if (fits && !is_root && !node->depends && b->next > DNN_REGISTERS - 4 * REGISTERS_LEFT &&
+    bool stays = v == b->root || (b->depends && (size_t)v < b->ndepends && b->depends[v]);
+    if (fits && !stays && b->next > DNN_REGISTERS - 4 * REGISTERS_LEFT &&
         node->code.op < DNN_LOAD)
         fits = false;
-    if (fits && !is_root && !node->depends && node->edges + HD_MAX(node->to_read, 0) > 1 &&
+    if (fits && !stays && node->edges + HD_MAX(node->to_read, 0) > 1 &&
         size_of(l, v, b->dims, COSTLY + 1) > COSTLY)
         fits = false;
     if (!fits) {
@@ -767,6 +769,15 @@ static void emit(struct lower *l, const struct root *roots, const int16_t *tenso
         return;
     memcpy(dims, lower_node(l, lower_resolve(l, roots[0].from))->dims, sizeof(dims));
     b.producer = choose_producer(l, roots, n, dims);
+    b.ndepends = l->nodes.len;
+    b.depends = hd_alloc_array(b.ndepends, sizeof(bool));
+    for (size_t i = 0; b.depends && i < b.ndepends; i++)
+        b.depends[i] = l->nodes.at[i].depends;
+    unmark(l);
+    if (!b.depends) {
+        lower_fail(l, CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, "no memory");
+        return;
+    }
     struct dnn_step step = new_step(DNN_STEP_CODE, dims);
     if (b.producer != NONE) {
         step = lower_node(l, b.producer)->step;
@@ -781,13 +792,14 @@ static void emit(struct lower *l, const struct root *roots, const int16_t *tenso
     }
     step.code = built(&b);
     for (size_t i = 0; i < n; i++) {
-        struct graph_node *from = lower_node(l, lower_resolve(l, roots[i].from));
-        if (from->state == VALUE_STEP || (from->state == VALUE_CODE && from->depends)) {
+        graph_v v = lower_resolve(l, roots[i].from);
+        struct graph_node *from = lower_node(l, v);
+        if (from->state == VALUE_STEP || (from->state == VALUE_CODE && b.depends[v])) {
             from->state = VALUE_MEMORY;
             from->memory = tensors[i];
         }
     }
-    unmark(l);
+    hd_free(b.depends);
     lower_append(l, &step);
 }
 

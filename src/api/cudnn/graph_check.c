@@ -228,11 +228,18 @@ static cudnnStatus_t check_pointwise(const struct graph_body *b)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* A dimension of the result is the operand's, or so many of its groups, down to 1. */
 static cudnnStatus_t check_reduction(const struct graph_body *b)
 {
-    CHECK(spreads(AT(b, OPERATION_REDUCTION_YDESC), AT(b, OPERATION_REDUCTION_XDESC)),
-          BAD_PARAM_SHAPE_MISMATCH,
-          "a reduction's result has neither its operand's dimensions nor 1");
+    const struct graph_body *x = AT(b, OPERATION_REDUCTION_XDESC);
+    const struct graph_body *y = AT(b, OPERATION_REDUCTION_YDESC);
+
+    CHECK(rank_of(x) == rank_of(y), BAD_PARAM_SHAPE_MISMATCH,
+          "a reduction of %d dimensions has a result of %d", rank_of(x), rank_of(y));
+    for (int d = 0; d < rank_of(x); d++)
+        CHECK(dims_of(x)[d] % dims_of(y)[d] == 0, BAD_PARAM_SHAPE_MISMATCH,
+              "dimension %d of a reduction is %lld, and the result's %lld", d,
+              (long long)dims_of(x)[d], (long long)dims_of(y)[d]);
     return CUDNN_STATUS_SUCCESS;
 }
 

@@ -125,8 +125,40 @@ static void reduction(struct lower *l, const struct graph_body *op)
         lower_fail(l, CUDNN_STATUS_NOT_SUPPORTED, "there is no reduction %lld", (long long)mode);
         return;
     }
-    struct dims dims = dims_of(l, y);
-    lower_define(l, y, lower_reduce(l, reduces[mode], x, dims.at));
+    struct dims dims = dims_of(l, y), of = dims_of(l, x);
+    int grouped = -1;
+    for (int d = 0; d < DNN_DIMS; d++)
+        if (dims.at[d] != 1 && dims.at[d] != of.at[d]) {
+            if (grouped >= 0 || of.at[0] != 1)
+                UNSUPPORTED(l, SHAPE, "a reduction of groups in more than one dimension");
+            grouped = d;
+        }
+    if (grouped < 0) {
+        lower_define(l, y, lower_reduce(l, reduces[mode], x, dims.at));
+        return;
+    }
+    /* Groups are a dimension of their own, for which those before move. */
+    int16_t memory = lower_memory(l, x);
+    int64_t strides[DNN_DIMS], to[DNN_DIMS], out[DNN_DIMS];
+    if (l->status)
+        return;
+    memcpy(strides, l->tensors.at[memory].strides, sizeof(strides));
+    int64_t group = of.at[grouped] / dims.at[grouped];
+    memmove(of.at, of.at + 1, (size_t)grouped * sizeof(of.at[0]));
+    memmove(strides, strides + 1, (size_t)grouped * sizeof(strides[0]));
+    of.at[grouped - 1] = dims.at[grouped];
+    strides[grouped] = l->tensors.at[memory].strides[grouped];
+    strides[grouped - 1] = strides[grouped] * group;
+    of.at[grouped] = group;
+    memcpy(to, of.at, sizeof(to));
+    to[grouped] = 1;
+    graph_v sums = lower_reduce(l, reduces[mode], lower_view(l, x, of.at, strides, 0), to);
+    int64_t n = 1;
+    for (int d = DNN_DIMS - 1; d >= 0; d--) {
+        out[d] = n;
+        n *= dims.at[d];
+    }
+    lower_define(l, y, lower_view(l, sums, dims.at, out, 0));
 }
 
 /* ---- products of matrices */

@@ -53,7 +53,7 @@ static inline void index_of(const int64_t *dims, int ndims, int64_t i, int64_t *
 
 static inline bool has_blocks(const struct dnn_graph_tensor *t)
 {
-    return t->in_tiles || t->block[0];
+    return t->in_tiles || t->block[0] || (t->has_pages && t->row_dim == DNN_DIMS - 1);
 }
 
 static inline char *base_of(const struct dnn_graph_call *call, const struct dnn_graph_tensor *t)
@@ -160,12 +160,23 @@ static struct place place_of(const struct dnn_graph_call *call, const struct dnn
         p.from = t->offset;
     for (int d = 0; d < DNN_DIMS; d++) {
         at[d] = t->dims[d] == 1 ? 0 : t->block[d] > 1 ? idx[d] / t->block[d] : idx[d];
-        if (!(t->in_tiles && (d == t->row_dim || d == t->column_dim)) &&
-            !(t->ragged >= 0 && d == t->ragged_dim))
+        bool is_apart = (t->in_tiles && (d == t->row_dim || d == t->column_dim)) ||
+                        (t->ragged >= 0 && d == t->ragged_dim) ||
+                        (t->has_pages && (d == t->row_dim || d == t->ragged_dim));
+        if (!is_apart)
             p.from += at[d] * t->strides[d];
     }
     if (t->in_tiles)
         p.from += tiled(t, at[t->row_dim], at[t->column_dim]);
+    if (t->has_pages) {
+        int64_t table[DNN_DIMS] = {[4] = at[t->ragged_dim], [6] = at[t->row_dim] / t->page_rows};
+        int64_t batch[DNN_DIMS] = {[4] = at[t->ragged_dim]};
+        if (t->length >= 0 && at[t->row_dim] >= whole_at(call, t->length, batch))
+            p.count = 0;
+        else
+            p.from += whole_at(call, t->table, table) * t->page_stride +
+                      at[t->row_dim] % t->page_rows * t->strides[t->row_dim];
+    }
     p.step = t->dims[DNN_DIMS - 1] == 1 ? 0 : t->strides[DNN_DIMS - 1];
     if (t->ragged >= 0) {
         /* What is behind the elements of this index is the next one's. */
@@ -250,14 +261,30 @@ void dgemm_(const char *transa, const char *transb, const int64_t *m, const int6
 
 /* ---- kernels */
 
+/* Numbers that a step keeps while it runs. */
+static size_t scratch_of(const struct dnn_step *s)
+{
+    int64_t rows = s->numbers[0], d = s->operand_dims[0][7], dv = s->dims[7];
+    int64_t keys = s->operand_dims[2][6];
+
+    switch (s->kind) {
+    case DNN_STEP_MATMUL:
+    case DNN_STEP_GROUPED:
+        return DNN_SCRATCH;
+    case DNN_STEP_ATTENTION:
+        return (size_t)(rows * (d + keys + dv) + DNN_BLOCK * HD_MAX(d, dv));
+    default:
+        return 0;
+    }
+}
+
 static int run(struct heddle_native_call *native)
 {
     const struct dnn_graph_call *call = native->params;
     const struct dnn_step *s = dnn_steps(call->program) + call->step;
     size_t real_B = s->is_wide ? sizeof(double) : sizeof(float);
-    bool multiplies = s->kind == DNN_STEP_MATMUL || s->kind == DNN_STEP_GROUPED;
     size_t regs = (size_t)DNN_REGISTERS * DNN_BLOCK;
-    char *memory = malloc((regs + (multiplies ? DNN_SCRATCH : 0)) * real_B);
+    char *memory = malloc((regs + scratch_of(s)) * real_B);
     struct scratch scratch = {memory + regs * real_B};
 
     if (!memory)
@@ -281,12 +308,12 @@ static int run(struct heddle_native_call *native)
             STEP(step_resample, );
         case DNN_STEP_RESAMPLE_BWD:
             STEP(step_resample_bwd, );
-        case DNN_STEP_PAGED:
-            STEP(step_paged, );
         case DNN_STEP_QUANTIZE:
             STEP(step_quantize, );
         case DNN_STEP_GROUPED:
             STEP(step_grouped, SCRATCH);
+        case DNN_STEP_ATTENTION:
+            STEP(step_attention, SCRATCH);
         case DNN_STEP_CONV:
             break;
         case DNN_STEP_KINDS:
@@ -349,6 +376,17 @@ static void plan(struct dnn_step *s, unsigned threads)
         s->numbers[1] = columns;
         s->tiles = (uint64_t)(batch * ((m + rows - 1) / rows) * ((last + columns - 1) / columns));
         s->work_ns = (uint64_t)(2 * (double)n * (double)k / GFLOPS + code_ns(s, &s->code, n));
+        break;
+    }
+    case DNN_STEP_ATTENTION: {
+        int64_t m = dims[6], keys = s->operand_dims[2][6], d = s->operand_dims[0][7];
+        int64_t rows = HD_MIN(m, DNN_ROWS / 2), batch = n / m / last;
+        while (rows > 8 && batch * ((m + rows - 1) / rows) < 2 * (int64_t)threads)
+            rows = (rows + 1) / 2;
+        s->numbers[0] = rows;
+        s->tiles = (uint64_t)(batch * ((m + rows - 1) / rows));
+        s->work_ns = (uint64_t)((double)(batch * m * keys) *
+                                (2 * (double)(d + last) / GFLOPS + 10 + s->scores.count));
         break;
     }
     case DNN_STEP_GROUPED:

@@ -51,11 +51,16 @@ struct dnn_graph_tensor {
     int64_t dims[DNN_DIMS], strides[DNN_DIMS]; /* elements */
     int64_t offset;                            /* elements; of a workspace: bytes */
     uint32_t slot;
-    int16_t ragged;              /* tensor that has each first index's offset, or -1 */
-    uint8_t type, where;         /* enum dnn_type, enum dnn_where */
-    uint8_t in_tiles;            /* scales: stored in tiles of 128 rows by 4 columns */
-    uint8_t ragged_dim;          /* whose index it is */
-    uint8_t row_dim, column_dim; /* of the tiles */
+    int16_t ragged;      /* tensor that has each first index's offset, or -1 */
+    uint8_t type, where; /* enum dnn_type, enum dnn_where */
+    uint8_t in_tiles;    /* scales: stored in tiles of 128 rows by 4 columns */
+    uint8_t ragged_dim;  /* whose index the first one is; of pages: the batch's */
+    uint8_t row_dim;     /* of tiles and pages */
+    uint8_t column_dim;  /* of tiles */
+    uint8_t has_pages, reserved;
+    int16_t table,
+        length; /* tensors: a page for each of a batch's, how many rows there are or -1 */
+    int64_t page_rows, page_stride;
     uint32_t block[DNN_DIMS]; /* scales: elements of the scaled tensor that have one, 1 elsewhere */
 };
 
@@ -149,9 +154,9 @@ enum dnn_step_kind {
     DNN_STEP_CONV,
     DNN_STEP_RESAMPLE,
     DNN_STEP_RESAMPLE_BWD,
-    DNN_STEP_PAGED,
     DNN_STEP_QUANTIZE,
     DNN_STEP_GROUPED,
+    DNN_STEP_ATTENTION,
     DNN_STEP_KINDS
 };
 
@@ -203,6 +208,7 @@ struct dnn_step {
     int64_t dims[DNN_DIMS];
     struct dnn_range code;
     struct dnn_range operands[3];
+    struct dnn_range scores, parts; /* of attention: code on scores, and on their softmax */
     int64_t operand_dims[3][DNN_DIMS];
     int16_t tensors[DNN_STEP_TENSORS]; /* or -1 */
     int64_t numbers[DNN_STEP_NUMBERS];

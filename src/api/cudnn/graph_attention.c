@@ -15,7 +15,7 @@
  * Along the last dimension. A row that is masked whole has a sum of 0 and becomes 0. `op`: NULL, or
  * has what else is asked for. The value, before it is stored.
  */
-static graph_v softmax_of(struct lower *l, const struct graph_body *op, graph_v x)
+graph_v lower_softmax_apart(struct lower *l, const struct graph_body *op, graph_v x)
 {
     graph_v sink = op ? IN(SOFTMAX_SINK_DESC) : NONE;
     graph_v stats = op ? OUT(SOFTMAX_STATS_DESC) : NONE, max = op ? OUT(SOFTMAX_MAX_DESC) : NONE;
@@ -53,7 +53,7 @@ static graph_v softmax_of(struct lower *l, const struct graph_body *op, graph_v 
 
 void lower_softmax(struct lower *l, const struct graph_body *op, graph_v x, graph_v y)
 {
-    lower_define(l, y, softmax_of(l, op, x));
+    lower_define(l, y, lower_lazy(l, op, x));
 }
 
 /* Where the row, moved by lengths and a bound, compares with the column; else what B is. */
@@ -102,20 +102,32 @@ void lower_band_mask(struct lower *l, const struct graph_body *op)
         lower_select(l, keeps, x, otherwise == NONE ? lower_number(l, -INFINITY) : otherwise));
 }
 
-/* Rows of a cache, as one tensor of the dimensions that are given. */
+/* Rows of a cache in pages, seen as one tensor of the dimensions that are given. */
 static graph_v paged(struct lower *l, graph_v pages, graph_v table, graph_v length,
                      const int64_t *dims, bool rows_last)
 {
-    struct dnn_step s = {.kind = DNN_STEP_PAGED, .flags = rows_last};
+    int16_t from = lower_memory(l, pages), of = lower_memory(l, table);
+    int16_t rows = length == NONE ? -1 : lower_memory(l, length);
+    int64_t strides[DNN_DIMS];
 
-    memcpy(s.dims, dims, sizeof(s.dims));
-    for (int i = 0; i < DNN_STEP_TENSORS; i++)
-        s.tensors[i] = -1;
-    s.tensors[0] = lower_memory(l, pages);
-    s.tensors[1] = lower_memory(l, table);
-    if (length != NONE)
-        s.tensors[2] = lower_memory(l, length);
-    return lower_step(l, &s);
+    if (l->status)
+        return pages;
+    const struct dnn_graph_tensor p = l->tensors.at[from];
+    memcpy(strides, p.strides, sizeof(strides));
+    if (rows_last) {
+        strides[6] = p.strides[7];
+        strides[7] = p.strides[6];
+    }
+    graph_v v = lower_view(l, pages, dims, strides, 0);
+    struct dnn_graph_tensor *t = &l->tensors.at[lower_node(l, v)->memory];
+    t->has_pages = 1;
+    t->ragged_dim = 4;
+    t->row_dim = rows_last ? 7 : 6;
+    t->table = of;
+    t->length = rows;
+    t->page_rows = p.dims[6];
+    t->page_stride = p.strides[4];
+    return v;
 }
 
 void lower_paged(struct lower *l, const struct graph_body *op)
@@ -152,7 +164,11 @@ static graph_v turned(struct lower *l, graph_v v)
     dims[7] = d;
     strides[6] = strides[7];
     strides[7] = s;
-    return lower_view(l, v, dims, strides, 0);
+    bool has_pages = l->tensors.at[memory].has_pages;
+    graph_v view = lower_view(l, v, dims, strides, 0);
+    if (has_pages && !l->status)
+        l->tensors.at[lower_node(l, view)->memory].row_dim = 7;
+    return view;
 }
 
 /* Operations on the scores, given as a graph of their own. */
@@ -240,7 +256,7 @@ void lower_sdpa(struct lower *l, const struct graph_body *op)
         graph_v is_there = lower_binary(l, DNN_CMP_LT, lower_index(l, dims, 7), length_kv);
         scores = lower_select(l, is_there, scores, lower_number(l, -INFINITY));
     }
-    graph_v p = softmax_of(l, softmax, scores);
+    graph_v p = lower_lazy(l, softmax, scores);
     if (stats != NONE && !softmax)
         UNSUPPORTED(l, GRAPH_PATTERN, "statistics of attention without its softmax");
     p = dropped(l, op, p);

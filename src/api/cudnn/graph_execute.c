@@ -235,9 +235,9 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
                                                       [DNN_STEP_RESAMPLE] = "graph_resample",
                                                       [DNN_STEP_RESAMPLE_BWD] =
                                                           "graph_resample_bwd",
-                                                      [DNN_STEP_PAGED] = "graph_paged_cache",
                                                       [DNN_STEP_QUANTIZE] = "graph_quantize",
-                                                      [DNN_STEP_GROUPED] = "graph_grouped_matmul"};
+                                                      [DNN_STEP_GROUPED] = "graph_grouped_matmul",
+                                                      [DNN_STEP_ATTENTION] = "graph_attention"};
     const struct klib *klib = lib_klib(&dnn_info);
     const struct dnn_program *p;
     struct dnn_graph_call call;

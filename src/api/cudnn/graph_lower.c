@@ -293,7 +293,43 @@ graph_v lower_index(struct lower *l, const int64_t *dims, int dim)
     return v;
 }
 
+/* ---- softmax */
+
+graph_v lower_lazy(struct lower *l, const struct graph_body *op, graph_v x)
+{
+    struct graph_node node = {.uid = NONE,
+                              .state = VALUE_LAZY,
+                              .same = NONE,
+                              .op = op,
+                              .args = {lower_resolve(l, x), NONE, NONE}};
+
+    memcpy(node.dims, lower_node(l, x)->dims, sizeof(node.dims));
+    row_major(node.dims, node.strides);
+    lower_node(l, node.args[0])->edges++;
+    return l->engine == GRAPH_ENGINE_FUSED ? add_node(l, &node) : lower_softmax_apart(l, op, x);
+}
+
+/* The value itself; a softmax that waited for a product becomes steps of its own. */
+static graph_v expanded(struct lower *l, graph_v v)
+{
+    v = lower_resolve(l, v);
+    if (v == NONE || lower_node(l, v)->state != VALUE_LAZY || l->status)
+        return v;
+    const struct graph_node node = *lower_node(l, v);
+    lower_node(l, node.args[0])->edges--;
+    graph_v made = lower_softmax_apart(l, node.op, node.args[0]);
+    struct graph_node *same = lower_node(l, v);
+    same->state = VALUE_SAME;
+    same->same = made;
+    lower_node(l, made)->edges += same->edges;
+    lower_node(l, made)->to_read += same->to_read;
+    return lower_resolve(l, v);
+}
+
 /* ---- code of a step */
+
+static bool mark(struct lower *l, graph_v v, const int64_t *dims, graph_v on);
+static void unmark(struct lower *l);
 
 struct builder {
     struct lower *l;
@@ -349,7 +385,7 @@ static uint8_t build(struct builder *b, graph_v v)
     struct lower *l = b->l;
     uint8_t r;
 
-    v = lower_resolve(l, v);
+    v = expanded(l, v);
     if (l->status || v == NONE)
         return 0;
     for (int i = 0; i < b->nknown; i++)
@@ -359,8 +395,7 @@ static uint8_t build(struct builder *b, graph_v v)
     bool fits =
         node->state == VALUE_CODE && (same_dims(node->dims, b->dims) || node->code.op == DNN_CONST);
     bool stays = v == b->root || (b->depends && (size_t)v < b->ndepends && b->depends[v]);
-    if (fits && !stays && b->next > DNN_REGISTERS - 4 * REGISTERS_LEFT &&
-        node->code.op < DNN_LOAD)
+    if (fits && !stays && b->next > DNN_REGISTERS - 4 * REGISTERS_LEFT && node->code.op < DNN_LOAD)
         fits = false;
     if (fits && !stays && node->edges + HD_MAX(node->to_read, 0) > 1 &&
         size_of(l, v, b->dims, COSTLY + 1) > COSTLY)
@@ -433,6 +468,7 @@ static int16_t permuted(struct lower *l, int16_t tensor, const int *perm)
         out.column_dim = t.column_dim == perm[d] ? (uint8_t)d : out.column_dim;
         out.ragged_dim = t.ragged_dim == perm[d] ? (uint8_t)d : out.ragged_dim;
     }
+    /* The batch's and the rows' dimensions move as all do. */
     out.block[0] = t.block[0] ? HD_MAX(out.block[0], 1u) : 0;
     if (t.ragged >= 0)
         out.ragged = permuted(l, t.ragged, perm);
@@ -505,7 +541,7 @@ static bool joins(struct lower *l, struct dnn_range range, const int64_t *dims, 
         const struct dnn_graph_tensor *t = &l->tensors.at[c->tensor];
         if (t->where > DNN_WORKSPACE)
             continue;
-        if (t->ragged >= 0 || t->in_tiles || t->block[0])
+        if (t->ragged >= 0 || t->in_tiles || t->block[0] || t->has_pages)
             return false;
         bool none = t->dims[d] == 1 && t->dims[d + 1] == 1;
         bool all = t->dims[d] == dims[d] && t->dims[d + 1] == dims[d + 1] &&
@@ -666,10 +702,114 @@ graph_v lower_reduce(struct lower *l, enum dnn_reduce mode, graph_v x, const int
     return lower_step(l, &s);
 }
 
+/* Code whose register 0 is `producer`, and whose result is the last instruction's. */
+static struct dnn_range build_from(struct lower *l, graph_v v, graph_v producer)
+{
+    int64_t dims[DNN_DIMS];
+    struct builder b = {.l = l, .dims = dims, .producer = producer, .root = v, .next = 1};
+
+    v = lower_resolve(l, v);
+    if (v == producer)
+        return (struct dnn_range){0, 0};
+    memcpy(dims, lower_node(l, v)->dims, sizeof(dims));
+    b.known[b.nknown++].v = producer;
+    b.depends = hd_alloc_array(l->nodes.len, sizeof(bool));
+    b.ndepends = b.depends ? l->nodes.len : 0;
+    for (size_t i = 0; i < b.ndepends; i++)
+        b.depends[i] = l->nodes.at[i].depends;
+    unmark(l);
+    uint8_t r = build(&b, v);
+    if (!l->status && b.code.at[b.code.len - 1].r != r)
+        build_instruction(&b, (struct dnn_code){.op = DNN_IDENTITY, .r = (uint8_t)b.next, .a = r});
+    hd_free(b.depends);
+    return built(&b);
+}
+
+/*
+ * The value of that state that v is made of, elementwise, if nobody else reads what lies between;
+ * the values are marked then.
+ */
+static graph_v only_source(struct lower *l, graph_v v, enum value_state state)
+{
+    struct root root = {v, v};
+    int64_t dims[DNN_DIMS];
+
+    v = lower_resolve(l, v);
+    memcpy(dims, lower_node(l, v)->dims, sizeof(dims));
+    for (graph_v p = (graph_v)l->nodes.len - 1; p >= 0; p--) {
+        if (lower_node(l, p)->state != state || !same_dims(lower_node(l, p)->dims, dims))
+            continue;
+        (void)mark(l, root.from, dims, p);
+        bool fits = lower_node(l, p)->visited;
+        /* One more edge of v is who asks. */
+        for (size_t i = 0; i < l->nodes.len && fits; i++)
+            if (l->nodes.at[i].depends)
+                fits = l->nodes.at[i].to_read <= 0 && l->nodes.at[i].edges <= l->nodes.at[i].found;
+        if (fits)
+            return p;
+        unmark(l);
+    }
+    return NONE;
+}
+
+/* A softmax of a product, times a matrix, as one step; NONE if it is not that. */
+static graph_v attention(struct lower *l, graph_v a, graph_v b, const int64_t *dims,
+                         const graph_v limits[3])
+{
+    struct dnn_step s = new_step(DNN_STEP_ATTENTION, dims);
+    static const cudnnBackendAttributeName_t made[] = {CUDNN_ATTR_OPERATION_SOFTMAX_STATS_DESC,
+                                                       CUDNN_ATTR_OPERATION_SOFTMAX_MAX_DESC,
+                                                       CUDNN_ATTR_OPERATION_SOFTMAX_SUM_EXP_DESC};
+
+    if (l->status || l->engine != GRAPH_ENGINE_FUSED || (limits && limits[1] != NONE))
+        return NONE;
+    graph_v lazy = only_source(l, a, VALUE_LAZY);
+    if (lazy == NONE)
+        return NONE;
+    unmark(l);
+    graph_v x = lower_resolve(l, lower_node(l, lazy)->args[0]);
+    const struct graph_body *op = lower_node(l, lazy)->op;
+    graph_v product = only_source(l, x, VALUE_STEP);
+    if (product == NONE)
+        return NONE;
+    const struct dnn_step from = lower_node(l, product)->step;
+    bool has_limits = from.tensors[0] >= 0 || from.tensors[1] >= 0 || from.tensors[2] >= 0;
+    if (from.kind != DNN_STEP_MATMUL || has_limits || from.flags & 1) {
+        unmark(l);
+        return NONE;
+    }
+    s.scores = build_from(l, x, product);
+    (void)only_source(l, a, VALUE_LAZY);
+    s.parts = build_from(l, a, lazy);
+    s.flags = from.flags;
+    for (int o = 0; o < 2; o++) {
+        s.operands[o] = from.operands[o];
+        memcpy(s.operand_dims[o], from.operand_dims[o], sizeof(s.operand_dims[o]));
+    }
+    lower_operand(l, &s, 2, b);
+    if (op) {
+        graph_v sink = lower_input(l, op, CUDNN_ATTR_OPERATION_SOFTMAX_SINK_DESC);
+        s.tensors[0] = sink == NONE ? -1 : lower_memory(l, sink);
+        for (int i = 0; i < 3 && !l->status; i++) {
+            graph_v to = lower_output(l, op, made[i]);
+            s.tensors[1 + i] = to == NONE ? -1 : lower_target(l, to);
+        }
+    }
+    if (limits && limits[0] != NONE)
+        s.tensors[4] = lower_memory(l, limits[0]);
+    if (limits && limits[2] != NONE)
+        s.tensors[5] = lower_memory(l, limits[2]);
+    return lower_step(l, &s);
+}
+
 graph_v lower_matmul(struct lower *l, graph_v a, graph_v b, const int64_t *dims,
                      const graph_v limits[3], double padding)
 {
     struct dnn_step s = new_step(DNN_STEP_MATMUL, dims);
+    graph_v whole = padding == 0 ? attention(l, a, b, dims, limits) : NONE;
+
+    if (whole != NONE)
+        return whole;
 
     s.numbers[2] = lower_node(l, a)->dims[DNN_DIMS - 1];
     s.reals[0] = padding;
@@ -860,7 +1000,7 @@ int16_t lower_memory(struct lower *l, graph_v v)
             emit_roots(l, i);
             break;
         }
-    v = lower_resolve(l, v);
+    v = expanded(l, v);
     struct graph_node *node = lower_node(l, v);
     if (node->state == VALUE_MEMORY || l->status)
         return node->memory;
@@ -1075,6 +1215,19 @@ static const struct graph_body *tensor_of(const struct graph_body *graph, int64_
     return NULL;
 }
 
+/* Softmaxes that wait for a product become steps. False: there are none. */
+static bool expand_all(struct lower *l)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < l->nodes.len && !l->status; i++)
+        if (l->nodes.at[i].state == VALUE_LAZY) {
+            (void)expanded(l, (graph_v)i);
+            found = true;
+        }
+    return found;
+}
+
 /* All operations, each when what it reads is known. */
 static void operations(struct lower *l, const struct graph_body *graph)
 {
@@ -1100,6 +1253,8 @@ static void operations(struct lower *l, const struct graph_body *graph)
             left--;
             break;
         }
+        if (left == before && !l->status && expand_all(l))
+            continue;
         if (left == before && !l->status)
             lower_fail(l, CUDNN_STATUS_BAD_PARAM,
                        "a graph has a cycle, or reads a virtual tensor that nothing makes");
@@ -1185,6 +1340,8 @@ static int64_t place_storages(struct lower *l)
     for (size_t s = 0; s < l->steps.len; s++) {
         const struct dnn_step *step = &l->steps.at[s];
         touch_code(l, step->code, (int)s);
+        touch_code(l, step->scores, (int)s);
+        touch_code(l, step->parts, (int)s);
         for (int i = 0; i < 3; i++)
             touch_code(l, step->operands[i], (int)s);
         for (int i = 0; i < DNN_STEP_TENSORS; i++)
@@ -1289,6 +1446,7 @@ cudnnStatus_t graph_lower(const struct graph_body *graph, enum graph_engine engi
         (void)PUSH(&l, &l.nodes, nothing);
         if (!l.status)
             operations(&l, graph);
+        (void)expand_all(&l);
         while (l.nroots && !l.status)
             emit_roots(&l, 0);
         is_wide = l.is_wide;

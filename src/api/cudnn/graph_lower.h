@@ -18,6 +18,8 @@ enum value_state {
     VALUE_CODE,
     VALUE_STEP, /* a step makes it, which is not in the program yet */
     VALUE_SAME, /* as another */
+    /* A softmax that waits for a product: both are one step then. */
+    VALUE_LAZY,
 };
 
 struct graph_node {
@@ -32,10 +34,11 @@ struct graph_node {
     graph_v same;              /* SAME */
     struct dnn_code code;      /* CODE: a, b, c are unused */
     graph_v args[3];
-    struct dnn_step step; /* STEP */
-    int to_read;          /* operations that will */
-    int edges;            /* expressions that do */
-    int found;            /* of them, in a walk */
+    struct dnn_step step;        /* STEP */
+    const struct graph_body *op; /* LAZY: or NULL; of args[0] */
+    int to_read;                 /* operations that will */
+    int edges;                   /* expressions that do */
+    int found;                   /* of them, in a walk */
 };
 
 struct graph_storage {
@@ -107,6 +110,10 @@ graph_v lower_matmul(struct lower *l, graph_v a, graph_v b, const int64_t *dims,
                      const graph_v limits[3], double padding);
 /* Turns operands 0 and 1 whose other dimension lies in memory. */
 void lower_order_matmul(struct lower *l, struct dnn_step *step);
+/* A softmax of x, whose other results the operation says, if there is one. */
+graph_v lower_lazy(struct lower *l, const struct graph_body *op, graph_v x);
+/* The same as steps of their own. */
+graph_v lower_softmax_apart(struct lower *l, const struct graph_body *op, graph_v x);
 /* A value that a step makes. */
 graph_v lower_step(struct lower *l, const struct dnn_step *step);
 /* A view of memory: as `x`, with other dimensions and strides, from element `offset`. */

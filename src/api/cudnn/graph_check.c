@@ -352,26 +352,24 @@ static cudnnStatus_t config_of(struct graph_body *graph, int64_t index, struct g
     return status;
 }
 
-/* All modes find both engines, the fast one first; the fallback is the other one alone. */
+/*
+ * The fallback is the engine of one operation at a time, all other modes find the fused one: who
+ * builds all plans of a mode (cudnn-frontend) runs the last of them.
+ */
 static cudnnStatus_t check_heuristic(struct graph_body *b)
 {
-    struct graph_body *graph = AT(b, ENGINEHEUR_OPERATION_GRAPH);
-    struct graph_body *results[GRAPH_ENGINES];
-    int64_t mode = WHOLE(b, ENGINEHEUR_MODE), n = 0;
-    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    struct graph_body *graph = AT(b, ENGINEHEUR_OPERATION_GRAPH), *result;
+    int64_t mode = WHOLE(b, ENGINEHEUR_MODE);
 
     CHECK(mode >= 0 && mode < CUDNN_HEUR_MODES_COUNT, BAD_PARAM, "there is no heuristic mode %lld",
           (long long)mode);
-    for (int64_t e = mode == CUDNN_HEUR_MODE_FALLBACK ? GRAPH_ENGINE_SINGLE : GRAPH_ENGINE_FUSED;
-         !status && e < GRAPH_ENGINES; e++) {
-        status = config_of(graph, e, &results[n]);
-        n += !status;
-    }
+    cudnnStatus_t status = config_of(
+        graph, mode == CUDNN_HEUR_MODE_FALLBACK ? GRAPH_ENGINE_SINGLE : GRAPH_ENGINE_FUSED,
+        &result);
     if (!status)
         status =
-            graph_put(b, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, results);
-    while (n)
-        graph_body_unref(results[--n]);
+            graph_put(b, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &result);
+    graph_body_unref(result);
     return status;
 }
 

@@ -1215,6 +1215,55 @@ static const struct graph_body *tensor_of(const struct graph_body *graph, int64_
     return NULL;
 }
 
+/*
+ * Where an execution has other shapes for the caller's tensors, those of virtual ones follow: a
+ * result has the dimensions of what is read, but 1 where it had 1, and m x n of a product.
+ */
+static void infer(struct lower *l, const struct graph_body *op)
+{
+    int64_t dims[DNN_DIMS];
+    bool is_product = op->kind == GRAPH_OPERATION_MATMUL;
+    graph_v a = lower_value(l, graph_body_at(op, CUDNN_ATTR_OPERATION_MATMUL_ADESC));
+    graph_v b = lower_value(l, graph_body_at(op, CUDNN_ATTR_OPERATION_MATMUL_BDESC));
+
+    if (op->kind == GRAPH_OPERATION_RESHAPE || op->kind == GRAPH_OPERATION_TRANSPOSE ||
+        op->kind == GRAPH_OPERATION_SLICE || op->kind == GRAPH_OPERATION_CONCAT)
+        return;
+    for (int d = 0; d < DNN_DIMS; d++)
+        dims[d] = 1;
+    for (size_t i = 0; i < op->values.len; i++) {
+        const struct graph_value *v = &op->values.at[i];
+        for (int64_t j = 0; v->type == CUDNN_TYPE_BACKEND_DESCRIPTOR && j < v->count; j++) {
+            const struct graph_body *t = ((struct graph_body **)v->values)[j];
+            if (t->kind != GRAPH_TENSOR || is_output(op, v->name))
+                continue;
+            graph_v x = lower_value(l, t);
+            for (int d = 0; d < DNN_DIMS; d++)
+                dims[d] = HD_MAX(dims[d], lower_node(l, x)->dims[d]);
+        }
+    }
+    if (is_product) {
+        dims[DNN_DIMS - 2] = lower_node(l, a)->dims[DNN_DIMS - 2];
+        dims[DNN_DIMS - 1] = lower_node(l, b)->dims[DNN_DIMS - 1];
+    }
+    for (size_t i = 0; i < op->values.len; i++) {
+        const struct graph_value *v = &op->values.at[i];
+        for (int64_t j = 0; v->type == CUDNN_TYPE_BACKEND_DESCRIPTOR && j < v->count; j++) {
+            const struct graph_body *t = ((struct graph_body **)v->values)[j];
+            if (t->kind != GRAPH_TENSOR || !is_output(op, v->name))
+                continue;
+            struct graph_node *y = lower_node(l, lower_value(l, t));
+            bool changed = false;
+            for (int d = 0; d < DNN_DIMS && !y->is_real; d++) {
+                changed = changed || (y->dims[d] != 1 && y->dims[d] != dims[d]);
+                y->dims[d] = y->dims[d] == 1 ? 1 : dims[d];
+            }
+            if (changed)
+                row_major(y->dims, y->strides);
+        }
+    }
+}
+
 /* Softmaxes that wait for a product become steps. False: there are none. */
 static bool expand_all(struct lower *l)
 {
@@ -1248,6 +1297,8 @@ static void operations(struct lower *l, const struct graph_body *graph)
         for (int64_t i = 0; i < ops->count && !l->status; i++) {
             if (done[i] || each_tensor(l, op[i], READ, false))
                 continue;
+            if (l->noverrides)
+                infer(l, op[i]);
             lower_operation(l, op[i]);
             done[i] = true;
             left--;

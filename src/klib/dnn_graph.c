@@ -26,7 +26,7 @@ struct scratch {
 /* ---- places */
 
 /* Elements [from, from + count) of what is at `at`, `step` apart. */
-struct place {
+struct location {
     char *at;
     int64_t from, step, count;
 };
@@ -125,8 +125,8 @@ static int64_t whole_of(const struct dnn_graph_call *call, const struct dnn_grap
     return whole_from(base_of(call, t), t->type, t->where == DNN_WORKSPACE ? 0 : t->offset);
 }
 
-static struct place place_of(const struct dnn_graph_call *call, const struct dnn_graph_tensor *t,
-                             const int64_t *idx);
+static struct location place_of(const struct dnn_graph_call *call, const struct dnn_graph_tensor *t,
+                                const int64_t *idx);
 
 static int64_t whole_at(const struct dnn_graph_call *call, int tensor, const int64_t *idx)
 {
@@ -134,7 +134,7 @@ static int64_t whole_at(const struct dnn_graph_call *call, int tensor, const int
 
     if (t->where == DNN_VALUE || t->where == DNN_CONSTANT)
         return whole_of(call, t);
-    struct place p = place_of(call, t, idx);
+    struct location p = place_of(call, t, idx);
     return whole_from(p.at, t->type, p.from);
 }
 
@@ -150,10 +150,10 @@ static int64_t tiled(const struct dnn_graph_tensor *t, int64_t r, int64_t c)
 }
 
 /* Where the elements of a row from idx are. A dimension of 1 is the same for all indices. */
-static struct place place_of(const struct dnn_graph_call *call, const struct dnn_graph_tensor *t,
-                             const int64_t *idx)
+static struct location place_of(const struct dnn_graph_call *call, const struct dnn_graph_tensor *t,
+                                const int64_t *idx)
 {
-    struct place p = {.at = base_of(call, t), .count = INT64_MAX};
+    struct location p = {.at = base_of(call, t), .count = INT64_MAX};
     int64_t at[DNN_DIMS];
 
     if (t->where != DNN_WORKSPACE)
@@ -191,7 +191,7 @@ static struct place place_of(const struct dnn_graph_call *call, const struct dnn
 }
 
 /* Of n elements those that are there. */
-static inline int within(const struct place *p, int n)
+static inline int within(const struct location *p, int n)
 {
     int64_t there = p->count <= 0 ? 0 : p->step ? (p->count - 1) / p->step + 1 : n;
 

@@ -88,7 +88,7 @@ static inline void dense(const int64_t *dims, int64_t rank, bool channels_last, 
 }
 
 static inline struct gt *gt_of(cudnnDataType_t type, enum order order, int64_t rank,
-                                   const int64_t *dims, const int64_t *strides)
+                               const int64_t *dims, const int64_t *strides)
 {
     struct gt *t = &g.tensors[g.ntensors++];
     int64_t alignment = 16;

@@ -1,4 +1,4 @@
-/* cuDNN: handles, versions, errors, the log, descriptors of tensors and filters, and of the backend. */
+/* cuDNN: handles, versions, errors, the log, descriptors of tensors and filters. */
 #include <stddef.h>
 
 #include "cudnn_fixture.h"

@@ -1,4 +1,4 @@
-/* cuDNN's backend: descriptors, plans, their texts and graphs; elementwise operations, sums, views. */
+/* cuDNN's backend: descriptors, plans, texts, CUDA graphs; elementwise operations, sums, views. */
 #include "cudnn_graph_fixture.h"
 
 #include <cuda.h>
@@ -739,7 +739,7 @@ static void test_views(void)
     double expected[96];
     desc_t op;
 
-    /* Elements in the order of their indices, as another shape; and a sum, so that the view is used. */
+    /* Elements in the order of their indices, as another shape, which is used. */
     v = TENSOR(FLOAT, VIRTUAL, 4, 12);
     y = TENSOR(FLOAT, ROWS, 4, 12);
     op = new_desc(D(OPERATION_RESHAPE));

@@ -1,9 +1,9 @@
-/* Operations of cuDNN's backend by both engines: products, convolutions, norms, attention, blocks. */
+/* cuDNN's backend by both engines: products, convolutions, norms, attention, blocks. */
 #include "cudnn_graph_fixture.h"
 
 /* ---- products of matrices */
 
-/* Of row-major a [batch, m, k] and b [batch of b, k, n]; a batch of b's stands for several of a's. */
+/* Of a [batch, m, k] and b [batch of b, k, n], which stands for several of a's. */
 static void product(const struct gt *a, const struct gt *b, double *c)
 {
     int64_t r = a->rank, m = a->dims[r - 2], k = a->dims[r - 1], n = b->dims[r - 1];

@@ -1,6 +1,6 @@
 /*
- * Convolutions. All algorithms are one: it needs no workspace, and its results are the same from run
- * to run. Those that a client asks for by their numbers compute the same, but for the one that
+ * Convolutions. All algorithms are one: it needs no workspace, and its results are the same from
+ * run to run. Those that a client asks for by their numbers compute the same, but for the one that
  * cuDNN does not have, either.
  */
 #include <string.h>

@@ -121,8 +121,8 @@ static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *
 }
 
 /*
- * The program for shapes that the pack has in place of the graph's. cudnn-frontend gives them as the
- * first of its vectors of numbers, as C++'s library lays them out: begin, end, end of the memory.
+ * The program for shapes that the pack has in place of the graph's. cudnn-frontend gives them as
+ * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of the memory.
  */
 static cudnnStatus_t overridden(const struct graph_body *plan, const struct graph_body *pack,
                                 const struct dnn_program **out)

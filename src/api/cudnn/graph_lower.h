@@ -72,7 +72,33 @@ struct lower {
 void lower_fail(struct lower *l, cudnnStatus_t status, const char *fmt, ...) HD_PRINTF(3, 4);
 #define UNSUPPORTED(l, status, ...) lower_fail(l, CUDNN_STATUS_NOT_SUPPORTED_##status, __VA_ARGS__)
 
+#define LOWER_PUSH(l, vec, ...)                                                                    \
+    (hd_vec_push(vec, __VA_ARGS__)                                                                 \
+         ? true                                                                                    \
+         : (lower_fail((l), CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED, "no memory"),      \
+            false))
+
+/* ---- dimensions */
+
+bool lower_same_dims(const int64_t *a, const int64_t *b);
+int64_t lower_elements(const int64_t *dims);
+void lower_row_major(const int64_t *dims, int64_t *strides);
+/* Elements from the first to the last. */
+int64_t lower_span(const int64_t *dims, const int64_t *strides);
+
 /* ---- values */
+
+graph_v lower_add_node(struct lower *l, const struct graph_node *node);
+int16_t lower_add_tensor(struct lower *l, const struct dnn_graph_tensor *t, int32_t storage);
+/* The caller's tensor as one of the program's. */
+int16_t lower_real_tensor(struct lower *l, const struct graph_node *node);
+/* The value itself; a softmax that waited for a product becomes steps of its own. */
+graph_v lower_expanded(struct lower *l, graph_v v);
+/* Stores of the caller's tensors that wait, those of the same dimensions as root `r`. */
+void lower_emit_roots(struct lower *l, size_t r);
+/* The dimensions of steps that are code, or reductions, in an order that memory has. */
+void lower_order_code(struct lower *l, struct dnn_step *s);
+void lower_order_reduce(struct lower *l, struct dnn_step *s);
 
 /* Of a tensor's descriptor; NONE of NULL. */
 graph_v lower_value(struct lower *l, const struct graph_body *tensor);

@@ -1,4 +1,4 @@
-/* Norms and their gradients, as sums and elementwise values: what is fused with what is found there. */
+/* Norms and their gradients, as sums and elementwise values. */
 #include "api/cudnn/graph_lower.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 #define MUL(a, b) lower_binary(l, DNN_MUL, a, b)
 
 /*
- * The dimensions of a norm's statistics: 1 where it sums. What they are is said by tensors that have
- * them, or else by the norm's kind.
+ * The dimensions of a norm's statistics: 1 where it sums. What they are is said by tensors that
+ * have them, or else by the norm's kind.
  */
 static bool statistics(struct lower *l, int64_t mode, graph_v x, graph_v known, graph_v scale,
                        int64_t *dims)

@@ -6,6 +6,7 @@
 #define HEDDLE_CUDA_CUDNN_H
 
 #include "cudnn_adv.h"
+#include "cudnn_backend.h"
 #include "cudnn_cnn.h"
 #include "cudnn_graph.h"
 #include "cudnn_ops.h"

@@ -9,6 +9,7 @@
 #include "klib/blas.h"
 #include "klib/curand.h"
 #include "klib/dnn.h"
+#include "klib/dnn_graph.h"
 #include "klib/fft.h"
 #include "klib/lt.h"
 #include "klib/onednn.h"
@@ -26,6 +27,7 @@ HD_EXPORT const struct klib *heddle_klib(void)
                                      .routines = klib_routines,
                                      .curand = &klib_curand,
                                      .dnn = &klib_dnn,
+                                     .dnn_graph = &klib_dnn_graph,
                                      .fft = &klib_fft_api,
                                      .lt = &klib_lt,
                                      .solver = &klib_solver,

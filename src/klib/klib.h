@@ -76,6 +76,7 @@ struct klib_onednn {
 /* Of further libraries: klib/NAME.h. */
 struct klib_curand;
 struct klib_dnn;
+struct klib_dnn_graph;
 struct klib_fft_api;
 struct klib_lt;
 struct klib_solver;
@@ -94,6 +95,7 @@ struct klib {
     const struct klib_routine *routines;
     const struct klib_curand *curand;
     const struct klib_dnn *dnn;
+    const struct klib_dnn_graph *dnn_graph;
     const struct klib_fft_api *fft;
     const struct klib_lt *lt;
     const struct klib_solver *solver;

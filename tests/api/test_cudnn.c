@@ -1,68 +1,10 @@
-/* cuDNN: handles, versions, errors, the log, descriptors of tensors and filters, the backend. */
+/* cuDNN: handles, versions, errors, the log, descriptors of tensors and filters. */
 #include <stddef.h>
 
 #include "cudnn_fixture.h"
 
 /* A function that the public header does not offer. */
 cudnnStatus_t cudnnGetBackdoor(void);
-
-static void test_cudnn_descriptors(void)
-{
-    cudnnBackendDescriptor_t tensor = NULL, graph = NULL, heuristic = NULL, engine = NULL;
-    int64_t dims[3] = {2, 3, 5}, got[4] = {7, 7, 7, 7}, n = -1;
-    cudnnBackendDescriptor_t configs[2];
-    char text[80];
-
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, &tensor));
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, NULL),
-          BAD_PARAM_NULL_POINTER);
-    fails(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, &n,
-                                   got),
-          BAD_PARAM);
-    works(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims));
-    dims[1] = 4;
-    works(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims));
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, NULL),
-          BAD_PARAM_NULL_POINTER);
-    fails(
-        cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, -1, dims),
-        BAD_PARAM);
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS,
-                                   (cudnnBackendAttributeType_t)77, 1, dims),
-          BAD_PARAM);
-    works(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 2, &n,
-                                   got));
-    ok(n == 3 && got[0] == 2 && got[1] == 4 && got[2] == 7, "two of three dimensions");
-    fails(cudnnBackendGetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT32, 4, &n,
-                                   got),
-          BAD_PARAM);
-    works(cudnnBackendFinalize(tensor));
-    fails(cudnnBackendSetAttribute(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 3, dims),
-          BAD_PARAM);
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &graph));
-    works(cudnnBackendFinalize(graph));
-    works(cudnnBackendGetAttribute(graph, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT,
-                                   CUDNN_TYPE_INT64, 1, &n, got));
-    ok(n == 1 && got[0] == 0, "0 engines");
-    works(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristic));
-    works(cudnnBackendSetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph));
-    works(cudnnBackendFinalize(heuristic));
-    works(cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 2, &n, configs));
-    eq_u64((uint64_t)n, 0, "no configuration of an engine");
-    cudnnGetLastErrorString(text, sizeof(text));
-    eq_str(text, "engines for a graph: Heddle's cuDNN does not have it", "which is told");
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine), NOT_SUPPORTED);
-    fails(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &engine),
-          NOT_SUPPORTED);
-    works(cudnnBackendDestroyDescriptor(heuristic));
-    works(cudnnBackendDestroyDescriptor(graph));
-    works(cudnnBackendDestroyDescriptor(tensor));
-    works(cudnnBackendDestroyDescriptor(NULL));
-}
 
 static void test_cudnn(void)
 {
@@ -209,6 +151,5 @@ int main(void)
     test_cudnn();
     test_callback();
     test_tensors();
-    test_cudnn_descriptors();
     return done();
 }

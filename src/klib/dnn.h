@@ -8,8 +8,8 @@
  *     lib_launch(handle, &kernel, "conv_forward", klib->dnn->conv, &conv, sizeof(conv), tiles, ns);
  *
  * Elements are made floats, or doubles where one of the tensors is of doubles or integers, and
- * rounded to the nearest of the result's type; integers saturate. Results do not depend on the order
- * of tiles.
+ * rounded to the nearest of the result's type; integers saturate. Results do not depend on the
+ * order of tiles.
  */
 #ifndef HD_KLIB_DNN_H
 #define HD_KLIB_DNN_H
@@ -22,8 +22,8 @@ enum { KLIB_DNN_DIMS = 8, KLIB_DNN_SPATIAL = 3 };
 
 /*
  * Element (i[0], i[1], ...) is at the sum of i[d] * strides[d], which counts elements. Of `vector`
- * channels that lie together (4 or 32, of NC/4HW4 and NC/32HW32), channel c, the second dimension's,
- * is at c / vector * strides[1] + c % vector; else it is 1, or 0.
+ * channels that lie together (4 or 32, of NC/4HW4 and NC/32HW32), channel c, the second
+ * dimension's, is at c / vector * strides[1] + c % vector; else it is 1, or 0.
  */
 struct klib_tensor {
     void *address; /* NULL: there is none */

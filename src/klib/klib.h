@@ -104,7 +104,10 @@ struct klib_gemm {
 
 /* ---- the library */
 
-/* Of further libraries: klib/curand.h, klib/dnn.h, klib/dnn_graph.h, klib/fft.h, klib/lt.h, klib/solver.h, klib/sparse.h. */
+/*
+ * Of further libraries: klib/curand.h, klib/dnn.h, klib/dnn_graph.h, klib/fft.h, klib/lt.h,
+ * klib/solver.h, klib/sparse.h.
+ */
 struct klib_curand;
 struct klib_dnn;
 struct klib_dnn_graph;

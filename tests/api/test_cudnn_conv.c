@@ -1,7 +1,8 @@
 /*
  * cuDNN's convolutions against plain loops: all directions, one to three dimensions of space,
- * types, layouts, pads, strides, dilations, groups, both modes, factors; fused bias and activation; what
- * queries answer, and which arguments are refused. Values are small whole numbers, so sums are exact.
+ * types, layouts, pads, strides, dilations, groups, both modes, factors; fused bias and activation;
+ * what queries answer, and which arguments are refused. Values are small whole numbers, so sums are
+ * exact.
  */
 #include "cudnn_fixture.h"
 

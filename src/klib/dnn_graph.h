@@ -132,10 +132,10 @@ enum dnn_code_op {
 #undef X
         DNN_LOAD, /* elements of a tensor; dimensions of 1 are for all */
     DNN_STORE,
-    DNN_INDEX, /* along dimension `tensor` */
+    DNN_INDEX,  /* along dimension `tensor` */
     DNN_RANDOM, /* Philox's, by an element's offset in `tensor`; seed and counter: p[2], p[3] */
-    DNN_CONST, /* p[0] */
-    DNN_SCALE, /* x times p[0] */
+    DNN_CONST,  /* p[0] */
+    DNN_SCALE,  /* x times p[0] */
     DNN_CODE_OPS
 };
 

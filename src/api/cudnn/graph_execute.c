@@ -122,7 +122,7 @@ static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *
 
 /*
  * The program for shapes that the pack has in place of the graph's. cudnn-frontend gives them as
- * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of the memory.
+ * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of memory.
  */
 static cudnnStatus_t overridden(const struct graph_body *plan, const struct graph_body *pack,
                                 const struct dnn_program **out)

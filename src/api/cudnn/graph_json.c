@@ -5,7 +5,7 @@
  *       {"kind": "TENSOR", "CUDNN_ATTR_TENSOR_DIMENSIONS": [3, 2, 3], ...}, ...]}
  *
  * An attribute's list begins with the type of its values. Descriptors are indices of bodies, and
- * all else are integers: of a float or a double the bits. What the library finds itself is not written.
+ * all else are integers: of a float or a double the bits. What the library finds is not written.
  * Reading sets and finalises bodies as a program does, so text is checked as calls are.
  */
 #include "api/cudnn/graph.h"

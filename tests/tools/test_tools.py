@@ -133,7 +133,7 @@ def test_completion():
     if not shutil.which("bash"):
         tap.skip("no bash")
         return
-    tap.eq(complete("d"), {"doctor"}, "completion of commands")
+    tap.eq(complete("d"), {"dis", "doctor"}, "completion of commands")
     tap.eq(complete("run", "--de"), {"--device", "--debug"}, "and of their options")
     tap.eq(complete("cc", "--gpu-a"), {"--gpu-architecture"}, "of cc's second spelling")
     tap.ok({"-o", "-arch", "-lineinfo"} <= complete("cc", "-"), "and of its first")

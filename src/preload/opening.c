@@ -9,14 +9,16 @@
 #include "base/log.h"
 #include "base/str.h"
 
-#define LATE      true
-#define REFUSED   true
-#define PRELOADED true
-#define NOT       false
+/* For what ours is opened: nothing, its name and paths of others, its name. */
+enum opened { NEVER, ALWAYS, BY_NAME };
+#define LATE      ALWAYS
+#define REFUSED   BY_NAME
+#define PRELOADED ALWAYS
+#define NOT       NEVER
 
 static const struct row {
     const char *file, *folder;
-    bool is_opened;
+    enum opened opened;
 } rows[] = {
 #define X(name, text, file, folder, how) {file, folder, how},
 #include "libraries.def"
@@ -124,7 +126,7 @@ static const struct row *row_of(const char *file)
         name = strstr(name, ".so.") ? name : base_of(real);
     }
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
-        if (rows[i].is_opened && is_named(name, rows[i].file))
+        if (rows[i].opened != NEVER && is_named(name, rows[i].file))
             return &rows[i];
     return NULL;
 }
@@ -142,7 +144,7 @@ const char *preload_file_to_open(const char *file)
     if (!preload_next_dlopen)
         preload_next_dlopen = dlsym(RTLD_NEXT, "dlopen");
     const struct row *row = file && *file && own ? row_of(file) : NULL;
-    if (!row)
+    if (!row || (row->opened == BY_NAME && strchr(file, '/')))
         return file;
     size_t i = (size_t)(row - rows);
     if (!atomic_load(&known[i])) {

@@ -3,8 +3,10 @@
 import ctypes
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from support import Tap
 
@@ -94,6 +96,12 @@ def test_opened():
     maps = subprocess.run([HEDDLE, "run", sys.executable, "-c", code], text=True, capture_output=True, check=False).stdout
     for soname in ("libnppc.so.12", "libcutensor.so.2"):
         tap.ok(os.path.realpath(path(soname)) in maps, f"{soname} is opened by name", maps)
+    with tempfile.TemporaryDirectory() as folder:
+        other = os.path.join(folder, "libnvshmem_host.so.3")
+        shutil.copy(path("libnppc.so.12"), other)
+        code = f"import ctypes; ctypes.CDLL({other!r}); print(open('/proc/self/maps').read())"
+        maps = subprocess.run([HEDDLE, "run", sys.executable, "-c", code], text=True, capture_output=True, check=False).stdout
+        tap.ok(other in maps and os.path.realpath(path("libnvshmem_host.so.3")) not in maps, "the vendor's own stays", maps)
     listed = subprocess.run([HEDDLE, "info"], text=True, capture_output=True, check=False).stdout
     tap.ok("libcudnn" in listed and "libnppc" not in listed, "heddle info lists what does something", listed)
 

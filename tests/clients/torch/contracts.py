@@ -33,6 +33,7 @@ class Compare(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.found = {}
+        self.raised = {}  # of operators whose fake implementation fails: why
         self.compared = set()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -58,7 +59,8 @@ class Compare(TorchDispatchMode):
                     lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t,
                     (args, kwargs))
                 return func(*a, **k)
-        except Exception:  # noqa: BLE001: torch.compile would not have it either
+        except Exception as e:  # noqa: BLE001: torch.compile would not have it either
+            self.raised.setdefault(str(func), f"{type(e).__name__}: {str(e).splitlines()[0]}" if str(e) else type(e).__name__)
             return None
 
     def note(self, func, got, want):
@@ -111,6 +113,8 @@ def main():
                             torch.autograd.backward(outs, [torch.ones_like(o) for o in outs])
                 except Exception:  # noqa: BLE001
                     pass
+    for func, why in sorted(compare.raised.items()):
+        print(f"fake of {func} raises {why}", flush=True)
     for (func, i, kind), text in sorted(compare.found.items(), key=lambda f: (f[0][2], f[0])):
         print(f"{kind} {func} result {i}: {text}", flush=True)
     types = [f for f in compare.found if f[2] == "type"]

@@ -215,18 +215,15 @@ static void folder_examine_files(struct folder *f)
 
 /* ---- what is said */
 
-/* Distributions whose builds on PyPI have no PTX, and what to install instead. */
+/* Distributions whose builds on PyPI have no PTX, and what to do about it. */
 static const struct {
     const char *package, *instead;
 } remedies[] = {
-    {"torch", "the CPU build (pip install torch --index-url https://download.pytorch.org/whl/cpu), "
-              "with which kernels of "
-              "Triton run on Heddle; or build it with TORCH_CUDA_ARCH_LIST=8.0+PTX"},
-    {"torchvision", "the CPU build, as of torch"},
-    {"torchaudio", "the CPU build, as of torch"},
+    {"torch", "nothing: under `heddle run` PyTorch's operators run on Heddle, from 2.12 on"},
+    {"torchvision", "nothing, as of torch"},
+    {"torchaudio", "nothing, as of torch"},
     {"onnxruntime_gpu",
      "nothing, in Python: under `heddle run` Heddle's execution provider takes its place"},
-    {"tensorflow", "tensorflow-cpu"},
 };
 
 static const char *folder_remedy_of(const struct package *package)

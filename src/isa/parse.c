@@ -325,7 +325,7 @@ static bool parse_operand(struct parser *p, unsigned at)
     operand->negate = false;
     skip_spaces(p);
     if (flags & ISA_MAY_NEGATE) {
-        bool is_number = isdigit((unsigned char)p->at[1]) || p->at[1] == '.';
+        bool is_number = *p->at == '-' && (isdigit((unsigned char)p->at[1]) || p->at[1] == '.');
 
         operand->negate = is_predicate ? take(p, "!") : !is_number && take(p, "-");
     }

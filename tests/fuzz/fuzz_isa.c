@@ -1,4 +1,5 @@
 /* Words, images, text of the ISA: the first byte says which. What is taken comes back as it is. */
+#include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "isa/image.h"
 
@@ -47,23 +48,23 @@ static void fuzz_image(const struct isa_image *image)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
 {
-    struct hd_buf text, messages;
+    struct hd_buf messages;
     struct isa_image image;
+    char *text;
 
-    if (!size_B)
+    if (!size_B || !(text = hd_alloc(size_B))) /* no byte more: who reads on is seen */
         return 0;
-    hd_buf_init(&text);
+    memcpy(text, bytes + 1, size_B - 1);
+    text[size_B - 1] = '\0';
     hd_buf_init(&messages);
-    hd_buf_append(&text, bytes + 1, size_B - 1);
-    hd_buf_putc(&text, '\0');
     if (bytes[0] % 3 == 0)
         fuzz_words(bytes + 1, size_B - 1);
     if ((bytes[0] % 3 == 1 && isa_image_read(bytes + 1, size_B - 1, &image) == HD_OK) ||
-        (bytes[0] % 3 == 2 && isa_assemble(text.ptr, "f", &image, &messages) == HD_OK)) {
+        (bytes[0] % 3 == 2 && isa_assemble(text, "f", &image, &messages) == HD_OK)) {
         fuzz_image(&image);
         isa_image_fini(&image);
     }
-    hd_buf_fini(&text);
+    hd_free(text);
     hd_buf_fini(&messages);
     return 0;
 }

@@ -296,7 +296,7 @@ def diagram(insn, isa):
     return " ".join(f"{name}[{low + width - 1}:{low}]" if width > 1 else f"{name}[{low}]" for name, low, width in parts)
 
 
-def insn_table(isa, pipes=None):
+def insn_table(isa):
     lines = ["| opcode | instruction | operands | modifiers | pipe | needs | what it does |", "|---|---|---|---|---|---|---|"]
     for i in isa.insns.values():
         operands = escape(" ".join(operand_text(u) for u in i.uses))

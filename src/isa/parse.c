@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 
 struct parser {
-    const char *start, *at;
+    const char *at;
     uint64_t address;
     isa_label_fn *label;
     void *context;
@@ -538,8 +538,7 @@ const char *isa_parse(const char *text, uint64_t address, isa_label_fn *label, v
     static _Thread_local struct parser p;
     const char *why = NULL;
 
-    p = (struct parser){.start = text,
-                        .at = text,
+    p = (struct parser){.at = text,
                         .address = address,
                         .label = label,
                         .context = context,

@@ -9,6 +9,8 @@
 #include "base/compiler.h"
 #include "klib/blas.h"
 #include "klib/halves.h"
+#include "klib/philox.h"
+#include "klib/real_gemm.h"
 
 /* A block of a product, and how much of k is made numbers of one type at once. */
 enum { DNN_ROWS = 128, DNN_COLUMNS = 256, DNN_SLICE = 256 };
@@ -214,30 +216,6 @@ static uint8_t e8m0_of(float x)
         exponent++;
     return (uint8_t)HD_MIN(exponent, 254);
 }
-
-/* Philox 4x32, ten rounds: Salmon and others, "Parallel random numbers: as easy as 1, 2, 3". */
-static void philox(uint64_t seed, uint64_t counter, uint32_t out[4])
-{
-    uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    uint32_t x[4] = {(uint32_t)counter, (uint32_t)(counter >> 32), 0, 0};
-
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)0xD2511F53 * x[0], b = (uint64_t)0xCD9E8D57 * x[2];
-        uint32_t next[4] = {(uint32_t)(b >> 32) ^ x[1] ^ key[0], (uint32_t)b,
-                            (uint32_t)(a >> 32) ^ x[3] ^ key[1], (uint32_t)a};
-        memcpy(x, next, sizeof(x));
-        key[0] += 0x9E3779B9;
-        key[1] += 0xBB67AE85;
-    }
-    memcpy(out, x, sizeof(x));
-}
-
-void sgemm_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
-            const int64_t *k, const void *alpha, const void *a, const int64_t *lda, const void *b,
-            const int64_t *ldb, const void *beta, void *c, const int64_t *ldc);
-void dgemm_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
-            const int64_t *k, const void *alpha, const void *a, const int64_t *lda, const void *b,
-            const int64_t *ldb, const void *beta, void *c, const int64_t *ldc);
 
 #define REAL     float
 #define N(name)  name##_f32

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "klib/blas.h"
 #include "klib/halves.h"
+#include "klib/real_gemm.h"
 
 /* Rows of a block are a multiple: no two blocks write bits of one byte, or factors of one tile. */
 #define ROWS_UNIT 128
@@ -300,10 +301,6 @@ static inline double dgelu_f64(double x)
 }
 
 /* ---- a block, in floats and in doubles */
-
-void dgemm_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
-            const int64_t *k, const void *alpha, const void *a, const int64_t *lda, const void *b,
-            const int64_t *ldb, const void *beta, void *c, const int64_t *ldc);
 
 #define T         float
 #define TYPE      KLIB_F32

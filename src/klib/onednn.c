@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "klib/real_gemm.h"
 
 /* ---- the interface: what is used of it */
 
@@ -102,10 +103,6 @@ enum {
        float beta, int32_t *c, int64_t ldc, const int32_t *co))
 
 /* OpenBLAS's */
-void sgemm_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
-            const int64_t *k, const void *alpha, const void *a, const int64_t *lda, const void *b,
-            const int64_t *ldb, const void *beta, void *c, const int64_t *ldc);
-
 static struct {
     pthread_once_t once;
     struct klib_onednn info; /* path NULL: not there */

@@ -293,6 +293,17 @@ static cudnnStatus_t mode_of(const char *function, cudnnNormMode_t mode, cudnnNo
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* The same of a layer with a descriptor for scale and bias, and one for mean and variance. */
+static cudnnStatus_t layer_of(const char *function, cudnnNormMode_t mode, cudnnNormAlgo_t algo,
+                              int groups, cudnnTensorDescriptor_t scale,
+                              cudnnTensorDescriptor_t mean, cudnnBatchNormMode_t *out)
+{
+    if (!dnn_same_dims(scale, mean) || scale->type != mean->type)
+        return dnn_fail(CUDNN_STATUS_BAD_PARAM, function,
+                        "the scale and the mean have other dimensions or types");
+    return mode_of(function, mode, algo, groups, out);
+}
+
 cudnnStatus_t cudnnDeriveNormTensorDescriptor(cudnnTensorDescriptor_t derivedNormScaleBiasDesc,
                                               cudnnTensorDescriptor_t derivedNormMeanVarDesc,
                                               cudnnTensorDescriptor_t xDesc, cudnnNormMode_t mode,
@@ -325,10 +336,8 @@ cudnnStatus_t cudnnNormalizationForwardInference(
     bool has_z = normOps == CUDNN_NORM_OPS_NORM_ADD_ACTIVATION;
     if (has_z)
         DNN_NEEDS(zDesc, z);
-    cudnnStatus_t status = mode_of(__func__, mode, algo, groupCnt, &bn);
-    DNN_CHECK(dnn_same_dims(normScaleBiasDesc, normMeanVarDesc) &&
-                  normScaleBiasDesc->type == normMeanVarDesc->type,
-              "the scale and the mean have other dimensions or types");
+    cudnnStatus_t status =
+        layer_of(__func__, mode, algo, groupCnt, normScaleBiasDesc, normMeanVarDesc, &bn);
     return status ? status
                   : infer(__func__, handle, bn, (cudnnBatchNormOps_t)normOps, alpha, beta, xDesc, x,
                           yDesc, y, normScaleBiasDesc, normScale, normBias, estimatedMean,
@@ -350,10 +359,8 @@ cudnnStatus_t cudnnNormalizationForwardTraining(
     cudnnBatchNormMode_t bn = CUDNN_BATCHNORM_SPATIAL;
 
     DNN_NEEDS(normScaleBiasDesc, normMeanVarDesc);
-    cudnnStatus_t status = mode_of(__func__, mode, algo, groupCnt, &bn);
-    DNN_CHECK(dnn_same_dims(normScaleBiasDesc, normMeanVarDesc) &&
-                  normScaleBiasDesc->type == normMeanVarDesc->type,
-              "the scale and the mean have other dimensions or types");
+    cudnnStatus_t status =
+        layer_of(__func__, mode, algo, groupCnt, normScaleBiasDesc, normMeanVarDesc, &bn);
     return status ? status
                   : cudnnBatchNormalizationForwardTrainingEx(
                         handle, bn, (cudnnBatchNormOps_t)normOps, alpha, beta, xDesc, xData, zDesc,
@@ -378,10 +385,8 @@ cudnnStatus_t cudnnNormalizationBackward(
     cudnnBatchNormMode_t bn = CUDNN_BATCHNORM_SPATIAL;
 
     DNN_NEEDS(dNormScaleBiasDesc, normMeanVarDesc);
-    cudnnStatus_t status = mode_of(__func__, mode, algo, groupCnt, &bn);
-    DNN_CHECK(dnn_same_dims(dNormScaleBiasDesc, normMeanVarDesc) &&
-                  dNormScaleBiasDesc->type == normMeanVarDesc->type,
-              "the scale and the mean have other dimensions or types");
+    cudnnStatus_t status =
+        layer_of(__func__, mode, algo, groupCnt, dNormScaleBiasDesc, normMeanVarDesc, &bn);
     return status ? status
                   : cudnnBatchNormalizationBackwardEx(
                         handle, bn, (cudnnBatchNormOps_t)normOps, alphaDataDiff, betaDataDiff,

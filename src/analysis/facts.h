@@ -236,6 +236,9 @@ bool facts_lane_offsets(const struct facts *f, const struct ir_value *v, int64_t
 
 /* Bytes from one lane to the next. */
 bool facts_lane_stride(const struct facts *f, const struct ir_instr *access, int64_t *out_B);
+/* From where `a` begins to where `b` does in bytes, when that is a constant; of one space. */
+bool facts_access_distance(const struct facts *f, const struct ir_instr *a,
+                           const struct ir_instr *b, int64_t *out_B);
 /* How many sectors of 32 bytes a warp touches: at least, and at most. False: not known. */
 bool facts_segments(const struct facts *f, const struct ir_instr *access, uint32_t *out_least,
                     uint32_t *out_most);

@@ -23,6 +23,17 @@ bool facts_lane_stride(const struct facts *f, const struct ir_instr *access, int
     return facts_access_B(access) && facts_lane_step(f, access->src[0], out_B);
 }
 
+bool facts_access_distance(const struct facts *f, const struct ir_instr *a,
+                           const struct ir_instr *b, int64_t *out_B)
+{
+    int64_t apart;
+    if (!facts_access_B(a) || !facts_access_B(b) || a->mem.space != b->mem.space ||
+        !facts_difference(f, b->src[0], a->src[0], &apart))
+        return false;
+    *out_B = (int64_t)((uint64_t)apart + (uint64_t)b->mem.offset - (uint64_t)a->mem.offset);
+    return true;
+}
+
 /* ---- sectors */
 
 static uint32_t sectors_at(const int64_t off[32], uint64_t lane0_B, uint32_t size_B)

@@ -136,6 +136,24 @@ static void use_test(struct facts_state *s, const struct test *t, struct facts_c
         test_falling(t, y_least + (t->cmp == IR_GT), low, high, init, c, l);
 }
 
+/* What its operation alone says of a value: of those in a loop, before they have been visited. */
+static struct facts_range range_alone(const struct ir_value *v)
+{
+    struct facts_range src[4];
+    uint64_t c;
+
+    if (!v->instr || !ir_op_has(v->instr->op, IR_F_PURE) || v->instr->nsrc > HD_COUNT_OF(src) ||
+        ir_op_infos[v->instr->op].dst[0] == 'v')
+        return facts_any(v->type);
+    for (uint32_t i = 0; i < v->instr->nsrc; i++) {
+        const struct ir_value *x = v->instr->src[i];
+        if (!facts_width(x))
+            return facts_any(v->type);
+        src[i] = ir_value_const(x, &c) ? facts_exactly(x->type, c) : facts_any(x->type);
+    }
+    return facts_eval(v->instr, src);
+}
+
 /* Operand k of a comparison that holds when the loop goes on. */
 static void use_operand(struct facts_state *s, uint32_t loop, const struct ir_instr *setp,
                         enum ir_cmp cmp, unsigned k)
@@ -149,13 +167,10 @@ static void use_operand(struct facts_state *s, uint32_t loop, const struct ir_in
     if (!s->counter_of[x->id])
         return;
     struct facts_counter *c = &s->counters.at[s->counter_of[x->id] - 1];
-    uint64_t unused;
-    const bool outside = !y->instr || !facts_loop_contains(loops, loop, y->instr->block->id);
-    if (c->loop != loop || (!outside && !ir_value_const(y, &unused)))
+    if (c->loop != loop)
         return;
-    struct facts_range range = s->f->of[y->id].range;
-    if (ir_value_const(y, &unused))
-        range = facts_exactly(y->type, unused);
+    const bool inside = y->instr && facts_loop_contains(loops, loop, y->instr->block->id);
+    const struct facts_range range = inside ? range_alone(y) : s->f->of[y->id].range;
     const struct test t = {k ? facts_cmp_mirror(cmp) : cmp, ir_type_is_signed(setp->type), d,
                            &range};
     use_test(s, &t, c);

@@ -386,6 +386,8 @@ static struct ir_value *goes_on(struct loop_gen *g, const struct counted *c)
 {
     struct ir_value *x = below(g, 2) ? c->phi : c->next, *y = c->end;
     const bool turned = below(g, 2);
+    if (!below(g, 4)) /* an end that is found in the loop */
+        y = ir_build2(&g->b, IR_OP_AND, y->type, y, ir_build_const(&g->b, y->type, below(g, 64)));
     return ir_build_setp(&g->b, IR_OP_SETP, c->type, (enum ir_cmp)(IR_NE + below(g, 5)),
                          turned ? y : x, turned ? x : y);
 }

@@ -302,6 +302,15 @@ static void ask_accesses(const struct facts *f)
             ng++;
         }
     }
+    const struct ir_instr *a = f->values[19]->instr;
+    int64_t apart = 0;
+    while (a->op != IR_OP_ST || a->src[0]->id != 19)
+        a = a->next;
+    const struct ir_instr *b = a->next;
+    while (b->op != IR_OP_ST || b->src[0]->id != 19)
+        b = b->next;
+    ok(facts_access_distance(f, a, b, &apart) && apart == 4, "two stores side by side");
+    ok(!facts_access_distance(f, a, a->next, &apart), "and two by different pointers");
     ok(ns == HD_COUNT_OF(degrees) && ng == HD_COUNT_OF(sectors), "all were asked");
 }
 

@@ -551,6 +551,8 @@ static enum hd_status compute(struct facts_state *s)
     for (uint32_t v = 0; f->has_lanes && v < f->nvalues; v++)
         if (f->of[v].scope == FACTS_LANE && f->shapes.of[v].kind == IR_SHAPE_UNIFORM)
             f->of[v].scope = FACTS_WARP;
+    if (f->has_lanes && !facts_lanes_compute(s))
+        s->failed = true;
     if (s->failed)
         return hd_error(HD_NO_MEMORY, "%s: no memory for facts", f->func->name);
     HD_TRY(hd_arena_status(&s->tmp));

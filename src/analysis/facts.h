@@ -142,6 +142,13 @@ struct facts_block {
     uint32_t above;        /* next block up that has guards; IR_NO_BLOCK */
 };
 
+/* Of a value that is not affine in the lane: a multiple of 2^low_bits that the warp shares (64: 0)
+ * + offset[lane], modulo 2^width. */
+struct facts_lanes {
+    uint64_t offset[32];
+    uint8_t low_bits;
+};
+
 struct facts {
     const struct ir_func *func;
     struct ir_launch_facts launch;
@@ -152,7 +159,8 @@ struct facts {
     uint32_t nvalues;
     struct facts_value *of; /* by value id */
     const struct ir_value **values;
-    struct facts_loop *counts; /* by loop */
+    struct facts_lanes **lane_parts; /* by value id; NULL: none */
+    struct facts_loop *counts;       /* by loop */
     struct facts_block *blocks;
     struct facts_guard *guards;
     bool *guarded; /* by value id: some guard may say something of it */
@@ -229,7 +237,7 @@ bool facts_difference(const struct facts *f, const struct ir_value *a, const str
 bool facts_loop_step(const struct facts *f, const struct ir_value *v, uint32_t loop, int64_t *out);
 /* By how much lane l + 1 has more than lane l, in all warps, when that is so for all lanes. */
 bool facts_lane_step(const struct facts *f, const struct ir_value *v, int64_t *out);
-/* By how much lane l of a warp has more than lane 0. Sees rows of a block of 16. */
+/* By how much lane l of a warp has more than lane 0: also where it is not affine (swizzles). */
 bool facts_lane_offsets(const struct facts *f, const struct ir_value *v, int64_t out[32]);
 
 /* ---- accesses: LD, ST and ATOM. Warps are whole. */

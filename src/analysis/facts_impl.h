@@ -6,6 +6,7 @@
  *   analysis/facts_arith.c, facts_bits.c, facts_source.c  its rules for ranges
  *   analysis/facts_form.c   linear forms
  *   analysis/facts_loop.c   counters: how often a loop may repeat
+ *   analysis/facts_lanes.c  lane offsets of what is not affine
  *   analysis/facts_edge.c   what a branch that was taken says
  *   analysis/facts_query.c  questions about values
  *   analysis/facts_access.c questions about accesses
@@ -186,6 +187,9 @@ void facts_form_bounds(const struct facts *f, const struct facts_form *form, uns
 void facts_form_set(struct facts_state *s, const struct ir_value *v, uint64_t constant,
                     const struct facts_term *terms, uint32_t nterms);
 bool facts_form_equal(const struct facts_form *a, const struct facts_form *b);
+
+/* ---- facts_lanes.c, when all else is there */
+bool facts_lanes_compute(struct facts_state *s);
 
 /* ---- facts_loop.c */
 /* Before a visit of the header of a loop: its counters, and how often it may repeat. */

@@ -224,6 +224,13 @@ static bool tid_offsets(const struct facts *f, unsigned axis, int64_t out[32])
     return true;
 }
 
+static bool parts_offsets(const struct facts_lanes *parts, unsigned w, int64_t out[32])
+{
+    for (unsigned l = 0; l < 32; l++)
+        out[l] = facts_extend((parts->offset[l] - parts->offset[0]) & facts_mask(w), w);
+    return true;
+}
+
 static bool symbol_offsets(const struct facts *f, uint32_t symbol, const struct ir_value *of,
                            int64_t out[32])
 {
@@ -244,6 +251,8 @@ static bool symbol_offsets(const struct facts *f, uint32_t symbol, const struct 
                 (of->instr && facts_loop_contains(&f->loops, y.index, of->instr->block->id)));
     case FACTS_VALUE:
         s = &f->shapes.of[y.index];
+        if (f->lane_parts[y.index])
+            return parts_offsets(f->lane_parts[y.index], facts_width(y.value), out);
         for (unsigned l = 0; l < 32 && s->kind == IR_SHAPE_AFFINE; l++)
             out[l] = (int64_t)l * s->stride;
         return s->kind <= IR_SHAPE_AFFINE;
@@ -267,6 +276,8 @@ bool facts_lane_offsets(const struct facts *f, const struct ir_value *v, int64_t
         out[l] = s->kind == IR_SHAPE_AFFINE ? (int64_t)l * s->stride : 0;
     if (s->kind <= IR_SHAPE_AFFINE)
         return true;
+    if (f->lane_parts[v->id])
+        return parts_offsets(f->lane_parts[v->id], w, out);
     const struct facts_form form = facts_form(f, v);
     for (uint32_t i = 0; i < form.nterms; i++) {
         if (!symbol_offsets(f, form.terms[i].symbol, v, of_symbol))

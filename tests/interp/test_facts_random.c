@@ -2,7 +2,7 @@
  * Value facts of whole random programs hold: behind every value stands code that asks whether it
  * lies in its range and is the sum that its form says, and at uses in branches whether it lies in
  * the range that holds there; values that threads of the grid or the CTA are said to share are
- * compared among them. Then the interpreter runs the program, as it is and optimised.
+ * compared among them, and lanes of the first block with lane 0. Then the interpreter runs the program, as it is and optimised.
  * Arguments: FIRST COUNT SIZE; a SIZE of "limits" is operations at their limits, of "loops" loops
  * that count.
  */
@@ -22,6 +22,10 @@ static uint32_t wrong, unused;
 /* What the first thread had, plus 1; by CTA, 2: of the grid. */
 static uint64_t shared_values[RANDOM_IR_CTAS + 1][VALUES_MAX];
 
+/* By lane, of values that are asked. */
+enum { OFFSETS_MAX = 4096 };
+static uint32_t offsets[OFFSETS_MAX][32];
+
 enum { PER_CTA = RANDOM_IR_CTAS };
 
 struct checker {
@@ -30,6 +34,7 @@ struct checker {
     struct ir_func *func;
     struct ir_value **iterations; /* by loop */
     uint64_t checks, forms, scopes;
+    uint32_t noffsets;
 };
 
 static struct ir_value *konst(struct checker *c, uint64_t k)
@@ -167,6 +172,32 @@ static struct ir_value *not_shared(struct checker *c, struct ir_value *v)
     return bad;
 }
 
+/* In the first block, where warps are whole: more than lane 0 has by another number. */
+static struct ir_value *not_its_offset(struct checker *c, struct ir_value *v)
+{
+    int64_t off[32];
+    const unsigned w = ir_type_bits(v->type);
+
+    if (v->instr->block->id || w < 32 || v->instr->op == IR_OP_PHI ||
+        !facts_lane_offsets(&c->f, v, off) || c->noffsets == OFFSETS_MAX)
+        return NULL;
+    struct ir_value *low = w == 32 ? v : ir_build_cvt(&c->b, IR_U32, IR_U64, IR_RND_NONE, v);
+    struct ir_value *src[] = {low, ir_build_const(&c->b, IR_B32, 0),
+                              ir_build_const(&c->b, IR_B32, 31),
+                              ir_build_const(&c->b, IR_B32, UINT32_MAX)};
+    struct ir_instr *shfl = ir_build_instr(&c->b, IR_OP_SHFL, IR_B32, 4, src, 2);
+    shfl->imm = IR_SHFL_IDX;
+    struct ir_value *more = ir_build2(&c->b, IR_OP_SUB, IR_U32, low, shfl->dst[0]);
+    struct ir_value *at = two(c, IR_OP_MUL, wide(c, ir_build_sreg(&c->b, IR_SREG_LANEID), false),
+                              konst(c, sizeof(offsets[0][0])));
+    for (unsigned l = 0; l < 32; l++)
+        offsets[c->noffsets][l] = (uint32_t)off[l];
+    at = two(c, IR_OP_ADD, at, konst(c, (uintptr_t)offsets[c->noffsets++]));
+    struct ir_instr *ld = ir_build_instr(&c->b, IR_OP_LD, IR_U32, 1, &at, 1);
+    ld->mem.space = IR_SPACE_GLOBAL;
+    return ir_build_setp(&c->b, IR_OP_SETP, IR_U32, IR_NE, more, ld->dst[0]);
+}
+
 static void report(struct checker *c, struct ir_value *bad, const struct ir_value *v)
 {
     struct ir_value *at = ir_build3(&c->b, IR_OP_SELECT, IR_B64, bad, konst(c, (uintptr_t)&wrong),
@@ -184,7 +215,7 @@ static void check_value(struct checker *c, struct ir_value *v)
 {
     const struct facts_range r = facts_range(&c->f, v);
     const struct facts_form form = facts_form(&c->f, v);
-    struct ir_value *bad = not_in(c, v, &r), *shared;
+    struct ir_value *bad = not_in(c, v, &r), *shared, *offset;
 
     c->checks++;
     if (form.nterms != 1 || facts_symbol(&c->f, form.terms[0].symbol).value != v) {
@@ -194,6 +225,9 @@ static void check_value(struct checker *c, struct ir_value *v)
     shared = not_shared(c, v);
     if (shared)
         bad = either(c, bad, shared);
+    offset = not_its_offset(c, v);
+    if (offset)
+        bad = either(c, bad, offset);
     report(c, bad, v);
 }
 
@@ -284,7 +318,7 @@ static void show(const struct checker *c, const char *listing)
 
 /* What was asked. */
 struct sums {
-    uint64_t checks, forms, scopes, loops;
+    uint64_t checks, forms, scopes, loops, offsets;
 };
 
 static bool check_module(struct ir_module *module, const struct ir_launch_facts *launch, bool few,
@@ -323,6 +357,7 @@ static bool check_module(struct ir_module *module, const struct ir_launch_facts 
     sums->checks += c.checks;
     sums->forms += c.forms;
     sums->scopes += c.scopes;
+    sums->offsets += c.noffsets;
     for (uint32_t l = 0; l < c.f.loops.nloops; l++)
         sums->loops += c.f.counts[l].counted && c.f.counts[l].most < 1 << 20;
     hd_buf_fini(&text);
@@ -541,8 +576,9 @@ int main(int argc, char **argv)
         ok(check_seed(seed, size, limits, true, &sums), "seed %llu, optimised",
            (unsigned long long)seed);
     }
-    diag("%llu values and uses, %llu forms, %llu scopes", (unsigned long long)sums.checks,
-         (unsigned long long)sums.forms, (unsigned long long)sums.scopes);
-    ok(sums.checks && sums.forms && sums.scopes, "there was something to check");
+    diag("%llu values and uses, %llu forms, %llu scopes, %llu offsets",
+         (unsigned long long)sums.checks, (unsigned long long)sums.forms,
+         (unsigned long long)sums.scopes, (unsigned long long)sums.offsets);
+    ok(sums.checks && sums.forms && sums.scopes && sums.offsets, "there was something to check");
     return done();
 }

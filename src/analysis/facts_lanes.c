@@ -66,16 +66,6 @@ static bool lanes_of(const struct facts *f, const struct ir_value *v, struct lan
     return true;
 }
 
-static bool source_lanes(const struct facts *f, const struct ir_instr *in, struct lanes src[3])
-{
-    if (!in->nsrc || in->nsrc > 3)
-        return false;
-    for (uint32_t i = 0; i < in->nsrc; i++)
-        if (!lanes_of(f, in->src[i], &src[i]))
-            return false;
-    return true;
-}
-
 /* a + k * b */
 static void add_scaled(struct lanes *a, const struct lanes *b, uint64_t k)
 {
@@ -184,8 +174,11 @@ static bool lanes_visit(const struct facts *f, const struct ir_instr *in, struct
     const unsigned w = facts_width(in->dst[0]);
     struct lanes src[3];
 
-    if (!source_lanes(f, in, src) || ir_has(in, IR_MOD_SAT))
+    if (!in->nsrc || in->nsrc > HD_COUNT_OF(src) || ir_has(in, IR_MOD_SAT))
         return false;
+    for (uint32_t i = 0; i < in->nsrc; i++)
+        if (!lanes_of(f, in->src[i], &src[i]))
+            return false;
     *out = src[0];
     switch (in->op) {
     case IR_OP_ADD:
@@ -237,6 +230,7 @@ bool facts_lanes_compute(struct facts_state *s)
             if (lanes.m < 64 && is_apart(&lanes, lanes.m))
                 lanes.m = log2_of(may & -may);
             struct facts_lanes *parts = hd_arena_new(s->arena, struct facts_lanes);
+            assert(lanes.m <= 64);
             parts->low_bits = (uint8_t)lanes.m;
             for (unsigned l = 0; l < 32; l++)
                 parts->offset[l] = lanes.t[l] & facts_mask(w);

@@ -145,20 +145,6 @@ static void print_value(const struct facts *f, const struct ir_value *v, struct 
     hd_buf_puts(out, "\n");
 }
 
-static void print_access(const struct facts *f, const struct ir_instr *in, struct hd_buf *out)
-{
-    uint32_t least, most;
-    const uint32_t degree = facts_bank_conflicts(f, in);
-
-    hd_buf_printf(out, "  %s %u bytes, aligned to %llu", ir_op_infos[in->op].name,
-                  facts_access_B(in), (unsigned long long)facts_access_alignment(f, in));
-    if (degree)
-        hd_buf_printf(out, ", %u in a bank", degree);
-    else if (facts_segments(f, in, &least, &most))
-        hd_buf_printf(out, ", %u to %u sectors", least, most);
-    hd_buf_puts(out, "\n");
-}
-
 void facts_print(const struct facts *f, struct hd_buf *out)
 {
     hd_buf_printf(out, "facts of %s\n", f->func->name);
@@ -172,8 +158,17 @@ void facts_print(const struct facts *f, struct hd_buf *out)
         ir_foreach_instr(in, f->func->blocks[b]) {
             for (uint32_t d = 0; d < in->ndst; d++)
                 print_value(f, in->dst[d], out);
-            if (facts_access_B(in) && in->mem.space != IR_SPACE_PARAM)
-                print_access(f, in, out);
+            if (!facts_access_B(in) || in->mem.space == IR_SPACE_PARAM)
+                continue;
+            uint32_t least, most;
+            const uint32_t degree = facts_bank_conflicts(f, in);
+            hd_buf_printf(out, "  %s %u bytes, aligned to %llu", ir_op_infos[in->op].name,
+                          facts_access_B(in), (unsigned long long)facts_access_alignment(f, in));
+            if (degree)
+                hd_buf_printf(out, ", %u in a bank", degree);
+            else if (facts_segments(f, in, &least, &most))
+                hd_buf_printf(out, ", %u to %u sectors", least, most);
+            hd_buf_puts(out, "\n");
         }
     }
 }

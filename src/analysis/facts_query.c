@@ -105,6 +105,7 @@ struct facts_symbol facts_symbol(const struct facts *f, uint32_t symbol)
     if (symbol < f->first_value)
         return (struct facts_symbol){
             .kind = FACTS_ITERATION, .index = symbol - IR_SREG_COUNT, .type = IR_B64};
+    assert(symbol < f->first_extra + HD_MAX(f->nextras, 1u));
     if (symbol >= f->first_extra)
         return f->extras[symbol - f->first_extra];
     const struct ir_value *v = f->values[symbol - f->first_value];

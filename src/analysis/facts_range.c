@@ -111,6 +111,7 @@ struct facts_range facts_wrapped(facts_wide least, facts_wide most, unsigned w)
     const facts_wide half = (facts_wide)1 << (w - 1);
     struct facts_range r = facts_any_of(w);
 
+    assert(least <= most);
     if (least >> w == most >> w) {
         r.least = (uint64_t)least & facts_mask(w);
         r.most = (uint64_t)most & facts_mask(w);

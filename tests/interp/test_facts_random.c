@@ -2,9 +2,9 @@
  * Value facts of whole random programs hold: behind every value stands code that asks whether it
  * lies in its range and is the sum that its form says, and at uses in branches whether it lies in
  * the range that holds there; values that threads of the grid or the CTA are said to share are
- * compared among them, and lanes of the first block with lane 0. Then the interpreter runs the program, as it is and optimised.
- * Arguments: FIRST COUNT SIZE; a SIZE of "limits" is operations at their limits, of "loops" loops
- * that count.
+ * compared among them, and lanes of the first block with lane 0. Then the interpreter runs the
+ * program, as it is and optimised. Arguments: FIRST COUNT SIZE; a SIZE of "limits" is operations at
+ * their limits, of "loops" loops that count.
  */
 #include "tap.h"
 

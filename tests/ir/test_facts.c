@@ -275,7 +275,22 @@ static const char kernel_text[] = "module \"m\" sm 80\n"
                                   "  %29:b32 = add.s32 %27, %7\n"
                                   "  %30:pred = setp.u32.lt %29, %9\n"
                                   "  cbr %30, bb3, bb2\n"
-                                  "bb2:\n  ret\n}\n";
+                                  "bb2:\n"
+                                  "  %31:b32 = const.b32 0x7\n"
+                                  "  %32:b32 = and.b32 %4, %31\n"
+                                  "  %33:b32 = const.b32 0x3\n"
+                                  "  %34:b32 = shr.u32 %4, %33\n"
+                                  "  %35:b32 = and.b32 %34, %33\n"
+                                  "  %36:b32 = shl.b32 %32, %31\n"
+                                  "  %37:b32 = const.b32 0x2\n"
+                                  "  %38:b32 = shl.b32 %35, %37\n"
+                                  "  %39:b32 = add.s32 %36, %38\n"
+                                  "  st.b32.shared [%39], %4\n"
+                                  "  %40:b32 = xor.b32 %32, %35\n"
+                                  "  %41:b32 = shl.b32 %40, %37\n"
+                                  "  %42:b32 = add.s32 %36, %41\n"
+                                  "  st.b32.shared [%42], %4\n"
+                                  "  ret\n}\n";
 
 static const struct ir_value *value(const struct facts *f, uint32_t id)
 {
@@ -312,6 +327,17 @@ static void ask_accesses(const struct facts *f)
     ok(facts_access_distance(f, a, b, &apart) && apart == 4, "two stores side by side");
     ok(!facts_access_distance(f, a, a->next, &apart), "and two by different pointers");
     ok(ns == HD_COUNT_OF(degrees) && ng == HD_COUNT_OF(sectors), "all were asked");
+}
+
+/* Rows of eight threads below each other, and the same with a swizzle. */
+static void ask_tiles(const struct facts *f)
+{
+    static const uint32_t degrees[] = {8, 4};
+    unsigned n = 0;
+    ir_foreach_instr(in, f->func->blocks[f->func->nblocks - 1])
+        if (in->op == IR_OP_ST && n < HD_COUNT_OF(degrees))
+            eq_u64(facts_bank_conflicts(f, in), degrees[n++], "store of a tile");
+    ok(n == HD_COUNT_OF(degrees), "both were asked");
 }
 
 static void ask_values(const struct facts *f)
@@ -369,6 +395,7 @@ static void test_questions(void)
         ir_func_compact(kernel);
         if (ok(facts_compute(kernel, &launch, &arena, &f) == HD_OK, "has facts")) {
             ask_accesses(&f);
+            ask_tiles(&f);
             ask_values(&f);
             ask_roots(&f);
         }

@@ -66,7 +66,7 @@ struct facts_range facts_rule_shl(const struct facts_op *o)
     }
     struct facts_range r =
         facts_of_bits(facts_mask((unsigned)HD_MIN(facts_low_zeros(a) + n->least, o->w)), 0, o->w);
-    if (n->most < o->w)
+    if (n->most < o->w && a->most <= facts_mask(o->w) >> n->most)
         r = facts_both(
             r,
             facts_wrapped((facts_wide)a->least << n->least, (facts_wide)a->most << n->most, o->w),

@@ -53,7 +53,7 @@ static bool exact_bounds(const struct ir_instr *in, const struct facts_range *a,
         return true;
     }
     case IR_OP_SHL:
-        if (b->most >= 64)
+        if (b->most >= 63)
             return false;
         *least = al * ((facts_wide)1 << (al < 0 ? b->most : b->least));
         *most = am * ((facts_wide)1 << (am < 0 ? b->least : b->most));

@@ -22,7 +22,7 @@ SHORT = 12  # lines of a body
 
 # Modules that are not here have none.
 LIMITS = {
-    "src/advise": 24, "src/analysis": 57, "src/api/cublaslt": 4, "src/api/cudnn": 18, "src/api/cufft": 4, "src/api/cupti": 52,
+    "src/advise": 24, "src/analysis": 66, "src/api/cublaslt": 4, "src/api/cudnn": 18, "src/api/cufft": 4, "src/api/cupti": 52,
     "src/api/curand": 2, "src/api/cusolver": 2, "src/api/driver": 51, "src/api/nvfatbin": 5, "src/api/nvjitlink": 7,
     "src/api/nvml": 7, "src/api/nvptxcompiler": 1, "src/api/nvrtc": 23, "src/api/nvtx": 3, "src/api/nvvm": 17, "src/api/runtime": 17,
     "src/base": 22, "src/clang": 55, "src/compile": 11, "src/core": 206, "src/count": 17, "src/dbg": 71, "src/dev/cpu": 92,

@@ -6,139 +6,38 @@
 
 #include "base/mem.h"
 #include "analysis/alike.h"
+#include "analysis/facts.h"
 #include "ir/probe.h"
 
-/* Sets of roots: bits by number, and two of what is no root. */
-#define WINDOW  (1ull << 62) /* shared or local memory, the heap of kernels */
-#define UNKNOWN (1ull << 63)
+_Static_assert((int)IR_ROOTS_MAX == (int)FACTS_ROOTS_MAX, "all of them may be written");
 
-struct flow { /* of pointers */
+struct flow {
     const struct ir_func *f;
     struct hd_arena arena;
-    uint64_t *of; /* by value id: a set */
-    struct ir_root roots[IR_ROOTS_MAX];
-    uint32_t nroots;
+    struct facts facts; /* where pointers come from */
 };
 
-static uint64_t conflicts_root(struct flow *fl, enum ir_root_kind kind, uint32_t at)
+static uint64_t conflicts_roots(const struct flow *fl, const struct ir_value *address)
 {
-    uint32_t i = 0;
-
-    while (i < fl->nroots && (fl->roots[i].kind != kind || fl->roots[i].at != at))
-        i++;
-    if (i == IR_ROOTS_MAX)
-        return UNKNOWN;
-    if (i == fl->nroots)
-        fl->roots[fl->nroots++] = (struct ir_root){kind, at};
-    return 1ull << i;
+    return fl->facts.of[address->id].roots;
 }
 
-/* ---- what a value of 64 bits may be an address of */
-
-static uint64_t conflicts_all_sources(const struct flow *fl, const struct ir_instr *in)
+static bool conflicts_is_window_var(const struct facts_root *root)
 {
-    uint64_t set = 0;
-
-    for (uint32_t s = 0; s < in->nsrc; s++)
-        set |= fl->of[in->src[s]->id];
-    return set;
+    return root->kind == FACTS_ROOT_ALLOCA ||
+           (root->kind == FACTS_ROOT_VAR && root->var->space != IR_SPACE_GLOBAL &&
+            root->var->space != IR_SPACE_CONST);
 }
 
-static uint64_t conflicts_of_load(struct flow *fl, const struct ir_instr *in, uint32_t d)
+/* Does it come from shared or local memory, or one does not know where from? */
+static bool conflicts_may_be_own(const struct flow *fl, uint64_t roots)
 {
-    uint64_t at;
-
-    if (in->mem.space != IR_SPACE_PARAM || !ir_value_const(in->src[0], &at) ||
-        ir_type_bits(in->type) != 64)
-        return UNKNOWN;
-    return conflicts_root(fl, IR_ROOT_PARAM, (uint32_t)(at + (uint64_t)in->mem.offset + 8ull * d));
-}
-
-static uint64_t conflicts_of_var(struct flow *fl, const struct ir_var *var)
-{
-    if (var->space == IR_SPACE_GLOBAL || var->space == IR_SPACE_CONST)
-        return conflicts_root(fl, IR_ROOT_VAR, var->index);
-    return WINDOW;
-}
-
-/* A product or shifted number is an index, unless it puts back what was shifted out. */
-static uint64_t conflicts_of_scaled(const struct flow *fl, const struct ir_instr *in)
-{
-    const struct ir_instr *from = in->src[0]->instr;
-    uint64_t count;
-
-    if (in->op == IR_OP_SHL && !(ir_value_const(in->src[1], &count) && count < 32))
-        return UNKNOWN;
-    return from && (from->op == IR_OP_SHR || from->op == IR_OP_DIV) ? conflicts_all_sources(fl, in)
-                                                                    : 0;
-}
-
-static uint64_t conflicts_of_result(struct flow *fl, const struct ir_instr *in, uint32_t d)
-{
-    if (ir_type_bits(in->dst[d]->type) < 64)
-        return 0;
-    switch (in->op) {
-    case IR_OP_CONST:
-    case IR_OP_UNDEF:
-    case IR_OP_SREG:
-    case IR_OP_MULWIDE:
-    case IR_OP_MULHI:
-        return 0;
-    case IR_OP_LD:
-        return conflicts_of_load(fl, in, d);
-    case IR_OP_VARADDR:
-        return conflicts_of_var(fl, in->var);
-    case IR_OP_CVTA:
-    case IR_OP_CVTA_TO:
-        return in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_CONST
-                   ? conflicts_all_sources(fl, in)
-                   : conflicts_all_sources(fl, in) | WINDOW;
-    case IR_OP_CVT: /* of fewer bits: a number */
-        return ir_type_bits(in->type2) < 64 ? 0 : conflicts_all_sources(fl, in);
-    case IR_OP_MUL:
-    case IR_OP_SHL:
-        return conflicts_of_scaled(fl, in);
-    case IR_OP_BUILTIN:
-        return in->imm == IR_BUILTIN_MALLOC ? WINDOW : UNKNOWN;
-    case IR_OP_ALLOCA:
-    case IR_OP_STACKSAVE:
-        return WINDOW;
-    case IR_OP_PHI:
-    case IR_OP_SELECT:
-    case IR_OP_ADD:
-    case IR_OP_SUB:
-    case IR_OP_ADDC:
-    case IR_OP_SUBC:
-    case IR_OP_MIN:
-    case IR_OP_MAX:
-    case IR_OP_AND:
-    case IR_OP_OR:
-    case IR_OP_XOR:
-    case IR_OP_NOT:
-    case IR_OP_NEG:
-    case IR_OP_SHR:
-    case IR_OP_DIV:
-    case IR_OP_REM:
-        return conflicts_all_sources(fl, in);
-    default:
-        return ir_op_has(in->op, IR_F_FLOAT) ? 0 : UNKNOWN;
-    }
-}
-
-static bool conflicts_flow_once(struct flow *fl)
-{
-    bool changed = false;
-
-    for (uint32_t b = 0; b < fl->f->nblocks; b++) {
-        ir_foreach_instr(in, fl->f->blocks[b]) {
-            for (uint32_t d = 0; d < in->ndst; d++) {
-                uint64_t *of = &fl->of[in->dst[d]->id], set = *of | conflicts_of_result(fl, in, d);
-                changed |= set != *of;
-                *of = set;
-            }
-        }
-    }
-    return changed;
+    if (!roots || roots & (FACTS_ROOTS_OWN | FACTS_ROOTS_UNKNOWN))
+        return true;
+    for (uint32_t i = 0; i < fl->facts.nroots; i++)
+        if ((roots >> i & 1) && conflicts_is_window_var(&fl->facts.roots[i]))
+            return true;
+    return false;
 }
 
 /* ---- what is written */
@@ -159,23 +58,23 @@ static bool conflicts_writes_by_address(enum ir_op op)
            op == IR_OP_MBARRIER;
 }
 
-/* UNKNOWN: anywhere. */
+/* Roots; FACTS_ROOTS_UNKNOWN: anywhere. */
 static uint64_t conflicts_written_by(const struct flow *fl, const struct ir_instr *in)
 {
     uint64_t set;
 
     if (in->op == IR_OP_CALL || in->op == IR_OP_CALLI)
-        return UNKNOWN;
+        return FACTS_ROOTS_UNKNOWN;
     if (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_RUNTIME)
-        return UNKNOWN;
+        return FACTS_ROOTS_UNKNOWN;
     if (!conflicts_writes(in->op))
         return 0;
     if (!conflicts_writes_by_address(in->op))
-        return UNKNOWN;
+        return FACTS_ROOTS_UNKNOWN;
     if (conflicts_is_window(in->mem.space))
         return 0;
-    set = fl->of[in->src[0]->id];
-    return set ? set : UNKNOWN;
+    set = conflicts_roots(fl, in->src[0]);
+    return set ? set : FACTS_ROOTS_UNKNOWN;
 }
 
 static void conflicts_find_writes(const struct flow *fl, struct ir_conflicts *c)
@@ -185,10 +84,15 @@ static void conflicts_find_writes(const struct flow *fl, struct ir_conflicts *c)
     for (uint32_t b = 0; b < fl->f->nblocks; b++)
         ir_foreach_instr(in, fl->f->blocks[b])
             set |= conflicts_written_by(fl, in);
-    c->knows_writes = !(set & UNKNOWN);
-    for (uint32_t i = 0; i < fl->nroots; i++)
-        if (set >> i & 1)
-            c->written[c->nwritten++] = fl->roots[i];
+    c->knows_writes = !(set & FACTS_ROOTS_UNKNOWN);
+    for (uint32_t i = 0; i < fl->facts.nroots; i++) {
+        const struct facts_root *root = &fl->facts.roots[i];
+        if (!(set >> i & 1) || conflicts_is_window_var(root))
+            continue;
+        c->written[c->nwritten++] = root->kind == FACTS_ROOT_PARAM
+                                        ? (struct ir_root){IR_ROOT_PARAM, root->offset_B}
+                                        : (struct ir_root){IR_ROOT_VAR, root->var->index};
+    }
 }
 
 /* ---- intervals between barriers */
@@ -218,8 +122,7 @@ static bool conflicts_may_be_shared(const struct flow *fl, const struct ir_instr
 {
     if (in->mem.space != IR_SPACE_GENERIC)
         return ir_space_is_shared(in->mem.space);
-    uint64_t set = fl->of[in->src[0]->id];
-    return !set || set & (WINDOW | UNKNOWN);
+    return conflicts_may_be_own(fl, conflicts_roots(fl, in->src[0]));
 }
 
 static bool conflicts_is_plain_read(const struct ir_instr *probe)
@@ -305,17 +208,15 @@ static bool conflicts_intervals_fit(const struct ir_func *f)
     return barriers * f->nblocks <= WORK_MAX;
 }
 
-static const struct ir_launch_facts any_launch = {.group = 16, .warps = 1};
-
 /* Do all threads of a CTA come from barrier to barrier together? */
 static bool conflicts_stops_are_alike(struct flow *fl)
 {
-    struct ir_shapes shapes;
+    const struct ir_shapes *shapes = &fl->facts.shapes;
     struct ir_alike alike;
 
-    return ir_shapes_compute(fl->f, any_launch, &fl->arena, &shapes) == HD_OK &&
-           !shapes.needs_dispatch && !shapes.rejoins &&
-           ir_alike_compute(fl->f, &shapes, any_launch, &fl->arena, &alike) == HD_OK && alike.stops;
+    return !shapes->needs_dispatch && !shapes->rejoins &&
+           ir_alike_compute(fl->f, shapes, fl->facts.launch, &fl->arena, &alike) == HD_OK &&
+           alike.stops;
 }
 
 /* Without memory nothing is known to be quiet. */
@@ -351,10 +252,7 @@ struct ir_conflicts *ir_conflicts_create(const struct ir_func *kernel)
         return NULL;
     c->nprobes = ir_module_size(kernel->module) + 1;
     hd_arena_init(&fl.arena);
-    fl.of = hd_arena_array(&fl.arena, uint64_t, kernel->nvalues + 1);
-    if (hd_arena_status(&fl.arena) == HD_OK) {
-        while (conflicts_flow_once(&fl))
-            ;
+    if (facts_compute(kernel, NULL, &fl.arena, &fl.facts) == HD_OK) {
         conflicts_find_writes(&fl, c);
         conflicts_find_quiet(&fl, c);
     }

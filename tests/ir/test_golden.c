@@ -1,10 +1,11 @@
 /*
  * Golden files of tests/ir: `; print` (read, print: the expectation is the canonical text, which
- * must read back to itself), `; error` (the message), `; windows`, `; shape CLASS`.
+ * must read back to itself), `; error` (the message), `; windows`, `; shape CLASS` and
+ * `; facts CLASS`.
  */
 #include "golden.h"
 
-#include "ir/ir.h"
+#include "analysis/facts.h"
 #include "jit/launch_class.h"
 
 static void show_windows(struct ir_module *module, struct hd_buf *out)
@@ -43,19 +44,42 @@ static void show_print(struct ir_module *module, struct hd_buf *out)
     hd_buf_fini(&second);
 }
 
-static void show_shapes(struct ir_module *module, const char *class_name, struct hd_buf *out)
+static enum jit_launch_class class_of(const char *class_name)
 {
     unsigned cls = 0;
 
     while (cls < JIT_CLASS_COUNT && strcmp(class_name, jit_launch_class_name(cls)) != 0)
         cls++;
+    return (enum jit_launch_class)cls;
+}
+
+static void show_facts(struct ir_module *module, const char *class_name, struct hd_buf *out)
+{
+    const enum jit_launch_class cls = class_of(class_name);
+    const struct ir_launch_facts launch = jit_launch_facts(cls == JIT_CLASS_COUNT ? 0 : cls);
+
+    ir_foreach_func(func, module) {
+        struct facts facts;
+        struct hd_arena arena;
+        hd_arena_init(&arena);
+        ir_func_compact(func);
+        if (facts_compute(func, cls == JIT_CLASS_COUNT ? NULL : &launch, &arena, &facts) == HD_OK)
+            facts_print(&facts, out);
+        else
+            hd_buf_printf(out, "%s\n", hd_error_message());
+        hd_arena_fini(&arena);
+    }
+}
+
+static void show_shapes(struct ir_module *module, const char *class_name, struct hd_buf *out)
+{
     ir_foreach_func(func, module) {
         struct ir_shapes shapes;
         struct hd_arena arena;
         hd_arena_init(&arena);
         ir_func_compact(func);
-        if (ir_shapes_compute(func, jit_launch_facts((enum jit_launch_class)cls), &arena,
-                              &shapes) == HD_OK)
+        if (ir_shapes_compute(func, jit_launch_facts(class_of(class_name)), &arena, &shapes) ==
+            HD_OK)
             ir_shapes_print(func, &shapes, out);
         else
             hd_buf_printf(out, "%s\n", hd_error_message());
@@ -78,6 +102,8 @@ static void make(const char *mode, const char *argument, const char *input, size
         show_windows(module, out);
     else if (!strcmp(mode, "shape"))
         show_shapes(module, argument, out);
+    else if (!strcmp(mode, "facts"))
+        show_facts(module, argument, out);
     ir_module_destroy(module);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/facts.h"
 #include "base/str.h"
 #include "compile.h"
 #include "lower/lower.h"
@@ -166,6 +167,31 @@ static void bench_text(const struct ir_module *module)
     hd_buf_fini(&text);
 }
 
+/* Value facts, all and only ranges. */
+static void bench_facts(const struct ir_module *module)
+{
+    uint64_t values = 0;
+    double ms[2];
+
+    for (unsigned k = 0; k < 2; k++) {
+        const double start = now_ms();
+        ir_foreach_func(func, module) {
+            struct hd_arena arena;
+            struct facts f;
+            hd_arena_init(&arena);
+            if (func->is_declaration)
+                continue;
+            if ((k ? facts_compute_ranges(func, &arena, &f)
+                   : facts_compute(func, NULL, &arena, &f)) != HD_OK)
+                die();
+            values += k ? 0 : f.nvalues;
+            hd_arena_fini(&arena);
+        }
+        ms[k] = now_ms() - start;
+    }
+    printf("  facts of %llu values %.1f, ranges %.1f", (unsigned long long)values, ms[0], ms[1]);
+}
+
 static void bench_one(const char *name, void (*make)(struct hd_buf *, unsigned), unsigned n)
 {
     struct hd_buf text = {0};
@@ -194,6 +220,7 @@ static void bench_one(const char *name, void (*make)(struct hd_buf *, unsigned),
         die();
     printf(" lower %.0f", now_ms() - start);
     bench_passes(module);
+    bench_facts(module);
     start = now_ms();
     if (ir_layout_windows(module) != HD_OK)
         die();

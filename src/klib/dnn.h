@@ -83,6 +83,9 @@ struct klib_conv {
     bool is_depthwise;
     int64_t pixels, channels, slice;
     int64_t pixel_blocks, channel_blocks, slices, phases;
+    uint8_t engine;              /* enum klib_engine */
+    bool is_direct;              /* oneDNN writes the result itself */
+    int64_t images, image_block; /* of oneDNN: of a tile, and of a part of it */
 };
 
 /* ---- everything else that is done to tensors */

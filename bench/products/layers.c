@@ -525,11 +525,6 @@ static void attention(int b, int h, int n, int size, int type, int causal, int b
     size_t count = (size_t)(b * h * n * size), cells = (size_t)(b * h * n) * (size_t)n;
     cudnnDataType_t f = CUDNN_DATA_FLOAT, d = type == BF16 ? CUDNN_DATA_BFLOAT16 : f;
     static float scale = 0.125f, low = -INFINITY;
-    void *q = filled(count, type), *k = filled(count, type), *v = filled(count, type);
-    void *o = filled(count, type), *go = filled(count, type), *gq = filled(count, type);
-    void *gk = filled(count, type), *gv = filled(count, type),
-         *stats = filled((size_t)(b * h * n), F32);
-    void *scores = filled(cells, F32), *parts = filled(cells, type), *gp = filled(cells, type);
     struct todo t = {0};
     char what[128];
 
@@ -538,6 +533,11 @@ static void attention(int b, int h, int n, int size, int type, int causal, int b
              backward ? "backward" : "forward");
     if (only && !strstr(what, only))
         return;
+    void *q = filled(count, type), *k = filled(count, type), *v = filled(count, type);
+    void *o = filled(count, type), *go = filled(count, type), *gq = filled(count, type);
+    void *gk = filled(count, type), *gv = filled(count, type),
+         *stats = filled((size_t)(b * h * n), F32);
+    void *scores = filled(cells, F32), *parts = filled(cells, type), *gp = filled(cells, type);
     /* cuDNN's */
     desc_t tq = tensor(rows, 0, d, q, 0), tk = tensor(turned, 1, d, k, 0);
     desc_t s = tensor(all, 0, f, NULL, 0), scaled = tensor(all, 0, f, NULL, 0);

@@ -12,6 +12,7 @@
  * wants it is taken as it is.
  */
 #include "klib/dnn_conv.h"
+#include "klib/room.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -169,13 +169,14 @@ static void infer(struct lower *l, const struct graph_body *op)
     }
 }
 
-/* Softmaxes that wait for a product become steps. False: there are none. */
+/* Softmaxes that wait for a product become steps, unless one has taken them. False: there are
+ * none. */
 static bool expand_all(struct lower *l)
 {
     bool found = false;
 
     for (size_t i = 0; i < l->nodes.len && !l->status; i++)
-        if (l->nodes.at[i].state == VALUE_LAZY) {
+        if (l->nodes.at[i].state == VALUE_LAZY && !l->nodes.at[i].is_fused) {
             (void)lower_expanded(l, (graph_v)i);
             found = true;
         }

@@ -305,6 +305,7 @@ static graph_v attention(struct lower *l, graph_v a, graph_v b, const int64_t *d
         s.tensors[4] = lower_memory(l, limits[0]);
     if (limits && limits[2] != NONE)
         s.tensors[5] = lower_memory(l, limits[2]);
+    lower_node(l, lazy)->is_fused = true;
     return lower_step(l, &s);
 }
 

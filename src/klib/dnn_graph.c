@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -454,6 +455,8 @@ static int run(struct heddle_native_call *native)
 #undef SCRATCH
     }
     klib_room_put(memory);
+    atomic_fetch_add_explicit(&call->program->done, native->last - native->first,
+                              memory_order_release);
     return 0;
 }
 

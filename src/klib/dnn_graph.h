@@ -5,11 +5,14 @@
  * that runs on segments of a row and stores what is asked for. So what follows a product costs no
  * pass of its own over memory.
  *
- * A program is constant data without addresses. It is kept as long as the process runs, as launches
- * and graphs refer to it at any time; those that are alike are one.
+ * A program is constant data without addresses; those that are alike are one. Launches refer to it:
+ * it counts tiles of steps that were launched and those that have run, so that its owner sees when
+ * none is left.
  */
 #ifndef HD_KLIB_DNN_GRAPH_H
 #define HD_KLIB_DNN_GRAPH_H
+
+#include <stdbool.h>
 
 #include "klib/dnn_level.h"
 #include "klib/klib.h"
@@ -221,6 +224,9 @@ struct dnn_step {
 
 struct dnn_program {
     uint64_t hash;
+    _Atomic uint64_t launched, done; /* tiles; done: by the kernel, when it needs it no longer */
+    uint32_t owners;                 /* of the front's */
+    bool is_captured;                /* by a CUDA graph, which may launch it at any time */
     uint32_t size_B;
     uint32_t nslots, nsteps, ntensors, ncode;
     uint32_t reserved;
@@ -243,7 +249,7 @@ static inline const struct dnn_code *dnn_code(const struct dnn_program *p)
 
 /* Parameters of a launch: the addresses follow, as many as the program has slots. */
 struct dnn_graph_call {
-    const struct dnn_program *program;
+    struct dnn_program *program;
     uint32_t step;
     uint32_t nslots;
     char *workspace;

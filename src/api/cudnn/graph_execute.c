@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,6 +22,7 @@ struct kept {
 static struct {
     pthread_mutex_t lock;
     struct kept *buckets[BUCKETS];
+    size_t waiting; /* programs without owners, for launches */
 } programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t hash_of(const struct dnn_program *p)
@@ -33,11 +35,41 @@ static uint64_t hash_of(const struct dnn_program *p)
     return hash;
 }
 
-const struct dnn_program *graph_intern(const struct dnn_program *program)
+/* Is nothing of it left to run? */
+static bool is_over(const struct dnn_program *p)
+{
+    return !p->owners && !p->is_captured &&
+           atomic_load_explicit(&p->done, memory_order_acquire) == atomic_load(&p->launched);
+}
+
+static void free_locked(struct kept **at)
+{
+    struct kept *kept = *at;
+
+    *at = kept->next;
+    hd_free(kept->program);
+    hd_free(kept);
+}
+
+static void free_waiting_locked(void)
+{
+    programs.waiting = 0;
+    for (size_t b = 0; b < BUCKETS; b++)
+        for (struct kept **at = &programs.buckets[b]; *at;)
+            if (is_over((*at)->program)) {
+                free_locked(at);
+            } else {
+                const struct dnn_program *p = (*at)->program;
+                programs.waiting += !p->owners && !p->is_captured;
+                at = &(*at)->next;
+            }
+}
+
+struct dnn_program *graph_intern(const struct dnn_program *program)
 {
     uint64_t hash = hash_of(program);
     struct kept **at = &programs.buckets[hash % BUCKETS], *kept;
-    const struct dnn_program *found = NULL;
+    struct dnn_program *found = NULL;
 
     (void)pthread_mutex_lock(&programs.lock);
     for (kept = *at; kept && !found; kept = kept->next)
@@ -51,15 +83,48 @@ const struct dnn_program *graph_intern(const struct dnn_program *program)
             kept = NULL;
         }
         if (kept) {
-            memcpy(kept->program, program, program->size_B);
+            memcpy((void *)kept->program, program, program->size_B);
             kept->program->hash = hash;
             kept->next = *at;
             *at = kept;
             found = kept->program;
         }
     }
+    if (found)
+        found->owners++;
+    if (programs.waiting)
+        free_waiting_locked();
     (void)pthread_mutex_unlock(&programs.lock);
     return found;
+}
+
+void graph_disown(struct dnn_program *program)
+{
+    if (!program)
+        return;
+    (void)pthread_mutex_lock(&programs.lock);
+    if (!--program->owners && !program->is_captured) {
+        programs.waiting++;
+        free_waiting_locked();
+    }
+    (void)pthread_mutex_unlock(&programs.lock);
+}
+
+/* With an owner more. */
+static struct dnn_program *owned(struct dnn_program *program)
+{
+    (void)pthread_mutex_lock(&programs.lock);
+    program->owners++;
+    (void)pthread_mutex_unlock(&programs.lock);
+    return program;
+}
+
+/* A CUDA graph refers to it from now on. */
+static void captured(struct dnn_program *program)
+{
+    (void)pthread_mutex_lock(&programs.lock);
+    program->is_captured = true;
+    (void)pthread_mutex_unlock(&programs.lock);
 }
 
 /* ---- the variant pack */
@@ -73,7 +138,7 @@ static const struct graph_value *value_of(const struct graph_body *pack,
     return v ? v : &none;
 }
 
-static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *pack,
+static cudnnStatus_t fill(struct dnn_program *p, const struct graph_body *pack,
                           struct dnn_graph_call *call)
 {
     const struct graph_value *uids = value_of(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
@@ -121,11 +186,11 @@ static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *
 }
 
 /*
- * The program for shapes that the pack has in place of the graph's. cudnn-frontend gives them as
+ * The program for shapes that the pack has in place of the graph's, with an owner more. cudnn-frontend gives them as
  * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of memory.
  */
 static cudnnStatus_t overridden(const struct graph_body *plan, const struct graph_body *pack,
-                                const struct dnn_program **out)
+                                struct dnn_program **out)
 {
     struct vector {
         const int64_t *begin, *end, *cap;
@@ -135,9 +200,11 @@ static cudnnStatus_t overridden(const struct graph_body *plan, const struct grap
     const struct graph_value *strides = value_of(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES);
     const struct graph_body *engine = AT(AT(plan, EXECUTION_PLAN_ENGINE_CONFIG), ENGINECFG_ENGINE);
 
-    *out = plan->program;
-    if (!uids->count)
+    *out = NULL;
+    if (!uids->count) {
+        *out = owned(plan->program);
         return CUDNN_STATUS_SUCCESS;
+    }
     if (!shapes->count || !strides->count)
         return GRAPH_FAIL(CUDNN_STATUS_BAD_PARAM, "overridden tensors need shapes and strides");
     const struct vector *shape = *(const struct vector **)shapes->values;
@@ -239,9 +306,10 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
                                                       [DNN_STEP_GROUPED] = "graph_grouped_matmul",
                                                       [DNN_STEP_ATTENTION] = "graph_attention"};
     const struct klib *klib = lib_klib(&dnn_info);
-    const struct dnn_program *p;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    struct dnn_program *p;
     struct dnn_graph_call call;
-    int result = 0;
+    int result = lib_context();
 
     if (!klib)
         return GRAPH_FAIL(CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE,
@@ -249,17 +317,30 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
     cudnnStatus_t status = overridden(plan, pack, &p);
     if (!status)
         status = fill(p, pack, &call);
-    if (status)
-        return status;
+    if (!status && !result)
+        result = cuStreamIsCapturing(handle->stream, &capture);
+    if (status || result) {
+        graph_disown(p);
+        return status ? status : dnn_status(result);
+    }
+    bool is_captured = capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (is_captured)
+        captured(p);
     for (uint32_t i = 0; i < p->nsteps && !result; i++) {
         const struct dnn_step *s = &dnn_steps(p)[i];
         call.step = i;
-        if (s->kind == DNN_STEP_CONV)
+        if (s->kind == DNN_STEP_CONV) {
             result = launch_conv(handle, klib, &call, s);
-        else
-            result = lib_launch(handle, &kernels[s->kind], names[s->kind], klib->dnn_graph->run,
-                                &call, sizeof(call), s->tiles, s->work_ns);
+            continue;
+        }
+        if (!is_captured)
+            atomic_fetch_add(&p->launched, s->tiles);
+        result = lib_launch(handle, &kernels[s->kind], names[s->kind], klib->dnn_graph->run, &call,
+                            sizeof(call), s->tiles, s->work_ns);
+        if (result && !is_captured)
+            atomic_fetch_sub(&p->launched, s->tiles);
     }
+    graph_disown(p);
     return dnn_status(result);
 }
 

@@ -254,11 +254,11 @@ static struct interval loaded(const struct dnn_graph_call *call, int tensor, con
     const struct dnn_graph_tensor *t = &dnn_tensors(call->program)[tensor];
 
     if (t->where == DNN_VALUE || t->where == DNN_CONSTANT) {
-        double x = number_of(call, t);
+        double x = real_from(bits_of(call, t), t->type);
         return interval_of(x, x);
     }
-    if (t->dims[6] != 1 || t->dims[7] != 1 || has_blocks(t) || t->ragged >= 0 || t->has_pages ||
-        t->type == DNN_C32 || !size_B[t->type])
+    if (t->dims[6] != 1 || t->dims[7] != 1 || t->in_tiles || t->block[0] || t->ragged >= 0 ||
+        t->has_pages || t->type == DNN_C32 || !size_B[t->type])
         return interval_of(-INFINITY, INFINITY);
     struct location p = place_of(call, t, idx);
     double x = real_from(p.at + p.from * size_B[t->type], t->type);

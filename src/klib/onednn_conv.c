@@ -109,30 +109,6 @@ static dnnl_handle scratch_of(struct conv *c, dnnl_handle desc)
     return size_B ? md : NULL;
 }
 
-static bool make_reorder(struct conv *c, struct operand *o, bool is_made, dnnl_handle attr)
-{
-    dnnl_handle from = is_made ? o->own : o->user, to = is_made ? o->user : o->own;
-
-    if (klib_dnnl.memory_desc_equal(o->user, o->own))
-        return true;
-    o->own_B = ALIGNED(klib_dnnl.memory_desc_get_size(o->own));
-    if (klib_dnnl.reorder_primitive_desc_create(&o->desc, from, klib_dnnl.engine, to,
-                                                klib_dnnl.engine, attr) ||
-        klib_dnnl.primitive_create(&o->reorder, o->desc))
-        return false;
-    o->scratch = scratch_of(c, o->desc);
-    return true;
-}
-
-/* oneDNN's own reference is slower than anything else. */
-static bool is_fast(dnnl_handle desc)
-{
-    const char *name = NULL;
-
-    return !klib_dnnl.primitive_desc_query(desc, DNNL_QUERY_IMPLEMENTATION, 0, &name) && name &&
-           strncmp(name, "ref", 3) != 0;
-}
-
 static bool make(struct conv *c)
 {
     static const int queries[][OPERANDS] = {
@@ -162,10 +138,25 @@ static bool make(struct conv *c)
             &c->desc, klib_dnnl.engine, DNNL_CONVOLUTION_DIRECT, o[X].asked, o[W].asked, NULL,
             o[Y].asked, s->stride, s->dilation, s->pad, s->behind, c->hint, attr);
     }
-    is_made = is_made && is_fast(c->desc);
+    /* oneDNN's own reference is slower than anything else. */
+    const char *name = NULL;
+    is_made = is_made &&
+              !klib_dnnl.primitive_desc_query(c->desc, DNNL_QUERY_IMPLEMENTATION, 0, &name) &&
+              name && strncmp(name, "ref", 3) != 0;
     for (int i = 0; i < OPERANDS && is_made; i++) {
         o[i].own = klib_dnnl.primitive_desc_query_md(c->desc, queries[s->kind][i], 0);
-        is_made = o[i].own && make_reorder(c, &o[i], i == made_by(s->kind), attr);
+        is_made = o[i].own != NULL;
+        if (!is_made || klib_dnnl.memory_desc_equal(o[i].user, o[i].own))
+            continue;
+        bool is_result = i == made_by(s->kind);
+        dnnl_handle from = is_result ? o[i].own : o[i].user;
+        dnnl_handle to = is_result ? o[i].user : o[i].own;
+        o[i].own_B = ALIGNED(klib_dnnl.memory_desc_get_size(o[i].own));
+        is_made = !klib_dnnl.reorder_primitive_desc_create(&o[i].desc, from, klib_dnnl.engine, to,
+                                                           klib_dnnl.engine, attr) &&
+                  !klib_dnnl.primitive_create(&o[i].reorder, o[i].desc);
+        if (is_made)
+            o[i].scratch = scratch_of(c, o[i].desc);
     }
     is_made = is_made && !klib_dnnl.primitive_create(&c->primitive, c->desc);
     if (is_made)

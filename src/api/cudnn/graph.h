@@ -97,6 +97,10 @@ cudnnStatus_t graph_lower(const struct graph_body *graph, enum graph_engine engi
                           struct dnn_program **out_program);
 /* The one that is like it, with an owner more, which is made if there is none; NULL: no memory. */
 struct dnn_program *graph_intern(const struct dnn_program *program);
+/* With an owner more. */
+struct dnn_program *graph_own(struct dnn_program *program);
+/* A CUDA graph refers to it from now on. */
+void graph_captured(struct dnn_program *program);
 /* An owner less. Without any it goes when what was launched has run; if it was captured, never. */
 void graph_disown(struct dnn_program *program); /* or NULL */
 /* The uids of a program's slots, in their order. */

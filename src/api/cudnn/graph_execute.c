@@ -1,131 +1,13 @@
-/* Plans run: in a stream, or as nodes of a CUDA graph. And programs are kept. */
+/* Plans run: in a stream, or as nodes of a CUDA graph. */
 #include "api/cudnn/graph.h"
 
 #include <cuda.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 #define AT(body, name) graph_body_at(body, CUDNN_ATTR_##name)
-
-/* ---- programs, by what is in them */
-
-enum { BUCKETS = 1024 };
-
-struct kept {
-    struct kept *next;
-    struct dnn_program *program;
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct kept *buckets[BUCKETS];
-    size_t waiting; /* programs without owners, for launches */
-} programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static uint64_t hash_of(const struct dnn_program *p)
-{
-    const unsigned char *byte = (const unsigned char *)(p + 1);
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-
-    for (size_t i = 0; i < p->size_B - sizeof(*p); i++)
-        hash = (hash ^ byte[i]) * 0x100000001b3;
-    return hash;
-}
-
-/* Is nothing of it left to run? */
-static bool is_over(const struct dnn_program *p)
-{
-    return !p->owners && !p->is_captured &&
-           atomic_load_explicit(&p->done, memory_order_acquire) == atomic_load(&p->launched);
-}
-
-static void free_locked(struct kept **at)
-{
-    struct kept *kept = *at;
-
-    *at = kept->next;
-    hd_free(kept->program);
-    hd_free(kept);
-}
-
-static void free_waiting_locked(void)
-{
-    programs.waiting = 0;
-    for (size_t b = 0; b < BUCKETS; b++)
-        for (struct kept **at = &programs.buckets[b]; *at;)
-            if (is_over((*at)->program)) {
-                free_locked(at);
-            } else {
-                const struct dnn_program *p = (*at)->program;
-                programs.waiting += !p->owners && !p->is_captured;
-                at = &(*at)->next;
-            }
-}
-
-struct dnn_program *graph_intern(const struct dnn_program *program)
-{
-    uint64_t hash = hash_of(program);
-    struct kept **at = &programs.buckets[hash % BUCKETS], *kept;
-    struct dnn_program *found = NULL;
-
-    (void)pthread_mutex_lock(&programs.lock);
-    for (kept = *at; kept && !found; kept = kept->next)
-        if (kept->program->hash == hash && kept->program->size_B == program->size_B &&
-            !memcmp(kept->program + 1, program + 1, program->size_B - sizeof(*program)))
-            found = kept->program;
-    if (!found) {
-        kept = hd_new(struct kept);
-        if (kept && !(kept->program = hd_alloc(program->size_B))) {
-            hd_free(kept);
-            kept = NULL;
-        }
-        if (kept) {
-            memcpy((void *)kept->program, program, program->size_B);
-            kept->program->hash = hash;
-            kept->next = *at;
-            *at = kept;
-            found = kept->program;
-        }
-    }
-    if (found)
-        found->owners++;
-    if (programs.waiting)
-        free_waiting_locked();
-    (void)pthread_mutex_unlock(&programs.lock);
-    return found;
-}
-
-void graph_disown(struct dnn_program *program)
-{
-    if (!program)
-        return;
-    (void)pthread_mutex_lock(&programs.lock);
-    if (!--program->owners && !program->is_captured) {
-        programs.waiting++;
-        free_waiting_locked();
-    }
-    (void)pthread_mutex_unlock(&programs.lock);
-}
-
-/* With an owner more. */
-static struct dnn_program *owned(struct dnn_program *program)
-{
-    (void)pthread_mutex_lock(&programs.lock);
-    program->owners++;
-    (void)pthread_mutex_unlock(&programs.lock);
-    return program;
-}
-
-/* A CUDA graph refers to it from now on. */
-static void captured(struct dnn_program *program)
-{
-    (void)pthread_mutex_lock(&programs.lock);
-    program->is_captured = true;
-    (void)pthread_mutex_unlock(&programs.lock);
-}
 
 /* ---- the variant pack */
 
@@ -186,7 +68,8 @@ static cudnnStatus_t fill(struct dnn_program *p, const struct graph_body *pack,
 }
 
 /*
- * The program for shapes that the pack has in place of the graph's, with an owner more. cudnn-frontend gives them as
+ * The program, with an owner more, for shapes that the pack has in place of the graph's.
+ * cudnn-frontend gives them as
  * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of memory.
  */
 static cudnnStatus_t overridden(const struct graph_body *plan, const struct graph_body *pack,
@@ -202,7 +85,7 @@ static cudnnStatus_t overridden(const struct graph_body *plan, const struct grap
 
     *out = NULL;
     if (!uids->count) {
-        *out = owned(plan->program);
+        *out = graph_own(plan->program);
         return CUDNN_STATUS_SUCCESS;
     }
     if (!shapes->count || !strides->count)
@@ -325,7 +208,7 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
     }
     bool is_captured = capture != CU_STREAM_CAPTURE_STATUS_NONE;
     if (is_captured)
-        captured(p);
+        graph_captured(p);
     for (uint32_t i = 0; i < p->nsteps && !result; i++) {
         const struct dnn_step *s = &dnn_steps(p)[i];
         call.step = i;

@@ -437,7 +437,9 @@ uint64_t klib_onednn_conv_plan(struct klib_conv *c, double products, unsigned th
                                uint64_t *out_tiles)
 {
     const struct klib_tensor *to = tensor_of(c, made_by(c->kind));
-    int64_t wanted = threads > 1 ? 2 * (int64_t)threads : 1, image = 0;
+    bool is_filter = c->kind == KLIB_CONV_FILTER;
+    /* Tiles of a filter reorder all images: no more than there are threads. */
+    int64_t wanted = threads > 1 ? (is_filter ? 1 : 2) * (int64_t)threads : 1, image = 0;
     double rate;
 
     if (!is_its(c, products, &rate))
@@ -448,7 +450,6 @@ uint64_t klib_onednn_conv_plan(struct klib_conv *c, double products, unsigned th
             n *= tensor_of(c, o)->dims[d];
         image += n * 4;
     }
-    bool is_filter = c->kind == KLIB_CONV_FILTER;
     int64_t images = c->x.dims[0], channels = c->groups > 1 ? c->groups
                                               : is_filter   ? c->w.dims[0]
                                                             : to->dims[1];

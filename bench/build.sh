@@ -2,7 +2,7 @@
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
-#   build.sh products                                                     cuBLAS beside oneDNN; likewise
+#   build.sh products                                                     cuBLAS and cuDNN beside oneDNN; likewise
 #   build.sh floor start native                                           what the machine could do; PTX of a file; launches of native kernels; likewise
 # HEDDLE_HOST_CPU=avx2 or generic compiles C for such a host as well.
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
@@ -125,7 +125,9 @@ build_native() {
 
 build_products() {
     quietly "$CLANG" -O2 -I../include -I../include/cuda products/products.c -o "$OUT/products" \
-        -L"$(dirname "$HEDDLE")/cuda/lib64" -lcublas -lcudart -ldl
+        -L"$(dirname "$HEDDLE")/cuda/lib64" -lcublas -lcudart -ldl &&
+        quietly "$CLANG" -O2 -I../include -I../include/cuda products/layers.c -o "$OUT/layers" \
+            -L"$(dirname "$HEDDLE")/cuda/lib64" -lcudnn -lcudart -ldl
 }
 
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)

@@ -19,7 +19,7 @@ from lint_text import ROOT
 
 # Arrows that point backwards; modules that are not here have none.
 LIMITS = {
-    "src/api/cudnn": 7, "src/jit": 13, "src/lower": 2, "src/ptx": 1,
+    "src/api/cudnn": 6, "src/jit": 13, "src/lower": 2, "src/ptx": 1,
 }
 # Where subfolders are modules of their own.
 DEEPER = {"src/api", "src/dev", "tools/heddle"}

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "klib/dnn_level.h"
+
 enum { KLIB_DNN_DIMS = 8, KLIB_DNN_SPATIAL = 3 };
 
 /*
@@ -83,6 +85,9 @@ struct klib_conv {
     bool is_depthwise;
     int64_t pixels, channels, slice;
     int64_t pixel_blocks, channel_blocks, slices, phases;
+    uint8_t engine;              /* enum klib_engine */
+    bool is_direct;              /* oneDNN writes the result itself */
+    int64_t images, image_block; /* of oneDNN: of a tile, and of a part of it */
 };
 
 /* ---- everything else that is done to tensors */
@@ -225,7 +230,11 @@ struct klib_dnn {
     const char *names[KLIB_DNN_KERNELS];
 };
 
+#ifdef DNN_LEVEL
 extern const struct klib_dnn klib_dnn;
+#else
+extern const struct klib_dnn klib_dnn_generic, klib_dnn_avx2, klib_dnn_avx512;
+#endif
 
 /* Elements of a matrix, or of a bias, and where they begin; false: it is not there. */
 struct klib_rnn_part {

@@ -12,12 +12,14 @@
  * wants it is taken as it is.
  */
 #include "klib/dnn_conv.h"
+#include "klib/room.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "klib/dnn_rows.h"
+#include "klib/onednn_conv.h"
 
 /* Rows of a slice: with a block of pixels they stay in the L2. */
 #define SLICE        1024
@@ -205,6 +207,8 @@ GEMM(dgemm_)
 #define kept             DNN_NAME(kept)
 #define load_channels    DNN_NAME(load_channels)
 #define load_row         DNN_NAME(dnn_load)
+#define onednn_end       DNN_NAME(onednn_end)
+#define onednn_tiles     DNN_NAME(onednn_tiles)
 #define multiply         DNN_NAME(multiply)
 #define pack_by_channels DNN_NAME(pack_by_channels)
 #define pack_by_pixels   DNN_NAME(pack_by_pixels)
@@ -237,6 +241,8 @@ int klib_conv_run(struct heddle_native_call *call)
 {
     const struct klib_conv *c = call->params;
 
+    if (c->engine == KLIB_ONEDNN)
+        return c->is_double ? onednn_tiles_f64(call, c) : onednn_tiles_f32(call, c);
     return c->is_double ? conv_f64(call, c) : conv_f32(call, c);
 }
 
@@ -293,6 +299,10 @@ uint64_t klib_conv_plan(struct klib_conv *c, unsigned threads, uint64_t *out_til
                   (double)in_channels * (double)taps / (g.is_data ? (double)c->phases : 1);
 
     c->pixels = HD_MAX(HD_MIN(lattice, PIXELS), 1);
+    uint64_t ns = klib_onednn_conv_plan(c, work, threads, out_tiles);
+    c->engine = ns ? KLIB_ONEDNN : KLIB_OPENBLAS;
+    if (ns)
+        return ns;
     c->channels = HD_MAX(out_channels, 1);
     c->slice = c->slices = 1;
     c->is_depthwise = is_depthwise(c);

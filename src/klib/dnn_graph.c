@@ -1,14 +1,19 @@
 /* Steps of cuDNN's operation graphs as native kernels; dnn_graph.h says what they are. */
 #include "klib/dnn_graph.h"
+#include "klib/room.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "klib/blas.h"
+#include "klib/dnn_math.h"
 #include "klib/halves.h"
+#include "klib/onednn.h"
 #include "klib/philox.h"
 #include "klib/real_gemm.h"
 
@@ -200,6 +205,155 @@ static inline int within(const struct location *p, int n)
     return (int)HD_MIN(there, n);
 }
 
+/* ---- what is masked */
+
+/* Numbers of a block: all of them are from lo to hi, or NaN where these are infinite. */
+struct interval {
+    double lo, hi;
+};
+
+static struct interval interval_of(double lo, double hi)
+{
+    if (lo != lo || hi != hi)
+        return (struct interval){-INFINITY, INFINITY};
+    return (struct interval){lo, hi};
+}
+
+/* Of x `compare` y: 0, 1, or both. */
+static struct interval compared(int op, struct interval x, struct interval y)
+{
+    bool never = false, always = false, is_known = isfinite(x.lo + x.hi + y.lo + y.hi);
+
+    switch (op) {
+    case DNN_CMP_LT:
+        return compared(DNN_CMP_GT, y, x);
+    case DNN_CMP_LE:
+        return compared(DNN_CMP_GE, y, x);
+    case DNN_CMP_GT:
+        always = x.lo > y.hi;
+        never = x.hi <= y.lo;
+        break;
+    case DNN_CMP_GE:
+        always = x.lo >= y.hi;
+        never = x.hi < y.lo;
+        break;
+    default:
+        break;
+    }
+    return (struct interval){is_known && always, !is_known || !never};
+}
+
+/* A tensor's element that is the same for a whole block. */
+static struct interval loaded(const struct dnn_graph_call *call, int tensor, const int64_t *idx)
+{
+    static const uint8_t size_B[DNN_TYPES] = {
+#define X(name, size, cudnn) [DNN_##name] = size,
+        DNN_TYPE_LIST(X)
+#undef X
+    };
+    const struct dnn_graph_tensor *t = &dnn_tensors(call->program)[tensor];
+
+    if (t->where == DNN_VALUE || t->where == DNN_CONSTANT) {
+        double x = real_from(bits_of(call, t), t->type);
+        return interval_of(x, x);
+    }
+    if (t->dims[6] != 1 || t->dims[7] != 1 || t->in_tiles || t->block[0] || t->ragged >= 0 ||
+        t->has_pages || t->type == DNN_C32 || !size_B[t->type])
+        return interval_of(-INFINITY, INFINITY);
+    struct location p = place_of(call, t, idx);
+    double x = real_from(p.at + p.from * size_B[t->type], t->type);
+    return interval_of(x, x);
+}
+
+/*
+ * Does code on scores make minus infinity of all h x w of them from idx on, whatever they are? By
+ * intervals of what it computes of indices and of numbers that are the same in the block, as masks
+ * of bands and of lengths do.
+ */
+static bool block_is_masked(const struct dnn_graph_call *call, struct dnn_range range,
+                            const int64_t *idx, int64_t h, int64_t w)
+{
+    const struct dnn_code *c = dnn_code(call->program) + range.first, *end = c + range.count;
+    const struct interval all = {-INFINITY, INFINITY};
+    struct interval regs[DNN_REGISTERS], r = all;
+
+    for (int i = 0; i < DNN_REGISTERS; i++)
+        regs[i] = all;
+    for (; c < end; c++) {
+        struct interval a = regs[c->a], b = regs[c->b], t = regs[c->c];
+        switch (c->op) {
+        case DNN_STORE: /* what is stored is wanted */
+            return false;
+        case DNN_INDEX: {
+            int64_t n = c->tensor == 6 ? h : c->tensor == 7 ? w : 1;
+            r = interval_of((double)idx[c->tensor], (double)(idx[c->tensor] + n - 1));
+            break;
+        }
+        case DNN_LOAD:
+            r = loaded(call, c->tensor, idx);
+            break;
+        case DNN_CONST:
+            r = interval_of(c->p[0], c->p[0]);
+            break;
+        case DNN_IDENTITY:
+            r = a;
+            break;
+        case DNN_NEG:
+            r = interval_of(-a.hi, -a.lo);
+            break;
+        case DNN_ADD:
+            r = interval_of(a.lo + b.lo, a.hi + b.hi);
+            break;
+        case DNN_SUB:
+            r = interval_of(a.lo - b.hi, a.hi - b.lo);
+            break;
+        case DNN_CMP_GT:
+        case DNN_CMP_GE:
+        case DNN_CMP_LT:
+        case DNN_CMP_LE:
+            r = compared(c->op, a, b);
+            break;
+        case DNN_LOGICAL_AND:
+            r = interval_of(a.lo == 1 && b.lo == 1,
+                            !(a.hi == 0 && a.lo == 0) && !(b.hi == 0 && b.lo == 0));
+            break;
+        case DNN_LOGICAL_OR:
+            r = interval_of((a.lo == 1 && a.hi == 1) || (b.lo == 1 && b.hi == 1),
+                            !(a.lo == 0 && a.hi == 0 && b.lo == 0 && b.hi == 0));
+            break;
+        case DNN_BINARY_SELECT:
+            r = t.lo == 1 && t.hi == 1   ? a
+                : t.lo == 0 && t.hi == 0 ? b
+                                         : (struct interval){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
+            break;
+        default:
+            r = all;
+        }
+        regs[c->r] = r;
+    }
+    return range.count && r.hi == -INFINITY;
+}
+
+/* ---- products: op(a) op(b) by columns, or c plus that */
+
+static void gemm_f32(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, bool is_added, float *c, int64_t ldc)
+{
+    const float one = 1, beta = is_added ? 1 : 0;
+
+    if (!klib_onednn_floats(ta, tb, m, n, k, a, lda, b, ldb, is_added, c, ldc))
+        sgemm_(ta ? "T" : "N", tb ? "T" : "N", &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
+static void gemm_f64(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double *a,
+                     int64_t lda, const double *b, int64_t ldb, bool is_added, double *c,
+                     int64_t ldc)
+{
+    const double one = 1, beta = is_added ? 1 : 0;
+
+    dgemm_(ta ? "T" : "N", tb ? "T" : "N", &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
 /* ---- numbers */
 
 /* The least power of two that is not less; 0 and less: the least there is. */
@@ -220,22 +374,21 @@ static uint8_t e8m0_of(float x)
 #define REAL     float
 #define N(name)  name##_f32
 #define F(name)  name##f
-#define GEMM     sgemm_
 #define DNN_REAL DNN_F32
 #include "klib/dnn_graph_code.inc"
 #include "klib/dnn_graph_steps.inc"
+#include "klib/dnn_graph_attention.inc"
 #undef REAL
 #undef N
 #undef F
-#undef GEMM
 #undef DNN_REAL
 #define REAL     double
 #define N(name)  name##_f64
 #define F(name)  name
-#define GEMM     dgemm_
 #define DNN_REAL DNN_F64
 #include "klib/dnn_graph_code.inc"
 #include "klib/dnn_graph_steps.inc"
+#include "klib/dnn_graph_attention.inc"
 
 /* ---- kernels */
 
@@ -250,7 +403,8 @@ static size_t scratch_of(const struct dnn_step *s)
     case DNN_STEP_GROUPED:
         return DNN_SCRATCH;
     case DNN_STEP_ATTENTION:
-        return (size_t)(rows * (d + keys + dv) + DNN_BLOCK * HD_MAX(d, dv));
+        return (size_t)(rows * (d + keys + dv + 1) + DNN_BLOCK * HD_MAX(d, dv) + keys / DNN_BLOCK +
+                        1);
     default:
         return 0;
     }
@@ -262,7 +416,7 @@ static int run(struct heddle_native_call *native)
     const struct dnn_step *s = dnn_steps(call->program) + call->step;
     size_t real_B = s->is_wide ? sizeof(double) : sizeof(float);
     size_t regs = (size_t)DNN_REGISTERS * DNN_BLOCK;
-    char *memory = malloc((regs + scratch_of(s)) * real_B);
+    char *memory = klib_room_get((regs + scratch_of(s)) * real_B);
     struct scratch scratch = {memory + regs * real_B};
 
     if (!memory)
@@ -300,7 +454,9 @@ static int run(struct heddle_native_call *native)
 #undef STEP
 #undef SCRATCH
     }
-    free(memory);
+    klib_room_put(memory);
+    atomic_fetch_add_explicit(&call->program->done, native->last - native->first,
+                              memory_order_release);
     return 0;
 }
 

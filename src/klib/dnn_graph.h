@@ -5,12 +5,16 @@
  * that runs on segments of a row and stores what is asked for. So what follows a product costs no
  * pass of its own over memory.
  *
- * A program is constant data without addresses. It is kept as long as the process runs, as launches
- * and graphs refer to it at any time; those that are alike are one.
+ * A program is constant data without addresses; those that are alike are one. Launches refer to it:
+ * it counts tiles of steps that were launched and those that have run, so that its owner sees when
+ * none is left.
  */
 #ifndef HD_KLIB_DNN_GRAPH_H
 #define HD_KLIB_DNN_GRAPH_H
 
+#include <stdbool.h>
+
+#include "klib/dnn_level.h"
 #include "klib/klib.h"
 
 enum { DNN_DIMS = 8, DNN_BLOCK = 256, DNN_REGISTERS = 64, DNN_SLOTS = 200 };
@@ -82,7 +86,7 @@ struct dnn_graph_tensor {
     X(ABS, 1, F(fabs)(x))                                                                          \
     X(CEIL, 1, F(ceil)(x))                                                                         \
     X(COS, 1, F(cos)(x))                                                                           \
-    X(EXP, 1, F(exp)(x))                                                                           \
+    X(EXP, 1, N(dnn_exp)(x))                                                                       \
     X(FLOOR, 1, F(floor)(x))                                                                       \
     X(LOG, 1, F(log)(x))                                                                           \
     X(NEG, 1, -x)                                                                                  \
@@ -93,27 +97,29 @@ struct dnn_graph_tensor {
     X(IDENTITY, 1, x)                                                                              \
     X(RECIPROCAL, 1, 1 / x)                                                                        \
     X(RELU_FWD, 1, x != x ? x : x < p[0] ? p[0] + p[2] * (x - p[0]) : x > p[1] ? p[1] : x)         \
-    X(TANH_FWD, 1, F(tanh)(x))                                                                     \
-    X(SIGMOID_FWD, 1, 1 / (1 + F(exp)(-x)))                                                        \
+    X(TANH_FWD, 1, N(dnn_tanh)(x))                                                                 \
+    X(SIGMOID_FWD, 1, 1 / (1 + N(dnn_exp)(-x)))                                                    \
     X(ELU_FWD, 1, x > 0 ? x : p[0] * F(expm1)(x))                                                  \
     X(GELU_FWD, 1, x *(REAL)0.5 * (1 + F(erf)(x * (REAL)0.70710678118654752)))                     \
-    X(SOFTPLUS_FWD, 1, (x * p[0] > 0 ? x : 0) + F(log1p)(F(exp)(-F(fabs)(x * p[0]))) / p[0])       \
-    X(SWISH_FWD, 1, x / (1 + F(exp)(-p[0] * x)))                                                   \
+    X(SOFTPLUS_FWD, 1, (x * p[0] > 0 ? x : 0) + F(log1p)(N(dnn_exp)(-F(fabs)(x * p[0]))) / p[0])   \
+    X(SWISH_FWD, 1, x / (1 + N(dnn_exp)(-p[0] * x)))                                               \
     X(GELU_APPROX_TANH_FWD, 1,                                                                     \
-      (REAL)0.5 * x * (1 + F(tanh)((REAL)0.79788456080286536 * (x + (REAL)0.044715 * x * x * x)))) \
+      (REAL)0.5 * x *                                                                              \
+          (1 + N(dnn_tanh)((REAL)0.79788456080286536 * (x + (REAL)0.044715 * x * x * x))))         \
     X(RELU_BWD, 2, y > p[0] && y < p[1] ? x : y <= p[0] ? x * p[2] : 0)                            \
-    X(TANH_BWD, 2, x * (1 - F(tanh)(y) * F(tanh)(y)))                                              \
+    X(TANH_BWD, 2, x * (1 - N(dnn_tanh)(y) * N(dnn_tanh)(y)))                                      \
     X(SIGMOID_BWD, 2,                                                                              \
-      x *F(exp)(-F(fabs)(y)) / ((1 + F(exp)(-F(fabs)(y))) * (1 + F(exp)(-F(fabs)(y)))))            \
-    X(ELU_BWD, 2, y > 0 ? x : x * p[0] * F(exp)(y))                                                \
+      x *N(dnn_exp)(-F(fabs)(y)) /                                                                 \
+          ((1 + N(dnn_exp)(-F(fabs)(y))) * (1 + N(dnn_exp)(-F(fabs)(y)))))                         \
+    X(ELU_BWD, 2, y > 0 ? x : x * p[0] * N(dnn_exp)(y))                                            \
     X(GELU_BWD, 2,                                                                                 \
       x *((REAL)0.5 * (1 + F(erf)(y * (REAL)0.70710678118654752)) +                                \
-          y * F(exp)(y * y * (REAL) - 0.5) * (REAL)0.39894228040143268))                           \
-    X(SOFTPLUS_BWD, 2, x / (1 + F(exp)(-p[0] * y)))                                                \
+          y * N(dnn_exp)(y * y * (REAL) - 0.5) * (REAL)0.39894228040143268))                       \
+    X(SOFTPLUS_BWD, 2, x / (1 + N(dnn_exp)(-p[0] * y)))                                            \
     X(SWISH_BWD, 2,                                                                                \
-      x * (1 / (1 + F(exp)(-p[0] * y)) +                                                           \
-           p[0] * y * F(exp)(-F(fabs)(p[0] * y)) /                                                 \
-               ((1 + F(exp)(-F(fabs)(p[0] * y))) * (1 + F(exp)(-F(fabs)(p[0] * y))))))             \
+      x * (1 / (1 + N(dnn_exp)(-p[0] * y)) +                                                       \
+           p[0] * y * N(dnn_exp)(-F(fabs)(p[0] * y)) /                                             \
+               ((1 + N(dnn_exp)(-F(fabs)(p[0] * y))) * (1 + N(dnn_exp)(-F(fabs)(p[0] * y))))))     \
     X(GELU_APPROX_TANH_BWD, 2, x *gelu_tanh_slope(y))                                              \
     X(CMP_EQ, 2, x == y)                                                                           \
     X(CMP_NEQ, 2, x != y)                                                                          \
@@ -218,6 +224,9 @@ struct dnn_step {
 
 struct dnn_program {
     uint64_t hash;
+    _Atomic uint64_t launched, done; /* tiles; done: by the kernel, when it needs it no longer */
+    uint32_t owners;                 /* of the front's */
+    bool is_captured;                /* by a CUDA graph, which may launch it at any time */
     uint32_t size_B;
     uint32_t nslots, nsteps, ntensors, ncode;
     uint32_t reserved;
@@ -240,7 +249,7 @@ static inline const struct dnn_code *dnn_code(const struct dnn_program *p)
 
 /* Parameters of a launch: the addresses follow, as many as the program has slots. */
 struct dnn_graph_call {
-    const struct dnn_program *program;
+    struct dnn_program *program;
     uint32_t step;
     uint32_t nslots;
     char *workspace;
@@ -257,6 +266,11 @@ struct klib_dnn_graph {
     void (*plan)(struct dnn_step *step, unsigned threads);
 };
 
+#ifdef DNN_LEVEL
 extern const struct klib_dnn_graph klib_dnn_graph;
+#else
+extern const struct klib_dnn_graph klib_dnn_graph_generic, klib_dnn_graph_avx2,
+    klib_dnn_graph_avx512;
+#endif
 
 #endif

@@ -4,6 +4,7 @@
  * other (klib/dnn_blocks.h); a tile has some of them, which no other tile writes.
  */
 #include "klib/dnn_op.h"
+#include "klib/room.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  * over, in the other direction those before its begin.
  */
 #include "klib/dnn_rnn.h"
+#include "klib/room.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "klib/dnn.h"
+#include "klib/dnn_math.h"
 #include "klib/halves.h"
 #include "klib/klib.h"
 

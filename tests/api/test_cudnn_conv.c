@@ -175,6 +175,13 @@ static void test_shapes(void)
         {2, 2, 20, 33, 1, {40, 30}, {3, 3}, {1, 1}, {2, 2}, {1, 1}}, /* more than a block */
         {2, 2, 40, 40, 40, {11, 8}, {3, 3}, {1, 0}, {2, 1}, {1, 2}}, /* depthwise */
         {2, 2, 1100, 3, 1, {3, 3}, {1, 1}, {0, 0}, {1, 1}, {1, 1}},
+        /* Another engine's, where it is there: many images, many channels, groups, gaps. */
+        {2, 9, 20, 24, 1, {10, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+        {2, 1, 24, 200, 1, {9, 10}, {3, 3}, {0, 1}, {2, 1}, {1, 2}},
+        {2, 3, 64, 32, 4, {13, 12}, {3, 3}, {1, 2}, {1, 2}, {1, 1}},
+        {2, 3, 96, 96, 96, {14, 15}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+        {1, 3, 32, 48, 1, {70}, {5}, {2}, {2}, {1}},
+        {3, 2, 16, 20, 1, {6, 7, 8}, {3, 3, 3}, {1, 1, 1}, {1, 2, 1}, {1, 1, 1}},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         for (int result = 0; result < 3; result++) {
@@ -198,6 +205,7 @@ static void test_types(void)
                                             CUDNN_DATA_BFLOAT16};
     static const struct shape shape = {2, 2, 8, 12, 2, {9, 7}, {3, 3}, {1, 1}, {2, 1}, {1, 1}};
     static const struct shape depthwise = {2, 2, 8, 8, 8, {9, 7}, {3, 3}, {1, 1}, {2, 1}, {1, 1}};
+    static const struct shape large = {2, 3, 24, 32, 1, {12, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         for (int result = 0; result < 3; result++) {
             bool is_fine =
@@ -209,6 +217,9 @@ static void test_types(void)
                                              : NHWC,
                                     l == 1 ? NCHW : NHWC, l == 0 ? ODD : NHWC, false, result, 1,
                                     l ? 0 : 1);
+            for (int l = 0; l < 4; l++)
+                is_fine &= is_right(&large, types[i], l & 1 ? NHWC : NCHW, NCHW,
+                                    l & 2 ? NHWC : NCHW, false, result, 1, l == 3 ? 1 : 0);
             ok(is_fine, "type %d, %s", (int)types[i], results[result]);
         }
     /* Results that round. */
@@ -274,12 +285,15 @@ static void test_bytes(void)
 
 static void test_fused(void)
 {
-    static const struct shape s = {2, 2, 6, 10, 1, {7, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+    static const struct shape shapes[] = {
+        {2, 2, 6, 10, 1, {7, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+        {2, 4, 24, 40, 1, {7, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}}};
     cudnnActivationDescriptor_t act;
     float alpha1 = 2, alpha2 = 3, zero = 0;
 
     need(cudnnCreateActivationDescriptor(&act));
-    for (int l = 0; l < 4; l++) {
+    for (int l = 0; l < 8; l++) {
+        const struct shape s = shapes[l / 4];
         enum layout layout = l & 1 ? NHWC : NCHW;
         struct operands o = operands_of(&s, CUDNN_DATA_FLOAT, layout, layout, layout);
         struct tensor z = tensor_of(CUDNN_DATA_FLOAT, ODD, 4, o.y.dims);
@@ -306,7 +320,7 @@ static void test_fused(void)
             CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, NULL, 0, &alpha2, z.desc, z.at,
             bias.desc, bias.at, act, o.y.desc, o.y.at));
         cudaDeviceSynchronize();
-        ok(is_near(&o.y, y, 0), "%s with bias, z and %s", layout_names[layout],
+        ok(is_near(&o.y, y, 0), "%d images of %s with bias, z and %s", s.n, layout_names[layout],
            is_relu ? "relu" : "nothing");
         fails(cudnnConvolutionBiasActivationForward(
                   handle, &alpha1, o.x.desc, o.x.at, o.w.filter, o.w.at, desc,

@@ -2,6 +2,7 @@
 #include "cudnn_graph_fixture.h"
 
 #include <cuda.h>
+#include <malloc.h>
 
 /* ---- descriptors */
 
@@ -835,6 +836,40 @@ static void test_random(void)
     clear();
 }
 
+/* Plans of many shapes: what they run goes with them, once it has run. */
+static void test_programs_go(void)
+{
+    enum { SHAPES = 1500 };
+    size_t before_B = 0;
+    bool is_fine = true;
+
+    for (int i = 0; i < SHAPES; i++) {
+        int64_t dims[4] = {1, 1, 1, i + 1};
+        struct gt *x = filled(gt_of(CUDNN_DATA_FLOAT, ROWS, 4, dims, NULL)),
+                  *v = gt_of(CUDNN_DATA_FLOAT, VIRTUAL, 4, dims, NULL),
+                  *y = gt_of(CUDNN_DATA_FLOAT, ROWS, 4, dims, NULL);
+        desc_t plan, pack;
+        op_pointwise(CUDNN_POINTWISE_ABS, x, NULL, NULL, v);
+        op_pointwise(CUDNN_POINTWISE_ADD, v, number(1), NULL, y);
+        need(plan_of(0, &plan));
+        pack = pack_of(NULL);
+        need(cudnnBackendExecute(handle, plan, pack));
+        /* It may run still. */
+        for (int d = 0; d < g.nkept; d++)
+            need(cudnnBackendDestroyDescriptor(g.kept[d]));
+        g.nkept = 0;
+        is_fine = is_fine && !cudaDeviceSynchronize() && is_right(x, y);
+        clear();
+        if (i == SHAPES / 3)
+            before_B = mallinfo2().uordblks;
+    }
+    size_t more_B = mallinfo2().uordblks - before_B;
+    ok(is_fine, "each plan is right, though it goes before it has run");
+    /* Each has more than a kilobyte. */
+    ok((int64_t)more_B < SHAPES * 2 / 3 * 512, "%zu bytes more for %d plans", more_B,
+       SHAPES * 2 / 3);
+}
+
 int main(void)
 {
     need(cudnnCreate(&handle));
@@ -849,6 +884,7 @@ int main(void)
     test_reductions();
     test_views();
     test_random();
+    test_programs_go();
     works(cudnnDestroy(handle));
     return done();
 }

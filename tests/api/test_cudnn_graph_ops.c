@@ -436,7 +436,9 @@ static void test_norms(void)
                              A(OPERATION_NORM_FWD_INPUT_RUNNING_VAR_DESC), running[1],
                              A(OPERATION_NORM_FWD_OUTPUT_RUNNING_MEAN_DESC), running[2],
                              A(OPERATION_NORM_FWD_OUTPUT_RUNNING_VAR_DESC), running[3],
-                             A(OPERATION_NORM_FWD_EXP_AVG_FACTOR_DESC), number(0.25), -1);
+                             A(OPERATION_NORM_FWD_EXP_AVG_FACTOR_DESC), number(0.25),
+                             A(OPERATION_NORM_FWD_PEER_STAT_DESCS),
+                             TENSOR(FLOAT, ROWS, 2, 4 * NC, 1, 1), -1); /* one peer: this device */
         op_end(op);
         for (int64_t i = 0; i < x->n; i++)
             sums[group_of(modes[m], i)] += got(x, i);
@@ -509,9 +511,10 @@ static void test_norms(void)
     desc_t op = new_desc(D(OPERATION_NORM_FORWARD)), plan;
     set_enum(op, A(OPERATION_NORM_FWD_MODE), CUDNN_TYPE_NORM_MODE, CUDNN_BATCH_NORM);
     set_enum(op, A(OPERATION_NORM_FWD_PHASE), CUDNN_TYPE_NORM_FWD_PHASE, CUDNN_NORM_FWD_TRAINING);
+    set(op, A(OPERATION_NORM_FWD_PEER_STAT_DESCS), CUDNN_TYPE_BACKEND_DESCRIPTOR, 2,
+        (desc_t[]){peer->desc, peer->desc});
     op_end(op_tensors(op, A(OPERATION_NORM_FWD_XDESC), x, A(OPERATION_NORM_FWD_YDESC), y,
-                      A(OPERATION_NORM_FWD_EPSILON_DESC), number(1),
-                      A(OPERATION_NORM_FWD_PEER_STAT_DESCS), peer, -1));
+                      A(OPERATION_NORM_FWD_EPSILON_DESC), number(1), -1));
     eq_u64(plan_of(0, &plan), CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN, "norms across devices");
     char text[200];
     cudnnGetLastErrorString(text, sizeof(text));
@@ -548,6 +551,75 @@ static void attention(const struct gt *q, const struct gt *k, const struct gt *v
             }
             stats[z * AQ + i] = most + log(sum);
         }
+}
+
+/* Masks, of 300 queries and 1,300 keys: blocks that have a bit, a band, both. */
+static void test_blocks_of_attention(void)
+{
+    enum { Q = 300, K = 1300, S = 8, QB = 3, KB = 2 };
+    double *o = calloc((size_t)Q * S, sizeof(double)), *p = calloc(K, sizeof(double));
+
+    for (int variant = 1; variant < 4; variant++) {
+        bool has_blocks = variant & 1, has_band = variant & 2;
+        struct gt *q = filled(TENSOR(FLOAT, ROWS, 1, 1, Q, S)),
+                  *k = filled(TENSOR(FLOAT, ROWS, 1, 1, K, S)),
+                  *v = filled(TENSOR(FLOAT, ROWS, 1, 1, K, S)),
+                  *out = TENSOR(FLOAT, ROWS, 1, 1, Q, S);
+        struct gt *mask = TENSOR(UINT8, ROWS, 1, 1, QB, KB), *low = number(-INFINITY);
+        struct gt *scores = TENSOR(FLOAT, VIRTUAL, 1, 1, Q, K),
+                  *masked = TENSOR(FLOAT, VIRTUAL, 1, 1, Q, K);
+        desc_t op = new_desc(D(OPERATION_SDPA_FWD)), graph;
+        for (int i = 0; i < QB * KB; i++)
+            give(mask, i, (37 * i + 11) % 256);
+        (void)op_tensors(op, A(OPERATION_SDPA_FWD_QDESC), q, A(OPERATION_SDPA_FWD_KDESC), k,
+                         A(OPERATION_SDPA_FWD_VDESC), v, A(OPERATION_SDPA_FWD_ODESC), out,
+                         A(OPERATION_SDPA_FWD_SCALEDESC), number(0.5),
+                         A(OPERATION_SDPA_FWD_BLOCK_MASK_DESC), has_blocks ? mask : NULL, -1);
+        desc_t softmax = new_desc(D(OPERATION_SOFTMAX));
+        need(cudnnBackendFinalize(
+            op_tensors(softmax, A(OPERATION_SOFTMAX_XDESC), TENSOR(FLOAT, VIRTUAL, 1, 1, Q, K),
+                       A(OPERATION_SOFTMAX_YDESC), TENSOR(FLOAT, VIRTUAL, 1, 1, Q, K), -1)));
+        set_desc(op, A(OPERATION_SDPA_FWD_SOFTMAX_DESC), softmax);
+        if (has_band) {
+            desc_t band = new_desc(D(OPERATION_DIAGONAL_BAND_MASK));
+            set_enum(band, A(OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE),
+                     CUDNN_TYPE_POINTWISE_MODE, CUDNN_POINTWISE_CMP_GE);
+            op_end(op_tensors(band, A(OPERATION_DIAGONAL_BAND_MASK_XDESC), scores,
+                              A(OPERATION_DIAGONAL_BAND_MASK_BDESC), low,
+                              A(OPERATION_DIAGONAL_BAND_MASK_YDESC), masked, -1));
+            need(graph_of(&graph));
+            g.nops = 0;
+            set_desc(op, A(OPERATION_SDPA_FWD_SUBGRAPH), graph);
+            set_whole(op, A(OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID), scores->uid);
+            set_whole(op, A(OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID), masked->uid);
+        }
+        op_end(op);
+        for (int i = 0; i < Q; i++) {
+            double sum = 0;
+            for (int j = 0; j < K; j++) {
+                int byte = (int)got(mask, i / 128 * KB + j / 1024);
+                bool sees = (!has_blocks || byte >> j / 128 % 8 & 1) && (!has_band || j <= i);
+                double x = 0;
+                for (int d = 0; d < S; d++)
+                    x += got(q, i * S + d) * got(k, j * S + d);
+                p[j] = sees ? exp(0.5 * x) : 0;
+                sum += p[j];
+            }
+            for (int d = 0; d < S; d++) {
+                double x = 0;
+                for (int j = 0; j < K; j++)
+                    x += p[j] * got(v, j * S + d);
+                o[i * S + d] = sum > 0 ? x / sum : 0;
+            }
+        }
+        for (int engine = 0; engine < 2; engine++) {
+            run(engine);
+            expect(out, o, 2e-5, "attention with a mask");
+        }
+        clear();
+    }
+    free(o);
+    free(p);
 }
 
 static void test_attention(void)
@@ -767,6 +839,7 @@ int main(void)
     test_windows();
     test_norms();
     test_attention();
+    test_blocks_of_attention();
     test_softmax();
     test_pages();
     test_ragged();

@@ -40,7 +40,7 @@ struct graph_body {
     enum graph_kind kind;
     bool finalized;
     HD_VEC(struct graph_value) values;
-    const struct dnn_program *program; /* of a plan or an engine's configuration: interned */
+    struct dnn_program *program; /* of an engine's configuration: owned; of a plan: that one */
 };
 
 struct cudnnBackendDescriptor {
@@ -91,12 +91,18 @@ struct graph_override {
     int64_t dims[DNN_DIMS], strides[DNN_DIMS];
 };
 
-/* `graph`: of kind OPERATIONGRAPH. The program is interned, of a lifetime without end. */
+/* `graph`: of kind OPERATIONGRAPH. The program is interned. */
 cudnnStatus_t graph_lower(const struct graph_body *graph, enum graph_engine engine,
                           const struct graph_override *overrides, size_t noverrides,
-                          const struct dnn_program **out_program);
-/* The one that is like it, which is made if there is none; NULL: no memory. */
-const struct dnn_program *graph_intern(const struct dnn_program *program);
+                          struct dnn_program **out_program);
+/* The one that is like it, with an owner more, which is made if there is none; NULL: no memory. */
+struct dnn_program *graph_intern(const struct dnn_program *program);
+/* With an owner more. */
+struct dnn_program *graph_own(struct dnn_program *program);
+/* A CUDA graph refers to it from now on. */
+void graph_captured(struct dnn_program *program);
+/* An owner less. Without any it goes when what was launched has run; if it was captured, never. */
+void graph_disown(struct dnn_program *program); /* or NULL */
 /* The uids of a program's slots, in their order. */
 const int64_t *graph_slots(const struct dnn_program *program);
 

@@ -201,12 +201,51 @@ static graph_v dropped(struct lower *l, const struct graph_body *op, graph_v p)
     return lower_code(l, DNN_SCALE, dims, MUL(p, keeps), NONE, NONE, by);
 }
 
-/* Scores of blocks whose bit is 0 are not looked at. */
+/*
+ * Scores of blocks of 128 rows by 128 columns whose bit is 0 are masked. Bits are in bytes, the
+ * first column's lowest: a byte is of 1024 columns.
+ */
 static graph_v blocked(struct lower *l, const struct graph_body *op, graph_v scores)
 {
-    if (graph_body_at(op, CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC))
-        UNSUPPORTED(l, GRAPH_PATTERN, "attention with a mask of blocks");
-    return scores;
+    enum { EDGE = 128, BITS = 8 };
+    graph_v mask = IN(SDPA_FWD_BLOCK_MASK_DESC);
+    int64_t dims[DNN_DIMS];
+
+    if (mask == NONE || l->status)
+        return scores;
+    memcpy(dims, lower_node(l, scores)->dims, sizeof(dims));
+    int16_t memory = lower_memory(l, mask);
+    if (l->status)
+        return scores;
+    struct dnn_graph_tensor t = l->tensors.at[memory];
+    bool fits = t.dims[6] == (dims[6] + EDGE - 1) / EDGE &&
+                t.dims[7] == (dims[7] + EDGE * BITS - 1) / (EDGE * BITS);
+    for (int d = 0; d < 6; d++)
+        fits = fits && (t.dims[d] == 1 || t.dims[d] == dims[d]);
+    if (!fits || (t.type != DNN_U8 && t.type != DNN_I8)) {
+        lower_fail(l, CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH,
+                   "a mask of blocks of %lld x %lld scores has a byte for each 128 rows and 1024 "
+                   "columns, not %lld x %lld",
+                   (long long)dims[6], (long long)dims[7], (long long)t.dims[6],
+                   (long long)t.dims[7]);
+        return scores;
+    }
+    graph_v bytes = lower_view(l, mask, t.dims, t.strides, 0);
+    if (l->status)
+        return scores;
+    struct dnn_graph_tensor *view = &l->tensors.at[lower_node(l, bytes)->memory];
+    view->type = DNN_U8; /* the sign is a bit */
+    for (int d = 0; d < DNN_DIMS; d++)
+        view->block[d] = d == 6 ? EDGE : d == 7 ? EDGE * BITS : 1;
+    memcpy(lower_node(l, bytes)->dims, dims, sizeof(dims));
+    /* Its bit: byte / 2^(column / 128 mod 8) is odd. */
+    graph_v column =
+        lower_unary(l, DNN_FLOOR, MUL(lower_index(l, dims, 7), lower_number(l, 1.0 / EDGE)));
+    graph_v bit = lower_binary(l, DNN_MOD, column, lower_number(l, BITS));
+    graph_v above =
+        lower_binary(l, DNN_DIV, bytes, lower_binary(l, DNN_POW, lower_number(l, 2), bit));
+    graph_v keeps = lower_binary(l, DNN_MOD, lower_unary(l, DNN_FLOOR, above), lower_number(l, 2));
+    return lower_select(l, keeps, scores, lower_number(l, -INFINITY));
 }
 
 void lower_sdpa(struct lower *l, const struct graph_body *op)

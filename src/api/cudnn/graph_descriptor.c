@@ -142,6 +142,8 @@ void graph_body_unref(struct graph_body *body)
     for (size_t i = 0; i < body->values.len; i++)
         value_fini(&body->values.at[i]);
     hd_vec_fini(&body->values);
+    if (body->kind == GRAPH_ENGINECFG)
+        graph_disown(body->program);
     hd_free(body);
 }
 

@@ -1,66 +1,13 @@
-/* Plans run: in a stream, or as nodes of a CUDA graph. And programs are kept. */
+/* Plans run: in a stream, or as nodes of a CUDA graph. */
 #include "api/cudnn/graph.h"
 
 #include <cuda.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 #define AT(body, name) graph_body_at(body, CUDNN_ATTR_##name)
-
-/* ---- programs, by what is in them */
-
-enum { BUCKETS = 1024 };
-
-struct kept {
-    struct kept *next;
-    struct dnn_program *program;
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct kept *buckets[BUCKETS];
-} programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static uint64_t hash_of(const struct dnn_program *p)
-{
-    const unsigned char *byte = (const unsigned char *)(p + 1);
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-
-    for (size_t i = 0; i < p->size_B - sizeof(*p); i++)
-        hash = (hash ^ byte[i]) * 0x100000001b3;
-    return hash;
-}
-
-const struct dnn_program *graph_intern(const struct dnn_program *program)
-{
-    uint64_t hash = hash_of(program);
-    struct kept **at = &programs.buckets[hash % BUCKETS], *kept;
-    const struct dnn_program *found = NULL;
-
-    (void)pthread_mutex_lock(&programs.lock);
-    for (kept = *at; kept && !found; kept = kept->next)
-        if (kept->program->hash == hash && kept->program->size_B == program->size_B &&
-            !memcmp(kept->program + 1, program + 1, program->size_B - sizeof(*program)))
-            found = kept->program;
-    if (!found) {
-        kept = hd_new(struct kept);
-        if (kept && !(kept->program = hd_alloc(program->size_B))) {
-            hd_free(kept);
-            kept = NULL;
-        }
-        if (kept) {
-            memcpy(kept->program, program, program->size_B);
-            kept->program->hash = hash;
-            kept->next = *at;
-            *at = kept;
-            found = kept->program;
-        }
-    }
-    (void)pthread_mutex_unlock(&programs.lock);
-    return found;
-}
 
 /* ---- the variant pack */
 
@@ -73,7 +20,7 @@ static const struct graph_value *value_of(const struct graph_body *pack,
     return v ? v : &none;
 }
 
-static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *pack,
+static cudnnStatus_t fill(struct dnn_program *p, const struct graph_body *pack,
                           struct dnn_graph_call *call)
 {
     const struct graph_value *uids = value_of(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
@@ -121,11 +68,12 @@ static cudnnStatus_t fill(const struct dnn_program *p, const struct graph_body *
 }
 
 /*
- * The program for shapes that the pack has in place of the graph's. cudnn-frontend gives them as
+ * The program, with an owner more, for shapes that the pack has in place of the graph's.
+ * cudnn-frontend gives them as
  * the first of its vectors of numbers, as C++'s library lays them out: begin, end, end of memory.
  */
 static cudnnStatus_t overridden(const struct graph_body *plan, const struct graph_body *pack,
-                                const struct dnn_program **out)
+                                struct dnn_program **out)
 {
     struct vector {
         const int64_t *begin, *end, *cap;
@@ -135,9 +83,11 @@ static cudnnStatus_t overridden(const struct graph_body *plan, const struct grap
     const struct graph_value *strides = value_of(pack, CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES);
     const struct graph_body *engine = AT(AT(plan, EXECUTION_PLAN_ENGINE_CONFIG), ENGINECFG_ENGINE);
 
-    *out = plan->program;
-    if (!uids->count)
+    *out = NULL;
+    if (!uids->count) {
+        *out = graph_own(plan->program);
         return CUDNN_STATUS_SUCCESS;
+    }
     if (!shapes->count || !strides->count)
         return GRAPH_FAIL(CUDNN_STATUS_BAD_PARAM, "overridden tensors need shapes and strides");
     const struct vector *shape = *(const struct vector **)shapes->values;
@@ -239,9 +189,10 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
                                                       [DNN_STEP_GROUPED] = "graph_grouped_matmul",
                                                       [DNN_STEP_ATTENTION] = "graph_attention"};
     const struct klib *klib = lib_klib(&dnn_info);
-    const struct dnn_program *p;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    struct dnn_program *p;
     struct dnn_graph_call call;
-    int result = 0;
+    int result = lib_context();
 
     if (!klib)
         return GRAPH_FAIL(CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE,
@@ -249,17 +200,30 @@ static cudnnStatus_t launch(const struct lib_handle *handle, const struct graph_
     cudnnStatus_t status = overridden(plan, pack, &p);
     if (!status)
         status = fill(p, pack, &call);
-    if (status)
-        return status;
+    if (!status && !result)
+        result = cuStreamIsCapturing(handle->stream, &capture);
+    if (status || result) {
+        graph_disown(p);
+        return status ? status : dnn_status(result);
+    }
+    bool is_captured = capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (is_captured)
+        graph_captured(p);
     for (uint32_t i = 0; i < p->nsteps && !result; i++) {
         const struct dnn_step *s = &dnn_steps(p)[i];
         call.step = i;
-        if (s->kind == DNN_STEP_CONV)
+        if (s->kind == DNN_STEP_CONV) {
             result = launch_conv(handle, klib, &call, s);
-        else
-            result = lib_launch(handle, &kernels[s->kind], names[s->kind], klib->dnn_graph->run,
-                                &call, sizeof(call), s->tiles, s->work_ns);
+            continue;
+        }
+        if (!is_captured)
+            atomic_fetch_add(&p->launched, s->tiles);
+        result = lib_launch(handle, &kernels[s->kind], names[s->kind], klib->dnn_graph->run, &call,
+                            sizeof(call), s->tiles, s->work_ns);
+        if (result && !is_captured)
+            atomic_fetch_sub(&p->launched, s->tiles);
     }
+    graph_disown(p);
     return dnn_status(result);
 }
 

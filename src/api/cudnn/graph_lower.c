@@ -169,13 +169,14 @@ static void infer(struct lower *l, const struct graph_body *op)
     }
 }
 
-/* Softmaxes that wait for a product become steps. False: there are none. */
+/* Softmaxes that wait for a product become steps, unless one has taken them. False: there are
+ * none. */
 static bool expand_all(struct lower *l)
 {
     bool found = false;
 
     for (size_t i = 0; i < l->nodes.len && !l->status; i++)
-        if (l->nodes.at[i].state == VALUE_LAZY) {
+        if (l->nodes.at[i].state == VALUE_LAZY && !l->nodes.at[i].is_fused) {
             (void)lower_expanded(l, (graph_v)i);
             found = true;
         }
@@ -327,7 +328,7 @@ static int64_t place_storages(struct lower *l)
     return size_B;
 }
 
-static const struct dnn_program *finish(struct lower *l, const struct klib *klib)
+static struct dnn_program *finish(struct lower *l, const struct klib *klib)
 {
     size_t steps_B = l->steps.len * sizeof(struct dnn_step);
     size_t tensors_B = l->tensors.len * sizeof(struct dnn_graph_tensor);
@@ -358,7 +359,7 @@ static const struct dnn_program *finish(struct lower *l, const struct klib *klib
     PART(l->code, code_B);
     PART(l->slots, slots_B);
 #undef PART
-    const struct dnn_program *interned = graph_intern(p);
+    struct dnn_program *interned = graph_intern(p);
     hd_free(p);
     return interned;
 }
@@ -382,7 +383,7 @@ static void fini(struct lower *l)
 
 cudnnStatus_t graph_lower(const struct graph_body *graph, enum graph_engine engine,
                           const struct graph_override *overrides, size_t noverrides,
-                          const struct dnn_program **out_program)
+                          struct dnn_program **out_program)
 {
     const struct klib *klib = lib_klib(&dnn_info);
     bool is_wide = has_doubles(graph);

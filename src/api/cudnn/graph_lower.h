@@ -38,6 +38,7 @@ struct graph_node {
     const struct graph_body *op; /* LAZY: or NULL; of args[0] */
     int to_read;                 /* operations that will */
     int edges;                   /* expressions that do */
+    bool is_fused;               /* a lazy softmax that a step of attention computes */
     int found;                   /* of them, in a walk */
 };
 

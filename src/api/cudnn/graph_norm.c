@@ -55,12 +55,14 @@ static double count_of(struct lower *l, graph_v x, const int64_t *dims)
     return n;
 }
 
+/* One peer is this device: its sums are all that there are. */
 static bool peers(struct lower *l, const struct graph_body *op, cudnnBackendAttributeName_t name)
 {
     const struct graph_value *v = graph_find(op, name);
 
-    if (v && v->count)
-        UNSUPPORTED(l, GRAPH_PATTERN, "norms across devices: %s", graph_attribute_name(name));
+    if (v && v->count > 1)
+        UNSUPPORTED(l, GRAPH_PATTERN, "norms across %lld devices, as there is one: %s",
+                    (long long)v->count, graph_attribute_name(name));
     return l->status == CUDNN_STATUS_SUCCESS;
 }
 

@@ -43,6 +43,9 @@ graph_v lower_expanded(struct lower *l, graph_v v)
 
 static bool mark(struct lower *l, graph_v v, const int64_t *dims, graph_v on);
 static void unmark(struct lower *l);
+struct root;
+static graph_v choose_producer(struct lower *l, const struct root *roots, size_t n,
+                               const int64_t *dims);
 
 struct builder {
     struct lower *l;
@@ -157,6 +160,15 @@ void lower_operand(struct lower *l, struct dnn_step *step, int operand, graph_v 
         return;
     memcpy(dims, lower_node(l, x)->dims, sizeof(dims));
     memcpy(step->operand_dims[operand], dims, sizeof(dims));
+    /* What ends a step is stored by it, in place of the step's own result. */
+    graph_v v = lower_resolve(l, x);
+    if (l->engine == GRAPH_ENGINE_FUSED && lower_node(l, v)->state == VALUE_CODE) {
+        struct root root = {v, v};
+        bool ends = choose_producer(l, &root, 1, dims) != NONE;
+        unmark(l);
+        if (ends)
+            (void)lower_memory(l, v);
+    }
     uint8_t r = build(&b, x);
     /* The result is that of the last instruction. */
     if (!l->status && b.code.at[b.code.len - 1].r != r)
@@ -305,6 +317,7 @@ static graph_v attention(struct lower *l, graph_v a, graph_v b, const int64_t *d
         s.tensors[4] = lower_memory(l, limits[0]);
     if (limits && limits[2] != NONE)
         s.tensors[5] = lower_memory(l, limits[2]);
+    lower_node(l, lazy)->is_fused = true;
     return lower_step(l, &s);
 }
 

@@ -8,6 +8,7 @@
  *     asm("mov.u32 %0, %laneid;" : ...)   asm("mov.u32 %0, %%laneid;" : ...)
  *     asm("mul.%1.s32 ..." : ... : "C"(mode))    ... : "i"(mode)); pasted.c does the rest
  *     UNROLL                              #pragma unroll, where a macro of that name stands for it
+ *     extern __shared__ int a[4][2];      extern __shared__ int a[][2];
  *     __shared__ T t;                     a room of T's size without a constructor, and a reference
  *     if constexpr (this->flag)           if constexpr (__heddle_bare<decltype(*this)>::flag)
  *     f.operator()<1>(p), a::of<T>        f.template operator()<1>(p), a::template of<T>
@@ -16,9 +17,9 @@
  *     constexpr int f() { vector v; ...   inline int f() { vector v; ..., in templates
  *     __builtin_assume_aligned(p, f())    __builtin_assume_aligned(p, sizeof(char[f()]))
  *
- * The last seven only where clang has said that T's constructor is why, that `this` is no constant,
- * and which names are refused (refused.c), or has crashed, as clang 19 does on an alignment that is
- * a call. Lines stay where they are, and nothing is changed that clang takes.
+ * The last eight only where clang has said that `extern` or T's constructor is why, that `this` is
+ * no constant, and which names are refused (refused.c), or has crashed, as clang 19 does on an
+ * alignment that is a call. Lines stay where they are, and nothing is changed that clang takes.
  */
 #include "clang/clang.h"
 #include "clang/refused.h"
@@ -32,6 +33,7 @@
 
 #define SHARED         "__attribute__((shared))"
 #define SHARED_REFUSED "initialization is not supported for __shared__ variables"
+#define EXTERN_REFUSED "' cannot be 'extern'"
 #define CRASHED        "Stack dump:"
 #define THIS_REFUSED   "use of 'this' pointer is only allowed within the evaluation of a call"
 
@@ -59,6 +61,7 @@ struct dialect {
     const char *text, *head; /* head: where the words begin that are in front of the next body */
     const char *statement;   /* the same, but lists in braces are of what they are in */
     bool rooms;              /* __shared__ variables get rooms */
+    bool externs;            /* and those of the launch lose their first bounds */
     bool bare;               /* constant conditions name the class, not the object */
     bool crashed;            /* alignments are made constants that clang sees */
     unsigned count;          /* of rooms */
@@ -461,6 +464,31 @@ static const char *dialect_read_shared(struct dialect *d, const char *type)
     return end + 1;
 }
 
+/*
+ * A declaration of shared memory that the launch gives, from its type on. It has as much as the
+ * launch says, whatever the first bound is; nvcc warns of that.
+ */
+static void dialect_read_extern_shared(struct dialect *d, const char *type)
+{
+    const char *end = clang_find_outside(type, d->text, ";"), *behind;
+    unsigned angles = 0;
+    bool has_bound = false;
+
+    for (const char *at = type; end && at < end; at = behind) {
+        behind = clang_behind_token(at, d->text);
+        angles += *at == '<';
+        angles -= *at == '>' && angles;
+        if (*at == '(' || *at == '[')
+            behind = dialect_behind_brackets(at, d->text);
+        if (*at == ',' && !angles)
+            has_bound = false;
+        if (*at != '[' || angles || has_bound)
+            continue;
+        has_bound = true;
+        (void)dialect_edit_add(d, at + 1, behind - 1);
+    }
+}
+
 /* ---- all of it */
 
 /* Behind what stands at `at`, if it is of specifiers; NULL: it is not. */
@@ -633,6 +661,8 @@ static void dialect_text_read(struct dialect *d)
         const char *shared = s->at && d->rooms && s->has_shared && !s->has_extern
                                  ? dialect_read_shared(d, at)
                                  : NULL;
+        if (s->at && d->externs && s->has_shared && s->has_extern)
+            dialect_read_extern_shared(d, at);
         d->specifiers = (struct specifiers){.at = NULL};
         if (shared) {
             behind = shared;
@@ -694,6 +724,7 @@ static void dialect_colours_drop(const char *log, struct hd_buf *out)
 static void dialect_log_read(struct dialect *d, const char *log, bool *out_lost)
 {
     d->rooms = strstr(log, SHARED_REFUSED) != NULL;
+    d->externs = strstr(log, EXTERN_REFUSED) != NULL;
     d->crashed = strstr(log, CRASHED) != NULL;
     d->bare = strstr(log, THIS_REFUSED) != NULL;
     d->failed =

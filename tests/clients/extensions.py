@@ -124,7 +124,7 @@ def summarise(extension, records, every):
 def check(extension, options):
     heddle = os.path.abspath(os.path.join(options.build, "tools/heddle/heddle"))
     with tempfile.TemporaryDirectory() as folder:
-        env = dict(environment(extension, os.path.dirname(heddle), options.python, folder), HEDDLE_CLIENT_EVERY=str(options.every))
+        env = dict(environment(extension, os.path.dirname(heddle), options.python, folder), CLIENT_SUITE_EVERY=str(options.every))
         source = options.source and os.path.abspath(options.source)
         if not source:
             source = os.path.join(folder, "source")

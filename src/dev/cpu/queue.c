@@ -601,8 +601,8 @@ static HD_NOINLINE void queue_leave_to_caller(struct cpu_queue *queue, const uni
 static void queue_run_inline(struct cpu_queue *queue)
 {
     struct cpu_slot *slot = NULL;
+    bool is_ready = false;
 
-    cpu_fault_thread_init();
     while (queue_has_packets(queue) && hal_domain_status(queue->base.domain) == HD_OK) {
         union hal_packet *p = queue_head(queue);
 
@@ -613,6 +613,9 @@ static void queue_run_inline(struct cpu_queue *queue)
             }
             hal_dispatch_resolve(queue->base.ring, p);
         }
+        if (!is_ready)
+            cpu_fault_thread_init();
+        is_ready = true;
         if (p->head.op == HAL_OP_DISPATCH) {
             unsigned n = queue_run_grids(queue, p, &slot);
 

@@ -8,12 +8,17 @@
  */
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <exception>
 #include <heddle/native.h>
+#include <heddle/tap.h>
 #include <string>
 
 #include "tensors.hpp"
@@ -32,6 +37,11 @@ struct Driver {
     decltype(&cuDeviceGetAttribute) device_attribute;
     decltype(&cuLibraryLoadData) library_load;
     decltype(&cuLibraryGetKernel) library_get_kernel;
+    decltype(&cuCtxGetCurrent) current;
+    decltype(&cuStreamIsCapturing) is_capturing;
+    decltype(&cuKernelGetFunction) kernel_get_function;
+    decltype(&cuLaunchKernel) launch_kernel;
+    const uint32_t *tap_kinds; /* heddle_tap_kinds */
 
     static const Driver &get()
     {
@@ -55,14 +65,60 @@ struct Driver {
         find(device_attribute, "cuDeviceGetAttribute");
         find(library_load, "cuLibraryLoadData");
         find(library_get_kernel, "cuLibraryGetKernel");
+        find(current, "cuCtxGetCurrent");
+        find(is_capturing, "cuStreamIsCapturing");
+        find(kernel_get_function, "cuKernelGetFunction");
+        find(launch_kernel, "cuLaunchKernel");
+        find(tap_kinds, "heddle_tap_kinds");
     }
-    template <class F> void find(F &function, const char *name)
+    template <class F> void find(F &symbol, const char *name)
     {
-        *reinterpret_cast<void **>(&function) = dlsym(libcuda, name);
-        TORCH_CHECK(function, "Heddle: libcuda.so.1 is not Heddle's, or an older one: it has no ",
+        symbol = reinterpret_cast<F>(dlsym(libcuda, name));
+        TORCH_CHECK(symbol, "Heddle: libcuda.so.1 is not Heddle's, or an older one: it has no ",
                     name);
     }
 };
+
+/*
+ * What an operator asks of CUDA before it runs is asked of the driver, without the runtime and
+ * PyTorch's own checks between: an operator that comes when the caches are full of tensors takes
+ * most of its time for fetching code.
+ */
+constexpr size_t DEVICES_MAX = 64;
+
+/*
+ * While it lives, `device` is the current one. PyTorch's guard is for when it is not yet. Which
+ * context is a device's is learnt from that guard; a context's handle is never another's later.
+ */
+class OnDevice {
+  public:
+    explicit OnDevice(c10::DeviceIndex device)
+    {
+        static std::array<std::atomic<CUcontext>, DEVICES_MAX> contexts;
+        auto &of_device = contexts.at(static_cast<size_t>(device));
+
+        (void)Driver::get().current(&context);
+        if (C10_LIKELY(context && context == of_device.load(std::memory_order_relaxed)))
+            return;
+        guard.set_index(device);
+        (void)Driver::get().current(&context);
+        of_device.store(context, std::memory_order_relaxed);
+    }
+    CUcontext context = nullptr; /* the current one */
+
+  private:
+    c10::cuda::OptionalCUDAGuard guard;
+};
+
+/* Is the stream of the current device captured? Throws what PyTorch throws of captures. */
+inline bool is_capturing(const c10::cuda::CUDAStream &stream)
+{
+    CUstreamCaptureStatus status;
+
+    if (C10_LIKELY(!Driver::get().is_capturing(stream.stream(), &status)))
+        return status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None;
+}
 
 /* What a launch has for its one parameter. */
 class Task {
@@ -98,16 +154,52 @@ class Kernel {
     {
     }
 
-    void launch(cudaStream_t stream, Task *task)
+    /*
+     * Tools are to see the call that a CUDA program makes, the runtime's. Without tools it is the
+     * driver's, with a function that need not be looked up. `current`: the context, or NULL.
+     */
+    void launch(cudaStream_t stream, Task *task, CUcontext current = nullptr)
     {
         void *params[] = {&task};
-        C10_CUDA_CHECK(cudaLaunchKernel(function(), dim3(1), dim3(1), params, 0, stream));
+        const Driver &driver = Driver::get();
+        CUfunction function =
+            __atomic_load_n(driver.tap_kinds, __ATOMIC_RELAXED) ? nullptr : in_context(current);
+        cudaError_t error =
+            C10_LIKELY(function != nullptr)
+                ? static_cast<cudaError_t>(
+                      driver.launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, nullptr))
+                : cudaLaunchKernel(registered(), dim3(1), dim3(1), params, 0, stream);
+        if (C10_UNLIKELY(error != cudaSuccess))
+            C10_CUDA_CHECK(error);
     }
     const std::string name;
 
   private:
+    /* Never freed, nor changed once it is in the list: there are few contexts. */
+    struct InContext {
+        CUcontext context;
+        CUfunction function;
+        const InContext *next;
+    };
     std::once_flag once;
     CUkern_st *kernel = nullptr;
+    std::atomic<const InContext *> functions{nullptr};
+
+    /* NULL: the runtime knows better. */
+    CUfunction in_context(CUcontext current)
+    {
+        CUfunction function;
+
+        for (auto *f = functions.load(std::memory_order_acquire); f; f = f->next)
+            if (f->context == current)
+                return f->function;
+        if (!current || Driver::get().kernel_get_function(&function, registered()))
+            return nullptr;
+        auto *f = new InContext{current, function, functions.load(std::memory_order_relaxed)};
+        while (!functions.compare_exchange_weak(f->next, f, std::memory_order_release))
+            ;
+        return function;
+    }
 
     static int enter(heddle_native_call *call)
     {
@@ -117,7 +209,7 @@ class Kernel {
     {
         (*static_cast<Task *const *>(params))->describe(text, size_B);
     }
-    const void *function()
+    CUkern_st *registered()
     {
         std::call_once(once, [this] {
             heddle_native desc{};
@@ -200,11 +292,11 @@ template <class Body> int run_reported(heddle_native_call *call, const Kernel &k
 
 /*
  * Runs `body` in the stream, on this thread, and returns when it has run; throws what it throws.
- * `args`: the operator's, for tools.
+ * `args`: the operator's, for tools. `current`: the context, or NULL.
  */
 template <class Body>
 void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body,
-                   c10::ArrayRef<c10::IValue> args = {})
+                   c10::ArrayRef<c10::IValue> args = {}, CUcontext current = nullptr)
 {
     struct Eager final : Task {
         Eager(const Kernel &kernel, Body &body, c10::ArrayRef<c10::IValue> args)
@@ -234,7 +326,7 @@ void run_in_stream(Kernel &kernel, cudaStream_t stream, Body &&body,
             describe_values(args, text, size_B);
         }
     } task(kernel, body, args);
-    kernel.launch(stream, &task);
+    kernel.launch(stream, &task, current);
     if (C10_UNLIKELY(task.thrown))
         std::rethrow_exception(task.thrown);
 }

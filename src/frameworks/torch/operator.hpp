@@ -140,10 +140,9 @@ class Bridge final : public c10::OperatorKernel {
         if (aliases.device < 0)
             aliases.device = c10::cuda::current_device();
         auto device = static_cast<c10::DeviceIndex>(aliases.device);
-        c10::cuda::OptionalCUDAGuard guard(c10::Device(c10::kCUDA, device));
+        OnDevice on_device(device);
         auto stream = c10::cuda::getCurrentCUDAStream(device);
-        if (C10_UNLIKELY(c10::cuda::currentStreamCaptureStatusMayInitCtx() !=
-                         c10::cuda::CaptureStatus::None)) {
+        if (C10_UNLIKELY(is_capturing(stream))) {
             capture_operator(op, stack, aliases, args, stream);
             return;
         }
@@ -157,7 +156,7 @@ class Bridge final : public c10::OperatorKernel {
                     Inside inside(&r);
                     op.call_host(&args, numbers);
                 },
-                c10::ArrayRef(*stack).slice(first));
+                c10::ArrayRef(*stack).slice(first), on_device.context);
         } catch (const c10::Error &e) {
             Widening widening(op.handle, *stack, first);
             if (can_widen(widening))

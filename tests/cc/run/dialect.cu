@@ -66,6 +66,23 @@ template <typename T> __global__ [[maybe_unused]] static void templated(T *out)
     *out = (T)unused(4);
 }
 
+/* ---- memory of the launch that has a bound: nvcc warns, and takes it for as much as there is */
+
+template <class T> __global__ void bounded(T *out)
+{
+    extern __shared__ volatile T rows[sizeof(T) > 1 ? 2 : 1][4];
+    rows[3][1] = 30;
+    rows[1][1] = 7;
+    *out = rows[3][1] + rows[1][1] + sizeof(rows[0]);
+}
+__global__ void bounded_flat(int *out)
+{
+    alignas(16) __shared__ extern double flat[128], *lists[3];
+    flat[127] = 1;
+    *out = flat[127];
+    static_assert(sizeof(flat[0]) == sizeof(lists[0]), "elements");
+}
+
 /* ---- constructors of variables in shared memory, which are not run */
 
 struct initialised {
@@ -344,6 +361,10 @@ int main()
     want("alignment", 12);
     templated<int><<<1, 1>>>(out);
     want("attributes", 4);
+    bounded<<<1, 1, 256>>>(out);
+    want("memory of the launch with bounds", 53);
+    bounded_flat<<<1, 1, 1024>>>(out);
+    want("memory of the launch with one bound", 1);
     shared<initialised><<<1, 1>>>(out);
     want("default member initialisers", 1103);
     shared<empty><<<1, 1>>>(out);

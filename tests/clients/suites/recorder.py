@@ -3,9 +3,9 @@
     {"begin": "test_sort.py::test_float"}
     {"test": "test_sort.py::test_float", "outcome": "failed", "message": "E   AssertionError: ...", "seconds": 0.3}
 
-The lines go to the file that HEDDLE_CLIENT_LINES names. A line that only begins is a test that ended its process.
-The tests that HEDDLE_CLIENT_DONE (a file of names) lists are left out: an earlier process ran them. Of the others
-every HEDDLE_CLIENT_EVERY-th of a file is run.
+The lines go to the file that CLIENT_SUITE_LINES names. A line that only begins is a test that ended its process.
+The tests that CLIENT_SUITE_DONE (a file of names) lists are left out: an earlier process ran them. Of the others
+every CLIENT_SUITE_EVERY-th of a file is run.
 """
 import json
 import os
@@ -14,7 +14,7 @@ state = {}
 
 
 def read_done():
-    path = os.environ.get("HEDDLE_CLIENT_DONE")
+    path = os.environ.get("CLIENT_SUITE_DONE")
     if not path or not os.path.exists(path):
         return set()
     with open(path, encoding="utf-8") as file:
@@ -22,12 +22,12 @@ def read_done():
 
 
 def write(line):
-    with open(os.environ["HEDDLE_CLIENT_LINES"], "a", encoding="utf-8") as file:
+    with open(os.environ["CLIENT_SUITE_LINES"], "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
 
 def pytest_collection_modifyitems(config, items):
-    done, every = read_done(), int(os.environ.get("HEDDLE_CLIENT_EVERY", "1"))
+    done, every = read_done(), int(os.environ.get("CLIENT_SUITE_EVERY", "1"))
     left, out = [], []
     for i, item in enumerate(items):
         (left if i % every == 0 and item.nodeid not in done else out).append(item)

@@ -55,7 +55,7 @@ def run_once(command, cwd, env, folder, silent_s):
     if os.path.exists(lines):
         os.unlink(lines)
     with open(output, "wb") as out:
-        process = subprocess.Popen(command, cwd=cwd, env=dict(env, HEDDLE_CLIENT_LINES=lines), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(command, cwd=cwd, env=dict(env, CLIENT_SUITE_LINES=lines), stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         ended = wait(process, lines, silent_s)
     with open(output, "rb") as file:
@@ -68,7 +68,7 @@ def run_file(command, path, cwd, env, silent_s=SILENT_S):
     records = []
     with tempfile.TemporaryDirectory() as folder:
         done = os.path.join(folder, "done")
-        env = dict(env, HEDDLE_CLIENT_DONE=done, PYTHONPATH=os.pathsep.join(filter(None, [HERE, env.get("PYTHONPATH")])))
+        env = dict(env, CLIENT_SUITE_DONE=done, PYTHONPATH=os.pathsep.join(filter(None, [HERE, env.get("PYTHONPATH")])))
         while True:
             lines, end, tail = run_once([*command, path], cwd, env, folder, silent_s)
             records += [line for line in lines if "test" in line]

@@ -98,7 +98,7 @@ def run_suite(suite, heddle, envs, every):
     folder = source(suite, envs)
     python = environment(suite, envs, folder)
     have = {r["file"] for r in read_records(path)}
-    env = dict(os.environ, HEDDLE_WATCHDOG=os.environ.get("HEDDLE_WATCHDOG", "120"), HEDDLE_CLIENT_EVERY=str(every),
+    env = dict(os.environ, HEDDLE_WATCHDOG=os.environ.get("HEDDLE_WATCHDOG", "120"), CLIENT_SUITE_EVERY=str(every),
                **{name: value.format(tools=os.path.dirname(heddle)) for name, value in suite["env"].items()})
     for file in files_of(suite, python, folder):
         if file in have:

@@ -137,6 +137,53 @@ def lists_of_indices_from_torchscript():
         assert got.is_cuda and torch.equal(got.cpu(), want), f"{got}, not {want}"
 
 
+@test
+def operators_with_and_without_tools():
+    """Without tools a launch takes a shorter way; with them it is the call that a GPU's program makes."""
+    x = torch.ones(3, device="cuda")
+    assert torch.neg(x).tolist() == [-1] * 3
+    with torch.profiler.profile() as p:
+        assert torch.neg(x).tolist() == [-1] * 3
+    names = [e.name for e in p.events()]
+    assert "cudaLaunchKernel" in names and "cuLaunchKernel" not in names, names
+    assert torch.neg(x).tolist() == [-1] * 3
+
+
+DEVICES = """
+import ctypes, torch
+current = lambda: torch.cuda.current_device()
+x, y = torch.ones(4, device="cuda:0"), torch.ones(4, device="cuda:1")
+for i in range(3):
+    for device, t in enumerate((x, y)):
+        r = t + i
+        assert r.device.index == device and r.tolist() == [1 + i] * 4, (device, r)
+        assert current() == 0, current()
+        with torch.cuda.device(1):
+            assert (t * 2).device.index == device and current() == 1, current()
+        side = torch.cuda.Stream(device)
+        with torch.cuda.stream(side):
+            assert t.mul(3).device.index == device
+before = torch.cuda.memory_allocated(0), torch.cuda.memory_allocated(1)
+y2 = y.clone()
+assert torch.cuda.memory_allocated(0) == before[0] and torch.cuda.memory_allocated(1) > before[1]
+# A context that is no primary one: the program's own work, beside which operators have a device still.
+cuda, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+assert not cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 1)
+assert (y + 1).tolist() == [2] * 4 and (x + 1).tolist() == [2] * 4
+assert not cuda.cuCtxDestroy_v2(context)
+assert (x + 2).tolist() == [3] * 4 and (y + 2).tolist() == [3] * 4
+print("right")
+"""
+
+
+@test
+def operators_of_another_device():
+    """Whatever is current, an operator runs where its tensors are, and leaves the rest as it was."""
+    env = dict(os.environ, HEDDLE_DEVICES="2")
+    done = subprocess.run([sys.executable, "-c", DEVICES], env=env, capture_output=True, text=True)
+    assert done.stdout == "right\n", done.stdout + done.stderr
+
+
 def main():
     names = sys.argv[1:]
     tests = [t for t in TESTS if not names or any(n in t.__name__ for n in names)]

@@ -44,6 +44,8 @@ static void add_words(struct clang_args *args, const struct torch_build *b, cons
 
     clang_args_add(args, "%s", b->compiler);
     clang_args_add_words(args, "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -w -DUSE_CUDA");
+    /* PyTorch's inline functions are visible to all; the layer calls its own, without tables. */
+    clang_args_add_words(args, "-fno-plt -fno-semantic-interposition -Wl,-Bsymbolic-functions");
     clang_args_add(args, "-I%s/include", b->root);
     clang_args_add(args, "-I%s/include/torch/csrc/api/include", b->root);
     clang_args_add(args, "-I%s", headers);

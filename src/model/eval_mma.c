@@ -273,13 +273,13 @@ static float mma_sum_as_core(const struct product *p, unsigned row, unsigned col
     const unsigned *at = &p->column[row * p->k];
     float a[K_MAX], b[K_MAX], scale_a[K_MAX], scale_b[K_MAX], sa[SCALES_MAX], sb[SCALES_MAX];
     struct tcore_products products = {.a_least = ir_core_least(mma->a),
-                                        .b_least = ir_core_least(mma->b),
-                                        .scale_least = ir_core_least(mma->scale),
-                                        .c_least = ir_core_least(mma->c),
-                                        .d_is_half = mma->d == IR_F16,
-                                        .n = p->k,
-                                        .a = a,
-                                        .b = b};
+                                      .b_least = ir_core_least(mma->b),
+                                      .scale_least = ir_core_least(mma->scale),
+                                      .c_least = ir_core_least(mma->c),
+                                      .d_is_half = mma->d == IR_F16,
+                                      .n = p->k,
+                                      .a = a,
+                                      .b = b};
 
     assert(p->k <= K_MAX);
     for (unsigned j = 0; j < p->k; j++) {
@@ -387,8 +387,7 @@ static void mma_sums_make(struct product *p)
     }
 }
 
-static void mma_multiply(const struct ir_mma *mma, enum tcore_unit unit, const void *src,
-                         void *dst)
+static void mma_multiply(const struct ir_mma *mma, enum tcore_unit unit, const void *src, void *dst)
 {
     struct product p; /* large: what is used is written first */
     unsigned reg_B = ir_mma_register_bits(mma) / 8 * IR_MMA_LANES;

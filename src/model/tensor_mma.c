@@ -54,13 +54,13 @@ static float sum_as_core(const struct ir_tensor_mma *p, const struct tcore_rule 
     const float *b = ir_tensor_own(p->cta)->b + col;
     float y[IR_TENSOR_K_MAX], scale_a[IR_TENSOR_K_MAX], scale_b[IR_TENSOR_K_MAX];
     struct tcore_products products = {.a_least = ir_core_least(p->a),
-                                        .b_least = ir_core_least(p->b),
-                                        .scale_least = ir_core_least(p->scale),
-                                        .c_least = ir_core_least(p->d),
-                                        .d_is_half = p->d == IR_F16,
-                                        .n = p->stored_k,
-                                        .a = r->a,
-                                        .b = y};
+                                      .b_least = ir_core_least(p->b),
+                                      .scale_least = ir_core_least(p->scale),
+                                      .c_least = ir_core_least(p->d),
+                                      .d_is_half = p->d == IR_F16,
+                                      .n = p->stored_k,
+                                      .a = r->a,
+                                      .b = y};
 
     for (unsigned j = 0; j < p->stored_k; j++)
         y[j] = b[r->column[j] * p->n];

@@ -55,8 +55,7 @@ bool tcore_rule_find(const struct tcore_kind *kind, struct tcore_rule *out)
         return false;
     *out = (struct tcore_rule){.fraction = row->fraction};
     if (kind->is_fp8)
-        out->fraction =
-            kind->unit == TCORE_WGMMA ? row->fraction_fp8_wgmma : row->fraction_fp8;
+        out->fraction = kind->unit == TCORE_WGMMA ? row->fraction_fp8_wgmma : row->fraction_fp8;
     out->is_short = out->fraction == 13;
     if (kind->is_grouped) {
         out->in_groups = true; /* two elements to a byte */
@@ -193,8 +192,7 @@ bool tcore_form_init(struct tcore_form *f, const struct tcore_rule *rule, unsign
     const unsigned per = is_wide ? 2 : 4, n = HD_MIN(rule->step, k);
 
     if (rule->in_groups || k > TCORE_K || (k + n - 1) / n > TCORE_STEPS ||
-        (k + n - 1) / n * ((n + per - 1) / per) > TCORE_GROUPS || (rule->is_short && is_wide) ||
-        (rule->is_short && d_is_half))
+        (k + n - 1) / n * ((n + per - 1) / per) > TCORE_GROUPS || (rule->is_short && is_wide))
         return false;
     *f = (struct tcore_form){.rule = *rule,
                              .k = (uint8_t)k,
@@ -203,6 +201,7 @@ bool tcore_form_init(struct tcore_form *f, const struct tcore_rule *rule, unsign
                              .is_wide = is_wide,
                              .c_is_half = c_is_half,
                              .d_is_half = d_is_half};
+    f->rule.is_short &= !d_is_half; /* which says how f32 is cut */
     return true;
 }
 

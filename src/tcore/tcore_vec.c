@@ -39,17 +39,17 @@ enum {
     F64_SHIFT = 52 - 32, /* of the exponent, in the upper word */
     F32_SHIFT = 23
 };
-#define NARROW_SCALE       (2 * NARROW_BIAS - F64_BIAS)
-#define WIDE_SCALE         (2 * WIDE_BIAS - F64_BIAS)
-#define SHORT_SCALE        (2 * NARROW_BIAS - F32_BIAS)
-#define NARROW_TINY        0x1p-120
-#define WIDE_TINY          0x1p-220
-#define LARGER             (1 + 0x1p-30)
-#define MOST               90 /* of exponents: no sum leaves f32 */
-#define F64_EXPONENT       0x7ff00000u
-#define F32_EXPONENT       0x7f800000u
-#define SIGN               0x80000000u
-#define BEYOND_F32         0x1fffffffll /* bits of a double */
+#define NARROW_SCALE (2 * NARROW_BIAS - F64_BIAS)
+#define WIDE_SCALE   (2 * WIDE_BIAS - F64_BIAS)
+#define SHORT_SCALE  (2 * NARROW_BIAS - F32_BIAS)
+#define NARROW_TINY  0x1p-120
+#define WIDE_TINY    0x1p-220
+#define LARGER       (1 + 0x1p-30)
+#define MOST         90 /* of exponents: no sum leaves f32 */
+#define F64_EXPONENT 0x7ff00000u
+#define F32_EXPONENT 0x7f800000u
+#define SIGN         0x80000000u
+#define BEYOND_F32   0x1fffffffll /* bits of a double */
 
 #if defined(__AVX512F__)
 
@@ -115,9 +115,8 @@ INLINE doubles without_lower(doubles x)
 /* Cut to f32's fraction; the last bit is `last`. */
 INLINE doubles cut(doubles x, int64_t last)
 {
-    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(x),
-                                                         _mm512_set1_epi64(~BEYOND_F32),
-                                                         _mm512_set1_epi64(last), 0xea));
+    return _mm512_castsi512_pd(_mm512_ternarylogic_epi64(
+        _mm512_castpd_si512(x), _mm512_set1_epi64(~BEYOND_F32), _mm512_set1_epi64(last), 0xea));
 }
 INLINE doubles low_doubles(floats x)
 {
@@ -135,9 +134,8 @@ INLINE floats singles(doubles low, doubles high)
 /* The last bit says whether something was cut: a later rounding to nearest is then right. */
 INLINE floats made_odd(floats x, doubles low, doubles high)
 {
-    __mmask16 is_cut =
-        (__mmask16)(_mm512_cmp_pd_mask(low_doubles(x), low, _CMP_NEQ_UQ) |
-                    _mm512_cmp_pd_mask(high_doubles(x), high, _CMP_NEQ_UQ) << 8);
+    __mmask16 is_cut = (__mmask16)(_mm512_cmp_pd_mask(low_doubles(x), low, _CMP_NEQ_UQ) |
+                                   _mm512_cmp_pd_mask(high_doubles(x), high, _CMP_NEQ_UQ) << 8);
     words y = _mm512_castps_si512(x);
     return _mm512_castsi512_ps(_mm512_mask_or_epi32(y, is_cut, y, _mm512_set1_epi32(1)));
 }
@@ -153,16 +151,61 @@ INLINE floats to_floats(words x)
 {
     return _mm512_castsi512_ps(x);
 }
-INLINE doubles tiny_for_zero(doubles x, doubles tiny)
+/* What tcore_prepare.inc does with sixteen lanes. */
+#define _mm512_setzero_si _mm512_setzero_si512
+INLINE __m512i sixteen_bits(__m512 x)
 {
-    __mmask8 is_zero = _mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ);
-    return _mm512_mask_or_pd(x, is_zero, x, tiny);
+    return _mm512_castps_si512(x);
 }
-/* Of eight numbers. */
-INLINE void eight_store(__m256 x, double tiny, double by, double *to)
+INLINE __m512 sixteen_floats(__m512i x)
 {
-    doubles y = tiny_for_zero(_mm512_cvtps_pd(x), _mm512_set1_pd(tiny));
-    _mm512_storeu_pd(to, _mm512_mul_pd(y, _mm512_set1_pd(by)));
+    return _mm512_castsi512_ps(x);
+}
+INLINE __m512i sixteen_and(__m512i a, __m512i b)
+{
+    return _mm512_and_si512(a, b);
+}
+INLINE __m512i sixteen_or(__m512i a, __m512i b)
+{
+    return _mm512_or_si512(a, b);
+}
+INLINE void sixteen_store(uint32_t *to, __m512i x)
+{
+    _mm512_storeu_si512(to, x);
+}
+INLINE __m512i sixteen_unless_zero(__m512i x, __m512i y)
+{
+    return _mm512_maskz_mov_epi32(_mm512_test_epi32_mask(x, x), y);
+}
+INLINE __m512 sixteen_tiny_for_zero(__m512 x, float tiny)
+{
+    __mmask16 is_zero = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_EQ_OQ);
+    return _mm512_mask_or_ps(x, is_zero, x, _mm512_set1_ps(tiny));
+}
+INLINE __m512i sixteen_narrow(__m512i e, int least)
+{
+    __m512i x = _mm512_max_epu8(e, _mm512_set1_epi8((char)least));
+    return _mm512_maskz_sub_epi8(_mm512_test_epi8_mask(e, e), x,
+                                 _mm512_set1_epi8(F32_BIAS - NARROW_BIAS));
+}
+/* As doubles, multiplied. Zeros become tiny, unless that is 0. */
+INLINE __m512d doubles_of(__m256 x, double tiny, double by)
+{
+    __m512d y = _mm512_cvtps_pd(x);
+    if (tiny != 0) {
+        __mmask8 is_zero = _mm512_cmp_pd_mask(y, _mm512_setzero_pd(), _CMP_EQ_OQ);
+        y = _mm512_mask_or_pd(y, is_zero, y, _mm512_set1_pd(tiny));
+    }
+    return by == 1 ? y : _mm512_mul_pd(y, _mm512_set1_pd(by));
+}
+INLINE void sixteen_doubles_store(__m512 x, double tiny, double by, double *to)
+{
+    _mm512_storeu_pd(to, doubles_of(_mm512_castps512_ps256(x), tiny, by));
+    _mm512_storeu_pd(to + 8, doubles_of(_mm512_extractf32x8_ps(x, 1), tiny, by));
+}
+INLINE void eight_doubles_store(__m256 x, double tiny, double by, double *to)
+{
+    _mm512_storeu_pd(to, doubles_of(x, tiny, by));
 }
 
 #else
@@ -218,8 +261,7 @@ INLINE void joined(words lower, words upper, doubles *low, doubles *high)
 }
 INLINE doubles without_lower(doubles x)
 {
-    return _mm256_and_pd(
-        x, _mm256_castsi256_pd(_mm256_set1_epi64x((int64_t)0xffffffff00000000)));
+    return _mm256_and_pd(x, _mm256_castsi256_pd(_mm256_set1_epi64x((int64_t)0xffffffff00000000)));
 }
 INLINE doubles cut(doubles x, int64_t last)
 {
@@ -257,20 +299,59 @@ INLINE floats to_floats(words x)
 {
     return _mm256_castsi256_ps(x);
 }
-INLINE doubles tiny_for_zero(doubles x, doubles tiny)
+INLINE __m256d doubles_of(__m256d x, double tiny, double by)
 {
-    return _mm256_or_pd(
-        x, _mm256_and_pd(tiny, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ)));
+    if (tiny != 0) {
+        __m256d is_zero = _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ);
+        x = _mm256_or_pd(x, _mm256_and_pd(_mm256_set1_pd(tiny), is_zero));
+    }
+    return by == 1 ? x : _mm256_mul_pd(x, _mm256_set1_pd(by));
 }
-INLINE void eight_store(__m256 x, double tiny, double by, double *to)
+INLINE void eight_doubles_store(__m256 x, double tiny, double by, double *to)
 {
-    doubles low = tiny_for_zero(low_doubles(x), _mm256_set1_pd(tiny));
-    doubles high = tiny_for_zero(high_doubles(x), _mm256_set1_pd(tiny));
-    _mm256_storeu_pd(to, _mm256_mul_pd(low, _mm256_set1_pd(by)));
-    _mm256_storeu_pd(to + 4, _mm256_mul_pd(high, _mm256_set1_pd(by)));
+    _mm256_storeu_pd(to, doubles_of(low_doubles(x), tiny, by));
+    _mm256_storeu_pd(to + 4, doubles_of(high_doubles(x), tiny, by));
 }
 
 #endif
+
+/* What tcore_prepare.inc does with eight lanes. */
+#define _mm256_setzero_si _mm256_setzero_si256
+INLINE __m256i eight_bits(__m256 x)
+{
+    return _mm256_castps_si256(x);
+}
+INLINE __m256 eight_floats(__m256i x)
+{
+    return _mm256_castsi256_ps(x);
+}
+INLINE __m256i eight_and(__m256i a, __m256i b)
+{
+    return _mm256_and_si256(a, b);
+}
+INLINE __m256i eight_or(__m256i a, __m256i b)
+{
+    return _mm256_or_si256(a, b);
+}
+INLINE void eight_store(uint32_t *to, __m256i x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, x);
+}
+INLINE __m256i eight_unless_zero(__m256i x, __m256i y)
+{
+    return _mm256_andnot_si256(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()), y);
+}
+INLINE __m256 eight_tiny_for_zero(__m256 x, float tiny)
+{
+    __m256 is_zero = _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_EQ_OQ);
+    return _mm256_or_ps(x, _mm256_and_ps(is_zero, _mm256_set1_ps(tiny)));
+}
+INLINE __m256i eight_narrow(__m256i e, int least)
+{
+    __m256i zero = _mm256_cmpeq_epi8(e, _mm256_setzero_si256());
+    __m256i x = _mm256_max_epu8(e, _mm256_set1_epi8((char)least));
+    return _mm256_andnot_si256(zero, _mm256_sub_epi8(x, _mm256_set1_epi8(F32_BIAS - NARROW_BIAS)));
+}
 
 INLINE words all(uint32_t bits)
 {
@@ -286,11 +367,11 @@ INLINE words popcount(words x)
     const words half = all(0x0f0f0f0f);
     /* Of numbers of four bits, again and again. */
 #if defined(__AVX512F__)
-    const words bits = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const words bits =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
 #else
-    const words bits = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const words bits =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
 #endif
     words low = V(shuffle_epi8)(bits, words_and(x, half));
     words high = V(shuffle_epi8)(bits, words_and(V(srli_epi32)(x, 4), half));
@@ -301,74 +382,29 @@ INLINE words popcount(words x)
 
 /* ---- fragments */
 
-/* What eight rows or columns have, `ld` numbers from one k to the next. Returns the largest
- * exponents. */
-INLINE __m256i eight_prepare(const struct tcore_form *f, const float *x, unsigned ld, int least,
-                             bool is_b, double *doubles_out, float *singles_out, uint32_t *exponent,
-                             uint32_t *sign, uint32_t *some_out)
-{
-    const unsigned step = f->rule.step, per = f->is_wide ? 2 : 4;
-    const double by = !is_b ? 1 : LARGER * (f->is_wide ? 0x1p-771 : 0x1p-867);
-    __m256i most = _mm256_setzero_si256();
+#define M(name)    _mm256_##name
+#define NAME(name) eight_##name
+#define WORDS      __m256i
+#define FLOATS     __m256
+#include "tcore/tcore_prepare.inc"
 
-    _Static_assert(WIDE_SCALE == -771 && NARROW_SCALE == -867 && SHORT_SCALE == 29, "of b");
-    for (unsigned first = 0; first < f->k; first += step, sign += ld, some_out += ld) {
-        const unsigned n = f->k - first < step ? f->k - first : step;
-        __m256i signs = _mm256_setzero_si256(), not_zero = signs;
-        for (unsigned k = 0; k < n; k += per, exponent += ld) {
-            __m256i word = _mm256_setzero_si256();
-            for (unsigned j = 0; j < per && k + j < n; j++) {
-                const unsigned at = (first + k + j) * ld;
-                __m256 y = _mm256_loadu_ps(x + at);
-                __m256i bits = _mm256_castps_si256(y);
-                __m256i e = _mm256_srli_epi32(_mm256_add_epi32(bits, bits), 24);
-                most = _mm256_max_epi32(most, e);
-                word = _mm256_or_si256(
-                    word, _mm256_sll_epi32(e, _mm_cvtsi32_si128((int)(j * (32 / per)))));
-                signs = _mm256_sub_epi32(_mm256_add_epi32(signs, signs),
-                                         _mm256_srai_epi32(bits, 31));
-                if (f->is_wide) {
-                    __m256i zero = _mm256_cmpeq_epi32(_mm256_add_epi32(bits, bits),
-                                                      _mm256_setzero_si256());
-                    not_zero = _mm256_add_epi32(_mm256_add_epi32(not_zero, not_zero),
-                                                _mm256_add_epi32(zero, _mm256_set1_epi32(1)));
-                }
-                if (f->rule.is_short) {
-                    __m256 zero = _mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_EQ_OQ);
-                    y = _mm256_or_ps(y, _mm256_and_ps(zero, _mm256_set1_ps((float)NARROW_TINY)));
-                    if (is_b) {
-                        y = _mm256_mul_ps(y, _mm256_set1_ps(0x1p29f));
-                        y = _mm256_castsi256_ps(
-                            _mm256_add_epi32(_mm256_castps_si256(y), _mm256_set1_epi32(1)));
-                    }
-                    _mm256_storeu_ps(singles_out + at, y);
-                } else {
-                    eight_store(y, f->is_wide ? WIDE_TINY : NARROW_TINY, by, doubles_out + at);
-                }
-            }
-            if (f->is_wide) {
-                word = _mm256_subs_epu16(word, _mm256_set1_epi16(1));
-            } else {
-                __m256i zero = _mm256_cmpeq_epi8(word, _mm256_setzero_si256());
-                word = _mm256_max_epu8(word, _mm256_set1_epi8((char)(least + F32_BIAS)));
-                word = _mm256_sub_epi8(word, _mm256_set1_epi8(F32_BIAS - NARROW_BIAS));
-                word = _mm256_andnot_si256(zero, word);
-            }
-            _mm256_storeu_si256((__m256i *)(void *)exponent, word);
-        }
-        _mm256_storeu_si256((__m256i *)(void *)sign, signs);
-        if (f->is_wide)
-            _mm256_storeu_si256((__m256i *)(void *)some_out, not_zero);
-    }
-    return most;
-}
+#if defined(__AVX512F__)
+#define M(name)    _mm512_##name
+#define NAME(name) sixteen_##name
+#define WORDS      __m512i
+#define FLOATS     __m512
+#include "tcore/tcore_prepare.inc"
+#endif
 
+/* The largest byte. */
 INLINE unsigned largest(__m256i x)
 {
-    __m128i y = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    y = _mm_max_epi32(y, _mm_shuffle_epi32(y, 0x4e));
-    y = _mm_max_epi32(y, _mm_shuffle_epi32(y, 0xb1));
-    return (unsigned)_mm_cvtsi128_si32(y);
+    __m128i y = _mm_max_epu8(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    y = _mm_max_epu8(y, _mm_shuffle_epi32(y, 0x4e));
+    y = _mm_max_epu8(y, _mm_shuffle_epi32(y, 0xb1));
+    y = _mm_max_epu8(y, _mm_srli_epi32(y, 16));
+    y = _mm_max_epu8(y, _mm_srli_epi32(y, 8));
+    return (unsigned)_mm_cvtsi128_si32(y) & 0xff;
 }
 
 /* Code without questions for the usual forms. */
@@ -382,13 +418,20 @@ INLINE struct tcore_form usual(const struct tcore_form *f, bool is_wide, bool is
 
 INLINE void a_prepare(const struct tcore_form *f, const float (*x)[TCORE_ROWS], struct tcore_a *a)
 {
+#if defined(__AVX512F__)
+    __m512i most = sixteen_prepare(f, x[0], TCORE_ROWS, f->a_least, false, a->x[0], a->s[0],
+                                   a->exponent[0], a->sign[0], a->some[0]);
+    a->most =
+        largest(_mm256_max_epu8(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1)));
+#else
     __m256i most = _mm256_setzero_si256();
     for (unsigned row = 0; row < TCORE_ROWS; row += 8)
-        most = _mm256_max_epi32(most, eight_prepare(f, x[0] + row, TCORE_ROWS, f->a_least, false,
-                                                    a->x[0] + row, a->s[0] + row,
-                                                    a->exponent[0] + row, a->sign[0] + row,
-                                                    a->some[0] + row));
+        most =
+            _mm256_max_epu8(most, eight_prepare(f, x[0] + row, TCORE_ROWS, f->a_least, false,
+                                                a->x[0] + row, a->s[0] + row, a->exponent[0] + row,
+                                                a->sign[0] + row, a->some[0] + row));
     a->most = largest(most);
+#endif
 }
 
 INLINE void b_prepare(const struct tcore_form *f, const float (*x)[TCORE_COLUMNS],
@@ -399,7 +442,7 @@ INLINE void b_prepare(const struct tcore_form *f, const float (*x)[TCORE_COLUMNS
 }
 
 #define PREPARE(name, type, lanes)                                                                 \
-    static void name##_any(const struct tcore_form *f, const float (*x)[lanes], struct type *out)  \
+    static void name##_any(const struct tcore_form *f, const float(*x)[lanes], struct type *out)   \
     {                                                                                              \
         if (f->is_wide) {                                                                          \
             const struct tcore_form form = usual(f, true, false);                                  \
@@ -452,8 +495,8 @@ static HD_NOINLINE bool small_are_some(bool is_wide, const struct place *p, unsi
 {
     words zero = equal(V(add_epi32)(c, c), all(0));
     if (is_wide) {
-        words terms = words_and(words_load(p->a->some[p->step] + p->row),
-                                all(p->b->some[p->step][col]));
+        words terms =
+            words_and(words_load(p->a->some[p->step] + p->row), all(p->b->some[p->step][col]));
         zero = words_and(zero, equal(terms, all(0)));
     }
     return some(words_and(small, words_xor(zero, all(UINT32_MAX))));
@@ -477,8 +520,7 @@ struct start {
 INLINE bool starts_make(const struct tcore_form *f, const struct place *p, unsigned first,
                         bool is_half, doubles (*c)[2], struct start *out)
 {
-    const uint32_t add =
-        (uint32_t)(52 - f->rule.fraction) << F64_SHIFT | 1u << (F64_SHIFT - 1);
+    const uint32_t add = (uint32_t)(52 - f->rule.fraction) << F64_SHIFT | 1u << (F64_SHIFT - 1);
     const words floor = all((uint32_t)(f->is_wide ? WIDE_FLOOR : NARROW_FLOOR) << F64_SHIFT);
     for (unsigned i = 0; i < PASS; i++) {
         words upper = uppers(c[i][0], c[i][1]), e = words_and(upper, all(F64_EXPONENT));
@@ -672,8 +714,8 @@ INLINE bool short_rows_add(const struct tcore_form *f, const struct tcore_pair *
     floats c[TCORE_COLUMNS];
 
     for (unsigned i = 0; i < TCORE_COLUMNS; i++)
-        c[i] = V(mul_ps)(V(add_ps)(V(loadu_ps)(sum[i] + row), V(setzero_ps)()),
-                         V(set1_ps)(0x1p29f));
+        c[i] =
+            V(mul_ps)(V(add_ps)(V(loadu_ps)(sum[i] + row), V(setzero_ps)()), V(set1_ps)(0x1p29f));
     for (unsigned i = 0; i < n; i++) {
         struct place p = {.a = pairs[i].a, .b = pairs[i].b, .row = row};
         for (; p.k < f->k; p.k += p.n, p.step++) {
@@ -690,8 +732,8 @@ INLINE bool short_rows_add(const struct tcore_form *f, const struct tcore_pair *
 
 #define ROWS_ADD(name, function, is_wide, is_short)                                                \
     static HD_NOINLINE bool name(const struct tcore_form *f, const struct tcore_pair *pairs,       \
-                                 unsigned n, unsigned row, const float (*sum)[TCORE_ROWS],         \
-                                 float (*out)[TCORE_ROWS])                                         \
+                                 unsigned n, unsigned row, const float(*sum)[TCORE_ROWS],          \
+                                 float(*out)[TCORE_ROWS])                                          \
     {                                                                                              \
         const struct tcore_form form = usual(f, is_wide, is_short);                                \
         return function(&form, pairs, n, row, sum, out);                                           \

@@ -29,8 +29,8 @@ static bool maker_init(struct maker *m, const struct ir_mma *mma, enum tcore_uni
     const bool is_avx512 = path == JIT_AVX512;
 
     m->level = is_avx512 ? &jit_core_level_avx512 : &jit_core_level_avx2;
-    m->vectors = tcore_vectors_get((enum hd_host_level)path,
-                                   is_avx512 && jit_uses(JIT_AVX512, "vpopcntdq"));
+    m->vectors =
+        tcore_vectors_get((enum hd_host_level)path, is_avx512 && jit_uses(JIT_AVX512, "vpopcntdq"));
     return ir_core_rule_find(unit, mma->a, mma->b, false, mma->k, &rule) &&
            tcore_form_init(&m->form, &rule, mma->k, ir_core_least(mma->a), ir_core_least(mma->b),
                            mma->c == IR_F16, mma->d == IR_F16);
@@ -92,8 +92,8 @@ bool jit_core_products(const struct jit_products_task *t, enum jit_path path)
         for (unsigned tile = 0; tile < u->ntiles; tile++) {
             uint32_t(*sums)[32] = t->area->tile[u->tile[tile]];
             for (unsigned s = 0; s < u->nsteps; s++)
-                pairs[s] = (struct tcore_pair){&ready.a[u->step[s].a],
-                                               &ready.b[u->step[s].b[tile]]};
+                pairs[s] =
+                    (struct tcore_pair){&ready.a[u->step[s].a], &ready.b[u->step[s].b[tile]]};
             done[u->tile[tile]] = tile_add(&m, t->mma, pairs, u->nsteps, sums, sums);
         }
     }
@@ -152,8 +152,7 @@ bool jit_core_multiply(const struct ir_mma *mma, enum jit_path path, const void 
 bool jit_core_window(const struct ir_mma *mma, enum jit_path path,
                      const struct ir_matrix_access *at, const void *src, void *dst)
 {
-    const void *c =
-        registers_after(src, ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b'));
+    const void *c = registers_after(src, ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b'));
     float a_numbers[TCORE_K][ROWS] __attribute__((aligned(64)));
     float b_numbers[N_MAX / COLUMNS * TCORE_K][COLUMNS] __attribute__((aligned(64)));
     struct tcore_a a;
@@ -162,9 +161,8 @@ bool jit_core_window(const struct ir_mma *mma, enum jit_path path,
 
     if (!maker_init(&m, mma, TCORE_WGMMA, path))
         return false;
-    if (!(path == JIT_AVX512
-              ? jit_core_window_read_avx512(mma, at, src, a_numbers, b_numbers)
-              : jit_core_window_read_avx2(mma, at, src, a_numbers, b_numbers)))
+    if (!(path == JIT_AVX512 ? jit_core_window_read_avx512(mma, at, src, a_numbers, b_numbers)
+                             : jit_core_window_read_avx2(mma, at, src, a_numbers, b_numbers)))
         return false;
     unsigned mode = tcore_enter();
     bool done = true;

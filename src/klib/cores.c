@@ -105,6 +105,7 @@ static unsigned fragment(const struct work *w, unsigned k, unsigned n, struct tc
 
 static void prepare(struct work *w, bool is_a, unsigned tile, unsigned k)
 {
+    const unsigned mode = tcore_enter(false);
     struct tcore_form f;
 
     for (unsigned i = 0, number = 0; i < k; number++) {
@@ -116,6 +117,7 @@ static void prepare(struct work *w, bool is_a, unsigned tile, unsigned k)
                                   &w->p->ready_b[tile][number]);
         i += n;
     }
+    tcore_leave(mode);
 }
 
 /* False: some sums are the reference's to make. */
@@ -176,8 +178,8 @@ static void rows_add(struct work *w, int64_t row, int64_t first, unsigned column
         float *to = w->sums + (first + col) * m + row;
         for (unsigned i = 0; i < n; i++)
             memcpy(sum[i], to + i * m, rows * sizeof(float));
-        unsigned mode = tcore_enter();
-        bool done = w->vectors && tile_add(w, col / COLUMNS, k, sum);
+        const unsigned mode = tcore_enter(true);
+        const bool done = w->vectors && tile_add(w, col / COLUMNS, k, sum);
         tcore_leave(mode);
         if (!done)
             tile_refer(w, col / COLUMNS, k, rows, n, sum);

@@ -202,6 +202,7 @@ bool tcore_form_init(struct tcore_form *f, const struct tcore_rule *rule, unsign
                              .c_is_half = c_is_half,
                              .d_is_half = d_is_half};
     f->rule.is_short &= !d_is_half; /* which says how f32 is cut */
+    f->how = f->rule.is_short ? TCORE_SHORT : n <= 8 ? TCORE_WHOLE : TCORE_DOUBLES;
     return true;
 }
 
@@ -225,12 +226,12 @@ const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has
 
 enum { MXCSR_DEFAULT = 0x1f80 };
 
-/* Towards zero; a zero sum has a last bit, which is no number. */
-unsigned tcore_enter(void)
+/* Towards zero. Where sums are doubles a zero one has a last bit, which is no number. */
+unsigned tcore_enter(bool adds)
 {
     const unsigned mode = _mm_getcsr();
 
-    _mm_setcsr(MXCSR_DEFAULT | _MM_ROUND_TOWARD_ZERO | _MM_DENORMALS_ZERO_ON);
+    _mm_setcsr(MXCSR_DEFAULT | _MM_ROUND_TOWARD_ZERO | (adds ? _MM_DENORMALS_ZERO_ON : 0));
     return mode;
 }
 
@@ -247,8 +248,9 @@ const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has
     return NULL;
 }
 
-unsigned tcore_enter(void)
+unsigned tcore_enter(bool adds)
 {
+    (void)adds;
     return 0;
 }
 

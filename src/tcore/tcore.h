@@ -64,11 +64,15 @@ enum {
     TCORE_HALF_LEAST = -14
 };
 
+/* How sums are held: tcore_vec.c. */
+enum tcore_how { TCORE_DOUBLES, TCORE_SHORT, TCORE_WHOLE };
+
 /* Products without scales that vectors make. */
 struct tcore_form {
     struct tcore_rule rule;
     uint8_t k; /* of a fragment */
     int8_t a_least, b_least;
+    uint8_t how;  /* enum tcore_how */
     bool is_wide; /* exponents have eight bits */
     bool c_is_half, d_is_half;
 };
@@ -81,7 +85,7 @@ bool tcore_form_init(struct tcore_form *f, const struct tcore_rule *rule, unsign
     {                                                                                              \
         union {                                                                                    \
             double x[TCORE_K][lanes];                                                              \
-            float s[TCORE_K][lanes]; /* of short results */                                        \
+            float s[TCORE_K][lanes]; /* where those do */                                          \
         };                                                                                         \
         uint32_t exponent[TCORE_GROUPS][lanes];                                                    \
         uint32_t sign[TCORE_STEPS][lanes];                                                         \
@@ -97,14 +101,14 @@ struct tcore_pair {
 };
 
 struct tcore_vectors {
-    /* From numbers by k. */
+    /* From numbers by k, after tcore_enter(false). */
     void (*prepare_a)(const struct tcore_form *f, const float (*x)[TCORE_ROWS], struct tcore_a *a);
     void (*prepare_b)(const struct tcore_form *f, const float (*x)[TCORE_COLUMNS],
                       struct tcore_b *b);
     /*
-     * Adds the products of pairs, one after the other, to the columns of a tile, between
-     * tcore_enter() and tcore_leave(). False: some are no numbers, or out of the ordinary
-     * exponents; nothing is changed.
+     * Adds the products of pairs, one after the other, to the columns of a tile, after
+     * tcore_enter(true). False: some are no numbers, or out of the ordinary exponents; nothing is
+     * changed.
      */
     bool (*add)(const struct tcore_form *f, const struct tcore_pair *pairs, unsigned n,
                 float (*sum)[TCORE_ROWS]);
@@ -112,8 +116,8 @@ struct tcore_vectors {
 /* NULL: that level has none. has_popcount: AVX-512 with VPOPCNTDQ. */
 const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has_popcount);
 
-/* The mode of floating point that vectors need. Returns the old one. */
-unsigned tcore_enter(void);
+/* The mode of floating point that vectors need. Returns the old one, for tcore_leave(). */
+unsigned tcore_enter(bool adds);
 void tcore_leave(unsigned mode);
 
 #endif

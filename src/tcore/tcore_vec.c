@@ -41,7 +41,7 @@ enum {
 };
 #define NARROW_SCALE (2 * NARROW_BIAS - F64_BIAS)
 #define WIDE_SCALE   (2 * WIDE_BIAS - F64_BIAS)
-#define SHORT_SCALE  (2 * NARROW_BIAS - F32_BIAS)
+#define SINGLE_SCALE (2 * NARROW_BIAS - F32_BIAS)
 #define NARROW_TINY  0x1p-120
 #define WIDE_TINY    0x1p-220
 #define LARGER       (1 + 0x1p-30)
@@ -57,7 +57,8 @@ enum {
 typedef __m512i words;
 typedef __m512 floats;
 typedef __m512d doubles;
-enum { WIDTH = 16, PASS = 8 };
+#define WIDTH 16 /* words */
+enum { PASS = 8 };
 
 INLINE words words_and(words a, words b)
 {
@@ -90,6 +91,11 @@ INLINE words less(words a, words b) /* with signs */
 INLINE words equal(words a, words b)
 {
     return _mm512_movm_epi32(_mm512_cmpeq_epi32_mask(a, b));
+}
+/* x, and the sign of y. */
+INLINE words with_sign(words x, words y)
+{
+    return _mm512_ternarylogic_epi32(x, y, _mm512_set1_epi32(INT32_MIN), 0xf8);
 }
 /* The upper words of doubles. */
 INLINE words uppers(doubles low, doubles high)
@@ -214,7 +220,8 @@ INLINE void eight_doubles_store(__m256 x, double tiny, double by, double *to)
 typedef __m256i words;
 typedef __m256 floats;
 typedef __m256d doubles;
-enum { WIDTH = 8, PASS = 4 };
+#define WIDTH   8 /* words */
+enum { PASS = 4 };
 
 INLINE words words_and(words a, words b)
 {
@@ -247,6 +254,10 @@ INLINE words less(words a, words b)
 INLINE words equal(words a, words b)
 {
     return _mm256_cmpeq_epi32(a, b);
+}
+INLINE words with_sign(words x, words y)
+{
+    return _mm256_or_si256(x, _mm256_and_si256(y, _mm256_set1_epi32(INT32_MIN)));
 }
 INLINE words uppers(doubles low, doubles high)
 {
@@ -408,11 +419,11 @@ INLINE unsigned largest(__m256i x)
 }
 
 /* Code without questions for the usual forms. */
-INLINE struct tcore_form usual(const struct tcore_form *f, bool is_wide, bool is_short)
+INLINE struct tcore_form usual(const struct tcore_form *f, bool is_wide, enum tcore_how how)
 {
     struct tcore_form form = *f;
     form.is_wide = is_wide;
-    form.rule.is_short = is_short;
+    form.how = (uint8_t)how;
     return form;
 }
 
@@ -441,20 +452,21 @@ INLINE void b_prepare(const struct tcore_form *f, const float (*x)[TCORE_COLUMNS
                                     b->exponent[0], b->sign[0], b->some[0]));
 }
 
+#define FORMS(X)                                                                                   \
+    X(false, TCORE_DOUBLES)                                                                        \
+    X(true, TCORE_DOUBLES) X(false, TCORE_SHORT) X(false, TCORE_WHOLE) X(true, TCORE_WHOLE)
 #define PREPARE(name, type, lanes)                                                                 \
     static void name##_any(const struct tcore_form *f, const float(*x)[lanes], struct type *out)   \
     {                                                                                              \
-        if (f->is_wide) {                                                                          \
-            const struct tcore_form form = usual(f, true, false);                                  \
-            name(&form, x, out);                                                                   \
-        } else if (f->rule.is_short) {                                                             \
-            const struct tcore_form form = usual(f, false, true);                                  \
-            name(&form, x, out);                                                                   \
-        } else {                                                                                   \
-            const struct tcore_form form = usual(f, false, false);                                 \
-            name(&form, x, out);                                                                   \
-        }                                                                                          \
+        FORMS(name##_AS)                                                                           \
     }
+#define AS(name, wide, manner)                                                                     \
+    if (f->is_wide == (wide) && f->how == (manner)) {                                              \
+        const struct tcore_form form = usual(f, wide, manner);                                     \
+        name(&form, x, out);                                                                       \
+    }
+#define a_prepare_AS(wide, manner) AS(a_prepare, wide, manner)
+#define b_prepare_AS(wide, manner) AS(b_prepare, wide, manner)
 PREPARE(a_prepare, tcore_a, TCORE_ROWS)
 PREPARE(b_prepare, tcore_b, TCORE_COLUMNS)
 
@@ -467,8 +479,8 @@ struct place {
     unsigned k, n, step, group, row;
 };
 
-/* Exponents of products, the largest of each sum, `shift` up. */
-INLINE words exponents(bool is_wide, const struct place *p, unsigned col, unsigned shift)
+/* Exponents of products, the largest of each sum, less `bias` and `shift` up. */
+INLINE words exponents(bool is_wide, const struct place *p, unsigned col, int bias, unsigned shift)
 {
     const unsigned groups = (p->n + (is_wide ? 1 : 3)) / (is_wide ? 2 : 4);
     words most = is_wide ? V(set1_epi16)(WIDE_FLOOR) : V(set1_epi8)(NARROW_FLOOR);
@@ -481,6 +493,8 @@ INLINE words exponents(bool is_wide, const struct place *p, unsigned col, unsign
     }
     if (is_wide) {
         most = V(max_epi16)(most, V(srli_epi32)(most, 16));
+        if (bias)
+            most = V(sub_epi16)(most, all((uint32_t)bias));
         return V(slli_epi32)(most, shift); /* the upper half leaves */
     }
     most = V(max_epu8)(most, V(slli_epi32)(most, 16));
@@ -508,7 +522,7 @@ INLINE words negatives(const struct place *p, unsigned col, words c)
     words differ =
         words_xor(words_load(p->a->sign[p->step] + p->row), all(p->b->sign[p->step][col]));
     if (p->n < 32)
-        return popcount(words_or(differ, words_and(c, all(SIGN))));
+        return popcount(with_sign(differ, c));
     return V(add_epi32)(popcount(differ), V(srli_epi32)(c, 31));
 }
 
@@ -522,6 +536,7 @@ INLINE bool starts_make(const struct tcore_form *f, const struct place *p, unsig
 {
     const uint32_t add = (uint32_t)(52 - f->rule.fraction) << F64_SHIFT | 1u << (F64_SHIFT - 1);
     const words floor = all((uint32_t)(f->is_wide ? WIDE_FLOOR : NARROW_FLOOR) << F64_SHIFT);
+    words low_most = all(INT32_MAX);
     for (unsigned i = 0; i < PASS; i++) {
         words upper = uppers(c[i][0], c[i][1]), e = words_and(upper, all(F64_EXPONENT));
         if (is_half) { /* denormals of f16 */
@@ -529,16 +544,23 @@ INLINE bool starts_make(const struct tcore_form *f, const struct place *p, unsig
             words least = all((uint32_t)(2 * NARROW_BIAS + TCORE_HALF_LEAST) << F64_SHIFT);
             e = V(max_epi32)(e, words_andnot(zero, least));
         }
-        e = V(max_epi32)(e, exponents(f->is_wide, p, first + i, F64_SHIFT));
-        words small = less(e, V(add_epi32)(floor, all(1)));
-        if (HD_UNLIKELY(some(small)) && small_are_some(f->is_wide, p, first + i, upper, small))
-            return false;
+        e = V(max_epi32)(e, exponents(f->is_wide, p, first + i, 0, F64_SHIFT));
+        low_most = V(min_epi32)(low_most, e);
         doubles low, high;
         joined(negatives(p, first + i, upper), V(add_epi32)(e, all(add)), &low, &high);
         out->base[i][0] = without_lower(low);
         out->base[i][1] = without_lower(high);
         out->sum[i][0] = V(add_pd)(low, c[i][0]);
         out->sum[i][1] = V(add_pd)(high, c[i][1]);
+    }
+    if (HD_LIKELY(!some(equal(low_most, floor))))
+        return true;
+    for (unsigned i = 0; i < PASS; i++) {
+        words upper = uppers(c[i][0], c[i][1]);
+        words e = V(max_epi32)(words_and(upper, all(F64_EXPONENT)),
+                               exponents(f->is_wide, p, first + i, 0, F64_SHIFT));
+        if (small_are_some(f->is_wide, p, first + i, upper, equal(e, floor)))
+            return false;
     }
     return true;
 }
@@ -675,19 +697,26 @@ INLINE bool short_step_add(const struct tcore_form *f, const struct place *p, fl
         (uint32_t)(F32_SHIFT - f->rule.fraction) << F32_SHIFT | 1u << (F32_SHIFT - 1);
     const words floor = all((uint32_t)NARROW_FLOOR << F32_SHIFT);
     floats sum[TCORE_COLUMNS], base[TCORE_COLUMNS];
+    words least_e = all(INT32_MAX);
     const float *a = p->a->s[p->k] + p->row, *b = p->b->s[p->k];
 
     for (unsigned i = 0; i < TCORE_COLUMNS; i++) {
         words bits = of_floats(c[i]), e = words_and(bits, all(F32_EXPONENT));
-        e = V(max_epi32)(e, exponents(false, p, i, F32_SHIFT));
-        words small = less(e, V(add_epi32)(floor, all(1)));
-        if (HD_UNLIKELY(some(small)) && small_are_some(false, p, i, bits, small))
-            return false;
+        e = V(max_epi32)(e, exponents(false, p, i, 0, F32_SHIFT));
+        least_e = V(min_epi32)(least_e, e);
         words at = V(add_epi32)(e, all(add)), sign = words_and(bits, all(SIGN));
         floats of_c = to_floats(words_or(at, sign));
         floats kept = V(sub_ps)(V(add_ps)(c[i], of_c), of_c);
         base[i] = to_floats(at);
         sum[i] = V(add_ps)(to_floats(V(add_epi32)(at, negatives(p, i, all(0)))), kept);
+    }
+    if (HD_UNLIKELY(some(equal(least_e, floor)))) {
+        for (unsigned i = 0; i < TCORE_COLUMNS; i++) {
+            words bits = of_floats(c[i]), e = words_and(bits, all(F32_EXPONENT));
+            e = V(max_epi32)(e, exponents(false, p, i, 0, F32_SHIFT));
+            if (small_are_some(false, p, i, bits, equal(e, floor)))
+                return false;
+        }
     }
 #define LOAD(i) floats sum##i = sum[i];
 #define ADD(i)  sum##i = V(fmadd_ps)(x, V(set1_ps)(b[i]), sum##i);
@@ -730,17 +759,111 @@ INLINE bool short_rows_add(const struct tcore_form *f, const struct tcore_pair *
     return true;
 }
 
-#define ROWS_ADD(name, function, is_wide, is_short)                                                \
+/* ---- up to eight products in a step: 32 bits hold their sum, of terms that conversions cut */
+
+/* Rounded to f16, and whether one is infinite. */
+INLINE bool whole_halves_make(bool is_wide, words sum, floats unit, floats *out)
+{
+    const floats down = V(set1_ps)(is_wide ? 1 : 0x1p-29f), up = V(set1_ps)(is_wide ? 1 : 0x1p29f);
+    floats x = V(cvtepi32_ps)(sum);
+    words is_whole = equal(V(cvttps_epi32)(x), sum);
+    x = to_floats(words_or(of_floats(x), words_andnot(is_whole, all(1))));
+    x = as_half(V(mul_ps)(V(mul_ps)(x, unit), down));
+    *out = V(mul_ps)(x, up);
+    return !some(equal(words_and(of_floats(x), all(F32_EXPONENT)), all(F32_EXPONENT)));
+}
+
+INLINE bool whole_step_add(const struct tcore_form *f, const struct place *p, bool is_half,
+                           floats *c)
+{
+    const int bias = f->is_wide ? 2 * WIDE_BIAS - F32_BIAS : 0;
+    const words floor = all((uint32_t)(f->is_wide ? WIDE_FLOOR - bias : NARROW_FLOOR) << F32_SHIFT);
+    words e[TCORE_COLUMNS], least_e = all(INT32_MAX);
+    const float *a = p->a->s[p->k] + p->row, *b = p->b->s[p->k];
+
+    for (unsigned i = 0; i < TCORE_COLUMNS; i++) {
+        e[i] = words_and(of_floats(c[i]), all(F32_EXPONENT));
+        if (is_half) {
+            words zero = equal(e[i], all(0));
+            words least = all((uint32_t)(2 * NARROW_BIAS + TCORE_HALF_LEAST) << F32_SHIFT);
+            e[i] = V(max_epi32)(e[i], words_andnot(zero, least));
+        }
+        e[i] = V(max_epi32)(e[i], exponents(f->is_wide, p, i, bias, F32_SHIFT));
+        least_e = V(min_epi32)(least_e, e[i]);
+    }
+    if (HD_UNLIKELY(some(equal(least_e, floor)))) {
+        for (unsigned i = 0; i < TCORE_COLUMNS; i++)
+            if (small_are_some(f->is_wide, p, i, of_floats(c[i]), equal(e[i], floor)))
+                return false;
+    }
+    /* What makes the last bit that is kept 1. */
+#define START(i)                                                                                   \
+    floats unit##i = to_floats(                                                                    \
+        V(sub_epi32)(all((uint32_t)(2 * F32_BIAS + f->rule.fraction) << F32_SHIFT), e[i]));        \
+    words sum##i = V(cvttps_epi32)(V(mul_ps)(c[i], unit##i));
+#define ADD(i)                                                                                     \
+    y = V(mul_ps)(V(mul_ps)(x, V(set1_ps)(b[i])), unit##i);                                        \
+    sum##i = V(add_epi32)(sum##i, V(cvttps_epi32)(y));
+#define END(i)                                                                                     \
+    y = to_floats(V(sub_epi32)(e[i], all((uint32_t)f->rule.fraction << F32_SHIFT)));               \
+    if (!f->d_is_half)                                                                             \
+        c[i] = V(mul_ps)(V(cvtepi32_ps)(sum##i), y);                                               \
+    else if (!whole_halves_make(f->is_wide, sum##i, y, &c[i]))                                     \
+        return false;
+    EACH_8(START)
+    floats x, y;
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < p->n; k++, a += TCORE_ROWS, b += TCORE_COLUMNS) {
+        x = V(load_ps)(a);
+        EACH_8(ADD)
+    }
+    EACH_8(END)
+#undef START
+#undef ADD
+#undef END
+    return true;
+}
+
+INLINE bool whole_rows_add(const struct tcore_form *f, const struct tcore_pair *pairs, unsigned n,
+                           unsigned row, const float (*sum)[TCORE_ROWS], float (*out)[TCORE_ROWS])
+{
+    const floats up = V(set1_ps)(f->is_wide ? 1 : 0x1p29f);
+    const floats down = V(set1_ps)(f->is_wide ? 1 : 0x1p-29f);
+    floats c[TCORE_COLUMNS];
+    bool is_half = f->c_is_half;
+
+    for (unsigned i = 0; i < TCORE_COLUMNS; i++)
+        c[i] = V(mul_ps)(V(loadu_ps)(sum[i] + row), up);
+    for (unsigned i = 0; i < n; i++) {
+        struct place p = {.a = pairs[i].a, .b = pairs[i].b, .row = row};
+        for (; p.k < f->k; p.k += p.n, p.step++) {
+            p.n = f->k - p.k < f->rule.step ? f->k - p.k : f->rule.step;
+            if (!(p.n == 8   ? (p.n = 8, whole_step_add(f, &p, is_half, c))
+                  : p.n == 4 ? (p.n = 4, whole_step_add(f, &p, is_half, c))
+                             : whole_step_add(f, &p, is_half, c)))
+                return false;
+            p.group += (p.n + (f->is_wide ? 1 : 3)) / (f->is_wide ? 2 : 4);
+            is_half = f->d_is_half;
+        }
+    }
+    for (unsigned i = 0; i < TCORE_COLUMNS; i++)
+        V(storeu_ps)(out[i] + row, V(mul_ps)(c[i], down));
+    return true;
+}
+
+#define ROWS_ADD(name, function, is_wide, how)                                                     \
     static HD_NOINLINE bool name(const struct tcore_form *f, const struct tcore_pair *pairs,       \
                                  unsigned n, unsigned row, const float(*sum)[TCORE_ROWS],          \
                                  float(*out)[TCORE_ROWS])                                          \
     {                                                                                              \
-        const struct tcore_form form = usual(f, is_wide, is_short);                                \
+        const struct tcore_form form = usual(f, is_wide, how);                                     \
         return function(&form, pairs, n, row, sum, out);                                           \
     }
-ROWS_ADD(narrow_rows_add, rows_add, false, false)
-ROWS_ADD(wide_rows_add, rows_add, true, false)
-ROWS_ADD(short_all_rows_add, short_rows_add, false, true)
+ROWS_ADD(narrow_doubles_add, rows_add, false, TCORE_DOUBLES)
+ROWS_ADD(wide_doubles_add, rows_add, true, TCORE_DOUBLES)
+ROWS_ADD(short_add, short_rows_add, false, TCORE_SHORT)
+ROWS_ADD(narrow_whole_add, whole_rows_add, false, TCORE_WHOLE)
+ROWS_ADD(wide_whole_add, whole_rows_add, true, TCORE_WHOLE)
 
 static bool pairs_add(const struct tcore_form *f, const struct tcore_pair *pairs, unsigned n,
                       float (*sum)[TCORE_ROWS])
@@ -754,12 +877,16 @@ static bool pairs_add(const struct tcore_form *f, const struct tcore_pair *pairs
             return false;
     for (unsigned row = 0; row < TCORE_ROWS; row += WIDTH) {
         const float(*from)[TCORE_ROWS] = (const float(*)[TCORE_ROWS])sum;
-        if (!(f->is_wide         ? wide_rows_add(f, pairs, n, row, from, out)
-              : f->rule.is_short ? short_all_rows_add(f, pairs, n, row, from, out)
-                                 : narrow_rows_add(f, pairs, n, row, from, out)))
+        float(*to)[TCORE_ROWS] = WIDTH == TCORE_ROWS ? sum : out;
+        if (!(f->how == TCORE_SHORT ? short_add(f, pairs, n, row, from, to)
+              : f->how == TCORE_WHOLE
+                  ? (f->is_wide ? wide_whole_add : narrow_whole_add)(f, pairs, n, row, from, to)
+                  : (f->is_wide ? wide_doubles_add : narrow_doubles_add)(f, pairs, n, row, from,
+                                                                         to)))
             return false;
     }
-    memcpy(sum, out, sizeof(out));
+    if (WIDTH < TCORE_ROWS)
+        memcpy(sum, out, sizeof(out));
     return true;
 }
 

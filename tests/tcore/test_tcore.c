@@ -44,9 +44,10 @@ static const struct type types[] = {
 enum { F16, F32 = 8 };
 
 /* How the numbers of a round are. */
-enum mood { NEAR, FAR, SPARSE, ALL, SMALL, STRANGE, MOODS };
+enum mood { NEAR, FAR, SPARSE, APART, ALL, SMALL, STRANGE, MOODS };
 
-static float number(const struct type *t, enum mood mood)
+/* APART: numbers of b are large. */
+static float number(const struct type *t, enum mood mood, bool is_b)
 {
     int spread = mood == NEAR ? 3 : mood <= SPARSE ? 12 : 1000, high = HD_MIN(t->most, 3);
 
@@ -56,6 +57,8 @@ static float number(const struct type *t, enum mood mood)
         return below(2) ? 0.0f : -0.0f;
     if (mood >= ALL)
         high = t->most;
+    if (mood == APART)
+        high = is_b ? HD_MIN(t->most, 100) : HD_MIN(t->least + 30, t->most), spread = is_b ? 8 : 60;
     if (mood == SMALL) /* denormals, and their neighbours */
         high = t->least + 3, spread = 6;
     int low = HD_MAX(high - spread, t->least - t->bits),
@@ -74,12 +77,12 @@ static void fill(const struct type *type, const struct type *sums, enum mood moo
     for (int i = 0; i < PAIRS; i++)
         for (int k = 0; k < TCORE_K; k++) {
             for (int row = 0; row < ROWS; row++)
-                a[i][k][row] = mood == SPARSE && row % 3 == 0 ? 0 : number(type, mood);
+                a[i][k][row] = mood == SPARSE && row % 3 == 0 ? 0 : number(type, mood, false);
             for (int col = 0; col < COLUMNS; col++)
-                b[i][k][col] = mood == SPARSE && col % 4 == 0 ? -0.0f : number(type, mood);
+                b[i][k][col] = mood == SPARSE && col % 4 == 0 ? -0.0f : number(type, mood, true);
         }
     for (int i = 0; i < ROWS * COLUMNS; i++)
-        c[i / ROWS][i % ROWS] = number(sums, mood == ALL && below(2) ? FAR : mood);
+        c[i / ROWS][i % ROWS] = number(sums, mood >= APART && below(2) ? FAR : mood, false);
 }
 
 /* Differing sums. */
@@ -122,12 +125,13 @@ static void check(const struct tcore_vectors *v, const struct tcore_form *f, con
         const enum mood mood = (enum mood)(round % MOODS);
         fill(t, &types[f->c_is_half ? F16 : F32], mood);
         memcpy(d, c, sizeof(d));
-        unsigned mode = tcore_enter();
+        unsigned mode = tcore_enter(false);
         for (unsigned i = 0; i < n; i++) {
             v->prepare_a(f, (const float(*)[ROWS])a[i], &ready_a[i]);
             v->prepare_b(f, (const float(*)[COLUMNS])b[i], &ready_b[i]);
             pairs[i] = (struct tcore_pair){&ready_a[i], &ready_b[i]};
         }
+        (void)tcore_enter(true);
         bool done = v->add(f, pairs, n, d);
         tcore_leave(mode);
         if (done) {

@@ -13,7 +13,13 @@
 
 #if defined(__x86_64__)
 
-enum { ROWS = TCORE_ROWS, COLUMNS = TCORE_COLUMNS, N_MAX = 256 };
+enum {
+    ROWS = TCORE_ROWS,
+    COLUMNS = TCORE_COLUMNS,
+    N_MAX = 256,
+    ROW_TILES_MAX = 2, /* of a warp's product */
+    COLUMN_TILES_MAX = 4
+};
 
 /* What a path's products of a kind are made with. */
 struct maker {
@@ -83,11 +89,12 @@ bool jit_core_products(const struct jit_products_task *t, enum jit_path path)
 
     if (t->mma->c != t->mma->d || !maker_init(&m, t->mma, TCORE_MMA, path))
         return false;
-    unsigned mode = tcore_enter();
+    unsigned mode = tcore_enter(false);
     for (unsigned i = 0; i < t->list->na; i++)
         a_prepare(&m, t->mma, t->area->a[i], &ready.a[i]);
     for (unsigned i = 0; i < t->list->nb; i++)
         b_prepare(&m, t->mma, t->area->b[i], &ready.b[i]);
+    (void)tcore_enter(true);
     for (unsigned i = 0; i < t->list->nunits; i++, u = jit_products_next(u)) {
         for (unsigned tile = 0; tile < u->ntiles; tile++) {
             uint32_t(*sums)[32] = t->area->tile[u->tile[tile]];
@@ -127,23 +134,24 @@ bool jit_core_multiply(const struct ir_mma *mma, enum jit_path path, const void 
                    b_step = ir_mma_registers(mma, 'b') / column_tiles;
     const void *b_regs = registers_after(src, ir_mma_registers(mma, 'a'));
     const void *c = registers_after(b_regs, ir_mma_registers(mma, 'b'));
-    struct tcore_a a;
-    struct tcore_b b;
+    struct tcore_a a[ROW_TILES_MAX];
+    struct tcore_b b[COLUMN_TILES_MAX];
     struct maker m;
     bool done = true;
 
     if (mma->m < ROWS || !maker_init(&m, mma, TCORE_MMA, path))
         return false;
-    unsigned mode = tcore_enter();
-    for (unsigned i = 0; done && i < row_tiles; i++) {
-        a_prepare(&m, mma, registers_after(src, i * a_step), &a);
-        for (unsigned j = 0; done && j < column_tiles; j++) {
-            const unsigned at = i * column_tiles + j;
-            const struct tcore_pair pair = {&a, &b};
-            b_prepare(&m, mma, registers_after(b_regs, j * b_step), &b);
-            done = tile_add(&m, mma, &pair, 1, registers_after(c, at * sum_registers(mma->c)),
-                            (uint32_t(*)[32])dst + at * sum_registers(mma->d));
-        }
+    assert(row_tiles <= ROW_TILES_MAX && column_tiles <= COLUMN_TILES_MAX);
+    unsigned mode = tcore_enter(false);
+    for (unsigned i = 0; i < row_tiles; i++)
+        a_prepare(&m, mma, registers_after(src, i * a_step), &a[i]);
+    for (unsigned i = 0; i < column_tiles; i++)
+        b_prepare(&m, mma, registers_after(b_regs, i * b_step), &b[i]);
+    (void)tcore_enter(true);
+    for (unsigned i = 0; done && i < row_tiles * column_tiles; i++) {
+        const struct tcore_pair pair = {&a[i / column_tiles], &b[i % column_tiles]};
+        done = tile_add(&m, mma, &pair, 1, registers_after(c, i * sum_registers(mma->c)),
+                        (uint32_t(*)[32])dst + i * sum_registers(mma->d));
     }
     tcore_leave(mode);
     return done;
@@ -156,7 +164,7 @@ bool jit_core_window(const struct ir_mma *mma, enum jit_path path,
     float a_numbers[TCORE_K][ROWS] __attribute__((aligned(64)));
     float b_numbers[N_MAX / COLUMNS * TCORE_K][COLUMNS] __attribute__((aligned(64)));
     struct tcore_a a;
-    struct tcore_b b;
+    struct tcore_b b[N_MAX / COLUMNS]; /* what is used is written first */
     struct maker m;
 
     if (!maker_init(&m, mma, TCORE_WGMMA, path))
@@ -164,12 +172,15 @@ bool jit_core_window(const struct ir_mma *mma, enum jit_path path,
     if (!(path == JIT_AVX512 ? jit_core_window_read_avx512(mma, at, src, a_numbers, b_numbers)
                              : jit_core_window_read_avx2(mma, at, src, a_numbers, b_numbers)))
         return false;
-    unsigned mode = tcore_enter();
+    unsigned mode = tcore_enter(false);
     bool done = true;
     m.vectors->prepare_a(&m.form, (const float(*)[ROWS])a_numbers, &a);
+    for (unsigned i = 0; i < mma->n / COLUMNS; i++)
+        m.vectors->prepare_b(&m.form, (const float(*)[COLUMNS])b_numbers + (size_t)i * mma->k,
+                             &b[i]);
+    (void)tcore_enter(true);
     for (unsigned i = 0; done && i < mma->n / COLUMNS; i++) {
-        const struct tcore_pair pair = {&a, &b};
-        m.vectors->prepare_b(&m.form, (const float(*)[COLUMNS])b_numbers + (size_t)i * mma->k, &b);
+        const struct tcore_pair pair = {&a, &b[i]};
         done = tile_add(&m, mma, &pair, 1, registers_after(c, i * sum_registers(mma->c)),
                         (uint32_t(*)[32])dst + i * sum_registers(mma->d));
     }

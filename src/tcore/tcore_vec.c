@@ -641,18 +641,19 @@ INLINE bool step_add(const struct tcore_form *f, const struct place *p, bool is_
     return true;
 }
 
-/* Is c of a tile ordinary? */
+/* Is c of a tile ordinary? Twice a number less one has no sign, and makes zero the largest. */
 INLINE bool sums_are_usual(float (*sum)[TCORE_ROWS])
 {
-    const words least = all(1u << F32_SHIFT), most = all((MOST + F32_BIAS) << F32_SHIFT);
-    words out = all(0);
+    words least = all(UINT32_MAX), most = all(0);
     for (unsigned i = 0; i < TCORE_COLUMNS * TCORE_ROWS; i += WIDTH) {
-        words x = words_and(of_floats(V(loadu_ps)(sum[0] + i)), all(~SIGN));
-        words zero = equal(x, all(0));
-        out = words_or(out, words_andnot(zero, less(x, least)));
-        out = words_or(out, less(most, x));
+        words x = of_floats(V(loadu_ps)(sum[0] + i)), twice = V(add_epi32)(x, x);
+        most = V(max_epu32)(most, twice);
+        least = V(min_epu32)(least, V(add_epi32)(twice, all(UINT32_MAX)));
     }
-    return !some(out);
+    const words normal = all((2u << F32_SHIFT) - 1),
+                limit = all((2u * (MOST + F32_BIAS)) << F32_SHIFT);
+    return !some(words_or(words_xor(equal(V(min_epu32)(least, normal), normal), all(UINT32_MAX)),
+                          words_xor(equal(V(max_epu32)(most, limit), limit), all(UINT32_MAX))));
 }
 
 static bool pair_is_usual(const struct tcore_pair *pair)

@@ -25,15 +25,6 @@ static int least_of(uint8_t type)
     return type == KLIB_BF16 ? -126 : type == KLIB_E4M3 ? -6 : TCORE_HALF_LEAST;
 }
 
-/* An H100's libraries multiply by wgmma, a B200's by tcgen05.mma. */
-static bool rule_find(const struct klib_gemm *g, struct tcore_rule *out)
-{
-    const struct tcore_kind kind = {
-        .unit = TCORE_WGMMA, .bits = is_half(g->a.type) ? 16 : 8, .is_fp8 = is_fp8(g->a.type)};
-
-    return tcore_rule_find(&kind, out);
-}
-
 bool klib_cores_has(const struct klib_gemm *g)
 {
     return tcore_is_set() && g->sums == KLIB_F32 &&
@@ -62,16 +53,6 @@ struct work {
     struct panels *p;
     float *sums;
 };
-
-static const struct tcore_vectors *vectors_find(void)
-{
-    if (hd_host_has(HD_HOST_AVX512)) {
-#if defined(__x86_64__)
-        return tcore_vectors_get(HD_HOST_AVX512, __builtin_cpu_supports("avx512vpopcntdq"));
-#endif
-    }
-    return hd_host_has(HD_HOST_AVX2) ? tcore_vectors_get(HD_HOST_AVX2, false) : NULL;
-}
 
 static bool form_find(const struct work *w, unsigned k, struct tcore_form *out)
 {
@@ -214,11 +195,15 @@ bool klib_cores_multiply(const struct klib_gemm *g, const struct klib_block *at,
 {
     struct work w = {.g = g,
                      .at = at,
-                     .vectors = vectors_find(),
+                     .vectors = tcore_vectors_best(),
                      .is_half = g->factors == KLIB_F16,
                      .sums = sums};
 
-    if (!rule_find(g, &w.rule))
+    /* An H100's libraries multiply by wgmma; others have one rule. */
+    const struct tcore_kind kind = {
+        .unit = TCORE_WGMMA, .bits = is_half(g->a.type) ? 16 : 8, .is_fp8 = is_fp8(g->a.type)};
+
+    if (!tcore_rule_find(&kind, &w.rule))
         return false;
     memset(sums, 0, (size_t)(at->m * at->n) * sizeof(*sums));
     for (w.chunk = TCORE_K; w.chunk > K_MIN && !form_find(&w, w.chunk, &w.form); w.chunk /= 2)

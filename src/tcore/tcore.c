@@ -224,6 +224,16 @@ const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has
     }
 }
 
+const struct tcore_vectors *tcore_vectors_best(void)
+{
+    const bool has_avx512 = hd_host_has(HD_HOST_AVX512);
+
+    return tcore_vectors_get(has_avx512                  ? HD_HOST_AVX512
+                             : hd_host_has(HD_HOST_AVX2) ? HD_HOST_AVX2
+                                                         : HD_HOST_GENERIC,
+                             has_avx512 && __builtin_cpu_supports("avx512vpopcntdq"));
+}
+
 enum { MXCSR_DEFAULT = 0x1f80 };
 
 /* Towards zero. Where sums are doubles a zero one has a last bit, which is no number. */
@@ -245,6 +255,11 @@ void tcore_leave(unsigned mode)
 const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has_popcount)
 {
     (void)level, (void)has_popcount;
+    return NULL;
+}
+
+const struct tcore_vectors *tcore_vectors_best(void)
+{
     return NULL;
 }
 

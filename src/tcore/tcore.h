@@ -115,6 +115,8 @@ struct tcore_vectors {
 };
 /* NULL: that level has none. has_popcount: AVX-512 with VPOPCNTDQ. */
 const struct tcore_vectors *tcore_vectors_get(enum hd_host_level level, bool has_popcount);
+/* The best that this host has, or NULL. */
+const struct tcore_vectors *tcore_vectors_best(void);
 
 /* The mode of floating point that vectors need. Returns the old one, for tcore_leave(). */
 unsigned tcore_enter(bool adds);

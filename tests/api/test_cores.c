@@ -1,6 +1,6 @@
 /*
- * Products of cuBLASLt and cuBLAS with the sums of a GPU's tensor cores (HEDDLE_MMA): beside a model
- * of its own, and beside a kernel of mma.sync, bit for bit.
+ * Products of cuBLASLt and cuBLAS with the sums of a GPU's tensor cores (HEDDLE_MMA): beside a
+ * model of its own, and beside a kernel of mma.sync, bit for bit.
  */
 #include <cublasLt.h>
 #include <cublas_v2.h>

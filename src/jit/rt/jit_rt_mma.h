@@ -62,8 +62,8 @@ extern const struct jit_core_level jit_core_level_avx2, jit_core_level_avx512;
 /* jit_rt_mma_window_vec.c: a, and b by tiles of eight columns; false: a piece is outside of the
  * window. */
 bool jit_core_window_read_avx2(const struct ir_mma *mma, const struct ir_matrix_access *at,
-                               const void *src, float (*a)[16], float (*b)[8]);
+                               const void *src, float a[][16], float b[][8]);
 bool jit_core_window_read_avx512(const struct ir_mma *mma, const struct ir_matrix_access *at,
-                                 const void *src, float (*a)[16], float (*b)[8]);
+                                 const void *src, float a[][16], float b[][8]);
 
 #endif

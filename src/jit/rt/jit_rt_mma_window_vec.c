@@ -146,7 +146,7 @@ bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_acce
 /* ---- as a GPU's tensor cores add (jit_rt_tcore.c) */
 
 bool LEVEL(jit_core_window_read)(const struct ir_mma *mma, const struct ir_matrix_access *at,
-                                 const void *src, float (*a)[ROWS], float (*b)[COLUMNS])
+                                 const void *src, float a[][ROWS], float b[][COLUMNS])
 {
     const bool trans = (mma->flags >> IR_MMA_B_ROWS & 1) != 0;
     struct factors f; /* what is used is written first */

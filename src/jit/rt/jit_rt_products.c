@@ -55,14 +55,6 @@ static void make_one_by_one(const struct jit_products_task *t, uint32_t how, uin
     }
 }
 
-void jit_products_tile_evaluate(const struct jit_products_task *t,
-                                const struct jit_products_unit *u, unsigned tile)
-{
-    for (unsigned s = 0; s < u->nsteps; s++)
-        step_make(t, JIT_GENERIC, UINT32_MAX, u->step[s].a, u->step[s].b[tile],
-                  t->area->tile[u->tile[tile]]);
-}
-
 void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
                      const struct jit_products *list, const struct jit_products_area *area)
 {

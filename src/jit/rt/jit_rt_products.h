@@ -25,12 +25,9 @@ bool jit_products_vectors(const struct jit_products_task *t, uint32_t how);
 
 /*
  * jit_rt_tcore.c: the same as a GPU's tensor cores add; false: not such products. Tiles whose
- * numbers are out of the ordinary are made one by one.
+ * numbers are out of the ordinary the model makes.
  */
 bool jit_core_products(const struct jit_products_task *t, enum jit_path path);
-/* jit_rt_products.c: a tile of a unit, by the model. */
-void jit_products_tile_evaluate(const struct jit_products_task *t,
-                                const struct jit_products_unit *u, unsigned tile);
 
 /* Does this host have instructions that add up several of these products? */
 bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how);

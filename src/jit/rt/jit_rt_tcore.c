@@ -6,8 +6,10 @@
 #include "jit/rt/jit_rt_products.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "ir/ir.h"
+#include "model/eval.h"
 #include "model/matrix.h"
 #include "model/tensor_core.h"
 
@@ -17,6 +19,8 @@ enum {
     ROWS = TCORE_ROWS,
     COLUMNS = TCORE_COLUMNS,
     N_MAX = 256,
+    REGISTERS_MAX = 16,
+    SUMS_MAX = 4,
     ROW_TILES_MAX = 2, /* of a warp's product */
     COLUMN_TILES_MAX = 4
 };
@@ -74,6 +78,27 @@ static bool tile_add(const struct maker *m, const struct ir_mma *mma,
 
 /* ---- products that stand together */
 
+/* A tile by the model. */
+static void tile_evaluate(const struct jit_products_task *t, const struct jit_products_unit *u,
+                          unsigned number)
+{
+    const unsigned na = t->list->a_registers, nb = t->list->b_registers,
+                   ns = t->list->sum_registers;
+    uint32_t(*sums)[32] = t->area->tile[u->tile[number]];
+    struct ir_mma tile = *t->mma;
+    uint32_t src[REGISTERS_MAX][32], dst[SUMS_MAX][32];
+
+    tile.m = ROWS, tile.n = COLUMNS;
+    assert(na + nb + ns <= REGISTERS_MAX && ns <= SUMS_MAX);
+    for (unsigned s = 0; s < u->nsteps; s++) {
+        memcpy(src, t->area->a[u->step[s].a], na * sizeof(src[0]));
+        memcpy(src + na, t->area->b[u->step[s].b[number]], nb * sizeof(src[0]));
+        memcpy(src + na + nb, sums, ns * sizeof(src[0]));
+        ir_eval_mma(&tile, src, dst);
+        memcpy(sums, dst, ns * sizeof(dst[0]));
+    }
+}
+
 struct ready {
     struct tcore_a a[JIT_PRODUCTS_A_MAX];
     struct tcore_b b[JIT_PRODUCTS_B_MAX];
@@ -109,7 +134,7 @@ bool jit_core_products(const struct jit_products_task *t, enum jit_path path)
     for (unsigned i = 0; i < t->list->nunits; i++, u = jit_products_next(u)) {
         for (unsigned tile = 0; tile < u->ntiles; tile++)
             if (!done[u->tile[tile]])
-                jit_products_tile_evaluate(t, u, tile);
+                tile_evaluate(t, u, tile);
     }
     return true;
 }

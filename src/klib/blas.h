@@ -64,10 +64,11 @@ struct klib_sums {
 bool klib_sums_init(struct klib_sums *s, const struct klib_gemm *g, int64_t m, int64_t n)
     HD_MUST_CHECK;
 void klib_sums_fini(struct klib_sums *s);
-/* `scale`, or NULL: is given elements [k, k + w) of both panels, as floats, and may change them. */
+/* `scale`, or NULL: is given elements [k, k + w) of both panels, as floats, and may change them.
+ * False: no memory. */
 typedef void klib_panels_fn(const void *user, struct klib_sums *s, int64_t k, int64_t w);
-void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
-                    klib_panels_fn *scale, const void *user);
+bool klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
+                    klib_panels_fn *scale, const void *user) HD_MUST_CHECK;
 
 /* `rows` x `columns` floats of what is at `from`, whose columns are `ld` apart. */
 void klib_widen(float *to, const char *from, enum klib_type type, int64_t ld, int64_t rows,

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "klib/blas.h"
+#include "klib/cores.h"
 #include "klib/halves.h"
 #include "klib/onednn.h"
 
@@ -22,16 +23,6 @@
 /* Blocks of its products of halves, whatever the threads: its order of a sum follows the block. */
 #define HALVES_BLOCKS 32
 #define HALVES_MIN    256
-
-int64_t klib_bytes(enum klib_type type, int64_t elements)
-{
-    static const uint8_t bits[] = {
-        [KLIB_F32] = 32,  [KLIB_F64] = 64, [KLIB_C32] = 64, [KLIB_C64] = 128, [KLIB_F16] = 16,
-        [KLIB_BF16] = 16, [KLIB_I8] = 8,   [KLIB_I32] = 32, [KLIB_E4M3] = 8,  [KLIB_E5M2] = 8,
-        [KLIB_E2M1] = 4,  [KLIB_U8] = 8,   [KLIB_I64] = 64, [KLIB_BOOL] = 8,  [KLIB_UE8M0] = 8};
-
-    return elements * bits[type] / 8;
-}
 
 uint64_t klib_gemm_ns(const struct klib_gemm *g, uint64_t problems)
 {
@@ -67,7 +58,8 @@ void klib_gemm_blocks(struct klib_gemm *g, uint64_t problems, unsigned threads)
     /* Every thread has two: threads are not alike in speed. */
     uint64_t wanted = threads > 1 ? 2 * (uint64_t)threads : 1;
 
-    g->engine = klib_onednn_has(g)          ? KLIB_ONEDNN
+    g->engine = klib_cores_has(g)           ? KLIB_CORES
+                : klib_onednn_has(g)        ? KLIB_ONEDNN
                 : klib_onednn_has_floats(g) ? KLIB_ONEDNN_FLOATS
                                             : KLIB_OPENBLAS;
     if (g->engine != KLIB_ONEDNN)
@@ -135,47 +127,11 @@ void klib_gemm_direct(const struct klib_gemm *g, const struct klib_block *at, co
                   beta, c, &ldc);
 }
 
-#define COLUMN(name, T)                                                                            \
-    for (int64_t i = 0; i < rows; i++)                                                             \
-        to[i] = name(((const T *)column)[i]);                                                      \
-    break
-#define AS_IT_IS(x) (x)
-
-void klib_widen(float *to, const char *from, enum klib_type type, int64_t ld, int64_t rows,
-                int64_t columns)
-{
-    for (int64_t j = 0; j < columns; j++, to += rows) {
-        const char *column = from + klib_bytes(type, j * ld);
-        switch (type) {
-        case KLIB_F16:
-            COLUMN(klib_f32_of_f16, uint16_t);
-        case KLIB_BF16:
-            COLUMN(klib_f32_of_bf16, uint16_t);
-        case KLIB_I8:
-            COLUMN(AS_IT_IS, int8_t);
-        case KLIB_E4M3:
-            COLUMN(klib_f32_of_e4m3, uint8_t);
-        case KLIB_E5M2:
-            COLUMN(klib_f32_of_e5m2, uint8_t);
-        case KLIB_E2M1:
-            for (int64_t i = 0; i + 1 < rows; i += 2) {
-                to[i] = klib_f32_of_e2m1((uint8_t)column[i / 2]);
-                to[i + 1] = klib_f32_of_e2m1((uint8_t)column[i / 2] >> 4);
-            }
-            if (rows % 2)
-                to[rows - 1] = klib_f32_of_e2m1((uint8_t)column[rows / 2]);
-            break;
-        default:
-            assert(type == KLIB_F32);
-            memcpy(to, column, (size_t)rows * sizeof(float));
-        }
-    }
-}
-#undef COLUMN
-
-void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
+bool klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, struct klib_sums *s,
                     klib_panels_fn *scale, const void *user)
 {
+    if (g->engine == KLIB_CORES && !scale)
+        return klib_cores_multiply(g, at, s->f);
     if (g->engine == KLIB_ONEDNN && !scale) {
         /* Sums of bytes that are wanted as floats are whole numbers until their end. */
         bool is_whole = g->a.type == KLIB_I8;
@@ -185,7 +141,7 @@ void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, stru
         for (int64_t i = 0; done && is_whole && !s->i && i < at->m * at->n; i++)
             s->f[i] = (float)whole[i];
         if (done)
-            return;
+            return true;
     }
     const float one = 1;
     int64_t slice = s->i ? KLIB_SLICE_I8 : KLIB_SLICE;
@@ -202,12 +158,14 @@ void klib_gemm_sums(const struct klib_gemm *g, const struct klib_block *at, stru
                    ldb, bn ? at->n : w);
         if (scale)
             scale(user, s, k, w);
-        if (g->engine == KLIB_OPENBLAS || !klib_onednn_floats(!an, !bn, at->m, at->n, w, s->a, lda,
-                                                              s->b, ldb, beta != 0, s->f, at->m))
+        if (g->engine == KLIB_OPENBLAS || g->engine == KLIB_CORES ||
+            !klib_onednn_floats(!an, !bn, at->m, at->n, w, s->a, lda, s->b, ldb, beta != 0, s->f,
+                                at->m))
             sgemm_(&ta, &tb, &at->m, &at->n, &w, &one, s->a, &lda, s->b, &ldb, &beta, s->f, &at->m);
         for (int64_t i = 0; s->i && i < at->m * at->n; i++)
             s->i[i] = (int32_t)((uint32_t)s->i[i] + (uint32_t)(int32_t)s->f[i]);
     }
+    return true;
 }
 
 bool klib_sums_init(struct klib_sums *s, const struct klib_gemm *g, int64_t m, int64_t n)
@@ -343,9 +301,12 @@ int klib_gemm_run(struct heddle_native_call *call)
         struct klib_sums s;
         if (!klib_sums_init(&s, g, at.m, at.n))
             return heddle_native_fail(call, 1, "no memory for a block of a product");
-        klib_gemm_sums(g, &at, &s, NULL, NULL);
-        finish(g, &at, &s, alpha, beta);
+        bool done = klib_gemm_sums(g, &at, &s, NULL, NULL);
+        if (done)
+            finish(g, &at, &s, alpha, beta);
         klib_sums_fini(&s);
+        if (!done)
+            return heddle_native_fail(call, 1, "no memory for panels of a product");
     }
     return 0;
 }

@@ -39,6 +39,7 @@ enum klib_engine {
     KLIB_OPENBLAS,
     KLIB_ONEDNN,        /* elements as they are */
     KLIB_ONEDNN_FLOATS, /* floats that elements have become */
+    KLIB_CORES,         /* as a GPU's tensor cores add (HEDDLE_MMA) */
 };
 
 /*

@@ -373,7 +373,10 @@ static int whole(struct heddle_native_call *call, const struct view *v)
         return 0;
     if (!klib_sums_init(&s, g, v->m, v->n))
         return heddle_native_fail(call, 1, "no memory for a block of a product");
-    klib_gemm_sums(g, &v->at, &s, NULL, NULL);
+    if (!klib_gemm_sums(g, &v->at, &s, NULL, NULL)) {
+        klib_sums_fini(&s);
+        return heddle_native_fail(call, 1, "no memory for panels of a product");
+    }
     for (int64_t j = 0; j < v->n; j++) {
         uint32_t *d = (uint32_t *)v->at.c + j * g->c.ld;
         for (int64_t i = 0; i < v->m; i++)

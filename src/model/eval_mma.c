@@ -31,7 +31,7 @@ union element {
 
 struct product {
     const struct ir_mma *mma;
-    struct ir_core_rule rule; /* what a GPU's bits are made by */
+    struct tcore_rule rule; /* what a GPU's bits are made by */
     bool has_rule;
     const uint32_t *metadata;
     const uint32_t *scales; /* six registers */
@@ -272,14 +272,14 @@ static float mma_sum_as_core(const struct product *p, unsigned row, unsigned col
     const struct ir_mma *mma = p->mma;
     const unsigned *at = &p->column[row * p->k];
     float a[K_MAX], b[K_MAX], scale_a[K_MAX], scale_b[K_MAX], sa[SCALES_MAX], sb[SCALES_MAX];
-    struct ir_core_products products = {.a_type = mma->a,
-                                        .b_type = mma->b,
-                                        .scale_type = mma->scale,
-                                        .c_type = mma->c,
-                                        .d_type = mma->d,
-                                        .n = p->k,
-                                        .a = a,
-                                        .b = b};
+    struct tcore_products products = {.a_least = ir_core_least(mma->a),
+                                      .b_least = ir_core_least(mma->b),
+                                      .scale_least = ir_core_least(mma->scale),
+                                      .c_least = ir_core_least(mma->c),
+                                      .d_is_half = mma->d == IR_F16,
+                                      .n = p->k,
+                                      .a = a,
+                                      .b = b};
 
     assert(p->k <= K_MAX);
     for (unsigned j = 0; j < p->k; j++) {
@@ -294,7 +294,7 @@ static float mma_sum_as_core(const struct product *p, unsigned row, unsigned col
             scale_a[j] = sa[at[j] / block], scale_b[j] = sb[at[j] / block];
         products.scale_a = scale_a, products.scale_b = scale_b;
     }
-    return ir_core_sum(&p->rule, &products, c);
+    return tcore_sum(&p->rule, &products, c);
 }
 
 static void mma_sum_floats(struct product *p, unsigned row, unsigned col)
@@ -387,8 +387,7 @@ static void mma_sums_make(struct product *p)
     }
 }
 
-static void mma_multiply(const struct ir_mma *mma, enum ir_core_unit unit, const void *src,
-                         void *dst)
+static void mma_multiply(const struct ir_mma *mma, enum tcore_unit unit, const void *src, void *dst)
 {
     struct product p; /* large: what is used is written first */
     unsigned reg_B = ir_mma_register_bits(mma) / 8 * IR_MMA_LANES;
@@ -421,10 +420,10 @@ static void mma_multiply(const struct ir_mma *mma, enum ir_core_unit unit, const
 }
 
 /* Called through memory: the arithmetic must stay between the two changes of environment. */
-static void (*volatile const multiply_call)(const struct ir_mma *, enum ir_core_unit, const void *,
+static void (*volatile const multiply_call)(const struct ir_mma *, enum tcore_unit, const void *,
                                             void *) = mma_multiply;
 
-void ir_eval_mma_of(const struct ir_mma *mma, enum ir_core_unit unit, const void *src, void *dst)
+void ir_eval_mma_of(const struct ir_mma *mma, enum tcore_unit unit, const void *src, void *dst)
 {
     fenv_t env;
     fegetenv(&env);
@@ -435,7 +434,7 @@ void ir_eval_mma_of(const struct ir_mma *mma, enum ir_core_unit unit, const void
 
 void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst)
 {
-    ir_eval_mma_of(mma, IR_CORE_MMA, src, dst);
+    ir_eval_mma_of(mma, TCORE_MMA, src, dst);
 }
 
 /* ---- rows and registers */

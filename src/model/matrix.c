@@ -165,7 +165,7 @@ bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_access 
             return false;
         }
         memcpy(in + na + nb, c, nc * sizeof(*c));
-        ir_eval_mma_of(&tile, IR_CORE_WGMMA, in, d);
+        ir_eval_mma_of(&tile, TCORE_WGMMA, in, d);
         c += nc;
         d += ir_mma_registers(&tile, 'd') * IR_MMA_LANES;
     }

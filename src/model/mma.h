@@ -12,6 +12,6 @@ float ir_mma_scale(enum ir_type type, uint32_t byte);
 /* A sum as f16 or f32; NaN is canonical. */
 uint32_t ir_mma_narrow(enum ir_type type, float sum);
 /* ir_eval_mma() of a unit, whose tensor cores may add in another way. */
-void ir_eval_mma_of(const struct ir_mma *mma, enum ir_core_unit unit, const void *src, void *dst);
+void ir_eval_mma_of(const struct ir_mma *mma, enum tcore_unit unit, const void *src, void *dst);
 
 #endif

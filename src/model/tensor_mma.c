@@ -48,19 +48,19 @@ static uint32_t sum_integer(const struct ir_tensor_mma *p, const struct row *r, 
 }
 
 /* As a GPU's tensor cores do. */
-static float sum_as_core(const struct ir_tensor_mma *p, const struct ir_core_rule *rule,
+static float sum_as_core(const struct ir_tensor_mma *p, const struct tcore_rule *rule,
                          const struct row *r, unsigned col, float c)
 {
     const float *b = ir_tensor_own(p->cta)->b + col;
     float y[IR_TENSOR_K_MAX], scale_a[IR_TENSOR_K_MAX], scale_b[IR_TENSOR_K_MAX];
-    struct ir_core_products products = {.a_type = p->a,
-                                        .b_type = p->b,
-                                        .scale_type = p->scale,
-                                        .c_type = p->d,
-                                        .d_type = p->d,
-                                        .n = p->stored_k,
-                                        .a = r->a,
-                                        .b = y};
+    struct tcore_products products = {.a_least = ir_core_least(p->a),
+                                      .b_least = ir_core_least(p->b),
+                                      .scale_least = ir_core_least(p->scale),
+                                      .c_least = ir_core_least(p->d),
+                                      .d_is_half = p->d == IR_F16,
+                                      .n = p->stored_k,
+                                      .a = r->a,
+                                      .b = y};
 
     for (unsigned j = 0; j < p->stored_k; j++)
         y[j] = b[r->column[j] * p->n];
@@ -73,7 +73,7 @@ static float sum_as_core(const struct ir_tensor_mma *p, const struct ir_core_rul
         }
         products.scale_a = scale_a, products.scale_b = scale_b;
     }
-    return ir_core_sum(rule, &products, c);
+    return tcore_sum(rule, &products, c);
 }
 
 static float old_sum(const struct ir_tensor_mma *p, uint32_t cell)
@@ -86,8 +86,8 @@ static void row_sum(const struct ir_tensor_mma *p, const struct row *r, unsigned
                     uint32_t *cells)
 {
     bool has_c = ir_tensor_mma_source(p, IR_TENSOR_ENABLE_D) != 0;
-    struct ir_core_rule rule;
-    bool has_rule = ir_core_rule_find(IR_CORE_TCGEN05, p->a, p->b, p->kind->scaled, p->k, &rule);
+    struct tcore_rule rule;
+    bool has_rule = ir_core_rule_find(TCORE_TCGEN05, p->a, p->b, p->kind->scaled, p->k, &rule);
 
     for (unsigned i = 0; i < n; i++) {
         if (p->d == IR_S32) {
@@ -181,7 +181,7 @@ static bool multiply(const struct ir_tensor *op, const struct ir_tensor_cta *cta
                           p.n / p.parts, &p.at, error) ||
         !ir_tensor_mma_read(&p))
         return false;
-    if (cta->fast && !ir_core_is_set() && !p.sparse && p.d == IR_F32 &&
+    if (cta->fast && !tcore_is_set() && !p.sparse && p.d == IR_F32 &&
         (!p.kind->scaled || p.folded_scales))
         fast_product(&p);
     else

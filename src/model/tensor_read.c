@@ -367,6 +367,6 @@ bool ir_tensor_mma_read(struct ir_tensor_mma *p)
     if (!a_scales_read(p) || !b_scales_read(p))
         return false;
     /* A GPU aligns by the exponents of scales and elements, which are no longer told apart. */
-    p->folded_scales = !ir_core_is_set() && read_scales_fold(p);
+    p->folded_scales = !tcore_is_set() && read_scales_fold(p);
     return true;
 }

@@ -38,16 +38,32 @@ bool jit_mma_window_avx2(const struct ir_mma *mma, const struct ir_matrix_access
                          const void *src, void *dst);
 bool jit_mma_window_avx512(const struct ir_mma *mma, const struct ir_matrix_access *at,
                            const void *src, void *dst);
-/* The same as a GPU's tensor cores add; false also where exponents are out of the ordinary. In a
- * mode that rounds towards zero. What is at `dst` is then anything. */
-struct ir_core_rule;
-bool jit_core_multiply_avx2(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                            const void *src, void *dst);
-bool jit_core_multiply_avx512(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                              const void *src, void *dst);
-bool jit_core_window_avx2(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                          const struct ir_matrix_access *at, const void *src, void *dst);
-bool jit_core_window_avx512(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                            const struct ir_matrix_access *at, const void *src, void *dst);
+
+/* ---- as a GPU's tensor cores add (tcore/tcore.h) */
+
+/* jit_rt_tcore.c: the same as jit_mma_vectors() and jit_mma_window(); false also where exponents
+ * are out of the ordinary. What is at `dst` is then anything. */
+bool jit_core_multiply(const struct ir_mma *mma, enum jit_path path, const void *src, void *dst);
+bool jit_core_window(const struct ir_mma *mma, enum jit_path path,
+                     const struct ir_matrix_access *at, const void *src, void *dst);
+
+/*
+ * jit_rt_mma_vec.c, of each level: fragments of registers as numbers by k, and a tile's sums by
+ * column. Rows and columns have an order of their own, the same for all.
+ */
+struct jit_core_level {
+    void (*a)(enum ir_type type, const void *from, unsigned k, float (*out)[16]);
+    void (*b)(enum ir_type type, const void *from, unsigned k, float (*out)[8]);
+    void (*sums)(enum ir_type type, const void *from, float (*out)[16]);
+    void (*put)(enum ir_type type, const float (*from)[16], void *to);
+};
+extern const struct jit_core_level jit_core_level_avx2, jit_core_level_avx512;
+
+/* jit_rt_mma_window_vec.c: a, and b by tiles of eight columns; false: a piece is outside of the
+ * window. */
+bool jit_core_window_read_avx2(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                               const void *src, float a[][16], float b[][8]);
+bool jit_core_window_read_avx512(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                                 const void *src, float a[][16], float b[][8]);
 
 #endif

@@ -1,5 +1,5 @@
 /* Matrix products of registers with vectors, compiled for each level: see jit_rt_mma_vec.h. */
-#include "jit/rt/jit_rt_core_vec.h"
+#include "jit/rt/jit_rt_mma_vec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -116,18 +116,18 @@ void LEVEL(jit_mma_multiply)(const struct ir_mma *mma, const void *src, void *ds
     }
 }
 
-/* ---- as a GPU's tensor cores add */
+/* ---- as a GPU's tensor cores add (jit_rt_tcore.c): fragments as numbers by k */
 
 #define CASE_A(type)                                                                               \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
-        a_widen(&e, regs, rows, k, out);                                                           \
+        a_widen(&e, regs, ROWS, k, out);                                                           \
         return;                                                                                    \
     }
 
-static HD_NOINLINE void a_widen_any(enum ir_type type, const lanes *regs, unsigned rows, unsigned k,
-                                    float (*out)[ROWS])
+static void core_a_read(enum ir_type type, const void *from, unsigned k, float (*out)[ROWS])
 {
+    const lanes *regs = from;
     switch (type) {
         ELEMENT_TYPES(CASE_A)
     default:
@@ -135,37 +135,91 @@ static HD_NOINLINE void a_widen_any(enum ir_type type, const lanes *regs, unsign
     }
 }
 
-bool LEVEL(jit_core_multiply)(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                              const void *src, void *dst)
+/* The words of a register by t, then the even columns, then the odd ones. */
+INLINE void words_by_t(const float *reg, floats out[LANES / WIDTH])
 {
-    const unsigned per = 32 / element_of(mma->a).box, groups = mma->k / (4 * per);
-    const unsigned rows = mma->m < ROWS ? mma->m : ROWS, row_tiles = mma->m / rows;
-    const unsigned column_tiles = mma->n / COLUMNS, a_step = groups * (rows / 8);
-    const lanes *a = src, *b_regs = a + row_tiles * a_step;
-    const int a_least = ir_core_least(mma->a), b_least = ir_core_least(mma->b);
-    const struct core c = {*rule, mma->c, mma->d, mma->k, per};
-    struct core_panels p; /* what is used is written first */
-    struct tile t = {
-        .c = b_regs + column_tiles * groups, .d = dst, .c_type = mma->c, .d_type = mma->d};
-    assert(rows % WIDTH == 0 && mma->k <= CORE_K_MAX);
-    for (unsigned i = 0; i < row_tiles; i++, a += a_step) {
-        a_widen_any(mma->a, a, rows, mma->k, p.a);
-        if (!core_align(p.a[0], mma->k * ROWS, a_least, p.a_exponent[0]))
-            return false;
-        for (unsigned j = 0; j < column_tiles; j++) {
-            b_widen_any(mma->b, b_regs + j * groups, groups, (float(*)[LANES])p.b);
-            if (!core_align(p.b, mma->k * COLUMNS, b_least, p.b_exponent))
-                return false;
-            for (unsigned row = 0; row < rows; row += WIDTH) {
-                floats sum[COLUMNS];
-                sums_load(&t, row, sum);
-                if (!core_sums(&c, &p, row, sum))
-                    return false;
-                sums_store(&t, row, sum);
-            }
-            t.c += sum_registers(mma->c, rows);
-            t.d += sum_registers(mma->d, rows);
+#if defined(__AVX512F__)
+    const words first = _mm512_setr_epi32(0, 8, 16, 24, 4, 12, 20, 28, 1, 9, 17, 25, 5, 13, 21, 29);
+    const words second = V(add_epi32)(first, all(2));
+    floats x = V(loadu_ps)(reg), y = V(loadu_ps)(reg + WIDTH);
+    out[0] = _mm512_permutex2var_ps(x, first, y);
+    out[1] = _mm512_permutex2var_ps(x, second, y);
+#else
+    for (unsigned i = 0; i < LANES / WIDTH; i++)
+        out[i] = V(loadu_ps)(reg + i * WIDTH);
+    transpose(out);
+#endif
+}
+
+INLINE void b_columns(const struct element *e, const lanes *regs, unsigned k, float (*out)[COLUMNS])
+{
+    const unsigned per = 32 / e->box, ts = WIDTH / COLUMNS;
+    for (unsigned first = 0; first < k; first += 4 * per, regs++) {
+        floats x[LANES / WIDTH], y[PER_WORD_MAX] = {V(setzero_ps)()};
+        words_by_t(regs[0], x);
+        for (unsigned i = 0; i < LANES / WIDTH; i++) {
+            float(*to)[COLUMNS] = out + first + i * ts * per;
+            widen(e, TO_WORDS(x[i]), y);
+#if defined(__AVX512F__)
+#define STORE(j)                                                                                   \
+    if ((j) < 32 / e->box) {                                                                       \
+        _mm256_storeu_ps(to[j], _mm512_castps512_ps256(y[j]));                                     \
+        _mm256_storeu_ps(to[(j) + 32 / e->box], _mm512_extractf32x8_ps(y[j], 1));                  \
+    }
+#else
+#define STORE(j)                                                                                   \
+    if ((j) < 32 / e->box)                                                                         \
+        _mm256_storeu_ps(to[j], y[j]);
+#endif
+            EACH_8(STORE)
+#undef STORE
         }
     }
-    return true;
 }
+
+#define CASE_COLUMNS(type)                                                                         \
+    case IR_##type: {                                                                              \
+        const struct element e = element_of(IR_##type);                                            \
+        b_columns(&e, regs, k, out);                                                               \
+        return;                                                                                    \
+    }
+
+static void core_b_read(enum ir_type type, const void *from, unsigned k, float (*out)[COLUMNS])
+{
+    const lanes *regs = from;
+    switch (type) {
+        ELEMENT_TYPES(CASE_COLUMNS)
+    default:
+        assert(!"a type that is multiplied with vectors");
+    }
+}
+
+/* Even columns, then odd ones, as b has them. */
+#define BY_PARITY(i) ((i) / 2 + (i) % 2 * 4)
+
+static void core_sums_read(enum ir_type type, const void *from, float (*out)[ROWS])
+{
+    const struct tile t = {.c = from, .c_type = type};
+    for (unsigned row = 0; row < ROWS; row += WIDTH) {
+        floats sum[COLUMNS];
+        sums_load(&t, row, sum);
+#define STORE(i) V(storeu_ps)(out[BY_PARITY(i)] + row, sum[i]);
+        EACH_8(STORE)
+#undef STORE
+    }
+}
+
+static void core_sums_write(enum ir_type type, const float (*from)[ROWS], void *to)
+{
+    const struct tile t = {.d = to, .d_type = type};
+    for (unsigned row = 0; row < ROWS; row += WIDTH) {
+        floats sum[COLUMNS];
+#define LOAD(i) sum[i] = V(loadu_ps)(from[BY_PARITY(i)] + row);
+        EACH_8(LOAD)
+#undef LOAD
+        sums_store(&t, row, sum);
+    }
+}
+
+const struct jit_core_level LEVEL(jit_core_level) = {
+    .a = core_a_read, .b = core_b_read, .sums = core_sums_read, .put = core_sums_write};

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "model/matrix.h"
-#include "jit/rt/jit_rt_core_vec.h"
+#include "jit/rt/jit_rt_mma_vec.h"
 
 enum { N_MAX = 256, K_MAX = 32 };
 
@@ -143,45 +143,20 @@ bool LEVEL(jit_mma_window)(const struct ir_mma *mma, const struct ir_matrix_acce
     return true;
 }
 
-/* ---- as a GPU's tensor cores add */
+/* ---- as a GPU's tensor cores add (jit_rt_tcore.c) */
 
-static void b_order(const float *b, unsigned k, unsigned column_stride, unsigned k_stride,
-                    float *out)
-{
-    for (unsigned i = 0; i < k; i++) {
-        for (unsigned col = 0; col < COLUMNS; col++)
-            out[core_b_at(0, i, col)] = b[i * k_stride + col * column_stride];
-    }
-}
-
-bool LEVEL(jit_core_window)(const struct ir_core_rule *rule, const struct ir_mma *mma,
-                            const struct ir_matrix_access *at, const void *src, void *dst)
+bool LEVEL(jit_core_window_read)(const struct ir_mma *mma, const struct ir_matrix_access *at,
+                                 const void *src, float a[][ROWS], float b[][COLUMNS])
 {
     const bool trans = (mma->flags >> IR_MMA_B_ROWS & 1) != 0;
-    const struct core c = {*rule, mma->c, mma->d, mma->k, 0};
-    const int b_least = ir_core_least(mma->b);
-    struct factors f; /* what is used is written first, of the panels, too */
-    struct core_panels p;
-    const float *b = f.b;
-    struct tile t = {.c = src, .d = dst, .c_type = mma->c, .d_type = mma->d};
+    struct factors f; /* what is used is written first */
     assert(mma->m == ROWS && mma->n <= N_MAX && mma->k <= K_MAX);
-    if (!a_make(mma, at, src, p.a) || !b_make(mma, at, src, f.b) ||
-        !core_align(p.a[0], mma->k * ROWS, ir_core_least(mma->a), p.a_exponent[0]))
+    if (!a_make(mma, at, src, a) || !b_make(mma, at, src, f.b))
         return false;
-    t.c += ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b');
-    for (unsigned i = 0; i < mma->n / COLUMNS; i++, b += trans ? COLUMNS : COLUMNS * mma->k) {
-        b_order(b, mma->k, trans ? 1 : mma->k, trans ? mma->n : 1, p.b);
-        if (!core_align(p.b, mma->k * COLUMNS, b_least, p.b_exponent))
-            return false;
-        for (unsigned row = 0; row < ROWS; row += WIDTH) {
-            floats sum[COLUMNS];
-            sums_load(&t, row, sum);
-            if (!core_sums(&c, &p, row, sum))
-                return false;
-            sums_store(&t, row, sum);
-        }
-        t.c += sum_registers(mma->c, ROWS);
-        t.d += sum_registers(mma->d, ROWS);
-    }
+    for (unsigned i = 0; i < mma->n; i += COLUMNS)
+        for (unsigned k = 0; k < mma->k; k++, b++)
+            for (unsigned col = 0; col < COLUMNS; col++) /* even columns first */
+                (*b)[col / 2 + col % 2 * 4] =
+                    trans ? f.b[k * mma->n + i + col] : f.b[(i + col) * mma->k + k];
     return true;
 }

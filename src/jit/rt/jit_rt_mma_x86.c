@@ -34,43 +34,6 @@ static void multiply(const struct ir_mma *mma, enum jit_path path, const void *s
         jit_mma_multiply_avx2(mma, src, dst);
 }
 
-/* As a GPU's tensor cores add: rounding towards zero. */
-static bool multiply_as_core(const struct ir_mma *mma, enum jit_path path, const void *src,
-                             void *dst)
-{
-    struct ir_core_rule rule;
-    unsigned mode = _mm_getcsr();
-    bool done;
-
-    if (mma->m < 16 || !ir_core_rule_find(IR_CORE_MMA, mma->a, mma->b, false, mma->k, &rule))
-        return false;
-    _mm_setcsr(MXCSR_DEFAULT | _MM_ROUND_TOWARD_ZERO);
-    if (path == JIT_AVX512)
-        done = jit_core_multiply_avx512(&rule, mma, src, dst);
-    else
-        done = jit_core_multiply_avx2(&rule, mma, src, dst);
-    _mm_setcsr(mode);
-    return done;
-}
-
-static bool window_as_core(const struct ir_mma *mma, enum jit_path path,
-                           const struct ir_matrix_access *at, const void *src, void *dst)
-{
-    struct ir_core_rule rule;
-    unsigned mode = _mm_getcsr();
-    bool done;
-
-    if (!ir_core_rule_find(IR_CORE_WGMMA, mma->a, mma->b, false, mma->k, &rule))
-        return false;
-    _mm_setcsr(MXCSR_DEFAULT | _MM_ROUND_TOWARD_ZERO);
-    if (path == JIT_AVX512)
-        done = jit_core_window_avx512(&rule, mma, at, src, dst);
-    else
-        done = jit_core_window_avx2(&rule, mma, at, src, dst);
-    _mm_setcsr(mode);
-    return done;
-}
-
 /* Changing the mode takes as long as a good part of a product. */
 bool jit_mma_vectors(const struct ir_mma *mma, uint32_t how, const void *src, void *dst)
 {
@@ -78,7 +41,7 @@ bool jit_mma_vectors(const struct ir_mma *mma, uint32_t how, const void *src, vo
     if (path == JIT_GENERIC || !is_here(mma))
         return false;
     if (ir_core_makes(mma->a))
-        return multiply_as_core(mma, path, src, dst);
+        return jit_core_multiply(mma, path, src, dst);
     if (how & JIT_FLUSHES) {
         unsigned mode = _mm_getcsr();
         _mm_setcsr(MXCSR_DEFAULT);
@@ -98,7 +61,7 @@ bool jit_mma_window(const struct ir_mma *mma, uint32_t how, const struct ir_matr
     if (path == JIT_GENERIC || has(mma, IR_MMA_SPARSE) || mma->a == IR_B1)
         return false;
     if (ir_core_makes(mma->a))
-        return window_as_core(mma, path, at, src, dst);
+        return jit_core_window(mma, path, at, src, dst);
     mode = _mm_getcsr();
     _mm_setcsr(MXCSR_DEFAULT);
     if (path == JIT_AVX512)

@@ -23,6 +23,12 @@ void jit_products_avx512_bf16(const struct jit_products_task *t);
 /* jit_rt_products_x86.c: all lanes are there; false: nothing is done. */
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how);
 
+/*
+ * jit_rt_tcore.c: the same as a GPU's tensor cores add; false: not such products. Tiles whose
+ * numbers are out of the ordinary the model makes.
+ */
+bool jit_core_products(const struct jit_products_task *t, enum jit_path path);
+
 /* Does this host have instructions that add up several of these products? */
 bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how);
 

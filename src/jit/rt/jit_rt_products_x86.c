@@ -70,8 +70,10 @@ bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how)
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
 {
     enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_FLUSHES);
-    if (path == JIT_GENERIC || ir_core_makes(t->mma->a))
+    if (path == JIT_GENERIC)
         return false;
+    if (ir_core_makes(t->mma->a))
+        return jit_core_products(t, path);
     if (!(how & JIT_FLUSHES)) {
         best(path)(t);
         return true;

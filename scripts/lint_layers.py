@@ -27,6 +27,7 @@ MODULES = {
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir", "analysis"}),
     "isa": ("the ISA: words, text, images; assembler and disassembler", {"obj"}),
+    "sim": ("the simulated GPU: words of the ISA on 32 lanes", {"isa", "ir", "model", "interp"}),
     "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj"}),
     "count": ("kernel counters: what launches executed", {"hal", "ir", "model", "analysis"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),

@@ -10,7 +10,6 @@ enum {
     TURN = 1024,         /* operations of a warp before the next one's turn */
     LONG_TURN = 1 << 20, /* of a schedule that runs one warp after the other */
     GROUP_TURN = 256,    /* of one of several groups of a warp */
-    ALIGN_B = 64,
 };
 
 static uint64_t aligned(uint64_t size_B)
@@ -22,6 +21,8 @@ static void warp_init(struct sim_warp *w, struct sim_cta *cta, uint32_t index, u
 {
     uint32_t n = HD_MIN(cta->nthreads - index * SIM_LANES, (uint32_t)SIM_LANES);
 
+    memset(w, 0, offsetof(struct sim_warp, uniform));
+    memset(regs, 0, sizeof(uint32_t[SIM_LANES]) * cta->run->program->nrows);
     w->run = cta->run;
     w->cta = cta;
     w->index = index;
@@ -36,16 +37,20 @@ static void warp_init(struct sim_warp *w, struct sim_cta *cta, uint32_t index, u
     w->groups[0] = (struct sim_group){.mask = w->live};
 }
 
-/* One piece of zeroed memory: warps, registers, the shared window, local windows. */
-static bool memory_alloc(struct sim_cta *cta)
+/* One piece: warps, registers, the shared window, local windows. `memory`: that of another. */
+static bool memory_init(struct sim_cta *cta, void *memory)
 {
     const struct sim_run *run = cta->run;
+    const struct sim_program *p = run->program;
     uint64_t warp_B = aligned(sizeof(struct sim_warp) * cta->nwarps);
-    uint64_t regs_B = aligned(sizeof(uint32_t[SIM_LANES]) * run->program->nrows);
+    uint64_t regs_B = aligned(sizeof(uint32_t[SIM_LANES]) * (p->nrows + p->nsinks));
     uint64_t shared_B = cta->shared ? 0 : aligned(run->shared_B + 1);
     uint64_t local_B = aligned(cta->nthreads * run->local_step_B);
-    char *at = hd_alloc(warp_B + regs_B * cta->nwarps + shared_B + local_B + IR_SHARED_ALIGN_B);
+    uint64_t rest_B = shared_B + local_B;
+    char *at = memory;
 
+    if (!at)
+        at = hd_alloc(warp_B + regs_B * cta->nwarps + rest_B + IR_SHARED_ALIGN_B);
     if (!at)
         return false;
     cta->memory = at;
@@ -54,6 +59,8 @@ static bool memory_alloc(struct sim_cta *cta)
     at += warp_B;
     for (uint32_t i = 0; i < cta->nwarps; i++, at += regs_B)
         warp_init(&cta->warps[i], cta, i, (uint32_t *)(void *)at);
+    if (memory)
+        memset(at, 0, rest_B);
     if (!cta->shared)
         cta->shared = at;
     cta->local = at + shared_B;
@@ -73,8 +80,15 @@ static void schedule_set(struct sim_cta *cta)
 struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *placement)
 {
     const struct interp_launch *l = run->launch;
-    struct sim_cta *cta = hd_new(struct sim_cta);
+    struct sim_cta *cta = run->ended;
+    void *memory = cta ? cta->memory : NULL;
 
+    if (cta) {
+        run->ended = cta->next;
+        *cta = (struct sim_cta){0};
+    } else {
+        cta = hd_new(struct sim_cta);
+    }
     if (!cta)
         return NULL;
     cta->run = run;
@@ -88,7 +102,7 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
     if (placement->cluster)
         cta->shared = placement->cluster->windows + cta->rank * IR_CLUSTER_STRIDE_B;
     schedule_set(cta);
-    if (memory_alloc(cta))
+    if (memory_init(cta, memory))
         return cta;
     hd_free(cta);
     return NULL;
@@ -96,8 +110,19 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
 
 void sim_cta_end(struct sim_cta *cta)
 {
-    hd_free(cta->memory);
-    hd_free(cta);
+    cta->next = cta->run->ended;
+    cta->run->ended = cta;
+}
+
+void sim_ctas_free(struct sim_run *run)
+{
+    while (run->ended) {
+        struct sim_cta *cta = run->ended;
+
+        run->ended = cta->next;
+        hd_free(cta->memory);
+        hd_free(cta);
+    }
 }
 
 /* ---- turns */

@@ -127,7 +127,7 @@ static bool source_decode(struct sim_program *p, struct sim_op *op, unsigned i,
     op->src[i].at = (uint8_t)at;
     switch (operand->kind) {
     case ISA_KIND_REG:
-        op->src[i].row = sim_row_of((unsigned)operand->value, false);
+        op->src[i].row = sim_row_of(p, (unsigned)operand->value, false);
         return true;
     case ISA_KIND_UREG:
         op->src[i].base = SIM_BASE_UNIFORM;
@@ -180,9 +180,11 @@ static bool op_decode(struct sim_program *p, uint32_t index)
     if (d >= 0) {
         op->nd = (uint8_t)isa_registers(insn, (unsigned)d);
         op->d = insn->operands[d].kind == ISA_KIND_REG
-                    ? sim_row_of((unsigned)insn->operands[d].value, true)
+                    ? sim_row_of(p, (unsigned)insn->operands[d].value, true)
                     : (uint32_t)insn->operands[d].value;
     }
+    op->code = (uint8_t)isa_mod_value(insn, ISA_MOD_SZ);
+    op->how = (uint8_t)isa_mod_value(insn, ISA_MOD_SEM);
     op->sem = &p->sems[index];
     if (sim_sem_of(insn, &p->sems[index]))
         op->rows = sim_rows_of(insn, op);
@@ -219,14 +221,37 @@ static bool copy_bytes(void *vec, const void *from, size_t len, size_t elem_B)
 }
 #define COPY(to, from) copy_bytes((to), (from)->at, (from)->len, sizeof(*(from)->at))
 
+/* The registers that there are. */
+static void registers_count(struct sim_program *p, const struct isa_insn *insn)
+{
+    const struct isa_row *row = isa_row(insn->op);
+
+    for (unsigned i = 0; i < row->noperands; i++) {
+        uint32_t first = (uint32_t)insn->operands[i].value, n = isa_registers(insn, i);
+
+        if (insn->operands[i].kind != ISA_KIND_REG)
+            continue;
+        if (first == ISA_RZ)
+            p->nsinks = HD_MAX(p->nsinks, n);
+        else
+            p->sink = HD_MAX(p->sink, SIM_R0 + first + n);
+    }
+}
+
 static enum hd_status words_decode(struct sim_program *p, const struct isa_code *code)
 {
+    p->sink = SIM_R0;
     for (uint32_t i = 0; i < p->nops; i++) {
         const char *why = isa_decode(code->words.at[i], &p->insns[i]);
-        enum isa_op op = p->insns[i].op;
 
         if (why)
             return hd_error(HD_BAD_IMAGE, "kernel %s: word %u: %s", p->name, i, why);
+        registers_count(p, &p->insns[i]);
+    }
+    p->nrows = p->sink;
+    for (uint32_t i = 0; i < p->nops; i++) {
+        enum isa_op op = p->insns[i].op;
+
         if (!op_decode(p, i))
             return hd_error(HD_NO_MEMORY, "kernel %s: no memory for its constants", p->name);
         if (!p->ops[i].exec)
@@ -252,8 +277,8 @@ enum hd_status sim_program_create(const struct isa_code *code, const struct sim_
     p->name = hd_strdup(kernel->name);
     p->kernel.name = p->name;
     p->nops = nops;
-    p->nrows = SIM_R0 + ISA_RZ;
     p->local_B = code->local_B;
+    p->registers = code->registers;
     p->ops = hd_alloc_array(nops + 1u, sizeof(*p->ops));
     p->insns = hd_alloc_array(nops + 1u, sizeof(*p->insns));
     p->sems = hd_alloc_array(nops + 1u, sizeof(*p->sems));
@@ -285,6 +310,11 @@ void sim_program_destroy(struct sim_program *p)
     hd_free(p->insns);
     hd_free(p->sems);
     hd_free(p);
+}
+
+uint32_t sim_program_registers(const struct sim_program *p)
+{
+    return p->registers;
 }
 
 uint64_t sim_program_local_B(const struct sim_program *p, uint64_t stack_B)

@@ -336,6 +336,7 @@ static enum hd_status run_init(struct sim_run *run)
 
 static void run_fini(struct sim_run *run)
 {
+    sim_ctas_free(run);
     for (unsigned i = 0; i < HD_COUNT_OF(run->banks); i++)
         hd_free(run->banks[i].at);
     free(run->consts);

@@ -80,8 +80,10 @@ static bool device_allows(struct sim_run *run, uint64_t address, uint64_t size_B
         return true;
     if (address < 4096 || address + size_B < address)
         return false;
-    if (!l->ops || !l->ops->check)
+    if (!l->ops || !l->ops->check) {
+        *good = (struct sim_range){4096, UINT64_MAX - 4096};
         return true;
+    }
     if (!l->ops->check(l->ctx, address, size_B, write))
         return false;
     if (l->ops->range && l->ops->range(l->ctx, address, write, &good->start, &good->size_B))
@@ -379,7 +381,7 @@ static void load_hosts(uint32_t *d, char *const hosts[SIM_LANES], uint32_t mask,
 
 enum sim_step sim_exec_load(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    unsigned sz = isa_mod_value(op->insn, ISA_MOD_SZ);
+    unsigned sz = op->code;
     struct sim_access access = {sim_space_of(op->insn->op), bytes_of(sz), false};
     uint64_t addresses[SIM_LANES];
     char *hosts[SIM_LANES];
@@ -388,7 +390,7 @@ enum sim_step sim_exec_load(struct sim_warp *w, const struct sim_op *op, uint32_
     if (!sim_hosts(w, mask, &access, addresses, hosts))
         return SIM_STOP;
     load_hosts(w->regs + op->d * SIM_LANES, hosts, mask, sz);
-    sim_order(isa_mod_value(op->insn, ISA_MOD_SEM));
+    sim_order(op->how);
     sim_group_of(w)->polled = sim_group_of(w)->pc + 1;
     return SIM_NEXT;
 }
@@ -417,7 +419,7 @@ static void store_lane(char *p, const uint32_t *b, unsigned sz)
 
 enum sim_step sim_exec_store(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    unsigned sz = isa_mod_value(op->insn, ISA_MOD_SZ);
+    unsigned sz = op->code;
     struct sim_access access = {sim_space_of(op->insn->op), bytes_of(sz), true};
     const uint32_t *b = sim_src_rows(w, op, 1);
     uint64_t addresses[SIM_LANES];
@@ -431,7 +433,7 @@ enum sim_step sim_exec_store(struct sim_warp *w, const struct sim_op *op, uint32
     }
     if (!sim_hosts(w, mask, &access, addresses, hosts))
         return SIM_STOP;
-    sim_order(isa_mod_value(op->insn, ISA_MOD_SEM));
+    sim_order(op->how);
     SIM_FOR_LANES(lane, mask) store_lane(hosts[lane], b + lane, sz);
     return SIM_NEXT;
 }

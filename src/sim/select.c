@@ -216,6 +216,7 @@ sim_rows *sim_rows_of(const struct isa_insn *insn, struct sim_op *op)
     for (unsigned i = 0; i < 3; i++)
         op->flip[i] = op->neg[i] & 1u << 31;
     op->how = s->mod[ISA_MOD_BOOL];
+    op->code = 0;
     if (!k)
         return NULL;
     rows = select_integer(k, s, op);

@@ -84,16 +84,19 @@ struct sim_program {
     HD_VEC(struct isa_reloc) relocs;
     HD_VEC(struct isa_function) functions;
     HD_VEC(struct isa_line) lines;
-    uint32_t nrows; /* of a warp's register file, as sim_row_of() lays it out */
-    uint32_t local_B;
+    uint32_t sink; /* row that RZ writes, behind all registers */
+    uint32_t
+        nrows; /* of a warp's register file that are zero at first; as many are behind as RZ writes at once */
+    uint32_t nsinks;
+    uint32_t local_B, registers;
     bool has_calls;
 };
 
 /*
- * Rows of a register file: some that are zero, which RZ reads, then some that nobody reads, which RZ
- * writes, then R0 and the others.
+ * Rows of a register file: some that are zero, which RZ reads, then R0 and the others that the
+ * program uses, then some that nobody reads, which RZ writes.
  */
-enum { SIM_ZERO_ROWS = 16, SIM_SINK_ROWS = 128, SIM_R0 = SIM_ZERO_ROWS + SIM_SINK_ROWS };
+enum { SIM_R0 = 16 };
 
 /* Why a group does not run. */
 enum sim_wait {
@@ -131,6 +134,7 @@ struct sim_warp {
     uint64_t generation[SIM_LANES];   /* in which round */
     bool has_waited;                  /* since its last barrier: see warp_turn() */
     bool has_passed;                  /* a lane's test of an mbarrier: others have their turn */
+    /* What is behind is not zeroed. */
     _Alignas(64) uint32_t uniform[6][SIM_LANES];                /* rows of SIM_BASE_UNIFORM */
     _Alignas(64) uint32_t scratch[SIM_SCRATCH_ROWS][SIM_LANES]; /* results before they are masked */
 };
@@ -152,6 +156,7 @@ struct sim_cluster {
 
 struct sim_cta {
     struct sim_run *run;
+    struct sim_cta *next; /* of those that have ended */
     uint32_t id[3];
     uint32_t nthreads, nwarps, live;
     uint32_t smid, rank;
@@ -188,6 +193,7 @@ struct sim_run {
         uint32_t size_B;
     } banks[3];
     uint32_t (*consts)[SIM_LANES];
+    struct sim_cta *ended; /* CTAs whose memory others can have */
 };
 
 static inline struct sim_group *sim_group_of(struct sim_warp *w)
@@ -195,9 +201,9 @@ static inline struct sim_group *sim_group_of(struct sim_warp *w)
     return &w->groups[w->current];
 }
 
-static inline uint32_t sim_row_of(unsigned reg, bool is_result)
+static inline uint32_t sim_row_of(const struct sim_program *p, unsigned reg, bool is_result)
 {
-    return reg != ISA_RZ ? SIM_R0 + reg : is_result ? SIM_ZERO_ROWS : 0;
+    return reg != ISA_RZ ? SIM_R0 + reg : is_result ? p->sink : 0;
 }
 
 static inline const uint32_t *sim_src_rows(const struct sim_warp *w, const struct sim_op *op,
@@ -208,7 +214,7 @@ static inline const uint32_t *sim_src_rows(const struct sim_warp *w, const struc
 }
 static inline uint32_t *sim_reg_rows(struct sim_warp *w, unsigned reg, bool is_result)
 {
-    return w->regs + sim_row_of(reg, is_result) * SIM_LANES;
+    return w->regs + sim_row_of(w->run->program, reg, is_result) * SIM_LANES;
 }
 
 /* Lanes where a predicate of the operation is true. */
@@ -332,6 +338,8 @@ struct sim_placement {
 };
 struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *placement);
 void sim_cta_end(struct sim_cta *cta);
+/* Frees those that have ended. */
+void sim_ctas_free(struct sim_run *run);
 /* A turn for each warp. True when any lane executed something. */
 bool sim_cta_round(struct sim_cta *cta);
 

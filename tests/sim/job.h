@@ -36,7 +36,16 @@ static bool job_gives_up(void *ctx, uint64_t effects)
     last = effects;
     return same > 20;
 }
+
+static bool job_range(void *ctx, uint64_t address, bool write, uint64_t *out_start,
+                      uint64_t *out_size_B)
+{
+    *out_start = 4096;
+    *out_size_B = UINT64_MAX - 4096;
+    return !job_forbidden;
+}
 static const struct interp_ops job_ops = {.check = job_check,
+                                          .range = job_range,
                                           .print = job_print,
                                           .malloc_ = job_malloc,
                                           .free_ = job_free,

@@ -327,6 +327,16 @@ sim_exec sim_exec_load, sim_exec_store, sim_exec_ldc, sim_exec_uldc, sim_exec_cv
 /* atomic.c */
 sim_exec sim_exec_atom;
 
+/* matrix.c */
+sim_exec sim_exec_ldsm, sim_exec_stsm, sim_exec_movm, sim_exec_mma, sim_exec_gmma;
+
+/* async.c */
+sim_exec sim_exec_syncs, sim_exec_ldgsts, sim_exec_ublkcp, sim_exec_ublkred, sim_exec_utma,
+    sim_exec_multimem;
+
+/* texture.c */
+sim_exec sim_exec_tex, sim_exec_txq, sim_exec_surface;
+
 /* system.c */
 sim_exec sim_exec_syscall;
 

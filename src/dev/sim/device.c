@@ -6,9 +6,13 @@
 #if __has_include("codegen/codegen.h")
 #include "codegen/codegen.h"
 #else
-static enum hd_status codegen_kernel(const struct ir_func *kernel, struct isa_code *out_code)
+struct codegen_options;
+
+static enum hd_status codegen_kernel(const struct ir_func *kernel,
+                                     const struct codegen_options *options,
+                                     struct isa_code *out_code)
 {
-    (void)out_code;
+    (void)options, (void)out_code;
     return hd_error(HD_NOT_SUPPORTED, "kernel %s: this build has no compiler for the sim device",
                     kernel->name);
 }
@@ -22,7 +26,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void **out_code
     enum hd_status status;
 
     HD_TRY(sim_kernel_of(func, &kernel));
-    status = codegen_kernel(func, &code);
+    status = codegen_kernel(func, NULL, &code);
     if (status == HD_OK)
         status = sim_program_create(&code, &kernel, &program);
     isa_code_fini(&code);

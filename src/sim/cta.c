@@ -33,6 +33,8 @@ static void warp_init(struct sim_warp *w, struct sim_cta *cta, uint32_t index, u
     w->exist = w->live = n == SIM_LANES ? UINT32_MAX : (1u << n) - 1;
     w->pred[ISA_PT] = UINT32_MAX;
     w->upred = 1u << ISA_PT;
+    if (cta->run->program->kernel.checks_hazards)
+        w->hazards = sim_hazards_create();
     w->ngroups = 1;
     w->groups[0] = (struct sim_group){.mask = w->live};
 }
@@ -102,14 +104,24 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
     if (placement->cluster)
         cta->shared = placement->cluster->windows + cta->rank * IR_CLUSTER_STRIDE_B;
     schedule_set(cta);
-    if (memory_init(cta, memory))
-        return cta;
-    hd_free(cta);
-    return NULL;
+    if (!memory_init(cta, memory)) {
+        hd_free(cta);
+        return NULL;
+    }
+    for (uint32_t i = 0; run->program->kernel.checks_hazards && i < cta->nwarps; i++)
+        if (!cta->warps[i].hazards) {
+            sim_cta_end(cta);
+            return NULL;
+        }
+    return cta;
 }
 
 void sim_cta_end(struct sim_cta *cta)
 {
+    for (uint32_t i = 0; i < cta->nwarps; i++) {
+        sim_hazards_destroy(cta->warps[i].hazards);
+        cta->warps[i].hazards = NULL;
+    }
     cta->next = cta->run->ended;
     cta->run->ended = cta;
 }
@@ -156,6 +168,9 @@ static uint32_t group_run(struct sim_warp *w, uint32_t most)
 
         n++;
         w->run->steps++;
+        if (w->hazards && !g->again && !sim_hazards_issue(w, op, mask))
+            break;
+        g->again = false;
         if (!mask) {
             g->pc++;
             continue;
@@ -163,8 +178,11 @@ static uint32_t group_run(struct sim_warp *w, uint32_t most)
         step = op->exec(w, op, mask);
         if (step == SIM_NEXT)
             sim_group_of(w)->pc++;
-        else if (step == SIM_STOP)
+        else if (step == SIM_STOP) {
+            g->again =
+                w->ngroups && g == sim_group_of(w) && g->wait == SIM_RUNS && op == &ops[g->pc];
             break;
+        }
     }
     return n;
 }

@@ -94,6 +94,7 @@ static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
             continue;
         }
         w->groups[first].mask |= other->mask;
+        w->groups[first].cycle = HD_MAX(w->groups[first].cycle, other->cycle);
         if (w->current == g)
             w->current = first;
         /* The last group takes this one's place: it may be the one that the others join. */

@@ -27,6 +27,7 @@ struct sim_kernel {
     uint32_t params_B;
     uint32_t nfuncs; /* entries of the bank of functions */
     struct ir_window window;
+    bool checks_hazards; /* launches stop where control fields let an instruction read too early */
 };
 
 /* HD_NOT_SUPPORTED: it is no kernel that can be launched. */

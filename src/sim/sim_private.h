@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "ir/schedule.h"
+#include "sim/hazard.h"
 #include "sim/rows.h"
 #include "sim/sim.h"
 
@@ -113,6 +114,8 @@ struct sim_group {
     uint32_t pc; /* of an operation; a waiting group stays at it */
     uint32_t arg;
     uint8_t wait;    /* enum sim_wait */
+    bool again;      /* its operation was issued, and has not been done */
+    uint64_t cycle;  /* of the hazard checker */
     uint32_t polled; /* 1 + the operation by which it last looked for what it may wait for */
 };
 
@@ -132,6 +135,7 @@ struct sim_warp {
     uint32_t barriers[16][SIM_LANES]; /* convergence barriers: whom the lane will meet */
     uint32_t at_cluster;              /* lanes that have arrived at the cluster's barrier */
     uint64_t generation[SIM_LANES];   /* in which round */
+    struct sim_hazards *hazards;      /* NULL: they are not checked */
     bool has_waited;                  /* since its last barrier: see warp_turn() */
     bool has_passed;                  /* a lane's test of an mbarrier: others have their turn */
     /* What is behind is not zeroed. */

@@ -58,6 +58,7 @@ struct job {
     const void *params;
     uint32_t params_B;
     uint32_t local_B;
+    bool checks_hazards;
 };
 
 /* The code of a text; false: the assembler's messages are told. */
@@ -89,6 +90,7 @@ static enum hd_status job_run(const struct job *job)
         .name = "k",
         .params_B = job->params_B,
         .nfuncs = 4,
+        .checks_hazards = job->checks_hazards,
         .window = {.shared_B = job->dynamic_B, .dynamic_offset_B = 0, .clusters = job->cluster}};
     struct interp_launch launch = {.grid = {HD_MAX(job->grid, 1u), 1, 1},
                                    .block = {HD_MAX(job->block, 1u), 1, 1},

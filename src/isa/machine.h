@@ -1,6 +1,6 @@
 /*
- * Latencies of a machine: spec/isa/sm120.def. The compiler sets control fields by them, the simulator
- * checks that they suffice.
+ * Latencies of a machine: spec/isa/sm120.def. The compiler sets control fields by them, the
+ * simulator checks that they suffice.
  */
 #ifndef HD_ISA_MACHINE_H
 #define HD_ISA_MACHINE_H

@@ -314,8 +314,8 @@ static bool box_multicast(struct sim_warp *w, unsigned lane, const struct ir_ten
 }
 
 /*
- * c: the first four coordinates. e: the fifth; offsets of im2col, two of 16 bits and then the third;
- * the mask of a multicast.
+ * c: the first four coordinates. e: the fifth; offsets of im2col, two of 16 bits and then the
+ * third; the mask of a multicast.
  */
 static bool tensor_lane(struct sim_warp *w, const struct sim_op *op, unsigned lane)
 {

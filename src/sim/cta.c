@@ -200,7 +200,7 @@ static uint32_t turn_of(const struct sim_run *run, struct sim_cta *cta)
 
 /*
  * True when any lane executed something. Before its first write to shared memory after a barrier a
- * warp lets the others have a turn (docs/decisions/0081), as it does when it has passed an mbarrier.
+ * warp lets the others have a turn (docs/decisions/0081), and when it has passed an mbarrier.
  */
 static bool warp_turn(struct sim_warp *w)
 {

@@ -6,16 +6,6 @@
 
 enum { DEFAULT_STACK_B = 65536 };
 
-int64_t sim_field(const struct isa_insn *insn, enum isa_field field, int64_t none)
-{
-    const struct isa_row *row = isa_row(insn->op);
-
-    for (unsigned i = 0; i < row->noperands; i++)
-        if (row->operands[i].field == field)
-            return insn->operands[i].value;
-    return none;
-}
-
 /* The operand of a field, or of its counterpart in the uniform datapath; -1: there is none. */
 static int operand_at(const struct isa_insn *insn, enum isa_field field, enum isa_field uniform)
 {

@@ -3,6 +3,21 @@
 
 #include <string.h>
 
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+void sim_mode(struct sim_run *run, uint32_t mode)
+{
+    mode = mode ? mode : SIM_MODE_USUAL;
+    if (run->mode == mode)
+        return;
+    run->mode = mode;
+#ifdef __x86_64__
+    _mm_setcsr(mode);
+#endif
+}
+
 void sim_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
 {
     for (unsigned r = 0; r < nrows; r++, to += SIM_LANES, from += SIM_LANES)

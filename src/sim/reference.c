@@ -282,7 +282,8 @@ static uint64_t sem_halves(const struct sim_sem *s, const struct sim_lane *l)
     return sem_one_half(s, l, 0) | sem_one_half(s, l, 1) << 16;
 }
 
-/* H1: pd the comparison of the upper halves, pe its opposite; else pd that of the lower ones, pe of the upper ones. */
+/* H1: pd the comparison of the upper halves, pe its opposite; else pd that of the lower ones, pe
+ * that of the upper ones. */
 static bool sem_hsetp(const struct sim_sem *s, const struct sim_lane *l, bool second)
 {
     unsigned i = second || M(HALF_CMP);
@@ -437,6 +438,16 @@ static void sem_set_instr(struct sim_sem *s)
     }
 }
 
+int64_t sim_field(const struct isa_insn *insn, enum isa_field field, int64_t none)
+{
+    const struct isa_row *row = isa_row(insn->op);
+
+    for (unsigned i = 0; i < row->noperands; i++)
+        if (row->operands[i].field == field)
+            return insn->operands[i].value;
+    return none;
+}
+
 /* An operand of a field, or of the same one in the uniform datapath; NULL: there is none. */
 static const struct isa_operand *sem_operand(const struct isa_insn *insn, enum isa_field field,
                                              enum isa_field uniform)
@@ -447,13 +458,6 @@ static const struct isa_operand *sem_operand(const struct isa_insn *insn, enum i
         if (row->operands[i].field == field || row->operands[i].field == uniform)
             return &insn->operands[i];
     return NULL;
-}
-
-static uint8_t sem_number(const struct isa_insn *insn, enum isa_field field)
-{
-    const struct isa_operand *operand = sem_operand(insn, field, field);
-
-    return operand ? (uint8_t)operand->value : 0;
 }
 
 bool sim_sem_of(const struct isa_insn *insn, struct sim_sem *s)
@@ -474,9 +478,9 @@ bool sim_sem_of(const struct isa_insn *insn, struct sim_sem *s)
     s->aa = a && a->absolute;
     s->ab = b && b->absolute;
     s->ac = c && c->absolute;
-    s->lut = sem_number(insn, ISA_FIELD_LUT);
-    s->plut = sem_number(insn, ISA_FIELD_PLUT);
-    s->shift = sem_number(insn, ISA_FIELD_SHIFT);
+    s->lut = (uint8_t)sim_field(insn, ISA_FIELD_LUT, 0);
+    s->plut = (uint8_t)sim_field(insn, ISA_FIELD_PLUT, 0);
+    s->shift = (uint8_t)sim_field(insn, ISA_FIELD_SHIFT, 0);
     ir_set_mod(&s->in, IR_MOD_SAT, M(SAT));
     ir_set_mod(&s->in, IR_MOD_FTZ, M(FTZ));
     ir_set_mod(&s->in, IR_MOD_RELU, M(RELU));

@@ -24,7 +24,7 @@ struct sim_io {
 
 typedef void sim_rows(struct sim_io *io);
 
-/* Of an instruction, for the reference: its modifiers, and operations of the IR that it is made of. */
+/* Of an instruction, for the reference: its modifiers, and the IR's operation that it is. */
 struct sim_sem {
     enum isa_op op; /* of the uniform datapath: that of the lanes */
     uint8_t mod[ISA_MODS];
@@ -34,6 +34,8 @@ struct sim_sem {
     struct ir_instr in;
 };
 
+/* The value of an instruction's field, or `none` where it has no such operand. */
+int64_t sim_field(const struct isa_insn *insn, enum isa_field field, int64_t none);
 /* What an instruction is to the reference; false: it is not pure. */
 bool sim_sem_of(const struct isa_insn *insn, struct sim_sem *out_sem);
 

@@ -2,10 +2,6 @@
 #include "sim/kernels.h"
 #include "sim/sim_private.h"
 
-#ifdef __x86_64__
-#include <xmmintrin.h>
-#endif
-
 sim_exec *sim_exec_of(const struct isa_insn *insn)
 {
     struct sim_sem unused;
@@ -50,12 +46,9 @@ const struct sim_kernels *sim_kernels_get(void)
 
 /* ---- loops */
 
-/* As MXCSR has it: all exceptions masked; to nearest, down, up, to zero; denormals are zeros. */
-enum { MODE_USUAL = 0x1f80, MODE_ROUND_AT = 13, MODE_FTZ = 0x8040 };
-
 static uint32_t mode_of(unsigned round, bool ftz)
 {
-    return MODE_USUAL | round << MODE_ROUND_AT | (ftz ? MODE_FTZ : 0);
+    return SIM_MODE_USUAL | round << SIM_MODE_ROUND_AT | (ftz ? SIM_MODE_FTZ : 0);
 }
 
 static sim_rows *select_integer(const struct sim_kernels *k, const struct sim_sem *s,
@@ -226,15 +219,4 @@ sim_rows *sim_rows_of(const struct isa_insn *insn, struct sim_op *op)
         op->mode = 0;
     (void)insn;
     return rows;
-}
-
-void sim_mode(struct sim_run *run, uint32_t mode)
-{
-    mode = mode ? mode : MODE_USUAL;
-    if (run->mode == mode)
-        return;
-    run->mode = mode;
-#ifdef __x86_64__
-    _mm_setcsr(mode);
-#endif
 }

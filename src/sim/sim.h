@@ -5,7 +5,7 @@
  * A program is a kernel's code, decoded once: each word becomes an operation with the function that
  * executes it, the places of its registers and its modifiers, so that a launch only dispatches.
  * What instructions compute is spec/isa/semantics.def, which the plain reference executes lane by
- * lane; frequent ones have loops that the compiler makes vectors of (kernels.c), with the same bits.
+ * lane; frequent ones have loops that the compiler makes vectors of (kernels.c): the same bits.
  *
  * What the device supplies, what it is told of faults and how CTAs become resident are those of the
  * reference interpreter (interp/interp.h); so are statuses and messages.

@@ -85,10 +85,9 @@ struct sim_program {
     HD_VEC(struct isa_reloc) relocs;
     HD_VEC(struct isa_function) functions;
     HD_VEC(struct isa_line) lines;
-    uint32_t sink; /* row that RZ writes, behind all registers */
-    uint32_t
-        nrows; /* of a warp's register file that are zero at first; as many are behind as RZ writes at once */
-    uint32_t nsinks;
+    uint32_t sink;   /* row that RZ writes, behind all registers */
+    uint32_t nrows;  /* of a warp's register file that are zero at first */
+    uint32_t nsinks; /* behind them: as many as RZ writes at once */
     uint32_t local_B, registers;
     bool has_calls;
 };
@@ -251,9 +250,6 @@ static inline uint64_t sim_pair(const uint32_t *rows, unsigned lane)
          lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
          lane##_left &= lane##_left - 1)
 
-/* The value of an instruction's field, or `none` where it has no such operand. */
-int64_t sim_field(const struct isa_insn *insn, enum isa_field field, int64_t none);
-
 /* select.c: the function that executes an instruction, and what it needs; NULL: there is none. */
 sim_exec *sim_exec_of(const struct isa_insn *insn);
 /* Its loop over rows, with op->mode; NULL: the reference. */
@@ -266,6 +262,8 @@ enum sim_step sim_fail(struct sim_warp *w, unsigned lane, enum hd_status status,
 void sim_deadlock(struct sim_cta *cta);
 
 /* pure.c */
+/* As MXCSR has it: all exceptions masked; to nearest, down, up, to zero; denormals are zeros. */
+enum { SIM_MODE_USUAL = 0x1f80, SIM_MODE_ROUND_AT = 13, SIM_MODE_FTZ = 0x8040 };
 /* Sets the floating-point mode of the host; 0: the usual one. */
 void sim_mode(struct sim_run *run, uint32_t mode);
 sim_exec sim_exec_pure, sim_exec_uniform;
@@ -276,8 +274,6 @@ bool sim_fetch_uniform(struct sim_warp *w, const struct sim_op *op, uint32_t mas
 bool sim_bank_word(const struct sim_run *run, unsigned bank, int64_t offset, uint32_t *out_word);
 
 /* group.c */
-/* Lanes of the current group go to `pc`, the others behind the operation. */
-enum sim_step sim_branch(struct sim_warp *w, uint32_t lanes, uint32_t pc);
 /* The current group waits; it stays at its operation. */
 enum sim_step sim_group_wait(struct sim_warp *w, enum sim_wait wait, uint32_t arg);
 /* Lanes of group `g` become one of their own, the last. */
@@ -286,6 +282,11 @@ struct sim_group *sim_group_split(struct sim_warp *w, uint32_t g, uint32_t lanes
 void sim_group_release(struct sim_group *g);
 /* Looks whether waiting groups can go on, since lanes ended or left. */
 void sim_groups_settle(struct sim_warp *w);
+/* Lanes of the current group wait; the others go on. */
+enum sim_step sim_lanes_wait(struct sim_warp *w, uint32_t lanes, enum sim_wait wait, uint32_t arg);
+void sim_group_remove(struct sim_warp *w, uint32_t g);
+
+/* flow.c */
 sim_exec sim_exec_bra, sim_exec_brx, sim_exec_jmx, sim_exec_call, sim_exec_call_ind, sim_exec_ret,
     sim_exec_exit, sim_exec_bssy, sim_exec_bsync, sim_exec_break, sim_exec_bmov, sim_exec_warpsync,
     sim_exec_yield, sim_exec_nop, sim_exec_bpt, sim_exec_lepc, sim_exec_end;

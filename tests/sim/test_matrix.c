@@ -1,4 +1,4 @@
-/* Products and matrix loads: against sums that are written out, with the fragments of the PTX manual. */
+/* Products and matrix loads against sums that are written out, with fragments as PTX has them. */
 #include "sim/job.h"
 
 static uint32_t in[64][32], out[64][32]; /* registers by lane */

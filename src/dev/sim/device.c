@@ -3,8 +3,8 @@
 #include "dev/sim/sim_device.h"
 #include "sim/sim.h"
 
-#if __has_include("codegen/codegen.h")
-#include "codegen/codegen.h"
+#if __has_include(<codegen/codegen.h>)
+#include <codegen/codegen.h>
 #else
 struct codegen_options;
 

@@ -1,4 +1,6 @@
 /* Barriers of CTAs and clusters, and what they hear of lanes that end. */
+#include "base/mem.h"
+#include "model/tensor.h"
 #include "sim/sim_private.h"
 
 static bool bar_complete(const struct sim_cta *cta, const struct sim_bar *bar)
@@ -126,6 +128,14 @@ void sim_cluster_init(struct sim_cluster *cluster, uint32_t live)
     *cluster = (struct sim_cluster){.live = live};
 }
 
+void sim_cluster_fini(struct sim_cluster *cluster)
+{
+    for (unsigned i = 0; i < HD_COUNT_OF(cluster->tensor); i++) {
+        hd_free(cluster->tensor[i]);
+        cluster->tensor[i] = NULL;
+    }
+}
+
 static void cluster_open_if_complete(struct sim_cta *cta)
 {
     struct sim_cluster *c = cta->cluster;
@@ -199,4 +209,6 @@ void sim_lanes_gone(struct sim_warp *w, uint32_t lanes)
     for (uint32_t id = 0; id < SIM_NBARS; id++)
         if (cta->bars[id].arrived && bar_complete(cta, &cta->bars[id]))
             bar_open(cta, id);
+    if (!cta->live && c->tensor[cta->rank] && ir_tensor_columns_left(c->tensor[cta->rank]))
+        sim_fail(w, (unsigned)__builtin_ctz(lanes), HD_TRAP, "%s", IR_TENSOR_LEFT);
 }

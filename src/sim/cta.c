@@ -122,6 +122,7 @@ void sim_cta_end(struct sim_cta *cta)
         sim_hazards_destroy(cta->warps[i].hazards);
         cta->warps[i].hazards = NULL;
     }
+    sim_cluster_fini(&cta->alone);
     cta->next = cta->run->ended;
     cta->run->ended = cta;
 }

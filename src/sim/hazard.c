@@ -173,10 +173,11 @@ static void write_unit(struct issue *x, struct unit *u, const char *name, unsign
 
 /* ---- operands */
 
-static bool is_result(unsigned field)
+static bool is_result(enum isa_op op, unsigned field)
 {
-    return field == ISA_FIELD_D || field == ISA_FIELD_PD || field == ISA_FIELD_PE ||
-           field == ISA_FIELD_UD || field == ISA_FIELD_UPD || field == ISA_FIELD_UPE;
+    return (op == ISA_LDTM && field == ISA_FIELD_E) || field == ISA_FIELD_D ||
+           field == ISA_FIELD_PD || field == ISA_FIELD_PE || field == ISA_FIELD_UD ||
+           field == ISA_FIELD_UPD || field == ISA_FIELD_UPE;
 }
 
 enum { READ, NOTE, WRITE };
@@ -224,7 +225,7 @@ static void all_operands(struct issue *x, struct sim_hazards *h, unsigned what)
     const struct isa_row *row = isa_row(x->op->insn->op);
 
     for (unsigned i = 0; i < row->noperands && x->ok; i++)
-        if (is_result(row->operands[i].field) == (what == WRITE) ||
+        if (is_result(x->op->insn->op, row->operands[i].field) == (what == WRITE) ||
             (x->op->insn->op == ISA_GMMA && what != WRITE))
             operand_units(x, h, i, what);
     for (unsigned p = 0; p < ISA_PT && x->ok; p++) {

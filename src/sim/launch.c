@@ -37,6 +37,7 @@ static struct sim_cluster *cluster_create(const struct sim_run *run)
 
 static void cluster_destroy(struct sim_cluster *c)
 {
+    sim_cluster_fini(c);
     munmap(c->windows, c->windows_B);
     hd_free(c);
 }

@@ -294,6 +294,7 @@ enum sim_step sim_exec_gmma(struct sim_warp *w, const struct sim_op *op, uint32_
     struct warp_regs src = {.n = 0};
     uint64_t bad_B;
 
+    sim_mode(w->run, 0);
     if (mod_of(op, ISA_MOD_GMMA_A))
         regs_put(&src, sim_reg_rows(w, (unsigned)sim_field(op->insn, ISA_FIELD_A, ISA_RZ), false),
                  ir_mma_registers(&mma, 'a'), mask);

@@ -13,6 +13,7 @@
 enum { SIM_NBARS = 16, SIM_MAX_THREADS = 1024, SIM_SCRATCH_ROWS = 136 };
 
 struct sim_warp;
+struct ir_tensor_memory;
 
 /* What an operation did. */
 enum sim_step {
@@ -154,7 +155,7 @@ struct sim_cluster {
     uint64_t generation;
     char *windows;
     size_t windows_B;
-    void *tensor[IR_CLUSTER_MAX_CTAS]; /* memory of tensor cores, by rank; NULL until it is used */
+    struct ir_tensor_memory *tensor[IR_CLUSTER_MAX_CTAS]; /* by rank; NULL until it is used */
 };
 
 struct sim_cta {
@@ -296,6 +297,7 @@ sim_exec sim_exec_bar, sim_exec_cluster_bar;
 void sim_lanes_gone(struct sim_warp *w, uint32_t lanes);
 void sim_settle_cluster(struct sim_warp *w);
 void sim_cluster_init(struct sim_cluster *cluster, uint32_t live);
+void sim_cluster_fini(struct sim_cluster *cluster);
 
 /* warp.c */
 sim_exec sim_exec_s2r, sim_exec_vote, sim_exec_shfl, sim_exec_match, sim_exec_redux, sim_exec_elect,
@@ -341,6 +343,10 @@ sim_exec sim_exec_syncs, sim_exec_ldgsts, sim_exec_ublkcp, sim_exec_ublkred, sim
 
 /* texture.c */
 sim_exec sim_exec_tex, sim_exec_txq, sim_exec_surface;
+
+/* tensor.c */
+sim_exec sim_exec_utcalloc, sim_exec_utccp, sim_exec_utcmma, sim_exec_utcbar, sim_exec_ldtm,
+    sim_exec_sttm;
 
 /* system.c */
 sim_exec sim_exec_syscall;

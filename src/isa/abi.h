@@ -43,7 +43,7 @@ enum isa_trap { ISA_TRAP_USER, ISA_TRAP_UNREACHABLE };
 
 /* ---- code */
 
-/* Eight bytes of the literals are an address: of a variable, plus what stands there. */
+/* Eight bytes of the literals: the address of a variable, plus what stands there. */
 struct isa_reloc {
     uint32_t offset_B;
     uint32_t var; /* ir_var.index */

@@ -361,7 +361,7 @@ static inline int32_t ordered(uint32_t v)
 
 static inline uint32_t with_sign(uint32_t v, uint32_t keep, uint32_t flip)
 {
-    return is_nan(v) ? v : (v & keep) ^ flip;
+    return (v & keep) ^ flip;
 }
 
 KERNEL(fmnmx)

@@ -142,10 +142,14 @@ static uint64_t sem_signed(const struct hd_fp_format *fmt, uint64_t v, bool nega
 {
     uint64_t sign = hd_fp_sign_mask(fmt);
 
-    if (hd_fp_is_nan(fmt, v))
-        return v;
     v = clear ? v & ~sign : v;
     return negate ? v ^ sign : v;
+}
+
+/* Sums and products of doubles give the NaN that they find, and it as it was. */
+static uint64_t sem_signed64(uint64_t v, bool negate, bool clear)
+{
+    return hd_fp_is_nan(&hd_fp_f64, v) ? v : sem_signed(&hd_fp_f64, v, negate, clear);
 }
 
 static uint64_t sem_flush(const struct ir_fp *f, uint64_t v)
@@ -338,9 +342,9 @@ void sim_sem_lane(const struct sim_sem *s, struct sim_lane *l)
     const uint64_t fa = sem_signed(&hd_fp_f32, a, na, s->aa);
     const uint64_t fb = sem_signed(&hd_fp_f32, b, nb, s->ab);
     const uint64_t fc = sem_signed(&hd_fp_f32, c, nc, s->ac);
-    const uint64_t da = sem_signed(&hd_fp_f64, a, na, s->aa);
-    const uint64_t db = sem_signed(&hd_fp_f64, b, nb, s->ab);
-    const uint64_t dc = sem_signed(&hd_fp_f64, c, nc, s->ac);
+    const uint64_t da = sem_signed64(a, na, s->aa);
+    const uint64_t db = sem_signed64(b, nb, s->ab);
+    const uint64_t dc = sem_signed64(c, nc, s->ac);
 
     switch (s->op) {
 #define SEM(name, of_d, of_pd, of_pe)                                                              \

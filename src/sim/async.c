@@ -76,7 +76,7 @@ enum sim_step sim_exec_syncs(struct sim_warp *w, const struct sim_op *op, uint32
     if (tests)
         sim_set_pred(w, op, op->pd, mask, passed);
     else
-        sim_blend(d, w->scratch[0], op->nd, mask);
+        sim_blend(w, d, w->scratch[0], op->nd, mask);
     sim_group_of(w)->polled = sim_group_of(w)->pc + 1;
     if (!tests || !passed)
         return SIM_NEXT;
@@ -405,6 +405,6 @@ enum sim_step sim_exec_multimem(struct sim_warp *w, const struct sim_op *op, uin
     }
     w->run->effects += m.verb != IR_MULTIMEM_LOAD;
     if (op->nd)
-        sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
+        sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
     return SIM_NEXT;
 }

@@ -107,7 +107,7 @@ enum sim_step sim_exec_atom(struct sim_warp *w, const struct sim_op *op, uint32_
             w->scratch[k][lane] = old[k];
     }
     if (op->nd)
-        sim_blend(d, w->scratch[0], op->nd, mask);
+        sim_blend(w, d, w->scratch[0], op->nd, mask);
     if (!changed)
         w->run->effects = effects; /* a lock that is taken still is */
     sim_set_pred(w, op, op->pd, mask, stored);

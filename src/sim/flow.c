@@ -60,7 +60,7 @@ enum sim_step sim_exec_bmov(struct sim_warp *w, const struct sim_op *op, uint32_
     const uint32_t *b = sim_src_rows(w, op, 1);
 
     if (isa_mod_value(op->insn, ISA_MOD_BARRIER_MOVE)) {
-        sim_blend(held, b, 1, mask);
+        sim_blend(w, held, b, 1, mask);
         return SIM_NEXT;
     }
     SIM_FOR_LANES(lane, mask) d[lane] = held[lane] & w->live;

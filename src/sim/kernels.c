@@ -664,6 +664,29 @@ KERNEL(d2f)
     LANES d[i] = float_result((float)hd_approx_double(DOUBLE_BITS(1, b, i)));
 }
 
+/* ---- addresses */
+
+static uint64_t places_find(const struct sim_window *window, uint32_t mask,
+                            const uint64_t *addresses, char **hosts)
+{
+    return sim_places_find(window, mask, addresses, hosts);
+}
+
+static void places_wide(const uint32_t *a, uint64_t add, uint64_t *out)
+{
+    sim_places_wide(a, add, out);
+}
+
+static void places_narrow(const uint32_t *a, uint64_t add, uint64_t *out)
+{
+    sim_places_narrow(a, add, out);
+}
+
+static void places_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
+{
+    sim_places_blend(to, from, nrows, mask);
+}
+
 #define GLUE_(a, b) a##b
 #define GLUE(a, b)  GLUE_(a, b)
 extern const struct sim_kernels GLUE(sim_kernels_, SIM_LEVEL);
@@ -671,4 +694,5 @@ const struct sim_kernels GLUE(sim_kernels_, SIM_LEVEL) = {
 #define X(name) .name = lanes_##name,
     SIM_KERNELS(X)
 #undef X
+        .places = {places_find, places_wide, places_narrow, places_blend},
 };

@@ -72,7 +72,7 @@ enum sim_step sim_exec_ldsm(struct sim_warp *w, const struct sim_op *op, uint32_
     SIM_FOR_LANES(lane, with_rows) memcpy(rows[lane], hosts[lane], ROW_B);
     ir_eval_ldmatrix((enum ir_tile)mod_of(op, ISA_MOD_MATRIX_KIND), n, (const uint8_t(*)[16])rows,
                      w->scratch);
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], n, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], n, mask);
     return SIM_NEXT;
 }
 
@@ -104,7 +104,7 @@ enum sim_step sim_exec_movm(struct sim_warp *w, const struct sim_op *op, uint32_
 
     regs_put(&regs, sim_src_rows(w, op, 0), 1, mask);
     ir_eval_movmatrix(regs.word, w->scratch[0]);
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
     return SIM_NEXT;
 }
 
@@ -220,7 +220,7 @@ static enum sim_step product_of_doubles(struct sim_warp *w, const struct sim_op 
     for (unsigned r = 0; r < op->nd; r++)
         for (unsigned i = 0; i < SIM_LANES; i++)
             w->scratch[r][i] = dst.word[(r & ~1u) * SIM_LANES + 2 * i + (r & 1)];
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
     return SIM_NEXT;
 }
 
@@ -242,7 +242,7 @@ enum sim_step sim_exec_mma(struct sim_warp *w, const struct sim_op *op, uint32_t
         return sim_fail(w, (unsigned)__builtin_ctz(mask), HD_ILLEGAL_INSTRUCTION,
                         "there is no product of this form");
     ir_eval_mma(&mma, src.word, w->scratch[0]);
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
     return SIM_NEXT;
 }
 
@@ -310,6 +310,6 @@ enum sim_step sim_exec_gmma(struct sim_warp *w, const struct sim_op *op, uint32_
         return sim_fail(w, lane, HD_ILLEGAL_ADDRESS,
                         "a matrix reaches offset %#llx of %llu bytes of shared memory",
                         (unsigned long long)bad_B, (unsigned long long)at.window.size_B);
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], op->nd, mask);
     return SIM_NEXT;
 }

@@ -181,23 +181,24 @@ static bool hosts_together(struct sim_warp *w, uint32_t mask, const struct sim_a
 {
     struct sim_run *run = w->run;
     const struct sim_range *good = &run->good[access->write];
-    uint64_t base = 0, step_B = 0, start = 0, size_B, bad = 0;
+    struct sim_window window = {.low_bits = access->size_B - 1};
+    uint64_t size_B;
 
     switch (access->space) {
     case IR_SPACE_GLOBAL:
         if (run->launch->ops && run->launch->ops->host)
             return false;
-        start = good->start;
+        window.start = good->start;
         size_B = good->size_B;
         break;
     case IR_SPACE_SHARED:
-        base = window_base(w, 0, IR_SPACE_SHARED);
-        start = sim_own_window(w->cta);
+        window.base = window_base(w, 0, IR_SPACE_SHARED);
+        window.start = sim_own_window(w->cta);
         size_B = run->shared_B;
         break;
     case IR_SPACE_LOCAL:
-        base = host_address(sim_local(w, 0));
-        step_B = run->local_step_B;
+        window.base = host_address(sim_local(w, 0));
+        window.step_B = run->local_step_B;
         size_B = run->local_B;
         break;
     default:
@@ -205,15 +206,8 @@ static bool hosts_together(struct sim_warp *w, uint32_t mask, const struct sim_a
     }
     if (size_B < access->size_B)
         return false;
-    size_B -= access->size_B;
-    for (unsigned i = 0; i < SIM_LANES; i++) {
-        uint64_t wrong =
-            (uint64_t)(addresses[i] - start > size_B) | (addresses[i] & (access->size_B - 1));
-
-        bad |= mask >> i & 1 ? wrong : 0;
-        out_hosts[i] = (char *)(uintptr_t)(addresses[i] + base + i * step_B);
-    }
-    if (bad)
+    window.last = size_B - access->size_B;
+    if (run->places.find(&window, mask, addresses, out_hosts))
         return false;
     run->effects += access->write && access->space != IR_SPACE_LOCAL;
     run->fault.address = addresses[__builtin_ctz(mask)];
@@ -248,18 +242,17 @@ void sim_addresses(const struct sim_warp *w, const struct sim_op *op, enum ir_sp
     if (op->ubase != ISA_URZ)
         add += w->ureg[op->ubase];
     if (space == IR_SPACE_SHARED || space == IR_SPACE_LOCAL) {
+        w->run->places.narrow(a, (uint32_t)add, out);
         for (unsigned i = 0; i < SIM_LANES; i++)
-            out[i] = (uint32_t)(a[i] + add);
+            out[i] = (uint32_t)out[i];
         return;
     }
     if (op->ubase != ISA_URZ)
         add += (uint64_t)w->ureg[op->ubase + 1] << 32;
     if (op->src[0].n > 1)
-        for (unsigned i = 0; i < SIM_LANES; i++)
-            out[i] = (a[i] | (uint64_t)a[SIM_LANES + i] << 32) + add;
+        w->run->places.wide(a, add, out);
     else
-        for (unsigned i = 0; i < SIM_LANES; i++)
-            out[i] = a[i] + add;
+        w->run->places.narrow(a, add, out);
 }
 
 bool sim_read(struct sim_warp *w, unsigned lane, uint64_t address, void *out, size_t size_B)

@@ -18,13 +18,6 @@ void sim_mode(struct sim_run *run, uint32_t mode)
 #endif
 }
 
-void sim_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
-{
-    for (unsigned r = 0; r < nrows; r++, to += SIM_LANES, from += SIM_LANES)
-        for (unsigned i = 0; i < SIM_LANES; i++)
-            to[i] = mask >> i & 1 ? from[i] : to[i];
-}
-
 bool sim_bank_word(const struct sim_run *run, unsigned bank, int64_t offset, uint32_t *out_word)
 {
     *out_word = 0;
@@ -129,7 +122,7 @@ enum sim_step sim_exec_pure(struct sim_warp *w, const struct sim_op *op, uint32_
         reference_rows(&io);
     }
     if (io.d != d)
-        sim_blend(d, io.d, op->nd, mask);
+        sim_blend(w, d, io.d, op->nd, mask);
     sim_set_pred(w, op, op->pd, mask, io.pd);
     sim_set_pred(w, op, op->pe, mask, io.pe);
     return SIM_NEXT;

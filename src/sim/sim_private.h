@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "ir/schedule.h"
 #include "sim/hazard.h"
+#include "sim/places.h"
 #include "sim/rows.h"
 #include "sim/sim.h"
 
@@ -189,6 +190,7 @@ struct sim_run {
     uint32_t cluster[3];
     uint32_t cluster_ctas;    /* that share windows */
     uint64_t steps;           /* operations executed: the clock */
+    struct sim_places places;
     uint64_t effects;         /* what other threads can see: writes, barriers, ends */
     uint32_t mode;            /* floating-point mode of the host that is set */
     struct sim_range good[2]; /* last answers: to read, to write */
@@ -251,7 +253,9 @@ static inline uint64_t sim_pair(const uint32_t *rows, unsigned lane)
          lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
          lane##_left &= lane##_left - 1)
 
-/* select.c: the function that executes an instruction, and what it needs; NULL: there is none. */
+/* select.c */
+struct sim_places sim_places_get(void);
+/* The function that executes an instruction, and what it needs; NULL: there is none. */
 sim_exec *sim_exec_of(const struct isa_insn *insn);
 /* Its loop over rows, with op->mode; NULL: the reference. */
 sim_rows *sim_rows_of(const struct isa_insn *insn, struct sim_op *op);
@@ -269,7 +273,11 @@ enum { SIM_MODE_USUAL = 0x1f80, SIM_MODE_ROUND_AT = 13, SIM_MODE_FTZ = 0x8040 };
 void sim_mode(struct sim_run *run, uint32_t mode);
 sim_exec sim_exec_pure, sim_exec_uniform;
 /* Rows from `from` to `to`, in the lanes of the mask. */
-void sim_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask);
+static inline void sim_blend(const struct sim_warp *w, uint32_t *to, const uint32_t *from,
+                             unsigned nrows, uint32_t mask)
+{
+    w->run->places.blend(to, from, nrows, mask);
+}
 bool sim_fetch_uniform(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 /* A word of a constant bank; false: it is outside. */
 bool sim_bank_word(const struct sim_run *run, unsigned bank, int64_t offset, uint32_t *out_word);

@@ -218,9 +218,9 @@ enum sim_step sim_exec_ldtm(struct sim_warp *w, const struct sim_op *op, uint32_
         address[i] = ureg_of(w, op, ISA_FIELD_UBASE, 0);
     if (!tensor_do(w, &tensor, lane, address, w->scratch[0]))
         return SIM_STOP;
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], n, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], n, mask);
     if (tensor.type != IR_VOID)
-        sim_blend(sim_reg_rows(w, (unsigned)sim_field(op->insn, ISA_FIELD_E, ISA_RZ), true),
+        sim_blend(w, sim_reg_rows(w, (unsigned)sim_field(op->insn, ISA_FIELD_E, ISA_RZ), true),
                   w->scratch[n], 1, mask);
     return SIM_NEXT;
 }
@@ -233,7 +233,7 @@ enum sim_step sim_exec_sttm(struct sim_warp *w, const struct sim_op *op, uint32_
     for (unsigned i = 0; i < SIM_LANES; i++)
         w->scratch[0][i] = ureg_of(w, op, ISA_FIELD_UBASE, 0);
     memset(w->scratch[1], 0, sizeof(uint32_t[SIM_LANES]) * op->src[1].n);
-    sim_blend(w->scratch[1], b, op->src[1].n, mask);
+    sim_blend(w, w->scratch[1], b, op->src[1].n, mask);
     return tensor_do(w, &tensor, (unsigned)__builtin_ctz(mask), w->scratch[0], NULL) ? SIM_NEXT
                                                                                      : SIM_STOP;
 }

@@ -128,7 +128,7 @@ enum sim_step sim_exec_tex(struct sim_warp *w, const struct sim_op *op, uint32_t
         ir_texture_read(&tex, object, object, words, out);
         put_wanted(w, lane, wanted, out);
     }
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], (unsigned)__builtin_popcount(wanted),
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], (unsigned)__builtin_popcount(wanted),
               mask);
     sim_set_pred(w, op, op->pd, mask, UINT32_MAX);
     return SIM_NEXT;
@@ -165,7 +165,7 @@ enum sim_step sim_exec_txq(struct sim_warp *w, const struct sim_op *op, uint32_t
             ir_texture_read(&tex, object, object, words, out);
         w->scratch[0][lane] = out[0];
     }
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
     return SIM_NEXT;
 }
 
@@ -267,7 +267,7 @@ enum sim_step sim_exec_surface(struct sim_warp *w, const struct sim_op *op, uint
             w->scratch[k][lane] = out[k];
     }
     if (op->insn->op == ISA_SULD)
-        sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], tex.vec, mask);
+        sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], tex.vec, mask);
     sim_set_pred(w, op, op->pd, mask, UINT32_MAX);
     return SIM_NEXT;
 }

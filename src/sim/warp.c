@@ -264,7 +264,7 @@ enum sim_step sim_exec_shfl(struct sim_warp *w, const struct sim_op *op, uint32_
         w->scratch[0][lane] = a[present ? (unsigned)from : lane];
         valid_lanes |= (uint32_t)valid << lane;
     }
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
     sim_set_pred(w, op, op->pd, mask, valid_lanes);
     return SIM_NEXT;
 }
@@ -285,7 +285,7 @@ enum sim_step sim_exec_match(struct sim_warp *w, const struct sim_op *op, uint32
         all_lanes |= (uint32_t)(same == mask) << lane;
         w->scratch[0][lane] = all_mode && same != mask ? 0 : same;
     }
-    sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
+    sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
     sim_set_pred(w, op, op->pd, mask, all_lanes);
     return SIM_NEXT;
 }
@@ -357,7 +357,7 @@ enum sim_step sim_exec_p2r(struct sim_warp *w, const struct sim_op *op, uint32_t
             w->scratch[0][lane] = value;
     }
     if (!op->is_uniform)
-        sim_blend(w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
+        sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], 1, mask);
     return SIM_NEXT;
 }
 

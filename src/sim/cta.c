@@ -48,11 +48,11 @@ static bool memory_init(struct sim_cta *cta, void *memory)
     uint64_t regs_B = aligned(sizeof(uint32_t[SIM_LANES]) * (p->nrows + p->nsinks));
     uint64_t shared_B = cta->shared ? 0 : aligned(run->shared_B + 1);
     uint64_t local_B = aligned(cta->nthreads * run->local_step_B);
-    uint64_t rest_B = shared_B + local_B;
+    uint64_t used_B = HD_MIN(cta->local_used_B, run->local_B);
     char *at = memory;
 
     if (!at)
-        at = hd_alloc(warp_B + regs_B * cta->nwarps + rest_B + IR_SHARED_ALIGN_B);
+        at = hd_alloc(warp_B + regs_B * cta->nwarps + shared_B + local_B + IR_SHARED_ALIGN_B);
     if (!at)
         return false;
     cta->memory = at;
@@ -61,8 +61,12 @@ static bool memory_init(struct sim_cta *cta, void *memory)
     at += warp_B;
     for (uint32_t i = 0; i < cta->nwarps; i++, at += regs_B)
         warp_init(&cta->warps[i], cta, i, (uint32_t *)(void *)at);
-    if (memory)
-        memset(at, 0, rest_B);
+    if (memory) {
+        memset(at, 0, shared_B);
+        for (uint32_t i = 0; i < cta->nthreads && used_B; i++)
+            memset(at + shared_B + i * run->local_step_B, 0, used_B);
+    }
+    cta->local_used_B = 0;
     if (!cta->shared)
         cta->shared = at;
     cta->local = at + shared_B;
@@ -87,7 +91,7 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
 
     if (cta) {
         run->ended = cta->next;
-        *cta = (struct sim_cta){0};
+        *cta = (struct sim_cta){.local_used_B = cta->local_used_B};
     } else {
         cta = hd_new(struct sim_cta);
     }

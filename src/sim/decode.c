@@ -145,6 +145,23 @@ static void predicate_decode(const struct isa_insn *insn, enum isa_field field,
         *out_not = at >= 0 && insn->operands[at].negate;
 }
 
+/* Does it read or write any that is not PT, or is no carry? */
+static bool has_predicates(const struct isa_insn *insn)
+{
+    const struct isa_row *row = isa_row(insn->op);
+
+    for (unsigned i = 0; i < row->noperands; i++) {
+        const struct isa_operand *operand = &insn->operands[i];
+        bool is_usual = operand->value == ISA_PT && (row->operands[i].flags & ISA_USUALLY_NOT ||
+                                                     row->operands[i].field == ISA_FIELD_PD ||
+                                                     row->operands[i].field == ISA_FIELD_PE);
+
+        if (operand->kind == ISA_KIND_PRED && !is_usual)
+            return true;
+    }
+    return isa_mod_value(insn, ISA_MOD_X);
+}
+
 static bool op_decode(struct sim_program *p, uint32_t index)
 {
     struct sim_op *op = &p->ops[index];
@@ -180,9 +197,14 @@ static bool op_decode(struct sim_program *p, uint32_t index)
         op->rows = sim_rows_of(insn, op);
     else
         op->sem = NULL;
-    return source_decode(p, op, 0, ISA_FIELD_A, ISA_FIELD_UA) &&
-           source_decode(p, op, 1, ISA_FIELD_B, ISA_FIELD_UB) &&
-           source_decode(p, op, 2, ISA_FIELD_C, ISA_FIELD_UC);
+    if (!source_decode(p, op, 0, ISA_FIELD_A, ISA_FIELD_UA) ||
+        !source_decode(p, op, 1, ISA_FIELD_B, ISA_FIELD_UB) ||
+        !source_decode(p, op, 2, ISA_FIELD_C, ISA_FIELD_UC))
+        return false;
+    if (op->exec == sim_exec_pure && op->rows && op->nd && !op->has_uniform_source &&
+        !has_predicates(insn))
+        op->exec = sim_exec_simple;
+    return true;
 }
 
 /* ---- programs */

@@ -403,6 +403,33 @@ KERNEL(fsetp)
     COMPARED(float, FLOAT(0, a, i), FLOAT(1, b, i));
 }
 
+static inline bool needs_slow_root(uint32_t a)
+{
+    uint32_t ea = a >> 23; /* with the sign */
+
+    return ea - 26 > 254 - 26;
+}
+
+static inline bool needs_slow_division(uint32_t a, uint32_t b)
+{
+    int32_t ea = (int32_t)(a >> 23 & 255), eb = (int32_t)(b >> 23 & 255);
+
+    return (ea < 26) | (ea == 255) | (eb < 2) | (eb > 252) | (ea - eb > 126) | (ea - eb < -124);
+}
+
+KERNEL(fchk)
+{
+    TAKE();
+    uint32_t pd = 0;
+
+    if (op->code) {
+        LANES pd |= (uint32_t)needs_slow_root((a[i] & op->keep[0]) ^ op->flip[0]) << i;
+    } else {
+        LANES pd |= (uint32_t)needs_slow_division(a[i], b[i]) << i;
+    }
+    io->pd = pd;
+}
+
 KERNEL(fsel)
 {
     TAKE();

@@ -33,6 +33,7 @@
     X(ffma)                                                                                        \
     X(fmnmx)                                                                                       \
     X(fsetp)                                                                                       \
+    X(fchk)                                                                                        \
     X(fsel)                                                                                        \
     X(dadd)                                                                                        \
     X(dmul)                                                                                        \

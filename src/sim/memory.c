@@ -92,11 +92,22 @@ static bool device_allows(struct sim_run *run, uint64_t address, uint64_t size_B
     return true;
 }
 
+/* Somebody writes there: it is zeroed for the next CTA that has the memory. */
+static void local_use(struct sim_cta *cta, uint64_t end_B)
+{
+    cta->local_used_B = HD_MAX(cta->local_used_B, end_B);
+}
+
 static bool generic_ok(struct sim_warp *w, unsigned lane, uint64_t address, uint64_t size_B,
                        bool write)
 {
-    if (is_shared(w, address, size_B) || is_local(w, lane, address, size_B))
+    if (is_shared(w, address, size_B))
         return true;
+    if (is_local(w, lane, address, size_B)) {
+        if (write)
+            local_use(w->cta, address + size_B - host_address(sim_local(w, lane)));
+        return true;
+    }
     if (!write && is_param(w, address, size_B))
         return true;
     return device_allows(w->run, address, size_B, write);
@@ -117,6 +128,8 @@ static bool address_ok(struct sim_warp *w, unsigned lane, enum ir_space space, u
     case IR_SPACE_SHARED_CLUSTER:
         return cluster_holds(run, address, size_B);
     case IR_SPACE_LOCAL:
+        if (write)
+            local_use(w->cta, address + size_B);
         return address <= run->local_B && size_B <= run->local_B - address;
     case IR_SPACE_GENERIC:
     case IR_SPACE_GLOBAL:
@@ -209,7 +222,10 @@ static bool hosts_together(struct sim_warp *w, uint32_t mask, const struct sim_a
     window.last = size_B - access->size_B;
     if (run->places.find(&window, mask, addresses, out_hosts))
         return false;
-    run->effects += access->write && access->space != IR_SPACE_LOCAL;
+    if (access->space != IR_SPACE_LOCAL)
+        run->effects += access->write;
+    else if (access->write)
+        SIM_FOR_LANES(lane, mask) local_use(w->cta, addresses[lane] + access->size_B);
     run->fault.address = addresses[__builtin_ctz(mask)];
     return true;
 }

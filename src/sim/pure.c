@@ -128,6 +128,24 @@ enum sim_step sim_exec_pure(struct sim_warp *w, const struct sim_op *op, uint32_
     return SIM_NEXT;
 }
 
+/* One that has a loop, and no predicates and uniform registers. */
+enum sim_step sim_exec_simple(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    uint32_t *d = w->regs + op->d * SIM_LANES;
+    struct sim_io io = {.op = op,
+                        .d = mask == UINT32_MAX ? d : w->scratch[0],
+                        .a = w->base[op->src[0].base] + op->src[0].row * SIM_LANES,
+                        .b = w->base[op->src[1].base] + op->src[1].row * SIM_LANES,
+                        .c = w->base[op->src[2].base] + op->src[2].row * SIM_LANES};
+
+    if (op->mode)
+        sim_mode(w->run, op->mode);
+    op->rows(&io);
+    if (io.d != d)
+        sim_blend(w, d, io.d, op->nd, mask);
+    return SIM_NEXT;
+}
+
 /* ---- the uniform datapath */
 
 static bool uniform_source(struct sim_warp *w, const struct sim_op *op, unsigned i, uint32_t mask,

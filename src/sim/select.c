@@ -192,6 +192,9 @@ static sim_rows *select_float(const struct sim_kernels *k, const struct sim_sem 
         return k->fsetp;
     case ISA_FSEL:
         return k->fsel;
+    case ISA_FCHK:
+        op->code = M(CHK);
+        return k->fchk;
     case ISA_MUFU:
         return select_mufu(k, M(MUFU));
     case ISA_DADD:

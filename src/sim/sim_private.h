@@ -166,8 +166,9 @@ struct sim_cta {
     uint32_t nthreads, nwarps, live;
     uint32_t smid, rank;
     char *shared;
-    void *memory; /* of everything else that it has */
-    char *local;  /* windows of its threads, each local_step_B further */
+    void *memory;          /* of everything else that it has */
+    char *local;           /* windows of its threads, each local_step_B further */
+    uint64_t local_used_B; /* of each: what is behind is zero */
     struct sim_warp *warps;
     struct sim_cluster *cluster;
     struct sim_cluster alone; /* that of a CTA by itself */
@@ -188,8 +189,8 @@ struct sim_run {
     enum hd_status status;
     uint64_t shared_B, local_B, local_step_B;
     uint32_t cluster[3];
-    uint32_t cluster_ctas;    /* that share windows */
-    uint64_t steps;           /* operations executed: the clock */
+    uint32_t cluster_ctas; /* that share windows */
+    uint64_t steps;        /* operations executed: the clock */
     struct sim_places places;
     uint64_t effects;         /* what other threads can see: writes, barriers, ends */
     uint32_t mode;            /* floating-point mode of the host that is set */
@@ -271,7 +272,7 @@ void sim_deadlock(struct sim_cta *cta);
 enum { SIM_MODE_USUAL = 0x1f80, SIM_MODE_ROUND_AT = 13, SIM_MODE_FTZ = 0x8040 };
 /* Sets the floating-point mode of the host; 0: the usual one. */
 void sim_mode(struct sim_run *run, uint32_t mode);
-sim_exec sim_exec_pure, sim_exec_uniform;
+sim_exec sim_exec_pure, sim_exec_simple, sim_exec_uniform;
 /* Rows from `from` to `to`, in the lanes of the mask. */
 static inline void sim_blend(const struct sim_warp *w, uint32_t *to, const uint32_t *from,
                              unsigned nrows, uint32_t mask)

@@ -22,8 +22,10 @@ enum sim_step sim_exec_bsync(struct sim_warp *w, const struct sim_op *op, uint32
     if (!lanes)
         return SIM_NEXT;
     held = w->barriers[barrier][__builtin_ctz(lanes)] & w->live;
-    if (lanes == sim_group_of(w)->mask && !(held & ~lanes))
-        return SIM_NEXT; /* all are here */
+    if (lanes == sim_group_of(w)->mask && !(held & ~lanes)) { /* all are here */
+        SIM_FOR_LANES(lane, lanes) w->barriers[barrier][lane] = 0;
+        return SIM_NEXT;
+    }
     if (sim_lanes_wait(w, lanes, SIM_AT_BSYNC, barrier) == SIM_NEXT) {
         sim_group_of(w)->pc++;
         sim_groups_settle(w);

@@ -77,6 +77,14 @@ static uint32_t group_members(const struct sim_warp *w, const struct sim_group *
     return members & w->live;
 }
 
+/* Who has met is held no more. */
+static void group_release(struct sim_warp *w, struct sim_group *g)
+{
+    if (g->wait == SIM_AT_BSYNC)
+        SIM_FOR_LANES(lane, g->mask) w->barriers[g->arg][lane] = 0;
+    sim_group_release(g);
+}
+
 /* Those of the members that wait at the same place become one group, which runs. */
 static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
 {
@@ -89,7 +97,7 @@ static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
             !(other->mask & members))
             continue;
         if (other->pc != was.pc) {
-            sim_group_release(other);
+            group_release(w, other);
             continue;
         }
         w->groups[first].mask |= other->mask;
@@ -105,7 +113,7 @@ static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
             sim_group_remove(w, g);
         }
     }
-    sim_group_release(&w->groups[first]);
+    group_release(w, &w->groups[first]);
     w->current = first;
     w->run->effects++;
 }

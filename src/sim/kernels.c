@@ -693,25 +693,25 @@ KERNEL(d2f)
 
 /* ---- addresses */
 
-static uint64_t places_find(const struct sim_window *window, uint32_t mask,
-                            const uint64_t *addresses, char **hosts)
+static uint64_t loop_find(const struct sim_window *window, uint32_t mask, const uint64_t *addresses,
+                          char **hosts)
 {
-    return sim_places_find(window, mask, addresses, hosts);
+    return sim_loop_find(window, mask, addresses, hosts);
 }
 
-static void places_wide(const uint32_t *a, uint64_t add, uint64_t *out)
+static void loop_wide(const uint32_t *a, uint64_t add, uint64_t *out)
 {
-    sim_places_wide(a, add, out);
+    sim_loop_wide(a, add, out);
 }
 
-static void places_narrow(const uint32_t *a, uint64_t add, uint64_t *out)
+static void loop_narrow(const uint32_t *a, uint64_t add, uint64_t *out)
 {
-    sim_places_narrow(a, add, out);
+    sim_loop_narrow(a, add, out);
 }
 
-static void places_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
+static void loop_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
 {
-    sim_places_blend(to, from, nrows, mask);
+    sim_loop_blend(to, from, nrows, mask);
 }
 
 #define GLUE_(a, b) a##b
@@ -721,5 +721,5 @@ const struct sim_kernels GLUE(sim_kernels_, SIM_LEVEL) = {
 #define X(name) .name = lanes_##name,
     SIM_KERNELS(X)
 #undef X
-        .places = {places_find, places_wide, places_narrow, places_blend},
+        .loops = {loop_find, loop_wide, loop_narrow, loop_blend},
 };

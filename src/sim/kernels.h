@@ -5,7 +5,7 @@
 #ifndef HD_SIM_KERNELS_H
 #define HD_SIM_KERNELS_H
 
-#include "sim/places.h"
+#include "sim/loops.h"
 #include "sim/rows.h"
 
 #define SIM_KERNELS(X)                                                                             \
@@ -67,7 +67,7 @@ struct sim_kernels {
 #define X(name) sim_rows *name;
     SIM_KERNELS(X)
 #undef X
-    struct sim_places places;
+    struct sim_loops loops;
 };
 
 /* Those of the best level that the host has; NULL: it has none of them. */

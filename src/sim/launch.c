@@ -375,7 +375,7 @@ static enum hd_status run_all(struct sim_run *run)
 enum hd_status sim_launch(const struct sim_program *program, const struct interp_launch *launch,
                           struct interp_fault *out_fault, struct sim_counts *out_counts)
 {
-    struct sim_run run = {.program = program, .launch = launch, .places = sim_places_get()};
+    struct sim_run run = {.program = program, .launch = launch, .loops = sim_loops_get()};
     enum hd_status status;
 
     if (out_fault)

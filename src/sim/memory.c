@@ -220,7 +220,7 @@ static bool hosts_together(struct sim_warp *w, uint32_t mask, const struct sim_a
     if (size_B < access->size_B)
         return false;
     window.last = size_B - access->size_B;
-    if (run->places.find(&window, mask, addresses, out_hosts))
+    if (run->loops.find(&window, mask, addresses, out_hosts))
         return false;
     if (access->space != IR_SPACE_LOCAL)
         run->effects += access->write;
@@ -258,7 +258,7 @@ void sim_addresses(const struct sim_warp *w, const struct sim_op *op, enum ir_sp
     if (op->ubase != ISA_URZ)
         add += w->ureg[op->ubase];
     if (space == IR_SPACE_SHARED || space == IR_SPACE_LOCAL) {
-        w->run->places.narrow(a, (uint32_t)add, out);
+        w->run->loops.narrow(a, (uint32_t)add, out);
         for (unsigned i = 0; i < SIM_LANES; i++)
             out[i] = (uint32_t)out[i];
         return;
@@ -266,9 +266,9 @@ void sim_addresses(const struct sim_warp *w, const struct sim_op *op, enum ir_sp
     if (op->ubase != ISA_URZ)
         add += (uint64_t)w->ureg[op->ubase + 1] << 32;
     if (op->src[0].n > 1)
-        w->run->places.wide(a, add, out);
+        w->run->loops.wide(a, add, out);
     else
-        w->run->places.narrow(a, add, out);
+        w->run->loops.narrow(a, add, out);
 }
 
 bool sim_read(struct sim_warp *w, unsigned lane, uint64_t address, void *out, size_t size_B)

@@ -47,29 +47,29 @@ const struct sim_kernels *sim_kernels_get(void)
 static uint64_t plain_find(const struct sim_window *window, uint32_t mask,
                            const uint64_t *addresses, char **hosts)
 {
-    return sim_places_find(window, mask, addresses, hosts);
+    return sim_loop_find(window, mask, addresses, hosts);
 }
 
 static void plain_wide(const uint32_t *a, uint64_t add, uint64_t *out)
 {
-    sim_places_wide(a, add, out);
+    sim_loop_wide(a, add, out);
 }
 
 static void plain_narrow(const uint32_t *a, uint64_t add, uint64_t *out)
 {
-    sim_places_narrow(a, add, out);
+    sim_loop_narrow(a, add, out);
 }
 
 static void plain_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
 {
-    sim_places_blend(to, from, nrows, mask);
+    sim_loop_blend(to, from, nrows, mask);
 }
 
-struct sim_places sim_places_get(void)
+struct sim_loops sim_loops_get(void)
 {
     const struct sim_kernels *k = sim_kernels_get();
 
-    return k ? k->places : (struct sim_places){plain_find, plain_wide, plain_narrow, plain_blend};
+    return k ? k->loops : (struct sim_loops){plain_find, plain_wide, plain_narrow, plain_blend};
 }
 
 /* ---- loops */

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "ir/schedule.h"
 #include "sim/hazard.h"
-#include "sim/places.h"
+#include "sim/loops.h"
 #include "sim/rows.h"
 #include "sim/sim.h"
 
@@ -191,7 +191,7 @@ struct sim_run {
     uint32_t cluster[3];
     uint32_t cluster_ctas; /* that share windows */
     uint64_t steps;        /* operations executed: the clock */
-    struct sim_places places;
+    struct sim_loops loops;
     uint64_t effects;         /* what other threads can see: writes, barriers, ends */
     uint32_t mode;            /* floating-point mode of the host that is set */
     struct sim_range good[2]; /* last answers: to read, to write */
@@ -255,7 +255,7 @@ static inline uint64_t sim_pair(const uint32_t *rows, unsigned lane)
          lane##_left &= lane##_left - 1)
 
 /* select.c */
-struct sim_places sim_places_get(void);
+struct sim_loops sim_loops_get(void);
 /* The function that executes an instruction, and what it needs; NULL: there is none. */
 sim_exec *sim_exec_of(const struct isa_insn *insn);
 /* Its loop over rows, with op->mode; NULL: the reference. */
@@ -277,7 +277,7 @@ sim_exec sim_exec_pure, sim_exec_simple, sim_exec_uniform;
 static inline void sim_blend(const struct sim_warp *w, uint32_t *to, const uint32_t *from,
                              unsigned nrows, uint32_t mask)
 {
-    w->run->places.blend(to, from, nrows, mask);
+    w->run->loops.blend(to, from, nrows, mask);
 }
 bool sim_fetch_uniform(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 /* A word of a constant bank; false: it is outside. */

@@ -1,8 +1,8 @@
 /*
  * Tensor memory (model/tensor.h): made when a CTA first uses it. All is done where it is issued.
  *
- * Operands that the manual leaves open. UTCMMA: uc has the instruction's descriptor and the address
- * of a's scales; from ubase on are the address of b's scales, the address of metadata, which columns
+ * Operands that the manual leaves open. UTCMMA: uc has the instruction's descriptor and a's scales'
+ * address; from ubase on are the address of b's scales, the address of metadata, which columns
  * of b are zero (two), and where upb is false the lanes that are not written (four or eight). LDTM
  * and STTM of 16x32bx2: behind the address in ubase are the columns to the other half.
  */

@@ -1,4 +1,5 @@
 /* The engine that runs machine code. */
+#include "base/log.h"
 #include "dev/interp/interp_device.h"
 #include "dev/sim/sim_device.h"
 #include "sim/sim.h"
@@ -18,6 +19,23 @@ static enum hd_status codegen_kernel(const struct ir_func *kernel,
 }
 #endif
 
+static void code_dump(const struct ir_func *func, const struct isa_code *code)
+{
+    struct isa_insn insn;
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    for (size_t i = 0; i < code->words.len && !isa_decode(code->words.at[i], &insn); i++) {
+        hd_buf_printf(&text, "%04zx ", i * ISA_WORD_BYTES);
+        isa_print_control(&insn.control, &text);
+        hd_buf_putc(&text, ' ');
+        isa_print(&insn, i * ISA_WORD_BYTES, &text);
+        hd_buf_putc(&text, '\n');
+    }
+    hd_log_dump(HD_DEBUG_ISA, func->name, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
 static enum hd_status engine_compile(const struct ir_func *func, void **out_code)
 {
     struct sim_program *program = NULL;
@@ -26,7 +44,10 @@ static enum hd_status engine_compile(const struct ir_func *func, void **out_code
     enum hd_status status;
 
     HD_TRY(sim_kernel_of(func, &kernel));
+    kernel.checks_hazards = hd_debug(HD_DEBUG_HAZARDS);
     status = codegen_kernel(func, NULL, &code);
+    if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
+        code_dump(func, &code);
     if (status == HD_OK)
         status = sim_program_create(&code, &kernel, &program);
     isa_code_fini(&code);

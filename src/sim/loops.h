@@ -2,8 +2,8 @@
  * Addresses of all lanes at once, as loops that the compiler makes vectors of: kernels.c has them
  * once for each level of the host, memory.c for hosts without one.
  */
-#ifndef HD_SIM_PLACES_H
-#define HD_SIM_PLACES_H
+#ifndef HD_SIM_LOOPS_H
+#define HD_SIM_LOOPS_H
 
 #include "sim/rows.h"
 
@@ -16,8 +16,8 @@ struct sim_window {
 };
 
 /* Where the host has what lanes access. Not 0: some lane of the mask accesses something else. */
-static inline uint64_t sim_places_find(const struct sim_window *window, uint32_t mask,
-                                       const uint64_t *restrict addresses, char **restrict hosts)
+static inline uint64_t sim_loop_find(const struct sim_window *window, uint32_t mask,
+                                     const uint64_t *restrict addresses, char **restrict hosts)
 {
     const struct sim_window w = *window;
     uint64_t bad = 0;
@@ -32,22 +32,20 @@ static inline uint64_t sim_places_find(const struct sim_window *window, uint32_t
 }
 
 /* Pairs of registers, and words of them, as addresses. */
-static inline void sim_places_wide(const uint32_t *restrict a, uint64_t add, uint64_t *restrict out)
+static inline void sim_loop_wide(const uint32_t *restrict a, uint64_t add, uint64_t *restrict out)
 {
     for (unsigned i = 0; i < SIM_LANES; i++)
         out[i] = (a[i] | (uint64_t)a[SIM_LANES + i] << 32) + add;
 }
 
-static inline void sim_places_narrow(const uint32_t *restrict a, uint64_t add,
-                                     uint64_t *restrict out)
+static inline void sim_loop_narrow(const uint32_t *restrict a, uint64_t add, uint64_t *restrict out)
 {
     for (unsigned i = 0; i < SIM_LANES; i++)
         out[i] = a[i] + add;
 }
 
 /* Rows from `from` to `to`, in the lanes of the mask. */
-static inline void sim_places_blend(uint32_t *to, const uint32_t *from, unsigned nrows,
-                                    uint32_t mask)
+static inline void sim_loop_blend(uint32_t *to, const uint32_t *from, unsigned nrows, uint32_t mask)
 {
     for (unsigned r = 0; r < nrows; r++, to += SIM_LANES, from += SIM_LANES)
         for (unsigned i = 0; i < SIM_LANES; i++)
@@ -55,7 +53,7 @@ static inline void sim_places_blend(uint32_t *to, const uint32_t *from, unsigned
 }
 
 /* Those of a level. */
-struct sim_places {
+struct sim_loops {
     uint64_t (*find)(const struct sim_window *window, uint32_t mask, const uint64_t *addresses,
                      char **hosts);
     void (*wide)(const uint32_t *a, uint64_t add, uint64_t *out);

@@ -329,6 +329,11 @@ uint32_t sim_program_registers(const struct sim_program *p)
     return p->registers;
 }
 
+uint32_t sim_program_frame_B(const struct sim_program *p)
+{
+    return p->local_B;
+}
+
 uint64_t sim_program_local_B(const struct sim_program *p, uint64_t stack_B)
 {
     uint64_t own_B = p->local_B;

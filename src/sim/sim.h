@@ -42,7 +42,9 @@ enum hd_status sim_program_create(const struct isa_code *code, const struct sim_
                                   struct sim_program **out_program) HD_MUST_CHECK;
 void sim_program_destroy(struct sim_program *program);
 
+/* As the code says them. */
 uint32_t sim_program_registers(const struct sim_program *program);
+uint32_t sim_program_frame_B(const struct sim_program *program);
 /* Bytes of local memory that each thread of a launch has; stack_B: as in struct interp_launch. */
 uint64_t sim_program_local_B(const struct sim_program *program, uint64_t stack_B);
 

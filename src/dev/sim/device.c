@@ -63,7 +63,7 @@ static void engine_release(void *code)
 static void engine_describe(const void *code, struct hal_kernel_info *info)
 {
     info->regs = sim_program_registers(code);
-    info->local_B = sim_program_local_B(code, 0);
+    info->local_B = sim_program_frame_B(code);
 }
 
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,

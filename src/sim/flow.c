@@ -16,14 +16,14 @@ enum sim_step sim_exec_bssy(struct sim_warp *w, const struct sim_op *op, uint32_
 
 enum sim_step sim_exec_bsync(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint32_t barrier = (uint32_t)op->insn->operands[0].value, held;
+    uint32_t barrier = (uint32_t)op->insn->operands[0].value, held = 0;
     uint32_t lanes = mask & sim_pred(w, op, op->pa, op->pa_not);
 
     if (!lanes)
         return SIM_NEXT;
-    held = w->barriers[barrier][__builtin_ctz(lanes)] & w->live;
+    SIM_FOR_LANES(lane, lanes) held |= w->barriers[barrier][lane] & w->live;
     if (lanes == sim_group_of(w)->mask && !(held & ~lanes)) { /* all are here */
-        SIM_FOR_LANES(lane, lanes) w->barriers[barrier][lane] = 0;
+        sim_lanes_let_go(w, barrier, lanes);
         return SIM_NEXT;
     }
     if (sim_lanes_wait(w, lanes, SIM_AT_BSYNC, barrier) == SIM_NEXT) {

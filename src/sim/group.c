@@ -77,14 +77,6 @@ static uint32_t group_members(const struct sim_warp *w, const struct sim_group *
     return members & w->live;
 }
 
-/* Who has met is held no more. */
-static void group_release(struct sim_warp *w, struct sim_group *g)
-{
-    if (g->wait == SIM_AT_BSYNC)
-        SIM_FOR_LANES(lane, g->mask) w->barriers[g->arg][lane] = 0;
-    sim_group_release(g);
-}
-
 /* Those of the members that wait at the same place become one group, which runs. */
 static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
 {
@@ -97,7 +89,7 @@ static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
             !(other->mask & members))
             continue;
         if (other->pc != was.pc) {
-            group_release(w, other);
+            sim_group_release(other);
             continue;
         }
         w->groups[first].mask |= other->mask;
@@ -113,9 +105,14 @@ static void members_go_on(struct sim_warp *w, uint32_t first, uint32_t members)
             sim_group_remove(w, g);
         }
     }
-    group_release(w, &w->groups[first]);
+    sim_group_release(&w->groups[first]);
     w->current = first;
     w->run->effects++;
+}
+
+void sim_lanes_let_go(struct sim_warp *w, uint32_t barrier, uint32_t lanes)
+{
+    SIM_FOR_LANES(lane, lanes) w->barriers[barrier][lane] = 0;
 }
 
 static bool settle_one(struct sim_warp *w)
@@ -129,6 +126,8 @@ static bool settle_one(struct sim_warp *w)
         members = group_members(w, g);
         if (members & ~lanes_waiting(w, (enum sim_wait)g->wait, g->arg))
             continue;
+        if (g->wait == SIM_AT_BSYNC)
+            sim_lanes_let_go(w, g->arg, members);
         members_go_on(w, i, members);
         return true;
     }

@@ -291,6 +291,8 @@ struct sim_group *sim_group_split(struct sim_warp *w, uint32_t g, uint32_t lanes
 /* A group goes on behind its operation. */
 void sim_group_release(struct sim_group *g);
 /* Looks whether waiting groups can go on, since lanes ended or left. */
+/* Lanes that have met are held no more: they may come there again without having parted. */
+void sim_lanes_let_go(struct sim_warp *w, uint32_t barrier, uint32_t lanes);
 void sim_groups_settle(struct sim_warp *w);
 /* Lanes of the current group wait; the others go on. */
 enum sim_step sim_lanes_wait(struct sim_warp *w, uint32_t lanes, enum sim_wait wait, uint32_t arg);

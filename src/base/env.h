@@ -41,7 +41,7 @@ enum hd_env_kind {
     X("HEDDLE_CACHE", TEXT, "", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle") \
     X("HEDDLE_CACHE_SIZE", SIZE, "", "size cap of the code cache, e.g. 512M; default: 1G")         \
     X("HEDDLE_MEMORY", SIZE, "", "memory of each device, e.g. 4G; default: half of the host's memory, shared among them") \
-    X("HEDDLE_DEVICE", CHOICE, "cpu, interp, remote-cpu, remote-interp", "kind of the devices where HEDDLE_DEVICES names none; default: cpu. interp is the slow reference; remote-: in a process of its own") \
+    X("HEDDLE_DEVICE", CHOICE, "cpu, interp, sim, remote-cpu, remote-interp", "kind of the devices where HEDDLE_DEVICES names none; default: cpu. interp is the slow reference; sim runs code of our own instruction set; remote-: in a process of its own") \
     X("HEDDLE_DEVICES", DEVICES, "1 to 64", "number of devices, or the kind of each (`cpu,cpu,interp`); each has its own memory and threads; `cpu/2` is two devices that share one, each with half of its multiprocessors; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \

@@ -2,10 +2,12 @@
 #include "dev/cpu/cpu.h"
 #include "dev/interp/interp_device.h"
 #include "dev/remote/remote.h"
+#include "dev/sim/sim_device.h"
 
 const struct hal_backend hal_backends[] = {
     {"cpu", "host code, all threads of the machine", cpu_device_create},
     {"interp", "reference interpreter: slow, checks every access", interp_device_create},
+    {"sim", "simulated GPU: runs machine code of Heddle's own", sim_device_create},
     {"remote-cpu", "the cpu device in a process of its own", remote_cpu_create},
     {"remote-interp", "the interp device in a process of its own", remote_interp_create},
     {0},

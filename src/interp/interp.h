@@ -41,6 +41,12 @@ struct interp_ops {
     uint64_t (*var_address)(void *ctx, const struct ir_var *var);
     /* May the kernel access these bytes? Its own shared, local and parameter bytes are fine. */
     bool (*check)(void *ctx, uint64_t address, uint64_t size_B, bool write);
+    /*
+     * All bytes around an address that `check` has allowed which it would allow as well while the
+     * launch runs. False, or NULL: it is to be asked each time.
+     */
+    bool (*range)(void *ctx, uint64_t address, bool write, uint64_t *out_start,
+                  uint64_t *out_size_B);
     /* Where bytes of global memory really are, after `check`; they do not cross a page. */
     void *(*host)(void *ctx, uint64_t address, bool write);
     /* Device printf; `is_error`: an assertion message. */

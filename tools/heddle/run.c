@@ -25,8 +25,10 @@
 #define OPTIONS_HELP                                                                               \
     "  --machine M      the device identifies as this machine: t4, a100, h100, b200, rtx5090\n"    \
     "                   and others; a wrong name lists them (HEDDLE_MACHINE)\n"                    \
-    "  --device KIND    `cpu` (default), `interp`, the slow reference, or `remote-cpu` and\n"      \
-    "                   `remote-interp`, in a process of their own (HEDDLE_DEVICE)\n"              \
+    "  --device KIND    `cpu` (default), `interp`, the slow reference, `sim`, the simulated "      \
+    "GPU,\n"                                                                                       \
+    "                   or `remote-cpu` and `remote-interp`, in a process of their own\n"          \
+    "                   (HEDDLE_DEVICE)\n"                                                         \
     "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"       \
     "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"                       \
     "  --gdbserver AT   wait for a debugger at unix:PATH or :PORT (HEDDLE_GDBSERVER)\n"            \

@@ -99,8 +99,8 @@ static const struct hal_device_ops device_ops = {
     .printf_flush = domain_printf_flush,
 };
 
-enum hd_status interp_device_create(const struct hal_client_ops *client,
-                                    struct hal_device **out_device)
+enum hd_status refdev_create(const struct refdev_engine *engine,
+                             const struct hal_client_ops *client, struct hal_device **out_device)
 {
     struct refdev *dev = hd_new(struct refdev);
     pthread_condattr_t attr;
@@ -112,13 +112,34 @@ enum hd_status interp_device_create(const struct hal_client_ops *client,
     pthread_cond_init(&dev->changed, &attr);
     pthread_condattr_destroy(&attr);
     hal_device_init(&dev->base, &device_ops, client);
-    dev->base.info = (struct hal_device_info){.name = "interp",
+    dev->engine = engine;
+    dev->base.info = (struct hal_device_info){.name = engine->name,
                                               .target = "common",
                                               .units = 1,
                                               .clock = HAL_CLOCK_HOST,
                                               .checks_accesses = true};
-    snprintf(dev->base.info.description, sizeof dev->base.info.description,
-             "reference interpreter");
+    snprintf(dev->base.info.description, sizeof dev->base.info.description, "%s",
+             engine->description);
     *out_device = &dev->base;
     return HD_OK;
+}
+
+/* ---- the interpreter */
+
+static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
+                                    struct interp_fault *out_fault)
+{
+    (void)code;
+    return interp_launch(launch, out_fault);
+}
+
+enum hd_status interp_device_create(const struct hal_client_ops *client,
+                                    struct hal_device **out_device)
+{
+    static const struct refdev_engine engine = {.name = "interp",
+                                                .description = "reference interpreter",
+                                                .observes = true,
+                                                .launch = engine_launch};
+
+    return refdev_create(&engine, client, out_device);
 }

@@ -12,6 +12,29 @@
 
 #include "hal/hal.h"
 
+/*
+ * What runs the kernels: everything else of the device, its queues, copies, checks and services, is
+ * the same for all engines (dev/sim has another).
+ */
+struct ir_func;
+struct interp_launch;
+struct interp_fault;
+struct refdev_engine {
+    const char *name, *description;
+    bool observes; /* it tells the client's observer of what probes see */
+    /* Makes code of a kernel; any thread. NULL: the engine needs none. */
+    enum hd_status (*compile)(const struct ir_func *kernel, void **out_code);
+    void (*release)(void *code);
+    /* What code tells of a kernel, beside what its IR does; NULL: nothing. */
+    void (*describe)(const void *code, struct hal_kernel_info *info);
+    enum hd_status (*launch)(const void *code, const struct interp_launch *launch,
+                             struct interp_fault *out_fault);
+};
+
+enum hd_status refdev_create(const struct refdev_engine *engine,
+                             const struct hal_client_ops *client, struct hal_device **out_device)
+    HD_MUST_CHECK;
+
 enum hd_status interp_device_create(const struct hal_client_ops *client,
                                     struct hal_device **out_device) HD_MUST_CHECK;
 

@@ -77,6 +77,22 @@ static bool launch_ctx_check(void *arg, uint64_t address, uint64_t size_B, bool 
     return false;
 }
 
+/* Who is told of refusals asks each time. */
+static bool launch_ctx_range(void *arg, uint64_t address, bool write, uint64_t *out_start,
+                             uint64_t *out_size_B)
+{
+    struct launch_ctx *ctx = arg;
+    struct refdev_range range;
+
+    if (ctx->dev->base.client.refusal || ctx->refusal ||
+        !refdev_maps_check(&ctx->maps, address, 1, write))
+        return false;
+    range = refdev_maps_range(&ctx->maps);
+    *out_start = range.start;
+    *out_size_B = range.end - range.start;
+    return true;
+}
+
 static void launch_ctx_print(void *arg, bool is_error, const char *text, size_t len)
 {
     if (!((struct launch_ctx *)arg)->is_rerun)
@@ -160,6 +176,7 @@ static bool launch_ctx_gives_up(void *arg, uint64_t effects)
 static const struct interp_ops ctx_ops = {
     .var_address = launch_ctx_var_address,
     .check = launch_ctx_check,
+    .range = launch_ctx_range,
     .print = launch_ctx_print,
     .malloc_ = launch_ctx_malloc,
     .free_ = launch_ctx_free,
@@ -167,6 +184,14 @@ static const struct interp_ops ctx_ops = {
     .cancelled = launch_ctx_cancelled,
     .gives_up = launch_ctx_gives_up,
 };
+
+static enum hd_status engine_launch(const struct interp_launch *launch,
+                                    struct interp_fault *out_fault)
+{
+    const struct launch_ctx *ctx = launch->ctx;
+
+    return ctx->dev->engine->launch(ctx->kernel->code, launch, out_fault);
+}
 
 static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)
 {
@@ -271,7 +296,7 @@ static enum hd_status launch_run_once(struct interp_launch *launch,
     launch->resident_ctas = launch_resident_ctas(launch);
     memset(ctx->workspace, 0, sizeof(ctx->workspace));
     ctx->workspace[0] = sizeof(ctx->workspace);
-    return interp_launch(launch, out_fault);
+    return engine_launch(launch, out_fault);
 }
 
 static enum hd_status launch_run_all(struct interp_launch *launch, struct interp_fault *out_fault)
@@ -325,17 +350,17 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     enum hd_status status;
 
     if (!launch->observer && !launch_may_wait(launch))
-        return interp_launch(launch, out_fault);
+        return engine_launch(launch, out_fault);
     HD_TRY(ir_kernel_window(launch->kernel, &window));
     ctx->residents_max = residents_max(launch, &window);
     launch->resident_max = launch_may_wait(launch) ? ctx->residents_max : 0;
     if (!launch->observer)
-        return interp_launch(launch, out_fault);
+        return engine_launch(launch, out_fault);
     launch->observed = launch_notify_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
     status = launch->observer->next_run ? scheduled_launch(launch, out_fault)
-                                        : interp_launch(launch, out_fault);
+                                        : engine_launch(launch, out_fault);
     launch->observer->launch_end(launch->observed);
     return status;
 }
@@ -396,7 +421,9 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ctx = &ctx,
         .textures = dev->base.client.textures,
         .replicas = dev->base.client.replicas,
-        .observer = kernel->func->module->has_probes ? dev->base.client.observer : NULL,
+        .observer = dev->engine->observes && kernel->func->module->has_probes
+                        ? dev->base.client.observer
+                        : NULL,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);

@@ -93,6 +93,12 @@ bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size
     return false;
 }
 
+struct refdev_range refdev_maps_range(const struct refdev_maps *maps)
+{
+    assert(maps->last < maps->ranges.len);
+    return maps->ranges.at[maps->last];
+}
+
 /* To or from our own memory at `address`; false: it is not there. Sandboxes may forbid it. */
 static bool transfer(bool write, char *buffer, uint64_t address, size_t size_B)
 {

@@ -36,14 +36,21 @@ enum hd_status refdev_module_load(struct hal_device *device, const struct hal_pr
     return HD_OK;
 }
 
+static void kernel_destroy(struct hal_device *device, struct refdev_kernel *kernel)
+{
+    hal_kernel_withdraw(device, &kernel->base);
+    if (kernel->code)
+        refdev_of(device)->engine->release(kernel->code);
+    hd_free(kernel);
+}
+
 void refdev_module_unload(struct hal_module *base)
 {
     struct refdev_module *module = module_of(base);
 
     for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
         if (module->kernels[i])
-            hal_kernel_withdraw(base->device, &module->kernels[i]->base);
-        hd_free(module->kernels[i]);
+            kernel_destroy(base->device, module->kernels[i]);
     }
     hd_free(module->kernels);
     hd_free(module->vars);
@@ -53,14 +60,20 @@ void refdev_module_unload(struct hal_module *base)
 /* The caller holds the device's lock. */
 static enum hd_status kernel_create_locked(struct refdev_module *module, const struct ir_func *func)
 {
+    const struct refdev_engine *engine = refdev_of(module->base.device)->engine;
     struct refdev_kernel *kernel = hd_new(struct refdev_kernel);
-    enum hd_status status;
+    enum hd_status status = HD_OK;
 
     assert(hd_lock_held(&refdev_of(module->base.device)->lock) && !module->kernels[func->index]);
     if (!kernel)
         return hd_error(HD_NO_MEMORY, "kernel");
-    status = hal_kernel_publish(module->base.device, &kernel->base);
+    if (engine->compile)
+        status = engine->compile(func, &kernel->code);
+    if (status == HD_OK)
+        status = hal_kernel_publish(module->base.device, &kernel->base);
     if (status != HD_OK) {
+        if (kernel->code)
+            engine->release(kernel->code);
         hd_free(kernel);
         return status;
     }
@@ -98,7 +111,9 @@ enum hd_status refdev_kernel_get(struct hal_module *base, uint32_t index,
 
 enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
 {
-    const struct ir_func *func = ((struct refdev_kernel *)base)->func;
+    const struct refdev_kernel *kernel = (const struct refdev_kernel *)base;
+    const struct refdev_engine *engine = refdev_of(base->module->device)->engine;
+    const struct ir_func *func = kernel->func;
     const uint32_t *bound = func->reqntid[0] ? func->reqntid : func->maxntid;
     struct ir_window window;
     uint64_t threads = 1024;
@@ -114,6 +129,8 @@ enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_inf
         .params_B = func->param_size_B,
         .recursive = window.recursive,
     };
+    if (engine->describe)
+        engine->describe(kernel->code, out_info);
     return HD_OK;
 }
 

@@ -13,6 +13,7 @@
 /* `lock` guards everything, domains' heaps too; `changed` is signalled when packets retire. */
 struct refdev {
     struct hal_device base;
+    const struct refdev_engine *engine;
     struct hd_lock lock;
     pthread_cond_t changed;
 };
@@ -33,6 +34,7 @@ struct refdev_module {
 struct refdev_kernel {
     struct hal_kernel base;
     const struct ir_func *func;
+    void *code;    /* the engine's */
     bool may_wait; /* its CTAs for each other */
 };
 
@@ -84,6 +86,8 @@ struct refdev_maps {
 };
 void refdev_maps_fini(struct refdev_maps *maps);
 bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size_B, bool write);
+/* The range of an address that has just been checked. */
+struct refdev_range refdev_maps_range(const struct refdev_maps *maps);
 /*
  * maps.c: memmove() by the system, which looks at every page as it comes to it. False: another
  * thread took memory away since refdev_maps_check() allowed it; a part may be copied.

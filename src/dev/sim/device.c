@@ -1,0 +1,86 @@
+/* The engine that runs machine code. */
+#include "base/log.h"
+#include "dev/interp/interp_device.h"
+#include "dev/sim/sim_device.h"
+#include "sim/sim.h"
+
+#if __has_include(<codegen/codegen.h>)
+#include <codegen/codegen.h>
+#else
+struct codegen_options;
+
+static enum hd_status codegen_kernel(const struct ir_func *kernel,
+                                     const struct codegen_options *options,
+                                     struct isa_code *out_code)
+{
+    (void)options, (void)out_code;
+    return hd_error(HD_NOT_SUPPORTED, "kernel %s: this build has no compiler for the sim device",
+                    kernel->name);
+}
+#endif
+
+static void code_dump(const struct ir_func *func, const struct isa_code *code)
+{
+    struct isa_insn insn;
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    for (size_t i = 0; i < code->words.len && !isa_decode(code->words.at[i], &insn); i++) {
+        hd_buf_printf(&text, "%04zx ", i * ISA_WORD_BYTES);
+        isa_print_control(&insn.control, &text);
+        hd_buf_putc(&text, ' ');
+        isa_print(&insn, i * ISA_WORD_BYTES, &text);
+        hd_buf_putc(&text, '\n');
+    }
+    hd_log_dump(HD_DEBUG_ISA, func->name, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+static enum hd_status engine_compile(const struct ir_func *func, void **out_code)
+{
+    struct sim_program *program = NULL;
+    struct isa_code code = {0};
+    struct sim_kernel kernel;
+    enum hd_status status;
+
+    HD_TRY(sim_kernel_of(func, &kernel));
+    kernel.checks_hazards = hd_debug(HD_DEBUG_HAZARDS);
+    status = codegen_kernel(func, NULL, &code);
+    if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
+        code_dump(func, &code);
+    if (status == HD_OK)
+        status = sim_program_create(&code, &kernel, &program);
+    isa_code_fini(&code);
+    *out_code = program;
+    return status;
+}
+
+static void engine_release(void *code)
+{
+    sim_program_destroy(code);
+}
+
+static void engine_describe(const void *code, struct hal_kernel_info *info)
+{
+    info->regs = sim_program_registers(code);
+    info->local_B = sim_program_frame_B(code);
+}
+
+static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
+                                    struct interp_fault *out_fault)
+{
+    return sim_launch(code, launch, out_fault, NULL);
+}
+
+enum hd_status sim_device_create(const struct hal_client_ops *client,
+                                 struct hal_device **out_device)
+{
+    static const struct refdev_engine engine = {.name = "sim",
+                                                .description = "simulated GPU",
+                                                .compile = engine_compile,
+                                                .release = engine_release,
+                                                .describe = engine_describe,
+                                                .launch = engine_launch};
+
+    return refdev_create(&engine, client, out_device);
+}

@@ -1,0 +1,64 @@
+/*
+ * The functional core of the simulated GPU: runs kernels as words of Heddle's ISA (docs/isa.md,
+ * docs/abi.md), a warp of 32 lanes at a time.
+ *
+ * A program is a kernel's code, decoded once: each word becomes an operation with the function that
+ * executes it, the places of its registers and its modifiers, so that a launch only dispatches.
+ * What instructions compute is spec/isa/semantics.def, which the plain reference executes lane by
+ * lane; frequent ones have loops that the compiler makes vectors of (kernels.c): the same bits.
+ *
+ * What the device supplies, what it is told of faults and how CTAs become resident are those of the
+ * reference interpreter (interp/interp.h); so are statuses and messages.
+ *
+ * Threads: a launch runs on the calling thread. Launches of one program may run concurrently.
+ */
+#ifndef HD_SIM_SIM_H
+#define HD_SIM_SIM_H
+
+#include "interp/interp.h"
+#include "isa/abi.h"
+
+struct sim_program;
+
+/* What a program's code does not tell. */
+struct sim_kernel {
+    const char *name;
+    const struct ir_module *module; /* of variables and source files; NULL: none are named */
+    uint32_t params_B;
+    uint32_t nfuncs; /* entries of the bank of functions */
+    struct ir_window window;
+    bool checks_hazards; /* launches stop where control fields let an instruction read too early */
+};
+
+/* HD_NOT_SUPPORTED: it is no kernel that can be launched. */
+enum hd_status sim_kernel_of(const struct ir_func *kernel, struct sim_kernel *out_kernel)
+    HD_MUST_CHECK;
+
+/*
+ * Decodes `code`, which is copied; `kernel`, but not what it points at, likewise. HD_BAD_IMAGE: a
+ * word is no instruction; HD_NOT_SUPPORTED: one that is not executed yet, by name; HD_NO_MEMORY.
+ */
+enum hd_status sim_program_create(const struct isa_code *code, const struct sim_kernel *kernel,
+                                  struct sim_program **out_program) HD_MUST_CHECK;
+void sim_program_destroy(struct sim_program *program);
+
+/* As the code says them. */
+uint32_t sim_program_registers(const struct sim_program *program);
+uint32_t sim_program_frame_B(const struct sim_program *program);
+/* Bytes of local memory that each thread of a launch has; stack_B: as in struct interp_launch. */
+uint64_t sim_program_local_B(const struct sim_program *program, uint64_t stack_B);
+
+/* Counts of a launch. */
+struct sim_counts {
+    uint64_t warp_instructions;
+};
+
+/*
+ * Runs the whole grid; errors are those of interp_launch(), of whose launch `kernel` and `observer`
+ * are not looked at. out_fault and out_counts may be NULL; `instr` of a fault is always NULL.
+ */
+enum hd_status sim_launch(const struct sim_program *program, const struct interp_launch *launch,
+                          struct interp_fault *out_fault, struct sim_counts *out_counts)
+    HD_MUST_CHECK;
+
+#endif

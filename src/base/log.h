@@ -27,8 +27,6 @@
     X(POST, "post", "LLVM IR after each rewriter behind LLVM's optimiser that changed it")         \
     X(ASM, "asm", "host assembly of every kernel")                                                 \
     X(ISA, "isa", "the sim device's code of every kernel")                                         \
-    X(HAZARDS, "hazards",                                                                          \
-      "the sim device stops at a register that is read, or written, too early")                    \
     X(PERF, "perf", "writes jit-PID.dump, from which `perf inject --jit` names kernels")           \
     X(JIT, "jit", "what is compiled, cache hits, times")                                           \
     X(VALIDATE, "validate", "validate IR after every pass, verify LLVM modules")                   \

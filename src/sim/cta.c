@@ -1,4 +1,5 @@
 /* CTAs: their warps and memory, and turns of the warps. */
+#include "sim/late.h"
 #include "sim/sim_private.h"
 
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static void warp_init(struct sim_warp *w, struct sim_cta *cta, uint32_t index, u
     w->upred = 1u << ISA_PT;
     if (cta->run->program->kernel.checks_hazards)
         w->hazards = sim_hazards_create();
+    if (cta->run->program->kernel.late_results)
+        w->late = sim_late_create();
     w->ngroups = 1;
     w->groups[0] = (struct sim_group){.mask = w->live};
 }
@@ -112,8 +115,9 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
         hd_free(cta);
         return NULL;
     }
-    for (uint32_t i = 0; run->program->kernel.checks_hazards && i < cta->nwarps; i++)
-        if (!cta->warps[i].hazards) {
+    for (uint32_t i = 0; i < cta->nwarps; i++)
+        if ((run->program->kernel.checks_hazards && !cta->warps[i].hazards) ||
+            (run->program->kernel.late_results && !cta->warps[i].late)) {
             sim_cta_end(cta);
             return NULL;
         }
@@ -125,6 +129,8 @@ void sim_cta_end(struct sim_cta *cta)
     for (uint32_t i = 0; i < cta->nwarps; i++) {
         sim_hazards_destroy(cta->warps[i].hazards);
         cta->warps[i].hazards = NULL;
+        sim_late_destroy(cta->warps[i].late);
+        cta->warps[i].late = NULL;
     }
     sim_cluster_fini(&cta->alone);
     cta->next = cta->run->ended;
@@ -158,6 +164,26 @@ static bool group_next(struct sim_warp *w)
     return false;
 }
 
+/* The clock goes on before groups part, and results come later. */
+static enum sim_step late_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_group *g = sim_group_of(w);
+    uint64_t issued = g->cycle;
+    enum sim_step step;
+
+    if (!sim_late_pass(w, op)) {
+        w->run->status = hd_error(HD_NO_MEMORY, "no memory for late results");
+        return SIM_STOP;
+    }
+    step = op->exec(w, op, mask);
+    if (step == SIM_NEXT) {
+        g->cycle = issued;
+        sim_late_end(w, op, mask);
+        g->cycle += HD_MAX(op->insn->control.stall, 1u);
+    }
+    return step;
+}
+
 /* Runs groups of the warp for at most so many operations; how many they were. */
 static uint32_t group_run(struct sim_warp *w, uint32_t most)
 {
@@ -175,12 +201,22 @@ static uint32_t group_run(struct sim_warp *w, uint32_t most)
         w->run->steps++;
         if (w->hazards && !g->again && !sim_hazards_issue(w, op, mask))
             break;
+        if (w->late) {
+            sim_late_begin(w, op);
+            lanes = op->is_uniform_guard ? -(w->upred >> op->guard & 1u) : w->pred[op->guard];
+            mask = g->mask & (lanes ^ op->guard_not);
+        }
         g->again = false;
         if (!mask) {
+            if (w->late && !sim_late_pass(w, op))
+                break;
             g->pc++;
             continue;
         }
-        step = op->exec(w, op, mask);
+        if (w->late)
+            step = late_step(w, op, mask);
+        else
+            step = op->exec(w, op, mask);
         if (step == SIM_NEXT)
             sim_group_of(w)->pc++;
         else if (step == SIM_STOP) {

@@ -9,20 +9,26 @@
 
 enum { NO_COUNTER = 6, COUNTERS = 7 /* with what has none */ };
 
+struct reader {
+    const struct sim_op *op; /* the last one */
+    uint32_t lanes;          /* of all */
+};
+
 /* A register, predicate, uniform register or uniform predicate. */
 struct unit {
-    const struct sim_op *writer, *reader; /* NULL: nobody */
-    uint64_t written;                     /* when it was issued */
-    uint32_t lanes;                       /* of the writer */
-    uint8_t counter;                      /* of the writer, of variable latency */
-    uint8_t readers;                      /* counters that say that readers have read it */
-    bool is_pending;                      /* the writer is of variable latency, and nobody waited */
+    const struct sim_op *writer;     /* NULL: nobody */
+    uint64_t written;                /* when it was issued */
+    uint32_t lanes;                  /* of the writer */
+    uint8_t counter;                 /* of the writer, of variable latency */
+    bool is_pending;                 /* the writer is of variable latency, and nobody waited */
+    struct reader readers[COUNTERS]; /* by the counter that says that they have read it */
 };
 
 struct sim_hazards {
     struct unit regs[256], preds[8], uregs[64], upreds[8];
     uint64_t raised[COUNTERS]; /* when, last */
-    uint64_t steps[COUNTERS];  /* how often each counter was raised, ever */
+    uint32_t
+        raisers[COUNTERS]; /* lanes that ran then; their clock alone tells how long ago it was */
 };
 
 struct sim_hazards *sim_hazards_create(void)
@@ -87,16 +93,20 @@ static void counter_done(struct unit *units, unsigned n, unsigned counter)
             units[i].is_pending = false;
             units[i].writer = NULL;
         }
-        units[i].readers &= (uint8_t)~(1u << counter);
+        units[i].readers[counter].lanes = 0;
         /* That a result is written says that the sources have been read. */
-        if (units[i].reader && units[i].reader->insn->control.write_sb == counter)
-            units[i].readers &= (uint8_t)~(1u << counter_of_reader(units[i].reader));
+        for (unsigned k = 0; k < COUNTERS; k++) {
+            struct reader *reader = &units[i].readers[k];
+            if (reader->lanes && reader->op->insn->control.write_sb == counter)
+                reader->lanes = 0;
+        }
     }
 }
 
-static void wait_for(struct sim_hazards *h, unsigned counter, uint64_t now)
+static void wait_for(struct issue *x, struct sim_hazards *h, unsigned counter)
 {
-    if (h->steps[counter] && now < h->raised[counter] + isa_machine_cycles(ISA_COUNTER_CYCLES))
+    if (h->raisers[counter] & sim_group_of(x->w)->mask &&
+        x->now < h->raised[counter] + isa_machine_cycles(ISA_COUNTER_CYCLES))
         return; /* it looks zero still */
     counter_done(h->regs, 256, counter);
     counter_done(h->preds, 8, counter);
@@ -116,7 +126,7 @@ static void waits(struct issue *x, struct sim_hazards *h)
     }
     for (unsigned k = 0; k < NO_COUNTER; k++)
         if (wait >> k & 1)
-            wait_for(h, k, x->now);
+            wait_for(x, h, k);
 }
 
 /* ---- reading and writing */
@@ -142,10 +152,13 @@ static void read_unit(struct issue *x, struct unit *u, const char *name, unsigne
 
 static void note_reader(struct issue *x, struct unit *u)
 {
+    struct reader *reader;
+
     if (!isa_is_variable(x->op->insn->op))
         return;
-    u->reader = x->op;
-    u->readers |= (uint8_t)(1u << counter_of_reader(x->op));
+    reader = &u->readers[counter_of_reader(x->op)];
+    reader->op = x->op;
+    reader->lanes |= x->mask;
 }
 
 static void write_unit(struct issue *x, struct unit *u, const char *name, unsigned number)
@@ -154,9 +167,13 @@ static void write_unit(struct issue *x, struct unit *u, const char *name, unsign
 
     if (!x->ok)
         return;
-    if (u->readers && u->reader != x->op)
-        hazard(x, name, number, "is overwritten before it is known to be read by", u->reader);
-    else if (u->writer && u->is_pending && u->lanes & x->mask)
+    for (unsigned k = 0; k < COUNTERS && x->ok; k++)
+        if (u->readers[k].lanes & x->mask && u->readers[k].op != x->op)
+            hazard(x, name, number, "is overwritten before it is known to be read by",
+                   u->readers[k].op);
+    if (!x->ok)
+        return;
+    if (u->writer && u->is_pending && u->lanes & x->mask)
         hazard(x, name, number, "is overwritten without a wait for", u->writer);
     else if (u->writer && !variable && u->lanes & x->mask &&
              x->now + isa_latency(x->op->insn->op, ISA_MOV) <
@@ -258,7 +275,7 @@ bool sim_hazards_issue(struct sim_warp *w, const struct sim_op *op, uint32_t mas
     for (unsigned k = 0; k < NO_COUNTER; k++)
         if (control->write_sb == k || control->read_sb == k) {
             h->raised[k] = x.now;
-            h->steps[k]++;
+            h->raisers[k] = g->mask;
         }
     g->cycle += HD_MAX(control->stall, 1u);
     return x.ok;

@@ -28,6 +28,8 @@ struct sim_kernel {
     uint32_t nfuncs; /* entries of the bank of functions */
     struct ir_window window;
     bool checks_hazards; /* launches stop where control fields let an instruction read too early */
+    bool
+        late_results; /* who reads too early reads the old value (sim/late.h); not with the above */
 };
 
 /* HD_NOT_SUPPORTED: it is no kernel that can be launched. */

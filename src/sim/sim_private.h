@@ -137,6 +137,7 @@ struct sim_warp {
     uint32_t at_cluster;              /* lanes that have arrived at the cluster's barrier */
     uint64_t generation[SIM_LANES];   /* in which round */
     struct sim_hazards *hazards;      /* NULL: they are not checked */
+    struct sim_late *late;            /* NULL: results are there at once */
     bool has_waited;                  /* since its last barrier: see warp_turn() */
     bool has_passed;                  /* a lane's test of an mbarrier: others have their turn */
     /* What is behind is not zeroed. */

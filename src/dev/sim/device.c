@@ -1,23 +1,10 @@
 /* The engine that runs machine code. */
+#include "base/env.h"
 #include "base/log.h"
+#include "codegen/codegen.h"
 #include "dev/interp/interp_device.h"
 #include "dev/sim/sim_device.h"
 #include "sim/sim.h"
-
-#if __has_include(<codegen/codegen.h>)
-#include <codegen/codegen.h>
-#else
-struct codegen_options;
-
-static enum hd_status codegen_kernel(const struct ir_func *kernel,
-                                     const struct codegen_options *options,
-                                     struct isa_code *out_code)
-{
-    (void)options, (void)out_code;
-    return hd_error(HD_NOT_SUPPORTED, "kernel %s: this build has no compiler for the sim device",
-                    kernel->name);
-}
-#endif
 
 static void code_dump(const struct ir_func *func, const struct isa_code *code)
 {
@@ -38,14 +25,15 @@ static void code_dump(const struct ir_func *func, const struct isa_code *code)
 
 static enum hd_status engine_compile(const struct ir_func *func, void **out_code)
 {
+    const struct codegen_options options = {.checks = hd_env("HEDDLE_SIM") != NULL};
     struct sim_program *program = NULL;
     struct isa_code code = {0};
     struct sim_kernel kernel;
     enum hd_status status;
 
     HD_TRY(sim_kernel_of(func, &kernel));
-    kernel.checks_hazards = hd_debug(HD_DEBUG_HAZARDS);
-    status = codegen_kernel(func, NULL, &code);
+    kernel.checks_hazards = options.checks;
+    status = codegen_kernel(func, &options, &code);
     if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
         code_dump(func, &code);
     if (status == HD_OK)
@@ -63,7 +51,7 @@ static void engine_release(void *code)
 static void engine_describe(const void *code, struct hal_kernel_info *info)
 {
     info->regs = sim_program_registers(code);
-    info->local_B = sim_program_frame_B(code);
+    info->local_B = sim_program_local_B(code, 0);
 }
 
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,

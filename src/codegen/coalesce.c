@@ -1,0 +1,167 @@
+/*
+ * Copies whose two sides can be one register: their segments do not overlap, and where a side is a
+ * part of a wider register the other one fits into it. Copies in inner loops come first.
+ */
+#include "base/mem.h"
+#include "codegen/mc.h"
+
+struct merge {
+    struct mc_func *f;
+    struct live live;
+    uint32_t
+        *into; /* by vreg: the first unit that it begins at now; its own where it is by itself */
+};
+
+/* The unit that this one is now. */
+static uint32_t now(const struct merge *m, uint32_t unit)
+{
+    for (;;) {
+        uint32_t vreg = m->f->units.at[unit - MC_UNITS].vreg;
+        const struct mc_vreg *v = &m->f->vregs.at[vreg];
+
+        if (m->into[vreg] == v->first)
+            return unit;
+        unit = m->into[vreg] + (unit - v->first);
+    }
+}
+
+/* Can `part` lie in `whole`, `at` units from its start? */
+static bool fits(const struct merge *m, const struct mc_vreg *part, const struct mc_vreg *whole,
+                 int64_t at)
+{
+    if (at < 0 || at + part->width > whole->width || at % part->align ||
+        part->align > whole->align || part->class != whole->class)
+        return false;
+    for (uint32_t i = 0; i < part->width; i++)
+        if (live_overlap(&m->live, part->first + i, whole->first + (uint32_t)at + i))
+            return false;
+    return true;
+}
+
+static bool join(struct merge *m, const struct mc_vreg *part, const struct mc_vreg *whole,
+                 int64_t at)
+{
+    if (!fits(m, part, whole, at))
+        return false;
+    for (uint32_t i = 0; i < part->width; i++)
+        live_join(&m->live, whole->first + (uint32_t)at + i, part->first + i);
+    m->into[part - m->f->vregs.at] = whole->first + (uint32_t)at;
+    return true;
+}
+
+static void try_copy(struct merge *m, int64_t to, int64_t from)
+{
+    const struct mc_vreg *a, *b;
+    uint32_t x, y;
+
+    if (!mc_is_virtual(to) || !mc_is_virtual(from))
+        return;
+    x = now(m, (uint32_t)to);
+    y = now(m, (uint32_t)from);
+    a = mc_vreg_of(m->f, x);
+    b = mc_vreg_of(m->f, y);
+    if (a == b)
+        return;
+    int64_t at = (int64_t)(x - a->first) - (int64_t)(y - b->first);
+    if (a->width >= b->width)
+        (void)(join(m, b, a, at) || (a->width == b->width && join(m, a, b, -at)));
+    else
+        join(m, a, b, -at);
+}
+
+static bool is_move(const struct mc_insn *insn)
+{
+    return insn->isa.op == ISA_MOV && insn->isa.form == ISA_FORM_REGISTER &&
+           insn->guard == ISA_PT && !insn->is_frame;
+}
+
+static void try_insn(struct merge *m, const struct mc_insn *insn)
+{
+    if (is_move(insn)) {
+        try_copy(m, insn->isa.operands[0].value, insn->isa.operands[1].value);
+        return;
+    }
+    if (insn->isa.op != (enum isa_op)MC_COPY)
+        return;
+    for (uint32_t i = 0; i < insn->ncopies; i++) {
+        const struct mc_copy *copy = &m->f->copies.at[insn->first_copy + i];
+
+        if (copy->from.kind == ISA_KIND_REG ||
+            (copy->from.kind == ISA_KIND_PRED && !copy->from.negate &&
+             mc_is_virtual(copy->from.value)))
+            try_copy(m, copy->to, copy->from.value);
+    }
+}
+
+static void rename_unit(void *context, struct mc_insn *insn, enum mc_access access, int64_t *unit,
+                        unsigned count, enum mc_class class)
+{
+    struct merge *m = context;
+
+    (void)insn, (void)access, (void)count, (void)class;
+    if (mc_is_virtual(*unit))
+        *unit = now(m, (uint32_t)*unit);
+}
+
+static bool is_idle(struct mc_func *f, struct mc_insn *insn)
+{
+    uint32_t n = 0;
+
+    if (is_move(insn))
+        return insn->isa.operands[0].value == insn->isa.operands[1].value;
+    if (insn->isa.op != (enum isa_op)MC_COPY)
+        return false;
+    for (uint32_t i = 0; i < insn->ncopies; i++) {
+        struct mc_copy copy = f->copies.at[insn->first_copy + i];
+
+        if ((copy.from.kind != ISA_KIND_REG && copy.from.kind != ISA_KIND_PRED) ||
+            copy.from.value != copy.to || copy.from.negate)
+            f->copies.at[insn->first_copy + n++] = copy;
+    }
+    insn->ncopies = n;
+    return !n;
+}
+
+static void clean(struct mc_func *f, struct mc_block *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->insns.len; i++)
+        if (!is_idle(f, &b->insns.at[i]))
+            b->insns.at[n++] = b->insns.at[i];
+    b->insns.len = n;
+}
+
+enum hd_status coalesce(struct mc_func *f)
+{
+    struct merge m = {.f = f};
+    uint32_t deepest = 0;
+
+    HD_TRY(live_compute(f, &m.live));
+    m.into = hd_alloc_array(f->vregs.len + 1, sizeof(*m.into));
+    if (!m.into) {
+        live_fini(&m.live);
+        return hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
+    }
+    for (size_t i = 0; i < f->vregs.len; i++)
+        m.into[i] = f->vregs.at[i].first;
+    for (size_t i = 0; i < f->blocks.len; i++)
+        deepest = HD_MAX(deepest, f->blocks.at[i]->loop_depth);
+    for (uint32_t depth = deepest + 1; depth-- > 0;)
+        for (size_t i = 0; i < f->blocks.len; i++)
+            for (size_t k = 0;
+                 f->blocks.at[i]->loop_depth == depth && k < f->blocks.at[i]->insns.len; k++)
+                try_insn(&m, &f->blocks.at[i]->insns.at[k]);
+    for (size_t i = 0; i < f->blocks.len; i++) {
+        struct mc_block *b = f->blocks.at[i];
+
+        for (size_t k = 0; k < b->insns.len; k++)
+            mc_visit(f, &b->insns.at[k], rename_unit, &m);
+        clean(f, b);
+    }
+    if (f->frame_base)
+        f->frame_base = now(&m, f->frame_base);
+    live_fini(&m.live);
+    hd_free(m.into);
+    return HD_OK;
+}

@@ -1,0 +1,166 @@
+/* A kernel and what it may call: the steps in their order, and what functions share. */
+#include "codegen/codegen.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "codegen/mc.h"
+
+enum { REGISTERS_OF_SM = 65536, REGISTERS_MOST = 255, REGISTERS_STEP = 8 };
+
+/* ---- functions */
+
+static uint32_t registers_of(const struct ir_func *kernel, const struct codegen_options *options)
+{
+    const uint32_t *bound = kernel->reqntid[0] ? kernel->reqntid : kernel->maxntid;
+    uint64_t threads = (uint64_t)bound[0] * HD_MAX(bound[1], 1u) * HD_MAX(bound[2], 1u), most;
+
+    if (options && options->registers)
+        return HD_MIN(options->registers, REGISTERS_MOST);
+    if (kernel->maxnreg)
+        return HD_MIN(kernel->maxnreg, REGISTERS_MOST);
+    if (!threads)
+        return REGISTERS_MOST;
+    threads = (threads + 31) / 32 * 32 * HD_MAX(kernel->minnctapersm, 1u);
+    most = REGISTERS_OF_SM / threads / REGISTERS_STEP * REGISTERS_STEP;
+    return (uint32_t)HD_MAX(HD_MIN(most, (uint64_t)REGISTERS_MOST), 16u);
+}
+
+static void dump(const struct mc_func *f, const char *when)
+{
+    struct hd_buf text;
+    char heading[256];
+
+    if (!hd_debug(HD_DEBUG_ISA))
+        return;
+    hd_buf_init(&text);
+    mc_print(f, &text);
+    snprintf(heading, sizeof(heading), "%s %s", f->ir->name, when);
+    hd_log_dump(HD_DEBUG_ISA, heading, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+static enum hd_status compile_selected(struct codegen_unit *unit, struct mc_func *f, uint32_t most)
+{
+    uint32_t used = 0;
+
+    dump(f, "selected");
+    HD_TRY(coalesce(f));
+    dump(f, "coalesced");
+    HD_TRY(assign_registers(f, codegen_is_routine(f->ir) ? CODEGEN_ROUTINE_REGS : most, &used));
+    dump(f, "with registers");
+    if (unit->checks)
+        HD_TRY(check_alloc(f));
+    HD_TRY(finish_func(unit, f));
+    unit->code->registers = HD_MAX(unit->code->registers, used);
+    unit->code->spilled_B += f->spilled_B;
+    if (f->is_kernel)
+        unit->code->local_B = f->frame_B;
+    return HD_OK;
+}
+
+static enum hd_status compile_func(struct codegen_unit *unit, const struct ir_func *func,
+                                   uint32_t most)
+{
+    struct isa_function function = {.index = func->index,
+                                    .offset = (uint32_t)unit->code->words.len * ISA_WORD_BYTES};
+    struct mc_func f;
+    enum hd_status status;
+
+    if (!codegen_is_routine(func) && !hd_vec_push(&unit->code->functions, function))
+        return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
+    status = select_func(unit, func, &f);
+    if (status == HD_OK)
+        status = compile_selected(unit, &f, most);
+    mc_fini(&f);
+    return status;
+}
+
+/* Functions whose address may be in a variable, where something is called by its address. */
+static bool has_op(const struct ir_module *module, enum ir_op op)
+{
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            if (ir_block_has(func->blocks[i], op))
+                return true;
+    return false;
+}
+
+static bool want_addressed(struct codegen_unit *unit)
+{
+    bool ok = true;
+
+    if (!has_op(unit->module, IR_OP_CALLI))
+        return true;
+    ir_foreach_func(func, unit->module)
+        if (func->address_taken && !func->is_kernel && !func->is_declaration)
+            ok = ok && codegen_want(unit, func);
+    return ok;
+}
+
+/* ---- a kernel */
+
+static void resolve_calls(struct codegen_unit *unit, const uint32_t *starts)
+{
+    for (size_t i = 0; i < unit->calls.len; i++) {
+        const struct codegen_call *call = &unit->calls.at[i];
+        struct isa_word *word = &unit->code->words.at[call->word];
+        struct isa_insn insn;
+        const char *why = isa_decode(*word, &insn);
+        size_t w = 0;
+
+        assert(!why && insn.op == ISA_CALL);
+        (void)why;
+        while (unit->wanted.at[w] != call->callee)
+            w++;
+        insn.operands[mc_operand_of(ISA_CALL, ISA_FIELD_TARGET)].value =
+            ((int64_t)starts[w] - call->word - 1) * ISA_WORD_BYTES;
+        why = isa_encode(&insn, word);
+        assert(!why);
+    }
+}
+
+static enum hd_status compile_all(struct codegen_unit *unit, const struct ir_func *kernel,
+                                  uint32_t most)
+{
+    HD_VEC(uint32_t) starts = {0};
+    enum hd_status status;
+
+    if (!want_addressed(unit))
+        return hd_error(HD_NO_MEMORY, "kernel %s: no memory", kernel->name);
+    status = compile_func(unit, kernel, most);
+    for (size_t i = 0; i < unit->wanted.len && status == HD_OK; i++) {
+        if (!hd_vec_push(&starts, (uint32_t)unit->code->words.len))
+            status = hd_error(HD_NO_MEMORY, "kernel %s: no memory", kernel->name);
+        else
+            status = compile_func(unit, unit->wanted.at[i], most);
+    }
+    if (status == HD_OK && unit->failed)
+        status = hd_error(HD_NO_MEMORY, "kernel %s: no memory", kernel->name);
+    if (status == HD_OK)
+        resolve_calls(unit, starts.at);
+    hd_vec_fini(&starts);
+    return status;
+}
+
+enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen_options *options,
+                              struct isa_code *out_code)
+{
+    struct codegen_unit unit = {.module = kernel->module, .code = out_code};
+    struct ir_window window;
+    enum hd_status status;
+
+    *out_code = (struct isa_code){0};
+    HD_TRY(ir_kernel_window(kernel, &window));
+    unit.clusters = window.clusters;
+    unit.checks = options && options->checks;
+    unit.has_stack = has_op(kernel->module, IR_OP_CALL) || has_op(kernel->module, IR_OP_CALLI) ||
+                     has_op(kernel->module, IR_OP_ALLOCA);
+    status = compile_all(&unit, kernel, registers_of(kernel, options));
+    hd_vec_fini(&unit.calls);
+    hd_vec_fini(&unit.wanted);
+    if (status != HD_OK)
+        isa_code_fini(out_code);
+    return status;
+}

@@ -1,0 +1,267 @@
+/* See mc.h. */
+#include "codegen/mc.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+void mc_init(struct mc_func *f, const struct ir_func *ir)
+{
+    *f = (struct mc_func){.ir = ir, .is_kernel = ir->is_kernel};
+    hd_arena_init(&f->arena);
+}
+
+void mc_fini(struct mc_func *f)
+{
+    for (size_t i = 0; i < f->blocks.len; i++)
+        hd_vec_fini(&f->blocks.at[i]->insns);
+    hd_vec_fini(&f->blocks);
+    hd_vec_fini(&f->vregs);
+    hd_vec_fini(&f->units);
+    hd_vec_fini(&f->copies);
+    hd_arena_fini(&f->arena);
+}
+
+struct mc_block *mc_block_create(struct mc_func *f)
+{
+    struct mc_block *b = hd_arena_new(&f->arena, struct mc_block);
+
+    *b = (struct mc_block){.id = (uint32_t)f->blocks.len};
+    f->failed |= !hd_vec_push(&f->blocks, b);
+    return b;
+}
+
+/* Pairs begin at an even register, more at a multiple of four: as the ISA has it. */
+static uint8_t align_of(unsigned width)
+{
+    return width <= 1 ? 1 : width == 2 ? 2 : 4;
+}
+
+uint32_t mc_vreg_create(struct mc_func *f, enum mc_class class, unsigned width)
+{
+    uint32_t first = MC_UNITS + (uint32_t)f->units.len;
+    struct mc_vreg vreg = {.first = first,
+                           .width = (uint16_t)width,
+                           .class = (uint8_t)class,
+                           .align = align_of(width),
+                           .assigned = -1};
+
+    assert(width && width < MC_UNITS);
+    f->failed |= !hd_vec_push(&f->vregs, vreg);
+    for (unsigned i = 0; i < width; i++)
+        f->failed |= !hd_vec_push(&f->units, (struct mc_unit){(uint32_t)f->vregs.len - 1});
+    return f->failed ? MC_UNITS : first;
+}
+
+struct mc_insn mc_insn_of(enum isa_op op)
+{
+    struct mc_insn insn = {.isa = {.op = op, .guard = ISA_PT}, .guard = ISA_PT};
+
+    if ((unsigned)op < ISA_OPS)
+        insn.isa = isa_insn_of(op);
+    return insn;
+}
+
+void mc_mod_set(struct isa_insn *insn, enum isa_mod mod, unsigned value)
+{
+    const struct isa_row *row = isa_row(insn->op);
+
+    for (unsigned i = 0; i < row->nall_mods; i++) {
+        if (row->mods[i] == mod) {
+            insn->mods[i] = (uint8_t)value;
+            return;
+        }
+    }
+    assert(!value && "the instruction has this modifier");
+}
+
+int mc_operand_of(enum isa_op op, enum isa_field field)
+{
+    const struct isa_row *row = isa_row(op);
+
+    for (unsigned i = 0; i < row->noperands; i++)
+        if (row->operands[i].field == field)
+            return (int)i;
+    return -1;
+}
+
+/* ---- what is read and written */
+
+/* Of tensor memory: what is called a result in the word is an address. */
+static bool reads_result(enum isa_op op)
+{
+    return op == ISA_UTCMMA || op == ISA_UTCCP || op == ISA_UTCSHIFT;
+}
+
+static bool is_result(enum isa_op op, enum isa_field field)
+{
+    switch (field) {
+    case ISA_FIELD_D:
+    case ISA_FIELD_PD:
+    case ISA_FIELD_PE:
+    case ISA_FIELD_UPD:
+    case ISA_FIELD_UPE:
+        return true;
+    case ISA_FIELD_UD:
+        return !reads_result(op);
+    case ISA_FIELD_BAR:
+        return op == ISA_BSSY;
+    case ISA_FIELD_E:
+        return op == ISA_LDTM;
+    default:
+        return false;
+    }
+}
+
+struct visit {
+    mc_visit_fn *fn;
+    void *context;
+    struct mc_insn *insn;
+};
+
+static void tell(const struct visit *v, enum mc_access access, int64_t *unit, unsigned count,
+                 enum mc_class class)
+{
+    bool none = class == MC_REG ? *unit == ISA_RZ : class == MC_PRED && *unit == ISA_PT;
+
+    if (!none && count)
+        v->fn(v->context, v->insn, access, unit, count, class);
+}
+
+static bool class_of(unsigned kind, enum mc_class *out)
+{
+    switch (kind) {
+    case ISA_KIND_REG:
+        *out = MC_REG;
+        return true;
+    case ISA_KIND_PRED:
+        *out = MC_PRED;
+        return true;
+    case ISA_KIND_BARRIER:
+        *out = MC_BARRIER;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void visit_copies(struct mc_func *f, const struct visit *v, enum mc_access access)
+{
+    for (uint32_t i = 0; i < v->insn->ncopies; i++) {
+        struct mc_copy *copy = &f->copies.at[v->insn->first_copy + i];
+        enum mc_class class = copy->from.kind == ISA_KIND_PRED ? MC_PRED : MC_REG;
+        int64_t to = copy->to;
+
+        if (access == MC_READ && class_of(copy->from.kind, &class))
+            tell(v, MC_READ, &copy->from.value, 1, class);
+        if (access == MC_WRITE) {
+            tell(v, MC_WRITE, &to, 1, class);
+            copy->to = (uint32_t)to;
+        }
+    }
+}
+
+void mc_visit(struct mc_func *f, struct mc_insn *insn, mc_visit_fn *fn, void *context)
+{
+    const struct visit v = {fn, context, insn};
+    struct isa_insn *isa = &insn->isa;
+
+    int64_t guard = insn->guard;
+    bool guarded = guard != ISA_PT;
+
+    tell(&v, MC_READ, &guard, 1, MC_PRED);
+    insn->guard = (uint32_t)guard;
+    if ((unsigned)isa->op >= ISA_OPS) {
+        visit_copies(f, &v, MC_READ);
+        visit_copies(f, &v, MC_WRITE);
+        return;
+    }
+    if (insn->arguments) {
+        int64_t first = ISA_REG_ARGUMENTS;
+        tell(&v, MC_READ, &first, insn->arguments, MC_REG);
+    }
+    const struct isa_row *row = isa_row(isa->op);
+    for (int access = MC_READ; access <= MC_WRITE; access++) {
+        for (unsigned i = 0; i < row->noperands; i++) {
+            bool result = is_result(isa->op, (enum isa_field)row->operands[i].field);
+            enum mc_class class;
+
+            if (!class_of(isa->operands[i].kind, &class))
+                continue;
+            int64_t *unit = &isa->operands[i].value, kept = *unit;
+            if (access == MC_READ && result) {
+                /* A guarded result keeps what was there in other lanes; a product adds to it. */
+                if (guarded || isa->op == ISA_GMMA)
+                    tell(&v, MC_READ, &kept, isa_registers(isa, i), class);
+            } else if (result == (access == MC_WRITE)) {
+                tell(&v, (enum mc_access)access, unit, isa_registers(isa, i), class);
+            }
+        }
+    }
+}
+
+void mc_number(struct mc_func *f)
+{
+    f->ninsns = 0;
+    for (size_t i = 0; i < f->blocks.len; i++) {
+        f->blocks.at[i]->id = (uint32_t)i;
+        f->blocks.at[i]->first = f->ninsns;
+        f->ninsns += (uint32_t)f->blocks.at[i]->insns.len;
+    }
+}
+
+/* ---- text, for HEDDLE_DEBUG=isa */
+
+static void print_operand(const struct isa_operand *o, struct hd_buf *out)
+{
+    static const char *const letters[] = {
+        [ISA_KIND_REG] = "v", [ISA_KIND_PRED] = "p", [ISA_KIND_BARRIER] = "b"};
+    const char *sign = o->negate ? "-" : "";
+
+    if (o->kind == ISA_KIND_REG && !mc_is_virtual(o->value))
+        hd_buf_printf(out, " %sR%d", sign, (int)o->value);
+    else if (o->kind == ISA_KIND_REG || o->kind == ISA_KIND_PRED || o->kind == ISA_KIND_BARRIER)
+        hd_buf_printf(out, " %s%s%d", sign, letters[o->kind], (int)o->value);
+    else if (o->kind == ISA_KIND_CONSTANT)
+        hd_buf_printf(out, " %sc[%u][%#x]", sign, o->bank, (unsigned)o->value);
+    else
+        hd_buf_printf(out, " %#llx", (unsigned long long)o->value);
+}
+
+static void print_insn(const struct mc_func *f, const struct mc_insn *insn, struct hd_buf *out)
+{
+    if (insn->isa.op == (enum isa_op)MC_COPY) {
+        hd_buf_puts(out, "    COPY");
+        for (uint32_t i = 0; i < insn->ncopies; i++) {
+            const struct mc_copy *copy = &f->copies.at[insn->first_copy + i];
+            hd_buf_printf(out, "%s %u =", i ? "," : "", copy->to);
+            print_operand(&copy->from, out);
+        }
+        hd_buf_puts(out, "\n");
+        return;
+    }
+    const struct isa_row *row = isa_row(insn->isa.op);
+    hd_buf_puts(out, "    ");
+    if (insn->guard != ISA_PT)
+        hd_buf_printf(out, "@%sp%u ", insn->isa.guard_not ? "!" : "", insn->guard);
+    hd_buf_puts(out, row->name);
+    for (unsigned i = 0; i < row->nall_mods; i++)
+        if (insn->isa.mods[i])
+            hd_buf_printf(out, ".%s", isa_mod(row->mods[i])->values[insn->isa.mods[i]]);
+    for (unsigned i = 0; i < row->noperands; i++)
+        print_operand(&insn->isa.operands[i], out);
+    if (insn->target)
+        hd_buf_printf(out, " -> %u", insn->target->id);
+    hd_buf_puts(out, "\n");
+}
+
+void mc_print(const struct mc_func *f, struct hd_buf *out)
+{
+    hd_buf_printf(out, "%s:\n", f->ir->name);
+    for (size_t i = 0; i < f->blocks.len; i++) {
+        const struct mc_block *b = f->blocks.at[i];
+        hd_buf_printf(out, "  %u:\n", b->id);
+        for (size_t k = 0; k < b->insns.len; k++)
+            print_insn(f, &b->insns.at[k], out);
+    }
+}

@@ -1,0 +1,426 @@
+/* What all of the selection is made with: values, operands, instructions, blocks. See select.h. */
+#include "codegen/select.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- registers */
+
+uint32_t sel_new(struct sel *s, unsigned width)
+{
+    return mc_vreg_create(s->f, MC_REG, width);
+}
+
+uint32_t sel_new_pred(struct sel *s)
+{
+    return mc_vreg_create(s->f, MC_PRED, 1);
+}
+
+void sel_set_units(struct sel *s, const struct ir_value *v, uint32_t unit)
+{
+    s->values[v->id] = (struct sel_value){.kind = SEL_UNITS, .unit = unit};
+}
+
+uint32_t sel_def(struct sel *s, unsigned i)
+{
+    const struct ir_value *v = s->at->dst[i];
+    uint32_t unit;
+
+    if (s->values[v->id].kind == SEL_UNITS) /* a phi's */
+        return s->values[v->id].unit;
+    unit = v->type == IR_PRED ? sel_new_pred(s) : sel_new(s, sel_words(v->type));
+    sel_set_units(s, v, unit);
+    return unit;
+}
+
+void sel_set(struct sel *s, const struct ir_value *v, struct isa_operand o)
+{
+    struct sel_value *value = &s->values[v->id];
+
+    if (o.kind == ISA_KIND_IMMEDIATE)
+        *value = (struct sel_value){.kind = SEL_NUMBER, .lo = (uint64_t)o.value};
+    else if (o.kind == ISA_KIND_CONSTANT)
+        *value =
+            (struct sel_value){.kind = SEL_CONSTANT, .bank = o.bank, .unit = (uint32_t)o.value};
+    else
+        *value = (struct sel_value){.kind = SEL_UNITS, .unit = (uint32_t)o.value};
+    assert(!o.negate && !o.absolute);
+}
+
+/* ---- operands */
+
+bool sel_is_number(const struct sel *s, const struct ir_value *v, uint64_t *out)
+{
+    const struct sel_value *value = &s->values[v->id];
+
+    *out = value->lo;
+    return value->kind == SEL_NUMBER && !value->hi;
+}
+
+struct isa_operand sel_word(struct sel *s, const struct ir_value *v, unsigned i)
+{
+    const struct sel_value *value = &s->values[v->id];
+
+    switch (value->kind) {
+    case SEL_UNITS:
+        return sel_unit(value->unit + i);
+    case SEL_CONSTANT:
+        return sel_constant(value->bank, value->unit + 4 * i);
+    case SEL_NUMBER:
+        return sel_number((uint32_t)((i < 2 ? value->lo : value->hi) >> (i % 2 * 32)));
+    default:
+        assert(!"a value that was selected");
+        return SEL_RZ;
+    }
+}
+
+struct isa_operand sel_pair(struct sel *s, const struct ir_value *v)
+{
+    const struct sel_value *value = &s->values[v->id];
+
+    return value->kind == SEL_NUMBER ? sel_number(value->lo) : sel_word(s, v, 0);
+}
+
+struct isa_operand sel_pred(struct sel *s, const struct ir_value *v)
+{
+    const struct sel_value *value = &s->values[v->id];
+
+    assert(v->type == IR_PRED && value->kind != SEL_NONE);
+    if (value->kind == SEL_NUMBER)
+        return value->lo & 1 ? SEL_TRUE : SEL_FALSE;
+    return sel_p(value->unit);
+}
+
+struct isa_operand sel_src(struct sel *s, unsigned i)
+{
+    return sel_word(s, s->at->src[i], 0);
+}
+
+struct isa_operand sel_src64(struct sel *s, unsigned i)
+{
+    return sel_pair(s, s->at->src[i]);
+}
+
+struct isa_operand sel_srcp(struct sel *s, unsigned i)
+{
+    return sel_pred(s, s->at->src[i]);
+}
+
+struct isa_operand sel_half(struct isa_operand pair, unsigned i)
+{
+    switch (pair.kind) {
+    case ISA_KIND_IMMEDIATE:
+        return sel_number((uint32_t)((uint64_t)pair.value >> (32 * i)));
+    case ISA_KIND_CONSTANT:
+        pair.value += 4 * i;
+        return pair;
+    default:
+        if (pair.value != ISA_RZ)
+            pair.value += i;
+        return pair;
+    }
+}
+
+uint32_t sel_in_unit(struct sel *s, struct isa_operand o)
+{
+    uint32_t unit;
+
+    assert(!o.negate && !o.absolute);
+    if (o.kind == ISA_KIND_REG)
+        return (uint32_t)o.value;
+    if (o.kind == ISA_KIND_IMMEDIATE && !(uint32_t)o.value)
+        return ISA_RZ;
+    unit = sel_new(s, 1);
+    if (o.kind == ISA_KIND_CONSTANT && o.value > INT16_MAX)
+        EMIT(s, LDC, D(unit), NUMBER(BANK, o.bank), A(SEL_RZ), NUMBER(CONST_OFFSET, o.value));
+    else
+        EMIT(s, MOV, D(unit), B(o));
+    return unit;
+}
+
+uint32_t sel_in_pair(struct sel *s, struct isa_operand o)
+{
+    uint32_t unit;
+
+    assert(!o.negate && !o.absolute);
+    if (o.kind == ISA_KIND_REG)
+        return (uint32_t)o.value;
+    if (o.kind == ISA_KIND_IMMEDIATE && !o.value)
+        return ISA_RZ;
+    unit = sel_new(s, 2);
+    if (o.kind == ISA_KIND_CONSTANT) {
+        EMIT(s, LDC, D(unit), NUMBER(BANK, o.bank), A(SEL_RZ), NUMBER(CONST_OFFSET, o.value),
+             MOD(SZ, 64));
+        return unit;
+    }
+    EMIT(s, MOV, D(unit), B(sel_half(o, 0)));
+    EMIT(s, MOV, D(unit + 1), B(sel_half(o, 1)));
+    return unit;
+}
+
+/* Are they units of one register already, that begin where a tuple may? */
+static bool is_tuple(const struct sel *s, const struct isa_operand *words, unsigned n)
+{
+    const struct mc_vreg *vreg;
+    unsigned align = n <= 1 ? 1 : n == 2 ? 2 : 4;
+
+    for (unsigned i = 0; i < n; i++)
+        if (words[i].kind != ISA_KIND_REG || words[i].value != words[0].value + i ||
+            words[i].negate || words[i].absolute)
+            return false;
+    if (!mc_is_virtual(words[0].value))
+        return false;
+    vreg = mc_vreg_of(s->f, words[0].value);
+    return mc_vreg_of(s->f, words[n - 1].value) == vreg && vreg->align >= align &&
+           (words[0].value - vreg->first) % align == 0;
+}
+
+uint32_t sel_tuple(struct sel *s, const struct isa_operand *words, unsigned n)
+{
+    uint32_t unit;
+
+    if (n == 1)
+        return sel_in_unit(s, words[0]);
+    if (is_tuple(s, words, n))
+        return (uint32_t)words[0].value;
+    unit = sel_new(s, n);
+    for (unsigned i = 0; i < n; i++)
+        EMIT(s, MOV, D(unit + i), B(words[i]));
+    return unit;
+}
+
+/* ---- instructions */
+
+struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)
+{
+    if (s->at)
+        insn.srcloc = s->at->srcloc;
+    if (hd_vec_push(&s->b->insns, insn))
+        return &hd_vec_last(&s->b->insns);
+    s->f->failed = true;
+    static _Thread_local struct mc_insn nowhere; /* what is set there is lost, like the function */
+    nowhere = insn;
+    return &nowhere;
+}
+
+/* The first two sources may trade places. */
+static bool commutes(enum isa_op op)
+{
+    switch (op) {
+    case ISA_IADD3:
+    case ISA_IMAD:
+    case ISA_IMAD_HI:
+    case ISA_IMNMX:
+    case ISA_IADD2:
+    case ISA_FADD:
+    case ISA_FMUL:
+    case ISA_FFMA:
+    case ISA_HADD2:
+    case ISA_HMUL2:
+    case ISA_HFMA2:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A sign on a number is part of the number. */
+static void fold_sign(const struct isa_row *row, struct isa_operand *o)
+{
+    uint32_t n = (uint32_t)o->value,
+             sign = row->immediate == ISA_IMMEDIATE_F16X2 ? 0x80008000u : 0x80000000u;
+
+    if (row->immediate == ISA_IMMEDIATE_INT) {
+        n = o->negate ? 0 - n : n;
+    } else {
+        n = o->absolute ? n & ~sign : n;
+        n = o->negate ? n ^ sign : n;
+    }
+    *o = sel_number(n);
+}
+
+static void bring_in(struct sel *s, struct isa_operand *o, unsigned count)
+{
+    bool negate = o->negate, absolute = o->absolute;
+
+    o->negate = o->absolute = false;
+    *o = sel_unit(count == 2 ? sel_in_pair(s, *o) : sel_in_unit(s, *o));
+    o->negate = negate;
+    o->absolute = absolute;
+}
+
+/* A number of 64 bits as the upper half of a double, or from the bank of literals. */
+static void place_wide_number(struct sel *s, const struct isa_row *row, struct isa_operand *o)
+{
+    uint64_t bits = (uint64_t)o->value;
+    struct isa_operand literal;
+
+    if (!o->value && !o->negate) {
+        *o = SEL_RZ;
+    } else if (row->immediate == ISA_IMMEDIATE_F64 && !(uint32_t)bits) {
+        o->value = (int64_t)(bits >> 32);
+        fold_sign(row, o);
+    } else {
+        literal = sel_constant(ISA_BANK_LITERALS, codegen_literal(s->unit, bits));
+        literal.negate = o->negate;
+        literal.absolute = o->absolute;
+        *o = literal;
+    }
+}
+
+static enum isa_form form_of(unsigned kind, bool is_c)
+{
+    unsigned form = kind == ISA_KIND_IMMEDIATE  ? ISA_FORM_IMMEDIATE
+                    : kind == ISA_KIND_CONSTANT ? ISA_FORM_CONSTANT
+                                                : ISA_FORM_REGISTER;
+
+    return (enum isa_form)(form && is_c ? form + 3 : form);
+}
+
+/*
+ * Makes operands such as the word can have: of b and c one may be a number or a constant, where the
+ * table allows it and its form exists; of the others none.
+ */
+static void legalize(struct sel *s, struct mc_insn *insn)
+{
+    const struct isa_row *row = isa_row(insn->isa.op);
+    int a = mc_operand_of(insn->isa.op, ISA_FIELD_A), b = mc_operand_of(insn->isa.op, ISA_FIELD_B);
+    struct isa_operand *o = insn->isa.operands;
+
+    if (commutes(insn->isa.op) && a >= 0 && b >= 0 && o[a].kind != ISA_KIND_REG &&
+        o[b].kind == ISA_KIND_REG) {
+        struct isa_operand swap = o[a];
+        o[a] = o[b];
+        o[b] = swap;
+    }
+    for (unsigned i = 0; i < row->noperands; i++) {
+        enum isa_field field = (enum isa_field)row->operands[i].field;
+        bool is_c = field == ISA_FIELD_C, free = insn->isa.form == ISA_FORM_REGISTER;
+        unsigned count = isa_registers(&insn->isa, i);
+        enum isa_form form;
+
+        if (o[i].kind != ISA_KIND_IMMEDIATE && o[i].kind != ISA_KIND_CONSTANT)
+            continue;
+        bool may = (row->operands[i].flags & ISA_ANY_FORM) && free;
+        if (may && count == 2 && o[i].kind == ISA_KIND_IMMEDIATE)
+            place_wide_number(s, row, &o[i]);
+        if (o[i].kind == ISA_KIND_IMMEDIATE && (o[i].negate || o[i].absolute) && count == 1)
+            fold_sign(row, &o[i]);
+        if (o[i].kind == ISA_KIND_IMMEDIATE && count == 1 && !(uint32_t)o[i].value)
+            o[i] = SEL_RZ;
+        if (o[i].kind == ISA_KIND_REG)
+            continue;
+        form = form_of(o[i].kind, is_c);
+        if (o[i].kind == ISA_KIND_CONSTANT && o[i].value > INT16_MAX)
+            may = false;
+        if (may && row->used[form].lo)
+            insn->isa.form = form;
+        else
+            bring_in(s, &o[i], count);
+        if (o[i].kind == ISA_KIND_IMMEDIATE)
+            o[i].value = (uint32_t)o[i].value;
+    }
+}
+
+static void set_guard(struct mc_insn *insn, struct isa_operand pred)
+{
+    insn->isa.guard_not = pred.negate;
+    insn->guard = (uint32_t)pred.value;
+}
+
+struct mc_insn *sel_emit(struct sel *s, enum isa_op op, const struct sel_arg *args)
+{
+    struct mc_insn insn = mc_insn_of(op);
+
+    for (; args->kind; args++) {
+        if (args->kind == 1) {
+            int at = mc_operand_of(op, (enum isa_field)args->which);
+            unsigned kind;
+
+            assert(at >= 0 && "the instruction has this operand");
+            kind = insn.isa.operands[at].kind;
+            insn.isa.operands[at] = args->operand;
+            if (args->operand.kind == ISA_KIND_UINT) /* SINT, SREG .. */
+                insn.isa.operands[at].kind = (uint8_t)kind;
+        } else if (args->kind == 2) {
+            mc_mod_set(&insn.isa, (enum isa_mod)args->which, args->value);
+        } else {
+            set_guard(&insn, args->operand);
+        }
+    }
+    legalize(s, &insn);
+    return sel_push(s, insn);
+}
+
+void sel_copy(struct sel *s, uint32_t to, struct isa_operand from)
+{
+    struct mc_insn insn = mc_insn_of((enum isa_op)MC_COPY);
+
+    insn.first_copy = (uint32_t)s->f->copies.len;
+    insn.ncopies = 1;
+    s->f->failed |= !hd_vec_push(&s->f->copies, (struct mc_copy){to, from});
+    sel_push(s, insn);
+}
+
+void sel_refuse(struct sel *s, const char *what)
+{
+    struct hd_buf text;
+
+    if (s->status != HD_OK)
+        return;
+    hd_buf_init(&text);
+    if (s->at)
+        ir_print_instr(s->at, &text);
+    s->status = hd_error(HD_NOT_SUPPORTED, "function %s: %s%s%s", s->ir->name, what,
+                         text.len ? ": " : "", text.len ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+/* ---- blocks and branches */
+
+struct mc_block *sel_block(struct sel *s)
+{
+    struct mc_block *b = mc_block_create(s->f);
+
+    b->loop_depth = s->b ? s->b->loop_depth : 0;
+    return b;
+}
+
+static void link_to(struct mc_block *from, struct mc_block *to)
+{
+    assert(from->nsuccs < 2);
+    from->succs[from->nsuccs++] = to;
+}
+
+void sel_jump(struct sel *s, struct mc_block *to)
+{
+    EMIT(s, BRA)->target = to;
+    link_to(s->b, to);
+}
+
+/* To `to` where the predicate holds, else to `next`, which may be anywhere. */
+void sel_branch(struct sel *s, struct isa_operand pred, struct mc_block *to, struct mc_block *next)
+{
+    struct mc_insn *bra = EMIT(s, BRA, GUARD(pred));
+
+    bra->target = to;
+    link_to(s->b, to);
+    EMIT(s, BRA)->target = next;
+    link_to(s->b, next);
+}
+
+uint32_t sel_part(struct sel *s, struct mc_block *at)
+{
+    uint32_t barrier = mc_vreg_create(s->f, MC_BARRIER, 1);
+
+    EMIT(s, BSSY, OPERAND(BAR, sel_barrier(barrier)))->target = at;
+    return barrier;
+}
+
+void sel_meet(struct sel *s, struct mc_block *at, uint32_t barrier)
+{
+    s->b = at;
+    EMIT(s, BSYNC, OPERAND(BAR, sel_barrier(barrier)));
+}

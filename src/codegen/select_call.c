@@ -1,0 +1,264 @@
+/* Calls, arguments, results and system functions: docs/abi.md. */
+#include "codegen/select.h"
+
+uint32_t sel_place(enum ir_type type, uint32_t *next)
+{
+    unsigned words = sel_words(type), align = words <= 2 ? words : 4;
+    uint32_t at = (*next + align - 1) & ~(align - 1);
+
+    *next = at + words;
+    return at;
+}
+
+static bool fits(struct sel *s, uint32_t next)
+{
+    if (next <= ISA_REG_ARGUMENTS + ISA_ARGUMENT_REGS)
+        return true;
+    sel_refuse(s, "a call with more than 240 bytes of arguments or results");
+    return false;
+}
+
+/* A predicate is 0 or 1. */
+static struct isa_operand argument_word(struct sel *s, const struct ir_value *v, unsigned i)
+{
+    uint32_t d;
+
+    if (v->type != IR_PRED)
+        return sel_word(s, v, i);
+    d = sel_new(s, 1);
+    EMIT(s, SEL, D(d), A(SEL_RZ), B(sel_number(1)), PA(sel_not(sel_pred(s, v))));
+    return sel_unit(d);
+}
+
+static void copies_begin(struct sel *s, struct mc_insn *insn)
+{
+    *insn = mc_insn_of((enum isa_op)MC_COPY);
+    insn->first_copy = (uint32_t)s->f->copies.len;
+    if (s->at)
+        insn->srcloc = s->at->srcloc;
+}
+
+static void copies_add(struct sel *s, uint32_t to, struct isa_operand from)
+{
+    s->f->failed |= !hd_vec_push(&s->f->copies, (struct mc_copy){to, from});
+}
+
+static void copies_end(struct sel *s, struct mc_insn *insn)
+{
+    insn->ncopies = (uint32_t)s->f->copies.len - insn->first_copy;
+    if (insn->ncopies)
+        s->f->failed |= !hd_vec_push(&s->b->insns, *insn);
+}
+
+/* Values go to, or come from, the registers of arguments; how many these are. */
+static uint32_t pass_values(struct sel *s, struct ir_value *const *values, uint32_t n)
+{
+    uint32_t next = ISA_REG_ARGUMENTS;
+    struct isa_operand words[ISA_ARGUMENT_REGS];
+    uint32_t to[ISA_ARGUMENT_REGS], count = 0;
+    struct mc_insn copies;
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = sel_place(values[k]->type, &next);
+
+        if (!fits(s, next))
+            return 0;
+        for (unsigned i = 0; i < sel_words(values[k]->type); i++, count++) {
+            to[count] = at + i;
+            words[count] = argument_word(s, values[k], i);
+        }
+    }
+    copies_begin(s, &copies);
+    for (uint32_t i = 0; i < count; i++)
+        copies_add(s, to[i], words[i]);
+    copies_end(s, &copies);
+    return next - ISA_REG_ARGUMENTS;
+}
+
+static void take_values(struct sel *s, struct ir_value *const *values, uint32_t n)
+{
+    uint32_t next = ISA_REG_ARGUMENTS, preds = 0;
+    uint32_t pred_unit[ISA_ARGUMENT_REGS];
+    const struct ir_value *pred[ISA_ARGUMENT_REGS];
+    struct mc_insn copies;
+
+    copies_begin(s, &copies);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ir_value *v = values[k];
+        uint32_t at = sel_place(v->type, &next), unit = sel_new(s, sel_words(v->type));
+
+        if (!fits(s, next))
+            return;
+        for (unsigned i = 0; i < sel_words(v->type); i++)
+            copies_add(s, unit + i, sel_unit(at + i));
+        if (v->type == IR_PRED) {
+            pred_unit[preds] = unit;
+            pred[preds++] = v;
+        } else {
+            sel_set_units(s, v, unit);
+        }
+    }
+    copies_end(s, &copies);
+    for (uint32_t k = 0; k < preds; k++) {
+        uint32_t p = sel_new_pred(s);
+        EMIT(s, ISETP, PD(p), A(sel_unit(pred_unit[k])), MOD(CMP, NE), MOD(SIGN, U32));
+        sel_set_units(s, pred[k], p);
+    }
+}
+
+/* At the start: where to return to, the frame, arguments. */
+void select_arguments(struct sel *s)
+{
+    struct mc_func *f = s->f;
+    struct mc_insn *raise;
+
+    f->frame_B = (uint32_t)ir_func_frame_B(s->ir);
+    f->has_stack = s->unit->has_stack;
+    if (f->is_kernel) {
+        if (f->has_stack) {
+            raise = EMIT(s, MOV, D(ISA_REG_STACK), B(sel_number(1)));
+            raise->is_frame = true;
+        }
+        return;
+    }
+    s->return_to = sel_new(s, 2);
+    sel_copy(s, s->return_to, sel_unit(ISA_REG_RETURN));
+    f->copies.at[f->copies.len - 1].to = s->return_to;
+    sel_copy(s, s->return_to + 1, sel_unit(ISA_REG_RETURN + 1));
+    take_values(s, s->ir->args, s->ir->proto.nparams);
+    if (codegen_is_routine(s->ir))
+        return;
+    f->has_stack = true;
+    s->frame_base = sel_new(s, 1);
+    mc_vreg_of(f, s->frame_base)->is_tiny = true;
+    f->frame_base = s->frame_base;
+    EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
+    raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
+    raise->is_frame = true;
+    uint32_t p = sel_new_pred(s);
+    EMIT(s, ISETP, PD(p), A(sel_unit(ISA_REG_STACK)),
+         B(sel_constant(ISA_BANK_LAUNCH, ISA_LAUNCH_LOCAL_B)), MOD(CMP, GT), MOD(SIGN, U32));
+    EMIT(s, BPT, GUARD(sel_p(p)), MOD(TRAP_KIND, STACK));
+}
+
+void select_return(struct sel *s, const struct ir_instr *in)
+{
+    uint32_t results = pass_values(s, in->src, in->nsrc);
+    struct mc_insn *ret;
+
+    if (s->frame_base != MC_NO_UNIT)
+        EMIT(s, MOV, D(ISA_REG_STACK), B(sel_unit(s->frame_base)));
+    ret = EMIT(s, RET, A(sel_unit(s->return_to)));
+    ret->arguments = results;
+}
+
+/* ---- calls */
+
+static void emit_call(struct sel *s, const struct ir_func *callee, uint32_t arguments)
+{
+    struct mc_insn *call = EMIT(s, CALL, D(ISA_REG_RETURN));
+
+    call->callee = callee;
+    call->arguments = arguments;
+    call->clobbered = codegen_is_routine(callee) ? CODEGEN_ROUTINE_REGS : ISA_RZ;
+    s->f->failed |= !codegen_want(s->unit, callee);
+}
+
+void sel_routine(struct sel *s, const char *name, const struct isa_operand *args, unsigned nargs,
+                 uint32_t result, unsigned nresults)
+{
+    const struct ir_func *routine = codegen_routine(name);
+    struct mc_insn copies;
+
+    if (!routine) {
+        s->f->failed = true;
+        return;
+    }
+    copies_begin(s, &copies);
+    for (unsigned i = 0; i < nargs; i++)
+        copies_add(s, ISA_REG_ARGUMENTS + i, args[i]);
+    copies_end(s, &copies);
+    emit_call(s, routine, nargs);
+    copies_begin(s, &copies);
+    for (unsigned i = 0; i < nresults; i++)
+        copies_add(s, result + i, sel_unit(ISA_REG_ARGUMENTS + i));
+    copies_end(s, &copies);
+}
+
+static void select_direct(struct sel *s, const struct ir_instr *in)
+{
+    if (in->callee->is_declaration) {
+        sel_refuse(s, "a call of a function that nobody defines");
+        return;
+    }
+    emit_call(s, in->callee, pass_values(s, in->src, in->nsrc));
+    take_values(s, in->dst, in->ndst);
+}
+
+/* The handle is the number plus one, times 16; eight bytes for each number. */
+static void select_indirect(struct sel *s, const struct ir_instr *in)
+{
+    uint32_t at = sel_new(s, 1), to = sel_new(s, 2), index = sel_new(s, 1);
+    struct mc_insn *call;
+
+    EMIT(s, SHF, D(at), B(sel_number(1)), C(sel_word(s, in->src[0], 0)), MOD(SHF_DIR, R),
+         MOD(SHF_TYPE, U32), MOD(HI, HI));
+    EMIT(s, IADD3, D(index), A(sel_unit(at)), B(sel_number((uint32_t)-8)));
+    EMIT(s, LDC, D(to), NUMBER(BANK, ISA_BANK_FUNCTIONS), A(sel_unit(index)), MOD(SZ, 64));
+    uint32_t arguments = pass_values(s, in->src + 1, in->nsrc - 1);
+    call = EMIT(s, CALL_IND, D(ISA_REG_RETURN), A(sel_unit(to)));
+    call->arguments = arguments;
+    call->clobbered = ISA_RZ;
+    take_values(s, in->dst, in->ndst);
+}
+
+/* ---- system functions */
+
+uint32_t sel_frame(struct sel *s, uint32_t size_B, uint32_t align_B)
+{
+    uint32_t at = (s->f->frame_B + align_B - 1) & ~(align_B - 1);
+
+    s->f->frame_B = at + size_B;
+    return at;
+}
+
+static void select_builtin(struct sel *s, const struct ir_instr *in)
+{
+    uint32_t at = sel_frame(s, 8 * HD_MAX(in->nsrc, 1u), 8), address, d = sel_new(s, 2);
+    struct isa_operand base = s->frame_base == MC_NO_UNIT ? SEL_RZ : sel_unit(s->frame_base);
+
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        bool wide = in->src[i]->type == IR_B64;
+        struct isa_operand word[2] = {sel_word(s, in->src[i], 0),
+                                      wide ? sel_word(s, in->src[i], 1) : SEL_RZ};
+        EMIT(s, STL, A(base), NUMBER(OFFSET, at + 8 * i), B(sel_unit(sel_tuple(s, word, 2))),
+             MOD(SZ, 64));
+    }
+    address = sel_new(s, 2);
+    EMIT(s, IADD3, D(address), A(base), B(sel_number(at)));
+    EMIT(s, MOV, D(address + 1), B(SEL_RZ));
+    EMIT(s, SYSCALL, D(d), A(sel_unit(address)), NUMBER(IMM16, in->imm));
+    if (in->ndst)
+        sel_set_units(s, in->dst[0], d);
+}
+
+bool select_call(struct sel *s, const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_CALL:
+        select_direct(s, in);
+        return true;
+    case IR_OP_CALLI:
+        select_indirect(s, in);
+        return true;
+    case IR_OP_FUNCADDR:
+        sel_set(s, in->dst[0], sel_number(((uint64_t)in->callee->index + 1) << 4));
+        s->f->failed |= !codegen_want(s->unit, in->callee);
+        return true;
+    case IR_OP_BUILTIN:
+        select_builtin(s, in);
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,270 @@
+/* Matrix loads, stores and products: products of the IR are cut into those of the machine. */
+#include "codegen/select.h"
+
+enum { TILE_COLUMNS = 8 };
+
+static bool has(const struct ir_mma *mma, enum ir_mma_flag flag)
+{
+    return mma->flags >> flag & 1;
+}
+
+/* All lanes are meant to be here. */
+static void come_together(struct sel *s)
+{
+    if (s->meets.apart[s->at->block->id])
+        EMIT(s, WARPSYNC, B(sel_number(UINT32_MAX)));
+}
+
+static unsigned count_code(unsigned n)
+{
+    return n == 1 ? 0 : n == 2 ? 1 : 2;
+}
+
+static void select_rows(struct sel *s, const struct ir_instr *in)
+{
+    bool load = in->op == IR_OP_LDMATRIX;
+    unsigned n = load ? in->ndst : in->nsrc - 1;
+    struct isa_operand a = sel_word(s, in->src[0], 0), word[4];
+    uint32_t unit;
+
+    if (in->mem.space != IR_SPACE_SHARED && in->mem.space != IR_SPACE_SHARED_CLUSTER) {
+        sel_refuse(s, "a matrix that is not in shared memory");
+        return;
+    }
+    come_together(s);
+    a = sel_unit(sel_in_unit(s, a));
+    if (load) {
+        unit = sel_new(s, n);
+        EMIT(s, LDSM, D(unit), A(a), NUMBER(OFFSET, in->mem.offset), MODV(MATRIX_KIND, in->imm),
+             MODV(MATRIX_COUNT, count_code(n)));
+        for (unsigned i = 0; i < n; i++)
+            sel_set_units(s, in->dst[i], unit + i);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        word[i] = sel_src(s, 1 + i);
+    EMIT(s, STSM, A(a), NUMBER(OFFSET, in->mem.offset), B(sel_unit(sel_tuple(s, word, n))),
+         MODV(MATRIX_KIND, in->imm), MODV(MATRIX_COUNT, count_code(n)));
+}
+
+/* ---- products */
+
+/* One of the machine: which part of the IR's, and its registers. */
+struct tile {
+    const struct ir_mma *mma;
+    unsigned words;      /* of a register */
+    uint32_t a, b, c, d; /* units */
+    uint32_t e;          /* metadata */
+    uint32_t scale_a, scale_b;
+    unsigned byte_a, byte_b; /* and lanes */
+    unsigned na, nb, nc;     /* registers of a tile */
+};
+
+static unsigned small_code(enum ir_type type)
+{
+    switch (type) {
+    case IR_E4M3:
+        return ISA_MMA_A8_E4M3;
+    case IR_E5M2:
+        return ISA_MMA_A8_E5M2;
+    case IR_E2M3:
+        return ISA_MMA_A8_E2M3;
+    case IR_E3M2:
+        return ISA_MMA_A8_E3M2;
+    default:
+        return ISA_MMA_A8_E2M1;
+    }
+}
+
+static unsigned int_code(enum ir_type type)
+{
+    return type == IR_S8 ? 0 : type == IR_U8 ? 1 : type == IR_S4 ? 2 : 3;
+}
+
+/* Bytes of a row of a, as it is stored. */
+static unsigned row_B(const struct ir_mma *mma)
+{
+    unsigned bits = has(mma, IR_MMA_BYTES) ? 8 : ir_type_bits(mma->a);
+
+    return mma->k * bits / 8 / (has(mma, IR_MMA_SPARSE) ? 2 : 1);
+}
+
+#define TILE  D(t->d), A(sel_unit(t->a)), B(sel_unit(t->b)), C(sel_unit(t->c))
+#define SHAPE MODV(MMA_SHAPE, shape), MODV(MMA_DEPTH, depth)
+#define SPARSE                                                                                     \
+    MODV(MMA_SPARSE, has(mma, IR_MMA_SPARSE)), MODV(MMA_ORDERED, has(mma, IR_MMA_ORDERED))
+#define META OPERAND(E, sel_unit(t->e)), MODV(MMA_SPARSE_LANE, mma->selector)
+
+static void emit_scaled(struct sel *s, const struct tile *t, unsigned depth)
+{
+    const struct ir_mma *mma = t->mma;
+    unsigned type = mma->scale == IR_UE4M3 ? 2 : mma->k / mma->scales == 32 ? 0 : 1;
+
+#define SCALES                                                                                     \
+    OPERAND(E, sel_unit(t->scale_a)), OPERAND(F, sel_unit(t->scale_b)),                            \
+        OPERAND(G, sel_unit(t->e)), MODV(MMA_SCALE_TYPE, type), MODV(MMA_SCALE_A, t->byte_a),      \
+        MODV(MMA_SCALE_B, t->byte_b)
+    if (mma->a == IR_E2M1 && !has(mma, IR_MMA_BYTES))
+        EMIT(s, OMMA_SF, TILE, MODV(MMA_DEPTH, depth), SPARSE, SCALES);
+    else
+        EMIT(s, QMMA_SF, TILE, MODV(MMA_DEPTH, depth), SPARSE, SCALES,
+             MODV(MMA_A8, small_code(mma->a)), MODV(MMA_B8, small_code(mma->b)));
+}
+
+static void emit_double(struct sel *s, const struct tile *t)
+{
+    const struct ir_mma *mma = t->mma;
+    unsigned rnd = mma->rnd == IR_RM ? 1 : mma->rnd == IR_RP ? 2 : mma->rnd == IR_RZ ? 3 : 0;
+    unsigned shape = mma->m == 8 ? 0 : mma->k == 4 ? 1 : mma->k == 8 ? 2 : 3;
+
+    EMIT(s, DMMA, TILE, MODV(MMA_DOUBLE, shape), MODV(RND_MMA, rnd));
+}
+
+static void emit_tile(struct sel *s, const struct tile *t)
+{
+    const struct ir_mma *mma = t->mma;
+    bool quads = has(mma, IR_MMA_QUADS);
+    unsigned shape = quads ? 2 : mma->m == 8 ? 1 : 0, depth = row_B(mma) > 16;
+    unsigned to = mma->d == IR_F16;
+
+    switch (mma->a) {
+    case IR_F16:
+    case IR_BF16:
+    case IR_TF32:
+        EMIT(s, HMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_F_TO, to),
+             MODV(MMA_F16, mma->a == IR_F16    ? 0
+                           : mma->a == IR_BF16 ? 1
+                                               : 2));
+        return;
+    case IR_S8:
+    case IR_U8:
+    case IR_S4:
+    case IR_U4:
+        EMIT(s, IMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_INT_A, int_code(mma->a)),
+             MODV(MMA_INT_B, int_code(mma->b)), MODV(MMA_INT_SAT, has(mma, IR_MMA_SAT)));
+        return;
+    case IR_B1:
+        EMIT(s, BMMA, TILE, SHAPE, MODV(MMA_BIT_OP, has(mma, IR_MMA_AND)));
+        return;
+    case IR_F64:
+        emit_double(s, t);
+        return;
+    default:
+        if (mma->scales)
+            emit_scaled(s, t, depth);
+        else
+            EMIT(s, QMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_F_TO, to),
+                 MODV(MMA_A8, small_code(mma->a)), MODV(MMA_B8, small_code(mma->b)));
+        return;
+    }
+}
+
+static bool is_machines(const struct ir_mma *mma)
+{
+    unsigned tall = mma->m >= 16, row = row_B(mma);
+
+    if (has(mma, IR_MMA_A_WINDOW) || has(mma, IR_MMA_B_WINDOW) || mma->c != mma->d)
+        return false;
+    if (has(mma, IR_MMA_QUADS))
+        return !has(mma, IR_MMA_A_COLUMNS) && !has(mma, IR_MMA_B_ROWS);
+    if (mma->a == IR_F64)
+        return mma->n == 8;
+    if (mma->m % (tall ? 16 : 8) || mma->n % TILE_COLUMNS || (row != 16 && row != 32))
+        return false;
+    return tall || row == 16;
+}
+
+/* Units of registers first .. of the sources, side by side. */
+static uint32_t fragment(struct sel *s, const struct ir_instr *in, unsigned first, unsigned n,
+                         unsigned words)
+{
+    struct isa_operand word[32];
+
+    assert(n * words <= HD_COUNT_OF(word));
+    for (unsigned i = 0; i < n * words; i++)
+        word[i] = sel_word(s, in->src[first + i / words], i % words);
+    return sel_tuple(s, word, n * words);
+}
+
+/*
+ * A register of scales such that those from `byte` on lie from byte `lanes` on: the word has one
+ * number for both.
+ */
+static uint32_t scale_of(struct sel *s, const struct ir_instr *in, unsigned at,
+                         unsigned *out_number)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    uint64_t byte, lanes;
+    uint32_t unit = sel_in_unit(s, sel_src(s, at)), d;
+    unsigned how = 0;
+
+    if (!sel_is_number(s, in->src[at + 1], &byte) || !sel_is_number(s, in->src[at + 2], &lanes)) {
+        sel_refuse(s, "scales whose place is not a constant");
+        return unit;
+    }
+    *out_number = (unsigned)lanes & 3;
+    if (byte == lanes)
+        return unit;
+    for (unsigned i = 0; i < mma->scales; i++)
+        how |= (unsigned)((byte + i) & 3) << 4 * ((lanes + i) & 3);
+    d = sel_new(s, 1);
+    EMIT(s, PRMT, D(d), A(sel_unit(unit)), B(sel_number(how)), C(SEL_RZ));
+    return d;
+}
+
+static void select_mma(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    unsigned rows = mma->m >= 16 ? mma->m / 16 : 1, columns = mma->n / TILE_COLUMNS;
+    unsigned words = ir_mma_register_bits(mma) / 32, na = ir_mma_registers(mma, 'a');
+    unsigned nb = ir_mma_registers(mma, 'b'), nc = ir_mma_registers(mma, 'c');
+    unsigned at = na + nb + nc;
+    struct tile t = {.mma = mma, .words = words, .e = ISA_RZ};
+
+    if (!is_machines(mma)) {
+        sel_refuse(s, "a product of another form");
+        return;
+    }
+    come_together(s);
+    if (has(mma, IR_MMA_SPARSE))
+        t.e = sel_in_unit(s, sel_src(s, at++));
+    if (mma->scales) {
+        t.scale_a = scale_of(s, in, at, &t.byte_a);
+        t.scale_b = scale_of(s, in, at + 3, &t.byte_b);
+    }
+    t.na = na / rows;
+    t.nb = nb / columns;
+    t.nc = nc / (rows * columns);
+    for (unsigned r = 0; r < rows; r++) {
+        t.a = fragment(s, in, r * t.na, t.na, words);
+        for (unsigned c = 0; c < columns; c++) {
+            unsigned tile = r * columns + c;
+
+            t.b = fragment(s, in, na + c * t.nb, t.nb, words);
+            t.c = fragment(s, in, na + nb + tile * t.nc, t.nc, words);
+            t.d = sel_new(s, t.nc * words);
+            emit_tile(s, &t);
+            for (unsigned i = 0; i < t.nc; i++)
+                sel_set_units(s, in->dst[tile * t.nc + i], t.d + i * words);
+        }
+    }
+}
+
+bool select_matrix(struct sel *s, const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+        select_rows(s, in);
+        return true;
+    case IR_OP_MOVMATRIX:
+        come_together(s);
+        EMIT(s, MOVM, D(sel_def(s, 0)), A(sel_src(s, 0)));
+        return true;
+    case IR_OP_MMA:
+        select_mma(s, in);
+        return true;
+    default:
+        return false;
+    }
+}

@@ -340,14 +340,27 @@ static struct isa_operand mode_of(const struct ir_instr *in)
     return sel_number(rnd_of(in) | (ir_has(in, IR_MOD_FTZ) ? 4u : 0u));
 }
 
+/* Where p holds, what the routine says instead of what is in d. */
+static void unless_routine(struct sel *s, struct isa_operand p, const char *name,
+                           const struct isa_operand *args, unsigned nargs, uint32_t d,
+                           unsigned words)
+{
+    struct mc_block *slow = sel_block(s), *done = sel_block(s);
+    uint32_t barrier = sel_part(s, done);
+
+    sel_branch(s, p, slow, done);
+    s->b = slow;
+    sel_routine(s, name, args, nargs, d, words);
+    sel_jump(s, done);
+    sel_meet(s, done, barrier);
+}
+
 /* Newton's steps; the last one is correctly rounded where FCHK says nothing. */
 static void divide_near(struct sel *s, const struct ir_instr *in, uint32_t d, struct isa_operand a,
                         struct isa_operand b)
 {
     uint32_t y0 = sel_new(s, 1), e0 = sel_new(s, 1), y = sel_new(s, 1), q0 = sel_new(s, 1);
     uint32_t e1 = sel_new(s, 1), q1 = sel_new(s, 1), e2 = sel_new(s, 1), p = sel_new_pred(s);
-    uint32_t barrier;
-    struct mc_block *slow, *done;
     struct isa_operand args[] = {a, b, mode_of(in)};
 
     EMIT(s, MUFU, D(y0), B(b), MOD(MUFU, RCP));
@@ -359,14 +372,7 @@ static void divide_near(struct sel *s, const struct ir_instr *in, uint32_t d, st
     EMIT(s, FFMA, D(q1), A(sel_unit(y)), B(sel_unit(e1)), C(sel_unit(q0)));
     EMIT(s, FFMA, D(e2), A(sel_not(b)), B(sel_unit(q1)), C(a));
     EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e2)), C(sel_unit(q1)));
-    slow = sel_block(s);
-    done = sel_block(s);
-    barrier = sel_part(s, done);
-    sel_branch(s, sel_p(p), slow, done);
-    s->b = slow;
-    sel_routine(s, "hd_div32", args, 3, d, 1);
-    sel_jump(s, done);
-    sel_meet(s, done, barrier);
+    unless_routine(s, sel_p(p), "hd_div32", args, 3, d, 1);
 }
 
 static struct isa_operand in_unit(struct sel *s, struct isa_operand o)
@@ -401,23 +407,141 @@ static void divide32(struct sel *s, const struct ir_instr *in, struct isa_operan
     EMIT(s, SEL, D(d), A(sel_unit(nothing)), B(sel_unit(q)), PA(sel_p(p)));
 }
 
-static void routine64(struct sel *s, const struct ir_instr *in, struct isa_operand a,
-                      struct isa_operand b, uint32_t d)
+static const uint64_t one64 = 0x3ff0000000000000, half64 = 0x3fe0000000000000;
+
+/* q &= least <= x < least + n, of words without sign */
+static uint32_t and_between(struct sel *s, uint32_t q, uint32_t x, uint32_t least, uint32_t n)
 {
+    uint32_t d = sel_new(s, 1), p = sel_new_pred(s);
+
+    EMIT(s, IADD3, D(d), A(sel_unit(x)), B(sel_number(0 - least)));
+    EMIT(s, ISETP, PD(p), A(sel_unit(d)), B(sel_number(n)), PA(sel_p(q)), MOD(CMP, LT),
+         MOD(SIGN, U32));
+    return p;
+}
+
+static uint32_t exponent64(struct sel *s, struct isa_operand a)
+{
+    uint32_t d = sel_new(s, 1);
+
+    EMIT(s, LOP3, D(d), A(sel_half(a, 1)), B(sel_number(0x7ff00000)), NUMBER(LUT, LUT_AND));
+    return d;
+}
+
+/* Are both far enough from the ends of the range that no step over- or underflows? */
+static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b)
+{
+    uint32_t xa = exponent64(s, a), xb = exponent64(s, b), ratio = sel_new(s, 1);
+    uint32_t p = and_between(s, ISA_PT, xa, 60u << 20, 1987u << 20);
+
+    p = and_between(s, p, xb, 3u << 20, 2035u << 20);
+    EMIT(s, IADD3, D(ratio), A(sel_unit(xa)), B(sel_not(sel_unit(xb))));
+    return and_between(s, p, ratio, 0 - (1000u << 20), 2000u << 20);
+}
+
+static uint32_t dfma(struct sel *s, struct isa_operand a, struct isa_operand b,
+                     struct isa_operand c)
+{
+    uint32_t d = sel_new(s, 2);
+
+    EMIT(s, DFMA, D(d), A(a), B(b), C(c));
+    return d;
+}
+
+static uint32_t dmul(struct sel *s, struct isa_operand a, struct isa_operand b)
+{
+    uint32_t d = sel_new(s, 2);
+
+    EMIT(s, DMUL, D(d), A(a), B(b));
+    return d;
+}
+
+/* A pair of registers, also of zero: its halves are named. */
+static uint32_t pair_of(struct sel *s, struct isa_operand o)
+{
+    struct isa_operand zero[2] = {SEL_RZ, SEL_RZ};
+    uint32_t unit = sel_in_pair(s, o);
+
+    return unit == ISA_RZ ? sel_tuple(s, zero, 2) : unit;
+}
+
+/* The upper word from the special function unit, the lower one zero. */
+static uint32_t guess64(struct sel *s, unsigned function, struct isa_operand a)
+{
+    uint32_t d = sel_new(s, 2);
+
+    EMIT(s, MUFU, D(d + 1), B(sel_half(a, 1)), MODV(MUFU, function));
+    EMIT(s, MOV, D(d), B(SEL_RZ));
+    return d;
+}
+
+/* Twenty bits, sixty by a step of third order, all by one of second; then Markstein's. */
+static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operand a,
+                     struct isa_operand b, uint32_t d)
+{
+    struct isa_operand one = sel_number(one64);
+    uint32_t y, e, q, r;
+
+    a = sel_unit(pair_of(s, a));
+    b = sel_unit(pair_of(s, b));
     struct isa_operand args[] = {sel_half(a, 0), sel_half(a, 1), sel_half(b, 0), sel_half(b, 1),
                                  sel_number(rnd_of(in))};
-
-    sel_routine(s, "hd_div64", args, 5, d, 2);
+    if (rnd_of(in) != ISA_RND_DEFAULT) {
+        sel_routine(s, "hd_div64", args, 5, d, 2);
+        return;
+    }
+    y = guess64(s, ISA_MUFU_RCP64H, b);
+    e = dfma(s, sel_not(b), sel_unit(y), one);
+    e = dfma(s, sel_unit(e), sel_unit(e), sel_unit(e));
+    y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
+    e = dfma(s, sel_not(b), sel_unit(y), one);
+    y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
+    q = dmul(s, a, sel_unit(y));
+    r = dfma(s, sel_not(b), sel_unit(q), a);
+    EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(y)), C(sel_unit(q)));
+    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b))), "hd_div64", args, 5, d, 2);
 }
 
 static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
 {
-    struct isa_operand args[] = {sel_half(a, 0), sel_half(a, 1), sel_number(rnd_of(in))};
+    uint32_t y, e, p, q, h, r, fits;
 
-    sel_routine(s, "hd_sqrt64", args, 3, d, 2);
+    a = sel_unit(pair_of(s, a));
+    struct isa_operand args[] = {sel_half(a, 0), sel_half(a, 1), sel_number(rnd_of(in))};
+    if (rnd_of(in) != ISA_RND_DEFAULT) {
+        sel_routine(s, "hd_sqrt64", args, 3, d, 2);
+        return;
+    }
+    y = guess64(s, ISA_MUFU_RSQ64H, a);
+    e = dfma(s, sel_not(a), sel_unit(dmul(s, sel_unit(y), sel_unit(y))), sel_number(one64));
+    p = dfma(s, sel_unit(e), sel_number(0x3fd8000000000000), sel_number(half64)); /* 3/8 */
+    y = dfma(s, sel_unit(p), sel_unit(dmul(s, sel_unit(y), sel_unit(e))), sel_unit(y));
+    q = dmul(s, a, sel_unit(y));
+    h = dmul(s, sel_unit(y), sel_number(half64));
+    r = dfma(s, sel_not(sel_unit(q)), sel_unit(q), a);
+    EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(h)), C(sel_unit(q)));
+    fits = and_between(s, ISA_PT, (uint32_t)sel_half(a, 1).value, 0x03800000, 0x7c600000);
+    unless_routine(s, sel_not(sel_p(fits)), "hd_sqrt64", args, 3, d, 2);
 }
 
-static const uint64_t one64 = 0x3ff0000000000000;
+static void root32(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
+{
+    uint32_t y = sel_new(s, 1), q = sel_new(s, 1), h = sel_new(s, 1), r = sel_new(s, 1), fits;
+
+    a = sel_unit(sel_in_unit(s, a));
+    struct isa_operand args[] = {a, mode_of(in)};
+    if (rnd_of(in) != ISA_RND_DEFAULT) {
+        sel_routine(s, "hd_sqrt32", args, 2, d, 1);
+        return;
+    }
+    EMIT(s, MUFU, D(y), B(a), MOD(MUFU, RSQ));
+    EMIT(s, FMUL, D(q), A(a), B(sel_unit(y)));
+    EMIT(s, FMUL, D(h), A(sel_unit(y)), B(sel_number(0x3f000000)));
+    EMIT(s, FFMA, D(r), A(sel_not(sel_unit(q))), B(sel_unit(q)), C(a));
+    EMIT(s, FFMA, D(d), A(sel_unit(r)), B(sel_unit(h)), C(sel_unit(q)));
+    fits = and_between(s, ISA_PT, (uint32_t)a.value, 0x0d000000, 0x72800000);
+    unless_routine(s, sel_not(sel_p(fits)), "hd_sqrt32", args, 2, d, 1);
+}
 
 /* Approximations of f64 take the upper word, and give it. */
 static void head64(struct sel *s, unsigned function)
@@ -435,13 +559,13 @@ static void select_divide64(struct sel *s, const struct ir_instr *in)
 
     switch (in->op) {
     case IR_OP_FDIV:
-        routine64(s, in, sel_src64(s, 0), sel_src64(s, 1), sel_def(s, 0));
+        divide64(s, in, sel_src64(s, 0), sel_src64(s, 1), sel_def(s, 0));
         return;
     case IR_OP_FRCP:
         if (in->rnd == IR_APPROX)
             head64(s, ISA_MUFU_RCP64H);
         else
-            routine64(s, in, sel_number(one64), sel_src64(s, 0), sel_def(s, 0));
+            divide64(s, in, sel_number(one64), sel_src64(s, 0), sel_def(s, 0));
         return;
     case IR_OP_FSQRT:
         root64(s, in, sel_src64(s, 0), sel_def(s, 0));
@@ -454,7 +578,7 @@ static void select_divide64(struct sel *s, const struct ir_instr *in)
         }
         root = sel_new(s, 2);
         root64(s, in, sel_src64(s, 0), root);
-        routine64(s, in, sel_number(one64), sel_unit(root), sel_def(s, 0));
+        divide64(s, in, sel_number(one64), sel_unit(root), sel_def(s, 0));
         return;
     }
 }
@@ -500,8 +624,6 @@ static void special_half(struct sel *s, const struct ir_instr *in)
 
 static bool select_special(struct sel *s, const struct ir_instr *in)
 {
-    struct isa_operand args[] = {SEL_RZ, mode_of(in)};
-
     switch (in->op) {
     case IR_OP_FSIN:
         special(s, in, ISA_MUFU_SIN);
@@ -529,10 +651,9 @@ static bool select_special(struct sel *s, const struct ir_instr *in)
             divide32(s, in, sel_src(s, 0), sel_src(s, 1));
         else if (in->op == IR_OP_FRCP && in->rnd != IR_APPROX)
             divide32(s, in, sel_number(0x3f800000), sel_src(s, 0));
-        else if (in->op == IR_OP_FSQRT && in->rnd != IR_APPROX) {
-            args[0] = sel_src(s, 0);
-            sel_routine(s, "hd_sqrt32", args, 2, sel_def(s, 0), 1);
-        } else
+        else if (in->op == IR_OP_FSQRT && in->rnd != IR_APPROX)
+            root32(s, in, sel_src(s, 0), sel_def(s, 0));
+        else
             special(s, in,
                     in->op == IR_OP_FRCP    ? ISA_MUFU_RCP
                     : in->op == IR_OP_FSQRT ? ISA_MUFU_SQRT

@@ -109,13 +109,153 @@ static void select_bulk_copy(struct sel *s, const struct ir_instr *in)
          MODV(COPY_PATH, path), MODV(COPY_MASKED, masked));
 }
 
+/* ---- to several CTAs: one after the other, where the mask has a bit for it */
+
+/* Whether bit `at` of a word is set. */
+static struct isa_operand bit(struct sel *s, struct isa_operand word, unsigned at)
+{
+    uint32_t p = sel_new_pred(s);
+
+    EMIT(s, LOP3, D(ISA_RZ), PD(p), A(word), B(sel_number(1u << at)), NUMBER(LUT, 0xc0),
+         PA(sel_not(SEL_TRUE)));
+    return sel_p(p);
+}
+
+/* The same place in the window of CTA `rank`; ir_cluster_address(). */
+static uint32_t in_rank(struct sel *s, uint32_t address, unsigned rank)
+{
+    uint32_t own = sel_new(s, 1), d = sel_new(s, 1);
+
+    EMIT(s, LOP3, D(own), A(sel_unit(address)), B(sel_number(IR_CLUSTER_STRIDE_B - 1)),
+         NUMBER(LUT, 0xc0));
+    EMIT(s, IADD3, D(d), A(sel_unit(own)), B(sel_number(rank * IR_CLUSTER_STRIDE_B)));
+    return d;
+}
+
+static void select_cast_copy(struct sel *s, const struct ir_instr *in)
+{
+    uint32_t to = window_address(s, in), mask = sel_in_unit(s, sel_src(s, 4)), shifted;
+    unsigned path =
+        is_shared_address(in->src[1]) ? ISA_COPY_PATH_CLUSTER_SHARED : ISA_COPY_PATH_SHARED_GLOBAL;
+    uint32_t from = source(s, path), n = sel_in_unit(s, sel_word(s, in->src[2], 0));
+
+    shifted = sel_new(s, 1);
+    EMIT(s, SHF, D(shifted), A(sel_unit(mask)), B(sel_number(16)), C(SEL_RZ), MOD(SHF_DIR, L),
+         MOD(SHF_TYPE, U32));
+    for (unsigned rank = 0; rank < IR_CLUSTER_MAX_CTAS; rank++) {
+        struct isa_operand there[2] = {sel_unit(in_rank(s, to, rank)), SEL_RZ};
+        EMIT(s, UBLKCP, GUARD(bit(s, sel_unit(mask), IR_COPY_RANKS_AT + rank)),
+             A(sel_unit(sel_tuple(s, there, 2))), B(sel_unit(from)), C(sel_unit(n)),
+             OPERAND(E, sel_unit(shifted)), MODV(COPY_PATH, path), MODV(COPY_MASKED, 1));
+    }
+}
+
+/* The upper half of the operand names the CTAs, the lower one is bytes or arrivals. */
+static void select_cast_barrier(struct sel *s, const struct ir_instr *in, unsigned what)
+{
+    uint32_t at = window_address(s, in);
+    struct isa_operand ranks = sel_unit(sel_in_unit(s, sel_word(s, in->src[1], 1)));
+    struct isa_operand low[2] = {sel_word(s, in->src[1], 0), SEL_RZ};
+    uint32_t operand = sel_tuple(s, low, 2);
+
+    for (unsigned rank = 0; rank < IR_CLUSTER_MAX_CTAS; rank++)
+        EMIT(s, SYNCS, GUARD(bit(s, ranks, rank)), A(sel_unit(in_rank(s, at, rank))),
+             B(sel_unit(operand)), MODV(SYNCS, what));
+}
+
+/* ---- tensor copies */
+
+enum { BARRIER_UR = 2 };
+
+/* A value that all lanes must have, in a uniform register; else the launch stops. */
+static struct isa_operand uniform(struct sel *s, uint32_t unit)
+{
+    struct isa_operand ur = {.kind = ISA_KIND_UREG, .value = BARRIER_UR};
+    uint32_t p = sel_new_pred(s);
+
+    EMIT(s, R2UR, OPERAND(UD, ur), PD(p), A(sel_unit(unit)));
+    EMIT(s, BPT, GUARD(sel_not(sel_p(p))), NUMBER(IMM16, ISA_TRAP_UNREACHABLE));
+    s->unit->code->uniform_registers = HD_MAX(s->unit->code->uniform_registers, BARRIER_UR + 1u);
+    return ur;
+}
+
+static unsigned tensor_mode(const struct ir_tensor_what *what)
+{
+    switch (what->mode) {
+    case IR_TENSOR_PIXELS:
+        return ISA_TMA_MODE_IM2COL;
+    case IR_TENSOR_PIXELS_W:
+        return ISA_TMA_MODE_IM2COL_W;
+    case IR_TENSOR_PIXELS_W_128:
+        return ISA_TMA_MODE_IM2COL_W128;
+    case IR_TENSOR_ROWS4:
+        return what->way == IR_TENSOR_LOAD ? ISA_TMA_MODE_GATHER4 : ISA_TMA_MODE_SCATTER4;
+    default:
+        return ISA_TMA_MODE_DEFAULT;
+    }
+}
+
+/* Coordinates, then offsets of im2col: two of 16 bits in a word and the third in one of its own. */
+static void tensor_words(struct sel *s, const struct ir_instr *in,
+                         const struct ir_tensor_what *what, struct isa_operand *c,
+                         struct isa_operand *e)
+{
+    unsigned n = ir_tensor_coordinates(what), infos = ir_tensor_infos(what);
+    unsigned at = IR_TENSOR_OPERAND_0 + n;
+    uint32_t pair;
+
+    for (unsigned i = 0; i < 4; i++) {
+        c[i] = i < n ? sel_src(s, IR_TENSOR_OPERAND_0 + i) : SEL_RZ;
+        e[i] = SEL_RZ;
+    }
+    if (n > 4)
+        e[0] = sel_src(s, IR_TENSOR_OPERAND_0 + 4);
+    if (infos == 1)
+        e[1] = sel_src(s, at);
+    if (infos > 1) {
+        pair = sel_new(s, 1);
+        EMIT(s, PRMT, D(pair), A(sel_src(s, at)), B(sel_number(0x5410)), C(sel_src(s, at + 1)));
+        e[1] = sel_unit(pair);
+    }
+    if (infos > 2)
+        e[2] = sel_src(s, at + 2);
+    if (what->casts)
+        e[3] = sel_src(s, 3);
+}
+
+static void select_tensor_copy(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_tensor_what what = ir_tensor_unpack(in->imm);
+    unsigned mode = tensor_mode(&what), dims = what.rank - 1;
+    uint32_t a = window_address(s, in), map = sel_in_pair(s, sel_src64(s, 1)), barrier, c, e;
+    struct isa_operand coordinates[4], extra[4];
+
+    tensor_words(s, in, &what, coordinates, extra);
+    c = sel_tuple(s, coordinates, 4);
+    e = sel_tuple(s, extra, 4);
+#define BOX                                                                                        \
+    A(sel_unit(a)), B(sel_unit(map)), C(sel_unit(c)), OPERAND(E, sel_unit(e)),                     \
+        MODV(TMA_DIMS, dims), MODV(TMA_MODE, mode)
+    if (what.way == IR_TENSOR_STORE) {
+        EMIT(s, UTMASTG, BOX);
+    } else if (what.way == IR_TENSOR_REDUCE) {
+        EMIT(s, UTMAREDG, BOX, MODV(TMA_OP, what.atom));
+    } else {
+        barrier = sel_new(s, 2);
+        EMIT(s, CVTA, D(barrier), A(sel_unit(sel_in_pair(s, sel_src64(s, 2)))), MOD(SPACE, SHARED),
+             MOD(TO_WINDOW, TO));
+        EMIT(s, UTMALDG, BOX, OPERAND(UBASE, uniform(s, barrier)), MODV(MULTICAST, what.casts),
+             MODV(CTA_PAIR, what.pairs));
+    }
+}
+
 static void select_copy(struct sel *s, const struct ir_instr *in)
 {
     uint64_t total;
     bool small = sel_is_number(s, in->src[3], &total) && total == in->imm && is_all(s, in->src[4]);
 
     if (in->imm & IR_COPY_CASTS)
-        sel_refuse(s, "a copy to several CTAs");
+        select_cast_copy(s, in);
     else if (small && in->mem.space == IR_SPACE_SHARED)
         select_small_copy(s, in, total);
     else
@@ -169,12 +309,14 @@ static int syncs_of(enum ir_mbarrier op)
     case IR_MBARRIER_INIT:
         return ISA_SYNCS_INIT;
     case IR_MBARRIER_ARRIVE:
+    case IR_MBARRIER_CAST_ARRIVE:
         return ISA_SYNCS_ARRIVE;
     case IR_MBARRIER_DROP:
         return ISA_SYNCS_DROP;
     case IR_MBARRIER_EXPECT_TX:
         return ISA_SYNCS_EXPECT_TX;
     case IR_MBARRIER_COMPLETE_TX:
+    case IR_MBARRIER_CAST_TX:
         return ISA_SYNCS_COMPLETE_TX;
     case IR_MBARRIER_TEST:
         return ISA_SYNCS_TEST;
@@ -198,6 +340,10 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a barrier in memory that is used in another way");
         return;
     }
+    if (ir_mbarrier_of_cast(op) != op) {
+        select_cast_barrier(s, in, (unsigned)what);
+        return;
+    }
     a = sel_in_unit(s, sel_word(s, in->src[0], 0));
     b = sel_in_pair(s, sel_src64(s, 1));
     if (in->ndst && tests)
@@ -219,6 +365,9 @@ bool select_async(struct sel *s, const struct ir_instr *in)
         return true;
     case IR_OP_MBARRIER:
         select_mbarrier(s, in);
+        return true;
+    case IR_OP_TENSORCOPY:
+        select_tensor_copy(s, in);
         return true;
     default:
         return false;

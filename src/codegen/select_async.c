@@ -249,13 +249,65 @@ static void select_tensor_copy(struct sel *s, const struct ir_instr *in)
     }
 }
 
+/* ---- zeros: nothing is read */
+
+static void store_zeros(struct sel *s, const struct ir_instr *in, uint32_t at, unsigned size)
+{
+    if (ir_space_is_shared(in->mem.space))
+        EMIT(s, STS, A(sel_unit(at)), B(SEL_RZ), MODV(SZ, size));
+    else
+        EMIT(s, ST, A(sel_unit(at)), B(SEL_RZ), MODV(SZ, size), MODV(WIDE, 1));
+}
+
+/* Eight bytes in each round, as many as the lane has. */
+static void select_zeros(struct sel *s, const struct ir_instr *in)
+{
+    bool window = ir_space_is_window(in->mem.space);
+    unsigned words = window ? 1 : 2;
+    uint32_t from = window ? window_address(s, in) : any_address(s, in), at = sel_new(s, words);
+    uint32_t left = sel_new(s, 1), p = sel_new_pred(s), carry = sel_new_pred(s), barrier;
+    struct mc_block *loop = sel_block(s), *body = sel_block(s), *done = sel_block(s);
+
+    for (unsigned i = 0; i < words; i++)
+        EMIT(s, MOV, D(at + i), B(sel_unit(from + i)));
+    EMIT(s, MOV, D(left), B(sel_word(s, in->src[3], 0)));
+    barrier = sel_part(s, done);
+    sel_jump(s, loop);
+    s->b = loop;
+    EMIT(s, ISETP, PD(p), A(sel_unit(left)), B(SEL_RZ), MOD(CMP, EQ), MOD(SIGN, U32));
+    sel_branch(s, sel_p(p), done, body);
+    s->b = body;
+    store_zeros(s, in, at, ISA_SZ_64);
+    EMIT(s, IADD3, D(at), PD(carry), A(sel_unit(at)), B(sel_number(8)));
+    if (!window)
+        EMIT(s, IADD3, D(at + 1), A(sel_unit(at + 1)), PA(sel_p(carry)), MOD(X, X));
+    EMIT(s, IADD3, D(left), A(sel_unit(left)), B(sel_number((uint32_t)-8)));
+    sel_jump(s, loop);
+    sel_meet(s, done, barrier);
+}
+
+static void select_cast_zeros(struct sel *s, const struct ir_instr *in)
+{
+    uint32_t to = window_address(s, in), mask = sel_in_unit(s, sel_src(s, 4));
+
+    for (unsigned rank = 0; rank < IR_CLUSTER_MAX_CTAS; rank++)
+        EMIT(s, STS, GUARD(bit(s, sel_unit(mask), IR_COPY_RANKS_AT + rank)),
+             A(sel_unit(in_rank(s, to, rank))), B(SEL_RZ), MOD(SZ, 128));
+}
+
 static void select_copy(struct sel *s, const struct ir_instr *in)
 {
-    uint64_t total;
+    uint64_t total, read;
+    bool zeros = sel_is_number(s, in->src[2], &read) && !read;
+    bool casts = (in->imm & IR_COPY_CASTS) != 0;
     bool small = sel_is_number(s, in->src[3], &total) && total == in->imm && is_all(s, in->src[4]);
 
-    if (in->imm & IR_COPY_CASTS)
+    if (casts && zeros)
+        select_cast_zeros(s, in);
+    else if (casts)
         select_cast_copy(s, in);
+    else if (zeros && !small && is_all(s, in->src[4]))
+        select_zeros(s, in);
     else if (small && in->mem.space == IR_SPACE_SHARED)
         select_small_copy(s, in, total);
     else

@@ -220,7 +220,7 @@ bool codegen_want(struct codegen_unit *unit, const struct ir_func *func);
  * Functions in integers for what has no sequence of its own (routines.ptx); their calls cost
  * CODEGEN_ROUTINE_REGS registers only. NULL: no memory.
  */
-enum { CODEGEN_ROUTINE_REGS = 40 };
+enum { CODEGEN_ROUTINE_REGS = 16 };
 const struct ir_func *codegen_routine(const char *name);
 bool codegen_is_routine(const struct ir_func *func);
 

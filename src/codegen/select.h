@@ -25,7 +25,6 @@ struct sel {
     const struct ir_instr *at;
     struct converge meets;
     struct sel_value *values;  /* by id */
-    uint32_t *uses;            /* by id */
     struct mc_block **begin;   /* by block of the IR: where it begins */
     struct mc_block **entries; /* by header: block on all edges into the loop; NULL: none */
     uint32_t *barriers;        /* by point of `meets`: unit */
@@ -174,7 +173,7 @@ bool select_call(struct sel *s, const struct ir_instr *in);
 bool select_matrix(struct sel *s, const struct ir_instr *in);
 bool select_async(struct sel *s, const struct ir_instr *in);
 
-/* Constants of `width` bits: the low ones of a register, the others cleared. */
+/* The low bits of a register, with zeros or copies of the sign above. */
 uint32_t sel_masked(struct sel *s, uint32_t unit, unsigned bits, bool is_signed);
 /* Words of a type among arguments begin at a register that suits it; which one, and the next. */
 uint32_t sel_place(enum ir_type type, uint32_t *next);

@@ -19,7 +19,6 @@ static uint64_t extended(uint64_t bits, unsigned width)
     return (uint64_t)((int64_t)(bits << (64 - width)) >> (64 - width));
 }
 
-/* The low `bits` of a unit, with zeros or copies of the sign above. */
 uint32_t sel_masked(struct sel *s, uint32_t unit, unsigned bits, bool is_signed)
 {
     uint32_t d;
@@ -271,8 +270,6 @@ static void select_add(struct sel *s, const struct ir_instr *in)
     d = sel_new(s, 1);
     if (ir_type_lanes(in->type) > 1)
         EMIT(s, IADD2, D(d), A(a), B(minus ? sel_not(b) : b));
-    else if (minus && b.kind == ISA_KIND_CONSTANT)
-        EMIT(s, IADD3, D(d), A(a), B(sel_not(b)));
     else
         EMIT(s, IADD3, D(d), A(a), B(minus ? sel_not(b) : b));
     finish(s, d);
@@ -831,8 +828,7 @@ static struct isa_operand joined(struct sel *s, struct isa_operand low, struct i
     return sel_unit(d);
 }
 
-static struct isa_operand joined_preds(struct sel *s, const struct ir_instr *in, unsigned first,
-                                       unsigned n)
+static struct isa_operand joined_preds(struct sel *s, unsigned first, unsigned n)
 {
     uint32_t d = ISA_RZ;
 
@@ -842,7 +838,6 @@ static struct isa_operand joined_preds(struct sel *s, const struct ir_instr *in,
         EMIT(s, LOP3, D(sum), A(sel_unit(bit)), B(sel_unit(d)), NUMBER(LUT, LUT_OR));
         d = sum;
     }
-    (void)in;
     return sel_unit(d);
 }
 
@@ -853,7 +848,7 @@ static struct isa_operand packed_word(struct sel *s, const struct ir_instr *in, 
     struct isa_operand part[4];
 
     if (in->src[0]->type == IR_PRED)
-        return joined_preds(s, in, first, HD_MIN(32u, in->nsrc - first));
+        return joined_preds(s, first, HD_MIN(32u, in->nsrc - first));
     if (bits >= 32)
         return sel_word(s, in->src[i / (bits / 32)], i % (bits / 32));
     for (unsigned k = 0; k < n; k++)

@@ -61,6 +61,11 @@ def cells_wanted(args, out):
     return [c for c in every if c.level == args.levels[0] or c.flavour == args.flavours[0]]
 
 
+def level_env(level):
+    """The environment of a level of --levels: one of HEDDLE_CPU, or `sim`, the simulated GPU."""
+    return {"HEDDLE_DEVICE": "sim", "HEDDLE_SIM": "hazards"} if level == "sim" else {"HEDDLE_CPU": level}
+
+
 class Check:
     """Runs kernels of cells; the reference's results are made once per program."""
 
@@ -85,7 +90,7 @@ class Check:
 
     def passes(self, cell, name):
         command = self.command(cell, name, kernels.small_args(name))
-        status, out, err = run(command, dict(self.env, HEDDLE_CPU=cell.level), TIMEOUT_S)
+        status, out, err = run(command, dict(self.env, **level_env(cell.level)), TIMEOUT_S)
         fields = result_line(name, out)
         good = bool(fields) and fields[3] == "PASS" and status == 0 and "form, which is slower" not in err
         return None if good else f"status {status}: {last_line(err or out)}"
@@ -96,7 +101,7 @@ class Check:
         results = []
         for cell in cells:
             results.append((f"{cell.label}: {name} passes", self.passes(cell, name)))
-            got, why = self.dump(cell, name, {"HEDDLE_CPU": cell.level}, cell.level)
+            got, why = self.dump(cell, name, level_env(cell.level), cell.level)
             if reference is None or got is None:
                 why = f"interp: {why_ref}" if reference is None else why
             elif got != reference:
@@ -120,7 +125,7 @@ def difference(got, reference):
 
 def level_refused(check, cell, name):
     """What Heddle says when this host cannot execute the cell's level. A level that does not exist ends this."""
-    _, out, err = run(check.command(cell, name, kernels.tiny_args(name)), dict(check.env, HEDDLE_CPU=cell.level), TIMEOUT_S)
+    _, out, err = run(check.command(cell, name, kernels.tiny_args(name)), dict(check.env, **level_env(cell.level)), TIMEOUT_S)
     said = [line for line in (out + err).splitlines() if "HEDDLE_CPU=" in line]
     if said and "lacks" not in said[0]:
         sys.exit(said[0].strip())

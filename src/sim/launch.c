@@ -229,10 +229,13 @@ static bool launch_bank(struct sim_run *run)
 {
     const struct interp_launch *l = run->launch;
     uint32_t params_B = run->program->kernel.params_B;
-    uint8_t *bank = hd_alloc(ISA_LAUNCH_PARAMS + params_B + 1u);
+    /* Parameters may be read by their generic addresses: as much aligned as any of them is. */
+    size_t size_B = hd_align_up(ISA_LAUNCH_PARAMS + params_B, ISA_LAUNCH_PARAMS);
+    uint8_t *bank = aligned_alloc(ISA_LAUNCH_PARAMS, size_B);
 
     if (!bank)
         return false;
+    memset(bank, 0, size_B);
     for (uint32_t i = 0; i < 3; i++) {
         put_word(bank, ISA_LAUNCH_NTID + 4 * i, l->block[i]);
         put_word(bank, ISA_LAUNCH_NCTAID + 4 * i, l->grid[i]);

@@ -173,6 +173,7 @@ bool select_divide(struct sel *s, const struct ir_instr *in);
 bool select_call(struct sel *s, const struct ir_instr *in);
 bool select_matrix(struct sel *s, const struct ir_instr *in);
 bool select_async(struct sel *s, const struct ir_instr *in);
+bool select_texture(struct sel *s, const struct ir_instr *in);
 
 /* Constants of `width` bits: the low ones of a register, the others cleared. */
 uint32_t sel_masked(struct sel *s, uint32_t unit, unsigned bits, bool is_signed);

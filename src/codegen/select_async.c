@@ -1,4 +1,4 @@
-/* Copies without a register in between, and barriers in memory. */
+/* Copies without a register in between, barriers in memory, and all replicas of an address. */
 #include "codegen/select.h"
 #include "ir/payload.h"
 
@@ -406,9 +406,78 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
          MODV(SYNCS, what));
 }
 
+/* ---- all replicas of a multimem address */
+
+static int multimem_type(const struct ir_instr *in, const struct ir_multimem *m)
+{
+    if (m->verb == IR_MULTIMEM_STORE) /* bits */
+        return m->register_B == 8 ? ISA_ATOM_TYPE_U64 : ISA_ATOM_TYPE_U32;
+    if (m->verb == IR_MULTIMEM_LOAD && (in->type == IR_E4M3 || in->type == IR_E5M2))
+        return ISA_ATOM_TYPE_U32;
+    return reduce_type(in->type);
+}
+
+/* Registers lie side by side, like the elements in memory. */
+static uint32_t multimem_source(struct sel *s, const struct ir_multimem *m)
+{
+    unsigned bits = HD_MIN(8u * m->register_B, 32u), each = 32 / bits, n = 0;
+    unsigned words = m->register_B / 4;
+    struct isa_operand word[4];
+
+    for (unsigned i = 0; i < m->registers; i += each) {
+        struct isa_operand part[4];
+
+        for (unsigned k = 0; k < each; k++)
+            part[k] = sel_word(s, s->at->src[1 + i + k], 0);
+        word[n++] = sel_packed(s, part, each, bits);
+        if (words == 2)
+            word[n++] = sel_word(s, s->at->src[1 + i], 1);
+    }
+    return sel_tuple(s, word, n);
+}
+
+static void select_multimem(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_multimem m = ir_multimem_of(in);
+    unsigned bytes = m.registers * m.register_B;
+    unsigned size = bytes == 4 ? ISA_SZ_DEFAULT : bytes == 8 ? ISA_SZ_64 : ISA_SZ_128;
+    int type = multimem_type(in, &m);
+    uint32_t a, d;
+
+    if (type < 0 || ir_multimem_copies(&m)) {
+        sel_refuse(s, ir_multimem_copies(&m) ? "a copy to a multicast object"
+                                             : "a multimem reduction of another type");
+        return;
+    }
+    a = any_address(s, in);
+#define REPLICAS                                                                                   \
+    A(sel_unit(a)), MODV(WIDE, 1), MODV(SZ, size), MODV(ATOM_TYPE, type), MODV(SEM, sel_sem(in)),  \
+        MODV(SCOPE, in->mem.scope)
+    if (m.verb == IR_MULTIMEM_STORE) {
+        d = multimem_source(s, &m);
+        EMIT(s, STGMC, B(sel_unit(d)), REPLICAS);
+        return;
+    }
+    if (m.verb == IR_MULTIMEM_RED) {
+        d = multimem_source(s, &m);
+        EMIT(s, REDGMC, B(sel_unit(d)), REPLICAS, MODV(ATOM_OP, m.atom));
+        return;
+    }
+    d = sel_new(s, bytes / 4);
+    EMIT(s, LDGMC, D(d), REPLICAS, MODV(ATOM_OP, m.atom), MODV(MC_ACC, m.wide),
+         MODV(MC_SMALL, in->type == IR_E4M3   ? ISA_MC_SMALL_E4M3
+                        : in->type == IR_E5M2 ? ISA_MC_SMALL_E5M2
+                                              : 0));
+    for (unsigned i = 0; i < in->ndst; i++)
+        sel_set_units(s, in->dst[i], sel_part_of(s, d, i, 8u * m.register_B));
+}
+
 bool select_async(struct sel *s, const struct ir_instr *in)
 {
     switch (in->op) {
+    case IR_OP_MULTIMEM:
+        select_multimem(s, in);
+        return true;
     case IR_OP_COPY:
         select_copy(s, in);
         return true;

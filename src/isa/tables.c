@@ -9,7 +9,7 @@
 
 struct isa_count_row {
     uint8_t nmods;
-    uint8_t mods[3];       /* enum isa_mod */
+    uint8_t mods[5];       /* enum isa_mod */
     const uint8_t *counts; /* 0: the modifiers do not go together */
 };
 

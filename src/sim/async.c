@@ -371,12 +371,15 @@ enum sim_step sim_exec_multimem(struct sim_warp *w, const struct sim_op *op, uin
 {
     static const uint8_t words[] = {1, 1, 1, 1, 1, 2, 4, 8};
     enum ir_type type = (enum ir_type)atom_types[mod_of(op, ISA_MOD_ATOM_TYPE)];
+    static const uint8_t small[] = {0, IR_E4M3, IR_E5M2};
+    unsigned number = mod_of(op, ISA_MOD_MC_SMALL);
     unsigned register_B = ir_type_bits(ir_type_element(type)) == 64 ? 8 : 4;
     unsigned n = words[op->code];
     struct ir_multimem m = {.verb = op->insn->op == ISA_LDGMC   ? IR_MULTIMEM_LOAD
                                     : op->insn->op == ISA_STGMC ? IR_MULTIMEM_STORE
                                                                 : IR_MULTIMEM_RED,
-                            .type = (uint8_t)ir_type_element(type),
+                            .type = (uint8_t)(number ? small[number] : ir_type_element(type)),
+                            .wide = mod_of(op, ISA_MOD_MC_ACC),
                             .atom = (uint8_t)mod_of(op, ISA_MOD_ATOM_OP),
                             .register_B = (uint8_t)register_B,
                             .registers = (uint8_t)HD_MAX(n * 4 / register_B, 1u)};

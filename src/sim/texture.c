@@ -14,12 +14,19 @@ static unsigned mod_of(const struct sim_op *op, enum isa_mod mod)
 static const uint8_t geometries[] = {IR_TEX_1D,  IR_TEX_2D,    IR_TEX_3D,   IR_TEX_CUBE, IR_TEX_A1D,
                                      IR_TEX_A2D, IR_TEX_ACUBE, IR_TEX_2DMS, IR_TEX_A2DMS};
 
-/* In the pair ubase, or, B, one of each lane's own in the first pair of b. */
-static uint64_t handle_of(struct sim_warp *w, const struct sim_op *op, unsigned lane)
+/* In the pair ubase, or, B, one of each lane's own in the first pair of this source. */
+static uint64_t handle_of(struct sim_warp *w, const struct sim_op *op, unsigned source,
+                          unsigned lane)
 {
-    if (mod_of(op, ISA_MOD_TEX_HANDLE) && op->src[1].n)
-        return sim_pair(sim_src_rows(w, op, 1), lane);
+    if (mod_of(op, ISA_MOD_TEX_HANDLE))
+        return sim_pair(sim_src_rows(w, op, source), lane);
     return w->ureg[op->ubase] | (uint64_t)w->ureg[op->ubase + 1] << 32;
+}
+
+/* What lies behind the handle in this source. */
+static const uint32_t *behind_handle(struct sim_warp *w, const struct sim_op *op, unsigned source)
+{
+    return sim_src_rows(w, op, source) + (mod_of(op, ISA_MOD_TEX_HANDLE) ? 2 * SIM_LANES : 0);
 }
 
 /* What a handle names; or what the handle names that lies where it points to. */
@@ -38,13 +45,12 @@ static const struct ir_texture *object_at(struct sim_warp *w, unsigned lane, uin
     return ir_texture_find(table, handle);
 }
 
-static const struct ir_texture *object_of(struct sim_warp *w, const struct sim_op *op,
-                                          unsigned lane, bool surface, bool any)
+static const struct ir_texture *object_of(struct sim_warp *w, unsigned lane, uint64_t handle,
+                                          bool surface)
 {
-    uint64_t handle = handle_of(w, op, lane);
     const struct ir_texture *object = object_at(w, lane, handle);
 
-    if (object && (any || object->is_surface == surface))
+    if (object && object->is_surface == surface)
         return object;
     if (w->run->status == HD_OK)
         sim_fail(w, lane, HD_ILLEGAL_ADDRESS, "0x%llx is not a live %s object",
@@ -74,15 +80,15 @@ static struct ir_tex fetch_of(const struct sim_op *op)
 }
 
 /*
- * a: layer or sample, coordinates. b: the handle of B, the level, offsets of eight bits each in one
- * register, the reference. c of TXD: gradients by x, then by y, and behind it the rest of them.
+ * a: layer or sample, coordinates. b: the handle of B, that of the sampler, the level, offsets of
+ * eight bits each in one register, the reference. c of TXD: gradients by x, then by y.
  */
 static void fetch_words(struct sim_warp *w, const struct sim_op *op, const struct ir_tex *tex,
                         unsigned lane, uint32_t words[WORDS_MAX])
 {
-    const uint32_t *a = sim_src_rows(w, op, 0), *b = sim_src_rows(w, op, 1);
+    const uint32_t *a = sim_src_rows(w, op, 0), *b = behind_handle(w, op, 1);
     const uint32_t *c = sim_src_rows(w, op, 2);
-    unsigned n = 0, at = mod_of(op, ISA_MOD_TEX_HANDLE) ? 2 : 0;
+    unsigned n = 0, at = mod_of(op, ISA_MOD_TEX_SAMPLER) ? 2 : 0;
 
     for (unsigned i = 0; i < ir_tex_coordinates(tex); i++)
         words[n++] = a[i * SIM_LANES + lane];
@@ -119,13 +125,16 @@ enum sim_step sim_exec_tex(struct sim_warp *w, const struct sim_op *op, uint32_t
     sim_mode(w->run, 0);
     SIM_FOR_LANES(lane, mask)
     {
-        const struct ir_texture *object = object_of(w, op, lane, false, false);
+        const struct ir_texture *object = object_of(w, lane, handle_of(w, op, 1, lane), false);
+        const struct ir_texture *sampler = object;
         uint32_t words[WORDS_MAX], out[4] = {0};
 
-        if (!object)
+        if (object && mod_of(op, ISA_MOD_TEX_SAMPLER))
+            sampler = object_of(w, lane, sim_pair(behind_handle(w, op, 1), lane), false);
+        if (!object || !sampler)
             return SIM_STOP;
         fetch_words(w, op, &tex, lane, words);
-        ir_texture_read(&tex, object, object, words, out);
+        ir_texture_read(&tex, object, sampler, words, out);
         put_wanted(w, lane, wanted, out);
     }
     sim_blend(w, w->regs + op->d * SIM_LANES, w->scratch[0], (unsigned)__builtin_popcount(wanted),
@@ -145,18 +154,28 @@ enum sim_step sim_exec_txq(struct sim_warp *w, const struct sim_op *op, uint32_t
                                       IR_TEX_ADDR_MODE_0,   IR_TEX_ADDR_MODE_1,
                                       IR_TEX_ADDR_MODE_2,   IR_TEX_FORCE_UNNORMALIZED_COORDS,
                                       IR_TEX_MEMORY_LAYOUT};
-    const uint32_t *a = sim_src_rows(w, op, 0);
+    enum { IS = HD_COUNT_OF(queries) };
+    const uint32_t *a = behind_handle(w, op, 0);
+    unsigned query = mod_of(op, ISA_MOD_TEX_QUERY);
+    bool surface = mod_of(op, ISA_MOD_TEX_OF);
     struct ir_tex tex = {.what = IR_TEX_QUERY,
-                         .select = queries[mod_of(op, ISA_MOD_TEX_QUERY)],
+                         .select = query == IS ? 0 : queries[query],
                          .type = IR_B32,
                          .flags = 1u << IR_TEX_LEVELED,
                          .vec = 1};
 
     SIM_FOR_LANES(lane, mask)
     {
-        const struct ir_texture *object = object_of(w, op, lane, false, true);
+        uint64_t handle = handle_of(w, op, 0, lane);
         uint32_t words[WORDS_MAX] = {a[lane]}, out[4] = {0};
+        const struct ir_texture *object;
 
+        if (query == IS) {
+            object = ir_texture_find(w->run->launch->textures, handle);
+            w->scratch[0][lane] = object && object->is_surface == surface;
+            continue;
+        }
+        object = object_of(w, lane, handle, surface);
         if (!object)
             return SIM_STOP;
         if (object->is_surface)
@@ -201,33 +220,20 @@ static struct ir_tex surface_of(const struct sim_op *op)
     return tex;
 }
 
-/* b: what is stored; behind it, of B, the handle. */
-static uint64_t surface_handle(struct sim_warp *w, const struct sim_op *op, unsigned lane)
-{
-    const uint32_t *a = sim_src_rows(w, op, 0);
-
-    if (!mod_of(op, ISA_MOD_TEX_HANDLE))
-        return w->ureg[op->ubase] | (uint64_t)w->ureg[op->ubase + 1] << 32;
-    return a[2 * SIM_LANES + lane] | (uint64_t)a[3 * SIM_LANES + lane] << 32;
-}
-
+/* a: the handle of B, coordinates. b: what is stored. */
 static bool surface_lane(struct sim_warp *w, const struct sim_op *op, unsigned lane,
                          const struct ir_tex *tex, uint32_t out[4])
 {
-    const uint32_t *a = sim_src_rows(w, op, 0), *b = sim_src_rows(w, op, 1);
-    uint64_t handle = surface_handle(w, op, lane), address;
-    const struct ir_texture *object = object_at(w, lane, handle);
+    const uint32_t *a = behind_handle(w, op, 0), *b = sim_src_rows(w, op, 1);
+    const struct ir_texture *object = object_of(w, lane, handle_of(w, op, 0, lane), true);
     uint32_t words[WORDS_MAX], data[4] = {0};
     enum hd_status status;
+    uint64_t address;
     unsigned bytes;
     void *at;
 
-    if (!object || !object->is_surface) {
-        if (w->run->status == HD_OK)
-            sim_fail(w, lane, HD_ILLEGAL_ADDRESS, "0x%llx is not a live surface object",
-                     (unsigned long long)handle);
+    if (!object)
         return false;
-    }
     for (unsigned i = 0; i < ir_tex_coordinates(tex); i++)
         words[i] = a[i * SIM_LANES + lane];
     for (unsigned i = 0; i < op->src[1].n && i < 4; i++)

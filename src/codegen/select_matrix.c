@@ -163,7 +163,7 @@ static bool is_machines(const struct ir_mma *mma)
 {
     unsigned tall = mma->m >= 16, row = row_B(mma);
 
-    if (has(mma, IR_MMA_A_WINDOW) || has(mma, IR_MMA_B_WINDOW) || mma->c != mma->d)
+    if (mma->c != mma->d)
         return false;
     if (has(mma, IR_MMA_QUADS))
         return !has(mma, IR_MMA_A_COLUMNS) && !has(mma, IR_MMA_B_ROWS);
@@ -211,6 +211,94 @@ static uint32_t scale_of(struct sel *s, const struct ir_instr *in, unsigned at,
     EMIT(s, PRMT, D(d), A(sel_unit(unit)), B(sel_number(how)), C(SEL_RZ));
     return d;
 }
+
+/* ---- products of shared memory: each warp of four makes its 16 rows */
+
+enum { UREG_A = 0, UREG_B = 2, UREGS = 4 }; /* of descriptors, which are written right before */
+
+static int window_kind(const struct ir_mma *mma)
+{
+    static const struct {
+        enum ir_type a, b;
+    } kinds[] = {{IR_F16, IR_F16},   {IR_BF16, IR_BF16}, {IR_TF32, IR_TF32}, {IR_E4M3, IR_E4M3},
+                 {IR_E4M3, IR_E5M2}, {IR_E5M2, IR_E4M3}, {IR_E5M2, IR_E5M2}, {IR_S8, IR_S8},
+                 {IR_S8, IR_U8},     {IR_U8, IR_S8},     {IR_U8, IR_U8},     {IR_B1, IR_B1}};
+
+    for (unsigned i = 0; i < HD_COUNT_OF(kinds); i++)
+        if (kinds[i].a == mma->a && kinds[i].b == mma->b)
+            return (int)i;
+    return -1;
+}
+
+/* NULL: a GMMA makes it. */
+static const char *why_no_window(const struct ir_mma *mma)
+{
+    if (!has(mma, IR_MMA_B_WINDOW) || window_kind(mma) < 0)
+        return "a product of shared memory with elements of other types";
+    if (mma->m != 16 || mma->n > 256 || row_B(mma) != 32)
+        return "a product of shared memory of another shape";
+    if (mma->c != mma->d || has(mma, IR_MMA_XOR) || has(mma, IR_MMA_BYTES))
+        return "a product of shared memory of another form";
+    return NULL;
+}
+
+/* All lanes have the same one. */
+static struct isa_operand descriptor(struct sel *s, const struct ir_instr *in, unsigned first,
+                                     unsigned ureg)
+{
+    for (unsigned i = 0; i < 2; i++)
+        EMIT(s, R2UR, OPERAND(UD, sel_ureg(ureg + i)), A(sel_src(s, first + i)));
+    return sel_ureg(ureg);
+}
+
+/* Metadata of other lanes of four go to the first ones, where they are looked for. */
+static uint32_t window_metadata(struct sel *s, const struct ir_mma *mma, unsigned at)
+{
+    uint32_t unit = sel_in_unit(s, sel_src(s, at)), d;
+
+    if (!mma->selector)
+        return unit;
+    d = sel_new(s, 1);
+    EMIT(s, SHFL_I, D(d), A(sel_unit(unit)), NUMBER(LANE, 2 * mma->selector), NUMBER(LANES, 31),
+         MOD(SHFL, BFLY));
+    return d;
+}
+
+static void select_window(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    unsigned na = ir_mma_registers(mma, 'a'), nc = ir_mma_registers(mma, 'c');
+    bool has_a = !has(mma, IR_MMA_A_WINDOW), minus = has(mma, IR_MMA_MINUS);
+    struct isa_operand ua = sel_ureg(ISA_URZ), ub;
+    uint32_t a = ISA_RZ, e = ISA_RZ, d = sel_new(s, nc);
+    const char *why = why_no_window(mma);
+
+    if (why) {
+        sel_refuse(s, why);
+        return;
+    }
+    come_together(s);
+    if (has(mma, IR_MMA_SPARSE))
+        e = window_metadata(s, mma, na + 2 + nc);
+    if (has_a)
+        a = fragment(s, in, 0, na, 1);
+    for (unsigned i = 0; i < nc; i++) /* sums are where they are added to */
+        EMIT(s, MOV, D(d + i), B(sel_src(s, na + 2 + i)));
+    if (!has_a)
+        ua = descriptor(s, in, 0, UREG_A);
+    ub = descriptor(s, in, na, UREG_B);
+    s->unit->code->uniform_registers = HD_MAX(s->unit->code->uniform_registers, (uint32_t)UREGS);
+    EMIT(s, GMMA, D(d), A(sel_unit(a)), OPERAND(UC, ua), OPERAND(UB, ub), OPERAND(F, sel_unit(e)),
+         MODV(GMMA_N, mma->n / TILE_COLUMNS - 1), MODV(GMMA_KIND, window_kind(mma)),
+         MODV(MMA_F_TO, mma->d == IR_F16), MODV(GMMA_A, has_a),
+         MODV(GMMA_A_T, has(mma, IR_MMA_A_COLUMNS)), MODV(GMMA_B_T, has(mma, IR_MMA_B_ROWS)),
+         MODV(GMMA_NEG_A, minus), MODV(GMMA_SPARSE, has(mma, IR_MMA_SPARSE)),
+         MODV(GMMA_SAT, has(mma, IR_MMA_SAT)));
+    for (unsigned i = 0; i < nc; i++)
+        sel_set_units(s, in->dst[i], d + i);
+}
+
+/* ---- products of registers */
 
 static void select_mma(struct sel *s, const struct ir_instr *in)
 {
@@ -262,7 +350,10 @@ bool select_matrix(struct sel *s, const struct ir_instr *in)
         EMIT(s, MOVM, D(sel_def(s, 0)), A(sel_src(s, 0)));
         return true;
     case IR_OP_MMA:
-        select_mma(s, in);
+        if (has(ir_ext_mma(in), IR_MMA_A_WINDOW) || has(ir_ext_mma(in), IR_MMA_B_WINDOW))
+            select_window(s, in);
+        else
+            select_mma(s, in);
         return true;
     default:
         return false;

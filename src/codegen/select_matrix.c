@@ -98,7 +98,8 @@ static unsigned row_B(const struct ir_mma *mma)
 static void emit_scaled(struct sel *s, const struct tile *t, unsigned depth)
 {
     const struct ir_mma *mma = t->mma;
-    unsigned type = mma->scale == IR_UE4M3 ? 2 : mma->k / mma->scales == 32 ? 0 : 1;
+    unsigned stored_k = mma->k >> has(mma, IR_MMA_SPARSE);
+    unsigned type = mma->scale == IR_UE4M3 ? 2 : stored_k / mma->scales == 32 ? 0 : 1;
 
 #define SCALES                                                                                     \
     OPERAND(E, sel_unit(t->scale_a)), OPERAND(F, sel_unit(t->scale_b)),                            \
@@ -132,6 +133,8 @@ static void emit_tile(struct sel *s, const struct tile *t)
     case IR_BF16:
     case IR_TF32:
         EMIT(s, HMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_F_TO, to),
+             MODV(QUAD_A_T, has(mma, IR_MMA_A_COLUMNS)), MODV(QUAD_B_T, has(mma, IR_MMA_B_ROWS)),
+             MODV(QUAD_C, mma->c != mma->d),
              MODV(MMA_F16, mma->a == IR_F16    ? 0
                            : mma->a == IR_BF16 ? 1
                                                : 2));
@@ -163,10 +166,10 @@ static bool is_machines(const struct ir_mma *mma)
 {
     unsigned tall = mma->m >= 16, row = row_B(mma);
 
+    if (has(mma, IR_MMA_QUADS))
+        return mma->c == mma->d || mma->c == IR_F16;
     if (mma->c != mma->d)
         return false;
-    if (has(mma, IR_MMA_QUADS))
-        return !has(mma, IR_MMA_A_COLUMNS) && !has(mma, IR_MMA_B_ROWS);
     if (mma->a == IR_F64)
         return mma->n == 8;
     if (mma->m % (tall ? 16 : 8) || mma->n % TILE_COLUMNS || (row != 16 && row != 32))
@@ -306,7 +309,7 @@ static void select_mma(struct sel *s, const struct ir_instr *in)
     unsigned rows = mma->m >= 16 ? mma->m / 16 : 1, columns = mma->n / TILE_COLUMNS;
     unsigned words = ir_mma_register_bits(mma) / 32, na = ir_mma_registers(mma, 'a');
     unsigned nb = ir_mma_registers(mma, 'b'), nc = ir_mma_registers(mma, 'c');
-    unsigned at = na + nb + nc;
+    unsigned nd = ir_mma_registers(mma, 'd') / (rows * columns), at = na + nb + nc;
     struct tile t = {.mma = mma, .words = words, .e = ISA_RZ};
 
     if (!is_machines(mma)) {
@@ -330,10 +333,10 @@ static void select_mma(struct sel *s, const struct ir_instr *in)
 
             t.b = fragment(s, in, na + c * t.nb, t.nb, words);
             t.c = fragment(s, in, na + nb + tile * t.nc, t.nc, words);
-            t.d = sel_new(s, t.nc * words);
+            t.d = sel_new(s, nd * words);
             emit_tile(s, &t);
-            for (unsigned i = 0; i < t.nc; i++)
-                sel_set_units(s, in->dst[tile * t.nc + i], t.d + i * words);
+            for (unsigned i = 0; i < nd; i++)
+                sel_set_units(s, in->dst[tile * nd + i], t.d + i * words);
         }
     }
 }

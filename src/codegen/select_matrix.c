@@ -134,7 +134,7 @@ static void emit_tile(struct sel *s, const struct tile *t)
     case IR_TF32:
         EMIT(s, HMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_F_TO, to),
              MODV(QUAD_A_T, has(mma, IR_MMA_A_COLUMNS)), MODV(QUAD_B_T, has(mma, IR_MMA_B_ROWS)),
-             MODV(QUAD_C, mma->c != mma->d),
+             MODV(MMA_C, mma->c != mma->d),
              MODV(MMA_F16, mma->a == IR_F16    ? 0
                            : mma->a == IR_BF16 ? 1
                                                : 2));
@@ -167,8 +167,8 @@ static bool is_machines(const struct ir_mma *mma)
     unsigned tall = mma->m >= 16, row = row_B(mma);
 
     if (has(mma, IR_MMA_QUADS))
-        return mma->c == mma->d || mma->c == IR_F16;
-    if (mma->c != mma->d)
+        return true;
+    if (mma->c != mma->d && ir_type_bits(mma->a) < 16)
         return false;
     if (mma->a == IR_F64)
         return mma->n == 8;

@@ -159,8 +159,8 @@ static struct ir_mma mma_of(const struct sim_op *op)
             mma.k = 4;
         flag_set(&mma, IR_MMA_A_COLUMNS, mod_of(op, ISA_MOD_QUAD_A_T));
         flag_set(&mma, IR_MMA_B_ROWS, mod_of(op, ISA_MOD_QUAD_B_T));
-        if (mod_of(op, ISA_MOD_QUAD_C))
-            mma.c = IR_F16;
+        if (mod_of(op, ISA_MOD_MMA_C))
+            mma.c = mma.d == IR_F16 ? IR_F32 : IR_F16;
         break;
     case ISA_IMMA:
         mma.a = (enum ir_type)ints[mod_of(op, ISA_MOD_MMA_INT_A)];

@@ -68,6 +68,11 @@ static inline struct isa_operand sel_barrier(uint32_t unit)
 {
     return (struct isa_operand){.kind = ISA_KIND_BARRIER, .value = unit};
 }
+/* A fixed one: what is there is read by the instructions that follow at once. */
+static inline struct isa_operand sel_ureg(uint32_t reg)
+{
+    return (struct isa_operand){.kind = ISA_KIND_UREG, .value = reg};
+}
 #define SEL_TRUE  sel_p(ISA_PT)
 #define SEL_FALSE sel_not(sel_p(ISA_PT))
 #define SEL_RZ    sel_unit(ISA_RZ)

@@ -98,7 +98,8 @@ static unsigned row_B(const struct ir_mma *mma)
 static void emit_scaled(struct sel *s, const struct tile *t, unsigned depth)
 {
     const struct ir_mma *mma = t->mma;
-    unsigned type = mma->scale == IR_UE4M3 ? 2 : mma->k / mma->scales == 32 ? 0 : 1;
+    unsigned stored_k = mma->k >> has(mma, IR_MMA_SPARSE);
+    unsigned type = mma->scale == IR_UE4M3 ? 2 : stored_k / mma->scales == 32 ? 0 : 1;
 
 #define SCALES                                                                                     \
     OPERAND(E, sel_unit(t->scale_a)), OPERAND(F, sel_unit(t->scale_b)),                            \
@@ -132,6 +133,8 @@ static void emit_tile(struct sel *s, const struct tile *t)
     case IR_BF16:
     case IR_TF32:
         EMIT(s, HMMA, TILE, SHAPE, SPARSE, META, MODV(MMA_F_TO, to),
+             MODV(QUAD_A_T, has(mma, IR_MMA_A_COLUMNS)), MODV(QUAD_B_T, has(mma, IR_MMA_B_ROWS)),
+             MODV(MMA_C, mma->c != mma->d),
              MODV(MMA_F16, mma->a == IR_F16    ? 0
                            : mma->a == IR_BF16 ? 1
                                                : 2));
@@ -163,10 +166,10 @@ static bool is_machines(const struct ir_mma *mma)
 {
     unsigned tall = mma->m >= 16, row = row_B(mma);
 
-    if (has(mma, IR_MMA_A_WINDOW) || has(mma, IR_MMA_B_WINDOW) || mma->c != mma->d)
-        return false;
     if (has(mma, IR_MMA_QUADS))
-        return !has(mma, IR_MMA_A_COLUMNS) && !has(mma, IR_MMA_B_ROWS);
+        return true;
+    if (mma->c != mma->d && ir_type_bits(mma->a) < 16)
+        return false;
     if (mma->a == IR_F64)
         return mma->n == 8;
     if (mma->m % (tall ? 16 : 8) || mma->n % TILE_COLUMNS || (row != 16 && row != 32))
@@ -212,13 +215,101 @@ static uint32_t scale_of(struct sel *s, const struct ir_instr *in, unsigned at,
     return d;
 }
 
+/* ---- products of shared memory: each warp of four makes its 16 rows */
+
+enum { UREG_A = 0, UREG_B = 2, UREGS = 4 }; /* of descriptors, which are written right before */
+
+static int window_kind(const struct ir_mma *mma)
+{
+    static const struct {
+        enum ir_type a, b;
+    } kinds[] = {{IR_F16, IR_F16},   {IR_BF16, IR_BF16}, {IR_TF32, IR_TF32}, {IR_E4M3, IR_E4M3},
+                 {IR_E4M3, IR_E5M2}, {IR_E5M2, IR_E4M3}, {IR_E5M2, IR_E5M2}, {IR_S8, IR_S8},
+                 {IR_S8, IR_U8},     {IR_U8, IR_S8},     {IR_U8, IR_U8},     {IR_B1, IR_B1}};
+
+    for (unsigned i = 0; i < HD_COUNT_OF(kinds); i++)
+        if (kinds[i].a == mma->a && kinds[i].b == mma->b)
+            return (int)i;
+    return -1;
+}
+
+/* NULL: a GMMA makes it. */
+static const char *why_no_window(const struct ir_mma *mma)
+{
+    if (!has(mma, IR_MMA_B_WINDOW) || window_kind(mma) < 0)
+        return "a product of shared memory with elements of other types";
+    if (mma->m != 16 || mma->n > 256 || row_B(mma) != 32)
+        return "a product of shared memory of another shape";
+    if (mma->c != mma->d || has(mma, IR_MMA_XOR) || has(mma, IR_MMA_BYTES))
+        return "a product of shared memory of another form";
+    return NULL;
+}
+
+/* All lanes have the same one. */
+static struct isa_operand descriptor(struct sel *s, const struct ir_instr *in, unsigned first,
+                                     unsigned ureg)
+{
+    for (unsigned i = 0; i < 2; i++)
+        EMIT(s, R2UR, OPERAND(UD, sel_ureg(ureg + i)), A(sel_src(s, first + i)));
+    return sel_ureg(ureg);
+}
+
+/* Metadata of other lanes of four go to the first ones, where they are looked for. */
+static uint32_t window_metadata(struct sel *s, const struct ir_mma *mma, unsigned at)
+{
+    uint32_t unit = sel_in_unit(s, sel_src(s, at)), d;
+
+    if (!mma->selector)
+        return unit;
+    d = sel_new(s, 1);
+    EMIT(s, SHFL_I, D(d), A(sel_unit(unit)), NUMBER(LANE, 2 * mma->selector), NUMBER(LANES, 31),
+         MOD(SHFL, BFLY));
+    return d;
+}
+
+static void select_window(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    unsigned na = ir_mma_registers(mma, 'a'), nc = ir_mma_registers(mma, 'c');
+    bool has_a = !has(mma, IR_MMA_A_WINDOW), minus = has(mma, IR_MMA_MINUS);
+    struct isa_operand ua = sel_ureg(ISA_URZ), ub;
+    uint32_t a = ISA_RZ, e = ISA_RZ, d = sel_new(s, nc);
+    const char *why = why_no_window(mma);
+
+    if (why) {
+        sel_refuse(s, why);
+        return;
+    }
+    come_together(s);
+    if (has(mma, IR_MMA_SPARSE))
+        e = window_metadata(s, mma, na + 2 + nc);
+    if (has_a)
+        a = fragment(s, in, 0, na, 1);
+    for (unsigned i = 0; i < nc; i++) /* sums are where they are added to */
+        EMIT(s, MOV, D(d + i), B(sel_src(s, na + 2 + i)));
+    if (!has_a)
+        ua = descriptor(s, in, 0, UREG_A);
+    ub = descriptor(s, in, na, UREG_B);
+    s->unit->code->uniform_registers = HD_MAX(s->unit->code->uniform_registers, (uint32_t)UREGS);
+    EMIT(s, GMMA, D(d), A(sel_unit(a)), OPERAND(UC, ua), OPERAND(UB, ub), OPERAND(F, sel_unit(e)),
+         MODV(GMMA_N, mma->n / TILE_COLUMNS - 1), MODV(GMMA_KIND, window_kind(mma)),
+         MODV(MMA_F_TO, mma->d == IR_F16), MODV(GMMA_A, has_a),
+         MODV(GMMA_A_T, has(mma, IR_MMA_A_COLUMNS)), MODV(GMMA_B_T, has(mma, IR_MMA_B_ROWS)),
+         MODV(GMMA_NEG_A, minus), MODV(GMMA_SPARSE, has(mma, IR_MMA_SPARSE)),
+         MODV(GMMA_SAT, has(mma, IR_MMA_SAT)));
+    for (unsigned i = 0; i < nc; i++)
+        sel_set_units(s, in->dst[i], d + i);
+}
+
+/* ---- products of registers */
+
 static void select_mma(struct sel *s, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     unsigned rows = mma->m >= 16 ? mma->m / 16 : 1, columns = mma->n / TILE_COLUMNS;
     unsigned words = ir_mma_register_bits(mma) / 32, na = ir_mma_registers(mma, 'a');
     unsigned nb = ir_mma_registers(mma, 'b'), nc = ir_mma_registers(mma, 'c');
-    unsigned at = na + nb + nc;
+    unsigned nd = ir_mma_registers(mma, 'd') / (rows * columns), at = na + nb + nc;
     struct tile t = {.mma = mma, .words = words, .e = ISA_RZ};
 
     if (!is_machines(mma)) {
@@ -242,10 +333,10 @@ static void select_mma(struct sel *s, const struct ir_instr *in)
 
             t.b = fragment(s, in, na + c * t.nb, t.nb, words);
             t.c = fragment(s, in, na + nb + tile * t.nc, t.nc, words);
-            t.d = sel_new(s, t.nc * words);
+            t.d = sel_new(s, nd * words);
             emit_tile(s, &t);
-            for (unsigned i = 0; i < t.nc; i++)
-                sel_set_units(s, in->dst[tile * t.nc + i], t.d + i * words);
+            for (unsigned i = 0; i < nd; i++)
+                sel_set_units(s, in->dst[tile * nd + i], t.d + i * words);
         }
     }
 }
@@ -262,7 +353,10 @@ bool select_matrix(struct sel *s, const struct ir_instr *in)
         EMIT(s, MOVM, D(sel_def(s, 0)), A(sel_src(s, 0)));
         return true;
     case IR_OP_MMA:
-        select_mma(s, in);
+        if (has(ir_ext_mma(in), IR_MMA_A_WINDOW) || has(ir_ext_mma(in), IR_MMA_B_WINDOW))
+            select_window(s, in);
+        else
+            select_mma(s, in);
         return true;
     default:
         return false;

@@ -132,7 +132,7 @@ static void scales_set(const struct sim_op *op, struct ir_mma *mma)
     unsigned type = mod_of(op, ISA_MOD_MMA_SCALE_TYPE);
 
     mma->scale = type == 2 ? IR_UE4M3 : IR_UE8M0;
-    mma->scales = (uint8_t)(mma->k / elements[type]);
+    mma->scales = (uint8_t)((mma->k >> mod_of(op, ISA_MOD_MMA_SPARSE)) / elements[type]);
 }
 
 static struct ir_mma mma_of(const struct sim_op *op)
@@ -157,6 +157,10 @@ static struct ir_mma mma_of(const struct sim_op *op)
         flag_set(&mma, IR_MMA_QUADS, shape == QUAD);
         if (shape == QUAD)
             mma.k = 4;
+        flag_set(&mma, IR_MMA_A_COLUMNS, mod_of(op, ISA_MOD_QUAD_A_T));
+        flag_set(&mma, IR_MMA_B_ROWS, mod_of(op, ISA_MOD_QUAD_B_T));
+        if (mod_of(op, ISA_MOD_MMA_C))
+            mma.c = mma.d == IR_F16 ? IR_F32 : IR_F16;
         break;
     case ISA_IMMA:
         mma.a = (enum ir_type)ints[mod_of(op, ISA_MOD_MMA_INT_A)];

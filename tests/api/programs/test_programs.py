@@ -22,7 +22,7 @@ ENV = {
     "peer": {"HEDDLE_DEVICES": "2"},
     "green": {"HEDDLE_MACHINE": "b200", "HEDDLE_THREADS": "16"},  # many SMs
 }
-RUNS = ({"HEDDLE_DEVICE": "cpu"}, {"HEDDLE_DEVICE": "interp"})
+RUNS = ({"HEDDLE_DEVICE": "cpu"}, {"HEDDLE_DEVICE": "interp"}, {"HEDDLE_DEVICE": "sim"})
 GENERIC = "launch"  # by the least of the CPU's levels, too
 
 

@@ -191,6 +191,38 @@ uint32_t sel_tuple(struct sel *s, const struct isa_operand *words, unsigned n)
     return unit;
 }
 
+struct isa_operand sel_packed(struct sel *s, const struct isa_operand *part, unsigned n,
+                              unsigned bits)
+{
+    struct isa_operand low = part[0];
+    uint32_t d;
+
+    for (unsigned i = 1; i < n; i++) {
+        /* Byte i, or the upper half, is the other's lowest. */
+        unsigned how = bits == 16 ? 0x5410 : i == 1 ? 0x3240 : i == 2 ? 0x3410 : 0x4210;
+
+        d = sel_new(s, 1);
+        EMIT(s, PRMT, D(d), A(low), B(sel_number(how)), C(part[i]));
+        low = sel_unit(d);
+    }
+    return low;
+}
+
+uint32_t sel_part_of(struct sel *s, uint32_t unit, unsigned i, unsigned bits)
+{
+    uint32_t d, word = unit + i * bits / 32;
+
+    if (bits >= 32)
+        return word;
+    d = sel_new(s, 1);
+    EMIT(s, PRMT, D(d), A(sel_unit(word)),
+         B(sel_number(bits == 8 ? 0x4440 + i % 4
+                      : i % 2   ? 0x4432
+                                : 0x4410)),
+         C(SEL_RZ));
+    return d;
+}
+
 /* ---- instructions */
 
 struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)

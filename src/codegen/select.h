@@ -87,6 +87,10 @@ uint32_t sel_in_unit(struct sel *s, struct isa_operand o);
 uint32_t sel_in_pair(struct sel *s, struct isa_operand o);
 /* Units that hold the words side by side, aligned: copies where they do not already. */
 uint32_t sel_tuple(struct sel *s, const struct isa_operand *words, unsigned n);
+/* Parts of `bits`, 8 or 16, in one register, lowest first; and part i of such registers. */
+struct isa_operand sel_packed(struct sel *s, const struct isa_operand *part, unsigned n,
+                              unsigned bits);
+uint32_t sel_part_of(struct sel *s, uint32_t unit, unsigned i, unsigned bits);
 /* Word i of a pair: of a register, number or constant. */
 struct isa_operand sel_half(struct isa_operand pair, unsigned i);
 
@@ -175,6 +179,8 @@ bool select_matrix(struct sel *s, const struct ir_instr *in);
 bool select_async(struct sel *s, const struct ir_instr *in);
 bool select_texture(struct sel *s, const struct ir_instr *in);
 
+/* The ordering of a memory operation, as the modifier SEM has it. */
+unsigned sel_sem(const struct ir_instr *in);
 /* Constants of `width` bits: the low ones of a register, the others cleared. */
 uint32_t sel_masked(struct sel *s, uint32_t unit, unsigned bits, bool is_signed);
 /* Words of a type among arguments begin at a register that suits it; which one, and the next. */

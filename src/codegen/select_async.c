@@ -1,4 +1,4 @@
-/* Copies without a register in between, and barriers in memory. */
+/* Copies without a register in between, barriers in memory, and all replicas of an address. */
 #include "codegen/select.h"
 #include "ir/payload.h"
 
@@ -89,6 +89,16 @@ static uint32_t source(struct sel *s, unsigned path)
     return d;
 }
 
+/* The mask of bytes, a source, where UBLKCP has it. */
+static uint32_t upper_half(struct sel *s, unsigned i)
+{
+    uint32_t mask = sel_new(s, 1);
+
+    EMIT(s, SHF, D(mask), A(sel_src(s, i)), B(sel_number(16)), C(SEL_RZ), MOD(SHF_DIR, L),
+         MOD(SHF_TYPE, U32));
+    return mask;
+}
+
 static void select_bulk_copy(struct sel *s, const struct ir_instr *in)
 {
     unsigned path = path_of(in);
@@ -100,11 +110,8 @@ static void select_bulk_copy(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a bulk copy that fills with zeros");
         return;
     }
-    if (masked) {
-        mask = sel_new(s, 1);
-        EMIT(s, SHF, D(mask), A(sel_src(s, 4)), B(sel_number(16)), C(SEL_RZ), MOD(SHF_DIR, L),
-             MOD(SHF_TYPE, U32));
-    }
+    if (masked)
+        mask = upper_half(s, 4);
     EMIT(s, UBLKCP, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)), OPERAND(E, sel_unit(mask)),
          MODV(COPY_PATH, path), MODV(COPY_MASKED, masked));
 }
@@ -208,9 +215,99 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
          MODV(SYNCS, what));
 }
 
+/* ---- all replicas of a multimem address */
+
+static int multimem_type(const struct ir_instr *in, const struct ir_multimem *m)
+{
+    if (m->verb == IR_MULTIMEM_STORE || m->verb == IR_MULTIMEM_COPY) /* bits */
+        return m->register_B == 8 ? ISA_ATOM_TYPE_U64 : ISA_ATOM_TYPE_U32;
+    if (m->verb == IR_MULTIMEM_LOAD && (in->type == IR_E4M3 || in->type == IR_E5M2))
+        return ISA_ATOM_TYPE_U32;
+    return reduce_type(in->type);
+}
+
+/* Registers lie side by side, like the elements in memory. */
+static uint32_t multimem_source(struct sel *s, const struct ir_multimem *m)
+{
+    unsigned bits = HD_MIN(8u * m->register_B, 32u), each = 32 / bits, n = 0;
+    unsigned words = m->register_B / 4;
+    struct isa_operand word[4];
+
+    for (unsigned i = 0; i < m->registers; i += each) {
+        struct isa_operand part[4];
+
+        for (unsigned k = 0; k < each; k++)
+            part[k] = sel_word(s, s->at->src[1 + i + k], 0);
+        word[n++] = sel_packed(s, part, each, bits);
+        if (words == 2)
+            word[n++] = sel_word(s, s->at->src[1 + i], 1);
+    }
+    return sel_tuple(s, word, n);
+}
+
+static void select_multimem_copy(struct sel *s, const struct ir_multimem *m, uint32_t to,
+                                 unsigned type)
+{
+    uint32_t from = source(s, ISA_COPY_PATH_REPLICAS_SHARED), mask = ISA_RZ;
+    uint32_t n = sel_in_unit(s, sel_word(s, s->at->src[2], 0));
+    bool masked = m->verb == IR_MULTIMEM_COPY && !is_all(s, s->at->src[3]);
+
+    if (masked)
+        mask = upper_half(s, 3);
+    if (m->verb == IR_MULTIMEM_COPY)
+        EMIT(s, UBLKCP, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)),
+             OPERAND(E, sel_unit(mask)), MOD(COPY_PATH, REPLICAS_SHARED),
+             MODV(COPY_MASKED, masked));
+    else
+        EMIT(s, UBLKRED, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)),
+             MOD(COPY_PATH, REPLICAS_SHARED), MODV(ATOM_OP, m->atom), MODV(ATOM_TYPE, type));
+}
+
+static void select_multimem(struct sel *s, const struct ir_instr *in)
+{
+    const struct ir_multimem m = ir_multimem_of(in);
+    unsigned bytes = m.registers * m.register_B;
+    unsigned size = bytes == 4 ? ISA_SZ_DEFAULT : bytes == 8 ? ISA_SZ_64 : ISA_SZ_128;
+    int type = multimem_type(in, &m);
+    uint32_t a, d;
+
+    if (type < 0) {
+        sel_refuse(s, "a multimem reduction of another type");
+        return;
+    }
+    a = any_address(s, in);
+    if (ir_multimem_copies(&m)) {
+        select_multimem_copy(s, &m, a, (unsigned)type);
+        return;
+    }
+#define REPLICAS                                                                                   \
+    A(sel_unit(a)), MODV(WIDE, 1), MODV(SZ, size), MODV(ATOM_TYPE, type), MODV(SEM, sel_sem(in)),  \
+        MODV(SCOPE, in->mem.scope)
+    if (m.verb == IR_MULTIMEM_STORE) {
+        d = multimem_source(s, &m);
+        EMIT(s, STGMC, B(sel_unit(d)), REPLICAS);
+        return;
+    }
+    if (m.verb == IR_MULTIMEM_RED) {
+        d = multimem_source(s, &m);
+        EMIT(s, REDGMC, B(sel_unit(d)), REPLICAS, MODV(ATOM_OP, m.atom));
+        return;
+    }
+    d = sel_new(s, bytes / 4);
+    EMIT(s, LDGMC, D(d), REPLICAS, MODV(ATOM_OP, m.atom), MODV(MC_ACC, m.wide),
+         MODV(MC_SMALL, in->type == IR_E4M3   ? ISA_MC_SMALL_E4M3
+                        : in->type == IR_E5M2 ? ISA_MC_SMALL_E5M2
+                                              : 0));
+    for (unsigned i = 0; i < in->ndst; i++)
+        sel_set_units(s, in->dst[i], sel_part_of(s, d, i, 8u * m.register_B));
+}
+
 bool select_async(struct sel *s, const struct ir_instr *in)
 {
     switch (in->op) {
+    case IR_OP_MULTIMEM:
+        select_multimem(s, in);
+        return true;
     case IR_OP_COPY:
         select_copy(s, in);
         return true;

@@ -51,7 +51,7 @@ static struct address address(struct sel *s, const struct ir_instr *in)
     return address_of(s, in->src[0], in->mem.space, in->mem.offset);
 }
 
-static unsigned sem_of(const struct ir_instr *in)
+unsigned sel_sem(const struct ir_instr *in)
 {
     switch (in->mem.sem) {
     case IR_SEM_RELAXED:
@@ -152,7 +152,7 @@ static void set_loaded(struct sel *s, const struct ir_instr *in, uint32_t unit)
 #define LOAD(OP, ...)                                                                              \
     EMIT(s, OP, D(d), A(a.base), NUMBER(OFFSET, a.offset), MODV(SZ, size_code(bytes)), __VA_ARGS__)
 #define ORDER                                                                                      \
-    MODV(WIDE, 1), MODV(SEM, sem_of(in)), MODV(SCOPE, in->mem.scope), MODV(EVICT, evict_of(in))
+    MODV(WIDE, 1), MODV(SEM, sel_sem(in)), MODV(SCOPE, in->mem.scope), MODV(EVICT, evict_of(in))
 
 static void load(struct sel *s, const struct ir_instr *in, struct address a, unsigned bytes,
                  uint32_t d)
@@ -330,7 +330,7 @@ static void select_atom(struct sel *s, const struct ir_instr *in)
     unsigned type = atom_type(in), op = in->mem.atom;
 
 #define KIND     MODV(ATOM_OP, op), MODV(ATOM_TYPE, type), MODV(ATOM_FTZ, ftz)
-#define ATOMIC   KIND, MODV(SEM, sem_of(in))
+#define ATOMIC   KIND, MODV(SEM, sel_sem(in))
 #define OPERANDS D(d), A(a.base), NUMBER(OFFSET, a.offset), B(sel_unit(b)), C(sel_unit(c)), ATOMIC
 #define REDUCED  A(a.base), NUMBER(OFFSET, a.offset), B(sel_unit(b)), ATOMIC
 #define GLOBALLY MODV(WIDE, 1), MODV(SCOPE, in->mem.scope)
@@ -513,7 +513,7 @@ bool select_memory(struct sel *s, const struct ir_instr *in)
         select_atom(s, in);
         return true;
     case IR_OP_FENCE:
-        EMIT(s, MEMBAR, MODV(SEM, sem_of(in)), MODV(SCOPE, in->mem.scope));
+        EMIT(s, MEMBAR, MODV(SEM, sel_sem(in)), MODV(SCOPE, in->mem.scope));
         return true;
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:

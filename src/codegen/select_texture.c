@@ -60,24 +60,6 @@ static unsigned geometry_of(const struct ir_tex *tex)
     return 0;
 }
 
-/* Words of `bits` in one register, lowest first. */
-static struct isa_operand packed(struct sel *s, const struct isa_operand *part, unsigned n,
-                                 unsigned bits)
-{
-    struct isa_operand low = part[0];
-    uint32_t d;
-
-    for (unsigned i = 1; i < n; i++) {
-        /* Byte i, or the upper half, is the other's lowest. */
-        unsigned how = bits == 16 ? 0x5410 : i == 1 ? 0x3240 : i == 2 ? 0x3410 : 0x4210;
-
-        d = sel_new(s, 1);
-        EMIT(s, PRMT, D(d), A(low), B(sel_number(how)), C(part[i]));
-        low = sel_unit(d);
-    }
-    return low;
-}
-
 /* ---- fetches */
 
 /* Offsets of eight bits each; what lies outside of them has no form. */
@@ -97,7 +79,7 @@ static struct isa_operand offsets(struct sel *s, unsigned *from, unsigned n)
             sel_refuse(s, "an offset of a texel that has more than eight bits");
         all |= (uint32_t)(uint8_t)number << 8 * i;
     }
-    return known ? sel_number(all) : packed(s, part, n, 8);
+    return known ? sel_number(all) : sel_packed(s, part, n, 8);
 }
 
 static void set_fetched(struct sel *s, const struct ir_instr *in, const struct ir_tex *tex,
@@ -259,18 +241,8 @@ static void select_surface_load(struct sel *s, const struct ir_instr *in, const 
 
     EMIT(s, SULD, D(d), PLACE, MODV(SURFACE_SIZE, size_of(all)));
     for (unsigned i = 0; i < in->ndst; i++) {
-        uint32_t unit = d + i * bits / 32;
+        uint32_t unit = all > bits ? sel_part_of(s, d, i, bits) : d;
 
-        if (bits < 32 && all > bits) {
-            uint32_t whole = unit;
-
-            unit = sel_new(s, 1);
-            EMIT(s, PRMT, D(unit), A(sel_unit(whole)),
-                 B(sel_number(bits == 8 ? 0x4440 + i % 4
-                              : i % 2   ? 0x4432
-                                        : 0x4410)),
-                 C(SEL_RZ));
-        }
         sel_set_units(s, in->dst[i], unit);
     }
 }
@@ -288,7 +260,7 @@ static struct isa_operand stored(struct sel *s, const struct ir_tex *tex, unsign
 
         for (unsigned k = 0; k < parts; k++)
             part[k] = sel_src(s, from + i + k);
-        add(&data, packed(s, part, parts, bits));
+        add(&data, sel_packed(s, part, parts, bits));
     }
     return tuple(s, &data);
 }

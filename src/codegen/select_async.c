@@ -89,6 +89,16 @@ static uint32_t source(struct sel *s, unsigned path)
     return d;
 }
 
+/* The mask of bytes, a source, where UBLKCP has it. */
+static uint32_t upper_half(struct sel *s, unsigned i)
+{
+    uint32_t mask = sel_new(s, 1);
+
+    EMIT(s, SHF, D(mask), A(sel_src(s, i)), B(sel_number(16)), C(SEL_RZ), MOD(SHF_DIR, L),
+         MOD(SHF_TYPE, U32));
+    return mask;
+}
+
 static void select_bulk_copy(struct sel *s, const struct ir_instr *in)
 {
     unsigned path = path_of(in);
@@ -100,11 +110,8 @@ static void select_bulk_copy(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a bulk copy that fills with zeros");
         return;
     }
-    if (masked) {
-        mask = sel_new(s, 1);
-        EMIT(s, SHF, D(mask), A(sel_src(s, 4)), B(sel_number(16)), C(SEL_RZ), MOD(SHF_DIR, L),
-             MOD(SHF_TYPE, U32));
-    }
+    if (masked)
+        mask = upper_half(s, 4);
     EMIT(s, UBLKCP, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)), OPERAND(E, sel_unit(mask)),
          MODV(COPY_PATH, path), MODV(COPY_MASKED, masked));
 }
@@ -410,7 +417,7 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
 
 static int multimem_type(const struct ir_instr *in, const struct ir_multimem *m)
 {
-    if (m->verb == IR_MULTIMEM_STORE) /* bits */
+    if (m->verb == IR_MULTIMEM_STORE || m->verb == IR_MULTIMEM_COPY) /* bits */
         return m->register_B == 8 ? ISA_ATOM_TYPE_U64 : ISA_ATOM_TYPE_U32;
     if (m->verb == IR_MULTIMEM_LOAD && (in->type == IR_E4M3 || in->type == IR_E5M2))
         return ISA_ATOM_TYPE_U32;
@@ -436,6 +443,24 @@ static uint32_t multimem_source(struct sel *s, const struct ir_multimem *m)
     return sel_tuple(s, word, n);
 }
 
+static void select_multimem_copy(struct sel *s, const struct ir_multimem *m, uint32_t to,
+                                 unsigned type)
+{
+    uint32_t from = source(s, ISA_COPY_PATH_REPLICAS_SHARED), mask = ISA_RZ;
+    uint32_t n = sel_in_unit(s, sel_word(s, s->at->src[2], 0));
+    bool masked = m->verb == IR_MULTIMEM_COPY && !is_all(s, s->at->src[3]);
+
+    if (masked)
+        mask = upper_half(s, 3);
+    if (m->verb == IR_MULTIMEM_COPY)
+        EMIT(s, UBLKCP, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)),
+             OPERAND(E, sel_unit(mask)), MOD(COPY_PATH, REPLICAS_SHARED),
+             MODV(COPY_MASKED, masked));
+    else
+        EMIT(s, UBLKRED, A(sel_unit(to)), B(sel_unit(from)), C(sel_unit(n)),
+             MOD(COPY_PATH, REPLICAS_SHARED), MODV(ATOM_OP, m->atom), MODV(ATOM_TYPE, type));
+}
+
 static void select_multimem(struct sel *s, const struct ir_instr *in)
 {
     const struct ir_multimem m = ir_multimem_of(in);
@@ -444,12 +469,15 @@ static void select_multimem(struct sel *s, const struct ir_instr *in)
     int type = multimem_type(in, &m);
     uint32_t a, d;
 
-    if (type < 0 || ir_multimem_copies(&m)) {
-        sel_refuse(s, ir_multimem_copies(&m) ? "a copy to a multicast object"
-                                             : "a multimem reduction of another type");
+    if (type < 0) {
+        sel_refuse(s, "a multimem reduction of another type");
         return;
     }
     a = any_address(s, in);
+    if (ir_multimem_copies(&m)) {
+        select_multimem_copy(s, &m, a, (unsigned)type);
+        return;
+    }
 #define REPLICAS                                                                                   \
     A(sel_unit(a)), MODV(WIDE, 1), MODV(SZ, size), MODV(ATOM_TYPE, type), MODV(SEM, sel_sem(in)),  \
         MODV(SCOPE, in->mem.scope)

@@ -122,7 +122,29 @@ enum sim_step sim_exec_ldgsts(struct sim_warp *w, const struct sim_op *op, uint3
 
 /* ---- bulk copies */
 
-enum { TO_SHARED, TO_GLOBAL, TO_CLUSTER };
+enum { TO_SHARED, TO_GLOBAL, TO_CLUSTER, TO_REPLICAS };
+
+static bool find(void *user, uint64_t address, struct ir_replicas *out_replicas)
+{
+    const struct interp_launch *l = user;
+
+    return l->replicas && l->replicas(address, out_replicas);
+}
+
+static struct ir_replica_finder finder_of(const struct sim_warp *w)
+{
+    return (struct ir_replica_finder){find, (void *)(uintptr_t)w->run->launch};
+}
+
+static enum sim_step multimem_fail(struct sim_warp *w, unsigned lane, enum hd_status status,
+                                   uint64_t address)
+{
+    if (status == HD_MISALIGNED)
+        return sim_fail(w, lane, status, "misaligned multimem access at 0x%llx",
+                        (unsigned long long)address);
+    return sim_fail(w, lane, status, "multimem access at 0x%llx: %s", (unsigned long long)address,
+                    ir_multimem_refusal);
+}
 
 struct bulk {
     enum ir_space to, from;
@@ -146,9 +168,52 @@ static bool bulk_copy(struct sim_warp *w, unsigned lane, const struct bulk *c)
     return true;
 }
 
+static const uint8_t atom_types[] = {IR_U32,  IR_S32,   IR_U64,    IR_S64,   IR_F32,
+                                     IR_F64,  IR_F16X2, IR_BF16X2, IR_B128,  IR_F16,
+                                     IR_BF16, IR_F32,   IR_F32,    IR_F16X2, IR_F16X2};
+
+/* The same to all replicas, or into them. */
+static bool bulk_multimem(struct sim_warp *w, unsigned lane, const struct sim_op *op,
+                          const struct bulk *c)
+{
+    bool reduces = op->insn->op == ISA_UBLKRED;
+    const struct ir_multimem m = {.verb = reduces ? IR_MULTIMEM_COPY_RED : IR_MULTIMEM_COPY,
+                                  .type =
+                                      reduces ? atom_types[mod_of(op, ISA_MOD_ATOM_TYPE)] : IR_B8,
+                                  .atom = (uint8_t)mod_of(op, ISA_MOD_ATOM_OP)};
+
+    if ((c->dst | c->size_B) % UNIT_B) {
+        multimem_fail(w, lane, HD_MISALIGNED, c->dst);
+        return false;
+    }
+    for (uint64_t at = 0; at < c->size_B; at += UNIT_B) {
+        const void *from = sim_host(w, lane, c->from, c->src + at, UNIT_B, UNIT_B, false);
+        enum hd_status status;
+
+        if (!from)
+            return false;
+        status = ir_multimem_copy(&m, finder_of(w), c->dst + at, from, UNIT_B, c->bytes);
+        if (status != HD_OK) {
+            multimem_fail(w, lane, status, c->dst + at);
+            return false;
+        }
+    }
+    w->run->effects++;
+    return true;
+}
+
 static bool has_barrier(const struct sim_op *op, unsigned path)
 {
-    return op->ubase != ISA_URZ && path != TO_GLOBAL;
+    return op->ubase != ISA_URZ && path != TO_GLOBAL && path != TO_REPLICAS;
+}
+
+static bool bulk_fits(struct sim_warp *w, unsigned lane, const struct bulk *c)
+{
+    if (!((c->dst | c->src | c->size_B) % UNIT_B))
+        return true;
+    sim_fail(w, lane, HD_MISALIGNED, "copy of %llu bytes from %#llx to %#llx",
+             (unsigned long long)c->size_B, (unsigned long long)c->src, (unsigned long long)c->dst);
+    return false;
 }
 
 /* The lane's copy, and what its mbarrier hears. */
@@ -158,6 +223,10 @@ static bool bulk_lane(struct sim_warp *w, const struct sim_op *op, unsigned lane
     unsigned path = mod_of(op, ISA_MOD_COPY_PATH);
     uint64_t barrier = w->ureg[op->ubase];
 
+    if (path == TO_REPLICAS)
+        return bulk_multimem(w, lane, op, c);
+    if (!bulk_fits(w, lane, c))
+        return false;
     if (!mod_of(op, ISA_MOD_MULTICAST))
         return bulk_copy(w, lane, c) &&
                (!has_barrier(op, path) || tell(w, lane, barrier, c->size_B));
@@ -175,7 +244,8 @@ static bool bulk_lane(struct sim_warp *w, const struct sim_op *op, unsigned lane
 
 static struct bulk bulk_of(struct sim_warp *w, const struct sim_op *op, unsigned lane)
 {
-    static const uint8_t to[] = {IR_SPACE_SHARED, IR_SPACE_GLOBAL, IR_SPACE_SHARED};
+    static const uint8_t to[] = {IR_SPACE_SHARED, IR_SPACE_GLOBAL, IR_SPACE_SHARED,
+                                 IR_SPACE_GLOBAL};
     unsigned path = mod_of(op, ISA_MOD_COPY_PATH);
 
     return (struct bulk){.to = (enum ir_space)to[path],
@@ -184,15 +254,6 @@ static struct bulk bulk_of(struct sim_warp *w, const struct sim_op *op, unsigned
                          .src = sim_pair(sim_src_rows(w, op, 1), lane),
                          .size_B = sim_src_rows(w, op, 2)[lane],
                          .bytes = 0xffff};
-}
-
-static bool bulk_fits(struct sim_warp *w, unsigned lane, const struct bulk *c)
-{
-    if (!((c->dst | c->src | c->size_B) % UNIT_B))
-        return true;
-    sim_fail(w, lane, HD_MISALIGNED, "copy of %llu bytes from %#llx to %#llx",
-             (unsigned long long)c->size_B, (unsigned long long)c->src, (unsigned long long)c->dst);
-    return false;
 }
 
 enum sim_step sim_exec_ublkcp(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -205,15 +266,11 @@ enum sim_step sim_exec_ublkcp(struct sim_warp *w, const struct sim_op *op, uint3
 
         if (mod_of(op, ISA_MOD_COPY_MASKED))
             c.bytes = e[lane] >> 16;
-        if (!bulk_fits(w, lane, &c) || !bulk_lane(w, op, lane, &c, e[lane]))
+        if (!bulk_lane(w, op, lane, &c, e[lane]))
             return SIM_STOP;
     }
     return SIM_NEXT;
 }
-
-static const uint8_t atom_types[] = {IR_U32,  IR_S32,   IR_U64,    IR_S64,   IR_F32,
-                                     IR_F64,  IR_F16X2, IR_BF16X2, IR_B128,  IR_F16,
-                                     IR_BF16, IR_F32,   IR_F32,    IR_F16X2, IR_F16X2};
 
 static bool bulk_reduce(struct sim_warp *w, unsigned lane, const struct sim_op *op,
                         const struct bulk *c)
@@ -243,7 +300,8 @@ enum sim_step sim_exec_ublkred(struct sim_warp *w, const struct sim_op *op, uint
     {
         struct bulk c = bulk_of(w, op, lane);
 
-        if (!bulk_fits(w, lane, &c) || !bulk_reduce(w, lane, op, &c))
+        if (!(path == TO_REPLICAS ? bulk_multimem(w, lane, op, &c)
+                                  : bulk_fits(w, lane, &c) && bulk_reduce(w, lane, op, &c)))
             return SIM_STOP;
         if (has_barrier(op, path) && !tell(w, lane, w->ureg[op->ubase], c.size_B))
             return SIM_STOP;
@@ -360,13 +418,6 @@ enum sim_step sim_exec_utma(struct sim_warp *w, const struct sim_op *op, uint32_
 
 /* ---- all replicas of a multimem address */
 
-static bool find(void *user, uint64_t address, struct ir_replicas *out_replicas)
-{
-    const struct interp_launch *l = user;
-
-    return l->replicas && l->replicas(address, out_replicas);
-}
-
 enum sim_step sim_exec_multimem(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     static const uint8_t words[] = {1, 1, 1, 1, 1, 2, 4, 8};
@@ -383,7 +434,6 @@ enum sim_step sim_exec_multimem(struct sim_warp *w, const struct sim_op *op, uin
                             .atom = (uint8_t)mod_of(op, ISA_MOD_ATOM_OP),
                             .register_B = (uint8_t)register_B,
                             .registers = (uint8_t)HD_MAX(n * 4 / register_B, 1u)};
-    struct ir_replica_finder finder = {find, (void *)(uintptr_t)w->run->launch};
     const uint32_t *b = sim_src_rows(w, op, 1);
     uint64_t addresses[SIM_LANES];
 
@@ -397,11 +447,9 @@ enum sim_step sim_exec_multimem(struct sim_warp *w, const struct sim_op *op, uin
         for (unsigned k = 0; k < n && m.verb != IR_MULTIMEM_LOAD; k++)
             registers[k * 4 / register_B] |= (uint64_t)b[k * SIM_LANES + lane]
                                              << k * 32 % (register_B * 8);
-        status = ir_multimem_access(&m, finder, addresses[lane], registers);
+        status = ir_multimem_access(&m, finder_of(w), addresses[lane], registers);
         if (status != HD_OK)
-            return sim_fail(w, lane, status, "multimem access at 0x%llx: %s",
-                            (unsigned long long)addresses[lane],
-                            status == HD_MISALIGNED ? "misaligned" : ir_multimem_refusal);
+            return multimem_fail(w, lane, status, addresses[lane]);
         for (unsigned k = 0; k < op->nd; k++)
             w->scratch[k][lane] =
                 (uint32_t)(registers[k * 4 / register_B] >> k * 32 % (register_B * 8));

@@ -456,3 +456,9 @@ void sel_meet(struct sel *s, struct mc_block *at, uint32_t barrier)
     s->b = at;
     EMIT(s, BSYNC, OPERAND(BAR, sel_barrier(barrier)));
 }
+
+void sel_come_together(struct sel *s)
+{
+    if (s->meets.apart[s->at->block->id])
+        EMIT(s, WARPSYNC, B(sel_number(UINT32_MAX)));
+}

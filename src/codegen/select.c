@@ -204,7 +204,7 @@ static void select_instr(struct sel *s, const struct ir_instr *in)
 {
     static bool (*const all[])(struct sel *, const struct ir_instr *) = {
         select_move, select_int,  select_divide, select_float, select_convert, select_memory,
-        select_warp, select_call, select_matrix, select_async, select_texture,
+        select_warp, select_call, select_matrix, select_async, select_texture, select_tensor,
     };
 
     s->at = in;

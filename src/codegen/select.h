@@ -163,6 +163,8 @@ struct mc_block *sel_block(struct sel *s);
 void sel_branch(struct sel *s, struct isa_operand pred, struct mc_block *to, struct mc_block *next);
 void sel_jump(struct sel *s, struct mc_block *to);
 
+/* All lanes are meant to be here. */
+void sel_come_together(struct sel *s);
 /* Lanes of the block may part here, and meet at the start of `at`, where the selection goes on. */
 uint32_t sel_part(struct sel *s, struct mc_block *at);
 void sel_meet(struct sel *s, struct mc_block *at, uint32_t barrier);
@@ -180,6 +182,7 @@ bool select_warp(struct sel *s, const struct ir_instr *in);
 bool select_divide(struct sel *s, const struct ir_instr *in);
 bool select_call(struct sel *s, const struct ir_instr *in);
 bool select_matrix(struct sel *s, const struct ir_instr *in);
+bool select_tensor(struct sel *s, const struct ir_instr *in);
 bool select_async(struct sel *s, const struct ir_instr *in);
 bool select_texture(struct sel *s, const struct ir_instr *in);
 

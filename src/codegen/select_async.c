@@ -388,6 +388,34 @@ static int syncs_of(enum ir_mbarrier op)
     }
 }
 
+/* At the barriers of CTAs of the cluster, which a mask in the upper word names. */
+static void select_cast(struct sel *s, const struct ir_instr *in)
+{
+    int what = syncs_of(ir_mbarrier_of_cast((enum ir_mbarrier)in->imm));
+    struct mc_block *loop = sel_block(s), *behind = sel_block(s);
+    uint32_t at = sel_new(s, 1), bit = sel_new(s, 1), named = sel_new(s, 1);
+    uint32_t p = sel_new_pred(s), more = sel_new_pred(s);
+    const struct isa_operand number[] = {sel_word(s, in->src[1], 0), SEL_RZ};
+    struct isa_operand ctas = sel_unit(sel_in_unit(s, sel_word(s, in->src[1], 1)));
+    uint32_t b = sel_tuple(s, number, 2);
+
+    EMIT(s, IADD3, D(at), A(sel_src(s, 0)), B(sel_number((uint32_t)in->mem.offset)));
+    EMIT(s, LOP3, D(at), A(sel_unit(at)), B(sel_number(IR_CLUSTER_STRIDE_B - 1)),
+         NUMBER(LUT, 0xc0));
+    EMIT(s, MOV, D(bit), B(sel_number(1)));
+    sel_jump(s, loop);
+    s->b = loop;
+    EMIT(s, LOP3, D(named), A(ctas), B(sel_unit(bit)), NUMBER(LUT, 0xc0));
+    EMIT(s, ISETP, PD(p), A(sel_unit(named)), MOD(CMP, NE), MOD(SIGN, U32));
+    EMIT(s, SYNCS, A(sel_unit(at)), B(sel_unit(b)), MODV(SYNCS, what), GUARD(sel_p(p)));
+    EMIT(s, IADD3, D(at), A(sel_unit(at)), B(sel_number(IR_CLUSTER_STRIDE_B)));
+    EMIT(s, IADD3, D(bit), A(sel_unit(bit)), B(sel_unit(bit)));
+    EMIT(s, ISETP, PD(more), A(sel_unit(bit)), B(sel_number(1 << 16)), MOD(CMP, NE),
+         MOD(SIGN, U32));
+    sel_branch(s, sel_p(more), loop, behind);
+    s->b = behind;
+}
+
 static void select_mbarrier(struct sel *s, const struct ir_instr *in)
 {
     enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
@@ -395,6 +423,10 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
     int what = syncs_of(op);
     uint32_t a, b, d = ISA_RZ, p = ISA_PT;
 
+    if (ir_mbarrier_of_cast(op) != op && ir_space_is_shared(in->mem.space)) {
+        select_cast(s, in);
+        return;
+    }
     if (what < 0 || !ir_space_is_shared(in->mem.space)) {
         sel_refuse(s, "a barrier in memory that is used in another way");
         return;

@@ -8,13 +8,6 @@ static bool has(const struct ir_mma *mma, enum ir_mma_flag flag)
     return mma->flags >> flag & 1;
 }
 
-/* All lanes are meant to be here. */
-static void come_together(struct sel *s)
-{
-    if (s->meets.apart[s->at->block->id])
-        EMIT(s, WARPSYNC, B(sel_number(UINT32_MAX)));
-}
-
 static unsigned count_code(unsigned n)
 {
     return n == 1 ? 0 : n == 2 ? 1 : 2;
@@ -31,7 +24,7 @@ static void select_rows(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a matrix that is not in shared memory");
         return;
     }
-    come_together(s);
+    sel_come_together(s);
     a = sel_unit(sel_in_unit(s, a));
     if (load) {
         unit = sel_new(s, n);
@@ -280,7 +273,7 @@ static void select_window(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, why);
         return;
     }
-    come_together(s);
+    sel_come_together(s);
     if (has(mma, IR_MMA_SPARSE))
         e = window_metadata(s, mma, na + 2 + nc);
     if (has_a)
@@ -316,7 +309,7 @@ static void select_mma(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a product of another form");
         return;
     }
-    come_together(s);
+    sel_come_together(s);
     if (has(mma, IR_MMA_SPARSE))
         t.e = sel_in_unit(s, sel_src(s, at++));
     if (mma->scales) {
@@ -349,7 +342,7 @@ bool select_matrix(struct sel *s, const struct ir_instr *in)
         select_rows(s, in);
         return true;
     case IR_OP_MOVMATRIX:
-        come_together(s);
+        sel_come_together(s);
         EMIT(s, MOVM, D(sel_def(s, 0)), A(sel_src(s, 0)));
         return true;
     case IR_OP_MMA:

@@ -204,7 +204,8 @@ static void find_remade(struct spill *s, const uint8_t *count, const struct mc_i
     uint32_t vreg;
 
     if (insn->isa.op != ISA_MOV || insn->guard != ISA_PT || insn->is_frame ||
-        !mc_is_virtual(o[0].value) || (o[1].kind == ISA_KIND_REG && o[1].value != ISA_RZ))
+        !mc_is_virtual(o[0].value) || o[1].kind == ISA_KIND_UREG ||
+        (o[1].kind == ISA_KIND_REG && o[1].value != ISA_RZ))
         return;
     vreg = s->f->units.at[o[0].value - MC_UNITS].vreg;
     if (count[vreg] != 1 || s->f->vregs.at[vreg].width != 1 || !s->f->vregs.at[vreg].is_spilled)

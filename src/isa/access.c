@@ -3,8 +3,10 @@
 
 #include <assert.h>
 
-static bool is_result(enum isa_op op, enum isa_field field)
+static bool is_result(const struct isa_insn *insn, enum isa_field field)
 {
+    enum isa_op op = insn->op;
+
     switch (field) {
     case ISA_FIELD_D:
     case ISA_FIELD_PD:
@@ -13,7 +15,8 @@ static bool is_result(enum isa_op op, enum isa_field field)
     case ISA_FIELD_UPE:
         return true;
     case ISA_FIELD_UD: /* of these it is an address */
-        return op != ISA_UTCMMA && op != ISA_UTCCP && op != ISA_UTCSHIFT;
+        return op != ISA_UTCMMA && op != ISA_UTCCP && op != ISA_UTCSHIFT &&
+               !(op == ISA_UTCALLOC && isa_mod_value(insn, ISA_MOD_TC_ALLOC) == ISA_TC_ALLOC_FREE);
     case ISA_FIELD_E:
         return op == ISA_LDTM;
     default:
@@ -65,7 +68,7 @@ void isa_access(const struct isa_insn *insn, struct isa_access *out)
                        insn->guard),
             1, true};
     for (unsigned i = 0; i < row->noperands; i++) {
-        bool result = is_result(insn->op, (enum isa_field)row->operands[i].field);
+        bool result = is_result(insn, (enum isa_field)row->operands[i].field);
 
         if (!span_of(insn, i, &span))
             continue;

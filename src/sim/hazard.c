@@ -190,8 +190,14 @@ static void write_unit(struct issue *x, struct unit *u, const char *name, unsign
 
 /* ---- operands */
 
-static bool is_result(enum isa_op op, unsigned field)
+static bool is_result(const struct isa_insn *insn, unsigned field)
 {
+    enum isa_op op = insn->op;
+
+    if (field == ISA_FIELD_UD && /* an address in tensor memory */
+        (op == ISA_UTCMMA || op == ISA_UTCCP || op == ISA_UTCSHIFT ||
+         (op == ISA_UTCALLOC && isa_mod_value(insn, ISA_MOD_TC_ALLOC) == ISA_TC_ALLOC_FREE)))
+        return false;
     return (op == ISA_LDTM && field == ISA_FIELD_E) || field == ISA_FIELD_D ||
            field == ISA_FIELD_PD || field == ISA_FIELD_PE || field == ISA_FIELD_UD ||
            field == ISA_FIELD_UPD || field == ISA_FIELD_UPE;
@@ -242,7 +248,7 @@ static void all_operands(struct issue *x, struct sim_hazards *h, unsigned what)
     const struct isa_row *row = isa_row(x->op->insn->op);
 
     for (unsigned i = 0; i < row->noperands && x->ok; i++)
-        if (is_result(x->op->insn->op, row->operands[i].field) == (what == WRITE) ||
+        if (is_result(x->op->insn, row->operands[i].field) == (what == WRITE) ||
             (x->op->insn->op == ISA_GMMA && what != WRITE))
             operand_units(x, h, i, what);
     for (unsigned p = 0; p < ISA_PT && x->ok; p++) {

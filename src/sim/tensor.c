@@ -135,9 +135,11 @@ static struct ir_tensor mma_of(const struct sim_op *op)
     return (struct ir_tensor){
         .op = IR_TENSOR_MMA,
         .kind = (uint8_t)kind,
-        .scales = scales[kind],
+        .scales = (uint8_t)(scales[kind] >> mod_of(op, ISA_MOD_TC_SCALES)),
+        .scale_d = (uint8_t)mod_of(op, ISA_MOD_TC_SCALE_D),
         .flags = (uint16_t)(pair_flag(op) | mod_of(op, ISA_MOD_TC_A) << IR_TENSOR_A_TENSOR |
                             mod_of(op, ISA_MOD_TC_SPARSE) << IR_TENSOR_SPARSE |
+                            mod_of(op, ISA_MOD_TC_ASHIFT) << IR_TENSOR_ASHIFT |
                             mod_of(op, ISA_MOD_TC_WS) << IR_TENSOR_WS)};
 }
 
@@ -188,7 +190,8 @@ enum sim_step sim_exec_utcbar(struct sim_warp *w, const struct sim_op *op, uint3
 
 static struct ir_tensor movement_of(const struct sim_warp *w, const struct sim_op *op)
 {
-    enum { NONE, MIN, MAX, MIN_ABS, MAX_ABS, MIN_NAN, MAX_NAN };
+    enum { NONE, MIN, MAX, MIN_ABS, MAX_ABS, MIN_NAN, MAX_NAN, MIN_ABS_NAN, MAX_ABS_NAN };
+    static const uint8_t types[] = {IR_F32, IR_U32, IR_S32};
     unsigned reduce = mod_of(op, ISA_MOD_TM_REDUCE);
     struct ir_tensor tensor = {.op = op->insn->op == ISA_LDTM ? IR_TENSOR_LD : IR_TENSOR_ST,
                                .shape = (uint8_t)mod_of(op, ISA_MOD_TM_SHAPE),
@@ -198,12 +201,12 @@ static struct ir_tensor movement_of(const struct sim_warp *w, const struct sim_o
     tensor.flags = (uint16_t)(mod_of(op, ISA_MOD_TM_PACK) << IR_TENSOR_PACK);
     if (reduce == NONE)
         return tensor;
-    tensor.type = IR_F32;
-    if (reduce == MIN || reduce == MIN_ABS || reduce == MIN_NAN)
+    tensor.type = (enum ir_type)types[mod_of(op, ISA_MOD_TM_TYPE)];
+    if (reduce % 2) /* MIN and its kinds */
         tensor.flags |= 1u << IR_TENSOR_MIN;
-    if (reduce == MIN_ABS || reduce == MAX_ABS)
+    if (reduce == MIN_ABS || reduce == MAX_ABS || reduce >= MIN_ABS_NAN)
         tensor.flags |= 1u << IR_TENSOR_ABS;
-    if (reduce == MIN_NAN || reduce == MAX_NAN)
+    if (reduce >= MIN_NAN)
         tensor.flags |= (uint16_t)(1u << IR_TENSOR_NAN);
     return tensor;
 }

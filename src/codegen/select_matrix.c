@@ -239,8 +239,7 @@ static const char *why_no_window(const struct ir_mma *mma)
 }
 
 /* All lanes have the same one. */
-static struct isa_operand descriptor(struct sel *s, const struct ir_instr *in, unsigned first,
-                                     unsigned ureg)
+static struct isa_operand descriptor(struct sel *s, unsigned first, unsigned ureg)
 {
     for (unsigned i = 0; i < 2; i++)
         EMIT(s, R2UR, OPERAND(UD, sel_ureg(ureg + i)), A(sel_src(s, first + i)));
@@ -281,8 +280,8 @@ static void select_window(struct sel *s, const struct ir_instr *in)
     for (unsigned i = 0; i < nc; i++) /* sums are where they are added to */
         EMIT(s, MOV, D(d + i), B(sel_src(s, na + 2 + i)));
     if (!has_a)
-        ua = descriptor(s, in, 0, UREG_A);
-    ub = descriptor(s, in, na, UREG_B);
+        ua = descriptor(s, 0, UREG_A);
+    ub = descriptor(s, na, UREG_B);
     s->unit->code->uniform_registers = HD_MAX(s->unit->code->uniform_registers, (uint32_t)UREGS);
     EMIT(s, GMMA, D(d), A(sel_unit(a)), OPERAND(UC, ua), OPERAND(UB, ub), OPERAND(F, sel_unit(e)),
          MODV(GMMA_N, mma->n / TILE_COLUMNS - 1), MODV(GMMA_KIND, window_kind(mma)),

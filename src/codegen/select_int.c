@@ -2,6 +2,7 @@
 #include "codegen/select.h"
 
 enum { LUT_A = 0xf0, LUT_B = 0xcc, LUT_C = 0xaa, LUT_AND = LUT_A & LUT_B, LUT_OR = LUT_A | LUT_B };
+enum { LUT_NOT_B = 0xff & ~LUT_B };
 enum { LUT_XOR = LUT_A ^ LUT_B, LUT_NOT = 0xff & ~LUT_A, LUT_CHOOSE = 0xca, LUT_BY_B = 0xe2 };
 
 static unsigned bits_of(const struct ir_instr *in)
@@ -514,24 +515,25 @@ static void select_logic(struct sel *s, const struct ir_instr *in)
     unsigned lut = in->op == IR_OP_AND   ? LUT_AND
                    : in->op == IR_OP_OR  ? LUT_OR
                    : in->op == IR_OP_XOR ? LUT_XOR
-                                         : LUT_NOT;
+                                         : LUT_NOT_B;
     bool one = in->op == IR_OP_NOT;
     uint32_t d, t;
 
     if (in->type == IR_PRED) {
-        preds(s, sel_def(s, 0), sel_srcp(s, 0), one ? SEL_TRUE : sel_srcp(s, 1), SEL_TRUE, lut);
+        preds(s, sel_def(s, 0), sel_srcp(s, 0), one ? SEL_TRUE : sel_srcp(s, 1), SEL_TRUE,
+              one ? LUT_NOT : lut);
         return;
     }
     if (bits_of(in) < 32 && one) {
         t = sel_new(s, 1);
-        EMIT(s, LOP3, D(t), A(sel_src(s, 0)), NUMBER(LUT, lut));
+        EMIT(s, LOP3, D(t), B(sel_src(s, 0)), NUMBER(LUT, lut));
         finish(s, t);
         return;
     }
     d = sel_def(s, 0);
     for (unsigned i = 0; i < HD_MAX(bits_of(in) / 32, 1u); i++) {
-        struct isa_operand a = sel_word(s, in->src[0], i);
-        struct isa_operand b = one ? SEL_RZ : sel_word(s, in->src[1], i);
+        struct isa_operand a = one ? SEL_RZ : sel_word(s, in->src[1], i);
+        struct isa_operand b = sel_word(s, in->src[0], i);
         if (!in_registers(a) && in_registers(b))
             EMIT(s, LOP3, D(d + i), A(b), B(a), NUMBER(LUT, lut));
         else

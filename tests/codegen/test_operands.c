@@ -1,0 +1,173 @@
+/*
+ * Each operation with each kind of operand at each place: a register, a parameter, which is a
+ * constant of a bank, and a number. Code on the simulated GPU has to give the interpreter's bits.
+ */
+#include "codegen/codegen.h"
+#include "interp/interp.h"
+#include "lower/lower.h"
+#include "opt/opt.h"
+#include "ptx/ptx.h"
+#include "sim/sim.h"
+#include "support/tap.h"
+
+enum { THREADS = 32, OUTS = 27 };
+
+struct op {
+    const char *text; /* %d: what is read, in order */
+    const char *type; /* of operands and result */
+    unsigned n;
+};
+static const struct op ops[] = {
+    {"add.u32", "b32", 2},        {"sub.u32", "b32", 2},        {"mul.lo.u32", "b32", 2},
+    {"mul.hi.s32", "b32", 2},     {"mad.lo.s32", "b32", 3},     {"div.u32", "b32", 2},
+    {"rem.s32", "b32", 2},        {"min.s32", "b32", 2},        {"max.u32", "b32", 2},
+    {"abs.s32", "b32", 1},        {"neg.s32", "b32", 1},        {"and.b32", "b32", 2},
+    {"or.b32", "b32", 2},         {"xor.b32", "b32", 2},        {"not.b32", "b32", 1},
+    {"cnot.b32", "b32", 1},       {"shl.b32", "b32", 2},        {"shr.s32", "b32", 2},
+    {"shr.u32", "b32", 2},        {"popc.b32", "b32", 1},       {"clz.b32", "b32", 1},
+    {"brev.b32", "b32", 1},       {"bfe.s32", "b32", 3},        {"prmt.b32", "b32", 3},
+    {"sad.s32", "b32", 3},        {"shf.l.wrap.b32", "b32", 3}, {"dp4a.u32.s32", "b32", 3},
+    {"set.lt.u32.s32", "b32", 2}, {"add.rn.f32", "f32", 2},     {"sub.rn.f32", "f32", 2},
+    {"mul.rn.f32", "f32", 2},     {"fma.rn.f32", "f32", 3},     {"min.f32", "f32", 2},
+    {"div.rn.f32", "f32", 2},     {"sqrt.rn.f32", "f32", 1},    {"neg.f32", "f32", 1},
+    {"add.u64", "b64", 2},        {"sub.u64", "b64", 2},        {"mul.lo.u64", "b64", 2},
+    {"mul.hi.u64", "b64", 2},     {"div.s64", "b64", 2},        {"and.b64", "b64", 2},
+    {"not.b64", "b64", 1},        {"neg.s64", "b64", 1},        {"min.s64", "b64", 2},
+    {"add.rn.f64", "f64", 2},     {"sub.rn.f64", "f64", 2},     {"fma.rn.f64", "f64", 3},
+    {"div.rn.f64", "f64", 2},     {"min.f64", "f64", 2},
+};
+
+static uint64_t out[OUTS * THREADS], in[3 * THREADS];
+struct params {
+    uint64_t out, in, a, b, c;
+};
+
+static bool check(void *ctx, uint64_t address, uint64_t size_B, bool write)
+{
+    const char *p = (const char *)(uintptr_t)address;
+
+    return (p >= (char *)out && p + size_B <= (char *)out + sizeof(out)) ||
+           (!write && p >= (char *)in && p + size_B <= (char *)in + sizeof(in));
+}
+static const struct interp_ops services = {.check = check};
+
+static const char *number_of(const char *type, unsigned k)
+{
+    static const char *const ints[] = {"-7", "5", "1027"};
+    static const char *const f32s[] = {"0fc0500000", "0f3f000000", "0f4b800001"};
+    static const char *const f64s[] = {"0dc00a000000000000", "0d3fe0000000000001",
+                                       "0d4170000000000000"};
+
+    return type[0] == 'b' ? ints[k] : type[1] == '3' ? f32s[k] : f64s[k];
+}
+
+/* Operand k as digit `kind` says: 0 a register, 1 a parameter, 2 a number. */
+static void operand(struct hd_buf *text, const struct op *op, unsigned k, unsigned kind)
+{
+    if (kind == 2)
+        hd_buf_printf(text, ", %s", number_of(op->type, k));
+    else
+        hd_buf_printf(text, ", %s%u", kind ? "p" : "v", k);
+}
+
+static void kernel_text(struct hd_buf *text, const struct op *op)
+{
+    unsigned ways = op->n == 1 ? 3 : op->n == 2 ? 9 : 27, at = 0;
+
+    hd_buf_printf(
+        text,
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, "
+        ".param .u64 in, .param .b64 a, .param .b64 b, .param .b64 c) {\n"
+        ".reg .b64 x<4>; .reg .b32 t; .reg .%s v<3>, p<3>, d;\n"
+        "ld.param.u64 x0, [out];\nld.param.u64 x1, [in];\nmov.u32 t, %%tid.x;\n"
+        "mul.wide.u32 x2, t, 8;\nadd.u64 x0, x0, x2;\nadd.u64 x1, x1, x2;\n",
+        op->type);
+    for (unsigned k = 0; k < 3; k++)
+        hd_buf_printf(text, "ld.global.%s v%u, [x1+%u];\nld.param.%s p%u, [%c];\n", op->type, k,
+                      8 * k * THREADS, op->type, k, 'a' + k);
+    for (unsigned way = 0; way < ways; way++, at += 8 * THREADS) {
+        hd_buf_printf(text, "%s d", op->text);
+        for (unsigned k = 0, rest = way; k < op->n; k++, rest /= 3)
+            operand(text, op, k, rest % 3);
+        hd_buf_printf(text, ";\nst.global.%s [x0+%u], d;\n", op->type, at);
+    }
+    hd_buf_puts(text, "ret;\n}\n");
+    hd_buf_putc(text, '\0');
+}
+
+static struct ir_module *module_of(const struct hd_buf *text)
+{
+    struct ptx_module *parsed;
+    struct ir_module *module = NULL;
+    struct hd_arena arena;
+
+    hd_arena_init(&arena);
+    if (ptx_parse(&arena, text->ptr, text->len - 1, "operands", &parsed) != HD_OK ||
+        ptx_check(parsed) != HD_OK ||
+        lower_ptx((const struct ptx_module *[]){parsed}, 1, "operands", &module) != HD_OK ||
+        opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
+        ir_layout_windows(module) != HD_OK)
+        module = NULL;
+    hd_arena_fini(&arena);
+    return module;
+}
+
+static enum hd_status run_sim(const struct ir_func *kernel, const struct interp_launch *launch)
+{
+    struct sim_program *program = NULL;
+    struct sim_kernel described;
+    struct isa_code code;
+    enum hd_status status;
+
+    HD_TRY(sim_kernel_of(kernel, &described));
+    described.checks_hazards = true;
+    HD_TRY(codegen_kernel(kernel, &(struct codegen_options){.checks = true}, &code));
+    status = sim_program_create(&code, &described, &program);
+    isa_code_fini(&code);
+    if (status == HD_OK)
+        status = sim_launch(program, launch, NULL, NULL);
+    sim_program_destroy(program);
+    return status;
+}
+
+static void test_op(const struct op *op)
+{
+    static uint64_t expected[OUTS * THREADS];
+    const struct params params = {(uintptr_t)out, (uintptr_t)in, UINT64_C(0xc0280000c1280003),
+                                  UINT64_C(0x4008000040080001), UINT64_C(0x3ff0000041200007)};
+    struct interp_launch launch = {
+        .grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .params = &params, .ops = &services};
+    struct ir_module *module;
+    struct hd_buf text;
+    enum hd_status status;
+
+    hd_buf_init(&text);
+    kernel_text(&text, op);
+    module = module_of(&text);
+    hd_buf_fini(&text);
+    if (!module) {
+        ok(false, "%s: %s", op->text, hd_error_message());
+        return;
+    }
+    launch.kernel = module->funcs;
+    memset(out, 0, sizeof(out));
+    status = interp_launch(&launch, NULL);
+    memcpy(expected, out, sizeof(out));
+    memset(out, 0, sizeof(out));
+    if (status == HD_OK)
+        status = run_sim(module->funcs, &launch);
+    ok(status == HD_OK, "%s runs: %s", op->text, status == HD_OK ? "" : hd_error_message());
+    ok(!memcmp(out, expected, sizeof(out)), "%s: the interpreter's bits", op->text);
+    ir_module_destroy(module);
+}
+
+int main(void)
+{
+    uint64_t dice = tap_seed();
+
+    for (unsigned i = 0; i < 3 * THREADS; i++)
+        in[i] = tap_random(&dice);
+    for (size_t i = 0; i < HD_COUNT_OF(ops); i++)
+        test_op(&ops[i]);
+    return done();
+}
